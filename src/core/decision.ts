@@ -1,0 +1,97 @@
+import type { ClaimVerdict, MarkVerdict, Reason } from './record.ts'
+import type { DurationMs } from './units.ts'
+
+/** Why a message goes to the dead-letter place, as its header and its record say it. */
+export type DeadLetterReason =
+  | 'no-id'
+  | 'undecodable'
+  | 'schema'
+  | 'conflict'
+  | 'handler-failed'
+  | 'attempts-spent'
+  | 'in-doubt'
+
+/** What to do with a message that is in doubt: its effect may or may not have happened. */
+export type InDoubtPolicy = 'rerun' | 'park' | 'reconcile'
+
+export interface Policy {
+  readonly maxAttempts: number
+  readonly onInDoubt: InDoubtPolicy
+}
+
+/** What follows a claim. */
+export type AfterClaim =
+  | { readonly next: 'handle' }
+  | { readonly next: 'reconcile' }
+  | { readonly next: 'settle-duplicate' }
+  | { readonly next: 'wait'; readonly waitMs: DurationMs }
+  | { readonly next: 'claim-alone' }
+  | { readonly next: 'set-aside'; readonly as: 'given-up' | 'parked'; readonly reason: DeadLetterReason }
+  /** The record stays as it is; a record without an effect never swallows a delivery. A set-aside one keeps its reason. */
+  | { readonly next: 'dead-letter'; readonly parked: boolean; readonly reason: Reason; readonly detail: string }
+
+/** The table of DESIGN.md, section 3, for verdicts of a claim. `again-alone` is what an inbox says of an earlier attempt. */
+export function afterClaim(answer: ClaimVerdict | { readonly verdict: 'again-alone' }, policy: Policy): AfterClaim {
+  switch (answer.verdict) {
+    case 'claimed':
+      return answer.attempt > policy.maxAttempts
+        ? { next: 'set-aside', as: 'given-up', reason: 'attempts-spent' }
+        : { next: 'handle' }
+    case 'taken-over':
+      if (policy.onInDoubt === 'park') return { next: 'set-aside', as: 'parked', reason: 'in-doubt' }
+      // Given up would claim that no effect happened; in doubt, nobody knows.
+      if (answer.attempt > policy.maxAttempts) return { next: 'set-aside', as: 'parked', reason: 'attempts-spent' }
+      return policy.onInDoubt === 'reconcile' ? { next: 'reconcile' } : { next: 'handle' }
+    case 'busy':
+      return { next: 'wait', waitMs: answer.leaseLeftMs }
+    case 'in-doubt':
+    case 'again-alone':
+      return { next: 'claim-alone' }
+    case 'done':
+      return { next: 'settle-duplicate' }
+    case 'conflict':
+      return { next: 'dead-letter', parked: false, reason: 'conflict', detail: 'same ID, another payload' }
+    case 'given-up':
+    case 'parked': {
+      const parked = answer.verdict === 'parked'
+      return { next: 'dead-letter', parked, reason: answer.reason, detail: `${answer.verdict} by an earlier delivery` }
+    }
+  }
+}
+
+/** How a handler ended. `failed` asserts that no effect happened and none will; `unknown` asserts nothing. */
+export type HandlerResult = 'handled' | 'failed' | 'fatal' | 'unknown'
+
+export type AfterHandler =
+  | { readonly next: 'mark' }
+  | { readonly next: 'retry' }
+  /** Released in doubt: claimed again, alone. */
+  | { readonly next: 'rerun-in-doubt' }
+  | { readonly next: 'set-aside'; readonly as: 'given-up' | 'parked'; readonly reason: DeadLetterReason }
+
+/** `doubt`: an earlier attempt left doubt on the record, so nothing may be called given-up any more. */
+export function afterHandler(
+  result: HandlerResult,
+  { attempt, doubt }: { readonly attempt: number; readonly doubt: boolean },
+  policy: Policy,
+): AfterHandler {
+  switch (result) {
+    case 'handled':
+      return { next: 'mark' }
+    case 'failed':
+      if (attempt < policy.maxAttempts) return { next: 'retry' }
+      return { next: 'set-aside', as: doubt ? 'parked' : 'given-up', reason: 'attempts-spent' }
+    case 'fatal':
+      return { next: 'set-aside', as: doubt ? 'parked' : 'given-up', reason: 'handler-failed' }
+    case 'unknown':
+      // Whether attempts are spent is for the next claim to say, which alone can tell whom they were spent on.
+      return policy.onInDoubt === 'park'
+        ? { next: 'set-aside', as: 'parked', reason: 'in-doubt' }
+        : { next: 'rerun-in-doubt' }
+  }
+}
+
+/** A refused mark is a lease that was lost: the store says who has the message now. */
+export function isMarked(verdict: MarkVerdict): boolean {
+  return verdict === 'marked' || verdict === 'already-marked' || verdict === 'marked-late'
+}

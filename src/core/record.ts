@@ -1,0 +1,278 @@
+import type { DurationMs, EpochMs } from './units.ts'
+
+/** 128 bits of the digest of length-prefixed (scope, message ID), base64url: 22 characters (decision 0002). */
+export type Key = string & { readonly __brand?: 'Key' }
+
+/** 128 bits of the payload's digest, base64url, or empty where digests are not compared. Frozen at identify. */
+export type Digest = string & { readonly __brand?: 'Digest' }
+
+/** Random, new for every claim call: proves "mine", also to a call that is sent again. It has no order. */
+export type OwnerToken = string & { readonly __brand?: 'OwnerToken' }
+
+/** Why a record was set aside: a code and a short text, never a payload and never a raw ID. */
+export type Reason = string
+
+/** What a store keeps under a key. Only `done` means that the effect happened. */
+export type MessageRecord =
+  | { readonly state: 'absent' }
+  | {
+      readonly state: 'processing'
+      readonly digest: Digest
+      readonly fence: number
+      readonly attempt: number
+      readonly doubt: boolean
+      readonly owner: OwnerToken
+      readonly leaseUntil: EpochMs
+      readonly keepUntil: EpochMs
+    }
+  | {
+      /** Like absent, but it remembers fence and attempt: a late owner must stay refused, an attempt stays counted. */
+      readonly state: 'released'
+      readonly digest: Digest
+      readonly fence: number
+      readonly attempt: number
+      readonly doubt: boolean
+      readonly owner: OwnerToken
+      readonly keepUntil: EpochMs
+    }
+  | {
+      readonly state: 'done'
+      readonly digest: Digest
+      readonly fence: number
+      /** Kept so that a mark that is sent again is recognised. */
+      readonly owner: OwnerToken
+      readonly keepUntil: EpochMs
+    }
+  | {
+      readonly state: 'given-up'
+      readonly digest: Digest
+      readonly fence: number
+      readonly owner: OwnerToken
+      readonly reason: Reason
+      readonly keepUntil: EpochMs
+    }
+  | {
+      /** Waits for a person, however long: nothing ends it by time. */
+      readonly state: 'parked'
+      readonly digest: Digest
+      readonly fence: number
+      readonly owner: OwnerToken
+      readonly reason: Reason
+    }
+
+export type Command =
+  | {
+      readonly command: 'claim'
+      readonly token: OwnerToken
+      readonly digest: Digest
+      readonly leaseMs: DurationMs
+      readonly retentionMs: DurationMs
+      /** The only claim under way in its process. What is in doubt may be claimed in no other way. */
+      readonly alone: boolean
+    }
+  | { readonly command: 'renew'; readonly token: OwnerToken; readonly leaseMs: DurationMs }
+  | {
+      readonly command: 'mark'
+      readonly token: OwnerToken
+      readonly digest: Digest
+      readonly fence: number
+      readonly retentionMs: DurationMs
+    }
+  | {
+      readonly command: 'release'
+      readonly token: OwnerToken
+      /** Gives the attempt back: its handler never started. */
+      readonly refund: boolean
+      /** The handler has ended, and nobody knows whether its effect happened. */
+      readonly doubt: boolean
+    }
+  | {
+      readonly command: 'set-aside'
+      readonly token: OwnerToken
+      /** `given-up` asserts that no effect happened; on a record in doubt it is written as `parked`. */
+      readonly as: 'given-up' | 'parked'
+      readonly reason: Reason
+    }
+
+export type ClaimVerdict =
+  | { readonly verdict: 'claimed' | 'taken-over'; readonly fence: number; readonly attempt: number }
+  | { readonly verdict: 'busy'; readonly leaseLeftMs: DurationMs }
+  | { readonly verdict: 'in-doubt' | 'done' | 'conflict' }
+  | { readonly verdict: 'given-up' | 'parked'; readonly reason: Reason }
+
+export type RenewVerdict = 'renewed' | 'lost'
+
+/** `marked-late`: written over a record that was gone, released or set aside; nobody owned it and the effect did happen. */
+export type MarkVerdict = 'marked' | 'already-marked' | 'marked-late' | 'refused-busy' | 'refused-done'
+
+export type ReleaseVerdict = 'released' | 'already-released' | 'refused'
+
+export type SetAsideVerdict = 'given-up' | 'parked' | 'refused'
+
+type VerdictOf = {
+  claim: ClaimVerdict
+  renew: RenewVerdict
+  mark: MarkVerdict
+  release: ReleaseVerdict
+  'set-aside': SetAsideVerdict
+}
+
+type CommandOf<C extends Command['command']> = Extract<Command, { command: C }>
+
+export interface Transition<C extends Command['command']> {
+  readonly next: MessageRecord
+  readonly verdict: VerdictOf[C]
+}
+
+type Held = Extract<MessageRecord, { state: 'processing' }>
+
+/**
+ * The protocol of one key. Every store is this function, in its own language (Lua, SQL, a Map).
+ *
+ * ```
+ *             claim                    mark
+ *   absent ──────────▶ processing ──────────────▶ done
+ *                       │  ▲   │
+ *               release │  │   │ set aside
+ *                       ▼  │   ▼
+ *                    released  given-up | parked ──(late mark)──▶ done
+ * ```
+ *
+ * Laws that hold in every state:
+ * - Only the owner's token moves a `processing` record, except a claim that finds its lease over.
+ * - A command that is sent again with the same token gets the same verdict, and changes nothing more.
+ * - Doubt is sticky: a lease that ended without mark or release leaves it, and only mark or set-aside ends it.
+ * - `busy`, `in-doubt`, `done`, `conflict` and what was set aside write nothing, so contention spends no attempt.
+ * - A mark is refused only where another owner is processing or the record is done: an effect that happened is
+ *   never denied because the store forgot, and a late owner never overwrites a new one.
+ */
+export function transition<C extends Command['command']>(
+  record: MessageRecord,
+  command: CommandOf<C>,
+  now: EpochMs,
+): Transition<C>
+export function transition(record: MessageRecord, command: Command, now: EpochMs): Transition<Command['command']> {
+  const kept = forgetExpired(record, now)
+  switch (command.command) {
+    case 'claim':
+      return claim(kept, command, now)
+    case 'renew':
+      return renew(kept, command, now)
+    case 'mark':
+      return mark(kept, command, now)
+    case 'release':
+      return release(kept, command)
+    case 'set-aside':
+      return setAside(kept, command)
+  }
+}
+
+/** Retention is the other clock: it ends a record in any state but `parked`, and is not the lease. */
+function forgetExpired(record: MessageRecord, now: EpochMs): MessageRecord {
+  return 'keepUntil' in record && record.keepUntil <= now ? { state: 'absent' } : record
+}
+
+function claim(record: MessageRecord, command: CommandOf<'claim'>, now: EpochMs): Transition<'claim'> {
+  if (record.state !== 'absent' && record.digest !== command.digest) {
+    return { next: record, verdict: { verdict: 'conflict' } }
+  }
+  switch (record.state) {
+    case 'absent':
+      return grant(command, now, { fence: 1, attempt: 1, doubt: false })
+    case 'done':
+      return { next: record, verdict: { verdict: 'done' } }
+    case 'given-up':
+    case 'parked':
+      return { next: record, verdict: { verdict: record.state, reason: record.reason } }
+    case 'processing':
+      // Sent again: the same grant, its deadline refreshed. A lost take-over must answer `taken-over` once more.
+      if (record.owner === command.token) return grant(command, now, record)
+      if (record.leaseUntil > now) {
+        return { next: record, verdict: { verdict: 'busy', leaseLeftMs: record.leaseUntil - now } }
+      }
+      if (!command.alone) return { next: record, verdict: { verdict: 'in-doubt' } }
+      return grant(command, now, { fence: record.fence + 1, attempt: record.attempt + 1, doubt: true })
+    case 'released':
+      if (record.doubt && !command.alone) return { next: record, verdict: { verdict: 'in-doubt' } }
+      return grant(command, now, { fence: record.fence + 1, attempt: record.attempt + 1, doubt: record.doubt })
+  }
+}
+
+function grant(
+  command: CommandOf<'claim'>,
+  now: EpochMs,
+  { fence, attempt, doubt }: Pick<Held, 'fence' | 'attempt' | 'doubt'>,
+): Transition<'claim'> {
+  return {
+    next: {
+      state: 'processing',
+      digest: command.digest,
+      fence,
+      attempt,
+      doubt,
+      owner: command.token,
+      leaseUntil: now + command.leaseMs,
+      keepUntil: now + command.retentionMs,
+    },
+    verdict: { verdict: doubt ? 'taken-over' : 'claimed', fence, attempt },
+  }
+}
+
+function renew(record: MessageRecord, command: CommandOf<'renew'>, now: EpochMs): Transition<'renew'> {
+  if (record.state !== 'processing' || record.owner !== command.token) return { next: record, verdict: 'lost' }
+  return { next: { ...record, leaseUntil: now + command.leaseMs }, verdict: 'renewed' }
+}
+
+function mark(record: MessageRecord, command: CommandOf<'mark'>, now: EpochMs): Transition<'mark'> {
+  const done: MessageRecord = {
+    state: 'done',
+    digest: command.digest,
+    fence: record.state === 'absent' ? command.fence : record.fence,
+    owner: command.token,
+    keepUntil: now + command.retentionMs,
+  }
+  switch (record.state) {
+    case 'done':
+      return { next: record, verdict: record.owner === command.token ? 'already-marked' : 'refused-done' }
+    case 'processing':
+      // The deadline is not looked at: a lease that merely ran out is not lost while nobody took over.
+      if (record.owner !== command.token) return { next: record, verdict: 'refused-busy' }
+      return { next: done, verdict: 'marked' }
+    case 'absent':
+    case 'released':
+    case 'given-up':
+    case 'parked':
+      return { next: done, verdict: 'marked-late' }
+  }
+}
+
+function release(record: MessageRecord, command: CommandOf<'release'>): Transition<'release'> {
+  if (record.state === 'released' && record.owner === command.token)
+    return { next: record, verdict: 'already-released' }
+  if (record.state !== 'processing' || record.owner !== command.token) return { next: record, verdict: 'refused' }
+  const { digest, fence, attempt, doubt, owner, keepUntil } = record
+  return {
+    next: {
+      state: 'released',
+      digest,
+      fence,
+      attempt: command.refund ? attempt - 1 : attempt,
+      doubt: doubt || command.doubt,
+      owner,
+      keepUntil,
+    },
+    verdict: 'released',
+  }
+}
+
+function setAside(record: MessageRecord, command: CommandOf<'set-aside'>): Transition<'set-aside'> {
+  if ((record.state === 'given-up' || record.state === 'parked') && record.owner === command.token) {
+    return { next: record, verdict: record.state }
+  }
+  if (record.state !== 'processing' || record.owner !== command.token) return { next: record, verdict: 'refused' }
+  const { digest, fence, owner, doubt, keepUntil } = record
+  const { reason } = command
+  return command.as === 'given-up' && !doubt
+    ? { next: { state: 'given-up', digest, fence, owner, reason, keepUntil }, verdict: 'given-up' }
+    : { next: { state: 'parked', digest, fence, owner, reason }, verdict: 'parked' }
+}

@@ -1,0 +1,60 @@
+/**
+ * The lowest unfinished position of one stream of deliveries: one assignment epoch of a Kafka partition, or one channel
+ * generation of RabbitMQ. Positions are registered in the order they arrive and finished in any order; gaps between them
+ * (compaction, transaction markers) count as finished, because nothing was received there.
+ */
+export class Watermark<P extends number | bigint> {
+  #positions: P[] = []
+  #finished: boolean[] = []
+  /** Entries before this index are finished. */
+  #head = 0
+  /** How many entries were dropped from the front of both arrays. */
+  #dropped = 0
+  #lastFinished: P | undefined
+
+  /** Registers a position above all earlier ones. Returns the ticket that finishes it. */
+  receive(position: P): number {
+    const last = this.#positions.at(-1) ?? this.#lastFinished
+    if (last !== undefined && position <= last) {
+      throw new TypeError(`Watermark: position ${position} does not lie above ${last}`)
+    }
+    this.#positions.push(position)
+    this.#finished.push(false)
+    return this.#dropped + this.#positions.length - 1
+  }
+
+  /** Finishes a position; twice is as good as once. Returns whether the watermark moved. */
+  finish(ticket: number): boolean {
+    const index = ticket - this.#dropped
+    if (index < this.#head) return false
+    this.#finished[index] = true
+    const before = this.#head
+    while (this.#finished[this.#head] === true) this.#head++
+    if (this.#head === before) return false
+    this.#lastFinished = this.#positions[this.#head - 1]
+    if (this.#head > 1024 && this.#head * 2 > this.#positions.length) this.#compact()
+    return true
+  }
+
+  /** The highest position below which, and including which, all is finished; `undefined` before the first. */
+  get finishedUpTo(): P | undefined {
+    return this.#lastFinished
+  }
+
+  /** The lowest unfinished position, or `undefined` when all that was received is finished. */
+  get lowestUnfinished(): P | undefined {
+    return this.#positions[this.#head]
+  }
+
+  /** Positions received and not yet below the watermark, finished or not. */
+  get open(): number {
+    return this.#positions.length - this.#head
+  }
+
+  #compact(): void {
+    this.#positions = this.#positions.slice(this.#head)
+    this.#finished = this.#finished.slice(this.#head)
+    this.#dropped += this.#head
+    this.#head = 0
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * Every code, with what happens next. Codes are API, messages are not. Each has a heading in docs/errors.md.
+ */
+export const ERROR_CODES = {
+  CONFIG_INVALID: 'nothing starts',
+  CONSUMER_NAME_TAKEN: 'nothing starts',
+  STORE_UNREACHABLE: 'nothing is marked or settled; the consumer pauses and resumes by itself',
+  STORE_AMBIGUOUS: 'nothing is marked or settled; the same call is sent again with the same token',
+  STORE_MISUSED: 'the call is refused; a programming mistake in a store or a pipeline',
+  BROKER_UNREACHABLE: 'nothing is settled; the source reconnects',
+  BROKER_PUBLISH_REFUSED: 'the original stays unsettled; the publish is tried again',
+  LEASE_LOST: 'stop effects; the mark is still tried, the store decides',
+  DELIVERY_LOST: 'stop effects; the mark is still tried, the settle is refused',
+  HANDLER_TIMEOUT: 'stop effects; the message is in doubt unless the handler says otherwise',
+  NO_EFFECT: 'the claim is released and tried again',
+  OUTCOME_UNKNOWN: 'the message is in doubt',
+  TERMINAL: 'dead-lettered now, no more attempts',
+  FLOATING_QUERY: 'the transaction is rolled back and the message tried again',
+  COMMIT_REFUSED: 'the transaction is rolled back and the message tried again',
+  TRANSACTION_OVER: 'the query is refused',
+  STOPPED: 'the work is refused; it will be delivered again',
+} as const
+
+export type ErrorCode = keyof typeof ERROR_CODES
+
+const BRAND = Symbol.for('consume-once.error')
+
+/** Base of all errors of the library. The brand survives two copies of the package in one process. */
+export abstract class ConsumeOnceError extends Error {
+  abstract readonly code: ErrorCode
+
+  constructor(message?: string, options?: { readonly cause?: unknown }) {
+    super(message, options)
+    Object.defineProperty(this, BRAND, { value: true })
+  }
+}
+
+/** Nothing starts; all problems in one message, each with what was expected and what was got. */
+export class ConfigError extends ConsumeOnceError {
+  override readonly name = 'ConfigError'
+  readonly code: ErrorCode
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[], code: 'CONFIG_INVALID' | 'CONSUMER_NAME_TAKEN' = 'CONFIG_INVALID') {
+    super(
+      problems.length === 1 ? problems[0] : `${problems.length} problems:\n${problems.map((p) => `- ${p}`).join('\n')}`,
+    )
+    this.problems = problems
+    this.code = code
+  }
+}
+
+/** The store is unreachable or its answer is unknown: nothing is marked or settled. */
+export class StoreError extends ConsumeOnceError {
+  override readonly name = 'StoreError'
+  readonly code: ErrorCode
+
+  constructor(
+    code: 'STORE_UNREACHABLE' | 'STORE_AMBIGUOUS' | 'STORE_MISUSED',
+    message: string,
+    options?: { readonly cause?: unknown },
+  ) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/** Connection, channel, commit or dead-letter confirm failed: nothing is settled. */
+export class BrokerError extends ConsumeOnceError {
+  override readonly name = 'BrokerError'
+  readonly code: ErrorCode
+
+  constructor(
+    code: 'BROKER_UNREACHABLE' | 'BROKER_PUBLISH_REFUSED',
+    message: string,
+    options?: { readonly cause?: unknown },
+  ) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/** Why `ctx.signal` aborted: stop effects. */
+export class LeaseLostError extends ConsumeOnceError {
+  override readonly name = 'LeaseLostError'
+  readonly code: ErrorCode
+
+  constructor(code: 'LEASE_LOST' | 'DELIVERY_LOST' | 'HANDLER_TIMEOUT', message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** Thrown by a handler: surely nothing happened and nothing will, also after `signal` aborted. */
+export class NoEffectError extends ConsumeOnceError {
+  override readonly name = 'NoEffectError'
+  readonly code = 'NO_EFFECT'
+}
+
+/** Thrown by a handler: its effect may have happened. The message is in doubt. */
+export class OutcomeUnknownError extends ConsumeOnceError {
+  override readonly name = 'OutcomeUnknownError'
+  readonly code = 'OUTCOME_UNKNOWN'
+}
+
+/** Thrown by a handler: no effect happened and no attempt will help. Dead-lettered now. */
+export class TerminalError extends ConsumeOnceError {
+  override readonly name = 'TerminalError'
+  readonly code = 'TERMINAL'
+}
+
+/** A transaction was used after its handler ended, or its handler left a query pending. */
+export class TransactionError extends ConsumeOnceError {
+  override readonly name = 'TransactionError'
+  readonly code: ErrorCode
+
+  constructor(
+    code: 'FLOATING_QUERY' | 'COMMIT_REFUSED' | 'TRANSACTION_OVER',
+    message: string,
+    options?: { readonly cause?: unknown },
+  ) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/** Work offered after `stop()`, or aborted by its deadline. */
+export class StoppedError extends ConsumeOnceError {
+  override readonly name = 'StoppedError'
+  readonly code = 'STOPPED'
+}
+
+/** Whether a value is an error of this library, also of another copy of it. */
+export function isConsumeOnceError(error: unknown): error is ConsumeOnceError {
+  return typeof error === 'object' && error !== null && BRAND in error
+}
+
+/** Whether a value is an error of this library with that code, also of another copy of it. */
+export function hasCode(error: unknown, code: ErrorCode): error is ConsumeOnceError {
+  return isConsumeOnceError(error) && error.code === code
+}
+
+/** Message of anything that was thrown, cut at 1 KB: what a user throws may hold a payload. */
+export function describeError(error: unknown): string {
+  const text = error instanceof Error ? error.message || error.name : String(error)
+  return text.length > 1024 ? `${text.slice(0, 1023)}…` : text
+}
+
+/** Class name of anything that was thrown. */
+export function errorClass(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error
+}

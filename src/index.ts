@@ -1,0 +1,76 @@
+export { defineConsumer, type Consumer } from './define-consumer.ts'
+export { runConsumer, type RunDependencies } from './run.ts'
+export { messageId, cloudEvent, standardId, type IdExtractor, type IncomingMessage } from './message-id.ts'
+export { json, type Decode, type StandardSchema } from './decode.ts'
+export {
+  DEFAULTS,
+  type BatchContext,
+  type BatchItem,
+  type ConsumerOptions,
+  type ConsumerSettings,
+  type HandlerContext,
+  type Handling,
+  type Reconciled,
+} from './options.ts'
+export type { Health, LifecycleState, Running, StopOptions } from './lifecycle.ts'
+export {
+  ERROR_CODES,
+  BrokerError,
+  ConfigError,
+  ConsumeOnceError,
+  LeaseLostError,
+  NoEffectError,
+  OutcomeUnknownError,
+  StoppedError,
+  StoreError,
+  TerminalError,
+  TransactionError,
+  describeError,
+  errorClass,
+  hasCode,
+  isConsumeOnceError,
+  type ErrorCode,
+} from './errors.ts'
+export { memoryStore } from './memory/store.ts'
+export { MemoryBroker, type MemoryBrokerOptions, type MemoryMessage } from './memory/broker.ts'
+export { runMemory, type RunMemoryOptions } from './memory/run.ts'
+export { systemClock } from './clock.ts'
+export { systemEntropy } from './entropy.ts'
+
+export { transition } from './core/record.ts'
+export type {
+  ClaimVerdict,
+  Command,
+  Digest,
+  Key,
+  MarkVerdict,
+  MessageRecord,
+  OwnerToken,
+  Reason,
+  ReleaseVerdict,
+  RenewVerdict,
+  SetAsideVerdict,
+  Transition,
+} from './core/record.ts'
+export type { DurationMs, EpochMs, MonotonicMs } from './core/units.ts'
+export { backoffMs, type Backoff } from './core/backoff.ts'
+export { Watermark } from './core/watermark.ts'
+export type { DeadLetterReason, InDoubtPolicy } from './core/decision.ts'
+
+export type { Clock } from './ports/clock.ts'
+export type { Entropy } from './ports/entropy.ts'
+export type { Logger } from './ports/logger.ts'
+export type { Message } from './ports/message.ts'
+export type { Observer, ObserverEvent, Outcome } from './ports/observer.ts'
+export type { DeadLetter, Delivery, Intake, Publisher, Source, SourceHealth, Standing } from './ports/source.ts'
+export type {
+  Claim,
+  ClaimAnswer,
+  ClaimItem,
+  ClaimRequest,
+  LentTransaction,
+  OpenTransaction,
+  ReleaseOptions,
+  Store,
+  Strategy,
+} from './ports/store.ts'

@@ -1,0 +1,29 @@
+import type { DurationMs } from './core/units.ts'
+
+/** Where a running consumer is in its life. `failed`: it will not go on by itself. */
+export type LifecycleState = 'idle' | 'starting' | 'running' | 'draining' | 'stopped' | 'failed'
+
+export interface StopOptions {
+  /** How long running handlers may go on before `signal` aborts them. @defaultValue 30000 */
+  readonly deadlineMs?: DurationMs
+}
+
+export interface Health {
+  /** False only where a restart would help: failed, or a handler that is past its timeout and deaf to `signal`. */
+  readonly live: boolean
+  /** False while paused, rebalancing, reconnecting, or while the store is down. */
+  readonly ready: boolean
+  readonly state: LifecycleState
+  readonly checks: Readonly<Record<string, string>>
+}
+
+/** A consumer that was started. */
+export interface Running extends AsyncDisposable {
+  readonly state: LifecycleState
+  /**
+   * Refuses new work, drains, aborts what still runs at the deadline, writes the last marks, flushes the last settles, then
+   * leaves. Idempotent: every call gets the first one's promise. What the user opened stays open.
+   */
+  stop(options?: StopOptions): Promise<void>
+  health(): Health
+}

@@ -1,0 +1,258 @@
+import { Watermark } from '../core/watermark.ts'
+import type { Message } from '../ports/message.ts'
+import type { DeadLetter, Delivery, Intake, Publisher, Source, SourceHealth, Standing } from '../ports/source.ts'
+
+/** What a producer sends. */
+export interface MemoryMessage {
+  readonly key?: Uint8Array | null
+  readonly value: Uint8Array | null
+  readonly headers?: Readonly<Record<string, unknown>>
+  readonly timestamp?: number
+}
+
+export interface MemoryBrokerOptions {
+  /** Partitions of every topic; a key always meets the same one. @defaultValue 4 */
+  readonly partitions?: number
+}
+
+/** Deliveries handed over in one turn of the event loop, per partition. */
+const BATCH = 250
+
+/**
+ * A broker in this process, in the shape of Kafka: partitioned logs, consumer groups with committed offsets, at-least-once
+ * delivery. For tests and demos: it forgets on exit.
+ */
+export class MemoryBroker {
+  readonly #partitions: number
+  readonly #topics = new Map<string, MemoryTopic>()
+  /** Every dead letter, in order. */
+  readonly deadLetters: DeadLetter[] = []
+  #roundRobin = 0
+
+  constructor({ partitions = 4 }: MemoryBrokerOptions = {}) {
+    this.#partitions = partitions
+  }
+
+  publish(topic: string, { key = null, value, headers = {}, timestamp }: MemoryMessage): void {
+    const { logs, groups } = this.#topic(topic)
+    const partition = key === null ? this.#roundRobin++ % this.#partitions : hashOf(key) % this.#partitions
+    const log = logs[partition]
+    if (log === undefined) throw new TypeError('partition out of range (memory-broker.publish)')
+    const position = `${partition}@${log.length}`
+    log.push({ system: 'memory', destination: topic, origin: topic, position, key, value, headers, timestamp })
+    for (const group of groups.values()) group.source?.wake()
+  }
+
+  /** A source of that topic for that group; opening another one for the group takes the partitions over. */
+  source(topic: string, group: string): Source & Publisher {
+    return new MemorySource(group, this.#topic(topic), this.#group(topic, group), (letter) =>
+      this.deadLetters.push(letter),
+    )
+  }
+
+  /** All partitions get a new epoch and are delivered again from their committed offsets; running handlers go on. */
+  rebalance(topic: string, group: string): void {
+    this.#group(topic, group).source?.startEpoch('stale')
+  }
+
+  /** Delivers messages that are not settled yet once more, as a broker may at any time. Returns how many. */
+  redeliver(topic: string, group: string, most: number = Number.POSITIVE_INFINITY): number {
+    return this.#group(topic, group).source?.redeliver(most) ?? 0
+  }
+
+  /** The consumer's process is gone: it gets nothing more and settles nothing more. */
+  kill(topic: string, group: string): void {
+    this.#group(topic, group).source?.die()
+  }
+
+  /** Resolves when everything published so far, and what comes meanwhile, is settled. */
+  drained(topic: string, group: string): Promise<void> {
+    const { logs } = this.#topic(topic)
+    const state = this.#group(topic, group)
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (!logs.every((log, partition) => (state.committed[partition] ?? 0) >= log.length)) return
+        state.onCommit.delete(look)
+        resolve()
+      }
+      state.onCommit.add(look)
+      look()
+    })
+  }
+
+  #topic(name: string): MemoryTopic {
+    const known = this.#topics.get(name)
+    if (known !== undefined) return known
+    const logs = Array.from({ length: this.#partitions }, (): Message[] => [])
+    const topic: MemoryTopic = { logs, groups: new Map() }
+    this.#topics.set(name, topic)
+    return topic
+  }
+
+  #group(topic: string, name: string): MemoryGroup {
+    const { groups } = this.#topic(topic)
+    const known = groups.get(name)
+    if (known !== undefined) return known
+    const group: MemoryGroup = {
+      committed: Array.from({ length: this.#partitions }, () => 0),
+      onCommit: new Set(),
+      source: undefined,
+    }
+    groups.set(name, group)
+    return group
+  }
+}
+
+interface MemoryTopic {
+  readonly logs: readonly Message[][]
+  readonly groups: Map<string, MemoryGroup>
+}
+
+interface MemoryGroup {
+  /** Per partition, the offset of the next message to deliver after a restart. */
+  readonly committed: number[]
+  readonly onCommit: Set<() => void>
+  source: MemorySource | undefined
+}
+
+/** One life of the assignment of a partition. */
+interface Epoch {
+  readonly partition: number
+  readonly watermark: Watermark<number>
+  next: number
+  standing: Standing
+  /** Deliveries of this epoch by offset, until they are settled. */
+  readonly open: Map<number, Delivery>
+}
+
+class MemorySource implements Source, Publisher {
+  readonly system = 'memory'
+  readonly group: string
+  readonly #topic: MemoryTopic
+  readonly #state: MemoryGroup
+  readonly #onDeadLetter: (letter: DeadLetter) => void
+  #epochs: Epoch[] = []
+  #intake: Intake | undefined
+  #isPaused = false
+  #isScheduled = false
+
+  constructor(group: string, topic: MemoryTopic, state: MemoryGroup, onDeadLetter: (letter: DeadLetter) => void) {
+    this.group = group
+    this.#topic = topic
+    this.#state = state
+    this.#onDeadLetter = onDeadLetter
+  }
+
+  async open(intake: Intake): Promise<void> {
+    this.#state.source?.die()
+    this.#state.source = this
+    this.#intake = intake
+    this.startEpoch('lost')
+  }
+
+  pause(): void {
+    this.#isPaused = true
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    this.wake()
+  }
+
+  async stopIntake(): Promise<void> {
+    this.#intake = undefined
+  }
+
+  async close(): Promise<void> {
+    this.die()
+  }
+
+  health(): SourceHealth {
+    const ready = this.#state.source === this
+    return { ready, detail: ready ? 'consuming' : 'closed' }
+  }
+
+  async deadLetter(letter: DeadLetter): Promise<void> {
+    this.#onDeadLetter(letter)
+  }
+
+  wake(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(() => {
+      this.#isScheduled = false
+      for (const epoch of this.#epochs) this.#deliverNext(epoch)
+    })
+  }
+
+  startEpoch(old: 'stale' | 'lost'): void {
+    for (const epoch of this.#epochs) epoch.standing = old
+    this.#epochs = this.#state.committed.map((next, partition) => ({
+      partition,
+      watermark: new Watermark<number>(),
+      next,
+      standing: 'current',
+      open: new Map(),
+    }))
+    this.#intake?.standingChanged()
+    this.wake()
+  }
+
+  redeliver(most: number): number {
+    const again = this.#epochs.flatMap(({ open }) => [...open.values()]).slice(0, most)
+    this.#intake?.deliver(again.map((delivery) => ({ ...delivery, settle: () => delivery.standing() === 'current' })))
+    return again.length
+  }
+
+  die(): void {
+    const intake = this.#intake
+    this.#intake = undefined
+    for (const epoch of this.#epochs) epoch.standing = 'lost'
+    this.#epochs = []
+    if (this.#state.source === this) this.#state.source = undefined
+    intake?.standingChanged()
+  }
+
+  #deliverNext(epoch: Epoch): void {
+    if (this.#isPaused || this.#intake === undefined || epoch.standing !== 'current') return
+    const log = this.#topic.logs[epoch.partition] ?? []
+    const messages = log.slice(epoch.next, epoch.next + BATCH)
+    if (messages.length === 0) return
+    const from = epoch.next
+    epoch.next += messages.length
+    this.#intake.deliver(messages.map((message, index) => this.#delivery(message, from + index, epoch)))
+    if (epoch.next < log.length) this.wake()
+  }
+
+  #delivery(message: Message, offset: number, epoch: Epoch): Delivery {
+    const ticket = epoch.watermark.receive(offset)
+    const lane = message.key === null ? undefined : `${epoch.partition}/${Buffer.from(message.key).toString('latin1')}`
+    const delivery: Delivery = {
+      message,
+      lane,
+      standing: () => epoch.standing,
+      settle: () => {
+        if (epoch.standing !== 'current') return false
+        epoch.open.delete(offset)
+        if (epoch.watermark.finish(ticket)) this.#commit(epoch)
+        return true
+      },
+    }
+    epoch.open.set(offset, delivery)
+    return delivery
+  }
+
+  #commit({ partition, watermark }: Epoch): void {
+    const upTo = watermark.finishedUpTo
+    if (upTo === undefined) return
+    this.#state.committed[partition] = upTo + 1
+    for (const look of this.#state.onCommit) look()
+  }
+}
+
+/** FNV-1a: spreads keys over partitions, and nothing else. */
+function hashOf(key: Uint8Array): number {
+  let hash = 0x811c9dc5
+  for (const byte of key) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0
+  return hash
+}

@@ -1,0 +1,149 @@
+import type { HandlerResult } from '../core/decision.ts'
+import type { MonotonicMs } from '../core/units.ts'
+import { NoEffectError, OutcomeUnknownError, TerminalError, hasCode } from '../errors.ts'
+import type { BatchItem, HandlerContext, ResolvedConsumer } from '../options.ts'
+import type { Claim } from '../ports/store.ts'
+import type { Logger } from '../ports/logger.ts'
+import type { Message } from '../ports/message.ts'
+import type { Task } from './task.ts'
+
+/** A claimed message with its decoded payload. */
+export interface RunItem {
+  readonly task: Task
+  readonly claim: Claim<unknown>
+  readonly payload: unknown
+  /** An earlier attempt left doubt on the record. */
+  readonly doubt: boolean
+}
+
+/** How a run of the handler ended. */
+export interface RunEnd {
+  readonly result: HandlerResult
+  readonly error?: unknown
+}
+
+/**
+ * One run of the user's handler: for one message, or for a batch. Its signal is made only when the handler asks for it.
+ */
+export class HandlerRun {
+  readonly items: readonly RunItem[]
+  /** Local end of the lease, counted from before the claim or renewal was sent. */
+  leaseUntil: MonotonicMs
+  startedAt: MonotonicMs | undefined
+  hasEnded = false
+  /** The handler did not end in time: nobody waits for it any more. */
+  isDetached = false
+  #controller: AbortController | undefined
+  #abortedBy: Error | undefined
+
+  constructor(items: readonly RunItem[], leaseUntil: MonotonicMs) {
+    this.items = items
+    this.leaseUntil = leaseUntil
+  }
+
+  get claims(): readonly Claim<unknown>[] {
+    return this.items.map(({ claim }) => claim)
+  }
+
+  get isAborted(): boolean {
+    return this.#abortedBy !== undefined
+  }
+
+  /** Not the handler failed: its delivery is gone, or the process stops. */
+  get isInterrupted(): boolean {
+    return hasCode(this.#abortedBy, 'DELIVERY_LOST') || hasCode(this.#abortedBy, 'STOPPED')
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.#abortedBy !== undefined) this.#controller.abort(this.#abortedBy)
+    return this.#controller.signal
+  }
+
+  /** Asks the handler to stop effects. The first reason stays. */
+  abort(reason: Error): void {
+    if (this.#abortedBy !== undefined) return
+    this.#abortedBy = reason
+    this.#controller?.abort(reason)
+  }
+
+  /** Runs the handler to its end. Never rejects. */
+  async run(consumer: ResolvedConsumer, tx: unknown, now: MonotonicMs): Promise<RunEnd> {
+    this.startedAt = now
+    try {
+      await this.#call(consumer, tx)
+      return { result: 'handled' }
+    } catch (error) {
+      return { result: this.#classify(error), error }
+    } finally {
+      this.hasEnded = true
+    }
+  }
+
+  #call(consumer: ResolvedConsumer, tx: unknown): unknown {
+    const { handle, handleBatch, log } = consumer
+    if (handleBatch !== undefined) return handleBatch(new Batch(this, tx, log))
+    const [item] = this.items
+    if (handle === undefined || item === undefined) throw new TypeError('HandlerRun without work (handler-run.call)')
+    return handle(new Context(this, item, tx, log))
+  }
+
+  /** A plain throw before the abort asserts that no effect happened; after it nobody knows, unless the handler says so. */
+  #classify(error: unknown): HandlerResult {
+    if (error instanceof NoEffectError || hasCode(error, 'NO_EFFECT')) return 'failed'
+    if (error instanceof OutcomeUnknownError || hasCode(error, 'OUTCOME_UNKNOWN')) return 'unknown'
+    if (this.isAborted) return 'unknown'
+    return error instanceof TerminalError || hasCode(error, 'TERMINAL') ? 'fatal' : 'failed'
+  }
+}
+
+class Item implements BatchItem<unknown> {
+  readonly message: Message
+  readonly payload: unknown
+  readonly idempotencyKey: string
+  readonly attempt: number
+  readonly fence: number
+
+  constructor({ task, claim, payload }: RunItem) {
+    this.message = task.message
+    this.payload = payload
+    this.idempotencyKey = task.idempotencyKey
+    this.attempt = claim.attempt
+    this.fence = claim.fence
+  }
+}
+
+class Context extends Item implements HandlerContext<unknown, unknown> {
+  readonly #run: HandlerRun
+  readonly tx: unknown
+  readonly log: Logger
+
+  constructor(run: HandlerRun, item: RunItem, tx: unknown, log: Logger) {
+    super(item)
+    this.#run = run
+    this.tx = tx
+    this.log = log
+  }
+
+  get signal(): AbortSignal {
+    return this.#run.signal
+  }
+}
+
+class Batch {
+  readonly #run: HandlerRun
+  readonly messages: readonly Item[]
+  readonly tx: unknown
+  readonly log: Logger
+
+  constructor(run: HandlerRun, tx: unknown, log: Logger) {
+    this.#run = run
+    this.messages = run.items.map((item) => new Item(item))
+    this.tx = tx
+    this.log = log
+  }
+
+  get signal(): AbortSignal {
+    return this.#run.signal
+  }
+}

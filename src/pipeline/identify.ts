@@ -1,0 +1,141 @@
+import { idBytes, type UnusableId } from '../core/message-id.ts'
+import type { DeadLetterReason } from '../core/decision.ts'
+import { digestOf, identityOf } from '../digest.ts'
+import { describeError } from '../errors.ts'
+import { describeIssues } from '../decode.ts'
+import type { IncomingMessage } from '../message-id.ts'
+import type { ResolvedConsumer } from '../options.ts'
+import type { Message } from '../ports/message.ts'
+import type { Delivery } from '../ports/source.ts'
+import { Task } from './task.ts'
+
+/** A message that no key can be made for. */
+export interface Unidentified {
+  readonly reason: DeadLetterReason
+  readonly detail: string
+}
+
+const NOT_COMPARED = ''
+
+const WHY: Record<UnusableId, string> = {
+  missing: 'no message ID, or one that is repeated with different values',
+  blank: 'the message ID is blank',
+  'too-long': 'the message ID is longer than 512 bytes',
+  'ill-formed': 'the message ID holds a lone surrogate',
+}
+
+/**
+ * Turns a delivery into a task: key and payload digest are computed here, once, from raw bytes, before the handler can
+ * touch anything.
+ */
+export function createIdentify(consumer: ResolvedConsumer, group: string): (delivery: Delivery) => Task | Unidentified {
+  const scopes = new Map<string, readonly Uint8Array[]>()
+
+  function scopeOf(origin: string): readonly Uint8Array[] {
+    const known = scopes.get(origin)
+    if (known !== undefined) return known
+    const parts = consumer.scope === undefined ? [group, origin, consumer.name] : [consumer.scope]
+    const scope = parts.map((part) => Buffer.from(part))
+    scopes.set(origin, scope)
+    return scope
+  }
+
+  return (delivery) => {
+    const { message } = delivery
+    const incoming = new Incoming(message, consumer)
+    let id: string | Uint8Array | undefined
+    try {
+      id = consumer.id(incoming)
+    } catch (error) {
+      return incoming.problem ?? { reason: 'no-id', detail: `the ID extractor threw: ${describeError(error)}` }
+    }
+    const bytes = idBytes(id)
+    if (typeof bytes === 'string') return { reason: 'no-id', detail: WHY[bytes] }
+    const digest = consumer.onConflict === 'duplicate' ? NOT_COMPARED : digestOf(message.value)
+    return new Task(delivery, identityOf(scopeOf(message.origin), bytes), digest)
+  }
+}
+
+/** What an ID extractor sees: fields of the message by delegation, the payload decoded when it is asked for. */
+class Incoming implements IncomingMessage<unknown> {
+  readonly #message: Message
+  readonly #consumer: ResolvedConsumer
+  /** Why the payload could not be decoded, when an extractor wanted it. */
+  problem: Unidentified | undefined
+
+  constructor(message: Message, consumer: ResolvedConsumer) {
+    this.#message = message
+    this.#consumer = consumer
+  }
+
+  get payload(): unknown {
+    try {
+      return this.#consumer.decode(this.#message.value, this.#message)
+    } catch (error) {
+      this.problem = { reason: 'undecodable', detail: describeError(error) }
+      throw error
+    }
+  }
+
+  get system(): Message['system'] {
+    return this.#message.system
+  }
+  get destination(): string {
+    return this.#message.destination
+  }
+  get origin(): string {
+    return this.#message.origin
+  }
+  get position(): string {
+    return this.#message.position
+  }
+  get key(): Uint8Array | null {
+    return this.#message.key
+  }
+  get value(): Uint8Array | null {
+    return this.#message.value
+  }
+  get headers(): Message['headers'] {
+    return this.#message.headers
+  }
+  get messageId(): string | undefined {
+    return this.#message.messageId
+  }
+  get timestamp(): number | undefined {
+    return this.#message.timestamp
+  }
+  get redelivered(): boolean | undefined {
+    return this.#message.redelivered
+  }
+}
+
+export type Decoded = { readonly ok: true; readonly payload: unknown } | ({ readonly ok: false } & Unidentified)
+
+/** Decodes and checks a payload; a schema that answers later makes this a promise. Never throws, never rejects. */
+export function decodePayload(message: Message, consumer: ResolvedConsumer): Decoded | Promise<Decoded> {
+  let payload: unknown
+  try {
+    payload = consumer.decode(message.value, message)
+  } catch (error) {
+    return { ok: false, reason: 'undecodable', detail: describeError(error) }
+  }
+  if (consumer.schema === undefined) return { ok: true, payload }
+  try {
+    const result = consumer.schema['~standard'].validate(payload)
+    return result instanceof Promise ? result.then(asDecoded, schemaThrew) : asDecoded(result)
+  } catch (error) {
+    return schemaThrew(error)
+  }
+}
+
+function asDecoded(
+  result: Awaited<ReturnType<NonNullable<ResolvedConsumer['schema']>['~standard']['validate']>>,
+): Decoded {
+  return result.issues === undefined
+    ? { ok: true, payload: result.value }
+    : { ok: false, reason: 'schema', detail: describeIssues(result.issues) }
+}
+
+function schemaThrew(error: unknown): Decoded {
+  return { ok: false, reason: 'schema', detail: describeError(error) }
+}

@@ -1,0 +1,96 @@
+import { LeaseLostError } from '../errors.ts'
+import type { HandlerRun } from './handler-run.ts'
+import type { Desk } from './runner.ts'
+
+/** The keeper looks at its runs this often at least; only while there are any. */
+const LONGEST_TICK_MS = 500
+
+interface Kept {
+  /** When the granting claim or the last good renewal was sent. */
+  renewedAt: number
+  isLost: boolean
+}
+
+/**
+ * Renews the leases of running handlers, all in one call, and watches their time: it aborts a handler whose lease may be
+ * over by the local clock, or that is past its timeout, and reports one that stays deaf. One timer for all runs.
+ */
+export class LeaseKeeper {
+  readonly #desk: Desk
+  readonly #onStuck: (run: HandlerRun) => void
+  readonly #kept = new Map<HandlerRun, Kept>()
+  #isTicking = false
+
+  constructor(desk: Desk, onStuck: (run: HandlerRun) => void) {
+    this.#desk = desk
+    this.#onStuck = onStuck
+  }
+
+  get runs(): Iterable<HandlerRun> {
+    return this.#kept.keys()
+  }
+
+  get size(): number {
+    return this.#kept.size
+  }
+
+  keep(run: HandlerRun, claimedAt: number): void {
+    this.#kept.set(run, { renewedAt: claimedAt, isLost: false })
+    if (!this.#isTicking) this.#schedule()
+  }
+
+  release(run: HandlerRun): void {
+    this.#kept.delete(run)
+  }
+
+  #schedule(): void {
+    this.#isTicking = true
+    const { clock, consumer } = this.#desk
+    clock.after(Math.min(LONGEST_TICK_MS, Math.ceil(consumer.renewEveryMs / 2)), () => {
+      this.#isTicking = false
+      if (this.#kept.size === 0) return
+      this.#watchTime()
+      void this.#renew()
+      this.#schedule()
+    })
+  }
+
+  #watchTime(): void {
+    const { consumer, clock } = this.#desk
+    const now = clock.monotonic()
+    for (const [run] of this.#kept) {
+      const ranMs = run.startedAt === undefined ? 0 : now - run.startedAt
+      if (now >= run.leaseUntil) run.abort(new LeaseLostError('LEASE_LOST', 'the lease could not be renewed in time'))
+      if (ranMs >= consumer.handlerTimeoutMs) {
+        run.abort(new LeaseLostError('HANDLER_TIMEOUT', `the handler ran longer than ${consumer.handlerTimeoutMs} ms`))
+      }
+      // Past the grace nobody waits for it: its lease is left to run out, so that the store can say what is in doubt.
+      if (!run.hasEnded && ranMs >= consumer.handlerTimeoutMs + consumer.graceMs) this.#onStuck(run)
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const { consumer, clock } = this.#desk
+    const sentAt = clock.monotonic()
+    const due = [...this.#kept].filter(([, kept]) => !kept.isLost && sentAt - kept.renewedAt >= consumer.renewEveryMs)
+    if (due.length === 0) return
+    const claims = due.flatMap(([run]) => run.claims)
+    try {
+      const verdicts = await consumer.store.renew(claims, consumer.leaseMs)
+      let at = 0
+      for (const [run, kept] of due) {
+        const own = verdicts.slice(at, at + run.claims.length)
+        at += run.claims.length
+        if (own.every((verdict) => verdict === 'renewed')) {
+          kept.renewedAt = sentAt
+          run.leaseUntil = sentAt + consumer.leaseMs
+        } else if (!run.hasEnded) {
+          kept.isLost = true
+          run.abort(new LeaseLostError('LEASE_LOST', 'another owner has the message'))
+        }
+      }
+    } catch {
+      // Unknown: the next tick asks again, and the local deadline aborts if none is answered in time.
+    }
+  }
+}

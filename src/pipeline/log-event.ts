@@ -1,0 +1,82 @@
+import { describeError, errorClass } from '../errors.ts'
+import type { Logger } from '../ports/logger.ts'
+import type { ObserverEvent, Outcome } from '../ports/observer.ts'
+
+const LEVEL: Record<Outcome, 'debug' | 'warn' | 'error'> = {
+  handled: 'debug',
+  duplicate: 'debug',
+  joined: 'debug',
+  'handed-back': 'debug',
+  'settle-refused': 'warn',
+  'dead-lettered': 'error',
+  parked: 'warn',
+  'lease-lost': 'warn',
+}
+
+/** Characters of a key that a log shows: an ID is often a phone number, so never the ID itself. */
+const KEY_SHOWN = 12
+
+/** One line for what a person may ask about. No payload, no raw ID. */
+export function logEvent(log: Logger, consumer: string, event: ObserverEvent): void {
+  switch (event.type) {
+    case 'delivery': {
+      const { message, outcome, reason, attempt, fence } = event
+      const { system, destination, position, redelivered } = message
+      const fields = {
+        consumer,
+        key: shown(event.key),
+        outcome,
+        reason,
+        attempt,
+        fence,
+        system,
+        destination,
+        position,
+        redelivered,
+      }
+      return log[LEVEL[outcome]](fields, outcome)
+    }
+    case 'attempt-failed':
+      return log.warn(
+        {
+          consumer,
+          key: shown(event.key),
+          attempt: event.attempt,
+          retry_in_ms: event.retryInMs,
+          err: shownError(event.error),
+        },
+        'attempt failed, will be tried again',
+      )
+    case 'in-doubt':
+      return log.warn({ consumer, key: shown(event.key) }, 'in doubt: its effect may or may not have happened')
+    case 'lease-lost':
+      return log.warn({ consumer, key: shown(event.key) }, 'lease lost: another owner has the message, or it is done')
+    case 'stuck':
+      return log.error(
+        { consumer, key: shown(event.key) },
+        'stuck: the handler is past its timeout and deaf to its signal',
+      )
+    case 'dead-letter-failed':
+      return log.error(
+        { consumer, key: shown(event.key), retry_in_ms: event.retryInMs, err: shownError(event.error) },
+        'dead letter not confirmed, will be published again',
+      )
+    case 'store-down':
+      return log.error({ consumer, err: shownError(event.error) }, 'store down: paused')
+    case 'store-up':
+      return log.info({ consumer }, 'store up: going on')
+    case 'source':
+      return log.info({ consumer, event: event.event, detail: event.detail }, 'source')
+    case 'claims':
+    case 'marks':
+      return undefined
+  }
+}
+
+function shown(key: string | undefined): string | undefined {
+  return key?.slice(0, KEY_SHOWN)
+}
+
+function shownError(error: unknown): object {
+  return { type: errorClass(error), message: describeError(error) }
+}

@@ -1,0 +1,285 @@
+import { backoffMs } from '../core/backoff.ts'
+import type { Key } from '../core/record.ts'
+import type { DurationMs } from '../core/units.ts'
+import { LeaseLostError, StoppedError, describeError, errorClass } from '../errors.ts'
+import { DEFAULTS, type ResolvedConsumer } from '../options.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Entropy } from '../ports/entropy.ts'
+import type { ObserverEvent, Outcome } from '../ports/observer.ts'
+import type { Delivery, Intake, Publisher } from '../ports/source.ts'
+import type { Claim } from '../ports/store.ts'
+import { createIdentify } from './identify.ts'
+import { InboxRunner } from './inbox-runner.ts'
+import { Lanes } from './lanes.ts'
+import { LeaseRunner } from './lease-runner.ts'
+import { logEvent } from './log-event.ts'
+import type { ClaimBatch, DeadLettering, Desk, Runner, SettingAside } from './runner.ts'
+import { StoreLine } from './store-line.ts'
+import { Task } from './task.ts'
+
+export interface PipelineDependencies {
+  readonly consumer: ResolvedConsumer
+  readonly group: string
+  readonly publisher: Publisher
+  readonly clock: Clock
+  readonly entropy: Entropy
+  /** Asks the source to stop or go on delivering. */
+  readonly setPaused: (paused: boolean) => void
+}
+
+/**
+ * The way of a message: identify, claim, handle, mark, settle. Deliveries come in by `deliver()`; each ends with exactly one
+ * outcome. Two messages of one key never run at once (single flight), two of one lane neither.
+ */
+export class Pipeline implements Intake, Desk {
+  readonly consumer: ResolvedConsumer
+  readonly scope: string
+  readonly clock: Clock
+  readonly entropy: Entropy
+  readonly lanes: Lanes
+  readonly line: StoreLine
+  readonly #group: string
+  readonly #publisher: Publisher
+  readonly #setPaused: (paused: boolean) => void
+  readonly #identify: ReturnType<typeof createIdentify>
+  readonly #runner: Runner
+  /** Every task of this process by its key. */
+  readonly #flights = new Map<Key, Task>()
+  readonly #abandon = new AbortController()
+  #inFlight = 0
+  #isFull = false
+  #isDraining = false
+  #idle: (() => void) | undefined
+
+  constructor({ consumer, group, publisher, clock, entropy, setPaused }: PipelineDependencies) {
+    this.consumer = consumer
+    this.scope = consumer.scope ?? `${group}/${consumer.name}`
+    this.clock = clock
+    this.entropy = entropy
+    this.#group = group
+    this.#publisher = publisher
+    this.#setPaused = setPaused
+    this.#identify = createIdentify(consumer, group)
+    this.lanes = new Lanes(clock, () => this.#runner.wake())
+    this.line = new StoreLine(clock, entropy, {
+      onDown: (error) => {
+        this.observe({ type: 'store-down', error })
+        this.#applyPause()
+      },
+      onUp: () => {
+        this.observe({ type: 'store-up' })
+        this.#applyPause()
+        this.#runner.wake()
+      },
+    })
+    this.#runner = consumer.store.strategy === 'inbox' ? new InboxRunner(this) : new LeaseRunner(this)
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining
+  }
+
+  /** Deliveries taken and not yet ended. */
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  get stuck(): number {
+    return this.#runner.stuck
+  }
+
+  deliver(deliveries: readonly Delivery[]): void {
+    this.#inFlight += deliveries.length
+    for (const delivery of deliveries) this.#accept(delivery)
+    this.#applyPause()
+  }
+
+  standingChanged(): void {
+    for (const task of this.lanes.removeQueued((queued) => queued.isLost)) this.#forget(task, 'handed-back')
+    this.#runner.abort((task) => task.isLost, new LeaseLostError('DELIVERY_LOST', 'its partition or channel is gone'))
+  }
+
+  /**
+   * Ends what is under way: nothing new is claimed, running handlers go on until the deadline, then are aborted and get
+   * `graceMs`. What is unknown after that stays unknown: it is delivered again.
+   */
+  async drain(deadlineMs: DurationMs): Promise<void> {
+    this.#isDraining = true
+    this.#runner.drain()
+    for (const task of this.lanes.removeQueued(() => true)) this.#forget(task, 'handed-back')
+    const over = new Promise<void>((resolve) => {
+      this.#idle = resolve
+      if (this.#inFlight === 0) resolve()
+    })
+    const cancelDeadline = this.clock.after(deadlineMs, () =>
+      this.#runner.abort(() => true, new StoppedError(`still running ${deadlineMs} ms after stop()`)),
+    )
+    const cancelAbandon = this.clock.after(deadlineMs + this.consumer.graceMs, () => {
+      this.line.abandon()
+      this.#abandon.abort()
+      this.#idle?.()
+    })
+    await over
+    cancelDeadline()
+    cancelAbandon()
+    this.line.abandon()
+    this.#abandon.abort()
+  }
+
+  observe(event: ObserverEvent): void {
+    logEvent(this.consumer.log, this.consumer.name, event)
+    this.consumer.observe(event)
+  }
+
+  async claim(tasks: readonly Task[], alone: boolean): Promise<ClaimBatch | undefined> {
+    const { store, leaseMs, retentionMs } = this.consumer
+    const request = {
+      scope: this.scope,
+      token: this.entropy.ownerToken(),
+      leaseMs,
+      retentionMs,
+      alone,
+      items: tasks.map(({ key, digest }) => ({ key, digest })),
+    }
+    let sentAt = 0
+    const answers = await this.line.ask(() => {
+      sentAt = this.clock.monotonic()
+      return store.claim(request)
+    })
+    if (answers === undefined) return undefined
+    const granted = answers.reduce((count, answer) => ('claim' in answer ? count + 1 : count), 0)
+    this.observe({ type: 'claims', count: tasks.length, granted })
+    return { answers, sentAt }
+  }
+
+  conclude(task: Task, outcome: 'handled' | 'duplicate', claim?: Claim<unknown>): void {
+    this.#settle(task, outcome, claim && { attempt: claim.attempt, fence: claim.fence })
+  }
+
+  drop(task: Task, outcome: 'handed-back' | 'lease-lost' = 'handed-back'): void {
+    this.lanes.finish(task)
+    this.#forget(task, outcome)
+  }
+
+  putBack(tasks: readonly Task[], delayMs?: DurationMs): void {
+    const wanted: Task[] = []
+    for (const task of tasks) {
+      if (this.#isDraining || task.isLost) this.drop(task)
+      else wanted.push(task)
+    }
+    this.lanes.putBack(wanted, delayMs)
+  }
+
+  async deadLetter(task: Task, why: DeadLettering): Promise<void> {
+    const { message } = task
+    if (!(await this.#publish(message, why, task.key))) return this.drop(task)
+    this.#settle(task, why.parked ? 'parked' : 'dead-lettered', { reason: why.reason })
+  }
+
+  async setAside(task: Task, claim: Claim<unknown>, as: 'given-up' | 'parked', why: SettingAside): Promise<void> {
+    const verdicts = await this.line.ask(() => this.consumer.store.setAside([claim], as, why.reason))
+    const verdict = verdicts?.[0]
+    if (verdict === undefined) return this.drop(task)
+    if (verdict === 'refused') return this.putBack([task])
+    await this.deadLetter(task, { ...why, parked: verdict === 'parked', attempts: claim.attempt })
+  }
+
+  #accept(delivery: Delivery): void {
+    const identified = this.#identify(delivery)
+    if (!(identified instanceof Task)) {
+      void this.#deadLetterAlone(delivery, { ...identified, parked: false })
+      return
+    }
+    const running = this.#flights.get(identified.key)
+    if (running === undefined) {
+      this.#flights.set(identified.key, identified)
+      this.lanes.enqueue(identified)
+    } else if (running.digest === identified.digest) {
+      running.deliveries.push(delivery)
+    } else {
+      const detail = 'same ID, another payload, while the first is under way'
+      void this.#deadLetterAlone(delivery, { reason: 'conflict', parked: false, detail })
+    }
+  }
+
+  /** A delivery that is no task: no usable ID, or in conflict with the one that runs. */
+  async #deadLetterAlone(delivery: Delivery, why: DeadLettering): Promise<void> {
+    const published = await this.#publish(delivery.message, why, undefined)
+    this.#end(delivery, published ? 'dead-lettered' : 'handed-back', { reason: why.reason })
+  }
+
+  /** Until confirmed; a failing dead-letter place holds its messages back, visibly, and loses none. */
+  async #publish(message: Delivery['message'], why: DeadLettering, key: Key | undefined): Promise<boolean> {
+    const { error, reason, parked, attempts = 0 } = why
+    const letter = {
+      message,
+      reason,
+      parked,
+      detail: error === undefined ? why.detail : describeError(error),
+      errorClass: error === undefined ? undefined : errorClass(error),
+      attempts,
+      consumer: this.consumer.name,
+      group: this.#group,
+    }
+    for (let failures = 1; !this.#abandon.signal.aborted; failures++) {
+      try {
+        await this.#publisher.deadLetter(letter)
+        return true
+      } catch (cause) {
+        const retryInMs = backoffMs(failures, DEFAULTS.publishRetry, this.entropy.fraction())
+        this.observe({ type: 'dead-letter-failed', key, error: cause, retryInMs })
+        await this.#wait(retryInMs)
+      }
+    }
+    return false
+  }
+
+  #wait(delayMs: DurationMs): Promise<void> {
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        cancel()
+        this.#abandon.signal.removeEventListener('abort', finish)
+        resolve()
+      }
+      const cancel = this.clock.after(delayMs, finish)
+      this.#abandon.signal.addEventListener('abort', finish)
+    })
+  }
+
+  #settle(task: Task, outcome: Exclude<Outcome, 'settle-refused' | 'joined'>, detail?: OutcomeDetail): void {
+    this.#flights.delete(task.key)
+    this.lanes.finish(task)
+    const [first, ...joined] = task.deliveries
+    if (first !== undefined) this.#end(first, outcome, { key: task.key, ...detail })
+    for (const delivery of joined) this.#end(delivery, 'joined', { key: task.key })
+  }
+
+  /** Ends all deliveries of a task without a settle. */
+  #forget(task: Task, outcome: 'handed-back' | 'lease-lost'): void {
+    if (this.#flights.get(task.key) === task) this.#flights.delete(task.key)
+    for (const delivery of task.deliveries) this.#end(delivery, outcome, { key: task.key })
+  }
+
+  #end(delivery: Delivery, outcome: Exclude<Outcome, 'settle-refused'>, detail: OutcomeDetail): void {
+    const isSettling = outcome !== 'handed-back' && outcome !== 'lease-lost'
+    const isRefused = isSettling && !delivery.settle()
+    const { message } = delivery
+    this.observe({
+      type: 'delivery',
+      message,
+      ...detail,
+      ...(isRefused ? { outcome: 'settle-refused', refused: outcome } : { outcome }),
+    })
+    this.#inFlight--
+    this.#applyPause()
+    if (this.#inFlight === 0) this.#idle?.()
+  }
+
+  #applyPause(): void {
+    if (this.#inFlight >= this.consumer.maxInFlight) this.#isFull = true
+    else if (this.#inFlight <= this.consumer.maxInFlight / 2) this.#isFull = false
+    this.#setPaused(this.#isFull || this.line.isDown)
+  }
+}
+
+type OutcomeDetail = Partial<Pick<Extract<ObserverEvent, { type: 'delivery' }>, 'key' | 'attempt' | 'fence' | 'reason'>>

@@ -1,0 +1,66 @@
+import type { DeadLetterReason } from '../core/decision.ts'
+import type { Reason } from '../core/record.ts'
+import type { DurationMs } from '../core/units.ts'
+import type { ResolvedConsumer } from '../options.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Entropy } from '../ports/entropy.ts'
+import type { ObserverEvent } from '../ports/observer.ts'
+import type { Claim, ClaimAnswer } from '../ports/store.ts'
+import type { Lanes } from './lanes.ts'
+import type { StoreLine } from './store-line.ts'
+import type { Task } from './task.ts'
+
+/** Claims, handles and marks what the lanes hold ready. One per strategy of the store. */
+export interface Runner {
+  /** Something became ready or ended: looks again, once, at the end of this turn of the event loop. */
+  wake(): void
+  /** Aborts the runs that `which` names. What finishes all the same is still marked. */
+  abort(which: (task: Task) => boolean, reason: Error): void
+  /** Gives back what waits outside the lanes; claims nothing more. */
+  drain(): void
+  /** Handlers past their timeout and deaf to `signal`. */
+  readonly stuck: number
+}
+
+/** What a runner asks of the pipeline. A task that was taken from the lanes ends in exactly one of these. */
+export interface Desk {
+  readonly consumer: ResolvedConsumer
+  readonly scope: string
+  readonly clock: Clock
+  readonly entropy: Entropy
+  readonly lanes: Lanes
+  readonly line: StoreLine
+  readonly isDraining: boolean
+  observe(event: ObserverEvent): void
+  /** Marked, or found to be done: settles its deliveries. */
+  conclude(task: Task, outcome: 'handled' | 'duplicate', claim?: Claim<unknown>): void
+  /** Not settled and not ours any more: it will be delivered again, here or elsewhere. */
+  drop(task: Task, outcome?: 'handed-back' | 'lease-lost'): void
+  /** To be claimed again, from the front of its lane. */
+  putBack(tasks: readonly Task[], delayMs?: DurationMs): void
+  /** Publishes until confirmed, then settles. The record stays as it is. */
+  deadLetter(task: Task, why: DeadLettering): Promise<void>
+  /** Writes the record first; refused: publishes nothing, and the task is claimed again. */
+  setAside(task: Task, claim: Claim<unknown>, as: 'given-up' | 'parked', why: SettingAside): Promise<void>
+  claim(tasks: readonly Task[], alone: boolean): Promise<ClaimBatch | undefined>
+}
+
+export interface DeadLettering {
+  readonly reason: Reason
+  readonly parked: boolean
+  readonly detail: string
+  readonly error?: unknown
+  readonly attempts?: number
+}
+
+export interface SettingAside {
+  readonly reason: DeadLetterReason
+  readonly detail: string
+  readonly error?: unknown
+}
+
+export interface ClaimBatch {
+  readonly answers: readonly ClaimAnswer<unknown>[]
+  /** When the answered request was sent: the lease counts from before that. */
+  readonly sentAt: number
+}

@@ -1,0 +1,42 @@
+import type { Digest, Key } from '../core/record.ts'
+import type { Delivery } from '../ports/source.ts'
+import type { Message } from '../ports/message.ts'
+import type { Identity } from '../digest.ts'
+
+/** One message in this process, with all its deliveries: single flight. It ends once, for all of them. */
+export class Task {
+  readonly key: Key
+  readonly idempotencyKey: string
+  readonly digest: Digest
+  readonly lane: string | undefined
+  /** The first is the one it is about; the others joined. */
+  readonly deliveries: Delivery[]
+  /** Must not share a claim or a transaction with others: it may be what kills the process or fails the batch. */
+  alone = false
+  /** Known before any claim to have been started; shapes nothing but logs. */
+  attempt = 0
+
+  constructor(delivery: Delivery, identity: Identity, digest: Digest) {
+    this.key = identity.key
+    this.idempotencyKey = identity.idempotencyKey
+    this.digest = digest
+    this.lane = delivery.lane
+    this.deliveries = [delivery]
+  }
+
+  get message(): Message {
+    const [first] = this.deliveries
+    if (first === undefined) throw new TypeError('Task without a delivery (task.message)')
+    return first.message
+  }
+
+  /** Some delivery of it can still be settled. */
+  get isCurrent(): boolean {
+    return this.deliveries.some((delivery) => delivery.standing() === 'current')
+  }
+
+  /** No delivery of it is ours any more, nor will one come back here by itself. */
+  get isLost(): boolean {
+    return this.deliveries.every((delivery) => delivery.standing() === 'lost')
+  }
+}

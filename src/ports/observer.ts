@@ -1,0 +1,52 @@
+import type { Key, Reason } from '../core/record.ts'
+import type { DurationMs } from '../core/units.ts'
+import type { Message } from './message.ts'
+
+/** How one delivery ended. Exactly one per delivery; the words of metrics, logs and dashboards. */
+export type Outcome =
+  | 'handled'
+  | 'duplicate'
+  | 'joined'
+  | 'handed-back'
+  | 'settle-refused'
+  | 'dead-lettered'
+  | 'parked'
+  | 'lease-lost'
+
+/** What the library tells an observer. The observer must not throw and must not block. */
+export type ObserverEvent =
+  | {
+      readonly type: 'delivery'
+      readonly outcome: Outcome
+      /** What it would have been, had the settle not been refused. */
+      readonly refused?: Exclude<Outcome, 'settle-refused'>
+      readonly reason?: Reason
+      readonly key?: Key
+      readonly attempt?: number
+      readonly fence?: number
+      readonly message: Message
+    }
+  /** A handler failed and its claim was released; it will be tried again in its lane. */
+  | {
+      readonly type: 'attempt-failed'
+      readonly key: Key
+      readonly attempt: number
+      readonly error: unknown
+      readonly retryInMs: DurationMs
+    }
+  | { readonly type: 'in-doubt'; readonly key: Key; readonly message: Message }
+  | { readonly type: 'claims'; readonly count: number; readonly granted: number }
+  | { readonly type: 'marks'; readonly count: number; readonly late: number }
+  | { readonly type: 'lease-lost'; readonly key: Key }
+  | { readonly type: 'stuck'; readonly key: Key }
+  | {
+      readonly type: 'dead-letter-failed'
+      readonly key: Key | undefined
+      readonly error: unknown
+      readonly retryInMs: DurationMs
+    }
+  | { readonly type: 'store-down'; readonly error: unknown }
+  | { readonly type: 'store-up' }
+  | { readonly type: 'source'; readonly event: string; readonly detail?: string }
+
+export type Observer = (event: ObserverEvent) => void

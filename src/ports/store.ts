@@ -1,0 +1,100 @@
+import type {
+  ClaimVerdict,
+  Digest,
+  Key,
+  MarkVerdict,
+  OwnerToken,
+  Reason,
+  ReleaseVerdict,
+  RenewVerdict,
+  SetAsideVerdict,
+} from '../core/record.ts'
+import type { DurationMs } from '../core/units.ts'
+
+/**
+ * Where records live. One instance may serve many consumers.
+ *
+ * Duties of every method, tested by one contract suite against `transition()`:
+ * - It takes a batch and answers in its order; each key moves atomically, the batch need not.
+ * - It may be sent again with the same token after any error, and then answers as if the first call had been the only one.
+ * - It rejects with a `StoreError`, within a time of its own, when the answer is not known. It never guesses.
+ *
+ * Two strategies share the port. `lease`: a claim holds by time. `inbox`: a claim holds by an open transaction in which
+ * the effect is written too, one transaction for all keys of one `claim()`; `mark` is its COMMIT.
+ */
+export interface Store<Tx = never> {
+  readonly strategy: Strategy
+  /** Idempotent. Checks the server and brings its schema up to date. */
+  open(): Promise<void>
+  claim(request: ClaimRequest): Promise<readonly ClaimAnswer<Tx>[]>
+  /** Inbox: answers `renewed` while the connection lives. */
+  renew(claims: readonly Claim<Tx>[], leaseMs: DurationMs): Promise<readonly RenewVerdict[]>
+  /** Durable when it resolves. Inbox: all claims of one transaction in one call. */
+  mark(claims: readonly Claim<Tx>[]): Promise<readonly MarkVerdict[]>
+  /** Inbox: rolls back the whole transaction of the claims. */
+  release(claims: readonly Claim<Tx>[], how: ReleaseOptions): Promise<readonly ReleaseVerdict[]>
+  /** `given-up` on a record in doubt is written, and answered, as `parked`. */
+  setAside(claims: readonly Claim<Tx>[], as: 'given-up' | 'parked', reason: Reason): Promise<readonly SetAsideVerdict[]>
+}
+
+export type Strategy = 'lease' | 'inbox'
+
+export interface ClaimRequest {
+  /** For people and for the registry of tables: `group/consumer`. It is in the keys already. */
+  readonly scope: string
+  readonly token: OwnerToken
+  readonly leaseMs: DurationMs
+  /** How long `done` is kept, counted from the mark. */
+  readonly retentionMs: DurationMs
+  /** No other claim of this process is under way: what is in doubt, or was tried before, may be claimed. */
+  readonly alone: boolean
+  /** Distinct keys. */
+  readonly items: readonly ClaimItem[]
+}
+
+export interface ClaimItem {
+  readonly key: Key
+  readonly digest: Digest
+}
+
+export type ClaimAnswer<Tx = never> =
+  | {
+      readonly verdict: 'claimed' | 'taken-over'
+      readonly fence: number
+      readonly attempt: number
+      readonly claim: Claim<Tx>
+    }
+  /** Inbox only: an earlier attempt is counted, so it must not share a transaction. Claim it again, alone. */
+  | { readonly verdict: 'again-alone' }
+  | Exclude<ClaimVerdict, { verdict: 'claimed' | 'taken-over' }>
+
+/** What a claim gave: the only thing that can be marked, renewed, released or set aside. Made by stores alone. */
+export interface Claim<Tx = never> {
+  readonly key: Key
+  readonly digest: Digest
+  readonly scope: string
+  readonly token: OwnerToken
+  readonly fence: number
+  readonly attempt: number
+  readonly retentionMs: DurationMs
+  /** Inbox: the transaction of the effect, shared by the claims of one call. */
+  readonly transaction?: OpenTransaction<Tx>
+}
+
+export interface OpenTransaction<Tx> {
+  /** A view of the transaction for one handler. */
+  lend(): LentTransaction<Tx>
+}
+
+export interface LentTransaction<Tx> {
+  readonly tx: Tx
+  /** Later queries reject. Returns how many were still pending: with any, COMMIT is refused. */
+  revoke(): number
+}
+
+export interface ReleaseOptions {
+  /** Give the attempt back: the handler never began, or not it but the store failed. */
+  readonly refund: boolean
+  /** The handler has ended and nobody knows whether its effect happened. Lease only. */
+  readonly doubt: boolean
+}

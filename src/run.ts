@@ -1,0 +1,112 @@
+import { systemClock } from './clock.ts'
+import { definitionOf, type Consumer } from './define-consumer.ts'
+import { systemEntropy } from './entropy.ts'
+import type { Health, LifecycleState, Running, StopOptions } from './lifecycle.ts'
+import { Pipeline } from './pipeline/pipeline.ts'
+import type { Clock } from './ports/clock.ts'
+import type { Entropy } from './ports/entropy.ts'
+import type { Publisher, Source } from './ports/source.ts'
+
+/** How long running handlers may go on after `stop()`. */
+const STOP_DEADLINE_MS = 30_000
+
+export interface RunDependencies {
+  readonly source: Source
+  readonly publisher: Publisher
+  /** @defaultValue the system's */
+  readonly clock?: Clock
+  /** @defaultValue the system's */
+  readonly entropy?: Entropy
+}
+
+/**
+ * Runs a consumer over a source: what `runKafka` and `runRabbit` do, and what an adapter of your own does. Resolves when the
+ * source consumes.
+ *
+ * @throws StoreError, BrokerError or ConfigError when store or source cannot be opened; nothing is left running then
+ */
+export async function runConsumer(consumer: Consumer, dependencies: RunDependencies): Promise<Running> {
+  const running = new RunningConsumer(consumer, dependencies)
+  await running.start()
+  return running
+}
+
+class RunningConsumer implements Running {
+  readonly #pipeline: Pipeline
+  readonly #source: Source
+  readonly #open: () => Promise<void>
+  #state: LifecycleState = 'idle'
+  #isPaused = false
+  #stopped: Promise<void> | undefined
+
+  constructor(
+    consumer: Consumer,
+    { source, publisher, clock = systemClock, entropy = systemEntropy }: RunDependencies,
+  ) {
+    const definition = definitionOf(consumer)
+    this.#source = source
+    this.#open = () => definition.store.open()
+    const setPaused = (paused: boolean): void => this.#setPaused(paused)
+    this.#pipeline = new Pipeline({ consumer: definition, group: source.group, publisher, clock, entropy, setPaused })
+  }
+
+  get state(): LifecycleState {
+    return this.#state
+  }
+
+  async start(): Promise<void> {
+    this.#state = 'starting'
+    try {
+      await this.#open()
+      await this.#source.open(this.#pipeline)
+    } catch (error) {
+      this.#state = 'failed'
+      await this.#source.close().catch(() => {})
+      throw error
+    }
+    if (this.#state === 'starting') this.#state = 'running'
+  }
+
+  stop({ deadlineMs = STOP_DEADLINE_MS }: StopOptions = {}): Promise<void> {
+    // Assigned before the first await: two calls in one turn get the same promise.
+    this.#stopped ??= this.#drainAndLeave(deadlineMs)
+    return this.#stopped
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  health(): Health {
+    const source = this.#source.health()
+    const { line, stuck, inFlight } = this.#pipeline
+    return {
+      live: this.#state !== 'failed' && stuck === 0,
+      ready: this.#state === 'running' && source.ready && !this.#isPaused,
+      state: this.#state,
+      checks: {
+        source: source.detail,
+        store: line.isDown ? 'down' : 'ok',
+        handlers: stuck === 0 ? `${inFlight} in flight` : `${stuck} stuck`,
+      },
+    }
+  }
+
+  async #drainAndLeave(deadlineMs: number): Promise<void> {
+    this.#state = 'draining'
+    try {
+      await this.#source.stopIntake()
+      await this.#pipeline.drain(deadlineMs)
+    } finally {
+      await this.#source.close()
+      this.#state = 'stopped'
+    }
+  }
+
+  #setPaused(paused: boolean): void {
+    if (paused === this.#isPaused) return
+    this.#isPaused = paused
+    if (paused) this.#source.pause()
+    else if (this.#state !== 'draining' && this.#state !== 'stopped') this.#source.resume()
+  }
+}

@@ -1,0 +1,50 @@
+import type { Endpoint, ServerName } from './servers/catalogue.ts'
+import { withKafka, withPostgres, withRabbit, withRedis } from './servers/clients.ts'
+
+interface DurableNote {
+  write(endpoint: Endpoint, note: string): Promise<void>
+  isThere(endpoint: Endpoint, note: string): Promise<boolean>
+}
+
+/** Something small a server must still know after it was killed: a key, a schema, a queue, a topic of that name. */
+export const DURABLE_NOTE: Readonly<Record<ServerName, DurableNote>> = {
+  redis: {
+    async write(url, note) {
+      await withRedis(url, (redis) => redis.set(note, 'here'))
+    },
+    isThere: (url, note) => withRedis(url, async (redis) => (await redis.get(note)) === 'here'),
+  },
+  postgres: {
+    async write(url, note) {
+      await withPostgres(url, (client) => client.query(`create schema ${note}`))
+    },
+    async isThere(url, note) {
+      const found = await withPostgres(url, (client) =>
+        client.query('select from pg_namespace where nspname = $1', [note]),
+      )
+      return found.rowCount === 1
+    },
+  },
+  rabbitmq: {
+    async write(url, note) {
+      await withRabbit(url, async (connection) => {
+        await (await connection.createChannel()).assertQueue(note, { durable: true })
+      })
+    },
+    isThere: (url, note) =>
+      withRabbit(url, async (connection) => {
+        const channel = await connection.createChannel()
+        channel.on('error', () => {})
+        return channel.checkQueue(note).then(
+          () => true,
+          () => false,
+        )
+      }),
+  },
+  kafka: {
+    async write(brokers, note) {
+      await withKafka(brokers, (admin) => admin.createTopics({ topics: [{ topic: note }], waitForLeaders: false }))
+    },
+    isThere: (brokers, note) => withKafka(brokers, async (admin) => (await admin.listTopics()).includes(note)),
+  },
+}

@@ -1,0 +1,141 @@
+import type { Message } from '../../src/ports/message.ts'
+import type { DeadLetter, Delivery, Intake, Publisher, Source, SourceHealth, Standing } from '../../src/ports/source.ts'
+
+export interface Sent {
+  readonly id?: string | undefined
+  readonly payload?: unknown
+  /** In place of the payload's JSON. */
+  readonly bytes?: Uint8Array
+  readonly lane?: string | undefined
+  readonly headers?: Readonly<Record<string, unknown>>
+}
+
+/** A delivery whose standing the test writes. */
+export class TestDelivery implements Delivery {
+  readonly message: Message
+  readonly lane: string | undefined
+  current: Standing = 'current'
+  /** How often it was settled with success. */
+  settled = 0
+  readonly #onSettle: (delivery: TestDelivery) => void
+
+  constructor(message: Message, lane: string | undefined, onSettle: (delivery: TestDelivery) => void) {
+    this.message = message
+    this.lane = lane
+    this.#onSettle = onSettle
+  }
+
+  standing(): Standing {
+    return this.current
+  }
+
+  settle(): boolean {
+    if (this.current !== 'current') return false
+    this.settled++
+    this.#onSettle(this)
+    return true
+  }
+}
+
+/** A source and a dead-letter place in the hands of the test. */
+export class RecordingSource implements Source, Publisher {
+  readonly system = 'memory'
+  readonly group = 'group'
+  /** `pause`, `resume`, `stopIntake`, `close`, in order. */
+  readonly calls: string[] = []
+  readonly deliveries: TestDelivery[] = []
+  readonly deadLetters: DeadLetter[] = []
+  /** So many publishes fail before one is confirmed. */
+  publishFailures = 0
+  /** Holds every publish until it resolves. */
+  publishHeld: Promise<void> | undefined
+  openFails: Error | undefined
+  stopIntakeFails: Error | undefined
+  closeFails: Error | undefined
+  #intake: Intake | undefined
+  readonly #journal: string[]
+
+  constructor(journal: string[] = []) {
+    this.#journal = journal
+  }
+
+  get isPaused(): boolean {
+    return this.calls.findLast((call) => call === 'pause' || call === 'resume') === 'pause'
+  }
+
+  async open(intake: Intake): Promise<void> {
+    this.#intake = intake
+    if (this.openFails !== undefined) throw this.openFails
+  }
+
+  pause(): void {
+    this.calls.push('pause')
+  }
+
+  resume(): void {
+    this.calls.push('resume')
+  }
+
+  async stopIntake(): Promise<void> {
+    this.calls.push('stopIntake')
+    if (this.stopIntakeFails !== undefined) throw this.stopIntakeFails
+  }
+
+  async close(): Promise<void> {
+    this.calls.push('close')
+    if (this.closeFails !== undefined) throw this.closeFails
+  }
+
+  health(): SourceHealth {
+    return { ready: true, detail: 'in the hands of a test' }
+  }
+
+  async deadLetter(letter: DeadLetter): Promise<void> {
+    await this.publishHeld
+    if (this.publishFailures > 0) {
+      this.publishFailures--
+      throw new Error('not confirmed')
+    }
+    this.deadLetters.push(letter)
+    this.#journal.push(`dead letter ${letter.reason}`)
+  }
+
+  /** One batch. */
+  deliver(...sent: readonly Sent[]): TestDelivery[] {
+    const batch = sent.map((one) => this.#delivery(one))
+    this.#intake?.deliver(batch)
+    return batch
+  }
+
+  /** The same messages once more. */
+  redeliver(...earlier: readonly TestDelivery[]): TestDelivery[] {
+    const batch = earlier.map(({ message, lane }) => this.#open(message, lane))
+    this.#intake?.deliver(batch)
+    return batch
+  }
+
+  /** Writes the standing of deliveries, and tells about it. */
+  stand(standing: Standing, ...deliveries: readonly TestDelivery[]): void {
+    for (const delivery of deliveries) delivery.current = standing
+    this.#intake?.standingChanged()
+  }
+
+  #delivery({ id, payload = {}, bytes, lane, headers = {} }: Sent): TestDelivery {
+    const message: Message = {
+      system: 'memory',
+      destination: 'topic',
+      origin: 'topic',
+      position: `0@${this.deliveries.length}`,
+      key: null,
+      value: bytes ?? Buffer.from(JSON.stringify(payload)),
+      headers: id === undefined ? headers : { id, ...headers },
+    }
+    return this.#open(message, lane)
+  }
+
+  #open(message: Message, lane: string | undefined): TestDelivery {
+    const delivery = new TestDelivery(message, lane, () => this.#journal.push('settle'))
+    this.deliveries.push(delivery)
+    return delivery
+  }
+}

@@ -1,0 +1,232 @@
+import { defineConsumer } from '../../src/define-consumer.ts'
+import type { Running } from '../../src/lifecycle.ts'
+import { memoryStore } from '../../src/memory/store.ts'
+import { messageId } from '../../src/message-id.ts'
+import type { ConsumerOptions, ConsumerSettings } from '../../src/options.ts'
+import type { Entropy } from '../../src/ports/entropy.ts'
+import type { Message } from '../../src/ports/message.ts'
+import type { ObserverEvent } from '../../src/ports/observer.ts'
+import type { Store } from '../../src/ports/store.ts'
+import { runConsumer } from '../../src/run.ts'
+import { ManualClock, turns } from './manual-clock.ts'
+import { InboxDatabase, MemoryInbox, type InboxTx } from './memory-inbox.ts'
+import { RecordingSource, type Sent, type TestDelivery } from './recording-source.ts'
+import { ScriptedStore } from './scripted-store.ts'
+
+/** How a consumer is written. Its effects must be the same in all of them. */
+export interface Style {
+  readonly strategy: 'lease' | 'inbox'
+  readonly handler: 'handle' | 'handleBatch'
+}
+
+export const STYLES: readonly Style[] = [
+  { strategy: 'lease', handler: 'handle' },
+  { strategy: 'lease', handler: 'handleBatch' },
+  { strategy: 'inbox', handler: 'handle' },
+  { strategy: 'inbox', handler: 'handleBatch' },
+]
+
+/** What an effect of a test sees, in every style. */
+export interface Work {
+  readonly id: string
+  readonly message: Message
+  readonly payload: unknown
+  readonly idempotencyKey: string
+  readonly attempt: number
+  readonly signal: AbortSignal
+  readonly tx: InboxTx | undefined
+  /** The effect: in the transaction, or outside. */
+  readonly apply: () => Promise<void>
+}
+
+type Settings = Omit<ConsumerSettings<unknown, unknown, never>, 'store' | 'name' | 'observe'>
+
+export interface RigOptions extends Settings {
+  readonly style?: Style
+  readonly effect: (work: Work) => unknown
+  /** What outlives the process; a second rig on it is a second process. */
+  readonly world?: World
+  readonly clock?: ManualClock
+  readonly observe?: (event: ObserverEvent) => void
+}
+
+/** Servers, and time. */
+export class World {
+  readonly clock: ManualClock = new ManualClock()
+  readonly lease: Store = memoryStore({ clock: this.clock })
+  readonly database: InboxDatabase = new InboxDatabase()
+  /** Effects that happened, in order. */
+  readonly effects: string[] = this.database.effects
+}
+
+const rigs = new Set<Rig>()
+
+/** For a global `afterEach`: stops what a test left running, and finds what a stop left behind. */
+export async function endRigs(): Promise<void> {
+  const ended = [...rigs]
+  const left: string[] = []
+  for (const rig of ended) {
+    rig.store.isDown = false
+    const stopping = rig.running.stop({ deadlineMs: 0 }).catch(() => {})
+    await rig.clock.advance(60_000)
+    await stopping
+    await turns()
+    const missing = rig.source.deliveries.length - rig.outcomes().length
+    if (missing !== 0 && rig.source.publishHeld === undefined) left.push(`${missing} deliveries without an outcome`)
+  }
+  const timers = new Set(ended.map(({ clock }) => clock))
+  for (const { pending } of timers) if (pending > 0) left.push(`${pending} timers`)
+  rigs.clear()
+  if (left.length > 0) throw new Error(`left behind by a stop: ${left.join(', ')}`)
+}
+
+/** A running consumer with time, store, source and dead-letter place in the hands of the test. */
+export class Rig {
+  readonly world: World
+  readonly clock: ManualClock
+  /** What happened, in order: records, marks, dead letters, settles. */
+  readonly journal: string[] = []
+  readonly source: RecordingSource = new RecordingSource(this.journal)
+  readonly store: ScriptedStore<InboxTx>
+  readonly inbox: MemoryInbox
+  readonly events: ObserverEvent[] = []
+  /** IDs whose handler was started, in order. */
+  readonly started: string[] = []
+  /** IDs whose handler runs. */
+  readonly now: Set<string> = new Set()
+  /** The most that ran at once. */
+  peak = 0
+  #running: Running | undefined
+
+  constructor(world: World, { strategy }: Style) {
+    this.world = world
+    this.clock = world.clock
+    this.inbox = new MemoryInbox(world.database)
+    // The lease never gives a transaction, so what it says about one is never asked for.
+    const lease = world.lease as unknown as Store<InboxTx>
+    this.store = new ScriptedStore<InboxTx>(strategy === 'inbox' ? this.inbox : lease, this.journal)
+  }
+
+  get running(): Running {
+    if (this.#running === undefined) throw new TypeError('a rig that was not started')
+    return this.#running
+  }
+
+  async start({
+    style = { strategy: 'lease', handler: 'handle' },
+    effect,
+    observe,
+    ...settings
+  }: RigOptions): Promise<void> {
+    const common = {
+      name: 'consumer',
+      id: messageId.header('id'),
+      ...settings,
+      store: this.store,
+      observe: (event: ObserverEvent): void => {
+        this.events.push(event)
+        observe?.(event)
+      },
+    }
+    const run = (work: Omit<Work, 'id' | 'apply'>): Promise<void> => this.#work(work, effect)
+    const options: ConsumerOptions<unknown, unknown, InboxTx> =
+      style.handler === 'handle'
+        ? { ...common, handle: (context) => run(withTx(context)) }
+        : {
+            ...common,
+            handleBatch: async (context) => {
+              for (const item of context.messages) await run({ ...item, signal: context.signal, tx: context.tx })
+            },
+          }
+    const dependencies = { source: this.source, publisher: this.source, clock: this.clock, entropy: steadyEntropy() }
+    this.#running = await runConsumer(defineConsumer(options), dependencies)
+    rigs.add(this)
+  }
+
+  /** Delivers one batch, and waits until nothing moves but time. */
+  async deliver(...sent: readonly (Sent | string)[]): Promise<TestDelivery[]> {
+    const deliveries = this.source.deliver(...sent.map((one) => (typeof one === 'string' ? { id: one } : one)))
+    await turns()
+    return deliveries
+  }
+
+  /** One for each delivery that ended, in order. */
+  outcomes(): string[] {
+    return this.events.flatMap((event) => (event.type === 'delivery' ? [event.outcome] : []))
+  }
+
+  count(type: ObserverEvent['type']): number {
+    return this.events.filter((event) => event.type === type).length
+  }
+
+  async #work(context: Omit<Work, 'id' | 'apply'>, effect: RigOptions['effect']): Promise<void> {
+    const id = String(context.message.headers['id'])
+    this.started.push(id)
+    this.now.add(id)
+    this.peak = Math.max(this.peak, this.now.size)
+    try {
+      await effect({
+        ...context,
+        // Read when it is asked for, as from the context.
+        get signal() {
+          return context.signal
+        },
+        id,
+        apply: async () => {
+          if (context.tx === undefined) this.world.effects.push(id)
+          else await context.tx.insert(id)
+        },
+      })
+    } finally {
+      this.now.delete(id)
+    }
+  }
+}
+
+export async function startRig(options: RigOptions): Promise<Rig> {
+  const rig = new Rig(options.world ?? new World(), options.style ?? { strategy: 'lease', handler: 'handle' })
+  await rig.start(options)
+  return rig
+}
+
+/** A gate that the test opens. */
+export function gate<T = void>(): Gate<T> {
+  const opens: ((value: T) => void)[] = []
+  const opened = new Promise<T>((resolve) => void opens.push(resolve))
+  return { opened, open: (value) => opens[0]?.(value) }
+}
+
+interface Gate<T> {
+  readonly opened: Promise<T>
+  readonly open: (value: T) => void
+}
+
+/** Resolves when the signal aborts. */
+export function aborted(signal: AbortSignal): Promise<Error> {
+  return new Promise((resolve) => {
+    const tell = (): void => resolve(signal.reason as Error)
+    if (signal.aborted) tell()
+    else signal.addEventListener('abort', tell, { once: true })
+  })
+}
+
+function withTx(context: Omit<Work, 'id' | 'apply'>): Omit<Work, 'id' | 'apply'> {
+  const { message, payload, idempotencyKey, attempt, tx } = context
+  return {
+    message,
+    payload,
+    idempotencyKey,
+    attempt,
+    tx,
+    get signal() {
+      return context.signal
+    },
+  }
+}
+
+let tokens = 0
+
+/** Half of every jitter; tokens that tell their order. */
+function steadyEntropy(): Entropy {
+  return { fraction: () => 0.5, ownerToken: () => `token-${String(++tokens).padStart(6, '0')}` }
+}

@@ -1,0 +1,107 @@
+import type { ReleaseOptions, Store } from '../../src/ports/store.ts'
+import type { MarkVerdict, Reason, ReleaseVerdict, RenewVerdict, SetAsideVerdict } from '../../src/core/record.ts'
+import type { Claim, ClaimAnswer, ClaimRequest } from '../../src/ports/store.ts'
+import { StoreError } from '../../src/errors.ts'
+
+export type StoreCall = 'claim' | 'renew' | 'mark' | 'release' | 'setAside'
+
+/** What becomes of one call. */
+export type Fault =
+  /** Nothing is applied, the caller gets an error. */
+  | 'lose-request'
+  /** It is applied, the caller gets an error. */
+  | 'lose-reply'
+  /** Nothing is applied, the caller gets this error. */
+  | Error
+  /** It is applied and answered too short: a store with a bug. */
+  | 'answer-too-few'
+  /** It is applied and answered when the promise resolves. */
+  | Promise<unknown>
+
+export interface SeenCall {
+  readonly call: StoreCall
+  readonly keys: readonly string[]
+  readonly token: string | undefined
+  readonly alone: boolean | undefined
+  readonly refund: boolean | undefined
+}
+
+/** A store with faults by script, which remembers what it was asked. */
+export class ScriptedStore<Tx> implements Store<Tx> {
+  readonly strategy: Store<Tx>['strategy']
+  readonly seen: SeenCall[] = []
+  /** Every call fails, and does nothing. */
+  isDown = false
+  /** Called before a call is applied, for tests that step in between. */
+  onCall: ((seen: SeenCall) => void) | undefined
+  readonly #store: Store<Tx>
+  readonly #script = new Map<StoreCall, Fault[]>()
+  readonly #journal: string[]
+
+  constructor(store: Store<Tx>, journal: string[] = []) {
+    this.#store = store
+    this.strategy = store.strategy
+    this.#journal = journal
+  }
+
+  /** The next calls of that kind meet these faults, in order. */
+  script(call: StoreCall, ...faults: readonly Fault[]): void {
+    this.#script.set(call, [...(this.#script.get(call) ?? []), ...faults])
+  }
+
+  calls(call: StoreCall): readonly SeenCall[] {
+    return this.seen.filter((one) => one.call === call)
+  }
+
+  open(): Promise<void> {
+    return this.#store.open()
+  }
+
+  claim(request: ClaimRequest): Promise<readonly ClaimAnswer<Tx>[]> {
+    const { token, alone, items } = request
+    const seen = { keys: items.map(({ key }) => key), token, alone, refund: undefined }
+    return this.#apply({ call: 'claim', ...seen }, () => this.#store.claim(request))
+  }
+
+  renew(claims: readonly Claim<Tx>[], leaseMs: number): Promise<readonly RenewVerdict[]> {
+    return this.#apply(seenClaims('renew', claims), () => this.#store.renew(claims, leaseMs))
+  }
+
+  mark(claims: readonly Claim<Tx>[]): Promise<readonly MarkVerdict[]> {
+    return this.#apply(seenClaims('mark', claims), () => this.#store.mark(claims))
+  }
+
+  release(claims: readonly Claim<Tx>[], how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+    return this.#apply({ ...seenClaims('release', claims), refund: how.refund }, () => this.#store.release(claims, how))
+  }
+
+  setAside(
+    claims: readonly Claim<Tx>[],
+    as: 'given-up' | 'parked',
+    reason: Reason,
+  ): Promise<readonly SetAsideVerdict[]> {
+    return this.#apply(seenClaims('setAside', claims), async () => {
+      const verdicts = await this.#store.setAside(claims, as, reason)
+      this.#journal.push(...verdicts.map((verdict) => `record ${verdict}`))
+      return verdicts
+    })
+  }
+
+  async #apply<T>(seen: SeenCall, call: () => Promise<readonly T[]>): Promise<readonly T[]> {
+    this.seen.push(seen)
+    this.onCall?.(seen)
+    const fault = this.isDown ? 'lose-request' : this.#script.get(seen.call)?.shift()
+    if (fault === 'lose-request') throw new StoreError('STORE_UNREACHABLE', 'request lost')
+    if (fault instanceof Error) throw fault
+    const answers = await call()
+    if (seen.call === 'mark') this.#journal.push(...answers.map((verdict) => `mark ${String(verdict)}`))
+    if (fault === 'lose-reply') throw new StoreError('STORE_AMBIGUOUS', 'reply lost')
+    if (fault === 'answer-too-few') return answers.slice(1)
+    if (fault !== undefined) await fault
+    return answers
+  }
+}
+
+function seenClaims(call: StoreCall, claims: readonly Claim<unknown>[]): SeenCall {
+  return { call, keys: claims.map(({ key }) => key), token: claims[0]?.token, alone: undefined, refund: undefined }
+}

@@ -1,0 +1,84 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { kafkaNodeJoined } from './answers.ts'
+import { run } from './commands.ts'
+import { brokerProperties, LOG4J_PROPERTIES, type BrokerPlace } from './kafka/properties.ts'
+import { freePort } from './ports.ts'
+import { newFolder, startInstance, type PrivateInstance } from './private-instance.ts'
+import { needInstalled } from './programs.ts'
+
+export interface PrivateKafka extends PrivateInstance {
+  readonly brokers: string[]
+  /** Each broker alone, `nodes[i]` being `brokers[i]` and node id i + 1; the methods of the whole act on all of them. */
+  readonly nodes: readonly PrivateInstance[]
+}
+
+const CLUSTER_ID = 'MkU3OEVBNTcwNTJENDM2Qg'
+const SMALL_JVM = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto', '-XX:-UsePerfData']
+const JVM = ['-Xms64m', '-Xmx320m', ...SMALL_JVM, '-Djava.awt.headless=true']
+
+/** One broker, or three with every topic on all of them. `properties` are further ones of server.properties. */
+export async function startPrivateKafka(
+  options: { readonly brokers?: 1 | 3; readonly properties?: Readonly<Record<string, string>> } = {},
+): Promise<PrivateKafka> {
+  const { java, jars } = await needInstalled('kafka')
+  const classpath = join(jars, '*')
+  const cluster = await places(options.brokers ?? 1)
+
+  const startNode = async (place: BrokerPlace): Promise<PrivateInstance> => {
+    const folder = newFolder(`kafka-${place.id}`)
+    const properties = join(folder, 'server.properties')
+    const log4j = join(folder, 'log4j2.properties')
+    mkdirSync(join(folder, 'data'))
+    writeFileSync(properties, brokerProperties(place, cluster, folder, options.properties ?? {}))
+    writeFileSync(log4j, LOG4J_PROPERTIES)
+    const jvm = [...JVM, `-Dlog4j2.configurationFile=${log4j}`, '-cp', classpath]
+    const format = ['kafka.tools.StorageTool', 'format', '-t', CLUSTER_ID, '-c', properties]
+    await run(java, [...jvm, ...format], { timeoutMs: 60_000, cwd: folder })
+    return startInstance({
+      folder,
+      command: java,
+      args: [...jvm, 'kafka.Kafka', properties],
+      answers: () => kafkaNodeJoined(addressOfBroker(place)),
+      readyWithinMs: 60_000,
+      shutdownSignal: 'SIGTERM',
+      endSignal: 'SIGKILL',
+    })
+  }
+  const started = await Promise.allSettled(cluster.map(startNode))
+  const nodes = started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+  const failed = started.find((result) => result.status === 'rejected')
+  if (failed) {
+    await Promise.all(nodes.map((node) => node.stop()))
+    throw failed.reason
+  }
+  return clusterOf(nodes, cluster.map(addressOfBroker))
+}
+
+function clusterOf(nodes: readonly PrivateInstance[], brokers: string[]): PrivateKafka {
+  const each = async (act: (node: PrivateInstance) => Promise<void>): Promise<void> => {
+    await Promise.all(nodes.map(act))
+  }
+  return {
+    brokers,
+    nodes,
+    get pids() {
+      return nodes.flatMap((node) => node.pids)
+    },
+    stop: () => each((node) => node.stop()),
+    kill: () => each((node) => node.kill()),
+    restart: () => each((node) => node.restart()),
+    freeze: () => nodes.forEach((node) => node.freeze()),
+    thaw: () => nodes.forEach((node) => node.thaw()),
+    [Symbol.asyncDispose]: () => each((node) => node.stop()),
+  }
+}
+
+async function places(count: number): Promise<readonly BrokerPlace[]> {
+  const ids = Array.from({ length: count }, (_, index) => index + 1)
+  return Promise.all(ids.map(async (id) => ({ id, port: await freePort(), controllerPort: await freePort() })))
+}
+
+function addressOfBroker({ port }: BrokerPlace): string {
+  return `127.0.0.1:${port}`
+}

@@ -1,11 +1,14 @@
 import type { Clock } from './ports/clock.ts'
 
+/** Node's longest timer; it takes a longer one for 1 ms. */
+const LONGEST_MS = 2 ** 31 - 1
+
 /** The only file that asks the global clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(delayMs, fn) {
-    const timer = setTimeout(fn, delayMs)
+    const timer = setTimeout(fn, Math.min(delayMs, LONGEST_MS))
     return () => clearTimeout(timer)
   },
   nextTurn: (fn) => void setImmediate(fn),

@@ -142,11 +142,20 @@ export function hasCode(error: unknown, code: ErrorCode): error is ConsumeOnceEr
 
 /** Message of anything that was thrown, cut at 1 KB: what a user throws may hold a payload. */
 export function describeError(error: unknown): string {
-  const text = error instanceof Error ? error.message || error.name : String(error)
+  const text = textOf(error)
   return text.length > 1024 ? `${text.slice(0, 1023)}…` : text
 }
 
 /** Class name of anything that was thrown. */
 export function errorClass(error: unknown): string {
-  return error instanceof Error ? error.name : typeof error
+  return error instanceof Error && typeof error.name === 'string' ? error.name : typeof error
+}
+
+/** An object without a prototype, or a message that is no text, must not throw in place of what was thrown. */
+function textOf(error: unknown): string {
+  try {
+    return String(error instanceof Error ? error.message || error.name : error)
+  } catch {
+    return `a thrown ${typeof error} that has no text`
+  }
 }

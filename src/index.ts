@@ -62,7 +62,16 @@ export type { Entropy } from './ports/entropy.ts'
 export type { Logger } from './ports/logger.ts'
 export type { Message } from './ports/message.ts'
 export type { Observer, ObserverEvent, Outcome } from './ports/observer.ts'
-export type { DeadLetter, Delivery, Intake, Publisher, Source, SourceHealth, Standing } from './ports/source.ts'
+export type {
+  DeadLetter,
+  Delivery,
+  Intake,
+  Publisher,
+  Source,
+  SourceEvent,
+  SourceHealth,
+  Standing,
+} from './ports/source.ts'
 export type {
   Claim,
   ClaimAnswer,

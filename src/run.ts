@@ -61,7 +61,8 @@ class RunningConsumer implements Running {
       await this.#source.open(this.#pipeline)
     } catch (error) {
       this.#state = 'failed'
-      await this.#source.close().catch(() => {})
+      // What was delivered before it failed runs already.
+      await Promise.allSettled([this.#pipeline.drain(0), this.#source.close()])
       throw error
     }
     if (this.#state === 'starting') this.#state = 'running'
@@ -95,18 +96,21 @@ class RunningConsumer implements Running {
   async #drainAndLeave(deadlineMs: number): Promise<void> {
     this.#state = 'draining'
     try {
-      await this.#source.stopIntake()
-      await this.#pipeline.drain(deadlineMs)
+      // Both at once: the deadline counts from here, however long the source takes to end its intake.
+      const ended = await Promise.allSettled([this.#source.stopIntake(), this.#pipeline.drain(deadlineMs)])
+      for (const end of ended) if (end.status === 'rejected') throw end.reason
     } finally {
-      await this.#source.close()
-      this.#state = 'stopped'
+      await this.#source.close().finally(() => {
+        this.#state = 'stopped'
+      })
     }
   }
 
   #setPaused(paused: boolean): void {
     if (paused === this.#isPaused) return
     this.#isPaused = paused
+    if (this.#state !== 'starting' && this.#state !== 'running') return
     if (paused) this.#source.pause()
-    else if (this.#state !== 'draining' && this.#state !== 'stopped') this.#source.resume()
+    else this.#source.resume()
   }
 }

@@ -140,7 +140,8 @@ type Held = Extract<MessageRecord, { state: 'processing' }>
  *
  * Laws that hold in every state:
  * - Only the owner's token moves a `processing` record, except a claim that finds its lease over.
- * - A command that is sent again with the same token gets the same verdict, and changes nothing more.
+ * - A command that is sent again with the same token gets the same verdict, or one that says so (`already-…`), and changes
+ *   nothing more.
  * - Doubt is sticky: a lease that ended without mark or release leaves it, and only mark or set-aside ends it.
  * - `busy`, `in-doubt`, `done`, `conflict` and what was set aside write nothing, so contention spends no attempt.
  * - A mark is refused only where another owner is processing or the record is done: an effect that happened is

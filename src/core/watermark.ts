@@ -26,6 +26,7 @@ export class Watermark<P extends number | bigint> {
   /** Finishes a position; twice is as good as once. Returns whether the watermark moved. */
   finish(ticket: number): boolean {
     const index = ticket - this.#dropped
+    if (index >= this.#positions.length) throw new TypeError(`Watermark: ticket ${ticket} was never given out`)
     if (index < this.#head) return false
     this.#finished[index] = true
     const before = this.#head

@@ -134,6 +134,8 @@ class MemorySource implements Source, Publisher {
   #epochs: Epoch[] = []
   #intake: Intake | undefined
   #isPaused = false
+  #hasIntakeEnded = false
+  #isDead = false
   #isScheduled = false
 
   constructor(group: string, topic: MemoryTopic, state: MemoryGroup, onDeadLetter: (letter: DeadLetter) => void) {
@@ -160,7 +162,7 @@ class MemorySource implements Source, Publisher {
   }
 
   async stopIntake(): Promise<void> {
-    this.#intake = undefined
+    this.#hasIntakeEnded = true
   }
 
   async close(): Promise<void> {
@@ -199,6 +201,7 @@ class MemorySource implements Source, Publisher {
   }
 
   redeliver(most: number): number {
+    if (this.#hasIntakeEnded) return 0
     const again = this.#epochs.flatMap(({ open }) => [...open.values()]).slice(0, most)
     this.#intake?.deliver(again.map((delivery) => ({ ...delivery, settle: () => delivery.standing() === 'current' })))
     return again.length
@@ -207,6 +210,7 @@ class MemorySource implements Source, Publisher {
   die(): void {
     const intake = this.#intake
     this.#intake = undefined
+    this.#isDead = true
     for (const epoch of this.#epochs) epoch.standing = 'lost'
     this.#epochs = []
     if (this.#state.source === this) this.#state.source = undefined
@@ -214,7 +218,7 @@ class MemorySource implements Source, Publisher {
   }
 
   #deliverNext(epoch: Epoch): void {
-    if (this.#isPaused || this.#intake === undefined || epoch.standing !== 'current') return
+    if (this.#isPaused || this.#hasIntakeEnded || this.#intake === undefined || epoch.standing !== 'current') return
     const log = this.#topic.logs[epoch.partition] ?? []
     const messages = log.slice(epoch.next, epoch.next + BATCH)
     if (messages.length === 0) return
@@ -230,7 +234,8 @@ class MemorySource implements Source, Publisher {
     const delivery: Delivery = {
       message,
       lane,
-      standing: () => epoch.standing,
+      // What an earlier epoch delivered would come again here only while there is a here.
+      standing: () => (this.#isDead ? 'lost' : epoch.standing),
       settle: () => {
         if (epoch.standing !== 'current') return false
         epoch.open.delete(offset)
@@ -245,7 +250,9 @@ class MemorySource implements Source, Publisher {
   #commit({ partition, watermark }: Epoch): void {
     const upTo = watermark.finishedUpTo
     if (upTo === undefined) return
+    const before = this.#state.committed[partition] ?? 0
     this.#state.committed[partition] = upTo + 1
+    this.#intake?.report({ type: 'settles', count: upTo + 1 - before })
     for (const look of this.#state.onCommit) look()
   }
 }

@@ -33,6 +33,8 @@ export class HandlerRun {
   hasEnded = false
   /** The handler did not end in time: nobody waits for it any more. */
   isDetached = false
+  /** Called once, when it is aborted. */
+  onAbort: (() => void) | undefined
   #controller: AbortController | undefined
   #abortedBy: Error | undefined
 
@@ -64,6 +66,7 @@ export class HandlerRun {
   abort(reason: Error): void {
     if (this.#abortedBy !== undefined) return
     this.#abortedBy = reason
+    this.onAbort?.()
     this.#controller?.abort(reason)
   }
 

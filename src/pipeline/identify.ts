@@ -17,6 +17,9 @@ export interface Unidentified {
 
 const NOT_COMPARED = ''
 
+/** Origins whose scope is kept ready. An origin comes with its message, so its number has no bound of its own. */
+const SCOPES_KEPT = 1_000
+
 const WHY: Record<UnusableId, string> = {
   missing: 'no message ID, or one that is repeated with different values',
   blank: 'the message ID is blank',
@@ -36,6 +39,7 @@ export function createIdentify(consumer: ResolvedConsumer, group: string): (deli
     if (known !== undefined) return known
     const parts = consumer.scope === undefined ? [group, origin, consumer.name] : [consumer.scope]
     const scope = parts.map((part) => Buffer.from(part))
+    if (scopes.size >= SCOPES_KEPT) scopes.clear()
     scopes.set(origin, scope)
     return scope
   }
@@ -43,11 +47,15 @@ export function createIdentify(consumer: ResolvedConsumer, group: string): (deli
   return (delivery) => {
     const { message } = delivery
     const incoming = new Incoming(message, consumer)
-    let id: string | Uint8Array | undefined
+    let id: unknown
     try {
       id = consumer.id(incoming)
     } catch (error) {
       return incoming.problem ?? { reason: 'no-id', detail: `the ID extractor threw: ${describeError(error)}` }
+    }
+    if (!isTextOrBytes(id)) {
+      // A number or a promise would have no bytes, or the same ones for all.
+      return { reason: 'no-id', detail: `the ID extractor: expected text or bytes, got ${typeof id}` }
     }
     const bytes = idBytes(id)
     if (typeof bytes === 'string') return { reason: 'no-id', detail: WHY[bytes] }
@@ -56,10 +64,15 @@ export function createIdentify(consumer: ResolvedConsumer, group: string): (deli
   }
 }
 
+function isTextOrBytes(id: unknown): id is string | Uint8Array | null | undefined {
+  return typeof id === 'string' || id === undefined || id === null || id instanceof Uint8Array
+}
+
 /** What an ID extractor sees: fields of the message by delegation, the payload decoded when it is asked for. */
 class Incoming implements IncomingMessage<unknown> {
   readonly #message: Message
   readonly #consumer: ResolvedConsumer
+  #decoded: { readonly payload: unknown } | undefined
   /** Why the payload could not be decoded, when an extractor wanted it. */
   problem: Unidentified | undefined
 
@@ -70,7 +83,8 @@ class Incoming implements IncomingMessage<unknown> {
 
   get payload(): unknown {
     try {
-      return this.#consumer.decode(this.#message.value, this.#message)
+      this.#decoded ??= { payload: this.#consumer.decode(this.#message.value, this.#message) }
+      return this.#decoded.payload
     } catch (error) {
       this.problem = { reason: 'undecodable', detail: describeError(error) }
       throw error
@@ -111,8 +125,25 @@ class Incoming implements IncomingMessage<unknown> {
 
 export type Decoded = { readonly ok: true; readonly payload: unknown } | ({ readonly ok: false } & Unidentified)
 
-/** Decodes and checks a payload; a schema that answers later makes this a promise. Never throws, never rejects. */
-export function decodePayload(message: Message, consumer: ResolvedConsumer): Decoded | Promise<Decoded> {
+/**
+ * Decodes and checks the payloads of one run of the handler; a schema that answers later makes this a promise. Never throws,
+ * never rejects.
+ */
+export function decodePayloads(
+  messages: readonly Message[],
+  consumer: ResolvedConsumer,
+): readonly Decoded[] | Promise<readonly Decoded[]> {
+  const payloads: Decoded[] = []
+  const late: Promise<void>[] = []
+  for (const [index, message] of messages.entries()) {
+    const decoded = decodePayload(message, consumer)
+    if (decoded instanceof Promise) late.push(decoded.then((answer) => void (payloads[index] = answer)))
+    else payloads[index] = decoded
+  }
+  return late.length === 0 ? payloads : Promise.all(late).then(() => payloads)
+}
+
+function decodePayload(message: Message, consumer: ResolvedConsumer): Decoded | Promise<Decoded> {
   let payload: unknown
   try {
     payload = consumer.decode(message.value, message)
@@ -122,7 +153,8 @@ export function decodePayload(message: Message, consumer: ResolvedConsumer): Dec
   if (consumer.schema === undefined) return { ok: true, payload }
   try {
     const result = consumer.schema['~standard'].validate(payload)
-    return result instanceof Promise ? result.then(asDecoded, schemaThrew) : asDecoded(result)
+    // Not instanceof: a promise of another realm, taken for a result, would be a payload of nothing.
+    return 'then' in result ? Promise.resolve(result).then(asDecoded).catch(schemaThrew) : asDecoded(result)
   } catch (error) {
     return schemaThrew(error)
   }

@@ -1,9 +1,11 @@
 import { backoffMs } from '../core/backoff.ts'
-import { afterClaim, afterHandler } from '../core/decision.ts'
+import { afterClaim, afterHandler, isMarked } from '../core/decision.ts'
 import type { MarkVerdict } from '../core/record.ts'
+import type { DurationMs } from '../core/units.ts'
 import { LeaseLostError, TransactionError, describeError, hasCode } from '../errors.ts'
+import { DoubtQueue } from './doubt-queue.ts'
 import { HandlerRun, type RunEnd, type RunItem } from './handler-run.ts'
-import { decodePayload } from './identify.ts'
+import { decodePayloads } from './identify.ts'
 import type { ClaimBatch, Desk, Runner } from './runner.ts'
 import type { Task } from './task.ts'
 
@@ -21,24 +23,42 @@ interface TransactionEnd extends RunEnd {
 /**
  * Runs tasks in transactions: claim, effects and mark of a batch commit together, or not at all. Optimistic: a batch is one
  * transaction without savepoints, its handlers run in turn, and when one fails everything is rolled back and each message
- * runs again alone, which belongs to the same attempt. Several transactions run beside each other.
+ * runs again alone, which belongs to the same attempt. Several transactions run beside each other, but a message with an
+ * attempt that this process knows nothing of may be what killed another one: it runs beside nothing.
  */
 export class InboxRunner implements Runner {
   readonly #desk: Desk
+  readonly #suspects: DoubtQueue
   readonly #running = new Set<HandlerRun>()
   readonly #stuck = new Set<HandlerRun>()
+  readonly #limits = new Set<TimeLimit>()
+  /** Tasks in a transaction that is open, or being opened. */
+  readonly #slots = new Set<Task>()
   #open = 0
   #isWoken = false
+  #isOver = false
 
   constructor(desk: Desk) {
     this.#desk = desk
+    this.#suspects = new DoubtQueue(desk, {
+      slots: this.#slots,
+      claim: (tasks) => this.#transact(tasks, true),
+      onOpen: () => this.wake(),
+    })
   }
 
   get stuck(): number {
     return this.#stuck.size
   }
 
-  drain(): void {}
+  drain(): void {
+    this.#suspects.drain()
+  }
+
+  abandon(): void {
+    this.#isOver = true
+    for (const limit of this.#limits) limit.giveUp()
+  }
 
   wake(): void {
     if (this.#isWoken) return
@@ -50,14 +70,17 @@ export class InboxRunner implements Runner {
   }
 
   abort(which: (task: Task) => boolean, reason: Error): void {
+    // Handlers that wait for their turn in a transaction must not begin either.
+    if (hasCode(reason, 'STOPPED')) this.#isOver = true
     for (const run of this.#running) {
       if (run.items.every(({ task }) => which(task))) run.abort(reason)
     }
   }
 
   #openTransactions(): void {
-    const { consumer, lanes, line } = this.#desk
-    while (this.#open < consumer.transactions && !this.#desk.isDraining && !line.isDown) {
+    const { consumer, lanes, line, isDraining } = this.#desk
+    if (isDraining) return
+    while (this.#open < consumer.transactions && !line.isDown && this.#suspects.isGateOpen) {
       const taken = lanes.takeBatch(consumer.batchSize)
       if (taken.length === 0) return
       const tasks: Task[] = []
@@ -65,34 +88,66 @@ export class InboxRunner implements Runner {
         if (task.isCurrent) tasks.push(task)
         else this.#desk.drop(task)
       }
-      if (tasks.length === 0) continue
-      this.#open++
-      void this.#transact(tasks).finally(() => {
-        this.#open--
-        this.wake()
-      })
+      if (tasks.length > 0) void this.#transact(tasks, tasks.length === 1 && tasks[0]?.alone === true)
     }
   }
 
-  async #transact(tasks: readonly Task[]): Promise<void> {
-    const alone = tasks.length === 1 && tasks[0]?.alone === true
+  /** Resolves when the transaction is over, one way or another. */
+  async #transact(tasks: readonly Task[], alone: boolean): Promise<void> {
+    this.#open++
+    for (const task of tasks) this.#slots.add(task)
+    try {
+      await this.#claimAndHandle(tasks, alone)
+    } finally {
+      this.#open--
+      for (const task of tasks) this.#slots.delete(task)
+      this.#suspects.slotsFreed()
+      this.wake()
+    }
+  }
+
+  async #claimAndHandle(tasks: readonly Task[], alone: boolean): Promise<void> {
     const batch = await this.#desk.claim(tasks, alone)
     if (batch === undefined) {
       for (const task of tasks) this.#desk.drop(task)
       return
     }
-    const granted = this.#follow(tasks, batch, alone)
+    const { granted, again, isOvertaking } = this.#follow(tasks, batch)
+    if (isOvertaking) {
+      await this.#release(granted, true)
+      const back = new Set([...granted.map(({ task }) => task), ...again])
+      return this.#desk.putBack(tasks.filter((task) => back.has(task)))
+    }
+    this.#desk.putBack(again)
     if (granted.length === 0) return
-    if (this.#desk.isDraining) return this.#rollBack(granted, true)
-    const items = await this.#decode(granted)
-    if (items !== undefined) await this.#handle(items)
+    // The last look before effects begin: a stop or a rebalance may have come meanwhile.
+    const mayBegin = !this.#desk.isDraining && granted.every(({ task }) => task.isCurrent)
+    if (!mayBegin) return this.#rollBack(granted, true)
+
+    const limit = new TimeLimit(this.#desk)
+    this.#limits.add(limit)
+    try {
+      const items = await this.#decode(granted, limit)
+      if (items !== undefined) await this.#handle(items, limit)
+    } finally {
+      limit.end()
+      this.#limits.delete(limit)
+    }
   }
 
-  /** Ends the tasks that were granted nothing; returns the others, in the order of their lanes. */
-  #follow(tasks: readonly Task[], { answers }: ClaimBatch, alone: boolean): Granted[] {
+  /**
+   * Ends the tasks that were granted nothing. One that must be claimed again holds back what is granted behind it in its
+   * lane: then nobody may begin, and all go back in order.
+   */
+  #follow(
+    tasks: readonly Task[],
+    { answers }: ClaimBatch,
+  ): { readonly granted: readonly Granted[]; readonly again: readonly Task[]; readonly isOvertaking: boolean } {
     const { consumer, entropy } = this.#desk
     const granted: Granted[] = []
     const again: Task[] = []
+    const waitingLanes = new Set<string | undefined>()
+    let isOvertaking = false
     for (const [index, task] of tasks.entries()) {
       const answer = answers[index]
       if (answer === undefined) throw new TypeError('a store must answer each item of a claim (inbox-runner.follow)')
@@ -101,6 +156,7 @@ export class InboxRunner implements Runner {
         case 'handle':
         case 'reconcile':
           if ('claim' in answer) granted.push({ task, claim: answer.claim, doubt: false })
+          isOvertaking ||= task.lane !== undefined && waitingLanes.has(task.lane)
           break
         case 'set-aside':
           if ('claim' in answer) {
@@ -112,12 +168,14 @@ export class InboxRunner implements Runner {
           this.#desk.conclude(task, 'duplicate')
           break
         case 'claim-alone':
-          task.alone = true
-          again.push(task)
+          if (task.lane !== undefined && waitingLanes.has(task.lane)) again.push(task)
+          else this.#suspects.add(task)
+          waitingLanes.add(task.lane)
           break
         case 'wait':
+          waitingLanes.add(task.lane)
           // In a batch nobody can say which row was waited for: alone, each finds out for itself.
-          if (alone || tasks.length === 1) {
+          if (tasks.length === 1) {
             this.#desk.putBack([task], Math.min(step.waitMs, BUSY_POLL_MS) + Math.ceil(entropy.fraction() * 100))
           } else {
             task.alone = true
@@ -129,47 +187,62 @@ export class InboxRunner implements Runner {
           break
       }
     }
-    this.#desk.putBack(again)
-    return granted
+    return { granted, again, isOvertaking }
   }
 
   /** What cannot be decoded is set aside, alone: its row must not go into the transaction of the others. */
-  async #decode(granted: readonly Granted[]): Promise<readonly RunItem[] | undefined> {
-    const items: RunItem[] = []
-    let isSplit = false
-    for (const item of granted) {
-      const decoding = decodePayload(item.task.message, this.#desk.consumer)
-      const decoded = decoding instanceof Promise ? await decoding : decoding
-      if (decoded.ok) items.push({ ...item, payload: decoded.payload })
-      else if (granted.length === 1) {
-        await this.#desk.setAside(item.task, item.claim, 'given-up', decoded)
-        return undefined
-      } else {
-        item.task.alone = true
-        isSplit = true
-      }
+  async #decode(granted: readonly Granted[], limit: TimeLimit): Promise<readonly RunItem[] | undefined> {
+    const { consumer } = this.#desk
+    const messages = granted.map(({ task }) => task.message)
+    const decoding = decodePayloads(messages, consumer)
+    const decoded = decoding instanceof Promise ? await this.#inTime(decoding, limit) : decoding
+    if (decoded === undefined) {
+      await this.#failed(granted, {
+        result: 'failed',
+        error: new LeaseLostError('HANDLER_TIMEOUT', 'the schema did not answer in time'),
+        isInterrupted: this.#isOver,
+      })
+      return undefined
     }
-    if (!isSplit) return items
+    const items: RunItem[] = []
+    for (const [index, item] of granted.entries()) {
+      const payload = decoded[index]
+      if (payload?.ok === true) items.push({ ...item, payload: payload.payload })
+      else if (payload !== undefined && granted.length === 1) {
+        await this.#desk.setAside(item.task, item.claim, 'given-up', payload)
+        return undefined
+      } else item.task.alone = true
+    }
+    if (items.length === granted.length) return items
     await this.#rollBack(granted, true)
     return undefined
   }
 
-  async #handle(items: readonly RunItem[]): Promise<void> {
+  /** A schema has as long as a handler. */
+  #inTime<T>(answer: Promise<T>, limit: TimeLimit): Promise<T | undefined> {
+    const run = new HandlerRun([], Number.POSITIVE_INFINITY)
+    run.startedAt = this.#desk.clock.monotonic()
+    return limit.race(run, answer)
+  }
+
+  async #handle(items: readonly RunItem[], limit: TimeLimit): Promise<void> {
     const { consumer, line } = this.#desk
-    const end = await this.#runAll(items)
+    const end = await this.#runAll(items, limit)
     if (end.result !== 'handled') return this.#failed(items, end)
     const claims = items.map(({ claim }) => claim)
-    const commit = await line.ask(async () => {
+    let refusal: unknown
+    const verdicts = await line.ask(claims.length, async () => {
       try {
-        return { verdicts: await consumer.store.mark(claims) }
+        return await consumer.store.mark(claims)
       } catch (error) {
+        if (!hasCode(error, 'FLOATING_QUERY') && !hasCode(error, 'COMMIT_REFUSED')) throw error
         // Known, not unknown: nothing was committed, and asking again would not change it.
-        if (hasCode(error, 'FLOATING_QUERY') || hasCode(error, 'COMMIT_REFUSED')) return { refusal: error }
-        throw error
+        refusal = error
+        return claims.map((): MarkVerdict => 'refused-busy')
       }
     })
-    if (commit?.refusal !== undefined) return this.#failed(items, { result: 'failed', error: commit.refusal })
-    this.#marked(items, commit?.verdicts)
+    if (refusal !== undefined) return this.#failed(items, { ...end, result: 'failed', error: refusal })
+    this.#marked(items, verdicts)
   }
 
   #marked(items: readonly RunItem[], verdicts: readonly MarkVerdict[] | undefined): void {
@@ -180,27 +253,24 @@ export class InboxRunner implements Runner {
     const again: Task[] = []
     for (const [index, { task, claim }] of items.entries()) {
       const verdict = verdicts[index]
-      if (verdict === 'marked' || verdict === 'already-marked') this.#desk.conclude(task, 'handled', claim)
+      if (verdict !== undefined && isMarked(verdict)) this.#desk.conclude(task, 'handled', claim)
       else again.push(task)
     }
     this.#desk.observe({ type: 'marks', count: items.length - again.length, late: 0 })
     this.#desk.putBack(again)
   }
 
-  /** All handlers of a transaction, in turn, under one timer. */
-  async #runAll(items: readonly RunItem[]): Promise<TransactionEnd> {
-    const { consumer } = this.#desk
-    const runs = consumer.handleBatch === undefined ? items.map((item) => [item]) : [items]
-    const watch = new TimeLimit(this.#desk)
-    try {
-      for (const together of runs) {
-        const end = await this.#run(together, watch)
-        if (end.result !== 'handled') return end
-      }
-      return { result: 'handled' }
-    } finally {
-      watch.end()
+  /** All handlers of a transaction, in turn. */
+  async #runAll(items: readonly RunItem[], limit: TimeLimit): Promise<TransactionEnd> {
+    const runs = this.#desk.consumer.handleBatch === undefined ? items.map((item) => [item]) : [items]
+    let isInterrupted = false
+    for (const together of runs) {
+      if (this.#isOver || together.every(({ task }) => task.isLost)) return { result: 'failed', isInterrupted: true }
+      const end = await this.#run(together, limit)
+      if (end.result !== 'handled') return end
+      isInterrupted ||= end.isInterrupted === true
     }
+    return { result: 'handled', isInterrupted }
   }
 
   async #run(items: readonly RunItem[], limit: TimeLimit): Promise<TransactionEnd> {
@@ -208,24 +278,26 @@ export class InboxRunner implements Runner {
     if (transaction === undefined) throw new TypeError('an inbox must give a transaction (inbox-runner.run)')
     const lent = transaction.lend()
     const run = new HandlerRun(items, Number.POSITIVE_INFINITY)
+    run.onAbort = () => lent.revoke()
     this.#running.add(run)
-    limit.watch(run)
     const running = run.run(this.#desk.consumer, lent.tx, this.#desk.clock.monotonic())
-    const end = await Promise.race([running, limit.stuck])
+    const end = await limit.race(run, running)
     this.#running.delete(run)
     const pending = lent.revoke()
+    const { isInterrupted } = run
     if (end === undefined) {
       this.#detach(run, running)
-      return { result: 'unknown', error: new LeaseLostError('HANDLER_TIMEOUT', 'the handler did not end when aborted') }
+      const error = new LeaseLostError('HANDLER_TIMEOUT', 'the handler did not end when aborted')
+      return { result: 'unknown', error, isInterrupted }
     }
     if (end.result === 'handled' && pending > 0) {
       const error = new TransactionError(
         'FLOATING_QUERY',
         `the handler ended with ${pending} of its queries not awaited`,
       )
-      return { result: 'failed', error }
+      return { result: 'failed', error, isInterrupted }
     }
-    return { ...end, isInterrupted: run.isInterrupted }
+    return { ...end, isInterrupted }
   }
 
   #detach(run: HandlerRun, running: Promise<RunEnd>): void {
@@ -236,14 +308,12 @@ export class InboxRunner implements Runner {
   }
 
   /** Nothing was committed, so nothing is in doubt, whatever the handler said: `unknown` is a plain failure here. */
-  async #failed(items: readonly RunItem[], { result, error, isInterrupted = false }: TransactionEnd): Promise<void> {
+  async #failed(items: readonly Granted[], { result, error, isInterrupted = false }: TransactionEnd): Promise<void> {
     const [first, ...others] = items
     if (first === undefined) return
     if (isInterrupted) return this.#rollBack(items, true)
-    if (others.length > 0) {
-      for (const { task } of items) task.alone = true
-      return this.#rollBack(items, true)
-    }
+    for (const { task } of items) task.alone = true
+    if (others.length > 0) return this.#rollBack(items, true)
     const { consumer, entropy } = this.#desk
     const { task, claim } = first
     const step = afterHandler(
@@ -257,18 +327,20 @@ export class InboxRunner implements Runner {
     }
     const retryInMs = backoffMs(claim.attempt, consumer.retry, entropy.fraction())
     this.#desk.observe({ type: 'attempt-failed', key: task.key, attempt: claim.attempt, error, retryInMs })
-    task.alone = true
     await this.#rollBack(items, false, retryInMs)
   }
 
-  async #rollBack(items: readonly Granted[], refund: boolean, delayMs?: number): Promise<void> {
-    const { consumer, line } = this.#desk
-    const claims = items.map(({ claim }) => claim)
-    await line.ask(() => consumer.store.release(claims, { refund, doubt: false }))
+  async #rollBack(items: readonly Granted[], refund: boolean, delayMs?: DurationMs): Promise<void> {
+    await this.#release(items, refund)
     this.#desk.putBack(
       items.map(({ task }) => task),
       delayMs,
     )
+  }
+
+  async #release(items: readonly Granted[], refund: boolean): Promise<void> {
+    const claims = items.map(({ claim }) => claim)
+    await this.#desk.line.ask(claims.length, () => this.#desk.consumer.store.release(claims, { refund, doubt: false }))
   }
 }
 
@@ -278,8 +350,7 @@ class TimeLimit {
   #run: HandlerRun | undefined
   #cancel: (() => void) | undefined
   #onStuck: (value: undefined) => void = () => {}
-  /** Resolves when the handler under watch is past its timeout and deaf to its signal. */
-  readonly stuck: Promise<undefined> = new Promise((resolve) => {
+  readonly #stuck: Promise<undefined> = new Promise((resolve) => {
     this.#onStuck = resolve
   })
 
@@ -287,9 +358,15 @@ class TimeLimit {
     this.#desk = desk
   }
 
-  watch(run: HandlerRun): void {
+  /** Resolves with `undefined` when the run is past its timeout and deaf to its signal, or nobody waits any more. */
+  race<T>(run: HandlerRun, end: Promise<T>): Promise<T | undefined> {
     this.#run = run
     this.#cancel ??= this.#desk.clock.after(this.#desk.consumer.handlerTimeoutMs, () => this.#look())
+    return Promise.race([end, this.#stuck])
+  }
+
+  giveUp(): void {
+    this.#onStuck(undefined)
   }
 
   end(): void {
@@ -302,7 +379,7 @@ class TimeLimit {
     if (run === undefined) return
     const { clock, consumer } = this.#desk
     const ranMs = clock.monotonic() - (run.startedAt ?? clock.monotonic())
-    if (ranMs >= consumer.handlerTimeoutMs + consumer.graceMs) return this.#onStuck(undefined)
+    if (ranMs >= consumer.handlerTimeoutMs + consumer.graceMs) return this.giveUp()
     if (ranMs >= consumer.handlerTimeoutMs) {
       run.abort(new LeaseLostError('HANDLER_TIMEOUT', `the handler ran longer than ${consumer.handlerTimeoutMs} ms`))
     }

@@ -112,6 +112,10 @@ export class Lanes {
       if (lane === undefined) continue
       lane.queue.unshift(task)
       lane.out--
+    }
+    for (const task of tasks) {
+      const lane = this.#laneOf.get(task)
+      if (lane === undefined) continue
       if (delayMs > 0) this.#hold(lane, delayMs)
       else this.#refresh(lane)
     }

@@ -9,6 +9,7 @@ interface Kept {
   /** When the granting claim or the last good renewal was sent. */
   renewedAt: number
   isLost: boolean
+  isAsking: boolean
 }
 
 /**
@@ -19,35 +20,38 @@ export class LeaseKeeper {
   readonly #desk: Desk
   readonly #onStuck: (run: HandlerRun) => void
   readonly #kept = new Map<HandlerRun, Kept>()
-  #isTicking = false
+  readonly #tickMs: number
+  #cancelTick: (() => void) | undefined
 
   constructor(desk: Desk, onStuck: (run: HandlerRun) => void) {
     this.#desk = desk
     this.#onStuck = onStuck
+    this.#tickMs = Math.min(LONGEST_TICK_MS, Math.ceil(desk.consumer.renewEveryMs / 2))
   }
 
   get runs(): Iterable<HandlerRun> {
     return this.#kept.keys()
   }
 
-  get size(): number {
-    return this.#kept.size
-  }
-
   keep(run: HandlerRun, claimedAt: number): void {
-    this.#kept.set(run, { renewedAt: claimedAt, isLost: false })
-    if (!this.#isTicking) this.#schedule()
+    this.#kept.set(run, { renewedAt: claimedAt, isLost: false, isAsking: false })
+    if (this.#cancelTick === undefined) this.#schedule()
   }
 
   release(run: HandlerRun): void {
     this.#kept.delete(run)
   }
 
+  /** Lets all leases run out, and leaves no timer. */
+  close(): void {
+    this.#kept.clear()
+    this.#cancelTick?.()
+    this.#cancelTick = undefined
+  }
+
   #schedule(): void {
-    this.#isTicking = true
-    const { clock, consumer } = this.#desk
-    clock.after(Math.min(LONGEST_TICK_MS, Math.ceil(consumer.renewEveryMs / 2)), () => {
-      this.#isTicking = false
+    this.#cancelTick = this.#desk.clock.after(this.#tickMs, () => {
+      this.#cancelTick = undefined
       if (this.#kept.size === 0) return
       this.#watchTime()
       void this.#renew()
@@ -59,38 +63,47 @@ export class LeaseKeeper {
     const { consumer, clock } = this.#desk
     const now = clock.monotonic()
     for (const [run] of this.#kept) {
+      // What has ended waits for its mark, and asks nothing of its signal any more.
+      if (run.hasEnded) continue
       const ranMs = run.startedAt === undefined ? 0 : now - run.startedAt
       if (now >= run.leaseUntil) run.abort(new LeaseLostError('LEASE_LOST', 'the lease could not be renewed in time'))
       if (ranMs >= consumer.handlerTimeoutMs) {
         run.abort(new LeaseLostError('HANDLER_TIMEOUT', `the handler ran longer than ${consumer.handlerTimeoutMs} ms`))
       }
       // Past the grace nobody waits for it: its lease is left to run out, so that the store can say what is in doubt.
-      if (!run.hasEnded && ranMs >= consumer.handlerTimeoutMs + consumer.graceMs) this.#onStuck(run)
+      if (ranMs >= consumer.handlerTimeoutMs + consumer.graceMs) this.#onStuck(run)
     }
   }
 
   async #renew(): Promise<void> {
     const { consumer, clock } = this.#desk
     const sentAt = clock.monotonic()
-    const due = [...this.#kept].filter(([, kept]) => !kept.isLost && sentAt - kept.renewedAt >= consumer.renewEveryMs)
+    // Due is what would be overdue at the next tick; a call that is under way is not doubled.
+    const due = [...this.#kept].filter(
+      ([, { isLost, isAsking, renewedAt }]) =>
+        !isLost && !isAsking && sentAt + this.#tickMs - renewedAt > consumer.renewEveryMs,
+    )
     if (due.length === 0) return
     const claims = due.flatMap(([run]) => run.claims)
+    for (const [, kept] of due) kept.isAsking = true
     try {
       const verdicts = await consumer.store.renew(claims, consumer.leaseMs)
       let at = 0
       for (const [run, kept] of due) {
         const own = verdicts.slice(at, at + run.claims.length)
         at += run.claims.length
-        if (own.every((verdict) => verdict === 'renewed')) {
+        if (own.length === run.claims.length && own.every((verdict) => verdict === 'renewed')) {
           kept.renewedAt = sentAt
           run.leaseUntil = sentAt + consumer.leaseMs
-        } else if (!run.hasEnded) {
+        } else if (own.includes('lost') && !run.hasEnded) {
           kept.isLost = true
           run.abort(new LeaseLostError('LEASE_LOST', 'another owner has the message'))
         }
       }
     } catch {
       // Unknown: the next tick asks again, and the local deadline aborts if none is answered in time.
+    } finally {
+      for (const [, kept] of due) kept.isAsking = false
     }
   }
 }

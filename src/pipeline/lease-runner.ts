@@ -1,10 +1,12 @@
 import { backoffMs } from '../core/backoff.ts'
 import { afterClaim, afterHandler, isMarked } from '../core/decision.ts'
+import type { MarkVerdict } from '../core/record.ts'
 import { describeError } from '../errors.ts'
+import type { Reconciled } from '../options.ts'
 import type { ReleaseOptions } from '../ports/store.ts'
 import { DoubtQueue } from './doubt-queue.ts'
 import { HandlerRun, type RunEnd, type RunItem } from './handler-run.ts'
-import { decodePayload, type Decoded } from './identify.ts'
+import { decodePayloads, type Decoded } from './identify.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
 import type { ClaimBatch, Desk, Runner } from './runner.ts'
 import type { Task } from './task.ts'
@@ -64,6 +66,13 @@ export class LeaseRunner implements Runner {
     this.#doubts.drain()
   }
 
+  abandon(): void {
+    for (const run of this.#keeper.runs) {
+      if (!run.hasEnded) this.#letGo(run)
+    }
+    this.#keeper.close()
+  }
+
   #claimReady(): void {
     const { consumer, lanes, line, isDraining } = this.#desk
     const free = consumer.concurrency - this.#slots.size
@@ -109,7 +118,7 @@ export class LeaseRunner implements Runner {
       case 'set-aside':
         if ('claim' in answer) {
           const { claim } = answer
-          if (doubt) this.#desk.observe({ type: 'in-doubt', key: task.key, message: task.message })
+          if (doubt) this.#inDoubt([{ task }])
           const detail = doubt
             ? 'an earlier attempt ended without mark or release'
             : `${claim.attempt - 1} attempts were started`
@@ -134,53 +143,82 @@ export class LeaseRunner implements Runner {
   }
 
   #start(granted: readonly Granted[], sentAt: number): void {
-    const { consumer } = this.#desk
-    const together: RunItem[] = []
+    const together: Granted[] = []
     for (const item of granted) {
-      if (item.doubt) this.#desk.observe({ type: 'in-doubt', key: item.task.key, message: item.task.message })
-      if (item.reconcile) {
-        void this.#reconcile(item, sentAt)
-        continue
-      }
-      const decoded = decodePayload(item.task.message, consumer)
-      if (decoded instanceof Promise) void decoded.then((late) => this.#begin(item, late, sentAt))
-      else if (consumer.handleBatch !== undefined && decoded.ok && !item.task.alone) {
-        together.push({ ...item, payload: decoded.payload })
-      } else this.#begin(item, decoded, sentAt)
+      if (item.doubt) this.#inDoubt([item])
+      if (item.reconcile) void this.#reconcile(item, sentAt)
+      else if (this.#desk.consumer.handleBatch !== undefined && !item.task.alone) together.push(item)
+      else this.#decode([item], sentAt)
     }
-    if (together.length > 0) void this.#run(together, sentAt)
+    if (together.length > 0) this.#decode(together, sentAt)
   }
 
-  #begin(item: Granted, decoded: Decoded, sentAt: number): void {
-    if (decoded.ok) {
-      void this.#run([{ ...item, payload: decoded.payload }], sentAt)
-      return
+  /** For the items of one run of the handler. */
+  #decode(items: readonly Granted[], sentAt: number): void {
+    const messages = items.map(({ task }) => task.message)
+    const decoded = decodePayloads(messages, this.#desk.consumer)
+    if (decoded instanceof Promise) void this.#decodeLater(items, decoded, sentAt)
+    else this.#begin(items, decoded, sentAt)
+  }
+
+  async #decodeLater(items: readonly Granted[], decoding: Promise<readonly Decoded[]>, sentAt: number): Promise<void> {
+    const run = this.#keep(items, sentAt)
+    const decoded = await decoding
+    if (this.#isTooLate(run)) return
+    this.#keeper.release(run)
+    this.#begin(items, decoded, run.leaseUntil - this.#desk.consumer.leaseMs)
+  }
+
+  #begin(items: readonly Granted[], decoded: readonly Decoded[], sentAt: number): void {
+    const readable: RunItem[] = []
+    for (const [index, item] of items.entries()) {
+      const payload = decoded[index]
+      if (payload?.ok === true) readable.push({ ...item, payload: payload.payload })
+      else if (payload !== undefined) {
+        this.#freeSlots([item.task])
+        void this.#desk.setAside(item.task, item.claim, 'given-up', payload)
+      }
     }
-    this.#freeSlots([item.task])
-    void this.#desk.setAside(item.task, item.claim, 'given-up', decoded)
+    if (readable.length > 0) void this.#run(readable, sentAt)
   }
 
   async #run(items: readonly RunItem[], sentAt: number): Promise<void> {
     const { consumer, clock, isDraining } = this.#desk
-    const run = new HandlerRun(items, sentAt + consumer.leaseMs)
-    // The last look before effects begin: the answer may have been long under way, or a stop have come meanwhile.
-    if (isDraining || clock.monotonic() >= run.leaseUntil) {
-      await this.#release(run, { refund: true, doubt: false })
-      this.#leave(run)
-      this.#desk.putBack(items.map(({ task }) => task))
-      return
-    }
+    const leaseUntil = sentAt + consumer.leaseMs
+    // The last look before effects begin: the answer may have been long under way, a stop or a rebalance have come meanwhile.
+    const mayBegin = !isDraining && clock.monotonic() < leaseUntil
+    const beginning: RunItem[] = []
+    const givenBack: RunItem[] = []
+    for (const item of items) (mayBegin && item.task.isCurrent ? beginning : givenBack).push(item)
+    if (givenBack.length > 0) void this.#giveBack(givenBack)
+    if (beginning.length === 0) return
+
+    const run = new HandlerRun(beginning, leaseUntil)
     this.#keeper.keep(run, sentAt)
     const end = await run.run(consumer, undefined, clock.monotonic())
     if (run.isDetached) await this.#endedTooLate(run, end)
     else await this.#ended(run, end)
   }
 
+  /** Their handler never began, or says that it did nothing: the attempt was none. */
+  async #giveBack(items: readonly RunItem[]): Promise<void> {
+    await this.#release(items, { refund: true, doubt: false })
+    const tasks = items.map(({ task }) => task)
+    this.#freeSlots(tasks)
+    this.#desk.putBack(tasks)
+  }
+
   async #ended(run: HandlerRun, { result, error }: RunEnd): Promise<void> {
     const [first, ...others] = run.items
     if (first === undefined) return
     const { consumer, entropy } = this.#desk
-    if (others.length > 0 && (result === 'failed' || result === 'fatal')) return this.#splitBatch(run)
+    // A batch that failed says nothing about each of its messages: every one runs again alone, in the same attempt.
+    const isSplit = others.length > 0 && (result === 'failed' || result === 'fatal')
+    if (isSplit) for (const { task } of run.items) task.alone = true
+    if (isSplit || (result === 'failed' && run.isInterrupted)) {
+      this.#keeper.release(run)
+      return this.#giveBack(run.items)
+    }
     const { task, claim, doubt } = first
     const step = afterHandler(result, { attempt: claim.attempt, doubt }, consumer)
     switch (step.next) {
@@ -191,37 +229,31 @@ export class LeaseRunner implements Runner {
       case 'retry': {
         const retryInMs = backoffMs(claim.attempt, consumer.retry, entropy.fraction())
         this.#desk.observe({ type: 'attempt-failed', key: task.key, attempt: claim.attempt, error, retryInMs })
-        await this.#release(run, { refund: false, doubt: false })
+        await this.#release(run.items, { refund: false, doubt: false })
         this.#leave(run)
         this.#desk.putBack([task], retryInMs)
         return
       }
-      case 'rerun-in-doubt':
-        for (const item of run.items)
-          this.#desk.observe({ type: 'in-doubt', key: item.task.key, message: item.task.message })
-        await this.#release(run, { refund: false, doubt: true })
+      case 'rerun-in-doubt': {
+        this.#inDoubt(run.items)
+        await this.#release(run.items, { refund: run.isInterrupted, doubt: true })
         this.#leave(run)
-        for (const item of run.items) this.#doubts.add(item.task)
+        // Not at once: what did not answer in time is given time, as after any other failure.
+        const rerunInMs = backoffMs(claim.attempt, consumer.retry, entropy.fraction())
+        this.#desk.putBack(
+          run.items.map((item) => item.task),
+          rerunInMs,
+        )
         return
+      }
       case 'set-aside': {
         const { as, reason } = step
-        if (reason === 'in-doubt') {
-          for (const item of run.items)
-            this.#desk.observe({ type: 'in-doubt', key: item.task.key, message: item.task.message })
-        }
+        if (reason === 'in-doubt') this.#inDoubt(run.items)
         const why = { reason, detail: describeError(error), error }
         await Promise.all(run.items.map((item) => this.#desk.setAside(item.task, item.claim, as, why)))
         this.#leave(run)
       }
     }
-  }
-
-  /** A batch that failed says nothing about each of its messages: every one runs again alone, in the same attempt. */
-  async #splitBatch(run: HandlerRun): Promise<void> {
-    await this.#release(run, { refund: true, doubt: false })
-    this.#leave(run)
-    for (const { task } of run.items) task.alone = true
-    this.#desk.putBack(run.items.map(({ task }) => task))
   }
 
   #markEnded(): void {
@@ -235,81 +267,113 @@ export class LeaseRunner implements Runner {
     const { consumer, line } = this.#desk
     const items = runs.flatMap((run) => run.items)
     const claims = items.map(({ claim }) => claim)
-    const verdicts = await line.ask(() => consumer.store.mark(claims))
+    const verdicts = await line.ask(claims.length, () => consumer.store.mark(claims))
     for (const run of runs) this.#leave(run)
     if (verdicts === undefined) {
       // Unknown at the stop deadline: an effect that happened is never released, the record stays in doubt.
       for (const { task } of items) this.#desk.drop(task)
       return
     }
-    let late = 0
     for (const [index, { task, claim }] of items.entries()) {
       const verdict = verdicts[index]
-      if (verdict !== undefined && isMarked(verdict)) {
-        if (verdict === 'marked-late') late++
-        this.#desk.conclude(task, 'handled', claim)
-      } else this.#leaseLost(task)
+      if (verdict !== undefined && isMarked(verdict)) this.#desk.conclude(task, 'handled', claim)
+      else this.#leaseLost(task)
     }
-    this.#desk.observe({ type: 'marks', count: items.length, late })
+    this.#observeMarks(verdicts)
+  }
+
+  #observeMarks(verdicts: readonly MarkVerdict[]): void {
+    const late = verdicts.filter((verdict) => verdict === 'marked-late').length
+    this.#desk.observe({ type: 'marks', count: verdicts.filter(isMarked).length, late })
   }
 
   /** The store says who has the message now: claim it again and follow that verdict, if the delivery is still ours. */
   #leaseLost(task: Task): void {
     this.#desk.observe({ type: 'lease-lost', key: task.key })
-    if (task.isLost) this.#desk.drop(task, 'lease-lost')
-    else this.#desk.putBack([task])
+    if (task.isCurrent) this.#desk.putBack([task])
+    else this.#desk.drop(task, 'lease-lost')
   }
 
   async #reconcile(item: Granted, sentAt: number): Promise<void> {
     const { consumer } = this.#desk
     const { task, claim } = item
-    const run = new HandlerRun([{ ...item, payload: undefined }], sentAt + consumer.leaseMs)
-    this.#keeper.keep(run, sentAt)
+    const run = this.#keep([item], sentAt)
+    let answer: Reconciled | undefined
+    let failure: { readonly error?: unknown } = {}
     try {
-      const answer = await consumer.reconcile?.(task.message, task.idempotencyKey)
-      if (answer === 'happened') {
-        run.hasEnded = true
-        return await this.#mark([run])
-      }
-      if (answer === 'did-not-happen') {
-        this.#keeper.release(run)
-        return this.#begin(
-          item,
-          await decodePayload(task.message, consumer),
-          Math.max(sentAt, run.leaseUntil - consumer.leaseMs),
-        )
-      }
-      await this.#desk.setAside(task, claim, 'parked', { reason: 'in-doubt', detail: 'reconcile could not tell' })
+      answer = await consumer.reconcile?.(task.message, task.idempotencyKey)
     } catch (error) {
-      await this.#desk.setAside(task, claim, 'parked', { reason: 'in-doubt', detail: 'reconcile threw', error })
+      failure = { error }
     }
+    if (this.#isTooLate(run)) return
+    if (answer === 'happened') return this.#mark([run])
+    if (answer === 'did-not-happen') {
+      this.#keeper.release(run)
+      return this.#decode([item], run.leaseUntil - consumer.leaseMs)
+    }
+    const detail = 'error' in failure ? 'reconcile threw' : 'reconcile could not tell'
+    await this.#desk.setAside(task, claim, 'parked', { reason: 'in-doubt', detail, ...failure })
     this.#leave(run)
+  }
+
+  /** For what is the user's but no handler: it runs under the lease and the time limit of one. */
+  #keep(items: readonly Granted[], sentAt: number): HandlerRun {
+    const { clock, consumer } = this.#desk
+    const run = new HandlerRun(
+      items.map((item) => ({ ...item, payload: undefined })),
+      sentAt + consumer.leaseMs,
+    )
+    run.startedAt = clock.monotonic()
+    this.#keeper.keep(run, sentAt)
+    return run
+  }
+
+  /** Its tasks went on without it. */
+  #isTooLate(run: HandlerRun): boolean {
+    run.hasEnded = true
+    this.#stuck.delete(run)
+    return run.isDetached
   }
 
   /** Nobody waits for this handler any more. Its task goes on without it; health says that a restart would help. */
   #detach(run: HandlerRun): void {
+    this.#letGo(run)
+    this.#leave(run)
+    const { onInDoubt, leaseMs, handlerTimeoutMs } = this.#desk.consumer
+    if (onInDoubt !== 'park') {
+      return this.#desk.putBack(
+        run.items.map(({ task }) => task),
+        leaseMs,
+      )
+    }
+    this.#inDoubt(run.items)
+    const detail = `the handler ran longer than ${handlerTimeoutMs} ms and did not end when aborted`
+    for (const { task, claim } of run.items) {
+      void this.#desk.setAside(task, claim, 'parked', { reason: 'in-doubt', detail })
+    }
+  }
+
+  #letGo(run: HandlerRun): void {
     run.isDetached = true
     this.#stuck.add(run)
-    this.#leave(run)
-    for (const { task, claim } of run.items) {
-      this.#desk.observe({ type: 'stuck', key: task.key })
-      const { onInDoubt, leaseMs, handlerTimeoutMs } = this.#desk.consumer
-      if (onInDoubt === 'park') {
-        const detail = `the handler ran longer than ${handlerTimeoutMs} ms and did not end when aborted`
-        this.#desk.observe({ type: 'in-doubt', key: task.key, message: task.message })
-        void this.#desk.setAside(task, claim, 'parked', { reason: 'in-doubt', detail })
-      } else this.#desk.putBack([task], leaseMs)
-    }
+    for (const { task } of run.items) this.#desk.observe({ type: 'stuck', key: task.key })
   }
 
   /** Its effect may have happened after all: the owner token decides whether its mark still counts. */
   async #endedTooLate(run: HandlerRun, { result }: RunEnd): Promise<void> {
     this.#stuck.delete(run)
-    if (result === 'handled') await this.#desk.line.ask(() => this.#desk.consumer.store.mark(run.claims))
+    if (result !== 'handled') return
+    const verdicts = await this.#desk.line.ask(run.claims.length, () => this.#desk.consumer.store.mark(run.claims))
+    if (verdicts !== undefined) this.#observeMarks(verdicts)
   }
 
-  async #release(run: HandlerRun, how: ReleaseOptions): Promise<void> {
-    await this.#desk.line.ask(() => this.#desk.consumer.store.release(run.claims, how))
+  async #release(items: readonly RunItem[], how: ReleaseOptions): Promise<void> {
+    const claims = items.map(({ claim }) => claim)
+    await this.#desk.line.ask(claims.length, () => this.#desk.consumer.store.release(claims, how))
+  }
+
+  #inDoubt(items: readonly Pick<RunItem, 'task'>[]): void {
+    for (const { task } of items) this.#desk.observe({ type: 'in-doubt', key: task.key, message: task.message })
   }
 
   #leave(run: HandlerRun): void {

@@ -69,6 +69,7 @@ export function logEvent(log: Logger, consumer: string, event: ObserverEvent): v
       return log.info({ consumer, event: event.event, detail: event.detail }, 'source')
     case 'claims':
     case 'marks':
+    case 'settles':
       return undefined
   }
 }

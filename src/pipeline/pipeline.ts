@@ -6,7 +6,7 @@ import { DEFAULTS, type ResolvedConsumer } from '../options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { ObserverEvent, Outcome } from '../ports/observer.ts'
-import type { Delivery, Intake, Publisher } from '../ports/source.ts'
+import type { Delivery, Intake, Publisher, SourceEvent } from '../ports/source.ts'
 import type { Claim } from '../ports/store.ts'
 import { createIdentify } from './identify.ts'
 import { InboxRunner } from './inbox-runner.ts'
@@ -14,6 +14,7 @@ import { Lanes } from './lanes.ts'
 import { LeaseRunner } from './lease-runner.ts'
 import { logEvent } from './log-event.ts'
 import type { ClaimBatch, DeadLettering, Desk, Runner, SettingAside } from './runner.ts'
+import { Pauses } from './pauses.ts'
 import { StoreLine } from './store-line.ts'
 import { Task } from './task.ts'
 
@@ -45,7 +46,7 @@ export class Pipeline implements Intake, Desk {
   readonly #runner: Runner
   /** Every task of this process by its key. */
   readonly #flights = new Map<Key, Task>()
-  readonly #abandon = new AbortController()
+  readonly #pauses: Pauses
   #inFlight = 0
   #isFull = false
   #isDraining = false
@@ -60,6 +61,7 @@ export class Pipeline implements Intake, Desk {
     this.#publisher = publisher
     this.#setPaused = setPaused
     this.#identify = createIdentify(consumer, group)
+    this.#pauses = new Pauses(clock)
     this.lanes = new Lanes(clock, () => this.#runner.wake())
     this.line = new StoreLine(clock, entropy, {
       onDown: (error) => {
@@ -95,7 +97,8 @@ export class Pipeline implements Intake, Desk {
   }
 
   standingChanged(): void {
-    for (const task of this.lanes.removeQueued((queued) => queued.isLost)) this.#forget(task, 'handed-back')
+    // Also what is merely stale: one by one, a late copy would join behind one that had come after it in its lane.
+    for (const task of this.lanes.removeQueued((queued) => !queued.isCurrent)) this.#forget(task, 'handed-back')
     this.#runner.abort((task) => task.isLost, new LeaseLostError('DELIVERY_LOST', 'its partition or channel is gone'))
   }
 
@@ -115,20 +118,32 @@ export class Pipeline implements Intake, Desk {
       this.#runner.abort(() => true, new StoppedError(`still running ${deadlineMs} ms after stop()`)),
     )
     const cancelAbandon = this.clock.after(deadlineMs + this.consumer.graceMs, () => {
-      this.line.abandon()
-      this.#abandon.abort()
+      this.#leave()
       this.#idle?.()
     })
     await over
     cancelDeadline()
     cancelAbandon()
-    this.line.abandon()
-    this.#abandon.abort()
+    this.#leave()
   }
 
+  report(event: SourceEvent): void {
+    this.observe(event)
+  }
+
+  /** What throws here is the user's own: it must not leave a message half ended. */
   observe(event: ObserverEvent): void {
-    logEvent(this.consumer.log, this.consumer.name, event)
-    this.consumer.observe(event)
+    const { log, name, observe } = this.consumer
+    try {
+      logEvent(log, name, event)
+    } catch {
+      // There is nobody left to tell.
+    }
+    try {
+      observe(event)
+    } catch (error) {
+      this.#logObserverError(error)
+    }
   }
 
   async claim(tasks: readonly Task[], alone: boolean): Promise<ClaimBatch | undefined> {
@@ -142,7 +157,7 @@ export class Pipeline implements Intake, Desk {
       items: tasks.map(({ key, digest }) => ({ key, digest })),
     }
     let sentAt = 0
-    const answers = await this.line.ask(() => {
+    const answers = await this.line.ask(tasks.length, () => {
       sentAt = this.clock.monotonic()
       return store.claim(request)
     })
@@ -157,14 +172,13 @@ export class Pipeline implements Intake, Desk {
   }
 
   drop(task: Task, outcome: 'handed-back' | 'lease-lost' = 'handed-back'): void {
-    this.lanes.finish(task)
     this.#forget(task, outcome)
   }
 
   putBack(tasks: readonly Task[], delayMs?: DurationMs): void {
     const wanted: Task[] = []
     for (const task of tasks) {
-      if (this.#isDraining || task.isLost) this.drop(task)
+      if (this.#isDraining || !task.isCurrent) this.drop(task)
       else wanted.push(task)
     }
     this.lanes.putBack(wanted, delayMs)
@@ -177,21 +191,20 @@ export class Pipeline implements Intake, Desk {
   }
 
   async setAside(task: Task, claim: Claim<unknown>, as: 'given-up' | 'parked', why: SettingAside): Promise<void> {
-    const verdicts = await this.line.ask(() => this.consumer.store.setAside([claim], as, why.reason))
+    const verdicts = await this.line.ask(1, () => this.consumer.store.setAside([claim], as, why.reason))
     const verdict = verdicts?.[0]
     if (verdict === undefined) return this.drop(task)
     if (verdict === 'refused') return this.putBack([task])
-    await this.deadLetter(task, { ...why, parked: verdict === 'parked', attempts: claim.attempt })
+    void this.deadLetter(task, { ...why, parked: verdict === 'parked', attempts: claim.attempt })
   }
 
   #accept(delivery: Delivery): void {
     const identified = this.#identify(delivery)
+    const running = identified instanceof Task ? this.#flights.get(identified.key) : undefined
+    if (this.#isDraining && running === undefined) return this.#end(delivery, 'handed-back', {})
     if (!(identified instanceof Task)) {
       void this.#deadLetterAlone(delivery, { ...identified, parked: false })
-      return
-    }
-    const running = this.#flights.get(identified.key)
-    if (running === undefined) {
+    } else if (running === undefined) {
       this.#flights.set(identified.key, identified)
       this.lanes.enqueue(identified)
     } else if (running.digest === identified.digest) {
@@ -221,34 +234,21 @@ export class Pipeline implements Intake, Desk {
       consumer: this.consumer.name,
       group: this.#group,
     }
-    for (let failures = 1; !this.#abandon.signal.aborted; failures++) {
+    for (let failures = 1; !this.#pauses.areOver; failures++) {
       try {
         await this.#publisher.deadLetter(letter)
         return true
       } catch (cause) {
         const retryInMs = backoffMs(failures, DEFAULTS.publishRetry, this.entropy.fraction())
         this.observe({ type: 'dead-letter-failed', key, error: cause, retryInMs })
-        await this.#wait(retryInMs)
+        await this.#pauses.pause(retryInMs)
       }
     }
     return false
   }
 
-  #wait(delayMs: DurationMs): Promise<void> {
-    return new Promise((resolve) => {
-      const finish = (): void => {
-        cancel()
-        this.#abandon.signal.removeEventListener('abort', finish)
-        resolve()
-      }
-      const cancel = this.clock.after(delayMs, finish)
-      this.#abandon.signal.addEventListener('abort', finish)
-    })
-  }
-
   #settle(task: Task, outcome: Exclude<Outcome, 'settle-refused' | 'joined'>, detail?: OutcomeDetail): void {
-    this.#flights.delete(task.key)
-    this.lanes.finish(task)
+    if (!this.#endFlight(task)) return
     const [first, ...joined] = task.deliveries
     if (first !== undefined) this.#end(first, outcome, { key: task.key, ...detail })
     for (const delivery of joined) this.#end(delivery, 'joined', { key: task.key })
@@ -256,8 +256,24 @@ export class Pipeline implements Intake, Desk {
 
   /** Ends all deliveries of a task without a settle. */
   #forget(task: Task, outcome: 'handed-back' | 'lease-lost'): void {
-    if (this.#flights.get(task.key) === task) this.#flights.delete(task.key)
+    if (!this.#endFlight(task)) return
     for (const delivery of task.deliveries) this.#end(delivery, outcome, { key: task.key })
+  }
+
+  /** Once for each task: what still runs for one that was given up at the stop deadline ends nothing any more. */
+  #endFlight(task: Task): boolean {
+    if (this.#flights.get(task.key) !== task) return false
+    this.#flights.delete(task.key)
+    this.lanes.finish(task)
+    return true
+  }
+
+  /** Nothing is waited for any more, and no timer stays. */
+  #leave(): void {
+    this.line.abandon()
+    this.#pauses.end()
+    this.#runner.abandon()
+    for (const task of this.#flights.values()) this.drop(task)
   }
 
   #end(delivery: Delivery, outcome: Exclude<Outcome, 'settle-refused'>, detail: OutcomeDetail): void {
@@ -273,6 +289,18 @@ export class Pipeline implements Intake, Desk {
     this.#inFlight--
     this.#applyPause()
     if (this.#inFlight === 0) this.#idle?.()
+  }
+
+  #logObserverError(error: unknown): void {
+    const { log, name } = this.consumer
+    try {
+      log.error(
+        { consumer: name, err: { type: errorClass(error), message: describeError(error) } },
+        'the observer threw',
+      )
+    } catch {
+      // There is nobody left to tell.
+    }
   }
 
   #applyPause(): void {

@@ -18,6 +18,8 @@ export interface Runner {
   abort(which: (task: Task) => boolean, reason: Error): void
   /** Gives back what waits outside the lanes; claims nothing more. */
   drain(): void
+  /** The stop deadline and its grace are over: nobody waits for a handler any more, and no timer stays. */
+  abandon(): void
   /** Handlers past their timeout and deaf to `signal`. */
   readonly stuck: number
 }
@@ -36,11 +38,14 @@ export interface Desk {
   conclude(task: Task, outcome: 'handled' | 'duplicate', claim?: Claim<unknown>): void
   /** Not settled and not ours any more: it will be delivered again, here or elsewhere. */
   drop(task: Task, outcome?: 'handed-back' | 'lease-lost'): void
-  /** To be claimed again, from the front of its lane. */
+  /** To be claimed again, from the front of its lane. What is not ours any more is dropped. */
   putBack(tasks: readonly Task[], delayMs?: DurationMs): void
   /** Publishes until confirmed, then settles. The record stays as it is. */
   deadLetter(task: Task, why: DeadLettering): Promise<void>
-  /** Writes the record first; refused: publishes nothing, and the task is claimed again. */
+  /**
+   * Resolves when the record is written; the dead letter follows by itself, so that one that is not confirmed holds its lane
+   * and nothing else. Refused: publishes nothing, and the task is claimed again.
+   */
   setAside(task: Task, claim: Claim<unknown>, as: 'given-up' | 'parked', why: SettingAside): Promise<void>
   claim(tasks: readonly Task[], alone: boolean): Promise<ClaimBatch | undefined>
 }

@@ -1,7 +1,9 @@
 import { backoffMs } from '../core/backoff.ts'
+import { StoreError } from '../errors.ts'
 import { DEFAULTS } from '../options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
+import { Pauses } from './pauses.ts'
 
 interface StoreLineHooks {
   /** Called once per outage, before the first retry. */
@@ -15,15 +17,13 @@ interface StoreLineHooks {
  * until it is answered: an unknown is never taken for a failure, let alone for `done`.
  */
 export class StoreLine {
-  readonly #clock: Clock
+  readonly #pauses: Pauses
   readonly #entropy: Entropy
   readonly #hooks: StoreLineHooks
-  readonly #waiting = new Set<() => void>()
   #failing = 0
-  #abandoned = false
 
   constructor(clock: Clock, entropy: Entropy, hooks: StoreLineHooks) {
-    this.#clock = clock
+    this.#pauses = new Pauses(clock)
     this.#entropy = entropy
     this.#hooks = hooks
   }
@@ -32,44 +32,36 @@ export class StoreLine {
     return this.#failing > 0
   }
 
-  /** Resolves with the answer, or with `undefined` when the line was abandoned first: then nobody knows. */
-  async ask<T>(call: () => Promise<T>): Promise<T | undefined> {
-    let failures = 0
-    while (!this.#abandoned) {
+  /**
+   * Resolves with one answer for each item, or with `undefined` when the line was abandoned first: then nobody knows. An
+   * abandoned line still sends each call once: what is known by then should not be left to the end of a lease.
+   */
+  async ask<T>(items: number, call: () => Promise<readonly T[]>): Promise<readonly T[] | undefined> {
+    for (let failures = 0; ;) {
       try {
-        const answer = await call()
+        const answers = await call()
+        if (answers.length !== items) {
+          throw new StoreError('STORE_MISUSED', `the store: expected ${items} answers, got ${answers.length}`)
+        }
         if (failures > 0) this.#recovered()
-        return answer
+        return answers
       } catch (error) {
-        if (failures === 0 && ++this.#failing === 1) this.#hooks.onDown(error)
+        if (failures === 0 && ++this.#failing === 1 && !this.#pauses.areOver) this.#hooks.onDown(error)
         failures++
-        await this.#pauseBefore(failures)
+        await this.#pauses.pause(backoffMs(failures, DEFAULTS.storeRetry, this.#entropy.fraction()))
+        if (!this.#pauses.areOver) continue
+        this.#recovered()
+        return undefined
       }
     }
-    if (failures > 0) this.#recovered()
-    return undefined
   }
 
   /** Ends all retries: the stop deadline has passed, and what is unknown stays unknown. */
   abandon(): void {
-    this.#abandoned = true
-    for (const wake of this.#waiting) wake()
+    this.#pauses.end()
   }
 
   #recovered(): void {
-    if (--this.#failing === 0 && !this.#abandoned) this.#hooks.onUp()
-  }
-
-  #pauseBefore(attempt: number): Promise<void> {
-    return new Promise((resolve) => {
-      const finish = (): void => {
-        cancel()
-        this.#waiting.delete(finish)
-        resolve()
-      }
-      const cancel = this.#clock.after(backoffMs(attempt, DEFAULTS.storeRetry, this.#entropy.fraction()), finish)
-      this.#waiting.add(finish)
-      if (this.#abandoned) finish()
-    })
+    if (--this.#failing === 0 && !this.#pauses.areOver) this.#hooks.onUp()
   }
 }

@@ -13,8 +13,6 @@ export class Task {
   readonly deliveries: Delivery[]
   /** Must not share a claim or a transaction with others: it may be what kills the process or fails the batch. */
   alone = false
-  /** Known before any claim to have been started; shapes nothing but logs. */
-  attempt = 0
 
   constructor(delivery: Delivery, identity: Identity, digest: Digest) {
     this.key = identity.key

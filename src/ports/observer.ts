@@ -1,6 +1,7 @@
 import type { Key, Reason } from '../core/record.ts'
 import type { DurationMs } from '../core/units.ts'
 import type { Message } from './message.ts'
+import type { SourceEvent } from './source.ts'
 
 /** How one delivery ended. Exactly one per delivery; the words of metrics, logs and dashboards. */
 export type Outcome =
@@ -47,6 +48,6 @@ export type ObserverEvent =
     }
   | { readonly type: 'store-down'; readonly error: unknown }
   | { readonly type: 'store-up' }
-  | { readonly type: 'source'; readonly event: string; readonly detail?: string }
+  | SourceEvent
 
 export type Observer = (event: ObserverEvent) => void

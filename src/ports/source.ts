@@ -23,7 +23,15 @@ export interface Intake {
   deliver(deliveries: readonly Delivery[]): void
   /** The standing of earlier deliveries may have changed: partitions revoked, channel closed. */
   standingChanged(): void
+  /** For observers and logs. */
+  report(event: SourceEvent): void
 }
+
+export type SourceEvent =
+  /** The broker was told: so many deliveries acked, or below a committed offset. */
+  | { readonly type: 'settles'; readonly count: number }
+  /** `commit-refused`, `connection-lost`, `rebuilt`, `offset-reset` and the like. */
+  | { readonly type: 'source'; readonly event: string; readonly detail?: string }
 
 /** A consumer of one broker. */
 export interface Source {

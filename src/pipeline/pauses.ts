@@ -1,0 +1,35 @@
+import type { DurationMs } from '../core/units.ts'
+import type { Clock } from '../ports/clock.ts'
+
+/** Pauses between tries, all of which end at once when nobody waits any more. */
+export class Pauses {
+  readonly #clock: Clock
+  readonly #finishers = new Set<() => void>()
+  #areOver = false
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  get areOver(): boolean {
+    return this.#areOver
+  }
+
+  pause(delayMs: DurationMs): Promise<void> {
+    if (this.#areOver) return Promise.resolve()
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        cancel()
+        this.#finishers.delete(finish)
+        resolve()
+      }
+      const cancel = this.#clock.after(delayMs, finish)
+      this.#finishers.add(finish)
+    })
+  }
+
+  end(): void {
+    this.#areOver = true
+    for (const finish of this.#finishers) finish()
+  }
+}

@@ -1,0 +1,201 @@
+import type { InboxHarness } from './harness.ts'
+import { TransactionError } from '../../src/errors.ts'
+import type { Key, MarkVerdict, ReleaseVerdict, RenewVerdict, SetAsideVerdict } from '../../src/core/record.ts'
+import type {
+  Claim,
+  ClaimAnswer,
+  ClaimItem,
+  ClaimRequest,
+  LentTransaction,
+  ReleaseOptions,
+  Store,
+} from '../../src/ports/store.ts'
+
+export function memoryInboxHarness(Inbox: typeof MemoryInbox = MemoryInbox): InboxHarness<MemoryTx> {
+  const database = new MemoryDatabase()
+  return {
+    store: new Inbox(database),
+    secondStore: async () => new Inbox(database),
+    write: (tx, effect) => tx.insert(effect),
+    stall: (tx) => tx.stall(),
+    fail: (tx) => tx.fail(),
+    committed: async (effect) => database.effects.filter((one) => one === effect).length,
+    close: async () => {},
+  }
+}
+
+/** A database with rows, attempts and effects, and with a lock on each row that an open transaction inserted. */
+export class MemoryDatabase {
+  readonly rows: Map<Key, Row> = new Map()
+  readonly attempts: Map<Key, number> = new Map()
+  readonly effects: string[] = []
+  readonly #locks = new Map<Key, { readonly ended: Promise<void>; readonly end: () => void }>()
+
+  isLocked(key: Key): boolean {
+    return this.#locks.has(key)
+  }
+
+  /** Waits until no other transaction holds the key. */
+  async lock(key: Key): Promise<void> {
+    for (let held = this.#locks.get(key); held !== undefined; held = this.#locks.get(key)) await held.ended
+    let end: (() => void) | undefined
+    const ended = new Promise<void>((resolve) => {
+      end = resolve
+    })
+    this.#locks.set(key, { ended, end: () => end?.() })
+  }
+
+  unlock(key: Key): void {
+    const held = this.#locks.get(key)
+    this.#locks.delete(key)
+    held?.end()
+  }
+}
+
+interface Row {
+  readonly digest: string
+  readonly outcome: 'done' | 'given-up' | 'parked'
+  readonly reason: string
+}
+
+export interface MemoryTx {
+  insert(effect: string): Promise<void>
+  stall(): Promise<void>
+  fail(): Promise<void>
+}
+
+/** The smallest inbox that keeps the laws: it shows that they can be kept, and what breaks them shows that they bite. */
+export class MemoryInbox implements Store<MemoryTx> {
+  readonly strategy = 'inbox'
+  readonly database: MemoryDatabase
+
+  constructor(database: MemoryDatabase) {
+    this.database = database
+  }
+
+  async open(): Promise<void> {}
+
+  async claim({ items, token, scope, retentionMs, alone }: ClaimRequest): Promise<readonly ClaimAnswer<MemoryTx>[]> {
+    const transaction = new MemoryTransaction(this.database)
+    const answers = new Map<Key, ClaimAnswer<MemoryTx>>()
+    // In one order for all, so that no two batches wait for each other.
+    for (const item of items.toSorted((a, b) => (a.key < b.key ? -1 : 1))) {
+      await this.database.lock(item.key)
+      const standing = this.standing(item, alone)
+      if (standing === undefined) {
+        const attempt = (this.database.attempts.get(item.key) ?? 0) + 1
+        this.database.attempts.set(item.key, attempt)
+        transaction.keys.push(item.key)
+        const claim = { ...item, scope, token, fence: attempt, attempt, retentionMs, transaction }
+        answers.set(item.key, { verdict: 'claimed', fence: attempt, attempt, claim })
+      } else {
+        this.database.unlock(item.key)
+        answers.set(item.key, standing)
+      }
+    }
+    return items.flatMap(({ key }) => answers.get(key) ?? [])
+  }
+
+  /** What a key is told that is not granted. */
+  protected standing({ key, digest }: ClaimItem, alone: boolean): ClaimAnswer<MemoryTx> | undefined {
+    const row = this.database.rows.get(key)
+    if (row === undefined)
+      return alone || (this.database.attempts.get(key) ?? 0) === 0 ? undefined : { verdict: 'again-alone' }
+    if (row.digest !== digest) return { verdict: 'conflict' }
+    return row.outcome === 'done' ? { verdict: 'done' } : { verdict: row.outcome, reason: row.reason }
+  }
+
+  async renew(claims: readonly Claim<MemoryTx>[]): Promise<readonly RenewVerdict[]> {
+    return claims.map((claim) => (transactionOf(claim).state === 'open' ? 'renewed' : 'lost'))
+  }
+
+  async mark(claims: readonly Claim<MemoryTx>[]): Promise<readonly MarkVerdict[]> {
+    const [transaction] = claims.map(transactionOf)
+    if (transaction === undefined) return []
+    if (transaction.state === 'committed') return claims.map(() => 'already-marked')
+    if (transaction.state === 'rolled-back') return claims.map(() => 'refused-busy')
+    if (transaction.pending > 0)
+      throw new TransactionError('FLOATING_QUERY', `${transaction.pending} queries are pending`)
+    if (transaction.hasFailed) throw new TransactionError('COMMIT_REFUSED', 'a query failed')
+    for (const { key, digest } of claims) this.database.rows.set(key, { digest, outcome: 'done', reason: '' })
+    transaction.end('committed')
+    return claims.map(() => 'marked')
+  }
+
+  async release(claims: readonly Claim<MemoryTx>[], { refund }: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+    const [transaction] = claims.map(transactionOf)
+    if (transaction === undefined) return []
+    if (transaction.state === 'rolled-back') return claims.map(() => 'already-released')
+    if (transaction.state === 'committed') return claims.map(() => 'refused')
+    if (refund) for (const { key, attempt } of claims) this.database.attempts.set(key, attempt - 1)
+    transaction.end('rolled-back')
+    return claims.map(() => 'released')
+  }
+
+  async setAside(
+    claims: readonly Claim<MemoryTx>[],
+    as: 'given-up' | 'parked',
+    reason: string,
+  ): Promise<readonly SetAsideVerdict[]> {
+    for (const claim of claims) {
+      if (transactionOf(claim).state === 'committed') return claims.map(() => 'refused')
+      this.database.rows.set(claim.key, { digest: claim.digest, outcome: as, reason })
+    }
+    for (const claim of claims) transactionOf(claim).end('rolled-back')
+    return claims.map(() => as)
+  }
+}
+
+export function transactionOf(claim: Claim<MemoryTx>): MemoryTransaction {
+  if (claim.transaction instanceof MemoryTransaction) return claim.transaction
+  throw new TypeError('a claim of another store (memory-inbox)')
+}
+
+export class MemoryTransaction {
+  state: 'open' | 'committed' | 'rolled-back' = 'open'
+  pending = 0
+  hasFailed = false
+  readonly keys: Key[] = []
+  effects: string[] = []
+  readonly #database: MemoryDatabase
+
+  constructor(database: MemoryDatabase) {
+    this.#database = database
+  }
+
+  end(state: 'committed' | 'rolled-back'): void {
+    if (this.state !== 'open') return
+    this.state = state
+    if (state === 'committed') this.#database.effects.push(...this.effects)
+    for (const key of this.keys) this.#database.unlock(key)
+  }
+
+  lend(): LentTransaction<MemoryTx> {
+    let isRevoked = false
+    let pending = 0
+    const query = async (run: () => void, pendingMs: number): Promise<void> => {
+      if (isRevoked || this.state !== 'open') throw new TransactionError('TRANSACTION_OVER', 'the transaction is over')
+      pending++
+      this.pending++
+      await new Promise((resolve) => void setTimeout(resolve, pendingMs))
+      pending--
+      this.pending--
+      run()
+    }
+    return {
+      tx: {
+        insert: (effect) => query(() => void this.effects.push(effect), 0),
+        stall: () => query(() => {}, 100),
+        fail: () =>
+          query(() => {
+            this.hasFailed = true
+            throw new Error('the query failed')
+          }, 0),
+      },
+      revoke: () => {
+        isRevoked = true
+        return pending
+      },
+    }
+  }
+}

@@ -1,0 +1,20 @@
+import { memoryStore } from '../../src/memory/store.ts'
+import type { LeaseHarness } from './harness.ts'
+import { describeStoreContract } from './store-contract.ts'
+
+describeStoreContract('memory', {
+  strategy: 'lease',
+  createHarness: async (): Promise<LeaseHarness> => {
+    let now = 1_000_000
+    const store = memoryStore({ clock: { now: () => now } })
+    return {
+      store,
+      secondStore: async () => store,
+      advance: async (ms) => {
+        now += ms
+      },
+      close: async () => {},
+    }
+  },
+  lacks: { loss: 'only the process loses it, with everything else' },
+})

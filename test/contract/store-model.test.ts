@@ -1,0 +1,21 @@
+import { describe, expect, it } from '@jest/globals'
+import { memoryStore } from '../../src/memory/store.ts'
+import { assertLikeTransition } from './store-model.ts'
+import { MapStore } from './map-store.ts'
+import { WRONG_STEPS } from './wrong-stores.ts'
+
+describe('random calls of three owners', () => {
+  it('are answered by memory as transition() says', async () => {
+    let now = 1_000_000
+    const wait = (ms: number): void => void (now += ms)
+    await expect(
+      assertLikeTransition(memoryStore({ clock: { now: () => now } }), { numRuns: 500, wait }),
+    ).resolves.toBeUndefined()
+  })
+
+  it.each(Object.entries(WRONG_STEPS))('find out a lease that %s', async (_flaw, step) => {
+    const store = new MapStore(step)
+    const wait = (ms: number): void => void (store.now += ms)
+    await expect(assertLikeTransition(store, { numRuns: 2_000, wait })).rejects.toThrow('Property failed')
+  })
+})

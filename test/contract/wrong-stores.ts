@@ -1,0 +1,202 @@
+import type { MarkVerdict, Command, MessageRecord } from '../../src/core/record.ts'
+import type { Claim, ClaimAnswer, ClaimRequest } from '../../src/ports/store.ts'
+import { MapStore, rightStep, type AnyTransition, type Step } from './map-store.ts'
+
+/** Each looks right, and breaks one promise of the protocol. */
+export const WRONG_STEPS: Readonly<Record<string, Step>> = {
+  'marks blindly, whoever owns the record': ownedBySender('mark'),
+  'releases without comparing tokens': ownedBySender('release'),
+  'renews without comparing tokens': ownedBySender('renew'),
+  'sets aside without comparing tokens': ownedBySender('set-aside'),
+  'grants every claim as if it were sent again': ownedBySender('claim'),
+  'forgets that a lease ran out': after('claim', ({ next, verdict }) =>
+    next.state === 'processing' && isGrant(verdict)
+      ? { next: { ...next, doubt: false }, verdict: { ...verdict, verdict: 'claimed' } }
+      : { next, verdict },
+  ),
+  'forgets doubt at a release': after('release', ({ next, verdict }) => ({
+    next: next.state === 'released' ? { ...next, doubt: false } : next,
+    verdict,
+  })),
+  'claims what is in doubt in a batch': before('claim', (record, command) => [record, { ...command, alone: true }]),
+  'takes over a lease that holds': onHeld('claim', (held, command, now) =>
+    held.owner === command.token ? held : { ...held, leaseUntil: now },
+  ),
+  'never lets a lease run out': onHeld('claim', (held, _, now) => ({ ...held, leaseUntil: now + 1 })),
+  'deletes a record when its lease runs out': onHeld('claim', (held, _, now) =>
+    held.leaseUntil > now ? held : { state: 'absent' },
+  ),
+  'deletes a record when it is released': after('release', ({ next, verdict }) => ({
+    next: next.state === 'released' ? { state: 'absent' } : next,
+    verdict,
+  })),
+  'counts a claim that is sent again': onHeld('claim', (held, { token }) =>
+    held.owner === token ? { ...held, fence: held.fence + 1, attempt: held.attempt + 1 } : held,
+  ),
+  'answers claimed to a take-over that is sent again': onHeld('claim', (held, { token }) =>
+    held.owner === token ? { ...held, doubt: false } : held,
+  ),
+  'answers busy to a claim that is sent again': onHeld('claim', (held) => ({ ...held, owner: 'another' })),
+  'lets the lease of a claim that is sent again go on': (record, command, now) => {
+    const moved = rightStep(record, command, now)
+    const isResent = command.command === 'claim' && record.state === 'processing' && record.owner === command.token
+    return isResent ? { ...moved, next: record } : moved
+  },
+  'spends an attempt on a claim that finds it busy': after('claim', ({ next, verdict }, record) => ({
+    next: next === record && next.state === 'processing' ? { ...next, attempt: next.attempt + 1 } : next,
+    verdict,
+  })),
+  'tells nobody the attempt': after('claim', ({ next, verdict }) => ({
+    next,
+    verdict: isGrant(verdict) ? { ...verdict, attempt: 0 } : verdict,
+  })),
+  'lets the fence stand still': after('claim', ({ next, verdict }) => ({
+    next: next.state === 'processing' ? { ...next, fence: 1 } : next,
+    verdict: isGrant(verdict) ? { ...verdict, fence: 1 } : verdict,
+  })),
+  'refunds an attempt each time it is told to': after('release', ({ next, verdict }, record, command) => ({
+    next:
+      next === record && next.state === 'released' && command.refund ? { ...next, attempt: next.attempt - 1 } : next,
+    verdict,
+  })),
+  'never refunds': before('release', (record, command) => [record, { ...command, refund: false }]),
+  'refuses the mark of a lease that ran out': onHeld('mark', (held, _, now) =>
+    held.leaseUntil > now ? held : { ...held, owner: 'another' },
+  ),
+  'refuses a mark whose record is gone': refusesMarkOf('absent'),
+  'refuses a mark after a release': refusesMarkOf('released'),
+  'refuses a mark of what was given up': refusesMarkOf('given-up'),
+  'refuses a mark of what was parked': refusesMarkOf('parked'),
+  'marks what is marked already': before('mark', (record, command) => [
+    record.state === 'done' ? { state: 'absent' } : record,
+    command,
+  ]),
+  'keeps done for as long as the claim said': after('mark', ({ next, verdict }, record) => ({
+    next: next.state === 'done' && 'keepUntil' in record ? { ...next, keepUntil: record.keepUntil } : next,
+    verdict,
+  })),
+  'gives up what is in doubt': onHeld('set-aside', (held) => ({ ...held, doubt: false })),
+  'forgets half of the reason': before('set-aside', (record, command) => [
+    record,
+    { ...command, reason: command.reason.split('|')[0] ?? '' },
+  ]),
+  'refuses to set aside what it has set aside': (record, command, now) =>
+    command.command === 'set-aside' && record.state !== 'processing'
+      ? { next: record, verdict: 'refused' }
+      : rightStep(record, command, now),
+  'swallows what was given up': swallows('given-up'),
+  'swallows what was parked': swallows('parked'),
+  'parks for a while': (record, command, now) =>
+    rightStep(record.state === 'parked' && now > 1_000_500 ? { state: 'absent' } : record, command, now),
+  'renews what is over': (record, command, now) =>
+    command.command === 'renew' && record.state !== 'processing'
+      ? { next: record, verdict: 'renewed' }
+      : rightStep(record, command, now),
+  'compares no payloads': before('claim', (record, command) => [
+    'digest' in record ? { ...record, digest: command.digest } : record,
+    command,
+  ]),
+  'compares payloads of what is done alone': before('claim', (record, command) => [
+    'digest' in record && record.state !== 'done' ? { ...record, digest: command.digest } : record,
+    command,
+  ]),
+  'takes no digest for any digest': before('claim', (record, command) => [
+    'digest' in record && command.digest === '' ? { ...record, digest: '' } : record,
+    command,
+  ]),
+  'takes two empty digests for a conflict': (record, command, now) =>
+    command.command === 'claim' && command.digest === '' && record.state === 'done'
+      ? { next: record, verdict: { verdict: 'conflict' } }
+      : rightStep(record, command, now),
+  'forgets nothing': (record, command, now) =>
+    rightStep('keepUntil' in record ? { ...record, keepUntil: now + 1 } : record, command, now),
+}
+
+/** Right about each key, and wrong about batches. */
+export const WRONG_BATCHES: Readonly<Record<string, new () => MapStore>> = {
+  'answers in an order of its own': class extends MapStore {
+    override async claim(request: ClaimRequest): Promise<readonly ClaimAnswer[]> {
+      return (await super.claim(request)).toReversed()
+    }
+  },
+  'makes up answers to an empty batch': class extends MapStore {
+    override async mark(claims: readonly Claim[]): Promise<readonly MarkVerdict[]> {
+      return claims.length === 0 ? ['marked'] : super.mark(claims)
+    }
+  },
+  'leaves out what it does not grant': class extends MapStore {
+    override async claim(request: ClaimRequest): Promise<readonly ClaimAnswer[]> {
+      return (await super.claim(request)).filter((answer) => 'claim' in answer)
+    }
+  },
+  'marks the first of a batch': class extends MapStore {
+    override async mark(claims: readonly Claim[]): Promise<readonly MarkVerdict[]> {
+      await super.mark(claims.slice(0, 1))
+      return claims.map(() => 'marked')
+    }
+  },
+  'forgets the case of a key': class extends MapStore {
+    override move(key: string, command: Command): AnyTransition['verdict'] {
+      return super.move(key.toLowerCase(), command)
+    }
+  },
+}
+
+type Held = Extract<MessageRecord, { state: 'processing' }>
+type CommandOf<C extends Command['command']> = Extract<Command, { command: C }>
+
+/** Hands the right step something else than what is there. */
+function before<C extends Command['command']>(
+  which: C,
+  change: (record: MessageRecord, command: CommandOf<C>, now: number) => readonly [MessageRecord, CommandOf<C>],
+): Step {
+  return (record, command, now) =>
+    isCommand(command, which) ? rightStep(...change(record, command, now), now) : rightStep(record, command, now)
+}
+
+function onHeld<C extends Command['command']>(
+  which: C,
+  change: (held: Held, command: CommandOf<C>, now: number) => MessageRecord,
+): Step {
+  return before(which, (record, command, now) => [
+    record.state === 'processing' ? change(record, command, now) : record,
+    command,
+  ])
+}
+
+/** Spoils what the right step made of it. */
+function after<C extends Command['command']>(
+  which: C,
+  change: (moved: AnyTransition, record: MessageRecord, command: CommandOf<C>) => AnyTransition,
+): Step {
+  return (record, command, now) => {
+    const moved = rightStep(record, command, now)
+    return isCommand(command, which) ? change(moved, record, command) : moved
+  }
+}
+
+function ownedBySender(which: Command['command']): Step {
+  return before(which, (record, command) => ['owner' in record ? { ...record, owner: command.token } : record, command])
+}
+
+function refusesMarkOf(state: MessageRecord['state']): Step {
+  return (record, command, now) =>
+    command.command === 'mark' && record.state === state
+      ? { next: record, verdict: 'refused-busy' }
+      : rightStep(record, command, now)
+}
+
+function swallows(state: MessageRecord['state']): Step {
+  return (record, command, now) =>
+    command.command === 'claim' && record.state === state
+      ? { next: record, verdict: { verdict: 'done' } }
+      : rightStep(record, command, now)
+}
+
+function isCommand<C extends Command['command']>(command: Command, which: C): command is CommandOf<C> {
+  return command.command === which
+}
+
+function isGrant(verdict: AnyTransition['verdict']): verdict is Extract<AnyTransition['verdict'], { fence: number }> {
+  return typeof verdict === 'object' && 'fence' in verdict
+}

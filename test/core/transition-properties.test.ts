@@ -1,0 +1,206 @@
+import { isDeepStrictEqual } from 'node:util'
+import { describe, expect, it } from '@jest/globals'
+import * as fc from 'fast-check'
+import { transition, type Command, type MessageRecord, type Transition } from '../../src/core/record.ts'
+
+type Moved = Transition<Command['command']>
+
+const ms = fc.integer({ min: 0, max: 40 })
+const fence = fc.integer({ min: 1, max: 5 })
+const token = fc.constantFrom('left', 'right')
+const digest = fc.constantFrom('d', 'e', '')
+const reason = fc.constantFrom('no', 'a|b')
+const shared = { digest, fence, owner: token }
+const counted = { ...shared, attempt: fence, doubt: fc.boolean(), keepUntil: ms }
+
+const records: fc.Arbitrary<MessageRecord> = fc.oneof(
+  fc.constant({ state: 'absent' as const }),
+  fc.record({ ...counted, state: fc.constant('processing' as const), leaseUntil: ms }),
+  fc.record({ ...counted, state: fc.constant('released' as const) }),
+  fc.record({ ...shared, state: fc.constant('done' as const), keepUntil: ms }),
+  fc.record({ ...shared, state: fc.constant('given-up' as const), keepUntil: ms, reason }),
+  fc.record({ ...shared, state: fc.constant('parked' as const), reason }),
+)
+
+const times = { leaseMs: ms, retentionMs: ms }
+const commands: fc.Arbitrary<Command> = fc.oneof(
+  fc.record({ command: fc.constant('claim' as const), token, digest, ...times, alone: fc.boolean() }),
+  fc.record({ command: fc.constant('renew' as const), token, leaseMs: ms }),
+  fc.record({ command: fc.constant('mark' as const), token, digest, fence, retentionMs: ms }),
+  fc.record({ command: fc.constant('release' as const), token, refund: fc.boolean(), doubt: fc.boolean() }),
+  fc.record({
+    command: fc.constant('set-aside' as const),
+    token,
+    as: fc.constantFrom('given-up' as const, 'parked' as const),
+    reason,
+  }),
+)
+
+const WRITES = ['claimed', 'taken-over', 'renewed', 'marked', 'marked-late', 'released']
+const SENT_AGAIN: Readonly<Record<string, string>> = {
+  marked: 'already-marked',
+  'marked-late': 'already-marked',
+  released: 'already-released',
+}
+
+interface Case {
+  readonly record: MessageRecord
+  readonly command: Command
+  readonly now: number
+  readonly moved: Moved
+  /** What is left of the record at its time: nothing once its retention is over. */
+  readonly kept: MessageRecord
+}
+
+const cases: fc.Arbitrary<Case> = fc.tuple(records, commands, ms).map(([record, command, now]) => {
+  return { record, command, now, moved: move(record, command, now), kept: keptAt(record, now) }
+})
+
+function move(record: MessageRecord, command: Command, now: number): Moved {
+  return transition<Command['command']>(record, command, now)
+}
+
+function keptAt(record: MessageRecord, now: number): MessageRecord {
+  return 'keepUntil' in record && record.keepUntil <= now ? { state: 'absent' } : record
+}
+
+function wordOf({ verdict }: Moved): string {
+  return typeof verdict === 'string' ? verdict : verdict.verdict
+}
+
+function hasWritten(moved: Moved): boolean {
+  return WRITES.includes(wordOf(moved))
+}
+
+/** A claim that is sent again by its owner is no new one. */
+function hasNewOwner({ kept, command, moved }: Case): boolean {
+  const isResent = kept.state === 'processing' && kept.owner === command.token
+  return command.command === 'claim' && hasWritten(moved) && !isResent
+}
+
+function isSameAnswer(again: Moved, first: Moved): boolean {
+  return wordOf(again) === (SENT_AGAIN[wordOf(first)] ?? wordOf(first))
+}
+
+/** Looks for a record and a command, of every state and kind, that break a law. */
+function exceptionTo(law: (one: Case) => boolean): Case | undefined {
+  return fc.check(fc.property(cases, law), { numRuns: 5_000 }).counterexample?.[0]
+}
+
+/** Each holds for all states and commands. */
+const LAWS: Readonly<Record<string, (one: Case) => boolean>> = {
+  'answers a command that is sent again like the first, and writes nothing more': ({
+    command,
+    now,
+    moved,
+  }: Case): boolean => {
+    if (keptAt(moved.next, now) !== moved.next) return true
+    const again = move(moved.next, command, now)
+    const isGrant = typeof moved.verdict === 'object'
+    return (
+      isDeepStrictEqual(again.next, moved.next) &&
+      isSameAnswer(again, moved) &&
+      (!isGrant || isDeepStrictEqual(again.verdict, moved.verdict))
+    )
+  },
+
+  'answers what was written, sent again later, like the first, but for its deadlines': ({
+    command,
+    now,
+    moved,
+  }: Case): boolean => {
+    const later = now + 7
+    if (!hasWritten(moved) || keptAt(moved.next, later) !== moved.next) return true
+    const again = move(moved.next, command, later)
+    return isDeepStrictEqual(withoutDeadlines(again.next), withoutDeadlines(moved.next)) && isSameAnswer(again, moved)
+  },
+
+  'writes nothing where it grants, marks, releases or sets aside nothing': ({ command, moved, kept }: Case): boolean =>
+    hasWritten(moved) || command.command === 'set-aside' || isDeepStrictEqual(moved.next, kept),
+
+  'lets only the owner move what is processed, but for a claim that is alone and finds the lease over': ({
+    command,
+    now,
+    moved,
+    kept,
+  }: Case): boolean => {
+    if (kept.state !== 'processing' || kept.owner === command.token) return true
+    const mayTakeOver = command.command === 'claim' && command.alone && kept.leaseUntil <= now
+    const takesOver = mayTakeOver && command.digest === kept.digest
+    return takesOver ? wordOf(moved) === 'taken-over' : isDeepStrictEqual(moved.next, kept)
+  },
+
+  'raises the fence by one for each new owner, and never lowers it while the record lives': (one: Case): boolean => {
+    const { moved, kept } = one
+    if (kept.state === 'absent') return true
+    return 'fence' in moved.next && moved.next.fence === kept.fence + (hasNewOwner(one) ? 1 : 0)
+  },
+
+  'counts an attempt for each new owner, and takes one back only where a release says so': (one: Case): boolean => {
+    const { command, moved, kept } = one
+    if (!('attempt' in kept) || !('attempt' in moved.next)) return true
+    const isRefunded = command.command === 'release' && command.refund && wordOf(moved) === 'released'
+    return moved.next.attempt - kept.attempt === (hasNewOwner(one) ? 1 : isRefunded ? -1 : 0)
+  },
+
+  'keeps doubt until a mark or a parking ends it': ({ moved: { next }, kept }: Case): boolean => {
+    if (!('doubt' in kept) || !kept.doubt) return true
+    return 'doubt' in next ? next.doubt : next.state === 'done' || next.state === 'parked'
+  },
+
+  'says taken-over where it grants what is in doubt, and claimed where it is not': ({ moved }: Case): boolean =>
+    moved.next.state !== 'processing' ||
+    !['claimed', 'taken-over'].includes(wordOf(moved)) ||
+    moved.next.doubt === (wordOf(moved) === 'taken-over'),
+
+  'refuses a mark only where another owner is processing or has marked': ({ command, moved, kept }: Case): boolean => {
+    if (command.command !== 'mark') return true
+    const isAnothers = (kept.state === 'processing' || kept.state === 'done') && kept.owner !== command.token
+    if (isAnothers) return wordOf(moved).startsWith('refused')
+    return moved.next.state === 'done' && moved.next.owner === command.token
+  },
+
+  'ends what is parked by nothing but a mark, now or ever': ({ record, command, now }: Case): boolean =>
+    record.state !== 'parked' ||
+    [now, now + 1e12].every(
+      (at) => move(record, command, at).next.state === (command.command === 'mark' ? 'done' : 'parked'),
+    ),
+
+  'never swallows a delivery without an effect': ({ kept, command, moved }: Case): boolean =>
+    command.command !== 'claim' || wordOf(moved) !== 'done' || kept.state === 'done',
+}
+
+describe('transition, whatever the record and the command', () => {
+  it('answers, and leaves a record of a known state', () => {
+    const states = new Set<string>()
+    const verdicts = new Set<string>()
+    const knows = ({ moved }: Case): boolean => {
+      states.add(moved.next.state)
+      verdicts.add(wordOf(moved))
+      return true
+    }
+    expect(exceptionTo(knows)).toBeUndefined()
+    expect([...states].toSorted()).toEqual(['absent', 'done', 'given-up', 'parked', 'processing', 'released'])
+    const ofClaims = ['claimed', 'taken-over', 'busy', 'in-doubt', 'done', 'conflict', 'given-up', 'parked']
+    const ofMarks = ['marked', 'already-marked', 'marked-late', 'refused-busy', 'refused-done']
+    const ofOthers = ['renewed', 'lost', 'released', 'already-released', 'refused']
+    expect([...verdicts].toSorted()).toEqual([...ofClaims, ...ofMarks, ...ofOthers].toSorted())
+  })
+
+  it('changes no record that it was given', () => {
+    const frozen = fc.tuple(records, commands, ms)
+    expect(() =>
+      fc.assert(
+        fc.property(frozen, ([record, command, now]) => void move(Object.freeze(record), Object.freeze(command), now)),
+      ),
+    ).not.toThrow()
+  })
+
+  it.each(Object.entries(LAWS))('%s', (_name, law) => {
+    expect(exceptionTo(law)).toBeUndefined()
+  })
+})
+
+function withoutDeadlines(record: MessageRecord): object {
+  return { ...record, leaseUntil: 0, keepUntil: 0 }
+}

@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it, jest } from '@jest/globals'
+import * as errors from '../../src/errors.ts'
+import {
+  BrokerError,
+  ConfigError,
+  ConsumeOnceError,
+  describeError,
+  ERROR_CODES,
+  errorClass,
+  hasCode,
+  isConsumeOnceError,
+  LeaseLostError,
+  NoEffectError,
+  OutcomeUnknownError,
+  StoppedError,
+  StoreError,
+  TerminalError,
+  TransactionError,
+} from '../../src/errors.ts'
+
+const EVERY: readonly ConsumeOnceError[] = [
+  new ConfigError(['one']),
+  new ConfigError(['one'], 'CONSUMER_NAME_TAKEN'),
+  new StoreError('STORE_UNREACHABLE', 'x'),
+  new StoreError('STORE_AMBIGUOUS', 'x'),
+  new StoreError('STORE_MISUSED', 'x'),
+  new BrokerError('BROKER_UNREACHABLE', 'x'),
+  new BrokerError('BROKER_PUBLISH_REFUSED', 'x'),
+  new LeaseLostError('LEASE_LOST', 'x'),
+  new LeaseLostError('DELIVERY_LOST', 'x'),
+  new LeaseLostError('HANDLER_TIMEOUT', 'x'),
+  new NoEffectError('x'),
+  new OutcomeUnknownError('x'),
+  new TerminalError('x'),
+  new TransactionError('FLOATING_QUERY', 'x'),
+  new TransactionError('COMMIT_REFUSED', 'x'),
+  new TransactionError('TRANSACTION_OVER', 'x'),
+  new StoppedError('x'),
+]
+
+describe('errors', () => {
+  it('carry each a code of the table, and each code belongs to an error', () => {
+    expect(EVERY.map(({ code }) => code).toSorted()).toEqual(Object.keys(ERROR_CODES).toSorted())
+  })
+
+  it('have a heading in docs/errors.md for each code', () => {
+    const headings = readFileSync('docs/errors.md', 'utf8').match(/^#+ .*$/gm) ?? []
+    for (const code of Object.keys(ERROR_CODES)) {
+      expect(headings).toContainEqual(expect.stringContaining(code))
+    }
+  })
+
+  it('are named after their class, and are Errors', () => {
+    for (const error of EVERY) {
+      expect(error).toBeInstanceOf(Error)
+      expect(error.name).toBe(error.constructor.name)
+    }
+  })
+
+  it('keep their cause', () => {
+    const cause = new Error('socket closed')
+    expect(new StoreError('STORE_UNREACHABLE', 'x', { cause }).cause).toBe(cause)
+    expect(new TerminalError('x', { cause }).cause).toBe(cause)
+  })
+
+  it('show one problem as it is, and several as a list', () => {
+    expect(new ConfigError(['only']).message).toBe('only')
+    expect(new ConfigError(['first', 'second']).message).toBe('2 problems:\n- first\n- second')
+  })
+
+  it('are known across two copies of the package', () => {
+    let copy: typeof errors | undefined
+    jest.isolateModules(() => {
+      copy = jest.requireActual<typeof errors>('../../src/errors.ts')
+    })
+    const foreign = new (copy ?? errors).NoEffectError('x')
+    expect(foreign).not.toBeInstanceOf(NoEffectError)
+    expect(isConsumeOnceError(foreign)).toBe(true)
+    expect(hasCode(foreign, 'NO_EFFECT')).toBe(true)
+    expect(hasCode(foreign, 'TERMINAL')).toBe(false)
+  })
+
+  it('are not mistaken for others', () => {
+    for (const other of [new Error('x'), { code: 'NO_EFFECT' }, null, undefined, 'NO_EFFECT', 7]) {
+      expect(isConsumeOnceError(other)).toBe(false)
+      expect(hasCode(other, 'NO_EFFECT')).toBe(false)
+    }
+  })
+})
+
+describe('what was thrown', () => {
+  const nameless = Object.assign(new Error('x'), { name: 7, message: 8 })
+  it.each<readonly [string, unknown, string, string]>([
+    ['an error', new TypeError('no such field'), 'no such field', 'TypeError'],
+    ['an error without a message', new RangeError(), 'RangeError', 'RangeError'],
+    ['text', 'broken', 'broken', 'string'],
+    ['nothing', undefined, 'undefined', 'undefined'],
+    ['an object without a prototype', Object.create(null), 'a thrown object that has no text', 'object'],
+    ['a symbol', Symbol('x'), 'Symbol(x)', 'symbol'],
+    ['an error with a message that is no text', nameless, '8', 'object'],
+  ])('has a text and a class: %s', (_, thrown, text, name) => {
+    expect(describeError(thrown)).toBe(text)
+    expect(errorClass(thrown)).toBe(name)
+  })
+
+  it('is cut at 1 KB: it may hold a payload', () => {
+    expect(describeError(new Error('x'.repeat(5_000))).length).toBe(1_024)
+  })
+})

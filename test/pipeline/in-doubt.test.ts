@@ -1,0 +1,197 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { OutcomeUnknownError, TerminalError } from '../../src/errors.ts'
+import type { Reconciled } from '../../src/options.ts'
+import { endRigs, gate, startRig, STYLES, World, type Rig } from '../support/rig.ts'
+
+afterEach(endRigs)
+
+const RETRY = { initialMs: 100, maxMs: 100 }
+const LEASES = STYLES.filter(({ strategy }) => strategy === 'lease')
+const unknown = (): never => {
+  throw new OutcomeUnknownError('the provider did not answer')
+}
+
+/** Leaves claims behind whose lease has run out, as a process that was killed does. */
+async function die(rig: Rig): Promise<void> {
+  rig.store.isDown = true
+  await rig.clock.advance(200_000)
+}
+
+describe.each(LEASES)('an outcome that is unknown ($strategy, $handler)', (style) => {
+  it('is run again alone, after a pause, under rerun', async () => {
+    const rig = await startRig({
+      style,
+      retry: RETRY,
+      effect: (work) => (work.attempt === 1 ? unknown() : work.apply()),
+    })
+    await rig.deliver('a')
+    expect(rig.started).toEqual(['a'])
+    await rig.clock.advance(100)
+    expect(rig.outcomes()).toEqual(['handled'])
+    expect(rig.store.calls('claim').map(({ alone }) => alone)).toEqual([false, false, true])
+  })
+
+  it('is parked at once under park: written down, dead-lettered, settled', async () => {
+    const rig = await startRig({ style, onInDoubt: 'park', effect: unknown })
+    await rig.deliver('a')
+    expect(rig.journal).toEqual(['record parked', 'dead letter in-doubt', 'settle'])
+    expect(rig.outcomes()).toEqual(['parked'])
+    expect(rig.source.deadLetters).toMatchObject([{ parked: true, detail: 'the provider did not answer' }])
+  })
+
+  it('is never given up, only parked, when its attempts are spent', async () => {
+    const rig = await startRig({ style, retry: RETRY, maxAttempts: 2, effect: unknown })
+    await rig.deliver('a')
+    await rig.clock.advance(1_000)
+    expect(rig.started).toEqual(['a', 'a'])
+    expect(rig.journal).toEqual(['record parked', 'dead letter attempts-spent', 'settle'])
+  })
+
+  it('stays in doubt when a later attempt fails plainly', async () => {
+    const rig = await startRig({
+      style,
+      retry: RETRY,
+      maxAttempts: 5,
+      effect: (work) => {
+        if (work.attempt === 1) unknown()
+        throw new TerminalError('no such number')
+      },
+    })
+    await rig.deliver('a')
+    await rig.clock.advance(1_000)
+    expect(rig.journal).toEqual(['record parked', 'dead letter handler-failed', 'settle'])
+  })
+})
+
+describe.each(LEASES)('a claim that a dead process left ($strategy, $handler)', (style) => {
+  async function afterDeath(world: World, ...ids: readonly string[]): Promise<void> {
+    const dead = await startRig({ style, world, effect: () => new Promise(() => {}) })
+    await dead.deliver(...ids)
+    await die(dead)
+  }
+
+  it('is run again alone under rerun', async () => {
+    const world = new World()
+    await afterDeath(world, 'a')
+    const rig = await startRig({ style, world, effect: (work) => work.apply() })
+    await rig.deliver('a')
+    expect(rig.outcomes()).toEqual(['handled'])
+    expect(rig.events.find((event) => event.type === 'delivery')).toMatchObject({ attempt: 2 })
+    expect(rig.count('in-doubt')).toBe(1)
+  })
+
+  it('is parked without a handler under park', async () => {
+    const world = new World()
+    await afterDeath(world, 'a', 'b')
+    const rig = await startRig({ style, world, onInDoubt: 'park', effect: (work) => work.apply() })
+    await rig.deliver('a', 'b')
+    expect(rig.started).toEqual([])
+    expect(rig.outcomes()).toEqual(['parked', 'parked'])
+  })
+
+  it('runs beside nothing: the others wait until it has ended', async () => {
+    const world = new World()
+    await afterDeath(world, 'a', 'b')
+    const held = new Map(['x', 'a', 'b', 'y'].map((id) => [id, gate()]))
+    const rig = await startRig({ style, world, effect: (work) => held.get(work.id)?.opened })
+    await rig.deliver('x')
+    await rig.deliver('a', 'b')
+    await rig.deliver('y')
+    expect([...rig.now]).toEqual(['x'])
+    for (const id of ['x', 'a', 'b']) {
+      expect(rig.now.size).toBe(1)
+      held.get(id)?.open()
+      await rig.clock.advance(0)
+    }
+    expect(rig.started).toEqual(['x', 'a', 'b', 'y'])
+    expect(rig.peak).toBe(1)
+    held.get('y')?.open()
+    await rig.clock.advance(0)
+    expect(rig.outcomes()).toEqual(['handled', 'handled', 'handled', 'handled'])
+  })
+
+  it('is not held up for ever by a long neighbour', async () => {
+    const world = new World()
+    await afterDeath(world, 'a')
+    const rig = await startRig({ style, world, effect: (work) => (work.id === 'x' ? gate().opened : work.apply()) })
+    await rig.deliver('x')
+    await rig.deliver('a')
+    await rig.clock.advance(2_000)
+    expect(rig.world.effects).toEqual(['a'])
+  })
+
+  it('ends parked, not given up, when every attempt killed its process', async () => {
+    const world = new World()
+    for (let death = 1; death <= 3; death++) await afterDeath(world, 'a')
+    const rig = await startRig({ style, world, maxAttempts: 3, effect: (work) => work.apply() })
+    await rig.deliver('a', 'b')
+    expect(rig.started).toEqual(['b'])
+    expect(rig.journal.filter((entry) => !entry.startsWith('mark'))).toEqual(
+      expect.arrayContaining(['record parked', 'dead letter attempts-spent']),
+    )
+    expect(rig.outcomes().toSorted()).toEqual(['handled', 'parked'])
+  })
+})
+
+describe.each(LEASES)('reconcile ($strategy, $handler)', (style) => {
+  const inDoubt = async (reconcile: () => Reconciled | Promise<Reconciled>): Promise<Rig> => {
+    const rig = await startRig({
+      style,
+      retry: RETRY,
+      onInDoubt: reconcile,
+      effect: (work) => (work.id === 'a' && work.attempt === 1 ? unknown() : work.apply()),
+    })
+    await rig.deliver('a')
+    await rig.clock.advance(100)
+    return rig
+  }
+
+  it('marks what it says has happened, without a handler', async () => {
+    const rig = await inDoubt(() => 'happened')
+    expect(rig.started).toEqual(['a'])
+    expect(rig.outcomes()).toEqual(['handled'])
+    expect(rig.journal).toEqual(['mark marked', 'settle'])
+  })
+
+  it('runs again what it says has not', async () => {
+    const rig = await inDoubt(() => Promise.resolve('did-not-happen'))
+    expect(rig.world.effects).toEqual(['a'])
+    expect(rig.outcomes()).toEqual(['handled'])
+  })
+
+  it.each<readonly [string, () => Reconciled | Promise<Reconciled>]>([
+    ['cannot tell', () => 'unknown'],
+    ['throws', () => Promise.reject(new Error('provider down'))],
+    ['answers something else', () => 'maybe' as Reconciled],
+  ])('parks when it %s', async (_, reconcile) => {
+    const rig = await inDoubt(reconcile)
+    expect(rig.started).toEqual(['a'])
+    expect(rig.outcomes()).toEqual(['parked'])
+  })
+
+  it('that never answers counts as stuck, and the others go on', async () => {
+    const rig = await inDoubt(() => new Promise(() => {}))
+    await rig.deliver('b')
+    expect(rig.started).toEqual(['a'])
+    await rig.clock.advance(66_000)
+    expect(rig.running.health()).toMatchObject({ live: false })
+    expect(rig.world.effects).toEqual(['b'])
+  })
+
+  it('that answers too late is not heard: its message went on without it', async () => {
+    const answers = [gate<Reconciled>(), gate<Reconciled>()]
+    let asked = 0
+    const rig = await inDoubt(() => answers[asked++]?.opened ?? 'unknown')
+    await rig.clock.advance(66_000)
+    expect(rig.running.health().live).toBe(false)
+    await rig.clock.advance(60_000)
+    expect(asked).toBe(2)
+    answers[0]?.open('did-not-happen')
+    await rig.clock.advance(0)
+    expect(rig.started).toEqual(['a'])
+    answers[1]?.open('happened')
+    await rig.clock.advance(0)
+    expect(rig.outcomes()).toEqual(['handled'])
+    expect(rig.running.health().live).toBe(true)
+  })
+})

@@ -1,0 +1,194 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { TransactionError } from '../../src/errors.ts'
+import { turns } from '../support/manual-clock.ts'
+import { aborted, endRigs, gate, startRig, STYLES, World, type Rig, type Work } from '../support/rig.ts'
+
+afterEach(endRigs)
+
+const RETRY = { initialMs: 100, maxMs: 100 }
+const INBOXES = STYLES.filter(({ strategy }) => strategy === 'inbox')
+
+describe.each(INBOXES)('a transaction ($handler)', (style) => {
+  it('holds a batch: claimed, and committed, in one call each', async () => {
+    const rig = await startRig({ style, effect: (work) => work.apply() })
+    await rig.deliver('a', 'b', 'c')
+    expect(rig.store.calls('claim').map(({ keys }) => keys.length)).toEqual([3])
+    expect(rig.store.calls('mark').map(({ keys }) => keys.length)).toEqual([3])
+    expect(rig.world.effects).toEqual(['a', 'b', 'c'])
+  })
+
+  it('with one message that fails is rolled back, and each runs again alone: the innocent commit, attempts are right', async () => {
+    const attempts: string[] = []
+    const rig = await startRig({
+      style,
+      retry: RETRY,
+      maxAttempts: 2,
+      effect: async (work) => {
+        attempts.push(`${work.id}${work.attempt}`)
+        await work.apply()
+        if (work.id === 'bad') throw new Error('broken')
+      },
+    })
+    await rig.deliver('a', 'bad', 'b')
+    expect(rig.world.effects.toSorted()).toEqual(['a', 'b'])
+    await rig.clock.advance(1_000)
+    expect(attempts.filter((run) => run.startsWith('bad'))).toEqual(['bad1', 'bad1', 'bad2'])
+    expect(attempts.every((run) => run.startsWith('bad') || run.endsWith('1'))).toBe(true)
+    expect(rig.outcomes().toSorted()).toEqual(['dead-lettered', 'handled', 'handled'])
+    expect(rig.source.deadLetters).toMatchObject([{ reason: 'attempts-spent', attempts: 2, parked: false }])
+    expect(rig.world.effects.toSorted()).toEqual(['a', 'b'])
+  })
+
+  it('is refused its COMMIT while a query is pending, and the message is tried again', async () => {
+    const rig = await startRig({
+      style,
+      retry: RETRY,
+      effect: async (work) => {
+        await work.apply()
+        if (work.attempt === 1) void work.tx?.stall()
+      },
+    })
+    await rig.deliver('a')
+    expect(rig.world.effects).toEqual([])
+    await rig.clock.advance(100)
+    expect(rig.world.effects).toEqual(['a'])
+    expect(rig.events.find(({ type }) => type === 'attempt-failed')).toMatchObject({
+      error: { code: 'FLOATING_QUERY' },
+    })
+  })
+
+  it('that refuses to commit is a failure that is known: it is not asked again', async () => {
+    const rig = await startRig({ style, retry: RETRY, maxAttempts: 1, effect: (work) => work.apply() })
+    rig.store.script('mark', new TransactionError('COMMIT_REFUSED', 'a deferred constraint'))
+    await rig.deliver('a')
+    expect(rig.store.calls('mark').length).toBe(1)
+    expect(rig.journal).toEqual(['record given-up', 'dead letter attempts-spent', 'settle'])
+    expect(rig.world.effects).toEqual([])
+  })
+
+  it('is rolled back with a handler that ran into its timeout, and its queries are refused from then on', async () => {
+    const refused: unknown[] = []
+    const rig = await startRig({
+      style,
+      retry: RETRY,
+      handlerTimeoutMs: 1_000,
+      effect: async (work) => {
+        await work.apply()
+        if (work.attempt > 1) return
+        await aborted(work.signal)
+        await work.tx?.insert('late').catch((error: unknown) => {
+          refused.push(error)
+          throw error
+        })
+      },
+    })
+    await rig.deliver('a')
+    await rig.clock.advance(2_000)
+    expect(refused).toMatchObject([{ code: 'TRANSACTION_OVER' }])
+    expect(rig.world.effects).toEqual(['a'])
+    expect(rig.events.find((event) => event.type === 'delivery')).toMatchObject({ outcome: 'handled', attempt: 2 })
+  })
+
+  it('is rolled back under a deaf handler, whose later queries touch nothing', async () => {
+    const deaf = gate()
+    let late: Promise<unknown> | undefined
+    const rig = await startRig({
+      style,
+      retry: RETRY,
+      handlerTimeoutMs: 1_000,
+      graceMs: 1_000,
+      effect: async (work) => {
+        await work.apply()
+        if (work.attempt > 1) return
+        await deaf.opened
+        late = work.tx?.insert('late')
+        await late
+      },
+    })
+    await rig.deliver('a')
+    await rig.clock.advance(3_000)
+    expect(rig.world.effects).toEqual(['a'])
+    deaf.open()
+    await turns()
+    await expect(late).rejects.toMatchObject({ code: 'TRANSACTION_OVER' })
+    expect(rig.world.effects).toEqual(['a'])
+    expect(rig.outcomes()).toEqual(['handled'])
+  })
+
+  it('is one of as many as are allowed', async () => {
+    const held = gate()
+    const rig = await startRig({ style, transactions: 2, batchSize: 2, effect: () => held.opened })
+    await rig.deliver('a', 'b', 'c', 'd', 'e')
+    expect(rig.inbox.openTransactions).toBe(2)
+    held.open()
+    await turns()
+    expect(rig.outcomes().length).toBe(5)
+  })
+
+  it('shares nothing with a row that is held elsewhere: each of the batch finds out for itself', async () => {
+    const world = new World()
+    const held = gate()
+    const first = await startRig({ style, world, effect: (work) => held.opened.then(work.apply) })
+    await first.deliver('b')
+    const rig = await startRig({ style, world, effect: (work) => work.apply() })
+    await rig.deliver('a', 'b', 'c')
+    expect(world.effects).toEqual(['a', 'c'])
+    held.open()
+    await rig.clock.advance(2_000)
+    expect(rig.outcomes()).toEqual(['handled', 'handled', 'duplicate'])
+  })
+})
+
+const start = (world: World, effect: (work: Work) => unknown): Promise<Rig> =>
+  startRig({ style: { strategy: 'inbox', handler: 'handle' }, world, maxAttempts: 1, graceMs: 1_000, effect })
+
+describe('a transaction of many handlers', () => {
+  it('begins none that waits for its turn when the stop deadline has passed, and rolls back without an attempt spent', async () => {
+    const world = new World()
+    const rig = await start(world, async (work) => {
+      await work.apply()
+      await aborted(work.signal)
+    })
+    await rig.deliver('a', 'b', 'c')
+    const stopping = rig.running.stop({ deadlineMs: 100 })
+    await rig.clock.advance(100)
+    await stopping
+    expect(rig.started).toEqual(['a'])
+    expect(world.effects).toEqual([])
+    const next = await start(world, (work) => work.apply())
+    await next.deliver('a', 'b', 'c')
+    expect(world.effects).toEqual(['a', 'b', 'c'])
+  })
+
+  it('begins none whose partition was lost meanwhile; the others run again', async () => {
+    const world = new World()
+    const held = gate()
+    const rig = await start(world, async (work) => {
+      if (work.id === 'a') await held.opened
+      await work.apply()
+    })
+    const [, b] = await rig.deliver('a', 'b', 'c')
+    rig.source.stand('lost', ...(b === undefined ? [] : [b]))
+    held.open()
+    await turns()
+    expect(rig.started).toEqual(['a', 'a', 'c'])
+    expect(world.effects).toEqual(['a', 'c'])
+    expect(rig.outcomes()).toEqual(['handed-back', 'handled', 'handled'])
+  })
+
+  it('spends no attempt when an interrupted handler left a query pending', async () => {
+    const world = new World()
+    const rig = await start(world, async (work) => {
+      const stalled = work.tx?.stall()
+      await Promise.race([stalled, aborted(work.signal)])
+    })
+    const deliveries = await rig.deliver('a')
+    rig.source.stand('lost', ...deliveries)
+    await turns()
+    expect(rig.outcomes()).toEqual(['handed-back'])
+    expect(rig.store.calls('setAside')).toEqual([])
+    const next = await start(world, (work) => work.apply())
+    await next.deliver('a')
+    expect(next.outcomes()).toEqual(['handled'])
+  })
+})

@@ -1,0 +1,110 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { endRigs, gate, startRig, STYLES } from '../support/rig.ts'
+import { turns } from '../support/manual-clock.ts'
+
+afterEach(endRigs)
+
+describe.each(STYLES)('lanes ($strategy, $handler)', (style) => {
+  it('keep the order of each lane, over failures and batches', async () => {
+    const failed = new Set<string>()
+    const rig = await startRig({
+      style,
+      batchSize: 3,
+      retry: { initialMs: 100, maxMs: 100 },
+      effect: (work) => {
+        if (work.id.endsWith('3') && !failed.has(work.id)) {
+          failed.add(work.id)
+          throw new Error('broken')
+        }
+        return work.apply()
+      },
+    })
+    const lanes = ['a', 'b', 'c']
+    await rig.deliver(...[1, 2, 3, 4, 5, 6, 7].flatMap((n) => lanes.map((lane) => ({ id: `${lane}${n}`, lane }))))
+    await rig.clock.advance(5_000)
+    for (const lane of lanes) {
+      const effects = rig.world.effects.filter((id) => id.startsWith(lane))
+      expect(effects).toEqual([1, 2, 3, 4, 5, 6, 7].map((n) => `${lane}${n}`))
+    }
+    expect(rig.outcomes().length).toBe(21)
+  })
+
+  it('pause the source while too much is in flight, and let it go on at half of that', async () => {
+    const held = new Map<string, () => void>()
+    const rig = await startRig({
+      style,
+      concurrency: 4,
+      batchSize: 1,
+      maxInFlight: 4,
+      effect: (work) => {
+        const { opened, open } = gate()
+        held.set(work.id, open)
+        return opened
+      },
+    })
+    await rig.deliver('a', 'b', 'c')
+    expect(rig.source.isPaused).toBe(false)
+    await rig.deliver('d')
+    expect(rig.source.isPaused).toBe(true)
+    held.get('a')?.()
+    await turns()
+    expect(rig.source.isPaused).toBe(true)
+    held.get('b')?.()
+    await turns()
+    expect(rig.source.isPaused).toBe(false)
+    expect(rig.source.calls).toEqual(['pause', 'resume'])
+    for (const open of held.values()) open()
+  })
+})
+
+describe.each(STYLES.filter(({ handler }) => handler === 'handle'))('lanes ($strategy)', (style) => {
+  it('run beside each other, one message of a lane at a time', async () => {
+    const held = gate()
+    const rig = await startRig({ style, batchSize: 1, effect: () => held.opened })
+    await rig.deliver(
+      { id: 'a1', lane: 'a' },
+      { id: 'a2', lane: 'a' },
+      { id: 'b1', lane: 'b' },
+      { id: 'c1', lane: 'c' },
+    )
+    expect([...rig.now].toSorted()).toEqual(['a1', 'b1', 'c1'])
+    held.open()
+    await turns()
+    expect(rig.outcomes().length).toBe(4)
+  })
+
+  it('ask for no order where there is none: each message has a lane of its own', async () => {
+    const held = gate()
+    const rig = await startRig({ style, batchSize: 1, transactions: 3, concurrency: 3, effect: () => held.opened })
+    await rig.deliver('a', 'b', 'c', 'd')
+    expect([...rig.now]).toEqual(['a', 'b', 'c'])
+    held.open()
+    await turns()
+    expect(rig.outcomes().length).toBe(4)
+  })
+})
+
+describe('claims', () => {
+  it('take no more than there are free slots, and one call for all of them', async () => {
+    const held = gate()
+    const rig = await startRig({
+      style: { strategy: 'lease', handler: 'handle' },
+      concurrency: 3,
+      effect: () => held.opened,
+    })
+    await rig.deliver('a', 'b', 'c', 'd', 'e')
+    expect(rig.store.calls('claim').map(({ keys }) => keys.length)).toEqual([3])
+    held.open()
+    await turns()
+    expect(rig.store.calls('claim').map(({ keys }) => keys.length)).toEqual([3, 2])
+  })
+
+  it('of what ended in one turn are marked in one call', async () => {
+    const held = gate()
+    const rig = await startRig({ style: { strategy: 'lease', handler: 'handle' }, effect: () => held.opened })
+    await rig.deliver('a', 'b', 'c')
+    held.open()
+    await turns()
+    expect(rig.store.calls('mark').map(({ keys }) => keys.length)).toEqual([3])
+  })
+})

@@ -1,0 +1,137 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { aborted, endRigs, gate, startRig, STYLES, World } from '../support/rig.ts'
+import { turns } from '../support/manual-clock.ts'
+
+afterEach(endRigs)
+
+const LEASES = STYLES.filter(({ strategy }) => strategy === 'lease')
+
+describe.each(LEASES)('a lease ($handler)', (style) => {
+  it('is renewed while its handler runs, so that nobody takes over, and no longer', async () => {
+    const world = new World()
+    const held = gate()
+    const rig = await startRig({ style, world, leaseMs: 3_000, effect: () => held.opened })
+    const other = await startRig({ style, world, effect: (work) => work.apply() })
+    await rig.deliver('a')
+    await other.deliver('a')
+    await rig.clock.advance(30_000)
+    expect(rig.store.calls('renew').length).toBeGreaterThan(20)
+    held.open()
+    await rig.clock.advance(2_000)
+    expect(rig.outcomes()).toEqual(['handled'])
+    expect(other.outcomes()).toEqual(['duplicate'])
+    const renewals = rig.store.calls('renew').length
+    await rig.clock.advance(30_000)
+    expect(rig.store.calls('renew').length).toBe(renewals)
+  })
+
+  it('is renewed for all handlers in one call, and not asked for again while that is under way', async () => {
+    const [held, slow] = [gate(), gate()]
+    const rig = await startRig({ style, leaseMs: 30_000, renewEveryMs: 1_000, effect: () => held.opened })
+    await rig.deliver('a', 'b', 'c')
+    rig.store.script('renew', slow.opened)
+    await rig.clock.advance(10_000)
+    expect(rig.store.calls('renew').map(({ keys }) => keys.length)).toEqual([3])
+    slow.open()
+    await rig.clock.advance(2_000)
+    expect(rig.store.calls('renew').length).toBeGreaterThan(1)
+    held.open()
+  })
+
+  it('is renewed in time even where that is shortly before its end', async () => {
+    const held = gate()
+    let signal: AbortSignal | undefined
+    const rig = await startRig({
+      style,
+      leaseMs: 10_000,
+      renewEveryMs: 9_999,
+      effect: (work) => {
+        signal = work.signal
+        return held.opened
+      },
+    })
+    await rig.deliver('a')
+    await rig.clock.advance(50_000)
+    expect(signal?.aborted).toBe(false)
+    expect(rig.store.calls('renew').length).toBeLessThan(8)
+    held.open()
+    await rig.clock.advance(0)
+    expect(rig.outcomes()).toEqual(['handled'])
+  })
+
+  it('that the store calls lost aborts its handler, and the message is claimed again', async () => {
+    const world = new World()
+    const reasons: unknown[] = []
+    const rig = await startRig({
+      style,
+      world,
+      leaseMs: 3_000,
+      retry: { initialMs: 100, maxMs: 100 },
+      effect: async (work) => {
+        reasons.push(await aborted(work.signal))
+        throw new Error('stopped')
+      },
+    })
+    await rig.deliver('a')
+    rig.clock.skip(4_000)
+    const other = await startRig({ style, world, effect: (work) => work.apply() })
+    // The other process is quicker than the keeper, whose timer was late.
+    await other.deliver('a')
+    await rig.clock.advance(2_000)
+    expect(reasons).toMatchObject([{ code: 'LEASE_LOST' }])
+    expect(world.effects).toEqual(['a'])
+    expect(rig.outcomes()).toEqual(['duplicate'])
+  })
+
+  it('aborts its handler at its local end when renewals are not answered, and the store decides about the mark', async () => {
+    const rig = await startRig({
+      style,
+      leaseMs: 3_000,
+      effect: async (work) => {
+        await work.apply()
+        await aborted(work.signal)
+      },
+    })
+    await rig.deliver('a')
+    rig.store.isDown = true
+    await rig.clock.advance(2_500)
+    expect(rig.now.size).toBe(1)
+    await rig.clock.advance(1_000)
+    expect(rig.now.size).toBe(0)
+    expect(rig.outcomes()).toEqual([])
+    rig.store.isDown = false
+    await rig.clock.advance(6_000)
+    expect(rig.outcomes()).toEqual(['handled'])
+    expect(rig.world.effects).toEqual(['a'])
+  })
+
+  it('that ran out before its handler could start is given back: no attempt is spent', async () => {
+    const attempts: number[] = []
+    const rig = await startRig({
+      style,
+      leaseMs: 3_000,
+      maxAttempts: 1,
+      effect: (work) => {
+        attempts.push(work.attempt)
+        return work.apply()
+      },
+    })
+    const answering = gate()
+    rig.store.script('claim', answering.opened)
+    await rig.deliver('a')
+    await rig.clock.advance(4_000)
+    answering.open()
+    await rig.clock.advance(0)
+    expect(rig.store.calls('release').map(({ refund }) => refund)).toEqual([true])
+    expect(attempts).toEqual([1])
+    expect(rig.outcomes()).toEqual(['handled'])
+  })
+
+  it('leaves no timer behind when nothing runs', async () => {
+    const rig = await startRig({ style, effect: (work) => work.apply() })
+    await rig.deliver('a', 'b')
+    await rig.clock.advance(1_000)
+    await turns()
+    expect(rig.clock.pending).toBe(0)
+  })
+})

@@ -1,0 +1,136 @@
+import { describe, expect, it } from '@jest/globals'
+import { ConfigError } from '../../src/errors.ts'
+import { memoryStore } from '../../src/memory/store.ts'
+import { DEFAULTS, resolveOptions, type ConsumerOptions } from '../../src/options.ts'
+import type { Store } from '../../src/ports/store.ts'
+import { InboxDatabase, MemoryInbox } from '../support/memory-inbox.ts'
+
+type Options = ConsumerOptions<unknown, unknown, never>
+
+const GOOD: Options = { name: 'sms-sender', store: memoryStore(), handle: () => {} }
+
+const reconcile = (): 'unknown' => 'unknown'
+
+function problemsOf(options: Readonly<Record<string, unknown>>): readonly string[] {
+  try {
+    resolveOptions({ ...GOOD, ...options })
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+}
+
+describe('resolveOptions', () => {
+  it('is complete and frozen, with the defaults of one place', () => {
+    const resolved = resolveOptions(GOOD)
+    expect(Object.isFrozen(resolved)).toBe(true)
+    expect(resolved).toMatchObject({
+      name: 'sms-sender',
+      concurrency: DEFAULTS.concurrency,
+      transactions: DEFAULTS.transactions,
+      batchSize: DEFAULTS.batchSize,
+      maxInFlight: DEFAULTS.maxInFlight,
+      leaseMs: DEFAULTS.leaseMs,
+      renewEveryMs: DEFAULTS.leaseMs / 3,
+      retentionMs: DEFAULTS.retentionMs,
+      handlerTimeoutMs: DEFAULTS.handlerTimeoutMs,
+      graceMs: DEFAULTS.graceMs,
+      maxAttempts: DEFAULTS.maxAttempts,
+      retry: DEFAULTS.retry,
+      onConflict: 'dead-letter',
+      onInDoubt: 'rerun',
+    })
+  })
+
+  it('takes bigger batches for a handler of batches', () => {
+    const { name, store } = GOOD
+    expect(resolveOptions<unknown, unknown, never>({ name, store, handleBatch: () => {} }).batchSize).toBe(
+      DEFAULTS.handleBatchSize,
+    )
+  })
+
+  it('makes a function for what is in doubt the policy to reconcile', () => {
+    expect(resolveOptions({ ...GOOD, onInDoubt: reconcile })).toMatchObject({ onInDoubt: 'reconcile', reconcile })
+  })
+
+  it('fills up a retry of which only one end is given', () => {
+    expect(resolveOptions({ ...GOOD, retry: { maxMs: 1_000 } }).retry).toEqual({ initialMs: 200, maxMs: 1_000 })
+  })
+
+  const numbers = [
+    'concurrency',
+    'transactions',
+    'batchSize',
+    'maxInFlight',
+    'leaseMs',
+    'renewEveryMs',
+    'retentionMs',
+    'handlerTimeoutMs',
+    'graceMs',
+    'maxAttempts',
+  ]
+  it.each(numbers)('refuses a %s that is no whole number from 1: 0 is not unset', (name) => {
+    for (const value of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5', 2 ** 53]) {
+      expect(problemsOf({ [name]: value })).toContainEqual(
+        expect.stringContaining(`${name}: expected a whole number from 1, got ${String(value)}`),
+      )
+    }
+  })
+
+  it.each<readonly [string, Readonly<Record<string, unknown>>, string]>([
+    ['no name', { name: '' }, 'name: expected 1 to 200 characters'],
+    ['a name that is too long', { name: 'x'.repeat(201) }, 'name: expected 1 to 200 characters'],
+    ['a name that is no text', { name: 7 }, 'name: expected 1 to 200 characters'],
+    ['an empty scope', { scope: '' }, 'scope: expected text'],
+    ['a scope that is no text', { scope: 7 }, 'scope: expected text'],
+    ['no store', { store: undefined }, 'store: expected a store such as'],
+    ['a client in place of a store', { store: { query: () => {} } }, 'store: expected a store such as'],
+    ['no handler', { handle: undefined }, 'handle, handleBatch: expected exactly one'],
+    ['two handlers', { handleBatch: () => {} }, 'handle, handleBatch: expected exactly one'],
+    [
+      'a renewal that comes with the end of the lease',
+      { renewEveryMs: 30_000 },
+      'renewEveryMs: expected less than leaseMs',
+    ],
+    ['a retention within the lease', { retentionMs: 30_000 }, 'retentionMs: expected more than leaseMs'],
+    [
+      'a retry that ends before it begins',
+      { retry: { initialMs: 2_000, maxMs: 1_000 } },
+      'retry: expected initialMs <= maxMs',
+    ],
+    ['a retry at once', { retry: { initialMs: 0 } }, 'retry.initialMs: expected a whole number from 1'],
+    ['a retry without end', { retry: { maxMs: Number.POSITIVE_INFINITY } }, 'retry.maxMs: expected a whole number'],
+    ['less in flight than slots', { maxInFlight: 63 }, 'maxInFlight: expected at least concurrency (64)'],
+    ['another word for what is in doubt', { onInDoubt: 'ignore' }, "onInDoubt: expected 'rerun', 'park' or a function"],
+    ['another word for a conflict', { onConflict: 'ignore' }, "onConflict: expected 'dead-letter' or 'duplicate'"],
+    ['another word for a missing ID', { onMissingId: 'skip' }, "onMissingId: expected 'dead-letter'"],
+    ['another word for a store that is down', { onStoreDown: 'run' }, "onStoreDown: expected 'pause'"],
+  ])('refuses %s', (_, options, problem) => {
+    expect(problemsOf(options)).toEqual([expect.stringContaining(problem)])
+  })
+
+  it.each<readonly [string, Readonly<Record<string, unknown>>]>([
+    ['the longest name', { name: 'x'.repeat(200) }],
+    ['a renewal just before the end of the lease', { renewEveryMs: 29_999 }],
+    ['as many in flight as slots', { maxInFlight: 64 }],
+    ['one attempt', { maxAttempts: 1 }],
+  ])('takes %s', (_, options) => {
+    expect(problemsOf(options)).toEqual([])
+  })
+
+  it('refuses a policy for doubt with an inbox, which knows none', () => {
+    const store: Store<unknown> = new MemoryInbox(new InboxDatabase())
+    expect(problemsOf({ store })).toEqual([])
+    expect(problemsOf({ store, onInDoubt: 'rerun' })).toEqual([expect.stringContaining('an inbox knows no doubt')])
+  })
+
+  it('reports all problems at once, each with the name of the consumer', () => {
+    const problems = problemsOf({ leaseMs: 0, maxAttempts: -1, onConflict: 'ignore', handle: undefined, scope: '' })
+    expect(problems.length).toBeGreaterThanOrEqual(5)
+    expect(problems.every((problem) => problem.startsWith('consumer "sms-sender": '))).toBe(true)
+    expect(() => resolveOptions({ ...GOOD, leaseMs: 0, maxAttempts: 0 })).toThrow(
+      /problems:\n- consumer .*\n- consumer /,
+    )
+  })
+})

@@ -1,0 +1,37 @@
+import { StoreError, describeError, systemClock, type DurationMs } from '../../src/index.ts'
+
+/**
+ * All answers, or a `StoreError` in time: a client may keep a command for ever (ioredis 6.0.0 with
+ * `autoResendUnfulfilledCommands: false` does, after a lost connection).
+ */
+export async function answersWithin<T>(timeoutMs: DurationMs, asked: readonly Promise<T>[]): Promise<readonly T[]> {
+  let cancel: (() => void) | undefined
+  const late = new Promise<'late'>((resolve) => {
+    cancel = systemClock.after(timeoutMs, () => resolve('late'))
+  })
+  const outcomes = await Promise.race([Promise.allSettled(asked), late])
+  cancel?.()
+  if (outcomes === 'late') throw new StoreError('STORE_AMBIGUOUS', `Redis: no answer within ${timeoutMs} ms`)
+  const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [storeError(outcome.reason)] : []))
+  const [first] = failures
+  if (first !== undefined) {
+    // Where one script ran, or may have run, it is not known that nothing was written.
+    const unknown = failures.find(({ code }) => code !== 'STORE_UNREACHABLE')
+    if (unknown !== undefined || failures.length === asked.length) throw unknown ?? first
+    throw new StoreError('STORE_AMBIGUOUS', `part of the batch was refused: ${first.message}`, { cause: first })
+  }
+  return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
+}
+
+/** Replies by which a server says that it did nothing: it is down, full, not the primary, not its keys, or not ours to use. */
+const REFUSED =
+  /(?:^|[\s-])(?:READONLY|LOADING|CLUSTERDOWN|TRYAGAIN|MASTERDOWN|OOM|MISCONF|NOREPLICAS|BUSY|MOVED|CROSSSLOT|NOAUTH|WRONGPASS|NOPERM)\s/
+
+/** Anything else, a lost connection above all, leaves open whether the script ran. */
+function storeError(cause: unknown): StoreError {
+  if (cause instanceof StoreError) return cause
+  const message = describeError(cause)
+  return REFUSED.test(message)
+    ? new StoreError('STORE_UNREACHABLE', `Redis refuses: ${message}`, { cause })
+    : new StoreError('STORE_AMBIGUOUS', `Redis: ${message}`, { cause })
+}

@@ -1,0 +1,137 @@
+import {
+  StoreError,
+  systemEntropy,
+  type Claim,
+  type ClaimAnswer,
+  type ClaimItem,
+  type ClaimRequest,
+  type DurationMs,
+  type Key,
+  type MarkVerdict,
+  type Reason,
+  type ReleaseOptions,
+  type ReleaseVerdict,
+  type RenewVerdict,
+  type SetAsideVerdict,
+  type Store,
+} from '../../src/index.ts'
+import { answersWithin } from './answers-within.ts'
+import { joinBatch, shardOf, splitBatch } from './batches.ts'
+import { CLAIM } from './claim-script.ts'
+import { MARK } from './mark-script.ts'
+import { resolveOptions, type RedisLeaseOptions } from './options.ts'
+import type { RedisLike } from './redis-like.ts'
+import { RELEASE } from './release-script.ts'
+import { RENEW } from './renew-script.ts'
+import { readClaim, readMark, readRelease, readRenew, readReply, readSetAside, type ReadAnswer } from './replies.ts'
+import { runScript, type Argument, type Script } from './script.ts'
+import { SET_ASIDE } from './set-aside-script.ts'
+
+export type { RedisLeaseOptions } from './options.ts'
+export type { RedisLike } from './redis-like.ts'
+
+/**
+ * Leases in Redis. A mark that Redis loses (eviction, failover, a crash without append-only file) becomes a duplicate,
+ * never a lost message. Fences grow while the record lives, and start at 1 again once it is lost or its retention ends.
+ * @throws ConfigError `CONFIG_INVALID`
+ */
+export function redisLease(options: RedisLeaseOptions): Store {
+  return new RedisLease(resolveOptions(options))
+}
+
+class RedisLease implements Store {
+  readonly strategy = 'lease'
+  readonly #redis: RedisLike
+  readonly #prefix: string
+  readonly #shards: number
+  readonly #timeoutMs: DurationMs
+
+  constructor({ redis, prefix, shards, timeoutMs }: Required<RedisLeaseOptions>) {
+    this.#redis = redis
+    this.#prefix = prefix
+    this.#shards = shards
+    this.#timeoutMs = timeoutMs
+  }
+
+  /** Claims and releases a key of its own, which ends in a second: what a replica, a full or an old server refuses. */
+  async open(): Promise<void> {
+    const token = systemEntropy.ownerToken()
+    const items = [{ key: `open-${token}`, digest: '' }]
+    const answers = await this.claim({ scope: '', token, leaseMs: 1_000, retentionMs: 1_000, alone: true, items })
+    const claims = answers.flatMap((answer) => ('claim' in answer ? [answer.claim] : []))
+    await this.release(claims, { refund: false, doubt: false })
+  }
+
+  async claim({ scope, token, leaseMs, retentionMs, alone, items }: ClaimRequest): Promise<readonly ClaimAnswer[]> {
+    for (const field of [token, ...items.map(({ digest }) => digest)]) refuseBar(field)
+    const read = (answer: string, { key, digest }: ClaimItem): ClaimAnswer | undefined => {
+      const verdict = readClaim(answer)
+      if (verdict === undefined || !('fence' in verdict)) return verdict
+      const { fence, attempt } = verdict
+      return { ...verdict, claim: { key, digest, scope, token, fence, attempt, retentionMs } }
+    }
+    const shared = [token, wholeMs(leaseMs), wholeMs(retentionMs), alone ? 1 : 0]
+    return this.#run(CLAIM, read, items, shared, ({ digest }) => [digest])
+  }
+
+  async renew(claims: readonly Claim[], leaseMs: DurationMs): Promise<readonly RenewVerdict[]> {
+    return this.#run(RENEW, readRenew, claims, [wholeMs(leaseMs)], ({ token }) => [token])
+  }
+
+  async mark(claims: readonly Claim[]): Promise<readonly MarkVerdict[]> {
+    return this.#run(MARK, readMark, claims, [], (claim) => [
+      claim.token,
+      claim.digest,
+      claim.fence,
+      wholeMs(claim.retentionMs),
+    ])
+  }
+
+  async release(claims: readonly Claim[], { refund, doubt }: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+    return this.#run(RELEASE, readRelease, claims, [refund ? 1 : 0, doubt ? 1 : 0], ({ token }) => [token])
+  }
+
+  async setAside(
+    claims: readonly Claim[],
+    as: 'given-up' | 'parked',
+    reason: Reason,
+  ): Promise<readonly SetAsideVerdict[]> {
+    return this.#run(SET_ASIDE, readSetAside, claims, [as === 'given-up' ? 'G' : 'X', reason], ({ token }) => [token])
+  }
+
+  /** One script for each group of keys, side by side; answers in the order of `items`. */
+  async #run<Item extends { readonly key: Key }, T>(
+    script: Script,
+    read: ReadAnswer<Item, T>,
+    items: readonly Item[],
+    shared: readonly Argument[],
+    argumentsOf: (item: Item) => readonly Argument[],
+  ): Promise<readonly T[]> {
+    const groups = splitBatch(
+      items,
+      this.#redis.isCluster === true ? ({ key }) => shardOf(key, this.#shards) : undefined,
+    )
+    const asked = groups.map(async (group) => {
+      const keys = group.map(({ item }) => this.#nameOf(item.key))
+      const rest = group.flatMap(({ item }) => argumentsOf(item))
+      return readReply(await runScript(this.#redis, script, keys, [...shared, ...rest]), group, read)
+    })
+    return joinBatch(groups, await answersWithin(this.#timeoutMs, asked))
+  }
+
+  /** Only the shard stands in braces: nothing of an ID decides the slot. */
+  #nameOf(key: Key): string {
+    return `${this.#prefix}:{${String(shardOf(key, this.#shards)).padStart(2, '0')}}:${key}`
+  }
+}
+
+/** Fields of a record are told apart by bars. */
+function refuseBar(field: string): void {
+  if (field.includes('|'))
+    throw new StoreError('STORE_MISUSED', `a token or digest must not contain '|', got '${field}'`)
+}
+
+/** Redis takes whole milliseconds, and no expiry of zero. */
+function wholeMs(ms: DurationMs): DurationMs {
+  return Math.ceil(ms)
+}

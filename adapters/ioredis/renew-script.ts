@@ -1,0 +1,27 @@
+import { script, type Script } from './script.ts'
+
+/**
+ * Starts leases anew. A lease that merely ran out is renewed while nobody took over.
+ *
+ * - KEYS: the keys
+ * - ARGV: leaseMs, then the token for each key
+ * - Returns for each key: `renewed`, `lost` (not, or no longer, the owner's) or `unreadable`
+ * - Sent again: the same
+ */
+export const RENEW: Script = script(`
+local time = redis.call('TIME')
+local deadline = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1])
+local out = {}
+for i, key in ipairs(KEYS) do
+  local token = ARGV[1 + i]
+  local state, fence, attempts, doubt, fp, owner = read(key)
+  if not state then out[i] = 'unreadable'
+  elseif state ~= 'P' or owner ~= token then out[i] = 'lost'
+  else
+    local value = table.concat({ 'P', fence, attempts, doubt, fp, token, deadline }, '|')
+    redis.call('SET', key, value, 'KEEPTTL')
+    out[i] = 'renewed'
+  end
+end
+return out
+`)

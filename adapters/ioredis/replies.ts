@@ -1,0 +1,61 @@
+import type { ClaimVerdict, MarkVerdict, ReleaseVerdict, RenewVerdict, SetAsideVerdict } from '../../src/index.ts'
+import { StoreError } from '../../src/index.ts'
+import type { Group } from './batches.ts'
+
+/** What a script answered for an item, or `undefined` where that is no answer. */
+export type ReadAnswer<Item, T> = (answer: string, item: Item) => T | undefined
+
+export const readRenew: ReadAnswer<unknown, RenewVerdict> = oneOf('renewed', 'lost')
+export const readMark: ReadAnswer<unknown, MarkVerdict> = oneOf(
+  'marked',
+  'already-marked',
+  'marked-late',
+  'refused-busy',
+  'refused-done',
+)
+export const readRelease: ReadAnswer<unknown, ReleaseVerdict> = oneOf('released', 'already-released', 'refused')
+export const readSetAside: ReadAnswer<unknown, SetAsideVerdict> = oneOf('given-up', 'parked', 'refused')
+
+export function readClaim(answer: string): ClaimVerdict | undefined {
+  const [, verdict, rest] = /^([a-z-]+)(?:\|(.*))?$/s.exec(answer) ?? []
+  switch (verdict) {
+    case 'claimed':
+    case 'taken-over': {
+      const [, fence, attempt] = /^(\d+)\|(\d+)$/.exec(rest ?? '') ?? []
+      return fence === undefined ? undefined : { verdict, fence: Number(fence), attempt: Number(attempt) }
+    }
+    case 'busy':
+      return /^\d+$/.test(rest ?? '') ? { verdict, leaseLeftMs: Number(rest) } : undefined
+    case 'in-doubt':
+    case 'conflict':
+      return rest === undefined ? { verdict } : undefined
+    case 'done':
+      return rest === undefined ? undefined : { verdict }
+    case 'given-up':
+    case 'parked':
+      return rest === undefined ? undefined : { verdict, reason: rest }
+    case undefined:
+    default:
+      return undefined
+  }
+}
+
+/** As many answers as were asked for, each of a known form; anything else proves nothing. */
+export function readReply<Item, T>(reply: unknown, group: Group<Item>, read: ReadAnswer<Item, T>): readonly T[] {
+  if (!Array.isArray(reply) || reply.length !== group.length) throw strange(group.length, reply)
+  return group.map(({ item }, at) => {
+    const answer: unknown = reply[at]
+    const known = typeof answer === 'string' ? read(answer, item) : undefined
+    if (known === undefined) throw strange(group.length, answer)
+    return known
+  })
+}
+
+function strange(count: number, got: unknown): StoreError {
+  const shown = JSON.stringify(got)?.slice(0, 100) ?? typeof got
+  return new StoreError('STORE_AMBIGUOUS', `Redis: expected ${count} answers of a known form, got ${shown}`)
+}
+
+function oneOf<T extends string>(...known: readonly T[]): ReadAnswer<unknown, T> {
+  return (answer) => known.find((one) => one === answer)
+}

@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto'
+import type { RedisLike } from './redis-like.ts'
+
+/** A script may be sent any number of times: with the same tokens it answers as if the first had been the only one. */
+export interface Script {
+  readonly lua: string
+  readonly sha: string
+}
+
+export type Argument = string | number
+
+/**
+ * Before each script: what a key holds, as `S|fence|attempts|doubt|fp|token|rest`.
+ *
+ * S: P processing (rest: lease deadline, ms of the server's clock), R released, D done, G given up (rest: reason),
+ * X parked (rest: reason); `A` stands for absent, and nil for what this library has not written. The TTL of the key is
+ * the retention of the record; X has none.
+ */
+const READ = `
+local function read(key)
+  local value = redis.call('GET', key)
+  if not value then return 'A', '0', '0', '0', '', '', '' end
+  return string.match(value, '^([PRDGX])|(%d+)|(%d+)|([01])|([^|]*)|([^|]*)|(.*)$')
+end
+`
+
+export function script(lua: string): Script {
+  const whole = READ + lua
+  return { lua: whole, sha: createHash('sha1').update(whole).digest('hex') }
+}
+
+/** By its digest; a server that does not know the script, after a restart or a failover, is sent the whole. */
+export async function runScript(
+  redis: RedisLike,
+  { lua, sha }: Script,
+  keys: readonly string[],
+  rest: readonly Argument[],
+): Promise<unknown> {
+  try {
+    return await redis.evalsha(sha, keys.length, ...keys, ...rest)
+  } catch (error) {
+    if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
+    return redis.eval(lua, keys.length, ...keys, ...rest)
+  }
+}

@@ -1,0 +1,21 @@
+import { ConfigError } from '../../src/index.ts'
+import type { Sessions } from './session.ts'
+import { READ_SERVER, type ServerRow } from './sql/read-server.ts'
+
+const OLDEST = 130_000
+
+/**
+ * @throws ConfigError `CONFIG_INVALID` for a replica, a role that may only read, or a server too old
+ */
+export async function checkServer(sessions: Sessions): Promise<ServerRow> {
+  const [server] = await sessions.committed(READ_SERVER)
+  if (server === undefined) throw new TypeError('a SELECT without a row (check-server)')
+  const problems: string[] = []
+  if (server.in_recovery) problems.push('Postgres: expected the primary, got a server in recovery (a replica)')
+  if (server.read_only) problems.push('Postgres: expected default_transaction_read_only = off, got on')
+  if (server.version < OLDEST) {
+    problems.push(`Postgres: expected version 13 or newer, got server_version_num ${server.version}`)
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+  return server
+}

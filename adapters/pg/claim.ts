@@ -1,0 +1,124 @@
+import type { Claim, ClaimAnswer, ClaimRequest, DurationMs } from '../../src/index.ts'
+import { storedItem, type StoredItem } from './bytes.ts'
+import { InboxTransaction } from './inbox-transaction.ts'
+import type { PgTransaction } from './pg-transaction.ts'
+import type { Place } from './place.ts'
+import type { Session } from './session.ts'
+import { isConflictOfTransactions, isLockTimeout } from './sql-errors.ts'
+import { claimKeys } from './sql/claim-keys.ts'
+import { countAttempts } from './sql/count-attempts.ts'
+import { readRecords, type RecordRow } from './sql/read-records.ts'
+import { removeKeys } from './sql/remove-keys.ts'
+
+type Answer = ClaimAnswer<PgTransaction>
+
+/** Deadlocks with the transactions of handlers end by themselves; more than a few in a row are something else. */
+const TRIES = 5
+
+/** Opens a transaction that holds a row for each key that is granted. Where none is, the transaction ends here. */
+export async function claim(
+  place: Place,
+  request: ClaimRequest,
+  lockTimeoutMs: DurationMs,
+): Promise<readonly Answer[]> {
+  const items = request.items.map(storedItem)
+  for (let tries = 1; ; tries++) {
+    try {
+      return await claimOnce(place, request, items)
+    } catch (error) {
+      // Which of the rows was waited for nobody says.
+      if (isLockTimeout(error)) return items.map(() => ({ verdict: 'busy', leaseLeftMs: lockTimeoutMs }))
+      if (!isConflictOfTransactions(error) || tries === TRIES) throw error
+    }
+  }
+}
+
+async function claimOnce(
+  place: Place,
+  request: ClaimRequest,
+  items: readonly StoredItem[],
+): Promise<readonly Answer[]> {
+  const { session, rows } = await place.sessions.begin(claimKeys(place.tables, place.scope, items))
+  try {
+    const inserted = new Set(rows.map(({ key }) => key))
+    const records = await recordsOf(
+      place,
+      session,
+      items.filter(({ key }) => !inserted.has(key)),
+    )
+    const attempts = await attemptsOf(place, session, request, [...inserted])
+    const granted = items.filter(({ key }) => attempts.has(key))
+    const [row] = rows
+    if (granted.length === 0 || row === undefined) {
+      await session.rollback()
+      return items.map((stored) => ungranted(stored, inserted, records))
+    }
+    const transaction = new InboxTransaction(place, session, {
+      token: request.token,
+      items: granted,
+      id: row.transaction,
+    })
+    return items.map((stored) => {
+      const attempt = attempts.get(stored.key)
+      return attempt === undefined ? ungranted(stored, inserted, records) : grant(stored, request, transaction, attempt)
+    })
+  } catch (error) {
+    await session.rollback()
+    throw error
+  }
+}
+
+async function recordsOf(
+  { tables, scope }: Place,
+  session: Session,
+  items: readonly StoredItem[],
+): Promise<ReadonlyMap<string, RecordRow>> {
+  if (items.length === 0) return new Map()
+  const statement = readRecords(
+    tables,
+    scope,
+    items.map(({ key }) => key),
+  )
+  return new Map((await session.run(statement)).map((record) => [record.key, record]))
+}
+
+/** Counts, and takes out of the transaction again what has an earlier attempt and must not share it. */
+async function attemptsOf(
+  { tables, scope }: Place,
+  session: Session,
+  { token, alone }: ClaimRequest,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (keys.length === 0) return new Map()
+  const counted = await session.beside(countAttempts(tables, { scope, keys, token, alone }))
+  const attempts = new Map(counted.map(({ key, n }) => [key, n]))
+  const uncounted = keys.filter((key) => !attempts.has(key))
+  if (uncounted.length > 0 && attempts.size > 0) await session.run(removeKeys(tables, scope, uncounted))
+  return attempts
+}
+
+function grant(
+  { item: { key, digest } }: StoredItem,
+  { scope, token, retentionMs }: ClaimRequest,
+  transaction: InboxTransaction,
+  attempt: number,
+): Answer {
+  // The transaction is what holds the key: there is no lease that could end, so nothing to fence off.
+  const fence = 0
+  const claimed: Claim<PgTransaction> = { key, digest, scope, token, fence, attempt, retentionMs, transaction }
+  return { verdict: 'claimed', fence, attempt, claim: claimed }
+}
+
+function ungranted(
+  { key, fp }: StoredItem,
+  inserted: ReadonlySet<string>,
+  records: ReadonlyMap<string, RecordRow>,
+): Answer {
+  if (inserted.has(key)) return { verdict: 'again-alone' }
+  const record = records.get(key)
+  // Purged or reopened between the insert and the look: claimed again, it is free.
+  if (record === undefined) return { verdict: 'busy', leaseLeftMs: 0 }
+  if (record.fp !== fp) return { verdict: 'conflict' }
+  if (record.outcome === 'd') return { verdict: 'done' }
+  return { verdict: record.outcome === 'g' ? 'given-up' : 'parked', reason: record.reason ?? '' }
+}

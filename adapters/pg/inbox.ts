@@ -1,0 +1,139 @@
+import {
+  StoreError,
+  type Claim,
+  type ClaimAnswer,
+  type ClaimRequest,
+  type DurationMs,
+  type MarkVerdict,
+  type Reason,
+  type ReleaseOptions,
+  type ReleaseVerdict,
+  type RenewVerdict,
+  type SetAsideVerdict,
+  type Store,
+} from '../../src/index.ts'
+import { claim } from './claim.ts'
+import { InboxTransaction } from './inbox-transaction.ts'
+import type { PgTransaction } from './pg-transaction.ts'
+import { Scopes } from './scopes.ts'
+import type { Sessions } from './session.ts'
+import { setClaimsAside } from './set-claims-aside.ts'
+import { toStoreError } from './sql-errors.ts'
+import type { Tables } from './sql/tables.ts'
+
+export interface InboxParts {
+  readonly sessions: Sessions
+  readonly tables: Tables
+  readonly lockTimeoutMs: DurationMs
+  /** Checks the server and brings the schema up to date. */
+  readonly prepare: () => Promise<void>
+}
+
+/**
+ * The inbox strategy on Postgres: the row that says `done` is inserted by the claim, in the transaction of the effect, and
+ * both commit with the mark or not at all. Whoever else claims the key waits for that transaction at the row. Attempts are
+ * the one thing that is committed before, elsewhere: they must survive what kills the transaction.
+ */
+export class PostgresInbox implements Store<PgTransaction> {
+  readonly strategy = 'inbox'
+  readonly #parts: InboxParts
+  readonly #scopes: Scopes
+  #opened: Promise<void> | undefined
+
+  constructor(parts: InboxParts) {
+    this.#parts = parts
+    this.#scopes = new Scopes(parts.sessions, parts.tables)
+  }
+
+  open(): Promise<void> {
+    this.#opened ??= answered('open', this.#parts.prepare).catch((error: unknown) => {
+      this.#opened = undefined
+      throw error
+    })
+    return this.#opened
+  }
+
+  async claim(request: ClaimRequest): Promise<readonly ClaimAnswer<PgTransaction>[]> {
+    if (request.items.length === 0) return []
+    const { sessions, tables, lockTimeoutMs } = this.#parts
+    return answered('claim', async () => {
+      const scope = await this.#scopes.idOf(request.scope)
+      return claim({ sessions, tables, scope }, request, lockTimeoutMs)
+    })
+  }
+
+  async renew(claims: readonly Claim<PgTransaction>[]): Promise<readonly RenewVerdict[]> {
+    return claims.map((claimed) => {
+      const transaction = transactionOf(claimed)
+      return transaction.owns(claimed) && transaction.isOpen ? 'renewed' : 'lost'
+    })
+  }
+
+  mark(claims: readonly Claim<PgTransaction>[]): Promise<readonly MarkVerdict[]> {
+    return this.#perTransaction('mark', claims, 'refused-busy', async (transaction, owned) => {
+      if (owned.length < transaction.items.size) {
+        const text = `expected all ${transaction.items.size} claims of a transaction in one mark, got ${owned.length}`
+        throw new StoreError('STORE_MISUSED', text)
+      }
+      const verdicts = await transaction.mark()
+      return owned.map(({ key }) => verdicts.get(key) ?? 'refused-busy')
+    })
+  }
+
+  release(claims: readonly Claim<PgTransaction>[], { refund }: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+    return this.#perTransaction('release', claims, 'refused', (transaction, owned) =>
+      transaction.release(owned, refund),
+    )
+  }
+
+  setAside(
+    claims: readonly Claim<PgTransaction>[],
+    as: 'given-up' | 'parked',
+    reason: Reason,
+  ): Promise<readonly SetAsideVerdict[]> {
+    const { lockTimeoutMs } = this.#parts
+    return this.#perTransaction('set aside', claims, 'refused', (transaction, owned) =>
+      setClaimsAside(transaction, owned, { outcome: as === 'given-up' ? 'g' : 'p', reason, lockTimeoutMs }),
+    )
+  }
+
+  /** Answers in the order of the claims; a claim that was not given by its transaction gets `stranger`. */
+  async #perTransaction<Verdict>(
+    what: string,
+    claims: readonly Claim<PgTransaction>[],
+    stranger: Verdict,
+    ask: (transaction: InboxTransaction, owned: readonly Claim<PgTransaction>[]) => Promise<readonly Verdict[]>,
+  ): Promise<readonly Verdict[]> {
+    const owned = new Map<InboxTransaction, Claim<PgTransaction>[]>()
+    for (const claimed of claims) {
+      const transaction = transactionOf(claimed)
+      if (!transaction.owns(claimed)) continue
+      const ofIt = owned.get(transaction)
+      if (ofIt === undefined) owned.set(transaction, [claimed])
+      else ofIt.push(claimed)
+    }
+    const verdicts = new Map<Claim<PgTransaction>, Verdict>()
+    await answered(what, () =>
+      Promise.all(
+        [...owned].map(async ([transaction, ofIt]) => {
+          const answers = await ask(transaction, ofIt)
+          for (const [index, claimed] of ofIt.entries()) verdicts.set(claimed, answers[index] ?? stranger)
+        }),
+      ),
+    )
+    return claims.map((claimed) => verdicts.get(claimed) ?? stranger)
+  }
+}
+
+function transactionOf({ transaction }: Claim<PgTransaction>): InboxTransaction {
+  if (transaction instanceof InboxTransaction) return transaction
+  throw new StoreError('STORE_MISUSED', 'expected a claim of this store, got one of another')
+}
+
+async function answered<T>(what: string, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    throw toStoreError(error, what)
+  }
+}

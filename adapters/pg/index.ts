@@ -1,0 +1,66 @@
+import type { Store } from '../../src/index.ts'
+import { checkServer } from './check-server.ts'
+import { PostgresInbox } from './inbox.ts'
+import { migrate } from './migrate.ts'
+import { migrationScript } from './migrations.ts'
+import {
+  DEFAULTS,
+  resolvePostgres,
+  resolveTables,
+  type PgliteInboxOptions,
+  type PostgresInboxOptions,
+} from './options.ts'
+import type { PgTransaction } from './pg-transaction.ts'
+import { PgliteSessions } from './pglite-sessions.ts'
+import { PoolSessions } from './pool-sessions.ts'
+
+export type { ClientLike, ClientResult, PgliteLike, PgliteResult, PoolLike } from './clients.ts'
+export type { PgliteInboxOptions, PostgresInboxOptions } from './options.ts'
+export type { PgQuery, PgResult, PgTransaction } from './pg-transaction.ts'
+
+/**
+ * Effect and mark in one transaction of Postgres (13 or newer): handlers get it as `ctx.tx`, and what they write through it
+ * commits once. Effects outside of it may happen more than once. Whatever `synchronous_commit` says, marks are flushed; with
+ * `fsync = off`, or after a failover to an asynchronous replica, a mark is lost with its effect, after the settle.
+ *
+ * @throws ConfigError `CONFIG_INVALID`, with all problems at once
+ */
+export function postgresInbox(options: PostgresInboxOptions): Store<PgTransaction> {
+  const { pool, max, limits, tables, migrate: mode } = resolvePostgres(options)
+  const sessions = new PoolSessions(pool, max, limits)
+  return new PostgresInbox({
+    sessions,
+    tables,
+    lockTimeoutMs: limits.lockTimeoutMs,
+    prepare: async () => {
+      const { fsync } = await checkServer(sessions)
+      if (!fsync) {
+        const text = 'Postgres runs with fsync = off: when its machine crashes, marks are lost with their effects'
+        process.emitWarning(text, { code: 'CONSUME_ONCE_FSYNC_OFF' })
+      }
+      await migrate(sessions, tables, mode)
+    },
+  })
+}
+
+/**
+ * The same inbox on an embedded PGlite, for quick starts and tests: one process, one transaction at a time, on the caller's
+ * event loop, and not synced to disk. Never for production.
+ *
+ * @throws ConfigError `CONFIG_INVALID`
+ */
+export function pgliteInbox({ db, schema }: PgliteInboxOptions): Store<PgTransaction> {
+  const sessions = new PgliteSessions(db)
+  const tables = resolveTables(schema)
+  return new PostgresInbox({
+    sessions,
+    tables,
+    lockTimeoutMs: DEFAULTS.lockTimeoutMs,
+    prepare: () => migrate(sessions, tables, 'auto'),
+  })
+}
+
+/** The schema as plain SQL, for a DBA: to be run once, before `migrate: 'verify'`. @throws ConfigError `CONFIG_INVALID` */
+export function migrationSql({ schema }: { readonly schema?: string } = {}): string {
+  return migrationScript(resolveTables(schema))
+}

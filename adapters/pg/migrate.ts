@@ -1,0 +1,86 @@
+import { ConfigError } from '../../src/index.ts'
+import { MIGRATIONS, NEWEST } from './migrations.ts'
+import type { Session, Sessions } from './session.ts'
+import { isConflictOfTransactions, isLockTimeout } from './sql-errors.ts'
+import {
+  createMigrationTable,
+  createSchema,
+  findSchema,
+  lockMigrations,
+  readVersion,
+  recordMigration,
+  type SchemaRow,
+  type VersionRow,
+} from './sql/migration-table.ts'
+import type { Tables } from './sql/tables.ts'
+
+/** How often the lock is asked for, `lockTimeoutMs` each time: a migration of somebody else takes a while. */
+const TRIES = 30
+
+/** The most that a migration waits for a lock on a table in use: what comes after it waits too. */
+const DDL_LOCK_TIMEOUT = '5s'
+
+/**
+ * Brings the schema up to date, or only checks it. Any number of processes may do so at once.
+ *
+ * @throws ConfigError `CONFIG_INVALID` where it is not up to date and may not be changed, or is too new for this code
+ */
+export async function migrate(sessions: Sessions, tables: Tables, mode: 'auto' | 'verify'): Promise<void> {
+  for (let tries = 0; (await versionOf(sessions, tables)) < NEWEST;) {
+    if (mode === 'verify') throw new ConfigError([outOfDate(tables)])
+    try {
+      await migrateOnce(sessions, tables)
+    } catch (error) {
+      if (!(isLockTimeout(error) || isConflictOfTransactions(error)) || ++tries === TRIES) throw error
+    }
+  }
+}
+
+async function migrateOnce(sessions: Sessions, tables: Tables): Promise<void> {
+  const { session } = await sessions.begin(lockMigrations(tables))
+  try {
+    // What is there is asked again, behind the lock.
+    const { schema, migration } = await find(session, tables)
+    if (schema === null) await session.run(createSchema(tables))
+    if (migration === null) await session.run(createMigrationTable(tables))
+    const { version } = await read(session, tables)
+    const next = MIGRATIONS.find((known) => known.version > version)
+    if (next === undefined) return await session.rollback()
+    await session.run({ text: `set local lock_timeout = '${DDL_LOCK_TIMEOUT}';\n${next.sql(tables)}` })
+    await session.commit(recordMigration(tables, next))
+  } catch (error) {
+    await session.rollback()
+    throw error
+  }
+}
+
+async function versionOf(sessions: Sessions, tables: Tables): Promise<number> {
+  const asked = { run: sessions.committed.bind(sessions) }
+  if ((await find(asked, tables)).migration === null) return 0
+  const { version, breaking } = await read(asked, tables)
+  if (breaking > NEWEST) {
+    const text = `schema ${tables.schema}: expected no breaking migration after ${NEWEST}, got ${breaking}: update consume-once`
+    throw new ConfigError([text])
+  }
+  return version
+}
+
+type Asked = Pick<Session, 'run'>
+
+async function find(asked: Asked, tables: Tables): Promise<SchemaRow> {
+  const [row] = await asked.run(findSchema(tables))
+  return row ?? { schema: null, migration: null }
+}
+
+async function read(asked: Asked, tables: Tables): Promise<VersionRow> {
+  const [row] = await asked.run(readVersion(tables))
+  return row ?? { version: 0, breaking: 0 }
+}
+
+function outOfDate({ schema }: Tables): string {
+  const missing = MIGRATIONS.map(({ name, version }) => `${version} ${name}`).join(', ')
+  return (
+    `schema ${schema}: expected version ${NEWEST} (${missing}), got an older one or none. Run the SQL of ` +
+    `migrationSql({ schema: '${schema}' }), or open it once with migrate: 'auto' in a role that may create tables`
+  )
+}

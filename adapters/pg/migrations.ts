@@ -1,0 +1,21 @@
+import type { Migration } from './sql/migration.ts'
+import { inboxMigration } from './sql/migration-0001-inbox.ts'
+import { createMigrationTable, createSchema, lockMigrations, recordMigration } from './sql/migration-table.ts'
+import type { Tables } from './sql/tables.ts'
+
+/** In the order of their versions, without a gap. */
+export const MIGRATIONS: readonly Migration[] = [inboxMigration]
+
+export const NEWEST: number = MIGRATIONS.length
+
+/** All of it as plain SQL for a DBA, to be run once on a database without the schema. */
+export function migrationScript(tables: Tables): string {
+  const steps = MIGRATIONS.map((migration) => `${migration.sql(tables)}\n${recordMigration(tables, migration).text};`)
+  return `begin;
+${lockMigrations(tables).text};
+${createSchema(tables).text};
+${createMigrationTable(tables).text};
+${steps.join('\n')}
+commit;
+`
+}

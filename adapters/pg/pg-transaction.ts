@@ -1,0 +1,93 @@
+import { TransactionError, type LentTransaction } from '../../src/index.ts'
+
+/** What a handler gets as `ctx.tx`: the transaction that the mark is written in, in the shape of a client of `pg`. */
+export interface PgTransaction {
+  /**
+   * Runs a statement in the transaction. It must be awaited before the handler ends.
+   *
+   * @throws TransactionError `TRANSACTION_OVER` once the handler has ended or was aborted
+   * @throws TypeError for a statement that would end the transaction, or a query object that outlives it (a cursor)
+   */
+  readonly query: <Row = Record<string, unknown>>(
+    query: string | PgQuery,
+    values?: readonly unknown[],
+  ) => Promise<PgResult<Row>>
+}
+
+/** A `QueryConfig` of `pg`. PGlite has use for text and values only. */
+export interface PgQuery {
+  readonly text: string
+  readonly values?: unknown[] | undefined
+  readonly name?: string | undefined
+  readonly rowMode?: 'array' | undefined
+  readonly types?: unknown
+}
+
+export interface PgResult<Row> {
+  rows: Row[]
+  rowCount: number | null
+}
+
+/** Runs a statement of a handler. */
+export type RunQuery = (query: string | PgQuery, values?: unknown[]) => Promise<PgResult<unknown>>
+
+/** A view of an open transaction for one handler, which ends with it. */
+export class LentPgTransaction implements LentTransaction<PgTransaction> {
+  readonly tx: PgTransaction
+  readonly #run: RunQuery
+  #pending = 0
+  #isRevoked = false
+  #hasFloated = false
+
+  constructor(run: RunQuery) {
+    this.#run = run
+    this.tx = Object.freeze({
+      query: <Row>(query: string | PgQuery, values?: readonly unknown[]) =>
+        this.#query(query, values) as Promise<PgResult<Row>>,
+    })
+  }
+
+  get pending(): number {
+    return this.#pending
+  }
+
+  /** Queries were pending when it was revoked: what they did belongs to no handler that could vouch for it. */
+  get hasFloated(): boolean {
+    return this.#hasFloated
+  }
+
+  revoke(): number {
+    if (!this.#isRevoked && this.#pending > 0) this.#hasFloated = true
+    this.#isRevoked = true
+    return this.#pending
+  }
+
+  #query(query: string | PgQuery, values: readonly unknown[] | undefined): Promise<PgResult<unknown>> {
+    if (this.#isRevoked) {
+      const text = 'ctx.tx is over: its handler has ended or was aborted. Await every query before the handler ends'
+      return Promise.reject(new TransactionError('TRANSACTION_OVER', text))
+    }
+    const problem = problemOf(query)
+    if (problem !== undefined) return Promise.reject(new TypeError(problem))
+    this.#pending++
+    const result = this.#run(query, values === undefined ? undefined : [...values]).finally(() => {
+      this.#pending--
+    })
+    // Not awaited by its handler it is told as FLOATING_QUERY, and must not end the process as an unhandled rejection.
+    result.catch(() => {})
+    return result
+  }
+}
+
+const ENDS_TRANSACTION =
+  /^\s*(?:begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!\s+(?:(?:work|transaction)\s+)?to\b))\b/i
+
+/** A courtesy to whoever writes it plainly; the COMMIT itself checks that the transaction is still the same. */
+function problemOf(query: string | PgQuery): string | undefined {
+  if (typeof query !== 'string' && 'submit' in query) {
+    return 'ctx.tx.query: expected text or a query config, got a query object (a cursor or a stream): it outlives its call'
+  }
+  const text = typeof query === 'string' ? query : query.text
+  if (!ENDS_TRANSACTION.test(text)) return undefined
+  return `ctx.tx.query: the transaction is the inbox's to end, got ${JSON.stringify(text.slice(0, 80))}. Use savepoints`
+}

@@ -1,0 +1,81 @@
+import { StoreError, describeError } from '../../src/index.ts'
+import type { ClientLike, ClientResult, PoolLike } from './clients.ts'
+import type { PgQuery, PgResult } from './pg-transaction.ts'
+import { isRefusal, sqlState } from './sql-errors.ts'
+import type { Statement } from './sql/statement.ts'
+import { within } from './within.ts'
+
+/** A client that is out of its pool, until `close`. */
+export class PoolConnection {
+  readonly #client: ClientLike
+  readonly #limitMs: number
+  #spoiledBy: unknown
+  #isClosed = false
+
+  /** @throws StoreError `STORE_UNREACHABLE` */
+  static async open(pool: PoolLike, limitMs: number): Promise<PoolConnection> {
+    const connecting = pool.connect()
+    try {
+      return new PoolConnection(await within(limitMs, 'a connection out of the pool', connecting), limitMs)
+    } catch (cause) {
+      // It may still come, and would be missing in the pool for ever.
+      connecting.then(
+        (client) => client.release(),
+        () => {},
+      )
+      const text = `no connection to Postgres: ${describeError(cause)}`
+      throw new StoreError('STORE_UNREACHABLE', text, { cause })
+    }
+  }
+
+  private constructor(client: ClientLike, limitMs: number) {
+    this.#client = client
+    this.#limitMs = limitMs
+    // The pool listens only while a client is idle: without a listener a terminated backend ends the process.
+    client.on('error', this.#onError)
+  }
+
+  /** Why it must not be used again. */
+  get spoiledBy(): unknown {
+    return this.#spoiledBy
+  }
+
+  spoil(cause: unknown): void {
+    this.#spoiledBy ??= cause ?? new Error('spoiled for no reason (pool-connection.spoil)')
+  }
+
+  /** Runs what the store itself has to say, with a limit, and returns the results of all its statements. */
+  async run({ text, values }: Statement): Promise<readonly ClientResult[]> {
+    try {
+      const query = values === undefined ? this.#client.query(text) : this.#client.query(text, [...values])
+      return [await within(this.#limitMs, 'a statement of the inbox', query)].flat()
+    } catch (error) {
+      if (!isRefusal(error)) this.spoil(error)
+      throw error
+    }
+  }
+
+  /** Runs a statement of a handler. */
+  async query(query: string | PgQuery, values?: unknown[]): Promise<PgResult<unknown>> {
+    try {
+      return (await this.#client.query(query, values)) as PgResult<unknown>
+    } catch (error) {
+      // The server says why it ends a connection before the client notices that it is gone. What is not from the server
+      // may be a value that cannot be sent, which harms nothing.
+      if (sqlState(error) !== undefined && !isRefusal(error)) this.spoil(error)
+      throw error
+    }
+  }
+
+  /** Back to the pool; out of it and closed if it is spoiled. */
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    const cause = this.#spoiledBy
+    if (cause === undefined) this.#client.release()
+    else this.#client.release(cause instanceof Error ? cause : new Error(describeError(cause)))
+    this.#client.removeListener('error', this.#onError)
+  }
+
+  readonly #onError = (error: Error): void => this.spoil(error)
+}

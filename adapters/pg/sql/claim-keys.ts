@@ -1,0 +1,43 @@
+import { bytes } from './literals.ts'
+import type { Script } from './statement.ts'
+import type { Tables } from './tables.ts'
+
+/** In hex. */
+export interface StoredKey {
+  readonly key: string
+  /** `null` where digests are not compared. */
+  readonly fp: string | null
+}
+
+export interface ClaimedRow {
+  readonly key: string
+  /** ID of the transaction, as the row's `xmin` tells it to whoever reads the row later. */
+  readonly transaction: string
+}
+
+/**
+ * Inserts a row for each key and locks it until the transaction ends. Waits for a transaction that has inserted the same
+ * key and is still open (55P03 after `lock_timeout`): if that rolls back the key is returned, if it commits it is not. A
+ * key that is not returned therefore has a committed record, never one in progress. In the order of keys, so that two
+ * batches never wait for each other.
+ */
+export function claimKeys({ inbox }: Tables, scope: number, items: readonly StoredKey[]): Script<ClaimedRow> {
+  return {
+    text: `insert into ${inbox} (scope, key, fp) ${rowsOf(scope, items)}
+on conflict do nothing
+returning encode(key, 'hex') as key, xmin::text as transaction`,
+  }
+}
+
+/** A row of one is planned much faster than an array. */
+function rowsOf(scope: number, items: readonly StoredKey[]): string {
+  const [first, second] = items
+  if (first !== undefined && second === undefined) {
+    return `values (${scope}, ${bytes(first.key)}, ${first.fp === null ? 'null' : bytes(first.fp)})`
+  }
+  const keys = items.map(({ key }) => key).join(',')
+  const fps = items.map(({ fp }) => fp ?? 'null').join(',')
+  return `select ${scope}, decode(x.key, 'hex'), decode(x.fp, 'hex')
+from unnest('{${keys}}'::text[], '{${fps}}'::text[]) as x (key, fp)
+order by 2`
+}

@@ -1,0 +1,15 @@
+/** Bytes in hex, which is all that is ever written into a statement: it needs no quoting, whatever the session's settings. */
+export function bytes(hex: string): string {
+  return `decode('${hex}', 'hex')`
+}
+
+export function text(value: string): string {
+  return `convert_from(${bytes(Buffer.from(value).toString('hex'))}, 'UTF8')`
+}
+
+/** What follows `where key`. A list of one is planned much faster than an array. */
+export function isAmong(keys: readonly string[]): string {
+  const [first, second] = keys
+  if (first !== undefined && second === undefined) return `= ${bytes(first)}`
+  return `= any (array(select decode(x, 'hex') from unnest('{${keys.join(',')}}'::text[]) as x))`
+}

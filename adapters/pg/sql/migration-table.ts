@@ -1,0 +1,60 @@
+import type { Script, Statement } from './statement.ts'
+import type { Tables } from './tables.ts'
+
+export interface SchemaRow {
+  readonly schema: string | null
+  readonly migration: string | null
+}
+
+export interface VersionRow {
+  /** The newest migration that was run. */
+  readonly version: number
+  /** The newest that code without it must not run on. */
+  readonly breaking: number
+}
+
+/** Locks nothing; one row, with nothing but `null` where there is no schema or no table. */
+export function findSchema({ schema, migration }: Tables): Statement<SchemaRow> {
+  return {
+    text: `select to_regnamespace($1)::text as schema, to_regclass($2)::text as migration`,
+    values: [`"${schema}"`, migration],
+  }
+}
+
+/** Locks nothing; one row. */
+export function readVersion({ migration }: Tables): Statement<VersionRow> {
+  return {
+    text: `select coalesce(max(version), 0)::int as version, coalesce(max(version) filter (where breaking), 0)::int as breaking
+from ${migration}`,
+    values: [],
+  }
+}
+
+/**
+ * Until the transaction ends nobody else migrates this schema; waits for whoever does (55P03 after `lock_timeout`). Bound to
+ * the transaction: a lock of the connection would stay behind in a transaction pooler.
+ */
+export function lockMigrations({ schema }: Tables): Script {
+  return { text: `select pg_advisory_xact_lock(1668244079, hashtext('${schema}'))` }
+}
+
+/** Needs the right to create schemas even where the schema exists: only to be run where it does not. */
+export function createSchema({ schema }: Tables): Script {
+  return { text: `create schema if not exists "${schema}"` }
+}
+
+export function createMigrationTable({ migration }: Tables): Script {
+  return {
+    text: `create table if not exists ${migration} (
+  version int primary key, name text not null, breaking boolean not null, run_at timestamptz not null default now()
+)`,
+  }
+}
+
+/** Fails with 23505 where the migration was run already. */
+export function recordMigration(
+  { migration }: Tables,
+  { version, name, breaking }: { version: number; name: string; breaking: boolean },
+): Script {
+  return { text: `insert into ${migration} (version, name, breaking) values (${version}, '${name}', ${breaking})` }
+}

@@ -1,0 +1,20 @@
+/** Names of all tables, qualified and quoted. */
+export interface Tables {
+  /** The name itself, checked: fit for an identifier and for a literal. */
+  readonly schema: string
+  readonly inbox: string
+  readonly attempt: string
+  readonly scope: string
+  readonly migration: string
+}
+
+export function tablesIn(schema: string): Tables {
+  const table = (name: string): string => `"${schema}"."${name}"`
+  return {
+    schema,
+    inbox: table('inbox'),
+    attempt: table('attempt'),
+    scope: table('scope'),
+    migration: table('migration'),
+  }
+}

@@ -1,0 +1,42 @@
+import type { Script } from './statement.ts'
+
+/** In milliseconds. */
+export interface TransactionLimits {
+  readonly lockTimeoutMs: number
+  readonly statementTimeoutMs: number | undefined
+  readonly idleInTransactionTimeoutMs: number
+}
+
+/** `consume_once.open` goes with the transaction: the COMMIT sees by it whether a handler has ended it and begun another. */
+export const OPENED = `set_config('consume_once.open', '1', true)`
+
+/**
+ * Opens a transaction for `first`, all in one message. A claim waits for another owner's row only for a time; its handler
+ * has the session's own `lock_timeout` again, which is kept in `consume_once.lock_timeout` meanwhile.
+ */
+export function begin(first: Script, limits: TransactionLimits): string {
+  const { lockTimeoutMs, statementTimeoutMs, idleInTransactionTimeoutMs } = limits
+  return `begin isolation level read committed read write;
+select ${OPENED}, set_config('consume_once.lock_timeout', current_setting('lock_timeout'), true),
+  set_config('lock_timeout', '${lockTimeoutMs}', true),
+  ${statementTimeoutMs === undefined ? '' : `set_config('statement_timeout', '${statementTimeoutMs}', true),`}
+  set_config('idle_in_transaction_session_timeout', '${idleInTransactionTimeoutMs}', true);
+${first.text};
+select set_config('lock_timeout', current_setting('consume_once.lock_timeout'), true)`
+}
+
+/**
+ * A mark that is lost after its settle is a lost message, so whatever `synchronous_commit` a session, a role or a handler
+ * has chosen, it is `on`, or stays `remote_apply`.
+ */
+export const DURABLY = `set_config('synchronous_commit',
+  case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end, true)`
+
+/** Where only a crash of the server, not of the process, may forget. */
+export const QUICKLY = `set_config('synchronous_commit', 'off', true)`
+
+/**
+ * Before every COMMIT. Fails with 22P02 or 42704 where `consume_once.open` is not that of this transaction, and with 25P02
+ * where a statement of it has failed.
+ */
+export const BEFORE_COMMIT: string = `select current_setting('consume_once.open')::int, ${DURABLY}`

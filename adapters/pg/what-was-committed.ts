@@ -1,0 +1,44 @@
+import { StoreError, type Key, type MarkVerdict } from '../../src/index.ts'
+import type { StoredItem } from './bytes.ts'
+import type { Place } from './place.ts'
+import { isLockTimeout } from './sql-errors.ts'
+import { claimKeys } from './sql/claim-keys.ts'
+import { readRecords, type RecordRow } from './sql/read-records.ts'
+
+/**
+ * Finds out what became of a COMMIT whose answer was lost. That its rows are not seen proves nothing, since its backend may
+ * commit yet; so the keys are claimed again, which waits for that backend, and given back at once.
+ *
+ * @throws StoreError `STORE_AMBIGUOUS` while nobody can say
+ */
+export async function whatWasCommitted(
+  { sessions, tables, scope }: Place,
+  items: readonly StoredItem[],
+  transaction: string,
+): Promise<ReadonlyMap<Key, MarkVerdict>> {
+  const { session, rows } = await sessions.begin(claimKeys(tables, scope, items)).catch((cause: unknown) => {
+    throw isLockTimeout(cause) ? stillUnknown(cause) : cause
+  })
+  try {
+    const absent = new Set(rows.map(({ key }) => key))
+    const kept = items.filter(({ key }) => !absent.has(key)).map(({ key }) => key)
+    const records = await session.run(readRecords(tables, scope, kept))
+    const byKey = new Map(records.map((record) => [record.key, record]))
+    return new Map(items.map(({ item, key }) => [item.key, verdictOf(byKey.get(key), absent.has(key), transaction)]))
+  } finally {
+    await session.rollback()
+  }
+}
+
+/** The ID of the transaction tells its rows from those of a later owner. */
+function verdictOf(record: RecordRow | undefined, isAbsent: boolean, transaction: string): MarkVerdict {
+  if (isAbsent) return 'refused-busy'
+  if (record === undefined) throw stillUnknown()
+  if (record.outcome !== 'd') return 'refused-busy'
+  return record.transaction === transaction ? 'already-marked' : 'refused-done'
+}
+
+function stillUnknown(cause?: unknown): StoreError {
+  const text = 'the answer to a COMMIT was lost, and its transaction may still be under way'
+  return new StoreError('STORE_AMBIGUOUS', text, { cause })
+}

@@ -1,0 +1,156 @@
+import { describe, expect, it } from '@jest/globals'
+import { redisLease, type RedisLike } from 'consume-once/ioredis'
+import { ConfigError } from '../../src/errors.ts'
+import type { Store } from '../../src/ports/store.ts'
+import { claim, newItem } from '../contract/harness.ts'
+
+const CLAIMED = { ...newItem(), scope: '', token: 'token', fence: 1, attempt: 1, retentionMs: 1_000 }
+
+/** No mock of Redis: a client that answers in one way, whatever it is asked. */
+function storeOver(answer: () => Promise<unknown>, options: { readonly timeoutMs?: number } = {}): Store {
+  const redis: RedisLike = { evalsha: answer, eval: answer }
+  return redisLease({ redis, ...options })
+}
+
+const CALLS: readonly (readonly [string, (store: Store) => Promise<unknown>])[] = [
+  ['open', (store) => store.open()],
+  ['claim', (store) => claim(store, newItem())],
+  ['renew', (store) => store.renew([CLAIMED], 1_000)],
+  ['mark', (store) => store.mark([CLAIMED])],
+  ['release', (store) => store.release([CLAIMED], { refund: false, doubt: false })],
+  ['setAside', (store) => store.setAside([CLAIMED], 'parked', 'wait')],
+]
+
+describe('redisLease over a client that misbehaves', () => {
+  describe.each(CALLS)('%s', (_name, call) => {
+    it('ends in time where the client never settles', async () => {
+      const asked = performance.now()
+      const store = storeOver(() => new Promise(() => {}), { timeoutMs: 40 })
+      await expect(call(store)).rejects.toMatchObject({ name: 'StoreError', code: 'STORE_AMBIGUOUS' })
+      expect(performance.now() - asked).toBeLessThan(1_000)
+    })
+
+    it.each([
+      ['nothing', null],
+      ['no list', 'marked'],
+      ['an empty list', []],
+      ['too long a list', ['marked', 'marked']],
+      ['a number', [1]],
+      ['null in a list', [null]],
+      ['another word', ['mine']],
+      ['a word with more behind it', ['marked|1']],
+      ['a claim without a fence', ['claimed']],
+      ['a claim without an attempt', ['claimed|1']],
+      ['a claim with a broken fence', ['claimed|one|1']],
+      ['busy without a time', ['busy']],
+      ['done without a place for a result', ['done']],
+      ['in-doubt with something behind it', ['in-doubt|1']],
+      ['a record of somebody else', ['unreadable']],
+    ])('never guesses what %s means', async (_title, reply) => {
+      await expect(call(storeOver(async () => reply))).rejects.toMatchObject({
+        name: 'StoreError',
+        code: 'STORE_AMBIGUOUS',
+      })
+    })
+
+    it.each([
+      "READONLY You can't write against a read only replica. script: 1, on @user_script:3.",
+      'LOADING Redis is loading the dataset in memory',
+      "OOM command not allowed when used memory > 'maxmemory'.",
+      "ERR Error running script (call to f_1): @user_script:9: @user_script: 9: -OOM command not allowed when used memory > 'maxmemory'. ",
+      'MISCONF Redis is configured to save RDB snapshots, but is unable to persist to disk.',
+      'CLUSTERDOWN The cluster is down',
+      'TRYAGAIN Multiple keys request during rehashing of slot',
+      "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+      'NOREPLICAS Not enough good replicas to write.',
+      'BUSY Redis is busy running a script.',
+      'MOVED 3999 127.0.0.1:6381',
+      "CROSSSLOT Keys in request don't hash to the same slot",
+      'NOAUTH Authentication required.',
+      "NOPERM User default has no permissions to run the 'evalsha' command",
+    ])('is unreachable after %s', async (message) => {
+      const cause = new Error(message)
+      await expect(call(storeOver(() => Promise.reject(cause)))).rejects.toMatchObject({
+        name: 'StoreError',
+        code: 'STORE_UNREACHABLE',
+        cause,
+      })
+    })
+
+    it.each([
+      'Connection is closed.',
+      'Command timed out',
+      'Reached the max retries per request limit (which is 20). Refer to "maxRetriesPerRequest" option for details.',
+      'read ECONNRESET',
+      'ERR unknown command',
+    ])('is ambiguous after %s', async (message) => {
+      const cause = new Error(message)
+      await expect(call(storeOver(() => Promise.reject(cause)))).rejects.toMatchObject({
+        name: 'StoreError',
+        code: 'STORE_AMBIGUOUS',
+        cause,
+      })
+    })
+  })
+
+  it('leaves no timer behind an answer', async () => {
+    const before = timers()
+    expect(await storeOver(async () => ['marked'], { timeoutMs: 60_000 }).mark([CLAIMED])).toEqual(['marked'])
+    expect(timers()).toBe(before)
+  })
+
+  it('does not know what was written where a part of a batch was refused', async () => {
+    const claims = Array.from({ length: 250 }, () => ({ ...CLAIMED, ...newItem() }))
+    let scripts = 0
+    const answer = async (_script: string, keys: number): Promise<unknown> => {
+      if (++scripts === 2) throw new Error('OOM command not allowed')
+      return Array.from({ length: keys }, () => 'marked')
+    }
+    const store = redisLease({ redis: { evalsha: answer, eval: answer } })
+    await expect(store.mark(claims)).rejects.toMatchObject({ code: 'STORE_AMBIGUOUS' })
+    expect(scripts).toBe(3)
+  })
+
+  it('sends the script itself to a server that knows no digest of it', async () => {
+    const asked: string[] = []
+    const redis: RedisLike = {
+      evalsha: async (sha) => {
+        asked.push(sha)
+        throw new Error('NOSCRIPT No matching script. Please use EVAL.')
+      },
+      eval: async (lua) => {
+        asked.push(lua)
+        return ['marked']
+      },
+    }
+    expect(await redisLease({ redis }).mark([CLAIMED])).toEqual(['marked'])
+    expect(asked).toEqual([expect.stringMatching(/^[0-9a-f]{40}$/), expect.stringContaining("redis.call('GET', key)")])
+  })
+})
+
+describe('redisLease refuses at once', () => {
+  const redis: RedisLike = { evalsha: async () => [], eval: async () => [] }
+
+  it.each(['', 'a b', 'a{b', 'a}b', 'a\nb', 'x'.repeat(65)])('the prefix %j', (prefix) => {
+    expect(() => redisLease({ redis, prefix })).toThrow(ConfigError)
+  })
+
+  it.each([0, 257, 1.5, Number.NaN])('%d shards', (shards) => {
+    expect(() => redisLease({ redis, shards })).toThrow(ConfigError)
+  })
+
+  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])('a timeout of %d ms', (timeoutMs) => {
+    expect(() => redisLease({ redis, timeoutMs })).toThrow(ConfigError)
+  })
+
+  it('all of these in one error', () => {
+    const problems = [/^prefix/, /^shards/, /^timeoutMs/].map((part) => expect.stringMatching(part))
+    expect(() => redisLease({ redis, prefix: ' ', shards: 0, timeoutMs: 0 })).toThrow(
+      expect.objectContaining({ code: 'CONFIG_INVALID', problems }),
+    )
+  })
+})
+
+function timers(): number {
+  return process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+}

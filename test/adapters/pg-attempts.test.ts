@@ -1,0 +1,124 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { claim, claimAll, grantedBy, hold, newItem, newToken } from '../contract/harness.ts'
+import { ALONE, NO_REFUND, REFUND, codeOf, describePostgres, lend, newPlace, type PgPlace } from './pg-support.ts'
+
+describePostgres('attempts of postgresInbox', () => {
+  let place: PgPlace
+  beforeEach(async () => {
+    place = await newPlace()
+  })
+  afterEach(() => place.close())
+
+  const counts = async (): Promise<readonly number[]> => {
+    const { rows } = await place.pool.query(`select n from ${place.schema}.attempt order by n`)
+    return (rows as { n: number }[]).map(({ n }) => n)
+  }
+
+  it('survive a rollback and the death of the connection that claimed', async () => {
+    const inbox = await place.newInbox()
+    const item = newItem()
+    await inbox.release([(await hold(inbox, item)).claim], NO_REFUND)
+    const { claim: claimed } = await hold(inbox, item, ALONE)
+    const { rows } = await lend(claimed).tx.query<{ pid: number }>('select pg_backend_pid() as pid')
+    await place.pool.query('select pg_terminate_backend($1, 5000)', [rows[0]?.pid])
+    const second = await place.newInbox()
+    const third = await hold(second, item, ALONE)
+    expect(third.attempt).toBe(3)
+    await second.release([third.claim], NO_REFUND)
+    expect(await inbox.renew([claimed], 1)).toEqual(['lost'])
+    await inbox.release([claimed], NO_REFUND)
+  })
+
+  it('are committed before the handler starts, on another connection', async () => {
+    const inbox = await place.newInbox()
+    const answers = await claimAll(inbox, [newItem(), newItem()])
+    expect(await counts()).toEqual([1, 1])
+    await inbox.release(
+      answers.map((answer) => grantedBy(answer).claim),
+      REFUND,
+    )
+    expect(await counts()).toEqual([])
+  })
+
+  it('are not waited for until they are flushed', async () => {
+    const inbox = await place.newInbox()
+    await place.pool.query(`create table ${place.schema}.noted (setting text);
+      create function ${place.schema}.note() returns trigger language plpgsql as
+      $$ begin insert into ${place.schema}.noted values (current_setting('synchronous_commit')); return null; end $$;
+      create constraint trigger note after insert or update on ${place.schema}.attempt deferrable initially deferred
+      for each row execute function ${place.schema}.note()`)
+    const item = newItem()
+    await inbox.release([(await hold(inbox, item)).claim], NO_REFUND)
+    await inbox.release([(await hold(inbox, item, ALONE)).claim], REFUND)
+    const { rows } = await place.pool.query(`select setting from ${place.schema}.noted`)
+    expect(rows).toEqual([{ setting: 'off' }, { setting: 'off' }, { setting: 'off' }])
+  })
+
+  it('are counted once by a claim that is sent again after its answer was lost', async () => {
+    const item = newItem()
+    const inbox = await place.newInbox({ lockTimeoutMs: 100, queryTimeoutMs: 300 })
+    const how = { ...ALONE, token: newToken() }
+    // The count commits, but its answer stays out for longer than the inbox waits.
+    await place.pool.query(`create function ${place.schema}.slow() returns trigger language plpgsql as
+      $$ begin perform pg_sleep(0.5); return null; end $$;
+      create constraint trigger slow after insert on ${place.schema}.attempt deferrable initially deferred
+      for each row execute function ${place.schema}.slow()`)
+    expect(await codeOf(claim(inbox, item, how))).toBe('STORE_AMBIGUOUS')
+    await place.pool.query('select pg_sleep(0.5)')
+    expect(await counts()).toEqual([1])
+    const granted = await hold(inbox, item, how)
+    expect(granted.attempt).toBe(1)
+    expect(await inbox.mark([granted.claim])).toEqual(['marked'])
+    expect(await counts()).toEqual([])
+  })
+
+  it('are given back before the rollback, so that whoever waits for the row counts from there', async () => {
+    const [first, second] = [await place.newInbox(), await place.newInbox()]
+    for (let round = 0; round < 20; round++) {
+      const item = newItem()
+      const { claim: claimed } = await hold(first, item)
+      const rival = claim(second, item, ALONE)
+      await first.release([claimed], REFUND)
+      const granted = grantedBy(await rival)
+      expect(granted.attempt).toBe(1)
+      await second.mark([granted.claim])
+    }
+  })
+
+  it('are not given back by a claim that is over when another has counted since', async () => {
+    const [first, second] = [await place.newInbox(), await place.newInbox()]
+    const item = newItem()
+    const { claim: claimed } = await hold(first, item)
+    await first.release([claimed], NO_REFUND)
+    const rival = await hold(second, item, ALONE)
+    expect(await first.release([claimed], REFUND)).toEqual(['already-released'])
+    expect(await counts()).toEqual([2])
+    await second.mark([rival.claim])
+  })
+
+  it('begin anew for what was set aside and is opened again', async () => {
+    const inbox = await place.newInbox()
+    const item = newItem()
+    for (const how of [{}, ALONE]) await inbox.release([(await hold(inbox, item, how)).claim], NO_REFUND)
+    const third = await hold(inbox, item, ALONE)
+    expect(await inbox.setAside([third.claim], 'given-up', 'attempts-spent')).toEqual(['given-up'])
+    expect(await counts()).toEqual([])
+    await place.pool.query(`delete from ${place.schema}.inbox`)
+    const again = await hold(inbox, item)
+    expect(again.attempt).toBe(1)
+    await inbox.release([again.claim], NO_REFUND)
+  })
+
+  it('stay uncounted, and nothing stays locked, when they cannot be written', async () => {
+    const inbox = await place.newInbox({ lockTimeoutMs: 100, queryTimeoutMs: 300 })
+    const item = newItem()
+    await inbox.mark([(await hold(inbox, newItem())).claim])
+    const blocker = await place.pool.connect()
+    await blocker.query(`begin; lock table ${place.schema}.attempt in access exclusive mode`)
+    expect(await codeOf(claim(inbox, item))).toBe('STORE_AMBIGUOUS')
+    await blocker.query('rollback')
+    blocker.release()
+    const granted = await hold(inbox, item, ALONE)
+    expect(await inbox.mark([granted.claim])).toEqual(['marked'])
+  })
+})

@@ -1,0 +1,31 @@
+import { EventEmitter } from 'node:events'
+import type { ClientResult, PoolLike } from '../../adapters/pg/index.ts'
+
+type Answer = Partial<ClientResult> | (() => Promise<never>)
+
+export interface FakePool {
+  readonly pool: PoolLike
+  /** What was sent, in order. */
+  readonly sent: string[]
+  /** `undefined`, or the error a client was given back with. */
+  readonly releases: (Error | boolean | undefined)[]
+}
+
+/** For answers that no real server can be brought to give: the first key that a text contains decides. */
+export function fakePool(answers: Readonly<Record<string, Answer>>, max = 2): FakePool {
+  const [sent, releases]: [string[], (Error | boolean | undefined)[]] = [[], []]
+  const answer = async (text: string): Promise<ClientResult[]> => {
+    sent.push(text)
+    const found = Object.entries(answers).find(([part]) => text.includes(part))?.[1] ?? {}
+    const result = typeof found === 'function' ? await found() : found
+    const last = { command: text.endsWith('commit') ? 'COMMIT' : null, rowCount: null, rows: [], ...result }
+    // Before the last statement of a begin are the rows of the claim.
+    return text.startsWith('begin') ? [last, { command: null, rowCount: null, rows: [] }] : [last]
+  }
+  const connect = async (): ReturnType<PoolLike['connect']> =>
+    Object.assign(new EventEmitter(), {
+      query: (query: string | { text: string }) => answer(typeof query === 'string' ? query : query.text),
+      release: (error?: Error | boolean) => void releases.push(error),
+    })
+  return { pool: Object.assign(new EventEmitter(), { options: { max }, connect }), sent, releases }
+}

@@ -1,0 +1,135 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { claim, claimAll, grantedBy, hold, newItem } from '../contract/harness.ts'
+import { describeStoreContract } from '../contract/store-contract.ts'
+import { ALONE, NO_REFUND, describePostgres, lend, newPlace, pgHarness, type PgPlace } from './pg-support.ts'
+
+describePostgres('postgresInbox', () => {
+  describeStoreContract('postgresInbox', {
+    strategy: 'inbox',
+    createHarness: pgHarness,
+    lacks: { retention: 'a purge ends records' },
+  })
+})
+
+describePostgres('postgresInbox between two processes', () => {
+  let place: PgPlace
+  beforeEach(async () => {
+    place = await newPlace()
+  })
+  afterEach(() => place.close())
+
+  it('answers busy to the whole batch when one row is held for longer than lockTimeoutMs, and holds nothing of it', async () => {
+    const [first, second] = [await place.newInbox(), await place.newInbox({ lockTimeoutMs: 50 })]
+    const [held, free] = [newItem(), newItem()]
+    const { claim: claimed } = await hold(first, held)
+    const answers = await claimAll(second, [free, held])
+    expect(answers).toEqual([
+      { verdict: 'busy', leaseLeftMs: 50 },
+      { verdict: 'busy', leaseLeftMs: 50 },
+    ])
+    const granted = await hold(first, free)
+    expect(granted.attempt).toBe(1)
+    expect(await first.mark([claimed, granted.claim])).toEqual(['marked', 'marked'])
+  })
+
+  it('commits two batches of the same keys in opposite order without a deadlock', async () => {
+    const [first, second] = [await place.newInbox(), await place.newInbox()]
+    for (let round = 0; round < 5; round++) {
+      const items = Array.from({ length: 100 }, () => newItem())
+      const verdicts = await Promise.all(
+        [[first, items] as const, [second, items.toReversed()] as const].map(async ([store, batch]) => {
+          const answers = await claimAll(store, batch)
+          const claims = answers.flatMap((answer) => ('claim' in answer ? [answer.claim] : []))
+          await store.mark(claims)
+          return answers.map(({ verdict }) => verdict)
+        }),
+      )
+      expect(verdicts.map((all) => new Set(all).size)).toEqual([1, 1])
+      expect(new Set(verdicts.flat())).toEqual(new Set(['claimed', 'done']))
+    }
+  })
+
+  it('answers busy, to be claimed again, where a row vanished between the insert and the look', async () => {
+    const inbox = await place.newInbox()
+    const item = newItem()
+    await inbox.mark([(await hold(inbox, item)).claim])
+    // A purge that has begun: the insert does not wait for it, the look finds nothing once it has committed.
+    await place.pool.query(`create function ${place.schema}.vanish() returns trigger language plpgsql as
+      $$ begin delete from ${place.schema}.inbox; return null; end $$`)
+    await place.pool.query(`create trigger vanish after insert on ${place.schema}.inbox
+      for each statement execute function ${place.schema}.vanish()`)
+    expect(await claim(inbox, item)).toEqual({ verdict: 'busy', leaseLeftMs: 0 })
+  })
+
+  it('keeps 16 bytes of key and of digest, and no owner, reason or attempt of what is done', async () => {
+    const inbox = await place.newInbox()
+    const answers = await claimAll(
+      inbox,
+      Array.from({ length: 500 }, () => newItem()),
+    )
+    await inbox.mark(answers.map((answer) => grantedBy(answer).claim))
+    const { rows } = await place.pool.query(
+      `select octet_length(key) as key, octet_length(fp) as fp, owner, reason, pg_column_size(i.*) as bytes
+       from ${place.schema}.inbox i limit 1`,
+    )
+    expect(rows).toEqual([{ key: 16, fp: 16, owner: null, reason: null, bytes: expect.any(Number) }])
+    expect((rows as { bytes: number }[])[0]?.bytes).toBeLessThanOrEqual(72)
+    expect((await place.pool.query(`select * from ${place.schema}.attempt`)).rows).toEqual([])
+  })
+
+  it('finishes every claim when far more are made than there are connections', async () => {
+    const pool = place.newPool({ max: 3 })
+    const inboxes = [await place.newInbox({ pool }), await place.newInbox({ pool })]
+    const items = Array.from({ length: 30 }, () => newItem())
+    await Promise.all(
+      items.map(async (item, index) => {
+        const inbox = inboxes[index % 2]
+        if (inbox === undefined) throw new Error('expected an inbox')
+        const { claim: claimed } = await hold(inbox, item)
+        await place.write(lend(claimed).tx, item.key)
+        await (index % 3 === 0 ? inbox.release([claimed], NO_REFUND) : inbox.mark([claimed]))
+      }),
+    )
+    expect(pool.totalCount).toBeLessThanOrEqual(3)
+    expect(pool.waitingCount).toBe(0)
+    const answers = await claimAll(await place.newInbox(), items)
+    expect(answers.map(({ verdict }) => verdict)).toEqual(
+      items.map((_, index) => (index % 3 === 0 ? 'again-alone' : 'done')),
+    )
+  })
+
+  it('refuses a claim in the hands of someone who never got it, and a mark of less than the transaction', async () => {
+    const inbox = await place.newInbox()
+    const claims = (await claimAll(inbox, [newItem(), newItem()])).map((answer) => grantedBy(answer).claim)
+    const [one, two] = claims
+    if (one === undefined || two === undefined) throw new Error('expected two claims')
+    const stranger = [{ ...one, token: 'somebody else' }]
+    expect(await inbox.mark(stranger)).toEqual(['refused-busy'])
+    expect(await inbox.release(stranger, NO_REFUND)).toEqual(['refused'])
+    expect(await inbox.setAside(stranger, 'parked', 'no')).toEqual(['refused'])
+    expect(await inbox.renew(stranger, 1)).toEqual(['lost'])
+    await expect(inbox.mark([one])).rejects.toMatchObject({ code: 'STORE_MISUSED' })
+    expect(await inbox.mark([two, one])).toEqual(['marked', 'marked'])
+  })
+
+  it('sets aside with any reason, whatever the encoding of the database', async () => {
+    const inbox = await place.newInbox()
+    const item = newItem()
+    const { claim: claimed } = await hold(inbox, item)
+    expect(await inbox.setAside([claimed], 'parked', 'zero \0 byte')).toEqual(['parked'])
+    expect(await claim(inbox, item)).toEqual({ verdict: 'parked', reason: 'zero ? byte' })
+  })
+
+  it('refuses to set aside what another owner holds or has done', async () => {
+    const [first, second] = [await place.newInbox({ lockTimeoutMs: 50 }), await place.newInbox()]
+    for (const isDone of [false, true]) {
+      const [taken, free] = [newItem(), newItem()]
+      const claims = (await claimAll(first, [taken, free])).map((answer) => grantedBy(answer).claim)
+      await first.release(claims, NO_REFUND)
+      const rival = await hold(second, taken, ALONE)
+      if (isDone) await second.mark([rival.claim])
+      expect(await first.setAside(claims, 'given-up', 'no')).toEqual(['refused', 'given-up'])
+      expect(await second.mark([rival.claim])).toEqual([isDone ? 'already-marked' : 'marked'])
+    }
+  })
+})

@@ -1,0 +1,148 @@
+import { EventEmitter } from 'node:events'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { migrationSql, pgliteInbox, postgresInbox } from '../../adapters/pg/index.ts'
+import { hold, newItem } from '../contract/harness.ts'
+import { uniqueName } from '../support/namespace.ts'
+import { fakePool } from './pg-fake-pool.ts'
+import { describePostgres, newPlace, type PgPlace } from './pg-support.ts'
+
+describePostgres('the schema of postgresInbox', () => {
+  let place: PgPlace
+  let schema: string
+  beforeEach(async () => {
+    place = await newPlace()
+    schema = uniqueName('fresh')
+  })
+  afterEach(async () => {
+    await place.pool.query(`drop schema if exists ${schema} cascade`)
+    await place.close()
+  })
+
+  const versions = async (): Promise<unknown[]> =>
+    (await place.pool.query(`select version, name from ${schema}.migration order by version`)).rows
+
+  it('is made once when ten processes open it at once', async () => {
+    const inboxes = Array.from({ length: 10 }, () => postgresInbox({ pool: place.newPool(), schema }))
+    await Promise.all(inboxes.flatMap((inbox) => [inbox.open(), inbox.open()]))
+    expect(await versions()).toEqual([{ version: 1, name: 'inbox' }])
+    for (const inbox of inboxes) await inbox.mark([(await hold(inbox, newItem())).claim])
+  })
+
+  it('holds everything that is made', async () => {
+    const pool = place.newPool({ options: `-c search_path=${place.schema}` })
+    await postgresInbox({ pool, schema }).open()
+    const tables = `select c.relname as name from pg_class c where c.relkind = 'r' and c.relnamespace = $1::regnamespace order by 1`
+    const [here, there] = [await pool.query(tables, [schema]), await pool.query(tables, [place.schema])]
+    expect(here.rows).toEqual(['attempt', 'inbox', 'migration', 'scope'].map((name) => ({ name })))
+    expect(there.rows).toEqual([{ name: 'effect' }])
+  })
+
+  it('is only checked where migrate is verify, and can be made by a DBA before', async () => {
+    const verify = (): Promise<void> => postgresInbox({ pool: place.newPool(), schema, migrate: 'verify' }).open()
+    await expect(verify()).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining(`migrationSql({ schema: '${schema}' })`),
+    })
+    await place.pool.query(migrationSql({ schema }))
+    await verify()
+    expect(await versions()).toEqual([{ version: 1, name: 'inbox' }])
+  })
+
+  it('is opened by a role that may not create anything, once it is there', async () => {
+    const role = uniqueName('worker')
+    await postgresInbox({ pool: place.newPool(), schema }).open()
+    await place.pool.query(`create role ${role}; grant usage on schema ${schema} to ${role};
+      grant select, insert, update, delete on all tables in schema ${schema} to ${role}`)
+    const pool = place.newPool({ options: `-c role=${role}` })
+    try {
+      const inbox = postgresInbox({ pool, schema })
+      await inbox.open()
+      expect(await inbox.mark([(await hold(inbox, newItem())).claim])).toEqual(['marked'])
+    } finally {
+      await place.pool.query(`drop owned by ${role}; drop role ${role}`)
+    }
+  })
+
+  it('is refused where a migration of newer code says that this code must not run on it', async () => {
+    await postgresInbox({ pool: place.newPool(), schema }).open()
+    await place.pool.query(`insert into ${schema}.migration (version, name, breaking) values (90, 'later', false)`)
+    await postgresInbox({ pool: place.newPool(), schema }).open()
+    await place.pool.query(`insert into ${schema}.migration (version, name, breaking) values (91, 'change', true)`)
+    await expect(postgresInbox({ pool: place.newPool(), schema }).open()).rejects.toThrow('update consume-once')
+  })
+
+  it('is tried again by the next open after one that failed', async () => {
+    const real = place.newPool()
+    let isDown = true
+    const pool = Object.assign(new EventEmitter(), {
+      options: { max: 2 },
+      connect: () => (isDown ? Promise.reject(new Error('down')) : real.connect()),
+    })
+    const inbox = postgresInbox({ pool, schema })
+    await expect(inbox.open()).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' })
+    isDown = false
+    await inbox.open()
+    expect(await versions()).toHaveLength(1)
+  })
+
+  it('gives each scope an ID of its own, however many processes register theirs at once', async () => {
+    const inboxes = await Promise.all([1, 2, 3, 4].map(() => place.newInbox()))
+    const names = Array.from({ length: 12 }, (_, index) => `group ${index}/'"consumer`)
+    await Promise.all(
+      inboxes.flatMap((inbox) =>
+        names.map(async (scope) => {
+          const request = { scope, token: 't', leaseMs: 1, retentionMs: 1, alone: true, items: [newItem()] }
+          const [answer] = await inbox.claim(request)
+          if (answer !== undefined && 'claim' in answer) await inbox.mark([answer.claim])
+        }),
+      ),
+    )
+    const { rows } = await place.pool.query(`select array_agg(name order by name) as names from ${place.schema}.scope`)
+    expect(rows).toEqual([{ names: names.toSorted() }])
+  })
+})
+
+describe('options of postgresInbox', () => {
+  it.each(['', 'Upper', 'a-b', '1st', 'a.b', 'a"b', "a'b", 'pg_mine', 'x'.repeat(64), 'ключ'])(
+    'refuses the schema %j',
+    (schema) => {
+      const { pool } = fakePool({})
+      expect(() => postgresInbox({ pool, schema })).toThrow('schema: expected')
+      expect(() => pgliteInbox({ db: {} as never, schema })).toThrow('schema: expected')
+      expect(() => migrationSql({ schema })).toThrow('schema: expected')
+    },
+  )
+
+  it('takes a name of 63 characters', () => {
+    expect(migrationSql({ schema: 'x'.repeat(63) })).toContain(`"${'x'.repeat(63)}"."inbox"`)
+  })
+
+  it('tells all problems at once', () => {
+    const { pool } = fakePool({}, 1)
+    const options = { pool, schema: 'A', lockTimeoutMs: 0, queryTimeoutMs: 1.5, idleInTransactionTimeoutMs: -1 }
+    const wrong = { ...options, statementTimeoutMs: Number.NaN, migrate: 'never' as never }
+    for (const name of [
+      'pool',
+      'schema',
+      'lockTimeoutMs',
+      'queryTimeoutMs',
+      'idleIn',
+      'statementTimeoutMs',
+      'migrate',
+    ]) {
+      expect(() => postgresInbox(wrong)).toThrow(new RegExp(`postgresInbox: ${name}`))
+    }
+    expect(() => postgresInbox({ pool: fakePool({}).pool, lockTimeoutMs: 10_000 })).toThrow('less than queryTimeoutMs')
+  })
+
+  it.each([
+    ['the primary', { in_recovery: true }],
+    ['default_transaction_read_only', { read_only: true }],
+    ['version 13', { version: 120_022 }],
+  ])('refuses a server where it expected %s', async (expected, facts) => {
+    const rows = [{ in_recovery: false, read_only: false, version: 150_000, fsync: true, ...facts }]
+    const { pool } = fakePool({ pg_is_in_recovery: { rows } })
+    const opening = postgresInbox({ pool }).open()
+    await expect(opening).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining(expected) })
+  })
+})

@@ -1,0 +1,97 @@
+import { describe } from '@jest/globals'
+import { Pool, type PoolConfig } from 'pg'
+import { postgresInbox, type PgTransaction, type PostgresInboxOptions } from '../../adapters/pg/index.ts'
+import { isConsumeOnceError, type Claim, type LentTransaction, type Store } from '../../src/index.ts'
+import type { InboxHarness } from '../contract/harness.ts'
+import { backends } from '../support/backends.ts'
+import { uniqueName } from '../support/namespace.ts'
+import { server } from '../support/servers/server.ts'
+
+export const describePostgres: typeof describe | typeof describe.skip = backends.has('postgres')
+  ? describe
+  : describe.skip
+
+export const NO_REFUND = { refund: false, doubt: false }
+export const REFUND = { refund: true, doubt: false }
+export const ALONE = { alone: true }
+
+/** A schema of one test, for the inbox and its effects, with as many pools as the test wants. */
+export interface PgPlace {
+  readonly schema: string
+  /** Outside all inboxes. */
+  readonly pool: Pool
+  readonly newPool: (config?: PoolConfig) => Pool
+  /** Opened, on a pool of its own unless one is given. */
+  readonly newInbox: (options?: Partial<PostgresInboxOptions>) => Promise<Store<PgTransaction>>
+  readonly write: (tx: PgTransaction, effect: string) => Promise<unknown>
+  readonly committed: (effect: string) => Promise<number>
+  /** Every claim must be over by then: a pool waits for the connections that are out. */
+  readonly close: () => Promise<void>
+}
+
+export async function newPlace(url?: string): Promise<PgPlace> {
+  const connectionString = url ?? (await server('postgres')).url
+  const schema = uniqueName('inbox')
+  const pools: Pool[] = []
+  const newPool = (config: PoolConfig = {}): Pool => {
+    const pool = new Pool({ connectionString, max: 5, ...config })
+    pools.push(pool)
+    return pool
+  }
+  const pool = newPool({ max: 2 })
+  pool.on('error', () => {})
+  await pool.query(`create schema ${schema}; create table ${schema}.effect (name text not null)`)
+  return {
+    schema,
+    pool,
+    newPool,
+    async newInbox(options) {
+      const inbox = postgresInbox({ pool: options?.pool ?? newPool(), schema, ...options })
+      await inbox.open()
+      return inbox
+    },
+    write: (tx, effect) => tx.query(`insert into ${schema}.effect (name) values ($1)`, [effect]),
+    async committed(effect) {
+      const { rows } = await pool.query(`select count(*)::int as n from ${schema}.effect where name = $1`, [effect])
+      return (rows as { n: number }[])[0]?.n ?? 0
+    },
+    async close() {
+      // What a test left open must not be waited for.
+      await pool.query(
+        `select pg_terminate_backend(l.pid) from pg_locks l join pg_class c on c.oid = l.relation
+         join pg_namespace n on n.oid = c.relnamespace where n.nspname = $1 and l.pid <> pg_backend_pid()`,
+        [schema],
+      )
+      await pool.query(`drop schema if exists ${schema} cascade`)
+      await Promise.all(pools.map((one) => one.end()))
+    },
+  }
+}
+
+export async function pgHarness(options?: Partial<PostgresInboxOptions>): Promise<InboxHarness<PgTransaction>> {
+  const place = await newPlace()
+  return {
+    store: await place.newInbox(options),
+    secondStore: () => place.newInbox(options),
+    write: place.write,
+    stall: (tx) => tx.query('select pg_sleep(0.5)'),
+    fail: (tx) => tx.query('select 1 / 0'),
+    committed: place.committed,
+    close: place.close,
+  }
+}
+
+export function lend(claimed: Claim<PgTransaction>): LentTransaction<PgTransaction> {
+  if (claimed.transaction === undefined) throw new Error('expected a claim with a transaction')
+  return claimed.transaction.lend()
+}
+
+/** Code of the error of a call that must fail. */
+export async function codeOf(call: Promise<unknown>): Promise<string> {
+  try {
+    await call
+    return 'no error'
+  } catch (error) {
+    return isConsumeOnceError(error) ? error.code : String(error)
+  }
+}

@@ -1,0 +1,65 @@
+import { Redis } from 'ioredis'
+import { redisLease, type RedisLeaseOptions } from 'consume-once/ioredis'
+import type { Store } from '../../src/ports/store.ts'
+import type { LeaseHarness } from '../contract/harness.ts'
+import { uniqueName } from '../support/namespace.ts'
+
+export interface RedisHarness extends LeaseHarness {
+  readonly store: Store
+  readonly secondStore: () => Promise<Store>
+  readonly redis: Redis
+  readonly prefix: string
+  /** What Redis holds under a key of ours, and for how many milliseconds more (-1: for ever). */
+  readonly look: (key: string) => Promise<{ readonly value: string | null; readonly ttlMs: number }>
+  /** Puts a value of somebody else's there. */
+  readonly plant: (key: string, value: string) => Promise<void>
+}
+
+/** Records under a prefix of their own, removed in the end. */
+export async function redisHarness(url: string, options: Partial<RedisLeaseOptions> = {}): Promise<RedisHarness> {
+  const prefix = uniqueName('contract')
+  const clients: Redis[] = []
+  const connect = (): Redis => {
+    const client = new Redis(url)
+    clients.push(client)
+    return client
+  }
+  const open = async (redis: Redis): Promise<Store> => {
+    const store = redisLease({ redis, prefix, ...options })
+    await store.open()
+    return store
+  }
+  const redis = connect()
+  const nameOf = async (key: string): Promise<string> => {
+    const names = await namesLike(redis, `${prefix}:*:${key}`)
+    return names[0] ?? `${prefix}:{00}:${key}`
+  }
+  return {
+    redis,
+    prefix,
+    store: await open(redis),
+    secondStore: () => open(connect()),
+    forget: async (key) => void (await redis.del(await nameOf(key))),
+    look: async (key) => {
+      const name = await nameOf(key)
+      return { value: await redis.get(name), ttlMs: await redis.pttl(name) }
+    },
+    plant: async (key, value) => void (await redis.set(await nameOf(key), value)),
+    close: async () => {
+      const names = await namesLike(redis, `${prefix}:*`)
+      if (names.length > 0) await redis.del(...names)
+      await Promise.all(clients.map((client) => client.quit()))
+    },
+  }
+}
+
+async function namesLike(redis: Redis, pattern: string): Promise<readonly string[]> {
+  const names: string[] = []
+  let cursor = '0'
+  do {
+    const [next, found] = await redis.scan(cursor, 'MATCH', pattern, 'COUNT', 1_000)
+    names.push(...found)
+    cursor = next
+  } while (cursor !== '0')
+  return names
+}

@@ -1,0 +1,65 @@
+import { defineConsumer, json, memoryStore, messageId, type StandardSchema, type Store } from 'consume-once'
+
+interface Sms {
+  readonly notificationId: string
+}
+interface Tx {
+  query(text: string): Promise<void>
+}
+declare const inbox: Store<Tx>
+declare const schema: StandardSchema<{ notificationId: string; sentAt: string }, Sms & { sentAt: Date }>
+
+export const consumers: readonly unknown[] = [
+  // The payload has the type that `decode` gives.
+  defineConsumer({
+    name: 'a',
+    store: memoryStore(),
+    decode: json<Sms>(),
+    id: (m) => m.payload.notificationId,
+    handle: ({ payload }) => payload.notificationId,
+  }),
+
+  // With a schema: its input for the ID, its output for the handler.
+  defineConsumer({
+    name: 'a',
+    store: memoryStore(),
+    schema,
+    id: (m) => m.payload.sentAt,
+    handle: ({ payload }) => payload.sentAt.getTime(),
+  }),
+
+  // Without either nobody knows.
+  // @ts-expect-error the payload is unknown
+  defineConsumer({ name: 'a', store: memoryStore(), handle: ({ payload }) => payload.notificationId }),
+
+  // An inbox has a transaction and no fence.
+  defineConsumer({
+    name: 'a',
+    store: inbox,
+    id: messageId.header('id'),
+    handle: async ({ tx }) => tx.query('select 1'),
+  }),
+  // @ts-expect-error an inbox has no fence
+  defineConsumer({ name: 'a', store: inbox, handle: ({ fence }) => fence }),
+
+  // A lease has a fence and no transaction.
+  defineConsumer({ name: 'a', store: memoryStore(), handle: ({ fence }) => fence.toFixed() }),
+  // @ts-expect-error a lease has no transaction
+  defineConsumer({ name: 'a', store: memoryStore(), handle: ({ tx }) => tx }),
+
+  // A batch shares one transaction; its messages have none of their own.
+  defineConsumer({
+    name: 'a',
+    store: inbox,
+    decode: json<Sms>(),
+    handleBatch: async ({ messages, tx }) => tx.query(String(messages[0]?.payload.notificationId)),
+  }),
+  // @ts-expect-error a lease has no transaction, for a batch neither
+  defineConsumer({ name: 'a', store: memoryStore(), handleBatch: ({ tx }) => tx }),
+
+  // Exactly one of the two.
+  // @ts-expect-error handle and handleBatch exclude each other
+  defineConsumer({ name: 'a', store: memoryStore(), handle: () => {}, handleBatch: () => {} }),
+  // @ts-expect-error one of them is needed
+  defineConsumer({ name: 'a', store: memoryStore() }),
+]

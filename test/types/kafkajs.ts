@@ -1,0 +1,38 @@
+// The real client fits the slice that the adapter uses, and what the adapter owns cannot be set.
+import { Kafka, PartitionAssigners } from 'kafkajs'
+import { runKafka, type KafkaLike } from '../../adapters/kafkajs/index.ts'
+import { defineConsumer, memoryStore } from '../../src/index.ts'
+
+const kafka = new Kafka({ brokers: ['127.0.0.1:9092'] })
+const consumer = defineConsumer({ name: 'types', store: memoryStore(), handle: () => {} })
+
+export const fits: KafkaLike = kafka
+
+export async function legal(): Promise<void> {
+  await runKafka(kafka, consumer, { topics: ['t'], groupId: 'g' })
+  await runKafka(kafka, consumer, {
+    topics: ['t'],
+    groupId: 'g',
+    deadLetterTopic: (origin) => `${origin}.dlq`,
+    order: 'partition',
+    consumer: {
+      sessionTimeout: 30_000,
+      partitionAssigners: [PartitionAssigners.roundRobin],
+      rackId: 'a',
+      retry: { retries: 20 },
+    },
+  })
+}
+
+export async function illegal(): Promise<void> {
+  // @ts-expect-error topics and group are needed
+  await runKafka(kafka, consumer, { topics: ['t'] })
+  // @ts-expect-error a topic is named, not matched
+  await runKafka(kafka, consumer, { topics: [/t/], groupId: 'g' })
+  // @ts-expect-error the adapter always subscribes from the beginning
+  await runKafka(kafka, consumer, { topics: ['t'], groupId: 'g', fromBeginning: false })
+  // @ts-expect-error uncommitted messages may be aborted, and their offsets lie past what the broker tells
+  await runKafka(kafka, consumer, { topics: ['t'], groupId: 'g', consumer: { readUncommitted: true } })
+  // @ts-expect-error the adapter decides whether its consumer comes again
+  await runKafka(kafka, consumer, { topics: ['t'], groupId: 'g', consumer: { retry: { restartOnFailure: 1 } } })
+}

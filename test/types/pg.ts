@@ -1,0 +1,57 @@
+import { PGlite } from '@electric-sql/pglite'
+import { Client, Pool, type QueryConfig } from 'pg'
+import {
+  pgliteInbox,
+  postgresInbox,
+  type PgliteLike,
+  type PgTransaction,
+  type PoolLike,
+} from '../../adapters/pg/index.ts'
+import { defineConsumer, memoryStore } from '../../src/index.ts'
+
+const pool = new Pool()
+const db = new PGlite()
+
+pool satisfies PoolLike
+db satisfies PgliteLike
+
+defineConsumer({
+  name: 'inbox',
+  store: postgresInbox({ pool }),
+  handle: async ({ tx, attempt }) => {
+    tx satisfies PgTransaction
+    const { rows, rowCount } = await tx.query<{ n: number }>('select $1::int as n', [attempt])
+    rows satisfies { n: number }[]
+    rowCount satisfies number | null
+    await tx.query({ name: 'named', text: 'select $1', values: [1] } satisfies QueryConfig)
+    const untyped = await tx.query('select 1')
+    untyped.rows satisfies Record<string, unknown>[]
+    // @ts-expect-error -- the transaction is the inbox's to end
+    await tx.release()
+  },
+})
+
+defineConsumer({
+  name: 'embedded',
+  store: pgliteInbox({ db, schema: 'mine' }),
+  handleBatch: async ({ tx, messages }) => tx.query('select $1::int', [messages.length]),
+})
+
+defineConsumer({
+  name: 'inbox without a fence',
+  store: postgresInbox({ pool }),
+  // @ts-expect-error -- a fence belongs to leases
+  handle: ({ fence }) => fence,
+})
+
+defineConsumer({
+  name: 'memory',
+  store: memoryStore(),
+  // @ts-expect-error -- a lease has no transaction
+  handle: ({ tx }) => tx,
+})
+
+// @ts-expect-error -- a client has no connections to spare
+postgresInbox({ pool: new Client() })
+// @ts-expect-error -- neither
+pgliteInbox({ db: pool })

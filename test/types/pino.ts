@@ -1,0 +1,12 @@
+import { pino } from 'pino'
+import { defineConsumer, memoryStore } from 'consume-once'
+import { pinoLog } from 'consume-once/pino'
+
+/** A real pino logger fits, bound or as it is. */
+export const bound: unknown = defineConsumer({
+  name: 'a',
+  store: memoryStore(),
+  handle: () => {},
+  log: pinoLog(pino()),
+})
+export const plain: unknown = defineConsumer({ name: 'a', store: memoryStore(), handle: () => {}, log: pino() })

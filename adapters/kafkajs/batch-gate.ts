@@ -1,0 +1,144 @@
+import { describeError } from '../../src/index.ts'
+import type { Assignment } from './assignment.ts'
+import type { Committer } from './committer.ts'
+import { decideBatch, decideControlBatch, expectedAtJoin, type Expected, type Finding } from './expected-offset.ts'
+import type { GroupOffsets } from './group-offsets.ts'
+import type { PartitionEpoch } from './partition-epoch.ts'
+import type { KafkaEvent, Report } from './report.ts'
+import type { BatchLike, EndBatchProcess } from './slice.ts'
+
+interface GateParts {
+  readonly assignment: Assignment
+  readonly committer: Committer
+  readonly offsets: GroupOffsets
+  readonly report: Report
+  readonly seek: (epoch: PartitionEpoch, offset: bigint) => void
+  readonly standingChanged: () => void
+}
+
+/** Lets in only batches that go on where the last one ended, and sends kafkajs back where they do not. */
+export class BatchGate {
+  readonly #parts: GateParts
+
+  constructor(parts: GateParts) {
+    this.#parts = parts
+  }
+
+  /** The epoch to take the batch in, or `undefined`: drop it unresolved. Answers at once unless the broker must be asked. */
+  admit(epoch: PartitionEpoch, batch: BatchLike): PartitionEpoch | undefined | Promise<PartitionEpoch | undefined> {
+    const { expected } = epoch
+    const fits = expected?.kind === 'offset' && expected.offset.toString() === batch.fetchedOffset
+    if (fits && epoch.deciding === undefined) return epoch
+    return this.#inTurn(epoch, () => this.#decide(epoch, batch))
+  }
+
+  /** Takes note of records that kafkajs steps over by itself: transaction markers and what was aborted. Never rejects. */
+  async stepOver(epoch: PartitionEpoch, { firstOffset, lastOffset }: EndBatchProcess): Promise<void> {
+    const last = BigInt(lastOffset)
+    const first = (firstOffset as string | null) === null ? undefined : BigInt(firstOffset)
+    await this.#inTurn(epoch, async () => {
+      const begin = await this.#expectedOf(epoch)
+      const expected = begin.kind === 'offset' ? begin.offset : (await this.#boundsOf(epoch)).low
+      if (!this.#parts.assignment.isLive(epoch)) return undefined
+      const seenAgain = first !== undefined && first === epoch.suspect
+      if (decideControlBatch({ first, last, expected, seenAgain }) === 'enter') {
+        epoch.advanceTo(last + 1n)
+      } else {
+        this.#goTo(epoch, expected)
+        epoch.suspect = first
+      }
+      return undefined
+    })
+  }
+
+  async #decide(epoch: PartitionEpoch, batch: BatchLike): Promise<PartitionEpoch | undefined> {
+    const fetched = BigInt(batch.fetchedOffset ?? '')
+    const expected = await this.#expectedOf(epoch)
+    let decision = decideBatch({ fetched, expected, bounds: undefined })
+    if (decision.act === 'ask') {
+      const { low, high } = await this.#boundsOf(epoch)
+      const seen = BigInt(batch.highWatermark)
+      decision = decideBatch({ fetched, expected, bounds: { low, high: seen > high ? seen : high } })
+    }
+    if (decision.act === 'ask' || !this.#parts.assignment.isLive(epoch)) return undefined
+
+    const inEpoch = decision.finding === undefined ? epoch : this.#acknowledge(epoch, decision.finding)
+    if (decision.act === 'take') {
+      if (decision.finding !== undefined) inEpoch.advanceTo(fetched)
+      return inEpoch
+    }
+    this.#goTo(inEpoch, decision.to)
+    return undefined
+  }
+
+  /** Tells what was found. Returns the epoch that goes on: a new one where the log is another. */
+  #acknowledge(epoch: PartitionEpoch, finding: Finding): PartitionEpoch {
+    const { assignment, committer, report, standingChanged } = this.#parts
+    report(EVENTS[finding.what], `${epoch.name}: expected ${finding.from}, got ${finding.to}`)
+    switch (finding.what) {
+      case 'skipped':
+      case 'lost-by-retention':
+        return epoch
+      case 'reset':
+        // kafkajs has committed -2 meanwhile; the watermark must be committed again though it did not move.
+        epoch.committed = undefined
+        return epoch
+      case 'truncated': {
+        committer.dropFloor(epoch)
+        const renewed = assignment.renew(epoch)
+        standingChanged()
+        return renewed
+      }
+    }
+  }
+
+  #goTo(epoch: PartitionEpoch, offset: bigint): void {
+    epoch.expected = { kind: 'offset', offset }
+    epoch.misfits++
+    this.#parts.seek(epoch, offset)
+  }
+
+  async #expectedOf(epoch: PartitionEpoch): Promise<Expected> {
+    if (epoch.expected !== undefined) return epoch.expected
+    const { assignment, committer, offsets, report } = this.#parts
+    const committed = await offsets.committed(assignment.joins, epoch.topic, epoch.partition)
+    if (epoch.expected !== undefined) return epoch.expected
+    const expected = expectedAtJoin(committed, committer.floorOf(epoch))
+    if (committed === RESET_BY_KAFKAJS) report('offset-reset', `${epoch.name}: the group had committed ${committed}`)
+    if (expected.kind === 'offset' && expected.offset === committed) epoch.committed = committed
+    epoch.expected = expected
+    return expected
+  }
+
+  #boundsOf(epoch: PartitionEpoch): ReturnType<GroupOffsets['bounds']> {
+    return this.#parts.offsets.bounds(epoch.topic, epoch.partition)
+  }
+
+  /** One decision at a time for a partition. An unknown is no decision: the batch is dropped and comes again. */
+  #inTurn(
+    epoch: PartitionEpoch,
+    decide: () => Promise<PartitionEpoch | undefined>,
+  ): Promise<PartitionEpoch | undefined> {
+    const before = epoch.deciding ?? Promise.resolve()
+    const decision = before.then(decide).catch((error: unknown) => {
+      epoch.misfits++
+      this.#parts.report('offsets-unknown', `${epoch.name}: ${describeError(error)}`)
+      return undefined
+    })
+    const deciding = decision.then((): void => {
+      if (epoch.deciding === deciding) epoch.deciding = undefined
+      return undefined
+    })
+    epoch.deciding = deciding
+    return decision
+  }
+}
+
+const RESET_BY_KAFKAJS = -2n
+
+const EVENTS: Readonly<Record<Finding['what'], KafkaEvent>> = {
+  skipped: 'offset-skipped',
+  reset: 'offset-reset',
+  'lost-by-retention': 'lost-by-retention',
+  truncated: 'truncated',
+}

@@ -1,0 +1,30 @@
+import type { Publisher, Source } from '../../src/index.ts'
+import { AdminDesk } from './admin-desk.ts'
+import { DeadLetterPublisher } from './dead-letter-publisher.ts'
+import { enterGroup } from './group-registry.ts'
+import { resolveKafka, type KafkaOptions } from './options.ts'
+import type { KafkaLike } from './slice.ts'
+import { KafkaSource } from './source.ts'
+
+/**
+ * The two sides of Kafka that `runConsumer` takes. `source.close()` closes both.
+ *
+ * @throws ConfigError `CONFIG_INVALID`
+ */
+export function kafkaBroker(kafka: KafkaLike, options: KafkaOptions): { source: Source; publisher: Publisher } {
+  const resolved = resolveKafka(options)
+  const leaveGroup = enterGroup(resolved.groupId, resolved.topics)
+  const desk = new AdminDesk(kafka)
+  const publisher = new DeadLetterPublisher({
+    kafka,
+    desk,
+    subscribed: resolved.topics,
+    topicOf: resolved.deadLetterTopicOf,
+    create: resolved.assertDeadLetterTopics,
+  })
+  const afterClose = async (): Promise<void> => {
+    leaveGroup()
+    await publisher.close()
+  }
+  return { source: new KafkaSource({ kafka, desk, options: resolved, afterClose }), publisher }
+}

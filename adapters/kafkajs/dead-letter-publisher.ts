@@ -1,0 +1,139 @@
+import { BrokerError, describeError, type DeadLetter, type Publisher } from '../../src/index.ts'
+import type { AdminDesk } from './admin-desk.ts'
+import { deadLetterHeaders, minimalHeaders, type ProducedHeaders } from './dead-letter-headers.ts'
+import { errorType } from './protocol-error.ts'
+import type { KafkaLike, PartitionerArgsLike, ProducerLike } from './slice.ts'
+import { createMissing } from './topics.ts'
+
+interface PublisherParts {
+  readonly kafka: KafkaLike
+  readonly desk: AdminDesk
+  /** Topics this group consumes; `topicOf` leads from none of them to one of them. */
+  readonly subscribed: readonly string[]
+  readonly topicOf: (origin: string) => string
+  readonly create: boolean
+}
+
+/** The caller tries again for ever, with a pause of its own. */
+const RETRY = { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000 }
+
+/**
+ * Publishes copies to dead-letter topics. `producer.send` of kafkajs resolves although a message was never sent, when it goes
+ * to several partitions or to one whose leader is not known yet. Hence one message per send, and its answer is read: one
+ * entry, without an error. Anything else is a failure, after which the producer is built anew.
+ */
+export class DeadLetterPublisher implements Publisher {
+  readonly #parts: PublisherParts
+  /** Topics that were there when last looked at. */
+  readonly #known = new Set<string>()
+  #producer: Promise<ProducerLike> | undefined
+
+  constructor(parts: PublisherParts) {
+    this.#parts = parts
+  }
+
+  async deadLetter(letter: DeadLetter): Promise<void> {
+    const topic = this.#topicFor(letter)
+    try {
+      await this.#ensure(topic, letter.message.destination)
+      const at = new Date()
+      try {
+        await this.#send(topic, letter, deadLetterHeaders(letter, at))
+      } catch (error) {
+        if (errorType(error) !== 'MESSAGE_TOO_LARGE') throw error
+        await this.#send(topic, letter, minimalHeaders(letter, at))
+      }
+    } catch (cause) {
+      this.#known.delete(topic)
+      throw refused(topic, letter, cause)
+    }
+  }
+
+  async close(): Promise<void> {
+    const producer = this.#producer
+    this.#producer = undefined
+    await disconnect(producer)
+  }
+
+  /**
+   * By the origin only where this group consumes that too: a header that anybody can set must not name new topics, and the
+   * dead letters of a topic that this group consumes instead of its origin must not come back to it.
+   */
+  #topicFor({ message: { origin, destination } }: DeadLetter): string {
+    const { subscribed, topicOf } = this.#parts
+    return topicOf(subscribed.includes(origin) ? origin : destination)
+  }
+
+  async #ensure(topic: string, source: string): Promise<void> {
+    if (this.#known.has(topic)) return
+    const { desk, create } = this.#parts
+    const isThere = await desk.ask(async (admin) => {
+      if ((await admin.listTopics()).includes(topic)) return true
+      if (create) await createMissing(admin, topic, source)
+      return create
+    })
+    if (!isThere) throw new Error('the topic does not exist; create it, or leave assertDeadLetterTopics on')
+    this.#known.add(topic)
+  }
+
+  async #send(topic: string, { message }: DeadLetter, headers: ProducedHeaders): Promise<void> {
+    const connecting = (this.#producer ??= this.#connect())
+    try {
+      const producer = await connecting
+      const copy = { key: asBuffer(message.key), value: asBuffer(message.value), headers }
+      const answers = await producer.send({ topic, acks: -1, messages: [copy] })
+      const [answer] = answers
+      const isConfirmed = answers.length === 1 && answer?.errorCode === 0 && answer.partition >= 0
+      if (!isConfirmed) throw new Error(`expected one confirmed partition, got ${JSON.stringify(answers)}`)
+    } catch (error) {
+      if (errorType(error) !== 'MESSAGE_TOO_LARGE') this.#discard(connecting)
+      throw error
+    }
+  }
+
+  #connect(): Promise<ProducerLike> {
+    const producer = this.#parts.kafka.producer({
+      idempotent: false,
+      allowAutoTopicCreation: false,
+      retry: RETRY,
+      createPartitioner: () => partitionFor,
+    })
+    return producer.connect().then(() => producer)
+  }
+
+  #discard(producer: Promise<ProducerLike>): void {
+    if (this.#producer === producer) this.#producer = undefined
+    void disconnect(producer)
+  }
+}
+
+function refused(topic: string, { message }: DeadLetter, cause: unknown): BrokerError {
+  return new BrokerError(
+    'BROKER_PUBLISH_REFUSED',
+    `dead letter of ${message.destination}/${message.position} to ${topic} was not confirmed: ${describeError(cause)}`,
+    { cause },
+  )
+}
+
+async function disconnect(producer: Promise<ProducerLike> | undefined): Promise<void> {
+  try {
+    await (await producer)?.disconnect()
+  } catch {
+    // It was never connected, or is gone already.
+  }
+}
+
+function asBuffer(bytes: Uint8Array | null): Buffer | null {
+  if (bytes === null || Buffer.isBuffer(bytes)) return bytes
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+/** Messages of one key stay together. Not the partition other clients would choose; nothing here depends on which it is. */
+function partitionFor({ partitionMetadata, message }: PartitionerArgsLike): number {
+  const led = partitionMetadata.filter(({ leader }) => leader >= 0)
+  const choice = led.length > 0 ? led : partitionMetadata
+  const sorted = choice.map(({ partitionId }) => partitionId).toSorted((a, b) => a - b)
+  let hash = 0
+  for (const byte of Buffer.from(message.key ?? '')) hash = (hash * 31 + byte) >>> 0
+  return sorted[hash % sorted.length] ?? 0
+}

@@ -1,0 +1,73 @@
+import type { Delivery, Message, Standing } from '../../src/index.ts'
+import type { Assignment } from './assignment.ts'
+import { headersOf, headerText } from './headers.ts'
+import type { PartitionEpoch } from './partition-epoch.ts'
+import type { KafkaMessageLike } from './slice.ts'
+
+/** What is handled in turn: messages of one key, of one partition, or nothing. */
+export type Order = 'key' | 'partition' | 'none'
+
+/** Names the topic a copy was first published to. */
+export const ORIGIN_HEADER = 'x-original-topic'
+
+/** What Kafka accepts as the name of a topic. */
+export const TOPIC_NAME: RegExp = /^[a-zA-Z0-9._-]{1,249}$/
+
+export class KafkaDelivery implements Delivery {
+  readonly message: Message
+  readonly lane: string | undefined
+  readonly #assignment: Assignment
+  readonly #epoch: PartitionEpoch
+  readonly #ticket: number
+
+  constructor(assignment: Assignment, epoch: PartitionEpoch, raw: KafkaMessageLike, order: Order) {
+    this.#assignment = assignment
+    this.#epoch = epoch
+    this.#ticket = epoch.receive(BigInt(raw.offset))
+    this.message = toMessage(epoch, raw)
+    this.lane = laneOf(epoch, raw.key, order)
+  }
+
+  standing(): Standing {
+    return this.#assignment.standingOf(this.#epoch)
+  }
+
+  settle(): boolean {
+    if (!this.#assignment.isLive(this.#epoch)) return false
+    this.#epoch.finish(this.#ticket)
+    return true
+  }
+}
+
+function toMessage({ topic, partition }: PartitionEpoch, raw: KafkaMessageLike): Message {
+  const headers = headersOf(raw.headers)
+  const timestamp = Number(raw.timestamp)
+  return {
+    system: 'kafka',
+    destination: topic,
+    origin: originOf(headers) ?? topic,
+    position: `${partition}@${raw.offset}`,
+    key: raw.key,
+    value: raw.value,
+    headers,
+    timestamp: timestamp >= 0 ? timestamp : undefined,
+  }
+}
+
+/** Others use a header of that name too: what cannot be a topic is none. */
+function originOf(headers: Message['headers']): string | undefined {
+  const named = headerText(headers, ORIGIN_HEADER)
+  return named !== undefined && TOPIC_NAME.test(named) ? named : undefined
+}
+
+/** latin1 keeps every byte apart. */
+function laneOf({ name }: PartitionEpoch, key: Buffer | null, order: Order): string | undefined {
+  switch (order) {
+    case 'key':
+      return key === null ? undefined : `${name}/${key.toString('latin1')}`
+    case 'partition':
+      return name
+    case 'none':
+      return undefined
+  }
+}

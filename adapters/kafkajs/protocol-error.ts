@@ -1,0 +1,36 @@
+/** The broker's error type (`ILLEGAL_GENERATION`, ...) of a kafkajs error, however wrapped; else its name. */
+export function errorType(error: unknown): string {
+  const answer = answerIn(error)
+  if (answer !== undefined) return answer.type
+  return error instanceof Error ? error.name : typeof error
+}
+
+/** A broker was there, and said no. */
+export function isAnswer(error: unknown): boolean {
+  return answerIn(error) !== undefined
+}
+
+/** The broker is there and asks for patience: a coordinator that loads or moves, a group that rebalances. */
+export function isTransient(error: unknown): boolean {
+  return answerIn(error)?.retriable === true
+}
+
+/** After these the member is no longer in that generation: nothing can be committed before it has joined again. */
+export function endsGeneration(type: string): boolean {
+  return type === 'ILLEGAL_GENERATION' || type === 'UNKNOWN_MEMBER_ID' || type === 'REBALANCE_IN_PROGRESS'
+}
+
+interface Answer {
+  readonly type: string
+  readonly retriable?: unknown
+}
+
+/** kafkajs wraps once or twice, by `cause`. */
+function answerIn(error: unknown): Answer | undefined {
+  for (let at = error, depth = 0; typeof at === 'object' && at !== null && depth < 8; depth++) {
+    const { type, retriable, cause } = at as { type?: unknown; retriable?: unknown; cause?: unknown }
+    if (typeof type === 'string') return { type, retriable }
+    at = cause
+  }
+  return undefined
+}

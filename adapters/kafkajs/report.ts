@@ -1,0 +1,22 @@
+/** Tells the intake, for observers and logs, what a source met. `detail` is for people. */
+export type Report = (event: KafkaEvent, detail: string) => void
+
+export type KafkaEvent =
+  | 'group-joined'
+  | 'rebalancing'
+  /** kafkajs gave its consumer up; a new one is built. */
+  | 'connection-lost'
+  | 'rebuilt'
+  | 'commit-refused'
+  /** kafkajs jumped over messages; they are read now. */
+  | 'offset-skipped'
+  /** kafkajs started a partition anew and wrote an invalid offset into the group; put right. */
+  | 'offset-reset'
+  /** The broker deleted messages that this group had not received. */
+  | 'lost-by-retention'
+  /** A topic was truncated or re-created; it is read from its beginning. */
+  | 'truncated'
+  /** The broker did not tell the group's offsets or those of a topic; asked again. */
+  | 'offsets-unknown'
+  | 'dead-letter-topic'
+  | 'adapter-error'

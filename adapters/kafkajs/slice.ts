@@ -1,0 +1,150 @@
+/** The slice of kafkajs in use. `new Kafka()` of kafkajs 2.2 fits; test/types/kafkajs.ts holds the proof. */
+export interface KafkaLike {
+  consumer(config: ConsumerConfigLike): ConsumerLike
+  producer(config: ProducerConfigLike): ProducerLike
+  admin(config: { readonly retry: RetryLike }): AdminLike
+}
+
+export interface RetryLike {
+  readonly initialRetryTime?: number
+  readonly maxRetryTime?: number
+  readonly factor?: number
+  readonly multiplier?: number
+  readonly retries?: number
+}
+
+export interface ConsumerConfigLike {
+  readonly groupId: string
+  readonly partitionAssigners?: unknown[]
+  readonly metadataMaxAge?: number
+  readonly sessionTimeout?: number
+  readonly rebalanceTimeout?: number
+  readonly heartbeatInterval?: number
+  readonly maxBytesPerPartition?: number
+  readonly minBytes?: number
+  readonly maxBytes?: number
+  readonly maxWaitTimeInMs?: number
+  readonly retry?: RetryLike & { readonly restartOnFailure?: (error: Error) => Promise<boolean> }
+  readonly allowAutoTopicCreation?: boolean
+  readonly maxInFlightRequests?: number
+  readonly rackId?: string
+}
+
+export interface ConsumerLike {
+  connect(): Promise<void>
+  disconnect(): Promise<void>
+  subscribe(subscription: { topics: string[]; fromBeginning: boolean }): Promise<void>
+  run(config: {
+    autoCommit: boolean
+    eachBatchAutoResolve: boolean
+    partitionsConsumedConcurrently: number
+    eachBatch: (payload: EachBatchPayloadLike) => Promise<void>
+  }): Promise<void>
+  stop(): Promise<void>
+  commitOffsets(offsets: { topic: string; partition: number; offset: string }[]): Promise<void>
+  seek(to: { topic: string; partition: number; offset: string }): void
+  pause(topics: TopicPartitions[]): void
+  paused(): TopicPartitions[]
+  resume(topics: TopicPartitions[]): void
+  on(event: 'consumer.group_join', listener: (event: { payload: GroupJoin }) => void): unknown
+  on(event: 'consumer.end_batch_process', listener: (event: { payload: EndBatchProcess }) => void): unknown
+  on(event: 'consumer.crash', listener: (event: { payload: { error: Error } }) => void): unknown
+  on(event: 'consumer.rebalancing' | 'consumer.stop', listener: () => void): unknown
+}
+
+export interface TopicPartitions {
+  topic: string
+  partitions: number[]
+}
+
+export interface GroupJoin {
+  readonly memberAssignment: { readonly [topic: string]: readonly number[] }
+}
+
+export interface EndBatchProcess {
+  readonly topic: string
+  readonly partition: number
+  readonly batchSize: number
+  /** Null in truth where the broker sent only records below the offset asked for; kafkajs types it as a string. */
+  readonly firstOffset: string
+  readonly lastOffset: string
+}
+
+export interface EachBatchPayloadLike {
+  readonly batch: BatchLike
+  resolveOffset(offset: string): void
+  heartbeat(): Promise<void>
+  commitOffsetsIfNecessary(offsets?: CommitRequest): Promise<void>
+}
+
+export interface CommitRequest {
+  topics: { topic: string; partitions: { partition: number; offset: string }[] }[]
+}
+
+export interface BatchLike {
+  readonly topic: string
+  readonly partition: number
+  readonly highWatermark: string
+  /** The offset that was asked for. Always there, though kafkajs does not type it. */
+  readonly fetchedOffset?: string
+  readonly messages: KafkaMessageLike[]
+  lastOffset(): string
+}
+
+export interface KafkaMessageLike {
+  readonly key: Buffer | null
+  readonly value: Buffer | null
+  readonly timestamp: string
+  readonly offset: string
+  readonly headers?: { readonly [name: string]: unknown }
+}
+
+export interface AdminLike {
+  connect(): Promise<void>
+  disconnect(): Promise<void>
+  listTopics(): Promise<string[]>
+  createTopics(options: {
+    waitForLeaders: boolean
+    topics: {
+      topic: string
+      numPartitions: number
+      replicationFactor: number
+      configEntries: { name: string; value: string }[]
+    }[]
+  }): Promise<boolean>
+  describeConfigs(configs: {
+    resources: { type: number; name: string; configNames: string[] }[]
+    includeSynonyms: boolean
+  }): Promise<{ resources: { resourceName: string; configEntries: { configName: string; configValue: string }[] }[] }>
+  fetchOffsets(options: {
+    groupId: string
+    topics: string[]
+  }): Promise<{ topic: string; partitions: { partition: number; offset: string }[] }[]>
+  fetchTopicOffsets(topic: string): Promise<{ partition: number; low: string; high: string }[]>
+}
+
+export interface ProducerConfigLike {
+  readonly idempotent: boolean
+  readonly allowAutoTopicCreation: boolean
+  readonly retry: RetryLike
+  readonly createPartitioner: () => (args: PartitionerArgsLike) => number
+}
+
+export interface PartitionerArgsLike {
+  readonly partitionMetadata: readonly { readonly partitionId: number; readonly leader: number }[]
+  readonly message: { readonly key?: Buffer | string | null }
+}
+
+export interface ProducerLike {
+  connect(): Promise<void>
+  disconnect(): Promise<void>
+  send(record: {
+    topic: string
+    acks: number
+    messages: {
+      key: Buffer | null
+      value: Buffer | null
+      headers: { [name: string]: Buffer | string | (Buffer | string)[] }
+    }[]
+  }): Promise<{ topicName: string; partition: number; errorCode: number }[]>
+}

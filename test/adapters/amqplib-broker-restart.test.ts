@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { rabbitBroker } from '../../adapters/amqplib/index.ts'
+import type { Source } from '../../src/index.ts'
+import { backends } from '../support/backends.ts'
+import { startPrivateRabbit } from '../support/servers/private-rabbit.ts'
+import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
+import { Rabbit, RecordingIntake, bodies, textOf } from './amqplib-kit.ts'
+
+const isWanted = backends.has('rabbitmq')
+const opened: Source[] = []
+let broker: Awaited<ReturnType<typeof startPrivateRabbit>>
+
+beforeAll(async () => {
+  if (isWanted) broker = await startPrivateRabbit()
+}, SERVER_WITHIN_MS)
+afterAll(async () => {
+  await Promise.all(opened.map((source) => source.close()))
+  await broker?.stop()
+})
+
+describe('a broker that restarts', () => {
+  it('is waited for, and nothing is lost, after a shutdown and after a crash', async () => {
+    const { source, publisher } = rabbitBroker(broker.url, { queue: 'work' })
+    opened.push(source)
+    const intake = new RecordingIntake()
+    await source.open(intake)
+    const rabbit = await Rabbit.open(broker.url)
+    await rabbit.send('work', bodies(10))
+    await intake.untilDelivered(10)
+    intake.deliveries[0]?.settle()
+    await intake.until(() => intake.settled === 1)
+
+    await broker.restart() // Says 320 CONNECTION_FORCED to each connection.
+    await intake.untilTold('rebuilt')
+    expect(intake.deliveries[1]?.settle()).toBe(false)
+    await intake.until(() => intake.deliveries.length >= 19)
+    // The ack of m0 may have come too late.
+    expect(intake.deliveries.slice(10).map(textOf)).toEqual(expect.arrayContaining(bodies(10).slice(1)))
+
+    const before = intake.deliveries.length
+    await broker.kill()
+    const [first] = intake.deliveries
+    if (first === undefined) throw new Error('nothing was delivered')
+    const letter = { reason: 'conflict', parked: false, detail: '', errorClass: undefined, attempts: 0 }
+    const publishing = publisher.deadLetter({ ...letter, message: first.message, consumer: 'c', group: 'work' })
+    await expect(publishing).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' })
+    await broker.restart()
+    await intake.untilTold('rebuilt', 2)
+    await intake.until(() => intake.deliveries.length >= before + 9)
+    await publisher.deadLetter({ ...letter, message: first.message, consumer: 'c', group: 'work' })
+    for (const delivery of intake.deliveries.slice(before)) expect(delivery.settle()).toBe(true)
+    await source.close()
+
+    const after = await Rabbit.open(broker.url)
+    expect(await after.takeLeft('work')).toEqual([])
+    expect((await after.takeLeft('work.dead-letter')).map(({ body }) => body)).toEqual(['m0'])
+    await after[Symbol.asyncDispose]()
+    await rabbit[Symbol.asyncDispose]()
+  }, 120_000)
+
+  it('does not hold up a stop when it is silent', async () => {
+    const { source } = rabbitBroker(broker.url, { queue: 'silent' })
+    opened.push(source)
+    const intake = new RecordingIntake()
+    await source.open(intake)
+    broker.freeze()
+    try {
+      const from = performance.now()
+      await source.close()
+      expect(performance.now() - from).toBeLessThan(12_000)
+    } finally {
+      broker.thaw()
+    }
+  }, 60_000)
+})

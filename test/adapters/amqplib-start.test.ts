@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { rabbitBroker, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { hasCode, type BrokerError, type ConfigError } from '../../src/index.ts'
+import { freePort } from '../support/servers/ports.ts'
+import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
+import { Rabbit, RecordingIntake, Tap } from './amqplib-kit.ts'
+
+let rabbit: Rabbit
+
+beforeAll(async () => {
+  rabbit = await Rabbit.open()
+}, SERVER_WITHIN_MS)
+afterAll(() => rabbit[Symbol.asyncDispose]())
+
+/** The error of a start that must fail. */
+async function failure(connect: RabbitConnect, options: RabbitOptions): Promise<unknown> {
+  try {
+    const { source } = rabbitBroker(connect, options)
+    await source.open(new RecordingIntake())
+    await source.close()
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
+describe('starting on RabbitMQ', () => {
+  it('declares both queues where they are missing, durable, as quorum queues', async () => {
+    const queue = rabbit.name()
+    expect(await failure(rabbit.url, { queue })).toBeUndefined()
+    await rabbit.declare(queue)
+    await rabbit.declare(`${queue}.dead-letter`)
+    expect(await failure(rabbit.url, { queue })).toBeUndefined()
+  })
+
+  it('refuses a queue of another kind, naming both sides', async () => {
+    const queue = rabbit.name()
+    await rabbit.declare(queue, {})
+    const error = (await failure(rabbit.url, { queue })) as ConfigError
+    expect(error.code).toBe('CONFIG_INVALID')
+    expect(error.message).toContain(queue)
+    expect(error.message).toContain("'quorum'")
+    expect(error.message).toMatch(/current is none/)
+    expect(await failure(rabbit.url, { queue, queueType: 'classic' })).toBeUndefined()
+    expect(await failure(rabbit.url, { queue, assert: 'check' })).toBeUndefined()
+  })
+
+  it('takes a queue with a delivery limit of its own, and warns', async () => {
+    const queue = rabbit.name()
+    await rabbit.declare(queue, { 'x-queue-type': 'quorum', 'x-delivery-limit': 7 })
+    const intake = new RecordingIntake()
+    const { source } = rabbitBroker(rabbit.url, { queue })
+    await source.open(intake)
+    expect(intake.events).toContainEqual({
+      type: 'source',
+      event: 'delivery-limit',
+      detail: expect.stringContaining(queue),
+    })
+    await source.close()
+  })
+
+  it.each(['check', false] as const)('refuses to start on a missing queue with assert: %s', async (assert) => {
+    const queue = rabbit.name()
+    const error = (await failure(rabbit.url, { queue, assert })) as ConfigError
+    expect(error.code).toBe('CONFIG_INVALID')
+    expect(error.message).toMatch(new RegExp(`queue ${queue}: expected to exist`))
+  })
+
+  it('refuses to start where no broker answers, and says where, without the password', async () => {
+    const port = await freePort()
+    const error = (await failure(`amqp://me:secret@127.0.0.1:${port}/v`, { queue: 'q' })) as BrokerError
+    expect(error.code).toBe('BROKER_UNREACHABLE')
+    expect(error.message).toContain(`amqp://127.0.0.1:${port}/v`)
+    expect(error.message).toContain('ECONNREFUSED')
+    expect(error.message).not.toContain('secret')
+  })
+
+  it('refuses to start with a wrong password', async () => {
+    const error = (await failure(rabbit.url.replace('guest:guest', 'guest:wrong'), { queue: 'q' })) as BrokerError
+    expect(error.code).toBe('BROKER_UNREACHABLE')
+    expect(error.message).toContain('ACCESS-REFUSED')
+    expect(error.message).not.toContain('wrong')
+  })
+
+  it('leaves no connection behind when it fails', async () => {
+    const queue = rabbit.name()
+    const tap = new Tap(rabbit.url)
+    expect(await failure(tap.connect, { queue, assert: 'check' })).toBeInstanceOf(Error)
+    const [model] = tap.models
+    await expect(model?.createChannel()).rejects.toThrow(/closed/i)
+  })
+
+  it('ends a start that is stopped in its middle', async () => {
+    const queue = rabbit.name()
+    const tap = new Tap(rabbit.url)
+    const { source } = rabbitBroker(tap.connect, { queue })
+    const opening = source.open(new RecordingIntake()).catch((error: unknown) => error)
+    await source.close()
+    expect(hasCode(await opening, 'STOPPED')).toBe(true)
+    await expect(tap.models[0]?.createChannel()).rejects.toThrow(/closed/i)
+  })
+
+  it.each<[string, RabbitOptions]>([
+    ['queue', { queue: '' }],
+    ['deadLetterQueue', { queue: 'a', deadLetterQueue: 'a' }],
+    ['prefetch', { queue: 'a', prefetch: 0 }],
+    ['prefetch', { queue: 'a', prefetch: 1001 }],
+    ['assert', { queue: 'a', assert: 'maybe' as never }],
+    ['queueType', { queue: 'a', queueType: 'stream' as never }],
+    ['lane', { queue: 'a', lane: 'key' as never }],
+  ])('refuses a wrong %s', (name, options) => {
+    expect(() => rabbitBroker('amqp://localhost', options)).toThrow(new RegExp(`RabbitMQ: ${name}: expected`))
+  })
+
+  it.each(['http://localhost', 'secret@nowhere'])('refuses %s as a URL, without repeating it', (url) => {
+    expect(() => rabbitBroker(url, { queue: 'a' })).toThrow(
+      /^connect: expected an amqp:\/\/ or amqps:\/\/ URL, got text that is none$/,
+    )
+  })
+})

@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { Kafka, logLevel } from 'kafkajs'
+import { kafkaBroker, runKafka } from '../../adapters/kafkajs/index.ts'
+import { ConfigError, defineConsumer, memoryStore } from '../../src/index.ts'
+import { freePort } from '../support/servers/ports.ts'
+import { uniqueName } from '../support/namespace.ts'
+import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
+import { Cluster } from './kafkajs-kit.ts'
+import { ScriptedKafka } from './kafkajs-scripted.ts'
+
+function problemsOf(options: object): readonly string[] {
+  try {
+    kafkaBroker(new ScriptedKafka(), { topics: ['t'], groupId: 'refused', ...options })
+  } catch (error) {
+    return error instanceof ConfigError ? error.problems : [String(error)]
+  }
+  return []
+}
+
+describe('the options of a Kafka source', () => {
+  it.each<[string, object, string]>([
+    ['no topic', { topics: [] }, 'topics: expected at least one'],
+    ['no group', { groupId: '' }, 'groupId: expected text'],
+    ['a pattern', { topics: [/t/] }, 'topics: expected names of topics'],
+    ['its own dead letters', { topics: ['t', 't.dead-letter'] }, 'got t.dead-letter, where dead letters of t go'],
+    ['its own dead letters, by a function', { deadLetterTopic: () => 't' }, 'got t, where dead letters of t go'],
+    [
+      'its own dead letters, by a name',
+      { topics: ['t', 'u'], deadLetterTopic: 'u' },
+      'got u, where dead letters of t go',
+    ],
+    [
+      'no dead-letter topic',
+      { deadLetterTopic: () => '' },
+      'deadLetterTopic: expected the name of a topic for t, got ""',
+    ],
+    [
+      'a heartbeat too slow for its session',
+      { consumer: { heartbeatInterval: 10_001 } },
+      'at least 3 x heartbeatInterval',
+    ],
+    [
+      'a fetch too long for its session',
+      { consumer: { maxWaitTimeInMs: 10_001 } },
+      'at most a third of sessionTimeout',
+    ],
+    ['too few retries', { consumer: { retry: { retries: 5 } } }, 'expected at least 8, got 5'],
+    ['a restart of its own', { consumer: { retry: { restartOnFailure: 1 } } }, 'restartOnFailure: leave it out'],
+    ['uncommitted messages', { consumer: { readUncommitted: true } }, 'readUncommitted: leave it out'],
+    ['an unknown order', { order: 'random' }, 'order: expected key, partition, none, got "random"'],
+    ['no time between commits', { commitEveryMs: 0 }, 'commitEveryMs: expected a whole number from 1, got 0'],
+    ['half a partition', { partitionsConsumedConcurrently: 0.5 }, 'partitionsConsumedConcurrently: expected a whole'],
+  ])('refuse %s', (_what, options, problem) => {
+    expect(problemsOf(options)).toEqual(expect.arrayContaining([expect.stringContaining(problem)]))
+  })
+
+  it('are refused with all problems at once', () => {
+    expect(problemsOf({ topics: [], groupId: '', commitEveryMs: -1, order: 'x' })).toHaveLength(4)
+  })
+
+  it('are passed through to kafkajs, with what the adapter owns', async () => {
+    const kafka = new ScriptedKafka()
+    kafka.topics.push('t')
+    const groupId = uniqueName('group')
+    const consumer = { rackId: 'r', maxBytes: 1, metadataMaxAge: 5, retry: { retries: 12 } }
+    const { source } = kafkaBroker(kafka, { topics: ['t'], groupId, consumer })
+    await source.open({ deliver: () => {}, standingChanged: () => {}, report: () => {} })
+    const { retry, ...config } = kafka.newest.config
+    expect(config).toEqual({
+      groupId,
+      sessionTimeout: 30_000,
+      heartbeatInterval: 3_000,
+      maxWaitTimeInMs: 500,
+      metadataMaxAge: 5,
+      allowAutoTopicCreation: false,
+      rackId: 'r',
+      maxBytes: 1,
+    })
+    expect(retry).toMatchObject({ retries: 12, maxRetryTime: 1_500 })
+    expect(await retry?.restartOnFailure?.(new Error('any'))).toBe(false)
+    await source.close()
+  })
+
+  it('refuse two sets of topics in one group of this process, while the first runs', async () => {
+    const groupId = uniqueName('group')
+    const open = (topics: string[]): ReturnType<typeof kafkaBroker> =>
+      kafkaBroker(new ScriptedKafka(), { topics, groupId })
+    const first = open(['a', 'b'])
+    const second = open(['b', 'a', 'b'])
+    expect(() => open(['a'])).toThrow('expected one set of topics for one group, got a where')
+    await first.source.close()
+    await first.source.close()
+    expect(() => open(['a'])).toThrow(ConfigError)
+    await second.source.close()
+    await open(['a']).source.close()
+  })
+})
+
+describe('the first start', () => {
+  let cluster: Cluster
+  beforeAll(async () => {
+    cluster = await Cluster.open()
+  }, SERVER_WITHIN_MS)
+  afterAll(() => cluster[Symbol.asyncDispose]())
+  const consumer = defineConsumer({ name: 'start', store: memoryStore(), handle: () => {} })
+
+  it('without a broker is refused with what to do, and the group can be tried again', async () => {
+    const broker = `127.0.0.1:${await freePort()}`
+    const kafka = new Kafka({ brokers: [broker], logLevel: logLevel.NOTHING, retry: { retries: 1 } })
+    const groupId = uniqueName('group')
+    await expect(runKafka(kafka, consumer, { topics: ['t'], groupId })).rejects.toMatchObject({
+      code: 'BROKER_UNREACHABLE',
+      message: expect.stringMatching(new RegExp(`${broker}.*Check that the brokers`, 's')),
+    })
+    await expect(runKafka(kafka, consumer, { topics: ['other'], groupId })).rejects.toMatchObject({
+      code: 'BROKER_UNREACHABLE',
+    })
+  })
+
+  it('on a topic that does not exist is refused by its name, and none is created', async () => {
+    const [there, missing] = [await cluster.topic(), uniqueName('missing')]
+    const options = { topics: [there, missing], groupId: uniqueName('group') }
+    await expect(runKafka(cluster.client(), consumer, options)).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      problems: [`topics: ${missing} does not exist on the cluster`],
+    })
+    expect(await cluster.admin.listTopics()).not.toContain(missing)
+  })
+
+  it('with settings that the broker refuses is refused', async () => {
+    const topic = await cluster.topic()
+    const tooShort = { sessionTimeout: 300, heartbeatInterval: 100, maxWaitTimeInMs: 100 }
+    const running = runKafka(cluster.client(), consumer, {
+      topics: [topic],
+      groupId: uniqueName('group'),
+      consumer: tooShort,
+    })
+    await expect(running).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' })
+  })
+})

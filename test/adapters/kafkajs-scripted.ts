@@ -1,0 +1,207 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type {
+  AdminLike,
+  CommitRequest,
+  ConsumerConfigLike,
+  ConsumerLike,
+  EachBatchPayloadLike,
+  KafkaLike,
+  ProducerLike,
+} from '../../adapters/kafkajs/slice.ts'
+
+type EachBatch = (payload: EachBatchPayloadLike) => Promise<void>
+
+/** A client of kafkajs played by the test: for what a real broker does once in a thousand runs. */
+export class ScriptedKafka implements KafkaLike {
+  readonly consumers: ScriptedConsumer[] = []
+  /** The group's offsets, as the broker tells them; by `topic/partition`. */
+  readonly committed: Map<string, bigint> = new Map()
+  readonly bounds: Map<string, { low: bigint; high: bigint }> = new Map()
+  readonly topics: string[] = []
+  /** How often the broker was asked: fetchOffsets, fetchTopicOffsets. */
+  readonly asked = { committed: 0, bounds: 0 }
+  /** Answers to `producer.send`, in turn; the last one stays. */
+  readonly sendAnswers: (() => Promise<{ topicName: string; partition: number; errorCode: number }[]>)[] = []
+  producers = 0
+  adminFails = false
+  /** Plays what happens when a consumer runs: by default it joins with partition 0 of the first topic. */
+  onRun: (consumer: ScriptedConsumer) => void | Promise<void> = (consumer) =>
+    consumer.join({ [this.topics[0] ?? '']: [0] })
+
+  consumer(config: ConsumerConfigLike): ScriptedConsumer {
+    const consumer = new ScriptedConsumer(config, (one) => this.onRun(one))
+    this.consumers.push(consumer)
+    return consumer
+  }
+
+  get newest(): ScriptedConsumer {
+    const consumer = this.consumers.at(-1)
+    if (consumer === undefined) throw new Error('no consumer yet')
+    return consumer
+  }
+
+  producer(): ProducerLike {
+    this.producers++
+    return {
+      connect: async () => {},
+      disconnect: async () => {},
+      send: () => {
+        const answer = this.sendAnswers.length > 1 ? this.sendAnswers.shift() : this.sendAnswers[0]
+        if (answer === undefined) throw new Error('no answer scripted')
+        return answer()
+      },
+    }
+  }
+
+  admin(): AdminLike {
+    const orFail = async (): Promise<void> => {
+      await turn()
+      if (this.adminFails) throw new Error('the admin client fails')
+    }
+    return {
+      connect: orFail,
+      disconnect: async () => {},
+      listTopics: async () => [...this.topics],
+      createTopics: async ({ topics }) => {
+        this.topics.push(...topics.map(({ topic }) => topic))
+        return true
+      },
+      describeConfigs: async () => ({ resources: [] }),
+      fetchOffsets: async ({ topics }) => {
+        this.asked.committed++
+        await orFail()
+        return topics.map((topic) => ({ topic, partitions: this.#of(this.committed, topic) }))
+      },
+      fetchTopicOffsets: async (topic) => {
+        this.asked.bounds++
+        await orFail()
+        return [...this.bounds].flatMap(([name, { low, high }]) =>
+          name.startsWith(`${topic}/`) ? [{ partition: partitionOf(name), low: `${low}`, high: `${high}` }] : [],
+        )
+      },
+    }
+  }
+
+  #of(offsets: ReadonlyMap<string, bigint>, topic: string): { partition: number; offset: string }[] {
+    return [...offsets].flatMap(([name, offset]) =>
+      name.startsWith(`${topic}/`) ? [{ partition: partitionOf(name), offset: `${offset}` }] : [],
+    )
+  }
+}
+
+export class ScriptedConsumer implements ConsumerLike {
+  readonly config: ConsumerConfigLike
+  readonly seeks: string[] = []
+  readonly resolved: string[] = []
+  /** Commits sent through a payload, as `topic/partition@offset`. */
+  readonly commits: string[] = []
+  readonly commitsWithoutPayload: string[] = []
+  readonly pausedNow: Set<string> = new Set()
+  assignment: Readonly<Record<string, readonly number[]>> = {}
+  hasStopped = false
+  /** Throws or rejects, to play a broker that refuses. */
+  onCommit: () => Promise<void> = async () => {}
+  onResolve: () => void = () => {}
+  heartbeats = 0
+  readonly #listeners = new Map<string, ((event: never) => void)[]>()
+  #eachBatch: EachBatch = async () => {}
+
+  readonly #onRun: (consumer: ScriptedConsumer) => void | Promise<void>
+
+  constructor(config: ConsumerConfigLike, onRun: (consumer: ScriptedConsumer) => void | Promise<void>) {
+    this.config = config
+    this.#onRun = onRun
+  }
+
+  on(event: string, listener: (event: never) => void): void {
+    this.#listeners.set(event, [...(this.#listeners.get(event) ?? []), listener])
+  }
+
+  emit(event: string, payload: unknown = {}): void {
+    for (const listener of this.#listeners.get(`consumer.${event}`) ?? []) listener({ payload } as never)
+  }
+
+  join(assignment: Readonly<Record<string, readonly number[]>>): void {
+    this.assignment = assignment
+    this.emit('group_join', { memberAssignment: assignment })
+  }
+
+  async connect(): Promise<void> {}
+  async disconnect(): Promise<void> {}
+  async subscribe(): Promise<void> {}
+
+  async run({ eachBatch }: { eachBatch: EachBatch }): Promise<void> {
+    this.#eachBatch = eachBatch
+    await this.#onRun(this)
+  }
+
+  async stop(): Promise<void> {
+    this.hasStopped = true
+  }
+
+  async commitOffsets(offsets: { topic: string; partition: number; offset: string }[]): Promise<void> {
+    this.commitsWithoutPayload.push(...offsets.map((one) => `${one.topic}/${one.partition}@${one.offset}`))
+  }
+
+  seek({ topic, partition, offset }: { topic: string; partition: number; offset: string }): void {
+    this.seeks.push(`${topic}/${partition}@${offset}`)
+  }
+
+  pause(topics: { topic: string; partitions: number[] }[]): void {
+    for (const { topic, partitions } of topics) for (const one of partitions) this.pausedNow.add(`${topic}/${one}`)
+  }
+
+  resume(topics: { topic: string; partitions: number[] }[]): void {
+    for (const { topic, partitions } of topics) for (const one of partitions) this.pausedNow.delete(`${topic}/${one}`)
+  }
+
+  paused(): { topic: string; partitions: number[] }[] {
+    return Object.entries(this.assignment).map(([topic, partitions]) => ({
+      topic,
+      partitions: partitions.filter((one) => this.pausedNow.has(`${topic}/${one}`)),
+    }))
+  }
+
+  /** What a fetch from `fetchedOffset` brought: messages at these offsets, and maybe control records after them. */
+  async fetch(name: string, fetchedOffset: number, offsets: readonly number[], lastOffset?: number): Promise<void> {
+    const [topic = ''] = name.split('/')
+    await this.#eachBatch({
+      batch: {
+        topic,
+        partition: partitionOf(name),
+        highWatermark: '-1',
+        fetchedOffset: String(fetchedOffset),
+        messages: offsets.map((offset) => ({ key: null, value: null, timestamp: '0', offset: String(offset) })),
+        lastOffset: () => String(lastOffset ?? offsets.at(-1)),
+      },
+      resolveOffset: (offset) => {
+        this.onResolve()
+        this.resolved.push(`${name}@${offset}`)
+      },
+      heartbeat: async () => {
+        this.heartbeats++
+      },
+      commitOffsetsIfNecessary: async (request?: CommitRequest) => {
+        await this.onCommit()
+        for (const one of request?.topics ?? []) {
+          for (const { partition, offset } of one.partitions) this.commits.push(`${one.topic}/${partition}@${offset}`)
+        }
+      },
+    })
+  }
+
+  /** kafkajs stepped over records that it does not hand out. */
+  control(name: string, firstOffset: number | null, lastOffset: number): void {
+    this.emit('end_batch_process', {
+      topic: name.split('/')[0],
+      partition: partitionOf(name),
+      batchSize: 0,
+      firstOffset: firstOffset === null ? null : String(firstOffset),
+      lastOffset: String(lastOffset),
+    })
+  }
+}
+
+function partitionOf(name: string): number {
+  return Number(name.split('/')[1])
+}

@@ -1,0 +1,121 @@
+import { fileURLToPath } from 'node:url'
+import { existsSync } from 'node:fs'
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import { CommandError, EXIT } from '../exit.ts'
+import { runDemo } from './demo.ts'
+import { KILL_STEPS, type KillAt, type KillStep } from './kill-switch.ts'
+
+export type SourceName = 'memory' | 'kafka' | 'rabbitmq'
+export type StoreName = 'memory' | 'pglite' | 'postgres' | 'redis'
+
+/** What the demo was asked for, checked. */
+export interface DemoRequest {
+  /** A file of envelopes, `-` for standard input. */
+  readonly input: string
+  readonly source: SourceName
+  readonly store: StoreName
+  /** The folder that holds everything of this demo. */
+  readonly state: string
+  readonly json: boolean
+  readonly effects: string | undefined
+  readonly killAt: KillAt | undefined
+  readonly onInDoubt: 'rerun' | 'park'
+}
+
+interface DemoFlags {
+  readonly input?: string
+  readonly source: SourceName
+  readonly store: StoreName
+  readonly state?: string
+  readonly json: boolean
+  readonly effects?: string
+  readonly killAt?: KillAt
+  readonly onInDoubt: 'rerun' | 'park'
+}
+
+const EXAMPLES = `
+Examples:
+  consume-once demo                                      embedded: broker in memory, inbox in PGlite
+  consume-once demo --source kafka --store postgres      the same job on real servers
+  consume-once demo --kill-at handled:500                SIGKILL after 500 effects; run again to go on
+  kcat -b … -t sms -C -e -J | consume-once demo --input -
+
+Servers, by environment (with these defaults):
+  KAFKA_BROKERS  127.0.0.1:9092                  RABBITMQ_URL  amqp://guest:guest@127.0.0.1:5672
+  REDIS_URL      redis://127.0.0.1:6379          DATABASE_URL  postgres://postgres:postgres@127.0.0.1:5432/postgres
+
+Exit code 0: nothing lost, no effect twice. 1: something was. 2: usage. 3: refused. 4: a server cannot be reached.`
+
+export function addDemo(program: Command, exit: (code: number) => void): void {
+  program
+    .command('demo')
+    .description('Handles real SMS notifications once each, through redeliveries, re-sends, a rebalance and crashes.')
+    .option(
+      '--input <file>',
+      'messages as `kcat -J` prints them, one a line; - for standard input (default: the SMS example)',
+    )
+    .addOption(
+      new Option('--source <broker>', 'where messages come from')
+        .choices(['memory', 'kafka', 'rabbitmq'])
+        .env('CONSUME_ONCE_DEMO_SOURCE')
+        .default('memory'),
+    )
+    .addOption(
+      new Option('--store <store>', 'where records live')
+        .choices(['memory', 'pglite', 'postgres', 'redis'])
+        .env('CONSUME_ONCE_DEMO_STORE')
+        .default('pglite'),
+    )
+    .option('--state <dir>', 'folder of this demo; run again on it to go on (default: .consume-once-demo/<store>)')
+    .option('--json', 'one JSON object on stdout, and nothing else there', false)
+    .option('--effects <file>', 'write one line per effect of all runs')
+    .option('--kill-at <step:n>', `SIGKILL at the n-th of: ${KILL_STEPS.join(', ')}`, parseKillAt)
+    .addOption(
+      new Option('--on-in-doubt <policy>', 'lease only: run again what a crash left in doubt, or set it aside')
+        .choices(['rerun', 'park'])
+        .default('rerun'),
+    )
+    .addHelpText('after', EXAMPLES)
+    .allowExcessArguments(false)
+    .action(async (flags: DemoFlags) => exit(await runDemo(requestOf(flags))))
+}
+
+function requestOf(flags: DemoFlags): DemoRequest {
+  const { source, store, json, onInDoubt } = flags
+  const killAt = flags.killAt
+  if (store === 'memory' && killAt !== undefined) {
+    throw new CommandError(
+      EXIT.usage,
+      '--kill-at with --store memory: there would be nothing to go on from; pick another store',
+    )
+  }
+  return {
+    input: flags.input ?? exampleInput(),
+    source,
+    store,
+    state: flags.state ?? `.consume-once-demo/${store}`,
+    json,
+    effects: flags.effects,
+    killAt,
+    onInDoubt,
+  }
+}
+
+/** The SMS example of the repository. The package itself does not carry its five megabytes. */
+function exampleInput(): string {
+  const path = fileURLToPath(new URL('../../examples/data/sms-notifications.ndjson', import.meta.url))
+  if (existsSync(path)) return path
+  throw new CommandError(
+    EXIT.usage,
+    'the example data is only in the repository: give --input FILE, or - for standard input',
+  )
+}
+
+function parseKillAt(text: string): KillAt {
+  const match = /^([a-z]+):([1-9]\d{0,8})$/.exec(text)
+  const step = KILL_STEPS.find((known): known is KillStep => known === match?.[1])
+  if (match === null || step === undefined) {
+    throw new InvalidArgumentError(`Expected STEP:N such as handled:500, with STEP one of ${KILL_STEPS.join(', ')}.`)
+  }
+  return { step, count: Number(match[2]) }
+}

@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { CommandError, EXIT } from '../exit.ts'
+
+/** One message of an input file, ready to be produced. */
+export interface InputMessage {
+  /** The `message-id`, or `undefined` where it is not usable. */
+  readonly id: string | undefined
+  readonly key: Buffer | null
+  readonly value: Buffer | null
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly timestamp: number | undefined
+  readonly payloadSha256: string
+}
+
+export interface Input {
+  readonly messages: readonly InputMessage[]
+  /** The file's bytes and their digest: the state keeps every input it was given. */
+  readonly text: string
+  readonly sha256: string
+}
+
+export const ID_HEADER = 'message-id'
+
+/** Longest usable ID, in bytes of UTF-8. */
+const MAX_ID_BYTES = 512
+
+/** Reads a whole file of envelopes, `-` for standard input. One bad line and nothing is produced. */
+export async function readInput(path: string): Promise<Input> {
+  const chunks: Buffer[] = []
+  try {
+    for await (const chunk of path === '-' ? process.stdin : createReadStream(path))
+      chunks.push(Buffer.from(chunk as Buffer))
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new CommandError(
+      EXIT.usage,
+      `cannot read the input ${path}: ${why}. Give a file by --input FILE, or - for standard input.`,
+      { cause },
+    )
+  }
+  const bytes = Buffer.concat(chunks)
+  const text = bytes.toString('utf8')
+  return { messages: parseInput(text, path), text, sha256: sha256(bytes) }
+}
+
+/** Parses the lines of an input. @throws CommandError naming the line, when one cannot be read */
+export function parseInput(text: string, path: string): InputMessage[] {
+  const messages: InputMessage[] = []
+  for (const [index, line] of text.split('\n').entries()) {
+    if (line.trim() === '') continue
+    try {
+      messages.push(parseEnvelope(JSON.parse(line)))
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause)
+      throw new CommandError(
+        EXIT.usage,
+        `${path}, line ${index + 1}: ${why}. Expected one JSON object a line, as \`kcat -J\` prints it. Nothing was produced.`,
+        { cause },
+      )
+    }
+  }
+  return messages
+}
+
+/** The envelope that `kcat -J` prints, and our `payload_base64` and `key_base64` for bytes that are not UTF-8. */
+function parseEnvelope(envelope: unknown): InputMessage {
+  if (typeof envelope !== 'object' || envelope === null || Array.isArray(envelope))
+    throw new TypeError('not a JSON object')
+  const fields = envelope as Record<string, unknown>
+  const value = bytesOf(fields, 'payload')
+  const headers = headersOf(fields['headers'])
+  const ts = fields['ts']
+  return {
+    id: usableId(headers),
+    key: bytesOf(fields, 'key'),
+    value,
+    headers,
+    timestamp: typeof ts === 'number' && Number.isSafeInteger(ts) && ts >= 0 ? ts : undefined,
+    payloadSha256: sha256(value ?? Buffer.alloc(0)),
+  }
+}
+
+function bytesOf(fields: Record<string, unknown>, name: 'payload' | 'key'): Buffer | null {
+  const base64 = fields[`${name}_base64`]
+  if (typeof base64 === 'string') return Buffer.from(base64, 'base64')
+  const text = fields[name]
+  if (text === null || text === undefined) return null
+  if (typeof text === 'string') return Buffer.from(text)
+  throw new TypeError(`${name}: expected text or null, got ${JSON.stringify(text).slice(0, 40)}`)
+}
+
+/** An alternating array, or in newer builds of kcat a map of arrays. A null value is an empty one. */
+function headersOf(headers: unknown): (readonly [string, string])[] {
+  if (headers === null || headers === undefined) return []
+  const pairs: (readonly [string, string])[] = []
+  if (Array.isArray(headers)) {
+    if (headers.length % 2 !== 0) throw new TypeError('headers: expected names and values in turn')
+    for (let at = 0; at < headers.length; at += 2) pairs.push([headerText(headers[at]), headerText(headers[at + 1])])
+    return pairs
+  }
+  if (typeof headers !== 'object') throw new TypeError('headers: expected an array or an object')
+  for (const [name, values] of Object.entries(headers)) {
+    for (const value of Array.isArray(values) ? values : [values]) pairs.push([name, headerText(value)])
+  }
+  return pairs
+}
+
+function headerText(value: unknown): string {
+  if (value === null) return ''
+  if (typeof value === 'string') return value
+  throw new TypeError(`headers: expected text or null, got ${JSON.stringify(value).slice(0, 40)}`)
+}
+
+/** The demo's own reading of the identity rule, apart from the library's, so that one can be held against the other. */
+function usableId(headers: readonly (readonly [string, string])[]): string | undefined {
+  const [first, ...others] = headers.filter(([name]) => name === ID_HEADER).map(([, value]) => value)
+  if (first === undefined || first.trim() === '' || Buffer.byteLength(first) > MAX_ID_BYTES) return undefined
+  return others.every((other) => other === first) ? first : undefined
+}
+
+export function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+/** Headers as every client takes them: text, an array where a name is repeated, `__proto__` a name like any other. */
+export function headerRecord(pairs: readonly (readonly [string, string])[]): Record<string, string | string[]> {
+  const record = Object.create(null) as Record<string, string | string[]>
+  for (const [name, value] of pairs) {
+    const known = record[name]
+    record[name] = known === undefined ? value : [...(Array.isArray(known) ? known : [known]), value]
+  }
+  return record
+}

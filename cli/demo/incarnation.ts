@@ -1,0 +1,121 @@
+import type { Claim, ClaimAnswer, ClaimRequest, MarkVerdict, Store } from '../../src/index.ts'
+
+interface StoreHooks {
+  /** Claims are granted, and nothing has started yet. */
+  readonly onClaimed: (count: number) => void
+  /** Marks are durable, and nothing has been settled yet. */
+  readonly onMarked: (count: number) => void
+}
+
+/** What a dead process sees of an answer. */
+const NEVER = new Promise<never>(() => {})
+
+/**
+ * The store as one incarnation of the process sees it. When that incarnation is dead, no answer reaches it any more, and
+ * its open transactions are rolled back, as the server would do when the connection is gone.
+ */
+export class IncarnationStore implements Store<unknown> {
+  readonly strategy: Store['strategy']
+  readonly #store: Store<unknown>
+  readonly #hooks: StoreHooks
+  /** Granted and not yet ended: what a dead process leaves behind. */
+  readonly #held = new Set<Claim<unknown>>()
+  /** Claim calls that the store has not answered: they may be granted at any moment. */
+  #asking = 0
+  #isDead = false
+  /** Effects whose mark was not sent yet, as far as the caller tells. */
+  #unmarked = 0
+
+  constructor(store: Store<unknown>, hooks: StoreHooks) {
+    this.strategy = store.strategy
+    this.#store = store
+    this.#hooks = hooks
+  }
+
+  get isDead(): boolean {
+    return this.#isDead
+  }
+
+  /** An effect happened; its mark is still to be sent. */
+  effectHappened(): void {
+    this.#unmarked++
+  }
+
+  /** No effect lies between itself and its mark: here a crash repeats nothing, even under a lease. */
+  get isBetweenEffects(): boolean {
+    return this.#unmarked <= 0
+  }
+
+  /** Nothing is claimed: here a crash leaves nothing in doubt. */
+  get holdsNothing(): boolean {
+    return this.#held.size === 0 && this.#asking === 0
+  }
+
+  async die(): Promise<void> {
+    this.#isDead = true
+    if (this.strategy === 'lease') return
+    await this.#rollBack([...this.#held])
+  }
+
+  async open(): Promise<void> {
+    await this.#store.open()
+  }
+
+  async claim(request: ClaimRequest): Promise<readonly ClaimAnswer<unknown>[]> {
+    if (this.#isDead) return NEVER
+    this.#asking++
+    try {
+      const answers = await this.#store.claim(request)
+      await this.#granted(answers.flatMap((answer) => ('claim' in answer ? [answer.claim] : [])))
+      return this.#isDead ? NEVER : answers
+    } finally {
+      this.#asking--
+    }
+  }
+
+  async #granted(claims: readonly Claim<unknown>[]): Promise<void> {
+    if (this.#isDead) return this.#rollBack(claims)
+    for (const claim of claims) this.#held.add(claim)
+    if (claims.length > 0) this.#hooks.onClaimed(claims.length)
+  }
+
+  async renew(claims: readonly Claim<unknown>[], leaseMs: number): ReturnType<Store['renew']> {
+    return this.#isDead ? NEVER : this.#alive(this.#store.renew(claims, leaseMs))
+  }
+
+  async mark(claims: readonly Claim<unknown>[]): Promise<readonly MarkVerdict[]> {
+    if (this.#isDead) return NEVER
+    this.#unmarked -= claims.length
+    const verdicts = await this.#store.mark(claims)
+    for (const claim of claims) this.#held.delete(claim)
+    // The mark is durable whether or not the process lives to hear of it.
+    const marked = verdicts.filter((verdict) => verdict === 'marked' || verdict === 'marked-late').length
+    if (marked > 0) this.#hooks.onMarked(marked)
+    return this.#isDead ? NEVER : verdicts
+  }
+
+  async release(...call: Parameters<Store<unknown>['release']>): ReturnType<Store['release']> {
+    if (this.#isDead) return NEVER
+    for (const claim of call[0]) this.#held.delete(claim)
+    return this.#alive(this.#store.release(...call))
+  }
+
+  async setAside(...call: Parameters<Store<unknown>['setAside']>): ReturnType<Store['setAside']> {
+    if (this.#isDead) return NEVER
+    for (const claim of call[0]) this.#held.delete(claim)
+    return this.#alive(this.#store.setAside(...call))
+  }
+
+  /** What the server does for a connection that is gone. */
+  async #rollBack(held: readonly Claim<unknown>[]): Promise<void> {
+    for (const transaction of new Set(held.map((claim) => claim.transaction))) {
+      const claims = held.filter((claim) => claim.transaction === transaction)
+      if (transaction !== undefined) await this.#store.release(claims, { refund: false, doubt: false })
+    }
+  }
+
+  async #alive<T>(answer: Promise<T>): Promise<T> {
+    const value = await answer
+    return this.#isDead ? NEVER : value
+  }
+}

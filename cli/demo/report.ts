@@ -1,0 +1,107 @@
+import { styleText } from 'node:util'
+import type { DemoRequest } from './command.ts'
+
+/** The demo's one JSON object. */
+export interface Report {
+  readonly schema_version: 1
+  readonly source: string
+  readonly store: string
+  readonly delivered: number
+  readonly distinct: number
+  readonly handled: number
+  readonly duplicates: number
+  readonly joined: number
+  readonly redeliveries: number
+  readonly conflicts: number
+  readonly no_id: number
+  readonly dead_lettered: number
+  readonly parked: number
+  readonly in_doubt: number
+  readonly failed: number
+  readonly lost: number
+  readonly double_effects: number
+  readonly resumed: boolean
+  readonly seconds: number
+  readonly deliveries_per_second: number
+}
+
+export interface Story {
+  readonly faults: { readonly redeliveries: number; readonly rebalances: number; readonly crashes: number } | undefined
+  /** Deliveries that would each have had an effect without the library: all that have a usable ID. */
+  readonly withoutLibrary: number
+  /** Effects of the IDs of this input, over all runs. */
+  readonly effects: number
+  readonly places: readonly string[]
+  readonly deadLetters: string
+}
+
+type Style = (text: string) => string
+
+const isColoured = process.stdout.isTTY && !process.env['NO_COLOR']
+const [bold, dim, green, red] = (['bold', 'dim', 'green', 'red'] as const).map(
+  (name): Style =>
+    (text) =>
+      isColoured ? styleText(name, text) : text,
+) as [Style, Style, Style, Style]
+
+/** The same for people. */
+export function tell(report: Report, story: Story, { source, store, state }: DemoRequest): string {
+  const perMessage = (effects: number): string => (report.distinct === 0 ? '–' : (effects / report.distinct).toFixed(3))
+  const { faults } = story
+  const lines = [
+    '',
+    bold(headline(report)),
+    '',
+    `${count(report.delivered)}  delivered      ${dim(`${count(report.redeliveries).trim()} of them redeliveries by the broker`)}`,
+    `${count(report.distinct)}  distinct       ${dim('different message IDs in the input')}`,
+    `${count(report.handled)}  handled        ${dim('effect and mark, in this run')}`,
+    `${count(report.duplicates)}  duplicates     ${dim('found to be done, settled without running')}`,
+    `${count(report.joined)}  joined         ${dim('arrived while the same message was under way')}`,
+    `${count(report.dead_lettered)}  dead-lettered  ${dim(`${report.no_id} without a usable ID in the input, ${report.conflicts} conflicts`)}`,
+    ...(report.parked > 0
+      ? [`${count(report.parked)}  parked         ${dim('in doubt, set aside for a person')}`]
+      : []),
+    '',
+    ...(faults === undefined
+      ? []
+      : [
+          `survived: ${faults.redeliveries} bursts of redeliveries, ${faults.rebalances} rebalance, ${faults.crashes} crashes between effect and settle`,
+        ]),
+    `effects per message: ${bold(perMessage(story.effects))} with the library, ${perMessage(story.withoutLibrary)} without (in this run alone)`,
+    `lost: ${mark(report.lost)}   effects that happened twice: ${mark(report.double_effects)}   time: ${report.seconds} s, ${report.deliveries_per_second.toLocaleString('en-US')} deliveries/s`,
+    '',
+    dim('State'),
+    ...[`  ${state}`, ...story.places, story.deadLetters].map((place) => dim(`  ${place.trim()}`)),
+    '',
+    dim('Try next'),
+    dim(`  npm run demo -- ${flags(source, store)}                        again on the same state: handles 0`),
+    dim(
+      `  npm run demo -- ${flags(source, store)} --state /tmp/d --kill-at handled:500   then again without --kill-at`,
+    ),
+    ...(source === 'memory'
+      ? [dim('  npm run demo -- --source kafka --store postgres   the same job on real servers')]
+      : []),
+    '',
+  ]
+  return lines.join('\n')
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en-US').padStart(9)
+}
+
+function headline({ resumed, handled, lost, double_effects: twice }: Report): string {
+  if (lost > 0 || twice > 0)
+    return red('The promise did not hold for this state; the guarantee table in the README says where it does.')
+  if (resumed && handled === 0)
+    return green('Handled 0: everything had its effect in an earlier run. Nothing lost, no effect twice.')
+  return green('Every message had its effect once. Nothing lost, no effect twice.')
+}
+
+function mark(value: number): string {
+  return value === 0 ? green('0') : red(String(value))
+}
+
+function flags(source: string, store: string): string {
+  return `--source ${source} --store ${store}`
+}

@@ -1,0 +1,66 @@
+import type { Message, ObserverEvent } from '../../src/index.ts'
+import { PUBLISH_HEADER } from './sources/demo-source.ts'
+
+/** What happened in this run, counted from what the library says and from the messages themselves. */
+export class Tally {
+  delivered = 0
+  ended = 0
+  settled = 0
+  handled = 0
+  duplicates = 0
+  joined = 0
+  redeliveries = 0
+  conflicts = 0
+  dead_lettered = 0
+  parked = 0
+  in_doubt = 0
+  failed = 0
+  readonly #published = new Set<string>()
+
+  /** A delivery has arrived: called once for each, before anything else happens to it. */
+  arrived({ headers }: Message): void {
+    this.delivered++
+    const publishId = String(headers[PUBLISH_HEADER])
+    if (this.#published.has(publishId)) this.redeliveries++
+    else this.#published.add(publishId)
+  }
+
+  observe(event: ObserverEvent): void {
+    switch (event.type) {
+      case 'delivery':
+        this.ended++
+        return this.#ended(event.outcome === 'settle-refused' ? event.refused : event.outcome, event.reason)
+      case 'settles':
+        this.settled += event.count
+        return
+      case 'attempt-failed':
+        this.failed++
+        return
+      case 'in-doubt':
+        this.in_doubt++
+        return
+      case 'claims':
+      case 'marks':
+      case 'lease-lost':
+      case 'stuck':
+      case 'dead-letter-failed':
+      case 'store-down':
+      case 'store-up':
+      case 'source':
+        return
+    }
+  }
+
+  #ended(
+    outcome: Extract<ObserverEvent, { type: 'delivery' }>['outcome'] | undefined,
+    reason: string | undefined,
+  ): void {
+    if (outcome === 'duplicate') this.duplicates++
+    else if (outcome === 'joined') this.joined++
+    else if (outcome === 'parked') this.parked++
+    else if (outcome === 'dead-lettered') {
+      this.dead_lettered++
+      if (reason === 'conflict') this.conflicts++
+    }
+  }
+}

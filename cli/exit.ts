@@ -1,0 +1,20 @@
+/** Exit codes of the command-line tool. */
+export const EXIT = {
+  ok: 0,
+  findings: 1,
+  usage: 2,
+  refused: 3,
+  unreachable: 4,
+  interrupted: 130,
+  terminated: 143,
+} as const
+
+/** Ends a command with a code and a text for people: what happened, what was expected, what to do. */
+export class CommandError extends Error {
+  readonly exitCode: number
+
+  constructor(exitCode: number, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options)
+    this.exitCode = exitCode
+  }
+}

@@ -1,0 +1,101 @@
+import { describe, expect, it } from '@jest/globals'
+import { backends } from '../support/backends.ts'
+import { DemoProcess, readLines } from '../support/demo-process.ts'
+
+const SMS = 'examples/data/sms-notifications.ndjson'
+const ODD = 'examples/data/odd-cases.ndjson'
+const WITHIN_MS = 300_000
+
+/** Handler slots of the demo: what a crash may leave in doubt, or repeat, under a lease. */
+const SLOTS = 64
+
+const STEPS = ['claimed', 'handled', 'marked', 'settled'] as const
+
+type Source = 'memory' | 'kafka' | 'rabbitmq'
+type Store = 'pglite' | 'postgres' | 'redis'
+
+/** The demo's contract on one source, with each of these stores: files of their own, so that they run beside each other. */
+export function describeDemo(source: Source, stores: readonly Store[]): void {
+  for (const store of stores) {
+    if (backends.has(source) && backends.has(store))
+      describe(`demo, ${source} and ${store}`, () => {
+        describeCombination(source, store)
+      })
+    else
+      it(`demo, ${source} and ${store}: left out by BACKENDS`, () =>
+        expect(backends.has(source) && backends.has(store)).toBe(false))
+  }
+}
+
+function describeCombination(source: Source, store: Store): void {
+  const place = ['--source', source, '--store', store]
+
+  it(
+    'handles the example once each, and nothing again',
+    async () => {
+      await using demo = new DemoProcess()
+      const first = await demo.figures(place)
+      expect(first).toMatchObject({
+        source,
+        store,
+        distinct: 8600,
+        handled: 8600,
+        lost: 0,
+        double_effects: 0,
+        exitCode: 0,
+      })
+      const again = await demo.figures(place)
+      expect(again).toMatchObject({ handled: 0, lost: 0, double_effects: 0, resumed: true, exitCode: 0 })
+    },
+    WITHIN_MS,
+  )
+
+  it(
+    'reads its dead letters back, one for each delivery that has no usable ID or another payload',
+    async () => {
+      await using demo = new DemoProcess()
+      const figures = await demo.figures([...place, '--input', ODD, '--effects', demo.path('effects')])
+      expect(figures).toMatchObject({ distinct: 36, handled: 36, no_id: 10, lost: 0, double_effects: 0, exitCode: 0 })
+      const letters = demo.rows(`${demo.state}/dead-letters.ndjson`)
+      expect(letters).toHaveLength(figures['dead_lettered'] ?? -1)
+      expect(letters.filter(({ reason }) => reason === 'conflict')).toHaveLength(figures['conflicts'] ?? -1)
+      expect(new Set(demo.rows(demo.path('effects')).map(({ id }) => id)).size).toBe(36)
+    },
+    WITHIN_MS,
+  )
+
+  it.each(STEPS)(
+    'killed at %s, loses nothing and has no effect twice',
+    async (step) => {
+      await using demo = new DemoProcess()
+      const input = demo.input('input.ndjson', readLines(SMS).slice(0, 2500))
+      const args = [...place, '--input', input]
+      const killed = await demo.run([...args, '--state', demo.state, '--json', '--kill-at', `${step}:400`])
+      expect(killed).toMatchObject({ signal: 'SIGKILL', stdout: '' })
+      const policy = store === 'redis' ? ['--on-in-doubt', 'park'] : []
+      const next = await demo.figures([...args, ...policy])
+      expect(next).toMatchObject({ lost: 0, double_effects: 0, resumed: true, exitCode: 0 })
+      expect(next['in_doubt']).toBeLessThanOrEqual(store === 'redis' ? SLOTS : 0)
+      const letters = demo.rows(`${demo.state}/dead-letters.ndjson`)
+      expect(letters.every(({ reason }) => reason === 'in-doubt')).toBe(true)
+      expect(new Set(letters.map(({ id }) => id)).size).toBe(next['in_doubt'])
+    },
+    WITHIN_MS,
+  )
+
+  if (store !== 'redis') return
+  it(
+    'killed, runs again what is in doubt: repeats at most what the handler slots held, counts it, and loses nothing',
+    async () => {
+      await using demo = new DemoProcess()
+      const args = [...place, '--input', demo.input('i', readLines(SMS).slice(0, 2500))]
+      const killed = await demo.run([...args, '--state', demo.state, '--kill-at', 'handled:400'])
+      expect(killed.signal).toBe('SIGKILL')
+      const next = await demo.figures([...args, '--on-in-doubt', 'rerun'])
+      expect(next['lost']).toBe(0)
+      expect(next['double_effects']).toBeLessThanOrEqual(SLOTS)
+      expect(next.exitCode).toBe((next['double_effects'] ?? 0) > 0 ? 1 : 0)
+    },
+    WITHIN_MS,
+  )
+}

@@ -1,0 +1,3 @@
+import { describeDemo } from './contract.ts'
+
+describeDemo('kafka', ['pglite', 'postgres', 'redis'])

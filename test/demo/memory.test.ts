@@ -1,0 +1,3 @@
+import { describeDemo } from './contract.ts'
+
+describeDemo('memory', ['pglite', 'redis'])

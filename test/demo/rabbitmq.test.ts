@@ -1,0 +1,3 @@
+import { describeDemo } from './contract.ts'
+
+describeDemo('rabbitmq', ['pglite', 'postgres', 'redis'])

@@ -1,0 +1,134 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+
+const run = promisify(execFile)
+const WITHIN_MS = 300_000
+
+/** What a stranger has beside this package, in the versions that the tests use, and two TypeScripts. */
+const BESIDE = [
+  'kafkajs',
+  'amqplib',
+  'ioredis',
+  'pg',
+  'pino',
+  '@electric-sql/pglite',
+  '@types/node',
+  '@types/pg',
+  'typescript',
+]
+const OLDER_TYPESCRIPT = 'typescript-5.9@npm:typescript@5.9.3'
+
+const SUB_PATHS = ['', '/kafkajs', '/amqplib', '/ioredis', '/pg', '/pino'].map((path) => `consume-once${path}`)
+
+const { version, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+  version: string
+  devDependencies: Record<string, string>
+}
+
+describe('the packed package, installed by a stranger', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'consume-once-stranger-'))
+  const inDir = (file: string, args: readonly string[]): Promise<{ stdout: string }> =>
+    run(file, args, { cwd: dir, env: { ...process.env, NODE_OPTIONS: '' } })
+  const tarball = join(dir, `consume-once-${version}.tgz`)
+
+  beforeAll(async () => {
+    await run('npm', ['pack', '--silent', '--pack-destination', dir])
+    writeFileSync(join(dir, 'package.json'), '{ "type": "module", "private": true }')
+    const beside = BESIDE.map((name) => `${name}@${devDependencies[name]}`)
+    await inDir('npm', [
+      'install',
+      '--silent',
+      '--ignore-scripts',
+      '--no-audit',
+      '--no-fund',
+      tarball,
+      ...beside,
+      OLDER_TYPESCRIPT,
+    ])
+    mkdirSync(join(dir, 'src'))
+  }, WITHIN_MS)
+
+  afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+  it.each(SUB_PATHS)('imports %s', async (path) => {
+    const { stdout } = await inDir('node', ['-e', `import('${path}').then((m) => console.log(Object.keys(m).length))`])
+    expect(Number(stdout)).toBeGreaterThan(0)
+  })
+
+  it.each(SUB_PATHS)('requires %s', async (path) => {
+    const { stdout } = await inDir('node', [
+      '--input-type=commonjs',
+      '-e',
+      `console.log(Object.keys(require('${path}')).length)`,
+    ])
+    expect(Number(stdout)).toBeGreaterThan(0)
+  })
+
+  it('wants no client: every peer is optional', () => {
+    const manifest = JSON.parse(readFileSync(join(dir, 'node_modules/consume-once/package.json'), 'utf8')) as {
+      peerDependenciesMeta: Record<string, { optional: boolean }>
+      peerDependencies: Record<string, string>
+    }
+    for (const peer of Object.keys(manifest.peerDependencies)) {
+      expect(manifest.peerDependenciesMeta[peer]).toEqual({ optional: true })
+    }
+  })
+
+  it.each(['typescript', 'typescript-5.9'])(
+    'type-checks the examples with %s, strict, without skipLibCheck',
+    async (compiler) => {
+      // Without the one on PGlite, whose own types do not compile.
+      for (const example of ['quick-start', 'kafka-inbox', 'rabbitmq-lease', 'kafka-replay', 'rabbitmq-replay']) {
+        writeFileSync(join(dir, 'src', `${example}.ts`), readFileSync(`examples/${example}.ts`))
+      }
+      mkdirSync(join(dir, 'src/support'), { recursive: true })
+      writeFileSync(join(dir, 'src/support/servers.ts'), readFileSync('examples/support/servers.ts'))
+      const compilerOptions = {
+        strict: true,
+        noEmit: true,
+        target: 'es2023',
+        lib: ['es2023', 'esnext.disposable'],
+        module: 'nodenext',
+        skipLibCheck: false,
+        exactOptionalPropertyTypes: true,
+        allowImportingTsExtensions: true,
+        types: ['node'],
+      }
+      writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['src'] }))
+      const bin = join(dir, 'node_modules', compiler, 'bin/tsc')
+      const { stdout } = await inDir('node', [bin, '-p', '.']).catch((error: { stdout: string }) => error)
+      expect(stdout).toBe('')
+    },
+    WITHIN_MS,
+  )
+
+  it(
+    'runs its command-line tool',
+    async () => {
+      const { stdout } = await inDir(join(dir, 'node_modules/.bin/consume-once'), ['--version'])
+      expect(stdout.trim()).toBe(version)
+      const odd = resolve('examples/data/odd-cases.ndjson')
+      const { stdout: report } = await inDir(join(dir, 'node_modules/.bin/consume-once'), [
+        'demo',
+        '--input',
+        odd,
+        '--json',
+      ])
+      expect(JSON.parse(report)).toMatchObject({ lost: 0, double_effects: 0 })
+    },
+    WITHIN_MS,
+  )
+
+  it(
+    'is well-formed for package managers and for TypeScript',
+    async () => {
+      await expect(run('npx', ['publint', '--strict', tarball])).resolves.toBeDefined()
+      await expect(run('npx', ['attw', tarball, '--profile', 'esm-only'])).resolves.toBeDefined()
+    },
+    WITHIN_MS,
+  )
+})

@@ -4,23 +4,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander'
 import { CommandError, EXIT } from '../exit.ts'
 import { runDemo } from './demo.ts'
 import { KILL_STEPS, type KillAt, type KillStep } from './kill-switch.ts'
-
-export type SourceName = 'memory' | 'kafka' | 'rabbitmq'
-export type StoreName = 'memory' | 'pglite' | 'postgres' | 'redis'
-
-/** What the demo was asked for, checked. */
-export interface DemoRequest {
-  /** A file of envelopes, `-` for standard input. */
-  readonly input: string
-  readonly source: SourceName
-  readonly store: StoreName
-  /** The folder that holds everything of this demo. */
-  readonly state: string
-  readonly json: boolean
-  readonly effects: string | undefined
-  readonly killAt: KillAt | undefined
-  readonly onInDoubt: 'rerun' | 'park'
-}
+import type { DemoRequest, SourceName, StoreName } from './request.ts'
 
 interface DemoFlags {
   readonly input?: string
@@ -91,6 +75,7 @@ function requestOf(flags: DemoFlags): DemoRequest {
   }
   return {
     input: flags.input ?? exampleInput(),
+    isDefaultInput: flags.input === undefined,
     source,
     store,
     state: flags.state ?? `.consume-once-demo/${store}`,

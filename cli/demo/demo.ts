@@ -10,7 +10,7 @@ import {
   type Running,
 } from '../../src/index.ts'
 import { EXIT } from '../exit.ts'
-import type { DemoRequest } from './command.ts'
+import type { DemoRequest } from './request.ts'
 import { ID_HEADER, readInput, type Input, type InputMessage } from './envelope.ts'
 import { IncarnationStore } from './incarnation.ts'
 import { KillSwitch } from './kill-switch.ts'
@@ -94,18 +94,20 @@ class Demo {
         crash: () => this.#crash(source, store),
       })
     }
-    const ticking = setInterval(() => {
+    const showProgress = (): void => {
       const { delivered, ended, duplicates } = this.#tally
       progress.grow(delivered)
       const rate = Math.round(ended / secondsSoFar())
       progress.update(ended, { handled: this.#killSwitch.count('marked'), duplicates, rate })
-    }, 100)
+    }
+    const ticking = setInterval(showProgress, 100)
     try {
       await this.#start(source, store)
       const work = source.produce(outgoing).then(() => source.drained(() => this.#isIdle()))
       await Promise.race([work, watchdog.stalled])
     } finally {
       clearInterval(ticking)
+      showProgress()
       progress.stop()
       watchdog.stop()
       await this.#running?.stop({ deadlineMs: 5_000 })

@@ -1,4 +1,4 @@
-import { SingleBar } from 'cli-progress'
+import { Presets, SingleBar } from 'cli-progress'
 
 /** A bar on a terminal, silent elsewhere. On stderr: stdout is data. */
 export class Progress {
@@ -7,7 +7,10 @@ export class Progress {
   constructor(total: number, isShown: boolean) {
     if (!isShown || !process.stderr.isTTY) return
     const format = '{bar} {value}/{total} deliveries  handled {handled}  duplicates {duplicates}  {rate}/s'
-    this.#bar = new SingleBar({ format, stream: process.stderr, hideCursor: true, barsize: 30, fps: 10 })
+    this.#bar = new SingleBar(
+      { format, stream: process.stderr, hideCursor: true, barsize: 30, fps: 10 },
+      Presets.shades_classic,
+    )
     this.#bar.start(total, 0, { handled: 0, duplicates: 0, rate: 0 })
   }
 

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import type { DemoRequest } from './command.ts'
+import type { DemoRequest } from './request.ts'
 
 /** The demo's one JSON object. */
 export interface Report {
@@ -45,9 +45,10 @@ const [bold, dim, green, red] = (['bold', 'dim', 'green', 'red'] as const).map(
 ) as [Style, Style, Style, Style]
 
 /** The same for people. */
-export function tell(report: Report, story: Story, { source, store, state }: DemoRequest): string {
+export function tell(report: Report, story: Story, request: DemoRequest): string {
   const perMessage = (effects: number): string => (report.distinct === 0 ? '–' : (effects / report.distinct).toFixed(3))
   const { faults } = story
+  const unsettled = report.delivered - settledOf(report)
   const lines = [
     '',
     bold(headline(report)),
@@ -58,11 +59,14 @@ export function tell(report: Report, story: Story, { source, store, state }: Dem
     `${count(report.duplicates)}  duplicates     ${dim('found to be done, settled without running')}`,
     `${count(report.joined)}  joined         ${dim('arrived while the same message was under way')}`,
     `${count(report.dead_lettered)}  dead-lettered  ${dim(`${report.no_id} without a usable ID in the input, ${report.conflicts} conflicts`)}`,
+    ...(unsettled > 0
+      ? [`${count(unsettled)}  not settled    ${dim('left behind by a rebalance or a crash, and delivered again')}`]
+      : []),
     ...(report.parked > 0
       ? [`${count(report.parked)}  parked         ${dim('in doubt, set aside for a person')}`]
       : []),
     '',
-    ...(faults === undefined
+    ...(faults === undefined || faults.redeliveries + faults.rebalances + faults.crashes === 0
       ? []
       : [
           `survived: ${faults.redeliveries} bursts of redeliveries, ${faults.rebalances} rebalance, ${faults.crashes} crashes between effect and settle`,
@@ -71,16 +75,10 @@ export function tell(report: Report, story: Story, { source, store, state }: Dem
     `lost: ${mark(report.lost)}   effects that happened twice: ${mark(report.double_effects)}   time: ${report.seconds} s, ${report.deliveries_per_second.toLocaleString('en-US')} deliveries/s`,
     '',
     dim('State'),
-    ...[`  ${state}`, ...story.places, story.deadLetters].map((place) => dim(`  ${place.trim()}`)),
+    ...[request.state, ...story.places, story.deadLetters].map((place) => dim(`  ${place.trim()}`)),
     '',
     dim('Try next'),
-    dim(`  npm run demo -- ${flags(source, store)}                        again on the same state: handles 0`),
-    dim(
-      `  npm run demo -- ${flags(source, store)} --state /tmp/d --kill-at handled:500   then again without --kill-at`,
-    ),
-    ...(source === 'memory'
-      ? [dim('  npm run demo -- --source kafka --store postgres   the same job on real servers')]
-      : []),
+    ...suggestions(request).flatMap(([command, why]) => [dim(`  ${command}`), dim(`      ${why}`)]),
     '',
   ]
   return lines.join('\n')
@@ -102,6 +100,24 @@ function mark(value: number): string {
   return value === 0 ? green('0') : red(String(value))
 }
 
-function flags(source: string, store: string): string {
-  return `--source ${source} --store ${store}`
+function settledOf({ handled, duplicates, joined, dead_lettered, parked }: Report): number {
+  return handled + duplicates + joined + dead_lettered + parked
+}
+
+function suggestions({ source, store, state, input, isDefaultInput }: DemoRequest): (readonly [string, string])[] {
+  const flags = [
+    ...(source === 'memory' ? [] : [`--source ${source}`]),
+    ...(store === 'pglite' ? [] : [`--store ${store}`]),
+    ...(isDefaultInput ? [] : [`--input ${input}`]),
+  ]
+  const demo = ['npm run demo --', ...flags].join(' ')
+  return [
+    ...(store === 'memory' ? [] : ([[`${demo} --state ${state}`, 'again on the same state: handles 0']] as const)),
+    ...(store === 'memory'
+      ? []
+      : ([[`${demo} --state /tmp/killed --kill-at handled:500`, 'then again without --kill-at']] as const)),
+    ...(source === 'memory'
+      ? ([['npm run demo -- --source kafka --store postgres', 'the same job on real servers']] as const)
+      : []),
+  ]
 }

@@ -14,10 +14,12 @@ beforeAll(async () => {
 afterEach(() => cluster.closeSources())
 afterAll(() => cluster[Symbol.asyncDispose]())
 
-const state = async (groupId: string): Promise<string> => {
-  const { groups } = await cluster.admin.describeGroups([groupId])
+async function stateOf(where: Cluster, groupId: string): Promise<string> {
+  const { groups } = await where.admin.describeGroups([groupId])
   return `${groups[0]?.state}, ${groups[0]?.members.length} members`
 }
+
+const state = (groupId: string): Promise<string> => stateOf(cluster, groupId)
 
 /** A gate in the middle of every join of the leader. */
 class Held {
@@ -142,5 +144,7 @@ describe('stopping a Kafka source', () => {
     await source.close()
     expect(source.health().ready).toBe(false)
     kafka.thaw()
+    // What was cut short is done in the background once the broker answers.
+    await eventually(async () => (await stateOf(own, groupId)) === 'Empty, 0 members')
   }, 60_000)
 })

@@ -1,0 +1,20 @@
+import type { KillAt } from './kill-switch.ts'
+
+export type SourceName = 'memory' | 'kafka' | 'rabbitmq'
+export type StoreName = 'memory' | 'pglite' | 'postgres' | 'redis'
+
+/** What the demo was asked for, checked. */
+export interface DemoRequest {
+  /** A file of envelopes, `-` for standard input. */
+  readonly input: string
+  /** Nobody asked for another one than the SMS example. */
+  readonly isDefaultInput: boolean
+  readonly source: SourceName
+  readonly store: StoreName
+  /** The folder that holds everything of this demo. */
+  readonly state: string
+  readonly json: boolean
+  readonly effects: string | undefined
+  readonly killAt: KillAt | undefined
+  readonly onInDoubt: 'rerun' | 'park'
+}

@@ -67,17 +67,22 @@ export class MemoryBroker {
 
   /** Resolves when everything published so far, and what comes meanwhile, is settled. */
   drained(topic: string, group: string): Promise<void> {
-    const { logs } = this.#topic(topic)
-    const state = this.#group(topic, group)
+    const { onCommit } = this.#group(topic, group)
     return new Promise((resolve) => {
       const look = (): void => {
-        if (!logs.every((log, partition) => (state.committed[partition] ?? 0) >= log.length)) return
-        state.onCommit.delete(look)
+        if (!this.isDrained(topic, group)) return
+        onCommit.delete(look)
         resolve()
       }
-      state.onCommit.add(look)
+      onCommit.add(look)
       look()
     })
+  }
+
+  /** Whether everything published so far is settled. */
+  isDrained(topic: string, group: string): boolean {
+    const { committed } = this.#group(topic, group)
+    return this.#topic(topic).logs.every((log, partition) => (committed[partition] ?? 0) >= log.length)
   }
 
   #topic(name: string): MemoryTopic {

@@ -133,6 +133,11 @@ export class Rabbit implements AsyncDisposable {
     return new Rabbit(at, await connect(at))
   }
 
+  /** From 4.0 quorum queues have a delivery limit, and -1 disables it. */
+  get limitsDeliveries(): boolean {
+    return Number.parseInt(this.#connection.connection.serverProperties.version, 10) >= 4
+  }
+
   /** A name of this test; the queue and its dead-letter queue are deleted at the end. */
   name(): string {
     const queue = uniqueName('amqplib')

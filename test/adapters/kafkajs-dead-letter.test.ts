@@ -14,6 +14,9 @@ beforeAll(async () => {
 afterEach(() => cluster.closeSources())
 afterAll(() => cluster[Symbol.asyncDispose]())
 
+/** Not longer ago than the broker keeps messages: it counts from here. */
+const SENT_AT = String(Date.now() - 60_000)
+
 function letterOf(message: Message, more: Partial<DeadLetter> = {}): DeadLetter {
   return {
     message,
@@ -49,7 +52,7 @@ describe('a dead letter', () => {
       {
         key: Buffer.from([0xff, 0x00]),
         value: Buffer.from([0x01, 0xfe]),
-        timestamp: '1700000000000',
+        timestamp: SENT_AT,
         headers: { 'message-id': 'm-1', traceparent: '00-ab', twice: ['a', 'b'], toString: 's', ['__proto__']: 'p' },
       },
     ])
@@ -66,7 +69,7 @@ describe('a dead letter', () => {
       'x-original-topic': topic,
       'x-original-partition': '0',
       'x-original-offset': '0',
-      'x-original-timestamp': '1700000000000',
+      'x-original-timestamp': SENT_AT,
       'x-original-key-present': 'true',
       'x-dead-letter-reason': 'fatal',
       'x-parked': 'true',

@@ -190,7 +190,7 @@ export class Cluster implements AsyncDisposable {
 
   /** All messages of a topic, once there are at least `count`. */
   async read(topic: string, count: number): Promise<readonly ReadMessage[]> {
-    await eventually(async () => (await this.#highs(topic)).reduce((sum, { high }) => sum + Number(high), 0) >= count)
+    await eventually(async () => (await this.highs(topic)).reduce((sum, { high }) => sum + Number(high), 0) >= count)
     const messages: ReadMessage[] = []
     await this.#readAll(topic, ({ key, value, headers = {} }) => {
       const texts = Object.entries(headers).map(([name, header]) => [name, textOf(header)] as const)
@@ -201,7 +201,7 @@ export class Cluster implements AsyncDisposable {
 
   async #readAll(topic: string, onMessage: (message: KafkaMessage) => void): Promise<void> {
     const open = new Map<number, bigint>()
-    for (const { partition, low, high } of await this.#highs(topic)) {
+    for (const { partition, low, high } of await this.highs(topic)) {
       if (BigInt(high) > BigInt(low)) open.set(partition, BigInt(high))
     }
     if (open.size === 0) return
@@ -222,7 +222,7 @@ export class Cluster implements AsyncDisposable {
     await consumer.disconnect()
   }
 
-  #highs(topic: string): ReturnType<Admin['fetchTopicOffsets']> {
+  highs(topic: string): ReturnType<Admin['fetchTopicOffsets']> {
     return this.admin.fetchTopicOffsets(topic)
   }
 

@@ -83,6 +83,30 @@ describe.each(LEASES)('a lease ($handler)', (style) => {
     expect(rig.outcomes()).toEqual(['duplicate'])
   })
 
+  it('that the store calls lost aborts its handler long before its local end', async () => {
+    const world = new World()
+    const reasons: unknown[] = []
+    const rig = await startRig({
+      style,
+      world,
+      renewEveryMs: 1_000,
+      effect: async (work) => {
+        if (work.attempt > 1) return work.apply()
+        reasons.push(await aborted(work.signal))
+        throw new Error('stopped')
+      },
+    })
+    await rig.deliver('a')
+    const [{ keys, token = '' } = { keys: [] }] = rig.store.calls('claim')
+    const [key = ''] = keys
+    // The hand of a person: the record is free again.
+    const claim = { key, token, digest: '', scope: '', fence: 1, attempt: 1, retentionMs: 1 }
+    await world.lease.release([claim], { refund: false, doubt: false })
+    await rig.clock.advance(2_000)
+    expect(reasons).toMatchObject([{ code: 'LEASE_LOST' }])
+    expect(rig.outcomes()).toEqual(['handled'])
+  })
+
   it('aborts its handler at its local end when renewals are not answered, and the store decides about the mark', async () => {
     const rig = await startRig({
       style,

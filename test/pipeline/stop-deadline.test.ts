@@ -72,3 +72,18 @@ describe.each(STYLES)('a stop with a deadline ($strategy, $handler)', (style) =>
     expect(rig.clock.pending).toBe(0)
   })
 })
+
+describe('a stop from ten places at once', () => {
+  it.each(STYLES)('ends each of fifty consumers once ($strategy, $handler)', async (style) => {
+    for (let round = 0; round < 50; round++) {
+      const rig = await startRig({ style, effect: (work) => work.apply() })
+      rig.source.deliver({ id: 'a' }, { id: 'b' })
+      await turns(round % 6)
+      await Promise.all(Array.from({ length: 10 }, (_, index) => rig.running.stop({ deadlineMs: index + 1 })))
+      expect(rig.source.calls).toEqual(['stopIntake', 'close'])
+      expect(rig.outcomes().length).toBe(2)
+      const settled = rig.source.deliveries.filter((delivery) => delivery.settled > 0).length
+      expect(settled).toBe(rig.outcomes().filter((outcome) => outcome === 'handled').length)
+    }
+  })
+})

@@ -65,7 +65,8 @@ export type Handling<Payload, Tx> =
   | {
       /**
        * Runs the effects of many fresh messages: with an inbox the fast path, one transaction for all. If it throws, each
-       * message runs again alone. On a lease the whole batch is in doubt when the process dies.
+       * message runs again alone. On a lease the whole batch is in doubt when the process dies, and a throw after a part of the
+       * effects must be an `OutcomeUnknownError`: a plain one asserts that none of them happened.
        */
       readonly handleBatch: (context: BatchContext<Payload, Tx>) => unknown
       readonly handle?: never
@@ -252,14 +253,24 @@ export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<De
   if ((options.handle === undefined) === (options.handleBatch === undefined)) {
     problems.push('handle, handleBatch: expected exactly one of the two')
   }
+  for (const name of ['handle', 'handleBatch', 'id', 'decode', 'observe'] as const) {
+    const given: unknown = options[name]
+    if (given !== undefined && typeof given !== 'function')
+      problems.push(`${name}: expected a function, got ${typeof given}`)
+  }
+  if (options.schema !== undefined && typeof options.schema['~standard']?.validate !== 'function') {
+    problems.push('schema: expected a Standard Schema, such as one of zod, valibot or arktype')
+  }
   if (resolved.renewEveryMs >= leaseMs) {
     problems.push(
       `renewEveryMs: expected less than leaseMs (${leaseMs}), got ${resolved.renewEveryMs}: a lease would end before its renewal`,
     )
   }
-  if (resolved.retentionMs <= leaseMs) {
+  const longestRunMs = leaseMs + resolved.handlerTimeoutMs + resolved.graceMs
+  if (resolved.retentionMs <= longestRunMs) {
     problems.push(
-      `retentionMs: expected more than leaseMs (${leaseMs}), got ${resolved.retentionMs}: a record would be forgotten while its handler runs`,
+      `retentionMs: expected more than leaseMs + handlerTimeoutMs + graceMs (${leaseMs} + ${resolved.handlerTimeoutMs} + ${resolved.graceMs}), ` +
+        `got ${resolved.retentionMs}: a record would be forgotten while its handler runs`,
     )
   }
   if (retry.initialMs > retry.maxMs) {

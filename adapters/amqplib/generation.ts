@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemEntropy } from '../../src/index.ts'
-import { AckWindow, type AckFrame } from './ack-window.ts'
+import { Acks } from './acks.ts'
 import { Arrivals } from './arrivals.ts'
 import { closeQuietly } from './close.ts'
 import { RabbitDelivery } from './delivery.ts'
@@ -10,18 +10,18 @@ import type { AmqpChannel, AmqpConnection, AmqpMessage } from './slice.ts'
 import { watch } from './watch.ts'
 import { NoAnswerError, within } from './within.ts'
 
-/** Of settle frames shortly before a close, a quorum queue heeds about the first 34. */
-const FRAMES_HEEDED = 30
-const FRAMES_HEEDED_AFTER_MS = 100
 const ANSWER_WITHIN_MS = 15_000
 const CANCEL_WITHIN_MS = 5_000
+/** A quorum queue that got many settle frames needs so long to heed them all before a close. */
+const FRAMES_HEEDED_AFTER_MS = 100
 
-export type GenerationEnd =
-  | { readonly event: 'channel-closed'; readonly detail: string }
-  /** The broker ended the consumer: its queue was deleted, or its timeout ran out. */
-  | { readonly event: 'consumer-cancelled'; readonly detail: string }
+export interface GenerationEnd {
+  /** `consumer-cancelled`: by the broker; its queue was deleted, or its timeout ran out. */
+  readonly event: 'channel-closed' | 'consumer-cancelled'
+  readonly detail: string
+}
 
-interface GenerationHooks {
+export interface GenerationHooks {
   readonly deliver: (deliveries: readonly RabbitDelivery[]) => void
   readonly laneOf: (message: RabbitMessage) => string | undefined
   /** The broker was told about so many deliveries. */
@@ -30,37 +30,37 @@ interface GenerationHooks {
   readonly onEnd: (generation: Generation, end: GenerationEnd) => void
 }
 
+export interface GenerationPlan {
+  readonly number: number
+  readonly settings: RabbitSettings
+  readonly hooks: GenerationHooks
+  readonly isPaused: boolean
+}
+
 /** One life of the consuming channel. What ends it ends the standing of all its deliveries. */
 export class Generation {
-  readonly number: number
-  readonly #settings: RabbitSettings
+  readonly #plan: GenerationPlan
   readonly #channel: AmqpChannel
-  readonly #hooks: GenerationHooks
   readonly #consumerTag = `consume-once-${systemEntropy.ownerToken()}`
-  readonly #window: AckWindow
+  readonly #acks: Acks
   readonly #arrivals: Arrivals<RabbitDelivery>
   #isLive = true
-  #framesSent = 0
-  #finishedSinceFlush = 0
-  #isFlushScheduled = false
   /** The broker owes an answer: no use in asking more, the connection goes. */
   #isSilent = false
 
-  private constructor(number: number, channel: AmqpChannel, plan: GenerationPlan) {
-    this.number = number
+  private constructor(channel: AmqpChannel, plan: GenerationPlan) {
     this.#channel = channel
-    this.#settings = plan.settings
-    this.#hooks = plan.hooks
-    this.#window = new AckWindow(Math.floor(plan.settings.prefetch / 2))
+    this.#plan = plan
+    this.#acks = new Acks(channel, plan.settings, plan.hooks.onSettled)
     this.#arrivals = new Arrivals(plan.hooks.deliver, plan.isPaused)
     watch(channel, (why) => this.#end({ event: 'channel-closed', detail: why }))
   }
 
   /** Opens a channel and consumes. Rejects without leaving anything behind. */
-  static async open(number: number, connection: AmqpConnection, plan: GenerationPlan): Promise<Generation> {
+  static async open(connection: AmqpConnection, plan: GenerationPlan): Promise<Generation> {
     const { queue, prefetch } = plan.settings
     const channel = await within(ANSWER_WITHIN_MS, 'open channel', connection.createChannel())
-    const generation = new Generation(number, channel, plan)
+    const generation = new Generation(channel, plan)
     const consumerTag = generation.#consumerTag
     try {
       await within(ANSWER_WITHIN_MS, 'set prefetch', channel.prefetch(prefetch))
@@ -69,11 +69,14 @@ export class Generation {
       await within(ANSWER_WITHIN_MS, `consume ${queue}`, consuming)
       return generation
     } catch (error) {
-      generation.#isLive = false
-      generation.#arrivals.shut()
+      generation.#goDead()
       void closeQuietly(channel)
       throw error
     }
+  }
+
+  get number(): number {
+    return this.#plan.number
   }
 
   get isLive(): boolean {
@@ -89,13 +92,7 @@ export class Generation {
   }
 
   settle({ tag, ticket }: RabbitDelivery): boolean {
-    if (!this.#isLive) return false
-    this.#window.finish(tag, ticket)
-    if (!this.#settings.ackBatch) return this.#send(this.#window.takeFrames(true))
-    this.#finishedSinceFlush++
-    if (this.#finishedSinceFlush * 2 >= this.#settings.prefetch) this.#flush()
-    else this.#scheduleFlush()
-    return true
+    return this.#isLive && this.#acks.settle(tag, ticket)
   }
 
   /**
@@ -104,23 +101,17 @@ export class Generation {
    */
   async stopIntake(): Promise<void> {
     this.#arrivals.shut()
-    if (!this.#isLive || this.#settings.singleActiveConsumer) return
+    if (!this.#isLive || this.#plan.settings.singleActiveConsumer) return
     await this.#cancel()
-    for (const { tag, ticket } of this.#arrivals.takeHeld()) {
-      if (!this.#isLive) return
-      this.#window.settledAlone(tag, ticket)
-      this.#framesSent++
-      this.#attempt(() => this.#channel.nack(tagged(tag), false, true))
-    }
+    for (const { tag, ticket } of this.#arrivals.takeHeld()) this.#acks.handBack(tag, ticket)
   }
 
   /** Sends the acks that are due and waits until the broker has heeded them, then closes the channel. */
   async close(): Promise<void> {
-    this.#arrivals.shut()
     if (!this.#isLive) return
-    this.#send(this.#window.takeFrames(true))
-    this.#isLive = false
-    if (this.#framesSent > FRAMES_HEEDED) await sleep(FRAMES_HEEDED_AFTER_MS)
+    this.#acks.finish()
+    this.#goDead()
+    if (this.#acks.areMany) await sleep(FRAMES_HEEDED_AFTER_MS)
     if (!this.#isSilent) await closeQuietly(this.#channel)
   }
 
@@ -131,9 +122,9 @@ export class Generation {
       void this.#leaveCancelled()
       return
     }
-    const message = new RabbitMessage(raw, this.#settings.queue, this.number)
+    const message = new RabbitMessage(raw, this.#plan.settings.queue, this.number)
     const tag = raw.fields.deliveryTag
-    const place = { tag, ticket: this.#window.receive(tag), lane: this.#hooks.laneOf(message) }
+    const place = { tag, ticket: this.#acks.receive(tag), lane: this.#plan.hooks.laneOf(message) }
     this.#arrivals.add(new RabbitDelivery(this, message, place))
   }
 
@@ -142,41 +133,26 @@ export class Generation {
    * is sent, the tag is cancelled once, and the channel closed.
    */
   async #leaveCancelled(): Promise<void> {
-    this.#end({ event: 'consumer-cancelled', detail: `the broker cancelled the consumer of ${this.#settings.queue}` })
+    this.#end({
+      event: 'consumer-cancelled',
+      detail: `the broker cancelled the consumer of ${this.#plan.settings.queue}`,
+    })
     await this.#cancel()
     await closeQuietly(this.#channel)
   }
 
   #end(end: GenerationEnd): void {
     if (!this.#isLive) return
+    this.#goDead()
+    // A connection closes its channels before it says that it closed itself.
+    queueMicrotask(() => this.#plan.hooks.onEnd(this, end))
+  }
+
+  #goDead(): void {
     this.#isLive = false
+    this.#acks.end()
     this.#arrivals.shut()
     this.#arrivals.takeHeld()
-    // A connection closes its channels before it says that it closed itself.
-    queueMicrotask(() => this.#hooks.onEnd(this, end))
-  }
-
-  #scheduleFlush(): void {
-    if (this.#isFlushScheduled) return
-    this.#isFlushScheduled = true
-    setImmediate(() => {
-      this.#isFlushScheduled = false
-      this.#flush()
-    })
-  }
-
-  #flush(): void {
-    this.#finishedSinceFlush = 0
-    if (this.#isLive) this.#send(this.#window.takeFrames())
-  }
-
-  #send(frames: readonly AckFrame[]): boolean {
-    this.#framesSent += frames.length
-    return frames.every(({ tag, multiple, settles }) => {
-      const isSent = this.#attempt(() => this.#channel.ack(tagged(tag), multiple))
-      if (isSent) this.#hooks.onSettled(settles)
-      return isSent
-    })
   }
 
   /** Rejected, or never answered, by a channel that ends. */
@@ -187,24 +163,4 @@ export class Generation {
       if (error instanceof NoAnswerError) this.#isSilent = true
     }
   }
-
-  /** A closing channel throws, and its `close` is about to come: the redelivery finds the mark. */
-  #attempt(frame: () => void): boolean {
-    try {
-      frame()
-      return true
-    } catch {
-      return false
-    }
-  }
-}
-
-interface GenerationPlan {
-  readonly settings: RabbitSettings
-  readonly hooks: GenerationHooks
-  readonly isPaused: boolean
-}
-
-function tagged(deliveryTag: number): { readonly fields: { readonly deliveryTag: number } } {
-  return { fields: { deliveryTag } }
 }

@@ -1,3 +1,4 @@
+import type { SourceHealth } from '../../src/index.ts'
 import type { Generation } from './generation.ts'
 
 /**
@@ -33,4 +34,21 @@ const NEXT: Readonly<Record<Phase, readonly Phase[]>> = {
 export function assertMove(from: SourceState, to: SourceState): void {
   if (!NEXT[from.phase].includes(to.phase))
     throw new TypeError(`RabbitSource: no way from ${from.phase} to ${to.phase}`)
+}
+
+export function healthOf(state: SourceState, isPaused: boolean): SourceHealth {
+  switch (state.phase) {
+    case 'idle':
+      return { ready: false, detail: 'not started' }
+    case 'building':
+    case 'backing-off':
+      return state.why === undefined
+        ? { ready: false, detail: 'connecting' }
+        : { ready: false, detail: `reconnecting, attempt ${state.attempt}: ${state.why}` }
+    case 'consuming':
+      return { ready: !isPaused, detail: isPaused ? 'paused' : 'consuming' }
+    case 'draining':
+    case 'closed':
+      return { ready: false, detail: state.phase }
+  }
 }

@@ -11,17 +11,17 @@ import {
   type Source,
   type SourceHealth,
 } from '../../src/index.ts'
+import { Assembly } from './assembly.ts'
 import type { ConfirmedPublisher } from './confirmed-publisher.ts'
 import type { Connector } from './connector.ts'
-import { Generation, type GenerationEnd } from './generation.ts'
-import { Link, reasonOf } from './link.ts'
+import type { Generation, GenerationEnd } from './generation.ts'
+import { reasonOf } from './link.ts'
 import type { RabbitMessage } from './message.ts'
 import type { RabbitSettings } from './options.ts'
-import { assertMove, type SourceState } from './source-state.ts'
-import { asConfigError, seeToTopology } from './topology.ts'
+import { assertMove, healthOf, type SourceState } from './source-state.ts'
 
 const BACKOFF: Backoff = { initialMs: 100, maxMs: 10_000 }
-/** A generation that lived so long was none of a row of failures. */
+/** A generation that lived so long is not one of a row of failures. */
 const STABLE_AFTER_MS = 5_000
 
 /** Consumes one queue and supervises what it needs for that: connection, topology, channel and consumer. */
@@ -31,12 +31,10 @@ export class RabbitSource implements Source {
   readonly #settings: RabbitSettings
   readonly #connector: Connector
   readonly #deadLetters: ConfirmedPublisher
+  readonly #assembly: Assembly
   #state: SourceState = { phase: 'idle' }
   #intake: Intake | undefined
-  #link: Link | undefined
-  #generations = 0
   #isPaused = false
-  #warned: string | undefined
   #stopping: Promise<void> | undefined
   #closing: Promise<void> | undefined
 
@@ -45,6 +43,13 @@ export class RabbitSource implements Source {
     this.#deadLetters = deadLetters
     this.#settings = settings
     this.group = settings.queue
+    this.#assembly = new Assembly(connector, settings, {
+      deliver: (deliveries) => this.#intake?.deliver(deliveries),
+      laneOf: (message) => this.#laneOf(message),
+      onSettled: (count) => this.#intake?.report({ type: 'settles', count }),
+      onEnd: (generation, end) => this.#generationEnded(generation, end),
+      onWarning: (warning) => this.#report('delivery-limit', warning),
+    })
   }
 
   async open(intake: Intake): Promise<void> {
@@ -54,7 +59,7 @@ export class RabbitSource implements Source {
     try {
       await this.#build(building)
     } catch (error) {
-      await this.#dropLink()
+      await this.#assembly.drop()
       if (this.#state === building) this.#become({ phase: 'closed' })
       throw isConsumeOnceError(error) ? error : unreachable(this.#connector, error)
     }
@@ -81,22 +86,7 @@ export class RabbitSource implements Source {
   }
 
   health(): SourceHealth {
-    const state = this.#state
-    switch (state.phase) {
-      case 'idle':
-        return { ready: false, detail: 'not started' }
-      case 'building':
-      case 'backing-off':
-        return state.why === undefined
-          ? { ready: false, detail: 'connecting' }
-          : { ready: false, detail: `reconnecting, attempt ${state.attempt}: ${state.why}` }
-      case 'consuming':
-        return { ready: !this.#isPaused, detail: this.#isPaused ? 'paused' : 'consuming' }
-      case 'draining':
-        return { ready: false, detail: 'draining' }
-      case 'closed':
-        return { ready: false, detail: 'closed' }
-    }
+    return healthOf(this.#state, this.#isPaused)
   }
 
   /** The only place that writes the state. */
@@ -105,57 +95,16 @@ export class RabbitSource implements Source {
     this.#state = next
   }
 
-  /** One attempt at everything that consuming needs. A stop in between ends it with `StoppedError`. */
   async #build(building: Extract<SourceState, { phase: 'building' }>): Promise<void> {
-    const { queue } = this.#settings
-    const link = await this.#usableLink()
-    await this.#goOn(building)
-    const warning = await seeToTopology(link, this.#settings)
-    if (warning !== undefined && warning !== this.#warned) this.#report('delivery-limit', warning)
-    this.#warned = warning
-    await this.#goOn(building)
-
-    const generation = await Generation.open(++this.#generations, link.connection, {
-      settings: this.#settings,
-      isPaused: this.#isPaused,
-      hooks: {
-        deliver: (deliveries) => this.#intake?.deliver(deliveries),
-        laneOf: (message) => this.#laneOf(message),
-        onSettled: (count) => this.#intake?.report({ type: 'settles', count }),
-        onEnd: (ended, end) => this.#generationEnded(ended, end),
-      },
-    }).catch((error: unknown) => {
-      throw asConfigError(error, queue)
-    })
-    await this.#goOn(building, generation)
-    if (!generation.isLive) throw new Error(link.lostBecause ?? 'the channel closed at once')
-    // Paused or resumed while the channel was opened.
-    if (this.#isPaused) generation.pause()
-    else generation.resume()
+    const goOn = (): void => {
+      if (this.#state !== building)
+        throw new StoppedError(`the consumer of ${this.group} was stopped while it was starting`)
+    }
+    const generation = await this.#assembly.make(goOn, () => this.#isPaused)
     this.#become({ phase: 'consuming', attempt: building.attempt, generation, since: systemClock.monotonic() })
-    this.#report(
-      generation.number === 1 ? 'consuming' : 'rebuilt',
-      `generation ${generation.number}, RabbitMQ ${link.serverVersion || 'of unknown version'}`,
-    )
-  }
-
-  async #goOn(building: SourceState, generation?: Generation): Promise<void> {
-    if (this.#state === building) return
-    await generation?.close()
-    await this.#dropLink()
-    throw new StoppedError(`the consumer of ${this.#settings.queue} was stopped while it was starting`)
-  }
-
-  async #usableLink(): Promise<Link> {
-    if (this.#link?.lostBecause !== undefined) await this.#dropLink()
-    this.#link ??= await Link.open(this.#connector, `consume-once ${this.#settings.queue}`)
-    return this.#link
-  }
-
-  async #dropLink(): Promise<void> {
-    const link = this.#link
-    this.#link = undefined
-    await link?.close()
+    const version = this.#assembly.serverVersion || 'of unknown version'
+    const event = generation.number === 1 ? 'consuming' : 'rebuilt'
+    this.#report(event, `generation ${generation.number}, RabbitMQ ${version}`)
   }
 
   #rebuild(attempt: number, why: string): void {
@@ -163,7 +112,7 @@ export class RabbitSource implements Source {
     this.#become(building)
     this.#build(building).catch(async (error: unknown) => {
       // After "no" to a question the connection is good; after silence, or on a closed one, it is not.
-      if (!(error instanceof ConfigError)) await this.#dropLink()
+      if (!(error instanceof ConfigError)) await this.#assembly.drop()
       if (this.#state !== building) return
       this.#report('set-up-failed', `attempt ${attempt}: ${reasonOf(error)}`)
       this.#backOff(attempt + 1, reasonOf(error))
@@ -176,14 +125,13 @@ export class RabbitSource implements Source {
     this.#become({ phase: 'backing-off', attempt, why, cancel })
   }
 
-  /** Those that run may end in their own time: the next generation does not wait for them. */
+  /** Handlers that run may end in their own time: the next generation does not wait for them. */
   #generationEnded(generation: Generation, end: GenerationEnd): void {
     const state = this.#state
     if (!('generation' in state) || state.generation !== generation) return
-    const lost = this.#link?.lostBecause
-    const event = lost === undefined ? end.event : 'connection-lost'
+    const lost = this.#assembly.lostBecause
     const why = lost ?? end.detail
-    this.#report(event, why)
+    this.#report(lost === undefined ? end.event : 'connection-lost', why)
     if (state.phase === 'draining') {
       this.#become({ phase: 'draining', generation: undefined })
     } else {
@@ -195,22 +143,11 @@ export class RabbitSource implements Source {
 
   async #drain(): Promise<void> {
     const state = this.#state
-    switch (state.phase) {
-      case 'idle':
-      case 'building':
-        this.#become({ phase: 'draining', generation: undefined })
-        return
-      case 'backing-off':
-        state.cancel()
-        this.#become({ phase: 'draining', generation: undefined })
-        return
-      case 'consuming':
-        this.#become({ phase: 'draining', generation: state.generation })
-        await state.generation.stopIntake()
-        return
-      case 'draining':
-      case 'closed':
-    }
+    if (state.phase === 'draining' || state.phase === 'closed') return
+    const generation = state.phase === 'consuming' ? state.generation : undefined
+    if (state.phase === 'backing-off') state.cancel()
+    this.#become({ phase: 'draining', generation })
+    await generation?.stopIntake()
   }
 
   async #leave(): Promise<void> {
@@ -220,7 +157,7 @@ export class RabbitSource implements Source {
     this.#become({ phase: 'closed' })
     const leaving = async (): Promise<void> => {
       await state.generation?.close()
-      await this.#dropLink()
+      await this.#assembly.drop()
     }
     await Promise.all([leaving(), this.#deadLetters.close()])
   }

@@ -6,7 +6,7 @@ export interface Clock {
   now(): EpochMs
   /** Never goes back: for deadlines and durations. */
   monotonic(): MonotonicMs
-  /** Calls `fn` once after `delayMs`; the returned function cancels it. Does not keep the process alive by itself. */
+  /** Calls `fn` once after `delayMs`; the returned function cancels it. */
   after(delayMs: DurationMs, fn: () => void): () => void
   /** Calls `fn` after the callbacks of this turn of the event loop: what gathers single messages into batches. */
   nextTurn(fn: () => void): void

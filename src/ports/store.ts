@@ -88,12 +88,12 @@ export interface OpenTransaction<Tx> {
 
 export interface LentTransaction<Tx> {
   readonly tx: Tx
-  /** Later queries reject. Returns how many were still pending: with any, COMMIT is refused. */
+  /** Later queries reject. Returns how many were still pending: with any, COMMIT is refused. May be called twice. */
   revoke(): number
 }
 
 export interface ReleaseOptions {
-  /** Give the attempt back: the handler never began, or not it but the store failed. */
+  /** Give the attempt back: the handler never began, was interrupted, or not it but the store failed. */
   readonly refund: boolean
   /** The handler has ended and nobody knows whether its effect happened. Lease only. */
   readonly doubt: boolean

@@ -4,7 +4,8 @@ import type { Source } from '../../src/index.ts'
 import { backends } from '../support/backends.ts'
 import { startPrivateRabbit } from '../support/servers/private-rabbit.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
-import { Rabbit, RecordingIntake, bodies, textOf } from './amqplib-kit.ts'
+import { Rabbit } from './amqplib-rabbit.ts'
+import { RecordingIntake, bodies, textOf } from './amqplib-watching.ts'
 
 const isWanted = backends.has('rabbitmq')
 const opened: Source[] = []

@@ -1,8 +1,9 @@
+import type { Message, Running } from 'consume-once'
 import { runRabbit } from 'consume-once/amqplib'
 import { describeSourceContract } from '../contract/source-contract.ts'
 import { eventually } from '../contract/source-harness.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
-import { Rabbit } from './amqplib-kit.ts'
+import { Rabbit } from './amqplib-rabbit.ts'
 
 describeSourceContract('amqplib', async () => {
   const rabbit = await Rabbit.open()
@@ -11,26 +12,30 @@ describeSourceContract('amqplib', async () => {
   const url = Object.assign(new URL(rabbit.url), { hostname: '127.0.0.1', port: String(proxy.port) }).toString()
   const queue = rabbit.name()
   let published = 0
+  const started: Running[] = []
   return {
     publish: async (texts) => {
-      for (const text of texts) await rabbit.send(queue, [text], { headers: { 'message-id': text } })
+      await rabbit.send(queue, texts, { headersOf: (text) => ({ 'message-id': text }) })
       published += texts.length
     },
-    run: (consumer) =>
-      runRabbit(url, consumer, {
-        queue,
-        lane: ({ value }) => {
-          const text = Buffer.from(value ?? '').toString()
-          return text.includes('/') ? text.slice(0, text.indexOf('/')) : undefined
-        },
-      }),
+    run: async (consumer) => {
+      const lane = ({ value }: Message): string | undefined => {
+        const text = Buffer.from(value ?? '').toString()
+        return text.includes('/') ? text.slice(0, text.indexOf('/')) : undefined
+      }
+      const running = await runRabbit(url, consumer, { queue, lane })
+      started.push(running)
+      return running
+    },
     interrupt: async (running) => {
       proxy.cut()
       await eventually('it noticed', () => !running.health().ready)
       await eventually('it is back', () => running.health().ready)
     },
-    // The broker tells what is ready; of what a consumer holds unacked only the consumer knows.
-    isSettled: async (driven) => driven.settled === published && (await rabbit.ready(queue)) === 0,
+    // The broker tells what is ready; of what a consumer holds unacked only the consumer knows. An ack that an interruption
+    // swallowed is told, and told again for the redelivery.
+    isSettled: async (driven) =>
+      (await rabbit.ready(queue)) === 0 && driven.settled >= published && started.every((running) => isIdle(running)),
     deadLetters: async () => {
       const letters = await rabbit.takeLeft(`${queue}.dead-letter`)
       return letters.map(({ body, properties }) => ({
@@ -44,3 +49,7 @@ describeSourceContract('amqplib', async () => {
     },
   }
 })
+
+function isIdle(running: Running): boolean {
+  return running.health().checks['handlers'] === '0 in flight'
+}

@@ -6,7 +6,8 @@ import { connectorOf } from '../../adapters/amqplib/connector.ts'
 import type { BrokerError, DeadLetter, Delivery } from '../../src/index.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
-import { Gate, Rabbit, RecordingIntake, bodies } from './amqplib-kit.ts'
+import { Rabbit } from './amqplib-rabbit.ts'
+import { Gate, RecordingIntake, bodies } from './amqplib-watching.ts'
 
 let rabbit: Rabbit
 

@@ -13,7 +13,9 @@ import {
 } from '../../src/index.ts'
 import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
-import { Gate, Rabbit, Tap, Watching, bodies, eventually } from './amqplib-kit.ts'
+import { Rabbit, eventually } from './amqplib-rabbit.ts'
+import { Tap } from './amqplib-tap.ts'
+import { Gate, Watching, bodies } from './amqplib-watching.ts'
 
 let rabbit: Rabbit
 let proxy: CuttingProxy

@@ -2,7 +2,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { rabbitBroker, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { Delivery, Source } from '../../src/index.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
-import { Rabbit, RecordingIntake, Tap, bodies, eventually, textOf } from './amqplib-kit.ts'
+import { Rabbit, eventually } from './amqplib-rabbit.ts'
+import { Tap } from './amqplib-tap.ts'
+import { RecordingIntake, bodies, textOf } from './amqplib-watching.ts'
 
 let rabbit: Rabbit
 let opened: Source[] = []

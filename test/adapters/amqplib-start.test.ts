@@ -3,7 +3,9 @@ import { rabbitBroker, type RabbitConnect, type RabbitOptions } from '../../adap
 import { hasCode, type BrokerError, type ConfigError } from '../../src/index.ts'
 import { freePort } from '../support/servers/ports.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
-import { Rabbit, RecordingIntake, Tap } from './amqplib-kit.ts'
+import { Rabbit } from './amqplib-rabbit.ts'
+import { Tap } from './amqplib-tap.ts'
+import { RecordingIntake } from './amqplib-watching.ts'
 
 let rabbit: Rabbit
 

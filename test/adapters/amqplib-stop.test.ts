@@ -3,7 +3,9 @@ import { rabbitBroker, type RabbitConnect, type RabbitOptions } from '../../adap
 import type { Source } from '../../src/index.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
-import { Rabbit, RecordingIntake, Tap, bodies, eventually } from './amqplib-kit.ts'
+import { Rabbit, eventually } from './amqplib-rabbit.ts'
+import { Tap } from './amqplib-tap.ts'
+import { RecordingIntake, bodies } from './amqplib-watching.ts'
 
 let rabbit: Rabbit
 let made: Source[] = []

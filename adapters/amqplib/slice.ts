@@ -99,7 +99,7 @@ export interface AmqpPublishOptions extends AmqpPublishProperties {
   readonly headers: Readonly<Record<string, unknown>>
 }
 
-export interface AmqpQueueOptions {
+interface AmqpQueueOptions {
   readonly durable: true
   readonly arguments: Readonly<Record<string, unknown>>
 }

@@ -19,11 +19,7 @@ describeSourceContract('amqplib', async () => {
       published += texts.length
     },
     run: async (consumer) => {
-      const lane = ({ value }: Message): string | undefined => {
-        const text = Buffer.from(value ?? '').toString()
-        return text.includes('/') ? text.slice(0, text.indexOf('/')) : undefined
-      }
-      const running = await runRabbit(url, consumer, { queue, lane })
+      const running = await runRabbit(url, consumer, { queue, lane: orderingKeyOf })
       started.push(running)
       return running
     },
@@ -52,4 +48,9 @@ describeSourceContract('amqplib', async () => {
 
 function isIdle(running: Running): boolean {
   return running.health().checks['handlers'] === '0 in flight'
+}
+
+function orderingKeyOf({ value }: Message): string | undefined {
+  const text = Buffer.from(value ?? '').toString()
+  return text.includes('/') ? text.slice(0, text.indexOf('/')) : undefined
 }

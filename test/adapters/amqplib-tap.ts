@@ -1,6 +1,6 @@
 import { connect, type Channel, type ChannelModel } from 'amqplib'
 
-export type Frame =
+type Frame =
   | { readonly kind: 'ack'; readonly tag: number; readonly multiple: boolean }
   | { readonly kind: 'nack'; readonly tag: number; readonly requeue: boolean }
   | { readonly kind: 'cancel' }

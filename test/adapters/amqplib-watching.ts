@@ -1,7 +1,7 @@
 import type { Delivery, Intake, ObserverEvent, SourceEvent } from '../../src/index.ts'
 
 /** Waits on what is told, never on time. */
-export class Signal {
+class Signal {
   readonly #looks = new Set<() => void>()
 
   notify(): void {

@@ -38,7 +38,7 @@ export interface Source {
   readonly system: Message['system']
   /** Consumer group or queue: the part of the scope that the source knows. */
   readonly group: string
-  /** Resolves when it consumes. Rejects only on what a restart would not mend. */
+  /** Resolves when it consumes. Rejects when it cannot begin; later it comes back by itself, for ever. */
   open(intake: Intake): Promise<void>
   /** Stop delivering, for now: too much is in flight, or the store is down. Membership is kept. May be called twice. */
   pause(): void

@@ -191,7 +191,7 @@ const laws: readonly Law[] = [
       driven.handle = ({ payload }) => (payload === 'm9' ? gate.opened : undefined)
       const running = await harness.run(driven.consumer())
       await harness.publish(Array.from({ length: 10 }, (_, n) => `m${n}`))
-      await eventually('one is left', () => driven.effects.length === 9)
+      await eventually('one is left, and runs', () => driven.effects.length === 9 && driven.started.includes('m9'))
       const stops = [running.stop({ deadlineMs: 20_000 }), running.stop()]
       expect(stops[0]).toBe(stops[1])
       gate.open()

@@ -5,7 +5,7 @@ export interface KafkaLike {
   admin(config: { readonly retry: RetryLike }): AdminLike
 }
 
-export interface RetryLike {
+interface RetryLike {
   readonly initialRetryTime?: number
   readonly maxRetryTime?: number
   readonly factor?: number
@@ -123,7 +123,7 @@ export interface AdminLike {
   fetchTopicOffsets(topic: string): Promise<{ partition: number; low: string; high: string }[]>
 }
 
-export interface ProducerConfigLike {
+interface ProducerConfigLike {
   readonly idempotent: boolean
   readonly allowAutoTopicCreation: boolean
   readonly retry: RetryLike

@@ -94,7 +94,11 @@ describe('resolveOptions', () => {
       'renewEveryMs: expected less than leaseMs',
     ],
     ['a retention within the lease', { retentionMs: 30_000 }, 'retentionMs: expected more than leaseMs'],
-    ['a retention within the longest run', { retentionMs: 95_000 }, 'retentionMs: expected more than leaseMs + handler'],
+    [
+      'a retention within the longest run',
+      { retentionMs: 95_000 },
+      'retentionMs: expected more than leaseMs + handler',
+    ],
     ['an ID extractor that is none', { id: 'message-id' }, 'id: expected a function, got string'],
     ['a decoder that is none', { decode: {} }, 'decode: expected a function, got object'],
     ['a schema that is none', { schema: {} }, 'schema: expected a Standard Schema'],

@@ -9,42 +9,44 @@ import { postgresInbox } from 'consume-once/pg'
 // #endregion
 import { databaseUrl, eventually, kafkaBrokers, ownName } from './support/servers.ts'
 
-const brokers = kafkaBrokers()
+process.env['KAFKA_BROKERS'] ??= kafkaBrokers().join(',')
+process.env['DATABASE_URL'] ??= databaseUrl()
 const topic = ownName('payments')
-const logs = logLevel.NOTHING
-const pool = new Pool({ connectionString: databaseUrl() })
-await pool.query(`create schema ${topic}; create table ${topic}.charge (account text, cents int)`)
-const charge = `insert into ${topic}.charge (account, cents) values ($1, $2)`
-
-const admin = new Kafka({ brokers, logLevel: logs }).admin()
+const schema = ownName('inbox')
+const setUp = new Kafka({ brokers: kafkaBrokers(), logLevel: logLevel.NOTHING })
+const admin = setUp.admin()
 await admin.connect()
 await admin.createTopics({ topics: [{ topic, numPartitions: 3 }], waitForLeaders: false })
-const producer = new Kafka({ brokers, logLevel: logs }).producer()
+const producer = setUp.producer()
 await producer.connect()
 
 // #region readme
-const kafka = new Kafka({ brokers, logLevel: logs })
+const kafka = new Kafka({ brokers: process.env['KAFKA_BROKERS'].split(','), logLevel: logLevel.ERROR })
+const pool = new Pool({ connectionString: process.env['DATABASE_URL'] })
+await pool.query('create table if not exists charge (account text, cents int)')
 
 const payments = defineConsumer({
   name: 'charge-account',
   id: messageId.header('payment-id'),
   decode: json<{ account: string; cents: number }>(),
-  store: postgresInbox({ pool, schema: topic }), // its tables live in a schema of their own
+  store: postgresInbox({ pool, schema }), // its own tables; the schema is `consume_once` unless you name one
   handle: async ({ payload, tx }) => {
-    await tx.query(charge, [payload.account, payload.cents]) // commits with the mark, or not at all
+    // Commits with the mark, or not at all.
+    await tx.query('insert into charge values ($1, $2)', [payload.account, payload.cents])
   },
 })
 
-const running = await runKafka(kafka, payments, { topics: [topic], groupId: topic })
-// … and when the process ends:
-// await running.stop({ deadlineMs: 10_000 })
+const running = await runKafka(kafka, payments, { topics: [topic], groupId: 'payments' })
+// … and when the process ends: await running.stop({ deadlineMs: 10_000 })
 // #endregion
 
-const once = { key: 'acc-7', value: '{"account":"acc-7","cents":1250}', headers: { 'payment-id': 'p-1' } }
-const other = { key: 'acc-7', value: '{"account":"acc-7","cents":300}', headers: { 'payment-id': 'p-2' } }
+const account = `acc-${topic}`
+const once = { key: account, value: JSON.stringify({ account, cents: 1250 }), headers: { 'payment-id': 'p-1' } }
+const other = { key: account, value: JSON.stringify({ account, cents: 300 }), headers: { 'payment-id': 'p-2' } }
 for (const message of [once, once, other, once]) await producer.send({ topic, acks: -1, messages: [message] })
 
-const charges = async (): Promise<number> => (await pool.query(`select * from ${topic}.charge`)).rows.length
+const charges = async (): Promise<number> =>
+  (await pool.query('select * from charge where account = $1', [account])).rows.length
 await eventually(async () => (await charges()) >= 2)
 await running.stop({ deadlineMs: 10_000 })
 assert.equal(await charges(), 2)
@@ -52,7 +54,7 @@ console.log('4 messages sent, 2 payments, 2 charges')
 
 await producer.disconnect()
 await admin.deleteTopics({ topics: [topic, `${topic}.dead-letter`] })
-await admin.deleteGroups([topic])
+await admin.deleteGroups(['payments'])
 await admin.disconnect()
-await pool.query(`drop schema ${topic} cascade`)
+await pool.query(`drop table charge; drop schema ${schema} cascade`)
 await pool.end()

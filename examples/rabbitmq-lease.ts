@@ -1,43 +1,46 @@
-// RabbitMQ and a Redis lease: an effect outside of any database. Sent twice, and refused by the provider once.
+// RabbitMQ and a Redis lease: an effect outside of any database. Published twice, and refused by the provider once.
 import assert from 'node:assert/strict'
 // #region readme
 import { Redis } from 'ioredis'
 import { defineConsumer, json, messageId } from 'consume-once'
-import { runRabbit, confirmedPublisher } from 'consume-once/amqplib'
+import { runRabbit } from 'consume-once/amqplib'
 import { redisLease } from 'consume-once/ioredis'
 // #endregion
+import { confirmedPublisher } from 'consume-once/amqplib'
 import { connect } from 'amqplib'
 import { eventually, ownName, rabbitUrl, redisUrl } from './support/servers.ts'
 
+process.env['REDIS_URL'] ??= redisUrl()
+process.env['RABBITMQ_URL'] ??= rabbitUrl()
 const queue = ownName('emails')
 const accepted: string[] = []
 let refusals = 1
-const provider = {
-  async send(
-    _email: { to: string },
-    { idempotencyKey }: { idempotencyKey: string; signal: AbortSignal },
-  ): Promise<void> {
-    if (refusals-- > 0) throw new Error('503, try again')
-    accepted.push(idempotencyKey)
-  },
+/** The stand-in for a provider: it refuses the first request. */
+async function sendEmail(
+  _to: string,
+  { idempotencyKey }: { idempotencyKey: string; signal: AbortSignal },
+): Promise<void> {
+  if (refusals-- > 0) throw new Error('503, try again')
+  accepted.push(idempotencyKey)
 }
 
 // #region readme
-const redis = new Redis(redisUrl())
+const redis = new Redis(process.env['REDIS_URL'])
 
 const emails = defineConsumer({
   name: 'email-sender',
   id: messageId.property(), // AMQP's messageId
   decode: json<{ to: string }>(),
-  store: redisLease({ redis, prefix: queue }),
-  leaseMs: 30_000,
+  store: redisLease({ redis }),
   onInDoubt: 'park', // after a crash between effect and mark a person decides
   handle: async ({ payload, idempotencyKey, signal }) => {
-    await provider.send(payload, { idempotencyKey, signal }) // a throw asserts that nothing was sent: it is tried again
+    await sendEmail(payload.to, { idempotencyKey, signal }) // a throw asserts that nothing was sent: it is tried again
   },
 })
 
-const running = await runRabbit(rabbitUrl(), emails, { queue })
+// Declares `queue` and its dead-letter queue as quorum queues where they are missing (`queueType`, `assert` say otherwise).
+const running = await runRabbit(process.env['RABBITMQ_URL'], emails, { queue })
+// … and when the process ends: await running.stop({ deadlineMs: 10_000 })
 // #endregion
 
 const publisher = confirmedPublisher(rabbitUrl())
@@ -54,5 +57,4 @@ const connection = await connect(rabbitUrl())
 const channel = await connection.createChannel()
 for (const name of [queue, `${queue}.dead-letter`]) await channel.deleteQueue(name)
 await connection.close()
-for (const key of await redis.keys(`${queue}:*`)) await redis.del(key)
 redis.disconnect()

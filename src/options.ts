@@ -214,6 +214,37 @@ export interface ResolvedConsumer {
 
 const SILENT: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
+const LEVELS = ['debug', 'info', 'warn', 'error'] as const
+
+/** Every option there is: a misspelt one would silently leave its default in force. */
+const KNOWN_OPTIONS: Record<keyof ConsumerSettings<unknown, unknown, unknown> | 'handle' | 'handleBatch', true> = {
+  name: true,
+  store: true,
+  id: true,
+  decode: true,
+  schema: true,
+  handle: true,
+  handleBatch: true,
+  concurrency: true,
+  transactions: true,
+  batchSize: true,
+  maxInFlight: true,
+  leaseMs: true,
+  renewEveryMs: true,
+  retentionMs: true,
+  handlerTimeoutMs: true,
+  graceMs: true,
+  maxAttempts: true,
+  retry: true,
+  onMissingId: true,
+  onConflict: true,
+  onInDoubt: true,
+  onStoreDown: true,
+  log: true,
+  observe: true,
+  scope: true,
+}
+
 /** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
 export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<Decoded, Payload, Tx>): ResolvedConsumer {
   const problems: string[] = []
@@ -253,6 +284,12 @@ export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<De
   if ((options.handle === undefined) === (options.handleBatch === undefined)) {
     problems.push('handle, handleBatch: expected exactly one of the two')
   }
+  for (const name of Object.keys(options)) {
+    if (!Object.hasOwn(KNOWN_OPTIONS, name))
+      problems.push(`${name}: unknown option; expected one of ${Object.keys(KNOWN_OPTIONS).join(', ')}`)
+  }
+  const missing = LEVELS.filter((level) => options.log !== undefined && typeof options.log?.[level] !== 'function')
+  if (missing.length > 0) problems.push(`log: expected a logger such as pino(), got one without ${missing.join(', ')}`)
   for (const name of ['handle', 'handleBatch', 'id', 'decode', 'observe'] as const) {
     const given: unknown = options[name]
     if (given !== undefined && typeof given !== 'function')
@@ -272,6 +309,10 @@ export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<De
       `retentionMs: expected more than leaseMs + handlerTimeoutMs + graceMs (${leaseMs} + ${resolved.handlerTimeoutMs} + ${resolved.graceMs}), ` +
         `got ${resolved.retentionMs}: a record would be forgotten while its handler runs`,
     )
+  }
+  for (const name of Object.keys(options.retry ?? {})) {
+    if (name !== 'initialMs' && name !== 'maxMs')
+      problems.push(`retry.${name}: unknown option; expected initialMs or maxMs`)
   }
   if (retry.initialMs > retry.maxMs) {
     problems.push(`retry: expected initialMs <= maxMs, got ${retry.initialMs} > ${retry.maxMs}`)

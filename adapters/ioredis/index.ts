@@ -1,4 +1,5 @@
 import {
+  hasCode,
   StoreError,
   systemEntropy,
   type Claim,
@@ -55,6 +56,17 @@ class RedisLease implements Store {
 
   /** Claims and releases a key of its own, which ends in a second: what a replica, a full or an old server refuses. */
   async open(): Promise<void> {
+    try {
+      await this.#tryOut()
+    } catch (cause) {
+      if (!hasCode(cause, 'STORE_AMBIGUOUS')) throw cause
+      // Whatever became of that key: here it only matters that no Redis answered.
+      const advice = 'Check that it is up and that the client given to redisLease() has its address'
+      throw new StoreError('STORE_UNREACHABLE', `${cause.message}. ${advice}`, { cause })
+    }
+  }
+
+  async #tryOut(): Promise<void> {
     const token = systemEntropy.ownerToken()
     const items = [{ key: `open-${token}`, digest: '' }]
     const answers = await this.claim({ scope: '', token, leaseMs: 1_000, retentionMs: 1_000, alone: true, items })

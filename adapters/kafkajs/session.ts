@@ -38,9 +38,14 @@ const SUBSCRIBE_TRIES = 6
 const SUBSCRIBE_AGAIN_MS = 250
 
 /**
- * One kafkajs consumer, from connect to its crash or its stop. It never restarts: a consumer of kafkajs that is stopped while
- * it joins comes to life again after `stop()` has resolved, holds partitions and consumes. Here nothing restarts by itself, and
- * `stop()` waits for a join under way.
+ * One kafkajs consumer, from connect to its crash or its stop. It never restarts, and it is stopped with care:
+ *
+ * - Stopped while it joins, a consumer of kafkajs comes to life again after `stop()` has resolved, holds partitions and
+ *   consumes. So nothing restarts by itself here, and `stop()` waits for a join under way.
+ * - Stopped while its fetchers are exchanged, because the cluster got or lost a broker, it starts new ones that fetch
+ *   nothing without ever leaving the microtask queue: the process is frozen for good. When a fetch starts no exchange is
+ *   under way, the fetcher has just compared the brokers; one microtask later the others of its set have started too. So it
+ *   is stopped then, and at no other time.
  */
 export class Session {
   readonly consumer: ConsumerLike
@@ -49,6 +54,8 @@ export class Session {
   #isOver = false
   #isStopping = false
   #hasJoined = false
+  #hasHalted = false
+  #atFetchOrHalt: (() => void) | undefined
   #starting: Promise<void> | undefined
   #stopped: Promise<void> | undefined
   #joined: () => void = () => {}
@@ -113,7 +120,11 @@ export class Session {
     this.#isStopping = true
     await this.#starting?.catch(() => {})
     this.#isOver = true
-    await this.consumer.stop().catch(() => {})
+    if (this.#hasJoined && !this.#hasHalted) {
+      await new Promise<void>((resolve) => {
+        this.#atFetchOrHalt = () => queueMicrotask(() => resolve(this.consumer.stop().catch(() => {})))
+      })
+    }
     await this.consumer.disconnect().catch(() => {})
   }
 
@@ -138,12 +149,24 @@ export class Session {
     consumer.on('consumer.end_batch_process', ({ payload }) => {
       if (payload.batchSize === 0) this.#tell(() => this.#listener.controlBatch(payload))
     })
+    consumer.on('consumer.fetch_start', () => this.#take(this.#atFetchOrHalt))
     consumer.on('consumer.stop', () => {
+      this.#hasHalted = true
+      this.#take(this.#atFetchOrHalt)
       if (this.#isStopping) return
       this.#tell(() => this.#listener.halted())
       setTimeout(() => this.#end(new Error('kafkajs stopped its consumer')), CRASH_AFTER_STOP_MS).unref()
     })
-    consumer.on('consumer.crash', ({ payload }) => this.#end(payload.error))
+    consumer.on('consumer.crash', ({ payload }) => {
+      this.#hasHalted = true
+      this.#take(this.#atFetchOrHalt)
+      this.#end(payload.error)
+    })
+  }
+
+  #take(act: (() => void) | undefined): void {
+    this.#atFetchOrHalt = undefined
+    act?.()
   }
 
   #end(error: Error): void {

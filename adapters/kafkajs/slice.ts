@@ -49,7 +49,7 @@ export interface ConsumerLike {
   on(event: 'consumer.group_join', listener: (event: { payload: GroupJoin }) => void): unknown
   on(event: 'consumer.end_batch_process', listener: (event: { payload: EndBatchProcess }) => void): unknown
   on(event: 'consumer.crash', listener: (event: { payload: { error: Error } }) => void): unknown
-  on(event: 'consumer.rebalancing' | 'consumer.stop', listener: () => void): unknown
+  on(event: 'consumer.rebalancing' | 'consumer.fetch_start' | 'consumer.stop', listener: () => void): unknown
 }
 
 export interface TopicPartitions {

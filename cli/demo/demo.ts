@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import {
   defineConsumer,
@@ -9,7 +9,7 @@ import {
   type Message,
   type Running,
 } from '../../src/index.ts'
-import { EXIT } from '../exit.ts'
+import { CommandError, EXIT } from '../exit.ts'
 import type { DemoRequest } from './request.ts'
 import { ID_HEADER, readInput, type Input, type InputMessage } from './envelope.ts'
 import { IncarnationStore } from './incarnation.ts'
@@ -35,11 +35,22 @@ const LEASE_MS = 2_000
 /** Runs the main job on real input, and says whether every message had its effect once. Returns the exit code. */
 export async function runDemo(request: DemoRequest): Promise<number> {
   const input = await readInput(request.input)
+  if (request.effects !== undefined) checkWritable(request.effects)
   const state = DemoState.open(request)
   try {
     return await new Demo(request, input, state).run()
   } finally {
     state.close()
+  }
+}
+
+/** Before anything happens: an error at the end would hide what the run came to. */
+function checkWritable(path: string): void {
+  try {
+    closeSync(openSync(path, 'a'))
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new CommandError(EXIT.usage, `--effects ${path} cannot be written: ${why}. Nothing was produced.`, { cause })
   }
 }
 
@@ -80,7 +91,7 @@ class Demo {
   }
 
   async #handleAll(source: DemoSource, store: DemoStore): Promise<number> {
-    const outgoing = this.#outgoing()
+    const outgoing = this.#outgoing(source)
     const progress = new Progress(outgoing.length, !this.#request.json)
     const startedAt = performance.now()
     const secondsSoFar = (): number => (performance.now() - startedAt) / 1000
@@ -114,7 +125,7 @@ class Demo {
     }
     const seconds = secondsSoFar()
     this.#state.drained()
-    return this.#conclude(source, store, seconds)
+    return this.#conclude(source, store, outgoing.length, seconds)
   }
 
   #isIdle(): boolean {
@@ -122,9 +133,15 @@ class Demo {
   }
 
   /** What an earlier run may have left, and then the whole input, as a producer's re-send. */
-  #outgoing(): Outgoing[] {
+  #outgoing(source: DemoSource): Outgoing[] {
     const run = randomBytes(4).toString('hex')
-    const messages: readonly InputMessage[] = [...this.#state.add(this.#input), ...this.#input.messages]
+    const messages: readonly InputMessage[] = [...this.#state.leftover(this.#input), ...this.#input.messages]
+    for (const message of messages) {
+      const refusal = source.refusal(message)
+      if (refusal !== undefined)
+        throw new CommandError(EXIT.usage, `${message.where}: ${refusal}. Nothing was produced.`)
+    }
+    this.#state.add(this.#input)
     return messages.map((message, index) => ({ ...message, publishId: `${run}/${index}` }))
   }
 
@@ -194,7 +211,7 @@ class Demo {
     return this.#request.onInDoubt === 'park' ? dying.holdsNothing : dying.isBetweenEffects
   }
 
-  async #conclude(source: DemoSource, store: DemoStore, seconds: number): Promise<number> {
+  async #conclude(source: DemoSource, store: DemoStore, outgoing: number, seconds: number): Promise<number> {
     const own = await source.deadLetters()
     const deadLetters = this.#state.writeDeadLetters(this.#request.source, own)
     const effects = await store.effects()
@@ -230,6 +247,7 @@ class Demo {
     else {
       const story = {
         faults: this.#faults?.happened,
+        published: outgoing,
         withoutLibrary: tally.delivered - tally.dead_lettered,
         effects: effects.filter(({ id }) => ids.has(id)).length,
         places: [source.place, store.place],

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isUtf8 } from 'node:buffer'
 import { createReadStream } from 'node:fs'
 import { CommandError, EXIT } from '../exit.ts'
 
@@ -11,12 +12,16 @@ export interface InputMessage {
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly timestamp: number | undefined
   readonly payloadSha256: string
+  /** Bytes of all header names and values. */
+  readonly headerBytes: number
+  /** File and line, for errors. */
+  readonly where: string
 }
 
 export interface Input {
   readonly messages: readonly InputMessage[]
   /** The file's bytes and their digest: the state keeps every input it was given. */
-  readonly text: string
+  readonly bytes: Buffer
   readonly sha256: string
 }
 
@@ -40,22 +45,24 @@ export async function readInput(path: string): Promise<Input> {
     )
   }
   const bytes = Buffer.concat(chunks)
-  const text = bytes.toString('utf8')
-  return { messages: parseInput(text, path), text, sha256: sha256(bytes) }
+  return { messages: parseInput(bytes, path), bytes, sha256: sha256(bytes) }
 }
 
 /** Parses the lines of an input. @throws CommandError naming the line, when one cannot be read */
-export function parseInput(text: string, path: string): InputMessage[] {
+export function parseInput(bytes: Buffer, path: string): InputMessage[] {
   const messages: InputMessage[] = []
-  for (const [index, line] of text.split('\n').entries()) {
-    if (line.trim() === '') continue
+  const startsAt = bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0
+  for (const [index, line] of linesOf(bytes.subarray(startsAt)).entries()) {
+    const where = `${path}, line ${index + 1}`
+    const text = line.toString('utf8')
+    if (text.trim() === '') continue
     try {
-      messages.push(parseEnvelope(JSON.parse(line)))
+      messages.push(parseEnvelope(JSON.parse(text), isUtf8(line), where))
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause)
       throw new CommandError(
         EXIT.usage,
-        `${path}, line ${index + 1}: ${why}. Expected one JSON object a line, as \`kcat -J\` prints it. Nothing was produced.`,
+        `${where}: ${why}. Expected one JSON object a line, as \`kcat -J\` prints it. Nothing was produced.`,
         { cause },
       )
     }
@@ -63,13 +70,27 @@ export function parseInput(text: string, path: string): InputMessage[] {
   return messages
 }
 
+const BYTE_ORDER_MARK = Buffer.from('\uFEFF')
+
+function linesOf(bytes: Buffer): Buffer[] {
+  const lines: Buffer[] = []
+  let from = 0
+  for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, from)) {
+    lines.push(bytes.subarray(from, end))
+    from = end + 1
+  }
+  lines.push(bytes.subarray(from))
+  return lines
+}
+
 /** The envelope that `kcat -J` prints, and our `payload_base64` and `key_base64` for bytes that are not UTF-8. */
-function parseEnvelope(envelope: unknown): InputMessage {
+function parseEnvelope(envelope: unknown, isText: boolean, where: string): InputMessage {
   if (typeof envelope !== 'object' || envelope === null || Array.isArray(envelope))
     throw new TypeError('not a JSON object')
   const fields = envelope as Record<string, unknown>
   const value = bytesOf(fields, 'payload')
   const headers = headersOf(fields['headers'])
+  for (const [name, text] of headers) checkHeader(name, text, isText)
   const ts = fields['ts']
   return {
     id: usableId(headers),
@@ -78,12 +99,24 @@ function parseEnvelope(envelope: unknown): InputMessage {
     headers,
     timestamp: typeof ts === 'number' && Number.isSafeInteger(ts) && ts >= 0 ? ts : undefined,
     payloadSha256: sha256(value ?? Buffer.alloc(0)),
+    headerBytes: headers.reduce((sum, [name, text]) => sum + Buffer.byteLength(name) + Buffer.byteLength(text), 0),
+    where,
   }
+}
+
+/** Two IDs whose bytes were lost on the way into the file must not become one. */
+function checkHeader(name: string, text: string, isText: boolean): void {
+  if (!text.isWellFormed() || !name.isWellFormed()) throw new TypeError(`header ${name}: a lone surrogate has no bytes`)
+  if (!isText && `${name}${text}`.includes('\uFFFD')) throw new TypeError(`header ${name}: its bytes are not UTF-8`)
 }
 
 function bytesOf(fields: Record<string, unknown>, name: 'payload' | 'key'): Buffer | null {
   const base64 = fields[`${name}_base64`]
-  if (typeof base64 === 'string') return Buffer.from(base64, 'base64')
+  if (typeof base64 === 'string') {
+    const bytes = Buffer.from(base64, 'base64')
+    if (bytes.toString('base64').replace(/=+$/, '') === base64.replace(/=+$/, '')) return bytes
+    throw new TypeError(`${name}_base64: not base64`)
+  }
   const text = fields[name]
   if (text === null || text === undefined) return null
   if (typeof text === 'string') return Buffer.from(text)
@@ -123,10 +156,18 @@ export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-/** Headers as every client takes them: text, an array where a name is repeated, `__proto__` a name like any other. */
-export function headerRecord(pairs: readonly (readonly [string, string])[]): Record<string, string | string[]> {
-  const record = Object.create(null) as Record<string, string | string[]>
-  for (const [name, value] of pairs) {
+type HeaderValue = string | Buffer
+
+/**
+ * Headers as every client takes them: text, an array where a name is repeated, `__proto__` a name like any other. A text with
+ * a replacement character goes out as bytes: read back as text, nobody could tell it from broken bytes.
+ */
+export function headerRecord(
+  pairs: readonly (readonly [string, string])[],
+): Record<string, HeaderValue | HeaderValue[]> {
+  const record = Object.create(null) as Record<string, HeaderValue | HeaderValue[]>
+  for (const [name, text] of pairs) {
+    const value = text.includes('\uFFFD') ? Buffer.from(text) : text
     const known = record[name]
     record[name] = known === undefined ? value : [...(Array.isArray(known) ? known : [known]), value]
   }

@@ -27,6 +27,8 @@ export interface Report {
 
 export interface Story {
   readonly faults: { readonly redeliveries: number; readonly rebalances: number; readonly crashes: number } | undefined
+  /** Messages that this run sent, an earlier run's leftovers among them. */
+  readonly published: number
   /** Deliveries that would each have had an effect without the library: all that have a usable ID. */
   readonly withoutLibrary: number
   /** Effects of the IDs of this input, over all runs. */
@@ -53,7 +55,8 @@ export function tell(report: Report, story: Story, request: DemoRequest): string
     '',
     bold(headline(report)),
     '',
-    `${count(report.delivered)}  delivered      ${dim(`${count(report.redeliveries).trim()} of them redeliveries by the broker`)}`,
+    `${count(story.published)}  published      ${dim('the whole input, as a producer sends it again')}`,
+    `${count(report.delivered)}  delivered      ${dim(`${shown(report.redeliveries)} of them again, what this run had delivered before`)}`,
     `${count(report.distinct)}  distinct       ${dim('different message IDs in the input')}`,
     `${count(report.handled)}  handled        ${dim('effect and mark, in this run')}`,
     `${count(report.duplicates)}  duplicates     ${dim('found to be done, settled without running')}`,
@@ -69,7 +72,7 @@ export function tell(report: Report, story: Story, request: DemoRequest): string
     ...(faults === undefined || faults.redeliveries + faults.rebalances + faults.crashes === 0
       ? []
       : [
-          `survived: ${faults.redeliveries} bursts of redeliveries, ${faults.rebalances} rebalance, ${faults.crashes} crashes between effect and settle`,
+          `survived: bursts of redeliveries: ${faults.redeliveries}, rebalances: ${faults.rebalances}, crashes between effect and settle: ${faults.crashes}`,
         ]),
     `effects per message: ${bold(perMessage(story.effects))} with the library, ${perMessage(story.withoutLibrary)} without (in this run alone)`,
     `lost: ${mark(report.lost)}   effects that happened twice: ${mark(report.double_effects)}   time: ${report.seconds} s, ${report.deliveries_per_second.toLocaleString('en-US')} deliveries/s`,
@@ -84,16 +87,28 @@ export function tell(report: Report, story: Story, request: DemoRequest): string
   return lines.join('\n')
 }
 
+function shown(value: number): string {
+  return value.toLocaleString('en-US')
+}
+
 function count(value: number): string {
   return value.toLocaleString('en-US').padStart(9)
 }
 
-function headline({ resumed, handled, lost, double_effects: twice }: Report): string {
-  if (lost > 0 || twice > 0)
+function headline(report: Report): string {
+  const { resumed, handled, lost, double_effects: twice, parked, dead_lettered: deadLettered } = report
+  if (lost > 0 || twice > 0) {
     return red('The promise did not hold for this state; the guarantee table in the README says where it does.')
-  if (resumed && handled === 0)
-    return green('Handled 0: everything had its effect in an earlier run. Nothing lost, no effect twice.')
-  return green('Every message had its effect once. Nothing lost, no effect twice.')
+  }
+  const exceptions = [
+    ...(parked > 0 ? ['in doubt and parked for a person'] : []),
+    ...(deadLettered > 0 ? ['without a usable ID, or in conflict, and dead-lettered'] : []),
+  ]
+  const except = exceptions.length > 0 ? `, except what is ${exceptions.join(', or ')}` : ''
+  if (resumed && handled === 0) {
+    return green(`Handled 0: everything had its effect in an earlier run${except}. Nothing lost, no effect twice.`)
+  }
+  return green(`Every message had its effect once${except}. Nothing lost, no effect twice.`)
 }
 
 function mark(value: number): string {
@@ -104,11 +119,19 @@ function settledOf({ handled, duplicates, joined, dead_lettered, parked }: Repor
   return handled + duplicates + joined + dead_lettered + parked
 }
 
-function suggestions({ source, store, state, input, isDefaultInput }: DemoRequest): (readonly [string, string])[] {
+function suggestions({
+  source,
+  store,
+  state,
+  input,
+  isDefaultInput,
+  onInDoubt,
+}: DemoRequest): (readonly [string, string])[] {
   const flags = [
     ...(source === 'memory' ? [] : [`--source ${source}`]),
     ...(store === 'pglite' ? [] : [`--store ${store}`]),
     ...(isDefaultInput ? [] : [`--input ${input}`]),
+    ...(onInDoubt === 'rerun' ? [] : [`--on-in-doubt ${onInDoubt}`]),
   ]
   const demo = ['npm run demo --', ...flags].join(' ')
   return [

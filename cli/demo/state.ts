@@ -48,7 +48,7 @@ export class DemoState {
             'would happen again. Give another folder by --state DIR.',
         )
       }
-      if (store !== 'memory') return new DemoState(dir, manifest, true)
+      if (store !== 'memory') return new DemoState(dir, manifest, readdirSync(join(dir, 'inputs')).length > 0)
       forget(dir)
     }
     const namespace = `demo_${randomBytes(5).toString('hex')}`
@@ -65,14 +65,19 @@ export class DemoState {
     return join(this.dir, ...names)
   }
 
-  /** Keeps an input, before anything of it is produced. Returns what an earlier run may have left unsettled. */
-  add(input: Input): readonly InputMessage[] {
+  /** What earlier runs on other inputs may have left unsettled. */
+  leftover({ sha256 }: Input): readonly InputMessage[] {
+    const others = this.#manifest.undrained.filter((undrained) => undrained !== sha256)
+    return others.flatMap((undrained) => this.#messagesOf(`${undrained}.ndjson`))
+  }
+
+  /** Keeps an input, before anything of it is produced. */
+  add(input: Input): void {
     const path = this.path('inputs', `${input.sha256}.ndjson`)
-    if (!existsSync(path)) writeFileSync(path, input.text)
-    const leftover = this.#manifest.undrained.filter((sha256) => sha256 !== input.sha256)
-    this.#manifest = { ...this.#manifest, undrained: [...leftover, input.sha256] }
+    if (!existsSync(path)) writeFileSync(path, input.bytes)
+    const others = this.#manifest.undrained.filter((sha256) => sha256 !== input.sha256)
+    this.#manifest = { ...this.#manifest, undrained: [...others, input.sha256] }
     this.#save()
-    return leftover.flatMap((sha256) => this.#messagesOf(`${sha256}.ndjson`))
   }
 
   /** Everything produced so far is settled. */
@@ -102,7 +107,7 @@ export class DemoState {
 
   #messagesOf(name: string): InputMessage[] {
     const path = this.path('inputs', name)
-    return parseInput(readFileSync(path, 'utf8'), path)
+    return parseInput(readFileSync(path), path)
   }
 
   /** Whole or not at all: a demo may be killed at any time. */

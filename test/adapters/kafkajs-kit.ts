@@ -219,6 +219,10 @@ export class Cluster implements AsyncDisposable {
       },
     })
     await signal.until(() => open.size === 0)
+    // At any other time a kafkajs that has just met another set of brokers freezes the process.
+    await new Promise<void>((resolve) => {
+      consumer.on('consumer.fetch_start', () => queueMicrotask(() => resolve(consumer.stop())))
+    })
     await consumer.disconnect()
   }
 

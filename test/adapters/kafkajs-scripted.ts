@@ -98,13 +98,16 @@ export class ScriptedConsumer implements ConsumerLike {
   readonly commitsWithoutPayload: string[] = []
   readonly pausedNow: Set<string> = new Set()
   assignment: Readonly<Record<string, readonly number[]>> = {}
-  hasStopped = false
+  /** For each stop, whether it came right after a fetch had started: no other moment is safe. */
+  readonly stopsAtFetch: boolean[] = []
   /** Throws or rejects, to play a broker that refuses. */
   onCommit: () => Promise<void> = async () => {}
   onResolve: () => void = () => {}
   heartbeats = 0
   readonly #listeners = new Map<string, ((event: never) => void)[]>()
   #eachBatch: EachBatch = async () => {}
+  #loop: NodeJS.Timeout | undefined
+  #isStartingFetch = false
 
   readonly #onRun: (consumer: ScriptedConsumer) => void | Promise<void>
 
@@ -132,11 +135,19 @@ export class ScriptedConsumer implements ConsumerLike {
 
   async run({ eachBatch }: { eachBatch: EachBatch }): Promise<void> {
     this.#eachBatch = eachBatch
+    this.#loop = setInterval(() => this.#startFetch(), 5)
     await this.#onRun(this)
   }
 
   async stop(): Promise<void> {
-    this.hasStopped = true
+    this.stopsAtFetch.push(this.#isStartingFetch)
+    clearInterval(this.#loop)
+  }
+
+  #startFetch(): void {
+    this.#isStartingFetch = true
+    this.emit('fetch_start')
+    queueMicrotask(() => queueMicrotask(() => (this.#isStartingFetch = false)))
   }
 
   async commitOffsets(offsets: { topic: string; partition: number; offset: string }[]): Promise<void> {

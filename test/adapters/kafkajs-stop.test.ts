@@ -5,6 +5,7 @@ import { uniqueName } from '../support/namespace.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
 import { startPrivateKafka } from '../support/servers/private-kafka.ts'
 import { Cluster, eventually, FAST, RecordingIntake } from './kafkajs-kit.ts'
+import { ScriptedKafka } from './kafkajs-scripted.ts'
 
 let cluster: Cluster
 
@@ -113,6 +114,15 @@ describe('stopping a Kafka source', () => {
     for (const partition of [0, 1]) await cluster.send(topic, ['a'], partition)
     await others.untilDelivered(2)
     expect(intake.deliveries).toEqual([])
+  })
+
+  it('is asked of kafkajs only right after a fetch has started: at other times it may freeze the process', async () => {
+    const kafka = new ScriptedKafka()
+    kafka.topics.push('t')
+    const { source } = kafkaBroker(kafka, { topics: ['t'], groupId: uniqueName('group') })
+    await source.open(new RecordingIntake())
+    await source.close()
+    expect(kafka.newest.stopsAtFetch).toEqual([true])
   })
 
   it('during its first join leaves nothing behind that lives on', async () => {

@@ -27,6 +27,10 @@ export function describeDemo(source: Source, stores: readonly Store[]): void {
   }
 }
 
+function line(id: string, payload: string): string {
+  return JSON.stringify({ headers: ['message-id', id], key: 'k', payload })
+}
+
 function describeCombination(source: Source, store: Store): void {
   const place = ['--source', source, '--store', store]
 
@@ -60,6 +64,26 @@ function describeCombination(source: Source, store: Store): void {
       expect(letters).toHaveLength(figures['dead_lettered'] ?? -1)
       expect(letters.filter(({ reason }) => reason === 'conflict')).toHaveLength(figures['conflicts'] ?? -1)
       expect(new Set(demo.rows(demo.path('effects')).map(({ id }) => id)).size).toBe(36)
+    },
+    WITHIN_MS,
+  )
+
+  it(
+    'tells IDs apart by their bytes, and takes a message that is large or refuses it before anything is produced',
+    async () => {
+      await using demo = new DemoProcess()
+      const lines = [line('a\uFFFD', 'x'), line('a\uFFFD\uFFFD', 'x'), line('ø', 'x'), line('big', 'y'.repeat(700_000))]
+      const figures = await demo.figures([...place, '--input', demo.input('i', lines)])
+      expect(figures).toMatchObject({ distinct: 4, handled: 4, no_id: 0, lost: 0, double_effects: 0, exitCode: 0 })
+      if (source === 'memory') return
+      const refused = demo.input('refused', [line('ok', 'x'), line('i'.repeat(1_100_000), 'x')])
+      const run = await demo.run([...place, '--state', demo.state, '--input', refused])
+      expect(run.exitCode).toBe(2)
+      expect(run.stderr).toMatch(/refused, line 2: .* bytes; (Kafka|RabbitMQ) takes .*Nothing was produced/)
+      expect(await demo.figures([...place, '--input', demo.input('next', [line('next', 'x')])])).toMatchObject({
+        handled: 1,
+        exitCode: 0,
+      })
     },
     WITHIN_MS,
   )

@@ -59,7 +59,7 @@ describe('demo, embedded', () => {
       const args = ['--input', ODD, '--state', demo.state]
       const first = await demo.run(args)
       expect(first.exitCode).toBe(0)
-      expect(first.stdout).toMatch(/Every message had its effect once/)
+      expect(first.stdout).toMatch(/Every message had its effect once, except what is without a usable ID/)
       for (const said of [
         /delivered/,
         /distinct/,
@@ -171,6 +171,32 @@ describe('demo, asked for what it cannot do', () => {
     const run = await demo.run([...args, '--json', '--state', demo.state], { stdin: `${line}\nnot json\n` })
     expect(run).toMatchObject({ exitCode, stdout: '' })
     expect(run.stderr).toMatch(said)
+  })
+
+  it.each([
+    [
+      'an ID whose bytes were lost',
+      Buffer.from([...Buffer.from(`${line}\n{"headers":["message-id","caf`), 0xe9, ...Buffer.from('"]}')]),
+    ],
+    ['an ID with half a character', `${line}\n{"headers":["message-id","\\ud800"]}`],
+    ['bytes that are not base64', `${line}\n{"payload_base64":"!!"}`],
+    ['an array', `${line}\n[]`],
+  ])('%s: names the line, and produces nothing', async (_name, stdin) => {
+    await using demo = new DemoProcess()
+    const run = await demo.run(['--input', '-', '--json', '--state', demo.state], { stdin })
+    expect(run).toMatchObject({ exitCode: 2, stdout: '' })
+    expect(run.stderr).toMatch(/-, line 2: .*Nothing was produced/)
+  })
+
+  it('an effects file that cannot be written, or an address that is none: exit code 2', async () => {
+    await using demo = new DemoProcess()
+    const args = ['--input', ODD, '--state', demo.state]
+    const effects = await demo.run([...args, '--effects', '/does/not/exist'])
+    expect(effects).toMatchObject({ exitCode: 2, stdout: '' })
+    expect(effects.stderr).toMatch(/--effects .* cannot be written/)
+    const address = await demo.run([...args, '--store', 'redis'], { env: { REDIS_URL: 'localhost:foo' } })
+    expect(address).toMatchObject({ exitCode: 2, stdout: '' })
+    expect(address.stderr).toMatch(/REDIS_URL: expected a URL/)
   })
 
   it.each([

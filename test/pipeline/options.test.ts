@@ -102,6 +102,9 @@ describe('resolveOptions', () => {
     ['an ID extractor that is none', { id: 'message-id' }, 'id: expected a function, got string'],
     ['a decoder that is none', { decode: {} }, 'decode: expected a function, got object'],
     ['a schema that is none', { schema: {} }, 'schema: expected a Standard Schema'],
+    ['an option that does not exist', { maxAttemps: 3 }, 'maxAttemps: unknown option'],
+    ['a retry option that does not exist', { retry: { initialMS: 5 } }, 'retry.initialMS: unknown option'],
+    ['a logger that is none', { log: {} }, 'log: expected a logger'],
     ['a handler that is none', { handle: 'send' }, 'handle: expected a function, got string'],
     [
       'a retry that ends before it begins',

@@ -14,7 +14,7 @@ export interface DemoRun {
 }
 
 interface RunOptions {
-  readonly stdin?: string
+  readonly stdin?: string | Uint8Array
   /** @defaultValue the addresses of the servers that the flags name */
   readonly env?: Readonly<Record<string, string>>
 }

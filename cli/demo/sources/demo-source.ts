@@ -19,6 +19,8 @@ export interface Outgoing extends InputMessage {
 
 /** Where a demo's messages come from: produced by it, consumed through the real adapter. */
 export interface DemoSource {
+  /** Why the broker would not take a message, if it would not: to be asked before anything is produced. */
+  refusal(message: InputMessage): string | undefined
   /** Publishes durably: resolves when the broker has all of them. */
   produce(messages: readonly Outgoing[]): Promise<void>
   run(consumer: Consumer): Promise<Running>

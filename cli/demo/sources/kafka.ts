@@ -2,12 +2,16 @@ import type { Admin, Kafka, Producer } from 'kafkajs'
 import type { Consumer, Running } from '../../../src/index.ts'
 import { runKafka } from '../../../adapters/kafkajs/index.ts'
 import { CommandError, EXIT } from '../../exit.ts'
-import { headerRecord, ID_HEADER, sha256 } from '../envelope.ts'
+import { headerRecord, ID_HEADER, sha256, type InputMessage } from '../envelope.ts'
 import type { DemoState } from '../state.ts'
 import { PUBLISH_HEADER, type DeadLetterRow, type DemoSource, type Outgoing } from './demo-source.ts'
 import { until } from './until.ts'
 
 const PARTITIONS = 4
+/** The usual `message.max.bytes`, less what the record and a dead letter's headers add. */
+const MAX_MESSAGE_BYTES = 1_000_000
+/** Messages of one send: together they may not be larger than one message may be. */
+const MAX_SEND_BYTES = 900_000
 /** Messages of one send. */
 const CHUNK = 500
 
@@ -70,6 +74,11 @@ class KafkaDemoSource implements DemoSource {
     this.place = `Kafka topic and group ${topic}, dead letters in ${topic}.dead-letter`
   }
 
+  refusal({ key, value, headerBytes }: InputMessage): string | undefined {
+    const bytes = (key?.length ?? 0) + (value?.length ?? 0) + headerBytes
+    return bytes > MAX_MESSAGE_BYTES ? `a message of ${bytes} bytes; Kafka takes about ${MAX_MESSAGE_BYTES}` : undefined
+  }
+
   /** One partition a send, and its answer checked: a send to several can resolve though some of it was never sent. */
   async produce(messages: readonly Outgoing[]): Promise<void> {
     const byPartition = Array.from({ length: PARTITIONS }, (): Outgoing[] => [])
@@ -78,7 +87,7 @@ class KafkaDemoSource implements DemoSource {
       byPartition[Number.parseInt(sha256(Buffer.from(place)).slice(0, 8), 16) % PARTITIONS]?.push(message)
     }
     for (const [partition, own] of byPartition.entries()) {
-      for (let at = 0; at < own.length; at += CHUNK) await this.#send(partition, own.slice(at, at + CHUNK))
+      for (const batch of batchesOf(own)) await this.#send(partition, batch)
     }
   }
 
@@ -160,6 +169,23 @@ class KafkaDemoSource implements DemoSource {
   async close(): Promise<void> {
     await Promise.allSettled([this.#admin.disconnect(), this.#producer.disconnect()])
   }
+}
+
+function batchesOf(messages: readonly Outgoing[]): Outgoing[][] {
+  const batches: Outgoing[][] = []
+  let bytes = Number.POSITIVE_INFINITY
+  for (const message of messages) {
+    const own = (message.value?.length ?? 0) + message.headerBytes + 200
+    const last = batches.at(-1)
+    if (last === undefined || last.length >= CHUNK || bytes + own > MAX_SEND_BYTES) {
+      batches.push([message])
+      bytes = own
+    } else {
+      last.push(message)
+      bytes += own
+    }
+  }
+  return batches
 }
 
 function textOf(header: Buffer | string | (Buffer | string)[] | undefined): string {

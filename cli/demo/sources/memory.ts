@@ -19,6 +19,8 @@ export class MemoryDemoSource implements DemoSource {
     this.#deadLetters = state.path('dead-letters', 'memory.ndjson')
   }
 
+  refusal(): undefined {}
+
   async produce(messages: readonly Outgoing[]): Promise<void> {
     for (const { key, value, headers, timestamp, publishId } of messages) {
       this.#broker.publish(this.#name, {

@@ -2,20 +2,25 @@ import type { ChannelModel, ConfirmChannel, GetMessage } from 'amqplib'
 import type { Consumer, Running } from '../../../src/index.ts'
 import { runRabbit } from '../../../adapters/amqplib/index.ts'
 import { CommandError, EXIT } from '../../exit.ts'
-import { headerRecord, ID_HEADER, sha256 } from '../envelope.ts'
+import { headerRecord, ID_HEADER, sha256, type InputMessage } from '../envelope.ts'
+import { serverUrl, withoutPassword } from '../server-url.ts'
 import type { DemoState } from '../state.ts'
-import { withoutPassword } from '../stores/lease.ts'
 import { PUBLISH_HEADER, type DeadLetterRow, type DemoSource, type Outgoing } from './demo-source.ts'
 import { until } from './until.ts'
 
 /** Publishes that are on their way to a confirm at once. */
 const CHUNK = 1_000
 
+/** A header table has 64 KiB, and a dead letter's own headers must fit too. */
+const MAX_HEADER_BYTES = 48_000
+/** From RabbitMQ 4.0 on. */
+const MAX_BODY_BYTES = 16 * 1024 * 1024
+
 /** AMQP has no null payload; the adapter knows an empty one with this header as a tombstone. */
 const TOMBSTONE = ['consume-once-tombstone', 'true'] as const
 
 export async function rabbitDemoSource(state: DemoState): Promise<DemoSource> {
-  const url = process.env['RABBITMQ_URL'] ?? 'amqp://guest:guest@127.0.0.1:5672'
+  const url = serverUrl('RABBITMQ_URL', 'amqp://guest:guest@127.0.0.1:5672')
   const amqp = await import('amqplib')
   try {
     const connection = await amqp.connect(url, { timeout: 5_000 })
@@ -24,7 +29,7 @@ export async function rabbitDemoSource(state: DemoState): Promise<DemoSource> {
   } catch (cause) {
     throw new CommandError(
       EXIT.unreachable,
-      `no RabbitMQ answers at ${withoutPassword(url)} (${String(cause)}). Start one, or set RABBITMQ_URL. Nothing was produced.`,
+      `no usable RabbitMQ answers at ${withoutPassword(url)} (${String(cause)}). Start one, or set RABBITMQ_URL. Nothing was produced.`,
       { cause },
     )
   }
@@ -41,6 +46,13 @@ class RabbitDemoSource implements DemoSource {
     this.#connection = connection
     this.#queue = queue
     this.place = `RabbitMQ queue ${queue}, dead letters in ${queue}.dead-letter`
+  }
+
+  refusal({ value, headerBytes }: InputMessage): string | undefined {
+    if (headerBytes > MAX_HEADER_BYTES)
+      return `headers of ${headerBytes} bytes; RabbitMQ takes about ${MAX_HEADER_BYTES}`
+    const bytes = value?.length ?? 0
+    return bytes > MAX_BODY_BYTES ? `a payload of ${bytes} bytes; RabbitMQ takes ${MAX_BODY_BYTES}` : undefined
   }
 
   async produce(messages: readonly Outgoing[]): Promise<void> {
@@ -123,8 +135,12 @@ function rowOf({ properties, content }: GetMessage): DeadLetterRow {
   const reason = String(headers['consume-once-reason'] ?? 'unknown')
   const id: unknown = headers[ID_HEADER]
   return {
-    id: reason === 'no-id' ? null : String(Array.isArray(id) ? id[0] : (id ?? '')),
+    id: reason === 'no-id' ? null : textOf(Array.isArray(id) ? id[0] : id),
     reason,
     payload_sha256: sha256(content),
   }
+}
+
+function textOf(header: unknown): string {
+  return header instanceof Uint8Array ? Buffer.from(header).toString('utf8') : typeof header === 'string' ? header : ''
 }

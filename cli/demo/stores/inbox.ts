@@ -3,9 +3,9 @@ import type { Store } from '../../../src/index.ts'
 import { pgliteInbox, postgresInbox } from '../../../adapters/pg/index.ts'
 import { CommandError, EXIT } from '../../exit.ts'
 import { effectOf, type Effect } from '../effects.ts'
+import { serverUrl, withoutPassword } from '../server-url.ts'
 import type { DemoState } from '../state.ts'
 import type { DemoStore } from './demo-store.ts'
-import { withoutPassword } from './lease.ts'
 
 interface Queryable {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
@@ -22,7 +22,7 @@ export async function pgliteDemoStore(state: DemoState): Promise<DemoStore> {
 }
 
 export async function postgresDemoStore(state: DemoState): Promise<DemoStore> {
-  const url = process.env['DATABASE_URL'] ?? 'postgres://postgres:postgres@127.0.0.1:5432/postgres'
+  const url = serverUrl('DATABASE_URL', 'postgres://postgres:postgres@127.0.0.1:5432/postgres')
   const { default: pg } = await import('pg')
   const pool = new pg.Pool({ connectionString: url, max: 6, connectionTimeoutMillis: 5_000, query_timeout: 30_000 })
   pool.on('error', () => {})
@@ -33,7 +33,7 @@ export async function postgresDemoStore(state: DemoState): Promise<DemoStore> {
     await pool.end()
     throw new CommandError(
       EXIT.unreachable,
-      `no Postgres answers at ${withoutPassword(url)} (${String(cause)}). Start one, or set DATABASE_URL. Nothing was produced.`,
+      `no usable Postgres answers at ${withoutPassword(url)} (${String(cause)}). Start one, or set DATABASE_URL. Nothing was produced.`,
       { cause },
     )
   }

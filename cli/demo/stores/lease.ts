@@ -2,6 +2,7 @@ import { memoryStore, type Store } from '../../../src/index.ts'
 import { redisLease } from '../../../adapters/ioredis/index.ts'
 import { CommandError, EXIT } from '../../exit.ts'
 import { effectOf, ProviderFile } from '../effects.ts'
+import { serverUrl, withoutPassword } from '../server-url.ts'
 import type { DemoState } from '../state.ts'
 import type { DemoStore } from './demo-store.ts'
 
@@ -10,7 +11,7 @@ export function memoryDemoStore(state: DemoState): DemoStore {
 }
 
 export async function redisDemoStore(state: DemoState): Promise<DemoStore> {
-  const url = process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379'
+  const url = serverUrl('REDIS_URL', 'redis://127.0.0.1:6379')
   const { Redis } = await import('ioredis')
   const redis = new Redis(url, { lazyConnect: true, commandTimeout: 5_000, connectTimeout: 5_000 })
   redis.on('error', () => {})
@@ -20,7 +21,7 @@ export async function redisDemoStore(state: DemoState): Promise<DemoStore> {
     redis.disconnect()
     throw new CommandError(
       EXIT.unreachable,
-      `no Redis answers at ${withoutPassword(url)} (${String(cause)}). Start one, or set REDIS_URL. Nothing was produced.`,
+      `no usable Redis answers at ${withoutPassword(url)} (${String(cause)}). Start one, or set REDIS_URL. Nothing was produced.`,
       { cause },
     )
   }
@@ -46,9 +47,4 @@ function leaseDemoStore(
       await close()
     },
   }
-}
-
-/** A connection string as it may be shown. */
-export function withoutPassword(url: string): string {
-  return url.replace(/\/\/[^@/]*@/, '//')
 }

@@ -154,6 +154,37 @@ describe('a later batch', () => {
     await eventually(async () => consumer.commits.at(-1) === 't/0@2')
   })
 
+  it('of a re-created topic is not held back by a commit of the old one that was under way', async () => {
+    const { kafka, consumer, intake } = await start(50)
+    let answer: (() => void) | undefined
+    consumer.onCommit = () => new Promise((resolve) => (answer = resolve))
+    await consumer.fetch('t/0', 50, [50, 51])
+    settleAll(intake)
+    await eventually(async () => answer !== undefined)
+    kafka.committed.set('t/0', -1n)
+    kafka.bounds.set('t/0', { low: 0n, high: 3n })
+    await consumer.fetch('t/0', 0, [0])
+    answer?.()
+    consumer.join({ t: [0] })
+    await consumer.fetch('t/0', 0, [0, 1])
+    expect(intake.positions.slice(2)).toEqual(['0@0', '0@0', '0@1'])
+    expect(intake.told('truncated')).toHaveLength(1)
+  })
+
+  it('is taken though whoever listens throws (K13)', async () => {
+    const { consumer, intake } = await start(0)
+    intake.report = () => {
+      throw new TypeError('a mistake of the user')
+    }
+    consumer.join({ t: [0] })
+    await consumer.fetch('t/0', 0, [0])
+    settleAll(intake)
+    await eventually(async () => consumer.commits.length > 0)
+    consumer.emit('rebalancing')
+    consumer.join({ t: [0] })
+    expect(intake.positions).toEqual(['0@0'])
+  })
+
   it('is dropped unresolved after its partition was lost, before or while the broker is asked', async () => {
     const { consumer, intake } = await start(5)
     consumer.join({ t: [1] })
@@ -249,9 +280,9 @@ describe('a commit', () => {
       settleAll(intake)
       await intake.untilTold('commit-refused')
       expect(intake.told('commit-refused')[0]).toContain(`${type}: t/0@1`)
-      consumer.onCommit = async () => {}
       await new Promise((resolve) => setTimeout(resolve, 40)) // Eight ticks.
       expect(refusals).toBe(1)
+      consumer.onCommit = async () => {}
       consumer.join({ t: [0] })
       await consumer.fetch('t/0', 0, [0])
       settleAll(intake)

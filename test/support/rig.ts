@@ -116,6 +116,7 @@ export class Rig {
     style = { strategy: 'lease', handler: 'handle' },
     effect,
     observe,
+    world: _world,
     ...settings
   }: RigOptions): Promise<void> {
     const common = {

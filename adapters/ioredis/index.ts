@@ -62,7 +62,7 @@ class RedisLease implements Store {
       if (!hasCode(cause, 'STORE_AMBIGUOUS')) throw cause
       // Whatever became of that key: here it only matters that no Redis answered.
       const advice = 'Check that it is up and that the client given to redisLease() has its address'
-      throw new StoreError('STORE_UNREACHABLE', `${cause.message}. ${advice}`, { cause })
+      throw new StoreError('STORE_UNREACHABLE', `${cause.message}. ${advice}`, { cause: cause.cause ?? cause })
     }
   }
 

@@ -27,6 +27,7 @@ export class DeadLetterPublisher implements Publisher {
   /** Topics that were there when last looked at. */
   readonly #known = new Set<string>()
   #producer: Promise<ProducerLike> | undefined
+  #isClosed = false
 
   constructor(parts: PublisherParts) {
     this.#parts = parts
@@ -50,6 +51,7 @@ export class DeadLetterPublisher implements Publisher {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     const producer = this.#producer
     this.#producer = undefined
     await disconnect(producer)
@@ -77,6 +79,7 @@ export class DeadLetterPublisher implements Publisher {
   }
 
   async #send(topic: string, { message }: DeadLetter, headers: ProducedHeaders): Promise<void> {
+    if (this.#isClosed) throw new Error('the source is closed')
     const connecting = (this.#producer ??= this.#connect())
     try {
       const producer = await connecting

@@ -44,6 +44,7 @@ export interface ResolvedKafka {
   readonly order: Order
   readonly commitEveryMs: DurationMs
   readonly partitionsConsumedConcurrently: number
+  readonly heartbeatEveryMs: DurationMs
   readonly consumer: ConsumerConfigLike
 }
 
@@ -143,6 +144,7 @@ export function resolveKafka(options: KafkaOptions): ResolvedKafka {
     assertDeadLetterTopics: options.assertDeadLetterTopics ?? DEFAULTS.assertDeadLetterTopics,
     order: options.order ?? DEFAULTS.order,
     ...resolved,
+    heartbeatEveryMs: heartbeatInterval,
     consumer: {
       ...others,
       ...(partitionAssigners === undefined ? {} : { partitionAssigners: [...partitionAssigners] }),

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   BrokerError,
   describeError,
@@ -12,17 +11,16 @@ import {
 import type { AdminDesk } from './admin-desk.ts'
 import { Assignment } from './assignment.ts'
 import { BatchGate } from './batch-gate.ts'
+import { BatchIntake } from './batch-intake.ts'
 import { Committer } from './committer.ts'
-import { KafkaDelivery } from './delivery.ts'
 import { GroupOffsets } from './group-offsets.ts'
 import { Membership } from './membership.ts'
 import type { ResolvedKafka } from './options.ts'
 import type { PartitionEpoch } from './partition-epoch.ts'
 import { isAnswer } from './protocol-error.ts'
 import type { Report } from './report.ts'
-import type { CommitRequest, EachBatchPayloadLike, EndBatchProcess, GroupJoin, KafkaLike } from './slice.ts'
+import type { CommitRequest, GroupJoin, KafkaLike } from './slice.ts'
 import { prepareTopics } from './topics.ts'
-import { whileBeating } from './while-beating.ts'
 
 interface SourceParts {
   readonly kafka: KafkaLike
@@ -32,12 +30,10 @@ interface SourceParts {
   readonly afterClose: () => Promise<void>
 }
 
-/** How long `eachBatch` may hold its fetch loop while the broker is asked about offsets. */
-const DECIDE_WITHIN_MS = 5_000
 const FLUSH_WITHIN_MS = 3_000
 
 /**
- * Kafka, detached: `eachBatch` registers the offsets of a batch, hands the deliveries over and returns. What they come to is
+ * Kafka, detached: handlers run outside of kafkajs, which only fetches and keeps the membership. What deliveries come to is
  * committed from a timer, as the watermark of each partition.
  */
 export class KafkaSource implements Source {
@@ -48,7 +44,7 @@ export class KafkaSource implements Source {
   readonly #assignment = new Assignment()
   readonly #committer: Committer
   readonly #offsets: GroupOffsets
-  readonly #gate: BatchGate
+  readonly #batches: BatchIntake
   #intake: Intake = { deliver: () => {}, standingChanged: () => {}, report: () => {} }
   readonly #membership: Membership
   #commitTimer: NodeJS.Timeout | undefined
@@ -66,8 +62,8 @@ export class KafkaSource implements Source {
     this.#membership = new Membership(
       { ...options, kafka, report: this.#report },
       {
-        batch: (payload) => this.#take(payload),
-        controlBatch: (batch) => this.#stepOver(batch),
+        batch: (payload) => this.#batches.take(payload),
+        controlBatch: (batch) => this.#batches.stepOver(batch),
         joined: (join) => this.#joined(join),
         rebalancing: () => this.#rebalancing(),
         halted: () => this.#halted(),
@@ -75,7 +71,7 @@ export class KafkaSource implements Source {
       },
     )
     this.#offsets = new GroupOffsets(desk, options.groupId, options.topics)
-    this.#gate = new BatchGate({
+    const gate = new BatchGate({
       assignment: this.#assignment,
       committer: this.#committer,
       offsets: this.#offsets,
@@ -83,11 +79,19 @@ export class KafkaSource implements Source {
       seek: (epoch, offset) => this.#seek(epoch, offset),
       standingChanged: () => this.#intake.standingChanged(),
     })
+    this.#batches = new BatchIntake({
+      assignment: this.#assignment,
+      committer: this.#committer,
+      gate,
+      order: options.order,
+      heartbeatEveryMs: options.heartbeatEveryMs,
+    })
   }
 
   async open(intake: Intake): Promise<void> {
     const { desk, options } = this.#parts
     this.#intake = intake
+    this.#batches.begin(intake)
     this.#isNotReady('connecting')
     try {
       await prepareTopics(desk, options, this.#report)
@@ -112,8 +116,7 @@ export class KafkaSource implements Source {
 
   /** Paused partitions keep the membership alive: kafkajs's loop goes round without fetching, and sends heartbeats. */
   async stopIntake(): Promise<void> {
-    this.#intakeHasEnded = true
-    this.#applyPause()
+    this.#endIntake()
   }
 
   close(): Promise<void> {
@@ -126,6 +129,7 @@ export class KafkaSource implements Source {
   }
 
   #joined({ memberAssignment }: GroupJoin): void {
+    if (this.#closed !== undefined) return this.#assignment.join({})
     this.#assignment.join(memberAssignment)
     this.#committer.joined()
     this.#applyPause()
@@ -163,44 +167,6 @@ export class KafkaSource implements Source {
     this.#health = { ready: false, detail }
   }
 
-  async #take(payload: EachBatchPayloadLike): Promise<void> {
-    const { batch } = payload
-    const epoch = this.#assignment.live(batch.topic, batch.partition)
-    if (epoch === undefined || this.#intakeHasEnded) return
-    this.#committer.use(payload)
-
-    const answer = this.#gate.admit(epoch, batch)
-    const admitted = answer instanceof Promise ? await this.#waitFor(answer, payload) : answer
-    if (admitted === undefined || !this.#assignment.isLive(admitted) || this.#intakeHasEnded) {
-      return this.#rest(epoch, payload)
-    }
-    const { order } = this.#parts.options
-    const deliveries = batch.messages.map((raw) => new KafkaDelivery(this.#assignment, admitted, raw, order))
-    const last = batch.lastOffset()
-    admitted.advanceTo(BigInt(last) + 1n)
-    this.#intake.deliver(deliveries)
-    try {
-      payload.resolveOffset(last)
-    } catch {
-      // The partition has been lost this moment; the join that says so comes next.
-    }
-  }
-
-  /** A batch that does not fit is fetched again at once: not for ever at full speed. */
-  async #rest({ misfits }: PartitionEpoch, payload: EachBatchPayloadLike): Promise<void> {
-    if (misfits > 2) await this.#waitFor(sleep(Math.min(1_000, 20 * 2 ** Math.min(misfits, 6))), payload)
-  }
-
-  #waitFor<T>(work: Promise<T>, payload: EachBatchPayloadLike): Promise<T | undefined> {
-    const everyMs = this.#parts.options.consumer.heartbeatInterval ?? DECIDE_WITHIN_MS
-    return whileBeating(work, { heartbeat: () => payload.heartbeat(), everyMs, limitMs: DECIDE_WITHIN_MS })
-  }
-
-  #stepOver(batch: EndBatchProcess): void {
-    const epoch = this.#assignment.live(batch.topic, batch.partition)
-    if (epoch !== undefined && !this.#intakeHasEnded) void this.#gate.stepOver(epoch, batch)
-  }
-
   #seek({ topic, partition }: PartitionEpoch, offset: bigint): void {
     try {
       this.#membership.consumer?.seek({ topic, partition, offset: offset.toString() })
@@ -223,6 +189,12 @@ export class KafkaSource implements Source {
     }
   }
 
+  #endIntake(): void {
+    this.#intakeHasEnded = true
+    this.#batches.end()
+    this.#applyPause()
+  }
+
   #tick(): void {
     const { consumer } = this.#membership
     if (consumer === undefined) return
@@ -230,12 +202,12 @@ export class KafkaSource implements Source {
   }
 
   async #close(): Promise<void> {
-    this.#intakeHasEnded = true
+    this.#endIntake()
     clearInterval(this.#commitTimer)
     await this.#committer.flush(FLUSH_WITHIN_MS)
-    await this.#membership.leave()
-    this.#assignment.join({})
+    this.#assignment.join({}) // What is settled from here on would not be committed any more: it is refused.
     this.#isNotReady('stopped')
+    await this.#membership.leave()
     await this.#parts.afterClose()
   }
 

@@ -126,8 +126,8 @@ describe('the packed package, installed by a stranger', () => {
   it(
     'is well-formed for package managers and for TypeScript',
     async () => {
-      await expect(run('npx', ['publint', '--strict', tarball])).resolves.toBeDefined()
-      await expect(run('npx', ['attw', tarball, '--profile', 'esm-only'])).resolves.toBeDefined()
+      await expect(run('node_modules/.bin/publint', ['--strict', tarball])).resolves.toBeDefined()
+      await expect(run('node_modules/.bin/attw', [tarball, '--profile', 'esm-only'])).resolves.toBeDefined()
     },
     WITHIN_MS,
   )

@@ -55,6 +55,16 @@ export type {
 export type { DurationMs, EpochMs, MonotonicMs } from './core/units.ts'
 export { backoffMs, type Backoff } from './core/backoff.ts'
 export { Watermark } from './core/watermark.ts'
+export { isFull, type Load } from './core/backpressure.ts'
+export {
+  decideBatch,
+  decideControlBatch,
+  expectedAtJoin,
+  type BatchDecision,
+  type Expected,
+  type Finding,
+  type LogBounds,
+} from './core/expected-offset.ts'
 export type { DeadLetterReason, InDoubtPolicy } from './core/decision.ts'
 
 export type { Clock } from './ports/clock.ts'
@@ -63,14 +73,19 @@ export type { Logger } from './ports/logger.ts'
 export type { Message } from './ports/message.ts'
 export type { Observer, ObserverEvent, Outcome } from './ports/observer.ts'
 export type {
+  Capacity,
   DeadLetter,
   Delivery,
   Intake,
+  Letter,
+  PartitionHealth,
   Publisher,
+  RetryLetter,
   Source,
   SourceEvent,
   SourceHealth,
   Standing,
+  StreamPosition,
 } from './ports/source.ts'
 export type {
   Claim,
@@ -79,6 +94,7 @@ export type {
   ClaimRequest,
   LentTransaction,
   OpenTransaction,
+  Positions,
   ReleaseOptions,
   Store,
   Strategy,

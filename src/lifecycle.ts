@@ -1,4 +1,5 @@
 import type { DurationMs } from './core/units.ts'
+import type { PartitionHealth } from './ports/source.ts'
 
 /** Where a running consumer is in its life. `failed`: it will not go on by itself. */
 export type LifecycleState = 'idle' | 'starting' | 'running' | 'draining' | 'stopped' | 'failed'
@@ -15,6 +16,10 @@ export interface Health {
   readonly ready: boolean
   readonly state: LifecycleState
   readonly checks: Readonly<Record<string, string>>
+  /** How far each assigned partition is, where the source has partitions. For gauges: read it when they are scraped. */
+  readonly partitions: readonly PartitionHealth[]
+  /** How often something happened since the start, by the name of its `source` event: `commit-refused`, `rebuilt`, ... */
+  readonly counts: Readonly<Record<string, number>>
 }
 
 /** A consumer that was started. */

@@ -47,7 +47,17 @@ class RunningConsumer implements Running {
     this.#source = source
     this.#open = () => definition.store.open()
     const setPaused = (paused: boolean): void => this.#setPaused(paused)
-    this.#pipeline = new Pipeline({ consumer: definition, group: source.group, publisher, clock, entropy, setPaused })
+    const isBoundBySource = source.boundsItself === true
+    const { group } = source
+    this.#pipeline = new Pipeline({
+      consumer: definition,
+      group,
+      publisher,
+      clock,
+      entropy,
+      setPaused,
+      isBoundBySource,
+    })
   }
 
   get state(): LifecycleState {
@@ -90,6 +100,8 @@ class RunningConsumer implements Running {
         store: line.isDown ? 'down' : 'ok',
         handlers: stuck === 0 ? `${inFlight} in flight` : `${stuck} stuck`,
       },
+      partitions: source.partitions ?? [],
+      counts: source.counts ?? {},
     }
   }
 

@@ -1,6 +1,6 @@
 import type { Standing } from '../../src/index.ts'
 import { PartitionEpoch } from './partition-epoch.ts'
-import type { GroupJoin, TopicPartitions } from './slice.ts'
+import type { GroupJoin } from './slice.ts'
 
 /**
  * Which partitions are ours, and the live epoch of each.
@@ -50,15 +50,6 @@ export class Assignment {
 
   get epochs(): readonly PartitionEpoch[] {
     return [...this.#live.values()]
-  }
-
-  /** The assigned partitions by name, as kafkajs wants them. */
-  get partitions(): TopicPartitions[] {
-    const byTopic = new Map<string, number[]>()
-    for (const { topic, partition } of this.#live.values()) {
-      byTopic.set(topic, [...(byTopic.get(topic) ?? []), partition])
-    }
-    return [...byTopic].map(([topic, partitions]) => ({ topic, partitions }))
   }
 
   #start(topic: string, partition: number): PartitionEpoch {

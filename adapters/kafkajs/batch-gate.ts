@@ -1,7 +1,13 @@
-import { describeError } from '../../src/index.ts'
+import {
+  decideBatch,
+  decideControlBatch,
+  describeError,
+  expectedAtJoin,
+  type Expected,
+  type Finding,
+} from '../../src/index.ts'
 import type { Assignment } from './assignment.ts'
 import type { Committer } from './committer.ts'
-import { decideBatch, decideControlBatch, expectedAtJoin, type Expected, type Finding } from './expected-offset.ts'
 import type { GroupOffsets } from './group-offsets.ts'
 import type { PartitionEpoch } from './partition-epoch.ts'
 import type { KafkaEvent, Report } from './report.ts'

@@ -1,4 +1,4 @@
-import type { Delivery, Message, Standing } from '../../src/index.ts'
+import type { Delivery, Message, Standing, StreamPosition } from '../../src/index.ts'
 import type { Assignment } from './assignment.ts'
 import { headersOf, headerText } from './headers.ts'
 import type { PartitionEpoch } from './partition-epoch.ts'
@@ -18,14 +18,23 @@ export class KafkaDelivery implements Delivery {
   readonly lane: string | undefined
   readonly #assignment: Assignment
   readonly #epoch: PartitionEpoch
+  readonly #offset: bigint
   readonly #ticket: number
+  readonly #bytes: number
+  #isFinished = false
 
   constructor(assignment: Assignment, epoch: PartitionEpoch, raw: KafkaMessageLike, order: Order) {
     this.#assignment = assignment
     this.#epoch = epoch
-    this.#ticket = epoch.receive(BigInt(raw.offset))
+    this.#offset = BigInt(raw.offset)
+    this.#bytes = (raw.value?.length ?? 0) + (raw.key?.length ?? 0)
+    this.#ticket = epoch.receive(this.#offset, this.#bytes)
     this.message = toMessage(epoch, raw)
     this.lane = laneOf(epoch, raw.key, order)
+  }
+
+  get position(): StreamPosition {
+    return { stream: this.#epoch.name, offset: this.#offset }
   }
 
   standing(): Standing {
@@ -34,7 +43,8 @@ export class KafkaDelivery implements Delivery {
 
   settle(): boolean {
     if (!this.#assignment.isLive(this.#epoch)) return false
-    this.#epoch.finish(this.#ticket)
+    if (!this.#isFinished) this.#epoch.finish(this.#ticket, this.#bytes)
+    this.#isFinished = true
     return true
   }
 }

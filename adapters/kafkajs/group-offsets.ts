@@ -1,5 +1,5 @@
+import type { LogBounds } from '../../src/index.ts'
 import type { AdminDesk } from './admin-desk.ts'
-import type { LogBounds } from './expected-offset.ts'
 
 /** What the broker knows about the group's offsets and about the ends of its partitions. */
 export class GroupOffsets {

@@ -28,6 +28,17 @@ export interface KafkaOptions {
    * `partition`: a whole partition, one at a time. `none`: nothing. @defaultValue `key`
    */
   readonly order?: Order
+  /**
+   * Bytes of keys and values of one partition that are taken and not finished; past it that partition is paused, until half
+   * is left. The consumer's `maxInFlight` bounds their number likewise. @defaultValue 32 MiB
+   */
+  readonly maxBytesInFlight?: number
+  /**
+   * Offsets from the lowest unfinished message of a partition to its newest one taken; past it that partition is paused, until
+   * half is left. What finishes behind one slow message is remembered until it ends: longer takes memory (about 30 bytes
+   * each) and is repeated, as duplicates, after a crash. @defaultValue 100000
+   */
+  readonly maxWatermarkLag?: number
   /** How often watermarks are committed. Longer: more is redelivered after a crash. @defaultValue 1000 */
   readonly commitEveryMs?: DurationMs
   /** Batches taken over at once from one fetch. Handlers run outside of it: this bounds none of them. @defaultValue 8 */
@@ -43,6 +54,8 @@ export interface ResolvedKafka {
   readonly assertDeadLetterTopics: boolean
   readonly order: Order
   readonly commitEveryMs: DurationMs
+  readonly maxBytesInFlight: number
+  readonly maxWatermarkLag: number
   readonly partitionsConsumedConcurrently: number
   readonly heartbeatEveryMs: DurationMs
   readonly consumer: ConsumerConfigLike
@@ -53,6 +66,8 @@ const DEFAULTS = {
   assertDeadLetterTopics: true,
   order: 'key',
   commitEveryMs: 1_000,
+  maxBytesInFlight: 32 * 1024 * 1024,
+  maxWatermarkLag: 100_000,
   partitionsConsumedConcurrently: 8,
   consumer: {
     sessionTimeout: 30_000,
@@ -90,6 +105,8 @@ export function resolveKafka(options: KafkaOptions): ResolvedKafka {
   const deadLetterTopicOf = typeof deadLetterTopic === 'function' ? deadLetterTopic : (): string => deadLetterTopic
   const resolved = {
     commitEveryMs: options.commitEveryMs ?? DEFAULTS.commitEveryMs,
+    maxBytesInFlight: options.maxBytesInFlight ?? DEFAULTS.maxBytesInFlight,
+    maxWatermarkLag: options.maxWatermarkLag ?? DEFAULTS.maxWatermarkLag,
     partitionsConsumedConcurrently: options.partitionsConsumedConcurrently ?? DEFAULTS.partitionsConsumedConcurrently,
   }
   const numbers = {

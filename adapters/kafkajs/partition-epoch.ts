@@ -1,5 +1,11 @@
-import { Watermark } from '../../src/index.ts'
-import type { Expected } from './expected-offset.ts'
+import { isFull, Watermark, type Expected, type Load } from '../../src/index.ts'
+
+/** Why nothing of a partition is to be fetched for now. */
+export type Hold =
+  /** Too much of it is under way. */
+  | 'full'
+  /** The next message of a retry topic waits for its time. */
+  | 'not-due'
 
 /**
  * One partition during one assignment. Every join of the group ends all epochs: what was delivered in an earlier one can
@@ -8,6 +14,8 @@ import type { Expected } from './expected-offset.ts'
 export class PartitionEpoch {
   readonly topic: string
   readonly partition: number
+  /** `topic/partition` */
+  readonly name: string
   /** What the broker is known to have, so that the same offset is not committed twice. */
   committed: bigint | undefined
   /** Where the next batch must begin; `undefined` until the group's committed offset is known. */
@@ -22,27 +30,61 @@ export class PartitionEpoch {
   deciding: Promise<void> | undefined
   /** Deliveries known to be below the committed offset. */
   settled = 0
+  /** Why it is paused; a new epoch is held by nothing. */
+  readonly holds: Set<Hold> = new Set()
+  /** The end of the partition, as the last batch told it. */
+  high: bigint | undefined
+  /** Set while `isFull`: called when there is room again. */
+  onRoom: (() => void) | undefined
+  #limits: Load | undefined
   #received = 0
+  #inFlight = 0
+  #bytes = 0
+  /** Since when the watermark stands where it is. */
+  #watermarkSince = performance.now()
   readonly #watermark = new Watermark<bigint>()
 
   constructor(topic: string, partition: number) {
     this.topic = topic
     this.partition = partition
-  }
-
-  get name(): string {
-    return `${this.topic}/${this.partition}`
+    this.name = `${topic}/${partition}`
   }
 
   /** Registers a message that arrived. Returns the ticket that finishes it. */
-  receive(offset: bigint): number {
+  receive(offset: bigint, bytes: number): number {
+    if (this.#watermark.open === 0) this.#watermarkSince = performance.now()
     const ticket = this.#watermark.receive(offset)
     this.#received++
+    this.#inFlight++
+    this.#bytes += bytes
     return ticket
   }
 
-  finish(ticket: number): void {
-    this.#watermark.finish(ticket)
+  /** Once for each ticket. */
+  finish(ticket: number, bytes: number): void {
+    this.#inFlight--
+    this.#bytes -= bytes
+    if (this.#watermark.finish(ticket)) this.#watermarkSince = performance.now()
+    if (this.#limits === undefined || isFull(this.load, this.#limits, true)) return
+    this.#limits = undefined
+    this.onRoom?.()
+  }
+
+  /** More than `limits` allow is under way. Stays so until at most half is left; `onRoom` tells when. */
+  isFullBy(limits: Load): boolean {
+    if (this.#limits === undefined && isFull(this.load, limits, false)) this.#limits = limits
+    return this.#limits !== undefined
+  }
+
+  get load(): Load {
+    const lowest = this.#watermark.lowestUnfinished
+    const next = this.expected?.kind === 'offset' ? this.expected.offset : lowest
+    const watermarkLag = lowest === undefined || next === undefined ? 0 : Number(next - lowest)
+    return { inFlight: this.#inFlight, bytes: this.#bytes, watermarkLag }
+  }
+
+  get watermarkAgeMs(): number {
+    return this.#watermark.open === 0 ? 0 : Math.round(performance.now() - this.#watermarkSince)
   }
 
   /** Deliveries below the watermark. */

@@ -18,5 +18,8 @@ export type KafkaEvent =
   | 'truncated'
   /** The broker did not tell the group's offsets or those of a topic; asked again. */
   | 'offsets-unknown'
+  /** A partition holds too much, or its next message is not due: only this one is not fetched. */
+  | 'partition-paused'
+  | 'partition-resumed'
   | 'dead-letter-topic'
   | 'adapter-error'

@@ -15,6 +15,8 @@ import { BatchIntake } from './batch-intake.ts'
 import { Committer } from './committer.ts'
 import { GroupOffsets } from './group-offsets.ts'
 import { Membership } from './membership.ts'
+import { PartitionHolds } from './partition-holds.ts'
+import { partitionHealth } from './partition-health.ts'
 import type { ResolvedKafka } from './options.ts'
 import type { PartitionEpoch } from './partition-epoch.ts'
 import { isAnswer } from './protocol-error.ts'
@@ -38,6 +40,7 @@ const FLUSH_WITHIN_MS = 3_000
  */
 export class KafkaSource implements Source {
   readonly system = 'kafka'
+  readonly boundsItself = true
   readonly group: string
   readonly #parts: SourceParts
   readonly #report: Report
@@ -45,19 +48,24 @@ export class KafkaSource implements Source {
   readonly #committer: Committer
   readonly #offsets: GroupOffsets
   readonly #batches: BatchIntake
-  #intake: Intake = { deliver: () => {}, standingChanged: () => {}, report: () => {} }
+  readonly #holds: PartitionHolds
   readonly #membership: Membership
+  readonly #counts: Record<string, number> = {}
+  #intake: Intake | undefined
   #commitTimer: NodeJS.Timeout | undefined
   #isPaused = false
   #intakeHasEnded = false
   #closed: Promise<void> | undefined
-  #health: SourceHealth = { ready: false, detail: 'not started' }
+  #state: { readonly ready: boolean; readonly detail: string } = { ready: false, detail: 'not started' }
 
   constructor(parts: SourceParts) {
     const { kafka, desk, options } = parts
     this.#parts = parts
     this.group = options.groupId
-    this.#report = (event, detail) => this.#tell({ type: 'source', event, detail })
+    this.#report = (event, detail) => {
+      this.#counts[event] = (this.#counts[event] ?? 0) + 1
+      this.#tell({ type: 'source', event, detail })
+    }
     this.#committer = new Committer(this.#assignment, this.#report, (count) => this.#tell({ type: 'settles', count }))
     this.#membership = new Membership(
       { ...options, kafka, report: this.#report },
@@ -77,12 +85,19 @@ export class KafkaSource implements Source {
       offsets: this.#offsets,
       report: this.#report,
       seek: (epoch, offset) => this.#seek(epoch, offset),
-      standingChanged: () => this.#intake.standingChanged(),
+      standingChanged: () => this.#intake?.standingChanged(),
+    })
+    this.#holds = new PartitionHolds({
+      assignment: this.#assignment,
+      report: this.#report,
+      consumer: () => this.#membership.consumer,
     })
     this.#batches = new BatchIntake({
       assignment: this.#assignment,
       committer: this.#committer,
       gate,
+      holds: this.#holds,
+      limits: { bytes: options.maxBytesInFlight, watermarkLag: options.maxWatermarkLag },
       order: options.order,
       heartbeatEveryMs: options.heartbeatEveryMs,
     })
@@ -114,7 +129,7 @@ export class KafkaSource implements Source {
     this.#applyPause()
   }
 
-  /** Paused partitions keep the membership alive: kafkajs's loop goes round without fetching, and sends heartbeats. */
+  /** What is paused keeps the membership. */
   async stopIntake(): Promise<void> {
     this.#endIntake()
   }
@@ -125,7 +140,8 @@ export class KafkaSource implements Source {
   }
 
   health(): SourceHealth {
-    return this.#health
+    const partitions = this.#assignment.epochs.map((epoch) => partitionHealth(epoch, this.#isPaused))
+    return { ...this.#state, partitions, counts: { ...this.#counts } }
   }
 
   #joined({ memberAssignment }: GroupJoin): void {
@@ -134,8 +150,8 @@ export class KafkaSource implements Source {
     this.#committer.joined()
     this.#applyPause()
     const count = this.#assignment.epochs.length
-    this.#health = { ready: true, detail: `${count} partition${count === 1 ? '' : 's'}` }
-    this.#intake.standingChanged()
+    this.#state = { ready: true, detail: `${count} partition${count === 1 ? '' : 's'}` }
+    this.#intake?.standingChanged()
     this.#report('group-joined', this.#assignment.epochs.map(({ name }) => name).join(' '))
   }
 
@@ -143,7 +159,7 @@ export class KafkaSource implements Source {
     this.#committer.commitBeforeRebalance()
     this.#assignment.raise()
     this.#isNotReady('rebalancing')
-    this.#intake.standingChanged()
+    this.#intake?.standingChanged()
     this.#report('rebalancing', this.group)
   }
 
@@ -151,20 +167,20 @@ export class KafkaSource implements Source {
     this.#committer.forget()
     this.#assignment.raise()
     this.#isNotReady('reconnecting')
-    this.#intake.standingChanged()
+    this.#intake?.standingChanged()
   }
 
   /** An observer that throws would kill kafkajs from inside its events. */
   #tell(event: SourceEvent): void {
     try {
-      this.#intake.report(event)
+      this.#intake?.report(event)
     } catch {
       // Its own business.
     }
   }
 
   #isNotReady(detail: string): void {
-    this.#health = { ready: false, detail }
+    this.#state = { ready: false, detail }
   }
 
   #seek({ topic, partition }: PartitionEpoch, offset: bigint): void {
@@ -175,18 +191,9 @@ export class KafkaSource implements Source {
     }
   }
 
-  /** By name, and for all: what was paused outlives its assignment in kafkajs, also where it is lost and comes back. */
   #applyPause(): void {
-    const { consumer } = this.#membership
-    const isPausing = this.#isPaused || this.#intakeHasEnded
-    try {
-      const partitions = (isPausing ? this.#assignment.partitions : consumer?.paused()) ?? []
-      if (partitions.length === 0) return
-      if (isPausing) consumer?.pause(partitions)
-      else consumer?.resume(partitions)
-    } catch {
-      // There is no consumer between a crash and the next join, which applies it.
-    }
+    if (this.#isPaused || this.#intakeHasEnded) this.#holds.holdAll()
+    else this.#holds.releaseAll()
   }
 
   #endIntake(): void {

@@ -43,7 +43,7 @@ export class Tally {
       case 'marks':
       case 'lease-lost':
       case 'stuck':
-      case 'dead-letter-failed':
+      case 'publish-failed':
       case 'store-down':
       case 'store-up':
       case 'source':

@@ -325,9 +325,13 @@ export class InboxRunner implements Runner {
       await this.#desk.setAside(task, claim, step.as, { reason: step.reason, detail: describeError(error), error })
       return
     }
-    const retryInMs = backoffMs(claim.attempt, consumer.retry, entropy.fraction())
-    this.#desk.observe({ type: 'attempt-failed', key: task.key, attempt: claim.attempt, error, retryInMs })
-    await this.#rollBack(items, false, retryInMs)
+    const { attempt } = claim
+    const elsewhereMs = this.#desk.retryDelayMs(attempt)
+    const retryInMs = elsewhereMs ?? backoffMs(attempt, consumer.retry, entropy.fraction())
+    this.#desk.observe({ type: 'attempt-failed', key: task.key, attempt, error, retryInMs })
+    if (elsewhereMs === undefined) return this.#rollBack(items, false, retryInMs)
+    await this.#release(items, false)
+    void this.#desk.retryLater(task, { attempts: attempt, delayMs: elsewhereMs, error })
   }
 
   async #rollBack(items: readonly Granted[], refund: boolean, delayMs?: DurationMs): Promise<void> {

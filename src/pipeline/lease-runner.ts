@@ -227,11 +227,15 @@ export class LeaseRunner implements Runner {
         this.wake()
         return
       case 'retry': {
-        const retryInMs = backoffMs(claim.attempt, consumer.retry, entropy.fraction())
-        this.#desk.observe({ type: 'attempt-failed', key: task.key, attempt: claim.attempt, error, retryInMs })
+        const { attempt } = claim
+        const elsewhereMs = this.#desk.retryDelayMs(attempt)
+        const retryInMs = elsewhereMs ?? backoffMs(attempt, consumer.retry, entropy.fraction())
+        this.#desk.observe({ type: 'attempt-failed', key: task.key, attempt, error, retryInMs })
+        // Before the copy is published, or it would meet `busy`.
         await this.#release(run.items, { refund: false, doubt: false })
         this.#leave(run)
-        this.#desk.putBack([task], retryInMs)
+        if (elsewhereMs === undefined) this.#desk.putBack([task], retryInMs)
+        else void this.#desk.retryLater(task, { attempts: attempt, delayMs: elsewhereMs, error })
         return
       }
       case 'rerun-in-doubt': {

@@ -7,6 +7,7 @@ const LEVEL: Record<Outcome, 'debug' | 'warn' | 'error'> = {
   duplicate: 'debug',
   joined: 'debug',
   'handed-back': 'debug',
+  failed: 'warn',
   'settle-refused': 'warn',
   'dead-lettered': 'error',
   parked: 'warn',
@@ -56,10 +57,16 @@ export function logEvent(log: Logger, consumer: string, event: ObserverEvent): v
         { consumer, key: shown(event.key) },
         'stuck: the handler is past its timeout and deaf to its signal',
       )
-    case 'dead-letter-failed':
+    case 'publish-failed':
       return log.error(
-        { consumer, key: shown(event.key), retry_in_ms: event.retryInMs, err: shownError(event.error) },
-        'dead letter not confirmed, will be published again',
+        {
+          consumer,
+          place: event.place,
+          key: shown(event.key),
+          retry_in_ms: event.retryInMs,
+          err: shownError(event.error),
+        },
+        'copy not confirmed, will be published again',
       )
     case 'store-down':
       return log.error({ consumer, err: shownError(event.error) }, 'store down: paused')

@@ -6,14 +6,14 @@ import { DEFAULTS, type ResolvedConsumer } from '../options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { ObserverEvent, Outcome } from '../ports/observer.ts'
-import type { Delivery, Intake, Publisher, SourceEvent } from '../ports/source.ts'
+import type { Capacity, Delivery, Intake, Letter, Publisher, SourceEvent } from '../ports/source.ts'
 import type { Claim } from '../ports/store.ts'
 import { createIdentify } from './identify.ts'
 import { InboxRunner } from './inbox-runner.ts'
 import { Lanes } from './lanes.ts'
 import { LeaseRunner } from './lease-runner.ts'
 import { logEvent } from './log-event.ts'
-import type { ClaimBatch, DeadLettering, Desk, Runner, SettingAside } from './runner.ts'
+import type { ClaimBatch, DeadLettering, Desk, Postponing, Runner, SettingAside } from './runner.ts'
 import { Pauses } from './pauses.ts'
 import { StoreLine } from './store-line.ts'
 import { Task } from './task.ts'
@@ -24,6 +24,8 @@ export interface PipelineDependencies {
   readonly publisher: Publisher
   readonly clock: Clock
   readonly entropy: Entropy
+  /** Fullness is the source's own business: it pauses one partition, not all. */
+  readonly isBoundBySource?: boolean
   /** Asks the source to stop or go on delivering. */
   readonly setPaused: (paused: boolean) => void
 }
@@ -39,6 +41,8 @@ export class Pipeline implements Intake, Desk {
   readonly entropy: Entropy
   readonly lanes: Lanes
   readonly line: StoreLine
+  readonly capacity: Capacity
+  readonly storedPositions: Intake['storedPositions']
   readonly #group: string
   readonly #publisher: Publisher
   readonly #setPaused: (paused: boolean) => void
@@ -47,14 +51,20 @@ export class Pipeline implements Intake, Desk {
   /** Every task of this process by its key. */
   readonly #flights = new Map<Key, Task>()
   readonly #pauses: Pauses
+  readonly #isBoundBySource: boolean
   #inFlight = 0
   #isFull = false
   #isDraining = false
   #idle: (() => void) | undefined
 
-  constructor({ consumer, group, publisher, clock, entropy, setPaused }: PipelineDependencies) {
+  constructor(dependencies: PipelineDependencies) {
+    const { consumer, group, publisher, clock, entropy, setPaused, isBoundBySource = false } = dependencies
     this.consumer = consumer
     this.scope = consumer.scope ?? `${group}/${consumer.name}`
+    this.capacity = { maxInFlight: consumer.maxInFlight, handlers: handlersOf(consumer) }
+    const { positions } = consumer.store
+    this.storedPositions = positions && ((streams) => positions.next(this.scope, streams))
+    this.#isBoundBySource = isBoundBySource
     this.clock = clock
     this.entropy = entropy
     this.#group = group
@@ -74,7 +84,7 @@ export class Pipeline implements Intake, Desk {
         this.#runner.wake()
       },
     })
-    this.#runner = consumer.store.strategy === 'inbox' ? new InboxRunner(this) : new LeaseRunner(this)
+    this.#runner = consumer.store.strategy === 'lease' ? new LeaseRunner(this) : new InboxRunner(this)
   }
 
   get isDraining(): boolean {
@@ -154,7 +164,7 @@ export class Pipeline implements Intake, Desk {
       leaseMs,
       retentionMs,
       alone,
-      items: tasks.map(({ key, digest }) => ({ key, digest })),
+      items: tasks.map(({ key, digest, position }) => ({ key, digest, position })),
     }
     let sentAt = 0
     const answers = await this.line.ask(tasks.length, () => {
@@ -185,9 +195,22 @@ export class Pipeline implements Intake, Desk {
   }
 
   async deadLetter(task: Task, why: DeadLettering): Promise<void> {
-    const { message } = task
-    if (!(await this.#publish(message, why, task.key))) return this.drop(task)
+    if (!(await this.#deadLetter(task.message, why, task.key))) return this.drop(task)
     this.#settle(task, why.parked ? 'parked' : 'dead-lettered', { reason: why.reason })
+  }
+
+  retryDelayMs(attempts: number): DurationMs | undefined {
+    const publisher = this.#publisher
+    return publisher.retryLater === undefined ? undefined : publisher.retryDelayMs?.(attempts)
+  }
+
+  async retryLater(task: Task, { attempts, delayMs, error }: Postponing): Promise<void> {
+    const publisher = this.#publisher
+    if (this.#isDraining || !task.isCurrent) return this.drop(task)
+    const letter = { ...this.#letter(task.message, { attempts, error, detail: '' }), delayMs }
+    const isConfirmed = await this.#untilConfirmed('retry', task.key, async () => publisher.retryLater?.(letter))
+    if (!isConfirmed) return this.drop(task)
+    this.#settlePostponed(task)
   }
 
   async setAside(task: Task, claim: Claim<unknown>, as: 'given-up' | 'parked', why: SettingAside): Promise<void> {
@@ -217,34 +240,64 @@ export class Pipeline implements Intake, Desk {
 
   /** A delivery that is no task: no usable ID, or in conflict with the one that runs. */
   async #deadLetterAlone(delivery: Delivery, why: DeadLettering): Promise<void> {
-    const published = await this.#publish(delivery.message, why, undefined)
+    const published = await this.#deadLetter(delivery.message, why, undefined)
     this.#end(delivery, published ? 'dead-lettered' : 'handed-back', { reason: why.reason })
   }
 
-  /** Until confirmed; a failing dead-letter place holds its messages back, visibly, and loses none. */
-  async #publish(message: Delivery['message'], why: DeadLettering, key: Key | undefined): Promise<boolean> {
-    const { error, reason, parked, attempts = 0 } = why
-    const letter = {
+  #deadLetter(message: Delivery['message'], why: DeadLettering, key: Key | undefined): Promise<boolean> {
+    const letter = { ...this.#letter(message, why), reason: why.reason, parked: why.parked }
+    return this.#untilConfirmed('dead-letter', key, () => this.#publisher.deadLetter(letter))
+  }
+
+  #letter(message: Delivery['message'], why: Pick<DeadLettering, 'attempts' | 'detail' | 'error'>): Letter {
+    const { error, attempts = 0 } = why
+    return {
       message,
-      reason,
-      parked,
       detail: error === undefined ? why.detail : describeError(error),
       errorClass: error === undefined ? undefined : errorClass(error),
       attempts,
       consumer: this.consumer.name,
       group: this.#group,
     }
+  }
+
+  /** A place that confirms nothing holds its messages back, visibly, and loses none. `false`: not before the end. */
+  async #untilConfirmed(
+    place: 'dead-letter' | 'retry',
+    key: Key | undefined,
+    publish: () => Promise<void>,
+  ): Promise<boolean> {
     for (let failures = 1; !this.#pauses.areOver; failures++) {
       try {
-        await this.#publisher.deadLetter(letter)
+        await publish()
         return true
-      } catch (cause) {
+      } catch (error) {
         const retryInMs = backoffMs(failures, DEFAULTS.publishRetry, this.entropy.fraction())
-        this.observe({ type: 'dead-letter-failed', key, error: cause, retryInMs })
+        this.observe({ type: 'publish-failed', place, key, error, retryInMs })
         await this.#pauses.pause(retryInMs)
       }
     }
     return false
+  }
+
+  /**
+   * The copy is on its way, and may have joined the task already: only further deliveries of the original's own place are
+   * settled with it, any other begins anew.
+   */
+  #settlePostponed(task: Task): void {
+    if (!this.#endFlight(task)) return
+    const [first, ...joined] = task.deliveries
+    if (first === undefined) return
+    const { destination, position } = first.message
+    this.#end(first, 'failed', { key: task.key })
+    for (const delivery of joined) {
+      const { message } = delivery
+      if (message.destination === destination && message.position === position) {
+        this.#end(delivery, 'joined', { key: task.key })
+      } else {
+        this.#accept(delivery)
+      }
+    }
   }
 
   #settle(task: Task, outcome: Exclude<Outcome, 'settle-refused' | 'joined'>, detail?: OutcomeDetail): void {
@@ -304,10 +357,18 @@ export class Pipeline implements Intake, Desk {
   }
 
   #applyPause(): void {
-    if (this.#inFlight >= this.consumer.maxInFlight) this.#isFull = true
-    else if (this.#inFlight <= this.consumer.maxInFlight / 2) this.#isFull = false
+    const { maxInFlight } = this.consumer
+    if (!this.#isBoundBySource) {
+      if (this.#inFlight >= maxInFlight) this.#isFull = true
+      else if (this.#inFlight <= maxInFlight / 2) this.#isFull = false
+    }
     this.#setPaused(this.#isFull || this.line.isDown)
   }
 }
 
 type OutcomeDetail = Partial<Pick<Extract<ObserverEvent, { type: 'delivery' }>, 'key' | 'attempt' | 'fence' | 'reason'>>
+
+function handlersOf({ store, concurrency, transactions, batchSize, handleBatch }: ResolvedConsumer): number {
+  if (store.strategy !== 'lease') return transactions * batchSize
+  return handleBatch === undefined ? concurrency : Math.min(concurrency, batchSize)
+}

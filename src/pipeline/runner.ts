@@ -42,6 +42,10 @@ export interface Desk {
   putBack(tasks: readonly Task[], delayMs?: DurationMs): void
   /** Publishes until confirmed, then settles. The record stays as it is. */
   deadLetter(task: Task, why: DeadLettering): Promise<void>
+  /** How long a message that failed so often waits on a retry place; `undefined`: in its lane. */
+  retryDelayMs(attempts: number): DurationMs | undefined
+  /** After its claim was released: publishes a copy to a retry place until confirmed, then settles. */
+  retryLater(task: Task, how: Postponing): Promise<void>
   /**
    * Resolves when the record is written; the dead letter follows by itself, so that one that is not confirmed holds its lane
    * and nothing else. Refused: publishes nothing, and the task is claimed again.
@@ -56,6 +60,12 @@ export interface DeadLettering {
   readonly detail: string
   readonly error?: unknown
   readonly attempts?: number
+}
+
+export interface Postponing {
+  readonly attempts: number
+  readonly delayMs: DurationMs
+  readonly error: unknown
 }
 
 export interface SettingAside {

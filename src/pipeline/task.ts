@@ -1,5 +1,5 @@
 import type { Digest, Key } from '../core/record.ts'
-import type { Delivery } from '../ports/source.ts'
+import type { Delivery, StreamPosition } from '../ports/source.ts'
 import type { Message } from '../ports/message.ts'
 import type { Identity } from '../digest.ts'
 
@@ -9,6 +9,8 @@ export class Task {
   readonly idempotencyKey: string
   readonly digest: Digest
   readonly lane: string | undefined
+  /** Strategy `offsets` only. */
+  readonly position: StreamPosition | undefined
   /** The first is the one it is about; the others joined. */
   readonly deliveries: Delivery[]
   /** Must not share a claim or a transaction with others: it may be what kills the process or fails the batch. */
@@ -19,6 +21,7 @@ export class Task {
     this.idempotencyKey = identity.idempotencyKey
     this.digest = digest
     this.lane = delivery.lane
+    this.position = delivery.position
     this.deliveries = [delivery]
   }
 

@@ -9,6 +9,7 @@ export type Outcome =
   | 'duplicate'
   | 'joined'
   | 'handed-back'
+  | 'failed'
   | 'settle-refused'
   | 'dead-lettered'
   | 'parked'
@@ -27,7 +28,7 @@ export type ObserverEvent =
       readonly fence?: number
       readonly message: Message
     }
-  /** A handler failed and its claim was released; it will be tried again in its lane. */
+  /** A handler failed and its claim was released; it will be tried again, in its lane or from a retry place. */
   | {
       readonly type: 'attempt-failed'
       readonly key: Key
@@ -41,7 +42,8 @@ export type ObserverEvent =
   | { readonly type: 'lease-lost'; readonly key: Key }
   | { readonly type: 'stuck'; readonly key: Key }
   | {
-      readonly type: 'dead-letter-failed'
+      readonly type: 'publish-failed'
+      readonly place: 'dead-letter' | 'retry'
       readonly key: Key | undefined
       readonly error: unknown
       readonly retryInMs: DurationMs

@@ -1,4 +1,5 @@
 import type { Reason } from '../core/record.ts'
+import type { DurationMs } from '../core/units.ts'
 import type { Message } from './message.ts'
 
 /** One arrival of a message. A redelivery is another delivery of the same message. */
@@ -6,6 +7,8 @@ export interface Delivery {
   readonly message: Message
   /** Deliveries of one lane are handled in this order, one at a time. `undefined`: no order is asked for. */
   readonly lane: string | undefined
+  /** Where in its stream, for sources that `seeksPositions`. */
+  readonly position?: StreamPosition | undefined
   /**
    * `stale`: its epoch is over, it will be delivered again here, and its running handler goes on and is joined.
    * `lost`: its partition or channel is gone; its running handler is aborted. Neither can be settled.
@@ -17,8 +20,30 @@ export interface Delivery {
 
 export type Standing = 'current' | 'stale' | 'lost'
 
+/** A place in an ordered stream: a partition of a topic. */
+export interface StreamPosition {
+  /** `topic/partition`. */
+  readonly stream: string
+  /** Grows from message to message; may have gaps. */
+  readonly offset: bigint
+}
+
+/** What the pipeline can hold and do at once. */
+export interface Capacity {
+  /** Deliveries of one partition or queue that are taken and not ended, at most. */
+  readonly maxInFlight: number
+  /** Handlers that can run at once. */
+  readonly handlers: number
+}
+
 /** What a source reports to. Its methods never throw. */
 export interface Intake {
+  readonly capacity: Capacity
+  /**
+   * Strategy `offsets` only: the stored position of each stream that has one. The source delivers a stream in order, from
+   * there, whatever the broker has committed. Rejects while the store does not answer.
+   */
+  readonly storedPositions?: ((streams: readonly string[]) => Promise<ReadonlyMap<string, bigint>>) | undefined
   /** Takes deliveries over, in this order. */
   deliver(deliveries: readonly Delivery[]): void
   /** The standing of earlier deliveries may have changed: partitions revoked, channel closed. */
@@ -38,6 +63,10 @@ export interface Source {
   readonly system: Message['system']
   /** Consumer group or queue: the part of the scope that the source knows. */
   readonly group: string
+  /** It keeps each of its partitions within the capacity by itself; otherwise the pipeline pauses it as a whole. */
+  readonly boundsItself?: true
+  /** Its deliveries have positions, and it begins at `Intake.storedPositions`: strategy `offsets` can be used. */
+  readonly seeksPositions?: true
   /** Resolves when it consumes. Rejects when it cannot begin; later it comes back by itself, for ever. */
   open(intake: Intake): Promise<void>
   /** Stop delivering, for now: too much is in flight, or the store is down. Membership is kept. May be called twice. */
@@ -54,24 +83,60 @@ export interface SourceHealth {
   readonly ready: boolean
   /** Short, for people: `rebalancing`, `reconnecting, attempt 3`. */
   readonly detail: string
+  /** One entry for each assigned partition. */
+  readonly partitions?: readonly PartitionHealth[]
+  /** How often something happened since the start, by the name of its `source` event. */
+  readonly counts?: Readonly<Record<string, number>>
 }
 
-/** Where dead letters go. */
+/** How far one partition is. Offsets as text: they are 64 bits wide. */
+export interface PartitionHealth {
+  /** `topic/partition` */
+  readonly name: string
+  /** The lowest unfinished offset; `undefined` before the first batch. */
+  readonly watermark: string | undefined
+  readonly committed: string | undefined
+  /** Messages from the watermark to the end of the partition, as far as it was seen. */
+  readonly lag: number | undefined
+  /** The same from the committed offset: what the broker's own tools show. */
+  readonly committedLag: number | undefined
+  /** How long the watermark has stood at an unfinished message; 0 where all is finished. */
+  readonly watermarkAgeMs: DurationMs
+  /** Deliveries taken and not finished. */
+  readonly inFlight: number
+  readonly bytesInFlight: number
+  /** Why nothing is fetched, if so: `full`, `store`, `not-due`, ... */
+  readonly paused: readonly string[]
+}
+
+/** Where copies go that replace the original: dead letters, and messages that wait elsewhere for their next attempt. */
 export interface Publisher {
   /** Resolves when the broker has confirmed the copy, durably. Rejects otherwise; the caller tries again. */
   deadLetter(letter: DeadLetter): Promise<void>
+  /** How long a message that has failed `attempts` times waits on a retry place; `undefined`: it waits in its lane. */
+  retryDelayMs?(attempts: number): DurationMs | undefined
+  /** As `deadLetter`, to the retry place of `letter.attempts`. The copy carries its origin, and the same payload bytes. */
+  retryLater?(letter: RetryLetter): Promise<void>
 }
 
-export interface DeadLetter {
+/** A message that was not handled, and why. */
+export interface Letter {
   readonly message: Message
-  /** A `DeadLetterReason`, or what a store of your own wrote. */
-  readonly reason: Reason
-  /** The effect may have happened, or may still: it waits for a person. */
-  readonly parked: boolean
   /** At most 1 KB of text; never a payload, never a raw ID. */
   readonly detail: string
   readonly errorClass: string | undefined
   readonly attempts: number
   readonly consumer: string
   readonly group: string
+}
+
+export interface DeadLetter extends Letter {
+  /** A `DeadLetterReason`, or what a store of your own wrote. */
+  readonly reason: Reason
+  /** The effect may have happened, or may still: it waits for a person. */
+  readonly parked: boolean
+}
+
+export interface RetryLetter extends Letter {
+  readonly delayMs: DurationMs
 }

@@ -10,6 +10,7 @@ import type {
   SetAsideVerdict,
 } from '../core/record.ts'
 import type { DurationMs } from '../core/units.ts'
+import type { StreamPosition } from './source.ts'
 
 /**
  * Where records live. One instance may serve many consumers.
@@ -19,11 +20,14 @@ import type { DurationMs } from '../core/units.ts'
  * - It may be sent again with the same token after any error, and then answers as if the first call had been the only one.
  * - It rejects with a `StoreError`, within a time of its own, when the answer is not known. It never guesses.
  *
- * Two strategies share the port. `lease`: a claim holds by time. `inbox`: a claim holds by an open transaction in which
- * the effect is written too, one transaction for all keys of one `claim()`; `mark` is its COMMIT.
+ * Three strategies share the port. `lease`: a claim holds by time. `inbox`: a claim holds by an open transaction in which
+ * the effect is written too, one transaction for all keys of one `claim()`; `mark` is its COMMIT. `offsets`: as `inbox`, but
+ * what tells done from not done is the position of the item's stream, one number for each stream, in place of its key.
  */
 export interface Store<Tx = never> {
   readonly strategy: Strategy
+  /** Strategy `offsets` only. */
+  readonly positions?: Positions
   /** Idempotent. Checks the server and brings its schema up to date. */
   open(): Promise<void>
   claim(request: ClaimRequest): Promise<readonly ClaimAnswer<Tx>[]>
@@ -37,7 +41,12 @@ export interface Store<Tx = never> {
   setAside(claims: readonly Claim<Tx>[], as: 'given-up' | 'parked', reason: Reason): Promise<readonly SetAsideVerdict[]>
 }
 
-export type Strategy = 'lease' | 'inbox'
+export type Strategy = 'lease' | 'inbox' | 'offsets'
+
+export interface Positions {
+  /** The next offset of each of these streams that has a row. Idempotent. */
+  next(scope: string, streams: readonly string[]): Promise<ReadonlyMap<string, bigint>>
+}
 
 export interface ClaimRequest {
   /** For people and for the registry of tables: `group/consumer`. It is in the keys already. */
@@ -55,6 +64,8 @@ export interface ClaimRequest {
 export interface ClaimItem {
   readonly key: Key
   readonly digest: Digest
+  /** Strategy `offsets` only. Items of one stream come in its order. */
+  readonly position?: StreamPosition | undefined
 }
 
 export type ClaimAnswer<Tx = never> =

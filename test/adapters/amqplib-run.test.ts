@@ -163,7 +163,7 @@ describe('a consumer on RabbitMQ', () => {
     await rabbit.declare(queue)
     const { watching, running } = await run({ queue, assert: false }, () => {}, {})
     await rabbit.send(queue, ['nameless'], { isNameless: true })
-    await watching.untilTold('dead-letter-failed', 2)
+    await watching.untilTold('publish-failed', 2)
     expect(watching.outcomes()).toEqual({})
     await rabbit.declare(`${queue}.dead-letter`)
     await watching.untilOutcomes('dead-lettered', 1)

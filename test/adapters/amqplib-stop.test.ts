@@ -66,7 +66,7 @@ describe('stopping a RabbitMQ source', () => {
     await eventually(async () => (await rabbit.ready(queue)) === 0)
 
     await source.stopIntake()
-    expect(source.health()).toEqual({ ready: false, detail: 'draining' })
+    expect(source.health()).toMatchObject({ ready: false, detail: 'draining' })
     await eventually(async () => (await rabbit.ready(queue)) === 2)
     expect((await rabbit.takeLeft(queue)).map(({ body }) => body)).toEqual(['late-1', 'late-2'])
     source.resume()
@@ -82,7 +82,7 @@ describe('stopping a RabbitMQ source', () => {
     expect(intake.deliveries[1]?.standing()).toBe('lost')
     expect(intake.deliveries[1]?.settle()).toBe(false)
     expect((await rabbit.takeLeft(queue)).map(({ body }) => body)).toEqual(['m1'])
-    expect(source.health()).toEqual({ ready: false, detail: 'closed' })
+    expect(source.health()).toMatchObject({ ready: false, detail: 'closed' })
   })
 
   it('neither cancels nor hands back where one consumer is active', async () => {

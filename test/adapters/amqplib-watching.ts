@@ -1,4 +1,4 @@
-import type { Delivery, Intake, ObserverEvent, SourceEvent } from '../../src/index.ts'
+import type { Capacity, Delivery, Intake, ObserverEvent, SourceEvent } from '../../src/index.ts'
 
 /** Waits on what is told, never on time. */
 class Signal {
@@ -42,6 +42,7 @@ export class RecordingIntake extends Signal implements Intake {
   readonly batches: (readonly Delivery[])[] = []
   readonly events: SourceEvent[] = []
   onDeliver: (deliveries: readonly Delivery[]) => void = () => {}
+  capacity: Capacity = { maxInFlight: Number.MAX_SAFE_INTEGER, handlers: 1 }
   standingChanges = 0
 
   get deliveries(): readonly Delivery[] {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kafka, logLevel, type Admin, type KafkaMessage, type Message, type Producer } from 'kafkajs'
 import { kafkaBroker, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
-import type { Delivery, Intake, ObserverEvent, Source, SourceEvent } from '../../src/index.ts'
+import type { Capacity, Delivery, Intake, ObserverEvent, Source, SourceEvent } from '../../src/index.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { server } from '../support/servers/server.ts'
 
@@ -43,6 +43,7 @@ export class RecordingIntake extends Signal implements Intake {
   readonly deliveries: Delivery[] = []
   readonly events: SourceEvent[] = []
   onDeliver: (delivery: Delivery) => void = () => {}
+  capacity: Capacity = { maxInFlight: Number.MAX_SAFE_INTEGER, handlers: 1 }
   standingChanges = 0
 
   get settled(): number {

@@ -5,7 +5,7 @@ import { ConfigError, defineConsumer, memoryStore } from '../../src/index.ts'
 import { freePort } from '../support/servers/ports.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
-import { Cluster } from './kafkajs-kit.ts'
+import { Cluster, RecordingIntake } from './kafkajs-kit.ts'
 import { ScriptedKafka } from './kafkajs-scripted.ts'
 
 function problemsOf(options: object): readonly string[] {
@@ -64,7 +64,7 @@ describe('the options of a Kafka source', () => {
     const groupId = uniqueName('group')
     const consumer = { rackId: 'r', maxBytes: 1, metadataMaxAge: 5, retry: { retries: 12 } }
     const { source } = kafkaBroker(kafka, { topics: ['t'], groupId, consumer })
-    await source.open({ deliver: () => {}, standingChanged: () => {}, report: () => {} })
+    await source.open(new RecordingIntake())
     const { retry, ...config } = kafka.newest.config
     expect(config).toEqual({
       groupId,

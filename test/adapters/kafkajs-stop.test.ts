@@ -65,7 +65,7 @@ describe('stopping a Kafka source', () => {
     await source.close()
     expect(await cluster.committed(groupId, topic)).toEqual([42, 99])
     expect(await state(groupId)).toBe('Empty, 0 members')
-    expect(source.health()).toEqual({ ready: false, detail: 'stopped' })
+    expect(source.health()).toMatchObject({ ready: false, detail: 'stopped' })
     expect(intake.at('0@42').settle()).toBe(false)
   })
 

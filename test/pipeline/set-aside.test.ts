@@ -29,7 +29,7 @@ describe.each(STYLES)('a message that is set aside ($strategy, $handler)', (styl
     expect(delivery?.settled).toBe(0)
     await rig.clock.advance(10_000)
     expect(rig.journal).toEqual(['record given-up', 'dead letter handler-failed', 'settle'])
-    expect(rig.count('dead-letter-failed')).toBe(3)
+    expect(rig.count('publish-failed')).toBe(3)
   })
 
   it('holds its lane and nothing else while the dead-letter place fails', async () => {

@@ -264,6 +264,7 @@ class Process {
   #counting(source: Source & Publisher): Source & Publisher {
     const open = (intake: Intake): Promise<void> =>
       source.open({
+        capacity: intake.capacity,
         deliver: (deliveries) => {
           if (this.isDead) return
           this.#delivered += deliveries.length

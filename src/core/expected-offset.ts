@@ -1,5 +1,5 @@
 /**
- * Whether a fetched batch goes on exactly where the last one ended. kafkajs moves its position without telling: a fetch
+ * For adapters of Kafka: whether a fetched batch goes on exactly where the last one ended. kafkajs moves its position without telling: a fetch
  * that was under way during a rejoin skips messages, and an OFFSET_OUT_OF_RANGE answer starts it anew. Nothing else notices,
  * and what is skipped here is lost.
  */

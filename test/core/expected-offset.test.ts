@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { assert, bigInt, pre, property } from 'fast-check'
-import { decideBatch, decideControlBatch, expectedAtJoin } from '../../adapters/kafkajs/expected-offset.ts'
+import { decideBatch, decideControlBatch, expectedAtJoin } from '../../src/core/expected-offset.ts'
 
 const at = (offset: bigint): { readonly kind: 'offset'; readonly offset: bigint } => ({ kind: 'offset', offset })
 const BEGINNING = { kind: 'beginning' } as const

@@ -1,5 +1,14 @@
 import type { Message } from '../../src/ports/message.ts'
-import type { DeadLetter, Delivery, Intake, Publisher, Source, SourceHealth, Standing } from '../../src/ports/source.ts'
+import type {
+  DeadLetter,
+  Delivery,
+  Intake,
+  Publisher,
+  RetryLetter,
+  Source,
+  SourceHealth,
+  Standing,
+} from '../../src/ports/source.ts'
 
 export interface Sent {
   readonly id?: string | undefined
@@ -45,6 +54,9 @@ export class RecordingSource implements Source, Publisher {
   readonly calls: string[] = []
   readonly deliveries: TestDelivery[] = []
   readonly deadLetters: DeadLetter[] = []
+  readonly retries: RetryLetter[] = []
+  /** The retry places. */
+  retryDelayMs: (attempts: number) => number | undefined = () => undefined
   /** So many publishes fail before one is confirmed. */
   publishFailures = 0
   /** Holds every publish until it resolves. */
@@ -91,18 +103,35 @@ export class RecordingSource implements Source, Publisher {
   }
 
   async deadLetter(letter: DeadLetter): Promise<void> {
-    await this.publishHeld
-    if (this.publishFailures > 0) {
-      this.publishFailures--
-      throw new Error('not confirmed')
-    }
+    await this.#confirm()
     this.deadLetters.push(letter)
     this.#journal.push(`dead letter ${letter.reason}`)
+  }
+
+  async retryLater(letter: RetryLetter): Promise<void> {
+    await this.#confirm()
+    this.retries.push(letter)
+    this.#journal.push(`retry copy ${letter.attempts}`)
+  }
+
+  async #confirm(): Promise<void> {
+    await this.publishHeld
+    if (this.publishFailures === 0) return
+    this.publishFailures--
+    throw new Error('not confirmed')
   }
 
   /** One batch. */
   deliver(...sent: readonly Sent[]): TestDelivery[] {
     const batch = sent.map((one) => this.#delivery(one))
+    this.#intake?.deliver(batch)
+    return batch
+  }
+
+  /** The copy that a retry place gives back when its time has come. */
+  deliverCopy({ message }: RetryLetter, lane?: string): TestDelivery[] {
+    const copy = { ...message, destination: 'topic.retry', position: `0@${this.deliveries.length}` }
+    const batch = [this.#open(copy, lane)]
     this.#intake?.deliver(batch)
     return batch
   }

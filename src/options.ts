@@ -95,7 +95,10 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
   readonly transactions?: number
   /** Messages that share a transaction or a `handleBatch` call at most. @defaultValue 100, with `handleBatch` 500 */
   readonly batchSize?: number
-  /** Deliveries taken from the broker and not yet settled; past it the source is paused, until half is left. @defaultValue 2000 */
+  /**
+   * Deliveries of one Kafka partition, or one queue, taken and not yet settled; past it that partition or queue is paused,
+   * until half is left. @defaultValue 2000
+   */
   readonly maxInFlight?: number
   /**
    * How long a claim holds without renewal. Shorter: a dead owner is noticed sooner, but a long pause of the process loses

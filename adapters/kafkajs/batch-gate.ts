@@ -109,7 +109,12 @@ export class BatchGate {
     const { assignment, committer, offsets, report } = this.#parts
     const committed = await offsets.committed(assignment.joins, epoch.topic, epoch.partition)
     if (epoch.expected !== undefined) return epoch.expected
-    const expected = expectedAtJoin(committed, committer.floorOf(epoch))
+    const floor = committer.floorOf(epoch)
+    const expected = expectedAtJoin(committed, floor)
+    if (expected.kind === 'beginning' && floor !== undefined) {
+      committer.dropFloor(epoch)
+      report('truncated', `${epoch.name}: expected ${floor}, the group has nothing committed any more`)
+    }
     if (committed === RESET_BY_KAFKAJS) report('offset-reset', `${epoch.name}: the group had committed ${committed}`)
     if (expected.kind === 'offset' && expected.offset === committed) epoch.committed = committed
     epoch.expected = expected

@@ -10,6 +10,9 @@ export type Expected =
   /** The group has never committed here: wherever the partition begins. */
   | { readonly kind: 'beginning' }
 
+/** What a broker answers for a partition that the group has not committed. */
+const NONE_COMMITTED = -1n
+
 /** The first and the next offset of a partition, as its leader tells them. */
 export interface LogBounds {
   readonly low: bigint
@@ -35,9 +38,11 @@ export type BatchDecision =
 
 /**
  * Where an epoch begins. `committed`: what the group has, negative for none (-1) or a reset by kafkajs (-2). `floor`: the
- * last watermark this process committed; whatever the group says, it is never below that.
+ * last watermark this process committed. It is never below that, with one exception: the broker forgets the offsets of a group
+ * with members only when their topic is deleted, so where it has none any more the topic is another one.
  */
 export function expectedAtJoin(committed: bigint | undefined, floor: bigint | undefined): Expected {
+  if (committed === NONE_COMMITTED) return { kind: 'beginning' }
   const known = [committed, floor].filter((offset) => offset !== undefined && offset >= 0n)
   const [first, second] = known
   if (first === undefined) return { kind: 'beginning' }

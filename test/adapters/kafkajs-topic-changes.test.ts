@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { uniqueName } from '../support/namespace.ts'
+import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
+import { Cluster, eventually, RecordingIntake } from './kafkajs-kit.ts'
+
+let cluster: Cluster
+
+beforeAll(async () => {
+  cluster = await Cluster.open()
+}, SERVER_WITHIN_MS)
+
+afterAll(() => cluster[Symbol.asyncDispose]())
+
+function settling(): RecordingIntake {
+  const intake = new RecordingIntake()
+  intake.onDeliver = (delivery) => delivery.settle()
+  return intake
+}
+
+async function create(topic: string): Promise<void> {
+  await cluster.admin.createTopics({ waitForLeaders: false, topics: [{ topic, numPartitions: 1 }] })
+  await eventually(async () => (await cluster.admin.listTopics()).includes(topic))
+  await cluster.producer.disconnect() // It remembers the topic that is gone.
+  await cluster.producer.connect()
+}
+
+describe('a topic that changes while it is consumed', () => {
+  it('deleted: the source is not ready and says so; re-created, it is read whole, however much it holds by then', async () => {
+    const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
+    await cluster.send(topic, ['a', 'b', 'c', 'd', 'e'])
+    const { source, intake } = await cluster.open({ topics: [topic], groupId }, settling())
+    await cluster.untilCommitted(groupId, topic, [5])
+
+    await cluster.admin.deleteTopics({ topics: [topic] })
+    await intake.until(() => !source.health().ready)
+    await create(topic)
+    const values = Array.from({ length: 20 }, (_, index) => `new ${index}`)
+    await cluster.send(topic, values)
+    await cluster.untilCommitted(groupId, topic, [20])
+    expect(intake.deliveries.slice(5).map(({ message }) => String(message.value))).toEqual(values)
+    expect(intake.told('truncated')).toEqual([`${topic}/0: expected 5, the group has nothing committed any more`])
+    await eventually(async () => source.health().ready)
+  }, 60_000)
+})

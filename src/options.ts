@@ -215,7 +215,8 @@ export interface ResolvedConsumer {
   readonly scope: string | undefined
 }
 
-const SILENT: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+/** The logger of a consumer that was given none. */
+export const SILENT: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 

@@ -7,6 +7,7 @@ import type { IncomingMessage } from '../message-id.ts'
 import type { ResolvedConsumer } from '../options.ts'
 import type { Message } from '../ports/message.ts'
 import type { Delivery } from '../ports/source.ts'
+import type { RunItem } from './handler-run.ts'
 import { Task } from './task.ts'
 
 /** A message that no key can be made for. */
@@ -123,25 +124,36 @@ class Incoming implements IncomingMessage<unknown> {
   }
 }
 
-export type Decoded = { readonly ok: true; readonly payload: unknown } | ({ readonly ok: false } & Unidentified)
+type Decoded = { readonly ok: true; readonly payload: unknown } | ({ readonly ok: false } & Unidentified)
+
+/** A message of a run whose payload cannot be had. */
+export interface Undecoded extends Unidentified {
+  readonly item: RunItem
+}
 
 /**
- * Decodes and checks the payloads of one run of the handler; a schema that answers later makes this a promise. Never throws,
- * never rejects.
+ * Decodes and checks the payloads of one run of the handler, into its items. Answers with those that failed; a schema that
+ * answers later makes this a promise. Never throws, never rejects.
  */
 export function decodePayloads(
-  messages: readonly Message[],
+  items: readonly RunItem[],
   consumer: ResolvedConsumer,
-): readonly Decoded[] | Promise<readonly Decoded[]> {
-  const payloads: Decoded[] = []
-  const late: Promise<void>[] = []
-  for (const [index, message] of messages.entries()) {
-    const decoded = decodePayload(message, consumer)
-    if (decoded instanceof Promise) late.push(decoded.then((answer) => void (payloads[index] = answer)))
-    else payloads[index] = decoded
+): readonly Undecoded[] | Promise<readonly Undecoded[]> {
+  let undecoded: Undecoded[] | undefined
+  let late: Promise<void>[] | undefined
+  const write = (item: RunItem, decoded: Decoded): void => {
+    if (decoded.ok) item.payload = decoded.payload
+    else (undecoded ??= []).push({ item, reason: decoded.reason, detail: decoded.detail })
   }
-  return late.length === 0 ? payloads : Promise.all(late).then(() => payloads)
+  for (const item of items) {
+    const decoded = decodePayload(item.task.message, consumer)
+    if (decoded instanceof Promise) (late ??= []).push(decoded.then((answer) => write(item, answer)))
+    else write(item, decoded)
+  }
+  return late === undefined ? (undecoded ?? NONE) : Promise.all(late).then(() => undecoded ?? NONE)
 }
+
+const NONE: readonly Undecoded[] = []
 
 function decodePayload(message: Message, consumer: ResolvedConsumer): Decoded | Promise<Decoded> {
   let payload: unknown

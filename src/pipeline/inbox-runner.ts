@@ -12,8 +12,6 @@ import type { Task } from './task.ts'
 /** A claim is asked for again this often while another transaction holds the row. */
 const BUSY_POLL_MS = 1_000
 
-type Granted = Omit<RunItem, 'payload'>
-
 /** How a transaction full of handlers ended. */
 interface TransactionEnd extends RunEnd {
   /** Not the handler failed: the delivery is gone or the process stops, so the attempt is given back. */
@@ -142,9 +140,9 @@ export class InboxRunner implements Runner {
   #follow(
     tasks: readonly Task[],
     { answers }: ClaimBatch,
-  ): { readonly granted: readonly Granted[]; readonly again: readonly Task[]; readonly isOvertaking: boolean } {
+  ): { readonly granted: readonly RunItem[]; readonly again: readonly Task[]; readonly isOvertaking: boolean } {
     const { consumer, entropy } = this.#desk
-    const granted: Granted[] = []
+    const granted: RunItem[] = []
     const again: Task[] = []
     const waitingLanes = new Set<string | undefined>()
     let isOvertaking = false
@@ -155,7 +153,7 @@ export class InboxRunner implements Runner {
       switch (step.next) {
         case 'handle':
         case 'reconcile':
-          if ('claim' in answer) granted.push({ task, claim: answer.claim, doubt: false })
+          if ('claim' in answer) granted.push({ task, claim: answer.claim, payload: undefined, doubt: false })
           isOvertaking ||= task.lane !== undefined && waitingLanes.has(task.lane)
           break
         case 'set-aside':
@@ -191,12 +189,10 @@ export class InboxRunner implements Runner {
   }
 
   /** What cannot be decoded is set aside, alone: its row must not go into the transaction of the others. */
-  async #decode(granted: readonly Granted[], limit: TimeLimit): Promise<readonly RunItem[] | undefined> {
-    const { consumer } = this.#desk
-    const messages = granted.map(({ task }) => task.message)
-    const decoding = decodePayloads(messages, consumer)
-    const decoded = decoding instanceof Promise ? await this.#inTime(decoding, limit) : decoding
-    if (decoded === undefined) {
+  async #decode(granted: readonly RunItem[], limit: TimeLimit): Promise<readonly RunItem[] | undefined> {
+    const decoding = decodePayloads(granted, this.#desk.consumer)
+    const undecoded = decoding instanceof Promise ? await this.#inTime(decoding, limit) : decoding
+    if (undecoded === undefined) {
       await this.#failed(granted, {
         result: 'failed',
         error: new LeaseLostError('HANDLER_TIMEOUT', 'the schema did not answer in time'),
@@ -204,23 +200,21 @@ export class InboxRunner implements Runner {
       })
       return undefined
     }
-    const items: RunItem[] = []
-    for (const [index, item] of granted.entries()) {
-      const payload = decoded[index]
-      if (payload?.ok === true) items.push({ ...item, payload: payload.payload })
-      else if (payload !== undefined && granted.length === 1) {
-        await this.#desk.setAside(item.task, item.claim, 'given-up', payload)
+    if (undecoded.length === 0) return granted
+    for (const { item, ...why } of undecoded) {
+      if (granted.length === 1) {
+        await this.#desk.setAside(item.task, item.claim, 'given-up', why)
         return undefined
-      } else item.task.alone = true
+      }
+      item.task.alone = true
     }
-    if (items.length === granted.length) return items
     await this.#rollBack(granted, true)
     return undefined
   }
 
   /** A schema has as long as a handler. */
   #inTime<T>(answer: Promise<T>, limit: TimeLimit): Promise<T | undefined> {
-    const run = new HandlerRun([], Number.POSITIVE_INFINITY)
+    const run = new HandlerRun([])
     run.startedAt = this.#desk.clock.monotonic()
     return limit.race(run, answer)
   }
@@ -277,7 +271,7 @@ export class InboxRunner implements Runner {
     const transaction = items[0]?.claim.transaction
     if (transaction === undefined) throw new TypeError('an inbox must give a transaction (inbox-runner.run)')
     const lent = transaction.lend()
-    const run = new HandlerRun(items, Number.POSITIVE_INFINITY)
+    const run = new HandlerRun(items)
     run.onAbort = () => lent.revoke()
     this.#running.add(run)
     const running = run.run(this.#desk.consumer, lent.tx, this.#desk.clock.monotonic())
@@ -308,7 +302,7 @@ export class InboxRunner implements Runner {
   }
 
   /** Nothing was committed, so nothing is in doubt, whatever the handler said: `unknown` is a plain failure here. */
-  async #failed(items: readonly Granted[], { result, error, isInterrupted = false }: TransactionEnd): Promise<void> {
+  async #failed(items: readonly RunItem[], { result, error, isInterrupted = false }: TransactionEnd): Promise<void> {
     const [first, ...others] = items
     if (first === undefined) return
     if (isInterrupted) return this.#rollBack(items, true)
@@ -334,7 +328,7 @@ export class InboxRunner implements Runner {
     void this.#desk.retryLater(task, { attempts: attempt, delayMs: elsewhereMs, error })
   }
 
-  async #rollBack(items: readonly Granted[], refund: boolean, delayMs?: DurationMs): Promise<void> {
+  async #rollBack(items: readonly RunItem[], refund: boolean, delayMs?: DurationMs): Promise<void> {
     await this.#release(items, refund)
     this.#desk.putBack(
       items.map(({ task }) => task),
@@ -342,7 +336,7 @@ export class InboxRunner implements Runner {
     )
   }
 
-  async #release(items: readonly Granted[], refund: boolean): Promise<void> {
+  async #release(items: readonly RunItem[], refund: boolean): Promise<void> {
     const claims = items.map(({ claim }) => claim)
     await this.#desk.line.ask(claims.length, () => this.#desk.consumer.store.release(claims, { refund, doubt: false }))
   }

@@ -2,7 +2,8 @@ import type { DurationMs } from '../core/units.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Task } from './task.ts'
 
-interface Lane {
+/** The serial queue of one ordering key. */
+export interface Lane {
   readonly name: string | undefined
   readonly queue: Task[]
   /** Tasks taken from the lane and not yet finished or put back. The lane gives none while there are any. */
@@ -19,7 +20,8 @@ export class Lanes {
   readonly #clock: Clock
   readonly #wake: () => void
   readonly #named = new Map<string, Lane>()
-  readonly #laneOf = new Map<Task, Lane>()
+  /** Lanes with a task that is queued, held or out. */
+  readonly #all = new Set<Lane>()
   /** Lanes with a head that may be taken now, in the order they became ready. */
   readonly #ready = new Set<Lane>()
 
@@ -28,18 +30,13 @@ export class Lanes {
     this.#wake = wake
   }
 
-  /** Tasks that are queued, held or out. */
-  get size(): number {
-    return this.#laneOf.size
-  }
-
   get hasReady(): boolean {
     return this.#ready.size > 0
   }
 
   enqueue(task: Task): void {
     const lane = this.#laneFor(task)
-    this.#laneOf.set(task, lane)
+    task.queuedIn = lane
     lane.queue.push(task)
     this.#refresh(lane)
   }
@@ -83,9 +80,9 @@ export class Lanes {
 
   /** A task that is out is over; the next of its lane may go. */
   finish(task: Task): void {
-    const lane = this.#laneOf.get(task)
+    const lane = task.queuedIn
     if (lane === undefined) return
-    this.#laneOf.delete(task)
+    task.queuedIn = undefined
     lane.out--
     if (lane.queue.length === 0 && lane.out === 0) this.#drop(lane)
     else this.#refresh(lane)
@@ -94,27 +91,27 @@ export class Lanes {
   /** Takes every queued task that `which` names out of its lane, held lanes included. What is out stays out. */
   removeQueued(which: (task: Task) => boolean): Task[] {
     const removed: Task[] = []
-    for (const lane of new Set(this.#laneOf.values())) {
+    for (const lane of this.#all) {
       const kept = lane.queue.filter((task) => !which(task))
       if (kept.length === lane.queue.length) continue
       removed.push(...lane.queue.filter(which))
       lane.queue.splice(0, lane.queue.length, ...kept)
       if (lane.queue.length === 0 && lane.out === 0) this.#drop(lane)
     }
-    for (const task of removed) this.#laneOf.delete(task)
+    for (const task of removed) task.queuedIn = undefined
     return removed
   }
 
   /** Puts tasks of a batch back to the front of their lanes, in order; ready after `delayMs`. */
   putBack(tasks: readonly Task[], delayMs: DurationMs = 0): void {
     for (const task of tasks.toReversed()) {
-      const lane = this.#laneOf.get(task)
+      const lane = task.queuedIn
       if (lane === undefined) continue
       lane.queue.unshift(task)
       lane.out--
     }
     for (const task of tasks) {
-      const lane = this.#laneOf.get(task)
+      const lane = task.queuedIn
       if (lane === undefined) continue
       if (delayMs > 0) this.#hold(lane, delayMs)
       else this.#refresh(lane)
@@ -125,6 +122,7 @@ export class Lanes {
     const existing = task.lane === undefined ? undefined : this.#named.get(task.lane)
     if (existing !== undefined) return existing
     const lane: Lane = { name: task.lane, queue: [], out: 0, cancelHold: undefined }
+    this.#all.add(lane)
     if (task.lane !== undefined) this.#named.set(task.lane, lane)
     return lane
   }
@@ -148,6 +146,7 @@ export class Lanes {
     lane.cancelHold?.()
     lane.cancelHold = undefined
     this.#ready.delete(lane)
+    this.#all.delete(lane)
     if (lane.name !== undefined) this.#named.delete(lane.name)
   }
 }

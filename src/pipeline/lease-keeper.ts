@@ -5,13 +5,6 @@ import type { Desk } from './runner.ts'
 /** The keeper looks at its runs this often at least; only while there are any. */
 const LONGEST_TICK_MS = 500
 
-interface Kept {
-  /** When the granting claim or the last good renewal was sent. */
-  renewedAt: number
-  isLost: boolean
-  isAsking: boolean
-}
-
 /**
  * Renews the leases of running handlers, all in one call, and watches their time: it aborts a handler whose lease may be
  * over by the local clock, or that is past its timeout, and reports one that stays deaf. One timer for all runs.
@@ -19,7 +12,7 @@ interface Kept {
 export class LeaseKeeper {
   readonly #desk: Desk
   readonly #onStuck: (run: HandlerRun) => void
-  readonly #kept = new Map<HandlerRun, Kept>()
+  readonly #kept = new Set<HandlerRun>()
   readonly #tickMs: number
   #cancelTick: (() => void) | undefined
 
@@ -30,11 +23,11 @@ export class LeaseKeeper {
   }
 
   get runs(): Iterable<HandlerRun> {
-    return this.#kept.keys()
+    return this.#kept
   }
 
-  keep(run: HandlerRun, claimedAt: number): void {
-    this.#kept.set(run, { renewedAt: claimedAt, isLost: false, isAsking: false })
+  keep(run: HandlerRun): void {
+    this.#kept.add(run)
     if (this.#cancelTick === undefined) this.#schedule()
   }
 
@@ -62,7 +55,7 @@ export class LeaseKeeper {
   #watchTime(): void {
     const { consumer, clock } = this.#desk
     const now = clock.monotonic()
-    for (const [run] of this.#kept) {
+    for (const run of this.#kept) {
       // What has ended waits for its mark, and asks nothing of its signal any more.
       if (run.hasEnded) continue
       const ranMs = run.startedAt === undefined ? 0 : now - run.startedAt
@@ -80,30 +73,30 @@ export class LeaseKeeper {
     const sentAt = clock.monotonic()
     // Due is what would be overdue at the next tick; a call that is under way is not doubled.
     const due = [...this.#kept].filter(
-      ([, { isLost, isAsking, renewedAt }]) =>
-        !isLost && !isAsking && sentAt + this.#tickMs - renewedAt > consumer.renewEveryMs,
+      ({ isLost, isRenewing, renewedAt }) =>
+        !isLost && !isRenewing && sentAt + this.#tickMs - renewedAt > consumer.renewEveryMs,
     )
     if (due.length === 0) return
-    const claims = due.flatMap(([run]) => run.claims)
-    for (const [, kept] of due) kept.isAsking = true
+    const claims = due.flatMap((run) => run.claims)
+    for (const run of due) run.isRenewing = true
     try {
       const verdicts = await consumer.store.renew(claims, consumer.leaseMs)
       let at = 0
-      for (const [run, kept] of due) {
+      for (const run of due) {
         const own = verdicts.slice(at, at + run.claims.length)
         at += run.claims.length
         if (own.length === run.claims.length && own.every((verdict) => verdict === 'renewed')) {
-          kept.renewedAt = sentAt
+          run.renewedAt = sentAt
           run.leaseUntil = sentAt + consumer.leaseMs
         } else if (own.includes('lost') && !run.hasEnded) {
-          kept.isLost = true
+          run.isLost = true
           run.abort(new LeaseLostError('LEASE_LOST', 'another owner has the message'))
         }
       }
     } catch {
       // Unknown: the next tick asks again, and the local deadline aborts if none is answered in time.
     } finally {
-      for (const [, kept] of due) kept.isAsking = false
+      for (const run of due) run.isRenewing = false
     }
   }
 }

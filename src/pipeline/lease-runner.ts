@@ -6,7 +6,7 @@ import type { Reconciled } from '../options.ts'
 import type { ReleaseOptions } from '../ports/store.ts'
 import { DoubtQueue } from './doubt-queue.ts'
 import { HandlerRun, type RunEnd, type RunItem } from './handler-run.ts'
-import { decodePayloads, type Decoded } from './identify.ts'
+import { decodePayloads, type Undecoded } from './identify.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
 import type { ClaimBatch, Desk, Runner } from './runner.ts'
 import type { Task } from './task.ts'
@@ -14,7 +14,7 @@ import type { Task } from './task.ts'
 /** A claim is asked for again this often while another owner is busy: it may end long before its lease. */
 const BUSY_POLL_MS = 1_000
 
-type Granted = Omit<RunItem, 'payload'> & { readonly reconcile: boolean }
+type Granted = RunItem & { readonly reconcile: boolean }
 
 /**
  * Runs tasks under leases. Each turn of the event loop makes one claim call for as many ready tasks as there are free
@@ -100,12 +100,16 @@ export class LeaseRunner implements Runner {
       for (const task of tasks) this.#desk.drop(task)
       return
     }
-    const granted = tasks.flatMap((task, index) => this.#follow(task, batch, index))
+    const granted: Granted[] = []
+    for (const [index, task] of tasks.entries()) {
+      const grant = this.#follow(task, batch, index)
+      if (grant !== undefined) granted.push(grant)
+    }
     this.#start(granted, batch.sentAt)
   }
 
   /** What a verdict that grants nothing asks for is done here; a grant is returned. */
-  #follow(task: Task, { answers }: ClaimBatch, index: number): readonly Granted[] {
+  #follow(task: Task, { answers }: ClaimBatch, index: number): Granted | undefined {
     const { consumer, entropy } = this.#desk
     const answer = answers[index]
     if (answer === undefined) throw new TypeError('a store must answer each item of a claim (lease-runner.follow)')
@@ -114,7 +118,8 @@ export class LeaseRunner implements Runner {
     switch (step.next) {
       case 'handle':
       case 'reconcile':
-        return 'claim' in answer ? [{ task, claim: answer.claim, doubt, reconcile: step.next === 'reconcile' }] : []
+        if (!('claim' in answer)) return undefined
+        return { task, claim: answer.claim, payload: undefined, doubt, reconcile: step.next === 'reconcile' }
       case 'set-aside':
         if ('claim' in answer) {
           const { claim } = answer
@@ -139,7 +144,7 @@ export class LeaseRunner implements Runner {
         break
     }
     this.#freeSlots([task])
-    return []
+    return undefined
   }
 
   #start(granted: readonly Granted[], sentAt: number): void {
@@ -154,50 +159,52 @@ export class LeaseRunner implements Runner {
   }
 
   /** For the items of one run of the handler. */
-  #decode(items: readonly Granted[], sentAt: number): void {
-    const messages = items.map(({ task }) => task.message)
-    const decoded = decodePayloads(messages, this.#desk.consumer)
+  #decode(items: readonly RunItem[], sentAt: number): void {
+    const decoded = decodePayloads(items, this.#desk.consumer)
     if (decoded instanceof Promise) void this.#decodeLater(items, decoded, sentAt)
     else this.#begin(items, decoded, sentAt)
   }
 
-  async #decodeLater(items: readonly Granted[], decoding: Promise<readonly Decoded[]>, sentAt: number): Promise<void> {
+  async #decodeLater(
+    items: readonly RunItem[],
+    decoding: Promise<readonly Undecoded[]>,
+    sentAt: number,
+  ): Promise<void> {
     const run = this.#keep(items, sentAt)
-    const decoded = await decoding
+    const undecoded = await decoding
     if (this.#isTooLate(run)) return
     this.#keeper.release(run)
-    this.#begin(items, decoded, run.leaseUntil - this.#desk.consumer.leaseMs)
+    this.#begin(items, undecoded, run.leaseUntil - this.#desk.consumer.leaseMs)
   }
 
-  #begin(items: readonly Granted[], decoded: readonly Decoded[], sentAt: number): void {
-    const readable: RunItem[] = []
-    for (const [index, item] of items.entries()) {
-      const payload = decoded[index]
-      if (payload?.ok === true) readable.push({ ...item, payload: payload.payload })
-      else if (payload !== undefined) {
-        this.#freeSlots([item.task])
-        void this.#desk.setAside(item.task, item.claim, 'given-up', payload)
-      }
+  #begin(items: readonly RunItem[], undecoded: readonly Undecoded[], sentAt: number): void {
+    if (undecoded.length === 0) return this.#run(items, sentAt)
+    const unreadable = new Set<RunItem>()
+    for (const { item, ...why } of undecoded) {
+      unreadable.add(item)
+      this.#freeSlots([item.task])
+      void this.#desk.setAside(item.task, item.claim, 'given-up', why)
     }
-    if (readable.length > 0) void this.#run(readable, sentAt)
+    const readable = items.filter((item) => !unreadable.has(item))
+    if (readable.length > 0) this.#run(readable, sentAt)
   }
 
-  async #run(items: readonly RunItem[], sentAt: number): Promise<void> {
+  #run(items: readonly RunItem[], sentAt: number): void {
     const { consumer, clock, isDraining } = this.#desk
     const leaseUntil = sentAt + consumer.leaseMs
+    const now = clock.monotonic()
     // The last look before effects begin: the answer may have been long under way, a stop or a rebalance have come meanwhile.
-    const mayBegin = !isDraining && clock.monotonic() < leaseUntil
-    const beginning: RunItem[] = []
-    const givenBack: RunItem[] = []
-    for (const item of items) (mayBegin && item.task.isCurrent ? beginning : givenBack).push(item)
-    if (givenBack.length > 0) void this.#giveBack(givenBack)
+    const mayBegin = !isDraining && now < leaseUntil
+    const beginning = mayBegin ? items.filter(({ task }) => task.isCurrent) : []
+    if (beginning.length < items.length) {
+      const begins = new Set(beginning)
+      void this.#giveBack(items.filter((item) => !begins.has(item)))
+    }
     if (beginning.length === 0) return
 
-    const run = new HandlerRun(beginning, leaseUntil)
-    this.#keeper.keep(run, sentAt)
-    const end = await run.run(consumer, undefined, clock.monotonic())
-    if (run.isDetached) await this.#endedTooLate(run, end)
-    else await this.#ended(run, end)
+    const run = new HandlerRun(beginning, sentAt, leaseUntil)
+    this.#keeper.keep(run)
+    run.start(consumer, undefined, now, (end) => this.#ended(run, end))
   }
 
   /** Their handler never began, or says that it did nothing: the attempt was none. */
@@ -208,7 +215,16 @@ export class LeaseRunner implements Runner {
     this.#desk.putBack(tasks)
   }
 
-  async #ended(run: HandlerRun, { result, error }: RunEnd): Promise<void> {
+  #ended(run: HandlerRun, end: RunEnd): void {
+    if (run.isDetached) void this.#endedTooLate(run, end)
+    else if (end.result === 'handled') {
+      this.#toMark.push(run)
+      this.wake()
+    } else void this.#endedWithoutEffect(run, end)
+  }
+
+  /** Or nobody knows whether with one. */
+  async #endedWithoutEffect(run: HandlerRun, { result, error }: RunEnd): Promise<void> {
     const [first, ...others] = run.items
     if (first === undefined) return
     const { consumer, entropy } = this.#desk
@@ -223,8 +239,6 @@ export class LeaseRunner implements Runner {
     const step = afterHandler(result, { attempt: claim.attempt, doubt }, consumer)
     switch (step.next) {
       case 'mark':
-        this.#toMark.push(run)
-        this.wake()
         return
       case 'retry': {
         const { attempt } = claim
@@ -269,7 +283,8 @@ export class LeaseRunner implements Runner {
 
   async #mark(runs: readonly HandlerRun[]): Promise<void> {
     const { consumer, line } = this.#desk
-    const items = runs.flatMap((run) => run.items)
+    const items: RunItem[] = []
+    for (const run of runs) items.push(...run.items)
     const claims = items.map(({ claim }) => claim)
     const verdicts = await line.ask(claims.length, () => consumer.store.mark(claims))
     for (const run of runs) this.#leave(run)
@@ -321,14 +336,11 @@ export class LeaseRunner implements Runner {
   }
 
   /** For what is the user's but no handler: it runs under the lease and the time limit of one. */
-  #keep(items: readonly Granted[], sentAt: number): HandlerRun {
+  #keep(items: readonly RunItem[], sentAt: number): HandlerRun {
     const { clock, consumer } = this.#desk
-    const run = new HandlerRun(
-      items.map((item) => ({ ...item, payload: undefined })),
-      sentAt + consumer.leaseMs,
-    )
+    const run = new HandlerRun(items, sentAt, sentAt + consumer.leaseMs)
     run.startedAt = clock.monotonic()
-    this.#keeper.keep(run, sentAt)
+    this.#keeper.keep(run)
     return run
   }
 
@@ -382,11 +394,16 @@ export class LeaseRunner implements Runner {
 
   #leave(run: HandlerRun): void {
     this.#keeper.release(run)
-    this.#freeSlots(run.items.map(({ task }) => task))
+    for (const { task } of run.items) this.#slots.delete(task)
+    this.#slotsFreed()
   }
 
   #freeSlots(tasks: readonly Task[]): void {
     for (const task of tasks) this.#slots.delete(task)
+    this.#slotsFreed()
+  }
+
+  #slotsFreed(): void {
     this.#doubts.slotsFreed()
     this.wake()
   }

@@ -2,7 +2,7 @@ import { backoffMs } from '../core/backoff.ts'
 import type { Key } from '../core/record.ts'
 import type { DurationMs } from '../core/units.ts'
 import { LeaseLostError, StoppedError, describeError, errorClass } from '../errors.ts'
-import { DEFAULTS, type ResolvedConsumer } from '../options.ts'
+import { DEFAULTS, SILENT, type ResolvedConsumer } from '../options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { ObserverEvent, Outcome } from '../ports/observer.ts'
@@ -144,10 +144,12 @@ export class Pipeline implements Intake, Desk {
   /** What throws here is the user's own: it must not leave a message half ended. */
   observe(event: ObserverEvent): void {
     const { log, name, observe } = this.consumer
-    try {
-      logEvent(log, name, event)
-    } catch {
-      // There is nobody left to tell.
+    if (log !== SILENT) {
+      try {
+        logEvent(log, name, event)
+      } catch {
+        // There is nobody left to tell.
+      }
     }
     try {
       observe(event)
@@ -333,12 +335,11 @@ export class Pipeline implements Intake, Desk {
     const isSettling = outcome !== 'handed-back' && outcome !== 'lease-lost'
     const isRefused = isSettling && !delivery.settle()
     const { message } = delivery
-    this.observe({
-      type: 'delivery',
-      message,
-      ...detail,
-      ...(isRefused ? { outcome: 'settle-refused', refused: outcome } : { outcome }),
-    })
+    const { key, attempt, fence, reason } = detail
+    if (isRefused) {
+      const refused = outcome
+      this.observe({ type: 'delivery', outcome: 'settle-refused', refused, message, key, attempt, fence, reason })
+    } else this.observe({ type: 'delivery', outcome, message, key, attempt, fence, reason })
     this.#inFlight--
     this.#applyPause()
     if (this.#inFlight === 0) this.#idle?.()

@@ -2,6 +2,7 @@ import type { Digest, Key } from '../core/record.ts'
 import type { Delivery, StreamPosition } from '../ports/source.ts'
 import type { Message } from '../ports/message.ts'
 import type { Identity } from '../digest.ts'
+import type { Lane } from './lanes.ts'
 
 /** One message in this process, with all its deliveries: single flight. It ends once, for all of them. */
 export class Task {
@@ -15,6 +16,8 @@ export class Task {
   readonly deliveries: Delivery[]
   /** Must not share a claim or a transaction with others: it may be what kills the process or fails the batch. */
   alone = false
+  /** Of `Lanes` alone: the lane it is queued in, held in, or out of. */
+  queuedIn: Lane | undefined
 
   constructor(delivery: Delivery, identity: Identity, digest: Digest) {
     this.key = identity.key

@@ -21,11 +21,11 @@ export type ObserverEvent =
       readonly type: 'delivery'
       readonly outcome: Outcome
       /** What it would have been, had the settle not been refused. */
-      readonly refused?: Exclude<Outcome, 'settle-refused'>
-      readonly reason?: Reason
-      readonly key?: Key
-      readonly attempt?: number
-      readonly fence?: number
+      readonly refused?: Exclude<Outcome, 'settle-refused'> | undefined
+      readonly reason?: Reason | undefined
+      readonly key?: Key | undefined
+      readonly attempt?: number | undefined
+      readonly fence?: number | undefined
       readonly message: Message
     }
   /** A handler failed and its claim was released; it will be tried again, in its lane or from a retry place. */

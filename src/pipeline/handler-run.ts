@@ -87,6 +87,10 @@ export class HandlerRun {
   /** Starts the handler, and tells once how it ended. Never throws. A promise less for each message than `run`. */
   start(consumer: ResolvedConsumer, tx: unknown, now: MonotonicMs, onEnd: (end: RunEnd) => void): void {
     this.startedAt = now
+    const handled = (): void => {
+      this.hasEnded = true
+      onEnd(HANDLED)
+    }
     const failed = (error: unknown): void => {
       this.hasEnded = true
       onEnd({ result: this.#classify(error), error })
@@ -98,10 +102,7 @@ export class HandlerRun {
       return failed(error)
     }
     // Also what is no promise ends in a later microtask: nobody is called back while it starts.
-    Promise.resolve(running).then(() => {
-      this.hasEnded = true
-      onEnd(HANDLED)
-    }, failed)
+    Promise.resolve(running).then(handled, failed)
   }
 
   /** Runs the handler to its end. Never rejects. */

@@ -1,0 +1,5 @@
+import type { Suite } from './suite.ts'
+import { cpu } from './suites/cpu.ts'
+import { kafka } from './suites/kafka.ts'
+
+export const SUITES: readonly Suite[] = [cpu, kafka]

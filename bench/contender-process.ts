@@ -1,0 +1,40 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import type { Compiled } from './compiled.ts'
+import type { Job, Measurement } from './suite.ts'
+
+/** Which run of a contender a child process is to do. */
+export interface Order {
+  readonly suite: string
+  readonly scenario: string
+  readonly contender: string
+  readonly job: Job
+}
+
+export interface ProcessOptions {
+  readonly compiled: Compiled
+  /** Folder for a CPU profile of each process. */
+  readonly profiles: string | undefined
+}
+
+const WITHIN_MS = 600_000
+
+/** Runs one contender in a process of its own, which prints its measurement as one line of JSON. */
+export async function runAlone(order: Order, { compiled, profiles }: ProcessOptions): Promise<Measurement> {
+  const flags = ['--expose-gc', ...(profiles === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profiles])]
+  const { job, contender } = order
+  if (profiles !== undefined)
+    flags.push('--cpu-prof-name', `${contender.replaceAll(/\W+/g, '-')}-${job.name}.cpuprofile`)
+  const run = promisify(execFile)(process.execPath, [...flags, compiled.child, JSON.stringify(order)], {
+    timeout: WITHIN_MS,
+    killSignal: 'SIGKILL',
+    maxBuffer: 64 << 20,
+  })
+  try {
+    return JSON.parse((await run).stdout) as Measurement
+  } catch (error) {
+    const { stderr = '', killed = false } = error as { stderr?: string; killed?: boolean }
+    const why = killed ? `no end within ${WITHIN_MS / 1000} s` : stderr.trim()
+    throw new Error(`${order.scenario}, ${contender}: ${why}`, { cause: error })
+  }
+}

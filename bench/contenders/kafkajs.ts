@@ -1,0 +1,77 @@
+import type { ConsumerRunConfig, KafkaMessage } from 'kafkajs'
+import type { Job, Measurement } from '../suite.ts'
+import { ID_HEADER, Tally } from '../tally.ts'
+import { allCommitted, clientOf } from './kafka-client.ts'
+
+/** What each message is handled by. */
+export type Handle = () => Promise<void>
+
+/** kafkajs as it comes, without any deduplication: it commits what it has handled. */
+export function eachMessage(
+  handle: Handle,
+  partitionsConsumedConcurrently: number = 1,
+): (job: Job) => Promise<Measurement> {
+  return async (job) => {
+    const tally = new Tally(job.messages)
+    return consumeAll(job, tally, {
+      partitionsConsumedConcurrently,
+      eachMessage: async ({ message }) => {
+        tally.arrived()
+        tally.started(message.headers?.[ID_HEADER])
+        await handle()
+        tally.ended(1)
+      },
+    })
+  }
+}
+
+export function eachBatch(handle: Handle): (job: Job) => Promise<Measurement> {
+  return async (job) => {
+    const tally = new Tally(job.messages)
+    return consumeAll(job, tally, {
+      eachBatch: async ({ batch }) => {
+        tally.arrived()
+        for (const { headers } of batch.messages) {
+          tally.started(headers?.[ID_HEADER])
+          await handle()
+        }
+        tally.ended(batch.messages.length)
+      },
+    })
+  }
+}
+
+/** A loop by hand: each fetched batch in slices, all partitions at once. `handleBatch` tells the tally. */
+export function consumeInBatches(
+  job: Job,
+  tally: Tally,
+  batchSize: number,
+  handleBatch: (messages: readonly KafkaMessage[]) => Promise<void>,
+): Promise<Measurement> {
+  return consumeAll(job, tally, {
+    partitionsConsumedConcurrently: 4,
+    eachBatch: async ({ batch, resolveOffset, heartbeat }) => {
+      tally.arrived()
+      for (let at = 0; at < batch.messages.length; at += batchSize) {
+        const slice = batch.messages.slice(at, at + batchSize)
+        await handleBatch(slice)
+        resolveOffset(slice.at(-1)?.offset ?? '')
+        await heartbeat()
+      }
+    },
+  })
+}
+
+/** Runs a consumer of kafkajs over the whole topic, until all is handled and committed. */
+async function consumeAll(job: Job, tally: Tally, config: ConsumerRunConfig): Promise<Measurement> {
+  const consumer = clientOf(job).consumer({ groupId: job.name })
+  consumer.on('consumer.crash', ({ payload }) => {
+    throw payload.error
+  })
+  await consumer.connect()
+  await consumer.subscribe({ topics: [job.topic], fromBeginning: true })
+  await consumer.run(config)
+  await tally.complete
+  await allCommitted(job)
+  return tally.measurement()
+}

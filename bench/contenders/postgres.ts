@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto'
+import { defineConsumer } from 'consume-once'
+import { postgresInbox } from 'consume-once/pg'
+import type { KafkaMessage } from 'kafkajs'
+import { Pool } from 'pg'
+import { serverOf, type Job, type Measurement } from '../suite.ts'
+import { ID_HEADER, Tally } from '../tally.ts'
+import { commonSettings, consumeAllOnce } from './consume-once.ts'
+import { consumeInBatches } from './kafkajs.ts'
+import { itemOf } from './redis.ts'
+
+const CONNECTIONS = 8
+
+type Query = (text: string, values: unknown[]) => Promise<unknown>
+
+/** The effect: a row for each message, all in one statement. */
+async function writeEffects(query: Query, job: Job, headers: readonly Headers[]): Promise<void> {
+  const ids = headers.map((header) => String(header[ID_HEADER]))
+  await query(`insert into ${job.name}.effect (id, text) select id, 'sent' from unnest($1::text[]) as id`, [ids])
+}
+
+type Headers = Readonly<Record<string, unknown>>
+
+/** The library on Postgres, effect and mark of a batch in one transaction. */
+export function libraryOnPostgres(batchSize: number): (job: Job) => Promise<Measurement> {
+  return (job) =>
+    onPostgres(job, (pool) => {
+      const tally = new Tally(job.messages)
+      const consumer = defineConsumer({
+        ...commonSettings(tally),
+        store: postgresInbox({ pool, schema: `${job.name}_inbox` }),
+        batchSize,
+        handleBatch: async ({ messages, tx }) => {
+          const headers = messages.map(({ message }) => message.headers)
+          for (const header of headers) tally.started(header[ID_HEADER])
+          await writeEffects(tx.query, job, headers)
+        },
+      })
+      return consumeAllOnce(job, tally, consumer)
+    })
+}
+
+/** A loop by hand over the same store: claims a batch, writes its effects in the same transaction, commits. */
+export function loopOverInbox(batchSize: number): (job: Job) => Promise<Measurement> {
+  return (job) =>
+    onPostgres(job, async (pool) => {
+      const tally = new Tally(job.messages)
+      const store = postgresInbox({ pool, schema: `${job.name}_inbox` })
+      await store.open()
+      const handleBatch = async (messages: readonly KafkaMessage[]): Promise<void> => {
+        const answers = await store.claim({
+          scope: job.name,
+          token: randomBytes(9).toString('base64url'),
+          leaseMs: 30_000,
+          retentionMs: 86_400_000,
+          alone: false,
+          items: messages.map(itemOf),
+        })
+        const claims = answers.map((answer) => {
+          if (answer.verdict === 'claimed') return answer.claim
+          throw new Error(`expected a claim, got ${answer.verdict}`)
+        })
+        const lent = claims[0]?.transaction?.lend()
+        if (lent === undefined) throw new Error('expected a transaction')
+        const headers = messages.map((message) => message.headers ?? {})
+        for (const header of headers) tally.started(header[ID_HEADER])
+        await writeEffects(lent.tx.query, job, headers)
+        lent.revoke()
+        const verdicts = await store.mark(claims)
+        if (verdicts.some((verdict) => verdict !== 'marked')) throw new Error(`not marked: ${verdicts.join(' ')}`)
+        tally.ended(messages.length)
+      }
+      return consumeInBatches(job, tally, batchSize, handleBatch)
+    })
+}
+
+/** What is written by hand: rows into an inbox table, effects, COMMIT. No attempts, no digest. */
+export function insertLoop(batchSize: number): (job: Job) => Promise<Measurement> {
+  return (job) =>
+    onPostgres(job, async (pool) => {
+      const tally = new Tally(job.messages)
+      await pool.query(`create table ${job.name}.inbox (id text primary key, at timestamptz not null default now())`)
+      const insert = `insert into ${job.name}.inbox (id) select id from unnest($1::text[]) as id
+        on conflict do nothing returning id`
+      const handleBatch = async (messages: readonly KafkaMessage[]): Promise<void> => {
+        const client = await pool.connect()
+        const headers = messages.map((message) => message.headers ?? {})
+        await client.query('begin')
+        const { rows } = await client.query(insert, [headers.map((header) => String(header[ID_HEADER]))])
+        if (rows.length !== messages.length) throw new Error(`expected ${messages.length} new IDs, got ${rows.length}`)
+        for (const header of headers) tally.started(header[ID_HEADER])
+        await writeEffects((text, values) => client.query(text, values), job, headers)
+        await client.query('commit')
+        client.release()
+        tally.ended(messages.length)
+      }
+      return consumeInBatches(job, tally, batchSize, handleBatch)
+    })
+}
+
+/** In schemas of its own, which it removes; checks the effects that were committed. */
+async function onPostgres(job: Job, run: (pool: Pool) => Promise<Measurement>): Promise<Measurement> {
+  const pool = new Pool({ connectionString: serverOf(job, 'postgres'), max: CONNECTIONS })
+  await pool.query(`create schema ${job.name}`)
+  try {
+    await pool.query(`create table ${job.name}.effect (id text not null, text text not null)`)
+    const measurement = await run(pool)
+    const { rows } = await pool.query(
+      `select count(*)::int as rows, count(distinct id)::int as ids from ${job.name}.effect`,
+    )
+    const [{ rows: effects, ids } = { rows: 0, ids: 0 }] = rows as { rows: number; ids: number }[]
+    if (effects !== job.messages || ids !== job.messages) {
+      throw new Error(`of ${job.messages} effects: ${effects} rows, ${ids} distinct`)
+    }
+    return measurement
+  } finally {
+    await pool.query(`drop schema ${job.name} cascade; drop schema if exists ${job.name}_inbox cascade`)
+  }
+}

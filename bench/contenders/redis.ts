@@ -1,0 +1,99 @@
+import { randomBytes, hash } from 'node:crypto'
+import type { ClaimItem, Store } from 'consume-once'
+import { redisLease } from 'consume-once/ioredis'
+import { Redis } from 'ioredis'
+import type { KafkaMessage } from 'kafkajs'
+import { serverOf, type Job, type Measurement } from '../suite.ts'
+import { ID_HEADER, Tally } from '../tally.ts'
+import { withStore, type Settings } from './consume-once.ts'
+import { consumeInBatches, type Handle } from './kafkajs.ts'
+
+/** What is left behind by a run that was killed goes by itself. */
+const RETENTION_MS = 600_000
+const LEASE_MS = 30_000
+
+/** The library on Redis. */
+export function libraryOnRedis(handle: Handle, settings: Settings = {}): (job: Job) => Promise<Measurement> {
+  return (job) =>
+    onRedis(job, (redis) =>
+      withStore(redisLease({ redis, prefix: job.name }), handle, { retentionMs: RETENTION_MS, ...settings })(job),
+    )
+}
+
+/** A loop by hand over the same store: claims a batch, handles it, marks it. The most that the store can give. */
+export function loopOverLease(handle: Handle, batchSize: number): (job: Job) => Promise<Measurement> {
+  return (job) =>
+    onRedis(job, async (redis) => {
+      const tally = new Tally(job.messages)
+      const store: Store = redisLease({ redis, prefix: job.name })
+      await store.open()
+      const handleBatch = async (messages: readonly KafkaMessage[]): Promise<void> => {
+        const answers = await store.claim({
+          scope: job.name,
+          token: randomBytes(9).toString('base64url'),
+          leaseMs: LEASE_MS,
+          retentionMs: RETENTION_MS,
+          alone: false,
+          items: messages.map(itemOf),
+        })
+        const claims = []
+        for (const [at, answer] of answers.entries()) {
+          if (answer.verdict !== 'claimed') throw new Error(`expected a claim, got ${answer.verdict}`)
+          tally.started(messages[at]?.headers?.[ID_HEADER])
+          await handle()
+          claims.push(answer.claim)
+        }
+        const verdicts = await store.mark(claims)
+        if (verdicts.some((verdict) => verdict !== 'marked')) throw new Error(`not marked: ${verdicts.join(' ')}`)
+        tally.ended(claims.length)
+      }
+      return consumeInBatches(job, tally, batchSize, handleBatch)
+    })
+}
+
+/** What is written by hand most often: SET NX before, SET after, in pipelines. No lease, no digest, no attempts. */
+export function setNxLoop(handle: Handle, batchSize: number): (job: Job) => Promise<Measurement> {
+  return (job) =>
+    onRedis(job, (redis) => {
+      const tally = new Tally(job.messages)
+      const keyOf = ({ headers }: KafkaMessage): string => `${job.name}:${String(headers?.[ID_HEADER])}`
+      const handleBatch = async (messages: readonly KafkaMessage[]): Promise<void> => {
+        const keys = messages.map(keyOf)
+        const claims = redis.pipeline()
+        for (const key of keys) claims.set(key, 'processing', 'PX', LEASE_MS, 'NX')
+        for (const [error, answer] of (await claims.exec()) ?? []) {
+          if (error !== null || answer !== 'OK') throw error ?? new Error('expected a claim, got none')
+        }
+        for (const { headers } of messages) {
+          tally.started(headers?.[ID_HEADER])
+          await handle()
+        }
+        const marks = redis.pipeline()
+        for (const key of keys) marks.set(key, 'done', 'PX', RETENTION_MS)
+        for (const [error] of (await marks.exec()) ?? []) if (error !== null) throw error
+        tally.ended(messages.length)
+      }
+      return consumeInBatches(job, tally, batchSize, handleBatch)
+    })
+}
+
+/** Key and digest as a store wants them. */
+export function itemOf({ headers, value }: KafkaMessage): ClaimItem {
+  const id = headers?.[ID_HEADER]
+  if (!Buffer.isBuffer(id)) throw new TypeError('a message without an ID')
+  return { key: digest(id), digest: digest(value ?? '') }
+}
+
+function digest(bytes: Buffer | string): string {
+  return hash('sha256', bytes, 'base64url').slice(0, 22)
+}
+
+/** Removes the keys of the job afterwards. */
+async function onRedis(job: Job, run: (redis: Redis) => Promise<Measurement>): Promise<Measurement> {
+  const redis = new Redis(serverOf(job, 'redis'))
+  const measurement = await run(redis)
+  for await (const keys of redis.scanStream({ match: `${job.name}:*`, count: 2_000 })) {
+    if ((keys as string[]).length > 0) await redis.unlink(...(keys as string[]))
+  }
+  return measurement
+}

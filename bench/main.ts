@@ -1,0 +1,86 @@
+// npm run bench -- <suite> [--n N] [--reps R] [--only scenario] [--json] [--profiles folder]
+//
+// Runs contenders side by side on real servers. Ratios within one run mean something; figures of one machine do not.
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { CATALOGUE, type Endpoint, type ServerName } from '../test/support/servers/catalogue.ts'
+import { sharedEndpoint } from '../test/support/servers/server.ts'
+import { closeRun, openRun } from '../test/support/servers/test-run.ts'
+import { SUITES } from './catalogue.ts'
+import { Compiled } from './compiled.ts'
+import { describeMachine } from './machine.ts'
+import { reportOf, textOf, type Report } from './report.ts'
+import { runScenario } from './run-scenario.ts'
+import type { Scenario, Suite } from './suite.ts'
+
+interface Flags {
+  readonly n?: number
+  readonly reps?: number
+  readonly only?: string
+  readonly json: boolean
+  readonly profiles?: string
+}
+
+const NAMES = SUITES.map(({ name }) => name)
+const SERVERS = `
+Servers: KAFKA_BROKERS, REDIS_URL and DATABASE_URL where they are set, else those that the tests would find or start.
+
+Suites and scenarios:
+${SUITES.map(({ name, scenarios }) => `  ${name}: ${scenarios.map((scenario) => scenario.name).join(', ')}`).join('\n')}`
+
+await new Command('bench')
+  .description('Runs the contenders of a suite side by side, each in a process of its own.')
+  .argument('<suite>', NAMES.join(' | '), suiteCalled)
+  .option('--n <messages>', 'messages of each scenario (default: its own)', atLeastOne)
+  .option('--reps <repetitions>', "how often each contender runs (default: the scenario's own)", atLeastOne)
+  .option('--only <scenario>', 'one scenario of the suite')
+  .option('--json', 'one JSON object on stdout, and nothing else there', false)
+  .addOption(new Option('--profiles <folder>', 'write a CPU profile of each process'))
+  .addHelpText('after', SERVERS)
+  .action((suite: Suite, flags: Flags) => bench(suite, flags))
+  .parseAsync()
+
+async function bench(suite: Suite, { n, reps, only, json, profiles }: Flags): Promise<void> {
+  const scenarios = suite.scenarios.filter(({ name }) => only === undefined || name === only)
+  if (scenarios.length === 0) throw new Error(`${suite.name} has no scenario called ${only}`)
+  await openRun()
+  try {
+    using compiled = await Compiled.make()
+    const reports = []
+    for (const scenario of scenarios) {
+      const rounds = await runScenario(scenario, {
+        suite: suite.name,
+        messages: n ?? scenario.messages,
+        repetitions: reps ?? scenario.repetitions,
+        servers: await serversFor(scenario),
+        compiled,
+        profiles,
+        progress: (line) => console.error(line),
+      })
+      reports.push(reportOf(scenario, rounds))
+    }
+    const report: Report = { machine: describeMachine(), suite: suite.name, scenarios: reports }
+    console.log(json ? JSON.stringify(report, undefined, 2) : textOf(report))
+  } finally {
+    await closeRun()
+  }
+}
+
+async function serversFor({ needs }: Scenario): Promise<Partial<Record<ServerName, Endpoint>>> {
+  const endpoints = needs.map(async (name) => [
+    name,
+    process.env[CATALOGUE[name].variable] ?? (await sharedEndpoint(name)),
+  ])
+  return Object.fromEntries(await Promise.all(endpoints)) as Partial<Record<ServerName, Endpoint>>
+}
+
+function suiteCalled(given: string): Suite {
+  const suite = SUITES.find(({ name }) => name === given)
+  if (suite === undefined) throw new InvalidArgumentError(`Expected one of ${NAMES.join(', ')}.`)
+  return suite
+}
+
+function atLeastOne(given: string): number {
+  const count = Number(given)
+  if (!Number.isSafeInteger(count) || count < 1) throw new InvalidArgumentError('Expected a whole number from 1.')
+  return count
+}

@@ -1,0 +1,104 @@
+import type { Machine } from './machine.ts'
+import { rateOf, type Round } from './run-scenario.ts'
+import { spreadOf, type Spread } from './statistics.ts'
+import type { Measurement, Ratio, Scenario } from './suite.ts'
+
+export interface Report {
+  readonly machine: Machine
+  readonly suite: string
+  readonly scenarios: readonly ScenarioReport[]
+}
+
+export interface ScenarioReport {
+  readonly name: string
+  readonly title: string
+  readonly repetitions: number
+  readonly contenders: readonly ContenderReport[]
+  readonly ratios: readonly (Ratio & { readonly rate: Spread })[]
+}
+
+interface ContenderReport {
+  readonly name: string
+  readonly messages: number
+  /** Messages in a second. */
+  readonly rate: Spread
+  /** Of the process, for each message. */
+  readonly cpuMicroseconds: Spread
+  readonly figures: Readonly<Record<string, Spread>>
+}
+
+export function reportOf({ name, title, contenders, ratios }: Scenario, rounds: readonly Round[]): ScenarioReport {
+  return {
+    name,
+    title,
+    repetitions: rounds.length,
+    contenders: contenders.map((contender) => contenderReport(contender.name, rounds)),
+    ratios: ratios.map((ratio) => ({ ...ratio, rate: ratioOf(ratio, rounds) })),
+  }
+}
+
+export function textOf({ machine, suite, scenarios }: Report): string {
+  const { node, system, processor, cores, memoryGb, packages } = machine
+  const versions = Object.entries(packages).map(([name, version]) => `${name} ${version}`)
+  return [
+    `${suite}: ${cores} x ${processor}, ${memoryGb} GB, ${system}, node ${node}, ${versions.join(', ')}`,
+    ...scenarios.map(scenarioText),
+  ].join('\n\n')
+}
+
+function contenderReport(name: string, rounds: readonly Round[]): ContenderReport {
+  const measured = rounds.map((round) => measurementIn(round, name))
+  const [first] = measured
+  const figures = Object.keys(first?.figures ?? {})
+  return {
+    name,
+    messages: first?.messages ?? 0,
+    rate: spreadOf(measured.map(rateOf)),
+    cpuMicroseconds: spreadOf(measured.map(({ cpuMs, messages }) => (cpuMs * 1_000) / messages)),
+    figures: Object.fromEntries(
+      figures.map((figure) => [figure, spreadOf(measured.map((one) => one.figures?.[figure] ?? Number.NaN))]),
+    ),
+  }
+}
+
+function ratioOf({ of, to }: Ratio, rounds: readonly Round[]): Spread {
+  return spreadOf(rounds.map((round) => rateOf(measurementIn(round, of)) / rateOf(measurementIn(round, to))))
+}
+
+function measurementIn(round: Round, name: string): Measurement {
+  const measurement = round[name]
+  if (measurement === undefined) throw new Error(`no contender called ${name}`)
+  return measurement
+}
+
+function scenarioText({ title, repetitions, contenders, ratios }: ScenarioReport): string {
+  const rows = contenders.map(({ name, messages, rate, cpuMicroseconds, figures }) => [
+    name,
+    whole(messages),
+    whole(rate.median),
+    `${whole(rate.least)} - ${whole(rate.most)}`,
+    cpuMicroseconds.median.toFixed(1),
+    ...Object.values(figures).map(({ median }) => whole(median)),
+  ])
+  const head = ['', 'messages', 'median/s', 'range', 'CPU us each', ...Object.keys(contenders[0]?.figures ?? {})]
+  return [
+    `${title}; medians of ${repetitions}`,
+    ...table([head, ...rows]),
+    ...ratios.map(({ of, to, goal, rate: { median, least, most } }) => {
+      const outcome = goal === undefined ? '' : `, goal ${goal}: ${median >= goal ? 'met' : 'missed'}`
+      return `  ${of} : ${to} = ${ratio(median)} (${ratio(least)} - ${ratio(most)})${outcome}`
+    }),
+  ].join('\n')
+}
+
+/** The first column to the left, all others to the right. */
+function table(rows: readonly (readonly string[])[]): readonly string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  return rows.map((row) => {
+    const cells = row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
+    return `  ${cells.join('  ')}`
+  })
+}
+
+const whole = (value: number): string => Math.round(value).toLocaleString('en-US')
+const ratio = (value: number): string => value.toFixed(value < 10 ? 2 : 1)

@@ -1,0 +1,64 @@
+import type { Endpoint, ServerName } from '../test/support/servers/catalogue.ts'
+import type { TopicPlan } from './topics.ts'
+
+/** What `npm run bench -- <name>` runs. */
+export interface Suite {
+  readonly name: string
+  readonly scenarios: readonly Scenario[]
+}
+
+/** Contenders that do the same work on the same messages. */
+export interface Scenario {
+  readonly name: string
+  readonly title: string
+  /** How many messages, unless `--n` tells. */
+  readonly messages: number
+  /** How often each contender runs, unless `--reps` tells. */
+  readonly repetitions: number
+  readonly needs: readonly ServerName[]
+  /** The topic that is made anew and filled for each repetition; none where no broker takes part. */
+  readonly topic?: TopicPlan
+  readonly contenders: readonly Contender[]
+  readonly ratios: readonly Ratio[]
+}
+
+export interface Contender {
+  readonly name: string
+  /** The part of the messages that a slow one gets, so that a run of it does not take minutes. @defaultValue 1 */
+  readonly share?: number
+  /** Runs in a process of its own, once. Rejects where the result is wrong: however fast, that is a failure. */
+  readonly run: (job: Job) => Promise<Measurement>
+}
+
+/** What one run of a contender works on. */
+export interface Job {
+  /** Never used before: for group, keys and tables. Fits the name of a schema. */
+  readonly name: string
+  readonly messages: number
+  /** Empty where the scenario has none. */
+  readonly topic: string
+  readonly servers: Readonly<Partial<Record<ServerName, Endpoint>>>
+}
+
+export interface Measurement {
+  readonly messages: number
+  /** From the first message that arrived to the end of the last. */
+  readonly tookMs: number
+  /** Of the whole process in that time. */
+  readonly cpuMs: number
+  /** What else it measured, by name and unit. */
+  readonly figures?: Readonly<Record<string, number>>
+}
+
+/** The rate of one contender over that of another in the same repetition. */
+export interface Ratio {
+  readonly of: string
+  readonly to: string
+  readonly goal?: number
+}
+
+export function serverOf({ servers }: Job, name: ServerName): Endpoint {
+  const endpoint = servers[name]
+  if (endpoint === undefined) throw new Error(`the scenario must name ${name} among what it needs`)
+  return endpoint
+}

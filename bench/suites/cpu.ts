@@ -1,0 +1,21 @@
+import { bareLoop, library } from '../contenders/memory-store.ts'
+import type { Suite } from '../suite.ts'
+
+/** The library alone, on the memory store, beside a bare loop over the same messages. */
+export const cpu: Suite = {
+  name: 'cpu',
+  scenarios: [
+    {
+      name: 'memory-store',
+      title: 'memory broker and memory store, no-op handler',
+      messages: 200_000,
+      repetitions: 5,
+      needs: [],
+      contenders: [
+        { name: 'bare loop', run: bareLoop },
+        { name: 'library', run: library },
+      ],
+      ratios: [{ of: 'library', to: 'bare loop' }],
+    },
+  ],
+}

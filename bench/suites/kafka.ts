@@ -1,0 +1,98 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { memoryStore } from 'consume-once'
+import { adapterAlone, withStore, type Settings } from '../contenders/consume-once.ts'
+import { eachBatch, eachMessage, type Handle } from '../contenders/kafkajs.ts'
+import { insertLoop, libraryOnPostgres, loopOverInbox } from '../contenders/postgres.ts'
+import { libraryOnRedis, loopOverLease, setNxLoop } from '../contenders/redis.ts'
+import type { Contender, Scenario, Suite } from '../suite.ts'
+import { FOUR_PARTITIONS } from '../topics.ts'
+
+const noop: Handle = async () => {}
+const twoMs: Handle = () => sleep(2)
+
+const inMemory = (handle: Handle, settings: Settings = {}): Contender['run'] => {
+  return (job) => withStore(memoryStore(), handle, settings)(job)
+}
+
+/** What the wrapper costs where the handler costs nothing. */
+const noStore: Scenario = {
+  name: 'no-store',
+  title: 'Kafka, 1 KB in 4 partitions, no-op handler, no store on a server',
+  messages: 300_000,
+  repetitions: 5,
+  needs: ['kafka'],
+  topic: FOUR_PARTITIONS,
+  contenders: [
+    { name: 'eachMessage', run: eachMessage(noop) },
+    { name: 'eachBatch', run: eachBatch(noop) },
+    { name: 'adapter alone', run: adapterAlone(noop, 256) },
+    { name: 'runKafka, memoryStore', run: inMemory(noop) },
+    { name: 'runKafka, memoryStore, 256 at once', run: inMemory(noop, { concurrency: 256 }) },
+  ],
+  ratios: [
+    { of: 'adapter alone', to: 'eachMessage', goal: 0.8 },
+    { of: 'runKafka, memoryStore', to: 'eachMessage' },
+    { of: 'runKafka, memoryStore, 256 at once', to: 'eachMessage' },
+  ],
+}
+
+/** What concurrency inside of a partition gains where the handler waits. */
+const slowHandler: Scenario = {
+  name: 'slow-handler',
+  title: 'Kafka, 1 KB in 4 partitions, handler of 2 ms, 10,000 keys in order',
+  messages: 160_000,
+  repetitions: 5,
+  needs: ['kafka'],
+  topic: FOUR_PARTITIONS,
+  contenders: [
+    { name: 'eachMessage, 4 partitions at once', share: 1 / 8, run: eachMessage(twoMs, 4) },
+    { name: 'adapter alone, 256 at once', run: adapterAlone(twoMs, 256) },
+    { name: 'runKafka, memoryStore, 256 at once', run: inMemory(twoMs, { concurrency: 256 }) },
+  ],
+  ratios: [
+    { of: 'adapter alone, 256 at once', to: 'eachMessage, 4 partitions at once', goal: 16 },
+    { of: 'runKafka, memoryStore, 256 at once', to: 'eachMessage, 4 partitions at once', goal: 16 },
+  ],
+}
+
+/** Leases in Redis: the store is to be the limit, not the wrapper. */
+const redis: Scenario = {
+  name: 'redis',
+  title: 'Kafka, 1 KB in 4 partitions, no-op handler, leases in Redis',
+  messages: 200_000,
+  repetitions: 5,
+  needs: ['kafka', 'redis'],
+  topic: FOUR_PARTITIONS,
+  contenders: [
+    { name: 'loop over the store, 500', run: loopOverLease(noop, 500) },
+    { name: 'loop with SET NX, 500', run: setNxLoop(noop, 500) },
+    { name: 'redisLease', run: libraryOnRedis(noop) },
+    { name: 'redisLease, 256 at once', run: libraryOnRedis(noop, { concurrency: 256 }) },
+  ],
+  ratios: [
+    { of: 'redisLease', to: 'loop over the store, 500', goal: 0.9 },
+    { of: 'redisLease, 256 at once', to: 'loop over the store, 500', goal: 0.9 },
+    { of: 'redisLease, 256 at once', to: 'loop with SET NX, 500' },
+  ],
+}
+
+/** An inbox in Postgres: effect and mark of a batch in one transaction. */
+const postgres: Scenario = {
+  name: 'postgres',
+  title: 'Kafka, 1 KB in 4 partitions, one row written for each message, inbox in Postgres',
+  messages: 100_000,
+  repetitions: 5,
+  needs: ['kafka', 'postgres'],
+  topic: FOUR_PARTITIONS,
+  contenders: [
+    { name: 'loop over the store, 500', run: loopOverInbox(500) },
+    { name: 'loop with insert on conflict, 500', run: insertLoop(500) },
+    { name: 'postgresInbox, handleBatch of 500', run: libraryOnPostgres(500) },
+  ],
+  ratios: [
+    { of: 'postgresInbox, handleBatch of 500', to: 'loop over the store, 500', goal: 0.9 },
+    { of: 'postgresInbox, handleBatch of 500', to: 'loop with insert on conflict, 500' },
+  ],
+}
+
+export const kafka: Suite = { name: 'kafka', scenarios: [noStore, slowHandler, redis, postgres] }

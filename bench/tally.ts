@@ -59,7 +59,8 @@ export class Tally {
   }
 }
 
-function indexOf(id: unknown): number {
+/** The number that is the ID of a message. */
+export function indexOf(id: unknown): number {
   if (!Buffer.isBuffer(id)) throw new TypeError(`expected the bytes of header ${ID_HEADER}, got ${typeof id}`)
   let index = 0
   for (const digit of id) index = index * 10 + digit - 48

@@ -13,6 +13,13 @@ export interface TopicPlan {
 /** Evenly over four partitions; a key stays in its partition. */
 export const FOUR_PARTITIONS: TopicPlan = { partitions: 4, partitionOf: (index) => index % 4, keys: 10_000 }
 
+/** Seven of ten in partition 0, whose first message is message 0; the others over three more partitions. */
+export const MOST_IN_ONE: TopicPlan = {
+  partitions: 4,
+  partitionOf: (index) => Math.max(0, (index % 10) - 6),
+  keys: 10_000,
+}
+
 const BYTES = 1_024
 const PER_SEND = 500
 

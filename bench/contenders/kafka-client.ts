@@ -9,12 +9,18 @@ export function clientOf(job: Job): Kafka {
 
 /** Resolves when the group of the job has committed everything. */
 export async function allCommitted(job: Job): Promise<void> {
+  await eventually('all offsets are committed', async () => {
+    const offsets = await committedOffsets(job)
+    return [...offsets.values()].reduce((sum, offset) => sum + offset, 0) === job.messages
+  })
+}
+
+/** What the group of the job has committed, by partition; 0 for nothing. */
+export async function committedOffsets(job: Job): Promise<ReadonlyMap<number, number>> {
   const admin = clientOf(job).admin()
   await admin.connect()
-  await eventually('all offsets are committed', async () => {
-    const [answer] = await admin.fetchOffsets({ groupId: job.name, topics: [job.topic] })
-    const committed = answer?.partitions.reduce((sum, { offset }) => sum + Math.max(0, Number(offset)), 0)
-    return committed === job.messages
-  })
+  const [answer] = await admin.fetchOffsets({ groupId: job.name, topics: [job.topic] })
   await admin.disconnect()
+  const partitions = answer?.partitions ?? []
+  return new Map(partitions.map(({ partition, offset }) => [partition, Math.max(0, Number(offset))]))
 }

@@ -50,13 +50,14 @@ export function consumeInBatches(
 ): Promise<Measurement> {
   return consumeAll(job, tally, {
     partitionsConsumedConcurrently: 4,
-    eachBatch: async ({ batch, resolveOffset, heartbeat }) => {
+    eachBatch: async (payload) => {
+      const { messages } = payload.batch
       tally.arrived()
-      for (let at = 0; at < batch.messages.length; at += batchSize) {
-        const slice = batch.messages.slice(at, at + batchSize)
+      for (let at = 0; at < messages.length; at += batchSize) {
+        const slice = messages.slice(at, at + batchSize)
         await handleBatch(slice)
-        resolveOffset(slice.at(-1)?.offset ?? '')
-        await heartbeat()
+        payload.resolveOffset(slice.at(-1)?.offset ?? '')
+        await payload.heartbeat()
       }
     },
   })

@@ -4,8 +4,9 @@ import { adapterAlone, withStore, type Settings } from '../contenders/consume-on
 import { eachBatch, eachMessage, type Handle } from '../contenders/kafkajs.ts'
 import { insertLoop, libraryOnPostgres, loopOverInbox } from '../contenders/postgres.ts'
 import { libraryOnRedis, loopOverLease, setNxLoop } from '../contenders/redis.ts'
+import { besideStuck, eachMessageBesideStuck } from '../contenders/stuck.ts'
 import type { Contender, Scenario, Suite } from '../suite.ts'
-import { FOUR_PARTITIONS } from '../topics.ts'
+import { FOUR_PARTITIONS, MOST_IN_ONE } from '../topics.ts'
 
 const noop: Handle = async () => {}
 const twoMs: Handle = () => sleep(2)
@@ -95,4 +96,21 @@ const postgres: Scenario = {
   ],
 }
 
-export const kafka: Suite = { name: 'kafka', scenarios: [noStore, slowHandler, redis, postgres] }
+/** What a handler that never ends costs the other partitions, and in memory. */
+const stuck: Scenario = {
+  name: 'stuck',
+  title: 'Kafka, 1 KB in 4 partitions, the first handler of one never ends, 7 of 10 messages lie behind it',
+  messages: 300_000,
+  repetitions: 1,
+  needs: ['kafka'],
+  topic: MOST_IN_ONE,
+  contenders: [
+    { name: 'nothing stuck, key order', run: besideStuck({ order: 'key', isStuck: false }) },
+    { name: 'key order', run: besideStuck({ order: 'key', isStuck: true }) },
+    { name: 'partition order', run: besideStuck({ order: 'partition', isStuck: true }) },
+    { name: 'eachMessage, 4 partitions at once', run: eachMessageBesideStuck(4) },
+  ],
+  ratios: [{ of: 'key order', to: 'nothing stuck, key order' }],
+}
+
+export const kafka: Suite = { name: 'kafka', scenarios: [noStore, slowHandler, redis, postgres, stuck] }

@@ -37,6 +37,7 @@ export function adapterAlone(handle: Handle, atOnce: number): (job: Job) => Prom
       waiting.length = next = 0
     }
     await source.open({
+      capacity: { maxInFlight: 2_000, handlers: atOnce },
       deliver: (deliveries) => {
         tally.arrived()
         waiting.push(...deliveries)

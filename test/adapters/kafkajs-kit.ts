@@ -178,7 +178,7 @@ export class Cluster implements AsyncDisposable {
   /** Every offset the group ever committed, in order, by `topic/partition`: as the broker's own log has them. */
   async commitHistory(groupId: string): Promise<ReadonlyMap<string, readonly number[]>> {
     const history = new Map<string, number[]>()
-    await this.#readAll('__consumer_offsets', ({ key, value }) => {
+    await this.readAll('__consumer_offsets', ({ key, value }) => {
       if (key === null || value === null || key.readInt16BE(0) > 1) return
       const [group, topicAt] = stringAt(key, 2)
       if (group !== groupId) return
@@ -193,14 +193,15 @@ export class Cluster implements AsyncDisposable {
   async read(topic: string, count: number): Promise<readonly ReadMessage[]> {
     await eventually(async () => (await this.highs(topic)).reduce((sum, { high }) => sum + Number(high), 0) >= count)
     const messages: ReadMessage[] = []
-    await this.#readAll(topic, ({ key, value, headers = {} }) => {
+    await this.readAll(topic, ({ key, value, headers = {} }) => {
       const texts = Object.entries(headers).map(([name, header]) => [name, textOf(header)] as const)
       messages.push({ key, value, headers: Object.fromEntries(texts) })
     })
     return messages
   }
 
-  async #readAll(topic: string, onMessage: (message: KafkaMessage) => void): Promise<void> {
+  /** Everything that is in a topic now, each partition in order. */
+  async readAll(topic: string, onMessage: (message: KafkaMessage, partition: number) => void): Promise<void> {
     const open = new Map<number, bigint>()
     for (const { partition, low, high } of await this.highs(topic)) {
       if (BigInt(high) > BigInt(low)) open.set(partition, BigInt(high))
@@ -216,7 +217,7 @@ export class Cluster implements AsyncDisposable {
     })
     await consumer.run({
       eachBatch: async ({ batch }) => {
-        for (const message of batch.messages) onMessage(message)
+        for (const message of batch.messages) onMessage(message, batch.partition)
       },
     })
     await signal.until(() => open.size === 0)

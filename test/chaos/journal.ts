@@ -1,0 +1,34 @@
+import type { ProcessHarm } from './evidence.ts'
+
+/** What was done and heard during a run, with its time, and counts of it: to look into a run that failed. */
+export class Journal {
+  readonly begunAt: number = Date.now()
+  readonly lines: string[] = []
+  readonly counts: Map<string, number> = new Map()
+  readonly harms: ProcessHarm[] = []
+  /** What must never happen, noticed on the way. */
+  readonly breaches: string[] = []
+
+  get seconds(): number {
+    return (Date.now() - this.begunAt) / 1_000
+  }
+
+  note(who: string, what: string): void {
+    this.lines.push(`${Date.now()} ${who}: ${what}`)
+  }
+
+  count(what: string, by = 1): void {
+    this.counts.set(what, (this.counts.get(what) ?? 0) + by)
+  }
+
+  harm(harm: ProcessHarm): void {
+    this.harms.push(harm)
+    this.note(harm.process, `${harm.kind} at ${harm.from}, to ${harm.to}`)
+    this.count(harm.kind)
+  }
+
+  broken(what: string): void {
+    this.breaches.push(what)
+    this.note('breach', what)
+  }
+}

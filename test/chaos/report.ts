@@ -1,0 +1,50 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ChaosOptions } from './plan.ts'
+import type { ChaosRun } from './run.ts'
+
+/** What went wrong, one line each. A run is good if there is none. */
+export function failuresOf({ verdict, journal }: ChaosRun): readonly string[] {
+  const broken = verdict.violations.map(({ law, detail }) => `${law}: ${detail}`)
+  return [...journal.breaches, ...broken]
+}
+
+/** What was done to it and what came of it, for people. */
+export function figuresOf({ options, verdict, journal, seconds }: ChaosRun): string {
+  const { counts } = journal
+  const numbers: readonly (readonly [string, number])[] = [
+    ...Object.entries({ ...verdict.figures, seconds }),
+    ...[...counts].toSorted(([a], [b]) => a.localeCompare(b)),
+  ]
+  const lines = numbers.map(([name, number]) => `  ${name.padEnd(24)}${Math.round(number)}`)
+  return [`store ${options.store}, seed ${options.seed}`, ...lines].join('\n')
+}
+
+/** How to have the same messages and faults again. They meet at other moments: a replay need not fail. */
+export function replayOf({ messages, moves, store, seed, minutes, planted }: ChaosOptions): string {
+  const flags = { messages, moves, store, seed, minutes, ...(planted === undefined ? {} : { planted }) }
+  const words = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)])
+  return `npm run chaos -- kafka ${words.join(' ')}`
+}
+
+const SHOWN = 30
+
+/** All of the above, with everything that was seen in a folder. */
+export function explain(run: ChaosRun): string {
+  const failures = failuresOf(run)
+  const folder = mkdtempSync(join(tmpdir(), 'consume-once-chaos-'))
+  const { acknowledged, ...evidence } = run.evidence
+  writeFileSync(join(folder, 'journal.txt'), run.journal.lines.join('\n'))
+  writeFileSync(join(folder, 'failures.txt'), failures.join('\n'))
+  writeFileSync(join(folder, 'evidence.json'), JSON.stringify({ ...evidence, acknowledged: [...acknowledged] }))
+  const more = failures.length > SHOWN ? [`… and ${failures.length - SHOWN} more`] : []
+  return [
+    `${failures.length} failures:`,
+    ...failures.slice(0, SHOWN).map((failure) => `  ${failure}`),
+    ...more,
+    figuresOf(run),
+    `seen: ${folder}`,
+    `the same faults, at other moments: ${replayOf(run.options)}`,
+  ].join('\n')
+}

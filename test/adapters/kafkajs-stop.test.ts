@@ -146,7 +146,9 @@ describe('stopping a Kafka source', () => {
     await using kafka = await startPrivateKafka()
     await using own = await Cluster.open(kafka.brokers)
     const [topic, groupId] = [await own.topic(), uniqueName('group')]
-    const { source, intake } = await own.open({ topics: [topic], groupId })
+    // So long that the group is empty only when the member has left, not because the broker has dropped it.
+    const consumer = { sessionTimeout: 60_000 }
+    const { source, intake } = await own.open({ topics: [topic], groupId, consumer })
     await own.send(topic, ['a'])
     await intake.untilDelivered(1)
     kafka.freeze()

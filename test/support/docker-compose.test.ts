@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals'
 import { parse } from 'yaml'
 import { CATALOGUE, SERVER_NAMES } from './servers/catalogue.ts'
 import { COMPOSE_FILE } from './servers/compose.ts'
-import { KAFKA_VERSION } from './servers/kafka/jars.ts'
+import { DEFAULT_KAFKA_VERSION } from './servers/kafka/version.ts'
 
 interface Service {
   readonly image: string
@@ -59,6 +59,6 @@ describe('docker-compose.yml', () => {
   })
 
   it('runs the Kafka that the tests fetch where there is no Docker', () => {
-    expect(services['kafka']?.image).toBe(`apache/kafka:${KAFKA_VERSION}`)
+    expect(services['kafka']?.image).toBe(`apache/kafka:${DEFAULT_KAFKA_VERSION}`)
   })
 })

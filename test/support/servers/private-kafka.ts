@@ -2,7 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { kafkaNodeJoined } from './answers.ts'
 import { run } from './commands.ts'
-import { brokerProperties, LOG4J_PROPERTIES, type BrokerPlace } from './kafka/properties.ts'
+import { brokerProperties, logging, type BrokerPlace } from './kafka/properties.ts'
+import { kafkaVersion, loggersOf } from './kafka/version.ts'
 import { freePort } from './ports.ts'
 import { newFolder, startInstance, type PrivateInstance } from './private-instance.ts'
 import { needInstalled } from './programs.ts'
@@ -17,7 +18,10 @@ const CLUSTER_ID = 'MkU3OEVBNTcwNTJENDM2Qg'
 const SMALL_JVM = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto', '-XX:-UsePerfData']
 const JVM = ['-Xms64m', '-Xmx320m', ...SMALL_JVM, '-Djava.awt.headless=true']
 
-/** One broker, or three with every topic on all of them. `properties` are further ones of server.properties. */
+/**
+ * One broker, or three with every topic on all of them, of the version the environment asks for (kafka/version.ts).
+ * `properties` are further ones of server.properties.
+ */
 export async function startPrivateKafka(
   options: { readonly brokers?: 1 | 3; readonly properties?: Readonly<Record<string, string>> } = {},
 ): Promise<PrivateKafka> {
@@ -28,11 +32,11 @@ export async function startPrivateKafka(
   const startNode = async (place: BrokerPlace): Promise<PrivateInstance> => {
     const folder = newFolder(`kafka-${place.id}`)
     const properties = join(folder, 'server.properties')
-    const log4j = join(folder, 'log4j2.properties')
+    const log = logging(loggersOf(kafkaVersion()), join(folder, 'log.properties'))
     mkdirSync(join(folder, 'data'))
     writeFileSync(properties, brokerProperties(place, cluster, folder, options.properties ?? {}))
-    writeFileSync(log4j, LOG4J_PROPERTIES)
-    const jvm = [...JVM, `-Dlog4j2.configurationFile=${log4j}`, '-cp', classpath]
+    writeFileSync(join(folder, 'log.properties'), log.text)
+    const jvm = [...JVM, log.option, '-cp', classpath]
     const format = ['kafka.tools.StorageTool', 'format', '-t', CLUSTER_ID, '-c', properties]
     await run(java, [...jvm, ...format], { timeoutMs: 60_000, cwd: folder })
     return startInstance({

@@ -1,6 +1,7 @@
 import { answers, withoutPassword } from './answers.ts'
 import { CATALOGUE, SERVER_NAMES, type Endpoint, type ServerName } from './catalogue.ts'
 import { composeUp, needCompose } from './compose.ts'
+import { askedKafkaVersion } from './kafka/version.ts'
 import { startPrivateKafka } from './private-kafka.ts'
 import { startPrivatePostgres } from './private-postgres.ts'
 import { startPrivateRabbit } from './private-rabbit.ts'
@@ -16,7 +17,8 @@ import { recordCompose } from './test-run.ts'
 //   4. the programs installed on this machine, on a free port
 //   5. the same, once the package manager (Kafka: Maven) has installed them
 //
-// What the last three start ends with the test run.
+// What the last three start ends with the test run. Where the environment asks for a version (kafka/version.ts), the second
+// and the third are left out: what they lead to is of a version of its own.
 
 export interface Way {
   readonly title: string
@@ -29,7 +31,7 @@ export interface FailedWay {
   readonly reason: string
 }
 
-export async function findServer(name: ServerName, ways: readonly Way[] = WAYS): Promise<Endpoint> {
+export async function findServer(name: ServerName, ways: readonly Way[] = waysTo(name)): Promise<Endpoint> {
   const { testVariable } = CATALOGUE[name]
   const named = process.env[testVariable]?.trim() ?? ''
   if (named !== '') {
@@ -65,17 +67,13 @@ export function describeFailure(name: ServerName, failed: readonly FailedWay[]):
   ].join('\n')
 }
 
-export const WAYS: readonly Way[] = [
-  { title: "this machine's usual port", find: atUsualPlace },
-  {
-    title: 'docker compose',
-    async find(name) {
-      await needCompose()
-      recordCompose(name)
-      await composeUp(name)
-      return atUsualPlace(name)
-    },
-  },
+/** @throws TypeError for a version that cannot be started */
+export function waysTo(name: ServerName): readonly Way[] {
+  return name === 'kafka' && askedKafkaVersion() !== undefined ? STARTING_WAYS : WAYS
+}
+
+/** What is started here is of the version that is asked for. */
+const STARTING_WAYS: readonly Way[] = [
   {
     title: 'programs of this machine',
     find(name) {
@@ -91,6 +89,20 @@ export const WAYS: readonly Way[] = [
       return START[name]()
     },
   },
+]
+
+export const WAYS: readonly Way[] = [
+  { title: "this machine's usual port", find: atUsualPlace },
+  {
+    title: 'docker compose',
+    async find(name) {
+      await needCompose()
+      recordCompose(name)
+      await composeUp(name)
+      return atUsualPlace(name)
+    },
+  },
+  ...STARTING_WAYS,
 ]
 
 /** Started and left running: they belong to the whole run and end with it. */

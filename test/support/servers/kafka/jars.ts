@@ -1,18 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { run } from '../commands.ts'
-
-const POM = fileURLToPath(new URL('pom.xml', import.meta.url))
-
-/** The version pom.xml asks for; docker-compose.yml runs the same. */
-export const KAFKA_VERSION: string = versionOf(readFileSync(POM, 'utf8'))
+import { kafkaVersion, loggersOf, POM } from './version.ts'
 
 /** The folder of the jars fetched before; throws if there is none, or only half of one. */
 export function cachedJars(): string {
   const jars = jarFolder()
-  if (!isComplete(jars)) throw new Error(`no jars of Kafka ${KAFKA_VERSION} in ${jars}`)
+  if (!isComplete(jars)) throw new Error(`no jars of Kafka ${kafkaVersion()} in ${jars}`)
   return jars
 }
 
@@ -22,8 +17,13 @@ export async function fetchJars(mvn: string): Promise<void> {
   mkdirSync(join(jars, '..'), { recursive: true })
   const aside = mkdtempSync(`${jars}.`)
   try {
+    const version = kafkaVersion()
+    const which = [`-Dkafka.version=${version}`, `-P${loggersOf(version)}`]
     const copy = ['dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${aside}`]
-    await run(mvn, ['-q', '-B', '-f', POM, ...copy], { timeoutMs: 600_000 })
+    await run(mvn, ['-q', '-B', '-f', POM, ...which, ...copy], { timeoutMs: 600_000 }).catch((cause: Error) => {
+      const advice = 'is it a release, and can Maven Central be reached from here?'
+      throw new Error(`Kafka ${version} was not fetched: ${advice} ${cause.message}`, { cause })
+    })
     writeFileSync(join(aside, '.ok'), '')
     if (isComplete(jars)) return
     rmSync(jars, { recursive: true, force: true })
@@ -39,11 +39,5 @@ function isComplete(jars: string): boolean {
 
 function jarFolder(): string {
   const cache = process.env['CO_CACHE'] ?? process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache')
-  return join(cache, 'consume-once', `kafka-${KAFKA_VERSION}`)
-}
-
-function versionOf(pom: string): string {
-  const [, version] = /<kafka\.version>([^<]+)</.exec(pom) ?? []
-  if (version === undefined) throw new Error(`${POM} names no kafka.version`)
-  return version
+  return join(cache, 'consume-once', `kafka-${kafkaVersion()}`)
 }

@@ -72,15 +72,33 @@ const FAST_FAILOVER = {
   'log.retention.check.interval.ms': '1000',
 }
 
-/** Warnings to the output, which is the broker's log file. */
-export const LOG4J_PROPERTIES: string = lines({
+/** Warnings to the output, which is the broker's log file; and the JVM's option that points to them. */
+export function logging(
+  loggers: 'log4j2' | 'reload4j',
+  file: string,
+): { readonly text: string; readonly option: string } {
+  return loggers === 'log4j2'
+    ? { text: lines(LOG4J2), option: `-Dlog4j2.configurationFile=${file}` }
+    : { text: lines(RELOAD4J), option: `-Dlog4j.configuration=file:${file}` }
+}
+
+const PATTERN = '%d %p %c{1} %m%n'
+
+const LOG4J2 = {
   'rootLogger.level': 'warn',
   'rootLogger.appenderRef.c.ref': 'C',
   'appender.c.type': 'Console',
   'appender.c.name': 'C',
   'appender.c.layout.type': 'PatternLayout',
-  'appender.c.layout.pattern': '%d %p %c{1} %m%n',
-})
+  'appender.c.layout.pattern': PATTERN,
+}
+
+const RELOAD4J = {
+  'log4j.rootLogger': 'WARN, C',
+  'log4j.appender.C': 'org.apache.log4j.ConsoleAppender',
+  'log4j.appender.C.layout': 'org.apache.log4j.PatternLayout',
+  'log4j.appender.C.layout.ConversionPattern': PATTERN,
+}
 
 function lines(properties: Readonly<Record<string, string>>): string {
   return Object.entries(properties)

@@ -2,7 +2,8 @@ import type { Publisher, Source } from '../../src/index.ts'
 import { AdminDesk } from './admin-desk.ts'
 import { DeadLetterPublisher } from './dead-letter-publisher.ts'
 import { enterGroup } from './group-registry.ts'
-import { resolveKafka, type KafkaOptions } from './options.ts'
+import type { KafkaOptions } from './options.ts'
+import { resolveKafka } from './resolve-options.ts'
 import type { KafkaLike } from './slice.ts'
 import { KafkaSource } from './source.ts'
 
@@ -18,9 +19,8 @@ export function kafkaBroker(kafka: KafkaLike, options: KafkaOptions): { source: 
   const publisher = new DeadLetterPublisher({
     kafka,
     desk,
-    subscribed: resolved.topics,
-    topicOf: resolved.deadLetterTopicOf,
-    create: resolved.assertDeadLetterTopics,
+    topology: resolved.topology,
+    assert: resolved.assert,
   })
   const afterClose = async (): Promise<void> => {
     leaveGroup()

@@ -4,14 +4,13 @@ import { deadLetterHeaders, minimalHeaders, type ProducedHeaders } from './dead-
 import { errorType } from './protocol-error.ts'
 import type { KafkaLike, PartitionerArgsLike, ProducerLike } from './slice.ts'
 import { createMissing } from './topics.ts'
+import type { CopyPlace, Topology } from './topology.ts'
 
 interface PublisherParts {
   readonly kafka: KafkaLike
   readonly desk: AdminDesk
-  /** Topics this group consumes; `topicOf` leads from none of them to one of them. */
-  readonly subscribed: readonly string[]
-  readonly topicOf: (origin: string) => string
-  readonly create: boolean
+  readonly topology: Topology
+  readonly assert: boolean | 'check'
 }
 
 /** The caller tries again for ever, with a pause of its own. */
@@ -34,9 +33,10 @@ export class DeadLetterPublisher implements Publisher {
   }
 
   async deadLetter(letter: DeadLetter): Promise<void> {
-    const topic = this.#topicFor(letter)
+    const place = this.#parts.topology.deadLetterPlace(letter.message)
+    const { topic } = place
     try {
-      await this.#ensure(topic, letter.message.destination)
+      await this.#ensure(place)
       const at = new Date()
       try {
         await this.#send(topic, letter, deadLetterHeaders(letter, at))
@@ -57,25 +57,15 @@ export class DeadLetterPublisher implements Publisher {
     await disconnect(producer)
   }
 
-  /**
-   * By the origin only where this group consumes that too: a header that anybody can set must not name new topics, and the
-   * dead letters of a topic that this group consumes instead of its origin must not come back to it.
-   */
-  #topicFor({ message: { origin, destination } }: DeadLetter): string {
-    const { subscribed, topicOf } = this.#parts
-    return topicOf(subscribed.includes(origin) ? origin : destination)
-  }
-
-  async #ensure(topic: string, source: string): Promise<void> {
-    if (this.#known.has(topic)) return
-    const { desk, create } = this.#parts
-    const isThere = await desk.ask(async (admin) => {
-      if ((await admin.listTopics()).includes(topic)) return true
-      if (create) await createMissing(admin, topic, source)
-      return create
+  async #ensure(place: CopyPlace): Promise<void> {
+    const { desk, assert } = this.#parts
+    if (assert === false || this.#known.has(place.topic)) return
+    await desk.ask(async (admin) => {
+      if ((await admin.listTopics()).includes(place.topic)) return
+      if (assert !== true) throw new Error('the topic does not exist; create it, or set assert: true')
+      await createMissing(admin, place)
     })
-    if (!isThere) throw new Error('the topic does not exist; create it, or leave assertDeadLetterTopics on')
-    this.#known.add(topic)
+    this.#known.add(place.topic)
   }
 
   async #send(topic: string, { message }: DeadLetter, headers: ProducedHeaders): Promise<void> {

@@ -3,15 +3,13 @@ import type { Assignment } from './assignment.ts'
 import { headersOf, headerText } from './headers.ts'
 import type { PartitionEpoch } from './partition-epoch.ts'
 import type { KafkaMessageLike } from './slice.ts'
+import { isTopicName } from './topic-name.ts'
 
 /** What is handled in turn: messages of one key, of one partition, or nothing. */
 export type Order = 'key' | 'partition' | 'none'
 
 /** Names the topic a copy was first published to. */
 export const ORIGIN_HEADER = 'x-original-topic'
-
-/** What Kafka accepts as the name of a topic. */
-export const TOPIC_NAME: RegExp = /^[a-zA-Z0-9._-]{1,249}$/
 
 export class KafkaDelivery implements Delivery {
   readonly message: Message
@@ -67,7 +65,7 @@ function toMessage({ topic, partition }: PartitionEpoch, raw: KafkaMessageLike):
 /** Others use a header of that name too: what cannot be a topic is none. */
 function originOf(headers: Message['headers']): string | undefined {
   const named = headerText(headers, ORIGIN_HEADER)
-  return named !== undefined && TOPIC_NAME.test(named) ? named : undefined
+  return isTopicName(named) ? named : undefined
 }
 
 /** latin1 keeps every byte apart. */

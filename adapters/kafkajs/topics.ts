@@ -4,10 +4,11 @@ import type { AdminDesk } from './admin-desk.ts'
 import type { ResolvedKafka } from './options.ts'
 import type { Report } from './report.ts'
 import type { AdminLike } from './slice.ts'
+import type { CopyPlace } from './topology.ts'
 
 /** DescribeConfigs' number for a topic. */
 const TOPIC_RESOURCE = 2
-/** A dead letter is larger than its original by the headers that explain it. */
+/** A copy is larger than its original by the headers that explain it. */
 const ROOM_FOR_HEADERS = 65_536
 /** A topic that was created a moment ago is not known to every broker yet. */
 const LOOKS = 6
@@ -20,37 +21,41 @@ const LOOK_AGAIN_MS = 250
  * @throws ConfigError `CONFIG_INVALID`
  */
 export async function prepareTopics(desk: AdminDesk, options: ResolvedKafka, report: Report): Promise<void> {
-  const { topics, deadLetterTopicOf, assertDeadLetterTopics, consumer } = options
+  const { topology, assert, consumer } = options
   /** Else the broker may make them when they are subscribed to. */
-  const needed = consumer.allowAutoTopicCreation === true ? [] : topics
+  const needed = consumer.allowAutoTopicCreation === true ? [] : topology.sources
+  const places = assert === false ? [] : topology.places
   await desk.ask(async (admin) => {
     const existing = await existingOf(admin, needed)
-    const missing = needed.filter((topic) => !existing.has(topic))
-    const problems = missing.map((topic) => `topics: ${topic} does not exist on the cluster`)
-    for (const source of topics) {
-      const topic = deadLetterTopicOf(source)
-      if (existing.has(topic)) {
-        await compareSizes(admin, { source, topic }, report)
-      } else if (!assertDeadLetterTopics) {
-        problems.push(`deadLetterTopic: ${topic} does not exist; create it, or leave assertDeadLetterTopics on`)
-      } else if (problems.length === 0) {
-        await createMissing(admin, topic, source)
-        report('dead-letter-topic', `${topic} was created`)
-      }
+    const problems = needed
+      .filter((topic) => !existing.has(topic))
+      .map((topic) => `topics: ${topic} does not exist on the cluster`)
+    const missing = places.filter(({ topic }) => !existing.has(topic))
+    if (assert === 'check') problems.push(...missing.map(missingText))
+    if (problems.length > 0) throw new ConfigError(problems)
+    for (const place of missing) {
+      await createMissing(admin, place)
+      report('dead-letter-topic', `${place.topic} was created`)
     }
+    for (const place of places) problems.push(...(await compare(admin, place, report)))
     if (problems.length > 0) throw new ConfigError(problems)
   })
 }
 
-/** One partition, replicas as the broker's default, and room for what the source allows. */
-export async function createMissing(admin: AdminLike, topic: string, source: string): Promise<void> {
-  const limit = await maxMessageBytes(admin, source)
-  const configEntries =
-    limit === undefined ? [] : [{ name: 'max.message.bytes', value: String(limit + ROOM_FOR_HEADERS) }]
+/** One partition, replicas as the broker's default, and room for what its sources allow. */
+export async function createMissing(admin: AdminLike, { topic, sources }: CopyPlace): Promise<void> {
+  const limits = await Promise.all(sources.map((source) => settingsOf(admin, source)))
+  const largest = Math.max(0, ...limits.map(({ maxMessageBytes = 0 }) => maxMessageBytes))
+  const room = { name: 'max.message.bytes', value: String(largest + ROOM_FOR_HEADERS) }
+  const configEntries = [{ name: 'cleanup.policy', value: 'delete' }, ...(largest === 0 ? [] : [room])]
   const wanted = { topic, numPartitions: 1, replicationFactor: -1, configEntries }
   // Waiting for leaders makes kafkajs fail where the topic is not known to all brokers at once.
   await admin.createTopics({ waitForLeaders: false, topics: [wanted] })
   await existingOf(admin, [topic])
+}
+
+function missingText({ topic }: CopyPlace): string {
+  return `deadLetterTopic: ${topic} does not exist; create it, or set assert: true`
 }
 
 async function existingOf(admin: AdminLike, wanted: readonly string[]): Promise<ReadonlySet<string>> {
@@ -61,23 +66,43 @@ async function existingOf(admin: AdminLike, wanted: readonly string[]): Promise<
   }
 }
 
-async function compareSizes(admin: AdminLike, pair: { source: string; topic: string }, report: Report): Promise<void> {
-  const [from, to] = [await maxMessageBytes(admin, pair.source), await maxMessageBytes(admin, pair.topic)]
-  if (from === undefined || to === undefined || to >= from) return
-  report(
-    'dead-letter-topic',
-    `max.message.bytes of ${pair.topic} is ${to}, of ${pair.source} ${from}: a large message may never become a dead letter`,
-  )
+/** Tells what may go wrong, and returns what must. */
+async function compare(admin: AdminLike, { topic, sources }: CopyPlace, report: Report): Promise<string[]> {
+  const to = await settingsOf(admin, topic)
+  for (const source of sources) {
+    const from = await settingsOf(admin, source)
+    if (from.maxMessageBytes === undefined || to.maxMessageBytes === undefined) continue
+    if (to.maxMessageBytes >= from.maxMessageBytes) continue
+    report(
+      'dead-letter-topic',
+      `max.message.bytes of ${topic} is ${to.maxMessageBytes}, of ${source} ${from.maxMessageBytes}: a large message may never become a dead letter`,
+    )
+  }
+  if (to.isCompacted !== true) return []
+  return [
+    `deadLetterTopic: expected cleanup.policy delete, got ${topic}, which is compacted: of the copies with one key only the last would stay, and those without a key are refused`,
+  ]
 }
 
-/** `undefined` where we may not ask, or the topic is not there. */
-async function maxMessageBytes(admin: AdminLike, topic: string): Promise<number | undefined> {
+interface TopicSettings {
+  readonly maxMessageBytes?: number
+  readonly isCompacted?: boolean
+}
+
+/** Nothing where we may not ask, or the topic is not there. */
+async function settingsOf(admin: AdminLike, topic: string): Promise<TopicSettings> {
   try {
-    const resources = [{ type: TOPIC_RESOURCE, name: topic, configNames: ['max.message.bytes'] }]
+    const configNames = ['max.message.bytes', 'cleanup.policy']
+    const resources = [{ type: TOPIC_RESOURCE, name: topic, configNames }]
     const answer = await admin.describeConfigs({ resources, includeSynonyms: false })
-    const value = Number(answer.resources[0]?.configEntries[0]?.configValue)
-    return Number.isSafeInteger(value) ? value : undefined
+    const entries = answer.resources[0]?.configEntries ?? []
+    const settings = new Map(entries.map(({ configName, configValue }) => [configName, configValue]))
+    const maxMessageBytes = Number(settings.get('max.message.bytes'))
+    return {
+      ...(Number.isSafeInteger(maxMessageBytes) ? { maxMessageBytes } : {}),
+      isCompacted: settings.get('cleanup.policy')?.includes('compact') === true,
+    }
   } catch {
-    return undefined
+    return {}
   }
 }

@@ -27,7 +27,7 @@ describe('the options of a Kafka source', () => {
     [
       'its own dead letters, by a name',
       { topics: ['t', 'u'], deadLetterTopic: 'u' },
-      'got u, where dead letters of t go',
+      'got u, where dead letters of t, u go',
     ],
     [
       'no dead-letter topic',
@@ -45,8 +45,42 @@ describe('the options of a Kafka source', () => {
       'at most a third of sessionTimeout',
     ],
     ['too few retries', { consumer: { retry: { retries: 5 } } }, 'expected at least 8, got 5'],
-    ['a restart of its own', { consumer: { retry: { restartOnFailure: 1 } } }, 'restartOnFailure: leave it out'],
-    ['uncommitted messages', { consumer: { readUncommitted: true } }, 'readUncommitted: leave it out'],
+    ['a misspelt option', { topic: 't' }, 'topic: unknown option; expected one of topics, groupId, '],
+    [
+      'a misspelt option of the consumer',
+      { consumer: { sesionTimeout: 1 } },
+      'consumer.sesionTimeout: unknown option; expected one of partitionAssigners, metadataMaxAge, sessionTimeout, ',
+    ],
+    [
+      'a misspelt option of its retries',
+      { consumer: { retry: { retrys: 9 } } },
+      'consumer.retry.retrys: unknown option; expected one of initialRetryTime, ',
+    ],
+    ['a consumer option beside it', { sessionTimeout: 6_000 }, 'sessionTimeout: give it inside of consumer'],
+    ['an option inside of consumer', { consumer: { groupId: 'g' } }, 'consumer.groupId: give it beside consumer'],
+    ['what belongs to the client', { ssl: true }, 'ssl: give it to new Kafka()'],
+    [
+      'a restart of its own',
+      { consumer: { retry: { restartOnFailure: 1 } } },
+      'consumer.retry.restartOnFailure: leave it out: after a crash the adapter builds a new consumer',
+    ],
+    [
+      'uncommitted messages',
+      { consumer: { readUncommitted: true } },
+      'readUncommitted: leave it out: a message that is aborted later would have had its effect',
+    ],
+    ['commits of kafkajs', { autoCommit: true }, 'autoCommit: leave it out: handlers run outside of kafkajs'],
+    ['commits by a time', { consumer: { autoCommitInterval: 1 } }, 'commitEveryMs says how often'],
+    ['commits by a number', { consumer: { autoCommitThreshold: 1 } }, 'commitEveryMs says how often'],
+    ['a handler of messages', { eachMessage: () => {} }, 'eachMessage: leave it out: the handler is that of'],
+    ['a handler of batches', { eachBatch: () => {} }, 'eachBatch: leave it out: the handler is that of'],
+    [
+      'positions of kafkajs',
+      { eachBatchAutoResolve: true },
+      'eachBatchAutoResolve: leave it out: a position moves when',
+    ],
+    ['a beginning of kafkajs', { fromBeginning: false }, 'fromBeginning: leave it out: kafkajs asks it again after'],
+    ['an unknown way to assert', { assert: 'maybe' }, 'assert: expected true, check, false, got "maybe"'],
     ['an unknown order', { order: 'random' }, 'order: expected key, partition, none, got "random"'],
     ['no time between commits', { commitEveryMs: 0 }, 'commitEveryMs: expected a whole number from 1, got 0'],
     ['half a partition', { partitionsConsumedConcurrently: 0.5 }, 'partitionsConsumedConcurrently: expected a whole'],
@@ -58,11 +92,22 @@ describe('the options of a Kafka source', () => {
     expect(problemsOf({ topics: [], groupId: '', commitEveryMs: -1, order: 'x' })).toHaveLength(4)
   })
 
-  it('are passed through to kafkajs, with what the adapter owns', async () => {
+  it('of kafkajs are passed through, all of them, with what the adapter owns', async () => {
     const kafka = new ScriptedKafka()
     kafka.topics.push('t')
     const groupId = uniqueName('group')
-    const consumer = { rackId: 'r', maxBytes: 1, metadataMaxAge: 5, retry: { retries: 12 } }
+    const passed = {
+      rackId: 'r',
+      minBytes: 2,
+      maxBytes: 1,
+      maxBytesPerPartition: 3,
+      maxInFlightRequests: 4,
+      rebalanceTimeout: 7,
+      metadataMaxAge: 5,
+      partitionAssigners: ['mine'],
+    }
+    const factors = { factor: 0.5, multiplier: 3, initialRetryTime: 7 }
+    const consumer: object = { ...passed, sessionTimeout: undefined, retry: { retries: 12, ...factors } }
     const { source } = kafkaBroker(kafka, { topics: ['t'], groupId, consumer })
     await source.open(new RecordingIntake())
     const { retry, ...config } = kafka.newest.config
@@ -71,12 +116,10 @@ describe('the options of a Kafka source', () => {
       sessionTimeout: 30_000,
       heartbeatInterval: 3_000,
       maxWaitTimeInMs: 500,
-      metadataMaxAge: 5,
       allowAutoTopicCreation: false,
-      rackId: 'r',
-      maxBytes: 1,
+      ...passed,
     })
-    expect(retry).toMatchObject({ retries: 12, maxRetryTime: 1_500 })
+    expect(retry).toMatchObject({ retries: 12, maxRetryTime: 1_500, ...factors })
     expect(await retry?.restartOnFailure?.(new Error('any'))).toBe(false)
     await source.close()
   })

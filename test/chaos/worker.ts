@@ -103,7 +103,7 @@ function observe(event: ObserverEvent): void {
     case 'in-doubt':
     case 'lease-lost':
     case 'stuck':
-    case 'dead-letter-failed':
+    case 'publish-failed':
     case 'store-down':
     case 'store-up':
       say({ says: 'event', event: event.type, detail: 'error' in event ? String(event.error) : undefined })

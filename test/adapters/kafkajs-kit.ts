@@ -18,7 +18,7 @@ export const FAST: Pick<KafkaOptions, 'commitEveryMs' | 'consumer'> = {
 }
 
 /** Waits on what is told, never on time. */
-class Signal {
+export class Signal {
   readonly #looks = new Set<() => void>()
 
   notify(): void {
@@ -129,6 +129,8 @@ export class Cluster implements AsyncDisposable {
   static async open(brokers?: string[]): Promise<Cluster> {
     const cluster = new Cluster(brokers ?? (await server('kafka')).brokers)
     await Promise.all([cluster.admin.connect(), cluster.producer.connect()])
+    // A new broker makes the place for the offsets of groups when it is first asked for one, and refuses until it is there.
+    await eventually(() => cluster.admin.fetchOffsets({ groupId: 'none' }).then(isSo, isNotSo))
     return cluster
   }
 
@@ -262,6 +264,9 @@ export async function eventually(isSo: () => Promise<boolean>, withinMs = 60_000
     await sleep(25)
   }
 }
+
+const isSo = (): boolean => true
+const isNotSo = (): boolean => false
 
 function textOf(header: unknown): string | readonly string[] {
   return Array.isArray(header) ? header.map(String) : String(header)

@@ -1,8 +1,9 @@
 import type { Publisher, Source } from '../../src/index.ts'
 import { AdminDesk } from './admin-desk.ts'
-import { DeadLetterPublisher } from './dead-letter-publisher.ts'
+import { ConfirmedProducer } from './confirmed-producer.ts'
 import { enterGroup } from './group-registry.ts'
 import type { KafkaOptions } from './options.ts'
+import { KafkaPublisher } from './publisher.ts'
 import { resolveKafka } from './resolve-options.ts'
 import type { KafkaLike } from './slice.ts'
 import { KafkaSource } from './source.ts'
@@ -16,11 +17,12 @@ export function kafkaBroker(kafka: KafkaLike, options: KafkaOptions): { source: 
   const resolved = resolveKafka(options)
   const leaveGroup = enterGroup(resolved.groupId, resolved.topics)
   const desk = new AdminDesk(kafka)
-  const publisher = new DeadLetterPublisher({
-    kafka,
+  const publisher = new KafkaPublisher({
+    producer: new ConfirmedProducer(kafka),
     desk,
     topology: resolved.topology,
     assert: resolved.assert,
+    deadLetterHeaders: resolved.deadLetterHeaders,
   })
   const afterClose = async (): Promise<void> => {
     leaveGroup()

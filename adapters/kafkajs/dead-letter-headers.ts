@@ -1,65 +1,48 @@
-import type { DeadLetter, Message } from '../../src/index.ts'
+import type { DeadLetter } from '../../src/index.ts'
+import { bounded, keptHeaders, toHeaders, type HeaderEntry, type ProducedHeaders } from './copy-headers.ts'
 import { ORIGIN_HEADER } from './delivery.ts'
-import { headerText, headerValues } from './headers.ts'
-
-export type ProducedHeaders = Record<string, Buffer | string | (Buffer | string)[]>
-
-const MAX_TEXT = 1_024
-
-type Entry = readonly [name: string, value: ProducedHeaders[string]]
+import type { DeadLetterHeaders } from './options.ts'
+import { firstFailureAt, originHeaders, originOf, springOriginHeaders } from './origin.ts'
 
 /** The original's headers as they are, and where it comes from, why it is here, and after how many attempts. */
-export function deadLetterHeaders(letter: DeadLetter, at: Date): ProducedHeaders {
-  const { message, consumer, detail, errorClass } = letter
-  const explanation: Entry[] = [
-    ['x-consumer', bounded(consumer)],
-    ['x-error-message', bounded(detail)],
-    ...(errorClass === undefined ? [] : [['x-error-class', bounded(errorClass)] as const]),
-  ]
-  return Object.fromEntries([...kept(message, () => true), ...necessary(letter, at), ...explanation])
+export function deadLetterHeaders(letter: DeadLetter, style: DeadLetterHeaders, at: Date): ProducedHeaders {
+  return toHeaders(keptHeaders(letter.message), necessary(letter, style, at), explanation(letter, style))
 }
 
 /** What a copy cannot do without, for a message that is too large with all of them. */
-export function minimalHeaders(letter: DeadLetter, at: Date): ProducedHeaders {
-  return Object.fromEntries([...kept(letter.message, (name) => name === 'traceparent'), ...necessary(letter, at)])
+export function minimalHeaders(letter: DeadLetter, style: DeadLetterHeaders, at: Date): ProducedHeaders {
+  const trace = keptHeaders(letter.message).filter(([name]) => name === 'traceparent')
+  return toHeaders(trace, necessary(letter, style, at))
 }
 
-function necessary({ message, reason, parked, attempts, group }: DeadLetter, at: Date): readonly Entry[] {
+function necessary(letter: DeadLetter, style: DeadLetterHeaders, at: Date): readonly HeaderEntry[] {
+  const { message, reason, parked, attempts, group } = letter
+  const origin = originOf(message)
   return [
-    ...originOf(message),
+    ...(style === 'own' ? [] : springOriginHeaders(origin)),
+    ...(style === 'own' ? [] : [['kafka_dlt-original-consumer-group', bounded(group)] as const]),
+    ...(style === 'spring' ? [] : originHeaders(origin)),
+    ...(style === 'spring' ? [] : [['x-consumer-group', bounded(group)] as const]),
+    // It is in the scope of keys: without it a letter that is sent back would be another message.
+    [ORIGIN_HEADER, origin.topic],
+    ['x-original-key-present', String(message.key !== null)],
     ['x-dead-letter-reason', bounded(reason)],
     ...(parked ? [['x-parked', 'true'] as const] : []),
     ['x-dead-lettered-at', at.toISOString()],
+    ['x-first-failure-at', firstFailureAt(message, letter.firstFailureAt ?? at.getTime())],
     ['x-attempts', String(attempts)],
-    ['x-consumer-group', bounded(group)],
   ]
 }
 
-/** A message that is itself a copy keeps the coordinates of the first. */
-function originOf(message: Message): readonly Entry[] {
-  const isCopy = headerText(message.headers, ORIGIN_HEADER) === message.origin
-  if (isCopy) return kept(message, (name) => name.startsWith('x-original-'))
-  const [partition = '', offset = ''] = message.position.split('@')
+function explanation(letter: DeadLetter, style: DeadLetterHeaders): readonly HeaderEntry[] {
+  const { consumer, detail, errorClass } = letter
+  const names = [
+    ...(style === 'spring' ? [] : [{ text: 'x-error-message', name: 'x-error-class' }]),
+    ...(style === 'own' ? [] : [{ text: 'kafka_dlt-exception-message', name: 'kafka_dlt-exception-fqcn' }]),
+  ]
   return [
-    [ORIGIN_HEADER, message.origin],
-    ['x-original-partition', partition],
-    ['x-original-offset', offset],
-    ...(message.timestamp === undefined ? [] : [['x-original-timestamp', String(message.timestamp)] as const]),
-    ['x-original-key-present', String(message.key !== null)],
+    ['x-consumer', bounded(consumer)],
+    ...names.map(({ text }) => [text, bounded(detail)] as const),
+    ...names.flatMap(({ name }) => (errorClass === undefined ? [] : [[name, bounded(errorClass)] as const])),
   ]
-}
-
-/** kafkajs cannot send a header without a value, which Kafka allows: it is sent with an empty one. */
-function kept({ headers }: Message, which: (name: string) => boolean): readonly Entry[] {
-  return Object.keys(headers)
-    .filter(which)
-    .flatMap((name): readonly Entry[] => {
-      const values = headerValues(headers, name).map((value) => value ?? Buffer.alloc(0))
-      const [first] = values
-      return first === undefined ? [] : [[name, values.length === 1 ? first : values]]
-    })
-}
-
-function bounded(text: string): string {
-  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT - 1)}…` : text
 }

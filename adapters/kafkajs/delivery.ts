@@ -11,6 +11,18 @@ export type Order = 'key' | 'partition' | 'none'
 /** Names the topic a copy was first published to. */
 export const ORIGIN_HEADER = 'x-original-topic'
 
+/** What the port has no word for. */
+interface KafkaMessage extends Message {
+  readonly isAppendTimed: boolean
+}
+
+export function isAppendTimed(message: Message): boolean {
+  return (message as Partial<KafkaMessage>).isAppendTimed === true
+}
+
+/** kafkajs's number for a timestamp that the broker set when it appended the message. */
+const LOG_APPEND_TIME = 1
+
 export class KafkaDelivery implements Delivery {
   readonly message: Message
   readonly lane: string | undefined
@@ -47,7 +59,7 @@ export class KafkaDelivery implements Delivery {
   }
 }
 
-function toMessage({ topic, partition }: PartitionEpoch, raw: KafkaMessageLike): Message {
+function toMessage({ topic, partition }: PartitionEpoch, raw: KafkaMessageLike): KafkaMessage {
   const headers = headersOf(raw.headers)
   const timestamp = Number(raw.timestamp)
   return {
@@ -59,6 +71,7 @@ function toMessage({ topic, partition }: PartitionEpoch, raw: KafkaMessageLike):
     value: raw.value,
     headers,
     timestamp: timestamp >= 0 ? timestamp : undefined,
+    isAppendTimed: raw.batchContext?.timestampType === LOG_APPEND_TIME,
   }
 }
 

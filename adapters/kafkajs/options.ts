@@ -10,6 +10,8 @@ export type KafkaConsumerOptions = Omit<ConsumerConfigLike, 'groupId' | 'retry' 
   readonly retry?: Omit<NonNullable<ConsumerConfigLike['retry']>, 'restartOnFailure'>
 }
 
+export type DeadLetterHeaders = 'own' | 'spring' | 'both'
+
 export interface KafkaOptions {
   /** At least one. All members of a group must have the same. */
   readonly topics: readonly string[]
@@ -26,6 +28,12 @@ export interface KafkaOptions {
    * published again and again until it is there, and holds its partition's commits back meanwhile. @defaultValue true
    */
   readonly assert?: boolean | 'check'
+  /**
+   * Names of the headers that explain a dead letter. `spring`: what Spring Kafka has a name for goes by that
+   * (`kafka_dlt-original-topic` and so on, numbers in binary), beside `x-original-topic`, which is part of a message's scope,
+   * and what Spring has no name for: reason, attempts, parked, times, consumer. @defaultValue `own`
+   */
+  readonly deadLetterHeaders?: DeadLetterHeaders
   /**
    * What is handled in turn. `key`: messages of one key in one partition; messages without a key in no order.
    * `partition`: a whole partition, one at a time. `none`: nothing. @defaultValue `key`
@@ -56,6 +64,7 @@ export interface ResolvedKafka {
   readonly topology: Topology
   readonly groupId: string
   readonly assert: boolean | 'check'
+  readonly deadLetterHeaders: DeadLetterHeaders
   readonly order: Order
   readonly commitEveryMs: DurationMs
   readonly maxBytesInFlight: number

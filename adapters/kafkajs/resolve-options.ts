@@ -7,6 +7,7 @@ import { resolveTopology } from './topology.ts'
 /** The only place with a default, beside that of `consumer`. */
 const DEFAULTS = {
   assert: true,
+  deadLetterHeaders: 'own',
   order: 'key',
   commitEveryMs: 1_000,
   maxBytesInFlight: 32 * 1024 * 1024,
@@ -19,6 +20,7 @@ const KAFKA_OPTIONS: Record<keyof KafkaOptions, true> = {
   groupId: true,
   deadLetterTopic: true,
   assert: true,
+  deadLetterHeaders: true,
   order: true,
   maxBytesInFlight: true,
   maxWatermarkLag: true,
@@ -37,10 +39,9 @@ export function resolveKafka(options: KafkaOptions): ResolvedKafka {
   const problems: string[] = []
   const misplaced = { ...OF_THE_CLIENT, ...OF_THE_CONSUMER, ...OWNED_BY_ADAPTER }
   checkNames('', options, { known: KAFKA_OPTIONS, misplaced }, problems)
-  const { assert, order, commitEveryMs, maxBytesInFlight, maxWatermarkLag, partitionsConsumedConcurrently } = {
-    ...DEFAULTS,
-    ...defined(options),
-  }
+  const given = { ...DEFAULTS, ...defined(options) }
+  const { assert, deadLetterHeaders, order } = given
+  const { commitEveryMs, maxBytesInFlight, maxWatermarkLag, partitionsConsumedConcurrently } = given
   const numbers = { commitEveryMs, maxBytesInFlight, maxWatermarkLag, partitionsConsumedConcurrently }
 
   const topology = resolveTopology(options, problems)
@@ -49,6 +50,7 @@ export function resolveKafka(options: KafkaOptions): ResolvedKafka {
   }
   for (const [name, value] of Object.entries(numbers)) checkWhole(name, value, problems)
   checkOneOf('order', order, ['key', 'partition', 'none'], problems)
+  checkOneOf('deadLetterHeaders', deadLetterHeaders, ['own', 'spring', 'both'], problems)
   checkOneOf('assert', assert, [true, 'check', false], problems)
   const consumer = resolveConsumer(options, { ...OF_THE_CLIENT, ...BESIDE_THE_CONSUMER }, problems)
   if (problems.length > 0) throw new ConfigError(problems)
@@ -58,6 +60,7 @@ export function resolveKafka(options: KafkaOptions): ResolvedKafka {
     topology,
     groupId: options.groupId,
     assert,
+    deadLetterHeaders,
     order,
     ...numbers,
     heartbeatEveryMs: consumer.heartbeatInterval,

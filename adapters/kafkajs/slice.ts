@@ -97,6 +97,8 @@ export interface KafkaMessageLike {
   readonly timestamp: string
   readonly offset: string
   readonly headers?: { readonly [name: string]: unknown }
+  /** Always there, though kafkajs does not type it. */
+  readonly batchContext?: { readonly timestampType?: number }
 }
 
 export interface AdminLike {

@@ -322,6 +322,7 @@ export class InboxRunner implements Runner {
     const { attempt } = claim
     const elsewhereMs = this.#desk.retryDelayMs(attempt)
     const retryInMs = elsewhereMs ?? backoffMs(attempt, consumer.retry, entropy.fraction())
+    task.firstFailureAt ??= this.#desk.clock.now()
     this.#desk.observe({ type: 'attempt-failed', key: task.key, attempt, error, retryInMs })
     if (elsewhereMs === undefined) return this.#rollBack(items, false, retryInMs)
     await this.#release(items, false)

@@ -244,6 +244,7 @@ export class LeaseRunner implements Runner {
         const { attempt } = claim
         const elsewhereMs = this.#desk.retryDelayMs(attempt)
         const retryInMs = elsewhereMs ?? backoffMs(attempt, consumer.retry, entropy.fraction())
+        task.firstFailureAt ??= this.#desk.clock.now()
         this.#desk.observe({ type: 'attempt-failed', key: task.key, attempt, error, retryInMs })
         // Before the copy is published, or it would meet `busy`.
         await this.#release(run.items, { refund: false, doubt: false })

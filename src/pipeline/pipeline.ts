@@ -197,7 +197,8 @@ export class Pipeline implements Intake, Desk {
   }
 
   async deadLetter(task: Task, why: DeadLettering): Promise<void> {
-    if (!(await this.#deadLetter(task.message, why, task.key))) return this.drop(task)
+    const { firstFailureAt } = task
+    if (!(await this.#deadLetter(task.message, { ...why, firstFailureAt }, task.key))) return this.drop(task)
     this.#settle(task, why.parked ? 'parked' : 'dead-lettered', { reason: why.reason })
   }
 
@@ -209,7 +210,8 @@ export class Pipeline implements Intake, Desk {
   async retryLater(task: Task, { attempts, delayMs, error }: Postponing): Promise<void> {
     const publisher = this.#publisher
     if (this.#isDraining || !task.isCurrent) return this.drop(task)
-    const letter = { ...this.#letter(task.message, { attempts, error, detail: '' }), delayMs }
+    const { firstFailureAt } = task
+    const letter = { ...this.#letter(task.message, { attempts, error, detail: '', firstFailureAt }), delayMs }
     const isConfirmed = await this.#untilConfirmed('retry', task.key, async () => publisher.retryLater?.(letter))
     if (!isConfirmed) return this.drop(task)
     this.#settlePostponed(task)
@@ -251,13 +253,14 @@ export class Pipeline implements Intake, Desk {
     return this.#untilConfirmed('dead-letter', key, () => this.#publisher.deadLetter(letter))
   }
 
-  #letter(message: Delivery['message'], why: Pick<DeadLettering, 'attempts' | 'detail' | 'error'>): Letter {
-    const { error, attempts = 0 } = why
+  #letter(message: Delivery['message'], why: Omit<DeadLettering, 'reason' | 'parked'>): Letter {
+    const { error, attempts = 0, firstFailureAt } = why
     return {
       message,
       detail: error === undefined ? why.detail : describeError(error),
       errorClass: error === undefined ? undefined : errorClass(error),
       attempts,
+      firstFailureAt,
       consumer: this.consumer.name,
       group: this.#group,
     }

@@ -1,6 +1,6 @@
 import type { DeadLetterReason } from '../core/decision.ts'
 import type { Reason } from '../core/record.ts'
-import type { DurationMs } from '../core/units.ts'
+import type { DurationMs, EpochMs } from '../core/units.ts'
 import type { ResolvedConsumer } from '../options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
@@ -60,6 +60,7 @@ export interface DeadLettering {
   readonly detail: string
   readonly error?: unknown
   readonly attempts?: number
+  readonly firstFailureAt?: EpochMs | undefined
 }
 
 export interface Postponing {

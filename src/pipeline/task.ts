@@ -1,4 +1,5 @@
 import type { Digest, Key } from '../core/record.ts'
+import type { EpochMs } from '../core/units.ts'
 import type { Delivery, StreamPosition } from '../ports/source.ts'
 import type { Message } from '../ports/message.ts'
 import type { Identity } from '../digest.ts'
@@ -18,6 +19,8 @@ export class Task {
   alone = false
   /** Of `Lanes` alone: the lane it is queued in, held in, or out of. */
   queuedIn: Lane | undefined
+  /** When its first attempt in this process failed. */
+  firstFailureAt: EpochMs | undefined
 
   constructor(delivery: Delivery, identity: Identity, digest: Digest) {
     this.key = identity.key

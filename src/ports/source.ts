@@ -1,5 +1,5 @@
 import type { Reason } from '../core/record.ts'
-import type { DurationMs } from '../core/units.ts'
+import type { DurationMs, EpochMs } from '../core/units.ts'
 import type { Message } from './message.ts'
 
 /** One arrival of a message. A redelivery is another delivery of the same message. */
@@ -126,6 +126,8 @@ export interface Letter {
   readonly detail: string
   readonly errorClass: string | undefined
   readonly attempts: number
+  /** Of those in this process; `undefined`: just now, or never handled. */
+  readonly firstFailureAt?: EpochMs | undefined
   readonly consumer: string
   readonly group: string
 }

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { kafkaBroker } from '../../adapters/kafkajs/index.ts'
-import type { DeadLetter, Message } from '../../src/index.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
 import { Cluster, eventually, RecordingIntake } from './kafkajs-kit.ts'
+import { letterOf, messageOn } from './kafkajs-letters.ts'
 import { ScriptedKafka } from './kafkajs-scripted.ts'
 
 let cluster: Cluster
@@ -16,34 +16,6 @@ afterAll(() => cluster[Symbol.asyncDispose]())
 
 /** Not longer ago than the broker keeps messages: it counts from here. */
 const SENT_AT = String(Date.now() - 60_000)
-
-function letterOf(message: Message, more: Partial<DeadLetter> = {}): DeadLetter {
-  return {
-    message,
-    reason: 'fatal',
-    parked: false,
-    detail: 'card declined',
-    errorClass: 'TerminalError',
-    attempts: 3,
-    consumer: 'sms-sender',
-    group: 'sms',
-    ...more,
-  }
-}
-
-function messageOn(topic: string, more: Partial<Message> = {}): Message {
-  return {
-    system: 'kafka',
-    destination: topic,
-    origin: topic,
-    position: '2@17',
-    key: Buffer.from('k'),
-    value: Buffer.from('v'),
-    headers: {},
-    timestamp: 1_700_000_000_000,
-    ...more,
-  }
-}
 
 describe('a dead letter', () => {
   it('keeps key, value and headers as they are, and says where it comes from and why', async () => {
@@ -58,7 +30,8 @@ describe('a dead letter', () => {
     ])
     const { publisher, intake } = await cluster.open({ topics: [topic], groupId })
     await intake.untilDelivered(1)
-    await publisher.deadLetter(letterOf(intake.at('0@0').message, { parked: true }))
+    const firstFailureAt = Date.parse('2024-01-01')
+    await publisher.deadLetter(letterOf(intake.at('0@0').message, { parked: true, firstFailureAt }))
     const [copy] = await cluster.read(`${topic}.dead-letter`, 1)
     expect(copy?.key).toEqual(Buffer.from([0xff, 0x00]))
     expect(copy?.value).toEqual(Buffer.from([0x01, 0xfe]))
@@ -80,6 +53,7 @@ describe('a dead letter', () => {
       'x-consumer-group': 'sms',
     })
     expect(String(copy?.headers['x-dead-lettered-at'])).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
+    expect(copy?.headers['x-first-failure-at']).toBe('2024-01-01T00:00:00.000Z')
     expect(Object.keys(copy?.headers ?? {})).toEqual(expect.arrayContaining(['toString', '__proto__']))
   })
 
@@ -138,6 +112,7 @@ describe('a dead letter', () => {
       'x-consumer-group',
       'x-dead-letter-reason',
       'x-dead-lettered-at',
+      'x-first-failure-at',
       'x-original-key-present',
       'x-original-offset',
       'x-original-partition',

@@ -80,6 +80,11 @@ describe('the options of a Kafka source', () => {
       'eachBatchAutoResolve: leave it out: a position moves when',
     ],
     ['a beginning of kafkajs', { fromBeginning: false }, 'fromBeginning: leave it out: kafkajs asks it again after'],
+    [
+      'unknown names of headers',
+      { deadLetterHeaders: 'all' },
+      'deadLetterHeaders: expected own, spring, both, got "all"',
+    ],
     ['an unknown way to assert', { assert: 'maybe' }, 'assert: expected true, check, false, got "maybe"'],
     ['an unknown order', { order: 'random' }, 'order: expected key, partition, none, got "random"'],
     ['no time between commits', { commitEveryMs: 0 }, 'commitEveryMs: expected a whole number from 1, got 0'],

@@ -52,6 +52,15 @@ describe.each(STYLES)('a handler that fails ($strategy, $handler)', (style) => {
     expect(rig.started).toEqual(['a', 'a', 'a'])
   })
 
+  it('is dead-lettered with the time of its first failure', async () => {
+    const rig = await startRig({ style, retry: RETRY, maxAttempts: 3, effect: fail })
+    await rig.clock.advance(70)
+    const firstFailureAt = rig.clock.now()
+    await rig.deliver('a')
+    await rig.clock.advance(500)
+    expect(rig.source.deadLetters).toMatchObject([{ attempts: 3, firstFailureAt }])
+  })
+
   it('is dead-lettered at once when no attempt can help', async () => {
     const rig = await startRig({
       style,

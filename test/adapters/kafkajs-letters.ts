@@ -1,0 +1,29 @@
+import type { DeadLetter, Message } from '../../src/index.ts'
+
+export function letterOf(message: Message, more: Partial<DeadLetter> = {}): DeadLetter {
+  return {
+    message,
+    reason: 'fatal',
+    parked: false,
+    detail: 'card declined',
+    errorClass: 'TerminalError',
+    attempts: 3,
+    consumer: 'sms-sender',
+    group: 'sms',
+    ...more,
+  }
+}
+
+export function messageOn(topic: string, more: Partial<Message> = {}): Message {
+  return {
+    system: 'kafka',
+    destination: topic,
+    origin: topic,
+    position: '2@17',
+    key: Buffer.from('k'),
+    value: Buffer.from('v'),
+    headers: {},
+    timestamp: 1_700_000_000_000,
+    ...more,
+  }
+}

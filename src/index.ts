@@ -1,5 +1,6 @@
 export { defineConsumer, type Consumer } from './define-consumer.ts'
 export { runConsumer, type RunDependencies } from './run.ts'
+export { runInline, type InlineDelivery, type InlineOptions, type InlineRunning, type Settlement } from './inline.ts'
 export { messageId, cloudEvent, standardId, type IdExtractor, type IncomingMessage } from './message-id.ts'
 export { json, type Decode, type StandardSchema } from './decode.ts'
 export {

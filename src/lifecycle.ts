@@ -1,6 +1,9 @@
 import type { DurationMs } from './core/units.ts'
 import type { PartitionHealth } from './ports/source.ts'
 
+/** How long running handlers may go on after `stop()`. */
+export const STOP_DEADLINE_MS: DurationMs = 30_000
+
 /** Where a running consumer is in its life. `failed`: it will not go on by itself. */
 export type LifecycleState = 'idle' | 'starting' | 'running' | 'draining' | 'stopped' | 'failed'
 

@@ -1,14 +1,11 @@
 import { systemClock } from './clock.ts'
 import { definitionOf, type Consumer } from './define-consumer.ts'
 import { systemEntropy } from './entropy.ts'
-import type { Health, LifecycleState, Running, StopOptions } from './lifecycle.ts'
+import { STOP_DEADLINE_MS, type Health, type LifecycleState, type Running, type StopOptions } from './lifecycle.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
 import type { Clock } from './ports/clock.ts'
 import type { Entropy } from './ports/entropy.ts'
 import type { Publisher, Source } from './ports/source.ts'
-
-/** How long running handlers may go on after `stop()`. */
-const STOP_DEADLINE_MS = 30_000
 
 export interface RunDependencies {
   readonly source: Source

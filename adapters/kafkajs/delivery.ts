@@ -40,7 +40,7 @@ export class KafkaDelivery implements Delivery {
     this.#bytes = (raw.value?.length ?? 0) + (raw.key?.length ?? 0)
     this.#ticket = epoch.receive(this.#offset, this.#bytes)
     this.message = toMessage(epoch, raw)
-    this.lane = laneOf(epoch, raw.key, order)
+    this.lane = laneOf(epoch.name, raw.key, order)
   }
 
   get position(): StreamPosition {
@@ -59,7 +59,10 @@ export class KafkaDelivery implements Delivery {
   }
 }
 
-function toMessage({ topic, partition }: PartitionEpoch, raw: KafkaMessageLike): KafkaMessage {
+export function toMessage(
+  { topic, partition }: Pick<PartitionEpoch, 'topic' | 'partition'>,
+  raw: KafkaMessageLike,
+): KafkaMessage {
   const headers = headersOf(raw.headers)
   const timestamp = Number(raw.timestamp)
   return {
@@ -81,8 +84,8 @@ function originOf(headers: Message['headers']): string | undefined {
   return isTopicName(named) ? named : undefined
 }
 
-/** latin1 keeps every byte apart. */
-function laneOf({ name }: PartitionEpoch, key: Buffer | null, order: Order): string | undefined {
+/** `name` of a partition. latin1 keeps every byte apart. */
+export function laneOf(name: string, key: Buffer | null, order: Order): string | undefined {
   switch (order) {
     case 'key':
       return key === null ? undefined : `${name}/${key.toString('latin1')}`

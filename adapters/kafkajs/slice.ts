@@ -77,6 +77,19 @@ export interface EachBatchPayloadLike {
   commitOffsetsIfNecessary(offsets?: CommitRequest): Promise<void>
 }
 
+/** As `eachBatch` of a consumer that is the user's own is given it. */
+export interface DropInBatchPayloadLike extends EachBatchPayloadLike {
+  isRunning(): boolean
+  isStale(): boolean
+}
+
+export interface EachMessagePayloadLike {
+  readonly topic: string
+  readonly partition: number
+  readonly message: KafkaMessageLike
+  heartbeat(): Promise<void>
+}
+
 export interface CommitRequest {
   topics: { topic: string; partitions: { partition: number; offset: string }[] }[]
 }

@@ -1,0 +1,56 @@
+import { ConfigError, type DeadLetter, type Publisher } from '../../src/index.ts'
+import { AdminDesk } from './admin-desk.ts'
+import { DeadLetterPublisher } from './dead-letter-publisher.ts'
+import { TOPIC_NAME } from './delivery.ts'
+import type { ResolvedDropIn } from './drop-in-options.ts'
+import type { KafkaLike } from './slice.ts'
+
+/** Publishes the dead letters of a consumer whose topics are known only by what it is given. */
+export class DropInPublisher implements Publisher {
+  readonly #publisher: DeadLetterPublisher
+  readonly #deadLetterTopicOf: ResolvedDropIn['deadLetterTopicOf']
+  /** The dead-letter topic of each topic that messages have come from. */
+  readonly #places = new Map<string, string>()
+
+  constructor(kafka: KafkaLike, { deadLetterTopicOf, assertDeadLetterTopics }: ResolvedDropIn) {
+    this.#deadLetterTopicOf = deadLetterTopicOf
+    this.#publisher = new DeadLetterPublisher({
+      kafka,
+      desk: new AdminDesk(kafka),
+      subscribed: [],
+      topicOf: deadLetterTopicOf,
+      create: assertDeadLetterTopics,
+    })
+  }
+
+  /**
+   * Before anything of a topic is handled.
+   *
+   * @throws ConfigError `CONFIG_INVALID` where dead letters would be consumed again, for ever
+   */
+  admit(topic: string): void {
+    if (this.#places.has(topic)) return
+    const place: unknown = this.#deadLetterTopicOf(topic)
+    if (typeof place !== 'string' || !TOPIC_NAME.test(place)) {
+      throw new ConfigError([
+        `deadLetterTopic: expected the name of a topic for ${topic}, got ${JSON.stringify(place)}`,
+      ])
+    }
+    const places = new Map(this.#places).set(topic, place)
+    for (const [source, target] of places) {
+      if (!places.has(target)) continue
+      throw new ConfigError([
+        `deadLetterTopic: expected a topic that this consumer does not read, got ${target}, where dead letters of ${source} go: they would be consumed again for ever`,
+      ])
+    }
+    this.#places.set(topic, place)
+  }
+
+  deadLetter(letter: DeadLetter): Promise<void> {
+    return this.#publisher.deadLetter(letter)
+  }
+
+  close(): Promise<void> {
+    return this.#publisher.close()
+  }
+}

@@ -20,7 +20,7 @@ export function kafkaBroker(kafka: KafkaLike, options: KafkaOptions): { source: 
   const publisher = new KafkaPublisher({
     producer: new ConfirmedProducer(kafka),
     desk,
-    topology: resolved.topology,
+    topology: () => resolved.topology,
     assert: resolved.assert,
     deadLetterHeaders: resolved.deadLetterHeaders,
   })

@@ -1,6 +1,6 @@
 import { ConfigError, type DurationMs } from '../../src/index.ts'
 import type { Order } from './delivery.ts'
-import type { KafkaOptions } from './options.ts'
+import type { DeadLetterHeaders, KafkaOptions } from './options.ts'
 import type { KafkaLike } from './slice.ts'
 
 export interface DropInOptions {
@@ -21,7 +21,9 @@ export interface DropInOptions {
    */
   readonly deadLetterTopic?: KafkaOptions['deadLetterTopic']
   /** With `kafka`: create dead-letter topics that are missing when the first letter goes there. @defaultValue true */
-  readonly assertDeadLetterTopics?: boolean
+  readonly assert?: KafkaOptions['assert']
+  /** With `kafka`: as for `runKafka`. @defaultValue `own` */
+  readonly deadLetterHeaders?: KafkaOptions['deadLetterHeaders']
   /**
    * What is handled in turn. `key`: messages of one key in one partition; messages without a key in no order.
    * `partition`: a whole partition, one at a time. `none`: nothing. kafkajs gives `eachMessage` one at a time anyway.
@@ -39,14 +41,16 @@ export interface ResolvedDropIn {
   readonly groupId: string | undefined
   readonly kafka: KafkaLike | undefined
   readonly deadLetterTopicOf: (topic: string) => string
-  readonly assertDeadLetterTopics: boolean
+  readonly assert: boolean | 'check'
+  readonly deadLetterHeaders: DeadLetterHeaders
   readonly order: Order
   readonly heartbeatEveryMs: DurationMs
 }
 
 /** The only place with a default. */
 const DEFAULTS = {
-  assertDeadLetterTopics: true,
+  assert: true,
+  deadLetterHeaders: 'own',
   order: 'key',
   heartbeatEveryMs: 1_000,
 } as const satisfies DropInOptions
@@ -56,7 +60,8 @@ const KNOWN: Readonly<Record<keyof DropInOptions, true>> = {
   groupId: true,
   kafka: true,
   deadLetterTopic: true,
-  assertDeadLetterTopics: true,
+  assert: true,
+  deadLetterHeaders: true,
   order: true,
   heartbeatEveryMs: true,
 }
@@ -79,7 +84,7 @@ export function resolveDropIn(options: DropInOptions): ResolvedDropIn {
     problems.push('kafka: expected a client such as new Kafka({ brokers }) of kafkajs')
   }
   if (kafka === undefined) {
-    for (const name of ['deadLetterTopic', 'assertDeadLetterTopics'] as const) {
+    for (const name of ['deadLetterTopic', 'assert', 'deadLetterHeaders'] as const) {
       if (options[name] !== undefined)
         problems.push(`${name}: expected with kafka only, which publishes the dead letters`)
     }
@@ -96,7 +101,8 @@ export function resolveDropIn(options: DropInOptions): ResolvedDropIn {
     groupId,
     kafka,
     deadLetterTopicOf: typeof deadLetterTopic === 'function' ? deadLetterTopic : (): string => deadLetterTopic,
-    assertDeadLetterTopics: options.assertDeadLetterTopics ?? DEFAULTS.assertDeadLetterTopics,
+    assert: options.assert ?? DEFAULTS.assert,
+    deadLetterHeaders: options.deadLetterHeaders ?? DEFAULTS.deadLetterHeaders,
     order: options.order ?? DEFAULTS.order,
     heartbeatEveryMs,
   })

@@ -1,25 +1,27 @@
 import { ConfigError, type DeadLetter, type Publisher } from '../../src/index.ts'
 import { AdminDesk } from './admin-desk.ts'
-import { DeadLetterPublisher } from './dead-letter-publisher.ts'
-import { TOPIC_NAME } from './delivery.ts'
+import { ConfirmedProducer } from './confirmed-producer.ts'
 import type { ResolvedDropIn } from './drop-in-options.ts'
+import { KafkaPublisher } from './publisher.ts'
 import type { KafkaLike } from './slice.ts'
+import { isTopicName } from './topic-name.ts'
+import { Topology } from './topology.ts'
 
 /** Publishes the dead letters of a consumer whose topics are known only by what it is given. */
 export class DropInPublisher implements Publisher {
-  readonly #publisher: DeadLetterPublisher
+  readonly #publisher: KafkaPublisher
   readonly #deadLetterTopicOf: ResolvedDropIn['deadLetterTopicOf']
   /** The dead-letter topic of each topic that messages have come from. */
   readonly #places = new Map<string, string>()
 
-  constructor(kafka: KafkaLike, { deadLetterTopicOf, assertDeadLetterTopics }: ResolvedDropIn) {
+  constructor(kafka: KafkaLike, { deadLetterTopicOf, deadLetterHeaders, assert }: ResolvedDropIn) {
     this.#deadLetterTopicOf = deadLetterTopicOf
-    this.#publisher = new DeadLetterPublisher({
-      kafka,
+    this.#publisher = new KafkaPublisher({
+      producer: new ConfirmedProducer(kafka),
       desk: new AdminDesk(kafka),
-      subscribed: [],
-      topicOf: deadLetterTopicOf,
-      create: assertDeadLetterTopics,
+      topology: () => this.#topology(),
+      assert,
+      deadLetterHeaders,
     })
   }
 
@@ -31,7 +33,7 @@ export class DropInPublisher implements Publisher {
   admit(topic: string): void {
     if (this.#places.has(topic)) return
     const place: unknown = this.#deadLetterTopicOf(topic)
-    if (typeof place !== 'string' || !TOPIC_NAME.test(place)) {
+    if (!isTopicName(place)) {
       throw new ConfigError([
         `deadLetterTopic: expected the name of a topic for ${topic}, got ${JSON.stringify(place)}`,
       ])
@@ -52,5 +54,14 @@ export class DropInPublisher implements Publisher {
 
   close(): Promise<void> {
     return this.#publisher.close()
+  }
+
+  #topology(): Topology {
+    const places = [...this.#places].map(([source, topic]) => ({
+      kind: 'dead-letter' as const,
+      topic,
+      sources: [source],
+    }))
+    return new Topology([...this.#places.keys()], places)
   }
 }

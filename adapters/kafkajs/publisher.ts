@@ -10,7 +10,7 @@ import type { CopyPlace, Topology } from './topology.ts'
 interface PublisherParts {
   readonly producer: ConfirmedProducer
   readonly desk: AdminDesk
-  readonly topology: Topology
+  readonly topology: () => Topology
   readonly assert: boolean | 'check'
   readonly deadLetterHeaders: DeadLetterHeaders
 }
@@ -28,7 +28,7 @@ export class KafkaPublisher implements Publisher {
   deadLetter(letter: DeadLetter): Promise<void> {
     const { topology, deadLetterHeaders: style } = this.#parts
     const at = new Date()
-    const place = topology.deadLetterPlace(letter.message)
+    const place = topology().deadLetterPlace(letter.message)
     return this.#publish(place, letter, [deadLetterHeaders(letter, style, at), minimalHeaders(letter, style, at)])
   }
 

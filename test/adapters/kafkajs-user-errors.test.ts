@@ -129,7 +129,7 @@ describe("what else is the user's and throws", () => {
       topics: [topic],
       groupId,
       deadLetterTopic: (origin) => {
-        if (isStarted && watching.events.every(({ type }) => type !== 'dead-letter-failed')) broken()
+        if (isStarted && watching.events.every(({ type }) => type !== 'publish-failed')) broken()
         return `${origin}.dead-letter`
       },
     })

@@ -6,6 +6,7 @@ import type { Committer } from './committer.ts'
 import { KafkaDelivery, type Order } from './delivery.ts'
 import type { PartitionEpoch } from './partition-epoch.ts'
 import type { PartitionHolds } from './partition-holds.ts'
+import type { RetryDelays } from './retry-delays.ts'
 import type { EachBatchPayloadLike, EndBatchProcess } from './slice.ts'
 import { whileBeating } from './while-beating.ts'
 
@@ -14,6 +15,7 @@ interface BatchIntakeParts {
   readonly committer: Committer
   readonly gate: BatchGate
   readonly holds: PartitionHolds
+  readonly delays: RetryDelays
   readonly limits: Omit<Load, 'inFlight'>
   readonly order: Order
   readonly heartbeatEveryMs: number
@@ -49,7 +51,7 @@ export class BatchIntake {
   }
 
   async take(payload: EachBatchPayloadLike): Promise<void> {
-    const { assignment, committer, gate, order } = this.#parts
+    const { assignment, committer, gate, delays, order } = this.#parts
     const { batch } = payload
     const epoch = assignment.live(batch.topic, batch.partition)
     if (epoch === undefined || this.#intake === undefined) return
@@ -60,10 +62,13 @@ export class BatchIntake {
     if (admitted === undefined || !assignment.isLive(admitted) || this.#intake === undefined) {
       return this.#rest(epoch, payload)
     }
-    const deliveries = batch.messages.map((raw) => new KafkaDelivery(assignment, admitted, raw, order))
-    const last = batch.lastOffset()
-    admitted.advanceTo(BigInt(last) + 1n)
     admitted.high = BigInt(batch.highWatermark)
+    const messages = delays.takeDue(admitted, batch)
+    // kafkajs counts what follows the last message, markers and aborted records, to the batch; so does a whole one here.
+    const last = messages.length === batch.messages.length ? batch.lastOffset() : messages.at(-1)?.offset
+    if (last === undefined) return
+    const deliveries = messages.map((raw) => new KafkaDelivery(assignment, admitted, raw, order))
+    admitted.advanceTo(BigInt(last) + 1n)
     this.#intake.deliver(deliveries)
     try {
       payload.resolveOffset(last)

@@ -15,7 +15,7 @@ import { KafkaSource } from './source.ts'
  */
 export function kafkaBroker(kafka: KafkaLike, options: KafkaOptions): { source: Source; publisher: Publisher } {
   const resolved = resolveKafka(options)
-  const leaveGroup = enterGroup(resolved.groupId, resolved.topics)
+  const leaveGroup = enterGroup(kafka, resolved.groupId, resolved.topology)
   const desk = new AdminDesk(kafka)
   const publisher = new KafkaPublisher({
     producer: new ConfirmedProducer(kafka),

@@ -61,6 +61,7 @@ export class DropInPublisher implements Publisher {
       kind: 'dead-letter' as const,
       topic,
       sources: [source],
+      delayMs: 0,
     }))
     return new Topology([...this.#places.keys()], places)
   }

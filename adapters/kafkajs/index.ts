@@ -6,7 +6,7 @@ import type { KafkaLike } from './slice.ts'
 export { kafkaBroker } from './broker.ts'
 export { eachBatch, eachMessage, type DropIn, type EachBatch, type EachMessage } from './drop-in.ts'
 export type { DropInOptions } from './drop-in-options.ts'
-export type { KafkaConsumerOptions, KafkaOptions } from './options.ts'
+export type { DeadLetterHeaders, KafkaConsumerOptions, KafkaOptions, KafkaRetryTopic } from './options.ts'
 export type { KafkaLike } from './slice.ts'
 
 /**

@@ -10,6 +10,20 @@ export type KafkaConsumerOptions = Omit<ConsumerConfigLike, 'groupId' | 'retry' 
   readonly retry?: Omit<NonNullable<ConsumerConfigLike['retry']>, 'restartOnFailure'>
 }
 
+/** A place where messages wait for their next attempt. */
+export interface KafkaRetryTopic {
+  /**
+   * From the failure to the next attempt, at most 2147483647 (24.8 days). The attempt may come later by a tenth of it, at most
+   * by a second, and by `maxWaitTimeInMs`.
+   */
+  readonly delayMs: DurationMs
+  /**
+   * A topic, or a function of the topic a message was first published to; one topic may serve all. It belongs to this group
+   * alone: another group on it would handle the copies too. @defaultValue `${topic}.${groupId}.retry-${n}`, n from 1
+   */
+  readonly topic?: string | ((origin: string) => string)
+}
+
 export type DeadLetterHeaders = 'own' | 'spring' | 'both'
 
 export interface KafkaOptions {
@@ -22,9 +36,18 @@ export interface KafkaOptions {
    */
   readonly deadLetterTopic?: string | ((origin: string) => string)
   /**
-   * What happens at the start to the dead-letter topics. `true`: a missing one is created, with one partition, the broker's
-   * default replication, and room for the headers of the largest message; when one vanishes later, it is created again.
-   * `'check'`: a missing one is an error that names all of them. `false`: nobody looks; a copy whose topic is missing is
+   * Where a message waits that failed and has attempts left: after the first attempt on the first of these topics, after the
+   * second on the second, then on the last again and again, up to the consumer's `maxAttempts`. The original is settled when
+   * its copy is confirmed: nothing waits behind it, and the order of its key or partition is given up. The group consumes
+   * these topics too, so all members need the same. The store must remember a message for longer than it waits
+   * (`retentionMs`). Not for strategy `offsets`. @defaultValue none: a message waits in its lane, and what comes after it in
+   * that lane waits too
+   */
+  readonly retry?: { readonly topics: readonly KafkaRetryTopic[] }
+  /**
+   * What happens at the start to the dead-letter and retry topics. `true`: a missing one is created, a retry topic with as many
+   * partitions as the topic it serves, a dead-letter topic with one; with the broker's default replication and room for the
+   * headers of the largest message; when one vanishes later, it is created again. `'check'`: a missing one is an error that names all of them. `false`: nobody looks; a copy whose topic is missing is
    * published again and again until it is there, and holds its partition's commits back meanwhile. @defaultValue true
    */
   readonly assert?: boolean | 'check'

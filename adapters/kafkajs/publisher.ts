@@ -1,9 +1,18 @@
-import { BrokerError, describeError, type DeadLetter, type Letter, type Publisher } from '../../src/index.ts'
+import {
+  BrokerError,
+  describeError,
+  type DeadLetter,
+  type DurationMs,
+  type Letter,
+  type Publisher,
+  type RetryLetter,
+} from '../../src/index.ts'
 import type { AdminDesk } from './admin-desk.ts'
 import { isTooLarge, type ConfirmedProducer } from './confirmed-producer.ts'
 import type { ProducedHeaders } from './copy-headers.ts'
 import { deadLetterHeaders, minimalHeaders } from './dead-letter-headers.ts'
 import type { DeadLetterHeaders } from './options.ts'
+import { necessaryRetryHeaders, retryHeaders } from './retry-headers.ts'
 import { createMissing } from './topics.ts'
 import type { CopyPlace, Topology } from './topology.ts'
 
@@ -25,11 +34,21 @@ export class KafkaPublisher implements Publisher {
     this.#parts = parts
   }
 
-  deadLetter(letter: DeadLetter): Promise<void> {
+  async deadLetter(letter: DeadLetter): Promise<void> {
     const { topology, deadLetterHeaders: style } = this.#parts
     const at = new Date()
     const place = topology().deadLetterPlace(letter.message)
-    return this.#publish(place, letter, [deadLetterHeaders(letter, style, at), minimalHeaders(letter, style, at)])
+    await this.#publish(place, letter, [deadLetterHeaders(letter, style, at), minimalHeaders(letter, style, at)])
+  }
+
+  retryDelayMs(attempts: number): DurationMs | undefined {
+    return this.#parts.topology().retryDelayMs(attempts)
+  }
+
+  async retryLater(letter: RetryLetter): Promise<void> {
+    const at = new Date()
+    const place = this.#parts.topology().retryPlace(letter.message, letter.attempts)
+    await this.#publish(place, letter, [retryHeaders(letter, at), necessaryRetryHeaders(letter, at)])
   }
 
   close(): Promise<void> {
@@ -70,10 +89,10 @@ export class KafkaPublisher implements Publisher {
   }
 }
 
-function refused({ topic }: CopyPlace, { message }: Letter, cause: unknown): BrokerError {
+function refused({ kind, topic }: CopyPlace, { message }: Letter, cause: unknown): BrokerError {
   return new BrokerError(
     'BROKER_PUBLISH_REFUSED',
-    `dead letter of ${message.destination}/${message.position} to ${topic} was not confirmed: ${describeError(cause)}`,
+    `${kind} copy of ${message.destination}/${message.position} to ${topic} was not confirmed: ${describeError(cause)}`,
     { cause },
   )
 }

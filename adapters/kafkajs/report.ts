@@ -21,5 +21,7 @@ export type KafkaEvent =
   /** A partition holds too much, or its next message is not due: only this one is not fetched. */
   | 'partition-paused'
   | 'partition-resumed'
+  /** Such a topic was created, or takes no message as large as its source does. */
   | 'dead-letter-topic'
+  | 'retry-topic'
   | 'adapter-error'

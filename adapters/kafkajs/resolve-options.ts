@@ -19,6 +19,7 @@ const KAFKA_OPTIONS: Record<keyof KafkaOptions, true> = {
   topics: true,
   groupId: true,
   deadLetterTopic: true,
+  retry: true,
   assert: true,
   deadLetterHeaders: true,
   order: true,

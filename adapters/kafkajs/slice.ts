@@ -135,6 +135,7 @@ export interface AdminLike {
     groupId: string
     topics: string[]
   }): Promise<{ topic: string; partitions: { partition: number; offset: string }[] }[]>
+  fetchTopicMetadata(options: { topics: string[] }): Promise<{ topics: { partitions: unknown[] }[] }>
   fetchTopicOffsets(topic: string): Promise<{ partition: number; low: string; high: string }[]>
 }
 

@@ -1,5 +1,6 @@
 import {
   BrokerError,
+  ConfigError,
   describeError,
   isConsumeOnceError,
   StoppedError,
@@ -21,6 +22,7 @@ import type { ResolvedKafka } from './options.ts'
 import type { PartitionEpoch } from './partition-epoch.ts'
 import { isAnswer } from './protocol-error.ts'
 import type { Report } from './report.ts'
+import { RetryDelays } from './retry-delays.ts'
 import type { CommitRequest, GroupJoin, KafkaLike } from './slice.ts'
 import { prepareTopics } from './topics.ts'
 
@@ -31,6 +33,9 @@ interface SourceParts {
   /** Closes what belongs to the source and outlives its consumer. */
   readonly afterClose: () => Promise<void>
 }
+
+const NO_RETRY_TOPICS =
+  'retry: strategy offsets handles a partition in its order, and its position would pass a message that waits elsewhere; leave it out'
 
 const FLUSH_WITHIN_MS = 3_000
 
@@ -49,6 +54,7 @@ export class KafkaSource implements Source {
   readonly #offsets: GroupOffsets
   readonly #batches: BatchIntake
   readonly #holds: PartitionHolds
+  readonly #delays: RetryDelays
   readonly #membership: Membership
   readonly #counts: Record<string, number> = {}
   #intake: Intake | undefined
@@ -92,11 +98,13 @@ export class KafkaSource implements Source {
       report: this.#report,
       consumer: () => this.#membership.consumer,
     })
+    this.#delays = new RetryDelays(this.#holds, options.topology.places)
     this.#batches = new BatchIntake({
       assignment: this.#assignment,
       committer: this.#committer,
       gate,
       holds: this.#holds,
+      delays: this.#delays,
       limits: { bytes: options.maxBytesInFlight, watermarkLag: options.maxWatermarkLag },
       order: options.order,
       heartbeatEveryMs: options.heartbeatEveryMs,
@@ -105,6 +113,7 @@ export class KafkaSource implements Source {
 
   async open(intake: Intake): Promise<void> {
     const { desk, options } = this.#parts
+    if (intake.storedPositions !== undefined && options.topology.hasRetries) throw new ConfigError([NO_RETRY_TOPICS])
     this.#intake = intake
     this.#batches.begin(intake)
     this.#isNotReady('connecting')
@@ -147,6 +156,7 @@ export class KafkaSource implements Source {
   #joined({ memberAssignment }: GroupJoin): void {
     if (this.#closed !== undefined) return this.#assignment.join({})
     this.#assignment.join(memberAssignment)
+    this.#delays.forget()
     this.#committer.joined()
     this.#applyPause()
     const count = this.#assignment.epochs.length
@@ -165,6 +175,7 @@ export class KafkaSource implements Source {
 
   #halted(): void {
     this.#committer.forget()
+    this.#delays.forget()
     this.#assignment.raise()
     this.#isNotReady('reconnecting')
     this.#intake?.standingChanged()
@@ -199,6 +210,7 @@ export class KafkaSource implements Source {
   #endIntake(): void {
     this.#intakeHasEnded = true
     this.#batches.end()
+    this.#delays.forget()
     this.#applyPause()
   }
 

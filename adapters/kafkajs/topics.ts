@@ -35,28 +35,44 @@ export async function prepareTopics(desk: AdminDesk, options: ResolvedKafka, rep
     if (problems.length > 0) throw new ConfigError(problems)
     for (const place of missing) {
       await createMissing(admin, place)
-      report('dead-letter-topic', `${place.topic} was created`)
+      report(`${place.kind}-topic`, `${place.topic} was created`)
     }
     for (const place of places) problems.push(...(await compare(admin, place, report)))
     if (problems.length > 0) throw new ConfigError(problems)
   })
 }
 
-/** One partition, replicas as the broker's default, and room for what its sources allow. */
-export async function createMissing(admin: AdminLike, { topic, sources }: CopyPlace): Promise<void> {
-  const limits = await Promise.all(sources.map((source) => settingsOf(admin, source)))
+/** Replicas as the broker's default, and room for what its sources allow. */
+export async function createMissing(admin: AdminLike, place: CopyPlace): Promise<void> {
+  const limits = await Promise.all(place.sources.map((source) => settingsOf(admin, source)))
   const largest = Math.max(0, ...limits.map(({ maxMessageBytes = 0 }) => maxMessageBytes))
-  const room = { name: 'max.message.bytes', value: String(largest + ROOM_FOR_HEADERS) }
-  const configEntries = [{ name: 'cleanup.policy', value: 'delete' }, ...(largest === 0 ? [] : [room])]
-  const wanted = { topic, numPartitions: 1, replicationFactor: -1, configEntries }
+  const settings = {
+    'cleanup.policy': 'delete',
+    ...(largest === 0 ? {} : { 'max.message.bytes': String(largest + ROOM_FOR_HEADERS) }),
+    // What a message waits for there, and how long it is kept, counts from when the broker got it.
+    ...(place.kind === 'retry' ? { 'message.timestamp.type': 'LogAppendTime' } : {}),
+  }
+  const wanted = {
+    topic: place.topic,
+    numPartitions: place.kind === 'retry' ? await mostPartitions(admin, place.sources) : 1,
+    replicationFactor: -1,
+    configEntries: Object.entries(settings).map(([name, value]) => ({ name, value })),
+  }
   // Waiting for leaders makes kafkajs fail where the topic is not known to all brokers at once.
   await admin.createTopics({ waitForLeaders: false, topics: [wanted] })
-  await existingOf(admin, [topic])
+  await existingOf(admin, [place.topic])
 }
 
-function missingText({ topic }: CopyPlace): string {
-  return `deadLetterTopic: ${topic} does not exist; create it, or set assert: true`
+async function mostPartitions(admin: AdminLike, sources: readonly string[]): Promise<number> {
+  const { topics } = await admin.fetchTopicMetadata({ topics: [...sources] })
+  return Math.max(...topics.map(({ partitions }) => partitions.length))
 }
+
+function missingText({ kind, topic }: CopyPlace): string {
+  return `${OPTION[kind]}: ${topic} does not exist; create it, or set assert: true`
+}
+
+const OPTION: Readonly<Record<CopyPlace['kind'], string>> = { 'dead-letter': 'deadLetterTopic', retry: 'retry.topics' }
 
 async function existingOf(admin: AdminLike, wanted: readonly string[]): Promise<ReadonlySet<string>> {
   for (let looks = 1; ; looks++) {
@@ -67,40 +83,52 @@ async function existingOf(admin: AdminLike, wanted: readonly string[]): Promise<
 }
 
 /** Tells what may go wrong, and returns what must. */
-async function compare(admin: AdminLike, { topic, sources }: CopyPlace, report: Report): Promise<string[]> {
-  const to = await settingsOf(admin, topic)
-  for (const source of sources) {
+async function compare(admin: AdminLike, place: CopyPlace, report: Report): Promise<string[]> {
+  const { kind, topic, delayMs } = place
+  const { maxMessageBytes, isCompacted, retentionMs } = await settingsOf(admin, topic)
+  for (const source of place.sources) {
     const from = await settingsOf(admin, source)
-    if (from.maxMessageBytes === undefined || to.maxMessageBytes === undefined) continue
-    if (to.maxMessageBytes >= from.maxMessageBytes) continue
+    if (from.maxMessageBytes === undefined || maxMessageBytes === undefined) continue
+    if (maxMessageBytes >= from.maxMessageBytes) continue
     report(
-      'dead-letter-topic',
-      `max.message.bytes of ${topic} is ${to.maxMessageBytes}, of ${source} ${from.maxMessageBytes}: a large message may never become a dead letter`,
+      `${kind}-topic`,
+      `max.message.bytes of ${topic} is ${maxMessageBytes}, of ${source} ${from.maxMessageBytes}: a large message may never get there`,
     )
   }
-  if (to.isCompacted !== true) return []
-  return [
-    `deadLetterTopic: expected cleanup.policy delete, got ${topic}, which is compacted: of the copies with one key only the last would stay, and those without a key are refused`,
-  ]
+  const problems: string[] = []
+  if (isCompacted === true) {
+    problems.push(
+      `${OPTION[kind]}: expected cleanup.policy delete, got ${topic}, which is compacted: of the copies with one key only the last would stay, and those without a key are refused`,
+    )
+  }
+  if (retentionMs !== undefined && retentionMs >= 0 && retentionMs <= delayMs) {
+    problems.push(
+      `${OPTION[kind]}: expected retention.ms of more than the delay (${delayMs}), got ${topic} with ${retentionMs}: messages would be gone before they are due`,
+    )
+  }
+  return problems
 }
 
 interface TopicSettings {
   readonly maxMessageBytes?: number
+  /** Negative: for ever. */
+  readonly retentionMs?: number
   readonly isCompacted?: boolean
 }
 
 /** Nothing where we may not ask, or the topic is not there. */
 async function settingsOf(admin: AdminLike, topic: string): Promise<TopicSettings> {
   try {
-    const configNames = ['max.message.bytes', 'cleanup.policy']
+    const configNames = ['max.message.bytes', 'retention.ms', 'cleanup.policy']
     const resources = [{ type: TOPIC_RESOURCE, name: topic, configNames }]
     const answer = await admin.describeConfigs({ resources, includeSynonyms: false })
     const entries = answer.resources[0]?.configEntries ?? []
-    const settings = new Map(entries.map(({ configName, configValue }) => [configName, configValue]))
-    const maxMessageBytes = Number(settings.get('max.message.bytes'))
+    const values = new Map(entries.map(({ configName, configValue }) => [configName, configValue]))
+    const [maxMessageBytes, retentionMs] = [Number(values.get('max.message.bytes')), Number(values.get('retention.ms'))]
     return {
       ...(Number.isSafeInteger(maxMessageBytes) ? { maxMessageBytes } : {}),
-      isCompacted: settings.get('cleanup.policy')?.includes('compact') === true,
+      ...(Number.isSafeInteger(retentionMs) ? { retentionMs } : {}),
+      isCompacted: values.get('cleanup.policy')?.includes('compact') === true,
     }
   } catch {
     return {}

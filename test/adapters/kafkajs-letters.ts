@@ -1,4 +1,4 @@
-import type { DeadLetter, Message } from '../../src/index.ts'
+import type { DeadLetter, Message, RetryLetter } from '../../src/index.ts'
 
 export function letterOf(message: Message, more: Partial<DeadLetter> = {}): DeadLetter {
   return {
@@ -26,4 +26,9 @@ export function messageOn(topic: string, more: Partial<Message> = {}): Message {
     timestamp: 1_700_000_000_000,
     ...more,
   }
+}
+
+export function retryLetterOf(message: Message, more: Partial<RetryLetter> = {}): RetryLetter {
+  const { reason: _reason, parked: _parked, ...letter } = letterOf(message)
+  return { ...letter, attempts: 1, delayMs: 60_000, ...more }
 }

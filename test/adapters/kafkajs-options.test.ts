@@ -17,6 +17,15 @@ function problemsOf(options: object): readonly string[] {
   return []
 }
 
+function retryOn(...topics: object[]): object {
+  return { retry: { topics } }
+}
+
+function withRetry(topics: string[], retry: string): ReturnType<typeof kafkaBroker> {
+  const options = { topics, groupId: uniqueName('group'), ...retryOn({ delayMs: 1, topic: retry }) }
+  return kafkaBroker(new ScriptedKafka(), options)
+}
+
 describe('the options of a Kafka source', () => {
   it.each<[string, object, string]>([
     ['no topic', { topics: [] }, 'topics: expected at least one'],
@@ -45,6 +54,43 @@ describe('the options of a Kafka source', () => {
       'at most a third of sessionTimeout',
     ],
     ['too few retries', { consumer: { retry: { retries: 5 } } }, 'expected at least 8, got 5'],
+    ['no retry topic', { retry: { topics: [] } }, 'retry.topics: expected at least one, got none'],
+    [
+      'a retry topic without a delay',
+      retryOn({}),
+      'retry.topics[0].delayMs: expected a whole number from 1 to 2147483647',
+    ],
+    ['a delay no timer can wait', retryOn({ delayMs: 2 ** 31 }), 'retry.topics[0].delayMs: expected a whole number'],
+    [
+      'a misspelt option of a retry topic',
+      retryOn({ delayMs: 1, name: 'r' }),
+      'retry.topics[0].name: unknown option; expected one of delayMs, topic',
+    ],
+    [
+      'what is no retry topic',
+      retryOn({ delayMs: 1, topic: () => '' }),
+      'retry.topics[0].topic: expected the name of a topic for t, got ""',
+    ],
+    [
+      'a group whose name no topic can bear',
+      { ...retryOn({ delayMs: 1 }), groupId: 'my group' },
+      'retry.topics[0].topic: expected the name of a topic for t, got "t.my group.retry-1"',
+    ],
+    [
+      'one retry topic for two delays',
+      retryOn({ delayMs: 1, topic: 'r' }, { delayMs: 2, topic: 'r' }),
+      'retry.topics: expected each topic once, got r twice',
+    ],
+    [
+      'a retry topic that is consumed',
+      { topics: ['t', 'r'], ...retryOn({ delayMs: 1, topic: 'r' }) },
+      'retry.topics: expected none of the topics to consume, got r, where messages of t, r wait',
+    ],
+    [
+      'a retry topic that is a dead-letter topic',
+      { ...retryOn({ delayMs: 1, topic: 't.dead-letter' }) },
+      'got t.dead-letter, where dead letters of t go: they would be consumed again',
+    ],
     ['a misspelt option', { topic: 't' }, 'topic: unknown option; expected one of topics, groupId, '],
     [
       'a misspelt option of the consumer',
@@ -131,16 +177,37 @@ describe('the options of a Kafka source', () => {
 
   it('refuse two sets of topics in one group of this process, while the first runs', async () => {
     const groupId = uniqueName('group')
-    const open = (topics: string[]): ReturnType<typeof kafkaBroker> =>
-      kafkaBroker(new ScriptedKafka(), { topics, groupId })
+    const open = (topics: string[], more: object = {}): ReturnType<typeof kafkaBroker> =>
+      kafkaBroker(new ScriptedKafka(), { topics, groupId, ...more })
     const first = open(['a', 'b'])
     const second = open(['b', 'a', 'b'])
     expect(() => open(['a'])).toThrow('expected one set of topics for one group, got a where')
+    expect(() => open(['a', 'b'], retryOn({ delayMs: 1, topic: 'r' }))).toThrow('got a, b, r where')
     await first.source.close()
     await first.source.close()
     expect(() => open(['a'])).toThrow(ConfigError)
     await second.source.close()
     await open(['a']).source.close()
+  })
+
+  it('refuse two members of one group on one client, and allow two groups', async () => {
+    const [kafka, groupId] = [new ScriptedKafka(), uniqueName('group')]
+    const first = kafkaBroker(kafka, { topics: ['t'], groupId })
+    expect(() => kafkaBroker(kafka, { topics: ['t'], groupId })).toThrow('expected a client of its own for each member')
+    const other = kafkaBroker(kafka, { topics: ['t'], groupId: uniqueName('group') })
+    const second = kafkaBroker(new ScriptedKafka(), { topics: ['t'], groupId })
+    await first.source.close()
+    const again = kafkaBroker(kafka, { topics: ['t'], groupId })
+    await Promise.all([other, second, again].map(({ source }) => source.close()))
+  })
+
+  it('refuse a retry topic that another group of this process consumes', async () => {
+    const first = withRetry(['t'], 'r')
+    expect(() => withRetry(['r'], 'x')).toThrow('expected no retry topic of another group, got r, where messages of')
+    expect(() => withRetry(['t'], 'r')).toThrow('expected no retry topic of another group, got r, where messages of')
+    expect(() => withRetry(['u'], 't')).toThrow('retry.topics: expected topics that nobody else consumes, got t, which')
+    const second = withRetry(['t'], 'x')
+    await Promise.all([first, second].map(({ source }) => source.close()))
   })
 })
 

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { PartitionAssigners, type PartitionAssigner } from 'kafkajs'
 import { uniqueName } from '../support/namespace.ts'
 import { startPrivateKafka } from '../support/servers/private-kafka.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
+import { failingOn } from './kafkajs-failing-assigner.ts'
 import { Cluster, RecordingIntake } from './kafkajs-kit.ts'
 
 let cluster: Cluster
@@ -12,21 +12,6 @@ beforeAll(async () => {
 }, SERVER_WITHIN_MS)
 afterEach(() => cluster.closeSources())
 afterAll(() => cluster[Symbol.asyncDispose]())
-
-/** The usual assigner, except that its n-th assignment fails: kafkajs gives up for good on a TypeError. */
-function failingOn(turn: number): PartitionAssigner {
-  let turns = 0
-  return (config) => {
-    const usual = PartitionAssigners.roundRobin(config)
-    return {
-      ...usual,
-      assign: async (group) => {
-        if (++turns === turn) throw new TypeError('an assigner of the user fails')
-        return usual.assign(group)
-      },
-    }
-  }
-}
 
 const settling = (): RecordingIntake => {
   const intake = new RecordingIntake()

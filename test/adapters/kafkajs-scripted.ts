@@ -67,6 +67,7 @@ export class ScriptedKafka implements KafkaLike {
         return true
       },
       describeConfigs: async () => ({ resources: [] }),
+      fetchTopicMetadata: async ({ topics }) => ({ topics: topics.map(() => ({ partitions: [0] })) }),
       fetchOffsets: async ({ topics }) => {
         this.asked.committed++
         await orFail()
@@ -174,7 +175,13 @@ export class ScriptedConsumer implements ConsumerLike {
   }
 
   /** What a fetch from `fetchedOffset` brought: messages at these offsets, and maybe control records after them. */
-  async fetch(name: string, fetchedOffset: number, offsets: readonly number[], lastOffset?: number): Promise<void> {
+  async fetch(
+    name: string,
+    fetchedOffset: number,
+    offsets: readonly number[],
+    lastOffset?: number,
+    headers: Readonly<Record<number, Readonly<Record<string, string>>>> = {},
+  ): Promise<void> {
     const [topic = ''] = name.split('/')
     await this.#eachBatch({
       batch: {
@@ -182,7 +189,13 @@ export class ScriptedConsumer implements ConsumerLike {
         partition: partitionOf(name),
         highWatermark: '-1',
         fetchedOffset: String(fetchedOffset),
-        messages: offsets.map((offset) => ({ key: null, value: null, timestamp: '0', offset: String(offset) })),
+        messages: offsets.map((offset) => ({
+          key: null,
+          value: null,
+          timestamp: '-1',
+          offset: String(offset),
+          headers: headers[offset] ?? {},
+        })),
         lastOffset: () => String(lastOffset ?? offsets.at(-1)),
       },
       resolveOffset: (offset) => {

@@ -14,6 +14,9 @@ export async function legal(): Promise<void> {
     topics: ['t'],
     groupId: 'g',
     deadLetterTopic: (origin) => `${origin}.dlq`,
+    retry: { topics: [{ delayMs: 60_000 }, { delayMs: 600_000, topic: (origin) => `${origin}.later` }] },
+    assert: 'check',
+    deadLetterHeaders: 'spring',
     order: 'partition',
     consumer: {
       sessionTimeout: 30_000,
@@ -29,6 +32,8 @@ export async function illegal(): Promise<void> {
   await runKafka(kafka, consumer, { topics: ['t'] })
   // @ts-expect-error a topic is named, not matched
   await runKafka(kafka, consumer, { topics: [/t/], groupId: 'g' })
+  // @ts-expect-error a retry topic without a delay
+  await runKafka(kafka, consumer, { topics: ['t'], groupId: 'g', retry: { topics: [{ topic: 'r' }] } })
   // @ts-expect-error the adapter always subscribes from the beginning
   await runKafka(kafka, consumer, { topics: ['t'], groupId: 'g', fromBeginning: false })
   // @ts-expect-error uncommitted messages may be aborted, and their offsets lie past what the broker tells

@@ -53,6 +53,16 @@ export type {
   SetAsideVerdict,
   Transition,
 } from './core/record.ts'
+export {
+  claimStream,
+  nextAfter,
+  refundStarts,
+  type CountedAttempts,
+  type PositionRecord,
+  type StreamClaim,
+  type StreamItem,
+  type StreamVerdict,
+} from './core/position.ts'
 export type { DurationMs, EpochMs, MonotonicMs } from './core/units.ts'
 export { backoffMs, type Backoff } from './core/backoff.ts'
 export { Watermark } from './core/watermark.ts'

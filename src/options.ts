@@ -80,7 +80,10 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
   readonly name: string
   /** Where records live. */
   readonly store: Store<Tx>
-  /** The business identity. @defaultValue the first of the usual places that is there (`standardId()`) */
+  /**
+   * The business identity. Not with a store of strategy `offsets`, where a message is its partition and offset.
+   * @defaultValue the first of the usual places that is there (`standardId()`)
+   */
   readonly id?: IdExtractor<Decoded>
   /** From raw bytes, after the digest was taken. @defaultValue `json()` */
   readonly decode?: Decode<Decoded>
@@ -326,8 +329,25 @@ export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<De
       `maxInFlight: expected at least concurrency (${resolved.concurrency}), got ${resolved.maxInFlight}: slots would stay empty`,
     )
   }
-  if (store?.strategy === 'inbox' && options.onInDoubt !== undefined) {
-    problems.push('onInDoubt: an inbox knows no doubt, effect and mark are one transaction; leave it out')
+  if ((store?.strategy === 'inbox' || store?.strategy === 'offsets') && options.onInDoubt !== undefined) {
+    const subject = store.strategy === 'inbox' ? 'an inbox' : 'a store of strategy offsets'
+    problems.push(`onInDoubt: ${subject} knows no doubt, effect and mark are one transaction; leave it out`)
+  }
+  if (store?.strategy === 'offsets') {
+    if (typeof store.positions?.next !== 'function') {
+      problems.push('store: expected one of strategy offsets to have positions, got none')
+    }
+    for (const [option, why] of [
+      [
+        'id',
+        'a message is known by its partition and offset. Where senders repeat messages use postgresInbox({ pool })',
+      ],
+      ['onMissingId', 'a message is known by its partition and offset, which none lacks'],
+      ['onConflict', 'nothing else can lie at the same partition and offset'],
+    ] as const) {
+      if (options[option] !== undefined)
+        problems.push(`${option}: leave it out with a store of strategy offsets: ${why}`)
+    }
   }
   if (typeof onInDoubt !== 'function' && onInDoubt !== 'rerun' && onInDoubt !== 'park') {
     problems.push(`onInDoubt: expected 'rerun', 'park' or a function, got ${JSON.stringify(onInDoubt)}`)

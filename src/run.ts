@@ -1,5 +1,6 @@
 import { systemClock } from './clock.ts'
 import { definitionOf, type Consumer } from './define-consumer.ts'
+import { ConfigError } from './errors.ts'
 import { systemEntropy } from './entropy.ts'
 import { STOP_DEADLINE_MS, type Health, type LifecycleState, type Running, type StopOptions } from './lifecycle.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
@@ -42,7 +43,10 @@ class RunningConsumer implements Running {
   ) {
     const definition = definitionOf(consumer)
     this.#source = source
-    this.#open = () => definition.store.open()
+    this.#open = () => {
+      if (definition.store.strategy === 'offsets') checkPositions(definition.name, source, publisher)
+      return definition.store.open()
+    }
     const setPaused = (paused: boolean): void => this.#setPaused(paused)
     const isBoundBySource = source.boundsItself === true
     const { group } = source
@@ -54,6 +58,7 @@ class RunningConsumer implements Running {
       entropy,
       setPaused,
       isBoundBySource,
+      rewind: (stream) => source.rewind?.(stream),
     })
   }
 
@@ -122,4 +127,20 @@ class RunningConsumer implements Running {
     if (paused) this.#source.pause()
     else this.#source.resume()
   }
+}
+
+/** What strategy `offsets` asks of a broker. @throws ConfigError `CONFIG_INVALID` */
+function checkPositions(name: string, source: Source, publisher: Publisher): void {
+  const problems: string[] = []
+  if (source.seeksPositions !== true) {
+    problems.push(
+      `store: expected a source that begins at stored positions, as runKafka has, for a store of strategy offsets, got one of ${source.system}: give it another store, such as postgresInbox({ pool })`,
+    )
+  }
+  if (publisher.retryDelayMs?.(1) !== undefined) {
+    problems.push(
+      'retry places: expected none with a store of strategy offsets: a copy has another position than its message, and would be handled beside it; leave them out, messages are retried in their partition',
+    )
+  }
+  if (problems.length > 0) throw new ConfigError(problems.map((one) => `consumer ${JSON.stringify(name)}: ${one}`))
 }

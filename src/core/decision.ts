@@ -26,12 +26,20 @@ export type AfterClaim =
   | { readonly next: 'settle-duplicate' }
   | { readonly next: 'wait'; readonly waitMs: DurationMs }
   | { readonly next: 'claim-alone' }
+  /** The store is behind what was delivered: the stream is read again from the stored position. */
+  | { readonly next: 'rewind' }
   | { readonly next: 'set-aside'; readonly as: 'given-up' | 'parked'; readonly reason: DeadLetterReason }
   /** The record stays as it is; a record without an effect never swallows a delivery. A set-aside one keeps its reason. */
   | { readonly next: 'dead-letter'; readonly parked: boolean; readonly reason: Reason; readonly detail: string }
 
-/** The table of DESIGN.md, section 3, for verdicts of a claim. `again-alone` is what an inbox says of an earlier attempt. */
-export function afterClaim(answer: ClaimVerdict | { readonly verdict: 'again-alone' }, policy: Policy): AfterClaim {
+/**
+ * The table of DESIGN.md, section 3, for verdicts of a claim. `again-alone` is what an inbox says of an earlier attempt, `behind`
+ * what stored positions say after a restore.
+ */
+export function afterClaim(
+  answer: ClaimVerdict | { readonly verdict: 'again-alone' | 'behind' },
+  policy: Policy,
+): AfterClaim {
   switch (answer.verdict) {
     case 'claimed':
       return answer.attempt > policy.maxAttempts
@@ -47,6 +55,8 @@ export function afterClaim(answer: ClaimVerdict | { readonly verdict: 'again-alo
     case 'in-doubt':
     case 'again-alone':
       return { next: 'claim-alone' }
+    case 'behind':
+      return { next: 'rewind' }
     case 'done':
       return { next: 'settle-duplicate' }
     case 'conflict':

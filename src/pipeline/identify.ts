@@ -33,6 +33,7 @@ const WHY: Record<UnusableId, string> = {
  * touch anything.
  */
 export function createIdentify(consumer: ResolvedConsumer, group: string): (delivery: Delivery) => Task | Unidentified {
+  if (consumer.store.strategy === 'offsets') return identifyByPosition(consumer, group)
   const scopes = new Map<string, readonly Uint8Array[]>()
 
   function scopeOf(origin: string): readonly Uint8Array[] {
@@ -62,6 +63,21 @@ export function createIdentify(consumer: ResolvedConsumer, group: string): (deli
     if (typeof bytes === 'string') return { reason: 'no-id', detail: WHY[bytes] }
     const digest = consumer.onConflict === 'duplicate' ? NOT_COMPARED : digestOf(message.value)
     return new Task(delivery, identityOf(scopeOf(message.origin), bytes), digest)
+  }
+}
+
+/** Strategy `offsets`: a message is its place, so it needs no ID and nothing of it is compared. */
+function identifyByPosition(consumer: ResolvedConsumer, group: string): (delivery: Delivery) => Task | Unidentified {
+  const scope = (consumer.scope === undefined ? [group, consumer.name] : [consumer.scope]).map((part) =>
+    Buffer.from(part),
+  )
+  return (delivery) => {
+    const { position } = delivery
+    // Checked at the start: such a source says that its deliveries have one.
+    if (position === undefined) return { reason: 'no-id', detail: 'the source gave no position' }
+    const { stream, offset } = position
+    const identity = identityOf([...scope, Buffer.from(stream)], Buffer.from(offset.toString()))
+    return new Task(delivery, identity, NOT_COMPARED)
   }
 }
 

@@ -183,6 +183,9 @@ export class InboxRunner implements Runner {
         case 'dead-letter':
           void this.#desk.deadLetter(task, step)
           break
+        case 'rewind':
+          this.#desk.rewind(task)
+          break
       }
     }
     return { granted, again, isOvertaking }

@@ -142,6 +142,9 @@ export class LeaseRunner implements Runner {
       case 'dead-letter':
         void this.#desk.deadLetter(task, step)
         break
+      case 'rewind':
+        this.#desk.rewind(task)
+        break
     }
     this.#freeSlots([task])
     return undefined

@@ -28,6 +28,8 @@ export interface PipelineDependencies {
   readonly isBoundBySource?: boolean
   /** Asks the source to stop or go on delivering. */
   readonly setPaused: (paused: boolean) => void
+  /** Asks the source to read a stream again from its stored position. */
+  readonly rewind?: (stream: string) => void
 }
 
 /**
@@ -46,6 +48,7 @@ export class Pipeline implements Intake, Desk {
   readonly #group: string
   readonly #publisher: Publisher
   readonly #setPaused: (paused: boolean) => void
+  readonly #rewind: (stream: string) => void
   readonly #identify: ReturnType<typeof createIdentify>
   readonly #runner: Runner
   /** Every task of this process by its key. */
@@ -58,7 +61,7 @@ export class Pipeline implements Intake, Desk {
   #idle: (() => void) | undefined
 
   constructor(dependencies: PipelineDependencies) {
-    const { consumer, group, publisher, clock, entropy, setPaused, isBoundBySource = false } = dependencies
+    const { consumer, group, publisher, clock, entropy, setPaused, rewind, isBoundBySource = false } = dependencies
     this.consumer = consumer
     this.scope = consumer.scope ?? `${group}/${consumer.name}`
     this.capacity = { maxInFlight: consumer.maxInFlight, handlers: handlersOf(consumer) }
@@ -70,6 +73,7 @@ export class Pipeline implements Intake, Desk {
     this.#group = group
     this.#publisher = publisher
     this.#setPaused = setPaused
+    this.#rewind = rewind ?? (() => {})
     this.#identify = createIdentify(consumer, group)
     this.#pauses = new Pauses(clock)
     this.lanes = new Lanes(clock, () => this.#runner.wake())
@@ -196,9 +200,17 @@ export class Pipeline implements Intake, Desk {
     this.lanes.putBack(wanted, delayMs)
   }
 
+  rewind(task: Task): void {
+    const { position, isCurrent } = task
+    this.drop(task)
+    // Of many that are found behind, the first ends the epoch of the others.
+    if (position !== undefined && isCurrent && !this.#isDraining) this.#rewind(position.stream)
+  }
+
   async deadLetter(task: Task, why: DeadLettering): Promise<void> {
     const { firstFailureAt } = task
     if (!(await this.#deadLetter(task.message, { ...why, firstFailureAt }, task.key))) return this.drop(task)
+    await this.#pass(task)
     this.#settle(task, why.parked ? 'parked' : 'dead-lettered', { reason: why.reason })
   }
 
@@ -223,6 +235,13 @@ export class Pipeline implements Intake, Desk {
     if (verdict === undefined) return this.drop(task)
     if (verdict === 'refused') return this.putBack([task])
     void this.deadLetter(task, { ...why, parked: verdict === 'parked', attempts: claim.attempt })
+  }
+
+  /** Strategy `offsets`: what is dead-lettered is over. That it is not known would mean another dead letter, nothing else. */
+  async #pass({ position }: Task): Promise<void> {
+    const { positions } = this.consumer.store
+    if (positions === undefined || position === undefined) return
+    await this.line.ask(1, async () => [await positions.pass(this.scope, position)])
   }
 
   #accept(delivery: Delivery): void {

@@ -40,6 +40,8 @@ export interface Desk {
   drop(task: Task, outcome?: 'handed-back' | 'lease-lost'): void
   /** To be claimed again, from the front of its lane. What is not ours any more is dropped. */
   putBack(tasks: readonly Task[], delayMs?: DurationMs): void
+  /** Not settled: its stream is read again from what is stored. */
+  rewind(task: Task): void
   /** Publishes until confirmed, then settles. The record stays as it is. */
   deadLetter(task: Task, why: DeadLettering): Promise<void>
   /** How long a message that failed so often waits on a retry place; `undefined`: in its lane. */

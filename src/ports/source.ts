@@ -26,6 +26,11 @@ export interface StreamPosition {
   readonly stream: string
   /** Grows from message to message; may have gaps. */
   readonly offset: bigint
+  /**
+   * Right behind the delivery before it, or the stored position that reading began at: from here up to `offset` the stream
+   * holds nothing. `undefined`: nothing was stored of the stream, and it begins with this delivery.
+   */
+  readonly follows?: bigint | undefined
 }
 
 /** What the pipeline can hold and do at once. */
@@ -72,6 +77,8 @@ export interface Source {
   /** Stop delivering, for now: too much is in flight, or the store is down. Membership is kept. May be called twice. */
   pause(): void
   resume(): void
+  /** With `seeksPositions`: what is stored of a stream lies before what was delivered. It is read again, from there. */
+  rewind?(stream: string): void
   /** No delivery comes after this; those that run may still be settled. */
   stopIntake(): Promise<void>
   /** Flushes settles, then leaves. What was not settled is delivered again, to somebody. */

@@ -22,7 +22,8 @@ import type { StreamPosition } from './source.ts'
  *
  * Three strategies share the port. `lease`: a claim holds by time. `inbox`: a claim holds by an open transaction in which
  * the effect is written too, one transaction for all keys of one `claim()`; `mark` is its COMMIT. `offsets`: as `inbox`, but
- * what tells done from not done is the position of the item's stream, one number for each stream, in place of its key.
+ * what tells done from not done is the position of the item's stream, one number for each stream, in place of its key; digests
+ * are not compared, and one item of a stream can be set aside at a time, the lowest that is not over.
  */
 export interface Store<Tx = never> {
   readonly strategy: Strategy
@@ -44,8 +45,10 @@ export interface Store<Tx = never> {
 export type Strategy = 'lease' | 'inbox' | 'offsets'
 
 export interface Positions {
-  /** The next offset of each of these streams that has a row. Idempotent. */
+  /** The lowest offset that is not over, of each of these streams that has a row. Idempotent. */
   next(scope: string, streams: readonly string[]): Promise<ReadonlyMap<string, bigint>>
+  /** The dead letter of what was set aside here is confirmed: it is over. Anything else stays as it is. Idempotent. */
+  pass(scope: string, position: StreamPosition): Promise<void>
 }
 
 export interface ClaimRequest {
@@ -77,6 +80,11 @@ export type ClaimAnswer<Tx = never> =
     }
   /** Inbox only: an earlier attempt is counted, so it must not share a transaction. Claim it again, alone. */
   | { readonly verdict: 'again-alone' }
+  /**
+   * Strategy `offsets` only: what this item follows is not over by what is stored, as after a restore of the database. Its
+   * stream must be read again, from the stored position.
+   */
+  | { readonly verdict: 'behind' }
   | Exclude<ClaimVerdict, { verdict: 'claimed' | 'taken-over' }>
 
 /** What a claim gave: the only thing that can be marked, renewed, released or set aside. Made by stores alone. */

@@ -115,7 +115,7 @@ describe('a message that is not finished for long', () => {
         },
       },
     )
-    const failures = (): number => watching.events.filter(({ type }) => type === 'dead-letter-failed').length
+    const failures = (): number => watching.events.filter(({ type }) => type === 'publish-failed').length
     await watching.until(() => failures() >= 2 && watching.outcomes('handled') === NUMBERS.length)
     await expectNothingCommitted(groupId, topic)
     expect(running.health()).toMatchObject({ live: true, checks: { handlers: '1 in flight' } })

@@ -28,6 +28,8 @@ export interface Handover {
   commitIfDue(): Promise<void>
   /** Why nothing more may begin, if so. */
   ending(): string | undefined
+  /** Whether kafkajs's function may return now, with everything from this offset on unfinished and nothing of it lost. */
+  mayReturnBefore(offset: string): boolean
 }
 
 interface CallOptions {
@@ -37,10 +39,8 @@ interface CallOptions {
 }
 
 /**
- * The messages of one call, from the first to the last: handled, and kept in the group meanwhile. It returns only when all
- * of them are finished. An early return with some unfinished would do if kafkajs were told not to resolve what it is not told
- * of, but `eachBatchAutoResolve` is true by default and cannot be seen from here: they would be committed and lost. So it
- * throws, and kafkajs fetches them again.
+ * The messages of one call of kafkajs, from the first to the last: handled, with heartbeats meanwhile. It resolves when all of
+ * them are finished, or may come again though kafkajs sees a return; in any other case it rejects.
  */
 export class DropInCall {
   readonly #handover: Handover
@@ -56,7 +56,6 @@ export class DropInCall {
   #isLeft = false
   #refusal: { readonly index: number; readonly settlement: Settlement } | undefined
   #partitionLost: Error | undefined
-  #why = 'stop() was called'
   #hasChanged = false
   #onChange: (() => void) | undefined
 
@@ -75,12 +74,20 @@ export class DropInCall {
       this.#options.inline.standingChanged()
       throw error
     }
+    this.#leaveUnfinished()
+  }
+
+  #leaveUnfinished(): void {
     const { messages } = this.#handover
-    if (this.#refusal !== undefined) throw this.#refused(this.#refusal)
     const finished = (this.#watermark.finishedUpTo ?? -1) + 1
-    if (finished === messages.length) return
+    const [next] = messages.slice(finished, finished + 1)
+    if (next === undefined) return
+    // Without such a reason kafkajs would be back with them at once, again and again.
+    const why = this.#handover.ending()
+    if (why !== undefined && this.#handover.mayReturnBefore(next.offset)) return
+    if (this.#refusal !== undefined) throw this.#refused(this.#refusal)
     throw new StoppedError(
-      `${this.#name}: only the first ${finished} of ${messages.length} messages are handled, because ${this.#why}; the others come again`,
+      `${this.#name}: only the first ${finished} of ${messages.length} messages are handled, because ${why ?? 'stop() was called'}; the others come again`,
     )
   }
 
@@ -118,8 +125,7 @@ export class DropInCall {
       if (this.#open === 0) continue
       await this.#handover.heartbeat()
       await this.#handover.commitIfDue()
-      const ending = this.#handover.ending()
-      if (ending !== undefined) this.#endAt(0, ending)
+      if (this.#handover.ending() !== undefined) this.#endAt(0)
       if (this.#hasEndMoved) inline.standingChanged()
       this.#hasEndMoved = false
     }
@@ -184,8 +190,7 @@ export class DropInCall {
     }
   }
 
-  #endAt(index: number, why?: string): void {
-    if (why !== undefined) this.#why = why
+  #endAt(index: number): void {
     if (index >= this.#end) return
     this.#end = index
     this.#hasEndMoved = true

@@ -12,6 +12,7 @@ import {
 import { DropInCall, type Handover } from './drop-in-call.ts'
 import { resolveDropIn, type DropInOptions, type ResolvedDropIn } from './drop-in-options.ts'
 import { DropInPublisher } from './drop-in-publisher.ts'
+import { endBatchBefore } from './early-return.ts'
 import type { DropInBatchPayloadLike, EachMessagePayloadLike } from './slice.ts'
 
 /** The life of a drop-in function; that of your kafkajs consumer stays yours. */
@@ -50,6 +51,7 @@ export function eachMessage(consumer: Consumer, options: DropInOptions = {}): Ea
         finishedUpTo: () => {},
         commitIfDue: async () => {},
         ending: () => undefined,
+        mayReturnBefore: () => false,
       }
     })
   })
@@ -58,8 +60,8 @@ export function eachMessage(consumer: Consumer, options: DropInOptions = {}): Ea
 /**
  * As `eachMessage`, for `consumer.run({ eachBatch: eachBatch(sms), eachBatchAutoResolve: false })`: the messages of a batch are
  * handled side by side, in the order that `order` asks for, and claimed and marked together. Each offset is resolved when
- * everything below it is finished. When the consumer stops or is sought in the middle of a batch, what has not begun is left
- * to come again: by an error, which kafkajs logs, since an early return loses messages unless `eachBatchAutoResolve` is false.
+ * everything below it is finished. When the consumer stops or seeks in the middle of a batch, what has not begun is left to
+ * come again; so it is also without `eachBatchAutoResolve: false`, unless the batch given here is a copy of kafkajs's own.
  *
  * @throws ConfigError `CONFIG_INVALID`: all problems of the options at once; a store of strategy `offsets`
  */
@@ -77,6 +79,7 @@ export function eachBatch(consumer: Consumer, options: DropInOptions = {}): Each
         finishedUpTo: (offset) => payload.resolveOffset(offset),
         commitIfDue: () => payload.commitOffsetsIfNecessary(),
         ending: () => endingOf(payload),
+        mayReturnBefore: (offset) => endBatchBefore(batch, offset),
       }
     })
   })

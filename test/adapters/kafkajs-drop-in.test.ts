@@ -5,6 +5,7 @@ import { eachMessage, runKafka, type DropInOptions, type EachMessage } from '../
 import { defineConsumer, memoryStore, StoreError, TerminalError, type Store } from '../../src/index.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
+import { storeWith } from '../support/store-with.ts'
 import { type Cluster, eventually, FAST, Watching } from './kafkajs-kit.ts'
 import { body, Gate, openCluster, OwnConsumer, type Handle, type Payload } from './kafkajs-own-consumer.ts'
 
@@ -69,32 +70,19 @@ async function start(topic: string, groupId: string, handle: Handle, settings: S
 /** A store that the test takes away. */
 class Outage {
   isDown = false
-  readonly store: Store
-
-  constructor() {
-    const memory = memoryStore()
-    this.store = {
-      strategy: memory.strategy,
-      open: () => memory.open(),
-      claim: async (request) => {
-        if (this.isDown) throw new StoreError('STORE_UNREACHABLE', 'down')
-        return memory.claim(request)
-      },
-      renew: (claims, leaseMs) => memory.renew(claims, leaseMs),
-      mark: (claims) => memory.mark(claims),
-      release: (claims, how) => memory.release(claims, how),
-      setAside: (claims, as, reason) => memory.setAside(claims, as, reason),
-    }
-  }
+  readonly store: Store = storeWith((memory) => ({
+    claim: async (request) => {
+      if (this.isDown) throw new StoreError('STORE_UNREACHABLE', 'down')
+      return memory.claim(request)
+    },
+  }))
 }
 
 function storeThatFailsToOpen(error: Error): Store {
-  return {
-    ...new Outage().store,
-    open: async () => {
-      throw error
-    },
+  const open = async (): Promise<void> => {
+    throw error
   }
+  return storeWith(() => ({ open }))
 }
 
 describe("eachMessage in a consumer of the user's own", () => {

@@ -23,6 +23,7 @@ import {
 import { ManualClock, turns } from '../support/manual-clock.ts'
 import { gate } from '../support/rig.ts'
 import { ScriptedStore } from '../support/scripted-store.ts'
+import { storeWith } from '../support/store-with.ts'
 
 const running: InlineRunning[] = []
 const clocks: ManualClock[] = []
@@ -176,7 +177,7 @@ describe('a consumer whose caller settles', () => {
     ['nothing', () => runInline(undefined as unknown as Consumer, { group: 'g' }), 'defineConsumer'],
     [
       'a store whose positions must be sought',
-      () => runInline(consumerOn(storeWith({ strategy: 'offsets' })), { group: 'g' }),
+      () => runInline(consumerOn(storeWith(() => ({ strategy: 'offsets' }))), { group: 'g' }),
       'runKafka',
     ],
     ['no group', () => runInline(consumerOn(memoryStore()), { group: '' }), 'group'],
@@ -185,20 +186,6 @@ describe('a consumer whose caller settles', () => {
     expect(run).toThrow(told)
   })
 })
-
-function storeWith(some: Partial<Store>): Store {
-  const store = memoryStore()
-  return {
-    strategy: store.strategy,
-    open: () => store.open(),
-    claim: (request) => store.claim(request),
-    renew: (claims, leaseMs) => store.renew(claims, leaseMs),
-    mark: (claims) => store.mark(claims),
-    release: (claims, how) => store.release(claims, how),
-    setAside: (claims, as, reason) => store.setAside(claims, as, reason),
-    ...some,
-  }
-}
 
 function consumerOn(store: Store): Consumer {
   return defineConsumer({ name: 'consumer', store, handle: () => {} })
@@ -327,7 +314,7 @@ describe('a caller who waits between attempts', () => {
 describe('opening the store', () => {
   it('happens once, before the first message', async () => {
     let opened = 0
-    const store = storeWith({ open: async () => void opened++ })
+    const store = storeWith(() => ({ open: async () => void opened++ }))
     const bench = new Bench(() => {}, { options: { store } })
     expect(opened).toBe(0)
     await Promise.all([bench.handle(messageOf('a')), bench.handle(messageOf('b'))])
@@ -337,14 +324,14 @@ describe('opening the store', () => {
 
   it.each(['rejects', 'throws'])('is tried again with the next message when it %s', async (how) => {
     let opened = 0
-    const store = storeWith({
+    const store = storeWith(() => ({
       open: () => {
         if (opened++ > 0) return Promise.resolve()
         const error = new StoreError('STORE_UNREACHABLE', 'nobody there')
         if (how === 'throws') throw error
         return Promise.reject(error)
       },
-    })
+    }))
     const bench = new Bench(() => {}, { options: { store } })
     await expect(bench.handle(messageOf('a'))).rejects.toThrow('nobody there')
     expect(bench.inline.state).toBe('idle')

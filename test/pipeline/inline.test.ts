@@ -177,7 +177,7 @@ describe('a consumer whose caller settles', () => {
     ['nothing', () => runInline(undefined as unknown as Consumer, { group: 'g' }), 'defineConsumer'],
     [
       'a store whose positions must be sought',
-      () => runInline(consumerOn(storeWith(() => ({ strategy: 'offsets' }))), { group: 'g' }),
+      () => runInline(consumerOn(storeWith(() => ({ strategy: 'offsets', positions: NOWHERE }))), { group: 'g' }),
       'runKafka',
     ],
     ['no group', () => runInline(consumerOn(memoryStore()), { group: '' }), 'group'],
@@ -414,3 +414,5 @@ describe('deliveries of an adapter', () => {
     expect(bench.runs).toEqual(['a'])
   })
 })
+
+const NOWHERE: NonNullable<Store['positions']> = { next: async () => new Map(), pass: async () => {} }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Kafka, logLevel, type Admin, type KafkaMessage, type Message, type Producer } from 'kafkajs'
+import { Kafka, logLevel, type Admin, type Consumer, type KafkaMessage, type Message, type Producer } from 'kafkajs'
 import { kafkaBroker, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import type { Capacity, Delivery, Intake, ObserverEvent, Source, SourceEvent } from '../../src/index.ts'
 import { uniqueName } from '../support/namespace.ts'
@@ -150,14 +150,19 @@ export class Cluster implements AsyncDisposable {
 
   /** A source that is closed with the test, opened on an intake. */
   async open(options: KafkaOptions, intake: RecordingIntake = new RecordingIntake()): Promise<Opened> {
-    const broker = kafkaBroker(this.client(), {
+    const client = this.client()
+    const makeConsumer = client.consumer.bind(client)
+    let kafkaConsumer: Consumer | undefined
+    client.consumer = (config) => (kafkaConsumer = makeConsumer(config))
+    const broker = kafkaBroker(client, {
       ...FAST,
       ...options,
       consumer: { ...FAST.consumer, ...options.consumer },
     })
     this.#sources.push(broker.source)
     await broker.source.open(intake)
-    return { ...broker, intake }
+    if (kafkaConsumer === undefined) throw new Error('the source has opened without a consumer')
+    return { ...broker, intake, kafkaConsumer }
   }
 
   async send(topic: string, values: readonly (string | Message)[], partition = 0): Promise<void> {
@@ -248,6 +253,8 @@ export class Cluster implements AsyncDisposable {
 
 export interface Opened extends ReturnType<typeof kafkaBroker> {
   readonly intake: RecordingIntake
+  /** The first one inside: to watch it, and to do to it what only kafkajs does. */
+  readonly kafkaConsumer: Consumer
 }
 
 export interface ReadMessage {

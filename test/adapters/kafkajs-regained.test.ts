@@ -1,19 +1,18 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Consumer as KafkaConsumer, Kafka } from 'kafkajs'
-import { kafkaBroker, runKafka } from '../../adapters/kafkajs/index.ts'
-import { defineConsumer, memoryStore, type Running, type Source, type Store } from '../../src/index.ts'
+import { runKafka } from '../../adapters/kafkajs/index.ts'
+import { defineConsumer, memoryStore, type Running, type Store } from '../../src/index.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
 import { Cluster, eventually, FAST, RecordingIntake, Watching } from './kafkajs-kit.ts'
 
 let cluster: Cluster
-const opened: (Running | Source)[] = []
+const started: Running[] = []
 
 beforeAll(async () => {
   cluster = await Cluster.open()
 }, SERVER_WITHIN_MS)
 afterEach(async () => {
-  await Promise.all(opened.splice(0).map((one) => ('stop' in one ? one.stop({ deadlineMs: 100 }) : one.close())))
+  await Promise.all(started.splice(0).map((running) => running.stop({ deadlineMs: 100 })))
   await cluster.closeSources()
 })
 afterAll(() => cluster[Symbol.asyncDispose]())
@@ -22,18 +21,6 @@ const settling = (): RecordingIntake => {
   const intake = new RecordingIntake()
   intake.onDeliver = (delivery) => delivery.settle()
   return intake
-}
-
-/** A client that gives away the consumers made from it. */
-function watched(kafka: Kafka): { readonly kafka: Kafka; readonly consumers: KafkaConsumer[] } {
-  const consumers: KafkaConsumer[] = []
-  const make = kafka.consumer.bind(kafka)
-  kafka.consumer = (config) => {
-    const consumer = make(config)
-    consumers.push(consumer)
-    return consumer
-  }
-  return { kafka, consumers }
 }
 
 describe('a partition that is lost and comes back', () => {
@@ -58,7 +45,7 @@ describe('a partition that is lost and comes back', () => {
         observe: watching.observe,
       })
       const running = await runKafka(cluster.client(), consumer, { ...FAST, topics: [topic], groupId })
-      opened.push(running)
+      started.push(running)
       return { running, watching }
     }
     for (const partition of [0, 1]) await cluster.send(topic, [`"${partition}-0"`], partition)
@@ -86,11 +73,7 @@ describe('a partition that is lost and comes back', () => {
 
   it('is not read from where a seek pointed to that kafkajs has kept meanwhile', async () => {
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
-    const { kafka, consumers } = watched(cluster.client())
-    const { source } = kafkaBroker(kafka, { ...FAST, topics: [topic], groupId })
-    opened.push(source)
-    const intake = settling()
-    await source.open(intake)
+    const { intake, kafkaConsumer } = await cluster.open({ topics: [topic], groupId }, settling())
     for (const partition of [0, 1]) await cluster.send(topic, ['a', 'b', 'c'], partition)
     await cluster.untilCommitted(groupId, topic, [3, 3])
 
@@ -98,7 +81,7 @@ describe('a partition that is lost and comes back', () => {
     await intake.untilTold('group-joined', 2)
     const [lost = ''] = other.intake.told('group-joined')
     const partition = Number(lost.split('/')[1])
-    consumers[0]?.seek({ topic, partition, offset: '0' })
+    kafkaConsumer.seek({ topic, partition, offset: '0' })
     await other.source.close()
     await intake.untilTold('group-joined', 3)
     await cluster.send(topic, ['d'], partition)

@@ -153,6 +153,26 @@ describe('a Kafka source', () => {
     expect(await traffic.end()).toEqual(WHOLE)
   }, 90_000)
 
+  it('reads what a fetch from before a rejoin has jumped over (K9)', async () => {
+    const [topic, groupId] = [await cluster.topic(3), uniqueName('group')]
+    const [{ leader }, other] = [await partitionOf(topic, 0), await partitionOf(topic, 1)]
+    expect(other.leader).not.toBe(leader)
+    // A poll so long that it is under way on one broker while the fetch from the other one rejoins.
+    const consumer = { maxWaitTimeInMs: 3_000, sessionTimeout: 10_000 }
+    const { intake } = await cluster.open({ topics: [topic], groupId, consumer })
+    await cluster.send(topic, ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
+    await intake.untilDelivered(10)
+    for (const position of ['0@0', '0@1']) intake.at(position).settle()
+    await cluster.untilCommitted(groupId, topic, [2, -1, -1])
+    await moveAway(topic, 1)
+    await intake.untilTold('group-joined', 2)
+    await cluster.send(topic, ['10'])
+    await intake.until(() => intake.positions.includes('0@10'))
+    expect(intake.told('offset-skipped')).toEqual([`${topic}/0: expected 2, got 10`])
+    for (const delivery of intake.deliveries) delivery.settle()
+    await cluster.untilCommitted(groupId, topic, [11, -1, -1])
+  }, 60_000)
+
   it('gets again what a reset of kafkajs went back over, and loses nothing (K10)', async () => {
     const [topic, groupId] = [await cluster.topic(1), uniqueName('group')]
     const value = 'x'.repeat(10_000)

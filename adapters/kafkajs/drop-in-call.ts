@@ -80,7 +80,7 @@ export class DropInCall {
   #leaveUnfinished(): void {
     const { messages } = this.#handover
     const finished = (this.#watermark.finishedUpTo ?? -1) + 1
-    const [next] = messages.slice(finished, finished + 1)
+    const next = messages[finished]
     if (next === undefined) return
     // Without such a reason kafkajs would be back with them at once, again and again.
     const why = this.#handover.ending()

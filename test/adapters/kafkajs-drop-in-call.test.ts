@@ -186,6 +186,24 @@ describe('one call of kafkajs', () => {
     },
   )
 
+  it('once it is left, begins nothing more', async () => {
+    const effect = gate()
+    const runs: string[] = []
+    const played = new Played('a', 'b')
+    played.onHeartbeat = () => {
+      throw new ProtocolError('the group rebalances')
+    }
+    const handle = (id: string): unknown => {
+      runs.push(id)
+      return effect.opened
+    }
+    await expect(batchOf(handle, { order: 'partition' })(played)).rejects.toThrow('the group rebalances')
+    expect(watching.outcomes('handed-back')).toBe(1)
+    effect.open()
+    await watching.until(() => watching.outcomes('settle-refused') === 1)
+    expect([runs, played.resolved]).toEqual([['a'], []])
+  })
+
   it('hands an error of a commit back as it is', async () => {
     const effect = gate()
     const played = new Played('a')

@@ -59,6 +59,8 @@ export class OwnConsumer implements AsyncDisposable {
   readonly consumer: Consumer
   readonly crashes: Crash[] = []
   joins = 0
+  /** As of the last join. */
+  assignment: Readonly<Record<string, readonly number[]>> = {}
   #isEnding = false
 
   private constructor(cluster: Cluster, config: ConsumerConfig) {
@@ -77,7 +79,10 @@ export class OwnConsumer implements AsyncDisposable {
       },
     })
     this.consumer.on('consumer.crash', ({ payload: { restart, error } }) => this.crashes.push({ restart, error }))
-    this.consumer.on('consumer.group_join', () => this.joins++)
+    this.consumer.on('consumer.group_join', ({ payload: { memberAssignment } }) => {
+      this.joins++
+      this.assignment = memberAssignment
+    })
   }
 
   static async run(

@@ -296,6 +296,19 @@ describe('a caller who waits between attempts', () => {
     expect(bench.runs).toHaveLength(3)
   })
 
+  it('may come back with the very same object', async () => {
+    let failures = 0
+    const bench = new Bench(
+      () => {
+        if (failures++ === 0) throw new Error('no')
+      },
+      { how: { retry: 'caller' } },
+    )
+    const message = messageOf('a')
+    expect(await bench.handle(message)).toMatchObject({ outcome: 'failed', settle: 'retry' })
+    expect(await bench.handle(message)).toEqual({ outcome: 'handled', settle: 'ack' })
+  })
+
   it('may have a publisher for the dead letters all the same', async () => {
     const letters: DeadLetter[] = []
     const publisher = { deadLetter: async (letter: DeadLetter): Promise<void> => void letters.push(letter) }

@@ -1,6 +1,6 @@
 // The real client fits the slice that the adapter uses, and what the adapter owns cannot be set.
 import { Kafka, PartitionAssigners } from 'kafkajs'
-import { runKafka, type KafkaLike } from '../../adapters/kafkajs/index.ts'
+import { eachBatch, eachMessage, runKafka, type KafkaLike } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, memoryStore } from '../../src/index.ts'
 
 const kafka = new Kafka({ brokers: ['127.0.0.1:9092'] })
@@ -25,6 +25,31 @@ export async function legal(): Promise<void> {
       retry: { retries: 20 },
     },
   })
+}
+
+/** A consumer that stays the user's own. */
+export async function legalDropIn(): Promise<void> {
+  const own = kafka.consumer({ groupId: 'g' })
+  const onMessage = eachMessage(consumer)
+  await own.run({ eachMessage: onMessage })
+  await own.run({ eachMessage: (payload) => onMessage(payload) })
+  await own.run({ eachBatch: eachBatch(consumer, { groupId: 'g', kafka, order: 'none' }), eachBatchAutoResolve: false })
+  await Promise.all([own.stop(), onMessage.stop({ deadlineMs: 1_000 })])
+  const ready: boolean = onMessage.health().ready
+  await using ends = ready ? onMessage : eachBatch(consumer)
+  await ends.stop()
+}
+
+export async function illegalDropIn(): Promise<void> {
+  const own = kafka.consumer({ groupId: 'g' })
+  // @ts-expect-error a batch is no message
+  await own.run({ eachMessage: eachBatch(consumer) })
+  // @ts-expect-error a message is no batch
+  await own.run({ eachBatch: eachMessage(consumer) })
+  // @ts-expect-error a definition, not its options
+  eachMessage({ name: 'types', store: memoryStore(), handle: () => {} })
+  // @ts-expect-error its partitions are fetched by kafkajs
+  eachMessage(consumer, { topics: ['t'] })
 }
 
 export async function illegal(): Promise<void> {

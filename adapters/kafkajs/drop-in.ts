@@ -26,14 +26,15 @@ export type EachBatch = ((payload: DropInBatchPayloadLike) => Promise<void>) & D
  * is durable or its dead letter confirmed, and retries failures inside, with heartbeats: so kafkajs sees few errors, none that
  * ends it for good, and commits nothing unfinished.
  *
- * Weaker than `runKafka`, which prefer: kafkajs commits here. After a rejoin while handlers run it may commit an offset that
- * its partition's new owner has passed, back or forth; it may skip messages after a rejoin on several brokers; and
- * where its offset is out of range it starts anew, with `fromBeginning: false` at the end. The first costs duplicates, which
- * the store finds out; the others can lose messages, and nothing here notices. And one message at a time goes through the
- * store, round trip by round trip: `eachBatch` is faster.
+ * Weaker than `runKafka`, which prefer, because kafkajs owns position and commit. After a rejoin while handlers run it may commit
+ * an offset of a partition that another member has by now, back or forth; it may skip messages after a rejoin on several
+ * brokers; and where its offset is out of range it starts anew, with `fromBeginning: false` at the end. The first costs
+ * duplicates, which the store finds out; the others can lose messages, and nothing here notices. `ctx.signal` does not abort
+ * for a lost partition. And one message of a partition at a time makes its way to the store and back: `eachBatch` is faster.
  *
- * Leave `autoCommit` on. To stop, both at once: `await Promise.all([consumer.stop(), onMessage.stop()])`. kafkajs logs an error
- * for a message that was given back then. One function for one consumer group.
+ * Leave `autoCommit` on; one function for one consumer. To stop, both at once:
+ * `await Promise.all([consumer.stop(), onMessage.stop()])`. A message that is given back then is an error to kafkajs, which it
+ * logs; and if its retries are used up by then it starts again what was stopped, unless its `retry.restartOnFailure` says no.
  *
  * @throws ConfigError `CONFIG_INVALID`: all problems of the options at once; a store of strategy `offsets`
  */

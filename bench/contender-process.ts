@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import type { Compiled } from './compiled.ts'
 import type { Job, Measurement } from './suite.ts'
 
 /** Which run of a contender a child process is to do. */
@@ -12,7 +11,8 @@ export interface Order {
 }
 
 export interface ProcessOptions {
-  readonly compiled: Compiled
+  /** The compiled `child.ts`. */
+  readonly child: string
   /** Folder for a CPU profile of each process. */
   readonly profiles: string | undefined
 }
@@ -20,12 +20,12 @@ export interface ProcessOptions {
 const WITHIN_MS = 600_000
 
 /** Runs one contender in a process of its own, which prints its measurement as one line of JSON. */
-export async function runAlone(order: Order, { compiled, profiles }: ProcessOptions): Promise<Measurement> {
+export async function runAlone(order: Order, { child, profiles }: ProcessOptions): Promise<Measurement> {
   const flags = ['--expose-gc', ...(profiles === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profiles])]
   const { job, contender } = order
   if (profiles !== undefined)
     flags.push('--cpu-prof-name', `${contender.replaceAll(/\W+/g, '-')}-${job.name}.cpuprofile`)
-  const run = promisify(execFile)(process.execPath, [...flags, compiled.child, JSON.stringify(order)], {
+  const run = promisify(execFile)(process.execPath, [...flags, child, JSON.stringify(order)], {
     timeout: WITHIN_MS,
     killSignal: 'SIGKILL',
     maxBuffer: 64 << 20,
@@ -34,7 +34,7 @@ export async function runAlone(order: Order, { compiled, profiles }: ProcessOpti
     return JSON.parse((await run).stdout) as Measurement
   } catch (error) {
     const { stderr = '', killed = false } = error as { stderr?: string; killed?: boolean }
-    const why = killed ? `no end within ${WITHIN_MS / 1000} s` : stderr.trim()
+    const why = killed ? `no end within ${WITHIN_MS / 1000} s` : stderr.trim() || String(error)
     throw new Error(`${order.scenario}, ${contender}: ${why}`, { cause: error })
   }
 }

@@ -1,16 +1,16 @@
 // npm run bench -- <suite> [--n N] [--reps R] [--only scenario] [--json] [--profiles folder]
 //
 // Runs contenders side by side on real servers. Ratios within one run mean something; figures of one machine do not.
-import { Command, InvalidArgumentError, Option } from 'commander'
-import { CATALOGUE, type Endpoint, type ServerName } from '../test/support/servers/catalogue.ts'
+import { Command, InvalidArgumentError } from 'commander'
+import { CATALOGUE, type ServerName } from '../test/support/servers/catalogue.ts'
 import { sharedEndpoint } from '../test/support/servers/server.ts'
 import { closeRun, openRun } from '../test/support/servers/test-run.ts'
 import { SUITES } from './catalogue.ts'
-import { Compiled } from './compiled.ts'
-import { describeMachine } from './machine.ts'
+import { compile } from './compiled.ts'
+import { describeMachine, type Servers } from './machine.ts'
 import { reportOf, textOf, type Report } from './report.ts'
 import { runScenario } from './run-scenario.ts'
-import type { Scenario, Suite } from './suite.ts'
+import type { Suite } from './suite.ts'
 
 interface Flags {
   readonly n?: number
@@ -34,7 +34,7 @@ await new Command('bench')
   .option('--reps <repetitions>', "how often each contender runs (default: the scenario's own)", atLeastOne)
   .option('--only <scenario>', 'one scenario of the suite')
   .option('--json', 'one JSON object on stdout, and nothing else there', false)
-  .addOption(new Option('--profiles <folder>', 'write a CPU profile of each process'))
+  .option('--profiles <folder>', 'write a CPU profile of each process')
   .addHelpText('after', SERVERS)
   .action((suite: Suite, flags: Flags) => bench(suite, flags))
   .parseAsync()
@@ -43,34 +43,45 @@ async function bench(suite: Suite, { n, reps, only, json, profiles }: Flags): Pr
   const scenarios = suite.scenarios.filter(({ name }) => only === undefined || name === only)
   if (scenarios.length === 0) throw new Error(`${suite.name} has no scenario called ${only}`)
   await openRun()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => void endBy(signal))
   try {
-    using compiled = await Compiled.make()
+    const child = await compile()
+    const servers = await find(new Set(scenarios.flatMap(({ needs }) => needs)))
     const reports = []
     for (const scenario of scenarios) {
       const rounds = await runScenario(scenario, {
         suite: suite.name,
         messages: n ?? scenario.messages,
         repetitions: reps ?? scenario.repetitions,
-        servers: await serversFor(scenario),
-        compiled,
+        servers,
+        child,
         profiles,
         progress: (line) => console.error(line),
       })
       reports.push(reportOf(scenario, rounds))
     }
-    const report: Report = { machine: describeMachine(), suite: suite.name, scenarios: reports }
+    const report: Report = { machine: await describeMachine(servers), suite: suite.name, scenarios: reports }
     console.log(json ? JSON.stringify(report, undefined, 2) : textOf(report))
   } finally {
     await closeRun()
   }
 }
 
-async function serversFor({ needs }: Scenario): Promise<Partial<Record<ServerName, Endpoint>>> {
-  const endpoints = needs.map(async (name) => [
+async function find(names: ReadonlySet<ServerName>): Promise<Servers> {
+  const found = [...names].map(async (name) => [
     name,
     process.env[CATALOGUE[name].variable] ?? (await sharedEndpoint(name)),
   ])
-  return Object.fromEntries(await Promise.all(endpoints)) as Partial<Record<ServerName, Endpoint>>
+  return Object.fromEntries(await Promise.all(found)) as Servers
+}
+
+/** Servers that were started for it end with it. */
+async function endBy(signal: NodeJS.Signals): Promise<void> {
+  try {
+    await closeRun()
+  } finally {
+    process.kill(process.pid, signal)
+  }
 }
 
 function suiteCalled(given: string): Suite {

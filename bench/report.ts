@@ -14,7 +14,13 @@ export interface ScenarioReport {
   readonly title: string
   readonly repetitions: number
   readonly contenders: readonly ContenderReport[]
-  readonly ratios: readonly (Ratio & { readonly rate: Spread })[]
+  readonly ratios: readonly RatioReport[]
+}
+
+interface RatioReport extends Ratio {
+  readonly rate: Spread
+  /** Of what each message costs: on a machine that others use too it tells more than the rate. */
+  readonly cpu: Spread
 }
 
 interface ContenderReport {
@@ -33,15 +39,19 @@ export function reportOf({ name, title, contenders, ratios }: Scenario, rounds: 
     title,
     repetitions: rounds.length,
     contenders: contenders.map((contender) => contenderReport(contender.name, rounds)),
-    ratios: ratios.map((ratio) => ({ ...ratio, rate: ratioOf(ratio, rounds) })),
+    ratios: ratios.map((ratio) => ({
+      ...ratio,
+      rate: ratioOf(ratio, rounds, rateOf),
+      cpu: ratioOf(ratio, rounds, cpuOf),
+    })),
   }
 }
 
 export function textOf({ machine, suite, scenarios }: Report): string {
-  const { node, system, processor, cores, memoryGb, packages } = machine
-  const versions = Object.entries(packages).map(([name, version]) => `${name} ${version}`)
+  const { node, system, processor, cores, memoryGb, versions } = machine
+  const others = Object.entries(versions).map(([name, version]) => `${name} ${version}`)
   return [
-    `${suite}: ${cores} x ${processor}, ${memoryGb} GB, ${system}, node ${node}, ${versions.join(', ')}`,
+    `${suite}: ${cores} x ${processor}, ${memoryGb} GB, ${system}, node ${node}, ${others.join(', ')}`,
     ...scenarios.map(scenarioText),
   ].join('\n\n')
 }
@@ -54,15 +64,20 @@ function contenderReport(name: string, rounds: readonly Round[]): ContenderRepor
     name,
     messages: first?.messages ?? 0,
     rate: spreadOf(measured.map(rateOf)),
-    cpuMicroseconds: spreadOf(measured.map(({ cpuMs, messages }) => (cpuMs * 1_000) / messages)),
+    cpuMicroseconds: spreadOf(measured.map(cpuOf)),
     figures: Object.fromEntries(
       figures.map((figure) => [figure, spreadOf(measured.map((one) => one.figures?.[figure] ?? Number.NaN))]),
     ),
   }
 }
 
-function ratioOf({ of, to }: Ratio, rounds: readonly Round[]): Spread {
-  return spreadOf(rounds.map((round) => rateOf(measurementIn(round, of)) / rateOf(measurementIn(round, to))))
+function ratioOf({ of, to }: Ratio, rounds: readonly Round[], valueOf: (measured: Measurement) => number): Spread {
+  return spreadOf(rounds.map((round) => valueOf(measurementIn(round, of)) / valueOf(measurementIn(round, to))))
+}
+
+/** Microseconds for each message. */
+function cpuOf({ cpuMs, messages }: Measurement): number {
+  return (cpuMs * 1_000) / messages
 }
 
 function measurementIn(round: Round, name: string): Measurement {
@@ -84,9 +99,9 @@ function scenarioText({ title, repetitions, contenders, ratios }: ScenarioReport
   return [
     `${title}; medians of ${repetitions}`,
     ...table([head, ...rows]),
-    ...ratios.map(({ of, to, goal, rate: { median, least, most } }) => {
+    ...ratios.map(({ of, to, goal, rate: { median, least, most }, cpu }) => {
       const outcome = goal === undefined ? '' : `, goal ${goal}: ${median >= goal ? 'met' : 'missed'}`
-      return `  ${of} : ${to} = ${ratio(median)} (${ratio(least)} - ${ratio(most)})${outcome}`
+      return `  ${of} : ${to} = ${ratio(median)} (${ratio(least)} - ${ratio(most)})${outcome}; CPU x ${ratio(cpu.median)}`
     }),
   ].join('\n')
 }

@@ -1,6 +1,6 @@
 import { uniqueName } from '../test/support/namespace.ts'
-import type { Endpoint, ServerName } from '../test/support/servers/catalogue.ts'
 import { runAlone, type ProcessOptions } from './contender-process.ts'
+import type { Servers } from './machine.ts'
 import type { Contender, Measurement, Scenario } from './suite.ts'
 import { Topics } from './topics.ts'
 
@@ -8,7 +8,7 @@ export interface RunOptions extends ProcessOptions {
   readonly suite: string
   readonly messages: number
   readonly repetitions: number
-  readonly servers: Readonly<Partial<Record<ServerName, Endpoint>>>
+  readonly servers: Servers
   readonly progress: (line: string) => void
 }
 

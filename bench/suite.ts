@@ -1,4 +1,5 @@
 import type { Endpoint, ServerName } from '../test/support/servers/catalogue.ts'
+import type { Servers } from './machine.ts'
 import type { TopicPlan } from './topics.ts'
 
 /** What `npm run bench -- <name>` runs. */
@@ -37,7 +38,7 @@ export interface Job {
   readonly messages: number
   /** Empty where the scenario has none. */
   readonly topic: string
-  readonly servers: Readonly<Partial<Record<ServerName, Endpoint>>>
+  readonly servers: Servers
 }
 
 export interface Measurement {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { memoryStore } from 'consume-once'
 import { adapterAlone, withStore, type Settings } from '../contenders/consume-once.ts'
+import { forgetfulStore } from '../contenders/forgetful-store.ts'
 import { eachBatch, eachMessage, type Handle } from '../contenders/kafkajs.ts'
 import { insertLoop, libraryOnPostgres, loopOverInbox } from '../contenders/postgres.ts'
 import { libraryOnRedis, loopOverLease, setNxLoop } from '../contenders/redis.ts'
@@ -29,11 +30,13 @@ const noStore: Scenario = {
     { name: 'adapter alone', run: adapterAlone(noop, 256) },
     { name: 'runKafka, memoryStore', run: inMemory(noop) },
     { name: 'runKafka, memoryStore, 256 at once', run: inMemory(noop, { concurrency: 256 }) },
+    { name: 'runKafka, store that forgets', run: withStore(forgetfulStore, noop) },
   ],
   ratios: [
     { of: 'adapter alone', to: 'eachMessage', goal: 0.8 },
     { of: 'runKafka, memoryStore', to: 'eachMessage' },
     { of: 'runKafka, memoryStore, 256 at once', to: 'eachMessage' },
+    { of: 'runKafka, store that forgets', to: 'eachMessage' },
   ],
 }
 

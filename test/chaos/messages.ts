@@ -19,7 +19,7 @@ export interface ChaosMessage {
 
 const KEYS_PER_PARTITION = 40
 /** Partitions must have some size: a replica that was dropped and added again must take a while to catch up. */
-const PADDING = 'x'.repeat(700)
+const PADDING = 'x'.repeat(3_000)
 
 /** The message of a number, always the same for a seed. */
 export function messageOf(seed: number, number: number): ChaosMessage {

@@ -4,6 +4,7 @@ import type { Planted } from './plan.ts'
 // Faults that a correct run never has, put into a worker on purpose: a check that does not find them is none.
 
 const ONE_OUT_OF = 500
+const COMMITS_OUT_OF = 4
 
 /** Whether a message is one of those that are harmed. */
 export function isPlantedIn(what: Planted, planted: Planted | undefined, id: string): boolean {
@@ -13,7 +14,7 @@ export function isPlantedIn(what: Planted, planted: Planted | undefined, id: str
 /** The client of a worker; with `commit-high` or `commit-low` it commits other offsets than it is asked to, now and then. */
 export function withPlantedCommits(kafka: KafkaLike, planted: Planted | undefined): KafkaLike {
   if (planted !== 'commit-high' && planted !== 'commit-low') return kafka
-  const by = planted === 'commit-high' ? 3n : -3n
+  const by = planted === 'commit-high' ? 3n : -1_000n
   let commits = 0
   const moved = (offset: string): string => {
     const other = BigInt(offset) + by
@@ -34,7 +35,8 @@ export function withPlantedCommits(kafka: KafkaLike, planted: Planted | undefine
               batch: payload.batch,
               commitOffsetsIfNecessary: (request) => {
                 commits++
-                if (request === undefined || commits % 20 !== 0) return payload.commitOffsetsIfNecessary(request)
+                if (request === undefined || commits % COMMITS_OUT_OF !== 0)
+                  return payload.commitOffsetsIfNecessary(request)
                 const topics = request.topics.map(({ topic, partitions }) => ({
                   topic,
                   partitions: partitions.map(({ partition, offset }) => ({ partition, offset: moved(offset) })),

@@ -14,8 +14,8 @@ interface SendingParts {
   readonly signal: AbortSignal
 }
 
+/** Share of the messages that come again later, with the same ID and payload. */
 const SENT_TWICE = 0.05
-/** Times the messages of the batch before, for a duplicate that comes late. */
 const MOST_IN_ONE_SEND = 60
 
 /**

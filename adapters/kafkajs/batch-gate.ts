@@ -8,6 +8,7 @@ import {
 } from '../../src/index.ts'
 import type { Assignment } from './assignment.ts'
 import type { Committer } from './committer.ts'
+import { NEVER_COMMITTED } from './first-start.ts'
 import type { GroupOffsets } from './group-offsets.ts'
 import type { PartitionEpoch } from './partition-epoch.ts'
 import type { KafkaEvent, Report } from './report.ts'
@@ -20,6 +21,8 @@ interface GateParts {
   readonly report: Report
   readonly seek: (epoch: PartitionEpoch, offset: bigint) => void
   readonly standingChanged: () => void
+  /** Where a partition begins in which the group has never committed; `undefined`: at the beginning. */
+  readonly startOf: (epoch: PartitionEpoch) => bigint | undefined
 }
 
 /** Lets in only batches that go on where the last one ended, and sends kafkajs back where they do not. */
@@ -34,8 +37,14 @@ export class BatchGate {
   admit(epoch: PartitionEpoch, batch: BatchLike): PartitionEpoch | undefined | Promise<PartitionEpoch | undefined> {
     const { expected } = epoch
     const fits = expected?.kind === 'offset' && expected.offset.toString() === batch.fetchedOffset
-    if (fits && epoch.deciding === undefined) return epoch
+    if (fits && epoch.deciding === undefined && epoch.start === undefined) return epoch
     return this.#inTurn(epoch, () => this.#decide(epoch, batch))
+  }
+
+  /** Decides where an epoch begins before a batch asks, if that may be elsewhere than at the beginning. Never rejects. */
+  async begin(epoch: PartitionEpoch): Promise<void> {
+    if (epoch.expected !== undefined || this.#parts.startOf(epoch) === undefined) return
+    await this.#inTurn(epoch, async () => void (await this.#expectedOf(epoch)))
   }
 
   /** Takes note of records that kafkajs steps over by itself: transaction markers and what was aborted. Never rejects. */
@@ -60,6 +69,7 @@ export class BatchGate {
   async #decide(epoch: PartitionEpoch, batch: BatchLike): Promise<PartitionEpoch | undefined> {
     const fetched = BigInt(batch.fetchedOffset ?? '')
     const expected = await this.#expectedOf(epoch)
+    if (!this.#parts.assignment.isLive(epoch) || this.#isBeforeStart(epoch, fetched)) return undefined
     let decision = decideBatch({ fetched, expected, bounds: undefined })
     if (decision.act === 'ask') {
       const { low, high } = await this.#boundsOf(epoch)
@@ -75,6 +85,17 @@ export class BatchGate {
     }
     this.#goTo(inEpoch, decision.to)
     return undefined
+  }
+
+  /** Until its start is committed; then what was under way from the beginning is dropped too, and is no finding. */
+  #isBeforeStart(epoch: PartitionEpoch, fetched: bigint): boolean {
+    const { start } = epoch
+    if (start === undefined) return false
+    const isCommitted = epoch.committed !== undefined
+    if (isCommitted) epoch.start = undefined
+    if (isCommitted && fetched >= start) return false
+    this.#goTo(epoch, start)
+    return true
   }
 
   /** Tells what was found. Returns the epoch that goes on: a new one where the log is another. */
@@ -106,10 +127,12 @@ export class BatchGate {
 
   async #expectedOf(epoch: PartitionEpoch): Promise<Expected> {
     if (epoch.expected !== undefined) return epoch.expected
-    const { assignment, committer, offsets, report } = this.#parts
+    const { assignment, committer, offsets, report, startOf } = this.#parts
     const committed = await offsets.committed(assignment.joins, epoch.topic, epoch.partition)
     if (epoch.expected !== undefined) return epoch.expected
     const floor = committer.floorOf(epoch)
+    const start = committed === NEVER_COMMITTED && floor === undefined ? startOf(epoch) : undefined
+    if (start !== undefined) return this.#startAt(epoch, start)
     const expected = expectedAtJoin(committed, floor)
     if (expected.kind === 'beginning' && floor !== undefined) {
       committer.dropFloor(epoch)
@@ -118,6 +141,18 @@ export class BatchGate {
     if (committed === RESET_BY_KAFKAJS) report('offset-reset', `${epoch.name}: the group had committed ${committed}`)
     if (expected.kind === 'offset' && expected.offset === committed) epoch.committed = committed
     epoch.expected = expected
+    return expected
+  }
+
+  /** It is committed like any watermark, by the next tick. */
+  #startAt(epoch: PartitionEpoch, start: bigint): Expected {
+    const expected = { kind: 'offset', offset: start } as const
+    epoch.start = start
+    epoch.expected = expected
+    const { assignment, report, seek } = this.#parts
+    if (!assignment.isLive(epoch)) return expected
+    seek(epoch, start)
+    report('started-at-end', `${epoch.name}: ${start}`)
     return expected
   }
 

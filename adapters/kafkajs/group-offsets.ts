@@ -16,8 +16,8 @@ export class GroupOffsets {
   }
 
   /** By `topic/partition`. */
-  async allCommitted(): Promise<ReadonlyMap<string, bigint>> {
-    const request = { groupId: this.#groupId, topics: [...this.#topics] }
+  async allCommitted(of: readonly string[] = this.#topics): Promise<ReadonlyMap<string, bigint>> {
+    const request = { groupId: this.#groupId, topics: [...of] }
     const topics = await this.#desk.ask((admin) => admin.fetchOffsets(request))
     const entries = topics.flatMap(({ topic, partitions }) =>
       partitions.map(({ partition, offset }) => [`${topic}/${partition}`, BigInt(offset)] as const),
@@ -41,14 +41,19 @@ export class GroupOffsets {
   }
 
   async bounds(topic: string, partition: number): Promise<LogBounds> {
+    const bounds = (await this.boundsOf(topic)).get(partition)
+    if (bounds === undefined) throw new Error(`the broker told no offsets of ${topic}/${partition}`)
+    return bounds
+  }
+
+  /** By partition. */
+  boundsOf(topic: string): Promise<ReadonlyMap<number, LogBounds>> {
     let asking = this.#asking.get(topic)
     if (asking === undefined) {
       asking = this.#fetchBounds(topic).finally(() => this.#asking.delete(topic))
       this.#asking.set(topic, asking)
     }
-    const bounds = (await asking).get(partition)
-    if (bounds === undefined) throw new Error(`the broker told no offsets of ${topic}/${partition}`)
-    return bounds
+    return asking
   }
 
   async #fetchBounds(topic: string): Promise<ReadonlyMap<number, LogBounds>> {

@@ -31,6 +31,14 @@ export interface KafkaOptions {
   readonly topics: readonly string[]
   readonly groupId: string
   /**
+   * Where the group begins in a topic of `topics` in which it has no offset for any partition. `latest`: at the end, as it was
+   * at the start of the first member; `runKafka` resolves when that is committed. Partitions that are added later are read from
+   * their beginning. Also where the broker has forgotten the offsets of a group that was away for long
+   * (`offsets.retention.minutes`, 7 days): what came meanwhile is not handled. All members need the same.
+   * @defaultValue `earliest`
+   */
+  readonly start?: 'earliest' | 'latest'
+  /**
    * Where dead letters go: a topic, or a function of the topic they were first published to. Must not lead to a topic that
    * the group consumes. @defaultValue `${topic}.dead-letter`
    */
@@ -86,6 +94,7 @@ export interface ResolvedKafka {
   readonly topics: readonly string[]
   readonly topology: Topology
   readonly groupId: string
+  readonly start: 'earliest' | 'latest'
   readonly assert: boolean | 'check'
   readonly deadLetterHeaders: DeadLetterHeaders
   readonly order: Order

@@ -20,6 +20,8 @@ export class PartitionEpoch {
   committed: bigint | undefined
   /** Where the next batch must begin; `undefined` until the group's committed offset is known. */
   expected: Expected | undefined
+  /** Where it begins instead of the beginning, until the group has that committed: nothing of it is taken before. */
+  start: bigint | undefined
   /** First offset of a control batch that came after a gap, until it is seen again. */
   suspect: bigint | undefined
   /** Batches in a row that did not fit. */

@@ -8,6 +8,8 @@ export type KafkaEvent =
   | 'connection-lost'
   | 'rebuilt'
   | 'commit-refused'
+  /** `start: 'latest'`: the group had never committed in this topic. */
+  | 'started-at-end'
   /** kafkajs jumped over messages; they are read now. */
   | 'offset-skipped'
   /** kafkajs started a partition anew and wrote an invalid offset into the group; put right. */

@@ -6,6 +6,7 @@ import { resolveTopology } from './topology.ts'
 
 /** The only place with a default, beside that of `consumer`. */
 const DEFAULTS = {
+  start: 'earliest',
   assert: true,
   deadLetterHeaders: 'own',
   order: 'key',
@@ -18,6 +19,7 @@ const DEFAULTS = {
 const KAFKA_OPTIONS: Record<keyof KafkaOptions, true> = {
   topics: true,
   groupId: true,
+  start: true,
   deadLetterTopic: true,
   retry: true,
   assert: true,
@@ -41,7 +43,7 @@ export function resolveKafka(options: KafkaOptions): ResolvedKafka {
   const misplaced = { ...OF_THE_CLIENT, ...OF_THE_CONSUMER, ...OWNED_BY_ADAPTER }
   checkNames('', options, { known: KAFKA_OPTIONS, misplaced }, problems)
   const given = { ...DEFAULTS, ...defined(options) }
-  const { assert, deadLetterHeaders, order } = given
+  const { start, assert, deadLetterHeaders, order } = given
   const { commitEveryMs, maxBytesInFlight, maxWatermarkLag, partitionsConsumedConcurrently } = given
   const numbers = { commitEveryMs, maxBytesInFlight, maxWatermarkLag, partitionsConsumedConcurrently }
 
@@ -52,6 +54,7 @@ export function resolveKafka(options: KafkaOptions): ResolvedKafka {
   for (const [name, value] of Object.entries(numbers)) checkWhole(name, value, problems)
   checkOneOf('order', order, ['key', 'partition', 'none'], problems)
   checkOneOf('deadLetterHeaders', deadLetterHeaders, ['own', 'spring', 'both'], problems)
+  checkOneOf('start', start, ['earliest', 'latest'], problems)
   checkOneOf('assert', assert, [true, 'check', false], problems)
   const consumer = resolveConsumer(options, { ...OF_THE_CLIENT, ...BESIDE_THE_CONSUMER }, problems)
   if (problems.length > 0) throw new ConfigError(problems)
@@ -60,6 +63,7 @@ export function resolveKafka(options: KafkaOptions): ResolvedKafka {
     topics: topology.subscribed,
     topology,
     groupId: options.groupId,
+    start,
     assert,
     deadLetterHeaders,
     order,

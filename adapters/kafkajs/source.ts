@@ -14,6 +14,7 @@ import { Assignment } from './assignment.ts'
 import { BatchGate } from './batch-gate.ts'
 import { BatchIntake } from './batch-intake.ts'
 import { Committer } from './committer.ts'
+import { FirstStart } from './first-start.ts'
 import { GroupOffsets } from './group-offsets.ts'
 import { Membership } from './membership.ts'
 import { PartitionHolds } from './partition-holds.ts'
@@ -52,11 +53,13 @@ export class KafkaSource implements Source {
   readonly #assignment = new Assignment()
   readonly #committer: Committer
   readonly #offsets: GroupOffsets
+  readonly #gate: BatchGate
   readonly #batches: BatchIntake
   readonly #holds: PartitionHolds
   readonly #delays: RetryDelays
   readonly #membership: Membership
   readonly #counts: Record<string, number> = {}
+  readonly #firstStart: FirstStart | undefined
   #intake: Intake | undefined
   #commitTimer: NodeJS.Timeout | undefined
   #isPaused = false
@@ -85,13 +88,15 @@ export class KafkaSource implements Source {
       },
     )
     this.#offsets = new GroupOffsets(desk, options.groupId, options.topics)
-    const gate = new BatchGate({
+    if (options.start === 'latest') this.#firstStart = new FirstStart(desk, this.#offsets, options.topology.sources)
+    this.#gate = new BatchGate({
       assignment: this.#assignment,
       committer: this.#committer,
       offsets: this.#offsets,
       report: this.#report,
       seek: (epoch, offset) => this.#seek(epoch, offset),
       standingChanged: () => this.#intake?.standingChanged(),
+      startOf: (epoch) => this.#firstStart?.endOf(epoch),
     })
     this.#holds = new PartitionHolds({
       assignment: this.#assignment,
@@ -102,7 +107,7 @@ export class KafkaSource implements Source {
     this.#batches = new BatchIntake({
       assignment: this.#assignment,
       committer: this.#committer,
-      gate,
+      gate: this.#gate,
       holds: this.#holds,
       delays: this.#delays,
       limits: { bytes: options.maxBytesInFlight, watermarkLag: options.maxWatermarkLag },
@@ -120,12 +125,18 @@ export class KafkaSource implements Source {
     try {
       await prepareTopics(desk, options, this.#report)
       this.#committer.startFrom(await this.#offsets.allCommitted().catch(() => new Map()))
+      await this.#firstStart?.look()
       await this.#membership.start()
     } catch (error) {
       throw this.#unreachable(error)
     }
-    if (this.#closed !== undefined) throw new StoppedError('closed while it opened')
+    this.#refuseIfClosed()
     this.#commitTimer = setInterval(() => this.#tick(), options.commitEveryMs)
+    await this.#firstStart?.settle(
+      () => this.#commitStarts(),
+      () => this.#closed !== undefined,
+    )
+    this.#refuseIfClosed()
   }
 
   pause(): void {
@@ -212,6 +223,16 @@ export class KafkaSource implements Source {
     this.#batches.end()
     this.#delays.forget()
     this.#applyPause()
+  }
+
+  #refuseIfClosed(): void {
+    if (this.#closed !== undefined) throw new StoppedError('closed while it opened')
+  }
+
+  /** All in one request: should this process die, no partition has a start that the others lack. */
+  async #commitStarts(): Promise<void> {
+    await Promise.all(this.#assignment.epochs.map((epoch) => this.#gate.begin(epoch)))
+    setImmediate(() => this.#tick())
   }
 
   #tick(): void {

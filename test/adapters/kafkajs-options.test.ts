@@ -131,6 +131,7 @@ describe('the options of a Kafka source', () => {
       { deadLetterHeaders: 'all' },
       'deadLetterHeaders: expected own, spring, both, got "all"',
     ],
+    ['an unknown start', { start: 'end' }, 'start: expected earliest, latest, got "end"'],
     ['an unknown way to assert', { assert: 'maybe' }, 'assert: expected true, check, false, got "maybe"'],
     ['an unknown order', { order: 'random' }, 'order: expected key, partition, none, got "random"'],
     ['no time between commits', { commitEveryMs: 0 }, 'commitEveryMs: expected a whole number from 1, got 0'],

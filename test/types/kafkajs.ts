@@ -15,6 +15,7 @@ export async function legal(): Promise<void> {
     groupId: 'g',
     deadLetterTopic: (origin) => `${origin}.dlq`,
     retry: { topics: [{ delayMs: 60_000 }, { delayMs: 600_000, topic: (origin) => `${origin}.later` }] },
+    start: 'latest',
     assert: 'check',
     deadLetterHeaders: 'spring',
     order: 'partition',

@@ -1,21 +1,25 @@
 import type { Store } from '../../src/index.ts'
 import { checkServer } from './check-server.ts'
-import { PostgresInbox } from './inbox.ts'
+import { claimOfInbox } from './inbox-claim.ts'
 import { migrate } from './migrate.ts'
 import { migrationScript } from './migrations.ts'
+import { claimOfOffsets } from './offsets-claim.ts'
 import {
   DEFAULTS,
   resolvePostgres,
   resolveTables,
   type PgliteInboxOptions,
   type PostgresInboxOptions,
+  type PostgresOffsetsOptions,
+  type ResolvedPostgres,
 } from './options.ts'
 import type { PgTransaction } from './pg-transaction.ts'
 import { PgliteSessions } from './pglite-sessions.ts'
 import { PoolSessions } from './pool-sessions.ts'
+import { TransactionStore } from './transaction-store.ts'
 
 export type { ClientLike, ClientResult, PgliteLike, PgliteResult, PoolLike } from './clients.ts'
-export type { PgliteInboxOptions, PostgresInboxOptions } from './options.ts'
+export type { PgliteInboxOptions, PostgresInboxOptions, PostgresOffsetsOptions } from './options.ts'
 export type { PgQuery, PgResult, PgTransaction } from './pg-transaction.ts'
 
 /**
@@ -26,20 +30,26 @@ export type { PgQuery, PgResult, PgTransaction } from './pg-transaction.ts'
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function postgresInbox(options: PostgresInboxOptions): Store<PgTransaction> {
-  const { pool, max, limits, tables, migrate: mode } = resolvePostgres(options)
-  const sessions = new PoolSessions(pool, max, limits)
-  return new PostgresInbox({
-    sessions,
-    tables,
-    lockTimeoutMs: limits.lockTimeoutMs,
-    prepare: async () => {
-      const { fsync } = await checkServer(sessions)
-      if (!fsync) {
-        const text = 'Postgres runs with fsync = off: when its machine crashes, marks are lost with their effects'
-        process.emitWarning(text, { code: 'CONSUME_ONCE_FSYNC_OFF' })
-      }
-      await migrate(sessions, tables, mode)
-    },
+  return new TransactionStore({
+    strategy: 'inbox',
+    claim: claimOfInbox,
+    ...onPool(resolvePostgres(options, 'postgresInbox')),
+  })
+}
+
+/**
+ * Effect and position in one transaction of Postgres (13 or newer), for Kafka with `order: 'partition'`: one row for each
+ * partition, however many messages it has. A redelivery is below the position, so what handlers write through `ctx.tx` commits
+ * once; a message that its sender sends again has another offset, and its effect again: there use `postgresInbox`. Consumers
+ * begin at the stored position, whatever the group has committed: a database that was restored goes on from where it is.
+ *
+ * @throws ConfigError `CONFIG_INVALID`, with all problems at once
+ */
+export function postgresOffsets(options: PostgresOffsetsOptions): Store<PgTransaction> {
+  return new TransactionStore({
+    strategy: 'offsets',
+    claim: claimOfOffsets,
+    ...onPool(resolvePostgres(options, 'postgresOffsets')),
   })
 }
 
@@ -52,7 +62,9 @@ export function postgresInbox(options: PostgresInboxOptions): Store<PgTransactio
 export function pgliteInbox({ db, schema }: PgliteInboxOptions): Store<PgTransaction> {
   const sessions = new PgliteSessions(db)
   const tables = resolveTables(schema)
-  return new PostgresInbox({
+  return new TransactionStore({
+    strategy: 'inbox',
+    claim: claimOfInbox,
     sessions,
     tables,
     lockTimeoutMs: DEFAULTS.lockTimeoutMs,
@@ -63,4 +75,27 @@ export function pgliteInbox({ db, schema }: PgliteInboxOptions): Store<PgTransac
 /** The schema as plain SQL, for a DBA: to be run once, before `migrate: 'verify'`. @throws ConfigError `CONFIG_INVALID` */
 export function migrationSql({ schema }: { readonly schema?: string } = {}): string {
   return migrationScript(resolveTables(schema))
+}
+
+function onPool({
+  pool,
+  max,
+  limits,
+  tables,
+  migrate: mode,
+}: ResolvedPostgres): Omit<ConstructorParameters<typeof TransactionStore>[0], 'strategy' | 'claim'> {
+  const sessions = new PoolSessions(pool, max, limits)
+  return {
+    sessions,
+    tables,
+    lockTimeoutMs: limits.lockTimeoutMs,
+    prepare: async () => {
+      const { fsync } = await checkServer(sessions)
+      if (!fsync) {
+        const text = 'Postgres runs with fsync = off: when its machine crashes, marks are lost with their effects'
+        process.emitWarning(text, { code: 'CONSUME_ONCE_FSYNC_OFF' })
+      }
+      await migrate(sessions, tables, mode)
+    },
+  }
 }

@@ -5,7 +5,7 @@ import type { TransactionLimits } from './sql/transaction.ts'
 
 export interface PostgresInboxOptions {
   /**
-   * A `Pool` of `pg`, yours to close. Of its `max` connections (at least 2) all inboxes on it together open transactions on
+   * A `Pool` of `pg`, yours to close. Of its `max` connections (at least 2) all stores on it together open transactions on
    * all but one, which counts attempts. Put no replica behind it.
    */
   readonly pool: PoolLike
@@ -22,7 +22,7 @@ export interface PostgresInboxOptions {
    */
   readonly lockTimeoutMs?: DurationMs
   /**
-   * How long the inbox waits for an answer to a statement of its own, or for a connection, in milliseconds. Past it the
+   * How long the store waits for an answer to a statement of its own, or for a connection, in milliseconds. Past it the
    * connection is closed and the answer counts as unknown. Statements of handlers have the limits of the pool.
    * @defaultValue 10000
    */
@@ -31,11 +31,15 @@ export interface PostgresInboxOptions {
   readonly statementTimeoutMs?: DurationMs
   /**
    * `idle_in_transaction_session_timeout` in the transaction, in milliseconds: how long a handler may do something else
-   * than query. It frees the rows of a process that is frozen. Choose it longer than `handlerTimeoutMs`; 0 is no limit.
+   * than query. It frees what a process holds that is frozen: keys of an inbox, or whole partitions of stored offsets. Choose
+   * it longer than `handlerTimeoutMs`; 0 is no limit.
    * @defaultValue 300000
    */
   readonly idleInTransactionTimeoutMs?: DurationMs
 }
+
+/** As for `postgresInbox`; what a claim waits for is the transaction that holds its partition. */
+export type PostgresOffsetsOptions = PostgresInboxOptions
 
 export interface PgliteInboxOptions {
   /**
@@ -69,7 +73,7 @@ export interface ResolvedPostgres {
 }
 
 /** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
-export function resolvePostgres(options: PostgresInboxOptions): ResolvedPostgres {
+export function resolvePostgres(options: PostgresInboxOptions, store: string): ResolvedPostgres {
   const { pool, schema, migrate, lockTimeoutMs, queryTimeoutMs, idleInTransactionTimeoutMs } = {
     ...DEFAULTS,
     ...options,
@@ -97,7 +101,7 @@ export function resolvePostgres(options: PostgresInboxOptions): ResolvedPostgres
   if (lockTimeoutMs >= queryTimeoutMs) {
     problems.push(`lockTimeoutMs: expected less than queryTimeoutMs (${queryTimeoutMs}), got ${lockTimeoutMs}`)
   }
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `postgresInbox: ${problem}`))
+  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${store}: ${problem}`))
   const limits = { lockTimeoutMs, queryTimeoutMs, statementTimeoutMs, idleInTransactionTimeoutMs }
   return Object.freeze({ pool, max, migrate, tables: tablesIn(schema), limits })
 }

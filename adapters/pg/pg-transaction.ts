@@ -89,5 +89,5 @@ function problemOf(query: string | PgQuery): string | undefined {
   }
   const text = typeof query === 'string' ? query : query.text
   if (!ENDS_TRANSACTION.test(text)) return undefined
-  return `ctx.tx.query: the transaction is the inbox's to end, got ${JSON.stringify(text.slice(0, 80))}. Use savepoints`
+  return `ctx.tx.query: the transaction is the store's to end, got ${JSON.stringify(text.slice(0, 80))}. Use savepoints`
 }

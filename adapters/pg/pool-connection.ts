@@ -48,7 +48,7 @@ export class PoolConnection {
   async run({ text, values }: Statement): Promise<readonly ClientResult[]> {
     try {
       const query = values === undefined ? this.#client.query(text) : this.#client.query(text, [...values])
-      return [await within(this.#limitMs, 'a statement of the inbox', query)].flat()
+      return [await within(this.#limitMs, 'a statement of the store', query)].flat()
     } catch (error) {
       if (!isRefusal(error)) this.spoil(error)
       throw error

@@ -24,7 +24,7 @@ export class Slots {
 
 const SLOTS = new WeakMap<object, Slots>()
 
-/** The slots of a pool or database, shared by every inbox on it. The first decides how many there are. */
+/** The slots of a pool or database, shared by every store on it. The first decides how many there are. */
 export function slotsOf(owner: object, size: number): Slots {
   const known = SLOTS.get(owner)
   if (known !== undefined) return known

@@ -38,7 +38,7 @@ function verdictOf(record: RecordRow | undefined, isAbsent: boolean, transaction
   return record.transaction === transaction ? 'already-marked' : 'refused-done'
 }
 
-function stillUnknown(cause?: unknown): StoreError {
+export function stillUnknown(cause?: unknown): StoreError {
   const text = 'the answer to a COMMIT was lost, and its transaction may still be under way'
   return new StoreError('STORE_AMBIGUOUS', text, { cause })
 }

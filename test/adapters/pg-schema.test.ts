@@ -6,6 +6,11 @@ import { uniqueName } from '../support/namespace.ts'
 import { fakePool } from './pg-fake-pool.ts'
 import { describePostgres, newPlace, type PgPlace } from './pg-support.ts'
 
+const ALL = [
+  { version: 1, name: 'inbox' },
+  { version: 2, name: 'position' },
+]
+
 describePostgres('the schema of postgresInbox', () => {
   let place: PgPlace
   let schema: string
@@ -24,7 +29,7 @@ describePostgres('the schema of postgresInbox', () => {
   it('is made once when ten processes open it at once', async () => {
     const inboxes = Array.from({ length: 10 }, () => postgresInbox({ pool: place.newPool(), schema }))
     await Promise.all(inboxes.flatMap((inbox) => [inbox.open(), inbox.open()]))
-    expect(await versions()).toEqual([{ version: 1, name: 'inbox' }])
+    expect(await versions()).toEqual(ALL)
     for (const inbox of inboxes) await inbox.mark([(await hold(inbox, newItem())).claim])
   })
 
@@ -33,7 +38,7 @@ describePostgres('the schema of postgresInbox', () => {
     await postgresInbox({ pool, schema }).open()
     const tables = `select c.relname as name from pg_class c where c.relkind = 'r' and c.relnamespace = $1::regnamespace order by 1`
     const [here, there] = [await pool.query(tables, [schema]), await pool.query(tables, [place.schema])]
-    expect(here.rows).toEqual(['attempt', 'inbox', 'migration', 'scope'].map((name) => ({ name })))
+    expect(here.rows).toEqual(['attempt', 'inbox', 'migration', 'position', 'scope'].map((name) => ({ name })))
     expect(there.rows).toEqual([{ name: 'effect' }])
   })
 
@@ -45,7 +50,7 @@ describePostgres('the schema of postgresInbox', () => {
     })
     await place.pool.query(migrationSql({ schema }))
     await verify()
-    expect(await versions()).toEqual([{ version: 1, name: 'inbox' }])
+    expect(await versions()).toEqual(ALL)
   })
 
   it('is opened by a role that may not create anything, once it is there', async () => {
@@ -82,7 +87,7 @@ describePostgres('the schema of postgresInbox', () => {
     await expect(inbox.open()).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' })
     isDown = false
     await inbox.open()
-    expect(await versions()).toHaveLength(1)
+    expect(await versions()).toEqual(ALL)
   })
 
   it('gives each scope an ID of its own, however many processes register theirs at once', async () => {

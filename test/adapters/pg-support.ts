@@ -1,8 +1,15 @@
 import { describe } from '@jest/globals'
 import { Pool, type PoolConfig } from 'pg'
-import { postgresInbox, type PgTransaction, type PostgresInboxOptions } from '../../adapters/pg/index.ts'
+import {
+  postgresInbox,
+  postgresOffsets,
+  type PgTransaction,
+  type PostgresInboxOptions,
+  type PostgresOffsetsOptions,
+} from '../../adapters/pg/index.ts'
 import { isConsumeOnceError, type Claim, type LentTransaction, type Store } from '../../src/index.ts'
-import type { InboxHarness } from '../contract/harness.ts'
+import type { InboxHarness, OffsetsHarness } from '../contract/harness.ts'
+import { keysAsStreams } from '../contract/keys-as-streams.ts'
 import { backends } from '../support/backends.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { server } from '../support/servers/server.ts'
@@ -23,6 +30,9 @@ export interface PgPlace {
   readonly newPool: (config?: PoolConfig) => Pool
   /** Opened, on a pool of its own unless one is given. */
   readonly newInbox: (options?: Partial<PostgresInboxOptions>) => Promise<Store<PgTransaction>>
+  readonly newOffsets: (options?: Partial<PostgresOffsetsOptions>) => Promise<Store<PgTransaction>>
+  /** Another hand moves a stream, whatever its scope; `undefined` deletes its row. */
+  readonly move: (stream: string, next: bigint | undefined) => Promise<void>
   readonly write: (tx: PgTransaction, effect: string) => Promise<unknown>
   readonly committed: (effect: string) => Promise<number>
   /** Every claim must be over by then: a pool waits for the connections that are out. */
@@ -50,6 +60,18 @@ export async function newPlace(url?: string): Promise<PgPlace> {
       await inbox.open()
       return inbox
     },
+    async newOffsets(options) {
+      const store = postgresOffsets({ pool: options?.pool ?? newPool(), schema, ...options })
+      await store.open()
+      return store
+    },
+    async move(stream, next) {
+      const { rowCount } =
+        next === undefined
+          ? await pool.query(`delete from ${schema}.position where stream = $1`, [stream])
+          : await pool.query(`update ${schema}.position set next_offset = $2 where stream = $1`, [stream, String(next)])
+      if (rowCount !== 1) throw new Error(`expected one row of ${stream}, got ${rowCount}`)
+    },
     write: (tx, effect) => tx.query(`insert into ${schema}.effect (name) values ($1)`, [effect]),
     async committed(effect) {
       const { rows } = await pool.query(`select count(*)::int as n from ${schema}.effect where name = $1`, [effect])
@@ -71,8 +93,24 @@ export async function newPlace(url?: string): Promise<PgPlace> {
 export async function pgHarness(options?: Partial<PostgresInboxOptions>): Promise<InboxHarness<PgTransaction>> {
   const place = await newPlace()
   return {
+    ...effectsOf(place),
     store: await place.newInbox(options),
     secondStore: () => place.newInbox(options),
+  }
+}
+
+export async function offsetsHarness(): Promise<OffsetsHarness<PgTransaction>> {
+  const place = await newPlace()
+  return {
+    ...effectsOf(place),
+    store: keysAsStreams(await place.newOffsets()),
+    secondStore: async () => keysAsStreams(await place.newOffsets()),
+    move: place.move,
+  }
+}
+
+function effectsOf(place: PgPlace): Omit<InboxHarness<PgTransaction>, 'store' | 'secondStore'> {
+  return {
     write: place.write,
     stall: (tx) => tx.query('select pg_sleep(0.5)'),
     fail: (tx) => tx.query('select 1 / 0'),

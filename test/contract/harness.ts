@@ -32,12 +32,19 @@ export interface InboxHarness<Tx = unknown> extends StoreHarness<Tx> {
   committed(effect: string): Promise<number>
 }
 
+export interface OffsetsHarness<Tx = unknown> extends InboxHarness<Tx> {
+  /** Another hand moves a stream: a restore of the database, or a person. `undefined`: it has no row any more. */
+  move(stream: string, next: bigint | undefined): Promise<void>
+}
+
 /** What a store may lack, with a reason. */
 export type Capability =
   /** A harness that can `forget`. */
   | 'loss'
   /** Retention ends records by itself: no purge has to run. */
   | 'retention'
+  /** It compares payloads. */
+  | 'digests'
   /** Two transactions of one process are open at once. */
   | 'parallel-transactions'
 

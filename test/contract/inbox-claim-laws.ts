@@ -47,6 +47,7 @@ export const claimLaws: readonly Law<InboxHarness>[] = [
   },
   {
     name: 'tells another payload of a key that is held from the same one only when it is known which is kept',
+    needs: 'digests',
     async run({ store, secondStore }) {
       const item = newItem()
       const second = await secondStore()

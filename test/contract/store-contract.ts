@@ -1,8 +1,9 @@
 import { describe, it } from '@jest/globals'
 import { commonLaws } from './common-laws.ts'
-import type { Capability, InboxHarness, Law, LeaseHarness, StoreHarness } from './harness.ts'
+import type { Capability, InboxHarness, Law, LeaseHarness, OffsetsHarness, StoreHarness } from './harness.ts'
 import { inboxLaws } from './inbox-laws.ts'
 import { leaseLaws } from './lease-laws.ts'
+import { offsetsLaws } from './offsets-laws.ts'
 
 export type StoreUnderContract =
   | {
@@ -17,6 +18,12 @@ export type StoreUnderContract =
       readonly createHarness: () => Promise<InboxHarness>
       readonly lacks?: Lacks
     }
+  | {
+      readonly strategy: 'offsets'
+      /** Its stores take each key for a stream of one message where a law gives no position. */
+      readonly createHarness: () => Promise<OffsetsHarness>
+      readonly lacks?: Lacks
+    }
 
 type Lacks = { readonly [C in Capability]?: string }
 
@@ -24,13 +31,17 @@ type Lacks = { readonly [C in Capability]?: string }
 export function describeStoreContract(name: string, store: StoreUnderContract): void {
   const { createHarness, lacks } = store
   describe(`${name} keeps the contract of a store`, () => {
-    describeLaws('of either strategy', commonLaws, createHarness, lacks)
+    describeLaws('of any strategy', commonLaws, createHarness, lacks)
     switch (store.strategy) {
       case 'lease':
         describeLaws('with a lease', leaseLaws, store.createHarness, lacks)
         break
       case 'inbox':
         describeLaws('with an inbox', inboxLaws, store.createHarness, lacks)
+        break
+      case 'offsets':
+        describeLaws('with a transaction, as an inbox', inboxLaws, store.createHarness, lacks)
+        describeLaws('with positions', offsetsLaws, store.createHarness, lacks)
         break
     }
   })

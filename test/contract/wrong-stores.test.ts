@@ -1,16 +1,24 @@
 import { describe, expect, it } from '@jest/globals'
 import { commonLaws } from './common-laws.ts'
-import type { Law, StoreHarness } from './harness.ts'
+import type { Law, OffsetsHarness, StoreHarness } from './harness.ts'
 import { inboxLaws } from './inbox-laws.ts'
 import { leaseLaws } from './lease-laws.ts'
 import { mapHarness, MapStore } from './map-store.ts'
 import { memoryInboxHarness } from './memory-inbox.ts'
+import { memoryOffsetsHarness } from './memory-offsets.ts'
+import { offsetsLaws } from './offsets-laws.ts'
 import { assertLaw } from './store-contract.ts'
 import { WRONG_INBOXES } from './wrong-inboxes.ts'
+import { WRONG_OFFSETS } from './wrong-offsets.ts'
 import { WRONG_BATCHES, WRONG_STEPS } from './wrong-stores.ts'
 
 const ofLease = (createStore: () => MapStore): Promise<readonly string[]> =>
   brokenLaws([...commonLaws, ...leaseLaws], async () => mapHarness(createStore()))
+
+/** Nothing of a message is compared where its position tells it. */
+const ofOffsets: readonly Law<OffsetsHarness>[] = [...commonLaws, ...inboxLaws, ...offsetsLaws].filter(
+  ({ needs }) => needs !== 'digests',
+)
 
 /** Stores that must not pass, each with the laws that it breaks. */
 const WRONG: readonly (readonly [string, () => Promise<readonly string[]>])[] = [
@@ -25,6 +33,13 @@ const WRONG: readonly (readonly [string, () => Promise<readonly string[]>])[] = 
       [
         `an inbox that ${flaw}`,
         () => brokenLaws([...commonLaws, ...inboxLaws], async () => memoryInboxHarness(Wrong)),
+      ] as const,
+  ),
+  ...Object.entries(WRONG_OFFSETS).map(
+    ([flaw, Wrong]) =>
+      [
+        `a store of offsets that ${flaw}`,
+        () => brokenLaws(ofOffsets, async () => memoryOffsetsHarness(Wrong)),
       ] as const,
   ),
 ]
@@ -47,7 +62,7 @@ describe('the contract of a store', () => {
 
   it('has no law that every wrong store keeps', async () => {
     const broken = await Promise.all(WRONG.map(([title, judge]) => lawsBrokenBy(title, judge)))
-    const laws = [...commonLaws, ...leaseLaws, ...inboxLaws].map(({ name }) => name)
+    const laws = [...commonLaws, ...leaseLaws, ...inboxLaws, ...offsetsLaws].map(({ name }) => name)
     expect(laws.filter((name) => !broken.flat().includes(name))).toEqual([])
   })
 })

@@ -61,7 +61,7 @@ describe('stored positions through crashes, rebalances, restores and two owners 
       // What was restored last is only seen by whoever claims on, or joins.
       for (const stream of STREAMS) await world.append(stream, ...names(1))
       const isOver = (): boolean =>
-        STREAMS.every((stream) => world.database.rows.get(stream)?.next === BigInt(world.log.get(stream)?.size ?? 0))
+        STREAMS.every((stream) => world.row(stream)?.next === BigInt(world.log.get(stream)?.size ?? 0))
       for (let second = 0; second < 600 && !isOver(); second++) await world.clock.advance(1_000)
 
       const effects = world.database.effects.map(String)

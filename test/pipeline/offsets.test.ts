@@ -18,7 +18,7 @@ beforeEach(() => {
 })
 afterEach(() => world.end())
 
-const next = (stream: string): bigint | undefined => world.database.rows.get(stream)?.next
+const next = (stream: string): bigint | undefined => world.row(stream)?.next
 const effects = (): readonly string[] => world.database.effects
 const store = (): MemoryOffsets => new MemoryOffsets(world.database)
 
@@ -109,7 +109,7 @@ describe.each(['handle', 'handleBatch'] as const)('stored positions (%s)', (hand
     const first = await world.start({ handler, maxAttempts: 2, before: failBad })
     first.source.publishHeld = new Promise(() => {})
     await world.clock.advance(1_000)
-    expect(world.database.rows.get(P0)).toMatchObject({ next: 1n, aside: { as: 'given-up' } })
+    expect(world.row(P0)).toMatchObject({ next: 1n, aside: { as: 'given-up' } })
     first.die()
     const second = await world.start({ handler, maxAttempts: 2 })
     expect(second.source.deadLetters).toMatchObject([{ reason: 'attempts-spent' }])
@@ -218,7 +218,7 @@ describe('stored positions after a restore of the database', () => {
   it('begin where the broker has committed when the row is deleted, which is how a stream is given up', async () => {
     await world.append(P0, 'a', 'b')
     const process = await world.start()
-    world.database.rows.delete(P0)
+    world.loseRow(P0)
     await world.append(P0, 'c')
     expect(process.source.rewound).toEqual([P0])
     expect(effects()).toEqual(['a', 'b', 'c'])

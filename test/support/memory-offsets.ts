@@ -8,7 +8,6 @@ import type {
   SetAsideVerdict,
 } from '../../src/core/record.ts'
 import { StoreError, TransactionError } from '../../src/errors.ts'
-import type { StreamPosition } from '../../src/ports/source.ts'
 import type {
   Claim,
   ClaimAnswer,
@@ -31,6 +30,11 @@ export class OffsetsDatabase {
   rows: Map<string, Row> = new Map()
   effects: string[] = []
   readonly holders: Map<string, OffsetsTransaction> = new Map()
+
+  /** Under which a stream is kept. */
+  nameOf(scope: string, stream: string): string {
+    return `${scope} ${stream}`
+  }
 
   /** A database restored to this moment, by `restore`. */
   backup(): Pick<OffsetsDatabase, 'rows' | 'effects'> {
@@ -64,18 +68,18 @@ export class MemoryOffsets implements Store<OffsetsTx> {
   }
 
   readonly positions: Positions = {
-    next: async (_scope, streams) => {
+    next: async (scope, streams) => {
       this.#answer()
       return new Map(
         streams.flatMap((stream) => {
-          const row = this.database.rows.get(stream)
+          const row = this.database.rows.get(this.database.nameOf(scope, stream))
           return row === undefined ? [] : [[stream, row.next] as const]
         }),
       )
     },
-    pass: async (_scope, position) => {
+    pass: async (scope, { stream, offset }) => {
       this.#answer()
-      this.pass(position)
+      this.pass(this.database.nameOf(scope, stream), offset)
     },
   }
 
@@ -93,21 +97,22 @@ export class MemoryOffsets implements Store<OffsetsTx> {
     for (const earlier of this.#open) if (earlier.token === token) earlier.end('rolled-back')
     const transaction = new OffsetsTransaction(this.database, token, () => this.#open.delete(transaction))
     const answers = new Map<Key, ClaimAnswer<OffsetsTx>>()
-    for (const [stream, ofStream] of byStream(items)) {
+    for (const [stream, ofStream] of this.#byStream(scope, items)) {
       if (this.database.holders.has(stream)) {
         for (const { key } of ofStream) answers.set(key, { verdict: 'busy', leaseLeftMs: 50 })
         continue
       }
       const record = this.database.rows.get(stream)
-      const { verdicts, granted } = this.decide(record, ofStream.map(positionOf), request)
-      for (const [index, item] of ofStream.entries()) {
+      const { verdicts, granted } = this.decide(record, ofStream, request)
+      for (const [index, placed] of ofStream.entries()) {
+        const { item, key } = placed
         const verdict = verdicts[index]
         if (verdict?.verdict === 'claimed') {
           const { attempt } = verdict
-          transaction.claimed(positionOf(item), granted?.next ?? 0n)
+          transaction.claimed({ ...placed, stream }, granted?.next ?? 0n)
           const claim: Claim<OffsetsTx> = { ...item, scope, token, fence: 0, attempt, retentionMs, transaction }
-          answers.set(item.key, { verdict: 'claimed', fence: 0, attempt, claim })
-        } else if (verdict !== undefined) answers.set(item.key, verdict)
+          answers.set(key, { verdict: 'claimed', fence: 0, attempt, claim })
+        } else if (verdict !== undefined) answers.set(key, verdict)
       }
       if (granted === undefined) continue
       const row = record ?? { next: granted.next, aside: undefined, movedBy: '' }
@@ -134,6 +139,9 @@ export class MemoryOffsets implements Store<OffsetsTx> {
     if (transaction.state === 'rolled-back') return claims.map(() => 'refused-busy')
     if (transaction.pending > 0) throw new TransactionError('FLOATING_QUERY', 'a query was pending')
     if (transaction.hasFailed) throw new TransactionError('COMMIT_REFUSED', 'a query failed')
+    const isMoved = [...transaction.streams].some(([stream, { next }]) => this.database.rows.get(stream)?.next !== next)
+    if (isMoved) transaction.end('rolled-back')
+    if (isMoved) return claims.map(() => 'refused-busy')
     for (const [stream, { offsets }] of transaction.streams) this.move(stream, nextAfter(offsets), transaction.token)
     transaction.end('committed')
     return claims.map(() => 'marked')
@@ -144,7 +152,7 @@ export class MemoryOffsets implements Store<OffsetsTx> {
     this.database.rows.set(stream, { attempts: row?.attempts, next, aside: undefined, movedBy })
   }
 
-  protected pass({ stream, offset }: StreamPosition): void {
+  protected pass(stream: string, offset: bigint): void {
     const row = this.database.rows.get(stream)
     if (row?.aside === undefined || row.next !== offset) return
     this.database.rows.set(stream, { ...row, next: offset + 1n, aside: undefined })
@@ -181,10 +189,23 @@ export class MemoryOffsets implements Store<OffsetsTx> {
         return 'refused'
       }
       transaction.end('rolled-back')
-      const aside = { as, reason }
-      this.database.rows.set(stream, { next: offset, aside, attempts: undefined, movedBy: transaction.token })
+      // What shared a transaction with it was started once all the same.
+      const attempts = row?.attempts && { ...row.attempts, offset, count: 0, owner: '' }
+      this.database.rows.set(stream, { next: offset, aside: { as, reason }, attempts, movedBy: transaction.token })
       return as
     })
+  }
+
+  #byStream(scope: string, items: readonly ClaimItem[]): ReadonlyMap<string, readonly Placed[]> {
+    const streams = new Map<string, Placed[]>()
+    for (const item of items) {
+      const { key, position } = item
+      if (position === undefined) throw new StoreError('STORE_MISUSED', 'expected a position, got none')
+      const name = this.database.nameOf(scope, position.stream)
+      const placed = { key, item, offset: position.offset, follows: position.follows }
+      streams.set(name, [...(streams.get(name) ?? []), placed])
+    }
+    return streams
   }
 
   #refund(stream: string, token: OwnerToken): void {
@@ -205,7 +226,7 @@ export class OffsetsTransaction implements OpenTransaction<OffsetsTx> {
   readonly released: Set<Key> = new Set()
   /** What was granted of each stream, and where it stood. */
   readonly streams: Map<string, { readonly next: bigint; readonly offsets: bigint[] }> = new Map()
-  readonly #positions = new Map<Key, StreamPosition>()
+  readonly #positions = new Map<Key, Place>()
   readonly #database: OffsetsDatabase
   readonly #effects: string[] = []
   readonly #onEnd: () => void
@@ -216,14 +237,14 @@ export class OffsetsTransaction implements OpenTransaction<OffsetsTx> {
     this.#onEnd = onEnd
   }
 
-  claimed({ key, stream, offset }: Placed, next: bigint): void {
+  claimed({ key, stream, offset }: Place & { readonly key: Key }, next: bigint): void {
     this.#positions.set(key, { stream, offset })
     const held = this.streams.get(stream)
     if (held === undefined) this.streams.set(stream, { next, offsets: [offset] })
     else held.offsets.push(offset)
   }
 
-  positionOf(key: Key): StreamPosition {
+  positionOf(key: Key): Place {
     const position = this.#positions.get(key)
     if (position === undefined) throw new TypeError('a claim that was not granted (memory-offsets)')
     return position
@@ -269,28 +290,19 @@ export class OffsetsTransaction implements OpenTransaction<OffsetsTx> {
   }
 }
 
+interface Place {
+  readonly stream: string
+  readonly offset: bigint
+}
+
 interface Placed {
   readonly key: Key
-  readonly stream: string
+  readonly item: ClaimItem
   readonly offset: bigint
   readonly follows: bigint | undefined
 }
 
-function positionOf({ key, position }: ClaimItem): Placed {
-  if (position === undefined) throw new StoreError('STORE_MISUSED', 'expected a position, got none')
-  return { key, stream: position.stream, offset: position.offset, follows: position.follows }
-}
-
-function byStream(items: readonly ClaimItem[]): ReadonlyMap<string, readonly ClaimItem[]> {
-  const streams = new Map<string, ClaimItem[]>()
-  for (const item of items) {
-    const { stream } = positionOf(item)
-    streams.set(stream, [...(streams.get(stream) ?? []), item])
-  }
-  return streams
-}
-
-function transactionOf({ transaction }: Claim<OffsetsTx>): OffsetsTransaction {
+export function transactionOf({ transaction }: Claim<OffsetsTx>): OffsetsTransaction {
   if (transaction instanceof OffsetsTransaction) return transaction
   throw new TypeError('a claim of another store (memory-offsets)')
 }

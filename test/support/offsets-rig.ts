@@ -7,6 +7,8 @@ import { LogSource } from './log-source.ts'
 import { ManualClock, turns } from './manual-clock.ts'
 import { MemoryOffsets, OffsetsDatabase, type OffsetsTx } from './memory-offsets.ts'
 
+const SCOPE = 'group/consumer'
+
 /** What outlives processes. */
 export class OffsetsWorld {
   readonly clock: ManualClock = new ManualClock()
@@ -20,6 +22,15 @@ export class OffsetsWorld {
     await process.start()
     this.#processes.add(process)
     return process
+  }
+
+  /** What is stored of a stream. */
+  row(stream: string): ReturnType<OffsetsDatabase['rows']['get']> {
+    return this.database.rows.get(this.database.nameOf(SCOPE, stream))
+  }
+
+  loseRow(stream: string): void {
+    this.database.rows.delete(this.database.nameOf(SCOPE, stream))
   }
 
   /** Writes to the broker; whoever reads the stream gets it. */

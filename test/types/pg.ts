@@ -26,7 +26,7 @@ defineConsumer({
     await tx.query({ name: 'named', text: 'select $1', values: [1] } satisfies QueryConfig)
     const untyped = await tx.query('select 1')
     untyped.rows satisfies Record<string, unknown>[]
-    // @ts-expect-error -- the transaction is the inbox's to end
+    // @ts-expect-error -- the transaction is the store's to end
     await tx.release()
   },
 })

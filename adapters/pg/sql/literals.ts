@@ -7,6 +7,11 @@ export function text(value: string): string {
   return `convert_from(${bytes(Buffer.from(value).toString('hex'))}, 'UTF8')`
 }
 
+/** What follows `where stream`. */
+export function isOneOf(values: readonly string[]): string {
+  return `in (${values.map(text).join(', ')})`
+}
+
 /** What follows `where key`. A list of one is planned much faster than an array. */
 export function isAmong(keys: readonly string[]): string {
   const [first, second] = keys

@@ -4,6 +4,7 @@ export interface Tables {
   readonly schema: string
   readonly inbox: string
   readonly attempt: string
+  readonly position: string
   readonly scope: string
   readonly migration: string
 }
@@ -14,6 +15,7 @@ export function tablesIn(schema: string): Tables {
     schema,
     inbox: table('inbox'),
     attempt: table('attempt'),
+    position: table('position'),
     scope: table('scope'),
     migration: table('migration'),
   }

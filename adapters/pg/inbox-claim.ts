@@ -1,10 +1,12 @@
 import type { Claim, ClaimAnswer, ClaimRequest, DurationMs } from '../../src/index.ts'
 import { storedItem, type StoredItem } from './bytes.ts'
-import { InboxTransaction } from './inbox-transaction.ts'
+import { ClaimTransaction } from './claim-transaction.ts'
+import { despiteConflicts } from './despite-conflicts.ts'
+import { InboxLedger } from './inbox-ledger.ts'
 import type { PgTransaction } from './pg-transaction.ts'
 import type { Place } from './place.ts'
 import type { Session } from './session.ts'
-import { isConflictOfTransactions, isLockTimeout } from './sql-errors.ts'
+import { isLockTimeout } from './sql-errors.ts'
 import { claimKeys } from './sql/claim-keys.ts'
 import { countAttempts } from './sql/count-attempts.ts'
 import { readRecords, type RecordRow } from './sql/read-records.ts'
@@ -12,24 +14,19 @@ import { removeKeys } from './sql/remove-keys.ts'
 
 type Answer = ClaimAnswer<PgTransaction>
 
-/** Deadlocks with the transactions of handlers end by themselves; more than a few in a row are something else. */
-const TRIES = 5
-
 /** Opens a transaction that holds a row for each key that is granted. Where none is, the transaction ends here. */
-export async function claim(
+export async function claimOfInbox(
   place: Place,
   request: ClaimRequest,
   lockTimeoutMs: DurationMs,
 ): Promise<readonly Answer[]> {
   const items = request.items.map(storedItem)
-  for (let tries = 1; ; tries++) {
-    try {
-      return await claimOnce(place, request, items)
-    } catch (error) {
-      // Which of the rows was waited for nobody says.
-      if (isLockTimeout(error)) return items.map(() => ({ verdict: 'busy', leaseLeftMs: lockTimeoutMs }))
-      if (!isConflictOfTransactions(error) || tries === TRIES) throw error
-    }
+  try {
+    return await despiteConflicts(() => claimOnce(place, request, items))
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error
+    // Which of the rows was waited for nobody says.
+    return items.map(() => ({ verdict: 'busy', leaseLeftMs: lockTimeoutMs }))
   }
 }
 
@@ -53,11 +50,10 @@ async function claimOnce(
       await session.rollback()
       return items.map((stored) => ungranted(stored, inserted, records))
     }
-    const transaction = new InboxTransaction(place, session, {
-      token: request.token,
-      items: granted,
-      id: row.transaction,
-    })
+    const { token } = request
+    const ledger = new InboxLedger(place, { token, items: granted, transaction: row.transaction })
+    const keys = granted.map(({ item }) => item.key)
+    const transaction = new ClaimTransaction({ sessions: place.sessions, session, ledger }, { token, keys })
     return items.map((stored) => {
       const attempt = attempts.get(stored.key)
       return attempt === undefined ? ungranted(stored, inserted, records) : grant(stored, request, transaction, attempt)
@@ -100,7 +96,7 @@ async function attemptsOf(
 function grant(
   { item: { key, digest } }: StoredItem,
   { scope, token, retentionMs }: ClaimRequest,
-  transaction: InboxTransaction,
+  transaction: ClaimTransaction,
   attempt: number,
 ): Answer {
   // The transaction is what holds the key: there is no lease that could end, so nothing to fence off.

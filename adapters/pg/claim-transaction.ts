@@ -7,17 +7,14 @@ import {
   type OpenTransaction,
   type OwnerToken,
   type ReleaseVerdict,
+  type SetAsideVerdict,
 } from '../../src/index.ts'
-import type { StoredItem } from './bytes.ts'
+import type { Ledger, SettingAside } from './ledger.ts'
 import { Lending } from './lending.ts'
 import type { LentPgTransaction, PgTransaction } from './pg-transaction.ts'
-import type { Place } from './place.ts'
-import type { Session } from './session.ts'
+import type { Session, Sessions } from './session.ts'
 import { explainRefusal, isConflictOfTransactions, isRefusal, isShutdown } from './sql-errors.ts'
-import { forgetAttempts } from './sql/forget-attempts.ts'
-import { refundAttempts } from './sql/refund-attempts.ts'
-import type { Script, Statement } from './sql/statement.ts'
-import { whatWasCommitted } from './what-was-committed.ts'
+import type { Statement } from './sql/statement.ts'
 
 type Phase =
   | 'open'
@@ -28,13 +25,13 @@ type Phase =
   | 'over'
 
 /** The transaction of all claims of one call. What is asked of it runs in turn: a call sent again waits for the first. */
-export class InboxTransaction implements OpenTransaction<PgTransaction> {
-  readonly place: Place
-  readonly token: OwnerToken
-  readonly items: ReadonlyMap<Key, StoredItem>
+export class ClaimTransaction implements OpenTransaction<PgTransaction> {
+  /** All claims of it. */
+  readonly keys: ReadonlySet<Key>
+  readonly #token: OwnerToken
+  readonly #ledger: Ledger
+  readonly #sessions: Sessions
   readonly #session: Session
-  /** Of the row versions it wrote. */
-  readonly #id: string
   readonly #lending: Lending
   readonly #released = new Set<Key>()
   readonly #refunded = new Set<Key>()
@@ -42,16 +39,15 @@ export class InboxTransaction implements OpenTransaction<PgTransaction> {
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(
-    place: Place,
-    session: Session,
-    granted: { token: OwnerToken; items: readonly StoredItem[]; id: string },
+    parts: { readonly sessions: Sessions; readonly session: Session; readonly ledger: Ledger },
+    granted: { readonly token: OwnerToken; readonly keys: readonly Key[] },
   ) {
-    this.place = place
-    this.token = granted.token
-    this.items = new Map(granted.items.map((stored) => [stored.item.key, stored]))
-    this.#id = granted.id
-    this.#session = session
-    this.#lending = new Lending(session)
+    this.keys = new Set(granted.keys)
+    this.#token = granted.token
+    this.#ledger = parts.ledger
+    this.#sessions = parts.sessions
+    this.#session = parts.session
+    this.#lending = new Lending(parts.session)
   }
 
   get isOpen(): boolean {
@@ -60,7 +56,7 @@ export class InboxTransaction implements OpenTransaction<PgTransaction> {
 
   /** Only what this claim call gave can end what it opened. */
   owns({ key, token }: Claim<PgTransaction>): boolean {
-    return token === this.token && this.items.has(key)
+    return token === this.#token && this.keys.has(key)
   }
 
   lend(): LentPgTransaction {
@@ -73,8 +69,7 @@ export class InboxTransaction implements OpenTransaction<PgTransaction> {
     return this.#inTurn(async () => {
       switch (this.#phase) {
         case 'open':
-          await this.#commit()
-          return this.#all('marked')
+          return this.#all(await this.#commit())
         case 'marked':
           return this.#all('already-marked')
         case 'over':
@@ -98,38 +93,48 @@ export class InboxTransaction implements OpenTransaction<PgTransaction> {
     })
   }
 
-  /** Ends it without a mark and runs `statement` in its place, before anyone else has the connection. */
-  replace<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
-    return this.#inTurn(async () => {
-      if (this.#phase !== 'open') return this.place.sessions.committed(statement)
-      this.#lending.revoke()
-      this.#phase = 'over'
-      return this.#session.replace(statement)
-    })
+  /** Rolls back, and writes records in its place. Refused where another owner was quicker. */
+  setAside(claims: readonly Claim<PgTransaction>[], how: SettingAside): Promise<readonly SetAsideVerdict[]> {
+    return this.#inTurn(() =>
+      this.#ledger.setAside(
+        claims.map(({ key }) => key),
+        how,
+        (statement) => this.#replace(statement),
+      ),
+    )
   }
 
-  async #commit(): Promise<void> {
+  /** Ends it without a mark and runs `statement` in its place, before anyone else has the connection. */
+  async #replace<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
+    if (this.#phase !== 'open') return this.#sessions.committed(statement)
+    this.#lending.revoke()
+    this.#phase = 'over'
+    return this.#session.replace(statement)
+  }
+
+  async #commit(): Promise<'marked' | 'refused-busy'> {
     this.#lending.revoke()
     if (this.#lending.hasFloated) {
       await this.#rollBack([])
       const text = 'a handler ended with a query that it did not await: the transaction was rolled back'
       throw new TransactionError('FLOATING_QUERY', text)
     }
-    const { tables, scope } = this.place
     // Lost before the COMMIT is sent, it surely never happened.
     const isSent = this.#session.spoiledBy === undefined
     this.#phase = isSent ? 'unknown' : 'over'
     try {
-      const keys = [...this.items.values()].map(({ key }) => key)
-      const tag = await this.#session.commit(forgetAttempts(tables, scope, keys))
+      const tag = await this.#session.commit(this.#ledger.mark())
       if (tag === 'ROLLBACK') throw this.#refused('the COMMIT was answered ROLLBACK')
       if (tag !== 'COMMIT') throw new StoreError('STORE_AMBIGUOUS', `the COMMIT was answered ${tag}`)
       this.#phase = 'marked'
+      return 'marked'
     } catch (error) {
       if (!isSent) await this.#refundQuietly()
       if (!isRefusal(error)) throw error
       this.#phase = 'over'
-      if (isConflictOfTransactions(error)) await this.#refundQuietly()
+      const isTakenOver = this.#ledger.isTakenOver(error)
+      if (isTakenOver || isConflictOfTransactions(error)) await this.#refundQuietly()
+      if (isTakenOver) return 'refused-busy'
       throw this.#refused(explainRefusal(error), error)
     }
   }
@@ -140,7 +145,7 @@ export class InboxTransaction implements OpenTransaction<PgTransaction> {
   }
 
   async #resolve(): Promise<ReadonlyMap<Key, MarkVerdict>> {
-    const verdicts = await whatWasCommitted(this.place, [...this.items.values()], this.#id)
+    const verdicts = await this.#ledger.whatWasCommitted()
     const isMarked = [...verdicts.values()].includes('already-marked')
     this.#phase = isMarked ? 'marked' : 'over'
     if (!isMarked) await this.#refundQuietly()
@@ -148,27 +153,22 @@ export class InboxTransaction implements OpenTransaction<PgTransaction> {
   }
 
   async #rollBack(refunded: readonly Key[]): Promise<void> {
-    const refund = refunded.length === 0 ? undefined : this.#refund(refunded)
+    const refund = refunded.length === 0 ? undefined : this.#ledger.refund(refunded)
     if (this.#phase === 'open') {
       this.#lending.revoke()
       this.#phase = 'over'
       await this.#session.rollback(refund)
-    } else if (refund !== undefined) await this.place.sessions.committed(refund)
+    } else if (refund !== undefined) await this.#sessions.committed(refund)
     for (const key of refunded) this.#refunded.add(key)
   }
 
   /** The store failed, not the handler. An attempt too many is no reason for another error. */
   async #refundQuietly(): Promise<void> {
-    await this.place.sessions.committed(this.#refund([...this.items.keys()])).catch(() => {})
-  }
-
-  #refund(keys: readonly Key[]): Script {
-    const hex = keys.flatMap((key) => this.items.get(key)?.key ?? [])
-    return refundAttempts(this.place.tables, { scope: this.place.scope, keys: hex, token: this.token })
+    await this.#sessions.committed(this.#ledger.refund([...this.keys])).catch(() => {})
   }
 
   #all(verdict: MarkVerdict): ReadonlyMap<Key, MarkVerdict> {
-    return new Map([...this.items.keys()].map((key) => [key, verdict]))
+    return new Map([...this.keys].map((key) => [key, verdict]))
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

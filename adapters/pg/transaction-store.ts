@@ -5,6 +5,7 @@ import {
   type ClaimRequest,
   type DurationMs,
   type MarkVerdict,
+  type Positions,
   type Reason,
   type ReleaseOptions,
   type ReleaseVerdict,
@@ -12,37 +13,53 @@ import {
   type SetAsideVerdict,
   type Store,
 } from '../../src/index.ts'
-import { claim } from './claim.ts'
-import { InboxTransaction } from './inbox-transaction.ts'
+import { ClaimTransaction } from './claim-transaction.ts'
 import type { PgTransaction } from './pg-transaction.ts'
+import type { Place } from './place.ts'
 import { Scopes } from './scopes.ts'
 import type { Sessions } from './session.ts'
-import { setClaimsAside } from './set-claims-aside.ts'
 import { toStoreError } from './sql-errors.ts'
 import type { Tables } from './sql/tables.ts'
+import { StoredPositions } from './stored-positions.ts'
 
-export interface InboxParts {
+interface StoreParts {
+  readonly strategy: 'inbox' | 'offsets'
   readonly sessions: Sessions
   readonly tables: Tables
   readonly lockTimeoutMs: DurationMs
   /** Checks the server and brings the schema up to date. */
   readonly prepare: () => Promise<void>
+  /** Opens a transaction for what is granted. Where nothing is, none stays open. */
+  readonly claim: (
+    place: Place,
+    request: ClaimRequest,
+    lockTimeoutMs: DurationMs,
+  ) => Promise<readonly ClaimAnswer<PgTransaction>[]>
 }
 
 /**
- * The inbox strategy on Postgres: the row that says `done` is inserted by the claim, in the transaction of the effect, and
- * both commit with the mark or not at all. Whoever else claims the key waits for that transaction at the row. Attempts are
- * the one thing that is committed before, elsewhere: they must survive what kills the transaction.
+ * A store on Postgres whose marks are written in the transaction of the effect: both commit together, or not at all. Attempts
+ * are the one thing that is committed before, elsewhere: they must survive what kills the transaction.
  */
-export class PostgresInbox implements Store<PgTransaction> {
-  readonly strategy = 'inbox'
-  readonly #parts: InboxParts
+export class TransactionStore implements Store<PgTransaction> {
+  readonly strategy: 'inbox' | 'offsets'
+  readonly positions?: Positions
+  readonly #parts: StoreParts
   readonly #scopes: Scopes
   #opened: Promise<void> | undefined
 
-  constructor(parts: InboxParts) {
+  constructor(parts: StoreParts) {
+    const { strategy, sessions, tables } = parts
+    this.strategy = strategy
     this.#parts = parts
-    this.#scopes = new Scopes(parts.sessions, parts.tables)
+    this.#scopes = new Scopes(sessions, tables)
+    if (strategy === 'offsets') {
+      const positions = new StoredPositions((scope) => this.#placeOf(scope))
+      this.positions = {
+        next: (scope, streams) => answered('positions', () => positions.next(scope, streams)),
+        pass: (scope, position) => answered('pass', () => positions.pass(scope, position)),
+      }
+    }
   }
 
   open(): Promise<void> {
@@ -55,11 +72,8 @@ export class PostgresInbox implements Store<PgTransaction> {
 
   async claim(request: ClaimRequest): Promise<readonly ClaimAnswer<PgTransaction>[]> {
     if (request.items.length === 0) return []
-    const { sessions, tables, lockTimeoutMs } = this.#parts
-    return answered('claim', async () => {
-      const scope = await this.#scopes.idOf(request.scope)
-      return claim({ sessions, tables, scope }, request, lockTimeoutMs)
-    })
+    const { claim, lockTimeoutMs } = this.#parts
+    return answered('claim', async () => claim(await this.#placeOf(request.scope), request, lockTimeoutMs))
   }
 
   async renew(claims: readonly Claim<PgTransaction>[]): Promise<readonly RenewVerdict[]> {
@@ -71,8 +85,8 @@ export class PostgresInbox implements Store<PgTransaction> {
 
   mark(claims: readonly Claim<PgTransaction>[]): Promise<readonly MarkVerdict[]> {
     return this.#perTransaction('mark', claims, 'refused-busy', async (transaction, owned) => {
-      if (owned.length < transaction.items.size) {
-        const text = `expected all ${transaction.items.size} claims of a transaction in one mark, got ${owned.length}`
+      if (owned.length < transaction.keys.size) {
+        const text = `expected all ${transaction.keys.size} claims of a transaction in one mark, got ${owned.length}`
         throw new StoreError('STORE_MISUSED', text)
       }
       const verdicts = await transaction.mark()
@@ -93,8 +107,13 @@ export class PostgresInbox implements Store<PgTransaction> {
   ): Promise<readonly SetAsideVerdict[]> {
     const { lockTimeoutMs } = this.#parts
     return this.#perTransaction('set aside', claims, 'refused', (transaction, owned) =>
-      setClaimsAside(transaction, owned, { outcome: as === 'given-up' ? 'g' : 'p', reason, lockTimeoutMs }),
+      transaction.setAside(owned, { as, reason, lockTimeoutMs }),
     )
+  }
+
+  async #placeOf(scope: string): Promise<Place> {
+    const { sessions, tables } = this.#parts
+    return { sessions, tables, scope: await this.#scopes.idOf(scope) }
   }
 
   /** Answers in the order of the claims; a claim that was not given by its transaction gets `stranger`. */
@@ -102,9 +121,9 @@ export class PostgresInbox implements Store<PgTransaction> {
     what: string,
     claims: readonly Claim<PgTransaction>[],
     stranger: Verdict,
-    ask: (transaction: InboxTransaction, owned: readonly Claim<PgTransaction>[]) => Promise<readonly Verdict[]>,
+    ask: (transaction: ClaimTransaction, owned: readonly Claim<PgTransaction>[]) => Promise<readonly Verdict[]>,
   ): Promise<readonly Verdict[]> {
-    const owned = new Map<InboxTransaction, Claim<PgTransaction>[]>()
+    const owned = new Map<ClaimTransaction, Claim<PgTransaction>[]>()
     for (const claimed of claims) {
       const transaction = transactionOf(claimed)
       if (!transaction.owns(claimed)) continue
@@ -125,8 +144,8 @@ export class PostgresInbox implements Store<PgTransaction> {
   }
 }
 
-function transactionOf({ transaction }: Claim<PgTransaction>): InboxTransaction {
-  if (transaction instanceof InboxTransaction) return transaction
+function transactionOf({ transaction }: Claim<PgTransaction>): ClaimTransaction {
+  if (transaction instanceof ClaimTransaction) return transaction
   throw new StoreError('STORE_MISUSED', 'expected a claim of this store, got one of another')
 }
 

@@ -1,0 +1,59 @@
+import type { Key, MarkVerdict, OwnerToken, SetAsideVerdict } from '../../src/index.ts'
+import type { StoredItem } from './bytes.ts'
+import type { Ledger, Replacement, SettingAside } from './ledger.ts'
+import type { Place } from './place.ts'
+import { setKeysAside } from './set-keys-aside.ts'
+import { forgetAttempts } from './sql/forget-attempts.ts'
+import { refundAttempts } from './sql/refund-attempts.ts'
+import type { Script } from './sql/statement.ts'
+import { whatWasCommitted } from './what-was-committed.ts'
+
+/** Rows that the claim has inserted already, so that the mark is nothing but the COMMIT. */
+export class InboxLedger implements Ledger {
+  readonly #place: Place
+  readonly #token: OwnerToken
+  readonly #items: ReadonlyMap<Key, StoredItem>
+  /** Of the row versions that the transaction wrote. */
+  readonly #transaction: string
+
+  constructor(
+    place: Place,
+    granted: { readonly token: OwnerToken; readonly items: readonly StoredItem[]; readonly transaction: string },
+  ) {
+    this.#place = place
+    this.#token = granted.token
+    this.#items = new Map(granted.items.map((stored) => [stored.item.key, stored]))
+    this.#transaction = granted.transaction
+  }
+
+  mark(): Script {
+    const { tables, scope } = this.#place
+    return forgetAttempts(
+      tables,
+      scope,
+      this.#stored([...this.#items.keys()]).map(({ key }) => key),
+    )
+  }
+
+  /** Nobody can be: the rows are inserted. */
+  isTakenOver(): boolean {
+    return false
+  }
+
+  refund(keys: readonly Key[]): Script {
+    const { tables, scope } = this.#place
+    return refundAttempts(tables, { scope, keys: this.#stored(keys).map(({ key }) => key), token: this.#token })
+  }
+
+  whatWasCommitted(): Promise<ReadonlyMap<Key, MarkVerdict>> {
+    return whatWasCommitted(this.#place, [...this.#items.values()], this.#transaction)
+  }
+
+  setAside(keys: readonly Key[], how: SettingAside, run: Replacement): Promise<readonly SetAsideVerdict[]> {
+    return setKeysAside(this.#place, { items: this.#stored(keys), owner: this.#token, run }, how)
+  }
+
+  #stored(keys: readonly Key[]): readonly StoredItem[] {
+    return keys.flatMap((key) => this.#items.get(key) ?? [])
+  }
+}

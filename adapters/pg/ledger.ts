@@ -1,0 +1,28 @@
+import type { DurationMs, Key, MarkVerdict, Reason, SetAsideVerdict } from '../../src/index.ts'
+import type { Script, Statement } from './sql/statement.ts'
+
+/** What the claims of one transaction write in the tables of their store: rows of an inbox, or positions. */
+export interface Ledger {
+  /** The mark as far as the claim has not written it: runs in the message of the COMMIT. */
+  mark(): Script
+  /** `mark` found that another owner was quicker: surely nothing was committed. */
+  isTakenOver(error: unknown): boolean
+  /** Gives attempts back, committed by itself. Not those that another claim has counted since. */
+  refund(keys: readonly Key[]): Script
+  /**
+   * After a COMMIT whose answer was lost. One of its keys that is `already-marked` says that it happened.
+   *
+   * @throws StoreError `STORE_AMBIGUOUS` while nobody can say
+   */
+  whatWasCommitted(): Promise<ReadonlyMap<Key, MarkVerdict>>
+  /** Writes records once the transaction has ended without a mark; the first statement that is run ends it. */
+  setAside(keys: readonly Key[], how: SettingAside, run: Replacement): Promise<readonly SetAsideVerdict[]>
+}
+
+export interface SettingAside {
+  readonly as: 'given-up' | 'parked'
+  readonly reason: Reason
+  readonly lockTimeoutMs: DurationMs
+}
+
+export type Replacement = <Row>(statement: Statement<Row>) => Promise<readonly Row[]>

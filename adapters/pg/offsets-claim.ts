@@ -1,0 +1,155 @@
+import {
+  claimStream,
+  StoreError,
+  type Claim,
+  type ClaimAnswer,
+  type ClaimItem,
+  type ClaimRequest,
+  type DurationMs,
+  type Key,
+  type PositionRecord,
+  type StreamClaim,
+  type StreamItem,
+} from '../../src/index.ts'
+import { ClaimTransaction } from './claim-transaction.ts'
+import { despiteConflicts } from './despite-conflicts.ts'
+import { OffsetsLedger, type GrantedStream } from './offsets-ledger.ts'
+import type { PgTransaction } from './pg-transaction.ts'
+import type { Place } from './place.ts'
+import type { Session } from './session.ts'
+import { isLockTimeout } from './sql-errors.ts'
+import { countStarts } from './sql/count-starts.ts'
+import { holdStreams, type HeldRow } from './sql/hold-streams.ts'
+
+type Answer = ClaimAnswer<PgTransaction>
+
+/** A message of a stream with the claim that it asks for. */
+interface PlacedItem extends StreamItem {
+  readonly item: ClaimItem
+}
+
+/**
+ * Opens a transaction that holds the streams of what is granted: nobody else is granted anything of them until it ends. Where
+ * nothing is granted, the transaction ends here.
+ */
+export async function claimOfOffsets(
+  place: Place,
+  request: ClaimRequest,
+  lockTimeoutMs: DurationMs,
+): Promise<readonly Answer[]> {
+  const streams = byStream(request.items)
+  const answers = await despiteConflicts(() => claimOnce(place, request, streams)).catch((error: unknown) => {
+    if (!isLockTimeout(error)) throw error
+    return new Map<Key, Answer>()
+  })
+  return request.items.map(({ key }) => answers.get(key) ?? busy(lockTimeoutMs))
+}
+
+async function claimOnce(
+  place: Place,
+  request: ClaimRequest,
+  streams: ReadonlyMap<string, readonly PlacedItem[]>,
+): Promise<ReadonlyMap<Key, Answer>> {
+  const { session, rows } = await place.sessions.begin(holdStreams(place.tables, place.scope, [...streams.keys()]))
+  try {
+    const answers = new Map<Key, Answer>()
+    const wanted: WantedStream[] = []
+    for (const row of rows) {
+      const items = streams.get(row.stream) ?? []
+      const { verdicts, granted } = claimStream(recordOf(row), items, request)
+      for (const [index, { item }] of items.entries()) {
+        const verdict = verdicts[index]
+        if (verdict !== undefined && verdict.verdict !== 'claimed') answers.set(item.key, verdict)
+      }
+      if (granted !== undefined) wanted.push({ stream: row.stream, items, verdicts, ...granted })
+    }
+    const counted = await count(place, session, request, wanted)
+    if (counted.length === 0) await session.rollback()
+    else grant(place, session, request, counted, answers)
+    // What is not counted was moved by another hand this moment: it is claimed again.
+    for (const { items } of wanted) {
+      for (const { item } of items) if (!answers.has(item.key)) answers.set(item.key, busy(0))
+    }
+    return answers
+  } catch (error) {
+    await session.rollback()
+    throw error
+  }
+}
+
+type WantedStream = Pick<StreamClaim, 'verdicts'> &
+  NonNullable<StreamClaim['granted']> & { readonly stream: string; readonly items: readonly PlacedItem[] }
+
+async function count(
+  { tables, scope }: Place,
+  session: Session,
+  { token }: ClaimRequest,
+  streams: readonly WantedStream[],
+): Promise<readonly WantedStream[]> {
+  if (streams.length === 0) return []
+  const rows = await session.beside(countStarts(tables, { scope, token, streams }))
+  const counted = new Set(rows.map(({ stream }) => stream))
+  return streams.filter(({ stream }) => counted.has(stream))
+}
+
+function grant(
+  place: Place,
+  session: Session,
+  { scope, token, retentionMs }: ClaimRequest,
+  streams: readonly WantedStream[],
+  answers: Map<Key, Answer>,
+): void {
+  const ledgerStreams: GrantedStream[] = []
+  const attempts = new Map<ClaimItem, number>()
+  for (const { stream, items, verdicts, next } of streams) {
+    const granted: PlacedItem[] = []
+    for (const [index, placed] of items.entries()) {
+      const verdict = verdicts[index]
+      if (verdict?.verdict !== 'claimed') continue
+      granted.push(placed)
+      attempts.set(placed.item, verdict.attempt)
+    }
+    ledgerStreams.push({ stream, next, items: granted.map(({ item, offset }) => ({ key: item.key, offset })) })
+  }
+  const ledger = new OffsetsLedger(place, token, ledgerStreams)
+  const keys = [...attempts.keys()].map(({ key }) => key)
+  const transaction = new ClaimTransaction({ sessions: place.sessions, session, ledger }, { token, keys })
+  for (const [{ key, digest }, attempt] of attempts) {
+    // The position is what fences: whoever comes late finds that it has moved.
+    const fence = 0
+    const claim: Claim<PgTransaction> = { key, digest, scope, token, fence, attempt, retentionMs, transaction }
+    answers.set(key, { verdict: 'claimed', fence, attempt, claim })
+  }
+}
+
+function byStream(items: readonly ClaimItem[]): ReadonlyMap<string, readonly PlacedItem[]> {
+  const streams = new Map<string, PlacedItem[]>()
+  for (const item of items) {
+    if (item.position === undefined) {
+      throw new StoreError('STORE_MISUSED', 'expected a position of each item of a store of strategy offsets, got none')
+    }
+    const { stream, offset, follows } = item.position
+    const placed = { item, offset, follows }
+    const ofStream = streams.get(stream)
+    if (ofStream === undefined) streams.set(stream, [placed])
+    else ofStream.push(placed)
+  }
+  return streams
+}
+
+function recordOf(row: HeldRow): PositionRecord | undefined {
+  if (row.next === null) return undefined
+  const { outcome, reason, attempt_offset: offset, attempt_until: until, attempt_owner: owner } = row
+  return {
+    next: BigInt(row.next),
+    aside: outcome === null ? undefined : { as: outcome === 'g' ? 'given-up' : 'parked', reason: reason ?? '' },
+    attempts:
+      offset === null
+        ? undefined
+        : { owner: owner ?? '', offset: BigInt(offset), count: row.attempts ?? 0, until: BigInt(until ?? offset) },
+  }
+}
+
+function busy(leaseLeftMs: number): Answer {
+  return { verdict: 'busy', leaseLeftMs }
+}

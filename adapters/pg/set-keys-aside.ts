@@ -1,0 +1,60 @@
+import type { OwnerToken, Reason, SetAsideVerdict } from '../../src/index.ts'
+import type { StoredItem } from './bytes.ts'
+import type { Replacement, SettingAside } from './ledger.ts'
+import type { Place } from './place.ts'
+import { isLockTimeout, isUnstorable } from './sql-errors.ts'
+import { readRecords, type RecordRow } from './sql/read-records.ts'
+import { setAside, type SetAsideRow } from './sql/set-aside.ts'
+
+interface Wanted {
+  readonly items: readonly StoredItem[]
+  readonly owner: OwnerToken
+  readonly run: Replacement
+}
+
+/** Writes records. Refused where another owner was quicker: it holds the row, or has a record already. */
+export async function setKeysAside(
+  place: Place,
+  wanted: Wanted,
+  how: SettingAside,
+): Promise<readonly SetAsideVerdict[]> {
+  const { tables, scope, sessions } = place
+  const { items, owner, run } = wanted
+  const { reason, lockTimeoutMs } = how
+  const keys = items.map(({ key }) => key)
+  const fps = items.map(({ fp }) => fp)
+  const owners = items.map(() => owner)
+  const outcome = how.as === 'given-up' ? 'g' : 'p'
+  let rows: readonly SetAsideRow[]
+  try {
+    rows = await run(setAside(tables, { scope, keys, fps, owners, outcome, reason, lockTimeoutMs }))
+  } catch (error) {
+    if (isUnstorable(error)) return setKeysAside(place, wanted, { ...how, reason: storable(reason) })
+    if (!isLockTimeout(error)) throw error
+    const [first, ...others] = items
+    if (first === undefined || others.length === 0) return items.map(() => 'refused')
+    // One of them is held by another owner; alone, each finds out for itself.
+    const verdicts = await setKeysAside(place, { ...wanted, items: [first] }, how)
+    return [...verdicts, ...(await setKeysAside(place, { ...wanted, items: others }, how))]
+  }
+  const written = new Set(rows.map(({ key }) => key))
+  const kept = keys.filter((key) => !written.has(key))
+  const records = kept.length === 0 ? [] : await sessions.committed(readRecords(tables, scope, kept))
+  const byKey = new Map(records.map((record) => [record.key, record]))
+  return keys.map((key) => (written.has(key) ? how.as : verdictOf(byKey.get(key), owner)))
+}
+
+/**
+ * A reason holds the text of an error: what a database cannot store of it must not keep the record from being written.
+ */
+export function storable(reason: Reason): Reason {
+  return reason.replaceAll(/[^ -~\n]/g, '?')
+}
+
+const VERDICTS = { d: 'refused', g: 'given-up', p: 'parked' } as const
+
+/** The owner token says whether the record is this one, written now or when the call was sent before. */
+function verdictOf(record: RecordRow | undefined, owner: string): SetAsideVerdict {
+  if (record === undefined || record.owner !== owner) return 'refused'
+  return VERDICTS[record.outcome]
+}

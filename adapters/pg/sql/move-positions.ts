@@ -1,0 +1,45 @@
+import { text } from './literals.ts'
+import type { Script } from './statement.ts'
+import type { Tables } from './tables.ts'
+
+export interface Move {
+  readonly stream: string
+  /** Where the claim has found it. */
+  readonly from: bigint
+  readonly to: bigint
+}
+
+const TAKEN_OVER = 'consume-once: moved by another hand'
+
+/**
+ * The mark: moves each stream from where the claim has found it, in the transaction of the effects and in the message of its
+ * COMMIT. Locks the rows. Fails, so that nothing is committed, where one of them does not stand there any more: a person has
+ * moved it, or the database is another one.
+ */
+export function movePositions({ position }: Tables, scope: number, token: string, moves: readonly Move[]): Script {
+  const set = `outcome = null, reason = null, moved_by = ${text(token)}, updated_at = now()`
+  const [only, ...others] = moves
+  const update =
+    only !== undefined && others.length === 0
+      ? `update ${position} p set next_offset = ${only.to}, ${set}
+  where p.scope = ${scope} and p.stream = ${text(only.stream)} and p.next_offset = ${only.from}`
+      : `update ${position} p set next_offset = m.after, ${set}
+  from (values ${moves.map(valuesOf).join(', ')}) as m (stream, before, after)
+  where p.scope = ${scope} and p.stream = m.stream and p.next_offset = m.before`
+  return {
+    text: `with moved as (
+  ${update}
+  returning 1
+)
+select case when count(*) = ${moves.length} then 0 else ('${TAKEN_OVER}, ' || count(*))::int end from moved`,
+  }
+}
+
+function valuesOf({ stream, from, to }: Move): string {
+  return `(${text(stream)}, ${from}::bigint, ${to}::bigint)`
+}
+
+/** The text that is no number, in the server's own words around it. */
+export function hasNotMoved(error: unknown): boolean {
+  return error instanceof Error && error.message.includes(TAKEN_OVER)
+}

@@ -1,0 +1,10 @@
+import { describeStoreContract } from '../contract/store-contract.ts'
+import { describePostgres, offsetsHarness } from './pg-support.ts'
+
+describePostgres('postgresOffsets', () => {
+  describeStoreContract('postgresOffsets', {
+    strategy: 'offsets',
+    createHarness: offsetsHarness,
+    lacks: { digests: 'nothing else can lie at the same position' },
+  })
+})

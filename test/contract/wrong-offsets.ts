@@ -1,0 +1,175 @@
+import { claimStream, nextAfter, type StreamClaim } from '../../src/core/position.ts'
+import type { MarkVerdict, ReleaseVerdict, SetAsideVerdict } from '../../src/core/record.ts'
+import type { Claim, ReleaseOptions } from '../../src/ports/store.ts'
+import { MemoryOffsets, transactionOf, type OffsetsTx } from '../support/memory-offsets.ts'
+
+type Decide = Parameters<typeof claimStream>
+type Claims = readonly Claim<OffsetsTx>[]
+
+/** Each looks right, and breaks one promise of stored positions. */
+export const WRONG_OFFSETS: Readonly<Record<string, typeof MemoryOffsets>> = {
+  'grants whatever lies above the position': class extends MemoryOffsets {
+    protected override decide(record: Decide[0], items: Decide[1], how: Decide[2]): StreamClaim {
+      return claimStream(
+        record,
+        items.map(({ offset }) => ({ offset, follows: undefined })),
+        how,
+      )
+    }
+  },
+  'knows no gaps': class extends MemoryOffsets {
+    protected override decide(record: Decide[0], items: Decide[1], how: Decide[2]): StreamClaim {
+      const gapless = items.map(({ offset, follows }) => ({
+        offset,
+        follows: follows === undefined ? follows : offset,
+      }))
+      return claimStream(record, gapless, how)
+    }
+  },
+  'lets others pass what is set aside': class extends MemoryOffsets {
+    protected override decide(record: Decide[0], items: Decide[1], how: Decide[2]): StreamClaim {
+      if (record?.aside === undefined) return claimStream(record, items, how)
+      const [first, ...others] = items
+      if (first === undefined || first.offset !== record.next) {
+        return claimStream({ ...record, next: record.next + 1n, aside: undefined }, items, how)
+      }
+      const { verdicts, granted } = claimStream({ ...record, next: record.next + 1n, aside: undefined }, others, how)
+      return { verdicts: [{ verdict: record.aside.as, reason: record.aside.reason }, ...verdicts], granted }
+    }
+  },
+  'swallows what was set aside': class extends MemoryOffsets {
+    override async setAside(
+      claims: Claims,
+      as: 'given-up' | 'parked',
+      reason: string,
+    ): Promise<readonly SetAsideVerdict[]> {
+      const verdicts = await super.setAside(claims, as, reason)
+      for (const claim of claims) {
+        const { stream, offset } = transactionOf(claim).positionOf(claim.key)
+        this.pass(stream, offset)
+      }
+      return verdicts
+    }
+  },
+  'passes whatever it is told to': class extends MemoryOffsets {
+    protected override pass(stream: string, offset: bigint): void {
+      this.move(stream, offset + 1n, '')
+    }
+  },
+  'never passes': class extends MemoryOffsets {
+    protected override pass(): void {}
+  },
+  'sets aside what is not the lowest': class extends MemoryOffsets {
+    override async setAside(
+      claims: Claims,
+      as: 'given-up' | 'parked',
+      reason: string,
+    ): Promise<readonly SetAsideVerdict[]> {
+      for (const claim of claims) {
+        const transaction = transactionOf(claim)
+        const { stream, offset } = transaction.positionOf(claim.key)
+        const held = transaction.streams.get(stream)
+        held?.offsets.splice(0, held.offsets.indexOf(offset))
+      }
+      return super.setAside(claims, as, reason)
+    }
+  },
+  'moves by one, whatever it marks': class extends MemoryOffsets {
+    protected override move(stream: string, next: bigint, movedBy: string): void {
+      const row = this.database.rows.get(stream)
+      super.move(stream, row === undefined ? next : row.next + 1n, movedBy)
+    }
+  },
+  'moves to the message it marks, not behind it': class extends MemoryOffsets {
+    protected override move(stream: string, next: bigint, movedBy: string): void {
+      super.move(stream, next - 1n, movedBy)
+    }
+  },
+  'marks wherever the stream stands by then': class extends MemoryOffsets {
+    override async mark(claims: Claims): Promise<readonly MarkVerdict[]> {
+      for (const claim of claims) {
+        const { streams } = transactionOf(claim)
+        for (const [stream, { offsets }] of streams) {
+          streams.set(stream, { next: this.database.rows.get(stream)?.next ?? nextAfter(offsets), offsets })
+          if (!this.database.rows.has(stream)) this.move(stream, nextAfter(offsets), '')
+          streams.set(stream, { next: this.database.rows.get(stream)?.next ?? 0n, offsets })
+        }
+      }
+      return super.mark(claims)
+    }
+  },
+  'moves with a release': class extends MemoryOffsets {
+    override async release(claims: Claims, how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+      for (const claim of claims) {
+        for (const [stream, { offsets }] of transactionOf(claim).streams) this.move(stream, nextAfter(offsets), '')
+      }
+      return super.release(claims, how)
+    }
+  },
+  'tells positions of every scope': class extends MemoryOffsets {
+    override readonly positions = {
+      next: async (_scope: string, streams: readonly string[]) =>
+        new Map(
+          [...this.database.rows].flatMap(([name, { next }]) => {
+            const stream = streams.find((one) => name.endsWith(` ${one}`))
+            return stream === undefined ? [] : [[stream, next] as const]
+          }),
+        ),
+      pass: async (scope: string, position: { stream: string; offset: bigint }) =>
+        this.pass(this.database.nameOf(scope, position.stream), position.offset),
+    }
+  },
+  'forgets attempts with the transaction': class extends MemoryOffsets {
+    override release(claims: Claims): Promise<readonly ReleaseVerdict[]> {
+      return super.release(claims, { refund: true, doubt: false })
+    }
+  },
+  'never gives an attempt back': class extends MemoryOffsets {
+    override release(claims: Claims): Promise<readonly ReleaseVerdict[]> {
+      return super.release(claims, { refund: false, doubt: false })
+    }
+  },
+  'counts an attempt for the first of a batch only': class extends MemoryOffsets {
+    protected override decide(record: Decide[0], items: Decide[1], how: Decide[2]): StreamClaim {
+      const { verdicts, granted } = claimStream(record, items, how)
+      if (granted === undefined) return { verdicts, granted }
+      const { attempts } = granted
+      return { verdicts, granted: { ...granted, attempts: { ...attempts, until: attempts.offset } } }
+    }
+  },
+  'counts whoever asks as another': class extends MemoryOffsets {
+    protected override decide(record: Decide[0], items: Decide[1], how: Decide[2]): StreamClaim {
+      const attempts = record?.attempts && { ...record.attempts, owner: '' }
+      return claimStream(record && { ...record, attempts }, items, how)
+    }
+  },
+  'lets what was started before share a claim': class extends MemoryOffsets {
+    protected override decide(record: Decide[0], items: Decide[1], how: Decide[2]): StreamClaim {
+      const claim = claimStream(record, items, how)
+      if (!how.alone || claim.granted === undefined) return claim
+      const rest = claimStream(record && { ...record, attempts: undefined }, items, how)
+      return {
+        ...rest,
+        verdicts: rest.verdicts.map((verdict, index) =>
+          claim.verdicts[index]?.verdict === 'again-alone' ? verdict : (claim.verdicts[index] ?? verdict),
+        ),
+      }
+    }
+  },
+  'lets two hold one stream': class extends MemoryOffsets {
+    override async claim(request: Parameters<MemoryOffsets['claim']>[0]): ReturnType<MemoryOffsets['claim']> {
+      this.database.holders.clear()
+      return super.claim(request)
+    }
+
+    override async mark(claims: Claims): Promise<readonly MarkVerdict[]> {
+      for (const { transaction } of claims) {
+        for (const [stream, held] of transactionOf({ transaction } as Claim<OffsetsTx>).streams) {
+          const row = this.database.rows.get(stream)
+          if (row !== undefined) this.database.rows.set(stream, { ...row, next: held.next })
+        }
+      }
+      return super.mark(claims)
+    }
+  },
+}

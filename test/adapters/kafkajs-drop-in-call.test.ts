@@ -308,12 +308,10 @@ describe('what is refused', () => {
     ['nothing at all', () => eachBatch(undefined as unknown as Consumer), 'defineConsumer'],
     [
       'a store whose positions must be sought',
-      () =>
-        eachMessage(
-          consumerOf(() => {}, {
-            store: storeWith(() => ({ strategy: 'offsets', positions: NOWHERE })),
-          }),
-        ),
+      () => {
+        const store = storeWith(() => ({ strategy: 'offsets', positions: NOWHERE }))
+        return eachMessage(defineConsumer({ name: 'sms', store, handle: () => {} }))
+      },
       'runKafka',
     ],
     ['an empty group', () => eachMessage(consumer, { groupId: '' }), 'groupId: expected text'],

@@ -53,9 +53,12 @@ async function openHeld(
 
 describe('a message on a retry topic', () => {
   it('comes when it is due, after those before it, and is in no memory meanwhile', async () => {
-    const copies = [copy('past', -10), { value: 'none' }, copy('later', 1_500), copy('behind', -10)]
-    const { topic, retry, groupId, options } = await openHeld(copies, HOUR_MS)
+    const { topic, retry, groupId, options } = await openHeld([{ value: 'first' }], HOUR_MS)
     const { source, intake } = await cluster.open(options, settling())
+    await cluster.untilCommitted(groupId, retry, [1])
+    // Not before the group is joined, which may take as long as the wait.
+    const copies = [copy('past', -10), copy('later', 3_000), copy('behind', -10)]
+    await cluster.send(retry, copies as never)
     await cluster.untilCommitted(groupId, retry, [2])
     expect(intake.positions).toEqual(['0@0', '0@1'])
     const held = source.health().partitions?.find(({ name }) => name === `${retry}/0`)

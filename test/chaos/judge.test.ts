@@ -63,7 +63,7 @@ describe('the judge of a chaos run', () => {
   it('finds a loss, and the commit that made it one', () => {
     const { violations } = judge({ ...GOOD, effects: [done('a', 0), done('c', 20)] })
     expect(violations).toEqual([
-      { law: 'nothing-lost', detail: 'b has no effect' },
+      { law: 'nothing-lost', detail: 'b at 0@1 has no effect' },
       {
         law: 'never-committed-past-unfinished-work',
         detail: '0@3 was committed at 25, b at 1 never had its effect',
@@ -114,6 +114,16 @@ describe('the judge of a chaos run', () => {
   it('finds what is not committed at the end', () => {
     expect(laws(withPartition({ committed: -2 }))).toEqual(['all-committed-at-the-end'])
     expect(laws(withPartition({ committed: 2 }))).toEqual(['all-committed-at-the-end'])
+  })
+
+  it('does not call lost what is not committed, and may come again', () => {
+    const unfinished = withPartition({ commits: [{ offset: 1, at: 5 }], committed: 1 })
+    expect(judge({ ...unfinished, effects: [done('a', 0), done('c', 20)] }).violations).toEqual([
+      {
+        law: 'all-committed-at-the-end',
+        detail: 'partition 0 ends at 3, committed is 1, 1 of the rest have no effect',
+      },
+    ])
   })
 
   it('finds a dead letter', () => {

@@ -43,12 +43,12 @@ export function judge(evidence: Evidence): Verdict {
   const commits = evidence.partitions.flatMap((partition) => partition.commits)
   const violations: Violation[] = [
     ...notInTheLog(evidence, ids),
-    ...lost(ids, effects),
+    ...lost(evidence.partitions, effects),
     ...(evidence.store === 'postgres' ? doubles.map(double) : doubles.flatMap((one) => unexplained(one, evidence))),
     ...evidence.partitions.flatMap((partition, number) => [
       ...committedPast(number, partition, effects),
       ...lowered(number, partition),
-      ...leftOver(number, partition),
+      ...leftOver(number, partition, effects),
       ...overtaken(number, partition, effects),
     ]),
   ]
@@ -87,8 +87,20 @@ function notInTheLog({ acknowledged }: Evidence, ids: ReadonlySet<string>): Viol
     .map((id) => ({ law: 'sent-is-in-the-log', detail: `${id} was acknowledged` }))
 }
 
-function lost(ids: ReadonlySet<string>, effects: EffectsById): Violation[] {
-  return [...ids].filter((id) => !effects.has(id)).map((id) => ({ law: 'nothing-lost', detail: `${id} has no effect` }))
+/** Nobody will deliver it again: all its copies are below the committed offset. What is above is left over. */
+function lost(partitions: readonly PartitionEvidence[], effects: EffectsById): Violation[] {
+  const placeOf = new Map<string, string>()
+  const mayCome = new Set<string>()
+  for (const [number, { log, committed }] of partitions.entries()) {
+    for (const [offset, { id }] of log.entries()) {
+      if (effects.has(id)) continue
+      if (offset >= committed) mayCome.add(id)
+      placeOf.set(id, `${number}@${offset}`)
+    }
+  }
+  return [...placeOf]
+    .filter(([id]) => !mayCome.has(id))
+    .map(([id, place]) => ({ law: 'nothing-lost', detail: `${id} at ${place} has no effect` }))
 }
 
 function double(effects: readonly Effect[]): Violation {
@@ -152,9 +164,11 @@ function lowered(number: number, { commits }: PartitionEvidence): Violation[] {
   })
 }
 
-function leftOver(number: number, { log, committed }: PartitionEvidence): Violation[] {
+function leftOver(number: number, { log, committed }: PartitionEvidence, effects: EffectsById): Violation[] {
   if (committed === log.length || (log.length === 0 && committed < 0)) return []
-  const detail = `partition ${number} ends at ${log.length}, committed is ${committed}`
+  const without = log.slice(Math.max(0, committed)).filter(({ id }) => !effects.has(id)).length
+  const rest = `${without} of the rest have no effect`
+  const detail = `partition ${number} ends at ${log.length}, committed is ${committed}, ${rest}`
   return [{ law: 'all-committed-at-the-end', detail }]
 }
 

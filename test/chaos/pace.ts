@@ -24,8 +24,10 @@ export class Pace {
     this.#signal = signal
   }
 
-  get handled(): number {
-    return this.#handled
+  /** How far it got, for people. */
+  toString(): string {
+    const lanes = [...this.#lanes].map(([lane, at]) => `${lane} ${Math.round(at * 100)}%`)
+    return `${this.#handled} of ${this.#messages} handled, ${lanes.join(', ')}`
   }
 
   /** Asks Postgres for the number of effects, until the run ends. */

@@ -1,6 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Verdict } from './judge.ts'
 import type { ChaosOptions } from './plan.ts'
 import type { ChaosRun } from './run.ts'
 
@@ -28,7 +29,8 @@ export function replayOf({ messages, moves, store, seed, minutes, planted }: Cha
   return `npm run chaos -- kafka ${words.join(' ')}`
 }
 
-const SHOWN = 30
+/** Of one kind: the first tell what is wrong. */
+const SHOWN = 5
 
 /** All of the above, with everything that was seen in a folder. */
 export function explain(run: ChaosRun): string {
@@ -38,13 +40,20 @@ export function explain(run: ChaosRun): string {
   writeFileSync(join(folder, 'journal.txt'), run.journal.lines.join('\n'))
   writeFileSync(join(folder, 'failures.txt'), failures.join('\n'))
   writeFileSync(join(folder, 'evidence.json'), JSON.stringify({ ...evidence, acknowledged: [...acknowledged] }))
-  const more = failures.length > SHOWN ? [`… and ${failures.length - SHOWN} more`] : []
   return [
     `${failures.length} failures:`,
-    ...failures.slice(0, SHOWN).map((failure) => `  ${failure}`),
-    ...more,
+    ...run.journal.breaches.map((breach) => `  ${breach}`),
+    ...byLaw(run.verdict).map((line) => `  ${line}`),
     figuresOf(run),
     `seen: ${folder}`,
     `the same faults, at other moments: ${replayOf(run.options)}`,
   ].join('\n')
+}
+
+function byLaw({ violations }: Verdict): readonly string[] {
+  const laws = [...new Set(violations.map(({ law }) => law))]
+  return laws.flatMap((law) => {
+    const details = violations.filter((violation) => violation.law === law).map(({ detail }) => `  ${detail}`)
+    return [`${law}: ${details.length}`, ...details.slice(0, SHOWN), ...(details.length > SHOWN ? ['  …'] : [])]
+  })
 }

@@ -96,7 +96,7 @@ async function carryOut(arena: Arena): Promise<ReadonlySet<string>> {
     await untilDrained(arena, deadline)
   } catch (error) {
     if (!deadline.aborted) throw error
-    journal.broken(`no end within ${options.minutes} minutes: ${pace.handled} of ${options.messages} handled`)
+    journal.broken(`no end within ${options.minutes} minutes: ${pace.toString()}`)
   } finally {
     over.abort()
     await watching

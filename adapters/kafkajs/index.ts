@@ -7,6 +7,7 @@ export { kafkaBroker } from './broker.ts'
 export { eachBatch, eachMessage, type DropIn, type EachBatch, type EachMessage } from './drop-in.ts'
 export type { DropInOptions } from './drop-in-options.ts'
 export type { DeadLetterHeaders, KafkaConsumerOptions, KafkaOptions, KafkaRetryTopic } from './options.ts'
+export { quietKafkaTimers } from './quiet-timers.ts'
 export type { KafkaLike } from './slice.ts'
 
 /**

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { kafkaBroker, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import type { Source } from '../../src/index.ts'
 import { uniqueName } from '../support/namespace.ts'
+import { startPrivateKafka } from '../support/servers/private-kafka.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
 import { Cluster, eventually, RecordingIntake } from './kafkajs-kit.ts'
 import { ScriptedKafka } from './kafkajs-scripted.ts'
@@ -137,6 +138,17 @@ describe("a group that starts at 'latest'", () => {
       await cluster.closeSources()
     }
   }, 90_000)
+
+  it('is the first group of its cluster too, where no coordinator is there yet', async () => {
+    await using kafka = await startPrivateKafka()
+    await using own = await Cluster.open(kafka.brokers)
+    const [topic, groupId] = [await own.topic(), uniqueName('group')]
+    await own.send(topic, ['old'])
+    const { intake } = await own.open(latest(topic, groupId), settling())
+    await own.send(topic, ['new'])
+    await own.untilCommitted(groupId, topic, [2])
+    expect(valuesOf(intake)).toEqual(['new'])
+  }, 60_000)
 
   it('takes nothing before its start is committed, whatever kafkajs fetches', async () => {
     const kafka = new ScriptedKafka()

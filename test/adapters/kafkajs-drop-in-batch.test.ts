@@ -14,7 +14,9 @@ beforeAll(async () => {
   cluster = await openCluster()
 }, SERVER_WITHIN_MS)
 afterEach(async () => {
-  const ends = started.splice(0).flatMap(({ own, onBatch }) => [own.stop(), onBatch.stop({ deadlineMs: 200 })])
+  const ends = started
+    .splice(0)
+    .flatMap(({ own, onBatch }) => [own[Symbol.asyncDispose](), onBatch.stop({ deadlineMs: 200 })])
   await Promise.all(ends)
 })
 afterAll(() => cluster[Symbol.asyncDispose]())

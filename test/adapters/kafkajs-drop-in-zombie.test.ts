@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { PartitionAssigners, type ConsumerConfig, type PartitionAssigner } from 'kafkajs'
 import { eachMessage } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, memoryStore } from '../../src/index.ts'
@@ -11,11 +11,15 @@ import { body, openCluster, OwnConsumer, type Payload } from './kafkajs-own-cons
 
 let kafka: PrivateKafka
 let cluster: Cluster
+const started: AsyncDisposable[] = []
 
 beforeAll(async () => {
   kafka = await startPrivateKafka({ brokers: 3 })
   cluster = await openCluster(kafka.brokers)
 }, SERVER_WITHIN_MS)
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((one) => one[Symbol.asyncDispose]()))
+})
 afterAll(async () => {
   await cluster[Symbol.asyncDispose]()
   await kafka.stop()
@@ -70,11 +74,13 @@ describe('the weaker promise of a drop-in function', () => {
           },
         },
       })
+      started.push(own, onMessage)
       return { own, watching, stop: () => Promise.all([own.stop(), onMessage.stop()]) }
     }
     const held = gate()
-    // It alone hears of the new partition, in a fetch from another broker: so it joins again while its function runs.
-    const zombie = await start({}, () => held.opened)
+    // It alone hears of the new partition, in a fetch from another broker: so it joins again while its function runs. Its
+    // session must outlast that function, which sends no heartbeats where it is held.
+    const zombie = await start({ sessionTimeout: 60_000, rebalanceTimeout: 60_000 }, () => held.opened)
     const other = await start({ metadataMaxAge: 300_000 }, async () => {})
     await eventually(async () => Object.values(zombie.own.assignment).flat().length === 1 && other.own.joins > 0)
     const [partition = -1] = zombie.own.assignment[topic] ?? []
@@ -102,6 +108,5 @@ describe('the weaker promise of a drop-in function', () => {
     await eventually(async () => (await cluster.committed(groupId, topic))[partition] === 10)
     expect(after.watching.outcomes('duplicate')).toBe(9)
     expect(effects).toEqual(ids)
-    await after.stop()
   }, 120_000)
 })

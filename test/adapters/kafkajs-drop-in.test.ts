@@ -16,7 +16,9 @@ beforeAll(async () => {
   cluster = await openCluster()
 }, SERVER_WITHIN_MS)
 afterEach(async () => {
-  const ends = started.splice(0).flatMap(({ own, onMessage }) => [own.stop(), onMessage.stop({ deadlineMs: 200 })])
+  const ends = started
+    .splice(0)
+    .flatMap(({ own, onMessage }) => [own[Symbol.asyncDispose](), onMessage.stop({ deadlineMs: 200 })])
   await Promise.all(ends)
 })
 afterAll(() => cluster[Symbol.asyncDispose]())

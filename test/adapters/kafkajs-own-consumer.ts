@@ -82,6 +82,7 @@ export class OwnConsumer implements AsyncDisposable {
     this.consumer.on('consumer.group_join', ({ payload: { memberAssignment } }) => {
       this.joins++
       this.assignment = memberAssignment
+      if (this.#isEnding) void this.consumer.disconnect() // Stopped in a restart, kafkajs comes to life again.
     })
   }
 
@@ -101,6 +102,7 @@ export class OwnConsumer implements AsyncDisposable {
     return this.consumer.stop()
   }
 
+  /** Leaves nothing behind. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop()
     await this.consumer.disconnect()

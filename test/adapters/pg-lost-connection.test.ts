@@ -4,7 +4,7 @@ import type { PgTransaction } from '../../adapters/pg/index.ts'
 import type { Claim, Store } from '../../src/index.ts'
 import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts'
 import { server } from '../support/servers/server.ts'
-import { ALONE, NO_REFUND, codeOf, describePostgres, lend, newPlace, type PgPlace } from './pg-support.ts'
+import { ALONE, NO_REFUND, codeOf, describePostgres, lend, newPlace, pidOf, type PgPlace } from './pg-support.ts'
 
 describePostgres('postgresInbox on a connection that is lost', () => {
   let place: PgPlace
@@ -26,16 +26,7 @@ describePostgres('postgresInbox on a connection that is lost', () => {
   })
 
   async function terminate(claimed: Claim<PgTransaction>): Promise<void> {
-    const { rows } = await lend(claimed).tx.query<{ pid: number }>('select pg_backend_pid() as pid')
-    await place.pool.query('select pg_terminate_backend($1, 5000)', [rows[0]?.pid])
-  }
-
-  /** The COMMIT takes half a second more. */
-  async function slowCommit(): Promise<void> {
-    await place.pool.query(`create function ${place.schema}.slow() returns trigger language plpgsql as
-      $$ begin perform pg_sleep(0.5); return null; end $$;
-      create constraint trigger slow after insert on ${place.schema}.effect deferrable initially deferred
-      for each row execute function ${place.schema}.slow()`)
+    await place.terminate(await pidOf(lend(claimed).tx))
   }
 
   it('lives on when its backend is terminated, says that nothing was committed, and gives the attempt back', async () => {
@@ -65,7 +56,7 @@ describePostgres('postgresInbox on a connection that is lost', () => {
   })
 
   it('answers already-marked once it is clear that a COMMIT whose reply was lost has happened', async () => {
-    await slowCommit()
+    await place.slowCommit()
     const item = newItem()
     const { claim: claimed } = await hold(inbox, item)
     await place.write(lend(claimed).tx, item.key)
@@ -84,16 +75,16 @@ describePostgres('postgresInbox on a connection that is lost', () => {
   })
 
   it('answers refused-busy once it is clear that a COMMIT whose reply was lost has not happened', async () => {
-    await slowCommit()
+    await place.slowCommit()
     const item = newItem()
     const { claim: claimed } = await hold(inbox, item)
     const { tx } = lend(claimed)
-    const { rows } = await tx.query<{ pid: number }>('select pg_backend_pid() as pid')
+    const pid = await pidOf(tx)
     await place.write(tx, item.key)
     const mark = codeOf(inbox.mark([claimed]))
     await place.pool.query('select pg_sleep(0.1)')
     proxy.cut()
-    await place.pool.query('select pg_terminate_backend($1, 5000)', [rows[0]?.pid])
+    await place.terminate(pid)
     expect(await mark).toBe('STORE_AMBIGUOUS')
     expect(await inbox.mark([claimed])).toEqual(['refused-busy'])
     const again = await hold(inbox, item)
@@ -102,16 +93,16 @@ describePostgres('postgresInbox on a connection that is lost', () => {
   })
 
   it('answers refused-done when another owner has marked the key since', async () => {
-    await slowCommit()
+    await place.slowCommit()
     const item = newItem()
     const { claim: claimed } = await hold(inbox, item)
     const { tx } = lend(claimed)
-    const { rows } = await tx.query<{ pid: number }>('select pg_backend_pid() as pid')
+    const pid = await pidOf(tx)
     await place.write(tx, item.key)
     const mark = codeOf(inbox.mark([claimed]))
     await place.pool.query('select pg_sleep(0.1)')
     proxy.cut()
-    await place.pool.query('select pg_terminate_backend($1, 5000)', [rows[0]?.pid])
+    await place.terminate(pid)
     await mark
     const rival = await place.newInbox()
     await rival.mark([(await hold(rival, item, ALONE)).claim])

@@ -35,6 +35,10 @@ export interface PgPlace {
   readonly move: (stream: string, next: bigint | undefined) => Promise<void>
   readonly write: (tx: PgTransaction, effect: string) => Promise<unknown>
   readonly committed: (effect: string) => Promise<number>
+  /** From now on the COMMIT of an effect takes half a second more. */
+  readonly slowCommit: () => Promise<void>
+  /** Ends a backend, as an administrator or a crash does. */
+  readonly terminate: (pid: number) => Promise<void>
   /** Every claim must be over by then: a pool waits for the connections that are out. */
   readonly close: () => Promise<void>
 }
@@ -76,6 +80,15 @@ export async function newPlace(url?: string): Promise<PgPlace> {
     async committed(effect) {
       const { rows } = await pool.query(`select count(*)::int as n from ${schema}.effect where name = $1`, [effect])
       return (rows as { n: number }[])[0]?.n ?? 0
+    },
+    async slowCommit() {
+      await pool.query(`create function ${schema}.slow() returns trigger language plpgsql as
+        $$ begin perform pg_sleep(0.5); return null; end $$;
+        create constraint trigger slow after insert on ${schema}.effect deferrable initially deferred
+        for each row execute function ${schema}.slow()`)
+    },
+    async terminate(pid) {
+      await pool.query('select pg_terminate_backend($1, 5000)', [pid])
     },
     async close() {
       // What a test left open must not be waited for.
@@ -122,6 +135,11 @@ function effectsOf(place: PgPlace): Omit<InboxHarness<PgTransaction>, 'store' | 
 export function lend(claimed: Claim<PgTransaction>): LentTransaction<PgTransaction> {
   if (claimed.transaction === undefined) throw new Error('expected a claim with a transaction')
   return claimed.transaction.lend()
+}
+
+export async function pidOf(tx: PgTransaction): Promise<number> {
+  const { rows } = await tx.query<{ pid: number }>('select pg_backend_pid() as pid')
+  return rows[0]?.pid ?? 0
 }
 
 /** Code of the error of a call that must fail. */

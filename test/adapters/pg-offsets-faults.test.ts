@@ -1,0 +1,235 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import type { PgTransaction } from '../../adapters/pg/index.ts'
+import type { ClaimItem, Store } from '../../src/index.ts'
+import { claim, claimAll, grantedBy, hold, newItem, newName } from '../contract/harness.ts'
+import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts'
+import { server } from '../support/servers/server.ts'
+import { ALONE, NO_REFUND, codeOf, describePostgres, lend, newPlace, pidOf, type PgPlace } from './pg-support.ts'
+
+let place: PgPlace
+beforeEach(async () => {
+  place = await newPlace()
+})
+afterEach(() => place.close())
+
+/** Messages of a stream without gaps, from the first that is not over. */
+function messages(stream: string, from: number, count: number): readonly ClaimItem[] {
+  return Array.from({ length: count }, (_, index) => {
+    const offset = BigInt(from + index)
+    return { ...newItem({ digest: '' }), position: { stream, offset, follows: offset === 0n ? undefined : offset } }
+  })
+}
+
+function message(stream: string, offset: number): ClaimItem {
+  const [item] = messages(stream, offset, 1)
+  if (item === undefined) throw new Error('expected a message')
+  return item
+}
+
+const nextOf = async (store: Store<PgTransaction>, stream: string): Promise<bigint | undefined> =>
+  (await store.positions?.next('contract/store', [stream]))?.get(stream)
+
+describePostgres('postgresOffsets on a connection that is lost', () => {
+  let proxy: CuttingProxy
+  let store: Store<PgTransaction>
+  beforeEach(async () => {
+    const url = new URL((await server('postgres')).url)
+    proxy = await startCuttingProxy(Number(url.port || 5432))
+    url.hostname = '127.0.0.1'
+    url.port = String(proxy.port)
+    const pool = place.newPool({ connectionString: url.href })
+    store = await place.newOffsets({ pool, lockTimeoutMs: 100, queryTimeoutMs: 1_000 })
+  })
+  afterEach(() => proxy.stop())
+
+  it('answers already-marked once it is clear that a COMMIT whose reply was lost has happened', async () => {
+    await place.slowCommit()
+    const stream = newName()
+    const { claim: claimed } = await hold(store, message(stream, 0))
+    await place.write(lend(claimed).tx, stream)
+    const mark = codeOf(store.mark([claimed]))
+    await place.pool.query('select pg_sleep(0.1)')
+    proxy.cut()
+    expect(await mark).toBe('STORE_AMBIGUOUS')
+    // Its backend is still at it: that the position has not moved proves nothing.
+    expect(await nextOf(store, stream)).toBe(0n)
+    expect(await codeOf(store.mark([claimed]))).toBe('STORE_AMBIGUOUS')
+    expect(await store.release([claimed], NO_REFUND)).toEqual(['refused'])
+    await place.pool.query('select pg_sleep(0.5)')
+    expect(await store.mark([claimed])).toEqual(['already-marked'])
+    expect(await store.mark([claimed])).toEqual(['already-marked'])
+    expect(await place.committed(stream)).toBe(1)
+    expect(await claim(store, message(stream, 0))).toEqual({ verdict: 'done' })
+  })
+
+  it('answers refused-busy once it is clear that a COMMIT whose reply was lost has not happened', async () => {
+    await place.slowCommit()
+    const [stream, other] = [newName(), newName()]
+    const [one, two] = await claimAll(store, [message(stream, 0), message(other, 0)])
+    const claims = [grantedBy(one).claim, grantedBy(two).claim]
+    const { tx } = lend(grantedBy(one).claim)
+    const pid = await pidOf(tx)
+    await place.write(tx, stream)
+    const mark = codeOf(store.mark(claims))
+    await place.pool.query('select pg_sleep(0.1)')
+    proxy.cut()
+    await place.terminate(pid)
+    expect(await mark).toBe('STORE_AMBIGUOUS')
+    expect(await store.mark(claims)).toEqual(['refused-busy', 'refused-busy'])
+    expect(await place.committed(stream)).toBe(0)
+    const again = await hold(store, message(stream, 0))
+    expect(again.attempt).toBe(1)
+    await store.release([again.claim], NO_REFUND)
+  })
+
+  it('answers refused-done when another owner has marked since', async () => {
+    await place.slowCommit()
+    const stream = newName()
+    const { claim: claimed } = await hold(store, message(stream, 0))
+    const { tx } = lend(claimed)
+    const pid = await pidOf(tx)
+    await place.write(tx, stream)
+    const mark = codeOf(store.mark([claimed]))
+    await place.pool.query('select pg_sleep(0.1)')
+    proxy.cut()
+    await place.terminate(pid)
+    await mark
+    const rival = await place.newOffsets()
+    const granted = await hold(rival, message(stream, 0), ALONE)
+    await place.write(lend(granted.claim).tx, stream)
+    await rival.mark([granted.claim])
+    expect(await store.mark([claimed])).toEqual(['refused-done'])
+    expect(await place.committed(stream)).toBe(1)
+  })
+
+  it('keeps the attempts of a transaction whose backend died, and gives back that of one that the store lost', async () => {
+    const stream = newName()
+    const { claim: claimed } = await hold(store, message(stream, 0))
+    await place.terminate(await pidOf(lend(claimed).tx))
+    const second = await place.newOffsets()
+    const rival = await hold(second, message(stream, 0), ALONE)
+    expect(rival.attempt).toBe(2)
+    await second.release([rival.claim], NO_REFUND)
+    expect(await codeOf(store.mark([claimed]))).toMatch(/^STORE_/)
+    expect(await store.mark([claimed])).toEqual(['refused-busy'])
+    const third = await hold(store, message(stream, 0), ALONE)
+    expect(third.attempt).toBe(3)
+    await store.release([third.claim], NO_REFUND)
+  })
+
+  it('sets a claim aside whose connection is gone', async () => {
+    const stream = newName()
+    const { claim: claimed } = await hold(store, message(stream, 0))
+    proxy.cut()
+    expect(await store.setAside([claimed], 'given-up', 'why \0')).toEqual(['given-up'])
+    expect(await claim(store, message(stream, 0))).toEqual({ verdict: 'given-up', reason: 'why ?' })
+  })
+
+  it('frees the partition of a process that is frozen after idleInTransactionTimeoutMs', async () => {
+    const stream = newName()
+    const frozen = await place.newOffsets({ idleInTransactionTimeoutMs: 100 })
+    const { claim: claimed } = await hold(frozen, message(stream, 0))
+    const second = await place.newOffsets({ lockTimeoutMs: 5_000 })
+    const rival = await hold(second, message(stream, 0), ALONE)
+    expect(await second.mark([rival.claim])).toEqual(['marked'])
+    expect(await codeOf(frozen.mark([claimed]))).toMatch(/^STORE_/)
+    expect(await frozen.mark([claimed])).toEqual(['refused-busy'])
+  })
+
+  it('rejects while there is no connection, also what asks for positions', async () => {
+    const stream = newName()
+    await store.mark([(await hold(store, message(stream, 0))).claim])
+    proxy.refuse()
+    proxy.cut()
+    expect(await codeOf(nextOf(store, stream))).toMatch(/^STORE_/)
+    expect(await codeOf(nextOf(store, stream))).toBe('STORE_UNREACHABLE')
+    proxy.accept()
+    expect(await nextOf(store, stream)).toBe(1n)
+  })
+})
+
+describePostgres('postgresOffsets between processes', () => {
+  it('does not keep the other partitions of a claim waiting for one that is held elsewhere', async () => {
+    const [first, second] = [await place.newOffsets(), await place.newOffsets({ lockTimeoutMs: 50 })]
+    const [held, free] = [newName(), newName()]
+    const { claim: claimed } = await hold(first, message(held, 0))
+    const answers = await claimAll(second, [message(held, 0), message(free, 0), message(held, 1)])
+    expect(answers).toMatchObject([
+      { verdict: 'busy', leaseLeftMs: 50 },
+      { verdict: 'claimed' },
+      { verdict: 'busy', leaseLeftMs: 50 },
+    ])
+    expect(await second.mark([grantedBy(answers[1]).claim])).toEqual(['marked'])
+    expect(await claim(second, message(held, 0))).toEqual({ verdict: 'busy', leaseLeftMs: 50 })
+    expect(await first.mark([claimed])).toEqual(['marked'])
+    expect(await claim(second, message(held, 0))).toEqual({ verdict: 'done' })
+  })
+
+  it('claims many partitions in opposite order at once without a deadlock, each message once', async () => {
+    const streams = Array.from({ length: 20 }, newName)
+    const wanted = streams.flatMap((stream) => messages(stream, 0, 3))
+    const handled: string[] = []
+    const member = async (items: readonly ClaimItem[]): Promise<void> => {
+      const store = await place.newOffsets({ lockTimeoutMs: 2_000 })
+      const answers = await claimAll(store, items)
+      const claims = answers.flatMap((answer) => ('claim' in answer ? [answer.claim] : []))
+      for (const claimed of claims) await place.write(lend(claimed).tx, 'one of many')
+      const verdicts = await store.mark(claims)
+      handled.push(...claims.filter((_, index) => verdicts[index] === 'marked').map(({ key }) => key))
+    }
+    await Promise.all([wanted, wanted.toReversed().toSorted(byOffset), wanted, wanted].map(member))
+    expect(handled).toHaveLength(60)
+    expect(await place.committed('one of many')).toBe(60)
+  })
+
+  it('keeps one row of a partition in one page, however many messages it has', async () => {
+    const store = await place.newOffsets()
+    const stream = newName()
+    for (let batch = 0; batch < 150; batch++) {
+      const claims = (await claimAll(store, messages(stream, batch * 10, 10))).map((one) => grantedBy(one).claim)
+      await store.mark(claims)
+    }
+    const { rows } = await place.pool.query(
+      `select count(*)::int as rows, max(next_offset)::int as next, pg_relation_size('${place.schema}.position')::int as bytes,
+         (select count(*)::int from ${place.schema}.attempt) + (select count(*)::int from ${place.schema}.inbox) as others
+       from ${place.schema}.position`,
+    )
+    expect(rows).toEqual([{ rows: 1, next: 1500, bytes: 8192, others: 0 }])
+  })
+
+  it('refuses the commit of a handler that ended the transaction by itself, and moves nothing', async () => {
+    const store = await place.newOffsets()
+    const stream = newName()
+    const { claim: claimed } = await hold(store, message(stream, 0))
+    const { tx } = lend(claimed)
+    await place.write(tx, stream)
+    await tx.query({ text: '/* hidden */ commit' })
+    expect(await codeOf(store.mark([claimed]))).toBe('COMMIT_REFUSED')
+    expect(await nextOf(store, stream)).toBe(0n)
+  })
+
+  it('counts an error that is deferred to the COMMIT as one of the handler, whatever it is', async () => {
+    const store = await place.newOffsets()
+    const stream = newName()
+    await place.pool.query(`create function ${place.schema}.fail() returns trigger language plpgsql as
+      $$ begin perform 'x'::int; return null; end $$;
+      create constraint trigger fail after insert on ${place.schema}.effect deferrable initially deferred
+      for each row execute function ${place.schema}.fail()`)
+    const { claim: claimed } = await hold(store, message(stream, 0))
+    await place.write(lend(claimed).tx, stream)
+    expect(await codeOf(store.mark([claimed]))).toBe('COMMIT_REFUSED')
+    await store.release([claimed], NO_REFUND)
+    const again = await hold(store, message(stream, 0), ALONE)
+    expect(again.attempt).toBe(2)
+    await store.release([again.claim], NO_REFUND)
+  })
+
+  it('takes no claim without a position', async () => {
+    const store = await place.newOffsets()
+    expect(await codeOf(claim(store, newItem()))).toBe('STORE_MISUSED')
+  })
+})
+
+function byOffset(a: ClaimItem, b: ClaimItem): number {
+  return Number((a.position?.offset ?? 0n) - (b.position?.offset ?? 0n))
+}

@@ -13,6 +13,7 @@ import type { GroupOffsets } from './group-offsets.ts'
 import type { PartitionEpoch } from './partition-epoch.ts'
 import type { KafkaEvent, Report } from './report.ts'
 import type { BatchLike, EndBatchProcess } from './slice.ts'
+import type { StoredStarts } from './stored-starts.ts'
 
 interface GateParts {
   readonly assignment: Assignment
@@ -23,6 +24,8 @@ interface GateParts {
   readonly standingChanged: () => void
   /** Where a partition begins in which the group has never committed; `undefined`: at the beginning. */
   readonly startOf: (epoch: PartitionEpoch) => bigint | undefined
+  /** Strategy `offsets` only. */
+  readonly stored: () => StoredStarts | undefined
 }
 
 /** Lets in only batches that go on where the last one ended, and sends kafkajs back where they do not. */
@@ -41,10 +44,19 @@ export class BatchGate {
     return this.#inTurn(epoch, () => this.#decide(epoch, batch))
   }
 
-  /** Decides where an epoch begins before a batch asks, if that may be elsewhere than at the beginning. Never rejects. */
+  /** Decides where an epoch begins before a batch asks, if that may be elsewhere than where kafkajs does. Never rejects. */
   async begin(epoch: PartitionEpoch): Promise<void> {
-    if (epoch.expected !== undefined || this.#parts.startOf(epoch) === undefined) return
-    await this.#inTurn(epoch, async () => void (await this.#expectedOf(epoch)))
+    const { assignment, startOf, stored } = this.#parts
+    if (epoch.expected !== undefined || (startOf(epoch) === undefined && stored() === undefined)) return
+    await this.#inTurn(epoch, async () => {
+      if (epoch.expected !== undefined) return undefined
+      await this.#expectedOf(epoch)
+      const { follows } = epoch
+      if (follows === undefined || !assignment.isLive(epoch)) return undefined
+      epoch.sought = follows
+      this.#parts.seek(epoch, follows)
+      return undefined
+    })
   }
 
   /** Takes note of records that kafkajs steps over by itself: transaction markers and what was aborted. Never rejects. */
@@ -78,7 +90,8 @@ export class BatchGate {
     }
     if (decision.act === 'ask' || !this.#parts.assignment.isLive(epoch)) return undefined
 
-    const inEpoch = decision.finding === undefined ? epoch : this.#acknowledge(epoch, decision.finding)
+    if (decision.finding?.what === 'truncated' && this.#isRefused(epoch, decision.finding)) return undefined
+    const inEpoch = decision.finding === undefined ? epoch : this.#acknowledge(epoch, decision.finding, fetched)
     if (decision.act === 'take') {
       if (decision.finding !== undefined) inEpoch.advanceTo(fetched)
       return inEpoch
@@ -98,10 +111,21 @@ export class BatchGate {
     return true
   }
 
+  /** A log that ends before what is stored of it is not read anew: its offsets tell other messages to be over. */
+  #isRefused(epoch: PartitionEpoch, { from, to }: Finding): boolean {
+    const stored = this.#parts.stored()
+    if (stored === undefined || epoch.follows === undefined) return false
+    epoch.misfits++
+    stored.beyondEnd(epoch, from, to)
+    return true
+  }
+
   /** Tells what was found. Returns the epoch that goes on: a new one where the log is another. */
-  #acknowledge(epoch: PartitionEpoch, finding: Finding): PartitionEpoch {
+  #acknowledge(epoch: PartitionEpoch, finding: Finding, fetched: bigint): PartitionEpoch {
     const { assignment, committer, report, standingChanged } = this.#parts
-    report(EVENTS[finding.what], `${epoch.name}: expected ${finding.from}, got ${finding.to}`)
+    if (!this.#isOwnSeek(epoch, finding, fetched)) {
+      report(EVENTS[finding.what], `${epoch.name}: expected ${finding.from}, got ${finding.to}`)
+    }
     switch (finding.what) {
       case 'skipped':
       case 'lost-by-retention':
@@ -119,6 +143,14 @@ export class BatchGate {
     }
   }
 
+  /** Strategy `offsets`: on the way to the stored position, or come there once more. */
+  #isOwnSeek(epoch: PartitionEpoch, { what }: Finding, fetched: bigint): boolean {
+    if (what !== 'skipped' && what !== 'reset') return false
+    return (
+      this.#parts.stored() !== undefined && epoch.follows !== undefined && (epoch.isFresh || fetched === epoch.sought)
+    )
+  }
+
   #goTo(epoch: PartitionEpoch, offset: bigint): void {
     epoch.expected = { kind: 'offset', offset }
     epoch.misfits++
@@ -128,6 +160,14 @@ export class BatchGate {
   async #expectedOf(epoch: PartitionEpoch): Promise<Expected> {
     if (epoch.expected !== undefined) return epoch.expected
     const { assignment, committer, offsets, report, startOf } = this.#parts
+    const stored = await this.#parts.stored()?.of(epoch)
+    if (epoch.expected !== undefined) return epoch.expected
+    if (stored !== undefined) {
+      epoch.follows = stored
+      epoch.isUnchecked = true
+      epoch.expected = { kind: 'offset', offset: stored }
+      return epoch.expected
+    }
     const committed = await offsets.committed(assignment.joins, epoch.topic, epoch.partition)
     if (epoch.expected !== undefined) return epoch.expected
     const floor = committer.floorOf(epoch)

@@ -17,7 +17,8 @@ interface BatchIntakeParts {
   readonly holds: PartitionHolds
   readonly delays: RetryDelays
   readonly limits: Omit<Load, 'inFlight'>
-  readonly order: Order
+  /** @defaultValue `partition` where positions are stored, else `key` */
+  readonly order: Order | undefined
   readonly heartbeatEveryMs: number
 }
 
@@ -34,6 +35,7 @@ export class BatchIntake {
   readonly #parts: BatchIntakeParts
   #intake: Intake | undefined
   #limits: Load
+  #order: Order = 'key'
 
   constructor(parts: BatchIntakeParts) {
     this.#parts = parts
@@ -42,6 +44,7 @@ export class BatchIntake {
 
   begin(intake: Intake): void {
     this.#intake = intake
+    this.#order = this.#parts.order ?? (intake.storedPositions === undefined ? 'key' : 'partition')
     this.#limits = { ...this.#parts.limits, inFlight: intake.capacity.maxInFlight }
   }
 
@@ -51,7 +54,7 @@ export class BatchIntake {
   }
 
   async take(payload: EachBatchPayloadLike): Promise<void> {
-    const { assignment, committer, gate, delays, order } = this.#parts
+    const { assignment, committer, gate, delays } = this.#parts
     const { batch } = payload
     const epoch = assignment.live(batch.topic, batch.partition)
     if (epoch === undefined || this.#intake === undefined) return
@@ -67,7 +70,7 @@ export class BatchIntake {
     // kafkajs counts what follows the last message, markers and aborted records, to the batch; so does a whole one here.
     const last = messages.length === batch.messages.length ? batch.lastOffset() : messages.at(-1)?.offset
     if (last === undefined) return
-    const deliveries = messages.map((raw) => new KafkaDelivery(assignment, admitted, raw, order))
+    const deliveries = messages.map((raw) => new KafkaDelivery(assignment, admitted, raw, this.#order))
     admitted.advanceTo(BigInt(last) + 1n)
     this.#intake.deliver(deliveries)
     try {

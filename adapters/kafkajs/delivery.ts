@@ -29,6 +29,7 @@ export class KafkaDelivery implements Delivery {
   readonly #assignment: Assignment
   readonly #epoch: PartitionEpoch
   readonly #offset: bigint
+  readonly #follows: bigint | undefined
   readonly #ticket: number
   readonly #bytes: number
   #isFinished = false
@@ -38,13 +39,14 @@ export class KafkaDelivery implements Delivery {
     this.#epoch = epoch
     this.#offset = BigInt(raw.offset)
     this.#bytes = (raw.value?.length ?? 0) + (raw.key?.length ?? 0)
+    this.#follows = epoch.follows
     this.#ticket = epoch.receive(this.#offset, this.#bytes)
     this.message = toMessage(epoch, raw)
     this.lane = laneOf(epoch.name, raw.key, order)
   }
 
   get position(): StreamPosition {
-    return { stream: this.#epoch.name, offset: this.#offset }
+    return { stream: this.#epoch.name, offset: this.#offset, follows: this.#follows }
   }
 
   standing(): Standing {

@@ -67,7 +67,8 @@ export interface KafkaOptions {
   readonly deadLetterHeaders?: DeadLetterHeaders
   /**
    * What is handled in turn. `key`: messages of one key in one partition; messages without a key in no order.
-   * `partition`: a whole partition, one at a time. `none`: nothing. @defaultValue `key`
+   * `partition`: a whole partition, one at a time. `none`: nothing. @defaultValue `key`; with a store of strategy
+   * `offsets` `partition`, and nothing else
    */
   readonly order?: Order
   /**
@@ -97,7 +98,7 @@ export interface ResolvedKafka {
   readonly start: 'earliest' | 'latest'
   readonly assert: boolean | 'check'
   readonly deadLetterHeaders: DeadLetterHeaders
-  readonly order: Order
+  readonly order: Order | undefined
   readonly commitEveryMs: DurationMs
   readonly maxBytesInFlight: number
   readonly maxWatermarkLag: number

@@ -6,6 +6,8 @@ export type Hold =
   | 'full'
   /** The next message of a retry topic waits for its time. */
   | 'not-due'
+  /** Strategy `offsets`: it ends before its stored position. */
+  | 'beyond-end'
 
 /**
  * One partition during one assignment. Every join of the group ends all epochs: what was delivered in an earlier one can
@@ -22,6 +24,12 @@ export class PartitionEpoch {
   expected: Expected | undefined
   /** Where it begins instead of the beginning, until the group has that committed: nothing of it is taken before. */
   start: bigint | undefined
+  /** Behind the last message received; before the first the stored position, if there is one. */
+  follows: bigint | undefined
+  /** Nobody knows yet whether its log reaches to the stored position: that is not committed before. */
+  isUnchecked = false
+  /** The stored position that kafkajs was sent to: a batch from there may be the answer to that, however late. */
+  sought: bigint | undefined
   /** First offset of a control batch that came after a gap, until it is seen again. */
   suspect: bigint | undefined
   /** Batches in a row that did not fit. */
@@ -56,6 +64,7 @@ export class PartitionEpoch {
   receive(offset: bigint, bytes: number): number {
     if (this.#watermark.open === 0) this.#watermarkSince = performance.now()
     const ticket = this.#watermark.receive(offset)
+    this.follows = offset + 1n
     this.#received++
     this.#inFlight++
     this.#bytes += bytes
@@ -89,6 +98,11 @@ export class PartitionEpoch {
     return this.#watermark.open === 0 ? 0 : Math.round(performance.now() - this.#watermarkSince)
   }
 
+  /** Nothing was received yet. */
+  get isFresh(): boolean {
+    return this.#received === 0
+  }
+
   /** Deliveries below the watermark. */
   get finished(): number {
     return this.#received - this.#watermark.open
@@ -99,10 +113,12 @@ export class PartitionEpoch {
     this.expected = { kind: 'offset', offset: next }
     this.suspect = undefined
     this.misfits = 0
+    this.isUnchecked = false
   }
 
   /** What may be committed: the lowest unfinished offset, else the one after the last received. */
   get watermark(): bigint | undefined {
+    if (this.isUnchecked || this.holds.has('beyond-end')) return undefined
     const received = this.expected?.kind === 'offset' ? this.expected.offset : undefined
     return this.#watermark.lowestUnfinished ?? received
   }

@@ -18,6 +18,14 @@ export type KafkaEvent =
   | 'lost-by-retention'
   /** A topic was truncated or re-created; it is read from its beginning. */
   | 'truncated'
+  /** Strategy `offsets`: a partition begins at its stored position, which is not what the group has committed. */
+  | 'position-sought'
+  /** Strategy `offsets`: the database has lost what was handled already; it is read again. */
+  | 'position-rewound'
+  /** Strategy `offsets`: the partition ends before its stored position. It is not consumed. */
+  | 'position-beyond-end'
+  /** Strategy `offsets`: the store did not tell the positions; asked again. */
+  | 'positions-unknown'
   /** The broker did not tell the group's offsets or those of a topic; asked again. */
   | 'offsets-unknown'
   /** A partition holds too much, or its next message is not due: only this one is not fetched. */

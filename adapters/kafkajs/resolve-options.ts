@@ -9,7 +9,6 @@ const DEFAULTS = {
   start: 'earliest',
   assert: true,
   deadLetterHeaders: 'own',
-  order: 'key',
   commitEveryMs: 1_000,
   maxBytesInFlight: 32 * 1024 * 1024,
   maxWatermarkLag: 100_000,
@@ -52,7 +51,7 @@ export function resolveKafka(options: KafkaOptions): ResolvedKafka {
     problems.push(`groupId: expected text, got ${JSON.stringify(options.groupId)}`)
   }
   for (const [name, value] of Object.entries(numbers)) checkWhole(name, value, problems)
-  checkOneOf('order', order, ['key', 'partition', 'none'], problems)
+  if (order !== undefined) checkOneOf('order', order, ['key', 'partition', 'none'], problems)
   checkOneOf('deadLetterHeaders', deadLetterHeaders, ['own', 'spring', 'both'], problems)
   checkOneOf('start', start, ['earliest', 'latest'], problems)
   checkOneOf('assert', assert, [true, 'check', false], problems)

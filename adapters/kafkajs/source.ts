@@ -25,6 +25,7 @@ import { isAnswer } from './protocol-error.ts'
 import type { Report } from './report.ts'
 import { RetryDelays } from './retry-delays.ts'
 import type { CommitRequest, GroupJoin, KafkaLike } from './slice.ts'
+import { StoredStarts } from './stored-starts.ts'
 import { prepareTopics } from './topics.ts'
 
 interface SourceParts {
@@ -38,6 +39,9 @@ interface SourceParts {
 const NO_RETRY_TOPICS =
   'retry: strategy offsets handles a partition in its order, and its position would pass a message that waits elsewhere; leave it out'
 
+const PARTITION_ORDER =
+  "order: expected 'partition' with a store of strategy offsets, whose position passes a message only when all before it are over; leave it out"
+
 const FLUSH_WITHIN_MS = 3_000
 
 /**
@@ -47,6 +51,7 @@ const FLUSH_WITHIN_MS = 3_000
 export class KafkaSource implements Source {
   readonly system = 'kafka'
   readonly boundsItself = true
+  readonly seeksPositions = true
   readonly group: string
   readonly #parts: SourceParts
   readonly #report: Report
@@ -60,6 +65,7 @@ export class KafkaSource implements Source {
   readonly #membership: Membership
   readonly #counts: Record<string, number> = {}
   readonly #firstStart: FirstStart | undefined
+  #storedStarts: StoredStarts | undefined
   #intake: Intake | undefined
   #commitTimer: NodeJS.Timeout | undefined
   #isPaused = false
@@ -97,6 +103,7 @@ export class KafkaSource implements Source {
       seek: (epoch, offset) => this.#seek(epoch, offset),
       standingChanged: () => this.#intake?.standingChanged(),
       startOf: (epoch) => this.#firstStart?.endOf(epoch),
+      stored: () => this.#storedStarts,
     })
     this.#holds = new PartitionHolds({
       assignment: this.#assignment,
@@ -118,13 +125,16 @@ export class KafkaSource implements Source {
 
   async open(intake: Intake): Promise<void> {
     const { desk, options } = this.#parts
-    if (intake.storedPositions !== undefined && options.topology.hasRetries) throw new ConfigError([NO_RETRY_TOPICS])
+    this.#useStored(intake)
     this.#intake = intake
     this.#batches.begin(intake)
     this.#isNotReady('connecting')
     try {
       await prepareTopics(desk, options, this.#report)
-      this.#committer.startFrom(await this.#offsets.allCommitted().catch(() => new Map()))
+      await this.#storedStarts?.check(options.topics)
+      const committed = await this.#offsets.allCommitted().catch(() => new Map<string, bigint>())
+      this.#committer.startFrom(committed)
+      this.#storedStarts?.startFrom(committed)
       await this.#firstStart?.look()
       await this.#membership.start()
     } catch (error) {
@@ -137,6 +147,13 @@ export class KafkaSource implements Source {
       () => this.#closed !== undefined,
     )
     this.#refuseIfClosed()
+  }
+
+  rewind(stream: string): void {
+    const epoch = this.#assignment.epochs.find(({ name }) => name === stream)
+    if (epoch === undefined || this.#storedStarts === undefined) return
+    this.#report('position-rewound', `${stream}: behind ${epoch.watermark}`)
+    this.#readAgain(epoch)
   }
 
   pause(): void {
@@ -161,7 +178,9 @@ export class KafkaSource implements Source {
 
   health(): SourceHealth {
     const partitions = this.#assignment.epochs.map((epoch) => partitionHealth(epoch, this.#isPaused))
-    return { ...this.#state, partitions, counts: { ...this.#counts } }
+    const problem = this.#state.ready ? this.#storedStarts?.problem : undefined
+    const state = problem === undefined ? this.#state : { ready: false, detail: problem }
+    return { ...state, partitions, counts: { ...this.#counts } }
   }
 
   #joined({ memberAssignment }: GroupJoin): void {
@@ -174,6 +193,34 @@ export class KafkaSource implements Source {
     this.#state = { ready: true, detail: `${count} partition${count === 1 ? '' : 's'}` }
     this.#intake?.standingChanged()
     this.#report('group-joined', this.#assignment.epochs.map(({ name }) => name).join(' '))
+    this.#storedStarts?.joined()
+  }
+
+  /** @throws ConfigError `CONFIG_INVALID` */
+  #useStored({ storedPositions: stored }: Intake): void {
+    if (stored === undefined) return
+    const { order, topology } = this.#parts.options
+    const problems: string[] = []
+    if (topology.hasRetries) problems.push(NO_RETRY_TOPICS)
+    if (order !== undefined && order !== 'partition') problems.push(PARTITION_ORDER)
+    if (problems.length > 0) throw new ConfigError(problems)
+    this.#storedStarts = new StoredStarts({
+      stored,
+      assignment: this.#assignment,
+      offsets: this.#offsets,
+      holds: this.#holds,
+      report: this.#report,
+      begin: (epoch) => this.#gate.begin(epoch),
+      readAgain: (epoch) => this.#readAgain(epoch),
+    })
+  }
+
+  /** What it has delivered can not be settled any more; what came of it is in the store, or is not. */
+  #readAgain(epoch: PartitionEpoch): void {
+    this.#assignment.renew(epoch)
+    this.#holds.apply()
+    this.#intake?.standingChanged()
+    this.#storedStarts?.again()
   }
 
   #rebalancing(): void {
@@ -244,6 +291,7 @@ export class KafkaSource implements Source {
   async #close(): Promise<void> {
     this.#endIntake()
     clearInterval(this.#commitTimer)
+    this.#storedStarts?.close()
     await this.#committer.flush(FLUSH_WITHIN_MS)
     this.#assignment.join({}) // What is settled from here on would not be committed any more: it is refused.
     this.#isNotReady('stopped')

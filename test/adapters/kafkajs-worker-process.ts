@@ -18,7 +18,7 @@ export interface WorkerConfig {
   readonly store:
     | { readonly redis: string; readonly prefix: string }
     /** With a table `effect (name text)` in the schema. */
-    | { readonly postgres: string; readonly schema: string }
+    | { readonly postgres: string; readonly schema: string; readonly strategy?: 'offsets' }
   readonly sessionTimeoutMs: number
   readonly leaseMs?: number
   readonly maxAttempts?: number

@@ -7,7 +7,7 @@ import { Kafka, logLevel } from 'kafkajs'
 import { Pool } from 'pg'
 import { redisLease } from '../../adapters/ioredis/index.ts'
 import { kafkaBroker } from '../../adapters/kafkajs/index.ts'
-import { postgresInbox, type PgTransaction } from '../../adapters/pg/index.ts'
+import { postgresInbox, postgresOffsets, type PgTransaction } from '../../adapters/pg/index.ts'
 import {
   defineConsumer,
   runConsumer,
@@ -56,6 +56,7 @@ async function act({ id, does }: WorkerMessage, attempt: number, apply: () => Pr
 function mortal<Tx>(store: Store<Tx>): Store<Tx> {
   return {
     strategy: store.strategy,
+    ...(store.positions === undefined ? {} : { positions: store.positions }),
     open: () => store.open(),
     claim: (request) => store.claim(request),
     renew: (claims, leaseMs) => store.renew(claims, leaseMs),
@@ -92,7 +93,6 @@ const { source, publisher } = kafkaBroker(kafka, {
 })
 const settings: Omit<ConsumerSettings<WorkerMessage, WorkerMessage, never>, 'store'> = {
   name: 'worker',
-  id: ({ payload }) => payload.id,
   leaseMs: config.leaseMs ?? 1_500,
   maxAttempts: config.maxAttempts ?? 5,
   retry: { initialMs: 5, maxMs: 20 },
@@ -107,19 +107,25 @@ const consumer =
   'redis' in config.store
     ? defineConsumer({
         ...settings,
+        id: ({ payload }) => payload.id,
         store: mortal(redisLease({ redis: new Redis(config.store.redis), prefix: config.store.prefix })),
         handle: ({ payload, attempt }) => act(payload, attempt, async () => {}),
       })
     : defineConsumer<WorkerMessage, WorkerMessage, PgTransaction>({
         ...settings,
-        store: mortal(inboxOf(config.store)),
+        ...(config.store.strategy === 'offsets' ? {} : { id: ({ payload }) => payload.id }),
+        store: mortal(postgresOf(config.store)),
         handle: ({ payload, attempt, tx }) =>
           act(payload, attempt, () => tx.query('insert into effect (name) values ($1)', [payload.id])),
       })
 
-function inboxOf({ postgres, schema }: { readonly postgres: string; readonly schema: string }): Store<PgTransaction> {
+function postgresOf({
+  postgres,
+  schema,
+  strategy,
+}: Exclude<WorkerConfig['store'], { redis: string }>): Store<PgTransaction> {
   const pool = new Pool({ connectionString: postgres, max: 6, options: `-c search_path=${schema}` })
-  return postgresInbox({ pool, schema })
+  return strategy === 'offsets' ? postgresOffsets({ pool, schema }) : postgresInbox({ pool, schema })
 }
 
 function idOf({ value }: Message): string {

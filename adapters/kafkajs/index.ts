@@ -1,12 +1,12 @@
 import { runConsumer, type Consumer, type Running } from '../../src/index.ts'
 import { kafkaBroker } from './broker.ts'
-import type { KafkaOptions } from './options.ts'
+import type { KafkaOptions } from './options/options.ts'
 import type { KafkaLike } from './slice.ts'
 
 export { kafkaBroker } from './broker.ts'
-export { eachBatch, eachMessage, type DropIn, type EachBatch, type EachMessage } from './drop-in.ts'
-export type { DropInOptions } from './drop-in-options.ts'
-export type { DeadLetterHeaders, KafkaConsumerOptions, KafkaOptions, KafkaRetryTopic } from './options.ts'
+export { eachBatch, eachMessage, type DropIn, type EachBatch, type EachMessage } from './drop-in/index.ts'
+export type { DropInOptions } from './drop-in/options.ts'
+export type { DeadLetterHeaders, KafkaConsumerOptions, KafkaOptions, KafkaRetryTopic } from './options/options.ts'
 export { quietKafkaTimers } from './quiet-timers.ts'
 export type { KafkaLike } from './slice.ts'
 

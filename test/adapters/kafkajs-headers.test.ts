@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import type { DeadLetterHeaders } from '../../adapters/kafkajs/options.ts'
+import type { DeadLetterHeaders } from '../../adapters/kafkajs/options/options.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
 import { Cluster, type Opened } from './kafkajs-kit.ts'

@@ -1,0 +1,89 @@
+import type { Message } from '../../../src/index.ts'
+import type { ProducedHeaders } from './copy-headers.ts'
+import { errorType } from '../protocol-error.ts'
+import type { KafkaLike, PartitionerArgsLike, ProducerLike } from '../slice.ts'
+
+/** The caller tries again for ever, with a pause of its own. */
+const RETRY = { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000 }
+
+/**
+ * Sends copies of messages. `producer.send` of kafkajs resolves although a message was never sent, when it goes to several
+ * partitions or to one whose leader is not known yet. Hence one message per send, and its answer is read: one entry, without
+ * an error. Anything else is a failure, after which the producer is built anew.
+ */
+export class ConfirmedProducer {
+  readonly #kafka: KafkaLike
+  #producer: Promise<ProducerLike> | undefined
+  #isClosed = false
+
+  constructor(kafka: KafkaLike) {
+    this.#kafka = kafka
+  }
+
+  /** Resolves when all replicas in sync have the copy. */
+  async send(topic: string, message: Message, headers: ProducedHeaders): Promise<void> {
+    if (this.#isClosed) throw new Error('the source is closed')
+    const connecting = (this.#producer ??= this.#connect())
+    try {
+      const producer = await connecting
+      const copy = { key: asBuffer(message.key), value: asBuffer(message.value), headers }
+      const answers = await producer.send({ topic, acks: -1, messages: [copy] })
+      const [answer] = answers
+      const isConfirmed = answers.length === 1 && answer?.errorCode === 0 && answer.partition >= 0
+      if (!isConfirmed) throw new Error(`expected one confirmed partition, got ${JSON.stringify(answers)}`)
+    } catch (error) {
+      if (!isTooLarge(error)) this.#discard(connecting)
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const producer = this.#producer
+    this.#producer = undefined
+    await disconnect(producer)
+  }
+
+  #connect(): Promise<ProducerLike> {
+    const producer = this.#kafka.producer({
+      idempotent: false,
+      allowAutoTopicCreation: false,
+      retry: RETRY,
+      createPartitioner: () => partitionFor,
+    })
+    return producer.connect().then(() => producer)
+  }
+
+  #discard(producer: Promise<ProducerLike>): void {
+    if (this.#producer === producer) this.#producer = undefined
+    void disconnect(producer)
+  }
+}
+
+/** The topic takes no message as large as this one. */
+export function isTooLarge(error: unknown): boolean {
+  return errorType(error) === 'MESSAGE_TOO_LARGE'
+}
+
+async function disconnect(producer: Promise<ProducerLike> | undefined): Promise<void> {
+  try {
+    await (await producer)?.disconnect()
+  } catch {
+    // It was never connected, or is gone already.
+  }
+}
+
+function asBuffer(bytes: Uint8Array | null): Buffer | null {
+  if (bytes === null || Buffer.isBuffer(bytes)) return bytes
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+/** Messages of one key stay together. Not the partition other clients would choose; nothing here depends on which it is. */
+function partitionFor({ partitionMetadata, message }: PartitionerArgsLike): number {
+  const led = partitionMetadata.filter(({ leader }) => leader >= 0)
+  const choice = led.length > 0 ? led : partitionMetadata
+  const sorted = choice.map(({ partitionId }) => partitionId).toSorted((a, b) => a - b)
+  let hash = 0
+  for (const byte of Buffer.from(message.key ?? '')) hash = (hash * 31 + byte) >>> 0
+  return sorted[hash % sorted.length] ?? 0
+}

@@ -1,0 +1,48 @@
+import type { DeadLetter } from '../../../src/index.ts'
+import { bounded, keptHeaders, toHeaders, type HeaderEntry, type ProducedHeaders } from './copy-headers.ts'
+import { ORIGIN_HEADER } from '../intake/delivery.ts'
+import type { DeadLetterHeaders } from '../options/options.ts'
+import { firstFailureAt, originHeaders, originOf, springOriginHeaders } from './origin.ts'
+
+/** The original's headers as they are, and where it comes from, why it is here, and after how many attempts. */
+export function deadLetterHeaders(letter: DeadLetter, style: DeadLetterHeaders, at: Date): ProducedHeaders {
+  return toHeaders(keptHeaders(letter.message), necessary(letter, style, at), explanation(letter, style))
+}
+
+/** What a copy cannot do without, for a message that is too large with all of them. */
+export function minimalHeaders(letter: DeadLetter, style: DeadLetterHeaders, at: Date): ProducedHeaders {
+  const trace = keptHeaders(letter.message).filter(([name]) => name === 'traceparent')
+  return toHeaders(trace, necessary(letter, style, at))
+}
+
+function necessary(letter: DeadLetter, style: DeadLetterHeaders, at: Date): readonly HeaderEntry[] {
+  const { message, reason, parked, attempts, group } = letter
+  const origin = originOf(message)
+  return [
+    ...(style === 'own' ? [] : springOriginHeaders(origin)),
+    ...(style === 'own' ? [] : [['kafka_dlt-original-consumer-group', bounded(group)] as const]),
+    ...(style === 'spring' ? [] : originHeaders(origin)),
+    ...(style === 'spring' ? [] : [['x-consumer-group', bounded(group)] as const]),
+    // It is in the scope of keys: without it a letter that is sent back would be another message.
+    [ORIGIN_HEADER, origin.topic],
+    ['x-original-key-present', String(message.key !== null)],
+    ['x-dead-letter-reason', bounded(reason)],
+    ...(parked ? [['x-parked', 'true'] as const] : []),
+    ['x-dead-lettered-at', at.toISOString()],
+    ['x-first-failure-at', firstFailureAt(message, letter.firstFailureAt ?? at.getTime())],
+    ['x-attempts', String(attempts)],
+  ]
+}
+
+function explanation(letter: DeadLetter, style: DeadLetterHeaders): readonly HeaderEntry[] {
+  const { consumer, detail, errorClass } = letter
+  const names = [
+    ...(style === 'spring' ? [] : [{ text: 'x-error-message', name: 'x-error-class' }]),
+    ...(style === 'own' ? [] : [{ text: 'kafka_dlt-exception-message', name: 'kafka_dlt-exception-fqcn' }]),
+  ]
+  return [
+    ['x-consumer', bounded(consumer)],
+    ...names.map(({ text }) => [text, bounded(detail)] as const),
+    ...names.flatMap(({ name }) => (errorClass === undefined ? [] : [[name, bounded(errorClass)] as const])),
+  ]
+}

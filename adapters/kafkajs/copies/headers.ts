@@ -1,0 +1,39 @@
+import type { Message } from '../../../src/index.ts'
+
+export type HeaderValue = Buffer | string | null
+
+/**
+ * kafkajs collects headers in a plain object, where a header named like a property all objects inherit (`constructor`,
+ * `__proto__`) comes as an array that starts with the inherited thing. Such headers are set right in a copy.
+ */
+export function headersOf(raw: { readonly [name: string]: unknown } | undefined): Message['headers'] {
+  if (raw === undefined) return NONE
+  const names = Object.keys(raw)
+  if (!names.some((name) => name in Object.prototype)) return raw
+  const copy: Record<string, unknown> = Object.create(null) as Record<string, unknown>
+  for (const name of names) {
+    const values = headerValues(raw, name)
+    copy[name] = values.length === 1 ? values[0] : values
+  }
+  return copy
+}
+
+/** All values of a header, in order; anything a broker cannot have sent is left out. */
+export function headerValues(headers: Message['headers'], name: string): readonly HeaderValue[] {
+  if (!Object.hasOwn(headers, name)) return []
+  const value = headers[name]
+  return (Array.isArray(value) ? (value as unknown[]) : [value]).filter(isHeaderValue)
+}
+
+/** The first value of a header as text; `undefined` where there is none or it is empty. */
+export function headerText(headers: Message['headers'], name: string): string | undefined {
+  const [value] = headerValues(headers, name)
+  if (value === undefined || value === null || value.length === 0) return undefined
+  return typeof value === 'string' ? value : value.toString('utf8')
+}
+
+const NONE: Message['headers'] = Object.freeze({})
+
+function isHeaderValue(value: unknown): value is HeaderValue {
+  return value === null || typeof value === 'string' || Buffer.isBuffer(value)
+}

@@ -1,0 +1,98 @@
+import {
+  BrokerError,
+  describeError,
+  type DeadLetter,
+  type DurationMs,
+  type Letter,
+  type Publisher,
+  type RetryLetter,
+} from '../../../src/index.ts'
+import type { AdminDesk } from '../offsets/admin-desk.ts'
+import { isTooLarge, type ConfirmedProducer } from './confirmed-producer.ts'
+import type { ProducedHeaders } from './copy-headers.ts'
+import { deadLetterHeaders, minimalHeaders } from './dead-letter-headers.ts'
+import type { DeadLetterHeaders } from '../options/options.ts'
+import { necessaryRetryHeaders, retryHeaders } from './retry-headers.ts'
+import { createMissing } from './topics.ts'
+import type { CopyPlace, Topology } from './topology.ts'
+
+interface PublisherParts {
+  readonly producer: ConfirmedProducer
+  readonly desk: AdminDesk
+  readonly topology: () => Topology
+  readonly assert: boolean | 'check'
+  readonly deadLetterHeaders: DeadLetterHeaders
+}
+
+/** Publishes copies to the places of a topology. What rejects is tried again by the caller, for ever. */
+export class KafkaPublisher implements Publisher {
+  readonly #parts: PublisherParts
+  /** Topics that were there when last looked at. */
+  readonly #known = new Set<string>()
+
+  constructor(parts: PublisherParts) {
+    this.#parts = parts
+  }
+
+  async deadLetter(letter: DeadLetter): Promise<void> {
+    const { topology, deadLetterHeaders: style } = this.#parts
+    const at = new Date()
+    const place = topology().deadLetterPlace(letter.message)
+    await this.#publish(place, letter, [deadLetterHeaders(letter, style, at), minimalHeaders(letter, style, at)])
+  }
+
+  retryDelayMs(attempts: number): DurationMs | undefined {
+    return this.#parts.topology().retryDelayMs(attempts)
+  }
+
+  async retryLater(letter: RetryLetter): Promise<void> {
+    const at = new Date()
+    const place = this.#parts.topology().retryPlace(letter.message, letter.attempts)
+    await this.#publish(place, letter, [retryHeaders(letter, at), necessaryRetryHeaders(letter, at)])
+  }
+
+  close(): Promise<void> {
+    return this.#parts.producer.close()
+  }
+
+  /** With the first of `headers`, or where they make the copy too large, with the others. */
+  async #publish(
+    place: CopyPlace,
+    letter: Letter,
+    headers: readonly [ProducedHeaders, ProducedHeaders],
+  ): Promise<void> {
+    const { producer } = this.#parts
+    const [all, fewer] = headers
+    try {
+      await this.#ensure(place)
+      try {
+        await producer.send(place.topic, letter.message, all)
+      } catch (error) {
+        if (!isTooLarge(error)) throw error
+        await producer.send(place.topic, letter.message, fewer)
+      }
+    } catch (cause) {
+      this.#known.delete(place.topic)
+      throw refused(place, letter, cause)
+    }
+  }
+
+  async #ensure(place: CopyPlace): Promise<void> {
+    const { desk, assert } = this.#parts
+    if (assert === false || this.#known.has(place.topic)) return
+    await desk.ask(async (admin) => {
+      if ((await admin.listTopics()).includes(place.topic)) return
+      if (assert !== true) throw new Error('the topic does not exist; create it, or set assert: true')
+      await createMissing(admin, place)
+    })
+    this.#known.add(place.topic)
+  }
+}
+
+function refused({ kind, topic }: CopyPlace, { message }: Letter, cause: unknown): BrokerError {
+  return new BrokerError(
+    'BROKER_PUBLISH_REFUSED',
+    `${kind} copy of ${message.destination}/${message.position} to ${topic} was not confirmed: ${describeError(cause)}`,
+    { cause },
+  )
+}

@@ -1,0 +1,33 @@
+import type { RetryLetter } from '../../../src/index.ts'
+import { bounded, keptHeaders, toHeaders, type HeaderEntry, type ProducedHeaders } from './copy-headers.ts'
+import { firstFailureAt, originHeaders, originOf } from './origin.ts'
+
+/** When the next attempt is due, in milliseconds since 1970. */
+export const NOT_BEFORE_HEADER = 'x-not-before'
+
+/** The original's headers as they are, the message ID among them, and what the next attempt must know. */
+export function necessaryRetryHeaders(letter: RetryLetter, at: Date): ProducedHeaders {
+  return toHeaders(keptHeaders(letter.message), necessary(letter, at))
+}
+
+/** The same, and why it is here. */
+export function retryHeaders(letter: RetryLetter, at: Date): ProducedHeaders {
+  const { message, consumer, detail, errorClass } = letter
+  return toHeaders(keptHeaders(message), necessary(letter, at), [
+    ['x-consumer', bounded(consumer)],
+    ['x-error-message', bounded(detail)],
+    ...(errorClass === undefined ? [] : [['x-error-class', bounded(errorClass)] as const]),
+  ])
+}
+
+function necessary(letter: RetryLetter, at: Date): readonly HeaderEntry[] {
+  const { message, attempts, delayMs, group } = letter
+  return [
+    ...originHeaders(originOf(message)),
+    ['x-original-key-present', String(message.key !== null)],
+    ['x-attempts', String(attempts)],
+    ['x-first-failure-at', firstFailureAt(message, letter.firstFailureAt ?? at.getTime())],
+    [NOT_BEFORE_HEADER, String(at.getTime() + delayMs)],
+    ['x-consumer-group', bounded(group)],
+  ]
+}

@@ -1,0 +1,136 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ConfigError } from '../../../src/index.ts'
+import type { AdminDesk } from '../offsets/admin-desk.ts'
+import type { ResolvedKafka } from '../options/options.ts'
+import type { Report } from '../report.ts'
+import type { AdminLike } from '../slice.ts'
+import type { CopyPlace } from './topology.ts'
+
+/** DescribeConfigs' number for a topic. */
+const TOPIC_RESOURCE = 2
+/** A copy is larger than its original by the headers that explain it. */
+const ROOM_FOR_HEADERS = 65_536
+/** A topic that was created a moment ago is not known to every broker yet. */
+const LOOKS = 6
+const LOOK_AGAIN_MS = 250
+
+/**
+ * Looks for the topics before anything is consumed: a dead-letter topic that turns out to be missing at the first poison
+ * message would hold its partition up.
+ *
+ * @throws ConfigError `CONFIG_INVALID`
+ */
+export async function prepareTopics(desk: AdminDesk, options: ResolvedKafka, report: Report): Promise<void> {
+  const { topology, assert, consumer } = options
+  /** Else the broker may make them when they are subscribed to. */
+  const needed = consumer.allowAutoTopicCreation === true ? [] : topology.sources
+  const places = assert === false ? [] : topology.places
+  await desk.ask(async (admin) => {
+    const existing = await existingOf(admin, needed)
+    const problems = needed
+      .filter((topic) => !existing.has(topic))
+      .map((topic) => `topics: ${topic} does not exist on the cluster`)
+    const missing = places.filter(({ topic }) => !existing.has(topic))
+    if (assert === 'check') problems.push(...missing.map(missingText))
+    if (problems.length > 0) throw new ConfigError(problems)
+    for (const place of missing) {
+      await createMissing(admin, place)
+      report(`${place.kind}-topic`, `${place.topic} was created`)
+    }
+    for (const place of places) problems.push(...(await compare(admin, place, report)))
+    if (problems.length > 0) throw new ConfigError(problems)
+  })
+}
+
+/** Replicas as the broker's default, and room for what its sources allow. */
+export async function createMissing(admin: AdminLike, place: CopyPlace): Promise<void> {
+  const limits = await Promise.all(place.sources.map((source) => settingsOf(admin, source)))
+  const largest = Math.max(0, ...limits.map(({ maxMessageBytes = 0 }) => maxMessageBytes))
+  const settings = {
+    'cleanup.policy': 'delete',
+    ...(largest === 0 ? {} : { 'max.message.bytes': String(largest + ROOM_FOR_HEADERS) }),
+    // What a message waits for there, and how long it is kept, counts from when the broker got it.
+    ...(place.kind === 'retry' ? { 'message.timestamp.type': 'LogAppendTime' } : {}),
+  }
+  const wanted = {
+    topic: place.topic,
+    numPartitions: place.kind === 'retry' ? await mostPartitions(admin, place.sources) : 1,
+    replicationFactor: -1,
+    configEntries: Object.entries(settings).map(([name, value]) => ({ name, value })),
+  }
+  // Waiting for leaders makes kafkajs fail where the topic is not known to all brokers at once.
+  await admin.createTopics({ waitForLeaders: false, topics: [wanted] })
+  await existingOf(admin, [place.topic])
+}
+
+async function mostPartitions(admin: AdminLike, sources: readonly string[]): Promise<number> {
+  const { topics } = await admin.fetchTopicMetadata({ topics: [...sources] })
+  return Math.max(...topics.map(({ partitions }) => partitions.length))
+}
+
+function missingText({ kind, topic }: CopyPlace): string {
+  return `${OPTION[kind]}: ${topic} does not exist; create it, or set assert: true`
+}
+
+const OPTION: Readonly<Record<CopyPlace['kind'], string>> = { 'dead-letter': 'deadLetterTopic', retry: 'retry.topics' }
+
+async function existingOf(admin: AdminLike, wanted: readonly string[]): Promise<ReadonlySet<string>> {
+  for (let looks = 1; ; looks++) {
+    const existing = new Set(await admin.listTopics())
+    if (looks === LOOKS || wanted.every((topic) => existing.has(topic))) return existing
+    await sleep(LOOK_AGAIN_MS)
+  }
+}
+
+/** Tells what may go wrong, and returns what must. */
+async function compare(admin: AdminLike, place: CopyPlace, report: Report): Promise<string[]> {
+  const { kind, topic, delayMs } = place
+  const { maxMessageBytes, isCompacted, retentionMs } = await settingsOf(admin, topic)
+  for (const source of place.sources) {
+    const from = await settingsOf(admin, source)
+    if (from.maxMessageBytes === undefined || maxMessageBytes === undefined) continue
+    if (maxMessageBytes >= from.maxMessageBytes) continue
+    report(
+      `${kind}-topic`,
+      `max.message.bytes of ${topic} is ${maxMessageBytes}, of ${source} ${from.maxMessageBytes}: a large message may never get there`,
+    )
+  }
+  const problems: string[] = []
+  if (isCompacted === true) {
+    problems.push(
+      `${OPTION[kind]}: expected cleanup.policy delete, got ${topic}, which is compacted: of the copies with one key only the last would stay, and those without a key are refused`,
+    )
+  }
+  if (retentionMs !== undefined && retentionMs >= 0 && retentionMs <= delayMs) {
+    problems.push(
+      `${OPTION[kind]}: expected retention.ms of more than the delay (${delayMs}), got ${topic} with ${retentionMs}: messages would be gone before they are due`,
+    )
+  }
+  return problems
+}
+
+interface TopicSettings {
+  readonly maxMessageBytes?: number
+  /** Negative: for ever. */
+  readonly retentionMs?: number
+  readonly isCompacted?: boolean
+}
+
+/** Nothing where we may not ask, or the topic is not there. */
+async function settingsOf(admin: AdminLike, topic: string): Promise<TopicSettings> {
+  try {
+    const configNames = ['max.message.bytes', 'retention.ms', 'cleanup.policy']
+    const resources = [{ type: TOPIC_RESOURCE, name: topic, configNames }]
+    const answer = await admin.describeConfigs({ resources, includeSynonyms: false })
+    const entries = answer.resources[0]?.configEntries ?? []
+    const values = new Map(entries.map(({ configName, configValue }) => [configName, configValue]))
+    const [maxMessageBytes, retentionMs] = [Number(values.get('max.message.bytes')), Number(values.get('retention.ms'))]
+    return {
+      ...(Number.isSafeInteger(maxMessageBytes) ? { maxMessageBytes } : {}),
+      ...(Number.isSafeInteger(retentionMs) ? { retentionMs } : {}),
+      isCompacted: values.get('cleanup.policy')?.includes('compact') === true,
+    }
+  } catch {
+    return {}
+  }
+}

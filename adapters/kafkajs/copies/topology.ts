@@ -1,0 +1,159 @@
+import type { DurationMs, Message } from '../../../src/index.ts'
+import { checkNames, checkWhole } from '../options/option-checks.ts'
+import type { KafkaOptions, KafkaRetryTopic } from '../options/options.ts'
+import { isTopicName } from './topic-name.ts'
+
+/** A topic that copies go to. */
+export interface CopyPlace {
+  readonly kind: 'dead-letter' | 'retry'
+  readonly topic: string
+  /** Whose messages go there. */
+  readonly sources: readonly string[]
+  /** From the failure to the next attempt; 0 on a dead-letter topic. */
+  readonly delayMs: DurationMs
+}
+
+type Route = Pick<Message, 'origin' | 'destination'>
+
+/** Which topics a group consumes, and where the copies of their messages go. */
+export class Topology {
+  /** What the user named. */
+  readonly sources: readonly string[]
+  readonly places: readonly CopyPlace[]
+  /** All that the group consumes. */
+  readonly subscribed: readonly string[]
+  readonly #deadLetters: readonly CopyPlace[]
+  /** By number of failed attempts, from the first. */
+  readonly #retries: readonly (readonly CopyPlace[])[]
+
+  constructor(
+    sources: readonly string[],
+    deadLetters: readonly CopyPlace[],
+    retries: readonly (readonly CopyPlace[])[] = [],
+  ) {
+    this.sources = sources
+    this.#deadLetters = deadLetters
+    this.#retries = retries
+    this.places = [...deadLetters, ...retries.flat()]
+    this.subscribed = [...sources, ...retries.flat().map(({ topic }) => topic)]
+  }
+
+  deadLetterPlace(message: Route): CopyPlace {
+    return this.#for(message, this.#deadLetters)
+  }
+
+  /** Must not be asked where `retryDelayMs` gives none. */
+  retryPlace(message: Route, attempts: number): CopyPlace {
+    return this.#for(message, this.#retriesAfter(attempts))
+  }
+
+  /** `undefined`: there are no retry topics. */
+  retryDelayMs(attempts: number): DurationMs | undefined {
+    return this.#retriesAfter(attempts)[0]?.delayMs
+  }
+
+  get hasRetries(): boolean {
+    return this.#retries.length > 0
+  }
+
+  /** The last of them again and again. */
+  #retriesAfter(attempts: number): readonly CopyPlace[] {
+    return this.#retries[Math.min(attempts, this.#retries.length) - 1] ?? []
+  }
+
+  #for(message: Route, places: readonly CopyPlace[]): CopyPlace {
+    const home = this.#homeOf(message)
+    const place = places.find(({ sources }) => sources.includes(home))
+    if (place === undefined) throw new TypeError(`${home} is none of this group's topics (topology.for)`)
+    return place
+  }
+
+  /**
+   * By the origin only where this group consumes that too: a header that anybody can set must not name new topics, and the
+   * dead letters of a topic that this group consumes instead of its origin must not come back to it.
+   */
+  #homeOf({ origin, destination }: Route): string {
+    const { sources } = this
+    if (sources.includes(origin)) return origin
+    if (sources.includes(destination)) return destination
+    const retry = this.#retries.flat().find(({ topic }) => topic === destination)
+    return retry?.sources[0] ?? destination
+  }
+}
+
+/** Adds to `problems` what cannot work, above all topics that would lead back to themselves. */
+export function resolveTopology(options: KafkaOptions, problems: string[]): Topology {
+  const named = Array.isArray(options.topics) ? [...new Set<unknown>(options.topics)] : []
+  if (named.length === 0) problems.push('topics: expected at least one, got none')
+  for (const topic of named) {
+    if (!isTopicName(topic)) problems.push(`topics: expected names of topics, got ${JSON.stringify(topic)}`)
+  }
+  const sources = named.filter(isTopicName)
+  const deadLetters = deadLetterPlaces(options, sources, problems)
+  const retries = retryPlaces(options, sources, problems)
+  const topology = new Topology(sources, deadLetters, retries)
+  problems.push(...circles(topology))
+  return topology
+}
+
+function deadLetterPlaces(options: KafkaOptions, sources: readonly string[], problems: string[]): CopyPlace[] {
+  const { deadLetterTopic = (topic: string): string => `${topic}.dead-letter` } = options
+  const place = { kind: 'dead-letter', delayMs: 0, option: 'deadLetterTopic' } as const
+  return placesOf(sources, deadLetterTopic, place, problems)
+}
+
+/** Node's longest timer. */
+const LONGEST_DELAY_MS = 2 ** 31 - 1
+
+const RETRY_OPTIONS = { topics: true }
+const RETRY_TOPIC_OPTIONS: Record<keyof KafkaRetryTopic, true> = { delayMs: true, topic: true }
+
+function retryPlaces(options: KafkaOptions, sources: readonly string[], problems: string[]): CopyPlace[][] {
+  const { retry, groupId } = options
+  if (retry === undefined) return []
+  checkNames('retry.', retry, { known: RETRY_OPTIONS, misplaced: {} }, problems)
+  if (!Array.isArray(retry.topics) || retry.topics.length === 0) {
+    problems.push('retry.topics: expected at least one, got none; without retry a message waits in its lane')
+    return []
+  }
+  return retry.topics.map((entry, index) => {
+    const option = `retry.topics[${index}]`
+    checkNames(`${option}.`, entry, { known: RETRY_TOPIC_OPTIONS, misplaced: {} }, problems)
+    checkWhole(`${option}.delayMs`, entry.delayMs, problems, LONGEST_DELAY_MS)
+    const { delayMs, topic = (origin: string): string => `${origin}.${groupId}.retry-${index + 1}` } = entry
+    return placesOf(sources, topic, { kind: 'retry', delayMs, option: `${option}.topic` }, problems)
+  })
+}
+
+function placesOf(
+  sources: readonly string[],
+  name: string | ((source: string) => string),
+  { kind, delayMs, option }: Pick<CopyPlace, 'kind' | 'delayMs'> & { readonly option: string },
+  problems: string[],
+): CopyPlace[] {
+  const sourcesOf = new Map<string, string[]>()
+  for (const source of sources) {
+    const topic = typeof name === 'function' ? name(source) : name
+    if (isTopicName(topic)) sourcesOf.set(topic, [...(sourcesOf.get(topic) ?? []), source])
+    else problems.push(`${option}: expected the name of a topic for ${source}, got ${JSON.stringify(topic)}`)
+  }
+  return [...sourcesOf].map(([topic, from]) => ({ kind, topic, sources: from, delayMs }))
+}
+
+function circles({ sources, places }: Topology): string[] {
+  const retries = places.filter(({ kind }) => kind === 'retry').map(({ topic }) => topic)
+  const twice = retries.filter((topic, index) => retries.indexOf(topic) < index)
+  return [
+    ...twice.map(
+      (topic) =>
+        `retry.topics: expected each topic once, got ${topic} twice: what waits longer would hold up what is due. The last one is used again by itself`,
+    ),
+    ...places.flatMap(({ kind, topic, sources: from }) => {
+      const isConsumed = sources.includes(topic) || (kind === 'dead-letter' && retries.includes(topic))
+      if (!isConsumed) return []
+      return kind === 'dead-letter'
+        ? `topics: expected none of the dead-letter topics, got ${topic}, where dead letters of ${from.join(', ')} go: they would be consumed again for ever`
+        : `retry.topics: expected none of the topics to consume, got ${topic}, where messages of ${from.join(', ')} wait: those that were never tried would wait too`
+    }),
+  ]
+}

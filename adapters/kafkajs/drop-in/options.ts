@@ -1,0 +1,109 @@
+import { ConfigError, type DurationMs } from '../../../src/index.ts'
+import type { Order } from '../intake/delivery.ts'
+import type { DeadLetterHeaders, KafkaOptions } from '../options/options.ts'
+import type { KafkaLike } from '../slice.ts'
+
+export interface DropInOptions {
+  /**
+   * The group of your consumer: part of every key, which are those of `runKafka` then. Left out, the consumer's name stands in
+   * for it: two groups that share a store then need consumers of different names, or one group's work is the other's duplicate.
+   * @defaultValue the consumer's name
+   */
+  readonly groupId?: string
+  /**
+   * Publishes dead letters, confirmed. Left out, a message that must be dead-lettered is refused by an error: kafkajs tries it
+   * again, restarts, and its partition stands still, for all to see, until this is given.
+   */
+  readonly kafka?: KafkaLike
+  /**
+   * With `kafka`: where dead letters go: a topic, or a function of the topic they were consumed from. Must not lead to a topic
+   * that your consumer reads. @defaultValue `${topic}.dead-letter`
+   */
+  readonly deadLetterTopic?: KafkaOptions['deadLetterTopic']
+  /** With `kafka`: create dead-letter topics that are missing when the first letter goes there. @defaultValue true */
+  readonly assert?: KafkaOptions['assert']
+  /** With `kafka`: as for `runKafka`. @defaultValue `own` */
+  readonly deadLetterHeaders?: KafkaOptions['deadLetterHeaders']
+  /**
+   * What is handled in turn. `key`: messages of one key in one partition; messages without a key in no order.
+   * `partition`: a whole partition, one at a time. `none`: nothing. kafkajs gives `eachMessage` one at a time anyway.
+   * @defaultValue `key`
+   */
+  readonly order?: Order
+  /**
+   * How often kafkajs is asked for a heartbeat while its function has not returned: it sends one if its `heartbeatInterval` is
+   * over. Keep it below a third of the session timeout. @defaultValue 1000
+   */
+  readonly heartbeatEveryMs?: DurationMs
+}
+
+export interface ResolvedDropIn {
+  readonly groupId: string | undefined
+  readonly kafka: KafkaLike | undefined
+  readonly deadLetterTopicOf: (topic: string) => string
+  readonly assert: boolean | 'check'
+  readonly deadLetterHeaders: DeadLetterHeaders
+  readonly order: Order
+  readonly heartbeatEveryMs: DurationMs
+}
+
+/** The only place with a default. */
+const DEFAULTS = {
+  assert: true,
+  deadLetterHeaders: 'own',
+  order: 'key',
+  heartbeatEveryMs: 1_000,
+} as const satisfies DropInOptions
+
+/** Every option there is: a misspelt one would silently leave its default in force. */
+const KNOWN: Readonly<Record<keyof DropInOptions, true>> = {
+  groupId: true,
+  kafka: true,
+  deadLetterTopic: true,
+  assert: true,
+  deadLetterHeaders: true,
+  order: true,
+  heartbeatEveryMs: true,
+}
+
+const ORDERS: readonly Order[] = ['key', 'partition', 'none']
+
+/** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
+export function resolveDropIn(options: DropInOptions): ResolvedDropIn {
+  const problems: string[] = []
+  const { groupId, kafka, deadLetterTopic = (topic: string): string => `${topic}.dead-letter` } = options
+  const heartbeatEveryMs = options.heartbeatEveryMs ?? DEFAULTS.heartbeatEveryMs
+  for (const name of Object.keys(options)) {
+    if (!Object.hasOwn(KNOWN, name))
+      problems.push(`${name}: unknown option; expected one of ${Object.keys(KNOWN).join(', ')}`)
+  }
+  if (groupId !== undefined && (typeof groupId !== 'string' || groupId === '')) {
+    problems.push(`groupId: expected text, got ${JSON.stringify(groupId)}`)
+  }
+  if (kafka !== undefined && (typeof kafka?.producer !== 'function' || typeof kafka.admin !== 'function')) {
+    problems.push('kafka: expected a client such as new Kafka({ brokers }) of kafkajs')
+  }
+  if (kafka === undefined) {
+    for (const name of ['deadLetterTopic', 'assert', 'deadLetterHeaders'] as const) {
+      if (options[name] !== undefined)
+        problems.push(`${name}: expected with kafka only, which publishes the dead letters`)
+    }
+  }
+  if (!Number.isSafeInteger(heartbeatEveryMs) || heartbeatEveryMs < 1) {
+    problems.push(`heartbeatEveryMs: expected a whole number from 1, got ${String(heartbeatEveryMs)}`)
+  }
+  if (options.order !== undefined && !ORDERS.includes(options.order)) {
+    problems.push(`order: expected ${ORDERS.join(', ')}, got ${JSON.stringify(options.order)}`)
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+
+  return Object.freeze({
+    groupId,
+    kafka,
+    deadLetterTopicOf: typeof deadLetterTopic === 'function' ? deadLetterTopic : (): string => deadLetterTopic,
+    assert: options.assert ?? DEFAULTS.assert,
+    deadLetterHeaders: options.deadLetterHeaders ?? DEFAULTS.deadLetterHeaders,
+    order: options.order ?? DEFAULTS.order,
+    heartbeatEveryMs,
+  })
+}

@@ -1,0 +1,68 @@
+import { ConfigError, type DeadLetter, type Publisher } from '../../../src/index.ts'
+import { AdminDesk } from '../offsets/admin-desk.ts'
+import { ConfirmedProducer } from '../copies/confirmed-producer.ts'
+import type { ResolvedDropIn } from './options.ts'
+import { KafkaPublisher } from '../copies/publisher.ts'
+import type { KafkaLike } from '../slice.ts'
+import { isTopicName } from '../copies/topic-name.ts'
+import { Topology } from '../copies/topology.ts'
+
+/** Publishes the dead letters of a consumer whose topics are known only by what it is given. */
+export class DropInPublisher implements Publisher {
+  readonly #publisher: KafkaPublisher
+  readonly #deadLetterTopicOf: ResolvedDropIn['deadLetterTopicOf']
+  /** The dead-letter topic of each topic that messages have come from. */
+  readonly #places = new Map<string, string>()
+
+  constructor(kafka: KafkaLike, { deadLetterTopicOf, deadLetterHeaders, assert }: ResolvedDropIn) {
+    this.#deadLetterTopicOf = deadLetterTopicOf
+    this.#publisher = new KafkaPublisher({
+      producer: new ConfirmedProducer(kafka),
+      desk: new AdminDesk(kafka),
+      topology: () => this.#topology(),
+      assert,
+      deadLetterHeaders,
+    })
+  }
+
+  /**
+   * Before anything of a topic is handled.
+   *
+   * @throws ConfigError `CONFIG_INVALID` where dead letters would be consumed again, for ever
+   */
+  admit(topic: string): void {
+    if (this.#places.has(topic)) return
+    const place: unknown = this.#deadLetterTopicOf(topic)
+    if (!isTopicName(place)) {
+      throw new ConfigError([
+        `deadLetterTopic: expected the name of a topic for ${topic}, got ${JSON.stringify(place)}`,
+      ])
+    }
+    const places = new Map(this.#places).set(topic, place)
+    for (const [source, target] of places) {
+      if (!places.has(target)) continue
+      throw new ConfigError([
+        `deadLetterTopic: expected a topic that this consumer does not read, got ${target}, where dead letters of ${source} go: they would be consumed again for ever`,
+      ])
+    }
+    this.#places.set(topic, place)
+  }
+
+  deadLetter(letter: DeadLetter): Promise<void> {
+    return this.#publisher.deadLetter(letter)
+  }
+
+  close(): Promise<void> {
+    return this.#publisher.close()
+  }
+
+  #topology(): Topology {
+    const places = [...this.#places].map(([source, topic]) => ({
+      kind: 'dead-letter' as const,
+      topic,
+      sources: [source],
+      delayMs: 0,
+    }))
+    return new Topology([...this.#places.keys()], places)
+  }
+}

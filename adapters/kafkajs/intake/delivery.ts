@@ -1,0 +1,99 @@
+import type { Delivery, Message, Standing, StreamPosition } from '../../../src/index.ts'
+import type { Assignment } from '../membership/assignment.ts'
+import { headersOf, headerText } from '../copies/headers.ts'
+import type { PartitionEpoch } from '../membership/partition-epoch.ts'
+import type { KafkaMessageLike } from '../slice.ts'
+import { isTopicName } from '../copies/topic-name.ts'
+
+/** What is handled in turn: messages of one key, of one partition, or nothing. */
+export type Order = 'key' | 'partition' | 'none'
+
+/** Names the topic a copy was first published to. */
+export const ORIGIN_HEADER = 'x-original-topic'
+
+/** What the port has no word for. */
+interface KafkaMessage extends Message {
+  readonly isAppendTimed: boolean
+}
+
+export function isAppendTimed(message: Message): boolean {
+  return (message as Partial<KafkaMessage>).isAppendTimed === true
+}
+
+/** kafkajs's number for a timestamp that the broker set when it appended the message. */
+const LOG_APPEND_TIME = 1
+
+export class KafkaDelivery implements Delivery {
+  readonly message: Message
+  readonly lane: string | undefined
+  readonly #assignment: Assignment
+  readonly #epoch: PartitionEpoch
+  readonly #offset: bigint
+  readonly #follows: bigint | undefined
+  readonly #ticket: number
+  readonly #bytes: number
+  #isFinished = false
+
+  constructor(assignment: Assignment, epoch: PartitionEpoch, raw: KafkaMessageLike, order: Order) {
+    this.#assignment = assignment
+    this.#epoch = epoch
+    this.#offset = BigInt(raw.offset)
+    this.#bytes = (raw.value?.length ?? 0) + (raw.key?.length ?? 0)
+    this.#follows = epoch.follows
+    this.#ticket = epoch.receive(this.#offset, this.#bytes)
+    this.message = toMessage(epoch, raw)
+    this.lane = laneOf(epoch.name, raw.key, order)
+  }
+
+  get position(): StreamPosition {
+    return { stream: this.#epoch.name, offset: this.#offset, follows: this.#follows }
+  }
+
+  standing(): Standing {
+    return this.#assignment.standingOf(this.#epoch)
+  }
+
+  settle(): boolean {
+    if (!this.#assignment.isLive(this.#epoch)) return false
+    if (!this.#isFinished) this.#epoch.finish(this.#ticket, this.#bytes)
+    this.#isFinished = true
+    return true
+  }
+}
+
+export function toMessage(
+  { topic, partition }: Pick<PartitionEpoch, 'topic' | 'partition'>,
+  raw: KafkaMessageLike,
+): KafkaMessage {
+  const headers = headersOf(raw.headers)
+  const timestamp = Number(raw.timestamp)
+  return {
+    system: 'kafka',
+    destination: topic,
+    origin: originOf(headers) ?? topic,
+    position: `${partition}@${raw.offset}`,
+    key: raw.key,
+    value: raw.value,
+    headers,
+    timestamp: timestamp >= 0 ? timestamp : undefined,
+    isAppendTimed: raw.batchContext?.timestampType === LOG_APPEND_TIME,
+  }
+}
+
+/** Others use a header of that name too: what cannot be a topic is none. */
+function originOf(headers: Message['headers']): string | undefined {
+  const named = headerText(headers, ORIGIN_HEADER)
+  return isTopicName(named) ? named : undefined
+}
+
+/** `name` of a partition. latin1 keeps every byte apart. */
+export function laneOf(name: string, key: Buffer | null, order: Order): string | undefined {
+  switch (order) {
+    case 'key':
+      return key === null ? undefined : `${name}/${key.toString('latin1')}`
+    case 'partition':
+      return name
+    case 'none':
+      return undefined
+  }
+}

@@ -1,0 +1,88 @@
+import type { Assignment } from '../membership/assignment.ts'
+import type { Hold, PartitionEpoch } from '../membership/partition-epoch.ts'
+import type { Report } from '../report.ts'
+import type { ConsumerLike, TopicPartitions } from '../slice.ts'
+
+interface HoldsParts {
+  readonly assignment: Assignment
+  readonly report: Report
+  /** `undefined` between a crash and the next consumer. */
+  readonly consumer: () => ConsumerLike | undefined
+}
+
+/**
+ * Which partitions kafkajs fetches. Paused partitions keep the membership alive: its loop goes round without them, and
+ * sends heartbeats. kafkajs keeps a pause beyond the assignment it was made for, also where the partition is lost and comes
+ * back, so what is to be paused is decided anew for all whenever something changes, and always by name.
+ */
+export class PartitionHolds {
+  readonly #parts: HoldsParts
+  /** The store is down, or the intake has ended: nothing is fetched. */
+  #isHoldingAll = false
+
+  constructor(parts: HoldsParts) {
+    this.#parts = parts
+  }
+
+  holdAll(): void {
+    this.#isHoldingAll = true
+    this.apply()
+  }
+
+  releaseAll(): void {
+    this.#isHoldingAll = false
+    this.apply()
+  }
+
+  hold(epoch: PartitionEpoch, why: Hold): void {
+    if (epoch.holds.has(why)) return
+    epoch.holds.add(why)
+    if (!this.#parts.assignment.isLive(epoch)) return
+    this.apply()
+    this.#parts.report('partition-paused', `${epoch.name}: ${why}`)
+  }
+
+  release(epoch: PartitionEpoch, why: Hold): void {
+    if (!epoch.holds.delete(why) || !this.#parts.assignment.isLive(epoch)) return
+    this.apply()
+    this.#parts.report('partition-resumed', `${epoch.name}: ${why}`)
+  }
+
+  /** To be called after every join too. */
+  apply(): void {
+    const consumer = this.#parts.consumer()
+    if (consumer === undefined) return
+    const wanted = new Map<string, PartitionEpoch>()
+    for (const epoch of this.#parts.assignment.epochs) {
+      if (this.#isHoldingAll || epoch.holds.size > 0) wanted.set(epoch.name, epoch)
+    }
+    try {
+      const paused = consumer
+        .paused()
+        .flatMap(({ topic, partitions }) => partitions.map((partition) => ({ topic, partition })))
+      const names = new Set(paused.map(nameOf))
+      const toPause = [...wanted.values()].filter((epoch) => !names.has(epoch.name))
+      const toResume = paused.filter((partition) => !wanted.has(nameOf(partition)))
+      if (toPause.length > 0) consumer.pause(byTopic(toPause))
+      if (toResume.length > 0) consumer.resume(byTopic(toResume))
+    } catch {
+      // There is no group between a crash and the next join, which applies it.
+    }
+  }
+}
+
+interface TopicPartition {
+  readonly topic: string
+  readonly partition: number
+}
+
+/** A topic name holds no slash. */
+function nameOf({ topic, partition }: TopicPartition): string {
+  return `${topic}/${partition}`
+}
+
+function byTopic(partitions: readonly TopicPartition[]): TopicPartitions[] {
+  const topics = new Map<string, number[]>()
+  for (const { topic, partition } of partitions) topics.set(topic, [...(topics.get(topic) ?? []), partition])
+  return [...topics].map(([topic, numbers]) => ({ topic, partitions: numbers }))
+}

@@ -1,0 +1,65 @@
+import type { Standing } from '../../../src/index.ts'
+import { PartitionEpoch } from './partition-epoch.ts'
+import type { GroupJoin } from '../slice.ts'
+
+/**
+ * Which partitions are ours, and the live epoch of each.
+ *
+ *   join ──> settled: an epoch for each partition
+ *   raise ─> undecided: no live epoch; until the next join nobody knows what was lost, so all that runs goes on
+ */
+export class Assignment {
+  readonly #live = new Map<string, PartitionEpoch>()
+  #owned: Set<string> | undefined
+  /** Grows with every join; 0 before the first. */
+  joins = 0
+
+  /** Every join starts every partition anew, also those that were kept. */
+  join(assigned: GroupJoin['memberAssignment']): void {
+    this.joins++
+    this.#live.clear()
+    for (const [topic, partitions] of Object.entries(assigned)) {
+      for (const partition of partitions) this.#start(topic, partition)
+    }
+    this.#owned = new Set(this.#live.keys())
+  }
+
+  raise(): void {
+    this.#live.clear()
+    this.#owned = undefined
+  }
+
+  /** Starts one partition anew, without a join: its log is another one. */
+  renew(epoch: PartitionEpoch): PartitionEpoch {
+    epoch.isVoid = true
+    return this.#start(epoch.topic, epoch.partition)
+  }
+
+  live(topic: string, partition: number): PartitionEpoch | undefined {
+    return this.#live.get(nameOf(topic, partition))
+  }
+
+  isLive(epoch: PartitionEpoch): boolean {
+    return this.#live.get(epoch.name) === epoch
+  }
+
+  standingOf(epoch: PartitionEpoch): Standing {
+    if (this.isLive(epoch)) return 'current'
+    return this.#owned === undefined || this.#owned.has(epoch.name) ? 'stale' : 'lost'
+  }
+
+  get epochs(): readonly PartitionEpoch[] {
+    return [...this.#live.values()]
+  }
+
+  #start(topic: string, partition: number): PartitionEpoch {
+    const epoch = new PartitionEpoch(topic, partition)
+    this.#live.set(epoch.name, epoch)
+    return epoch
+  }
+}
+
+/** A topic name holds no slash. */
+function nameOf(topic: string, partition: number): string {
+  return `${topic}/${partition}`
+}

@@ -1,0 +1,68 @@
+import { ConfigError } from '../../../src/index.ts'
+import type { KafkaLike } from '../slice.ts'
+import type { Topology } from '../copies/topology.ts'
+
+interface Group {
+  readonly sources: readonly string[]
+  readonly retryTopics: readonly string[]
+  /** The clients of its members in this process. */
+  readonly clients: Set<KafkaLike>
+}
+
+const groups = new Map<string, Group>()
+
+/**
+ * One group id, one set of topics: the leader of a group of kafkajs hands its own topics to all members, so a member with
+ * other topics leaves partitions that nobody reads. Returns what leaves the group again.
+ *
+ * @throws ConfigError `CONFIG_INVALID`
+ */
+export function enterGroup(kafka: KafkaLike, groupId: string, { sources, places }: Topology): () => void {
+  const retryTopics = places.filter(({ kind }) => kind === 'retry').map(({ topic }) => topic)
+  const group = groups.get(groupId) ?? { sources, retryTopics, clients: new Set() }
+  const problems = [
+    ...otherTopics(groupId, group, { sources, retryTopics }),
+    ...(group.clients.has(kafka) ? [sharedClient(groupId)] : []),
+    ...sharedRetries(groupId, { sources, retryTopics }),
+  ]
+  if (problems.length > 0) throw new ConfigError(problems)
+  group.clients.add(kafka)
+  groups.set(groupId, group)
+  return () => {
+    group.clients.delete(kafka)
+    if (group.clients.size === 0 && groups.get(groupId) === group) groups.delete(groupId)
+  }
+}
+
+type Topics = Pick<Group, 'sources' | 'retryTopics'>
+
+function otherTopics(groupId: string, there: Topics, wanted: Topics): string[] {
+  const [runs, got] = [there, wanted].map(({ sources, retryTopics }) =>
+    [...sources, ...retryTopics].toSorted().join(', '),
+  )
+  if (runs === got) return []
+  return [
+    `groupId: expected one set of topics for one group, got ${got} where ${groupId} already runs with ${runs}: partitions would stay unread. Give one of the two another groupId`,
+  ]
+}
+
+function sharedClient(groupId: string): string {
+  return `kafka: expected a client of its own for each member of a group, got one that already runs a member of ${groupId}: kafkajs keeps a group's offsets per client, and each of the two would overwrite those of the other. Give each its own new Kafka()`
+}
+
+/** Whoever consumes a retry topic handles what another group failed at. */
+function sharedRetries(groupId: string, { sources, retryTopics }: Topics): string[] {
+  const problems: string[] = []
+  for (const [otherId, other] of groups) {
+    if (otherId === groupId) continue
+    const theirs = other.retryTopics.filter((topic) => sources.includes(topic) || retryTopics.includes(topic))
+    const mine = retryTopics.filter((topic) => other.sources.includes(topic))
+    for (const topic of theirs) {
+      problems.push(`topics: expected no retry topic of another group, got ${topic}, where messages of ${otherId} wait`)
+    }
+    for (const topic of mine) {
+      problems.push(`retry.topics: expected topics that nobody else consumes, got ${topic}, which ${otherId} consumes`)
+    }
+  }
+  return problems
+}

@@ -1,0 +1,125 @@
+import { isFull, Watermark, type Expected, type Load } from '../../../src/index.ts'
+
+/** Why nothing of a partition is to be fetched for now. */
+export type Hold =
+  /** Too much of it is under way. */
+  | 'full'
+  /** The next message of a retry topic waits for its time. */
+  | 'not-due'
+  /** Strategy `offsets`: it ends before its stored position. */
+  | 'beyond-end'
+
+/**
+ * One partition during one assignment. Every join of the group ends all epochs: what was delivered in an earlier one can
+ * not be settled in a later one, because the later one reads again from the committed offset.
+ */
+export class PartitionEpoch {
+  readonly topic: string
+  readonly partition: number
+  /** `topic/partition` */
+  readonly name: string
+  /** What the broker is known to have, so that the same offset is not committed twice. */
+  committed: bigint | undefined
+  /** Where the next batch must begin; `undefined` until the group's committed offset is known. */
+  expected: Expected | undefined
+  /** Where it begins instead of the beginning, until the group has that committed: nothing of it is taken before. */
+  start: bigint | undefined
+  /** Behind the last message received; before the first the stored position, if there is one. */
+  follows: bigint | undefined
+  /** Nobody knows yet whether its log reaches to the stored position: that is not committed before. */
+  isUnchecked = false
+  /** The stored position that kafkajs was sent to: a batch from there may be the answer to that, however late. */
+  sought: bigint | undefined
+  /** First offset of a control batch that came after a gap, until it is seen again. */
+  suspect: bigint | undefined
+  /** Batches in a row that did not fit. */
+  misfits = 0
+  /** Its log turned out to be another one: what was committed of it means nothing now. */
+  isVoid = false
+  /** Ends when all batches that have to ask the broker are decided; `undefined` when none has to. */
+  deciding: Promise<void> | undefined
+  /** Deliveries known to be below the committed offset. */
+  settled = 0
+  /** Why it is paused; a new epoch is held by nothing. */
+  readonly holds: Set<Hold> = new Set()
+  /** The end of the partition, as the last batch told it. */
+  high: bigint | undefined
+  /** Set while `isFull`: called when there is room again. */
+  onRoom: (() => void) | undefined
+  #limits: Load | undefined
+  #received = 0
+  #inFlight = 0
+  #bytes = 0
+  /** Since when the watermark stands where it is. */
+  #watermarkSince = performance.now()
+  readonly #watermark = new Watermark<bigint>()
+
+  constructor(topic: string, partition: number) {
+    this.topic = topic
+    this.partition = partition
+    this.name = `${topic}/${partition}`
+  }
+
+  /** Registers a message that arrived. Returns the ticket that finishes it. */
+  receive(offset: bigint, bytes: number): number {
+    if (this.#watermark.open === 0) this.#watermarkSince = performance.now()
+    const ticket = this.#watermark.receive(offset)
+    this.follows = offset + 1n
+    this.#received++
+    this.#inFlight++
+    this.#bytes += bytes
+    return ticket
+  }
+
+  /** Once for each ticket. */
+  finish(ticket: number, bytes: number): void {
+    this.#inFlight--
+    this.#bytes -= bytes
+    if (this.#watermark.finish(ticket)) this.#watermarkSince = performance.now()
+    if (this.#limits === undefined || isFull(this.load, this.#limits, true)) return
+    this.#limits = undefined
+    this.onRoom?.()
+  }
+
+  /** More than `limits` allow is under way. Stays so until at most half is left; `onRoom` tells when. */
+  isFullBy(limits: Load): boolean {
+    if (this.#limits === undefined && isFull(this.load, limits, false)) this.#limits = limits
+    return this.#limits !== undefined
+  }
+
+  get load(): Load {
+    const lowest = this.#watermark.lowestUnfinished
+    const next = this.expected?.kind === 'offset' ? this.expected.offset : lowest
+    const watermarkLag = lowest === undefined || next === undefined ? 0 : Number(next - lowest)
+    return { inFlight: this.#inFlight, bytes: this.#bytes, watermarkLag }
+  }
+
+  get watermarkAgeMs(): number {
+    return this.#watermark.open === 0 ? 0 : Math.round(performance.now() - this.#watermarkSince)
+  }
+
+  /** Nothing was received yet. */
+  get isFresh(): boolean {
+    return this.#received === 0
+  }
+
+  /** Deliveries below the watermark. */
+  get finished(): number {
+    return this.#received - this.#watermark.open
+  }
+
+  /** All below `next` has been received, or is a gap, a marker or an aborted record. */
+  advanceTo(next: bigint): void {
+    this.expected = { kind: 'offset', offset: next }
+    this.suspect = undefined
+    this.misfits = 0
+    this.isUnchecked = false
+  }
+
+  /** What may be committed: the lowest unfinished offset, else the one after the last received. */
+  get watermark(): bigint | undefined {
+    if (this.isUnchecked || this.holds.has('beyond-end')) return undefined
+    const received = this.expected?.kind === 'offset' ? this.expected.offset : undefined
+    return this.#watermark.lowestUnfinished ?? received
+  }
+}

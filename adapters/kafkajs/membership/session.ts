@@ -1,0 +1,188 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describeError } from '../../../src/index.ts'
+import { errorType } from '../protocol-error.ts'
+import type { Report } from '../report.ts'
+import type {
+  ConsumerConfigLike,
+  ConsumerLike,
+  EachBatchPayloadLike,
+  EndBatchProcess,
+  GroupJoin,
+  KafkaLike,
+} from '../slice.ts'
+
+export interface SessionOptions {
+  readonly kafka: KafkaLike
+  readonly topics: readonly string[]
+  readonly consumer: ConsumerConfigLike
+  readonly partitionsConsumedConcurrently: number
+  readonly report: Report
+}
+
+/** What a session tells its source, synchronously, from inside kafkajs: none of these may throw. */
+export interface SessionListener {
+  batch(payload: EachBatchPayloadLike): Promise<void>
+  controlBatch(batch: EndBatchProcess): void
+  joined(join: GroupJoin): void
+  rebalancing(): void
+  /** The payloads of this session are worthless from now on. */
+  halted(): void
+  /** It will not come back. At most once, and not after `stop()`. */
+  ended(error: Error): void
+}
+
+/** After its STOP event kafkajs still disconnects before it says why it crashed. */
+const CRASH_AFTER_STOP_MS = 15_000
+/** A topic that was created a moment ago is not known to every broker yet. */
+const SUBSCRIBE_TRIES = 6
+const SUBSCRIBE_AGAIN_MS = 250
+
+/**
+ * One kafkajs consumer, from connect to its crash or its stop. It never restarts, and it is stopped with care:
+ *
+ * - Stopped while it joins, a consumer of kafkajs comes to life again after `stop()` has resolved, holds partitions and
+ *   consumes. So nothing restarts by itself here, and `stop()` waits for a join under way.
+ * - Stopped while its fetchers are exchanged, because the cluster got or lost a broker, it starts new ones that fetch
+ *   nothing without ever leaving the microtask queue: the process is frozen for good. When a fetch starts no exchange is
+ *   under way, the fetcher has just compared the brokers; one microtask later the others of its set have started too. So it
+ *   is stopped then, and at no other time.
+ */
+export class Session {
+  readonly consumer: ConsumerLike
+  readonly #options: SessionOptions
+  readonly #listener: SessionListener
+  #isOver = false
+  #isStopping = false
+  #hasJoined = false
+  #hasHalted = false
+  #atFetchOrHalt: (() => void) | undefined
+  #starting: Promise<void> | undefined
+  #stopped: Promise<void> | undefined
+  #joined: () => void = () => {}
+  #failed: (error: Error) => void = () => {}
+
+  constructor(options: SessionOptions, listener: SessionListener) {
+    this.#options = options
+    this.#listener = listener
+    const retry = { ...options.consumer.retry, restartOnFailure: async () => false }
+    this.consumer = options.kafka.consumer({ ...options.consumer, retry })
+    this.#listen()
+  }
+
+  /** Resolves when it has joined the group. If it rejects, `ended` is not called. */
+  start(): Promise<void> {
+    this.#starting ??= this.#start()
+    return this.#starting
+  }
+
+  /** Leaves the group. Idempotent, never rejects. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop()
+    return this.#stopped
+  }
+
+  async #start(): Promise<void> {
+    const joined = new Promise<void>((resolve, reject) => {
+      this.#joined = resolve
+      this.#failed = reject
+    })
+    joined.catch(() => {})
+    try {
+      await this.consumer.connect()
+      await this.#subscribe()
+      if (this.#isStopping) throw new Error('stopped while it started')
+      await this.consumer.run({
+        autoCommit: false,
+        eachBatchAutoResolve: false,
+        partitionsConsumedConcurrently: this.#options.partitionsConsumedConcurrently,
+        eachBatch: (payload) => this.#batch(payload),
+      })
+      await joined
+    } catch (error) {
+      this.#isOver = true
+      throw error
+    }
+  }
+
+  async #subscribe(): Promise<void> {
+    for (let tries = 1; !this.#isStopping; tries++) {
+      try {
+        // Always from the beginning: kafkajs answers OFFSET_OUT_OF_RANGE by starting anew, and from the end that is a loss.
+        return await this.consumer.subscribe({ topics: [...this.#options.topics], fromBeginning: true })
+      } catch (error) {
+        if (tries === SUBSCRIBE_TRIES || errorType(error) !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error
+      }
+      await sleep(SUBSCRIBE_AGAIN_MS)
+    }
+  }
+
+  async #stop(): Promise<void> {
+    this.#isStopping = true
+    await this.#starting?.catch(() => {})
+    this.#isOver = true
+    if (this.#hasJoined && !this.#hasHalted) {
+      await new Promise<void>((resolve) => {
+        this.#atFetchOrHalt = () => queueMicrotask(() => resolve(this.consumer.stop().catch(() => {})))
+      })
+    }
+    await this.consumer.disconnect().catch(() => {})
+  }
+
+  async #batch(payload: EachBatchPayloadLike): Promise<void> {
+    if (this.#isOver || this.#isStopping) return
+    try {
+      await this.#listener.batch(payload)
+    } catch (error) {
+      // A rejection would stop all partitions, a TypeError the consumer for good. The batch comes again.
+      this.#options.report('adapter-error', describeError(error))
+    }
+  }
+
+  #listen(): void {
+    const { consumer } = this
+    consumer.on('consumer.group_join', ({ payload }) => {
+      this.#hasJoined = true
+      this.#joined()
+      this.#tell(() => this.#listener.joined(payload))
+    })
+    consumer.on('consumer.rebalancing', () => this.#tell(() => this.#listener.rebalancing()))
+    consumer.on('consumer.end_batch_process', ({ payload }) => {
+      if (payload.batchSize === 0) this.#tell(() => this.#listener.controlBatch(payload))
+    })
+    consumer.on('consumer.fetch_start', () => this.#take(this.#atFetchOrHalt))
+    consumer.on('consumer.stop', () => {
+      this.#hasHalted = true
+      this.#take(this.#atFetchOrHalt)
+      if (this.#isStopping) return
+      this.#tell(() => this.#listener.halted())
+      setTimeout(() => this.#end(new Error('kafkajs stopped its consumer')), CRASH_AFTER_STOP_MS).unref()
+    })
+    consumer.on('consumer.crash', ({ payload }) => {
+      this.#hasHalted = true
+      this.#take(this.#atFetchOrHalt)
+      this.#end(payload.error)
+    })
+  }
+
+  #take(act: (() => void) | undefined): void {
+    this.#atFetchOrHalt = undefined
+    act?.()
+  }
+
+  #end(error: Error): void {
+    this.#failed(error)
+    if (this.#isOver || this.#isStopping) return
+    if (this.#hasJoined) this.#tell(() => this.#listener.ended(error))
+    this.#isOver = true
+  }
+
+  /** kafkajs dies of a listener that throws. */
+  #tell(listener: () => void): void {
+    if (this.#isOver) return
+    try {
+      listener()
+    } catch (error) {
+      this.#options.report('adapter-error', describeError(error))
+    }
+  }
+}

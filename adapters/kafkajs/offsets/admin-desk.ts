@@ -1,0 +1,38 @@
+import type { AdminLike, KafkaLike } from '../slice.ts'
+
+/** Retries are a must: without, `fetchOffsets` fails whenever the coordinator is not known yet, which is always at first. */
+const RETRY = { retries: 5, initialRetryTime: 100, maxRetryTime: 1_000 }
+
+/**
+ * An admin client while questions are open. Each connection of kafkajs costs a timer every millisecond, so none is kept
+ * between them.
+ */
+export class AdminDesk {
+  readonly #kafka: KafkaLike
+  #users = 0
+  #client: Promise<AdminLike> | undefined
+
+  constructor(kafka: KafkaLike) {
+    this.#kafka = kafka
+  }
+
+  async ask<T>(question: (admin: AdminLike) => Promise<T>): Promise<T> {
+    this.#users++
+    const client = (this.#client ??= this.#connect())
+    try {
+      return await question(await client)
+    } finally {
+      this.#users--
+      if (this.#users === 0) {
+        this.#client = undefined
+        void client.then((admin) => admin.disconnect()).catch(() => {})
+      }
+    }
+  }
+
+  async #connect(): Promise<AdminLike> {
+    const admin = this.#kafka.admin({ retry: RETRY })
+    await admin.connect()
+    return admin
+  }
+}

@@ -1,0 +1,159 @@
+import { describeError } from '../../../src/index.ts'
+import type { Assignment } from '../membership/assignment.ts'
+import type { PartitionEpoch } from '../membership/partition-epoch.ts'
+import { endsGeneration, errorType } from '../protocol-error.ts'
+import type { Report } from '../report.ts'
+import type { CommitRequest, EachBatchPayloadLike } from '../slice.ts'
+
+/** Sends a request in the generation of the moment it is called in. */
+type Send = (request: CommitRequest) => Promise<void>
+
+interface Due {
+  readonly epoch: PartitionEpoch
+  readonly offset: bigint
+  /** Deliveries below the offset since the epoch began. */
+  readonly finished: number
+}
+
+/**
+ * Commits the watermarks of the live epochs, all partitions in one request. The call binds the group's generation at once,
+ * and kafkajs installs a new one a few microtasks before it says so; therefore watermarks are read and sent in one
+ * synchronous block that starts from a timer or an immediate, never from a promise.
+ */
+export class Committer {
+  readonly #assignment: Assignment
+  readonly #report: Report
+  readonly #onSettled: (count: number) => void
+  /** The last offset known to be committed, per partition: for the life of the process, whatever the group says. */
+  readonly #floors = new Map<string, bigint>()
+  #send: Send | undefined
+  #inFlight: Promise<void> | undefined
+  #waitsForJoin = false
+
+  constructor(assignment: Assignment, report: Report, onSettled: (count: number) => void) {
+    this.#assignment = assignment
+    this.#report = report
+    this.#onSettled = onSettled
+  }
+
+  /** Commits go through the newest payload of `eachBatch`: it reports refusals, and still works while the consumer stops. */
+  use(payload: EachBatchPayloadLike): void {
+    this.#send = (request) => payload.commitOffsetsIfNecessary(request)
+  }
+
+  joined(): void {
+    this.#waitsForJoin = false
+  }
+
+  /** The run that the payload belongs to is over. */
+  forget(): void {
+    this.#send = undefined
+    this.#inFlight = undefined
+    this.#waitsForJoin = false
+  }
+
+  floorOf({ name }: PartitionEpoch): bigint | undefined {
+    return this.#floors.get(name)
+  }
+
+  /** What the group had before it was joined: kafkajs may overwrite it before anybody else can read it. */
+  startFrom(committed: ReadonlyMap<string, bigint>): void {
+    for (const [name, offset] of committed) if (offset >= 0n) this.#floors.set(name, offset)
+  }
+
+  /** The partition's log is another one. */
+  dropFloor({ name }: PartitionEpoch): void {
+    this.#floors.delete(name)
+  }
+
+  /**
+   * To be called from a timer. `withoutPayload` is for a consumer that met nothing but control batches so far, and never got
+   * a payload to commit with.
+   */
+  tick(withoutPayload: Send): void {
+    if (this.#inFlight === undefined && !this.#waitsForJoin) this.#commit(this.#send ?? withoutPayload)
+  }
+
+  /** To be called synchronously before the group rebalances: the broker still accepts, and what is ready is not repeated. */
+  commitBeforeRebalance(): void {
+    if (this.#send !== undefined) this.#commit(this.#send)
+  }
+
+  /** The last commit. Resolves when it was answered, or not within `withinMs`. */
+  async flush(withinMs: number): Promise<void> {
+    await answered(this.#inFlight, withinMs)
+    await new Promise<void>((resolve) => {
+      setImmediate(() => {
+        if (this.#send !== undefined) this.#commit(this.#send)
+        resolve()
+      })
+    })
+    await answered(this.#inFlight, withinMs)
+  }
+
+  #commit(send: Send): void {
+    const due = this.#due()
+    if (due.length === 0) return
+    const { joins } = this.#assignment
+    const inFlight = send(requestOf(due)).then(
+      () => this.#accepted(due),
+      (error: unknown) => this.#refused(due, error, joins),
+    )
+    this.#inFlight = inFlight
+    void inFlight.finally(() => {
+      if (this.#inFlight === inFlight) this.#inFlight = undefined
+    })
+  }
+
+  #due(): readonly Due[] {
+    return this.#assignment.epochs.flatMap((epoch) => {
+      const offset = epoch.watermark
+      if (offset === undefined || offset === epoch.committed) return []
+      const floor = this.#floors.get(epoch.name)
+      return floor !== undefined && offset < floor ? [] : [{ epoch, offset, finished: epoch.finished }]
+    })
+  }
+
+  #accepted(due: readonly Due[]): void {
+    let settled = 0
+    for (const { epoch, offset, finished } of due) {
+      settled += Math.max(0, finished - epoch.settled)
+      epoch.settled = Math.max(finished, epoch.settled)
+      epoch.committed = offset
+      const floor = this.#floors.get(epoch.name)
+      if (!epoch.isVoid && (floor === undefined || floor < offset)) this.#floors.set(epoch.name, offset)
+    }
+    if (settled > 0) this.#onSettled(settled)
+  }
+
+  #refused(due: readonly Due[], error: unknown, joins: number): void {
+    const type = errorType(error)
+    const hasJoinedSince = joins !== this.#assignment.joins
+    if (endsGeneration(type) && !hasJoinedSince) this.#waitsForJoin = true
+    this.#report('commit-refused', `${type}: ${textOf(due)}: ${describeError(error)}`)
+  }
+}
+
+function requestOf(due: readonly Due[]): CommitRequest {
+  const topics = new Map<string, { partition: number; offset: string }[]>()
+  for (const { epoch, offset } of due) {
+    const partitions = topics.get(epoch.topic) ?? []
+    partitions.push({ partition: epoch.partition, offset: offset.toString() })
+    topics.set(epoch.topic, partitions)
+  }
+  return { topics: [...topics].map(([topic, partitions]) => ({ topic, partitions })) }
+}
+
+function textOf(due: readonly Due[]): string {
+  return due.map(({ epoch, offset }) => `${epoch.name}@${offset}`).join(' ')
+}
+
+async function answered(commit: Promise<void> | undefined, withinMs: number): Promise<void> {
+  if (commit === undefined) return
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, withinMs)
+  })
+  await Promise.race([commit, late])
+  clearTimeout(timer)
+}

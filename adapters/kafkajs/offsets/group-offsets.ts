@@ -1,0 +1,63 @@
+import type { LogBounds } from '../../../src/index.ts'
+import type { AdminDesk } from './admin-desk.ts'
+
+/** What the broker knows about the group's offsets and about the ends of its partitions. */
+export class GroupOffsets {
+  readonly #desk: AdminDesk
+  readonly #groupId: string
+  readonly #topics: readonly string[]
+  #read: { readonly join: number; readonly offsets: Promise<ReadonlyMap<string, bigint>> } | undefined
+  readonly #asking = new Map<string, Promise<ReadonlyMap<number, LogBounds>>>()
+
+  constructor(desk: AdminDesk, groupId: string, topics: readonly string[]) {
+    this.#desk = desk
+    this.#groupId = groupId
+    this.#topics = topics
+  }
+
+  /** By `topic/partition`. */
+  async allCommitted(of: readonly string[] = this.#topics): Promise<ReadonlyMap<string, bigint>> {
+    const request = { groupId: this.#groupId, topics: [...of] }
+    const topics = await this.#desk.ask((admin) => admin.fetchOffsets(request))
+    const entries = topics.flatMap(({ topic, partitions }) =>
+      partitions.map(({ partition, offset }) => [`${topic}/${partition}`, BigInt(offset)] as const),
+    )
+    return new Map(entries)
+  }
+
+  /**
+   * The committed offset a join begins with; negative for none (-1) or a reset by kafkajs (-2). Read once for all partitions
+   * of a join, and only when a batch asks: a partition move can cause a hundred joins in a second.
+   */
+  async committed(join: number, topic: string, partition: number): Promise<bigint | undefined> {
+    if (this.#read?.join !== join) {
+      const read = { join, offsets: this.allCommitted() }
+      this.#read = read
+      read.offsets.catch(() => {
+        if (this.#read === read) this.#read = undefined
+      })
+    }
+    return (await this.#read.offsets).get(`${topic}/${partition}`)
+  }
+
+  async bounds(topic: string, partition: number): Promise<LogBounds> {
+    const bounds = (await this.boundsOf(topic)).get(partition)
+    if (bounds === undefined) throw new Error(`the broker told no offsets of ${topic}/${partition}`)
+    return bounds
+  }
+
+  /** By partition. */
+  boundsOf(topic: string): Promise<ReadonlyMap<number, LogBounds>> {
+    let asking = this.#asking.get(topic)
+    if (asking === undefined) {
+      asking = this.#fetchBounds(topic).finally(() => this.#asking.delete(topic))
+      this.#asking.set(topic, asking)
+    }
+    return asking
+  }
+
+  async #fetchBounds(topic: string): Promise<ReadonlyMap<number, LogBounds>> {
+    const partitions = await this.#desk.ask((admin) => admin.fetchTopicOffsets(topic))
+    return new Map(partitions.map(({ partition, low, high }) => [partition, { low: BigInt(low), high: BigInt(high) }]))
+  }
+}

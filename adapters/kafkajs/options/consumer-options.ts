@@ -1,0 +1,108 @@
+import { checkNames, checkWhole, defined } from './option-checks.ts'
+import type { KafkaConsumerOptions, KafkaOptions } from './options.ts'
+import type { ConsumerConfigLike } from '../slice.ts'
+
+/** The only place with a default. */
+const DEFAULTS = {
+  sessionTimeout: 30_000,
+  heartbeatInterval: 3_000,
+  maxWaitTimeInMs: 500,
+  metadataMaxAge: 30_000,
+  allowAutoTopicCreation: false,
+} as const satisfies KafkaConsumerOptions
+
+type Retry = NonNullable<KafkaConsumerOptions['retry']>
+
+const RETRY_DEFAULTS = { initialRetryTime: 100, maxRetryTime: 1_500, retries: 10 } as const satisfies Retry
+
+const MIN_RETRIES = 8
+
+export const CONSUMER_OPTIONS: Record<keyof KafkaConsumerOptions, true> = {
+  partitionAssigners: true,
+  metadataMaxAge: true,
+  sessionTimeout: true,
+  rebalanceTimeout: true,
+  heartbeatInterval: true,
+  maxBytesPerPartition: true,
+  minBytes: true,
+  maxBytes: true,
+  maxWaitTimeInMs: true,
+  retry: true,
+  allowAutoTopicCreation: true,
+  maxInFlightRequests: true,
+  rackId: true,
+}
+
+const RETRY_OPTIONS: Record<keyof Retry, true> = {
+  initialRetryTime: true,
+  maxRetryTime: true,
+  factor: true,
+  multiplier: true,
+  retries: true,
+}
+
+const DETACHED = 'leave it out: handlers run outside of kafkajs, whose own commit would pass unfinished messages'
+const BY_TIMER = `${DETACHED}. commitEveryMs says how often the watermark is committed`
+const HANDLER = 'leave it out: the handler is that of defineConsumer()'
+
+/** What a user of kafkajs may look for, and why it cannot be set here. */
+export const OWNED_BY_ADAPTER: Readonly<Record<string, string>> = {
+  readUncommitted:
+    'leave it out: a message that is aborted later would have had its effect, and it lies past the end that the broker tells',
+  autoCommit: DETACHED,
+  autoCommitInterval: BY_TIMER,
+  autoCommitThreshold: BY_TIMER,
+  eachMessage: HANDLER,
+  eachBatch: HANDLER,
+  eachBatchAutoResolve: 'leave it out: a position moves when the adapter has taken the batch over, never by itself',
+  fromBeginning:
+    "leave it out: kafkajs asks it again after each OFFSET_OUT_OF_RANGE, where the end would lose messages; start: 'latest' is for the group's first start",
+}
+
+const RESTART =
+  'leave it out: after a crash the adapter builds a new consumer, for ever, with a pause that grows; kafkajs would keep what it crashed with'
+
+/** For `kafka.consumer()`. Adds to `problems` what cannot work. */
+export function resolveConsumer(
+  { groupId, consumer = {} }: KafkaOptions,
+  elsewhere: Readonly<Record<string, string>>,
+  problems: string[],
+): ConsumerConfigLike & { readonly heartbeatInterval: number } {
+  checkNames(
+    'consumer.',
+    consumer,
+    { known: CONSUMER_OPTIONS, misplaced: { ...elsewhere, ...OWNED_BY_ADAPTER } },
+    problems,
+  )
+  const retryNames = { known: RETRY_OPTIONS, misplaced: { restartOnFailure: RESTART } }
+  checkNames('consumer.retry.', consumer.retry ?? {}, retryNames, problems)
+
+  const { partitionAssigners, retry: givenRetry, ...given } = defined(consumer)
+  const config = { ...DEFAULTS, ...given }
+  const retry = { ...RETRY_DEFAULTS, ...defined(givenRetry) }
+  const { sessionTimeout, heartbeatInterval, maxWaitTimeInMs } = config
+  for (const [name, value] of Object.entries({ sessionTimeout, heartbeatInterval, maxWaitTimeInMs })) {
+    checkWhole(`consumer.${name}`, value, problems)
+  }
+  if (heartbeatInterval * 3 > sessionTimeout) {
+    problems.push(
+      `consumer: expected sessionTimeout of at least 3 x heartbeatInterval (${heartbeatInterval}), got ${sessionTimeout}: one late heartbeat would end the membership`,
+    )
+  }
+  if (maxWaitTimeInMs * 3 > sessionTimeout) {
+    problems.push(
+      `consumer: expected maxWaitTimeInMs of at most a third of sessionTimeout (${sessionTimeout}), got ${maxWaitTimeInMs}: no heartbeat is sent meanwhile`,
+    )
+  }
+  if (retry.retries < MIN_RETRIES) {
+    problems.push(
+      `consumer.retry.retries: expected at least ${MIN_RETRIES}, got ${retry.retries}: kafkajs never resets the count`,
+    )
+  }
+  return {
+    ...config,
+    ...(partitionAssigners === undefined ? {} : { partitionAssigners: [...partitionAssigners] }),
+    groupId,
+    retry,
+  }
+}

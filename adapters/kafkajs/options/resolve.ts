@@ -1,0 +1,77 @@
+import { ConfigError } from '../../../src/index.ts'
+import { CONSUMER_OPTIONS, OWNED_BY_ADAPTER, resolveConsumer } from './consumer-options.ts'
+import { checkNames, checkOneOf, checkWhole, defined } from './option-checks.ts'
+import type { KafkaOptions, ResolvedKafka } from './options.ts'
+import { resolveTopology } from '../copies/topology.ts'
+
+/** The only place with a default, beside that of `consumer`. */
+const DEFAULTS = {
+  start: 'earliest',
+  assert: true,
+  deadLetterHeaders: 'own',
+  commitEveryMs: 1_000,
+  maxBytesInFlight: 32 * 1024 * 1024,
+  maxWatermarkLag: 100_000,
+  partitionsConsumedConcurrently: 8,
+} as const satisfies Partial<KafkaOptions>
+
+const KAFKA_OPTIONS: Record<keyof KafkaOptions, true> = {
+  topics: true,
+  groupId: true,
+  start: true,
+  deadLetterTopic: true,
+  retry: true,
+  assert: true,
+  deadLetterHeaders: true,
+  order: true,
+  maxBytesInFlight: true,
+  maxWatermarkLag: true,
+  commitEveryMs: true,
+  partitionsConsumedConcurrently: true,
+  consumer: true,
+}
+
+/** What people look for here and find there. */
+const OF_THE_CLIENT = placed(['brokers', 'clientId', 'ssl', 'sasl', 'logLevel'], 'give it to new Kafka()')
+const OF_THE_CONSUMER = placed(Object.keys(CONSUMER_OPTIONS), 'give it inside of consumer')
+const BESIDE_THE_CONSUMER = placed(Object.keys(KAFKA_OPTIONS), 'give it beside consumer, not inside')
+
+/** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
+export function resolveKafka(options: KafkaOptions): ResolvedKafka {
+  const problems: string[] = []
+  const misplaced = { ...OF_THE_CLIENT, ...OF_THE_CONSUMER, ...OWNED_BY_ADAPTER }
+  checkNames('', options, { known: KAFKA_OPTIONS, misplaced }, problems)
+  const given = { ...DEFAULTS, ...defined(options) }
+  const { start, assert, deadLetterHeaders, order } = given
+  const { commitEveryMs, maxBytesInFlight, maxWatermarkLag, partitionsConsumedConcurrently } = given
+  const numbers = { commitEveryMs, maxBytesInFlight, maxWatermarkLag, partitionsConsumedConcurrently }
+
+  const topology = resolveTopology(options, problems)
+  if (typeof options.groupId !== 'string' || options.groupId === '') {
+    problems.push(`groupId: expected text, got ${JSON.stringify(options.groupId)}`)
+  }
+  for (const [name, value] of Object.entries(numbers)) checkWhole(name, value, problems)
+  if (order !== undefined) checkOneOf('order', order, ['key', 'partition', 'none'], problems)
+  checkOneOf('deadLetterHeaders', deadLetterHeaders, ['own', 'spring', 'both'], problems)
+  checkOneOf('start', start, ['earliest', 'latest'], problems)
+  checkOneOf('assert', assert, [true, 'check', false], problems)
+  const consumer = resolveConsumer(options, { ...OF_THE_CLIENT, ...BESIDE_THE_CONSUMER }, problems)
+  if (problems.length > 0) throw new ConfigError(problems)
+
+  return Object.freeze({
+    topics: topology.subscribed,
+    topology,
+    groupId: options.groupId,
+    start,
+    assert,
+    deadLetterHeaders,
+    order,
+    ...numbers,
+    heartbeatEveryMs: consumer.heartbeatInterval,
+    consumer,
+  })
+}
+
+function placed(names: readonly string[], where: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(names.map((name) => [name, where]))
+}

@@ -142,7 +142,9 @@ describe.each([
   it('are where a member begins after an administrator has reset the group to the beginning', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, names(1, 5))
-    await stop(await start({ topic, groupId, batches }).then(async (one) => (await untilEffects(5), one)))
+    const first = await start({ topic, groupId, batches })
+    await untilEffects(5)
+    await stop(first)
     await cluster.admin.resetOffsets({ groupId, topic, earliest: true })
     await cluster.send(topic, names(6, 7))
     const second = await start({ topic, groupId, batches })
@@ -157,7 +159,9 @@ describe.each([
   it('heal a database that was restored while the consumer was stopped, without a new message', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, names(1, 9))
-    await stop(await start({ topic, groupId, batches }).then(async (one) => (await untilEffects(9), one)))
+    const first = await start({ topic, groupId, batches })
+    await untilEffects(9)
+    await stop(first)
     await restore(topic, 4)
     await start({ topic, groupId, batches })
     await untilEffects(9)
@@ -204,7 +208,7 @@ describe.each([
     expect(await position(topic)).toBe(4)
   })
 
-  it('step over what compaction and transactions leave out', async () => {
+  it('step over the markers of transactions and what was aborted', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const producer = cluster
       .client()
@@ -275,10 +279,9 @@ describe('a member with offsets in Postgres', () => {
     const all = names(1, 90)
     for (const partition of [0, 1, 2])
       await cluster.send(topic, all.slice(partition * 30, partition * 30 + 30), partition)
-    const slow = (): Promise<unknown> => new Promise((resolve) => void setTimeout(resolve, 20))
-    await start({ topic, groupId, before: slow })
+    await start({ topic, groupId, before: linger })
     await untilEffects(5)
-    const second = await start({ topic, groupId, before: slow })
+    const second = await start({ topic, groupId, before: linger })
     await untilEffects(30)
     await stop(second)
     await untilEffects(90)
@@ -350,6 +353,37 @@ describe('a member with offsets in Postgres', () => {
     await untilEffects(2)
     expect(await effects()).toEqual(['same', 'same'])
   })
+})
+
+describe('a topic that was compacted', () => {
+  it('is handled behind the gap that was left at the stored position', async () => {
+    const compacted = {
+      'cleanup.policy': 'compact',
+      'min.cleanable.dirty.ratio': '0.001',
+      'segment.ms': '100',
+      'max.compaction.lag.ms': '100',
+    }
+    const [topic, groupId] = [await cluster.topic(1, compacted), uniqueName('group')]
+    await cluster.send(topic, [{ key: 'first', value: 'a' }])
+    const first = await start({ topic, groupId })
+    await untilEffects(1)
+    await stop(first)
+    for (const value of ['gone', 'gone too', 'b']) await cluster.send(topic, [{ key: 'same', value }])
+    // A new segment begins with a message after segment.ms; only closed segments are cleaned.
+    const left = async (): Promise<readonly string[]> => {
+      await cluster.send(topic, [{ key: 'other', value: 'x' }])
+      const { intake, source } = await cluster.open({ topics: [topic], groupId: uniqueName('look') })
+      await intake.until(() => intake.deliveries.some(({ message }) => String(message.value) === 'x'))
+      await source.close()
+      return intake.positions
+    }
+    let positions = await left()
+    while (positions.includes('0@1') || positions.includes('0@2')) positions = await left()
+    const { watching } = await start({ topic, groupId })
+    await untilEffects(3)
+    expect((await effects()).slice(0, 3)).toEqual(['a', 'b', 'x'])
+    expect(watching.told('lost-by-retention')).toBe(0)
+  }, 60_000)
 })
 
 describe('a topic that was deleted and made again', () => {
@@ -431,7 +465,8 @@ describe('a process with offsets in Postgres that dies', () => {
       const config = { ...workerConfig(topic, groupId), maxAttempts: 1 + Number(dieAt.endsWith('mark')) }
       await using first = new WorkerProcess({ ...config, dieAt })
       expect(await first.ended).toBe('SIGKILL')
-      await using _second = new WorkerProcess(config)
+      await using second = new WorkerProcess(config)
+      await second.untilTold('running')
       await cluster.untilCommitted(groupId, topic, [2])
       const done = await effects()
       const letters = (await cluster.highs(`${topic}.dead-letter`)).reduce((sum, { high }) => sum + Number(high), 0)
@@ -457,6 +492,10 @@ function untilCommitting(): Promise<void> {
     )
     return rows.length > 0
   })
+}
+
+function linger(): Promise<unknown> {
+  return new Promise((resolve) => void setTimeout(resolve, 20))
 }
 
 async function terminateIdle(): Promise<void> {

@@ -180,6 +180,19 @@ describe('the answer to a dead letter', () => {
     await source.close()
   })
 
+  it('is that of all replicas, to one message alone, from a producer without a sequence to lose (P1, P3)', async () => {
+    const kafka = new ScriptedKafka()
+    kafka.topics.push('t', 't.dead-letter')
+    kafka.sendAnswers.push(confirmed)
+    const { source, publisher } = kafkaBroker(kafka, { topics: ['t'], groupId: uniqueName('group') })
+    await Promise.all(
+      ['a', 'b'].map((text) => publisher.deadLetter(letterOf(messageOn('t', { value: Buffer.from(text) })))),
+    )
+    const send = { acks: -1, messages: 1, idempotent: false }
+    expect(kafka.sent).toEqual([send, send])
+    await source.close()
+  })
+
   it('is not needed by a source that has none: no producer is made', async () => {
     const kafka = new ScriptedKafka()
     kafka.topics.push('t')

@@ -185,6 +185,28 @@ describe('a later batch', () => {
     expect(intake.positions).toEqual(['0@0'])
   })
 
+  it('is taken though what was told of its join throws (K13)', async () => {
+    const { consumer, intake } = await start(0)
+    intake.standingChanged = () => {
+      throw new TypeError('a mistake')
+    }
+    consumer.emit('rebalancing')
+    consumer.join({ t: [0] })
+    expect(intake.told('adapter-error')).toHaveLength(2)
+    await consumer.fetch('t/0', 0, [0])
+    expect(intake.positions).toEqual(['0@0'])
+  })
+
+  it('that cannot be taken over is told, dropped unresolved, and nothing reaches kafkajs (K3, K6)', async () => {
+    const { consumer, intake } = await start(0)
+    intake.deliver = () => {
+      throw new TypeError('a mistake')
+    }
+    await consumer.fetch('t/0', 0, [0])
+    expect(intake.told('adapter-error')).toEqual([expect.stringContaining('a mistake')])
+    expect(consumer.resolved).toEqual([])
+  })
+
   it('is dropped unresolved after its partition was lost, before or while the broker is asked', async () => {
     const { consumer, intake } = await start(5)
     consumer.join({ t: [1] })
@@ -325,6 +347,43 @@ describe('a commit', () => {
     settleAll(intake)
     await eventually(async () => consumer.commits.length > 0)
     expect(consumer.commits).toEqual(['t/0@1'])
+  })
+
+  it('goes out when the one before it is answered', async () => {
+    const { consumer, intake } = await start(0)
+    const answers: (() => void)[] = []
+    consumer.onCommit = () => new Promise((resolve) => answers.push(resolve))
+    await consumer.fetch('t/0', 0, [0, 1])
+    intake.at('0@0').settle()
+    await eventually(async () => answers.length > 0)
+    intake.at('0@1').settle()
+    await new Promise((resolve) => setTimeout(resolve, 40)) // Eight ticks.
+    expect(answers).toHaveLength(1)
+    answers[0]?.()
+    await eventually(async () => answers.length === 2)
+    answers[1]?.()
+    await intake.untilSettled(2)
+    expect(consumer.commits).toEqual(['t/0@1', 't/0@2'])
+  })
+
+  it('of an earlier epoch, accepted late, is no reason to commit less in the new one', async () => {
+    const { consumer, intake } = await start(0)
+    let answer: (() => void) | undefined
+    consumer.onCommit = () => new Promise((resolve) => (answer = resolve))
+    await consumer.fetch('t/0', 0, [0, 1, 2])
+    settleAll(intake)
+    await eventually(async () => answer !== undefined)
+    consumer.onCommit = async () => {}
+    consumer.join({ t: [0] })
+    await consumer.fetch('t/0', 0, [0, 1, 2, 3]) // The group still told 0.
+    answer?.()
+    await intake.untilSettled(3)
+    intake.at('0@0').settle()
+    await new Promise((resolve) => setTimeout(resolve, 40)) // Eight ticks.
+    expect(consumer.commits).toEqual(['t/0@3'])
+    settleAll(intake)
+    await eventually(async () => consumer.commits.length > 1)
+    expect(consumer.commits).toEqual(['t/0@3', 't/0@4'])
   })
 
   it('of what is ready goes out before a rebalance, in the same turn', async () => {

@@ -5,7 +5,7 @@ import { ConfigError, defineConsumer, memoryStore } from '../../src/index.ts'
 import { freePort } from '../support/servers/ports.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
-import { Cluster, RecordingIntake } from './kafkajs-kit.ts'
+import { Cluster, FAST, RecordingIntake } from './kafkajs-kit.ts'
 import { ScriptedKafka } from './kafkajs-scripted.ts'
 
 function problemsOf(options: object): readonly string[] {
@@ -252,5 +252,15 @@ describe('the first start', () => {
       consumer: tooShort,
     })
     await expect(running).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' })
+  })
+
+  it('with a client that never tries again consumes, commits and moves dead letters all the same (K16)', async () => {
+    const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
+    const kafka = new Kafka({ brokers: cluster.brokers, logLevel: logLevel.NOTHING, retry: { retries: 0 } })
+    await cluster.send(topic, [{ value: '{}', headers: { 'message-id': '1' } }, 'no json'])
+    await using running = await runKafka(kafka, consumer, { ...FAST, topics: [topic], groupId })
+    await cluster.untilCommitted(groupId, topic, [2, -1])
+    expect(await cluster.read(`${topic}.dead-letter`, 1)).toHaveLength(1)
+    expect(running.health()).toMatchObject({ live: true, ready: true })
   })
 })

@@ -23,6 +23,8 @@ export class ScriptedKafka implements KafkaLike {
   /** Answers to `producer.send`, in turn; the last one stays. */
   readonly sendAnswers: (() => Promise<{ topicName: string; partition: number; errorCode: number }[]>)[] = []
   producers = 0
+  /** What `send` was asked for, with whether its producer is idempotent. */
+  readonly sent: { readonly acks: number; readonly messages: number; readonly idempotent: boolean }[] = []
   adminFails = false
   /** Plays what happens when a consumer runs: by default it joins with partition 0 of the first topic. */
   onRun: (consumer: ScriptedConsumer) => void | Promise<void> = (consumer) =>
@@ -40,12 +42,13 @@ export class ScriptedKafka implements KafkaLike {
     return consumer
   }
 
-  producer(): ProducerLike {
+  producer({ idempotent }: { readonly idempotent: boolean }): ProducerLike {
     this.producers++
     return {
       connect: async () => {},
       disconnect: async () => {},
-      send: () => {
+      send: ({ acks, messages }) => {
+        this.sent.push({ acks, messages: messages.length, idempotent })
         const answer = this.sendAnswers.length > 1 ? this.sendAnswers.shift() : this.sendAnswers[0]
         if (answer === undefined) throw new Error('no answer scripted')
         return answer()

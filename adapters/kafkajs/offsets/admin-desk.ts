@@ -1,6 +1,6 @@
 import type { AdminLike, KafkaLike } from '../slice.ts'
 
-/** Retries are a must: without, `fetchOffsets` fails whenever the coordinator is not known yet, which is always at first. */
+/** For questions about topics. In those about a group kafkajs takes the retries of the user's client (group-offsets.ts). */
 const RETRY = { retries: 5, initialRetryTime: 100, maxRetryTime: 1_000 }
 
 /**

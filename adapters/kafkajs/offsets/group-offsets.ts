@@ -18,7 +18,9 @@ export class GroupOffsets {
   /** By `topic/partition`. */
   async allCommitted(of: readonly string[] = this.#topics): Promise<ReadonlyMap<string, bigint>> {
     const request = { groupId: this.#groupId, topics: [...of] }
-    const topics = await this.#desk.ask((admin) => admin.fetchOffsets(request))
+    // The first one may fail for the client does not know its brokers yet, and kafkajs asks again only as often as the user's
+    // client may, which can be never. By then it does know them.
+    const topics = await this.#desk.ask((admin) => admin.fetchOffsets(request).catch(() => admin.fetchOffsets(request)))
     const entries = topics.flatMap(({ topic, partitions }) =>
       partitions.map(({ partition, offset }) => [`${topic}/${partition}`, BigInt(offset)] as const),
     )

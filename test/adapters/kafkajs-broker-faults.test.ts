@@ -121,12 +121,14 @@ describe('a Kafka source', () => {
   it('goes on when its coordinator moves to another broker', async () => {
     const traffic = await Traffic.start()
     const partition = coordinatedBy(traffic.groupId)
-    for (let moves = 0; moves < 2; moves++) {
+    const refused = (): string => traffic.intake.told('commit-refused').join()
+    // Whether a commit meets the old coordinator is a matter of moments.
+    for (let moves = 0; moves < 2 || (!refused().includes('NOT_COORDINATOR') && moves < 12); moves++) {
       await moveAway('__consumer_offsets', partition)
       await traffic.untilMore(50)
     }
     expect(await traffic.end()).toEqual(WHOLE)
-    expect(traffic.intake.told('commit-refused').join()).toContain('NOT_COORDINATOR_FOR_GROUP')
+    expect(refused()).toContain('NOT_COORDINATOR_FOR_GROUP')
   }, 60_000)
 
   it('waits for a broker that is frozen', async () => {

@@ -275,8 +275,8 @@ describe('one call of kafkajs', () => {
 class ClosableKafka extends ScriptedKafka {
   closed = 0
 
-  override producer(): ReturnType<ScriptedKafka['producer']> {
-    const producer = super.producer()
+  override producer(config: Parameters<ScriptedKafka['producer']>[0]): ReturnType<ScriptedKafka['producer']> {
+    const producer = super.producer(config)
     return Object.assign(producer, { disconnect: async () => void this.closed++ })
   }
 }

@@ -38,15 +38,17 @@ export class Gate {
 /** A new broker refuses groups until it has made a place for their offsets, and kafkajs takes that for a crash. */
 export async function openCluster(brokers?: string[]): Promise<Cluster> {
   const cluster = await Cluster.open(brokers)
-  await eventually(async () => {
-    try {
-      await cluster.admin.fetchOffsets({ groupId: 'none' })
-      return true
-    } catch {
-      return false
-    }
-  })
+  await eventually(() => succeeds(cluster.admin.fetchOffsets({ groupId: 'none' })))
   return cluster
+}
+
+async function succeeds(act: Promise<unknown>): Promise<boolean> {
+  try {
+    await act
+    return true
+  } catch {
+    return false
+  }
 }
 
 interface Crash {
@@ -92,7 +94,8 @@ export class OwnConsumer implements AsyncDisposable {
   ): Promise<OwnConsumer> {
     const own = new OwnConsumer(cluster, config)
     await own.consumer.connect()
-    await own.consumer.subscribe({ topics, fromBeginning: true })
+    // A topic that was created a moment ago is not known to every broker yet.
+    await eventually(() => succeeds(own.consumer.subscribe({ topics, fromBeginning: true })))
     await own.consumer.run(run)
     return own
   }

@@ -77,6 +77,7 @@ describe('the first batch of an epoch', () => {
     consumer.join({ t: [0] })
     await consumer.fetch('t/0', 0, [0, 1, 2, 3])
     expect(consumer.seeks).toEqual(['t/0@3'])
+    expect(intake.told('offset-reset')).toEqual(['t/0: the group had committed -2', 't/0: expected 3, got 0'])
     // The group's offset is put right though nothing new has finished.
     await eventually(async () => consumer.commits.length === 2)
     expect(consumer.commits).toEqual(['t/0@3', 't/0@3'])

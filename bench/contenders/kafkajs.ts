@@ -18,7 +18,6 @@ export function eachMessage(
       eachMessage: async ({ message }) => {
         tally.arrived()
         tally.started(message.headers?.[ID_HEADER])
-        if (message.offset === '7') tally.started(message.headers?.[ID_HEADER])
         await handle()
         tally.ended(1)
       },

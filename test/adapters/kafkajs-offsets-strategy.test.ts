@@ -329,7 +329,7 @@ describe('a member with offsets in Postgres', () => {
     await cluster.send(topic, ['b'])
     proxy.accept()
     await untilEffects(2)
-    await first.watching.until(() => first.running.health().ready)
+    await eventually(async () => first.running.health().ready)
     expect(await effects()).toEqual(['a', 'b'])
     expect(first.watching.told('group-joined')).toBeGreaterThan(joins)
     await stop(first)

@@ -38,7 +38,7 @@ const LOOK_AGAIN_MS = 500
 const NOTHING_MORE = (): void => {}
 const FIRST_JOIN = 1
 const NONE_COMMITTED = -1n
-const NOTHING: Promise<ReadonlyMap<string, bigint>> = Promise.resolve(new Map())
+const NOTHING: ReadonlyMap<string, bigint> = new Map()
 
 const RECHECK: Backoff = { initialMs: 1_000, maxMs: 30_000 }
 
@@ -118,17 +118,23 @@ export class StoredStarts {
   }
 
   #positions(): Promise<ReadonlyMap<string, bigint>> {
-    const { assignment, stored } = this.#parts
+    const { assignment } = this.#parts
     const { joins: join } = assignment
     if (this.#asked?.join !== join) {
       const names = assignment.epochs.map(({ name }) => name)
-      const asked = { join, positions: names.length === 0 ? NOTHING : stored(names) }
+      const asked = { join, positions: this.#read(names) }
       this.#asked = asked
       asked.positions.catch(() => {
         if (this.#asked === asked) this.#asked = undefined
       })
     }
     return this.#asked.positions
+  }
+
+  async #read(names: readonly string[]): Promise<ReadonlyMap<string, bigint>> {
+    const positions = names.length === 0 ? NOTHING : await this.#parts.stored(names)
+    this.#isWaiting = false
+    return positions
   }
 
   async #follow(join: number): Promise<void> {
@@ -146,7 +152,6 @@ export class StoredStarts {
     for (let failures = 1; this.#isCurrent(join); failures++) {
       try {
         const positions = await this.#positions()
-        this.#isWaiting = false
         await Promise.all(assignment.epochs.map((epoch) => begin(epoch)))
         return positions
       } catch (error) {

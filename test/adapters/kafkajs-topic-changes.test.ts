@@ -32,7 +32,7 @@ describe('a topic that changes while it is consumed', () => {
     await cluster.untilCommitted(groupId, topic, [5])
 
     await cluster.admin.deleteTopics({ topics: [topic] })
-    await intake.until(() => !source.health().ready)
+    await eventually(async () => !source.health().ready)
     await create(topic)
     const values = Array.from({ length: 20 }, (_, index) => `new ${index}`)
     await cluster.send(topic, values)
@@ -40,5 +40,5 @@ describe('a topic that changes while it is consumed', () => {
     expect(intake.deliveries.slice(5).map(({ message }) => String(message.value))).toEqual(values)
     expect(intake.told('truncated')).toEqual([`${topic}/0: expected 5, the group has nothing committed any more`])
     await eventually(async () => source.health().ready)
-  }, 60_000)
+  }, 90_000)
 })

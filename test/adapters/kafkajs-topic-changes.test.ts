@@ -34,10 +34,16 @@ describe('a topic that changes while it is consumed', () => {
     await cluster.admin.deleteTopics({ topics: [topic] })
     await eventually(async () => !source.health().ready)
     await create(topic)
-    const values = Array.from({ length: 20 }, (_, index) => `new ${index}`)
-    await cluster.send(topic, values)
-    await cluster.untilCommitted(groupId, topic, [20])
-    expect(intake.deliveries.slice(5).map(({ message }) => String(message.value))).toEqual(values)
+    await cluster.send(
+      topic,
+      Array.from({ length: 20 }, (_, index) => `new ${index}`),
+    )
+    // A producer that meets a leader which is not quite there tries again, and its messages may lie there twice.
+    const [{ high } = { high: '0' }] = await cluster.highs(topic)
+    await cluster.untilCommitted(groupId, topic, [Number(high)])
+    const positions = intake.deliveries.slice(5).map(({ message }) => message.position)
+    expect(positions).toEqual(Array.from({ length: Number(high) }, (_, offset) => `0@${offset}`))
+    expect(positions.length).toBeGreaterThanOrEqual(20)
     expect(intake.told('truncated')).toEqual([`${topic}/0: expected 5, the group has nothing committed any more`])
     await eventually(async () => source.health().ready)
   }, 90_000)

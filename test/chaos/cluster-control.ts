@@ -98,5 +98,5 @@ export class ClusterControl {
 export function coordinatorPartitionOf(groupId: string, partitions: number): number {
   let hash = 0
   for (const character of groupId) hash = (Math.imul(31, hash) + character.charCodeAt(0)) | 0
-  return (hash & 0x7fffffff) % partitions
+  return Math.abs(hash) % partitions
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { cpus, totalmem, type as system } from 'node:os'
 import type { Endpoint, ServerName } from '../test/support/servers/catalogue.ts'
-import { withPostgres, withRedis } from '../test/support/servers/clients.ts'
+import { withPostgres, withRabbit, withRedis } from '../test/support/servers/clients.ts'
 
 export type Servers = Readonly<Partial<Record<ServerName, Endpoint>>>
 
@@ -15,7 +15,7 @@ export interface Machine {
   readonly versions: Readonly<Record<string, string>>
 }
 
-const PACKAGES = ['kafkajs', 'ioredis', 'pg']
+const PACKAGES = ['kafkajs', 'amqplib', 'ioredis', 'pg']
 
 export async function describeMachine(servers: Servers): Promise<Machine> {
   const processors = cpus()
@@ -27,6 +27,7 @@ export async function describeMachine(servers: Servers): Promise<Machine> {
     memoryGb: Math.round(totalmem() / 2 ** 30),
     versions: {
       ...Object.fromEntries(PACKAGES.map((name) => [name, versionOf(name)])),
+      ...(servers.rabbitmq === undefined ? {} : { RabbitMQ: await rabbitVersion(servers.rabbitmq) }),
       ...(servers.redis === undefined ? {} : { Redis: await redisVersion(servers.redis) }),
       ...(servers.postgres === undefined ? {} : { Postgres: await postgresVersion(servers.postgres) }),
     },
@@ -36,6 +37,10 @@ export async function describeMachine(servers: Servers): Promise<Machine> {
 function versionOf(name: string): string {
   const file = new URL(`../node_modules/${name}/package.json`, import.meta.url)
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+}
+
+async function rabbitVersion(url: Endpoint): Promise<string> {
+  return withRabbit(url, async ({ connection }) => connection.serverProperties.version)
 }
 
 async function redisVersion(url: Endpoint): Promise<string> {

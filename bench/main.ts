@@ -22,7 +22,7 @@ interface Flags {
 
 const NAMES = SUITES.map(({ name }) => name)
 const SERVERS = `
-Servers: KAFKA_BROKERS, REDIS_URL and DATABASE_URL where they are set, else those that the tests would find or start.
+Servers: KAFKA_BROKERS, RABBITMQ_URL, REDIS_URL and DATABASE_URL where they are set, else those that the tests would find or start.
 
 Suites and scenarios:
 ${SUITES.map(({ name, scenarios }) => `  ${name}: ${scenarios.map((scenario) => scenario.name).join(', ')}`).join('\n')}`

@@ -1,8 +1,8 @@
 import { uniqueName } from '../test/support/namespace.ts'
 import { runAlone, type ProcessOptions } from './contender-process.ts'
 import type { Servers } from './machine.ts'
+import { openPlaces } from './places/places.ts'
 import type { Contender, Measurement, Scenario } from './suite.ts'
-import { Topics } from './topics.ts'
 
 export interface RunOptions extends ProcessOptions {
   readonly suite: string
@@ -26,28 +26,18 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
   return rounds
 }
 
-/** One repetition, on topics of its own: one for each number of messages that is asked for. */
+/** One repetition, on topics or queues of its own. */
 async function runRound(scenario: Scenario, contenders: readonly Contender[], options: RunOptions): Promise<Round> {
   const { suite, messages, servers, progress } = options
-  await using topics = servers.kafka === undefined ? undefined : await Topics.open(servers.kafka)
-  const filled = new Map<number, string>()
+  await using places = await openPlaces(scenario.place, servers)
   const round: Record<string, Measurement> = {}
-  try {
-    for (const contender of contenders) {
-      const size = Math.ceil(messages * (contender.share ?? 1))
-      const topic = filled.get(size) ?? uniqueName('bench')
-      if (!filled.has(size) && topics !== undefined && scenario.topic !== undefined) {
-        filled.set(size, topic)
-        await topics.fill(topic, scenario.topic, size)
-      }
-      const job = { name: uniqueName('bench'), messages: size, topic, servers }
-      const order = { suite, scenario: scenario.name, contender: contender.name, job }
-      const measured = await runAlone(order, options)
-      progress(`${scenario.name}, ${contender.name}: ${Math.round(rateOf(measured)).toLocaleString('en-US')}/s`)
-      round[contender.name] = measured
-    }
-  } finally {
-    if (filled.size > 0) await topics?.remove([...filled.values()])
+  for (const contender of contenders) {
+    const size = Math.ceil(messages * (contender.share ?? 1))
+    const job = { name: uniqueName('bench'), messages: size, place: (await places?.filled(size)) ?? '', servers }
+    const order = { suite, scenario: scenario.name, contender: contender.name, job }
+    const measured = await runAlone(order, options)
+    progress(`${scenario.name}, ${contender.name}: ${Math.round(rateOf(measured)).toLocaleString('en-US')}/s`)
+    round[contender.name] = measured
   }
   return round
 }

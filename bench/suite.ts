@@ -1,6 +1,6 @@
 import type { Endpoint, ServerName } from '../test/support/servers/catalogue.ts'
 import type { Servers } from './machine.ts'
-import type { TopicPlan } from './topics.ts'
+import type { Plan } from './places/places.ts'
 
 /** What `npm run bench -- <name>` runs. */
 export interface Suite {
@@ -17,8 +17,8 @@ export interface Scenario {
   /** How often each contender runs, unless `--reps` tells. */
   readonly repetitions: number
   readonly needs: readonly ServerName[]
-  /** The topic that is made anew and filled for each repetition; none where no broker takes part. */
-  readonly topic?: TopicPlan
+  /** The topic or queue that is made anew and filled for each repetition; none where no broker takes part. */
+  readonly place?: Plan
   readonly contenders: readonly Contender[]
   readonly ratios: readonly Ratio[]
 }
@@ -37,7 +37,7 @@ export interface Job {
   readonly name: string
   readonly messages: number
   /** Empty where the scenario has none. */
-  readonly topic: string
+  readonly place: string
   readonly servers: Servers
 }
 

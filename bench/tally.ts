@@ -59,8 +59,9 @@ export class Tally {
   }
 }
 
-/** The number that is the ID of a message. */
+/** The number that is the ID of a message: bytes of a Kafka header, or text of an AMQP property. */
 export function indexOf(id: unknown): number {
+  if (typeof id === 'string') return Number(id)
   if (!Buffer.isBuffer(id)) throw new TypeError(`expected the bytes of header ${ID_HEADER}, got ${typeof id}`)
   let index = 0
   for (const digit of id) index = index * 10 + digit - 48

@@ -30,8 +30,9 @@ async function send(sms: { to: string }): Promise<void> {
 }
 
 // #region readme
-const kafka = new Kafka({ brokers: process.env['KAFKA_BROKERS'].split(','), logLevel: logLevel.ERROR })
-const redis = new Redis(process.env['REDIS_URL'])
+const brokers = (process.env['KAFKA_BROKERS'] ?? 'localhost:9092').split(',')
+const kafka = new Kafka({ brokers, logLevel: logLevel.ERROR })
+const redis = new Redis(process.env['REDIS_URL'] ?? 'redis://localhost')
 
 const sms = defineConsumer({
   name: 'sms-sender',

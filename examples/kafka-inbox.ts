@@ -21,7 +21,8 @@ const producer = setUp.producer()
 await producer.connect()
 
 // #region readme
-const kafka = new Kafka({ brokers: process.env['KAFKA_BROKERS'].split(','), logLevel: logLevel.ERROR })
+const brokers = (process.env['KAFKA_BROKERS'] ?? 'localhost:9092').split(',')
+const kafka = new Kafka({ brokers, logLevel: logLevel.ERROR })
 const pool = new Pool({ connectionString: process.env['DATABASE_URL'] })
 await pool.query('create table if not exists charge (account text, cents int)')
 

@@ -25,7 +25,7 @@ async function sendEmail(
 }
 
 // #region readme
-const redis = new Redis(process.env['REDIS_URL'])
+const redis = new Redis(process.env['REDIS_URL'] ?? 'redis://localhost')
 
 const emails = defineConsumer({
   name: 'email-sender',
@@ -39,7 +39,7 @@ const emails = defineConsumer({
 })
 
 // Declares `queue` and its dead-letter queue as quorum queues where they are missing (`queueType`, `assert` say otherwise).
-const running = await runRabbit(process.env['RABBITMQ_URL'], emails, { queue })
+const running = await runRabbit(process.env['RABBITMQ_URL'] ?? 'amqp://localhost', emails, { queue })
 // … and when the process ends: await running.stop({ deadlineMs: 10_000 })
 // #endregion
 

@@ -9,7 +9,16 @@ export type Decode<Decoded> = (value: Uint8Array | null, message: Message) => De
  */
 export function json<Decoded = unknown>(): Decode<Decoded> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
-  return (value) => (value === null ? null : JSON.parse(decoder.decode(value))) as Decoded
+  return (value) => (value === null ? null : parsed(decoder.decode(value))) as Decoded
+}
+
+/** The error of the engine quotes the text, and is logged: no payload may be. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new SyntaxError((error as Error).message.replace(/(?:, )?(?:\.\.\.)?".*"(?:\.\.\.)?/s, ''))
+  }
 }
 
 /** The part of [Standard Schema](https://standardschema.dev) v1 in use: zod, valibot, arktype and others fit. */

@@ -1,4 +1,6 @@
-import { resolveOptions, type ConsumerOptions, type ResolvedConsumer } from './options.ts'
+import { ConfigError } from './errors.ts'
+import type { ConsumerOptions } from './options.ts'
+import { resolveOptions, type ResolvedConsumer } from './resolve-options.ts'
 
 const DEFINITION: unique symbol = Symbol('consume-once.definition')
 
@@ -20,7 +22,12 @@ export function defineConsumer<Decoded = unknown, Payload = Decoded, Tx = never>
   return Object.freeze({ name: definition.name, [DEFINITION]: definition })
 }
 
-/** What `defineConsumer` was given, resolved. For the shell. */
+/** What `defineConsumer` was given, resolved. For the shell. @throws ConfigError `CONFIG_INVALID` for anything else */
 export function definitionOf(consumer: Consumer): ResolvedConsumer {
-  return consumer[DEFINITION]
+  const definition = (consumer as Partial<Consumer> | null | undefined)?.[DEFINITION]
+  if (definition === undefined) {
+    const got = consumer === null ? 'null' : typeof consumer
+    throw new ConfigError([`consumer: expected what defineConsumer() returned, got ${got}`])
+  }
+  return definition
 }

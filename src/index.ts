@@ -3,16 +3,25 @@ export { runConsumer, type RunDependencies } from './run.ts'
 export { runInline, type InlineDelivery, type InlineOptions, type InlineRunning, type Settlement } from './inline.ts'
 export { messageId, cloudEvent, standardId, type IdExtractor, type IncomingMessage } from './message-id.ts'
 export { json, type Decode, type StandardSchema } from './decode.ts'
-export {
-  DEFAULTS,
-  type BatchContext,
-  type BatchItem,
-  type ConsumerOptions,
-  type ConsumerSettings,
-  type HandlerContext,
-  type Handling,
-  type Reconciled,
+export type {
+  BatchContext,
+  BatchItem,
+  ConsumerOptions,
+  ConsumerSettings,
+  HandlerContext,
+  Handling,
+  Reconciled,
 } from './options.ts'
+export { DEFAULTS } from './defaults.ts'
+export {
+  checkFunction,
+  checkNames,
+  checkOneOf,
+  checkText,
+  checkWhole,
+  withoutUndefined,
+  type Show,
+} from './option-checks.ts'
 export type { Health, LifecycleState, Running, StopOptions } from './lifecycle.ts'
 export {
   ERROR_CODES,

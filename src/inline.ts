@@ -6,13 +6,13 @@ import { definitionOf, type Consumer } from './define-consumer.ts'
 import { systemEntropy } from './entropy.ts'
 import { ConfigError } from './errors.ts'
 import { STOP_DEADLINE_MS, type Health, type LifecycleState, type Running, type StopOptions } from './lifecycle.ts'
-import type { ResolvedConsumer } from './options.ts'
+import type { ResolvedConsumer } from './resolve-options.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
 import type { Clock } from './ports/clock.ts'
 import type { Entropy } from './ports/entropy.ts'
 import type { Message } from './ports/message.ts'
 import type { ObserverEvent, Outcome } from './ports/observer.ts'
-import type { Capacity, DeadLetter, Delivery, Publisher } from './ports/source.ts'
+import type { Capacity, DeadLetter, Delivery, Publisher, SourceEvent } from './ports/source.ts'
 
 /** How a delivery ended, and what its owner is to tell the broker. */
 export interface Settlement {
@@ -75,6 +75,8 @@ export interface InlineRunning extends Running {
   deliver(deliveries: readonly InlineDelivery[]): void
   /** For adapters: the standing of earlier deliveries may have changed. */
   standingChanged(): void
+  /** For adapters: tells observer and log. */
+  report(event: SourceEvent): void
 }
 
 /**
@@ -92,10 +94,7 @@ export function runInline(consumer: Consumer, options: InlineOptions): InlineRun
 }
 
 function checkedDefinition(consumer: Consumer): ResolvedConsumer {
-  const definition = (consumer as Consumer | undefined) && definitionOf(consumer)
-  if (definition === undefined) {
-    throw new ConfigError([`consumer: expected what defineConsumer() returned, got ${typeof consumer}`])
-  }
+  const definition = definitionOf(consumer)
   if (definition.store.strategy === 'offsets') {
     throw new ConfigError([
       `consumer ${JSON.stringify(definition.name)}: expected a store of strategy lease or inbox, got offsets: its positions must be sought, which whoever owns the consume loop cannot be made to do. Use runKafka`,
@@ -176,6 +175,10 @@ class RunningInline implements InlineRunning {
     this.#pipeline.standingChanged()
   }
 
+  report(event: SourceEvent): void {
+    this.#pipeline.report(event)
+  }
+
   stop({ deadlineMs = STOP_DEADLINE_MS }: StopOptions = {}): Promise<void> {
     // Assigned before the first await: two calls in one turn get the same promise.
     this.#stopped ??= this.#drain(deadlineMs)
@@ -250,7 +253,7 @@ class RunningInline implements InlineRunning {
   }
 
   #settlementOf(event: DeliveryEvent): Settlement {
-    const { message, key, outcome, refused, reason } = event
+    const { message, key, outcome, refused, reason, copied } = event
     if (isJoined(event)) {
       // Also what must be dead-lettered: the first delivery may be one whose settle comes to nothing.
       const joined = this.#lastEnd?.key === key ? this.#lastEnd?.settlement : undefined
@@ -260,7 +263,7 @@ class RunningInline implements InlineRunning {
         : { ...joined, outcome, letter: { ...joined.letter, message } }
     }
     const came = refused ?? outcome
-    const settle = SETTLE[came]
+    const settle = came === 'handed-back' && copied ? 'ack' : SETTLE[came]
     const errand = this.#errands.get(message)
     this.#errands.delete(message)
     // What was handed back meanwhile is no errand any more.

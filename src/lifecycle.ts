@@ -8,7 +8,10 @@ export const STOP_DEADLINE_MS: DurationMs = 30_000
 export type LifecycleState = 'idle' | 'starting' | 'running' | 'draining' | 'stopped' | 'failed'
 
 export interface StopOptions {
-  /** How long running handlers may go on before `signal` aborts them. @defaultValue 30000 */
+  /**
+   * How long running handlers may go on before `signal` aborts them. Not how long the stop takes: after it they have the
+   * consumer's `graceMs` (5 s unless set) to end, and what ends in that is still marked and settled. @defaultValue 30000
+   */
   readonly deadlineMs?: DurationMs
 }
 
@@ -31,6 +34,9 @@ export interface Running extends AsyncDisposable {
   /**
    * Refuses new work, drains, aborts what still runs at the deadline, writes the last marks, flushes the last settles, then
    * leaves. Idempotent: every call gets the first one's promise. What the user opened stays open.
+   *
+   * Takes up to `deadlineMs`, plus the consumer's `graceMs`, plus the last marks and settles. Set the orchestrator's grace period
+   * above that sum: Kubernetes kills after 30 s (`terminationGracePeriodSeconds`), which is less than with both defaults.
    */
   stop(options?: StopOptions): Promise<void>
   health(): Health

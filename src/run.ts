@@ -21,6 +21,7 @@ export interface RunDependencies {
  * Runs a consumer over a source: what `runKafka` and `runRabbit` do, and what an adapter of your own does. Resolves when the
  * source consumes.
  *
+ * @throws ConfigError `CONFIG_INVALID` for what is not from `defineConsumer`
  * @throws StoreError, BrokerError or ConfigError when store or source cannot be opened; nothing is left running then
  */
 export async function runConsumer(consumer: Consumer, dependencies: RunDependencies): Promise<Running> {
@@ -137,7 +138,7 @@ function checkPositions(name: string, source: Source, publisher: Publisher): voi
       `store: expected a source that begins at stored positions, as runKafka has, for a store of strategy offsets, got one of ${source.system}: give it another store, such as postgresInbox({ pool })`,
     )
   }
-  if (publisher.retryDelayMs?.(1) !== undefined) {
+  if (publisher.retryDelayMs?.(1) !== undefined || publisher.busyWaitMs !== undefined) {
     problems.push(
       'retry places: expected none with a store of strategy offsets: a copy has another position than its message, and would be handled beside it; leave them out, messages are retried in their partition',
     )

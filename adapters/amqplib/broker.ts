@@ -1,12 +1,16 @@
 import type { Publisher, Source } from '../../src/index.ts'
-import { ReopeningPublisher } from './confirmed-publisher.ts'
-import { connectorOf, type RabbitConnect } from './connector.ts'
-import { DeadLetterQueue } from './dead-letter.ts'
-import { resolveRabbitOptions, type RabbitOptions } from './options.ts'
+import { Counts } from './consuming/counts.ts'
+import { ConfirmedCopies } from './copies/confirmed-copies.ts'
+import { DelayedCopies } from './copies/delayed.ts'
+import { RabbitPublisher } from './copies/publisher.ts'
+import { ReopeningPublisher } from './publishing/confirmed-publisher.ts'
+import { connectorOf, type RabbitConnect } from './connection/connector.ts'
+import type { RabbitOptions } from './options/options.ts'
+import { resolveRabbitOptions } from './options/resolve.ts'
 import { RabbitSource } from './source.ts'
 
 /**
- * Both sides of RabbitMQ for `runConsumer`: where messages come from and where dead letters go, on connections apart, since
+ * Both sides of RabbitMQ for `runConsumer`: where messages come from and where copies go, on connections apart, since
  * a broker that runs out of memory blocks those that publish. Closing the source closes both.
  *
  * @throws ConfigError `CONFIG_INVALID`
@@ -17,9 +21,10 @@ export function rabbitBroker(
 ): { readonly source: Source; readonly publisher: Publisher } {
   const settings = resolveRabbitOptions(options)
   const connector = connectorOf(connect)
-  const publisher = new ReopeningPublisher(connector, `consume-once ${settings.queue}, dead letters`)
-  return {
-    source: new RabbitSource(connector, settings, publisher),
-    publisher: new DeadLetterQueue(publisher, settings.deadLetterQueue),
-  }
+  const publisher = new ReopeningPublisher(connector, `consume-once ${settings.queue}, copies`)
+  const delayed = new DelayedCopies(settings.retry.kind === 'delay-queues' ? settings.retry.queues : [])
+  const counts = new Counts()
+  const source = new RabbitSource({ connector, settings, delayed, counts, afterClose: () => publisher.close() })
+  const copies = new ConfirmedCopies(publisher, (queue) => source.declareAgain(queue))
+  return { source, publisher: new RabbitPublisher({ copies, settings, delayed, counts }) }
 }

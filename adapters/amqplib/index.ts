@@ -1,7 +1,7 @@
 import { runConsumer, type Consumer, type Running } from '../../src/index.ts'
 import { rabbitBroker } from './broker.ts'
-import type { RabbitConnect } from './connector.ts'
-import type { RabbitOptions } from './options.ts'
+import type { RabbitConnect } from './connection/connector.ts'
+import type { RabbitOptions } from './options/options.ts'
 
 /**
  * Runs a consumer on a RabbitMQ queue until it is stopped: it reconnects for ever, and gives up only before the first
@@ -14,15 +14,30 @@ export async function runRabbit(connect: RabbitConnect, consumer: Consumer, opti
   return runConsumer(consumer, rabbitBroker(connect, options))
 }
 
-export { confirmedPublisher, type ConfirmedPublisher } from './confirmed-publisher.ts'
+export {
+  confirmedPublisher,
+  type ConfirmedPublisher,
+  type IdentifiedMessage,
+} from './publishing/confirmed-publisher.ts'
+export { onMessage, type OnMessage, type RabbitDropIn } from './drop-in/index.ts'
+export { rabbitDeadLetters } from './drop-in/dead-letters.ts'
+export { rabbitMessage, type ForeignMessage } from './drop-in/foreign-message.ts'
 export { rabbitBroker } from './broker.ts'
-export type { OutgoingMessage } from './outlet.ts'
-export type { RabbitConnect } from './connector.ts'
-export type { RabbitOptions } from './options.ts'
+export type { OnMessageOptions } from './drop-in/options.ts'
+export type { OwnChannel } from './drop-in/channel.ts'
+export type { RabbitConnect } from './connection/connector.ts'
+export type {
+  RabbitDelayQueue,
+  RabbitDelayedByQueue,
+  RabbitDelayQueues,
+  RabbitOptions,
+  RabbitRetry,
+} from './options/options.ts'
 export type {
   AmqpChannel,
   AmqpConfirmChannel,
   AmqpConnectOptions,
   AmqpConnection,
+  AmqpMessage,
   AmqpPublishProperties,
 } from './slice.ts'

@@ -8,6 +8,8 @@ export interface AmqpConnection extends AmqpEvents {
   /** A recovering connection of amqplib has none. */
   readonly connection?: {
     readonly serverProperties: Readonly<Record<string, unknown>>
+    /** Seconds, as agreed with the server; 0 is none. Not in the types of amqplib: used only where it is there. */
+    readonly heartbeat?: number
     /** The socket. Not in the types of amqplib: used only where it is there. */
     readonly stream?: { destroy(error: Error): unknown }
   }
@@ -17,15 +19,17 @@ export interface AmqpChannel extends AmqpEvents {
   close(): Promise<void>
   prefetch(count: number): Promise<unknown>
   assertQueue(queue: string, options: AmqpQueueOptions): Promise<unknown>
-  checkQueue(queue: string): Promise<unknown>
+  checkQueue(queue: string): Promise<{ readonly messageCount: number }>
+  checkExchange(exchange: string): Promise<unknown>
   consume(
     queue: string,
     onMessage: (message: AmqpMessage | null) => void,
-    options: { readonly consumerTag: string },
+    options: { readonly consumerTag: string; readonly arguments?: Readonly<Record<string, unknown>> },
   ): Promise<unknown>
   cancel(consumerTag: string): Promise<unknown>
   ack(message: Tagged, allUpTo: boolean): void
   nack(message: Tagged, allUpTo: boolean, requeue: boolean): void
+  reject(message: Tagged, requeue: boolean): void
 }
 
 export interface AmqpConfirmChannel extends AmqpChannel {
@@ -79,7 +83,7 @@ export interface AmqpProperties {
   readonly appId?: unknown
 }
 
-/** Properties of a message to be published. `expiration` and `userId` are missing on purpose, see `dead-letter.ts`. */
+/** Properties of a message to be published. `expiration` and `userId` are missing on purpose, see `copies/properties.ts`. */
 export interface AmqpPublishProperties {
   readonly contentType?: string
   readonly contentEncoding?: string
@@ -100,7 +104,8 @@ export interface AmqpPublishOptions extends AmqpPublishProperties {
 }
 
 interface AmqpQueueOptions {
-  readonly durable: true
+  readonly durable: boolean
+  readonly autoDelete?: boolean
   readonly arguments: Readonly<Record<string, unknown>>
 }
 

@@ -7,61 +7,76 @@ import {
   systemClock,
   systemEntropy,
   type Backoff,
+  type DurationMs,
   type Intake,
   type Source,
   type SourceHealth,
 } from '../../src/index.ts'
-import { Assembly } from './assembly.ts'
-import type { ConfirmedPublisher } from './confirmed-publisher.ts'
-import type { Connector } from './connector.ts'
-import type { Generation, GenerationEnd } from './generation.ts'
-import { reasonOf } from './link.ts'
-import type { RabbitMessage } from './message.ts'
-import type { RabbitSettings } from './options.ts'
-import { assertMove, healthOf, type SourceState } from './source-state.ts'
+import { Assembly } from './consuming/assembly.ts'
+import type { Counts } from './consuming/counts.ts'
+import { StallWatch } from './consuming/stall-watch.ts'
+import { Watches } from './consuming/watches.ts'
+import type { DelayedCopies } from './copies/delayed.ts'
+import type { Connector } from './connection/connector.ts'
+import type { Generation, GenerationEnd } from './consuming/generation.ts'
+import { reasonOf } from './connection/link.ts'
+import type { RabbitMessage } from './consuming/message.ts'
+import { sourceEvent, type RabbitEvent } from './report.ts'
+import { fitToCapacity, type FittedSettings } from './options/fit.ts'
+import type { RabbitSettings } from './options/resolve.ts'
+import { assertMove, healthOf, type SourceState } from './consuming/source-state.ts'
 
 const BACKOFF: Backoff = { initialMs: 100, maxMs: 10_000 }
 /** A generation that lived so long is not one of a row of failures. */
 const STABLE_AFTER_MS = 5_000
 
+interface SourceParts {
+  readonly connector: Connector
+  readonly settings: RabbitSettings
+  readonly delayed: DelayedCopies
+  readonly counts: Counts
+  /** Closes what belongs to the source and outlives its consumer. */
+  readonly afterClose: () => Promise<void>
+  /** @defaultValue 15000 */
+  readonly lookForStallEveryMs?: DurationMs
+}
+
 /** Consumes one queue and supervises what it needs for that: connection, topology, channel and consumer. */
 export class RabbitSource implements Source {
   readonly system = 'rabbitmq'
   readonly group: string
-  readonly #settings: RabbitSettings
-  readonly #connector: Connector
-  readonly #deadLetters: ConfirmedPublisher
-  readonly #assembly: Assembly
+  readonly #parts: SourceParts
+  #assembly: Assembly | undefined
+  #watches: Watches | undefined
+  #stallWatch: StallWatch | undefined
   #state: SourceState = { phase: 'idle' }
   #intake: Intake | undefined
   #isPaused = false
   #stopping: Promise<void> | undefined
   #closing: Promise<void> | undefined
 
-  constructor(connector: Connector, settings: RabbitSettings, deadLetters: ConfirmedPublisher) {
-    this.#connector = connector
-    this.#deadLetters = deadLetters
-    this.#settings = settings
-    this.group = settings.queue
-    this.#assembly = new Assembly(connector, settings, {
-      deliver: (deliveries) => this.#intake?.deliver(deliveries),
-      laneOf: (message) => this.#laneOf(message),
-      onSettled: (count) => this.#intake?.report({ type: 'settles', count }),
-      onEnd: (generation, end) => this.#generationEnded(generation, end),
-      onWarning: (warning) => this.#report('delivery-limit', warning),
-    })
+  constructor(parts: SourceParts) {
+    this.#parts = parts
+    this.group = parts.settings.queue
   }
 
   async open(intake: Intake): Promise<void> {
     this.#intake = intake
+    const { settings, connector } = this.#parts
     const building: SourceState = { phase: 'building', attempt: 1, why: undefined }
     this.#become(building)
     try {
-      await this.#build(building)
+      const { settings: fitted, warning } = fitToCapacity(settings, intake.capacity)
+      if (warning !== undefined) this.#report('consumer-timeout', warning)
+      const assembly = this.#assemblyOf(fitted, intake)
+      this.#assembly = assembly
+      await this.#build(building, assembly)
+      this.#watches = this.#watchOver(assembly)
+      this.#stallWatch = this.#watchForStalls(assembly)
     } catch (error) {
-      await this.#assembly.drop()
+      await this.#assembly?.drop()
       if (this.#state === building) this.#become({ phase: 'closed' })
-      throw isConsumeOnceError(error) ? error : unreachable(this.#connector, error)
+      throw isConsumeOnceError(error) ? error : unreachable(connector, error)
     }
   }
 
@@ -86,7 +101,17 @@ export class RabbitSource implements Source {
   }
 
   health(): SourceHealth {
-    return healthOf(this.#state, this.#isPaused)
+    const { delayed, counts } = this.#parts
+    const ages = [...delayed.overdueMs(systemClock.now())].map(([queue, ms]) => [`delayed-overdue-ms ${queue}`, ms])
+    return {
+      ...healthOf(this.#state, this.#isPaused),
+      counts: { ...counts.all(), ...(Object.fromEntries(ages) as Record<string, number>) },
+    }
+  }
+
+  /** For a copy whose queue has vanished. `false`: not now, or not ours to do. */
+  async declareAgain(queue: string): Promise<boolean> {
+    return (await this.#assembly?.declareAgain(queue)) ?? false
   }
 
   /** The only place that writes the state. */
@@ -95,24 +120,64 @@ export class RabbitSource implements Source {
     this.#state = next
   }
 
-  async #build(building: Extract<SourceState, { phase: 'building' }>): Promise<void> {
+  #assemblyOf(fitted: FittedSettings, intake: Intake): Assembly {
+    const { connector, delayed, counts } = this.#parts
+    return new Assembly(connector, fitted, {
+      deliver: (deliveries) => intake.deliver(deliveries),
+      laneOf: (message) => this.#laneOf(message),
+      onArrival: delayed.isUsed ? (message) => delayed.arrived(message) : () => {},
+      onStale: () => counts.add('settle-stale'),
+      onHandedBack: () => counts.add('handed-back'),
+      onSettled: (count) => intake.report({ type: 'settles', count }),
+      onEnd: (generation, end) => this.#generationEnded(generation, end),
+      onFinding: ({ event, detail }) => this.#report(event, detail),
+      onDeclaredAgain: (queue) => this.#report('queue-declared-again', `queue ${queue} had vanished`),
+    })
+  }
+
+  #watchOver(assembly: Assembly): Watches {
+    const { settings, delayed } = this.#parts
+    const overdueAfterMs = settings.retry.kind === 'delay-queues' ? settings.retry.overdueAfterMs : 0
+    return new Watches({
+      delayed,
+      overdueAfterMs,
+      heartbeat: () => assembly.heartbeat,
+      report: (event, detail) => this.#report(event, detail),
+    })
+  }
+
+  #watchForStalls(assembly: Assembly): StallWatch {
+    const consuming = (): Generation | undefined =>
+      this.#state.phase === 'consuming' && !this.#isPaused && !assembly.hasTurns ? this.#state.generation : undefined
+    const detail = `queue ${this.group} holds messages, or is gone, and the broker delivers nothing here: the queue may have been deleted and declared again`
+    return new StallWatch(
+      {
+        quietAfter: () => consuming()?.quietAfter,
+        hasReady: () => assembly.hasReady(),
+        onStalled: () => void consuming()?.endConsumer({ event: 'consumer-stalled', detail }),
+      },
+      this.#parts.lookForStallEveryMs,
+    )
+  }
+
+  async #build(building: Extract<SourceState, { phase: 'building' }>, assembly: Assembly): Promise<void> {
     const goOn = (): void => {
       if (this.#state !== building)
         throw new StoppedError(`the consumer of ${this.group} was stopped while it was starting`)
     }
-    const generation = await this.#assembly.make(goOn, () => this.#isPaused)
+    const generation = await assembly.make(goOn, () => this.#isPaused)
     this.#become({ phase: 'consuming', attempt: building.attempt, generation, since: systemClock.monotonic() })
-    const version = this.#assembly.serverVersion || 'of unknown version'
+    const version = assembly.serverVersion || 'of unknown version'
     const event = generation.number === 1 ? 'consuming' : 'rebuilt'
     this.#report(event, `generation ${generation.number}, RabbitMQ ${version}`)
   }
 
-  #rebuild(attempt: number, why: string): void {
+  #rebuild(attempt: number, why: string, assembly: Assembly): void {
     const building: SourceState = { phase: 'building', attempt, why }
     this.#become(building)
-    this.#build(building).catch(async (error: unknown) => {
+    this.#build(building, assembly).catch(async (error: unknown) => {
       // After "no" to a question the connection is good; after silence, or on a closed one, it is not.
-      if (!(error instanceof ConfigError)) await this.#assembly.drop()
+      if (!(error instanceof ConfigError)) await assembly.drop()
       if (this.#state !== building) return
       this.#report('set-up-failed', `attempt ${attempt}: ${reasonOf(error)}`)
       this.#backOff(attempt + 1, reasonOf(error))
@@ -120,8 +185,10 @@ export class RabbitSource implements Source {
   }
 
   #backOff(attempt: number, why: string): void {
+    const assembly = this.#assembly
+    if (assembly === undefined) return
     const delayMs = backoffMs(attempt, BACKOFF, systemEntropy.fraction())
-    const cancel = systemClock.after(delayMs, () => this.#rebuild(attempt, why))
+    const cancel = systemClock.after(delayMs, () => this.#rebuild(attempt, why, assembly))
     this.#become({ phase: 'backing-off', attempt, why, cancel })
   }
 
@@ -129,7 +196,8 @@ export class RabbitSource implements Source {
   #generationEnded(generation: Generation, end: GenerationEnd): void {
     const state = this.#state
     if (!('generation' in state) || state.generation !== generation) return
-    const lost = this.#assembly.lostBecause
+    const lost = this.#assembly?.lostBecause
+    if (end.event !== 'channel-closed') this.#assembly?.forgetTopology()
     const why = lost ?? end.detail
     this.#report(lost === undefined ? end.event : 'connection-lost', why)
     if (state.phase === 'draining') {
@@ -152,27 +220,32 @@ export class RabbitSource implements Source {
 
   async #leave(): Promise<void> {
     await this.stopIntake()
+    this.#watches?.stop()
+    this.#stallWatch?.stop()
+    // Also after a start that failed: what it had delivered may have been dead-lettered.
+    await Promise.all([this.#closeConsumer(), this.#parts.afterClose()])
+  }
+
+  async #closeConsumer(): Promise<void> {
     const state = this.#state
     if (state.phase !== 'draining') return
     this.#become({ phase: 'closed' })
-    const leaving = async (): Promise<void> => {
-      await state.generation?.close()
-      await this.#assembly.drop()
-    }
-    await Promise.all([leaving(), this.#deadLetters.close()])
+    await state.generation?.close()
+    await this.#assembly?.drop()
   }
 
   #laneOf(message: RabbitMessage): string | undefined {
     try {
-      return this.#settings.lane?.(message)
+      return this.#parts.settings.lane?.(message)
     } catch (error) {
       this.#report('lane-failed', `${message.position}: ${reasonOf(error)}`)
       return undefined
     }
   }
 
-  #report(event: string, detail: string): void {
-    this.#intake?.report({ type: 'source', event, detail })
+  #report(event: RabbitEvent, detail: string): void {
+    this.#parts.counts.add(event)
+    this.#intake?.report(sourceEvent(event, detail))
   }
 }
 

@@ -1,10 +1,13 @@
 import { StoreError, describeError, systemClock, type DurationMs } from '../../src/index.ts'
 
 /**
- * All answers, or a `StoreError` in time: a client may keep a command for ever (ioredis 6.0.0 with
+ * All answers, one part after the other, or a `StoreError` in time: a client may keep a command for ever (ioredis 6.0.0 with
  * `autoResendUnfulfilledCommands: false` does, after a lost connection).
  */
-export async function answersWithin<T>(timeoutMs: DurationMs, asked: readonly Promise<T>[]): Promise<readonly T[]> {
+export async function answersWithin<T>(
+  timeoutMs: DurationMs,
+  asked: readonly Promise<readonly T[]>[],
+): Promise<readonly T[]> {
   let cancel: (() => void) | undefined
   const late = new Promise<'late'>((resolve) => {
     cancel = systemClock.after(timeoutMs, () => resolve('late'))
@@ -20,7 +23,7 @@ export async function answersWithin<T>(timeoutMs: DurationMs, asked: readonly Pr
     if (unknown !== undefined || failures.length === asked.length) throw unknown ?? first
     throw new StoreError('STORE_AMBIGUOUS', `part of the batch was refused: ${first.message}`, { cause: first })
   }
-  return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
+  return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []))
 }
 
 /** Replies by which a server says that it did nothing: it is down, full, not the primary, not its keys, or not ours to use. */

@@ -1,38 +1,49 @@
 /** A script of 500 keys blocks the server for 1.5 to 2.5 ms: no other client gets an answer meanwhile. */
 const KEYS_PER_SCRIPT = 100
 
-/** What goes into one script, each with its place in the batch. */
-export type Group<Item> = readonly { readonly item: Item; readonly place: number }[]
-
 /** Which shard a key lives in: told by its first characters, which are those of a digest. */
 export function shardOf(key: string, shards: number): number {
   let sum = 0
-  for (const character of key.slice(0, 4)) sum = sum * 31 + (character.codePointAt(0) ?? 0)
+  for (let at = 0; at < 4 && at < key.length; at++) sum = sum * 31 + key.charCodeAt(at)
   return sum % shards
 }
 
-/** Splits a batch into scripts; with `shard`, no script meets two shards. */
-export function splitBatch<Item>(
-  items: readonly Item[],
-  shard: (item: Item) => number = () => 0,
-): readonly Group<Item>[] {
-  const full: Group<Item>[] = []
-  const filling = new Map<number, { item: Item; place: number }[]>()
-  for (const [place, item] of items.entries()) {
-    const group = filling.get(shard(item)) ?? []
-    if (group.length === 0) filling.set(shard(item), group)
-    group.push({ item, place })
-    if (group.length < KEYS_PER_SCRIPT) continue
-    full.push(group)
-    filling.delete(shard(item))
-  }
-  return [...full, ...filling.values()]
+/** A batch in the parts that one script each is for. */
+export interface Parts<Item> {
+  readonly parts: readonly (readonly Item[])[]
+  /** Where in the batch the items of all parts, one after the other, stand; `undefined`: as they do there. */
+  readonly places: readonly number[] | undefined
 }
 
-/** Answers of each group, in the order of the batch that was split. */
-export function joinBatch<T>(groups: readonly Group<unknown>[], answers: readonly (readonly T[])[]): readonly T[] {
-  const placed = groups.flatMap((group, index) =>
-    (answers[index] ?? []).map((answer, at) => ({ answer, place: group[at]?.place ?? 0 })),
-  )
-  return placed.toSorted((a, b) => a.place - b.place).map(({ answer }) => answer)
+export function inOrder<Item>(batch: readonly Item[]): Parts<Item> {
+  return { parts: slicesOf(batch), places: undefined }
+}
+
+/** No part meets two shards. */
+export function byShard<Item>(batch: readonly Item[], shardOfItem: (item: Item) => number): Parts<Item> {
+  const shards = new Map<number, { readonly items: Item[]; readonly places: number[] }>()
+  for (const [place, item] of batch.entries()) {
+    const shard = shardOfItem(item)
+    let own = shards.get(shard)
+    if (own === undefined) shards.set(shard, (own = { items: [], places: [] }))
+    own.items.push(item)
+    own.places.push(place)
+  }
+  const all = [...shards.values()]
+  return { parts: all.flatMap(({ items }) => slicesOf(items)), places: all.flatMap(({ places }) => places) }
+}
+
+/** Answers of all parts, one after the other, in the order of the batch. */
+export function inPlace<T>(answers: readonly T[], { places }: Parts<unknown>): readonly T[] {
+  if (places === undefined) return answers
+  const placed: T[] = Array.from(answers)
+  for (const [at, answer] of answers.entries()) placed[places[at] ?? at] = answer
+  return placed
+}
+
+function slicesOf<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
+  if (items.length <= KEYS_PER_SCRIPT) return items.length === 0 ? [] : [items]
+  const slices: (readonly Item[])[] = []
+  for (let at = 0; at < items.length; at += KEYS_PER_SCRIPT) slices.push(items.slice(at, at + KEYS_PER_SCRIPT))
+  return slices
 }

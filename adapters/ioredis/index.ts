@@ -17,7 +17,7 @@ import {
   type Store,
 } from '../../src/index.ts'
 import { answersWithin } from './answers-within.ts'
-import { joinBatch, shardOf, splitBatch } from './batches.ts'
+import { byShard, inOrder, inPlace, shardOf } from './batches.ts'
 import { CLAIM } from './claim-script.ts'
 import { MARK } from './mark-script.ts'
 import { resolveOptions, type RedisLeaseOptions } from './options.ts'
@@ -43,14 +43,13 @@ export function redisLease(options: RedisLeaseOptions): Store {
 class RedisLease implements Store {
   readonly strategy = 'lease'
   readonly #redis: RedisLike
-  readonly #prefix: string
-  readonly #shards: number
+  /** Of the keys of each shard. Only the shard stands in braces: nothing of an ID decides the slot. */
+  readonly #prefixes: readonly string[]
   readonly #timeoutMs: DurationMs
 
   constructor({ redis, prefix, shards, timeoutMs }: Required<RedisLeaseOptions>) {
     this.#redis = redis
-    this.#prefix = prefix
-    this.#shards = shards
+    this.#prefixes = Array.from({ length: shards }, (_, shard) => `${prefix}:{${String(shard).padStart(2, '0')}}:`)
     this.#timeoutMs = timeoutMs
   }
 
@@ -75,32 +74,32 @@ class RedisLease implements Store {
   }
 
   async claim({ scope, token, leaseMs, retentionMs, alone, items }: ClaimRequest): Promise<readonly ClaimAnswer[]> {
-    for (const field of [token, ...items.map(({ digest }) => digest)]) refuseBar(field)
+    refuseBar(token)
     const read = (answer: string, { key, digest }: ClaimItem): ClaimAnswer | undefined => {
-      const verdict = readClaim(answer)
-      if (verdict === undefined || !('fence' in verdict)) return verdict
-      const { fence, attempt } = verdict
-      return { ...verdict, claim: { key, digest, scope, token, fence, attempt, retentionMs } }
+      const answered = readClaim(answer)
+      if (answered === undefined || !('fence' in answered)) return answered
+      const { verdict, fence, attempt } = answered
+      return { verdict, fence, attempt, claim: { key, digest, scope, token, fence, attempt, retentionMs } }
     }
     const shared = [token, wholeMs(leaseMs), wholeMs(retentionMs), alone ? 1 : 0]
-    return this.#run(CLAIM, read, items, shared, ({ digest }) => [digest])
+    return this.#run(CLAIM, read, items, shared, (words, { digest }) => {
+      refuseBar(digest)
+      words.push(digest)
+    })
   }
 
   async renew(claims: readonly Claim[], leaseMs: DurationMs): Promise<readonly RenewVerdict[]> {
-    return this.#run(RENEW, readRenew, claims, [wholeMs(leaseMs)], ({ token }) => [token])
+    return this.#run(RENEW, readRenew, claims, [wholeMs(leaseMs)], addToken)
   }
 
   async mark(claims: readonly Claim[]): Promise<readonly MarkVerdict[]> {
-    return this.#run(MARK, readMark, claims, [], (claim) => [
-      claim.token,
-      claim.digest,
-      claim.fence,
-      wholeMs(claim.retentionMs),
-    ])
+    return this.#run(MARK, readMark, claims, [], (words, { token, digest, fence, retentionMs }) =>
+      words.push(`|${digest}|${token}|`, fence, wholeMs(retentionMs)),
+    )
   }
 
   async release(claims: readonly Claim[], { refund, doubt }: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
-    return this.#run(RELEASE, readRelease, claims, [refund ? 1 : 0, doubt ? 1 : 0], ({ token }) => [token])
+    return this.#run(RELEASE, readRelease, claims, [refund ? 1 : 0, doubt ? 1 : 0], addToken)
   }
 
   async setAside(
@@ -108,33 +107,38 @@ class RedisLease implements Store {
     as: 'given-up' | 'parked',
     reason: Reason,
   ): Promise<readonly SetAsideVerdict[]> {
-    return this.#run(SET_ASIDE, readSetAside, claims, [as === 'given-up' ? 'G' : 'X', reason], ({ token }) => [token])
+    return this.#run(SET_ASIDE, readSetAside, claims, [as === 'given-up' ? 'G' : 'X', reason], addToken)
   }
 
-  /** One script for each group of keys, side by side; answers in the order of `items`. */
+  /** One script for each part of the batch, side by side; answers in the order of `items`. */
   async #run<Item extends { readonly key: Key }, T>(
     script: Script,
     read: ReadAnswer<Item, T>,
     items: readonly Item[],
     shared: readonly Argument[],
-    argumentsOf: (item: Item) => readonly Argument[],
+    addArguments: (words: Argument[], item: Item) => void,
   ): Promise<readonly T[]> {
-    const groups = splitBatch(
-      items,
-      this.#redis.isCluster === true ? ({ key }) => shardOf(key, this.#shards) : undefined,
-    )
-    const asked = groups.map(async (group) => {
-      const keys = group.map(({ item }) => this.#nameOf(item.key))
-      const rest = group.flatMap(({ item }) => argumentsOf(item))
-      return readReply(await runScript(this.#redis, script, keys, [...shared, ...rest]), group, read)
+    const split = this.#redis.isCluster === true ? byShard(items, ({ key }) => this.#shardOf(key)) : inOrder(items)
+    const asked = split.parts.map(async (part) => {
+      const words: Argument[] = part.map(({ key }) => this.#nameOf(key))
+      words.push(...shared)
+      for (const item of part) addArguments(words, item)
+      return readReply(await runScript(this.#redis, script, part.length, words), part, read)
     })
-    return joinBatch(groups, await answersWithin(this.#timeoutMs, asked))
+    return inPlace(await answersWithin(this.#timeoutMs, asked), split)
   }
 
-  /** Only the shard stands in braces: nothing of an ID decides the slot. */
   #nameOf(key: Key): string {
-    return `${this.#prefix}:{${String(shardOf(key, this.#shards)).padStart(2, '0')}}:${key}`
+    return `${this.#prefixes[this.#shardOf(key)]}${key}`
   }
+
+  #shardOf(key: Key): number {
+    return shardOf(key, this.#prefixes.length)
+  }
+}
+
+function addToken(words: Argument[], { token }: Claim): void {
+  words.push(token)
 }
 
 /** Fields of a record are told apart by bars. */

@@ -1,6 +1,5 @@
 import type { ClaimVerdict, MarkVerdict, ReleaseVerdict, RenewVerdict, SetAsideVerdict } from '../../src/index.ts'
 import { StoreError } from '../../src/index.ts'
-import type { Group } from './batches.ts'
 
 /** What a script answered for an item, or `undefined` where that is no answer. */
 export type ReadAnswer<Item, T> = (answer: string, item: Item) => T | undefined
@@ -16,7 +15,11 @@ export const readMark: ReadAnswer<unknown, MarkVerdict> = oneOf(
 export const readRelease: ReadAnswer<unknown, ReleaseVerdict> = oneOf('released', 'already-released', 'refused')
 export const readSetAside: ReadAnswer<unknown, SetAsideVerdict> = oneOf('given-up', 'parked', 'refused')
 
+/** What nearly every claim is answered. */
+const FIRST_CLAIM: ClaimVerdict = { verdict: 'claimed', fence: 1, attempt: 1 }
+
 export function readClaim(answer: string): ClaimVerdict | undefined {
+  if (answer === 'claimed|1|1') return FIRST_CLAIM
   const [, verdict, rest] = /^([a-z-]+)(?:\|(.*))?$/s.exec(answer) ?? []
   switch (verdict) {
     case 'claimed':
@@ -41,12 +44,12 @@ export function readClaim(answer: string): ClaimVerdict | undefined {
 }
 
 /** As many answers as were asked for, each of a known form; anything else proves nothing. */
-export function readReply<Item, T>(reply: unknown, group: Group<Item>, read: ReadAnswer<Item, T>): readonly T[] {
-  if (!Array.isArray(reply) || reply.length !== group.length) throw strange(group.length, reply)
-  return group.map(({ item }, at) => {
+export function readReply<Item, T>(reply: unknown, items: readonly Item[], read: ReadAnswer<Item, T>): readonly T[] {
+  if (!Array.isArray(reply) || reply.length !== items.length) throw strange(items.length, reply)
+  return items.map((item, at) => {
     const answer: unknown = reply[at]
     const known = typeof answer === 'string' ? read(answer, item) : undefined
-    if (known === undefined) throw strange(group.length, answer)
+    if (known === undefined) throw strange(items.length, answer)
     return known
   })
 }
@@ -57,5 +60,6 @@ function strange(count: number, got: unknown): StoreError {
 }
 
 function oneOf<T extends string>(...known: readonly T[]): ReadAnswer<unknown, T> {
-  return (answer) => known.find((one) => one === answer)
+  const byText = new Map<string, T>(known.map((one) => [one, one]))
+  return (answer) => byText.get(answer)
 }

@@ -17,10 +17,12 @@ export type Argument = string | number
  * the retention of the record; X has none.
  */
 const READ = `
-local function read(key)
-  local value = redis.call('GET', key)
+local function parse(value)
   if not value then return 'A', '0', '0', '0', '', '', '' end
   return string.match(value, '^([PRDGX])|(%d+)|(%d+)|([01])|([^|]*)|([^|]*)|(.*)$')
+end
+local function read(key)
+  return parse(redis.call('GET', key))
 end
 `
 
@@ -29,17 +31,17 @@ export function script(lua: string): Script {
   return { lua: whole, sha: createHash('sha1').update(whole).digest('hex') }
 }
 
-/** By its digest; a server that does not know the script, after a restart or a failover, is sent the whole. */
+/** `words`: so many keys, then the arguments. By its digest; a server that does not know the script, after a restart or a failover, is sent the whole. */
 export async function runScript(
   redis: RedisLike,
   { lua, sha }: Script,
-  keys: readonly string[],
-  rest: readonly Argument[],
+  keys: number,
+  words: readonly Argument[],
 ): Promise<unknown> {
   try {
-    return await redis.evalsha(sha, keys.length, ...keys, ...rest)
+    return await redis.evalsha(sha, keys, ...words)
   } catch (error) {
     if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
-    return redis.eval(lua, keys.length, ...keys, ...rest)
+    return redis.eval(lua, keys, ...words)
   }
 }

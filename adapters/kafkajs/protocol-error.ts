@@ -20,6 +20,11 @@ export function endsGeneration(type: string): boolean {
   return type === 'ILLEGAL_GENERATION' || type === 'UNKNOWN_MEMBER_ID' || type === 'REBALANCE_IN_PROGRESS'
 }
 
+/** With an error of these types out of a callback kafkajs joins its group again. */
+export function makesJoinAgain(type: string): boolean {
+  return endsGeneration(type) || type === 'NOT_COORDINATOR_FOR_GROUP'
+}
+
 interface Answer {
   readonly type: string
   readonly retriable?: unknown

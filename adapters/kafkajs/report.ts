@@ -1,3 +1,5 @@
+import type { SourceEvent } from '../../src/index.ts'
+
 /** Tells the intake, for observers and logs, what a source met. `detail` is for people. */
 export type Report = (event: KafkaEvent, detail: string) => void
 
@@ -35,3 +37,20 @@ export type KafkaEvent =
   | 'dead-letter-topic'
   | 'retry-topic'
   | 'adapter-error'
+
+/** What belongs to a normal day. */
+const INFORMS: ReadonlySet<KafkaEvent> = new Set([
+  'group-joined',
+  'rebalancing',
+  'rebuilt',
+  'started-at-end',
+  'partition-paused',
+  'partition-resumed',
+  'position-sought',
+  'dead-letter-topic',
+  'retry-topic',
+])
+
+export function sourceEvent(event: KafkaEvent, detail: string): SourceEvent {
+  return { type: 'source', event, detail, ...(INFORMS.has(event) ? {} : { isWarning: true }) }
+}

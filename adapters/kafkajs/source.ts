@@ -22,7 +22,7 @@ import { partitionHealth } from './intake/partition-health.ts'
 import type { ResolvedKafka } from './options/options.ts'
 import type { PartitionEpoch } from './membership/partition-epoch.ts'
 import { isAnswer } from './protocol-error.ts'
-import type { Report } from './report.ts'
+import { sourceEvent, type Report } from './report.ts'
 import { RetryDelays } from './intake/retry-delays.ts'
 import type { CommitRequest, GroupJoin, KafkaLike } from './slice.ts'
 import { StoredStarts } from './offsets/stored-starts.ts'
@@ -35,9 +35,6 @@ interface SourceParts {
   /** Closes what belongs to the source and outlives its consumer. */
   readonly afterClose: () => Promise<void>
 }
-
-const NO_RETRY_TOPICS =
-  'retry: strategy offsets handles a partition in its order, and its position would pass a message that waits elsewhere; leave it out'
 
 const PARTITION_ORDER =
   "order: expected 'partition' with a store of strategy offsets, whose position passes a message only when all before it are over; leave it out"
@@ -79,7 +76,7 @@ export class KafkaSource implements Source {
     this.group = options.groupId
     this.#report = (event, detail) => {
       this.#counts[event] = (this.#counts[event] ?? 0) + 1
-      this.#tell({ type: 'source', event, detail })
+      this.#tell(sourceEvent(event, detail))
     }
     this.#committer = new Committer(this.#assignment, this.#report, (count) => this.#tell({ type: 'settles', count }))
     this.#membership = new Membership(
@@ -101,7 +98,7 @@ export class KafkaSource implements Source {
       offsets: this.#offsets,
       report: this.#report,
       seek: (epoch, offset) => this.#seek(epoch, offset),
-      standingChanged: () => this.#intake?.standingChanged(),
+      renewed: () => this.#renewed(),
       startOf: (epoch) => this.#firstStart?.endOf(epoch),
       stored: () => this.#storedStarts,
     })
@@ -199,11 +196,8 @@ export class KafkaSource implements Source {
   /** @throws ConfigError `CONFIG_INVALID` */
   #useStored({ storedPositions: stored }: Intake): void {
     if (stored === undefined) return
-    const { order, topology } = this.#parts.options
-    const problems: string[] = []
-    if (topology.hasRetries) problems.push(NO_RETRY_TOPICS)
-    if (order !== undefined && order !== 'partition') problems.push(PARTITION_ORDER)
-    if (problems.length > 0) throw new ConfigError(problems)
+    const { order } = this.#parts.options
+    if (order !== undefined && order !== 'partition') throw new ConfigError([PARTITION_ORDER])
     this.#storedStarts = new StoredStarts({
       stored,
       assignment: this.#assignment,
@@ -218,9 +212,14 @@ export class KafkaSource implements Source {
   /** What it has delivered can not be settled any more; what came of it is in the store, or is not. */
   #readAgain(epoch: PartitionEpoch): void {
     this.#assignment.renew(epoch)
+    this.#renewed()
+    this.#storedStarts?.again()
+  }
+
+  /** What held the partition before does not any more. */
+  #renewed(): void {
     this.#holds.apply()
     this.#intake?.standingChanged()
-    this.#storedStarts?.again()
   }
 
   #rebalancing(): void {

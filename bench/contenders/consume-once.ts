@@ -1,26 +1,18 @@
-import {
-  defineConsumer,
-  messageId,
-  type Consumer,
-  type ConsumerSettings,
-  type Delivery,
-  type Store,
-} from 'consume-once'
-import { kafkaBroker, runKafka } from 'consume-once/kafkajs'
+import { defineConsumer, type Consumer, type ConsumerSettings, type Delivery, type Store } from 'consume-once'
 import type { Job, Measurement } from '../suite.ts'
-import { ID_HEADER, Tally } from '../tally.ts'
-import { allCommitted, clientOf } from './kafka-client.ts'
+import { Tally } from '../tally.ts'
+import type { Broker } from './broker.ts'
 import type { Handle } from './kafkajs.ts'
 
 /** The adapter without pipeline and store: every delivery goes to the handler, so many at once, and is then settled. */
-export function adapterAlone(handle: Handle, atOnce: number): (job: Job) => Promise<Measurement> {
+export function adapterAlone(broker: Broker, handle: Handle, atOnce: number): (job: Job) => Promise<Measurement> {
   return async (job) => {
     const tally = new Tally(job.messages)
-    const { source } = kafkaBroker(clientOf(job), { topics: [job.topic], groupId: job.name })
+    const source = broker.source(job)
     const waiting: Delivery[] = []
     let running = 0
     const run = async (delivery: Delivery): Promise<void> => {
-      tally.started(delivery.message.headers[ID_HEADER])
+      tally.started(broker.idOf(delivery.message))
       await handle()
       delivery.settle()
       tally.ended(1)
@@ -37,7 +29,7 @@ export function adapterAlone(handle: Handle, atOnce: number): (job: Job) => Prom
       waiting.length = next = 0
     }
     await source.open({
-      capacity: { maxInFlight: 2_000, handlers: atOnce },
+      capacity: { maxInFlight: 2_000, handlers: atOnce, claims: atOnce, leaseMs: 30_000, longestRunMs: 65_000 },
       deliver: (deliveries) => {
         tally.arrived()
         waiting.push(...deliveries)
@@ -47,37 +39,43 @@ export function adapterAlone(handle: Handle, atOnce: number): (job: Job) => Prom
       report: () => {},
     })
     await tally.complete
-    await allCommitted(job)
+    await broker.untilSettled(job, async () => {
+      await source.stopIntake()
+      await source.close()
+    })
     return tally.measurement()
   }
 }
 
 /** The library complete, on the given store. */
-export function withStore(store: Store, handle: Handle, settings: Settings = {}): (job: Job) => Promise<Measurement> {
+export function withStore(
+  broker: Broker,
+  store: Store,
+  handle: Handle,
+  settings: Settings = {},
+): (job: Job) => Promise<Measurement> {
   return async (job) => {
     const tally = new Tally(job.messages)
     const consumer = defineConsumer({
       ...settings,
-      ...commonSettings(tally),
+      ...commonSettings(broker, tally),
       store,
       handle: async ({ message }) => {
-        tally.started(message.headers[ID_HEADER])
+        tally.started(broker.idOf(message))
         await handle()
       },
     })
-    return consumeAllOnce(job, tally, consumer)
+    return consumeAllOnce(broker, job, tally, consumer)
   }
 }
 
-const idOf = messageId.header(ID_HEADER)
-
 /** The payload stays bytes, as for the others: parsing costs all the same, and would hide what differs. */
-export function commonSettings(tally: Tally): CommonSettings {
+export function commonSettings({ idOf }: Broker, tally: Tally): CommonSettings {
   return {
     name: 'bench',
     id: (message) => {
       tally.arrived()
-      return idOf(message)
+      return String(idOf(message))
     },
     decode: (bytes) => bytes,
     observe: (event) => {
@@ -91,9 +89,9 @@ export type Settings = Partial<ConsumerSettings<Uint8Array | null, Uint8Array | 
 
 type CommonSettings = Required<Pick<Settings, 'name' | 'id' | 'decode' | 'observe'>>
 
-export async function consumeAllOnce(job: Job, tally: Tally, consumer: Consumer): Promise<Measurement> {
-  await runKafka(clientOf(job), consumer, { topics: [job.topic], groupId: job.name })
+export async function consumeAllOnce(broker: Broker, job: Job, tally: Tally, consumer: Consumer): Promise<Measurement> {
+  const stop = await broker.run(job, consumer)
   await tally.complete
-  await allCommitted(job)
+  await broker.untilSettled(job, stop)
   return tally.measurement()
 }

@@ -19,7 +19,7 @@ export async function allCommitted(job: Job): Promise<void> {
 export async function committedOffsets(job: Job): Promise<ReadonlyMap<number, number>> {
   const admin = clientOf(job).admin()
   await admin.connect()
-  const [answer] = await admin.fetchOffsets({ groupId: job.name, topics: [job.topic] })
+  const [answer] = await admin.fetchOffsets({ groupId: job.name, topics: [job.place] })
   await admin.disconnect()
   const partitions = answer?.partitions ?? []
   return new Map(partitions.map(({ partition, offset }) => [partition, Math.max(0, Number(offset))]))

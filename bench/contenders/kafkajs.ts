@@ -70,7 +70,7 @@ async function consumeAll(job: Job, tally: Tally, config: ConsumerRunConfig): Pr
     throw payload.error
   })
   await consumer.connect()
-  await consumer.subscribe({ topics: [job.topic], fromBeginning: true })
+  await consumer.subscribe({ topics: [job.place], fromBeginning: true })
   await consumer.run(config)
   await tally.complete
   await allCommitted(job)

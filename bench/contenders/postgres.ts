@@ -5,6 +5,8 @@ import type { KafkaMessage } from 'kafkajs'
 import { Pool } from 'pg'
 import { serverOf, type Job, type Measurement } from '../suite.ts'
 import { ID_HEADER, Tally } from '../tally.ts'
+import { consumeAll } from './amqplib.ts'
+import type { Broker } from './broker.ts'
 import { commonSettings, consumeAllOnce } from './consume-once.ts'
 import { consumeInBatches } from './kafkajs.ts'
 import { itemOf } from './redis.ts'
@@ -14,29 +16,26 @@ const CONNECTIONS = 8
 type Query = (text: string, values: unknown[]) => Promise<unknown>
 
 /** The effect: a row for each message, all in one statement. */
-async function writeEffects(query: Query, job: Job, headers: readonly Headers[]): Promise<void> {
-  const ids = headers.map((header) => String(header[ID_HEADER]))
+async function writeEffects(query: Query, job: Job, ids: readonly string[]): Promise<void> {
   await query(`insert into ${job.name}.effect (id, text) select id, 'sent' from unnest($1::text[]) as id`, [ids])
 }
 
-type Headers = Readonly<Record<string, unknown>>
-
 /** The library on Postgres, effect and mark of a batch in one transaction. */
-export function libraryOnPostgres(batchSize: number): (job: Job) => Promise<Measurement> {
+export function libraryOnPostgres(broker: Broker, batchSize: number): (job: Job) => Promise<Measurement> {
   return (job) =>
     onPostgres(job, (pool) => {
       const tally = new Tally(job.messages)
       const consumer = defineConsumer({
-        ...commonSettings(tally),
+        ...commonSettings(broker, tally),
         store: postgresInbox({ pool, schema: `${job.name}_inbox` }),
         batchSize,
         handleBatch: async ({ messages, tx }) => {
-          const headers = messages.map(({ message }) => message.headers)
-          for (const header of headers) tally.started(header[ID_HEADER])
-          await writeEffects(tx.query, job, headers)
+          const ids = messages.map(({ message }) => String(broker.idOf(message)))
+          for (const id of ids) tally.started(id)
+          await writeEffects(tx.query, job, ids)
         },
       })
-      return consumeAllOnce(job, tally, consumer)
+      return consumeAllOnce(broker, job, tally, consumer)
     })
 }
 
@@ -62,9 +61,9 @@ export function loopOverInbox(batchSize: number): (job: Job) => Promise<Measurem
         })
         const lent = claims[0]?.transaction?.lend()
         if (lent === undefined) throw new Error('expected a transaction')
-        const headers = messages.map((message) => message.headers ?? {})
-        for (const header of headers) tally.started(header[ID_HEADER])
-        await writeEffects(lent.tx.query, job, headers)
+        const ids = messages.map(idOf)
+        for (const id of ids) tally.started(id)
+        await writeEffects(lent.tx.query, job, ids)
         lent.revoke()
         const verdicts = await store.mark(claims)
         if (verdicts.some((verdict) => verdict !== 'marked')) throw new Error(`not marked: ${verdicts.join(' ')}`)
@@ -79,17 +78,17 @@ export function insertLoop(batchSize: number): (job: Job) => Promise<Measurement
   return (job) =>
     onPostgres(job, async (pool) => {
       const tally = new Tally(job.messages)
-      await pool.query(`create table ${job.name}.inbox (id text primary key, at timestamptz not null default now())`)
+      await pool.query(inboxTable(job))
       const insert = `insert into ${job.name}.inbox (id) select id from unnest($1::text[]) as id
         on conflict do nothing returning id`
       const handleBatch = async (messages: readonly KafkaMessage[]): Promise<void> => {
         const client = await pool.connect()
-        const headers = messages.map((message) => message.headers ?? {})
+        const ids = messages.map(idOf)
         await client.query('begin')
-        const { rows } = await client.query(insert, [headers.map((header) => String(header[ID_HEADER]))])
-        if (rows.length !== messages.length) throw new Error(`expected ${messages.length} new IDs, got ${rows.length}`)
-        for (const header of headers) tally.started(header[ID_HEADER])
-        await writeEffects((text, values) => client.query(text, values), job, headers)
+        const { rows } = await client.query(insert, [ids])
+        if (rows.length !== ids.length) throw new Error(`expected ${ids.length} new IDs, got ${rows.length}`)
+        for (const id of ids) tally.started(id)
+        await writeEffects((text, values) => client.query(text, values), job, ids)
         await client.query('commit')
         client.release()
         tally.ended(messages.length)
@@ -97,6 +96,32 @@ export function insertLoop(batchSize: number): (job: Job) => Promise<Measurement
       return consumeInBatches(job, tally, batchSize, handleBatch)
     })
 }
+
+/** What a careful worker of RabbitMQ does by hand: inbox row, effect, COMMIT, ack, for each message by itself. */
+export function insertEach(prefetch: number): (job: Job) => Promise<Measurement> {
+  return (job) =>
+    onPostgres(job, async (pool) => {
+      const tally = new Tally(job.messages)
+      await pool.query(inboxTable(job))
+      const insert = `insert into ${job.name}.inbox (id) values ($1) on conflict do nothing`
+      return consumeAll(job, tally, prefetch, async ({ properties }) => {
+        const id = String(properties.messageId)
+        const client = await pool.connect()
+        await client.query('begin')
+        const { rowCount } = await client.query(insert, [id])
+        if (rowCount !== 1) throw new Error('expected a new ID')
+        tally.started(id)
+        await client.query(`insert into ${job.name}.effect (id, text) values ($1, 'sent')`, [id])
+        await client.query('commit')
+        client.release()
+      })
+    })
+}
+
+const inboxTable = ({ name }: Job): string =>
+  `create table ${name}.inbox (id text primary key, at timestamptz not null default now())`
+
+const idOf = ({ headers }: KafkaMessage): string => String(headers?.[ID_HEADER])
 
 /** In schemas of its own, which it removes; checks the effects that were committed. */
 async function onPostgres(job: Job, run: (pool: Pool) => Promise<Measurement>): Promise<Measurement> {

@@ -5,6 +5,8 @@ import { Redis } from 'ioredis'
 import type { KafkaMessage } from 'kafkajs'
 import { serverOf, type Job, type Measurement } from '../suite.ts'
 import { ID_HEADER, Tally } from '../tally.ts'
+import { consumeAll } from './amqplib.ts'
+import type { Broker } from './broker.ts'
 import { withStore, type Settings } from './consume-once.ts'
 import { consumeInBatches, type Handle } from './kafkajs.ts'
 
@@ -13,11 +15,16 @@ const RETENTION_MS = 600_000
 const LEASE_MS = 30_000
 
 /** The library on Redis. */
-export function libraryOnRedis(handle: Handle, settings: Settings = {}): (job: Job) => Promise<Measurement> {
+export function libraryOnRedis(
+  broker: Broker,
+  handle: Handle,
+  settings: Settings = {},
+): (job: Job) => Promise<Measurement> {
   return (job) =>
-    onRedis(job, (redis) =>
-      withStore(redisLease({ redis, prefix: job.name }), handle, { retentionMs: RETENTION_MS, ...settings })(job),
-    )
+    onRedis(job, (redis) => {
+      const store = redisLease({ redis, prefix: job.name })
+      return withStore(broker, store, handle, { retentionMs: RETENTION_MS, ...settings })(job)
+    })
 }
 
 /** A loop by hand over the same store: claims a batch, handles it, marks it. The most that the store can give. */
@@ -74,6 +81,22 @@ export function setNxLoop(handle: Handle, batchSize: number): (job: Job) => Prom
         tally.ended(messages.length)
       }
       return consumeInBatches(job, tally, batchSize, handleBatch)
+    })
+}
+
+/** What a careful worker of RabbitMQ does by hand: SET NX before, SET after, then ack, for each message by itself. */
+export function setNxEach(handle: Handle, prefetch: number): (job: Job) => Promise<Measurement> {
+  return (job) =>
+    onRedis(job, (redis) => {
+      const tally = new Tally(job.messages)
+      return consumeAll(job, tally, prefetch, async ({ properties }) => {
+        const id: unknown = properties.messageId
+        const key = `${job.name}:${String(id)}`
+        if ((await redis.set(key, 'processing', 'PX', LEASE_MS, 'NX')) !== 'OK') throw new Error('expected a claim')
+        tally.started(id)
+        await handle()
+        await redis.set(key, 'done', 'PX', RETENTION_MS)
+      })
     })
 }
 

@@ -3,7 +3,7 @@ import { defineConsumer, messageId } from 'consume-once'
 import { runKafka, type KafkaOptions } from 'consume-once/kafkajs'
 import type { Job, Measurement } from '../suite.ts'
 import { ID_HEADER, indexOf } from '../tally.ts'
-import { MOST_IN_ONE } from '../topics.ts'
+import { MOST_IN_ONE } from '../places/topics.ts'
 import { forgetfulStore } from './forgetful-store.ts'
 import { clientOf, committedOffsets } from './kafka-client.ts'
 import { MemoryWatch } from './memory-watch.ts'
@@ -32,7 +32,7 @@ export function besideStuck({
       handle: ({ message }) => flow.handle(message.headers[ID_HEADER]),
     })
     const measured = await flow.watch(() =>
-      runKafka(clientOf(job), consumer, { topics: [job.topic], groupId: job.name, order }),
+      runKafka(clientOf(job), consumer, { topics: [job.place], groupId: job.name, order }),
     )
     if (measured.figures?.[OTHERS] !== 100) throw new Error(`it held up others: ${JSON.stringify(measured)}`)
     return measured
@@ -46,7 +46,7 @@ export function eachMessageBesideStuck(partitionsConsumedConcurrently: number): 
     const consumer = clientOf(job).consumer({ groupId: job.name })
     return flow.watch(async () => {
       await consumer.connect()
-      await consumer.subscribe({ topics: [job.topic], fromBeginning: true })
+      await consumer.subscribe({ topics: [job.place], fromBeginning: true })
       await consumer.run({
         partitionsConsumedConcurrently,
         eachMessage: ({ message }) => flow.handle(message.headers?.[ID_HEADER]),

@@ -3,17 +3,18 @@ import { memoryStore } from 'consume-once'
 import { adapterAlone, withStore, type Settings } from '../contenders/consume-once.ts'
 import { forgetfulStore } from '../contenders/forgetful-store.ts'
 import { eachBatch, eachMessage, type Handle } from '../contenders/kafkajs.ts'
+import { onKafka } from '../contenders/on-kafka.ts'
 import { insertLoop, libraryOnPostgres, loopOverInbox } from '../contenders/postgres.ts'
 import { libraryOnRedis, loopOverLease, setNxLoop } from '../contenders/redis.ts'
 import { besideStuck, eachMessageBesideStuck } from '../contenders/stuck.ts'
 import type { Contender, Scenario, Suite } from '../suite.ts'
-import { FOUR_PARTITIONS, MOST_IN_ONE } from '../topics.ts'
+import { FOUR_PARTITIONS, MOST_IN_ONE } from '../places/topics.ts'
 
 const noop: Handle = async () => {}
 const twoMs: Handle = () => sleep(2)
 
 const inMemory = (handle: Handle, settings: Settings = {}): Contender['run'] => {
-  return (job) => withStore(memoryStore(), handle, settings)(job)
+  return (job) => withStore(onKafka, memoryStore(), handle, settings)(job)
 }
 
 /** What the wrapper costs where the handler costs nothing. */
@@ -23,14 +24,14 @@ const noStore: Scenario = {
   messages: 300_000,
   repetitions: 5,
   needs: ['kafka'],
-  topic: FOUR_PARTITIONS,
+  place: FOUR_PARTITIONS,
   contenders: [
     { name: 'eachMessage', run: eachMessage(noop) },
     { name: 'eachBatch', run: eachBatch(noop) },
-    { name: 'adapter alone', run: adapterAlone(noop, 256) },
+    { name: 'adapter alone', run: adapterAlone(onKafka, noop, 256) },
     { name: 'runKafka, memoryStore', run: inMemory(noop) },
     { name: 'runKafka, memoryStore, 256 at once', run: inMemory(noop, { concurrency: 256 }) },
-    { name: 'runKafka, store that forgets', run: withStore(forgetfulStore, noop) },
+    { name: 'runKafka, store that forgets', run: withStore(onKafka, forgetfulStore, noop) },
   ],
   ratios: [
     { of: 'adapter alone', to: 'eachMessage', goal: 0.8 },
@@ -47,10 +48,10 @@ const slowHandler: Scenario = {
   messages: 160_000,
   repetitions: 5,
   needs: ['kafka'],
-  topic: FOUR_PARTITIONS,
+  place: FOUR_PARTITIONS,
   contenders: [
     { name: 'eachMessage, 4 partitions at once', share: 1 / 8, run: eachMessage(twoMs, 4) },
-    { name: 'adapter alone, 256 at once', run: adapterAlone(twoMs, 256) },
+    { name: 'adapter alone, 256 at once', run: adapterAlone(onKafka, twoMs, 256) },
     { name: 'runKafka, memoryStore, 256 at once', run: inMemory(twoMs, { concurrency: 256 }) },
   ],
   ratios: [
@@ -66,12 +67,12 @@ const redis: Scenario = {
   messages: 200_000,
   repetitions: 5,
   needs: ['kafka', 'redis'],
-  topic: FOUR_PARTITIONS,
+  place: FOUR_PARTITIONS,
   contenders: [
     { name: 'loop over the store, 500', run: loopOverLease(noop, 500) },
     { name: 'loop with SET NX, 500', run: setNxLoop(noop, 500) },
-    { name: 'redisLease', run: libraryOnRedis(noop) },
-    { name: 'redisLease, 256 at once', run: libraryOnRedis(noop, { concurrency: 256 }) },
+    { name: 'redisLease', run: libraryOnRedis(onKafka, noop) },
+    { name: 'redisLease, 256 at once', run: libraryOnRedis(onKafka, noop, { concurrency: 256 }) },
   ],
   ratios: [
     { of: 'redisLease', to: 'loop over the store, 500', goal: 0.9 },
@@ -87,11 +88,11 @@ const postgres: Scenario = {
   messages: 100_000,
   repetitions: 5,
   needs: ['kafka', 'postgres'],
-  topic: FOUR_PARTITIONS,
+  place: FOUR_PARTITIONS,
   contenders: [
     { name: 'loop over the store, 500', run: loopOverInbox(500) },
     { name: 'loop with insert on conflict, 500', run: insertLoop(500) },
-    { name: 'postgresInbox, handleBatch of 500', run: libraryOnPostgres(500) },
+    { name: 'postgresInbox, handleBatch of 500', run: libraryOnPostgres(onKafka, 500) },
   ],
   ratios: [
     { of: 'postgresInbox, handleBatch of 500', to: 'loop over the store, 500', goal: 0.9 },
@@ -106,7 +107,7 @@ const stuck: Scenario = {
   messages: 300_000,
   repetitions: 1,
   needs: ['kafka'],
-  topic: MOST_IN_ONE,
+  place: MOST_IN_ONE,
   contenders: [
     { name: 'nothing stuck, key order', run: besideStuck({ order: 'key', isStuck: false }) },
     { name: 'key order', run: besideStuck({ order: 'key', isStuck: true }) },

@@ -1,4 +1,4 @@
-import { DEFAULTS } from '../options.ts'
+import { DEFAULTS } from '../defaults.ts'
 import type { Desk } from './runner.ts'
 import type { Task } from './task.ts'
 

@@ -1,7 +1,8 @@
 import type { HandlerResult } from '../core/decision.ts'
 import type { MonotonicMs } from '../core/units.ts'
 import { NoEffectError, OutcomeUnknownError, TerminalError, hasCode } from '../errors.ts'
-import type { BatchItem, HandlerContext, ResolvedConsumer } from '../options.ts'
+import type { BatchItem, HandlerContext } from '../options.ts'
+import type { ResolvedConsumer } from '../resolve-options.ts'
 import type { Claim } from '../ports/store.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Message } from '../ports/message.ts'
@@ -92,17 +93,17 @@ export class HandlerRun {
       onEnd(HANDLED)
     }
     const failed = (error: unknown): void => {
+      if (this.hasEnded) return
       this.hasEnded = true
       onEnd({ result: this.#classify(error), error })
     }
-    let running: unknown
     try {
-      running = this.#call(consumer, tx)
+      // Also what is no promise ends in a later microtask: what returned calls nobody back while it starts.
+      Promise.resolve(this.#call(consumer, tx)).then(handled, failed)
     } catch (error) {
-      return failed(error)
+      // Of the handler; or of what it returned, which is the user's own too, and may have answered before.
+      failed(error)
     }
-    // Also what is no promise ends in a later microtask: nobody is called back while it starts.
-    Promise.resolve(running).then(handled, failed)
   }
 
   /** Runs the handler to its end. Never rejects. */

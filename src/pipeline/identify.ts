@@ -4,7 +4,7 @@ import { digestOf, identityOf } from '../digest.ts'
 import { describeError } from '../errors.ts'
 import { describeIssues } from '../decode.ts'
 import type { IncomingMessage } from '../message-id.ts'
-import type { ResolvedConsumer } from '../options.ts'
+import type { ResolvedConsumer } from '../resolve-options.ts'
 import type { Message } from '../ports/message.ts'
 import type { Delivery } from '../ports/source.ts'
 import type { RunItem } from './handler-run.ts'
@@ -14,6 +14,8 @@ import { Task } from './task.ts'
 export interface Unidentified {
   readonly reason: DeadLetterReason
   readonly detail: string
+  /** What was thrown, if something was. */
+  readonly error?: unknown
 }
 
 const NOT_COMPARED = ''
@@ -53,7 +55,7 @@ export function createIdentify(consumer: ResolvedConsumer, group: string): (deli
     try {
       id = consumer.id(incoming)
     } catch (error) {
-      return incoming.problem ?? { reason: 'no-id', detail: `the ID extractor threw: ${describeError(error)}` }
+      return incoming.problem ?? { reason: 'no-id', detail: `the ID extractor threw: ${describeError(error)}`, error }
     }
     if (!isTextOrBytes(id)) {
       // A number or a promise would have no bytes, or the same ones for all.
@@ -77,7 +79,7 @@ function identifyByPosition(consumer: ResolvedConsumer, group: string): (deliver
     if (position === undefined) return { reason: 'no-id', detail: 'the source gave no position' }
     const { stream, offset } = position
     const identity = identityOf([...scope, Buffer.from(stream)], Buffer.from(offset.toString()))
-    return new Task(delivery, identity, NOT_COMPARED)
+    return new Task(delivery, identity, NOT_COMPARED, position)
   }
 }
 
@@ -103,7 +105,7 @@ class Incoming implements IncomingMessage<unknown> {
       this.#decoded ??= { payload: this.#consumer.decode(this.#message.value, this.#message) }
       return this.#decoded.payload
     } catch (error) {
-      this.problem = { reason: 'undecodable', detail: describeError(error) }
+      this.problem = { reason: 'undecodable', detail: describeError(error), error }
       throw error
     }
   }
@@ -140,7 +142,7 @@ class Incoming implements IncomingMessage<unknown> {
   }
 }
 
-type Decoded = { readonly ok: true; readonly payload: unknown } | ({ readonly ok: false } & Unidentified)
+type Decoded = { readonly ok: true; readonly payload: unknown } | { readonly ok: false; readonly why: Unidentified }
 
 /** A message of a run whose payload cannot be had. */
 export interface Undecoded extends Unidentified {
@@ -159,7 +161,7 @@ export function decodePayloads(
   let late: Promise<void>[] | undefined
   const write = (item: RunItem, decoded: Decoded): void => {
     if (decoded.ok) item.payload = decoded.payload
-    else (undecoded ??= []).push({ item, reason: decoded.reason, detail: decoded.detail })
+    else (undecoded ??= []).push({ item, ...decoded.why })
   }
   for (const item of items) {
     const decoded = decodePayload(item.task.message, consumer)
@@ -176,7 +178,7 @@ function decodePayload(message: Message, consumer: ResolvedConsumer): Decoded | 
   try {
     payload = consumer.decode(message.value, message)
   } catch (error) {
-    return { ok: false, reason: 'undecodable', detail: describeError(error) }
+    return { ok: false, why: { reason: 'undecodable', detail: describeError(error), error } }
   }
   if (consumer.schema === undefined) return { ok: true, payload }
   try {
@@ -193,9 +195,9 @@ function asDecoded(
 ): Decoded {
   return result.issues === undefined
     ? { ok: true, payload: result.value }
-    : { ok: false, reason: 'schema', detail: describeIssues(result.issues) }
+    : { ok: false, why: { reason: 'schema', detail: describeIssues(result.issues) } }
 }
 
 function schemaThrew(error: unknown): Decoded {
-  return { ok: false, reason: 'schema', detail: describeError(error) }
+  return { ok: false, why: { reason: 'schema', detail: describeError(error), error } }
 }

@@ -8,9 +8,7 @@ import { HandlerRun, type RunEnd, type RunItem } from './handler-run.ts'
 import { decodePayloads } from './identify.ts'
 import type { ClaimBatch, Desk, Runner } from './runner.ts'
 import type { Task } from './task.ts'
-
-/** A claim is asked for again this often while another transaction holds the row. */
-const BUSY_POLL_MS = 1_000
+import { TimeLimit } from './time-limit.ts'
 
 /** How a transaction full of handlers ended. */
 interface TransactionEnd extends RunEnd {
@@ -141,7 +139,6 @@ export class InboxRunner implements Runner {
     tasks: readonly Task[],
     { answers }: ClaimBatch,
   ): { readonly granted: readonly RunItem[]; readonly again: readonly Task[]; readonly isOvertaking: boolean } {
-    const { consumer, entropy } = this.#desk
     const granted: RunItem[] = []
     const again: Task[] = []
     const waitingLanes = new Set<string | undefined>()
@@ -149,7 +146,7 @@ export class InboxRunner implements Runner {
     for (const [index, task] of tasks.entries()) {
       const answer = answers[index]
       if (answer === undefined) throw new TypeError('a store must answer each item of a claim (inbox-runner.follow)')
-      const step = afterClaim(answer, consumer)
+      const step = afterClaim(answer, this.#desk.consumer)
       switch (step.next) {
         case 'handle':
         case 'reconcile':
@@ -158,8 +155,9 @@ export class InboxRunner implements Runner {
           break
         case 'set-aside':
           if ('claim' in answer) {
-            const detail = `${answer.attempt - 1} attempts were started`
-            void this.#desk.setAside(task, answer.claim, step.as, { reason: step.reason, detail })
+            const attempts = answer.attempt - 1
+            const detail = `${attempts} attempts were started`
+            void this.#desk.setAside(task, answer.claim, step.as, { reason: step.reason, detail, attempts })
           }
           break
         case 'settle-duplicate':
@@ -173,9 +171,8 @@ export class InboxRunner implements Runner {
         case 'wait':
           waitingLanes.add(task.lane)
           // In a batch nobody can say which row was waited for: alone, each finds out for itself.
-          if (tasks.length === 1) {
-            this.#desk.putBack([task], Math.min(step.waitMs, BUSY_POLL_MS) + Math.ceil(entropy.fraction() * 100))
-          } else {
+          if (tasks.length === 1) this.#desk.awaitOwner(task, step.waitMs)
+          else {
             task.alone = true
             again.push(task)
           }
@@ -206,7 +203,7 @@ export class InboxRunner implements Runner {
     if (undecoded.length === 0) return granted
     for (const { item, ...why } of undecoded) {
       if (granted.length === 1) {
-        await this.#desk.setAside(item.task, item.claim, 'given-up', why)
+        await this.#desk.setAside(item.task, item.claim, 'given-up', { ...why, attempts: item.claim.attempt - 1 })
         return undefined
       }
       item.task.alone = true
@@ -319,7 +316,8 @@ export class InboxRunner implements Runner {
       consumer,
     )
     if (step.next === 'set-aside') {
-      await this.#desk.setAside(task, claim, step.as, { reason: step.reason, detail: describeError(error), error })
+      const why = { reason: step.reason, detail: describeError(error), error, attempts: claim.attempt }
+      await this.#desk.setAside(task, claim, step.as, why)
       return
     }
     const { attempt } = claim
@@ -329,7 +327,7 @@ export class InboxRunner implements Runner {
     this.#desk.observe({ type: 'attempt-failed', key: task.key, attempt, error, retryInMs })
     if (elsewhereMs === undefined) return this.#rollBack(items, false, retryInMs)
     await this.#release(items, false)
-    void this.#desk.retryLater(task, { attempts: attempt, delayMs: elsewhereMs, error })
+    void this.#desk.retryLater(task, { why: 'failed', attempts: attempt, delayMs: elsewhereMs, error })
   }
 
   async #rollBack(items: readonly RunItem[], refund: boolean, delayMs?: DurationMs): Promise<void> {
@@ -343,50 +341,5 @@ export class InboxRunner implements Runner {
   async #release(items: readonly RunItem[], refund: boolean): Promise<void> {
     const claims = items.map(({ claim }) => claim)
     await this.#desk.line.ask(claims.length, () => this.#desk.consumer.store.release(claims, { refund, doubt: false }))
-  }
-}
-
-/** Watches the time of the handlers of one transaction, one after the other, with one timer. */
-class TimeLimit {
-  readonly #desk: Desk
-  #run: HandlerRun | undefined
-  #cancel: (() => void) | undefined
-  #onStuck: (value: undefined) => void = () => {}
-  readonly #stuck: Promise<undefined> = new Promise((resolve) => {
-    this.#onStuck = resolve
-  })
-
-  constructor(desk: Desk) {
-    this.#desk = desk
-  }
-
-  /** Resolves with `undefined` when the run is past its timeout and deaf to its signal, or nobody waits any more. */
-  race<T>(run: HandlerRun, end: Promise<T>): Promise<T | undefined> {
-    this.#run = run
-    this.#cancel ??= this.#desk.clock.after(this.#desk.consumer.handlerTimeoutMs, () => this.#look())
-    return Promise.race([end, this.#stuck])
-  }
-
-  giveUp(): void {
-    this.#onStuck(undefined)
-  }
-
-  end(): void {
-    this.#run = undefined
-    this.#cancel?.()
-  }
-
-  #look(): void {
-    const run = this.#run
-    if (run === undefined) return
-    const { clock, consumer } = this.#desk
-    const ranMs = clock.monotonic() - (run.startedAt ?? clock.monotonic())
-    if (ranMs >= consumer.handlerTimeoutMs + consumer.graceMs) return this.giveUp()
-    if (ranMs >= consumer.handlerTimeoutMs) {
-      run.abort(new LeaseLostError('HANDLER_TIMEOUT', `the handler ran longer than ${consumer.handlerTimeoutMs} ms`))
-    }
-    const limitMs =
-      ranMs < consumer.handlerTimeoutMs ? consumer.handlerTimeoutMs : consumer.handlerTimeoutMs + consumer.graceMs
-    this.#cancel = clock.after(Math.max(1, Math.ceil(limitMs - ranMs)), () => this.#look())
   }
 }

@@ -1,6 +1,5 @@
 import { backoffMs } from '../core/backoff.ts'
-import { afterClaim, afterHandler, isMarked } from '../core/decision.ts'
-import type { MarkVerdict } from '../core/record.ts'
+import { afterClaim, afterHandler } from '../core/decision.ts'
 import { describeError } from '../errors.ts'
 import type { Reconciled } from '../options.ts'
 import type { ReleaseOptions } from '../ports/store.ts'
@@ -8,33 +7,32 @@ import { DoubtQueue } from './doubt-queue.ts'
 import { HandlerRun, type RunEnd, type RunItem } from './handler-run.ts'
 import { decodePayloads, type Undecoded } from './identify.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
+import { Marks } from './marks.ts'
 import type { ClaimBatch, Desk, Runner } from './runner.ts'
 import type { Task } from './task.ts'
-
-/** A claim is asked for again this often while another owner is busy: it may end long before its lease. */
-const BUSY_POLL_MS = 1_000
 
 type Granted = RunItem & { readonly reconcile: boolean }
 
 /**
- * Runs tasks under leases. Each turn of the event loop makes one claim call for as many ready tasks as there are free
- * handler slots, and one mark call for all that ended in it: what is claimed when the process dies is in doubt, and effects
- * not yet marked are the duplicates of a crash, so both are bounded by the slots. A slot is free again when its mark is
- * durable.
+ * Runs tasks under leases. Each turn of the event loop makes one claim call for ready tasks, as many as there are free handler
+ * slots but at most half of all, so that one half is handled while the other is at the store; and one mark call for all that
+ * ended in it. What is claimed when the process dies is in doubt, and effects not yet marked are the duplicates of a crash, so
+ * both are bounded by the slots. A slot is free again when its mark is durable.
  */
 export class LeaseRunner implements Runner {
   readonly #desk: Desk
   readonly #keeper: LeaseKeeper
+  readonly #marks: Marks
   readonly #doubts: DoubtQueue
   readonly #stuck = new Set<HandlerRun>()
   /** Tasks that are claimed, or being claimed, and not yet marked or given back. */
   readonly #slots = new Set<Task>()
-  #toMark: HandlerRun[] = []
   #isWoken = false
 
   constructor(desk: Desk) {
     this.#desk = desk
     this.#keeper = new LeaseKeeper(desk, (run) => this.#detach(run))
+    this.#marks = new Marks(desk, (run) => this.#leave(run))
     this.#doubts = new DoubtQueue(desk, {
       slots: this.#slots,
       claim: (tasks) => this.#claim(tasks, true),
@@ -51,7 +49,7 @@ export class LeaseRunner implements Runner {
     this.#isWoken = true
     this.#desk.clock.nextTurn(() => {
       this.#isWoken = false
-      this.#markEnded()
+      this.#marks.flush()
       this.#claimReady()
     })
   }
@@ -77,7 +75,9 @@ export class LeaseRunner implements Runner {
     const { consumer, lanes, line, isDraining } = this.#desk
     const free = consumer.concurrency - this.#slots.size
     if (free <= 0 || isDraining || line.isDown || !this.#doubts.isGateOpen || !lanes.hasReady) return
-    const tasks = this.#stillOurs(lanes.take(Math.min(free, consumer.handleBatch ? consumer.batchSize : free)))
+    // One half of the slots is at the store while the other is handled.
+    const most = consumer.handleBatch ? consumer.batchSize : Math.ceil(consumer.concurrency / 2)
+    const tasks = this.#stillOurs(lanes.take(Math.min(free, most)))
     if (tasks.length > 0) void this.#claim(tasks, false)
     if (lanes.hasReady) this.wake()
   }
@@ -110,10 +110,9 @@ export class LeaseRunner implements Runner {
 
   /** What a verdict that grants nothing asks for is done here; a grant is returned. */
   #follow(task: Task, { answers }: ClaimBatch, index: number): Granted | undefined {
-    const { consumer, entropy } = this.#desk
     const answer = answers[index]
     if (answer === undefined) throw new TypeError('a store must answer each item of a claim (lease-runner.follow)')
-    const step = afterClaim(answer, consumer)
+    const step = afterClaim(answer, this.#desk.consumer)
     const doubt = answer.verdict === 'taken-over'
     switch (step.next) {
       case 'handle':
@@ -124,17 +123,18 @@ export class LeaseRunner implements Runner {
         if ('claim' in answer) {
           const { claim } = answer
           if (doubt) this.#inDoubt([{ task }])
+          const attempts = claim.attempt - 1
           const detail = doubt
             ? 'an earlier attempt ended without mark or release'
-            : `${claim.attempt - 1} attempts were started`
-          void this.#desk.setAside(task, claim, step.as, { reason: step.reason, detail })
+            : `${attempts} attempts were started`
+          void this.#desk.setAside(task, claim, step.as, { reason: step.reason, detail, attempts })
         }
         break
       case 'settle-duplicate':
         this.#desk.conclude(task, 'duplicate')
         break
       case 'wait':
-        this.#desk.putBack([task], Math.min(step.waitMs, BUSY_POLL_MS) + Math.ceil(entropy.fraction() * 100))
+        this.#desk.awaitOwner(task, step.waitMs)
         break
       case 'claim-alone':
         this.#doubts.add(task)
@@ -186,7 +186,7 @@ export class LeaseRunner implements Runner {
     for (const { item, ...why } of undecoded) {
       unreadable.add(item)
       this.#freeSlots([item.task])
-      void this.#desk.setAside(item.task, item.claim, 'given-up', why)
+      void this.#desk.setAside(item.task, item.claim, 'given-up', { ...why, attempts: item.claim.attempt - 1 })
     }
     const readable = items.filter((item) => !unreadable.has(item))
     if (readable.length > 0) this.#run(readable, sentAt)
@@ -219,9 +219,11 @@ export class LeaseRunner implements Runner {
   }
 
   #ended(run: HandlerRun, end: RunEnd): void {
-    if (run.isDetached) void this.#endedTooLate(run, end)
-    else if (end.result === 'handled') {
-      this.#toMark.push(run)
+    if (run.isDetached) {
+      this.#stuck.delete(run)
+      if (end.result === 'handled') void this.#marks.markLate(run)
+    } else if (end.result === 'handled') {
+      this.#marks.add(run)
       this.wake()
     } else void this.#endedWithoutEffect(run, end)
   }
@@ -253,11 +255,11 @@ export class LeaseRunner implements Runner {
         await this.#release(run.items, { refund: false, doubt: false })
         this.#leave(run)
         if (elsewhereMs === undefined) this.#desk.putBack([task], retryInMs)
-        else void this.#desk.retryLater(task, { attempts: attempt, delayMs: elsewhereMs, error })
+        else void this.#desk.retryLater(task, { why: 'failed', attempts: attempt, delayMs: elsewhereMs, error })
         return
       }
       case 'rerun-in-doubt': {
-        this.#inDoubt(run.items)
+        this.#inDoubt(run.items, error)
         await this.#release(run.items, { refund: run.isInterrupted, doubt: true })
         this.#leave(run)
         // Not at once: what did not answer in time is given time, as after any other failure.
@@ -270,51 +272,15 @@ export class LeaseRunner implements Runner {
       }
       case 'set-aside': {
         const { as, reason } = step
-        if (reason === 'in-doubt') this.#inDoubt(run.items)
+        if (reason === 'in-doubt') this.#inDoubt(run.items, error)
         const why = { reason, detail: describeError(error), error }
-        await Promise.all(run.items.map((item) => this.#desk.setAside(item.task, item.claim, as, why)))
+        const aside = run.items.map((item) =>
+          this.#desk.setAside(item.task, item.claim, as, { ...why, attempts: item.claim.attempt }),
+        )
+        await Promise.all(aside)
         this.#leave(run)
       }
     }
-  }
-
-  #markEnded(): void {
-    if (this.#toMark.length === 0) return
-    const runs = this.#toMark
-    this.#toMark = []
-    void this.#mark(runs)
-  }
-
-  async #mark(runs: readonly HandlerRun[]): Promise<void> {
-    const { consumer, line } = this.#desk
-    const items: RunItem[] = []
-    for (const run of runs) items.push(...run.items)
-    const claims = items.map(({ claim }) => claim)
-    const verdicts = await line.ask(claims.length, () => consumer.store.mark(claims))
-    for (const run of runs) this.#leave(run)
-    if (verdicts === undefined) {
-      // Unknown at the stop deadline: an effect that happened is never released, the record stays in doubt.
-      for (const { task } of items) this.#desk.drop(task)
-      return
-    }
-    for (const [index, { task, claim }] of items.entries()) {
-      const verdict = verdicts[index]
-      if (verdict !== undefined && isMarked(verdict)) this.#desk.conclude(task, 'handled', claim)
-      else this.#leaseLost(task)
-    }
-    this.#observeMarks(verdicts)
-  }
-
-  #observeMarks(verdicts: readonly MarkVerdict[]): void {
-    const late = verdicts.filter((verdict) => verdict === 'marked-late').length
-    this.#desk.observe({ type: 'marks', count: verdicts.filter(isMarked).length, late })
-  }
-
-  /** The store says who has the message now: claim it again and follow that verdict, if the delivery is still ours. */
-  #leaseLost(task: Task): void {
-    this.#desk.observe({ type: 'lease-lost', key: task.key })
-    if (task.isCurrent) this.#desk.putBack([task])
-    else this.#desk.drop(task, 'lease-lost')
   }
 
   async #reconcile(item: Granted, sentAt: number): Promise<void> {
@@ -329,13 +295,18 @@ export class LeaseRunner implements Runner {
       failure = { error }
     }
     if (this.#isTooLate(run)) return
-    if (answer === 'happened') return this.#mark([run])
+    if (answer === 'happened') return this.#marks.mark([run])
     if (answer === 'did-not-happen') {
       this.#keeper.release(run)
       return this.#decode([item], run.leaseUntil - consumer.leaseMs)
     }
-    const detail = 'error' in failure ? 'reconcile threw' : 'reconcile could not tell'
-    await this.#desk.setAside(task, claim, 'parked', { reason: 'in-doubt', detail, ...failure })
+    const detail = 'error' in failure ? `reconcile threw: ${describeError(failure.error)}` : 'reconcile could not tell'
+    await this.#desk.setAside(task, claim, 'parked', {
+      reason: 'in-doubt',
+      detail,
+      ...failure,
+      attempts: claim.attempt - 1,
+    })
     this.#leave(run)
   }
 
@@ -369,7 +340,7 @@ export class LeaseRunner implements Runner {
     this.#inDoubt(run.items)
     const detail = `the handler ran longer than ${handlerTimeoutMs} ms and did not end when aborted`
     for (const { task, claim } of run.items) {
-      void this.#desk.setAside(task, claim, 'parked', { reason: 'in-doubt', detail })
+      void this.#desk.setAside(task, claim, 'parked', { reason: 'in-doubt', detail, attempts: claim.attempt })
     }
   }
 
@@ -379,21 +350,13 @@ export class LeaseRunner implements Runner {
     for (const { task } of run.items) this.#desk.observe({ type: 'stuck', key: task.key })
   }
 
-  /** Its effect may have happened after all: the owner token decides whether its mark still counts. */
-  async #endedTooLate(run: HandlerRun, { result }: RunEnd): Promise<void> {
-    this.#stuck.delete(run)
-    if (result !== 'handled') return
-    const verdicts = await this.#desk.line.ask(run.claims.length, () => this.#desk.consumer.store.mark(run.claims))
-    if (verdicts !== undefined) this.#observeMarks(verdicts)
-  }
-
   async #release(items: readonly RunItem[], how: ReleaseOptions): Promise<void> {
     const claims = items.map(({ claim }) => claim)
     await this.#desk.line.ask(claims.length, () => this.#desk.consumer.store.release(claims, how))
   }
 
-  #inDoubt(items: readonly Pick<RunItem, 'task'>[]): void {
-    for (const { task } of items) this.#desk.observe({ type: 'in-doubt', key: task.key, message: task.message })
+  #inDoubt(items: readonly Pick<RunItem, 'task'>[], error?: unknown): void {
+    for (const { task } of items) this.#desk.observe({ type: 'in-doubt', key: task.key, message: task.message, error })
   }
 
   #leave(run: HandlerRun): void {

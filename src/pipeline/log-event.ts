@@ -1,6 +1,6 @@
-import { describeError, errorClass } from '../errors.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { ObserverEvent, Outcome } from '../ports/observer.ts'
+import { loggedError } from './logged-error.ts'
 
 const LEVEL: Record<Outcome, 'debug' | 'warn' | 'error'> = {
   handled: 'debug',
@@ -21,13 +21,14 @@ const KEY_SHOWN = 12
 export function logEvent(log: Logger, consumer: string, event: ObserverEvent): void {
   switch (event.type) {
     case 'delivery': {
-      const { message, outcome, reason, attempt, fence } = event
+      const { message, outcome, reason, detail, error, attempt, fence } = event
       const { system, destination, position, redelivered } = message
       const fields = {
         consumer,
         key: shown(event.key),
         outcome,
         reason,
+        ...(error === undefined ? { detail } : { err: loggedError(error) }),
         attempt,
         fence,
         system,
@@ -44,12 +45,15 @@ export function logEvent(log: Logger, consumer: string, event: ObserverEvent): v
           key: shown(event.key),
           attempt: event.attempt,
           retry_in_ms: event.retryInMs,
-          err: shownError(event.error),
+          err: loggedError(event.error),
         },
         'attempt failed, will be tried again',
       )
     case 'in-doubt':
-      return log.warn({ consumer, key: shown(event.key) }, 'in doubt: its effect may or may not have happened')
+      return log.warn(
+        { consumer, key: shown(event.key), ...(event.error === undefined ? {} : { err: loggedError(event.error) }) },
+        'in doubt: its effect may or may not have happened',
+      )
     case 'lease-lost':
       return log.warn({ consumer, key: shown(event.key) }, 'lease lost: another owner has the message, or it is done')
     case 'stuck':
@@ -64,16 +68,16 @@ export function logEvent(log: Logger, consumer: string, event: ObserverEvent): v
           place: event.place,
           key: shown(event.key),
           retry_in_ms: event.retryInMs,
-          err: shownError(event.error),
+          err: loggedError(event.error),
         },
         'copy not confirmed, will be published again',
       )
     case 'store-down':
-      return log.error({ consumer, err: shownError(event.error) }, 'store down: paused')
+      return log.error({ consumer, err: loggedError(event.error) }, 'store down: paused')
     case 'store-up':
       return log.info({ consumer }, 'store up: going on')
     case 'source':
-      return log.info({ consumer, event: event.event, detail: event.detail }, 'source')
+      return log[event.isWarning ? 'warn' : 'info']({ consumer, event: event.event, detail: event.detail }, event.event)
     case 'claims':
     case 'marks':
     case 'settles':
@@ -83,8 +87,4 @@ export function logEvent(log: Logger, consumer: string, event: ObserverEvent): v
 
 function shown(key: string | undefined): string | undefined {
   return key?.slice(0, KEY_SHOWN)
-}
-
-function shownError(error: unknown): object {
-  return { type: errorClass(error), message: describeError(error) }
 }

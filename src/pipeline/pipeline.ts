@@ -1,22 +1,25 @@
-import { backoffMs } from '../core/backoff.ts'
-import type { Key } from '../core/record.ts'
+import type { Key, Reason } from '../core/record.ts'
 import type { DurationMs } from '../core/units.ts'
-import { LeaseLostError, StoppedError, describeError, errorClass } from '../errors.ts'
-import { DEFAULTS, SILENT, type ResolvedConsumer } from '../options.ts'
+import { LeaseLostError, StoppedError } from '../errors.ts'
+import type { ResolvedConsumer } from '../resolve-options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
-import type { ObserverEvent, Outcome } from '../ports/observer.ts'
-import type { Capacity, Delivery, Intake, Letter, Publisher, SourceEvent } from '../ports/source.ts'
+import type { Observer, ObserverEvent, Outcome } from '../ports/observer.ts'
+import type { Capacity, Delivery, Intake, Publisher, SourceEvent } from '../ports/source.ts'
 import type { Claim } from '../ports/store.ts'
+import { Copies } from './copies.ts'
 import { createIdentify } from './identify.ts'
 import { InboxRunner } from './inbox-runner.ts'
 import { Lanes } from './lanes.ts'
 import { LeaseRunner } from './lease-runner.ts'
-import { logEvent } from './log-event.ts'
+import { observerOf } from './observe.ts'
 import type { ClaimBatch, DeadLettering, Desk, Postponing, Runner, SettingAside } from './runner.ts'
-import { Pauses } from './pauses.ts'
 import { StoreLine } from './store-line.ts'
 import { Task } from './task.ts'
+
+/** A claim is asked for again this often while another owner is busy: it may end long before its lease. */
+const BUSY_POLL_MS = 1_000
+const BUSY_JITTER_MS = 100
 
 export interface PipelineDependencies {
   readonly consumer: ResolvedConsumer
@@ -41,19 +44,20 @@ export class Pipeline implements Intake, Desk {
   readonly scope: string
   readonly clock: Clock
   readonly entropy: Entropy
+  readonly observe: Observer
   readonly lanes: Lanes
   readonly line: StoreLine
   readonly capacity: Capacity
   readonly storedPositions: Intake['storedPositions']
-  readonly #group: string
-  readonly #publisher: Publisher
+  readonly #copies: Copies
   readonly #setPaused: (paused: boolean) => void
   readonly #rewind: (stream: string) => void
   readonly #identify: ReturnType<typeof createIdentify>
   readonly #runner: Runner
   /** Every task of this process by its key. */
   readonly #flights = new Map<Key, Task>()
-  readonly #pauses: Pauses
+  /** Deliveries that are no task: on the way to the dead-letter place, and why. */
+  readonly #unclaimed = new Map<Delivery, Reason>()
   readonly #isBoundBySource: boolean
   #inFlight = 0
   #isFull = false
@@ -64,18 +68,18 @@ export class Pipeline implements Intake, Desk {
     const { consumer, group, publisher, clock, entropy, setPaused, rewind, isBoundBySource = false } = dependencies
     this.consumer = consumer
     this.scope = consumer.scope ?? `${group}/${consumer.name}`
-    this.capacity = { maxInFlight: consumer.maxInFlight, handlers: handlersOf(consumer) }
+    this.capacity = capacityOf(consumer)
     const { positions } = consumer.store
     this.storedPositions = positions && ((streams) => positions.next(this.scope, streams))
     this.#isBoundBySource = isBoundBySource
     this.clock = clock
     this.entropy = entropy
-    this.#group = group
-    this.#publisher = publisher
+    this.observe = observerOf(consumer)
     this.#setPaused = setPaused
     this.#rewind = rewind ?? (() => {})
     this.#identify = createIdentify(consumer, group)
-    this.#pauses = new Pauses(clock)
+    const { observe } = this
+    this.#copies = new Copies({ consumer: consumer.name, group, publisher, clock, entropy, observe })
     this.lanes = new Lanes(clock, () => this.#runner.wake())
     this.line = new StoreLine(clock, entropy, {
       onDown: (error) => {
@@ -145,23 +149,6 @@ export class Pipeline implements Intake, Desk {
     this.observe(event)
   }
 
-  /** What throws here is the user's own: it must not leave a message half ended. */
-  observe(event: ObserverEvent): void {
-    const { log, name, observe } = this.consumer
-    if (log !== SILENT) {
-      try {
-        logEvent(log, name, event)
-      } catch {
-        // There is nobody left to tell.
-      }
-    }
-    try {
-      observe(event)
-    } catch (error) {
-      this.#logObserverError(error)
-    }
-  }
-
   async claim(tasks: readonly Task[], alone: boolean): Promise<ClaimBatch | undefined> {
     const { store, leaseMs, retentionMs } = this.consumer
     const request = {
@@ -178,6 +165,9 @@ export class Pipeline implements Intake, Desk {
       return store.claim(request)
     })
     if (answers === undefined) return undefined
+    for (const [index, task] of tasks.entries()) {
+      if (answers[index]?.verdict !== 'busy') task.busySince = undefined
+    }
     const granted = answers.reduce((count, answer) => ('claim' in answer ? count + 1 : count), 0)
     this.observe({ type: 'claims', count: tasks.length, granted })
     return { answers, sentAt }
@@ -200,6 +190,18 @@ export class Pipeline implements Intake, Desk {
     this.lanes.putBack(wanted, delayMs)
   }
 
+  awaitOwner(task: Task, leaseLeftMs: DurationMs): void {
+    const now = this.clock.monotonic()
+    task.busySince ??= now
+    const leftMs = task.busySince + this.#copies.busyWaitMs - now
+    const jitterMs = Math.ceil(this.entropy.fraction() * BUSY_JITTER_MS)
+    if (leftMs <= 0) {
+      void this.retryLater(task, { why: 'busy', attempts: 0, delayMs: leaseLeftMs + jitterMs })
+    } else {
+      this.putBack([task], Math.min(Math.min(leaseLeftMs, BUSY_POLL_MS) + jitterMs, Math.ceil(leftMs)))
+    }
+  }
+
   rewind(task: Task): void {
     const { position, isCurrent } = task
     this.drop(task)
@@ -208,25 +210,21 @@ export class Pipeline implements Intake, Desk {
   }
 
   async deadLetter(task: Task, why: DeadLettering): Promise<void> {
-    const { firstFailureAt } = task
-    if (!(await this.#deadLetter(task.message, { ...why, firstFailureAt }, task.key))) return this.drop(task)
+    const { messageToSettle, firstFailureAt } = task
+    if (!(await this.#copies.deadLetter(messageToSettle, { ...why, firstFailureAt }, task.key))) return this.drop(task)
     await this.#pass(task)
-    this.#settle(task, why.parked ? 'parked' : 'dead-lettered', { reason: why.reason })
+    this.#settle(task, why.parked ? 'parked' : 'dead-lettered', toldOf(why))
   }
 
   retryDelayMs(attempts: number): DurationMs | undefined {
-    const publisher = this.#publisher
-    return publisher.retryLater === undefined ? undefined : publisher.retryDelayMs?.(attempts)
+    return this.#copies.retryDelayMs(attempts)
   }
 
-  async retryLater(task: Task, { attempts, delayMs, error }: Postponing): Promise<void> {
-    const publisher = this.#publisher
+  async retryLater(task: Task, how: Postponing): Promise<void> {
     if (this.#isDraining || !task.isCurrent) return this.drop(task)
-    const { firstFailureAt } = task
-    const letter = { ...this.#letter(task.message, { attempts, error, detail: '', firstFailureAt }), delayMs }
-    const isConfirmed = await this.#untilConfirmed('retry', task.key, async () => publisher.retryLater?.(letter))
-    if (!isConfirmed) return this.drop(task)
-    this.#settlePostponed(task)
+    if (!(await this.#copies.retryLater(task, how))) return this.drop(task)
+    if (how.why === 'failed') this.#settlePostponed(task, 'failed')
+    else this.#settlePostponed(task, 'handed-back', { copied: true })
   }
 
   async setAside(task: Task, claim: Claim<unknown>, as: 'given-up' | 'parked', why: SettingAside): Promise<void> {
@@ -234,7 +232,7 @@ export class Pipeline implements Intake, Desk {
     const verdict = verdicts?.[0]
     if (verdict === undefined) return this.drop(task)
     if (verdict === 'refused') return this.putBack([task])
-    void this.deadLetter(task, { ...why, parked: verdict === 'parked', attempts: claim.attempt })
+    void this.deadLetter(task, { ...why, parked: verdict === 'parked' })
   }
 
   /** Strategy `offsets`: what is dead-lettered is over. That it is not known would mean another dead letter, nothing else. */
@@ -247,7 +245,7 @@ export class Pipeline implements Intake, Desk {
   #accept(delivery: Delivery): void {
     const identified = this.#identify(delivery)
     const running = identified instanceof Task ? this.#flights.get(identified.key) : undefined
-    if (this.#isDraining && running === undefined) return this.#end(delivery, 'handed-back', {})
+    if (this.#isDraining && running === undefined) return this.#giveBack(delivery, 'handed-back', {})
     if (!(identified instanceof Task)) {
       void this.#deadLetterAlone(delivery, { ...identified, parked: false })
     } else if (running === undefined) {
@@ -263,57 +261,23 @@ export class Pipeline implements Intake, Desk {
 
   /** A delivery that is no task: no usable ID, or in conflict with the one that runs. */
   async #deadLetterAlone(delivery: Delivery, why: DeadLettering): Promise<void> {
-    const published = await this.#deadLetter(delivery.message, why, undefined)
-    this.#end(delivery, published ? 'dead-lettered' : 'handed-back', { reason: why.reason })
-  }
-
-  #deadLetter(message: Delivery['message'], why: DeadLettering, key: Key | undefined): Promise<boolean> {
-    const letter = { ...this.#letter(message, why), reason: why.reason, parked: why.parked }
-    return this.#untilConfirmed('dead-letter', key, () => this.#publisher.deadLetter(letter))
-  }
-
-  #letter(message: Delivery['message'], why: Omit<DeadLettering, 'reason' | 'parked'>): Letter {
-    const { error, attempts = 0, firstFailureAt } = why
-    return {
-      message,
-      detail: error === undefined ? why.detail : describeError(error),
-      errorClass: error === undefined ? undefined : errorClass(error),
-      attempts,
-      firstFailureAt,
-      consumer: this.consumer.name,
-      group: this.#group,
-    }
-  }
-
-  /** A place that confirms nothing holds its messages back, visibly, and loses none. `false`: not before the end. */
-  async #untilConfirmed(
-    place: 'dead-letter' | 'retry',
-    key: Key | undefined,
-    publish: () => Promise<void>,
-  ): Promise<boolean> {
-    for (let failures = 1; !this.#pauses.areOver; failures++) {
-      try {
-        await publish()
-        return true
-      } catch (error) {
-        const retryInMs = backoffMs(failures, DEFAULTS.publishRetry, this.entropy.fraction())
-        this.observe({ type: 'publish-failed', place, key, error, retryInMs })
-        await this.#pauses.pause(retryInMs)
-      }
-    }
-    return false
+    this.#unclaimed.set(delivery, why.reason)
+    const published = await this.#copies.deadLetter(delivery.message, why, undefined)
+    if (!this.#unclaimed.delete(delivery)) return
+    if (published) this.#end(delivery, 'dead-lettered', toldOf(why))
+    else this.#giveBack(delivery, 'handed-back', { reason: why.reason })
   }
 
   /**
    * The copy is on its way, and may have joined the task already: only further deliveries of the original's own place are
    * settled with it, any other begins anew.
    */
-  #settlePostponed(task: Task): void {
+  #settlePostponed(task: Task, outcome: 'failed' | 'handed-back', detail?: OutcomeDetail): void {
     if (!this.#endFlight(task)) return
     const [first, ...joined] = task.deliveries
     if (first === undefined) return
     const { destination, position } = first.message
-    this.#end(first, 'failed', { key: task.key })
+    this.#end(first, outcome, { key: task.key, ...detail })
     for (const delivery of joined) {
       const { message } = delivery
       if (message.destination === destination && message.position === position) {
@@ -324,7 +288,7 @@ export class Pipeline implements Intake, Desk {
     }
   }
 
-  #settle(task: Task, outcome: Exclude<Outcome, 'settle-refused' | 'joined'>, detail?: OutcomeDetail): void {
+  #settle(task: Task, outcome: Exclude<Settled, 'joined'>, detail?: OutcomeDetail): void {
     if (!this.#endFlight(task)) return
     const [first, ...joined] = task.deliveries
     if (first !== undefined) this.#end(first, outcome, { key: task.key, ...detail })
@@ -332,9 +296,9 @@ export class Pipeline implements Intake, Desk {
   }
 
   /** Ends all deliveries of a task without a settle. */
-  #forget(task: Task, outcome: 'handed-back' | 'lease-lost'): void {
+  #forget(task: Task, outcome: Unsettled): void {
     if (!this.#endFlight(task)) return
-    for (const delivery of task.deliveries) this.#end(delivery, outcome, { key: task.key })
+    for (const delivery of task.deliveries) this.#giveBack(delivery, outcome, { key: task.key })
   }
 
   /** Once for each task: what still runs for one that was given up at the stop deadline ends nothing any more. */
@@ -348,35 +312,31 @@ export class Pipeline implements Intake, Desk {
   /** Nothing is waited for any more, and no timer stays. */
   #leave(): void {
     this.line.abandon()
-    this.#pauses.end()
+    this.#copies.end()
     this.#runner.abandon()
     for (const task of this.#flights.values()) this.drop(task)
+    for (const [delivery, reason] of this.#unclaimed) {
+      this.#unclaimed.delete(delivery)
+      this.#giveBack(delivery, 'handed-back', { reason })
+    }
   }
 
-  #end(delivery: Delivery, outcome: Exclude<Outcome, 'settle-refused'>, detail: OutcomeDetail): void {
-    const isSettling = outcome !== 'handed-back' && outcome !== 'lease-lost'
-    const isRefused = isSettling && !delivery.settle()
-    const { message } = delivery
-    const { key, attempt, fence, reason } = detail
-    if (isRefused) {
-      const refused = outcome
-      this.observe({ type: 'delivery', outcome: 'settle-refused', refused, message, key, attempt, fence, reason })
-    } else this.observe({ type: 'delivery', outcome, message, key, attempt, fence, reason })
+  #end(delivery: Delivery, outcome: Settled, detail: OutcomeDetail): void {
+    if (delivery.settle()) this.#ended(delivery, { outcome, ...detail })
+    else this.#ended(delivery, { outcome: 'settle-refused', refused: outcome, ...detail })
+  }
+
+  /** A lease is lost to nobody but a delivery that is not ours any more: of that there is nothing to give back. */
+  #giveBack(delivery: Delivery, outcome: Unsettled, detail: OutcomeDetail): void {
+    if (outcome === 'handed-back') delivery.handBack?.()
+    this.#ended(delivery, { outcome, ...detail })
+  }
+
+  #ended({ message }: Delivery, how: Omit<DeliveryEvent, 'type' | 'message'>): void {
+    this.observe({ type: 'delivery', message, ...how })
     this.#inFlight--
     this.#applyPause()
     if (this.#inFlight === 0) this.#idle?.()
-  }
-
-  #logObserverError(error: unknown): void {
-    const { log, name } = this.consumer
-    try {
-      log.error(
-        { consumer: name, err: { type: errorClass(error), message: describeError(error) } },
-        'the observer threw',
-      )
-    } catch {
-      // There is nobody left to tell.
-    }
   }
 
   #applyPause(): void {
@@ -389,9 +349,28 @@ export class Pipeline implements Intake, Desk {
   }
 }
 
-type OutcomeDetail = Partial<Pick<Extract<ObserverEvent, { type: 'delivery' }>, 'key' | 'attempt' | 'fence' | 'reason'>>
+type DeliveryEvent = Extract<ObserverEvent, { type: 'delivery' }>
+type OutcomeDetail = Partial<
+  Pick<DeliveryEvent, 'key' | 'attempt' | 'fence' | 'reason' | 'detail' | 'error' | 'copied'>
+>
 
-function handlersOf({ store, concurrency, transactions, batchSize, handleBatch }: ResolvedConsumer): number {
-  if (store.strategy !== 'lease') return transactions * batchSize
-  return handleBatch === undefined ? concurrency : Math.min(concurrency, batchSize)
+type Unsettled = 'handed-back' | 'lease-lost'
+type Settled = Exclude<Outcome, 'settle-refused' | 'lease-lost'>
+
+/** Of a dead letter. */
+function toldOf({ reason, detail, error, attempts }: DeadLettering): OutcomeDetail {
+  return { reason, detail, error, attempt: attempts }
+}
+
+function capacityOf(consumer: ResolvedConsumer): Capacity {
+  const { store, concurrency, transactions, batchSize, handleBatch } = consumer
+  const isLease = store.strategy === 'lease'
+  const slots = handleBatch === undefined ? concurrency : Math.ceil(concurrency / batchSize)
+  return {
+    maxInFlight: consumer.maxInFlight,
+    handlers: isLease ? slots : transactions,
+    claims: isLease ? concurrency : transactions * batchSize,
+    leaseMs: consumer.leaseMs,
+    longestRunMs: consumer.handlerTimeoutMs + consumer.graceMs,
+  }
 }

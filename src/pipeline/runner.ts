@@ -1,10 +1,11 @@
 import type { DeadLetterReason } from '../core/decision.ts'
 import type { Reason } from '../core/record.ts'
 import type { DurationMs, EpochMs } from '../core/units.ts'
-import type { ResolvedConsumer } from '../options.ts'
+import type { ResolvedConsumer } from '../resolve-options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
-import type { ObserverEvent } from '../ports/observer.ts'
+import type { Observer } from '../ports/observer.ts'
+import type { RetryLetter } from '../ports/source.ts'
 import type { Claim, ClaimAnswer } from '../ports/store.ts'
 import type { Lanes } from './lanes.ts'
 import type { StoreLine } from './store-line.ts'
@@ -33,7 +34,7 @@ export interface Desk {
   readonly lanes: Lanes
   readonly line: StoreLine
   readonly isDraining: boolean
-  observe(event: ObserverEvent): void
+  readonly observe: Observer
   /** Marked, or found to be done: settles its deliveries. */
   conclude(task: Task, outcome: 'handled' | 'duplicate', claim?: Claim<unknown>): void
   /** Not settled and not ours any more: it will be delivered again, here or elsewhere. */
@@ -44,9 +45,14 @@ export interface Desk {
   rewind(task: Task): void
   /** Publishes until confirmed, then settles. The record stays as it is. */
   deadLetter(task: Task, why: DeadLettering): Promise<void>
+  /**
+   * Another owner has it, by a lease that ends in `leaseLeftMs`: to be claimed again soon, from the front of its lane. When that
+   * has been so for too long it leaves the lane, for a retry place.
+   */
+  awaitOwner(task: Task, leaseLeftMs: DurationMs): void
   /** How long a message that failed so often waits on a retry place; `undefined`: in its lane. */
   retryDelayMs(attempts: number): DurationMs | undefined
-  /** After its claim was released: publishes a copy to a retry place until confirmed, then settles. */
+  /** It is not claimed, or not any more: publishes a copy to a retry place until confirmed, then settles. */
   retryLater(task: Task, how: Postponing): Promise<void>
   /**
    * Resolves when the record is written; the dead letter follows by itself, so that one that is not confirmed holds its lane
@@ -65,16 +71,16 @@ export interface DeadLettering {
   readonly firstFailureAt?: EpochMs | undefined
 }
 
-export interface Postponing {
-  readonly attempts: number
-  readonly delayMs: DurationMs
-  readonly error: unknown
+export interface Postponing extends Pick<RetryLetter, 'why' | 'attempts' | 'delayMs'> {
+  readonly error?: unknown
 }
 
 export interface SettingAside {
   readonly reason: DeadLetterReason
   readonly detail: string
   readonly error?: unknown
+  /** Starts of its handler: a claim whose handler did not begin is none. */
+  readonly attempts: number
 }
 
 export interface ClaimBatch {

@@ -1,5 +1,5 @@
 import type { Digest, Key } from '../core/record.ts'
-import type { EpochMs } from '../core/units.ts'
+import type { EpochMs, MonotonicMs } from '../core/units.ts'
 import type { Delivery, StreamPosition } from '../ports/source.ts'
 import type { Message } from '../ports/message.ts'
 import type { Identity } from '../digest.ts'
@@ -11,7 +11,7 @@ export class Task {
   readonly idempotencyKey: string
   readonly digest: Digest
   readonly lane: string | undefined
-  /** Strategy `offsets` only. */
+  /** Strategy `offsets` only: a source may have to make it up. */
   readonly position: StreamPosition | undefined
   /** The first is the one it is about; the others joined. */
   readonly deliveries: Delivery[]
@@ -21,13 +21,15 @@ export class Task {
   queuedIn: Lane | undefined
   /** When its first attempt in this process failed. */
   firstFailureAt: EpochMs | undefined
+  /** Since when each of its claims has found another owner busy with it. */
+  busySince: MonotonicMs | undefined
 
-  constructor(delivery: Delivery, identity: Identity, digest: Digest) {
+  constructor(delivery: Delivery, identity: Identity, digest: Digest, position?: StreamPosition) {
     this.key = identity.key
     this.idempotencyKey = identity.idempotencyKey
     this.digest = digest
     this.lane = delivery.lane
-    this.position = delivery.position
+    this.position = position
     this.deliveries = [delivery]
   }
 
@@ -35,6 +37,11 @@ export class Task {
     const [first] = this.deliveries
     if (first === undefined) throw new TypeError('Task without a delivery (task.message)')
     return first.message
+  }
+
+  /** Of a delivery that can still be settled, if there is one: a source may dead-letter by the way it settles that. */
+  get messageToSettle(): Message {
+    return this.deliveries.find((delivery) => delivery.standing() === 'current')?.message ?? this.message
   }
 
   /** Some delivery of it can still be settled. */

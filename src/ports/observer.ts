@@ -5,14 +5,23 @@ import type { SourceEvent } from './source.ts'
 
 /** How one delivery ended. Exactly one per delivery; the words of metrics, logs and dashboards. */
 export type Outcome =
+  /** The handler ran and its effect is marked; settled. */
   | 'handled'
+  /** It was done before; settled without a handler. */
   | 'duplicate'
+  /** A further delivery of a message that was under way here: it ended, or did not, as that one did. */
   | 'joined'
+  /** Not handled, and not settled: the broker delivers it again. With `copied` a retry place has it. */
   | 'handed-back'
+  /** The handler failed, and a retry place has it until the next attempt: a confirmed copy, or its queue delays it; settled. */
   | 'failed'
+  /** It ended as `refused` says, but its partition or channel was gone by then: it comes again, and is a duplicate if it was done. */
   | 'settle-refused'
+  /** Given up, or of no use: its dead letter is confirmed; settled. */
   | 'dead-lettered'
+  /** Its effect may or may not have happened: its dead letter, for a person to look at, is confirmed; settled. */
   | 'parked'
+  /** Another owner took it over while its handler ran, and its partition or channel is gone; not settled. */
   | 'lease-lost'
 
 /** What the library tells an observer. The observer must not throw and must not block. */
@@ -22,8 +31,15 @@ export type ObserverEvent =
       readonly outcome: Outcome
       /** What it would have been, had the settle not been refused. */
       readonly refused?: Exclude<Outcome, 'settle-refused'> | undefined
+      /** With `handed-back`: it is settled; a confirmed copy waits in its stead, or its queue delays it. */
+      readonly copied?: true | undefined
       readonly reason?: Reason | undefined
+      /** With `dead-lettered` and `parked`: what the dead letter says. */
+      readonly detail?: string | undefined
+      /** With `dead-lettered` and `parked`: what was thrown last, where that is known here. May hold a payload. */
+      readonly error?: unknown
       readonly key?: Key | undefined
+      /** With `dead-lettered` and `parked`: how often its handler was started, as its dead letter says. */
       readonly attempt?: number | undefined
       readonly fence?: number | undefined
       readonly message: Message
@@ -36,7 +52,13 @@ export type ObserverEvent =
       readonly error: unknown
       readonly retryInMs: DurationMs
     }
-  | { readonly type: 'in-doubt'; readonly key: Key; readonly message: Message }
+  | {
+      readonly type: 'in-doubt'
+      readonly key: Key
+      readonly message: Message
+      /** What left it in doubt, where that is known here. */
+      readonly error?: unknown
+    }
   | { readonly type: 'claims'; readonly count: number; readonly granted: number }
   | { readonly type: 'marks'; readonly count: number; readonly late: number }
   | { readonly type: 'lease-lost'; readonly key: Key }

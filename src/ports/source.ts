@@ -16,6 +16,11 @@ export interface Delivery {
   standing(): Standing
   /** Tells the broker, sooner or later, that this delivery is finished. `false`: refused, its epoch or generation is over. */
   settle(): boolean
+  /**
+   * Gives it back now, unhandled, so that somebody gets it before this process leaves. Missing where a broker keeps what is
+   * not settled. `false`: refused, as for `settle`.
+   */
+  handBack?(): boolean
 }
 
 export type Standing = 'current' | 'stale' | 'lost'
@@ -37,8 +42,14 @@ export interface StreamPosition {
 export interface Capacity {
   /** Deliveries of one partition or queue that are taken and not ended, at most. */
   readonly maxInFlight: number
-  /** Handlers that can run at once. */
+  /** Handlers that can run at once: with fewer deliveries some stay idle. */
   readonly handlers: number
+  /** Messages that can be claimed at once, in batches of an inbox most of all: deliveries beyond that wait. */
+  readonly claims: number
+  /** How long a claim of a process that died holds its message. */
+  readonly leaseMs: DurationMs
+  /** A handler may run so long, the time to end after its abort included: a broker must not take its message away before. */
+  readonly longestRunMs: DurationMs
 }
 
 /** What a source reports to. Its methods never throw. */
@@ -61,7 +72,13 @@ export type SourceEvent =
   /** The broker was told: so many deliveries acked, or below a committed offset. */
   | { readonly type: 'settles'; readonly count: number }
   /** `commit-refused`, `connection-lost`, `rebuilt`, `offset-reset` and the like. */
-  | { readonly type: 'source'; readonly event: string; readonly detail?: string }
+  | {
+      readonly type: 'source'
+      readonly event: string
+      readonly detail?: string
+      /** For a person to see: logged as `warn`. Left out of what belongs to a normal day, which is logged as `info`. */
+      readonly isWarning?: true
+    }
 
 /** A consumer of one broker. */
 export interface Source {
@@ -124,6 +141,11 @@ export interface Publisher {
   retryDelayMs?(attempts: number): DurationMs | undefined
   /** As `deadLetter`, to the retry place of `letter.attempts`. The copy carries its origin, and the same payload bytes. */
   retryLater?(letter: RetryLetter): Promise<void>
+  /**
+   * With `retryLater`: a message that another owner has been busy with for so long goes there too; no attempt is spent.
+   * `undefined`: it waits in its lane.
+   */
+  readonly busyWaitMs?: DurationMs | undefined
 }
 
 /** A message that was not handled, and why. */
@@ -132,6 +154,7 @@ export interface Letter {
   /** At most 1 KB of text; never a payload, never a raw ID. */
   readonly detail: string
   readonly errorClass: string | undefined
+  /** Starts of its handler, those that died with their process included. */
   readonly attempts: number
   /** Of those in this process; `undefined`: just now, or never handled. */
   readonly firstFailureAt?: EpochMs | undefined
@@ -147,5 +170,7 @@ export interface DeadLetter extends Letter {
 }
 
 export interface RetryLetter extends Letter {
+  /** `busy`: another owner has it; `attempts` is 0 then, and nothing failed. */
+  readonly why: 'failed' | 'busy'
   readonly delayMs: DurationMs
 }

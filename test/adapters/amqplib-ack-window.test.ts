@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import * as fc from 'fast-check'
-import { AckWindow } from '../../adapters/amqplib/ack-window.ts'
+import { AckWindow } from '../../adapters/amqplib/settling/ack-window.ts'
 
 /** A window that has received the tags 1 to `count`. */
 function received(

@@ -59,6 +59,26 @@ describe('a broker that restarts', () => {
     await rabbit[Symbol.asyncDispose]()
   }, 120_000)
 
+  it('or only closes all connections is connected to again, and what was not settled comes again', async () => {
+    const { source } = rabbitBroker(broker.url, { queue: 'closed' })
+    opened.push(source)
+    const intake = new RecordingIntake()
+    await source.open(intake)
+    await using rabbit = await Rabbit.open(broker.url)
+    await rabbit.send('closed', bodies(3))
+    await intake.untilDelivered(3)
+    intake.deliveries[0]?.settle()
+    await intake.until(() => intake.settled === 1)
+    await broker.control('close_all_connections', 'maintenance')
+    await intake.untilTold('rebuilt')
+    const why = expect.stringMatching(/CONNECTION_FORCED.*maintenance/)
+    expect(intake.events).toContainEqual({ type: 'source', event: 'connection-lost', detail: why, isWarning: true })
+    expect(intake.deliveries[1]?.settle()).toBe(false)
+    await intake.untilDelivered(5)
+    expect(intake.deliveries.slice(3).map(textOf)).toEqual(['m1', 'm2'])
+    expect(source.health()).toMatchObject({ ready: true, detail: 'consuming' })
+  }, 60_000)
+
   it('does not hold up a stop when it is silent', async () => {
     const { source } = rabbitBroker(broker.url, { queue: 'silent' })
     opened.push(source)

@@ -1,8 +1,9 @@
+import { hostname } from 'node:os'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect } from 'amqplib'
 import { confirmedPublisher, rabbitBroker } from '../../adapters/amqplib/index.ts'
-import { ReopeningPublisher } from '../../adapters/amqplib/confirmed-publisher.ts'
-import { connectorOf } from '../../adapters/amqplib/connector.ts'
+import { ReopeningPublisher } from '../../adapters/amqplib/publishing/confirmed-publisher.ts'
+import { connectorOf } from '../../adapters/amqplib/connection/connector.ts'
 import type { BrokerError, DeadLetter, Delivery } from '../../src/index.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
@@ -185,6 +186,9 @@ describe('the dead-letter queue', () => {
       'consume-once-error-class': 'ProviderError',
       'consume-once-attempts': 5,
       'consume-once-consumer': 'sms',
+      'consume-once-host': hostname(),
+      'consume-once-first-seen-at': expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+      'consume-once-first-failure-at': expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
       'consume-once-origin-queue': queue,
       'consume-once-origin-exchange': '',
       'consume-once-origin-routing-key': queue,

@@ -20,9 +20,27 @@ export class Rabbit implements AsyncDisposable {
     return new Rabbit(at, await connect(at))
   }
 
+  /** Such as `4.3.6`. */
+  get version(): string {
+    return this.#connection.connection.serverProperties.version
+  }
+
   /** From 4.0 quorum queues have a delivery limit, and -1 disables it. */
   get limitsDeliveries(): boolean {
-    return Number.parseInt(this.#connection.connection.serverProperties.version, 10) >= 4
+    return this.isAtLeast(4, 0)
+  }
+
+  /** The server's version is this one or later. */
+  isAtLeast(major: number, minor: number): boolean {
+    const [ownMajor = 0, ownMinor = 0] = this.version.split('.').map(Number)
+    return ownMajor > major || (ownMajor === major && ownMinor >= minor)
+  }
+
+  /** Names of the queue's delay queues, which are deleted at the end. */
+  delayQueues(queue: string, ...delaysMs: readonly number[]): string[] {
+    const names = delaysMs.map((delayMs) => `${queue}.retry.${delayMs}`)
+    this.#queues.push(...names)
+    return names
   }
 
   /** A name of this test; the queue and its dead-letter queue are deleted at the end. */
@@ -60,6 +78,11 @@ export class Rabbit implements AsyncDisposable {
 
   async consumers(queue: string): Promise<number> {
     return (await this.ask((channel) => channel.checkQueue(queue))).consumerCount
+  }
+
+  /** Nobody consumes it any more, and what they held is back. */
+  async untilUnread(queue: string): Promise<void> {
+    await eventually(async () => (await this.consumers(queue)) === 0)
   }
 
   async delete(queue: string): Promise<void> {
@@ -116,7 +139,7 @@ export class Rabbit implements AsyncDisposable {
 interface SendOptions {
   /** Without a message ID. */
   readonly isNameless?: boolean
-  readonly headersOf?: (text: string) => Record<string, string>
+  readonly headersOf?: (text: string) => Record<string, string | number>
 }
 
 export interface Taken {

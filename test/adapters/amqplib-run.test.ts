@@ -232,7 +232,7 @@ describe('a consumer on RabbitMQ', () => {
       release: (...args) => memory.release(...args),
       setAside: (...args) => memory.setAside(...args),
     }
-    const { running, watching } = await run({ queue, prefetch: 10 }, () => {}, { store })
+    const { running, watching } = await run({ queue, prefetch: 10 }, () => {}, { store, concurrency: 10 })
     isDown = true
     await rabbit.send(queue, bodies(50))
     await watching.untilTold('store-down')

@@ -41,9 +41,9 @@ describe('starting on RabbitMQ', () => {
     await rabbit.declare(queue, {})
     const error = (await failure(rabbit.url, { queue })) as ConfigError
     expect(error.code).toBe('CONFIG_INVALID')
-    expect(error.message).toContain(queue)
-    expect(error.message).toContain("'quorum'")
-    expect(error.message).toMatch(/current is (none|'classic')/)
+    expect(error.message).toContain(
+      `queue ${queue}: exists, and was declared otherwise; x-queue-type: expected 'quorum', got 'classic'.`,
+    )
     expect(await failure(rabbit.url, { queue, queueType: 'classic' })).toBeUndefined()
     expect(await failure(rabbit.url, { queue, assert: 'check' })).toBeUndefined()
   })
@@ -58,7 +58,9 @@ describe('starting on RabbitMQ', () => {
       type: 'source',
       event: 'delivery-limit',
       detail: expect.stringContaining(queue),
+      isWarning: true,
     })
+    expect(intake.events).toContainEqual({ type: 'source', event: 'consuming', detail: expect.any(String) })
     await source.close()
   })
 

@@ -2,7 +2,7 @@ import { connect, type Channel, type ChannelModel } from 'amqplib'
 
 type Frame =
   | { readonly kind: 'ack'; readonly tag: number; readonly multiple: boolean }
-  | { readonly kind: 'nack'; readonly tag: number; readonly requeue: boolean }
+  | { readonly kind: 'nack' | 'reject'; readonly tag: number; readonly requeue: boolean }
   | { readonly kind: 'cancel' }
 
 /** A channel with what was sent on it. */
@@ -15,6 +15,7 @@ export interface TappedChannel {
 /** A factory of connections that shows their channels, and fails on demand. */
 export class Tap {
   readonly #url: string
+  readonly #connectBy: (url: string) => Promise<ChannelModel>
   readonly models: ChannelModel[] = []
   /** Consuming channels and those of set-up, in the order they were opened. */
   readonly channels: TappedChannel[] = []
@@ -22,8 +23,9 @@ export class Tap {
   failing = 0
   connects = 0
 
-  constructor(url: string) {
+  constructor(url: string, connectBy: (url: string) => Promise<ChannelModel> = (at) => connect(at)) {
     this.#url = url
+    this.#connectBy = connectBy
   }
 
   readonly connect = async (): Promise<ChannelModel> => {
@@ -32,7 +34,7 @@ export class Tap {
       this.failing--
       throw new Error('tapped: no connection')
     }
-    const model = await connect(this.#url)
+    const model = await this.#connectBy(this.#url)
     this.models.push(model)
     const createChannel = model.createChannel.bind(model)
     model.createChannel = async () => {
@@ -63,6 +65,11 @@ function tap(channel: Channel): TappedChannel {
   channel.nack = (message, allUpTo, requeue = true) => {
     frames.push({ kind: 'nack', tag: message.fields.deliveryTag, requeue })
     nack(message, allUpTo, requeue)
+  }
+  const reject = channel.reject.bind(channel)
+  channel.reject = (message, requeue = true) => {
+    frames.push({ kind: 'reject', tag: message.fields.deliveryTag, requeue })
+    reject(message, requeue)
   }
   const cancel = channel.cancel.bind(channel)
   channel.cancel = (tag) => {

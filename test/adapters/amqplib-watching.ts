@@ -1,25 +1,5 @@
 import type { Capacity, Delivery, Intake, ObserverEvent, SourceEvent } from '../../src/index.ts'
-
-/** Waits on what is told, never on time. */
-class Signal {
-  readonly #looks = new Set<() => void>()
-
-  notify(): void {
-    for (const look of this.#looks) look()
-  }
-
-  until(isSo: () => boolean): Promise<void> {
-    return new Promise((resolve) => {
-      const look = (): void => {
-        if (!isSo()) return
-        this.#looks.delete(look)
-        resolve()
-      }
-      this.#looks.add(look)
-      look()
-    })
-  }
-}
+import { Signal } from '../support/signal.ts'
 
 /** Stays shut until the test opens it. */
 export class Gate {
@@ -42,7 +22,13 @@ export class RecordingIntake extends Signal implements Intake {
   readonly batches: (readonly Delivery[])[] = []
   readonly events: SourceEvent[] = []
   onDeliver: (deliveries: readonly Delivery[]) => void = () => {}
-  capacity: Capacity = { maxInFlight: Number.MAX_SAFE_INTEGER, handlers: 1 }
+  capacity: Capacity = {
+    maxInFlight: Number.MAX_SAFE_INTEGER,
+    handlers: 1,
+    claims: 1,
+    leaseMs: 30_000,
+    longestRunMs: 65_000,
+  }
   standingChanges = 0
 
   get deliveries(): readonly Delivery[] {

@@ -34,7 +34,7 @@ function healthOf(source: Source, partition: number): PartitionHealth {
 function stuckOn0(maxInFlight: number): RecordingIntake & { readonly stuck: Delivery[] } {
   const stuck: Delivery[] = []
   const intake = Object.assign(new RecordingIntake(), { stuck })
-  intake.capacity = { maxInFlight, handlers: 1 }
+  intake.capacity = { ...intake.capacity, maxInFlight }
   intake.onDeliver = (delivery) => {
     if (partitionOf(delivery) === 0) stuck.push(delivery)
     else delivery.settle()

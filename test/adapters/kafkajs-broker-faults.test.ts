@@ -191,6 +191,7 @@ describe('a Kafka source', () => {
     await moveTo(topic, [second, third])
     await throttle(leader, topic, '1')
     await reassign(topic, 0, [second, third, leader]) // It has to begin anew, and copies nothing for now.
+    await eventually(async () => (await partitionOf(topic, 0)).replicas.includes(leader)) // Else it says that it is not its.
     source.resume()
     await intake.untilTold('offset-reset')
     await throttle(leader, topic, '100000000')

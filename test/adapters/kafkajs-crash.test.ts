@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { uniqueName } from '../support/namespace.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
 import { Cluster } from './kafkajs-kit.ts'
-import { openStores, type WorkerStores } from './kafkajs-stores.ts'
+import { openStores, type WorkerStores } from './worker-stores.ts'
 import { WorkerProcess, type CrashPoint, type WorkerConfig, type WorkerMessage } from './kafkajs-worker-process.ts'
 
 let cluster: Cluster

@@ -238,6 +238,38 @@ describe('one call of kafkajs', () => {
     effect.open()
   })
 
+  it.each([
+    ['says that trying again is no use', { retriable: false }],
+    ['has a type that kafkajs knows to be of no use', { type: 'GROUP_AUTHORIZATION_FAILED', retriable: false }],
+    ['has the name of a mistake, whatever its class', { name: 'TypeError' }],
+    ['has a name at which kafkajs gives up', { name: 'KafkaJSNotImplemented' }],
+    ['has another such name', { name: 'KafkaJSNoBrokerAvailableError' }],
+  ])('nor an error that %s: kafkajs would end', async (_what, fields) => {
+    const effect = gate()
+    const played = new Played('a')
+    played.onHeartbeat = () => {
+      throw Object.assign(new Error('of a heartbeat'), fields)
+    }
+    const rejection: unknown = await messageOf(() => effect.opened)(played).catch((error: unknown) => error)
+    expect(rejection).toMatchObject({ name: 'BrokerError', message: expect.stringContaining('of a heartbeat') })
+    expect(rejection).not.toHaveProperty('retriable')
+    effect.open()
+  })
+
+  it.each(['REBALANCE_IN_PROGRESS', 'NOT_COORDINATOR_FOR_GROUP', 'ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID'])(
+    'hands %s back as it is: kafkajs joins again',
+    async (type) => {
+      const effect = gate()
+      const played = new Played('a')
+      const error = Object.assign(new Error('join again'), { type, retriable: false })
+      played.onHeartbeat = () => {
+        throw error
+      }
+      await expect(messageOf(() => effect.opened)(played)).rejects.toBe(error)
+      effect.open()
+    },
+  )
+
   it('beats while the store opens', async () => {
     const opening = gate()
     const slow = storeWith(() => ({ open: () => opening.opened }))
@@ -316,6 +348,16 @@ describe('what is refused', () => {
     ],
     ['an empty group', () => eachMessage(consumer, { groupId: '' }), 'groupId: expected text'],
     ['an unknown order', () => eachBatch(consumer, { order: 'fifo' as 'key' }), 'order: expected key, partition, none'],
+    [
+      'an unknown way to assert',
+      () => eachBatch(consumer, { assert: 'maybe' as 'check' }),
+      'assert: expected true, check, false, got "maybe"',
+    ],
+    [
+      'unknown header names',
+      () => eachBatch(consumer, { deadLetterHeaders: 'camel' as 'own' }),
+      'deadLetterHeaders: expected own, spring, both, got "camel"',
+    ],
     ['no time between heartbeats', () => eachBatch(consumer, { heartbeatEveryMs: 0 }), 'heartbeatEveryMs'],
     ['a misspelt option', () => eachBatch(consumer, { groupID: 'g' } as DropInOptions), 'groupID: unknown option'],
     ['what is no client', () => eachMessage(consumer, { kafka: {} as ScriptedKafka }), 'kafka: expected a client'],

@@ -4,6 +4,7 @@ import { kafkaBroker, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import type { Capacity, Delivery, Intake, ObserverEvent, Source, SourceEvent } from '../../src/index.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { server } from '../support/servers/server.ts'
+import { Signal } from '../support/signal.ts'
 
 /** Everything as fast as the tests' brokers allow. */
 export const FAST: Pick<KafkaOptions, 'commitEveryMs' | 'consumer'> = {
@@ -17,33 +18,18 @@ export const FAST: Pick<KafkaOptions, 'commitEveryMs' | 'consumer'> = {
   },
 }
 
-/** Waits on what is told, never on time. */
-export class Signal {
-  readonly #looks = new Set<() => void>()
-
-  notify(): void {
-    for (const look of this.#looks) look()
-  }
-
-  until(isSo: () => boolean): Promise<void> {
-    return new Promise((resolve) => {
-      const look = (): void => {
-        if (!isSo()) return
-        this.#looks.delete(look)
-        resolve()
-      }
-      this.#looks.add(look)
-      look()
-    })
-  }
-}
-
 /** A pipeline that only writes down what it gets; deliveries are settled by the test, or by `onDeliver`. */
 export class RecordingIntake extends Signal implements Intake {
   readonly deliveries: Delivery[] = []
   readonly events: SourceEvent[] = []
   onDeliver: (delivery: Delivery) => void = () => {}
-  capacity: Capacity = { maxInFlight: Number.MAX_SAFE_INTEGER, handlers: 1 }
+  capacity: Capacity = {
+    maxInFlight: Number.MAX_SAFE_INTEGER,
+    handlers: 1,
+    claims: 1,
+    leaseMs: 30_000,
+    longestRunMs: 65_000,
+  }
   standingChanges = 0
 
   get settled(): number {

@@ -30,5 +30,5 @@ export function messageOn(topic: string, more: Partial<Message> = {}): Message {
 
 export function retryLetterOf(message: Message, more: Partial<RetryLetter> = {}): RetryLetter {
   const { reason: _reason, parked: _parked, ...letter } = letterOf(message)
-  return { ...letter, attempts: 1, delayMs: 60_000, ...more }
+  return { ...letter, why: 'failed', attempts: 1, delayMs: 60_000, ...more }
 }

@@ -155,6 +155,16 @@ describe('a later batch', () => {
     await eventually(async () => consumer.commits.at(-1) === 't/0@2')
   })
 
+  it('of a topic that was re-created while it was full finds it fetched: the new one holds nothing', async () => {
+    const { kafka, consumer, intake } = await start(50, { maxWatermarkLag: 2 })
+    await consumer.fetch('t/0', 50, [50, 51, 52])
+    expect([...consumer.pausedNow]).toEqual(['t/0'])
+    kafka.bounds.set('t/0', { low: 0n, high: 3n })
+    await consumer.fetch('t/0', 0, [0])
+    expect(intake.told('truncated')).toHaveLength(1)
+    expect([...consumer.pausedNow]).toEqual([])
+  })
+
   it('of a re-created topic is not held back by a commit of the old one that was under way', async () => {
     const { kafka, consumer, intake } = await start(50)
     let answer: (() => void) | undefined

@@ -1,9 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { ConfigResourceTypes } from 'kafkajs'
-import type { KafkaOptions } from '../../adapters/kafkajs/index.ts'
+import { runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
+import { defineConsumer } from '../../src/index.ts'
+import { MemoryOffsets, OffsetsDatabase } from '../support/memory-offsets.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
-import { Cluster, eventually, RecordingIntake, type Opened } from './kafkajs-kit.ts'
+import { Cluster, eventually, type Opened } from './kafkajs-kit.ts'
 import { letterOf, messageOn, retryLetterOf } from './kafkajs-letters.ts'
 
 let cluster: Cluster
@@ -263,12 +265,16 @@ describe('retry topics', () => {
   })
 
   it('are refused for strategy offsets: it handles a partition in its order', async () => {
-    const [topic, intake] = [await cluster.topic(), new RecordingIntake()]
-    Object.assign(intake, { storedPositions: async () => new Map() })
-    const options = { topics: [topic], groupId: uniqueName('group'), retry: { topics: [{ delayMs: 1 }] } }
-    await expect(cluster.open(options, intake)).rejects.toMatchObject({
+    const store = new MemoryOffsets(new OffsetsDatabase())
+    const consumer = defineConsumer({ name: 'sms', store, handle: () => {} })
+    const options = {
+      topics: [await cluster.topic()],
+      groupId: uniqueName('group'),
+      retry: { topics: [{ delayMs: 1 }] },
+    }
+    await expect(runKafka(cluster.client(), consumer, options)).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
-      message: expect.stringContaining('retry: strategy offsets'),
+      message: expect.stringContaining('retry places: expected none with a store of strategy offsets'),
     })
   })
 })

@@ -1,101 +1,21 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
-import { Signal } from './kafkajs-kit.ts'
+import { WorkerProcess as Worker, type CrashPoint as AnyCrashPoint, type WorkerSettings } from './worker-process.ts'
 
-/** Places in the way of a message. The process kills itself there. */
-export type CrashPoint =
-  | 'before the mark'
-  | 'after the mark'
-  | 'before the set-aside'
-  | 'after the set-aside'
-  | 'after the dead letter'
+export type { WorkerMessage } from './worker-process.ts'
 
-export interface WorkerConfig {
+export type CrashPoint = Exclude<AnyCrashPoint, 'before the handler' | 'after the release' | 'after the copy'>
+
+export interface WorkerConfig extends WorkerSettings {
   readonly brokers: string[]
   readonly topics: readonly string[]
   readonly groupId: string
-  readonly store:
-    | { readonly redis: string; readonly prefix: string }
-    /** With a table `effect (name text)` in the schema. */
-    | { readonly postgres: string; readonly schema: string; readonly strategy?: 'offsets' }
   readonly sessionTimeoutMs: number
-  readonly leaseMs?: number
-  readonly maxAttempts?: number
   readonly commitEveryMs?: number
   readonly dieAt?: CrashPoint
 }
 
-export interface WorkerMessage {
-  readonly id: string
-  /** `kill`: ends its process by SIGKILL. `wait`: until `letGo()`. `linger`: a little. */
-  readonly does?: 'kill' | 'fail' | 'wait' | 'linger'
-}
-
-/**
- * `running`, `dies`, `started` (about: ID and attempt), `effect` (ID), an outcome (ID), `in-doubt` (ID), `lease-lost`, or an
- * event of the source (its detail).
- */
-export interface WorkerEvent {
-  readonly what: string
-  readonly about: string
-}
-
-const WORKER = fileURLToPath(new URL('kafkajs-worker.ts', import.meta.url))
-
-/** A consumer in a process of its own: killed, frozen and watched from here. */
-export class WorkerProcess extends Signal implements AsyncDisposable {
-  readonly events: WorkerEvent[] = []
-  /** Resolves with what ended it. */
-  readonly ended: Promise<string>
-  readonly #child: ChildProcess
-  #end: string | undefined
-
+/** A consumer of Kafka in a process of its own. */
+export class WorkerProcess extends Worker {
   constructor(config: WorkerConfig) {
-    super()
-    const args = ['--import', 'tsx', WORKER, JSON.stringify(config)]
-    this.#child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-    this.#child.on('message', (event) => {
-      this.events.push(event as WorkerEvent)
-      this.notify()
-    })
-    this.ended = once(this.#child, 'close').then(([code, signal]: (number | string | null)[]) => {
-      this.#end = String(signal ?? `exit code ${code}`)
-      this.notify()
-      return this.#end
-    })
-  }
-
-  told(what: string): readonly string[] {
-    return this.events.filter((event) => event.what === what).map(({ about }) => about)
-  }
-
-  /** Rejects when the process ends before. */
-  async untilTold(what: string, times = 1): Promise<void> {
-    const isTold = (): boolean => this.told(what).length >= times
-    await this.until(() => isTold() || this.#end !== undefined)
-    if (!isTold()) throw new Error(`the worker ended by ${this.#end} before it told ${what}`)
-  }
-
-  /** Ends the handlers that wait. */
-  letGo(): void {
-    this.#child.send('let go')
-  }
-
-  freeze(): void {
-    this.#child.kill('SIGSTOP')
-  }
-
-  thaw(): void {
-    this.#child.kill('SIGCONT')
-  }
-
-  async kill(): Promise<void> {
-    if (this.#end === undefined) this.#child.kill('SIGKILL')
-    await this.ended
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.kill()
+    super(new URL('kafkajs-worker.ts', import.meta.url), config)
   }
 }

@@ -1,20 +1,7 @@
 import type { StoreName } from './plan.ts'
 
-// What the servers say at the end of a run, and when which process was harmed. Times are milliseconds since 1970: brokers,
+// What Postgres says at the end of a run, and when which process was harmed. Times are milliseconds since 1970: brokers,
 // Postgres and the run share the clock of one machine.
-
-/** A message in the topic, at the offset that is its place in the list. */
-export interface LoggedMessage {
-  readonly id: string
-  readonly key: string
-}
-
-/** One record of `__consumer_offsets`. */
-export interface OffsetCommit {
-  readonly offset: number
-  /** By the coordinator, when it took the commit; cut to whole milliseconds. */
-  readonly at: number
-}
 
 /** One row of the table of effects. */
 export interface Effect {
@@ -34,21 +21,10 @@ export interface ProcessHarm {
   readonly to: number
 }
 
-export interface PartitionEvidence {
-  readonly log: readonly LoggedMessage[]
-  /** In the order of the log of `__consumer_offsets`. */
-  readonly commits: readonly OffsetCommit[]
-  /** What the group has at the end; negative for nothing. */
-  readonly committed: number
-}
-
-export interface Evidence {
+/** What a run on any broker leaves behind. */
+export interface EvidenceOfEffects {
   readonly store: StoreName
-  /** IDs that a leader, with the others in sync, said to have written. */
-  readonly acknowledged: ReadonlySet<string>
-  readonly partitions: readonly PartitionEvidence[]
   readonly effects: readonly Effect[]
-  readonly deadLetters: number
   readonly harms: readonly ProcessHarm[]
   readonly leaseMs: number
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { backends } from '../support/backends.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
+import { runChaosOnKafka } from './kafka/run.ts'
 import { explain, failuresOf, replayOf } from './report.ts'
-import { runChaos } from './run.ts'
 
 const describeOnServers = backends.has('kafka') && backends.has('postgres') ? describe : describe.skip
 
@@ -12,8 +12,8 @@ describeOnServers('a consumer group on three brokers', () => {
     'loses nothing, does nothing twice and commits nothing too early while workers, brokers and partitions come and go',
     async () => {
       const seed = Math.floor(Math.random() * 2 ** 31)
-      const options = { messages: 5_000, moves: 7, store: 'postgres', minutes: 5, seed } as const
-      const run = await runChaos(options).catch((cause: unknown) => {
+      const options = { broker: 'kafka', messages: 5_000, moves: 7, store: 'postgres', minutes: 5, seed } as const
+      const run = await runChaosOnKafka(options).catch((cause: unknown) => {
         throw new Error(`no verdict: ${replayOf(options)}`, { cause })
       })
       if (failuresOf(run).length > 0) throw new Error(explain(run))

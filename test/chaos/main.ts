@@ -1,50 +1,69 @@
-// npm run chaos -- kafka [--messages 100000] [--moves 80] [--store postgres|redis] [--seed S] [--minutes M] [--planted …]
+// npm run chaos -- kafka|rabbitmq [options]
 //
-// Ends with 0 if nothing was lost, done twice or committed too early, with 1 if something was, with 2 for a wrong command.
+// Ends with 0 if nothing was lost, done twice or settled too early, with 1 if something was, with 2 for a wrong command.
 
 import { parseArgs } from 'node:util'
 import { closeRun, openRun } from '../support/servers/test-run.ts'
-import { PLANTED, type ChaosOptions } from './plan.ts'
-import { explain, failuresOf, figuresOf, replayOf } from './report.ts'
-import { runChaos } from './run.ts'
+import { PLANTED as PLANTED_ON_KAFKA } from './kafka/plan.ts'
+import { runChaosOnKafka } from './kafka/run.ts'
+import type { RunOptions } from './plan.ts'
+import { PLANTED as PLANTED_ON_RABBIT } from './rabbitmq/plan.ts'
+import { runChaosOnRabbit } from './rabbitmq/run.ts'
+import { explain, failuresOf, figuresOf, replayOf, type ChaosRun } from './report.ts'
 
-const USAGE = `usage: npm run chaos -- kafka [options]
-  --messages N    distinct IDs to send, 5% of them twice (100000)
-  --moves N       partitions moved away from their leader and back; other faults in proportion (80)
+const USAGE = `usage: npm run chaos -- kafka|rabbitmq [options]
+  --messages N    distinct IDs to send, 5% of them twice (kafka: 100000, rabbitmq: 50000)
+  --moves N       kafka: partitions moved away from their leader and back; other faults in proportion (80)
   --store NAME    postgres (inbox) or redis (lease) (postgres)
   --seed N        of messages and faults (random)
   --minutes N     when a run without an end has failed (45)
-  --planted NAME  a fault in the workers that must be found: ${PLANTED.join(', ')} (none)`
+  --planted NAME  a fault in the workers that must be found (none); kafka: ${PLANTED_ON_KAFKA.join(', ')};
+                  rabbitmq: ${PLANTED_ON_RABBIT.join(', ')}`
 
-const DEFAULTS = { messages: '100000', moves: '80', store: 'postgres', minutes: '45' }
+/** A run that was asked for, ready to be started. */
+interface Command {
+  readonly options: RunOptions
+  readonly run: () => Promise<ChaosRun>
+}
 
-function readOptions(args: readonly string[]): ChaosOptions {
+type Flags = Readonly<Record<string, string | undefined>>
+
+function readCommand(args: readonly string[]): Command {
   const text = { type: 'string' } as const
   const options = { messages: text, moves: text, store: text, seed: text, minutes: text, planted: text }
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-  if (positionals.join(' ') !== 'kafka') throw new TypeError(`expected 'kafka', got '${positionals.join(' ')}'`)
-  const {
-    messages,
-    moves,
-    store,
-    minutes,
-    seed = String(Math.floor(Math.random() * 2 ** 31)),
-  } = { ...DEFAULTS, ...values }
-  const planted = PLANTED.find((name) => name === values.planted)
-  if (values.planted !== undefined && planted === undefined) {
-    throw new TypeError(`--planted: expected one of ${PLANTED.join(', ')}, got '${values.planted}'`)
+  const broker = positionals.join(' ')
+  switch (broker) {
+    case 'kafka': {
+      const moves = whole('moves', values.moves ?? '80', 1)
+      const all = { broker, ...readFlags(values, 100_000, PLANTED_ON_KAFKA), moves } as const
+      return { options: all, run: () => runChaosOnKafka(all) }
+    }
+    case 'rabbitmq': {
+      if (values.moves !== undefined) throw new TypeError('--moves: expected only with kafka')
+      const all = { broker, ...readFlags(values, 50_000, PLANTED_ON_RABBIT) } as const
+      return { options: all, run: () => runChaosOnRabbit(all) }
+    }
+    default:
+      throw new TypeError(`expected 'kafka' or 'rabbitmq', got '${broker}'`)
   }
+}
+
+function readFlags(flags: Flags, messages: number, planted: readonly string[]): Omit<RunOptions, 'broker'> {
+  const { store = 'postgres', seed = String(Math.floor(Math.random() * 2 ** 31)), minutes = '45' } = flags
   if (store !== 'postgres' && store !== 'redis') {
     throw new TypeError(`--store: expected postgres or redis, got '${store}'`)
   }
-  const required = {
-    messages: whole('messages', messages, 1),
-    moves: whole('moves', moves, 1),
+  if (flags['planted'] !== undefined && !planted.includes(flags['planted'])) {
+    throw new TypeError(`--planted: expected one of ${planted.join(', ')}, got '${flags['planted']}'`)
+  }
+  return {
+    messages: whole('messages', flags['messages'] ?? String(messages), 1),
     store,
     seed: whole('seed', seed, 0),
     minutes: whole('minutes', minutes, 1),
-  } as const
-  return planted === undefined ? required : { ...required, planted }
+    ...(flags['planted'] === undefined ? {} : { planted: flags['planted'] }),
+  }
 }
 
 function whole(name: string, text: string, least: number): number {
@@ -58,17 +77,17 @@ async function main(): Promise<number> {
     console.log(USAGE)
     return 0
   }
-  let options: ChaosOptions
+  let command: Command
   try {
-    options = readOptions(process.argv.slice(2))
+    command = readCommand(process.argv.slice(2))
   } catch (error) {
     console.error(`${(error as Error).message}\n${USAGE}`)
     return 2
   }
-  console.log(replayOf(options))
+  console.log(replayOf(command.options))
   await openRun()
   try {
-    const run = await runChaos(options)
+    const run = await command.run()
     const isGood = failuresOf(run).length === 0
     console.log(isGood ? figuresOf(run) : explain(run))
     return isGood ? 0 : 1

@@ -1,51 +1,8 @@
-import type { KafkaLike } from 'consume-once/kafkajs'
-import type { Planted } from './plan.ts'
-
 // Faults that a correct run never has, put into a worker on purpose: a check that does not find them is none.
 
 const ONE_OUT_OF = 500
-const COMMITS_OUT_OF = 4
 
 /** Whether a message is one of those that are harmed. */
-export function isPlantedIn(what: Planted, planted: Planted | undefined, id: string): boolean {
+export function isPlantedIn(what: string, planted: string | undefined, id: string): boolean {
   return planted === what && Number(id.slice('m-'.length)) % ONE_OUT_OF === 7
-}
-
-/** The client of a worker; with `commit-high` or `commit-low` it commits other offsets than it is asked to, now and then. */
-export function withPlantedCommits(kafka: KafkaLike, planted: Planted | undefined): KafkaLike {
-  if (planted !== 'commit-high' && planted !== 'commit-low') return kafka
-  const by = planted === 'commit-high' ? 3n : -1_000n
-  let commits = 0
-  const moved = (offset: string): string => {
-    const other = BigInt(offset) + by
-    return (other < 0n ? 0n : other).toString()
-  }
-  return {
-    producer: (config) => kafka.producer(config),
-    admin: (config) => kafka.admin(config),
-    consumer(config) {
-      const consumer = kafka.consumer(config)
-      const run = consumer.run.bind(consumer)
-      consumer.run = (options) =>
-        run({
-          ...options,
-          eachBatch: (payload) =>
-            options.eachBatch({
-              ...payload,
-              batch: payload.batch,
-              commitOffsetsIfNecessary: (request) => {
-                commits++
-                if (request === undefined || commits % COMMITS_OUT_OF !== 0)
-                  return payload.commitOffsetsIfNecessary(request)
-                const topics = request.topics.map(({ topic, partitions }) => ({
-                  topic,
-                  partitions: partitions.map(({ partition, offset }) => ({ partition, offset: moved(offset) })),
-                }))
-                return payload.commitOffsetsIfNecessary({ topics })
-              },
-            }),
-        })
-      return consumer
-    },
-  }
 }

@@ -1,9 +1,18 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Verdict } from './judge.ts'
-import type { ChaosOptions } from './plan.ts'
-import type { ChaosRun } from './run.ts'
+import type { Journal } from './journal.ts'
+import type { RunOptions } from './plan.ts'
+import type { Verdict } from './verdict.ts'
+
+export interface ChaosRun {
+  readonly options: RunOptions
+  readonly verdict: Verdict
+  readonly journal: Journal
+  /** All that was judged. */
+  readonly evidence: object
+  readonly seconds: number
+}
 
 /** What went wrong, one line each. A run is good if there is none. */
 export function failuresOf({ verdict, journal }: ChaosRun): readonly string[] {
@@ -19,14 +28,13 @@ export function figuresOf({ options, verdict, journal, seconds }: ChaosRun): str
     ...[...counts].toSorted(([a], [b]) => a.localeCompare(b)),
   ]
   const lines = numbers.map(([name, number]) => `  ${name.padEnd(24)}${Math.round(number)}`)
-  return [`store ${options.store}, seed ${options.seed}`, ...lines].join('\n')
+  return [`${options.broker}, store ${options.store}, seed ${options.seed}`, ...lines].join('\n')
 }
 
 /** How to have the same messages and faults again. They meet at other moments: a replay need not fail. */
-export function replayOf({ messages, moves, store, seed, minutes, planted }: ChaosOptions): string {
-  const flags = { messages, moves, store, seed, minutes, ...(planted === undefined ? {} : { planted }) }
+export function replayOf({ broker, ...flags }: RunOptions): string {
   const words = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)])
-  return `npm run chaos -- kafka ${words.join(' ')}`
+  return `npm run chaos -- ${broker} ${words.join(' ')}`
 }
 
 /** Of one kind: the first tell what is wrong. */
@@ -36,10 +44,9 @@ const SHOWN = 5
 export function explain(run: ChaosRun): string {
   const failures = failuresOf(run)
   const folder = mkdtempSync(join(tmpdir(), 'consume-once-chaos-'))
-  const { acknowledged, ...evidence } = run.evidence
   writeFileSync(join(folder, 'journal.txt'), run.journal.lines.join('\n'))
   writeFileSync(join(folder, 'failures.txt'), failures.join('\n'))
-  writeFileSync(join(folder, 'evidence.json'), JSON.stringify({ ...evidence, acknowledged: [...acknowledged] }))
+  writeFileSync(join(folder, 'evidence.json'), JSON.stringify(run.evidence, withCollections))
   return [
     `${failures.length} failures:`,
     ...run.journal.breaches.map((breach) => `  ${breach}`),
@@ -56,4 +63,9 @@ function byLaw({ violations }: Verdict): readonly string[] {
     const details = violations.filter((violation) => violation.law === law).map(({ detail }) => `  ${detail}`)
     return [`${law}: ${details.length}`, ...details.slice(0, SHOWN), ...(details.length > SHOWN ? ['  …'] : [])]
   })
+}
+
+/** Sets and maps as lists, which JSON has. */
+function withCollections(_name: string, value: unknown): unknown {
+  return value instanceof Set || value instanceof Map ? [...value] : value
 }

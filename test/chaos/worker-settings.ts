@@ -1,15 +1,10 @@
-import type { Planted, StoreName } from './plan.ts'
-
-/** What a worker is started with, as JSON in its only argument. */
+/** What every worker is started with, as JSON in its only argument. */
 export interface WorkerSettings {
   readonly process: string
-  readonly brokers: readonly string[]
-  readonly topic: string
-  readonly groupId: string
-  readonly store: StoreName
   readonly postgresUrl: string
+  /** With it: a lease there. Without: an inbox. */
   readonly redisUrl: string | undefined
-  readonly planted: Planted | undefined
+  readonly planted: string | undefined
 }
 
 /** What a worker tells, a line of JSON each. For figures and to wait on: nothing is judged by it. */
@@ -20,10 +15,6 @@ export type WorkerLine =
   /** Since the last of these. */
   | { readonly says: 'outcomes'; readonly counts: Readonly<Record<string, number>> }
 
-/** All freezes are longer (plan.ts). */
-export const SESSION_MS = 6_000
-export const LEASE_MS = 6_000
-
 /** Short enough that some freezes end the transaction that was open, and some do not. Longer than a handler may take. */
 export const IDLE_IN_TRANSACTION_MS = 10_000
 export const HANDLER_TIMEOUT_MS = 5_000
@@ -31,7 +22,7 @@ export const HANDLER_TIMEOUT_MS = 5_000
 /** How long handlers may go on when a worker is asked to stop. */
 export const STOP_DEADLINE_MS = 8_000
 
-/** The group could not be joined: a supervisor starts it again. */
+/** The broker could not be used at the start: a supervisor starts it again. */
 export const EXIT_NOT_STARTED = 75
 
 export const EFFECTS = 'effects'

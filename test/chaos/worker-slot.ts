@@ -6,24 +6,29 @@ import { forgetProcess, recordProcess } from '../support/servers/test-run.ts'
 import type { Journal } from './journal.ts'
 import { EXIT_NOT_STARTED, STOP_DEADLINE_MS, type WorkerLine, type WorkerSettings } from './worker-settings.ts'
 
-const PROGRAM = fileURLToPath(new URL('worker.ts', import.meta.url))
-/** Beside the deadline that `stop()` is given, it flushes and leaves a group whose coordinator may be frozen. */
+/** Beside the deadline that `stop()` is given, it flushes, and leaves a broker that may be frozen. */
 const STOPS_WITHIN_MS = STOP_DEADLINE_MS + 22_000
 const START_AGAIN_MS = 500
+
+/** What a worker runs, and all it is told but its name. */
+export interface WorkerProgram {
+  readonly url: URL
+  readonly settings: Omit<WorkerSettings, 'process'>
+}
 
 /** The place of one worker: at most one process at a time, and after it the next one. */
 export class WorkerSlot {
   readonly #name: string
-  readonly #settings: Omit<WorkerSettings, 'process'>
+  readonly #program: WorkerProgram
   readonly #journal: Journal
   #incarnation = 0
   #current: Incarnation | undefined
   /** A process that ends while this is true is started again. */
   #isKept = false
 
-  constructor(name: string, settings: Omit<WorkerSettings, 'process'>, journal: Journal) {
+  constructor(name: string, program: WorkerProgram, journal: Journal) {
     this.#name = name
-    this.#settings = settings
+    this.#program = program
     this.#journal = journal
   }
 
@@ -78,8 +83,9 @@ export class WorkerSlot {
 
   #launch(): void {
     const name = `${this.#name}.${++this.#incarnation}`
-    const settings = JSON.stringify({ ...this.#settings, process: name } satisfies WorkerSettings)
-    const child = spawn(process.execPath, ['--import', 'tsx', PROGRAM, settings], { stdio: ['pipe', 'pipe', 'pipe'] })
+    const settings = JSON.stringify({ ...this.#program.settings, process: name } satisfies WorkerSettings)
+    const args = ['--import', 'tsx', fileURLToPath(this.#program.url), settings]
+    const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] })
     const incarnation = new Incarnation(name, child, this.#journal)
     this.#current = incarnation
     this.#journal.note(name, 'started')

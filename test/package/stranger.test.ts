@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -23,6 +23,15 @@ const BESIDE = [
 const OLDER_TYPESCRIPT = 'typescript-5.9@npm:typescript@5.9.3'
 
 const SUB_PATHS = ['', '/kafkajs', '/amqplib', '/ioredis', '/pg', '/pino'].map((path) => `consume-once${path}`)
+
+/** What the README leaves to its reader, and calls in its code. */
+const LEFT_TO_THE_READER = `
+declare const queue: string, schema: string, topic: string
+declare function sendEmail(to: string, request: { idempotencyKey: string; signal: AbortSignal }): Promise<void>
+`
+
+const readme = readFileSync('README.md', 'utf8')
+const README_CODE = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code ?? '')
 
 const { version, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
   version: string
@@ -78,12 +87,22 @@ describe('the packed package, installed by a stranger', () => {
     }
   })
 
+  it('finds what its README links to', () => {
+    const links = [...readme.matchAll(/\]\((?!https?:)([^)#]+)[)#]/g)].map(([, path]) => path ?? '')
+    expect(links.length).toBeGreaterThan(5)
+    for (const path of links) expect(existsSync(join(dir, 'node_modules/consume-once', path))).toBe(true)
+  })
+
   it.each(['typescript', 'typescript-5.9'])(
-    'type-checks the examples with %s, strict, without skipLibCheck',
+    'type-checks the examples, and the code of the README, with %s, strict, without skipLibCheck',
     async (compiler) => {
       // Without the one on PGlite, whose own types do not compile.
       for (const example of ['quick-start', 'kafka-inbox', 'rabbitmq-lease', 'kafka-replay', 'rabbitmq-replay']) {
         writeFileSync(join(dir, 'src', `${example}.ts`), readFileSync(`examples/${example}.ts`))
+      }
+      expect(README_CODE.length).toBeGreaterThan(2)
+      for (const [index, code] of README_CODE.entries()) {
+        writeFileSync(join(dir, 'src', `readme-${index}.ts`), code + LEFT_TO_THE_READER)
       }
       mkdirSync(join(dir, 'src/support'), { recursive: true })
       writeFileSync(join(dir, 'src/support/servers.ts'), readFileSync('examples/support/servers.ts'))

@@ -45,7 +45,7 @@ describe.each(STYLES)('a payload ($strategy, $handler)', (style) => {
       expect(rig.world.effects.toSorted()).toEqual(['a', 'b'])
       expect(rig.started).not.toContain('bad')
       expect(rig.source.deadLetters).toMatchObject([
-        { reason: 'schema', detail: 'to.0: expected text', parked: false, attempts: 1 },
+        { reason: 'schema', detail: 'to.0: expected text', parked: false, attempts: 0 },
       ])
       expect(rig.journal.filter((entry) => entry.startsWith('record'))).toEqual(['record given-up'])
     })

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { IdExtractor } from '../../src/message-id.ts'
+import { TestDelivery } from '../support/recording-source.ts'
 import { endRigs, startRig, STYLES, type Rig, type RigOptions } from '../support/rig.ts'
 
 afterEach(endRigs)
@@ -57,6 +58,24 @@ describe.each(STYLES)('identify ($strategy, $handler)', (style) => {
     await rig.deliver({ id: 'a', payload: 1 })
     expect(rig.outcomes()).toEqual(['handled', 'dead-lettered', 'duplicate'])
     expect(rig.started).toEqual(['a'])
+  })
+
+  it('does not ask where in its stream a message lies: a source may have to make that up', async () => {
+    const rig = await start({ style })
+    let asked = 0
+    Object.defineProperty(TestDelivery.prototype, 'position', {
+      configurable: true,
+      get: () => {
+        asked++
+        return { stream: 'topic/0', offset: 0n }
+      },
+    })
+    try {
+      await rig.deliver('b')
+    } finally {
+      Reflect.deleteProperty(TestDelivery.prototype, 'position')
+    }
+    expect([rig.outcomes(), asked]).toEqual([['handled'], 0])
   })
 
   it('handles another payload under the same ID as a duplicate where digests are not compared', async () => {

@@ -45,6 +45,7 @@ describe.each(LEASES)('an outcome that is unknown ($strategy, $handler)', (style
     await rig.clock.advance(1_000)
     expect(rig.started).toEqual(['a', 'a'])
     expect(rig.journal).toEqual(['record parked', 'dead letter attempts-spent', 'settle'])
+    expect(rig.source.deadLetters).toMatchObject([{ attempts: 2 }])
   })
 
   it('stays in doubt when a later attempt fails plainly', async () => {
@@ -87,6 +88,7 @@ describe.each(LEASES)('a claim that a dead process left ($strategy, $handler)', 
     await rig.deliver('a', 'b')
     expect(rig.started).toEqual([])
     expect(rig.outcomes()).toEqual(['parked', 'parked'])
+    expect(rig.source.deadLetters).toMatchObject([{ attempts: 1 }, { attempts: 1 }])
   })
 
   it('runs beside nothing: the others wait until it has ended', async () => {
@@ -130,6 +132,7 @@ describe.each(LEASES)('a claim that a dead process left ($strategy, $handler)', 
       expect.arrayContaining(['record parked', 'dead letter attempts-spent']),
     )
     expect(rig.outcomes().toSorted()).toEqual(['handled', 'parked'])
+    expect(rig.source.deadLetters).toMatchObject([{ attempts: 3 }])
   })
 })
 
@@ -167,6 +170,7 @@ describe.each(LEASES)('reconcile ($strategy, $handler)', (style) => {
     const rig = await inDoubt(reconcile)
     expect(rig.started).toEqual(['a'])
     expect(rig.outcomes()).toEqual(['parked'])
+    expect(rig.source.deadLetters).toMatchObject([{ attempts: 1 }])
   })
 
   it('that never answers counts as stuck, and the others go on', async () => {

@@ -46,7 +46,9 @@ describe.each(INBOXES)('a message with an attempt that another process counted (
     const rig = await startRig({ ...settings, effect: (work) => work.apply() })
     await rig.deliver('a', 'b', 'poison', 'c', 'd')
     expect(world.effects.toSorted()).toEqual(['a', 'b', 'c', 'd'])
-    expect(rig.source.deadLetters).toMatchObject([{ reason: 'attempts-spent', parked: false }])
+    expect(rig.source.deadLetters).toMatchObject([
+      { reason: 'attempts-spent', parked: false, attempts: 3, detail: '3 attempts were started' },
+    ])
   })
 
   it('is not overtaken in its lane', async () => {

@@ -16,6 +16,7 @@ import {
   type InlineRunning,
   type Message,
   type ObserverEvent,
+  type RetryLetter,
   type Settlement,
   type Standing,
   type Store,
@@ -429,3 +430,40 @@ describe('deliveries of an adapter', () => {
 })
 
 const NOWHERE: NonNullable<Store['positions']> = { next: async () => new Map(), pass: async () => {} }
+
+async function contend(how: Partial<InlineOptions>): Promise<{ readonly bench: Bench; readonly finish: () => void }> {
+  const held = gate()
+  const other = new Bench(() => held.opened)
+  void other.handle(messageOf('a'))
+  await turns()
+  return { bench: new Bench(() => {}, { world: other, how }), finish: () => held.open() }
+}
+
+describe('an inline message that another owner is busy with', () => {
+  it('is to be acked, with all that joined it, when its own publisher has confirmed a copy of it', async () => {
+    const copies: RetryLetter[] = []
+    const publisher = {
+      deadLetter: async () => {},
+      busyWaitMs: 1_000,
+      retryLater: async (letter: RetryLetter) => void copies.push(letter),
+    }
+    const { bench, finish } = await contend({ publisher })
+    const handling = Promise.all([bench.handle(messageOf('a')), bench.handle(messageOf('a'))])
+    await bench.clock.advance(1_000)
+    expect(await handling).toEqual([
+      { outcome: 'handed-back', settle: 'ack' },
+      { outcome: 'joined', settle: 'ack' },
+    ])
+    expect(copies.map(({ why }) => why)).toEqual(['busy'])
+    finish()
+  })
+
+  it('waits in its lane where its caller is who tries again', async () => {
+    const { bench, finish } = await contend({ retry: 'caller' })
+    const handling = bench.handle(messageOf('a'))
+    await bench.clock.advance(25_000)
+    finish()
+    await bench.clock.advance(1_100)
+    expect(await handling).toEqual({ outcome: 'duplicate', settle: 'ack' })
+  })
+})

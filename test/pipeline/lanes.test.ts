@@ -85,18 +85,18 @@ describe.each(STYLES.filter(({ handler }) => handler === 'handle'))('lanes ($str
 })
 
 describe('claims', () => {
-  it('take no more than there are free slots, and one call for all of them', async () => {
+  it('take no more than there are free slots, in calls of half the slots at most', async () => {
     const held = gate()
     const rig = await startRig({
       style: { strategy: 'lease', handler: 'handle' },
-      concurrency: 3,
+      concurrency: 5,
       effect: () => held.opened,
     })
-    await rig.deliver('a', 'b', 'c', 'd', 'e')
-    expect(rig.store.calls('claim').map(({ keys }) => keys.length)).toEqual([3])
+    await rig.deliver('a', 'b', 'c', 'd', 'e', 'f', 'g')
+    expect(rig.store.calls('claim').map(({ keys }) => keys.length)).toEqual([3, 2])
     held.open()
     await turns()
-    expect(rig.store.calls('claim').map(({ keys }) => keys.length)).toEqual([3, 2])
+    expect(rig.store.calls('claim').map(({ keys }) => keys.length)).toEqual([3, 2, 2])
   })
 
   it('of what ended in one turn are marked in one call', async () => {

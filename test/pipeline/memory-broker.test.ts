@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { defineConsumer } from '../../src/define-consumer.ts'
+import { defineConsumer, type Consumer } from '../../src/define-consumer.ts'
 import { ConfigError } from '../../src/errors.ts'
 import type { Running } from '../../src/lifecycle.ts'
 import { MemoryBroker } from '../../src/memory/broker.ts'
@@ -165,6 +165,16 @@ describe('the broker in memory', () => {
     const consumer = defineConsumer({ name: 'c', store: memoryStore(), handle: () => {} })
     expect(() => runMemory(new MemoryBroker(), consumer, { topic: '', group: 'g' })).toThrow(ConfigError)
     await turns()
+  })
+
+  it.each([
+    ['nothing', undefined],
+    ['null', null],
+    ['options that went through no defineConsumer', { name: 'c', store: memoryStore(), handle: () => {} }],
+  ])('wants what defineConsumer returned, not %s', async (_, consumer) => {
+    const started = runMemory(new MemoryBroker(), consumer as unknown as Consumer, PLACE)
+    await expect(started).rejects.toThrow(ConfigError)
+    await expect(started).rejects.toThrow('expected what defineConsumer() returned')
   })
 })
 

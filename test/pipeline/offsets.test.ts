@@ -288,9 +288,12 @@ describe('a consumer with stored positions is refused', () => {
     })
   })
 
-  it('with retry places', async () => {
+  it.each<[string, Partial<Publisher>]>([
+    ['what failed', { retryDelayMs: () => 1_000 }],
+    ['what another owner is busy with', { busyWaitMs: 1_000 }],
+  ])('with retry places for %s', async (_what, places) => {
     const source = new LogSource()
-    const publisher: Publisher = { deadLetter: async () => {}, retryLater: async () => {}, retryDelayMs: () => 1_000 }
+    const publisher: Publisher = { deadLetter: async () => {}, retryLater: async () => {}, ...places }
     const consumer = defineConsumer({ name: 'c', store: store(), handle: () => {} })
     await expect(runConsumer(consumer, { source, publisher })).rejects.toThrow('retry places: expected none')
   })

@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
+import { DEFAULTS } from '../../src/defaults.ts'
 import { ConfigError } from '../../src/errors.ts'
 import { memoryStore } from '../../src/memory/store.ts'
-import { DEFAULTS, resolveOptions, type ConsumerOptions } from '../../src/options.ts'
+import type { ConsumerOptions } from '../../src/options.ts'
+import { resolveOptions } from '../../src/resolve-options.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { InboxDatabase, MemoryInbox } from '../support/memory-inbox.ts'
 
@@ -102,6 +104,7 @@ describe('resolveOptions', () => {
     ['an ID extractor that is none', { id: 'message-id' }, 'id: expected a function, got string'],
     ['a decoder that is none', { decode: {} }, 'decode: expected a function, got object'],
     ['a schema that is none', { schema: {} }, 'schema: expected a Standard Schema'],
+    ['no schema at all', { schema: null }, 'schema: expected a Standard Schema'],
     ['an option that does not exist', { maxAttemps: 3 }, 'maxAttemps: unknown option'],
     ['a retry option that does not exist', { retry: { initialMS: 5 } }, 'retry.initialMS: unknown option'],
     ['a logger that is none', { log: {} }, 'log: expected a logger'],

@@ -103,8 +103,7 @@ describe.each(STYLES)('a message that fails, with a retry place ($strategy, $han
     const [original] = await rig.deliver('a')
     if (original === undefined) throw new Error('nothing was delivered')
     const [again] = rig.source.redeliver(original)
-    const copy = { ...original.message, destination: 'topic.retry', position: '0@0' }
-    const [early] = rig.source.deliverCopy({ ...letterOf(original.message), message: copy })
+    const [early] = rig.source.deliverCopy(original)
     await turns()
     expect(rig.outcomes()).toEqual([])
     confirming.open()
@@ -142,15 +141,3 @@ describe.each(STYLES)('a message that fails, with a retry place ($strategy, $han
     expect([delivery?.settled, rig.outcomes()]).toEqual([0, ['handed-back']])
   })
 })
-
-function letterOf(message: RetryLetter['message']): RetryLetter {
-  return {
-    message,
-    detail: 'broken',
-    errorClass: 'Error',
-    attempts: 1,
-    consumer: 'consumer',
-    group: 'group',
-    delayMs: 0,
-  }
-}

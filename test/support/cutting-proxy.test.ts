@@ -31,6 +31,22 @@ describe('the cutting proxy', () => {
     expect(proxy.connections).toBe(1)
   })
 
+  it('lets somebody hear each connection', async () => {
+    const heard: string[] = []
+    const told: string[] = []
+    const listening = await startCuttingProxy((echo.address() as AddressInfo).port, () => ({
+      fromClient: (bytes) => heard.push(`client: ${bytes.toString()}`),
+      fromServer: (bytes) => heard.push(`server: ${bytes.toString()}`),
+      closed: () => told.push('closed'),
+    }))
+    const held = dial(listening.port)
+    expect(await echoed(held)).toBe('hello')
+    expect(heard).toEqual(['client: hello', 'server: hello'])
+    expect(told).toEqual([])
+    await Promise.all([listening.stop(), once(held, 'close')])
+    expect(told).toEqual(['closed'])
+  })
+
   it('refuses new connections while those held go on', async () => {
     const held = dial()
     await echoed(held)

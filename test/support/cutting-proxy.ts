@@ -14,8 +14,18 @@ export interface CuttingProxy extends AsyncDisposable {
   stop(): Promise<void>
 }
 
-/** Forwards bytes to `targetPort` on 127.0.0.1, from a free port of its own. */
-export async function startCuttingProxy(targetPort: number): Promise<CuttingProxy> {
+/** Hears what one connection carries, each piece before the other side gets it. */
+export interface Listener {
+  readonly fromClient: (bytes: Buffer) => void
+  readonly fromServer: (bytes: Buffer) => void
+  readonly closed: () => void
+}
+
+/**
+ * Forwards bytes to `targetPort` on 127.0.0.1, from a free port of its own. `listenIn` is asked once for each connection that
+ * is served.
+ */
+export async function startCuttingProxy(targetPort: number, listenIn?: () => Listener): Promise<CuttingProxy> {
   const held = new Set<Socket>()
   let refusing = false
 
@@ -33,6 +43,7 @@ export async function startCuttingProxy(targetPort: number): Promise<CuttingProx
     })
     upstream.on('error', () => upstream.destroy())
     upstream.on('close', () => client.destroy())
+    if (listenIn !== undefined) attach(listenIn(), client, upstream)
     client.pipe(upstream).pipe(client)
   })
   const port = await listen(listener)
@@ -63,6 +74,12 @@ export async function startCuttingProxy(targetPort: number): Promise<CuttingProx
     stop,
     [Symbol.asyncDispose]: stop,
   }
+}
+
+function attach(listener: Listener, client: Socket, upstream: Socket): void {
+  client.on('data', (bytes: Buffer) => listener.fromClient(bytes))
+  upstream.on('data', (bytes: Buffer) => listener.fromServer(bytes))
+  client.on('close', () => listener.closed())
 }
 
 function listen(listener: Server): Promise<number> {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Endpoint, ServerName } from './servers/catalogue.ts'
 import { withKafka, withPostgres, withRabbit, withRedis } from './servers/clients.ts'
 
@@ -30,6 +31,8 @@ export const DURABLE_NOTE: Readonly<Record<ServerName, DurableNote>> = {
       await withRabbit(url, async (connection) => {
         await (await connection.createChannel()).assertQueue(note, { durable: true })
       })
+      // Mnesia answers before its log is written, and nothing tells when it is: a kill in that moment loses the queue.
+      await sleep(1_000)
     },
     isThere: (url, note) =>
       withRabbit(url, async (connection) => {

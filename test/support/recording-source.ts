@@ -26,6 +26,8 @@ export class TestDelivery implements Delivery {
   current: Standing = 'current'
   /** How often it was settled with success. */
   settled = 0
+  /** How often it was to be handed back, successful or not. */
+  handBacks = 0
   readonly #onSettle: (delivery: TestDelivery) => void
 
   constructor(message: Message, lane: string | undefined, onSettle: (delivery: TestDelivery) => void) {
@@ -44,6 +46,11 @@ export class TestDelivery implements Delivery {
     this.#onSettle(this)
     return true
   }
+
+  handBack(): boolean {
+    this.handBacks++
+    return this.current === 'current'
+  }
 }
 
 /** A source and a dead-letter place in the hands of the test. */
@@ -57,6 +64,7 @@ export class RecordingSource implements Source, Publisher {
   readonly retries: RetryLetter[] = []
   /** The retry places. */
   retryDelayMs: (attempts: number) => number | undefined = () => undefined
+  busyWaitMs: number | undefined
   /** So many publishes fail before one is confirmed. */
   publishFailures = 0
   /** Holds every publish until it resolves. */
@@ -129,7 +137,7 @@ export class RecordingSource implements Source, Publisher {
   }
 
   /** The copy that a retry place gives back when its time has come. */
-  deliverCopy({ message }: RetryLetter, lane?: string): TestDelivery[] {
+  deliverCopy({ message }: Pick<RetryLetter, 'message'>, lane?: string): TestDelivery[] {
     const copy = { ...message, destination: 'topic.retry', position: `0@${this.deliveries.length}` }
     const batch = [this.#open(copy, lane)]
     this.#intake?.deliver(batch)

@@ -72,12 +72,24 @@ export async function endRigs(): Promise<void> {
     await stopping
     await turns()
     const missing = rig.source.deliveries.length - rig.outcomes().length
-    if (missing !== 0 && rig.source.publishHeld === undefined) left.push(`${missing} deliveries without an outcome`)
+    if (missing !== 0) left.push(`${missing} deliveries without an outcome`)
+    left.push(...wronglyHandedBack(rig))
   }
   const timers = new Set(ended.map(({ clock }) => clock))
   for (const { pending } of timers) if (pending > 0) left.push(`${pending} timers`)
   rigs.clear()
   if (left.length > 0) throw new Error(`left behind by a stop: ${left.join(', ')}`)
+}
+
+/** A delivery is settled, or handed back once, or neither. */
+function wronglyHandedBack({ source, events }: Rig): string[] {
+  const given = source.deliveries.filter(({ handBacks }) => handBacks > 0)
+  const twice = given.filter(({ handBacks, settled }) => handBacks + settled > 1).length
+  const ended = events.filter((event) => event.type === 'delivery' && event.outcome === 'handed-back' && !event.copied)
+  const problems: string[] = []
+  if (twice > 0) problems.push(`${twice} deliveries settled or handed back once more`)
+  if (ended.length !== given.length) problems.push(`${given.length} deliveries handed back, ${ended.length} ended so`)
+  return problems
 }
 
 /** A running consumer with time, store, source and dead-letter place in the hands of the test. */

@@ -1,7 +1,10 @@
 // Real clients fit the slice of amqplib that is used, and what must not be written does not compile.
 
-import type { Channel, ChannelModel, ConfirmChannel, Options, RecoveringChannelModel } from 'amqplib'
-import { confirmedPublisher, rabbitBroker, runRabbit } from '../../adapters/amqplib/index.ts'
+import type { Channel, ChannelModel, ConfirmChannel, GetMessage, Options, RecoveringChannelModel } from 'amqplib'
+import type * as Oldest from 'amqplib-0.10'
+import type * as First from 'amqplib-1'
+import type { AsyncMessage } from 'rabbitmq-client'
+import { confirmedPublisher, onMessage, rabbitBroker, rabbitMessage, runRabbit } from '../../adapters/amqplib/index.ts'
 import type {
   AmqpChannel,
   AmqpConfirmChannel,
@@ -10,7 +13,7 @@ import type {
   AmqpPublishProperties,
   RabbitConnect,
 } from '../../adapters/amqplib/index.ts'
-import type { Consumer, Running } from '../../src/index.ts'
+import type { Consumer, Message, Running } from '../../src/index.ts'
 
 declare const model: ChannelModel
 declare const recovering: RecoveringChannelModel
@@ -18,10 +21,26 @@ declare const channel: Channel
 declare const confirmChannel: ConfirmChannel
 declare const consumer: Consumer
 
+declare const oldest: {
+  readonly model: Oldest.ChannelModel
+  readonly channel: Oldest.Channel
+  readonly confirm: Oldest.ConfirmChannel
+}
+declare const first: {
+  readonly model: First.ChannelModel
+  readonly channel: First.Channel
+  readonly confirm: First.ConfirmChannel
+}
+
 model satisfies AmqpConnection
 recovering satisfies AmqpConnection
 channel satisfies AmqpChannel
 confirmChannel satisfies AmqpConfirmChannel
+for (const of of [oldest, first]) {
+  of.model satisfies AmqpConnection
+  of.channel satisfies AmqpChannel
+  of.confirm satisfies AmqpConfirmChannel
+}
 
 // What may be asked of the slice may be asked of the client.
 declare const connectOptions: AmqpConnectOptions
@@ -47,13 +66,45 @@ export const all: Promise<Running> = runRabbit({ connection: model }, consumer, 
   singleActiveConsumer: true,
 })
 
+export const consuming: Promise<unknown> = channel.consume('sms', onMessage(channel, consumer), { noAck: false })
+onMessage(confirmChannel, consumer, { queue: 'sms', deadLetter: 'reject', lane: ({ messageId }) => messageId })
+onMessage(channel, consumer, { deadLetter: { publisher: confirmedPublisher('amqp://localhost'), queue: 'dead' } })
+onMessage(oldest.channel, consumer)
+onMessage(first.confirm, consumer)
+// @ts-expect-error a connection is no channel
+onMessage(model, consumer)
+
+declare const got: GetMessage
+declare const ofRabbitClient: AsyncMessage
+export const messages: readonly Message[] = [
+  rabbitMessage(got, { queue: 'sms' }),
+  rabbitMessage(ofRabbitClient, { queue: 'sms' }),
+]
+
+rabbitBroker('amqp://localhost', {
+  queue: 'sms',
+  retry: { delayQueues: [1_000, { delayMs: 60_000, queue: 'sms.later' }], busyWaitMs: 500, overdueAfterMs: 30_000 },
+  deadLetterExchange: 'dead',
+  deadLetterRoutingKey: 'sms',
+  consumerTimeoutMs: 600_000,
+})
+rabbitBroker('amqp://localhost', {
+  queue: 'sms',
+  retry: { delayedByQueue: { minMs: 1_000, maxMs: 60_000 } },
+  deadLetter: 'reject',
+})
+// @ts-expect-error a message waits in one way or the other
+rabbitBroker('amqp://localhost', { queue: 'sms', retry: { delayQueues: [1], delayedByQueue: { minMs: 1, maxMs: 2 } } })
+// @ts-expect-error what waits in the queue itself is no copy that may be overdue
+rabbitBroker('amqp://localhost', { queue: 'sms', retry: { delayedByQueue: { minMs: 1, maxMs: 2 }, overdueAfterMs: 5 } })
+
 // @ts-expect-error a connection is lent by name, so that nobody expects it to be closed
 rabbitBroker(model, { queue: 'sms' })
 // @ts-expect-error a queue must be named
 rabbitBroker('amqp://localhost', {})
 // @ts-expect-error streams are not supported
 rabbitBroker('amqp://localhost', { queue: 'sms', queueType: 'stream' })
-// @ts-expect-error a message without an ID is published deliberately: `messageId: undefined`
+// @ts-expect-error a producer gives each message an ID
 export const nameless: Promise<void> = confirmedPublisher('amqp://localhost').publish({
   routingKey: 'sms',
   body: new Uint8Array(),

@@ -1,5 +1,4 @@
-import type { DurationMs, Message } from '../../../src/index.ts'
-import { checkNames, checkWhole } from '../options/option-checks.ts'
+import { checkNames, checkWhole, type DurationMs, type Message } from '../../../src/index.ts'
 import type { KafkaOptions, KafkaRetryTopic } from '../options/options.ts'
 import { isTopicName } from './topic-name.ts'
 
@@ -50,10 +49,6 @@ export class Topology {
   /** `undefined`: there are no retry topics. */
   retryDelayMs(attempts: number): DurationMs | undefined {
     return this.#retriesAfter(attempts)[0]?.delayMs
-  }
-
-  get hasRetries(): boolean {
-    return this.#retries.length > 0
   }
 
   /** The last of them again and again. */
@@ -111,15 +106,15 @@ const RETRY_TOPIC_OPTIONS: Record<keyof KafkaRetryTopic, true> = { delayMs: true
 function retryPlaces(options: KafkaOptions, sources: readonly string[], problems: string[]): CopyPlace[][] {
   const { retry, groupId } = options
   if (retry === undefined) return []
-  checkNames('retry.', retry, { known: RETRY_OPTIONS, misplaced: {} }, problems)
+  checkNames('retry.', retry, { known: RETRY_OPTIONS }, problems)
   if (!Array.isArray(retry.topics) || retry.topics.length === 0) {
     problems.push('retry.topics: expected at least one, got none; without retry a message waits in its lane')
     return []
   }
   return retry.topics.map((entry, index) => {
     const option = `retry.topics[${index}]`
-    checkNames(`${option}.`, entry, { known: RETRY_TOPIC_OPTIONS, misplaced: {} }, problems)
-    checkWhole(`${option}.delayMs`, entry.delayMs, problems, LONGEST_DELAY_MS)
+    checkNames(`${option}.`, entry, { known: RETRY_TOPIC_OPTIONS }, problems)
+    checkWhole(`${option}.delayMs`, entry.delayMs, problems, { most: LONGEST_DELAY_MS })
     const { delayMs, topic = (origin: string): string => `${origin}.${groupId}.retry-${index + 1}` } = entry
     return placesOf(sources, topic, { kind: 'retry', delayMs, option: `${option}.topic` }, problems)
   })

@@ -12,6 +12,7 @@ import {
 import { DropInCall, type Handover } from './call.ts'
 import { resolveDropIn, type DropInOptions, type ResolvedDropIn } from './options.ts'
 import { DropInPublisher } from './publisher.ts'
+import { makesJoinAgain } from '../protocol-error.ts'
 import { endBatchBefore } from './early-return.ts'
 import type { DropInBatchPayloadLike, EachMessagePayloadLike } from '../slice.ts'
 
@@ -146,11 +147,24 @@ function misplaced(here: string, there: string): ConfigError {
   ])
 }
 
-/** After these kafkajs ends its consumer for good, and the process lives on without. */
-const FATAL_TO_KAFKAJS: readonly string[] = ['TypeError', 'RangeError', 'ReferenceError', 'SyntaxError']
+/** After these, which it knows by name, kafkajs ends its consumer for good, and the process lives on without. */
+const FATAL_TO_KAFKAJS: readonly string[] = [
+  'TypeError',
+  'RangeError',
+  'ReferenceError',
+  'SyntaxError',
+  'KafkaJSNotImplemented',
+  'KafkaJSNoBrokerAvailableError',
+]
 
-/** An error of kafkajs itself goes back as it is: it tells kafkajs to join again. */
+/** An error of kafkajs itself goes back as it is where it tells kafkajs to join again, or may be gone at the next try. */
 function survivable(error: unknown): Error {
-  if (error instanceof Error && !FATAL_TO_KAFKAJS.includes(error.name)) return error
+  if (error instanceof Error && !isFatal(error)) return error
   return new BrokerError('BROKER_UNREACHABLE', `kafkajs could not go on: ${describeError(error)}`, { cause: error })
+}
+
+function isFatal(error: Error): boolean {
+  const { type, retriable } = error as { readonly type?: unknown; readonly retriable?: unknown }
+  if (typeof type === 'string' && makesJoinAgain(type)) return false
+  return retriable === false || FATAL_TO_KAFKAJS.includes(error.name)
 }

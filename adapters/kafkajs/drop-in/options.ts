@@ -1,4 +1,4 @@
-import { ConfigError, type DurationMs } from '../../../src/index.ts'
+import { ConfigError, checkNames, checkOneOf, checkText, checkWhole, type DurationMs } from '../../../src/index.ts'
 import type { Order } from '../intake/delivery.ts'
 import type { DeadLetterHeaders, KafkaOptions } from '../options/options.ts'
 import type { KafkaLike } from '../slice.ts'
@@ -55,7 +55,6 @@ const DEFAULTS = {
   heartbeatEveryMs: 1_000,
 } as const satisfies DropInOptions
 
-/** Every option there is: a misspelt one would silently leave its default in force. */
 const KNOWN: Readonly<Record<keyof DropInOptions, true>> = {
   groupId: true,
   kafka: true,
@@ -66,20 +65,13 @@ const KNOWN: Readonly<Record<keyof DropInOptions, true>> = {
   heartbeatEveryMs: true,
 }
 
-const ORDERS: readonly Order[] = ['key', 'partition', 'none']
-
 /** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
 export function resolveDropIn(options: DropInOptions): ResolvedDropIn {
   const problems: string[] = []
   const { groupId, kafka, deadLetterTopic = (topic: string): string => `${topic}.dead-letter` } = options
   const heartbeatEveryMs = options.heartbeatEveryMs ?? DEFAULTS.heartbeatEveryMs
-  for (const name of Object.keys(options)) {
-    if (!Object.hasOwn(KNOWN, name))
-      problems.push(`${name}: unknown option; expected one of ${Object.keys(KNOWN).join(', ')}`)
-  }
-  if (groupId !== undefined && (typeof groupId !== 'string' || groupId === '')) {
-    problems.push(`groupId: expected text, got ${JSON.stringify(groupId)}`)
-  }
+  checkNames('', options, { known: KNOWN }, problems)
+  if (groupId !== undefined) checkText('groupId', groupId, problems)
   if (kafka !== undefined && (typeof kafka?.producer !== 'function' || typeof kafka.admin !== 'function')) {
     problems.push('kafka: expected a client such as new Kafka({ brokers }) of kafkajs')
   }
@@ -89,21 +81,22 @@ export function resolveDropIn(options: DropInOptions): ResolvedDropIn {
         problems.push(`${name}: expected with kafka only, which publishes the dead letters`)
     }
   }
-  if (!Number.isSafeInteger(heartbeatEveryMs) || heartbeatEveryMs < 1) {
-    problems.push(`heartbeatEveryMs: expected a whole number from 1, got ${String(heartbeatEveryMs)}`)
-  }
-  if (options.order !== undefined && !ORDERS.includes(options.order)) {
-    problems.push(`order: expected ${ORDERS.join(', ')}, got ${JSON.stringify(options.order)}`)
-  }
+  checkWhole('heartbeatEveryMs', heartbeatEveryMs, problems)
+  const assert = options.assert ?? DEFAULTS.assert
+  const deadLetterHeaders = options.deadLetterHeaders ?? DEFAULTS.deadLetterHeaders
+  const order = options.order ?? DEFAULTS.order
+  checkOneOf('assert', assert, [true, 'check', false], problems)
+  checkOneOf('deadLetterHeaders', deadLetterHeaders, ['own', 'spring', 'both'], problems)
+  checkOneOf('order', order, ['key', 'partition', 'none'], problems)
   if (problems.length > 0) throw new ConfigError(problems)
 
   return Object.freeze({
     groupId,
     kafka,
     deadLetterTopicOf: typeof deadLetterTopic === 'function' ? deadLetterTopic : (): string => deadLetterTopic,
-    assert: options.assert ?? DEFAULTS.assert,
-    deadLetterHeaders: options.deadLetterHeaders ?? DEFAULTS.deadLetterHeaders,
-    order: options.order ?? DEFAULTS.order,
+    assert,
+    deadLetterHeaders,
+    order,
     heartbeatEveryMs,
   })
 }

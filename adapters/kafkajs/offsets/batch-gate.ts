@@ -21,7 +21,8 @@ interface GateParts {
   readonly offsets: GroupOffsets
   readonly report: Report
   readonly seek: (epoch: PartitionEpoch, offset: bigint) => void
-  readonly standingChanged: () => void
+  /** The live epoch of a partition is another one. */
+  readonly renewed: () => void
   /** Where a partition begins in which the group has never committed; `undefined`: at the beginning. */
   readonly startOf: (epoch: PartitionEpoch) => bigint | undefined
   /** Strategy `offsets` only. */
@@ -122,7 +123,7 @@ export class BatchGate {
 
   /** Tells what was found. Returns the epoch that goes on: a new one where the log is another. */
   #acknowledge(epoch: PartitionEpoch, finding: Finding, fetched: bigint): PartitionEpoch {
-    const { assignment, committer, report, standingChanged } = this.#parts
+    const { assignment, committer, report, renewed } = this.#parts
     if (!this.#isOwnSeek(epoch, finding, fetched)) {
       report(EVENTS[finding.what], `${epoch.name}: expected ${finding.from}, got ${finding.to}`)
     }
@@ -136,9 +137,9 @@ export class BatchGate {
         return epoch
       case 'truncated': {
         committer.dropFloor(epoch)
-        const renewed = assignment.renew(epoch)
-        standingChanged()
-        return renewed
+        const other = assignment.renew(epoch)
+        renewed()
+        return other
       }
     }
   }

@@ -1,4 +1,4 @@
-import { checkNames, checkWhole, defined } from './option-checks.ts'
+import { checkNames, checkWhole, withoutUndefined } from '../../../src/index.ts'
 import type { KafkaConsumerOptions, KafkaOptions } from './options.ts'
 import type { ConsumerConfigLike } from '../slice.ts'
 
@@ -77,9 +77,9 @@ export function resolveConsumer(
   const retryNames = { known: RETRY_OPTIONS, misplaced: { restartOnFailure: RESTART } }
   checkNames('consumer.retry.', consumer.retry ?? {}, retryNames, problems)
 
-  const { partitionAssigners, retry: givenRetry, ...given } = defined(consumer)
+  const { partitionAssigners, retry: givenRetry, ...given } = withoutUndefined<KafkaConsumerOptions>(consumer)
   const config = { ...DEFAULTS, ...given }
-  const retry = { ...RETRY_DEFAULTS, ...defined(givenRetry) }
+  const retry = { ...RETRY_DEFAULTS, ...withoutUndefined<Retry>(givenRetry ?? {}) }
   const { sessionTimeout, heartbeatInterval, maxWaitTimeInMs } = config
   for (const [name, value] of Object.entries({ sessionTimeout, heartbeatInterval, maxWaitTimeInMs })) {
     checkWhole(`consumer.${name}`, value, problems)

@@ -1,6 +1,5 @@
-import { ConfigError } from '../../../src/index.ts'
+import { ConfigError, checkNames, checkOneOf, checkText, checkWhole, withoutUndefined } from '../../../src/index.ts'
 import { CONSUMER_OPTIONS, OWNED_BY_ADAPTER, resolveConsumer } from './consumer-options.ts'
-import { checkNames, checkOneOf, checkWhole, defined } from './option-checks.ts'
 import type { KafkaOptions, ResolvedKafka } from './options.ts'
 import { resolveTopology } from '../copies/topology.ts'
 
@@ -41,15 +40,13 @@ export function resolveKafka(options: KafkaOptions): ResolvedKafka {
   const problems: string[] = []
   const misplaced = { ...OF_THE_CLIENT, ...OF_THE_CONSUMER, ...OWNED_BY_ADAPTER }
   checkNames('', options, { known: KAFKA_OPTIONS, misplaced }, problems)
-  const given = { ...DEFAULTS, ...defined(options) }
+  const given = { ...DEFAULTS, ...withoutUndefined<KafkaOptions>(options) }
   const { start, assert, deadLetterHeaders, order } = given
   const { commitEveryMs, maxBytesInFlight, maxWatermarkLag, partitionsConsumedConcurrently } = given
   const numbers = { commitEveryMs, maxBytesInFlight, maxWatermarkLag, partitionsConsumedConcurrently }
 
   const topology = resolveTopology(options, problems)
-  if (typeof options.groupId !== 'string' || options.groupId === '') {
-    problems.push(`groupId: expected text, got ${JSON.stringify(options.groupId)}`)
-  }
+  checkText('groupId', options.groupId, problems)
   for (const [name, value] of Object.entries(numbers)) checkWhole(name, value, problems)
   if (order !== undefined) checkOneOf('order', order, ['key', 'partition', 'none'], problems)
   checkOneOf('deadLetterHeaders', deadLetterHeaders, ['own', 'spring', 'both'], problems)

@@ -1,33 +1,41 @@
 import { chmodSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { answers } from './answers.ts'
+import { run } from './commands.ts'
+import { FOLDER_INSIDE, inRoot } from './debian/chroot.ts'
 import { freePort } from './ports.ts'
 import { launch, newFolder, startInstance, type PrivateInstance } from './private-instance.ts'
 import { killTree } from './process-tree.ts'
-import { needInstalled } from './programs.ts'
+import { needRabbit } from './programs.ts'
+import { noteVersion } from './rabbitmq/noted.ts'
+import type { RabbitPrograms } from './rabbitmq/programs.ts'
+import { askedRabbitVersion, type RabbitVersion } from './rabbitmq/version.ts'
 import { forgetProcess } from './test-run.ts'
 
 /**
  * A RabbitMQ of its own: node name, port mapper (epmd), cookie, data and plug-ins (none) are apart from those of the
- * machine's broker. `conf` are further lines of rabbitmq.conf.
+ * machine's broker. `conf` are further lines of rabbitmq.conf, `advanced` is the whole of advanced.config, for what rabbitmq.conf
+ * has no key for; without `version` it is that the environment asks for (rabbitmq/version.ts), or any.
  */
 export async function startPrivateRabbit(
-  options: { readonly conf?: string } = {},
-): Promise<PrivateInstance & { readonly url: string }> {
-  const { server, epmd } = await needInstalled('rabbitmq')
+  options: { readonly conf?: string; readonly advanced?: string; readonly version?: RabbitVersion } = {},
+): Promise<PrivateRabbit> {
+  const programs = await needRabbit(options.version ?? askedRabbitVersion())
   const [port, distPort, epmdPort] = [await freePort(), await freePort(), await freePort()]
   const url = `amqp://guest:guest@127.0.0.1:${port}`
   const folder = newFolder('rabbitmq')
   writeConfiguration(folder, port, options.conf ?? '')
+  if (options.advanced !== undefined) writeFileSync(join(folder, 'advanced.config'), options.advanced)
 
   // In the foreground and before the node, which would otherwise leave a daemon behind.
   const epmdArgs = ['-port', String(epmdPort), '-address', '127.0.0.1']
-  const mapper = launch({ folder, command: epmd, args: epmdArgs, endSignal: 'SIGKILL' })
+  const place = placeOf(programs, folder)
+  const env = environment({ ...place, port, distPort, epmdPort })
+  const mapper = launch({ folder, ...place.command(programs.epmd, ...epmdArgs), env, endSignal: 'SIGKILL' })
   const instance = await startInstance({
     folder,
-    command: server,
-    args: [],
-    env: environment({ folder, port, distPort, epmdPort }),
+    ...place.command(programs.server),
+    env,
     answers: () => answers('rabbitmq', url),
     readyWithinMs: 90_000,
     shutdownSignal: 'SIGTERM',
@@ -37,7 +45,32 @@ export async function startPrivateRabbit(
       forgetProcess(mapper.pid)
     },
   })
-  return Object.assign(instance, { url })
+  await noteVersion('private', url)
+  const control = async (...words: readonly string[]): Promise<void> => {
+    const { command, args } = place.command(join(dirname(programs.server), 'rabbitmqctl'), ...words)
+    await run(command, args, { timeoutMs: 60_000, cwd: folder, env })
+  }
+  return Object.assign(instance, { url, control })
+}
+
+interface PrivateRabbit extends PrivateInstance {
+  readonly url: string
+  /** Runs `rabbitmqctl` with these words on it. */
+  readonly control: (...words: readonly string[]) => Promise<void>
+}
+
+interface Place {
+  /** As the server sees it. */
+  readonly folder: string
+  readonly path: string | undefined
+  command(program: string, ...args: readonly string[]): { readonly command: string; readonly args: readonly string[] }
+}
+
+/** On this machine, or with another Debian as its root. */
+function placeOf({ root }: RabbitPrograms, folder: string): Place {
+  if (root === '/') return { folder, path: process.env['PATH'], command: (command, ...args) => ({ command, args }) }
+  const path = '/usr/sbin:/usr/bin:/sbin:/bin'
+  return { folder: FOLDER_INSIDE, path, command: (...words) => inRoot(root, folder, words) }
 }
 
 function writeConfiguration(folder: string, port: number, more: string): void {
@@ -60,12 +93,13 @@ function writeConfiguration(folder: string, port: number, more: string): void {
  */
 function environment(at: {
   readonly folder: string
+  readonly path: string | undefined
   readonly port: number
   readonly distPort: number
   readonly epmdPort: number
 }): NodeJS.ProcessEnv {
   return {
-    PATH: process.env['PATH'],
+    PATH: at.path,
     LANG: 'C.UTF-8',
     HOME: at.folder,
     ERL_EPMD_PORT: String(at.epmdPort),

@@ -2,11 +2,13 @@ import { join } from 'node:path'
 import { findProgram, isRoot, needProgram, run, versionFolders } from './commands.ts'
 import type { ServerName } from './catalogue.ts'
 import { cachedJars, fetchJars } from './kafka/jars.ts'
+import { rabbitPrograms, unpackRabbit, type RabbitPrograms } from './rabbitmq/programs.ts'
+import { askedRabbitVersion, type RabbitVersion } from './rabbitmq/version.ts'
 
 interface Programs {
   readonly redis: { readonly server: string }
   readonly postgres: { readonly initdb: string; readonly postgres: string }
-  readonly rabbitmq: { readonly server: string; readonly epmd: string }
+  readonly rabbitmq: RabbitPrograms
   readonly kafka: { readonly java: string; readonly jars: string }
 }
 
@@ -17,27 +19,33 @@ export function programs<N extends ServerName>(name: N): Programs[N] {
 
 /** The same, installed first if they are missing and may be. */
 export async function needInstalled<N extends ServerName>(name: N): Promise<Programs[N]> {
-  try {
-    return programs(name)
-  } catch (missing) {
-    try {
-      await install(name)
-    } catch (cause) {
-      throw new Error(`${(missing as Error).message}; ${(cause as Error).message}`, { cause })
-    }
-    return programs(name)
-  }
+  return foundOrInstalled(
+    () => programs(name),
+    () => install(name),
+  )
 }
 
-/** By the system's package manager, where the tests run as root; Kafka, which no distribution packages, by Maven. */
+/** The same for RabbitMQ of one version; `undefined` is any. */
+export async function needRabbit(version: RabbitVersion | undefined): Promise<RabbitPrograms> {
+  return foundOrInstalled(
+    () => rabbitPrograms(version),
+    () => installRabbit(version),
+  )
+}
+
+/**
+ * By the system's package manager, where the tests run as root; Kafka, which no distribution packages, by Maven; a
+ * RabbitMQ of another version than the system's into a folder of its own.
+ */
 export async function install(name: ServerName): Promise<void> {
+  if (name === 'rabbitmq') return installRabbit(askedRabbitVersion())
   if (name !== 'kafka') return installPackages(PACKAGES[name])
   if (findProgram('java') === undefined) await installPackages(['default-jre-headless'])
   if (findProgram('mvn') === undefined) await installPackages(['maven'])
   await fetchJars(needProgram('mvn'))
 }
 
-const PACKAGES = { redis: ['redis-server'], postgres: ['postgresql'], rabbitmq: ['rabbitmq-server'] } as const
+const PACKAGES = { redis: ['redis-server'], postgres: ['postgresql'] } as const
 
 const FIND: { readonly [N in ServerName]: () => Programs[N] } = {
   redis: () => ({ server: needProgram('redis-server') }),
@@ -48,13 +56,26 @@ const FIND: { readonly [N in ServerName]: () => Programs[N] } = {
     return { initdb, postgres: needProgram('postgres', [join(initdb, '..')]) }
   },
 
-  // The script in PATH may be Debian's wrapper, which changes to the user rabbitmq and the machine's own data.
-  rabbitmq: () => ({
-    server: needProgram('rabbitmq-server', versionFolders('/usr/lib/rabbitmq/lib', 'sbin')),
-    epmd: needProgram('epmd', versionFolders('/usr/lib/erlang', 'bin')),
-  }),
+  rabbitmq: () => rabbitPrograms(askedRabbitVersion()),
 
   kafka: () => ({ java: needProgram('java'), jars: cachedJars() }),
+}
+
+async function foundOrInstalled<T>(find: () => T, fetch: () => Promise<void>): Promise<T> {
+  try {
+    return find()
+  } catch (missing) {
+    try {
+      await fetch()
+    } catch (cause) {
+      throw new Error(`${(missing as Error).message}; ${(cause as Error).message}`, { cause })
+    }
+    return find()
+  }
+}
+
+async function installRabbit(version: RabbitVersion | undefined): Promise<void> {
+  await (version === undefined ? installPackages(['rabbitmq-server']) : unpackRabbit(version))
 }
 
 async function installPackages(packages: readonly string[]): Promise<void> {

@@ -1,8 +1,8 @@
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { renameSync, writeFileSync } from 'node:fs'
 import { backends } from '../backends.ts'
 import { addressOf, type Endpoint, type ServerAddresses, type ServerName } from './catalogue.ts'
-import { startedAt } from './process-tree.ts'
+import { foundOnce, readJson } from './lock.ts'
+import { noteVersion } from './rabbitmq/noted.ts'
 import { inRun } from './test-run.ts'
 import { findServer } from './ways.ts'
 
@@ -31,59 +31,22 @@ export async function sharedEndpoint(name: ServerName): Promise<Endpoint> {
   return outcome.endpoint
 }
 
-/** The process that looks for a server on behalf of the run. */
-interface Seeker {
-  readonly pid: number
-  readonly since: string | undefined
-}
-
 type Outcome = { readonly endpoint: Endpoint } | { readonly error: string }
 
-async function outcomeOf(name: ServerName): Promise<Outcome> {
-  for (;;) {
-    const known = readOutcome(name)
-    if (known) return known
-    if (becomesSeeker(name)) break
-    await sleep(100)
-  }
-  try {
-    return readOutcome(name) ?? writeOutcome(name, await look(name))
-  } finally {
-    rmSync(seekerFileOf(name), { force: true })
-  }
+/** Should two seekers find one at the same time, both servers end with the run. */
+function outcomeOf(name: ServerName): Promise<Outcome> {
+  const known = (): Outcome | undefined => readJson(outcomeFileOf(name)) as Outcome | undefined
+  return foundOnce(inRun('shared', `${name}.seeker`), known, async () => writeOutcome(name, await look(name)))
 }
 
 async function look(name: ServerName): Promise<Outcome> {
   try {
-    return { endpoint: await findServer(name) }
+    const endpoint = await findServer(name)
+    if (name === 'rabbitmq') await noteVersion('shared', endpoint)
+    return { endpoint }
   } catch (error) {
     return { error: (error as Error).message }
   }
-}
-
-/**
- * A link is made whole by one process and refused to all others, so that one of them looks until it has written the
- * outcome. If it died before, the next one goes on; should two notice that at once, two servers are started, which is
- * harmless: both end with the run.
- */
-function becomesSeeker(name: ServerName): boolean {
-  const own = `${seekerFileOf(name)}-${process.pid}`
-  writeFileSync(own, JSON.stringify({ pid: process.pid, since: startedAt(process.pid) } satisfies Seeker))
-  try {
-    linkSync(own, seekerFileOf(name))
-    return true
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    const other = readJson(seekerFileOf(name)) as Seeker | undefined
-    if (other && startedAt(other.pid) !== other.since) rmSync(seekerFileOf(name), { force: true })
-    return false
-  } finally {
-    rmSync(own)
-  }
-}
-
-function readOutcome(name: ServerName): Outcome | undefined {
-  return readJson(outcomeFileOf(name)) as Outcome | undefined
 }
 
 function writeOutcome(name: ServerName, outcome: Outcome): Outcome {
@@ -93,13 +56,3 @@ function writeOutcome(name: ServerName, outcome: Outcome): Outcome {
 }
 
 const outcomeFileOf = (name: ServerName): string => inRun('shared', `${name}.json`)
-const seekerFileOf = (name: ServerName): string => inRun('shared', `${name}.seeker`)
-
-function readJson(file: string): unknown {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
-}

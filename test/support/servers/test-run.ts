@@ -10,7 +10,8 @@ import { endTree, startedAt } from './process-tree.ts'
 //   processes/<pid>   every server process started in the run, by whichever jest worker
 //   compose/<name>    every service of docker-compose.yml started in the run
 //   ports/<number>    ports given out
-//   shared/           how each shared server was found (shared-server.ts)
+//   shared/           how each shared server was found (server.ts)
+//   rabbitmq/         the versions of RabbitMQ that served the run
 //   data/             the folders of the servers started here
 //
 // What is in the ledger is ended with the run, also when a test forgot to.
@@ -39,7 +40,7 @@ export async function openRun(): Promise<void> {
   await Promise.all(abandonedRuns().map(closeFolder))
   const folder = mkdtempSync(join(tmpdir(), PREFIX))
   chmodSync(folder, 0o711) // Postgres, which refuses to run as root, must reach its data.
-  for (const part of ['processes', 'compose', 'ports', 'shared', 'data']) mkdirSync(join(folder, part))
+  for (const part of ['processes', 'compose', 'ports', 'shared', 'rabbitmq', 'data']) mkdirSync(join(folder, part))
   writeFileSync(join(folder, 'owner.json'), entryOf(process.pid, 'SIGKILL'))
   writeFileSync(join(folder, 'host'), hostname()) // Last: without it the folder is nobody's.
   process.env[VARIABLE] = folder

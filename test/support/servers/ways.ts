@@ -7,6 +7,7 @@ import { startPrivatePostgres } from './private-postgres.ts'
 import { startPrivateRabbit } from './private-rabbit.ts'
 import { startPrivateRedis } from './private-redis.ts'
 import { install, programs } from './programs.ts'
+import { askedRabbitVersion } from './rabbitmq/version.ts'
 import { recordCompose } from './test-run.ts'
 
 // A server for the tests is the first that answers of five ways:
@@ -17,8 +18,9 @@ import { recordCompose } from './test-run.ts'
 //   4. the programs installed on this machine, on a free port
 //   5. the same, once the package manager (Kafka: Maven) has installed them
 //
-// What the last three start ends with the test run. Where the environment asks for a version (kafka/version.ts), the second
-// and the third are left out: what they lead to is of a version of its own.
+// What the last three start ends with the test run. Where the environment asks for a version (kafka/version.ts,
+// rabbitmq/version.ts), the second and the third are left out: what they lead to is of a version of its own. Of RabbitMQ the
+// fifth then unpacks the packages of another Debian (debian/unpack.ts), whatever is installed.
 
 export interface Way {
   readonly title: string
@@ -69,7 +71,10 @@ export function describeFailure(name: ServerName, failed: readonly FailedWay[]):
 
 /** @throws TypeError for a version that cannot be started */
 export function waysTo(name: ServerName): readonly Way[] {
-  return name === 'kafka' && askedKafkaVersion() !== undefined ? STARTING_WAYS : WAYS
+  const isVersionAsked =
+    (name === 'kafka' && askedKafkaVersion() !== undefined) ||
+    (name === 'rabbitmq' && askedRabbitVersion() !== undefined)
+  return isVersionAsked ? STARTING_WAYS : WAYS
 }
 
 /** What is started here is of the version that is asked for. */

@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { homedir } from 'node:os'
+import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { inCache } from '../cache.ts'
 import { run } from '../commands.ts'
 import { kafkaVersion, loggersOf, POM } from './version.ts'
 
@@ -14,7 +14,6 @@ export function cachedJars(): string {
 /** From Maven Central. Fetched aside and moved into place whole, so that other test runs never see half of it. */
 export async function fetchJars(mvn: string): Promise<void> {
   const jars = jarFolder()
-  mkdirSync(join(jars, '..'), { recursive: true })
   const aside = mkdtempSync(`${jars}.`)
   try {
     const version = kafkaVersion()
@@ -38,6 +37,5 @@ function isComplete(jars: string): boolean {
 }
 
 function jarFolder(): string {
-  const cache = process.env['CO_CACHE'] ?? process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache')
-  return join(cache, 'consume-once', `kafka-${kafkaVersion()}`)
+  return inCache(`kafka-${kafkaVersion()}`)
 }

@@ -1,0 +1,26 @@
+import type { AmqpEvents } from '../slice.ts'
+import { within } from './within.ts'
+
+const CLOSE_WITHIN_MS = 5_000
+
+interface Closable extends AmqpEvents {
+  close(): Promise<void>
+}
+
+/** Rejects with `NoAnswerError`, or with what amqplib throws when it is closed already. */
+export async function close(closable: Closable): Promise<void> {
+  // What is lost while it closes never answers, but it says that it is closed.
+  const closed = new Promise<void>((resolve) => {
+    closable.on('close', () => resolve())
+  })
+  await within(CLOSE_WITHIN_MS, 'close', Promise.race([closed, closable.close()]))
+}
+
+/** For what may be closed already. */
+export async function closeQuietly(closable: Closable): Promise<void> {
+  try {
+    await close(closable)
+  } catch {
+    // It is gone, or will be.
+  }
+}

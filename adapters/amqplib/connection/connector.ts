@@ -1,0 +1,114 @@
+import { ConfigError } from '../../../src/index.ts'
+import type { AmqpConnectOptions, AmqpConnection } from '../slice.ts'
+
+/**
+ * How to reach RabbitMQ. A URL, options, or a function that opens a connection (without amqplib's `recovery`): the library
+ * opens and closes, as often as needed. `{ connection }` lends it one that stays open: it opens channels of its own there, for deliveries and for dead
+ * letters, and waits for it to come back (a recovering connection does) when it closes.
+ *
+ * `heartbeat`, in seconds, of options or of the URL's query (`amqp://host?heartbeat=30`): a connection that dies silently is
+ * noticed after two to three of them, and `health()` says ready until then; the broker, too, closes one that is silent for
+ * two, so the event loop must not be blocked that long. 0: none from this side. @defaultValue 15; on connections that you
+ * open, what you agreed with the server
+ */
+export type RabbitConnect =
+  | string
+  | AmqpConnectOptions
+  | (() => Promise<AmqpConnection>)
+  | { readonly connection: AmqpConnection }
+
+/** The server's own, 60 s, would leave a dead connection unnoticed for minutes. */
+const HEARTBEAT_S = 15
+
+const CONNECTION = "what amqplib's connect() resolves with"
+const LEND_IT = `pass { connection }, with ${CONNECTION}`
+
+export interface Connector {
+  /** For people: without a password. */
+  readonly where: string
+  /** What is borrowed is never closed here, and may come back by itself. */
+  readonly isBorrowed: boolean
+  open(title: string): Promise<AmqpConnection>
+}
+
+/** @throws ConfigError `CONFIG_INVALID` */
+export function connectorOf(connect: RabbitConnect): Connector {
+  if (typeof connect === 'function') {
+    return { where: 'the given connection factory', isBorrowed: false, open: async () => opened(await connect()) }
+  }
+  if (isConnection(connect) || hasMethod(connect, 'consume')) {
+    const got = isConnection(connect) ? 'a connection itself' : 'a channel'
+    throw new ConfigError([`connect: expected a URL, options, a function or { connection }, got ${got}: ${LEND_IT}`])
+  }
+  if (typeof connect === 'object' && connect !== null && 'connection' in connect) {
+    const { connection } = connect
+    if (!isConnection(connection)) {
+      throw new ConfigError([`connect.connection: expected ${CONNECTION}, got ${kindOf(connection)}`])
+    }
+    return { where: 'the lent connection', isBorrowed: true, open: async () => connection }
+  }
+  return { where: placeOf(connect), isBorrowed: false, open: (title) => dial(connect, title) }
+}
+
+/** @throws ConfigError what a factory resolved with is no connection */
+function opened(connection: unknown): AmqpConnection {
+  if (isConnection(connection)) return connection
+  throw new ConfigError([`connect: expected a function that resolves with ${CONNECTION}, got ${kindOf(connection)}`])
+}
+
+function isConnection(value: unknown): value is AmqpConnection {
+  return hasMethod(value, 'createChannel') && hasMethod(value, 'createConfirmChannel')
+}
+
+function hasMethod(value: unknown, name: string): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return typeof (value as Readonly<Record<string, unknown>>)[name] === 'function'
+}
+
+/** For people who got the wrong thing. */
+function kindOf(value: unknown): string {
+  if (hasMethod(value, 'then')) return 'a promise: await it'
+  if (hasMethod(value, 'consume')) return 'a channel'
+  return value === null ? 'null' : typeof value
+}
+
+async function dial(to: string | AmqpConnectOptions, title: string): Promise<AmqpConnection> {
+  const { connect } = await loadAmqplib()
+  const clientProperties = { connection_name: title }
+  return connect(withHeartbeat(to), { timeout: 10_000, noDelay: true, keepAlive: true, clientProperties })
+}
+
+function withHeartbeat(to: string | AmqpConnectOptions): string | AmqpConnectOptions {
+  if (typeof to !== 'string') return { ...to, heartbeat: to.heartbeat ?? HEARTBEAT_S }
+  const url = new URL(to)
+  if (url.searchParams.has('heartbeat')) return to
+  url.search += `${url.search === '' ? '?' : '&'}heartbeat=${HEARTBEAT_S}`
+  return url.href
+}
+
+async function loadAmqplib(): Promise<typeof import('amqplib')> {
+  try {
+    return await import('amqplib')
+  } catch (cause) {
+    throw Object.assign(
+      new ConfigError(['amqplib is not installed: run `npm install amqplib`, or give a connection']),
+      {
+        cause,
+      },
+    )
+  }
+}
+
+function placeOf(to: string | AmqpConnectOptions): string {
+  if (typeof to === 'string') {
+    const url = URL.canParse(to) ? new URL(to) : undefined
+    if (url === undefined || !/^amqps?:$/.test(url.protocol)) {
+      throw new ConfigError(['connect: expected an amqp:// or amqps:// URL, got text that is none'])
+    }
+    return `${url.protocol}//${url.host}${url.pathname}`
+  }
+  if (typeof to !== 'object' || to === null || hasMethod(to, 'then')) {
+    throw new ConfigError([`connect: expected a URL, options, a function or { connection }, got ${kindOf(to)}`])
+  }
+  return `${to.protocol ?? 'amqp'}://${to.hostname ?? 'localhost'}:${to.port ?? 'default port'}`
+}

@@ -1,0 +1,133 @@
+import type { Connector } from '../connection/connector.ts'
+import { Generation, type GenerationHooks } from './generation.ts'
+import { Link } from '../connection/link.ts'
+import type { FittedSettings } from '../options/fit.ts'
+import type { Finding } from '../topology/judgement.ts'
+import { adviceOn, asConfigError } from '../topology/questions.ts'
+import { Topology } from '../topology/topology.ts'
+
+interface AssemblyHooks extends GenerationHooks {
+  readonly onFinding: (finding: Finding) => void
+  /** Of a queue that had vanished. */
+  readonly onDeclaredAgain: (queue: string) => void
+}
+
+/**
+ * Makes one generation after the other: connection, topology, channel and consumer. The connection is kept while it is
+ * good, also over generations that end without it.
+ */
+export class Assembly {
+  readonly #connector: Connector
+  readonly #settings: FittedSettings
+  readonly #hooks: AssemblyHooks
+  readonly #topology: Topology
+  /** By queue: one declaration for all that miss it. */
+  readonly #declaring = new Map<string, Promise<boolean>>()
+  #link: Link | undefined
+  #made = 0
+  #told = new Set<string>()
+
+  constructor(connector: Connector, settings: FittedSettings, hooks: AssemblyHooks) {
+    this.#connector = connector
+    this.#settings = settings
+    this.#hooks = hooks
+    this.#topology = new Topology(settings)
+  }
+
+  /** Why the connection was lost, if it was. */
+  get lostBecause(): string | undefined {
+    return this.#link?.lostBecause
+  }
+
+  get serverVersion(): string {
+    return this.#link?.serverVersion ?? ''
+  }
+
+  /** Seconds, as agreed with the server; 0: none, or not known. */
+  get heartbeat(): number {
+    return this.#link?.connection.connection?.heartbeat ?? 0
+  }
+
+  /** Consumers of the queue may have to wait for their turn. */
+  get hasTurns(): boolean {
+    return this.#topology.hasTurns
+  }
+
+  /** The queue holds messages for whoever has room, or is gone. */
+  async hasReady(): Promise<boolean> {
+    return this.#link !== undefined && this.#topology.hasReady(this.#link)
+  }
+
+  /** The queue may be another one when it is back. */
+  forgetTopology(): void {
+    this.#topology.forget()
+  }
+
+  /** For a copy whose queue has vanished. `false`: not without a connection, or not ours to declare. */
+  async declareAgain(queue: string): Promise<boolean> {
+    const link = this.#link
+    if (link === undefined || link.lostBecause !== undefined) return false
+    const declaring = this.#declaring.get(queue) ?? this.#topology.declareAgain(link, queue)
+    this.#declaring.set(queue, declaring)
+    try {
+      const isDeclared = await declaring
+      if (isDeclared && this.#declaring.get(queue) === declaring) this.#hooks.onDeclaredAgain(queue)
+      return isDeclared
+    } finally {
+      this.#declaring.delete(queue)
+    }
+  }
+
+  /**
+   * One attempt. `goOn` throws as soon as the generation is not wanted any more.
+   *
+   * @throws ConfigError where the broker said no: the connection is good
+   */
+  async make(goOn: () => void, isPaused: () => boolean): Promise<Generation> {
+    const link = await this.#usableLink()
+    goOn()
+    const findings = await this.#topology.seeTo(link)
+    goOn()
+    this.#tell(findings)
+
+    const generation = await Generation.open(link.connection, {
+      number: ++this.#made,
+      settings: this.#settings,
+      consumeArguments: this.#topology.consumeArguments(link),
+      hooks: this.#hooks,
+      isPaused: isPaused(),
+    }).catch((error: unknown) => {
+      throw asConfigError(error, `queue ${this.#settings.queue}`, adviceOn(this.#settings))
+    })
+    try {
+      goOn()
+      if (!generation.isLive) throw new Error(link.lostBecause ?? 'the channel closed at once')
+    } catch (error) {
+      await generation.close()
+      throw error
+    }
+    // Paused or resumed while the channel was opened.
+    if (isPaused()) generation.pause()
+    else generation.resume()
+    return generation
+  }
+
+  /** Closes the connection, if it is ours. */
+  async drop(): Promise<void> {
+    const link = this.#link
+    this.#link = undefined
+    await link?.close()
+  }
+
+  /** What was the case the last time too is not told again. */
+  #tell(findings: readonly Finding[]): void {
+    for (const finding of findings) if (!this.#told.has(finding.detail)) this.#hooks.onFinding(finding)
+    this.#told = new Set(findings.map(({ detail }) => detail))
+  }
+
+  async #usableLink(): Promise<Link> {
+    if (this.#link?.lostBecause !== undefined) await this.drop()
+    this.#link ??= await Link.open(this.#connector, `consume-once ${this.#settings.queue}`)
+    return this.#link
+  }
+}

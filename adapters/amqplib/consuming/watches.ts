@@ -1,0 +1,67 @@
+import { systemClock, type DurationMs, type EpochMs } from '../../../src/index.ts'
+import type { DelayedCopies } from '../copies/delayed.ts'
+
+const LOOK_EVERY_MS = 250
+const TELL_BLOCKED_EVERY_MS = 60_000
+
+interface WatchParts {
+  readonly delayed: DelayedCopies
+  readonly overdueAfterMs: DurationMs
+  /** Seconds; 0 is none. */
+  readonly heartbeat: () => number
+  readonly report: (event: 'loop-blocked' | 'delayed-overdue', detail: string) => void
+}
+
+/** Looks from time to time for what nothing else would tell: a blocked event loop, and delayed copies that do not come. */
+export class Watches {
+  readonly #parts: WatchParts
+  readonly #timer: NodeJS.Timeout
+  /** Told, and not yet come since. */
+  readonly #overdue = new Set<string>()
+  #lookedAt = systemClock.monotonic()
+  #toldBlockedAt = Number.NEGATIVE_INFINITY
+
+  constructor(parts: WatchParts) {
+    this.#parts = parts
+    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS)
+    this.#timer.unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  #look(): void {
+    this.#lookAtLoop()
+    this.#lookAtDelayed(systemClock.now())
+  }
+
+  #lookAtLoop(): void {
+    const now = systemClock.monotonic()
+    const blockedMs = now - this.#lookedAt - LOOK_EVERY_MS
+    this.#lookedAt = now
+    const { heartbeat, report } = this.#parts
+    const heartbeatMs = heartbeat() * 1000
+    if (heartbeatMs === 0 || blockedMs <= heartbeatMs / 2) return
+    if (now - this.#toldBlockedAt < TELL_BLOCKED_EVERY_MS) return
+    this.#toldBlockedAt = now
+    report(
+      'loop-blocked',
+      `for ${Math.round(blockedMs)} ms nothing ran, and the heartbeat of the connection is ${heartbeatMs} ms: the broker closes a connection that is silent for two of them, and delivers again what runs. Do such work in a worker thread, in smaller parts, or raise heartbeat`,
+    )
+  }
+
+  #lookAtDelayed(now: EpochMs): void {
+    const { delayed, overdueAfterMs, report } = this.#parts
+    for (const [queue, lateMs] of delayed.overdueMs(now)) {
+      if (lateMs <= overdueAfterMs) this.#overdue.delete(queue)
+      else if (!this.#overdue.has(queue)) {
+        this.#overdue.add(queue)
+        report(
+          'delayed-overdue',
+          `queue ${queue}: the oldest copy that was delayed here and has not come back is ${lateMs} ms past its time: another process got it, or it waits in the consumed queue, or the broker does not move it on (a restart of the broker does)`,
+        )
+      }
+    }
+  }
+}

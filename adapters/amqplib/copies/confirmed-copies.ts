@@ -1,0 +1,71 @@
+import { describeError, hasCode, type Letter } from '../../../src/index.ts'
+import { RabbitMessage } from '../consuming/message.ts'
+import type { ReopeningPublisher } from '../publishing/confirmed-publisher.ts'
+import type { OutgoingMessage } from '../publishing/outlet.ts'
+import { headersToKeep } from './headers.ts'
+import { propertiesToKeep } from './properties.ts'
+import { SizeLimit } from './size-limit.ts'
+
+interface Place {
+  readonly exchange?: string
+  readonly routingKey: string
+  /** Where it is a queue of ours. */
+  readonly queue?: string
+}
+
+/** Declares a queue that has vanished. `false`: that is not ours to do. */
+type DeclareAgain = (queue: string) => Promise<boolean>
+
+/** Publishes copies of messages: body, properties and message ID as they were, and further headers. */
+export class ConfirmedCopies {
+  readonly #publisher: ReopeningPublisher
+  readonly #declareAgain: DeclareAgain
+  readonly #sizeLimit = new SizeLimit()
+
+  constructor(publisher: ReopeningPublisher, declareAgain: DeclareAgain = async () => false) {
+    this.#publisher = publisher
+    this.#declareAgain = declareAgain
+  }
+
+  /** @throws BrokerError `BROKER_UNREACHABLE`, `BROKER_PUBLISH_REFUSED` */
+  async publish({ message }: Letter, place: Place, own: Readonly<Record<string, unknown>>): Promise<void> {
+    const raw = RabbitMessage.rawOf(message)
+    const body = message.value ?? raw?.content ?? new Uint8Array(0)
+    const { exchange = '', routingKey, queue } = place
+    const outgoing: OutgoingMessage = {
+      exchange,
+      routingKey,
+      body,
+      messageId: message.messageId,
+      headers: { ...headersToKeep(message.headers), ...own },
+      properties: propertiesToKeep(raw?.properties ?? {}),
+    }
+    this.#sizeLimit.check(body)
+    try {
+      await this.#confirmed(outgoing, queue)
+    } catch (error) {
+      this.#sizeLimit.learnFrom(error)
+      if (!isUnencodable(error)) throw error
+      // A header of the sender that can be read but not written: without them all rather than never.
+      await this.#confirmed({ ...outgoing, headers: own }, queue)
+    }
+  }
+
+  async #confirmed(outgoing: OutgoingMessage, queue: string | undefined): Promise<void> {
+    try {
+      await this.#publisher.publish(outgoing)
+    } catch (error) {
+      if (queue === undefined || !isUnroutable(error) || !(await this.#declareAgain(queue))) throw error
+      await this.#publisher.publish(outgoing)
+    }
+  }
+}
+
+function isUnencodable(error: unknown): boolean {
+  if (!hasCode(error, 'BROKER_PUBLISH_REFUSED')) return false
+  return error.cause instanceof RangeError || error.cause instanceof TypeError || error.cause instanceof SyntaxError
+}
+
+function isUnroutable(error: unknown): boolean {
+  return hasCode(error, 'BROKER_PUBLISH_REFUSED') && describeError(error).includes('NO_ROUTE')
+}

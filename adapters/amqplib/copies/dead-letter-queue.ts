@@ -1,0 +1,19 @@
+import { systemClock, type DeadLetter, type Publisher } from '../../../src/index.ts'
+import type { ReopeningPublisher } from '../publishing/confirmed-publisher.ts'
+import { ConfirmedCopies } from './confirmed-copies.ts'
+import { deadLetterHeaders } from './letter-headers.ts'
+
+/** Moves messages to a dead-letter queue that must be there. */
+export class DeadLetterQueue implements Publisher {
+  readonly #copies: ConfirmedCopies
+  readonly #queue: string
+
+  constructor(publisher: ReopeningPublisher, queue: string) {
+    this.#copies = new ConfirmedCopies(publisher)
+    this.#queue = queue
+  }
+
+  async deadLetter(letter: DeadLetter): Promise<void> {
+    await this.#copies.publish(letter, { routingKey: this.#queue }, deadLetterHeaders(letter, systemClock.now()))
+  }
+}

@@ -1,0 +1,68 @@
+import type { DurationMs, EpochMs, Message } from '../../../src/index.ts'
+import { DELAY_QUEUE, NOT_BEFORE, headerText } from './headers.ts'
+
+/** Copies due within this part of the delay count as one. */
+const SPAN_OF_DELAY = 1 / 1000
+const LEAST_SPAN_MS = 1_000
+/** Past it nothing is added: what is oldest is known. */
+const MOST_SPANS = 5_000
+
+/**
+ * Copies that this process has delayed and not yet seen come back. A delay queue is first in, first out: a copy that
+ * arrives, whoever has delayed it, tells that all that were due before it have left. Those that another process got are
+ * missed until then, so with several processes an age is an upper bound.
+ */
+export class DelayedCopies {
+  readonly #queues: ReadonlyMap<string, DelayLine>
+
+  constructor(queues: readonly { readonly queue: string; readonly delayMs: DurationMs }[]) {
+    this.#queues = new Map(queues.map(({ queue, delayMs }) => [queue, new DelayLine(delayMs)]))
+  }
+
+  get isUsed(): boolean {
+    return this.#queues.size > 0
+  }
+
+  delayed(queue: string, dueAt: EpochMs): void {
+    this.#queues.get(queue)?.add(dueAt)
+  }
+
+  arrived({ headers }: Message): void {
+    const dueAt = headers[NOT_BEFORE]
+    if (typeof dueAt === 'number') this.#queues.get(headerText(headers, DELAY_QUEUE) ?? '')?.passed(dueAt)
+  }
+
+  /** By queue: how long the oldest copy that is missing is past its time; 0 where none is. */
+  overdueMs(now: EpochMs): ReadonlyMap<string, DurationMs> {
+    return new Map([...this.#queues].map(([queue, line]) => [queue, Math.max(0, now - (line.oldest ?? now))]))
+  }
+}
+
+/** What waits in one delay queue, by the time it is due. */
+class DelayLine {
+  readonly #spanMs: DurationMs
+  #spans: { readonly from: EpochMs; to: EpochMs }[] = []
+  #passed: EpochMs = 0
+
+  constructor(delayMs: DurationMs) {
+    this.#spanMs = Math.max(LEAST_SPAN_MS, delayMs * SPAN_OF_DELAY)
+  }
+
+  get oldest(): EpochMs | undefined {
+    return this.#spans[0]?.from
+  }
+
+  /** Called at the confirm: a short delay may be over by then. */
+  add(dueAt: EpochMs): void {
+    if (dueAt <= this.#passed) return
+    const last = this.#spans.at(-1)
+    if (last !== undefined && dueAt - last.from < this.#spanMs) last.to = Math.max(last.to, dueAt)
+    else if (this.#spans.length < MOST_SPANS) this.#spans.push({ from: dueAt, to: dueAt })
+  }
+
+  passed(dueAt: EpochMs): void {
+    this.#passed = Math.max(this.#passed, dueAt)
+    const kept = this.#spans.findIndex(({ to }) => to > dueAt)
+    this.#spans = kept === -1 ? [] : this.#spans.slice(kept)
+  }
+}

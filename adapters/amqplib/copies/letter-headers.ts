@@ -1,0 +1,111 @@
+import { hostname } from 'node:os'
+import type { DeadLetter, EpochMs, Letter, RetryLetter } from '../../../src/index.ts'
+import { RabbitMessage } from '../consuming/message.ts'
+import type { DelayQueue } from '../options/resolve-retry.ts'
+import {
+  DELAY_QUEUE,
+  FIRST_FAILURE_AT,
+  FIRST_SEEN_AT,
+  NOT_BEFORE,
+  ORIGIN_EXCHANGE,
+  ORIGIN_QUEUE,
+  ORIGIN_ROUTING_KEY,
+  TOMBSTONE,
+  cutBytes,
+  headerText,
+} from './headers.ts'
+
+type Headers = Record<string, unknown>
+
+const REASON = 'consume-once-reason'
+const CONSUMER = 'consume-once-consumer'
+const DETAIL = 'consume-once-detail'
+const ERROR_CLASS = 'consume-once-error-class'
+const ATTEMPTS = 'consume-once-attempts'
+
+const MOST_DETAIL_BYTES = 1024
+const MOST_NAME_BYTES = 255
+
+/** Why a dead letter is one. */
+export function deadLetterHeaders(letter: DeadLetter, at: EpochMs): Headers {
+  return {
+    [REASON]: named(letter.reason),
+    ...(letter.parked ? { 'consume-once-parked': true } : {}),
+    'consume-once-dead-lettered-at': new Date(at).toISOString(),
+    ...commonHeaders(letter, at),
+    ...(letter.attempts > 0 ? firstFailure(letter, at) : {}),
+    ...earlierDiagnosis(letter),
+  }
+}
+
+/**
+ * Of a dead letter that somebody moved back, and that was not run again: only the earlier letter can say what went wrong.
+ * Another reason, or another consumer, has a diagnosis of its own.
+ */
+function earlierDiagnosis({ message, attempts, errorClass, reason, consumer }: DeadLetter): Headers {
+  const { headers } = message
+  if (attempts > 0 || errorClass !== undefined || headerText(headers, REASON) !== named(reason)) return {}
+  if (headerText(headers, CONSUMER) !== named(consumer)) return {}
+  const kept: Headers = { 'consume-once-repeated': true }
+  for (const name of [DETAIL, ERROR_CLASS, FIRST_FAILURE_AT]) {
+    const text = headerText(headers, name)
+    if (text !== undefined) kept[name] = cutBytes(text, MOST_DETAIL_BYTES)
+  }
+  if (typeof headers[ATTEMPTS] === 'number') kept[ATTEMPTS] = headers[ATTEMPTS]
+  return kept
+}
+
+/** Where a copy waits, until when, and after how many attempts. */
+export function retryHeaders(letter: RetryLetter, { queue, delayMs }: DelayQueue, at: EpochMs): Headers {
+  return {
+    [DELAY_QUEUE]: queue,
+    [NOT_BEFORE]: at + delayMs,
+    ...commonHeaders(letter, at),
+    ...(letter.why === 'failed' ? firstFailure(letter, at) : {}),
+  }
+}
+
+/** The key a message was first published with: a copy's own names a queue. */
+export function originRoutingKey({ message }: Letter): string {
+  return headerText(message.headers, ORIGIN_ROUTING_KEY) ?? RabbitMessage.rawOf(message)?.fields.routingKey ?? ''
+}
+
+function commonHeaders(letter: Letter, at: EpochMs): Headers {
+  const { message, errorClass } = letter
+  const { headers, origin } = message
+  const firstExchange = headerText(headers, ORIGIN_EXCHANGE)
+  return {
+    [DETAIL]: cutBytes(letter.detail, MOST_DETAIL_BYTES),
+    ...(errorClass === undefined ? {} : { [ERROR_CLASS]: named(errorClass) }),
+    [ATTEMPTS]: letter.attempts,
+    [CONSUMER]: named(letter.consumer),
+    'consume-once-host': named(hostname()),
+    [FIRST_SEEN_AT]: timeIn(headers, FIRST_SEEN_AT) ?? new Date(firstSeenAt(letter, at)).toISOString(),
+    [ORIGIN_QUEUE]: origin,
+    // A copy of a copy says where the message first was.
+    [ORIGIN_EXCHANGE]: firstExchange ?? RabbitMessage.rawOf(message)?.fields.exchange ?? '',
+    [ORIGIN_ROUTING_KEY]: originRoutingKey(letter),
+    ...(message.value === null ? { [TOMBSTONE]: true } : {}),
+  }
+}
+
+/** An earlier delivery of it may have failed in this process. */
+function firstSeenAt({ message, firstFailureAt }: Letter, at: EpochMs): EpochMs {
+  return Math.min(RabbitMessage.arrivalOf(message) ?? at, firstFailureAt ?? at)
+}
+
+/** As an earlier copy says, else now. */
+function firstFailure({ message, firstFailureAt }: Letter, at: EpochMs): Headers {
+  return {
+    [FIRST_FAILURE_AT]: timeIn(message.headers, FIRST_FAILURE_AT) ?? new Date(firstFailureAt ?? at).toISOString(),
+  }
+}
+
+function timeIn(headers: Letter['message']['headers'], name: string): string | undefined {
+  const at = Date.parse(headerText(headers, name) ?? '')
+  return Number.isNaN(at) ? undefined : new Date(at).toISOString()
+}
+
+function named(text: string): string {
+  return cutBytes(text, MOST_NAME_BYTES)
+}

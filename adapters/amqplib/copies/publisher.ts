@@ -1,0 +1,95 @@
+import {
+  systemClock,
+  type DeadLetter,
+  type DurationMs,
+  type Letter,
+  type Publisher,
+  type RetryLetter,
+} from '../../../src/index.ts'
+import type { Counts } from '../consuming/counts.ts'
+import { RabbitMessage } from '../consuming/message.ts'
+import type { RabbitSettings } from '../options/resolve.ts'
+import type { DelayQueue } from '../options/resolve-retry.ts'
+import type { OwnFrame } from '../settling/acks.ts'
+import type { ConfirmedCopies } from './confirmed-copies.ts'
+import type { DelayedCopies } from './delayed.ts'
+import { deadLetterHeaders, originRoutingKey, retryHeaders } from './letter-headers.ts'
+
+interface PublisherParts {
+  readonly copies: ConfirmedCopies
+  readonly settings: RabbitSettings
+  readonly delayed: DelayedCopies
+  readonly counts: Counts
+}
+
+/**
+ * Moves messages to their dead-letter or retry place: as a confirmed copy with body, properties and message ID as they
+ * were, or by the frame that settles the original. What rejects is tried again by the caller, for ever.
+ */
+export class RabbitPublisher implements Publisher {
+  readonly busyWaitMs: DurationMs | undefined
+  readonly #parts: PublisherParts
+
+  constructor(parts: PublisherParts) {
+    this.#parts = parts
+    const { retry } = parts.settings
+    this.busyWaitMs = retry.kind === 'lane' ? undefined : retry.busyWaitMs
+  }
+
+  async deadLetter(letter: DeadLetter): Promise<void> {
+    const { settings, counts, copies } = this.#parts
+    const { deadLetter: way } = settings
+    if (way.kind === 'reject') note(letter, 'dead-letter')
+    else {
+      const place =
+        way.kind === 'queue'
+          ? { routingKey: way.queue, queue: way.queue }
+          : { exchange: way.exchange, routingKey: way.routingKey ?? originRoutingKey(letter) }
+      await copies.publish(letter, place, deadLetterHeaders(letter, systemClock.now()))
+    }
+    counts.add('dead-lettered')
+  }
+
+  /** By the number of attempts; the last delay again and again. */
+  retryDelayMs(attempts: number): DurationMs | undefined {
+    const { retry } = this.#parts.settings
+    switch (retry.kind) {
+      case 'lane':
+        return undefined
+      case 'delay-queues':
+        return retry.queues[Math.min(attempts, retry.queues.length) - 1]?.delayMs
+      case 'delayed-by-queue':
+        return Math.min(retry.minMs * attempts, retry.maxMs)
+    }
+  }
+
+  async retryLater(letter: RetryLetter): Promise<void> {
+    const { settings, counts, delayed, copies } = this.#parts
+    const { retry } = settings
+    if (retry.kind === 'lane') throw new TypeError('no retry place is configured (retryLater)')
+    if (retry.kind === 'delayed-by-queue') note(letter, letter.why === 'busy' ? 'return' : 'retry')
+    else {
+      const place = delayQueueFor(letter, retry.queues)
+      const at = systemClock.now()
+      await copies.publish(letter, { routingKey: place.queue, queue: place.queue }, retryHeaders(letter, place, at))
+      delayed.delayed(place.queue, at + place.delayMs)
+    }
+    counts.add('delayed')
+  }
+}
+
+/** For one that is busy, the shortest that outlasts the other's lease, or else the longest. */
+function delayQueueFor({ why, attempts, delayMs }: RetryLetter, queues: readonly DelayQueue[]): DelayQueue {
+  const byLength = queues.toSorted((one, other) => one.delayMs - other.delayMs)
+  const place =
+    why === 'busy'
+      ? (byLength.find((queue) => queue.delayMs >= delayMs) ?? byLength.at(-1))
+      : queues[Math.min(attempts, queues.length) - 1]
+  if (place === undefined) throw new TypeError(`no delay queue after ${attempts} attempts (delayQueueFor)`)
+  return place
+}
+
+/** The broker does the rest when the delivery is settled. */
+function note({ message }: Letter, frame: OwnFrame): void {
+  if (!RabbitMessage.settleBy(message, frame)) throw new TypeError('not a message of this source (note)')
+}

@@ -1,0 +1,56 @@
+import type { InlineDelivery, Message, Settlement, Standing } from '../../../src/index.ts'
+import type { Frame } from './frames.ts'
+
+/** Where a delivery came from: one life of a consumer on one channel. */
+export interface Origin {
+  isLive: boolean
+  /** `false`: the channel is closed or closes. */
+  send(frame: Frame, tag: number): boolean
+  /** What is rejected to the queue's own dead-letter exchange instead of acked. */
+  readonly rejected: { has(message: Message): boolean }
+}
+
+export class DropInDelivery implements InlineDelivery {
+  readonly message: Message
+  readonly lane: string | undefined
+  readonly #tag: number
+  readonly #origin: Origin
+  #isSettled = false
+
+  constructor(
+    origin: Origin,
+    place: { readonly message: Message; readonly tag: number; readonly lane?: string | undefined },
+  ) {
+    this.#origin = origin
+    this.message = place.message
+    this.lane = place.lane
+    this.#tag = place.tag
+  }
+
+  standing(): Standing {
+    return this.#origin.isLive ? 'current' : 'lost'
+  }
+
+  settle(): boolean {
+    if (this.#isSettled) return true
+    const { isLive, rejected } = this.#origin
+    return isLive && this.#send(rejected.has(this.message) ? 'reject' : 'ack')
+  }
+
+  ended({ settle }: Settlement): void {
+    // What has not begun by the end of `stop()` goes back at once, not when the channel closes.
+    if (settle === 'retry') this.handBack()
+  }
+
+  /** Back to the head of the queue, for whoever comes. */
+  handBack(): boolean {
+    if (this.#isSettled) return true
+    return this.#origin.isLive && this.#send('hand-back')
+  }
+
+  #send(frame: Frame): boolean {
+    if (!this.#origin.send(frame, this.#tag)) return false
+    this.#isSettled = true
+    return true
+  }
+}

@@ -1,0 +1,48 @@
+import { ConfigError, type Capacity } from '../../../src/index.ts'
+import { MOST_PREFETCH, type RabbitSettings } from './resolve.ts'
+
+/** What consuming needs to know, once the pipeline's capacity is known. */
+export type FittedSettings = RabbitSettings & { readonly prefetch: number }
+
+const LEAST_DEFAULT_PREFETCH = 10
+
+/** The default of RabbitMQ since 3.8.17. */
+const BROKERS_TIMEOUT_MS = 30 * 60_000
+
+/**
+ * Prefetch and consumer timeout against what the pipeline holds. The warning is `undefined` where nothing is near.
+ *
+ * @throws ConfigError `CONFIG_INVALID`
+ */
+export function fitToCapacity(
+  settings: RabbitSettings,
+  capacity: Capacity,
+): { readonly settings: FittedSettings; readonly warning: string | undefined } {
+  const { handlers, claims, leaseMs, longestRunMs } = capacity
+  const enough = Math.min(MOST_PREFETCH, Math.max(LEAST_DEFAULT_PREFETCH, 2 * claims))
+  const { prefetch = enough, consumerTimeoutMs } = settings
+  const problems: string[] = []
+  if (prefetch < Math.min(handlers, MOST_PREFETCH)) {
+    problems.push(
+      `prefetch: expected at least the ${handlers} handlers that the consumer runs at once, got ${prefetch}: the others would never run. Raise it (at most ${MOST_PREFETCH}), leave it out, or lower concurrency or transactions of the consumer`,
+    )
+  }
+  for (const [what, lengthMs] of [
+    ['the lease', leaseMs],
+    ['the longest run of a handler, grace included', longestRunMs],
+  ] as const) {
+    if (consumerTimeoutMs === undefined || consumerTimeoutMs > lengthMs) continue
+    problems.push(
+      `consumerTimeoutMs: expected more than ${what} (${lengthMs}), got ${consumerTimeoutMs}: the broker would take away what is still handled`,
+    )
+  }
+  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `RabbitMQ: ${problem}`))
+  const longestMs = Math.max(leaseMs, longestRunMs)
+  const isNear = consumerTimeoutMs === undefined && BROKERS_TIMEOUT_MS < 2 * longestMs
+  return {
+    settings: Object.freeze({ ...settings, prefetch }),
+    warning: isNear
+      ? `a message may be under way for ${longestMs} ms, and the broker's default consumer_timeout is ${BROKERS_TIMEOUT_MS} ms: raise it there, and say so by consumerTimeoutMs`
+      : undefined,
+  }
+}

@@ -1,0 +1,6 @@
+export const MOST_NAME_BYTES = 255
+
+/** Of a queue or an exchange. */
+export function isName(name: unknown): name is string {
+  return typeof name === 'string' && name !== '' && Buffer.byteLength(name) <= MOST_NAME_BYTES
+}

@@ -1,0 +1,7 @@
+/** A value of an option or an argument, as a problem names it. */
+export function shown(value: unknown): string {
+  if (typeof value === 'string') return `'${value}'`
+  // JSON has no NaN.
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value)
+  return JSON.stringify(value) ?? 'nothing'
+}

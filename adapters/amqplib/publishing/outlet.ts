@@ -1,0 +1,149 @@
+import { BrokerError, isConsumeOnceError, systemEntropy, withoutUndefined } from '../../../src/index.ts'
+import { closeQuietly } from '../connection/close.ts'
+import type { Connector } from '../connection/connector.ts'
+import { PUBLISH_ID } from '../copies/headers.ts'
+import { openChannel } from '../connection/open-channel.ts'
+import { Link, reasonOf } from '../connection/link.ts'
+import type { AmqpConfirmChannel, AmqpMessage, AmqpPublishOptions, AmqpPublishProperties } from '../slice.ts'
+import { watch } from '../connection/watch.ts'
+import { MOST_UNCONFIRMED, Room } from './room.ts'
+
+const OPEN_CHANNEL_WITHIN_MS = 10_000
+
+export interface OutgoingMessage {
+  /** @defaultValue the default exchange, which routes by queue name */
+  readonly exchange?: string
+  readonly routingKey: string
+  readonly body: Uint8Array
+  /** The same each time this message is sent, or nobody can tell that it is the same. */
+  readonly messageId: string | undefined
+  readonly headers?: Readonly<Record<string, unknown>>
+  readonly properties?: AmqpPublishProperties
+}
+
+/** One confirm channel on a connection of its own. It ends once, for good. */
+export class Outlet {
+  readonly #link: Link
+  readonly #channel: AmqpConfirmChannel
+  /** Returned messages, told before they are confirmed. */
+  readonly #returned = new Map<string, string>()
+  readonly #prefix = systemEntropy.ownerToken()
+  readonly #room = new Room()
+  #published = 0
+  #endedBecause: string | undefined
+  #closing: Promise<void> | undefined
+
+  private constructor(link: Link, channel: AmqpConfirmChannel) {
+    this.#link = link
+    this.#channel = channel
+    watch(channel, (why) => this.#end(why))
+    channel.on('return', (message) => this.#noteReturn(message))
+  }
+
+  /** @throws BrokerError `BROKER_UNREACHABLE`; ConfigError: a factory that resolves with no connection, or no amqplib */
+  static async open(connector: Connector, title: string): Promise<Outlet> {
+    const link = await Link.open(connector, title).catch((error: unknown) => {
+      throw isConsumeOnceError(error) ? error : unreachable(connector, error)
+    })
+    try {
+      const opening = link.connection.createConfirmChannel()
+      return new Outlet(link, await openChannel(opening, OPEN_CHANNEL_WITHIN_MS))
+    } catch (error) {
+      await link.close()
+      throw unreachable(connector, error)
+    }
+  }
+
+  get isOpen(): boolean {
+    return this.#endedBecause === undefined
+  }
+
+  /** Why a message that was given to it is not confirmed yet, if that can be said. */
+  get lateBecause(): string | undefined {
+    const { blockedBecause } = this.#link
+    if (blockedBecause !== undefined) return `the broker blocks publishers: ${blockedBecause}`
+    return this.#room.isFull ? `${MOST_UNCONFIRMED} messages are not confirmed in time` : undefined
+  }
+
+  /**
+   * Resolves when the broker has taken the message over, on disk, in at least one queue. Waits for its turn where too many
+   * are not confirmed; `given up` by then, it is not published at all.
+   *
+   * @throws BrokerError `BROKER_PUBLISH_REFUSED`; its cause, if the message cannot be encoded, is what amqplib threw
+   */
+  async publish(message: OutgoingMessage, givenUp: AbortSignal): Promise<void> {
+    const id = `${this.#prefix}-${++this.#published}`
+    if (!(await this.#room.enter(givenUp))) throw refused(`more messages wait for their turn than there is room for`)
+    try {
+      if (givenUp.aborted) throw new Error('given up')
+      if (this.#endedBecause !== undefined) throw new Error(this.#endedBecause)
+      const { blockedBecause } = this.#link
+      if (blockedBecause !== undefined) throw new Error(`the broker blocks publishers: ${blockedBecause}`)
+      await this.#confirmed(message, id)
+      const returned = this.#returned.get(id)
+      if (returned !== undefined) throw new Error(`${returned} (${placeOf(message)})`)
+    } catch (cause) {
+      throw refused(this.#link.lostBecause ?? this.#endedBecause ?? reasonOf(cause), cause)
+    } finally {
+      this.#room.leave()
+      this.#returned.delete(id)
+    }
+  }
+
+  /** Idempotent: all who find that it has ended may close it. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    this.#end('closed')
+    await closeQuietly(this.#channel)
+    await this.#link.close()
+  }
+
+  /** Those that wait for their turn find out. */
+  #end(why: string): void {
+    this.#endedBecause ??= why
+    this.#room.open()
+  }
+
+  #confirmed(message: OutgoingMessage, id: string): Promise<void> {
+    const { exchange = '', routingKey, body, messageId, properties } = message
+    const headers = { ...message.headers, [PUBLISH_ID]: id }
+    const options = withoutUndefined<AmqpPublishOptions>({
+      ...properties,
+      messageId,
+      headers,
+      mandatory: true,
+      persistent: true,
+    })
+    const content = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+    return new Promise((resolve, reject) => {
+      this.#channel.publish(exchange, routingKey, content, options, (error) =>
+        error === null || error === undefined ? resolve() : reject(error),
+      )
+    })
+  }
+
+  #noteReturn({ properties, fields }: AmqpMessage): void {
+    const id = properties.headers?.[PUBLISH_ID]
+    if (typeof id !== 'string' || !id.startsWith(this.#prefix)) return
+    const { replyText } = fields as { readonly replyText?: unknown }
+    this.#returned.set(id, typeof replyText === 'string' ? replyText : 'returned')
+  }
+}
+
+function placeOf({ exchange = '', routingKey }: OutgoingMessage): string {
+  return exchange === '' ? `queue ${routingKey}` : `exchange ${exchange}, key ${routingKey}`
+}
+
+export function refused(why: string, cause?: unknown): BrokerError {
+  return new BrokerError('BROKER_PUBLISH_REFUSED', `RabbitMQ did not confirm the message: ${why}`, { cause })
+}
+
+function unreachable({ where }: Connector, cause: unknown): BrokerError {
+  return new BrokerError('BROKER_UNREACHABLE', `RabbitMQ at ${where} cannot be published to: ${reasonOf(cause)}`, {
+    cause,
+  })
+}

@@ -1,0 +1,118 @@
+import { AckWindow, type AckFrame } from './ack-window.ts'
+import type { FittedSettings } from '../options/fit.ts'
+import { FRAMES_HEEDED } from './heeded.ts'
+import type { AmqpChannel } from '../slice.ts'
+
+/**
+ * A frame of one delivery alone that is not an ack. `dead-letter`: to the queue's own dead-letter exchange. `retry`: back
+ * to the queue, counted as a return; `return`: back to the queue, on RabbitMQ 4.3 not counted.
+ */
+export type OwnFrame = 'dead-letter' | 'retry' | 'return'
+
+type AckSettings = Pick<FittedSettings, 'prefetch' | 'ackBatch'>
+
+/** Settles the deliveries of one channel: at the end of a turn of the event loop, or when half the prefetch is finished. */
+export class Acks {
+  readonly #channel: AmqpChannel
+  readonly #settings: AckSettings
+  readonly #onSettled: (count: number) => void
+  readonly #window: AckWindow
+  #isLive = true
+  #framesSent = 0
+  #finishedSinceFlush = 0
+  #isFlushScheduled = false
+
+  constructor(channel: AmqpChannel, settings: AckSettings, onSettled: (count: number) => void) {
+    this.#channel = channel
+    this.#settings = settings
+    this.#onSettled = onSettled
+    this.#window = new AckWindow(Math.floor(settings.prefetch / 2))
+  }
+
+  /** More than the broker heeds if the channel closed now. */
+  get areMany(): boolean {
+    return this.#framesSent > FRAMES_HEEDED
+  }
+
+  /** The broker was told about each delivery. */
+  get areComplete(): boolean {
+    return this.#window.isSettled
+  }
+
+  /** Registers a delivery as it arrives. Returns the ticket that settles it. */
+  receive(tag: number): number {
+    return this.#window.receive(tag)
+  }
+
+  /** `false`: refused. */
+  settle(tag: number, ticket: number): boolean {
+    if (!this.#isLive) return false
+    this.#window.finish(tag, ticket)
+    if (!this.#settings.ackBatch) return this.#send(this.#window.takeFrames(true))
+    this.#finishedSinceFlush++
+    if (this.#finishedSinceFlush * 2 >= this.#settings.prefetch) this.#flush()
+    else this.#scheduleFlush()
+    return true
+  }
+
+  /** At once, by a frame that nothing else shares. `false`: refused. */
+  settleAlone(tag: number, ticket: number, frame: OwnFrame): boolean {
+    if (!this.#isLive) return false
+    this.#window.settledAlone(tag, ticket)
+    // What is finished above it may have waited for it alone.
+    this.#scheduleFlush()
+    this.#framesSent++
+    return attempt(() => {
+      if (frame === 'return') this.#channel.nack(tagged(tag), false, true)
+      else this.#channel.reject(tagged(tag), frame === 'retry')
+    })
+  }
+
+  /** The channel is gone: nothing is sent any more. */
+  end(): void {
+    this.#isLive = false
+  }
+
+  /** Sends all that is finished, then nothing any more. */
+  finish(): void {
+    if (this.#isLive) this.#send(this.#window.takeFrames(true))
+    this.end()
+  }
+
+  #scheduleFlush(): void {
+    if (this.#isFlushScheduled) return
+    this.#isFlushScheduled = true
+    setImmediate(() => {
+      this.#isFlushScheduled = false
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    this.#finishedSinceFlush = 0
+    if (this.#isLive) this.#send(this.#window.takeFrames())
+  }
+
+  #send(frames: readonly AckFrame[]): boolean {
+    this.#framesSent += frames.length
+    return frames.every(({ tag, multiple, settles }) => {
+      const isSent = attempt(() => this.#channel.ack(tagged(tag), multiple))
+      if (isSent) this.#onSettled(settles)
+      return isSent
+    })
+  }
+}
+
+/** A closing channel throws, and its `close` is about to come: the redelivery finds the mark. */
+function attempt(frame: () => void): boolean {
+  try {
+    frame()
+    return true
+  } catch {
+    return false
+  }
+}
+
+function tagged(deliveryTag: number): { readonly fields: { readonly deliveryTag: number } } {
+  return { fields: { deliveryTag } }
+}

@@ -1,0 +1,139 @@
+import { shown } from '../options/shown.ts'
+import type { RabbitSettings } from '../options/resolve.ts'
+import type { QueuePlan } from './plans.ts'
+import type { QueueArguments } from './questions.ts'
+import { isAtLeast } from './server-version.ts'
+
+/** What a queue is not, but should be. */
+export interface Finding {
+  readonly event: 'delivery-limit' | 'single-active-consumer' | 'delay-queue' | 'queue-mismatch' | 'queue-unknown'
+  readonly detail: string
+}
+
+export interface Judgement {
+  /** With these it cannot work. */
+  readonly problems: readonly string[]
+  readonly findings: readonly Finding[]
+}
+
+const NO_POLICIES = 'What a policy adds cannot be seen from here'
+
+/** Differences between what is wanted and what is declared, beside the delivery limit. */
+export function differences(wanted: QueueArguments, declared: QueueArguments): string[] {
+  const names = new Set([...Object.keys(wanted), ...Object.keys(declared)])
+  names.delete('x-delivery-limit')
+  return [...names]
+    .map((name) => ({ name, here: wanted[name], there: typed(declared)[name] }))
+    .filter(({ here, there }) => here !== there)
+    .map(({ name, here, there }) => `${name}: expected ${shown(here)}, got ${shown(there)}`)
+}
+
+/** A queue that this consumer would have declared otherwise, or not at all. */
+export function judge(
+  plan: QueuePlan,
+  given: QueueArguments,
+  { settings, version }: { readonly settings: RabbitSettings; readonly version: string },
+): Judgement {
+  const declared = typed(given)
+  const findings: Finding[] = []
+  const problems: string[] = []
+  const { 'x-dead-letter-exchange': exchange } = declared
+  switch (plan.role) {
+    case 'consumed': {
+      const isActiveAlone = declared['x-single-active-consumer'] === true
+      if (isActiveAlone !== settings.singleActiveConsumer) findings.push(otherActive(plan, isActiveAlone))
+      if (settings.deadLetter.kind === 'reject' && exchange === undefined) {
+        problems.push(
+          `queue ${plan.name}: expected x-dead-letter-exchange with deadLetter: 'reject', got none: the broker would drop dead letters. Declare the queue with one, or leave deadLetter out. ${NO_POLICIES}: if one sets it, choose assert: false`,
+        )
+      }
+      if (settings.retry.kind === 'delayed-by-queue') problems.push(...notDelaying(plan.name, declared))
+      break
+    }
+    case 'delay':
+      problems.push(...otherDelay(plan, declared))
+      if (declared['x-queue-type'] !== 'quorum' || !losesNothing(declared)) findings.push(lossyDelay(plan.name))
+      break
+    case 'dead-letter':
+  }
+  const limited = plan.role === 'delay' || exchange !== undefined ? undefined : limitOf(declared, version)
+  if (limited !== undefined) findings.push(limitedQueue(plan, limited))
+  return { problems, findings }
+}
+
+/** What cannot be seen is not fine. */
+export function unknown({ name }: QueuePlan): Finding {
+  return {
+    event: 'queue-unknown',
+    detail: `queue ${name}: how it was declared could not be found out, so nobody knows whether it loses messages: look at its delivery limit and its dead-letter exchange`,
+  }
+}
+
+export function missing({ name }: QueuePlan): Finding {
+  return {
+    event: 'queue-mismatch',
+    detail: `queue ${name}: does not exist: what goes there is published again and again until it does`,
+  }
+}
+
+export function lossyDelay(queue: string): Finding {
+  return {
+    event: 'delay-queue',
+    detail: `queue ${queue}: moves what is due at most once: a broker that stops in that moment loses the copy. Only a quorum queue with x-dead-letter-strategy at-least-once and x-overflow reject-publish does not`,
+  }
+}
+
+function otherActive({ name }: QueuePlan, isActiveAlone: boolean): Finding {
+  const consequence = isActiveAlone
+    ? 'at a stop the next consumer starts with later messages while earlier ones still run here: set singleActiveConsumer: true'
+    : 'several processes consume it at once, in no order between them: declare the queue with it, or leave the option out'
+  return {
+    event: 'single-active-consumer',
+    detail: `queue ${name}: x-single-active-consumer is ${isActiveAlone} there and ${!isActiveAlone} in the options: ${consequence}`,
+  }
+}
+
+function notDelaying(name: string, declared: QueueArguments): string[] {
+  const type = declared['x-delayed-retry-type']
+  if (declared['x-queue-type'] === 'quorum' && type === 'all') return []
+  return [
+    `queue ${name}: expected a quorum queue with x-delayed-retry-type 'all' for retry.delayedByQueue, got ${shown(declared['x-queue-type'])} with ${shown(type)}: what is given back would come back at once. Declare the queue so, or choose delayQueues. ${NO_POLICIES}: if one sets it, choose assert: false`,
+  ]
+}
+
+function otherDelay({ name, arguments: wanted }: QueuePlan, declared: QueueArguments): string[] {
+  const differing = ['x-message-ttl', 'x-dead-letter-exchange', 'x-dead-letter-routing-key']
+    .filter((argument) => declared[argument] !== wanted[argument])
+    .map((argument) => `${argument}: expected ${shown(wanted[argument])}, got ${shown(declared[argument])}`)
+  if (differing.length === 0) return []
+  return [
+    `queue ${name}: expected to delay what comes back to ${shown(wanted['x-dead-letter-routing-key'])}; ${differing.join('; ')}. Delete it, or name another queue in retry.delayQueues. ${NO_POLICIES}: if one sets it, choose assert: false`,
+  ]
+}
+
+function losesNothing(declared: QueueArguments): boolean {
+  return declared['x-dead-letter-strategy'] === 'at-least-once' && declared['x-overflow'] === 'reject-publish'
+}
+
+/** How often a message may come back; `undefined`: as often as it likes. */
+function limitOf(declared: QueueArguments, version: string): number | undefined {
+  if (declared['x-queue-type'] !== 'quorum') return undefined
+  const limit = declared['x-delivery-limit'] ?? (isAtLeast(version, 4, 0) ? 20 : undefined)
+  return typeof limit === 'number' && (limit >= 0 || !isAtLeast(version, 4, 0)) ? limit : undefined
+}
+
+function limitedQueue({ name, role }: QueuePlan, limit: number): Finding {
+  const counted =
+    role === 'consumed'
+      ? 'a stop that gives messages back counts too (not on 4.3)'
+      : 'on 4.3 dead letters arrive with the count they had, and a reader that crashes once may lose them'
+  return {
+    event: 'delivery-limit',
+    detail: `queue ${name}: no x-dead-letter-exchange, and an x-delivery-limit of ${limit}: the broker drops a message that comes back more often; ${counted}. Declare it with x-delivery-limit -1 (not before 4.0), or set that by the policy delivery-limit. ${NO_POLICIES}`,
+  }
+}
+
+/** A queue declared without a type is classic. */
+function typed(declared: QueueArguments): QueueArguments {
+  return { 'x-queue-type': 'classic', ...declared }
+}

@@ -1,0 +1,202 @@
+import { ConfigError } from '../../../src/index.ts'
+import type { Link } from '../connection/link.ts'
+import type { RabbitSettings } from '../options/resolve.ts'
+import { differences, judge, lossyDelay, missing, unknown, type Finding, type Judgement } from './judgement.ts'
+import { queuePlans, type QueuePlan } from './plans.ts'
+import {
+  adviceOn,
+  argumentsOf,
+  ask,
+  checkQueue,
+  declare,
+  isReply,
+  problemIn,
+  type QueueArguments,
+} from './questions.ts'
+import { isAtLeast } from './server-version.ts'
+
+/** The queues a consumer needs, seen to before each generation. */
+export class Topology {
+  readonly #settings: RabbitSettings
+  /** What was found out about queues that are not declared here: they are looked at once. */
+  readonly #judged = new Map<string, Judgement>()
+
+  #isQuorum = false
+  #hasTurns = true
+
+  constructor(settings: RabbitSettings) {
+    this.#settings = settings
+  }
+
+  /** Consumers of the queue wait for their turn, or that is not known: with room for messages one may get none. */
+  get hasTurns(): boolean {
+    return this.#hasTurns
+  }
+
+  /** The queue holds messages for whoever has room, or is gone. */
+  async hasReady(link: Link): Promise<boolean> {
+    try {
+      return (await checkQueue(link, this.#settings.queue)) > 0
+    } catch (error) {
+      if (isReply(error, 404)) return true
+      throw error
+    }
+  }
+
+  /** Of the consumer, as the server takes them: on other servers and queues a timeout is refused, or ignored. */
+  consumeArguments(link: Link): QueueArguments {
+    const { consumerTimeoutMs } = this.#settings
+    if (consumerTimeoutMs === undefined || !this.#isQuorum || !isAtLeast(link.serverVersion, 4, 3)) return {}
+    return { 'x-consumer-timeout': consumerTimeoutMs }
+  }
+
+  /** Queues may have been deleted and declared anew: they are looked at again. */
+  forget(): void {
+    this.#judged.clear()
+  }
+
+  /**
+   * Declares or checks what is needed. Returns what works, but may lose messages.
+   *
+   * @throws ConfigError `CONFIG_INVALID`: missing or of another kind, all queues in one
+   */
+  async seeTo(link: Link): Promise<readonly Finding[]> {
+    const { retry, assert, deadLetter } = this.#settings
+    const version = link.serverVersion
+    if (retry.kind === 'delayed-by-queue' && !isAtLeast(version, 4, 3)) throw new ConfigError([tooOld(version)])
+    const problems: string[] = []
+    const findings: Finding[] = []
+    for (const plan of queuePlans(this.#settings, version)) {
+      // What cannot work anyway leaves no further queues behind.
+      if (assert === true && problems.length > 0 && !(await exists(link, plan.name))) continue
+      const judgement = await this.#seeToQueue(link, plan)
+      problems.push(...judgement.problems)
+      findings.push(...judgement.findings)
+    }
+    if (deadLetter.kind === 'exchange' && assert !== false) {
+      problems.push(...(await missingExchange(link, deadLetter.exchange)))
+    }
+    if (problems.length > 0) throw new ConfigError(problems.map((problem) => `RabbitMQ: ${problem}`))
+    return findings
+  }
+
+  /** `false`: not a queue that is declared here. */
+  async declareAgain(link: Link, queue: string): Promise<boolean> {
+    const { assert } = this.#settings
+    const plan = queuePlans(this.#settings, link.serverVersion).find(({ name }) => name === queue)
+    if (assert !== true || plan === undefined) return false
+    await declare(link, queue, plan.arguments)
+    return true
+  }
+
+  async #seeToQueue(link: Link, plan: QueuePlan): Promise<Judgement> {
+    const { assert, deadLetter } = this.#settings
+    // Only its owner knows the dead-letter exchange of the queue.
+    const isForeign = plan.role === 'consumed' && deadLetter.kind === 'reject'
+    switch (isForeign && assert === true ? 'check' : assert) {
+      case true:
+        return this.#declare(link, plan)
+      case 'check':
+        return this.#check(link, plan)
+      case false:
+        return asFindings(await this.#judge(link, plan))
+    }
+  }
+
+  async #declare(link: Link, plan: QueuePlan): Promise<Judgement> {
+    const { name, role, arguments: wanted } = plan
+    try {
+      await declare(link, name, wanted)
+      if (role === 'consumed') this.#noteConsumed(wanted)
+      const isLossy = role === 'delay' && wanted['x-queue-type'] !== 'quorum'
+      return { problems: [], findings: isLossy ? [lossyDelay(name)] : [] }
+    } catch (error) {
+      const declared = isReply(error, 406) ? await argumentsOf(link, name) : 'unknown'
+      if (typeof declared === 'string') return this.#refusal(error, plan)
+      const problems = mismatch(plan, declared)
+      return problems.length > 0 ? { problems, findings: [] } : this.#judgementOf(link, plan, declared)
+    }
+  }
+
+  async #check(link: Link, plan: QueuePlan): Promise<Judgement> {
+    try {
+      await checkQueue(link, plan.name)
+    } catch (error) {
+      return this.#refusal(error, plan)
+    }
+    return this.#judge(link, plan)
+  }
+
+  async #judge(link: Link, plan: QueuePlan): Promise<Judgement> {
+    const known = this.#judged.get(plan.name)
+    if (known !== undefined) return known
+    const declared = await argumentsOf(link, plan.name)
+    if (declared === 'unknown' && plan.role === 'consumed') this.#hasTurns = true
+    if (declared === 'missing') return { problems: [], findings: plan.role === 'consumed' ? [] : [missing(plan)] }
+    const judgement =
+      declared === 'unknown' ? { problems: [], findings: [unknown(plan)] } : this.#judgementOf(link, plan, declared)
+    this.#judged.set(plan.name, judgement)
+    return judgement
+  }
+
+  /** @throws the error, unless it is an answer that only a change of queue or options can mend */
+  #refusal(error: unknown, { name, role }: QueuePlan): Judgement {
+    const problem = problemIn(error, `queue ${name}`, adviceOn(this.#settings, role))
+    if (problem === undefined) throw error
+    return { problems: [problem], findings: [] }
+  }
+
+  #judgementOf(link: Link, plan: QueuePlan, declared: QueueArguments): Judgement {
+    if (plan.role === 'consumed') this.#noteConsumed(declared)
+    return judge(plan, declared, { settings: this.#settings, version: link.serverVersion })
+  }
+
+  #noteConsumed(declared: QueueArguments): void {
+    this.#isQuorum = declared['x-queue-type'] === 'quorum'
+    this.#hasTurns = declared['x-single-active-consumer'] === true
+  }
+}
+
+async function exists(link: Link, queue: string): Promise<boolean> {
+  try {
+    await checkQueue(link, queue)
+    return true
+  } catch (error) {
+    if (isReply(error, 404)) return false
+    throw error
+  }
+}
+
+function mismatch({ name, role, arguments: wanted }: QueuePlan, declared: QueueArguments): string[] {
+  const differing = differences(wanted, declared)
+  if (differing.length === 0) return []
+  const { 'x-queue-type': type = 'classic' } = declared
+  const isOtherType =
+    role === 'consumed' && type !== wanted['x-queue-type'] && (type === 'classic' || type === 'quorum')
+  const option = isOtherType ? ` (queueType: '${type}')` : ''
+  return [
+    `queue ${name}: exists, and was declared otherwise; ${differing.join('; ')}. Choose the options after the queue${option}, or take it as it is by assert: 'check', or delete it`,
+  ]
+}
+
+function asFindings({ problems, findings }: Judgement): Judgement {
+  const more = problems.map((detail): Finding => ({ event: 'queue-mismatch', detail }))
+  return { problems: [], findings: [...more, ...findings] }
+}
+
+async function missingExchange(link: Link, exchange: string): Promise<string[]> {
+  try {
+    await ask(link, `check ${exchange}`, (channel) => channel.checkExchange(exchange))
+    return []
+  } catch (error) {
+    // Who may not look may all the same publish.
+    if (isReply(error, 403)) return []
+    if (!isReply(error, 404)) throw error
+    return [`deadLetterExchange: expected to exist, got no exchange ${exchange}. Create it, or name a deadLetterQueue`]
+  }
+}
+
+function tooOld(version: string): string {
+  const got = version === '' ? 'a server that does not tell its version' : `RabbitMQ ${version}`
+  return `RabbitMQ: retry.delayedByQueue: expected RabbitMQ 4.3 or later, got ${got}, which may accept x-delayed-retry-type and delay nothing. Choose delayQueues`
+}

@@ -1,0 +1,22 @@
+import { rabbitBroker, runRabbit, type RabbitOptions } from 'consume-once/amqplib'
+import type { QueuePlan } from '../places/queues.ts'
+import { serverOf, type Job } from '../suite.ts'
+import type { Broker } from './broker.ts'
+import { expectEmpty } from './rabbit-client.ts'
+
+/** With the prefetch that the contenders without the library have too. */
+export function onRabbit(prefetch: number, queueType: QueuePlan['queueType']): Broker {
+  const optionsOf = ({ place }: Job): RabbitOptions => ({ queue: place, prefetch, queueType })
+  return {
+    idOf: ({ messageId }) => messageId,
+    source: (job) => rabbitBroker(serverOf(job, 'rabbitmq'), optionsOf(job)).source,
+    async run(job, consumer) {
+      const running = await runRabbit(serverOf(job, 'rabbitmq'), consumer, optionsOf(job))
+      return () => running.stop()
+    },
+    async untilSettled(job, stop) {
+      await stop()
+      await expectEmpty(job)
+    },
+  }
+}

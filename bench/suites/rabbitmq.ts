@@ -1,0 +1,61 @@
+import { adapterAlone } from '../contenders/consume-once.ts'
+import { ackEach } from '../contenders/amqplib.ts'
+import type { Handle } from '../contenders/kafkajs.ts'
+import { onRabbit } from '../contenders/on-rabbit.ts'
+import { insertEach, libraryOnPostgres } from '../contenders/postgres.ts'
+import { libraryOnRedis, setNxEach } from '../contenders/redis.ts'
+import type { QueuePlan } from '../places/queues.ts'
+import type { Scenario, Suite } from '../suite.ts'
+
+const PREFETCH = 1_000
+const noop: Handle = async () => {}
+
+/** Leases in Redis, beside no deduplication at all and beside what is written by hand. */
+function redis(queueType: QueuePlan['queueType']): Scenario {
+  const rabbit = onRabbit(PREFETCH, queueType)
+  return {
+    name: `redis-${queueType}`,
+    title: `RabbitMQ, 1 KB persistent in a ${queueType} queue, prefetch ${PREFETCH}, no-op handler, leases in Redis`,
+    messages: 200_000,
+    repetitions: 5,
+    needs: ['rabbitmq', 'redis'],
+    place: { queueType },
+    contenders: [
+      { name: 'ack each, no deduplication', run: ackEach(noop, PREFETCH) },
+      { name: 'SET NX, SET, ack each', run: setNxEach(noop, PREFETCH) },
+      { name: 'adapter alone', run: adapterAlone(rabbit, noop, 256) },
+      { name: 'redisLease', run: libraryOnRedis(rabbit, noop) },
+      { name: 'redisLease, 256 at once', run: libraryOnRedis(rabbit, noop, { concurrency: 256 }) },
+    ],
+    ratios: [
+      { of: 'adapter alone', to: 'ack each, no deduplication' },
+      { of: 'redisLease', to: 'ack each, no deduplication', goal: 0.6 },
+      { of: 'redisLease, 256 at once', to: 'ack each, no deduplication', goal: 0.6 },
+      { of: 'redisLease', to: 'SET NX, SET, ack each', goal: 2 },
+      { of: 'redisLease, 256 at once', to: 'SET NX, SET, ack each', goal: 2 },
+    ],
+  }
+}
+
+/** An inbox in Postgres: one transaction for each message by hand, one for hundreds here. */
+function postgres(queueType: QueuePlan['queueType']): Scenario {
+  const rabbit = onRabbit(PREFETCH, queueType)
+  return {
+    name: `postgres-${queueType}`,
+    title: `RabbitMQ, 1 KB persistent in a ${queueType} queue, prefetch ${PREFETCH}, one row for each message, inbox in Postgres`,
+    messages: 50_000,
+    repetitions: 5,
+    needs: ['rabbitmq', 'postgres'],
+    place: { queueType },
+    contenders: [
+      { name: 'a transaction for each message', share: 1 / 5, run: insertEach(PREFETCH) },
+      { name: 'postgresInbox, handleBatch of 500', run: libraryOnPostgres(rabbit, 500) },
+    ],
+    ratios: [{ of: 'postgresInbox, handleBatch of 500', to: 'a transaction for each message', goal: 5 }],
+  }
+}
+
+export const rabbitmq: Suite = {
+  name: 'rabbitmq',
+  scenarios: [redis('quorum'), postgres('quorum'), redis('classic'), postgres('classic')],
+}

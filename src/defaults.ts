@@ -1,0 +1,45 @@
+import type { Backoff } from './core/backoff.ts'
+import type { DurationMs } from './core/units.ts'
+
+const DAY_MS = 86_400_000
+
+/** The only place with a default. */
+export const DEFAULTS: {
+  readonly concurrency: number
+  readonly transactions: number
+  readonly batchSize: number
+  readonly handleBatchSize: number
+  readonly maxInFlight: number
+  readonly leaseMs: DurationMs
+  readonly retentionMs: DurationMs
+  readonly handlerTimeoutMs: DurationMs
+  readonly graceMs: DurationMs
+  readonly maxAttempts: number
+  readonly retry: Backoff
+  readonly onMissingId: 'dead-letter'
+  readonly onConflict: 'dead-letter' | 'duplicate'
+  readonly onInDoubt: 'rerun' | 'park'
+  readonly onStoreDown: 'pause'
+  readonly quietMs: DurationMs
+  readonly storeRetry: Backoff
+  readonly publishRetry: Backoff
+} = {
+  concurrency: 64,
+  transactions: 4,
+  batchSize: 100,
+  handleBatchSize: 500,
+  maxInFlight: 2000,
+  leaseMs: 30_000,
+  retentionMs: 7 * DAY_MS,
+  handlerTimeoutMs: 60_000,
+  graceMs: 5_000,
+  maxAttempts: 5,
+  retry: { initialMs: 200, maxMs: 30_000 },
+  onMissingId: 'dead-letter',
+  onConflict: 'dead-letter',
+  onInDoubt: 'rerun',
+  onStoreDown: 'pause',
+  quietMs: 2_000,
+  storeRetry: { initialMs: 50, maxMs: 5_000 },
+  publishRetry: { initialMs: 200, maxMs: 30_000 },
+}

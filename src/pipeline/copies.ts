@@ -1,0 +1,101 @@
+import { backoffMs } from '../core/backoff.ts'
+import type { Key } from '../core/record.ts'
+import type { DurationMs } from '../core/units.ts'
+import { describeError, errorClass } from '../errors.ts'
+import { DEFAULTS } from '../defaults.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Entropy } from '../ports/entropy.ts'
+import type { Message } from '../ports/message.ts'
+import type { ObserverEvent } from '../ports/observer.ts'
+import type { Letter, Publisher } from '../ports/source.ts'
+import { Pauses } from './pauses.ts'
+import type { DeadLettering, Postponing } from './runner.ts'
+import type { Task } from './task.ts'
+
+interface CopiesParts {
+  readonly consumer: string
+  readonly group: string
+  readonly publisher: Publisher
+  readonly clock: Clock
+  readonly entropy: Entropy
+  readonly observe: (event: ObserverEvent) => void
+}
+
+type Why = Pick<DeadLettering, 'detail' | 'error' | 'attempts' | 'firstFailureAt'>
+
+/**
+ * Publishes the copies that replace their originals, until they are confirmed. A place that confirms nothing holds its messages
+ * back, visibly, and loses none.
+ */
+export class Copies {
+  readonly #parts: CopiesParts
+  readonly #pauses: Pauses
+
+  constructor(parts: CopiesParts) {
+    this.#parts = parts
+    this.#pauses = new Pauses(parts.clock)
+  }
+
+  /** How long a message that failed so often waits on a retry place; `undefined`: in its lane. */
+  retryDelayMs(attempts: number): DurationMs | undefined {
+    const { publisher } = this.#parts
+    return publisher.retryLater === undefined ? undefined : publisher.retryDelayMs?.(attempts)
+  }
+
+  /** How long a message that another owner is busy with waits in its lane before it goes to a retry place. */
+  get busyWaitMs(): DurationMs {
+    const { publisher } = this.#parts
+    return (publisher.retryLater && publisher.busyWaitMs) ?? Number.POSITIVE_INFINITY
+  }
+
+  /** `false`: not confirmed before the end. `key`: of the task that the message is, if it is one. */
+  deadLetter(message: Message, why: DeadLettering, key: Key | undefined): Promise<boolean> {
+    const letter = { ...this.#letter(message, why), reason: why.reason, parked: why.parked }
+    return this.#untilConfirmed('dead-letter', key, (publisher) => publisher.deadLetter(letter))
+  }
+
+  /** `false`: not confirmed before the end. */
+  retryLater(task: Task, { why, attempts, delayMs, error }: Postponing): Promise<boolean> {
+    const { message, firstFailureAt, key } = task
+    const detail = error === undefined ? '' : describeError(error)
+    const letter = { ...this.#letter(message, { attempts, error, detail, firstFailureAt }), why, delayMs }
+    return this.#untilConfirmed('retry', key, async (publisher) => publisher.retryLater?.(letter))
+  }
+
+  /** Nothing is published again after this. */
+  end(): void {
+    this.#pauses.end()
+  }
+
+  #letter(message: Message, { detail, error, attempts = 0, firstFailureAt }: Why): Letter {
+    const { consumer, group } = this.#parts
+    return {
+      message,
+      detail,
+      errorClass: error === undefined ? undefined : errorClass(error),
+      attempts,
+      firstFailureAt,
+      consumer,
+      group,
+    }
+  }
+
+  async #untilConfirmed(
+    place: 'dead-letter' | 'retry',
+    key: Key | undefined,
+    publish: (publisher: Publisher) => Promise<void>,
+  ): Promise<boolean> {
+    const { publisher, entropy, observe } = this.#parts
+    for (let failures = 1; !this.#pauses.areOver; failures++) {
+      try {
+        await publish(publisher)
+        return true
+      } catch (error) {
+        const retryInMs = backoffMs(failures, DEFAULTS.publishRetry, entropy.fraction())
+        observe({ type: 'publish-failed', place, key, error, retryInMs })
+        await this.#pauses.pause(retryInMs)
+      }
+    }
+    return false
+  }
+}

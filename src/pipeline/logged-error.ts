@@ -1,0 +1,41 @@
+import { describeError, errorClass } from '../errors.ts'
+
+/** Of a stack: where it was thrown, and who called. */
+const FRAMES_SHOWN = 10
+
+/**
+ * What a log shows of anything that was thrown. `type` for lines as they are, `name` for pino, whose serializer for `err` takes
+ * that where an object has no constructor: hence no prototype. Nothing else of the error: what a user adds may hold a payload.
+ */
+export function loggedError(error: unknown): object {
+  const type = errorClass(error)
+  const { code, stack } = detailsOf(error)
+  return Object.assign(Object.create(null), { type, name: type, message: describeError(error), code, stack }) as object
+}
+
+/** A getter of the user's must not throw in place of what was thrown. */
+function detailsOf(error: unknown): {
+  readonly code?: string | number | undefined
+  readonly stack?: string | undefined
+} {
+  if (typeof error !== 'object' || error === null) return {}
+  try {
+    const { code, stack, message } = error as Readonly<Record<'code' | 'stack' | 'message', unknown>>
+    return {
+      code: typeof code === 'string' || typeof code === 'number' ? code : undefined,
+      stack: typeof stack === 'string' ? framesOf(stack, String(message)) : undefined,
+    }
+  } catch {
+    return {}
+  }
+}
+
+/** A stack begins with the whole message, which may hold a payload, and lines that look like frames. */
+function framesOf(stack: string, message: string): string | undefined {
+  const at = stack.indexOf(message)
+  const frames = (at < 0 ? stack : stack.slice(at + message.length))
+    .split('\n')
+    .filter((line) => line.startsWith('    at '))
+    .slice(0, FRAMES_SHOWN)
+  return frames.length === 0 ? undefined : frames.join('\n')
+}

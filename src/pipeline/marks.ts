@@ -1,0 +1,72 @@
+import { isMarked } from '../core/decision.ts'
+import type { MarkVerdict } from '../core/record.ts'
+import type { Claim } from '../ports/store.ts'
+import type { HandlerRun, RunItem } from './handler-run.ts'
+import type { Desk } from './runner.ts'
+import type { Task } from './task.ts'
+
+/** The marks under leases: one call for all runs that ended well in one turn of the event loop. */
+export class Marks {
+  readonly #desk: Desk
+  readonly #onMarked: (run: HandlerRun) => void
+  #ended: HandlerRun[] = []
+
+  /** `onMarked`: the store has answered for it, or will not; its slot is free. */
+  constructor(desk: Desk, onMarked: (run: HandlerRun) => void) {
+    this.#desk = desk
+    this.#onMarked = onMarked
+  }
+
+  /** To be marked when the turn ends. */
+  add(run: HandlerRun): void {
+    this.#ended.push(run)
+  }
+
+  flush(): void {
+    if (this.#ended.length === 0) return
+    const runs = this.#ended
+    this.#ended = []
+    void this.mark(runs)
+  }
+
+  async mark(runs: readonly HandlerRun[]): Promise<void> {
+    const items: RunItem[] = []
+    for (const run of runs) items.push(...run.items)
+    const verdicts = await this.#ask(items.map(({ claim }) => claim))
+    for (const run of runs) this.#onMarked(run)
+    if (verdicts === undefined) {
+      // Unknown at the stop deadline: an effect that happened is never released, the record stays in doubt.
+      for (const { task } of items) this.#desk.drop(task)
+      return
+    }
+    for (const [index, { task, claim }] of items.entries()) {
+      const verdict = verdicts[index]
+      if (verdict !== undefined && isMarked(verdict)) this.#desk.conclude(task, 'handled', claim)
+      else this.#leaseLost(task)
+    }
+    this.#observe(verdicts)
+  }
+
+  /** Its tasks went on without it, but its effect happened after all: the owner token decides whether its mark counts. */
+  async markLate(run: HandlerRun): Promise<void> {
+    const verdicts = await this.#ask(run.claims)
+    if (verdicts !== undefined) this.#observe(verdicts)
+  }
+
+  #ask(claims: readonly Claim<unknown>[]): Promise<readonly MarkVerdict[] | undefined> {
+    const { consumer, line } = this.#desk
+    return line.ask(claims.length, () => consumer.store.mark(claims))
+  }
+
+  #observe(verdicts: readonly MarkVerdict[]): void {
+    const late = verdicts.filter((verdict) => verdict === 'marked-late').length
+    this.#desk.observe({ type: 'marks', count: verdicts.filter(isMarked).length, late })
+  }
+
+  /** The store says who has the message now: claim it again and follow that verdict, if the delivery is still ours. */
+  #leaseLost(task: Task): void {
+    this.#desk.observe({ type: 'lease-lost', key: task.key })
+    if (task.isCurrent) this.#desk.putBack([task])
+    else this.#desk.drop(task, 'lease-lost')
+  }
+}

@@ -1,0 +1,251 @@
+import type { Backoff } from './core/backoff.ts'
+import type { InDoubtPolicy } from './core/decision.ts'
+import type { DurationMs } from './core/units.ts'
+import { json, type Decode, type StandardSchema } from './decode.ts'
+import { DEFAULTS } from './defaults.ts'
+import { ConfigError } from './errors.ts'
+import { standardId, type IdExtractor } from './message-id.ts'
+import { checkFunction, checkNames, checkText, checkWhole } from './option-checks.ts'
+import type { BatchContext, ConsumerOptions, ConsumerSettings, HandlerContext, Reconciled } from './options.ts'
+import type { Logger } from './ports/logger.ts'
+import type { Message } from './ports/message.ts'
+import type { Observer } from './ports/observer.ts'
+import type { Store } from './ports/store.ts'
+
+/** A consumer's options, complete and checked. Types of payload and transaction are erased: the pipeline never looks inside. */
+export interface ResolvedConsumer {
+  readonly name: string
+  readonly store: Store<unknown>
+  readonly id: IdExtractor
+  readonly decode: Decode<unknown>
+  readonly schema: StandardSchema<unknown, unknown> | undefined
+  readonly handle: ((context: HandlerContext<unknown, unknown>) => unknown) | undefined
+  readonly handleBatch: ((context: BatchContext<unknown, unknown>) => unknown) | undefined
+  readonly concurrency: number
+  readonly transactions: number
+  readonly batchSize: number
+  readonly maxInFlight: number
+  readonly leaseMs: DurationMs
+  readonly renewEveryMs: DurationMs
+  readonly retentionMs: DurationMs
+  readonly handlerTimeoutMs: DurationMs
+  readonly graceMs: DurationMs
+  readonly maxAttempts: number
+  readonly retry: Backoff
+  readonly onConflict: 'dead-letter' | 'duplicate'
+  readonly onInDoubt: InDoubtPolicy
+  readonly reconcile: ((message: Message, idempotencyKey: string) => Reconciled | Promise<Reconciled>) | undefined
+  readonly log: Logger
+  readonly observe: Observer
+  readonly scope: string | undefined
+}
+
+/** The logger of a consumer that was given none. */
+export const SILENT: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+const LEVELS = ['debug', 'info', 'warn', 'error'] as const
+
+/** Every option there is. */
+const KNOWN_OPTIONS: Record<keyof ConsumerSettings<unknown, unknown, unknown> | 'handle' | 'handleBatch', true> = {
+  name: true,
+  store: true,
+  id: true,
+  decode: true,
+  schema: true,
+  handle: true,
+  handleBatch: true,
+  concurrency: true,
+  transactions: true,
+  batchSize: true,
+  maxInFlight: true,
+  leaseMs: true,
+  renewEveryMs: true,
+  retentionMs: true,
+  handlerTimeoutMs: true,
+  graceMs: true,
+  maxAttempts: true,
+  retry: true,
+  onMissingId: true,
+  onConflict: true,
+  onInDoubt: true,
+  onStoreDown: true,
+  log: true,
+  observe: true,
+  scope: true,
+}
+
+type AnyOptions = ConsumerOptions<never, never, never>
+
+/** What has a bound, with its defaults. */
+type Numbers = Pick<
+  ResolvedConsumer,
+  | 'concurrency'
+  | 'transactions'
+  | 'batchSize'
+  | 'maxInFlight'
+  | 'leaseMs'
+  | 'renewEveryMs'
+  | 'retentionMs'
+  | 'handlerTimeoutMs'
+  | 'graceMs'
+  | 'maxAttempts'
+>
+
+/** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
+export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<Decoded, Payload, Tx>): ResolvedConsumer {
+  const given = options as unknown as AnyOptions
+  const numbers = numbersOf(given)
+  const retry = { ...DEFAULTS.retry, ...options.retry }
+  const problems = [
+    ...problemsOfNumbers({ ...numbers, 'retry.initialMs': retry.initialMs, 'retry.maxMs': retry.maxMs }),
+    ...problemsOfNames(given),
+    ...problemsOfHandling(given),
+    ...problemsOfTimes(numbers),
+    ...problemsOfRetry(retry, given),
+    ...problemsOfStrategy(given),
+    ...problemsOfPolicies(given),
+  ]
+  if (problems.length > 0)
+    throw new ConfigError(problems.map((problem) => `consumer ${JSON.stringify(options.name)}: ${problem}`))
+
+  const { onInDoubt = DEFAULTS.onInDoubt } = options
+  return Object.freeze({
+    name: options.name,
+    store: options.store,
+    id: (options.id ?? standardId()) as IdExtractor,
+    decode: options.decode ?? json(),
+    schema: options.schema,
+    handle: options.handle as ResolvedConsumer['handle'],
+    handleBatch: options.handleBatch as ResolvedConsumer['handleBatch'],
+    ...numbers,
+    retry,
+    onConflict: options.onConflict ?? DEFAULTS.onConflict,
+    onInDoubt: typeof onInDoubt === 'function' ? 'reconcile' : onInDoubt,
+    reconcile: typeof onInDoubt === 'function' ? onInDoubt : undefined,
+    log: options.log ?? SILENT,
+    observe: options.observe ?? (() => {}),
+    scope: options.scope,
+  })
+}
+
+function numbersOf(options: AnyOptions): Numbers {
+  const leaseMs = options.leaseMs ?? DEFAULTS.leaseMs
+  return {
+    concurrency: options.concurrency ?? DEFAULTS.concurrency,
+    transactions: options.transactions ?? DEFAULTS.transactions,
+    batchSize: options.batchSize ?? (options.handleBatch ? DEFAULTS.handleBatchSize : DEFAULTS.batchSize),
+    maxInFlight: options.maxInFlight ?? DEFAULTS.maxInFlight,
+    leaseMs,
+    renewEveryMs: options.renewEveryMs ?? Math.floor(leaseMs / 3),
+    retentionMs: options.retentionMs ?? DEFAULTS.retentionMs,
+    handlerTimeoutMs: options.handlerTimeoutMs ?? DEFAULTS.handlerTimeoutMs,
+    graceMs: options.graceMs ?? DEFAULTS.graceMs,
+    maxAttempts: options.maxAttempts ?? DEFAULTS.maxAttempts,
+  }
+}
+
+function problemsOfNumbers(numbers: Readonly<Record<string, number>>): string[] {
+  const problems: string[] = []
+  for (const [name, value] of Object.entries(numbers)) checkWhole(name, value, problems)
+  return problems
+}
+
+function problemsOfNames(options: AnyOptions): string[] {
+  const { name, scope } = options
+  const problems: string[] = []
+  if (typeof name !== 'string' || name.length === 0 || name.length > 200) {
+    problems.push(`name: expected 1 to 200 characters, got ${JSON.stringify(name)}`)
+  }
+  if (scope !== undefined) checkText('scope', scope, problems)
+  checkNames('', options, { known: KNOWN_OPTIONS }, problems)
+  return problems
+}
+
+function problemsOfHandling(options: AnyOptions): string[] {
+  const problems: string[] = []
+  if (typeof options.store?.claim !== 'function') {
+    problems.push('store: expected a store such as postgresInbox({ pool }), redisLease({ redis }) or memoryStore()')
+  }
+  if ((options.handle === undefined) === (options.handleBatch === undefined)) {
+    problems.push('handle, handleBatch: expected exactly one of the two')
+  }
+  const missing = LEVELS.filter((level) => options.log !== undefined && typeof options.log?.[level] !== 'function')
+  if (missing.length > 0) problems.push(`log: expected a logger such as pino(), got one without ${missing.join(', ')}`)
+  for (const name of ['handle', 'handleBatch', 'id', 'decode', 'observe'] as const) {
+    if (options[name] !== undefined) checkFunction(name, options[name], problems)
+  }
+  if (options.schema !== undefined && typeof options.schema?.['~standard']?.validate !== 'function') {
+    problems.push('schema: expected a Standard Schema, such as one of zod, valibot or arktype')
+  }
+  return problems
+}
+
+function problemsOfTimes(numbers: Numbers): string[] {
+  const { leaseMs, renewEveryMs, handlerTimeoutMs, graceMs, retentionMs, maxInFlight, concurrency } = numbers
+  const problems: string[] = []
+  if (renewEveryMs >= leaseMs) {
+    problems.push(
+      `renewEveryMs: expected less than leaseMs (${leaseMs}), got ${renewEveryMs}: a lease would end before its renewal`,
+    )
+  }
+  if (retentionMs <= leaseMs + handlerTimeoutMs + graceMs) {
+    problems.push(
+      `retentionMs: expected more than leaseMs + handlerTimeoutMs + graceMs (${leaseMs} + ${handlerTimeoutMs} + ${graceMs}), ` +
+        `got ${retentionMs}: a record would be forgotten while its handler runs`,
+    )
+  }
+  if (maxInFlight < concurrency) {
+    problems.push(
+      `maxInFlight: expected at least concurrency (${concurrency}), got ${maxInFlight}: slots would stay empty`,
+    )
+  }
+  return problems
+}
+
+function problemsOfRetry({ initialMs, maxMs }: Backoff, { retry }: AnyOptions): string[] {
+  const problems = Object.keys(retry ?? {})
+    .filter((name) => name !== 'initialMs' && name !== 'maxMs')
+    .map((name) => `retry.${name}: unknown option; expected initialMs or maxMs`)
+  if (initialMs > maxMs) problems.push(`retry: expected initialMs <= maxMs, got ${initialMs} > ${maxMs}`)
+  return problems
+}
+
+const NOT_WITH_OFFSETS = [
+  ['id', 'a message is known by its partition and offset. Where senders repeat messages use postgresInbox({ pool })'],
+  ['onMissingId', 'a message is known by its partition and offset, which none lacks'],
+  ['onConflict', 'nothing else can lie at the same partition and offset'],
+] as const
+
+function problemsOfStrategy(options: AnyOptions): string[] {
+  const problems: string[] = []
+  const store = options.store as Store<unknown> | undefined
+  if ((store?.strategy === 'inbox' || store?.strategy === 'offsets') && options.onInDoubt !== undefined) {
+    const subject = store.strategy === 'inbox' ? 'an inbox' : 'a store of strategy offsets'
+    problems.push(`onInDoubt: ${subject} knows no doubt, effect and mark are one transaction; leave it out`)
+  }
+  if (store?.strategy !== 'offsets') return problems
+  if (typeof store.positions?.next !== 'function') {
+    problems.push('store: expected one of strategy offsets to have positions, got none')
+  }
+  for (const [option, why] of NOT_WITH_OFFSETS) {
+    if (options[option] !== undefined) problems.push(`${option}: leave it out with a store of strategy offsets: ${why}`)
+  }
+  return problems
+}
+
+function problemsOfPolicies({ onInDoubt, onConflict, onMissingId, onStoreDown }: AnyOptions): string[] {
+  const problems: string[] = []
+  if (onInDoubt !== undefined && typeof onInDoubt !== 'function' && onInDoubt !== 'rerun' && onInDoubt !== 'park') {
+    problems.push(`onInDoubt: expected 'rerun', 'park' or a function, got ${JSON.stringify(onInDoubt)}`)
+  }
+  if (onConflict !== undefined && onConflict !== 'dead-letter' && onConflict !== 'duplicate') {
+    problems.push(`onConflict: expected 'dead-letter' or 'duplicate', got ${JSON.stringify(onConflict)}`)
+  }
+  if (onMissingId !== undefined && onMissingId !== 'dead-letter') {
+    problems.push(`onMissingId: expected 'dead-letter', got ${JSON.stringify(onMissingId)}`)
+  }
+  if (onStoreDown !== undefined && onStoreDown !== 'pause') {
+    problems.push(`onStoreDown: expected 'pause', got ${JSON.stringify(onStoreDown)}`)
+  }
+  return problems
+}

@@ -1,0 +1,68 @@
+import { describe, expect, it } from '@jest/globals'
+import type { Effect, EvidenceOfEffects, ProcessHarm } from './evidence.ts'
+import { countDoubles, effectsById, judgeDoubles } from './judge-effects.ts'
+
+const LEASE_MS = 6_000
+const ONCE: readonly Effect[] = [done('a', 0), done('b', 10), done('c', 20)]
+const AGAIN: readonly Effect[] = [...ONCE, done('b', 12_000, 'w2.1')]
+const KILLED: ProcessHarm = { process: 'w1.1', kind: 'killed', from: 11, to: Number.POSITIVE_INFINITY }
+
+function done(id: string, at: number, process = 'w1.1', begunAt = at - 5): Effect {
+  return { id, process, begunAt, at }
+}
+
+function inbox(harms: readonly ProcessHarm[], effects: readonly Effect[]): EvidenceOfEffects {
+  return { store: 'postgres', effects, harms, leaseMs: LEASE_MS }
+}
+
+function lease(harms: readonly ProcessHarm[], effects: readonly Effect[] = AGAIN): EvidenceOfEffects {
+  return { store: 'redis', effects, harms, leaseMs: LEASE_MS }
+}
+
+function laws(evidence: EvidenceOfEffects): readonly string[] {
+  return judgeDoubles(effectsById(evidence.effects), evidence).map(({ law }) => law)
+}
+
+describe('the judge of a second effect', () => {
+  it('has nothing against one effect each', () => {
+    expect(laws(inbox([], ONCE))).toEqual([])
+    expect(laws(lease([], ONCE))).toEqual([])
+  })
+
+  it('counts each beyond the first of its ID', () => {
+    expect(countDoubles(effectsById(ONCE))).toBe(0)
+    expect(countDoubles(effectsById([...AGAIN, done('b', 24_000), done('c', 24_000)]))).toBe(3)
+  })
+
+  it('allows none to an inbox, whatever happened', () => {
+    expect(laws(inbox([KILLED], AGAIN))).toEqual(['no-double-effect'])
+  })
+
+  it('allows one to a lease whose process was killed before the mark', () => {
+    expect(laws(lease([KILLED]))).toEqual([])
+  })
+
+  it('allows one to a lease whose process was frozen for longer than the lease', () => {
+    expect(laws(lease([{ process: 'w1.1', kind: 'frozen', from: 8, to: 8 + LEASE_MS }]))).toEqual([])
+  })
+
+  it('allows one that a frozen process has when it goes on', () => {
+    const effects = [...ONCE, done('b', 9_000, 'w2.1', 3)]
+    expect(laws(lease([{ process: 'w2.1', kind: 'frozen', from: 4, to: 8_990 }], effects))).toEqual([])
+  })
+
+  it.each<[string, readonly ProcessHarm[]]>([
+    ['nobody was harmed', []],
+    ['another process was killed', [{ ...KILLED, process: 'w3.1' }]],
+    ['its process was killed long after the mark', [{ ...KILLED, from: 11_000 }]],
+    ['its process was frozen for less than the lease', [{ process: 'w1.1', kind: 'frozen', from: 8, to: 5_000 }]],
+    ['its process was frozen before', [{ process: 'w1.1', kind: 'frozen', from: -9_000, to: -1 }]],
+  ])('allows none to a lease where %s', (_, harms) => {
+    expect(laws(lease(harms))).toEqual(['no-unexplained-double-effect'])
+  })
+
+  it('wants each further effect explained', () => {
+    const third = [...AGAIN, done('b', 24_000, 'w3.1')]
+    expect(laws(lease([KILLED], third))).toEqual(['no-unexplained-double-effect'])
+  })
+})

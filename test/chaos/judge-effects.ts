@@ -1,0 +1,62 @@
+import type { Effect, EvidenceOfEffects, ProcessHarm } from './evidence.ts'
+import type { Violation } from './verdict.ts'
+
+// The laws of effects, whatever broker brought the messages. Pure.
+
+export type EffectsLaw = 'no-double-effect' | 'no-unexplained-double-effect'
+
+/** Those of an ID in the order of time. */
+export type EffectsById = ReadonlyMap<string, readonly Effect[]>
+
+/** From an effect to its mark: half of the longest handler, and a store that answers late. */
+const MARKED_WITHIN_MS = 2_000
+
+export function effectsById(effects: readonly Effect[]): EffectsById {
+  const found = new Map<string, Effect[]>()
+  for (const effect of effects.toSorted((a, b) => a.at - b.at)) {
+    const known = found.get(effect.id)
+    if (known === undefined) found.set(effect.id, [effect])
+    else known.push(effect)
+  }
+  return found
+}
+
+/** Effects beyond the first of an ID. */
+export function countDoubles(effects: EffectsById): number {
+  return [...effects.values()].reduce((sum, ofOne) => sum + ofOne.length - 1, 0)
+}
+
+/** An inbox allows none. */
+export function judgeDoubles(effects: EffectsById, evidence: EvidenceOfEffects): Violation<EffectsLaw>[] {
+  const doubles = [...effects.values()].filter((ofOne) => ofOne.length > 1)
+  return evidence.store === 'postgres' ? doubles.map(double) : doubles.flatMap((one) => unexplained(one, evidence))
+}
+
+function double(effects: readonly Effect[]): Violation<EffectsLaw> {
+  return { law: 'no-double-effect', detail: told(effects) }
+}
+
+/**
+ * A lease allows a second effect only where the process of either was killed or frozen, for longer than a lease, while it
+ * handled the message: between the begin of the handler and the mark.
+ */
+function unexplained(
+  effects: readonly Effect[],
+  { harms, leaseMs }: Pick<EvidenceOfEffects, 'harms' | 'leaseMs'>,
+): Violation<EffectsLaw>[] {
+  const isExplained = effects.every((effect, index) => {
+    const before = effects[index - 1]
+    return before === undefined || [before, effect].some((run) => harms.some((harm) => hits(harm, run, leaseMs)))
+  })
+  return isExplained ? [] : [{ law: 'no-unexplained-double-effect', detail: told(effects) }]
+}
+
+function hits(harm: ProcessHarm, run: Effect, leaseMs: number): boolean {
+  if (harm.process !== run.process || harm.to - harm.from < leaseMs) return false
+  return harm.from <= run.at + MARKED_WITHIN_MS && harm.to >= run.begunAt
+}
+
+function told(effects: readonly Effect[]): string {
+  const runs = effects.map(({ process, begunAt, at }) => `${process} from ${begunAt} to ${at}`)
+  return `${effects[0]?.id}: ${runs.join(', ')}`
+}

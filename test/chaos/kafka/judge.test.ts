@@ -1,0 +1,141 @@
+import { describe, expect, it } from '@jest/globals'
+import type { Effect } from '../evidence.ts'
+import type { Evidence, PartitionEvidence } from './evidence.ts'
+import { judge } from './judge.ts'
+
+/** Three messages of two keys, each done at ten times its offset and committed a moment later. */
+const PARTITION: PartitionEvidence = {
+  log: [
+    { id: 'a', key: 'k' },
+    { id: 'b', key: 'l' },
+    { id: 'c', key: 'k' },
+  ],
+  commits: [
+    { offset: 1, at: 5 },
+    { offset: 3, at: 25 },
+  ],
+  committed: 3,
+}
+const GOOD: Evidence = {
+  store: 'postgres',
+  acknowledged: new Set(['a', 'b', 'c']),
+  partitions: [PARTITION],
+  effects: [done('a', 0), done('b', 10), done('c', 20)],
+  deadLetters: 0,
+  harms: [],
+  leaseMs: 6_000,
+}
+
+function done(id: string, at: number, process = 'w1.1', begunAt = at - 5): Effect {
+  return { id, process, begunAt, at }
+}
+
+function withPartition(changes: Partial<PartitionEvidence>): Evidence {
+  return { ...GOOD, partitions: [{ ...PARTITION, ...changes }] }
+}
+
+function laws(evidence: Evidence): readonly string[] {
+  return judge(evidence).violations.map(({ law }) => law)
+}
+
+describe('the judge of a chaos run', () => {
+  it('has nothing against a good one', () => {
+    expect(judge(GOOD)).toEqual({
+      violations: [],
+      figures: { messages: 3, ids: 3, effects: 3, doubles: 0, commits: 2, resetsByKafkajs: 0 },
+    })
+  })
+
+  it('takes a message that was sent twice for one', () => {
+    const log = [...PARTITION.log, { id: 'a', key: 'k' }]
+    const commits = [...PARTITION.commits, { offset: 4, at: 26 }]
+    expect(judge(withPartition({ log, commits, committed: 4 }))).toMatchObject({
+      violations: [],
+      figures: { messages: 4, ids: 3 },
+    })
+  })
+
+  it('finds a message that was acknowledged and is not there', () => {
+    expect(laws({ ...GOOD, acknowledged: new Set(['a', 'z']) })).toEqual(['sent-is-in-the-log'])
+  })
+
+  it('finds a loss, and the commit that made it one', () => {
+    const { violations } = judge({ ...GOOD, effects: [done('a', 0), done('c', 20)] })
+    expect(violations).toEqual([
+      { law: 'nothing-lost', detail: 'b at 0@1 has no effect' },
+      {
+        law: 'never-committed-past-unfinished-work',
+        detail: '0@3 was committed at 25, b at 1 never had its effect',
+      },
+    ])
+  })
+
+  it('finds what was committed before it was done, though it was done later', () => {
+    const { violations } = judge(withPartition({ commits: [{ offset: 3, at: 15 }] }))
+    expect(violations).toEqual([
+      {
+        law: 'never-committed-past-unfinished-work',
+        detail: '0@3 was committed at 15, c at 2 had its effect 5 ms later',
+      },
+    ])
+  })
+
+  it('lets a commit come within the millisecond of the effect', () => {
+    expect(
+      laws({
+        ...withPartition({ commits: [{ offset: 3, at: 20 }] }),
+        effects: [done('a', 0), done('b', 10), done('c', 20.9)],
+      }),
+    ).toEqual([])
+  })
+
+  it('finds a commit beyond the end', () => {
+    expect(laws(withPartition({ commits: [{ offset: 4, at: 30 }], committed: 4 }))).toEqual([
+      'never-committed-past-unfinished-work',
+      'all-committed-at-the-end',
+    ])
+  })
+
+  it('finds an offset that was lowered', () => {
+    const commits = [3, 2, 3].map((offset, turn) => ({ offset, at: 30 + turn }))
+    expect(judge(withPartition({ commits })).violations).toEqual([
+      { law: 'offset-never-lowered', detail: 'partition 0 from 3 to 2 at 31' },
+    ])
+  })
+
+  it('lays a reset at the door of kafkajs, but nothing that is lowered after it', () => {
+    const commits = [3, -2, 1, 3].map((offset, turn) => ({ offset, at: 30 + turn }))
+    expect(judge(withPartition({ commits }))).toMatchObject({ violations: [], figures: { resetsByKafkajs: 1 } })
+    const again = [3, -2, 2, 1, 3].map((offset, turn) => ({ offset, at: 30 + turn }))
+    expect(laws(withPartition({ commits: again }))).toEqual(['offset-never-lowered'])
+  })
+
+  it('finds what is not committed at the end', () => {
+    expect(laws(withPartition({ committed: -2 }))).toEqual(['all-committed-at-the-end'])
+    expect(laws(withPartition({ committed: 2 }))).toEqual(['all-committed-at-the-end'])
+  })
+
+  it('does not call lost what is not committed, and may come again', () => {
+    const unfinished = withPartition({ commits: [{ offset: 1, at: 5 }], committed: 1 })
+    expect(judge({ ...unfinished, effects: [done('a', 0), done('c', 20)] }).violations).toEqual([
+      {
+        law: 'all-committed-at-the-end',
+        detail: 'partition 0 ends at 3, committed is 1, 1 of the rest have no effect',
+      },
+    ])
+  })
+
+  it('finds a dead letter', () => {
+    expect(laws({ ...GOOD, deadLetters: 1 })).toEqual(['no-dead-letter'])
+  })
+
+  it('finds a message that overtook another of its key', () => {
+    expect(laws({ ...withPartition({ commits: [] }), effects: [done('a', 20), done('b', 10), done('c', 0)] })).toEqual([
+      'keys-in-order',
+    ])
+  })
+
+  it('knows the laws of effects', () => {
+    expect(laws({ ...GOOD, effects: [...GOOD.effects, done('b', 12_000)] })).toEqual(['no-double-effect'])
+  })
+})

@@ -1,0 +1,135 @@
+import { countDoubles, effectsById, judgeDoubles, type EffectsById, type EffectsLaw } from '../judge-effects.ts'
+import type { Verdict, Violation } from '../verdict.ts'
+import type { Evidence, PartitionEvidence } from './evidence.ts'
+
+type Law =
+  | EffectsLaw
+  | 'sent-is-in-the-log'
+  | 'nothing-lost'
+  | 'never-committed-past-unfinished-work'
+  | 'offset-never-lowered'
+  | 'all-committed-at-the-end'
+  | 'no-dead-letter'
+  | 'keys-in-order'
+
+/** Holds what the servers say against what was sent. Nothing here comes from what a worker believes. */
+export function judge(evidence: Evidence): Verdict<Law> {
+  const effects = effectsById(evidence.effects)
+  const ids = new Set(evidence.partitions.flatMap(({ log }) => log.map(({ id }) => id)))
+  const commits = evidence.partitions.flatMap((partition) => partition.commits)
+  const violations: Violation<Law>[] = [
+    ...notInTheLog(evidence, ids),
+    ...lost(evidence.partitions, effects),
+    ...judgeDoubles(effects, evidence),
+    ...evidence.partitions.flatMap((partition, number) => [
+      ...committedPast(number, partition, effects),
+      ...lowered(number, partition),
+      ...leftOver(number, partition, effects),
+      ...overtaken(number, partition, effects),
+    ]),
+  ]
+  if (evidence.deadLetters > 0) {
+    violations.push({ law: 'no-dead-letter', detail: `${evidence.deadLetters} in the dead-letter topic` })
+  }
+  return {
+    violations,
+    figures: {
+      // In the topic, with those sent twice.
+      messages: evidence.partitions.reduce((sum, { log }) => sum + log.length, 0),
+      ids: ids.size,
+      effects: evidence.effects.length,
+      doubles: countDoubles(effects),
+      commits: commits.length,
+      // Negative offsets, which kafkajs itself commits.
+      resetsByKafkajs: commits.filter(({ offset }) => offset < 0).length,
+    },
+  }
+}
+
+function notInTheLog({ acknowledged }: Evidence, ids: ReadonlySet<string>): Violation<Law>[] {
+  return [...acknowledged]
+    .filter((id) => !ids.has(id))
+    .map((id) => ({ law: 'sent-is-in-the-log', detail: `${id} was acknowledged` }))
+}
+
+/** Nobody will deliver it again: all its copies are below the committed offset. What is above is left over. */
+function lost(partitions: readonly PartitionEvidence[], effects: EffectsById): Violation<Law>[] {
+  const placeOf = new Map<string, string>()
+  const mayCome = new Set<string>()
+  for (const [number, { log, committed }] of partitions.entries()) {
+    for (const [offset, { id }] of log.entries()) {
+      if (effects.has(id)) continue
+      if (offset >= committed) mayCome.add(id)
+      placeOf.set(id, `${number}@${offset}`)
+    }
+  }
+  return [...placeOf]
+    .filter(([id]) => !mayCome.has(id))
+    .map(([id, place]) => ({ law: 'nothing-lost', detail: `${id} at ${place} has no effect` }))
+}
+
+/** All below an offset that the coordinator took had its effect by then. */
+function committedPast(number: number, { log, commits }: PartitionEvidence, effects: EffectsById): Violation<Law>[] {
+  const allDoneAt: number[] = []
+  let latest = Number.NEGATIVE_INFINITY
+  let slowest = 0
+  const slowestBelow: number[] = []
+  for (const [offset, { id }] of log.entries()) {
+    const doneAt = effects.get(id)?.[0]?.at ?? Number.POSITIVE_INFINITY
+    if (doneAt > latest) [latest, slowest] = [doneAt, offset]
+    allDoneAt.push(latest)
+    slowestBelow.push(slowest)
+  }
+  return commits.flatMap(({ offset, at }): Violation<Law>[] => {
+    if (offset <= 0) return []
+    const law = 'never-committed-past-unfinished-work'
+    if (offset > log.length) {
+      return [{ law, detail: `${number}@${offset} was committed, the partition ends at ${log.length}` }]
+    }
+    const doneAt = allDoneAt[offset - 1] ?? Number.POSITIVE_INFINITY
+    if (doneAt < at + 1) return []
+    const which = slowestBelow[offset - 1] ?? 0
+    const late = doneAt === Number.POSITIVE_INFINITY ? 'never had its effect' : `had its effect ${doneAt - at} ms later`
+    return [{ law, detail: `${number}@${offset} was committed at ${at}, ${log[which]?.id} at ${which} ${late}` }]
+  })
+}
+
+/**
+ * kafkajs itself commits negative offsets, and a process that reads one of these begins anew: what follows one says
+ * nothing about what was before it.
+ */
+function lowered(number: number, { commits }: PartitionEvidence): Violation<Law>[] {
+  let highest = 0
+  return commits.flatMap(({ offset, at }): Violation<Law>[] => {
+    const before = highest
+    highest = offset < 0 ? 0 : Math.max(highest, offset)
+    if (offset < 0 || offset >= before) return []
+    return [{ law: 'offset-never-lowered', detail: `partition ${number} from ${before} to ${offset} at ${at}` }]
+  })
+}
+
+function leftOver(number: number, { log, committed }: PartitionEvidence, effects: EffectsById): Violation<Law>[] {
+  if (committed === log.length || (log.length === 0 && committed < 0)) return []
+  const without = log.slice(Math.max(0, committed)).filter(({ id }) => !effects.has(id)).length
+  const rest = `${without} of the rest have no effect`
+  const detail = `partition ${number} ends at ${log.length}, committed is ${committed}, ${rest}`
+  return [{ law: 'all-committed-at-the-end', detail }]
+}
+
+/** First effects of a key follow the order of its messages. */
+function overtaken(number: number, { log }: PartitionEvidence, effects: EffectsById): Violation<Law>[] {
+  const latest = new Map<string, { readonly id: string; readonly at: number }>()
+  const seen = new Set<string>()
+  return log.flatMap(({ id, key }): Violation<Law>[] => {
+    const at = effects.get(id)?.[0]?.at
+    if (at === undefined || seen.has(id)) return []
+    seen.add(id)
+    const before = latest.get(key)
+    if (before !== undefined && at < before.at) {
+      const detail = `partition ${number}, key ${key}: ${id} came ${before.at - at} ms before ${before.id}`
+      return [{ law: 'keys-in-order', detail }]
+    }
+    latest.set(key, { id, at })
+    return []
+  })
+}

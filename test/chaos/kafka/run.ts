@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Cluster } from '../../adapters/kafkajs-kit.ts'
+import { uniqueName } from '../../support/namespace.ts'
+import { startPrivateKafka } from '../../support/servers/private-kafka.ts'
+import type { ChaosRun } from '../report.ts'
+import { Stage } from '../stage.ts'
+import { together } from '../together.ts'
+import { ClusterControl, OFFSETS_TOPIC } from './cluster-control.ts'
+import type { Evidence } from './evidence.ts'
+import { doHarm } from './faults.ts'
+import { gatherPartitions } from './gather.ts'
+import { judge } from './judge.ts'
+import { PARTITIONS, planOf, type KafkaOptions } from './plan.ts'
+import { Sending } from './sending.ts'
+import { LEASE_MS, type KafkaWorkerSettings } from './settings.ts'
+
+const LOOK_EVERY_MS = 250
+
+interface Place {
+  readonly brokers: string[]
+  readonly topic: string
+  readonly groupId: string
+}
+
+/** One run, on servers of its own. A seed plans the same messages and faults; how they meet is up to the machine. */
+export async function runChaosOnKafka(options: KafkaOptions): Promise<ChaosRun> {
+  await using kafka = await startPrivateKafka({ brokers: 3 })
+  const { brokers } = kafka
+  return await Stage.with(options, async (stage) => {
+    const { journal } = stage
+    await using cluster = await Cluster.open(brokers)
+    const place: Place = { brokers, topic: await cluster.topic(PARTITIONS), groupId: uniqueName('chaos') }
+    const settings = { ...stage.settings, ...place } satisfies Omit<KafkaWorkerSettings, 'process'>
+    const workers = stage.hire({ url: new URL('worker.ts', import.meta.url), settings })
+    const acknowledged = new Set<string>()
+    await stage.play(async (pace, signal) => {
+      await using control = await ClusterControl.connect(brokers, signal)
+      const sending = new Sending({ ...options, ...place, pace, signal }, acknowledged)
+      const harm = doHarm({ plan: planOf(options), pace, kafka, control, workers, journal, ...place })
+      await together([harm, sending.run()])
+      journal.note('run', 'all is sent, nothing is harmed any more')
+      await control.untilInSync([place.topic, OFFSETS_TOPIC])
+      await untilDrained(place, signal)
+    })
+    const evidence: Evidence = {
+      acknowledged,
+      ...(await gatherTopics(place)),
+      ...(await stage.gather(LEASE_MS)),
+    }
+    return { options, verdict: judge(evidence), journal, evidence, seconds: journal.seconds }
+  })
+}
+
+async function gatherTopics({ brokers, topic, groupId }: Place): Promise<Pick<Evidence, 'partitions' | 'deadLetters'>> {
+  await using reader = await Cluster.open(brokers)
+  const deadLetters = await reader.highs(`${topic}.dead-letter`)
+  return {
+    partitions: await gatherPartitions(reader, groupId, topic),
+    deadLetters: deadLetters.reduce((sum, { high }) => sum + Number(high), 0),
+  }
+}
+
+/** The group has committed all that there is. */
+async function untilDrained({ brokers, topic, groupId }: Place, deadline: AbortSignal): Promise<void> {
+  await using cluster = await Cluster.open(brokers)
+  for (;;) {
+    deadline.throwIfAborted()
+    const ends = (await cluster.highs(topic)).toSorted((a, b) => a.partition - b.partition)
+    const committed = await cluster.committed(groupId, topic)
+    if (ends.every(({ high }, index) => Number(high) === committed[index])) return
+    await sleep(LOOK_EVERY_MS)
+  }
+}

@@ -1,0 +1,33 @@
+import type { EvidenceOfEffects } from '../evidence.ts'
+
+/** What passed between the broker and its clients, seen on the wire. */
+export interface WireEvidence {
+  readonly deliveries: number
+  readonly redeliveries: number
+  /** Frames with an `ack`; one may settle many deliveries. */
+  readonly ackFrames: number
+  /** When a delivery of an ID was settled for the first time, so that the broker forgets it. */
+  readonly settledAt: ReadonlyMap<string, number>
+  /** When the broker had confirmed the first dead letter of an ID. */
+  readonly letterConfirmedAt: ReadonlyMap<string, number>
+  /** Dead letters of an ID whose confirm never came: they may be there, and are sent again. */
+  readonly unconfirmedLetters: ReadonlyMap<string, number>
+  /** Deliveries of an ID whose channel ended before they were settled, or so soon after it that the broker may not know. */
+  readonly lostDeliveries: ReadonlyMap<string, number>
+  /** What the broker closed a channel or a connection for. */
+  readonly refusals: readonly string[]
+}
+
+export interface Evidence extends EvidenceOfEffects {
+  /** IDs that the broker confirmed. */
+  readonly acknowledged: ReadonlySet<string>
+  /** How often each was sent, also where no confirm came. */
+  readonly sent: ReadonlyMap<string, number>
+  /** IDs that no attempt helps. */
+  readonly poison: ReadonlySet<string>
+  /** IDs in the queue at the end. */
+  readonly left: readonly string[]
+  /** IDs in the dead-letter queue at the end, each as often as it is there. */
+  readonly letters: readonly string[]
+  readonly wire: WireEvidence
+}

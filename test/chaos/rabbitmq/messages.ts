@@ -1,0 +1,19 @@
+import { payloadOf } from '../messages.ts'
+import { seeded } from '../seeded.ts'
+
+interface ChaosMessage {
+  readonly id: string
+  readonly key: string
+  readonly body: string
+  readonly isPoison: boolean
+}
+
+const KEYS = 400
+const SHAPE = { padding: 'x'.repeat(800), poison: 1 / 500 }
+
+/** The message of a number, always the same for a seed. */
+export function messageOf(seed: number, number: number): ChaosMessage {
+  const payload = payloadOf(seeded(seed, `message ${number}`), number, SHAPE)
+  const isPoison = payload.fails === 'always'
+  return { id: payload.id, key: `k-${number % KEYS}`, body: JSON.stringify(payload), isPoison }
+}

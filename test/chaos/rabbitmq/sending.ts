@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { connect, type ChannelModel, type ConfirmChannel } from 'amqplib'
+import type { Pace } from '../pace.ts'
+import { seeded } from '../seeded.ts'
+import { sendsOf } from '../sends.ts'
+import { messageOf } from './messages.ts'
+
+interface SendingParts {
+  readonly url: string
+  readonly queue: string
+  readonly messages: number
+  readonly seed: number
+  readonly pace: Pace
+  readonly signal: AbortSignal
+}
+
+/** What is known of the messages by whoever sent them. */
+export class Sent {
+  /** IDs that the broker confirmed. */
+  readonly acknowledged: Set<string> = new Set()
+  /** How often each was sent, also where no confirm came. */
+  readonly sent: Map<string, number> = new Map()
+  readonly poison: Set<string> = new Set()
+}
+
+/** Sends all messages, on a connection that is lost like the others. What was not confirmed is sent again. */
+export class Sending {
+  readonly #parts: SendingParts
+  readonly #known: Sent
+  #outlet: Outlet | undefined
+
+  constructor(parts: SendingParts, known: Sent) {
+    this.#parts = parts
+    this.#known = known
+  }
+
+  async run(): Promise<void> {
+    const { messages, seed, pace } = this.#parts
+    try {
+      for (const numbers of sendsOf(seeded(seed, 'sending'), { from: 0, below: messages, step: 1 })) {
+        await pace.maySend(Math.max(...numbers))
+        await this.#send(numbers)
+      }
+    } finally {
+      await this.#outlet?.close()
+    }
+  }
+
+  async #send(numbers: readonly number[]): Promise<void> {
+    const { url, queue, seed, signal } = this.#parts
+    const { acknowledged, sent, poison } = this.#known
+    const messages = numbers.map((number) => messageOf(seed, number))
+    for (const { id, isPoison } of messages) if (isPoison) poison.add(id)
+    for (;;) {
+      signal.throwIfAborted()
+      try {
+        const outlet = (this.#outlet ??= await Outlet.open(url))
+        for (const { id } of messages) sent.set(id, (sent.get(id) ?? 0) + 1)
+        await outlet.publish(queue, messages)
+        break
+      } catch {
+        await this.#outlet?.close()
+        this.#outlet = undefined
+        await sleep(100)
+      }
+    }
+    for (const { id } of messages) acknowledged.add(id)
+  }
+}
+
+class Outlet {
+  readonly #connection: ChannelModel
+  readonly #channel: ConfirmChannel
+  #returned = 0
+
+  private constructor(connection: ChannelModel, channel: ConfirmChannel) {
+    this.#connection = connection
+    this.#channel = channel
+    channel.on('error', () => {})
+    channel.on('return', () => this.#returned++)
+  }
+
+  static async open(url: string): Promise<Outlet> {
+    const connection = await connect(url, { timeout: 5_000 })
+    connection.on('error', () => {})
+    return new Outlet(connection, await connection.createConfirmChannel())
+  }
+
+  /** Resolves when all of them are confirmed and in the queue. */
+  async publish(
+    queue: string,
+    messages: readonly { readonly id: string; readonly key: string; readonly body: string }[],
+  ): Promise<void> {
+    const returned = this.#returned
+    for (const { id, key, body } of messages) {
+      const headers = { key }
+      this.#channel.sendToQueue(queue, Buffer.from(body), { messageId: id, headers, persistent: true, mandatory: true })
+    }
+    await this.#channel.waitForConfirms()
+    if (this.#returned > returned) throw new Error(`there is no queue ${queue}`)
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close().catch(() => {})
+  }
+}

@@ -1,0 +1,31 @@
+import { expect, it } from '@jest/globals'
+import { defineConsumer, memoryStore, runInline, type Capacity, type Consumer } from '../../src/index.ts'
+import { InboxDatabase, MemoryInbox } from '../support/memory-inbox.ts'
+
+const sizes = { name: 'sms', concurrency: 30, transactions: 3, batchSize: 20, maxInFlight: 500 }
+const handle = (): void => {}
+
+function capacityOf(consumer: Consumer): Partial<Capacity> {
+  const { handlers, claims } = runInline(consumer, { group: 'g' }).capacity
+  return { handlers, claims }
+}
+
+it('a lease claims a message for each handler that runs at once', () => {
+  expect(capacityOf(defineConsumer({ ...sizes, store: memoryStore(), handle }))).toEqual({ handlers: 30, claims: 30 })
+})
+
+it('a lease with handleBatch runs as many handlers as its slots make batches', () => {
+  const consumer = defineConsumer({ ...sizes, store: memoryStore(), handleBatch: handle })
+  expect(capacityOf(consumer)).toEqual({ handlers: 2, claims: 30 })
+})
+
+it('an inbox runs one handler in each transaction, and claims a batch for each', () => {
+  const consumer = defineConsumer({ ...sizes, store: new MemoryInbox(new InboxDatabase()), handle })
+  expect(capacityOf(consumer)).toEqual({ handlers: 3, claims: 60 })
+})
+
+it('tells how long a message may be under way', () => {
+  const times = { leaseMs: 7_000, handlerTimeoutMs: 11_000, graceMs: 500 }
+  const { capacity } = runInline(defineConsumer({ ...sizes, ...times, store: memoryStore(), handle }), { group: 'g' })
+  expect(capacity).toMatchObject({ maxInFlight: 500, leaseMs: 7_000, longestRunMs: 11_500 })
+})

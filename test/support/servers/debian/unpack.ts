@@ -1,0 +1,161 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, join } from 'node:path'
+import { inCache } from '../cache.ts'
+import { needProgram, run } from '../commands.ts'
+import { foundOnce } from '../lock.ts'
+import { FOLDER_INSIDE, needChroot } from './chroot.ts'
+
+/** Programs of another Debian than the machine's own, in a folder to be used as the root (chroot.ts). */
+export interface DebianRoot {
+  /** Of the folder in the cache. */
+  readonly name: string
+  readonly suite: string
+  readonly packages: readonly string[]
+  /** Throws where it holds something else than what was wanted. */
+  readonly check: (root: string) => void
+}
+
+/** What scripts that start servers take for granted. */
+const BASE = [
+  'base-files',
+  'bash',
+  'coreutils',
+  'dash',
+  'findutils',
+  'grep',
+  'hostname',
+  'libc-bin',
+  'mawk',
+  'procps',
+  'sed',
+]
+const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
+const USUAL_MIRROR = 'http://deb.debian.org/debian'
+const SOURCES = ['/etc/apt/sources.list.d/debian.sources', '/etc/apt/sources.list']
+
+/** The root, if it was unpacked before. */
+export function cachedRoot({ name }: DebianRoot): string | undefined {
+  const root = inCache(name)
+  return existsSync(root) ? root : undefined
+}
+
+/**
+ * Fetches the packages and what they depend on, and only unpacks them: nothing of the machine changes, no script of theirs
+ * runs. Made aside and moved into place whole, so that nobody sees half of it.
+ *
+ * @throws Error what is missing for that, or what failed
+ */
+export async function unpackRoot(wanted: DebianRoot): Promise<string> {
+  const root = inCache(wanted.name)
+  return foundOnce(
+    `${root}.lock`,
+    () => cachedRoot(wanted),
+    async () => {
+      needMeans()
+      const aside = mkdtempSync(`${root}.`)
+      try {
+        await download(wanted, aside)
+        await extract(aside)
+        wanted.check(join(aside, 'root'))
+        return cachedRoot(wanted) ?? moved(join(aside, 'root'), root)
+      } finally {
+        rmSync(aside, { recursive: true, force: true })
+      }
+    },
+  )
+}
+
+function moved(from: string, to: string): string {
+  renameSync(from, to)
+  return to
+}
+
+function needMeans(): void {
+  needChroot()
+  for (const program of ['apt-get', 'dpkg-deb', 'tar']) needProgram(program)
+  if (!existsSync(KEYRING)) throw new Error(`no ${KEYRING} (package debian-archive-keyring)`)
+}
+
+async function download({ suite, packages }: DebianRoot, aside: string): Promise<void> {
+  for (const folder of ['lists/partial', 'archives/partial']) mkdirSync(join(aside, folder), { recursive: true })
+  writeFileSync(join(aside, 'status'), '')
+  const source = [`Types: deb`, `URIs: ${mirror()}`, `Suites: ${suite}`, 'Components: main', `Signed-By: ${KEYRING}`]
+  writeFileSync(join(aside, 'debian.sources'), `${source.join('\n')}\n`)
+  writeFileSync(join(aside, 'apt.conf'), settings(aside))
+  const apt = async (...words: readonly string[]): Promise<void> => {
+    await run('apt-get', ['-q', '-y', '-c', join(aside, 'apt.conf'), ...words], {
+      timeoutMs: 600_000,
+      env: process.env,
+    }).catch((cause: Error) => {
+      throw new Error(`Debian ${suite} was not fetched from ${mirror()}: ${cause.message}`, { cause })
+    })
+  }
+  await apt('update')
+  await apt('--no-install-recommends', '--download-only', 'install', ...BASE, ...packages)
+}
+
+/** An apt that knows nothing of the machine's packages, sources and lists, and leaves them alone. */
+function settings(aside: string): string {
+  const values = {
+    'Dir::Etc::SourceList': join(aside, 'debian.sources'),
+    'Dir::Etc::SourceParts': '/dev/null',
+    'Dir::Etc::Preferences': '/dev/null',
+    'Dir::Etc::PreferencesParts': '/dev/null',
+    'Dir::State': aside,
+    'Dir::State::Lists': join(aside, 'lists'),
+    'Dir::State::Status': join(aside, 'status'),
+    'Dir::Cache': aside,
+    'Dir::Cache::Archives': join(aside, 'archives'),
+    'Acquire::Languages': 'none',
+    'Acquire::Retries': '3',
+    'APT::Sandbox::User': 'root',
+    'APT::Update::Error-Mode': 'any',
+    'APT::Update::Post-Invoke': '',
+    'APT::Update::Post-Invoke-Success': '',
+  }
+  const lines = Object.entries(values).map(([name, value]) => `${name} "${value}";\n`)
+  return lines.join('')
+}
+
+const EXTRACT = `set -euo pipefail
+for deb in "$1"/*.deb; do
+  dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$2" --keep-directory-symlink --exclude=./usr/share/doc --exclude=./usr/share/man
+done`
+
+async function extract(aside: string): Promise<void> {
+  const root = join(aside, 'root')
+  // Of the older suites some packages still have files outside of /usr.
+  for (const folder of ['bin', 'sbin', 'lib', 'lib64']) {
+    mkdirSync(join(root, 'usr', folder), { recursive: true })
+    symlinkSync(join('usr', folder), join(root, folder))
+  }
+  await run('bash', ['-c', EXTRACT, 'bash', join(aside, 'archives'), root], { timeoutMs: 300_000 })
+  // What scripts of the packages would have made.
+  linkUnlessThere('mawk', join(root, 'usr/bin/awk'))
+  linkUnlessThere('dash', join(root, 'usr/bin/sh'))
+  for (const folder of ['proc', 'dev', 'tmp', 'etc', FOLDER_INSIDE]) mkdirSync(join(root, folder), { recursive: true })
+  writeFileSync(join(root, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/sh\n')
+  writeFileSync(join(root, 'etc/group'), 'root:x:0:\n')
+  writeFileSync(join(root, 'etc/nsswitch.conf'), 'hosts: files\n')
+  writeFileSync(join(root, 'etc/hosts'), '127.0.0.1 localhost\n')
+}
+
+function linkUnlessThere(target: string, path: string): void {
+  if (!existsSync(path)) symlinkSync(target, path)
+}
+
+/** That of the machine, which may be one that can be reached from here. */
+function mirror(): string {
+  const lines = SOURCES.filter((file) => existsSync(file)).flatMap((file) => readFileSync(file, 'utf8').split('\n'))
+  const urls = lines.flatMap((line) => /^(?:URIs:|deb)\s.*?(https?:\S+)/.exec(line)?.[1] ?? [])
+  return urls.find((url) => basename(url) === 'debian') ?? USUAL_MIRROR
+}

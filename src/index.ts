@@ -47,18 +47,22 @@ export { runMemory, type RunMemoryOptions } from './memory/run.ts'
 export { systemClock } from './clock.ts'
 export { systemEntropy } from './entropy.ts'
 
-export { transition } from './core/record.ts'
+export { transition, viewOf } from './core/record.ts'
 export type {
   ClaimVerdict,
   Command,
+  DecideVerdict,
+  Decision,
   Digest,
   Key,
   MarkVerdict,
   MessageRecord,
   OwnerToken,
   Reason,
+  RecordView,
   ReleaseVerdict,
   RenewVerdict,
+  Result,
   SetAsideVerdict,
   Transition,
 } from './core/record.ts'
@@ -72,6 +76,7 @@ export {
   type StreamItem,
   type StreamVerdict,
 } from './core/position.ts'
+export { failureOf, isFailure, readResult, resultOf, type Remembered, type RememberedFailure } from './core/result.ts'
 export type { DurationMs, EpochMs, MonotonicMs } from './core/units.ts'
 export { backoffMs, type Backoff } from './core/backoff.ts'
 export { Watermark } from './core/watermark.ts'
@@ -87,6 +92,7 @@ export {
 } from './core/expected-offset.ts'
 export type { DeadLetterReason, InDoubtPolicy } from './core/decision.ts'
 
+export type { CheckFinding, Checkup } from './ports/checkup.ts'
 export type { Clock } from './ports/clock.ts'
 export type { Entropy } from './ports/entropy.ts'
 export type { Logger } from './ports/logger.ts'
@@ -119,3 +125,13 @@ export type {
   Store,
   Strategy,
 } from './ports/store.ts'
+export type {
+  ListedState,
+  ListQuery,
+  Purged,
+  Purging,
+  RecordPage,
+  Resolution,
+  StoreAdmin,
+  Why,
+} from './ports/store-admin.ts'

@@ -25,7 +25,7 @@ local function claim(key, digest)
   local state, fence, attempts, doubt, fp, owner, rest = parse(value)
   local mine = state == 'P' and owner == token
   if not state then return 'unreadable'
-  elseif fp ~= digest then return 'conflict'
+  elseif fp ~= digest and fp ~= '' and digest ~= '' then return 'conflict'
   elseif state == 'D' then return 'done|' .. rest
   elseif state == 'G' then return 'given-up|' .. rest
   elseif state == 'X' then return 'parked|' .. rest

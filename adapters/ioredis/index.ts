@@ -10,6 +10,7 @@ import {
   type Key,
   type MarkVerdict,
   type Reason,
+  type Result,
   type ReleaseOptions,
   type ReleaseVerdict,
   type RenewVerdict,
@@ -92,9 +93,10 @@ class RedisLease implements Store {
     return this.#run(RENEW, readRenew, claims, [wholeMs(leaseMs)], addToken)
   }
 
-  async mark(claims: readonly Claim[]): Promise<readonly MarkVerdict[]> {
-    return this.#run(MARK, readMark, claims, [], (words, { token, digest, fence, retentionMs }) =>
-      words.push(`|${digest}|${token}|`, fence, wholeMs(retentionMs)),
+  async mark(claims: readonly Claim[], results: readonly (Result | undefined)[] = []): Promise<readonly MarkVerdict[]> {
+    const marks = claims.map((claimed, at) => ({ ...claimed, result: results[at] ?? '' }))
+    return this.#run(MARK, readMark, marks, [], (words, { token, digest, fence, retentionMs, result }) =>
+      words.push(`|${digest}|${token}|`, fence, wholeMs(retentionMs), result),
     )
   }
 

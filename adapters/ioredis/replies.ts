@@ -33,7 +33,7 @@ export function readClaim(answer: string): ClaimVerdict | undefined {
     case 'conflict':
       return rest === undefined ? { verdict } : undefined
     case 'done':
-      return rest === undefined ? undefined : { verdict }
+      return rest === undefined ? undefined : { verdict, result: rest === '' ? undefined : rest }
     case 'given-up':
     case 'parked':
       return rest === undefined ? undefined : { verdict, reason: rest }

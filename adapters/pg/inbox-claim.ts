@@ -114,7 +114,7 @@ function ungranted(
   const record = records.get(key)
   // Purged or reopened between the insert and the look: claimed again, it is free.
   if (record === undefined) return { verdict: 'busy', leaseLeftMs: 0 }
-  if (record.fp !== fp) return { verdict: 'conflict' }
+  if (record.fp !== null && fp !== null && record.fp !== fp) return { verdict: 'conflict' }
   if (record.outcome === 'd') return { verdict: 'done' }
   return { verdict: record.outcome === 'g' ? 'given-up' : 'parked', reason: record.reason ?? '' }
 }

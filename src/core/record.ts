@@ -3,7 +3,7 @@ import type { DurationMs, EpochMs } from './units.ts'
 /** 128 bits of the digest of length-prefixed (scope, message ID), base64url: 22 characters (decision 0002). */
 export type Key = string & { readonly __brand?: 'Key' }
 
-/** 128 bits of the payload's digest, base64url, or empty where digests are not compared. Frozen at identify. */
+/** 128 bits of the payload's digest, base64url, or empty: compared with no other. Frozen at identify. */
 export type Digest = string & { readonly __brand?: 'Digest' }
 
 /** Random, new for every claim call: proves "mine", also to a call that is sent again. It has no order. */
@@ -11,6 +11,9 @@ export type OwnerToken = string & { readonly __brand?: 'OwnerToken' }
 
 /** Why a record was set aside: a code and a short text, never a payload and never a raw ID. */
 export type Reason = string
+
+/** What a handler returned, or the failure that is to be remembered, as text (core/result.ts). Never empty. */
+export type Result = string
 
 /** What a store keeps under a key. Only `done` means that the effect happened. */
 export type MessageRecord =
@@ -41,6 +44,7 @@ export type MessageRecord =
       readonly fence: number
       /** Kept so that a mark that is sent again is recognised. */
       readonly owner: OwnerToken
+      readonly result?: Result | undefined
       readonly keepUntil: EpochMs
     }
   | {
@@ -77,6 +81,7 @@ export type Command =
       readonly digest: Digest
       readonly fence: number
       readonly retentionMs: DurationMs
+      readonly result?: Result | undefined
     }
   | {
       readonly command: 'release'
@@ -93,11 +98,26 @@ export type Command =
       readonly as: 'given-up' | 'parked'
       readonly reason: Reason
     }
+  | {
+      /** A person decides. Nobody owns what may be decided, so it takes no token. */
+      readonly command: 'decide'
+      readonly decision: Decision
+      readonly retentionMs: DurationMs
+    }
+
+/**
+ * - `done`: the effect happened. Of what is parked, in doubt or given up.
+ * - `rerun`: the next delivery runs, with all its attempts, and in doubt no more. Of what is parked, in doubt or given up.
+ * - `reopen`: as `rerun`, of what is given up only: there no effect happened, so that nothing is risked.
+ * - `forget`: as `rerun`, of what is done: its effect will happen again.
+ */
+export type Decision = 'done' | 'rerun' | 'reopen' | 'forget'
 
 export type ClaimVerdict =
   | { readonly verdict: 'claimed' | 'taken-over'; readonly fence: number; readonly attempt: number }
   | { readonly verdict: 'busy'; readonly leaseLeftMs: DurationMs }
-  | { readonly verdict: 'in-doubt' | 'done' | 'conflict' }
+  | { readonly verdict: 'in-doubt' | 'conflict' }
+  | { readonly verdict: 'done'; readonly result?: Result | undefined }
   | { readonly verdict: 'given-up' | 'parked'; readonly reason: Reason }
 
 export type RenewVerdict = 'renewed' | 'lost'
@@ -109,12 +129,16 @@ export type ReleaseVerdict = 'released' | 'already-released' | 'refused'
 
 export type SetAsideVerdict = 'given-up' | 'parked' | 'refused'
 
+/** `already`: nothing to do, or sent again. `refused`: not of a record in this state. */
+export type DecideVerdict = 'decided' | 'already' | 'refused'
+
 type VerdictOf = {
   claim: ClaimVerdict
   renew: RenewVerdict
   mark: MarkVerdict
   release: ReleaseVerdict
   'set-aside': SetAsideVerdict
+  decide: DecideVerdict
 }
 
 type CommandOf<C extends Command['command']> = Extract<Command, { command: C }>
@@ -146,6 +170,7 @@ type Held = Extract<MessageRecord, { state: 'processing' }>
  * - `busy`, `in-doubt`, `done`, `conflict` and what was set aside write nothing, so contention spends no attempt.
  * - A mark is refused only where another owner is processing or the record is done: an effect that happened is
  *   never denied because the store forgot, and a late owner never overwrites a new one.
+ * - A person decides only what no living owner holds. Fences go on growing over a decision.
  */
 export function transition<C extends Command['command']>(
   record: MessageRecord,
@@ -165,6 +190,8 @@ export function transition(record: MessageRecord, command: Command, now: EpochMs
       return release(kept, command)
     case 'set-aside':
       return setAside(kept, command)
+    case 'decide':
+      return decide(kept, command, now)
   }
 }
 
@@ -174,14 +201,14 @@ function forgetExpired(record: MessageRecord, now: EpochMs): MessageRecord {
 }
 
 function claim(record: MessageRecord, command: CommandOf<'claim'>, now: EpochMs): Transition<'claim'> {
-  if (record.state !== 'absent' && record.digest !== command.digest) {
+  if (record.state !== 'absent' && differ(record.digest, command.digest)) {
     return { next: record, verdict: { verdict: 'conflict' } }
   }
   switch (record.state) {
     case 'absent':
       return grant(command, now, { fence: 1, attempt: 1, doubt: false })
     case 'done':
-      return { next: record, verdict: { verdict: 'done' } }
+      return { next: record, verdict: { verdict: 'done', result: record.result } }
     case 'given-up':
     case 'parked':
       return { next: record, verdict: { verdict: record.state, reason: record.reason } }
@@ -197,6 +224,11 @@ function claim(record: MessageRecord, command: CommandOf<'claim'>, now: EpochMs)
       if (record.doubt && !command.alone) return { next: record, verdict: { verdict: 'in-doubt' } }
       return grant(command, now, { fence: record.fence + 1, attempt: record.attempt + 1, doubt: record.doubt })
   }
+}
+
+/** An empty digest is compared with no other: `onConflict: 'duplicate'`, also where it was something else before. */
+function differ(kept: Digest, claimed: Digest): boolean {
+  return kept !== claimed && kept !== '' && claimed !== ''
 }
 
 function grant(
@@ -230,6 +262,7 @@ function mark(record: MessageRecord, command: CommandOf<'mark'>, now: EpochMs): 
     digest: command.digest,
     fence: record.state === 'absent' ? command.fence : record.fence,
     owner: command.token,
+    result: command.result,
     keepUntil: now + command.retentionMs,
   }
   switch (record.state) {
@@ -276,4 +309,75 @@ function setAside(record: MessageRecord, command: CommandOf<'set-aside'>): Trans
   return command.as === 'given-up' && !doubt
     ? { next: { state: 'given-up', digest, fence, owner, reason, keepUntil }, verdict: 'given-up' }
     : { next: { state: 'parked', digest, fence, owner, reason }, verdict: 'parked' }
+}
+
+/** Whether the effect may or may not have happened, and nobody is at it. */
+function isInDoubt(record: MessageRecord, now: EpochMs): boolean {
+  if (record.state === 'processing') return record.leaseUntil <= now
+  return record.state === 'released' && record.doubt
+}
+
+function decide(
+  record: MessageRecord,
+  { decision, retentionMs }: CommandOf<'decide'>,
+  now: EpochMs,
+): Transition<'decide'> {
+  const isOpen = record.state === 'absent' || (record.state === 'released' && !record.doubt && record.attempt === 0)
+  if (decision === 'done' ? record.state === 'done' : isOpen) return { next: record, verdict: 'already' }
+  if (record.state === 'absent' || !isFor(decision, record, now)) return { next: record, verdict: 'refused' }
+  const { digest, fence, owner } = record
+  const keepUntil = now + retentionMs
+  const next: MessageRecord =
+    decision === 'done'
+      ? { state: 'done', digest, fence, owner, result: undefined, keepUntil }
+      : { state: 'released', digest, fence, attempt: 0, doubt: false, owner, keepUntil }
+  return { next, verdict: 'decided' }
+}
+
+function isFor(decision: Decision, record: MessageRecord, now: EpochMs): boolean {
+  switch (decision) {
+    case 'done':
+    case 'rerun':
+      return record.state === 'parked' || record.state === 'given-up' || isInDoubt(record, now)
+    case 'reopen':
+      return record.state === 'given-up'
+    case 'forget':
+      return record.state === 'done'
+  }
+}
+
+/** A record as a person is shown it. `in-doubt`: processing with its lease over, or released in doubt. */
+export interface RecordView {
+  readonly state: MessageRecord['state'] | 'in-doubt'
+  readonly fence?: number | undefined
+  /** Handler starts that count. Of what is processing, in doubt or released. */
+  readonly attempt?: number | undefined
+  readonly leaseLeftMs?: DurationMs | undefined
+  readonly reason?: Reason | undefined
+  readonly result?: Result | undefined
+  /** When retention ends it. */
+  readonly keepUntil?: EpochMs | undefined
+}
+
+export function viewOf(record: MessageRecord, now: EpochMs): RecordView {
+  const kept = forgetExpired(record, now)
+  switch (kept.state) {
+    case 'absent':
+      return { state: 'absent' }
+    case 'processing': {
+      const { fence, attempt, keepUntil } = kept
+      if (isInDoubt(kept, now)) return { state: 'in-doubt', fence, attempt, keepUntil }
+      return { state: 'processing', fence, attempt, keepUntil, leaseLeftMs: kept.leaseUntil - now }
+    }
+    case 'released': {
+      const { fence, attempt, keepUntil } = kept
+      return { state: kept.doubt ? 'in-doubt' : 'released', fence, attempt, keepUntil }
+    }
+    case 'done':
+      return { state: 'done', fence: kept.fence, result: kept.result, keepUntil: kept.keepUntil }
+    case 'given-up':
+      return { state: 'given-up', fence: kept.fence, reason: kept.reason, keepUntil: kept.keepUntil }
+    case 'parked':
+      return { state: 'parked', fence: kept.fence, reason: kept.reason }
+  }
 }

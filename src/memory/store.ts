@@ -1,21 +1,25 @@
 import type {
+  DecideVerdict,
+  Decision,
   Key,
   MarkVerdict,
   MessageRecord,
   Reason,
+  Result,
   ReleaseVerdict,
   RenewVerdict,
   SetAsideVerdict,
 } from '../core/record.ts'
-import { transition } from '../core/record.ts'
+import { transition, viewOf } from '../core/record.ts'
 import type { DurationMs } from '../core/units.ts'
 import { systemClock } from '../clock.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { ListQuery, RecordPage, StoreAdmin, Why } from '../ports/store-admin.ts'
 import type { Claim, ClaimAnswer, ClaimRequest, ReleaseOptions, Store } from '../ports/store.ts'
 
 /**
- * The reference store: `transition()` and a Map. For tests, demos and single processes that may forget on exit. It never
- * shrinks but by retention, which it checks when a key is met again.
+ * The reference store: `transition()` and a Map. For tests, demos and single processes that may forget on exit. Retention
+ * is checked when a key is met again; `admin.purge` frees the memory of those that never are.
  */
 export function memoryStore({ clock = systemClock }: { readonly clock?: Pick<Clock, 'now'> } = {}): Store {
   return new MemoryStore(clock)
@@ -23,11 +27,20 @@ export function memoryStore({ clock = systemClock }: { readonly clock?: Pick<Clo
 
 class MemoryStore implements Store {
   readonly strategy = 'lease'
+  readonly admin: StoreAdmin
   readonly #clock: Pick<Clock, 'now'>
   readonly #records = new Map<Key, MessageRecord>()
 
   constructor(clock: Pick<Clock, 'now'>) {
     this.#clock = clock
+    this.admin = {
+      peek: async (_scope, keys) => keys.map((key) => viewOf(this.#record(key), this.#clock.now())),
+      list: async (_scope, query) => this.#list(query),
+      resolve: async (_scope, keys, { as, ...why }) => this.#decide(keys, as, why),
+      reopen: async (_scope, keys, why) => this.#decide(keys, 'reopen', why),
+      forget: async (_scope, keys, why) => this.#decide(keys, 'forget', why),
+      purge: async (_scope, { limit }) => this.#purge(limit),
+    }
   }
 
   async open(): Promise<void> {}
@@ -48,9 +61,9 @@ class MemoryStore implements Store {
     return claims.map(({ key, token }) => this.#move<'renew'>(key, { command: 'renew', token, leaseMs }))
   }
 
-  async mark(claims: readonly Claim[]): Promise<readonly MarkVerdict[]> {
-    return claims.map(({ key, token, digest, fence, retentionMs }) =>
-      this.#move<'mark'>(key, { command: 'mark', token, digest, fence, retentionMs }),
+  async mark(claims: readonly Claim[], results: readonly (Result | undefined)[] = []): Promise<readonly MarkVerdict[]> {
+    return claims.map(({ key, token, digest, fence, retentionMs }, at) =>
+      this.#move<'mark'>(key, { command: 'mark', token, digest, fence, retentionMs, result: results[at] }),
     )
   }
 
@@ -66,11 +79,32 @@ class MemoryStore implements Store {
     return claims.map(({ key, token }) => this.#move<'set-aside'>(key, { command: 'set-aside', token, as, reason }))
   }
 
+  /** Nobody but this process could read an audit of it, so there is none. */
+  #decide(keys: readonly Key[], decision: Decision, { retentionMs }: Why): readonly DecideVerdict[] {
+    return keys.map((key) => this.#move<'decide'>(key, { command: 'decide', decision, retentionMs }))
+  }
+
+  #list({ state, limit, after }: ListQuery): RecordPage {
+    const now = this.#clock.now()
+    const all = [...this.#records].map(([key, record]) => ({ key, ...viewOf(record, now) }))
+    const from = after === undefined ? 0 : all.findIndex(({ key }) => key === after) + 1
+    const records = all.slice(from).filter((record) => record.state === state)
+    const page = records.slice(0, limit)
+    return { records: page, next: records.length > limit ? page.at(-1)?.key : undefined }
+  }
+
+  #purge(limit: number): { readonly removed: number; readonly more: boolean } {
+    const now = this.#clock.now()
+    const over = [...this.#records].filter(([, record]) => viewOf(record, now).state === 'absent')
+    for (const [key] of over.slice(0, limit)) this.#records.delete(key)
+    return { removed: Math.min(over.length, limit), more: over.length > limit }
+  }
+
   #record(key: Key): MessageRecord {
     return this.#records.get(key) ?? { state: 'absent' }
   }
 
-  #move<C extends 'renew' | 'mark' | 'release' | 'set-aside'>(
+  #move<C extends 'renew' | 'mark' | 'release' | 'set-aside' | 'decide'>(
     key: Key,
     command: Parameters<typeof transition<C>>[1],
   ): ReturnType<typeof transition<C>>['verdict'] {

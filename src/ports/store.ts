@@ -5,12 +5,15 @@ import type {
   MarkVerdict,
   OwnerToken,
   Reason,
+  Result,
   ReleaseVerdict,
   RenewVerdict,
   SetAsideVerdict,
 } from '../core/record.ts'
 import type { DurationMs } from '../core/units.ts'
+import type { Checkup } from './checkup.ts'
 import type { StreamPosition } from './source.ts'
+import type { StoreAdmin } from './store-admin.ts'
 
 /**
  * Where records live. One instance may serve many consumers.
@@ -29,13 +32,21 @@ export interface Store<Tx = never> {
   readonly strategy: Strategy
   /** Strategy `offsets` only. */
   readonly positions?: Positions
+  /** The way out for people: what they may look at and decide. */
+  readonly admin?: StoreAdmin
+  /** Asks the server what its marks are worth. */
+  readonly checkup?: Checkup
   /** Idempotent. Checks the server and brings its schema up to date. */
   open(): Promise<void>
   claim(request: ClaimRequest): Promise<readonly ClaimAnswer<Tx>[]>
   /** Inbox: answers `renewed` while the connection lives. */
   renew(claims: readonly Claim<Tx>[], leaseMs: DurationMs): Promise<readonly RenewVerdict[]>
-  /** Durable when it resolves. Inbox: all claims of one transaction in one call. */
-  mark(claims: readonly Claim<Tx>[]): Promise<readonly MarkVerdict[]>
+  /**
+   * Durable when it resolves. Inbox: all claims of one transaction in one call. `results`: in the order of the claims, kept with
+   * their marks; strategy `offsets` keeps none. Inbox: where one `isFailure`, its transaction has this one claim, what else was
+   * written in it is rolled back, and the mark is written all the same.
+   */
+  mark(claims: readonly Claim<Tx>[], results?: readonly (Result | undefined)[]): Promise<readonly MarkVerdict[]>
   /** Inbox: rolls back the whole transaction of the claims. */
   release(claims: readonly Claim<Tx>[], how: ReleaseOptions): Promise<readonly ReleaseVerdict[]>
   /** `given-up` on a record in doubt is written, and answered, as `parked`. */

@@ -45,6 +45,10 @@ export type Capability =
   | 'retention'
   /** It compares payloads. */
   | 'digests'
+  /** It keeps results with marks. */
+  | 'results'
+  /** People may look at records and decide about them. */
+  | 'admin'
   /** Two transactions of one process are open at once. */
   | 'parallel-transactions'
 
@@ -54,6 +58,9 @@ export interface Law<H extends StoreHarness = StoreHarness> {
   readonly needs?: Capability
   run(harness: H): Promise<void>
 }
+
+/** Of all claims of the laws. */
+export const SCOPE = 'contract/store'
 
 /** Outlives every law. */
 export const LONG_MS = 60_000
@@ -86,7 +93,7 @@ export function claimAll<Tx>(
   how: HowToClaim = {},
 ): Promise<readonly ClaimAnswer<Tx>[]> {
   const usual = { token: newToken(), leaseMs: LONG_MS, retentionMs: 60 * LONG_MS, alone: false }
-  return store.claim({ ...usual, ...how, scope: 'contract/store', items })
+  return store.claim({ ...usual, ...how, scope: SCOPE, items })
 }
 
 export async function claim<Tx>(store: Store<Tx>, item: ClaimItem, how: HowToClaim = {}): Promise<ClaimAnswer<Tx>> {

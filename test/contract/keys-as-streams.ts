@@ -12,7 +12,8 @@ export function keysAsStreams<Tx>(store: Store<Tx>): Store<Tx> {
         items: request.items.map((item) => ({ position: { stream: item.key, offset: 0n }, ...item })),
       }),
     renew: (claims, leaseMs) => store.renew(claims, leaseMs),
-    mark: (claims) => store.mark(claims),
+    mark: (claims, results) => store.mark(claims, results),
+    ...(store.admin === undefined ? {} : { admin: store.admin }),
     release: (claims, how) => store.release(claims, how),
     setAside: (claims, as, reason) => store.setAside(claims, as, reason),
   }

@@ -1,6 +1,6 @@
 import { transition, type Command, type Key, type MessageRecord, type Transition } from '../../src/core/record.ts'
 import type { Claim, ClaimAnswer, ClaimRequest, ReleaseOptions, Store } from '../../src/ports/store.ts'
-import type { MarkVerdict, ReleaseVerdict, RenewVerdict, SetAsideVerdict } from '../../src/core/record.ts'
+import type { MarkVerdict, ReleaseVerdict, RenewVerdict, Result, SetAsideVerdict } from '../../src/core/record.ts'
 import type { LeaseHarness } from './harness.ts'
 
 export type AnyTransition = Transition<Command['command']>
@@ -37,8 +37,10 @@ export class MapStore implements Store {
     return claims.map(({ key, token }) => this.move(key, { command: 'renew', token, leaseMs }) as RenewVerdict)
   }
 
-  async mark(claims: readonly Claim[]): Promise<readonly MarkVerdict[]> {
-    return claims.map(({ key, ...claimed }) => this.move(key, { command: 'mark', ...claimed }) as MarkVerdict)
+  async mark(claims: readonly Claim[], results: readonly (Result | undefined)[] = []): Promise<readonly MarkVerdict[]> {
+    return claims.map(
+      ({ key, ...claimed }, at) => this.move(key, { command: 'mark', ...claimed, result: results[at] }) as MarkVerdict,
+    )
   }
 
   async release(claims: readonly Claim[], how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {

@@ -101,7 +101,7 @@ export class MemoryInbox implements Store<MemoryTx> {
     const row = this.database.rows.get(key)
     if (row === undefined)
       return alone || (this.database.attempts.get(key) ?? 0) === 0 ? undefined : { verdict: 'again-alone' }
-    if (row.digest !== digest) return { verdict: 'conflict' }
+    if (row.digest !== digest && row.digest !== '' && digest !== '') return { verdict: 'conflict' }
     return row.outcome === 'done' ? { verdict: 'done' } : { verdict: row.outcome, reason: row.reason }
   }
 

@@ -1,9 +1,11 @@
 import { describe, it } from '@jest/globals'
+import { adminLaws, leaseAdminLaws } from './admin-laws.ts'
 import { commonLaws } from './common-laws.ts'
 import type { Capability, InboxHarness, Law, LeaseHarness, OffsetsHarness, StoreHarness } from './harness.ts'
 import { inboxLaws } from './inbox-laws.ts'
 import { leaseLaws } from './lease-laws.ts'
 import { offsetsLaws } from './offsets-laws.ts'
+import { resultLaws } from './result-laws.ts'
 
 export type StoreUnderContract =
   | {
@@ -31,9 +33,10 @@ type Lacks = { readonly [C in Capability]?: string }
 export function describeStoreContract(name: string, store: StoreUnderContract): void {
   const { createHarness, lacks } = store
   describe(`${name} keeps the contract of a store`, () => {
-    describeLaws('of any strategy', commonLaws, createHarness, lacks)
+    describeLaws('of any strategy', [...commonLaws, ...resultLaws, ...adminLaws], createHarness, lacks)
     switch (store.strategy) {
       case 'lease':
+        describeLaws('about what is decided of a lease', leaseAdminLaws, store.createHarness, lacks)
         describeLaws('with a lease', leaseLaws, store.createHarness, lacks)
         break
       case 'inbox':

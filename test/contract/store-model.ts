@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { expect } from '@jest/globals'
+import type { Result } from '../../src/core/record.ts'
 import type { Claim, ClaimRequest, ReleaseOptions, Store } from '../../src/ports/store.ts'
 import { newName } from './harness.ts'
 import { MapStore } from './map-store.ts'
@@ -8,7 +9,7 @@ type Call =
   | { readonly call: 'wait'; readonly ms: number }
   | { readonly call: 'claim'; readonly request: ClaimRequest }
   | { readonly call: 'renew'; readonly claims: readonly Claim[]; readonly leaseMs: number }
-  | { readonly call: 'mark'; readonly claims: readonly Claim[] }
+  | { readonly call: 'mark'; readonly claims: readonly Claim[]; readonly results: readonly (Result | undefined)[] }
   | { readonly call: 'release'; readonly claims: readonly Claim[]; readonly how: ReleaseOptions }
   | { readonly call: 'set-aside'; readonly claims: readonly Claim[]; readonly as: 'given-up' | 'parked' }
 
@@ -61,7 +62,7 @@ function send(store: Store, call: Exclude<Call, { call: 'wait' }>, run: string):
     case 'renew':
       return store.renew(claims, call.leaseMs)
     case 'mark':
-      return store.mark(claims)
+      return store.mark(claims, call.results)
     case 'release':
       return store.release(claims, call.how)
     case 'set-aside':
@@ -84,13 +85,15 @@ function callIn({ leases, retentions, waits }: Times): fc.Arbitrary<Call> {
   const claims = fc
     .tuple(items, claim)
     .map(([of, shared]): readonly Claim[] => of.map((one) => ({ ...one, ...shared, scope: 'model', attempt: 1 })))
+  const result = fc.constantFrom(undefined, 'u', 'v"a|b"', 'f{}')
+  const results = fc.array(result, { maxLength: 3 })
   const request = fc.record({ token, leaseMs, retentionMs, alone: fc.boolean(), scope: fc.constant('model'), items })
   const how = fc.record({ refund: fc.boolean(), doubt: fc.boolean() })
   return fc.oneof(
     { weight: 1, arbitrary: fc.record({ call: fc.constant('wait' as const), ms: fc.constantFrom(...waits) }) },
     { weight: 4, arbitrary: fc.record({ call: fc.constant('claim' as const), request }) },
     { weight: 1, arbitrary: fc.record({ call: fc.constant('renew' as const), claims, leaseMs }) },
-    { weight: 2, arbitrary: fc.record({ call: fc.constant('mark' as const), claims }) },
+    { weight: 2, arbitrary: fc.record({ call: fc.constant('mark' as const), claims, results }) },
     { weight: 3, arbitrary: fc.record({ call: fc.constant('release' as const), claims, how }) },
     {
       weight: 1,

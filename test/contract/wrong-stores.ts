@@ -100,10 +100,10 @@ export const WRONG_STEPS: Readonly<Record<string, Step>> = {
     'digest' in record && record.state !== 'done' ? { ...record, digest: command.digest } : record,
     command,
   ]),
-  'takes no digest for any digest': before('claim', (record, command) => [
-    'digest' in record && command.digest === '' ? { ...record, digest: '' } : record,
-    command,
-  ]),
+  'compares an empty digest': (record, command, now) =>
+    command.command === 'claim' && 'digest' in record && record.digest !== command.digest
+      ? { next: record, verdict: { verdict: 'conflict' } }
+      : rightStep(record, command, now),
   'takes two empty digests for a conflict': (record, command, now) =>
     command.command === 'claim' && command.digest === '' && record.state === 'done'
       ? { next: record, verdict: { verdict: 'conflict' } }
@@ -175,7 +175,7 @@ function after<C extends Command['command']>(
   }
 }
 
-function ownedBySender(which: Command['command']): Step {
+function ownedBySender(which: Exclude<Command['command'], 'decide'>): Step {
   return before(which, (record, command) => ['owner' in record ? { ...record, owner: command.token } : record, command])
 }
 

@@ -34,10 +34,16 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
     as: fc.constantFrom('given-up' as const, 'parked' as const),
     reason,
   }),
+  fc.record({
+    command: fc.constant('decide' as const),
+    decision: fc.constantFrom('done' as const, 'rerun' as const, 'reopen' as const, 'forget' as const),
+    retentionMs: ms,
+  }),
 )
 
-const WRITES = ['claimed', 'taken-over', 'renewed', 'marked', 'marked-late', 'released']
+const WRITES = ['claimed', 'taken-over', 'renewed', 'marked', 'marked-late', 'released', 'decided']
 const SENT_AGAIN: Readonly<Record<string, string>> = {
+  decided: 'already',
   marked: 'already-marked',
   'marked-late': 'already-marked',
   released: 'already-released',
@@ -64,6 +70,10 @@ function keptAt(record: MessageRecord, now: number): MessageRecord {
   return 'keepUntil' in record && record.keepUntil <= now ? { state: 'absent' } : record
 }
 
+function differ(one: string, other: string): boolean {
+  return one !== other && one !== '' && other !== ''
+}
+
 function wordOf({ verdict }: Moved): string {
   return typeof verdict === 'string' ? verdict : verdict.verdict
 }
@@ -74,7 +84,7 @@ function hasWritten(moved: Moved): boolean {
 
 /** A claim that is sent again by its owner is no new one. */
 function hasNewOwner({ kept, command, moved }: Case): boolean {
-  const isResent = kept.state === 'processing' && kept.owner === command.token
+  const isResent = kept.state === 'processing' && 'token' in command && kept.owner === command.token
   return command.command === 'claim' && hasWritten(moved) && !isResent
 }
 
@@ -115,8 +125,11 @@ const LAWS: Readonly<Record<string, (one: Case) => boolean>> = {
     return isDeepStrictEqual(withoutDeadlines(again.next), withoutDeadlines(moved.next)) && isSameAnswer(again, moved)
   },
 
-  'writes nothing where it grants, marks, releases or sets aside nothing': ({ command, moved, kept }: Case): boolean =>
-    hasWritten(moved) || command.command === 'set-aside' || isDeepStrictEqual(moved.next, kept),
+  'writes nothing where it grants, marks, releases, sets aside or decides nothing': ({
+    command,
+    moved,
+    kept,
+  }: Case): boolean => hasWritten(moved) || command.command === 'set-aside' || isDeepStrictEqual(moved.next, kept),
 
   'lets only the owner move what is processed, but for a claim that is alone and finds the lease over': ({
     command,
@@ -124,10 +137,28 @@ const LAWS: Readonly<Record<string, (one: Case) => boolean>> = {
     moved,
     kept,
   }: Case): boolean => {
-    if (kept.state !== 'processing' || kept.owner === command.token) return true
+    if (kept.state !== 'processing' || command.command === 'decide' || kept.owner === command.token) return true
     const mayTakeOver = command.command === 'claim' && command.alone && kept.leaseUntil <= now
-    const takesOver = mayTakeOver && command.digest === kept.digest
+    const takesOver = mayTakeOver && !differ(command.digest, kept.digest)
     return takesOver ? wordOf(moved) === 'taken-over' : isDeepStrictEqual(moved.next, kept)
+  },
+
+  'lets a person decide only what nobody holds': ({ command, now, moved, kept }: Case): boolean =>
+    command.command !== 'decide' ||
+    kept.state !== 'processing' ||
+    kept.leaseUntil <= now ||
+    isDeepStrictEqual(moved.next, kept),
+
+  'ends doubt and attempts by a decision to run again': ({ command, now, moved }: Case): boolean => {
+    if (command.command !== 'decide' || command.decision === 'done' || wordOf(moved) !== 'decided') return true
+    const { next } = moved
+    if (keptAt(next, now) !== next) return true
+    const claim = { command: 'claim', token: 'third', digest: '', leaseMs: 5, retentionMs: 5, alone: false } as const
+    return isDeepStrictEqual(move(next, claim, now).verdict, {
+      verdict: 'claimed',
+      fence: 'fence' in next ? next.fence + 1 : 0,
+      attempt: 1,
+    })
   },
 
   'raises the fence by one for each new owner, and never lowers it while the record lives': (one: Case): boolean => {
@@ -139,12 +170,13 @@ const LAWS: Readonly<Record<string, (one: Case) => boolean>> = {
   'counts an attempt for each new owner, and takes one back only where a release says so': (one: Case): boolean => {
     const { command, moved, kept } = one
     if (!('attempt' in kept) || !('attempt' in moved.next)) return true
+    if (command.command === 'decide' && wordOf(moved) === 'decided') return moved.next.attempt === 0
     const isRefunded = command.command === 'release' && command.refund && wordOf(moved) === 'released'
     return moved.next.attempt - kept.attempt === (hasNewOwner(one) ? 1 : isRefunded ? -1 : 0)
   },
 
-  'keeps doubt until a mark or a parking ends it': ({ moved: { next }, kept }: Case): boolean => {
-    if (!('doubt' in kept) || !kept.doubt) return true
+  'keeps doubt until a mark, a parking or a person ends it': ({ command, moved: { next }, kept }: Case): boolean => {
+    if (!('doubt' in kept) || !kept.doubt || command.command === 'decide') return true
     return 'doubt' in next ? next.doubt : next.state === 'done' || next.state === 'parked'
   },
 
@@ -160,8 +192,9 @@ const LAWS: Readonly<Record<string, (one: Case) => boolean>> = {
     return moved.next.state === 'done' && moved.next.owner === command.token
   },
 
-  'ends what is parked by nothing but a mark, now or ever': ({ record, command, now }: Case): boolean =>
+  'ends what is parked by nothing but a mark or a person, now or ever': ({ record, command, now }: Case): boolean =>
     record.state !== 'parked' ||
+    command.command === 'decide' ||
     [now, now + 1e12].every(
       (at) => move(record, command, at).next.state === (command.command === 'mark' ? 'done' : 'parked'),
     ),
@@ -183,7 +216,7 @@ describe('transition, whatever the record and the command', () => {
     expect([...states].toSorted()).toEqual(['absent', 'done', 'given-up', 'parked', 'processing', 'released'])
     const ofClaims = ['claimed', 'taken-over', 'busy', 'in-doubt', 'done', 'conflict', 'given-up', 'parked']
     const ofMarks = ['marked', 'already-marked', 'marked-late', 'refused-busy', 'refused-done']
-    const ofOthers = ['renewed', 'lost', 'released', 'already-released', 'refused']
+    const ofOthers = ['renewed', 'lost', 'released', 'already-released', 'refused', 'decided', 'already']
     expect([...verdicts].toSorted()).toEqual([...ofClaims, ...ofMarks, ...ofOthers].toSorted())
   })
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, it } from '@jest/globals'
-import { transition, type Command, type MessageRecord } from '../../src/core/record.ts'
+import { transition, viewOf, type Command, type MessageRecord } from '../../src/core/record.ts'
 
 const NOW = 1_000
 const CLAIM = { command: 'claim', token: 'mine', digest: 'd', leaseMs: 30, retentionMs: 500, alone: false } as const
@@ -61,6 +61,25 @@ const PROTOCOL: Readonly<Record<Situation, readonly [object, object, string, str
   'parked by another': [told('parked'), told('parked'), 'lost', 'marked-late', 'refused', 'refused', 'refused'],
 }
 
+/** What a person may decide. Each row: done, rerun, reopen, forget. */
+const DECISIONS: Readonly<Record<Situation, readonly [string, string, string, string]>> = {
+  absent: ['refused', 'already', 'already', 'already'],
+  'held by me': ['refused', 'refused', 'refused', 'refused'],
+  'held by me, lease over': ['decided', 'decided', 'refused', 'refused'],
+  'held by me, in doubt': ['refused', 'refused', 'refused', 'refused'],
+  'held by another': ['refused', 'refused', 'refused', 'refused'],
+  'held by another, lease over': ['decided', 'decided', 'refused', 'refused'],
+  'released by me': ['refused', 'refused', 'refused', 'refused'],
+  'released by another': ['refused', 'refused', 'refused', 'refused'],
+  'released by another, in doubt': ['decided', 'decided', 'refused', 'refused'],
+  'done by me': ['already', 'refused', 'refused', 'decided'],
+  'done by another': ['already', 'refused', 'refused', 'decided'],
+  'given up by me': ['decided', 'decided', 'decided', 'refused'],
+  'given up by another': ['decided', 'decided', 'decided', 'refused'],
+  'parked by me': ['decided', 'decided', 'refused', 'refused'],
+  'parked by another': ['decided', 'decided', 'refused', 'refused'],
+}
+
 const move = (record: MessageRecord, command: Command, now = NOW): ReturnType<typeof transition> =>
   transition<Command['command']>(record, command, now)
 
@@ -73,15 +92,62 @@ describe('transition', () => {
       expect(commands.map((command) => move(record, command).verdict)).toEqual(verdicts)
     })
 
+    it('answers each decision as the protocol says', () => {
+      const decisions = (['done', 'rerun', 'reopen', 'forget'] as const).map((decision) =>
+        move(record, { command: 'decide', decision, retentionMs: 500 }),
+      )
+      expect(decisions.map(({ verdict }) => verdict)).toEqual(DECISIONS[situation as Situation])
+    })
+
     it('answers conflict to another payload, and writes nothing, unless there is no record', () => {
       const conflict = { next: record, verdict: { verdict: 'conflict' } }
-      const others = [CLAIM, ALONE].flatMap((command) =>
-        ['e', ''].map((digest) => move(record, { ...command, digest })),
-      )
+      const others = [CLAIM, ALONE].map((command) => move(record, { ...command, digest: 'e' }))
       expect(others.filter((moved) => isDeepStrictEqual(moved, conflict))).toHaveLength(
-        record.state === 'absent' ? 0 : 4,
+        record.state === 'absent' ? 0 : 2,
       )
     })
+
+    it('compares an empty digest with no other', () => {
+      for (const command of [CLAIM, ALONE]) {
+        const { verdict } = move(record, command)
+        expect(move(record, { ...command, digest: '' }).verdict).toEqual(verdict)
+        const undigested: MessageRecord = record.state === 'absent' ? record : { ...record, digest: '' }
+        expect(move(undigested, command).verdict).toEqual(verdict)
+      }
+    })
+  })
+
+  it('runs again what a person lets run, with its fence and all its attempts', () => {
+    const open = { state: 'released', digest: 'd', fence: 4, attempt: 0, doubt: false, keepUntil: NOW + 500 }
+    const rerun = { command: 'decide', decision: 'rerun', retentionMs: 500 } as const
+    expect(move(RECORDS['parked by another'], rerun).next).toEqual({ ...open, owner: 'other' })
+    expect(move(RECORDS['held by another, lease over'], rerun).next).toEqual({ ...open, owner: 'other' })
+    expect(move(RECORDS['done by me'], { ...rerun, decision: 'forget' }).next).toEqual({ ...open, owner: 'mine' })
+    expect(move(move(RECORDS['parked by another'], rerun).next, CLAIM).verdict).toEqual(claimed(5, 1))
+  })
+
+  it('shows a record as it is at its time', () => {
+    expect(viewOf(RECORDS['held by another'], NOW)).toEqual({
+      state: 'processing',
+      fence: 4,
+      attempt: 2,
+      leaseLeftMs: 10,
+      keepUntil: NOW + 200,
+    })
+    expect(viewOf(RECORDS['held by another'], NOW + 10)).toMatchObject({ state: 'in-doubt', fence: 4, attempt: 2 })
+    expect(viewOf(RECORDS['released by another'], NOW)).toMatchObject({ state: 'released', attempt: 2 })
+    expect(viewOf(RECORDS['released by another, in doubt'], NOW)).toMatchObject({ state: 'in-doubt' })
+    expect(viewOf({ ...RECORDS['done by me'], result: 'v1' }, NOW)).toMatchObject({ state: 'done', result: 'v1' })
+    expect(viewOf(RECORDS['done by me'], NOW + 200)).toEqual({ state: 'absent' })
+    expect(viewOf(RECORDS['given up by me'], NOW)).toMatchObject({ state: 'given-up', reason: 'why' })
+    expect(viewOf(RECORDS['parked by me'], NOW)).toEqual({ state: 'parked', fence: 4, reason: 'why' })
+    expect(viewOf(RECORDS.absent, NOW)).toEqual({ state: 'absent' })
+  })
+
+  it('keeps the result of a mark, and hands it to every later claim', () => {
+    const { next } = move(RECORDS['held by me'], { ...MARK, result: 'v1' })
+    expect(move(next, CLAIM).verdict).toEqual({ verdict: 'done', result: 'v1' })
+    expect(move(next, { ...MARK, result: 'v2' }).next).toBe(next)
   })
 
   it('grants a claim until its lease ends, and keeps the record until retention does', () => {

@@ -85,7 +85,7 @@ export class MemoryInbox implements Store<InboxTx> {
     const { rows, locks } = this.#database
     const row = rows.get(key)
     if (row !== undefined) {
-      if (row.digest !== digest) return { verdict: 'conflict' }
+      if (row.digest !== digest && row.digest !== '' && digest !== '') return { verdict: 'conflict' }
       return row.outcome === 'done' ? { verdict: 'done' } : { verdict: row.outcome, reason: row.reason }
     }
     return locks.has(key) ? { verdict: 'busy', leaseLeftMs: 50 } : undefined

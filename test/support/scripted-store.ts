@@ -1,5 +1,12 @@
 import type { ReleaseOptions, Store } from '../../src/ports/store.ts'
-import type { MarkVerdict, Reason, ReleaseVerdict, RenewVerdict, SetAsideVerdict } from '../../src/core/record.ts'
+import type {
+  MarkVerdict,
+  Reason,
+  Result,
+  ReleaseVerdict,
+  RenewVerdict,
+  SetAsideVerdict,
+} from '../../src/core/record.ts'
 import type { Claim, ClaimAnswer, ClaimRequest } from '../../src/ports/store.ts'
 import { StoreError } from '../../src/errors.ts'
 
@@ -67,8 +74,8 @@ export class ScriptedStore<Tx> implements Store<Tx> {
     return this.#apply(seenClaims('renew', claims), () => this.#store.renew(claims, leaseMs))
   }
 
-  mark(claims: readonly Claim<Tx>[]): Promise<readonly MarkVerdict[]> {
-    return this.#apply(seenClaims('mark', claims), () => this.#store.mark(claims))
+  mark(claims: readonly Claim<Tx>[], results?: readonly (Result | undefined)[]): Promise<readonly MarkVerdict[]> {
+    return this.#apply(seenClaims('mark', claims), () => this.#store.mark(claims, results))
   }
 
   release(claims: readonly Claim<Tx>[], how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {

@@ -86,7 +86,9 @@ describe('a process that is frozen past its session, and goes on', () => {
     frozen.letGo()
     await cluster.untilCommitted(groupId, topic, [2])
     expect(await stores.committed(held)).toBe(1)
-    expect(other.told('duplicate').concat(frozen.told('duplicate'), frozen.told('joined'))).toEqual([held])
+    // The later one too, where a rebalance came before its commit.
+    const repeated = other.told('duplicate').concat(frozen.told('duplicate'), frozen.told('joined'))
+    expect(repeated.filter((id) => id === held)).toEqual([held])
     await expectNoStepBack(groupId)
   }, 60_000)
 })

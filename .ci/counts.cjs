@@ -1,0 +1,33 @@
+/** Reads what jest --json has written. `failed FILE`: paths of failed test files. `sum FOLDER`: counts of all runs. */
+const { readdirSync, readFileSync } = require('node:fs')
+const [what, place] = process.argv.slice(2)
+
+const read = (path) => JSON.parse(readFileSync(path, 'utf8'))
+/** A suite that did not even load has failed, though none of its tests was counted. */
+const failedFiles = ({ testResults }) => testResults.filter(({ status }) => status === 'failed').map(({ name }) => name)
+
+if (what === 'failed') {
+  for (const path of failedFiles(read(place))) console.log(path)
+} else {
+  const names = readdirSync(place)
+  let [passed, failed, skipped] = [0, 0, 0]
+  for (const name of names.filter((one) => !one.endsWith('-alone.json'))) {
+    const first = read(`${place}/${name}`)
+    const again = names.find((one) => one === name.replace('.json', '-alone.json'))
+    const failedFirst = first.numFailedTests + first.numRuntimeErrorTestSuites
+    passed += first.numPassedTests
+    skipped += first.numPendingTests
+    if (again === undefined) {
+      failed += failedFirst
+      continue
+    }
+    const alone = read(`${place}/${again}`)
+    const failedAlone = alone.numFailedTests + alone.numRuntimeErrorTestSuites
+    failed += failedAlone
+    passed += Math.max(0, failedFirst - failedAlone)
+    const stillFailed = new Set(failedFiles(alone))
+    for (const path of failedFiles(first).filter((one) => !stillFailed.has(one)))
+      console.log(`passed only alone: ${path}`)
+  }
+  console.log(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
+}

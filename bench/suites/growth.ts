@@ -1,0 +1,43 @@
+import { effectsAmong } from '../contenders/postgres-store.ts'
+import { pairsAmong } from '../contenders/redis-store.ts'
+import type { Contender, Scenario, Suite } from '../suite.ts'
+
+const RECORDS = [10_000, 100_000, 1_000_000, 5_000_000]
+
+function nameOf(records: number): string {
+  return `among ${records.toLocaleString('en-US')}`
+}
+
+function scenarioOf(
+  scenario: Pick<Scenario, 'name' | 'title' | 'messages' | 'needs'>,
+  among: (records: number) => Contender['run'],
+): Scenario {
+  const [least, ...others] = RECORDS as [number, ...number[]]
+  return {
+    ...scenario,
+    repetitions: 3,
+    contenders: RECORDS.map((records) => ({ name: nameOf(records), run: among(records) })),
+    // A message may cost a quarter more.
+    ratios: others.map((records) => ({ of: nameOf(records), to: nameOf(least), goal: 0.8 })),
+  }
+}
+
+/** What a message costs where there are many records already. */
+export const growth: Suite = {
+  name: 'growth',
+  scenarios: [
+    scenarioOf(
+      { name: 'redis', title: 'redisLease: claim and mark, batches of 100', messages: 100_000, needs: ['redis'] },
+      (records) => pairsAmong(records, 100),
+    ),
+    scenarioOf(
+      {
+        name: 'postgres',
+        title: 'postgresInbox: transactions of 500, four at once',
+        messages: 100_000,
+        needs: ['postgres'],
+      },
+      (records) => effectsAmong(records, { batchSize: 500, transactions: 4 }),
+    ),
+  ],
+}

@@ -1,0 +1,59 @@
+import {
+  duplicatesBySelect,
+  duplicatesThroughInbox,
+  effectsAndRows,
+  effectsOnce,
+  effectsOnly,
+  type Shape,
+} from '../contenders/postgres-store.ts'
+import type { Scenario, Suite } from '../suite.ts'
+
+const EACH: Shape = { batchSize: 1, transactions: 4 }
+const SET: Shape = { batchSize: 500, transactions: 4 }
+
+const NEEDS: Pick<Scenario, 'needs' | 'repetitions'> = { needs: ['postgres'], repetitions: 5 }
+
+/** The inbox beside the client that it is built on. Its attempts are committed beside the transaction, before the effect. */
+export const postgres: Suite = {
+  name: 'postgres',
+  scenarios: [
+    {
+      ...NEEDS,
+      name: 'each',
+      title: 'a transaction for each message, four at once: effect, or effect with attempt and mark',
+      messages: 10_000,
+      contenders: [
+        { name: 'bare transaction', run: effectsOnly(EACH) },
+        { name: 'postgresInbox', run: effectsOnce(EACH) },
+      ],
+      ratios: [{ of: 'postgresInbox', to: 'bare transaction', goal: 0.65 }],
+    },
+    {
+      ...NEEDS,
+      name: 'batch',
+      title: 'transactions of 500 messages, four at once, their effects in one statement',
+      messages: 200_000,
+      contenders: [
+        { name: 'rows by hand, no attempts', run: effectsAndRows(SET) },
+        { name: 'postgresInbox', run: effectsOnce(SET) },
+        { name: 'postgresInbox, a transaction for each', share: 1 / 20, run: effectsOnce(EACH) },
+      ],
+      ratios: [
+        // 0.8 before attempts are counted, which takes a quarter (stores of an inbox by hand do not count them).
+        { of: 'postgresInbox', to: 'rows by hand, no attempts', goal: 0.6 },
+        { of: 'postgresInbox', to: 'postgresInbox, a transaction for each', goal: 10 },
+      ],
+    },
+    {
+      ...NEEDS,
+      name: 'duplicates',
+      title: 'claims of what is done, batches of 500, four at once',
+      messages: 200_000,
+      contenders: [
+        { name: 'select = any', run: duplicatesBySelect(SET) },
+        { name: 'postgresInbox', run: duplicatesThroughInbox(SET) },
+      ],
+      ratios: [{ of: 'postgresInbox', to: 'select = any', goal: 0.8 }],
+    },
+  ],
+}

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals'
 import type { RabbitOptions } from '../../adapters/amqplib/index.ts'
-import { rabbitVersions } from '../support/rabbit-versions.ts'
+import { rabbitVersions } from '../support/server-versions.ts'
 import { startPrivateRabbit } from '../support/servers/private-rabbit.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
 import { Consumers, type Handle, type Opened } from './amqplib-consumers.ts'

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import type { RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { BrokerError } from '../../src/index.ts'
-import { rabbitVersions } from '../support/rabbit-versions.ts'
+import { rabbitVersions } from '../support/server-versions.ts'
 import { startPrivateRabbit } from '../support/servers/private-rabbit.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
 import { itWaitsElsewhereWhileBusy } from './amqplib-busy.ts'

@@ -8,7 +8,7 @@ describe('BACKENDS', () => {
   })
 
   it.each([undefined, '', ' '])('leaves all of them when it is %p', (text) => {
-    expect([...parseBackends(text)]).toEqual(['memory', 'pglite', 'redis', 'postgres', 'rabbitmq', 'kafka'])
+    expect([...parseBackends(text)]).toEqual(['memory', 'pglite', 'redis', 'postgres', 'mariadb', 'rabbitmq', 'kafka'])
   })
 
   it('refuses a name it does not know', () => {

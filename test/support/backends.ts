@@ -1,5 +1,5 @@
 /** What the suites can run on: the store in memory and the embedded Postgres need no server, the others do. */
-const BACKENDS = ['memory', 'pglite', 'redis', 'postgres', 'rabbitmq', 'kafka'] as const
+const BACKENDS = ['memory', 'pglite', 'redis', 'postgres', 'mariadb', 'rabbitmq', 'kafka'] as const
 
 export type Backend = (typeof BACKENDS)[number]
 

@@ -16,7 +16,7 @@ const { services } = parse(readFileSync(COMPOSE_FILE, 'utf8')) as { readonly ser
 const kafka = services['kafka']?.environment ?? {}
 
 describe('docker-compose.yml', () => {
-  it('has the four servers of the tests', () => {
+  it('has the servers of the tests', () => {
     expect(Object.keys(services).toSorted()).toEqual([...SERVER_NAMES].toSorted())
   })
 

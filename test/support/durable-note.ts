@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Endpoint, ServerName } from './servers/catalogue.ts'
-import { withKafka, withPostgres, withRabbit, withRedis } from './servers/clients.ts'
+import { withKafka, withMariadb, withPostgres, withRabbit, withRedis } from './servers/clients.ts'
 
 interface DurableNote {
   write(endpoint: Endpoint, note: string): Promise<void>
   isThere(endpoint: Endpoint, note: string): Promise<boolean>
 }
 
-/** Something small a server must still know after it was killed: a key, a schema, a queue, a topic of that name. */
+/** Something small a server must still know after it was killed: a key, a schema, a table, a queue, a topic of that name. */
 export const DURABLE_NOTE: Readonly<Record<ServerName, DurableNote>> = {
   redis: {
     async write(url, note) {
@@ -25,6 +25,19 @@ export const DURABLE_NOTE: Readonly<Record<ServerName, DurableNote>> = {
       )
       return found.rowCount === 1
     },
+  },
+  mariadb: {
+    async write(url, note) {
+      await withMariadb(url, async (connection) => {
+        await connection.query(`create table ${note} (id int primary key)`)
+        await connection.query(`insert into ${note} values (1)`)
+      })
+    },
+    isThere: (url, note) =>
+      withMariadb(url, async (connection) => {
+        const [rows] = await connection.query(`select id from ${note}`)
+        return Array.isArray(rows) && rows.length === 1
+      }),
   },
   rabbitmq: {
     async write(url, note) {

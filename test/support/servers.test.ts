@@ -8,6 +8,7 @@ import { CATALOGUE, SERVER_NAMES, type ServerName } from './servers/catalogue.ts
 import { freePort } from './servers/ports.ts'
 import type { PrivateInstance } from './servers/private-instance.ts'
 import { startPrivateKafka } from './servers/private-kafka.ts'
+import { startPrivateMariadb } from './servers/private-mariadb.ts'
 import { startPrivatePostgres } from './servers/private-postgres.ts'
 import { startPrivateRabbit } from './servers/private-rabbit.ts'
 import { startPrivateRedis } from './servers/private-redis.ts'
@@ -62,7 +63,7 @@ describe('the search for a server', () => {
     expect(error).toContain('3. docker compose: no docker compose')
     expect(error).toContain('4. programs of this machine: no programs of this machine')
     expect(error).toContain('5. programs installed now: no programs installed now')
-    expect(error).toContain('BACKENDS=memory,pglite,postgres,rabbitmq,kafka')
+    expect(error).toContain('BACKENDS=memory,pglite,postgres,mariadb,rabbitmq,kafka')
   })
 
   it('goes the ways in their order and ends with the first that answers', async () => {
@@ -173,6 +174,7 @@ type Addressed = { readonly url: string } | { readonly brokers: string[] }
 const START: Readonly<Record<ServerName, () => Promise<PrivateInstance & Addressed>>> = {
   redis: startPrivateRedis,
   postgres: startPrivatePostgres,
+  mariadb: startPrivateMariadb,
   rabbitmq: startPrivateRabbit,
   kafka: startPrivateKafka,
 }

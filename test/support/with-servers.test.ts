@@ -19,19 +19,19 @@ it('says how it is used when there is no command', async () => {
   expect(code).toBe(2)
 })
 
-// It takes all four, whatever BACKENDS leaves.
+// It takes all of them, whatever BACKENDS leaves.
 if (SERVER_NAMES.every((name) => backends.has(name))) {
   describe('with-servers', () => {
     beforeAll(async () => {
       for (const name of SERVER_NAMES) named[CATALOGUE[name].testVariable] = await sharedEndpoint(name)
     }, SERVER_WITHIN_MS)
 
-    it('tells the command all four addresses and ends as the command does', async () => {
+    it('tells the command all addresses and ends as the command does', async () => {
       const { brokers } = await server('kafka')
       const { out, code } = await withServers(
         `console.log([${SERVER_NAMES.map((name) => `process.env.${CATALOGUE[name].variable}`).join()}].join(' ')); process.exit(7)`,
       )
-      expect(out).toMatch(/^redis:\S+ postgres:\S+ amqp:\S+ \S+\n$/)
+      expect(out).toMatch(/^redis:\S+ postgres:\S+ mysql:\S+ amqp:\S+ \S+\n$/)
       expect(out).toContain(brokers.join(','))
       expect(code).toBe(7)
     })

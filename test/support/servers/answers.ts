@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Endpoint, ServerName } from './catalogue.ts'
-import { GIVE_UP_AFTER_MS, withKafka, withPostgres, withRabbit, withRedis } from './clients.ts'
+import { GIVE_UP_AFTER_MS, withKafka, withMariadb, withPostgres, withRabbit, withRedis } from './clients.ts'
 
 /** Resolves when the server answers in its own protocol; an open port is not enough. Rejects with the reason. */
 export async function answers(name: ServerName, endpoint: Endpoint): Promise<void> {
@@ -48,6 +48,9 @@ const ASK: Readonly<Record<ServerName, (endpoint: Endpoint) => Promise<void>>> =
       const { rows } = await client.query("select has_database_privilege(current_database(), 'create') as usable")
       if (rows[0]?.usable !== true) throw new Error('this user may not create schemas')
     })
+  },
+  async mariadb(url) {
+    await withMariadb(url, (connection) => connection.ping())
   },
   async rabbitmq(url) {
     await withRabbit(url, async (connection) => {

@@ -3,13 +3,14 @@ import { userInfo } from 'node:os'
 export interface ServerAddresses {
   readonly redis: { readonly url: string }
   readonly postgres: { readonly url: string }
+  readonly mariadb: { readonly url: string }
   readonly rabbitmq: { readonly url: string }
   readonly kafka: { readonly brokers: string[] }
 }
 
 export type ServerName = keyof ServerAddresses
 
-export const SERVER_NAMES: readonly ServerName[] = ['redis', 'postgres', 'rabbitmq', 'kafka']
+export const SERVER_NAMES: readonly ServerName[] = ['redis', 'postgres', 'mariadb', 'rabbitmq', 'kafka']
 
 /** An address as one string, as environment variables carry it: a URL, or Kafka's brokers joined by commas. */
 export type Endpoint = string
@@ -34,6 +35,11 @@ export const CATALOGUE: Readonly<Record<ServerName, ServerFacts>> = {
     variable: 'DATABASE_URL',
     usual: usualPostgres(),
   },
+  mariadb: {
+    testVariable: 'CONSUME_ONCE_TEST_MARIADB_URL',
+    variable: 'MARIADB_URL',
+    usual: ['mysql://root@127.0.0.1:3306/test'],
+  },
   rabbitmq: {
     testVariable: 'CONSUME_ONCE_TEST_RABBITMQ_URL',
     variable: 'RABBITMQ_URL',
@@ -53,6 +59,7 @@ export function addressOf<N extends ServerName>(name: N, endpoint: Endpoint): Se
 const ADDRESS_OF: { readonly [N in ServerName]: (endpoint: Endpoint) => ServerAddresses[N] } = {
   redis: (url) => ({ url }),
   postgres: (url) => ({ url }),
+  mariadb: (url) => ({ url }),
   rabbitmq: (url) => ({ url }),
   kafka: (brokers) => ({ brokers: brokers.split(',').map((broker) => broker.trim()) }),
 }

@@ -1,6 +1,7 @@
 import { connect, type ChannelModel } from 'amqplib'
 import { Redis } from 'ioredis'
 import { Kafka, logLevel, type Admin } from 'kafkajs'
+import { createConnection, type Connection } from 'mysql2/promise'
 import { Client } from 'pg'
 import { addressOf, type Endpoint } from './catalogue.ts'
 
@@ -41,6 +42,17 @@ export async function withPostgres<T>(url: Endpoint, ask: (client: Client) => Pr
     return await ask(client)
   } finally {
     await client.end()
+  }
+}
+
+/** MariaDB or MySQL. */
+export async function withMariadb<T>(url: Endpoint, ask: (connection: Connection) => Promise<T>): Promise<T> {
+  const connection = await createConnection({ uri: url, connectTimeout: GIVE_UP_AFTER_MS })
+  connection.on('error', () => {})
+  try {
+    return await ask(connection)
+  } finally {
+    connection.destroy()
   }
 }
 

@@ -7,6 +7,7 @@ import { kafkaVersion, loggersOf } from './kafka/version.ts'
 import { freePort } from './ports.ts'
 import { newFolder, startInstance, type PrivateInstance } from './private-instance.ts'
 import { needInstalled } from './programs.ts'
+import { asOne, startTogether } from './together.ts'
 
 export interface PrivateKafka extends PrivateInstance {
   readonly brokers: string[]
@@ -49,33 +50,8 @@ export async function startPrivateKafka(
       endSignal: 'SIGKILL',
     })
   }
-  const started = await Promise.allSettled(cluster.map(startNode))
-  const nodes = started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
-  const failed = started.find((result) => result.status === 'rejected')
-  if (failed) {
-    await Promise.all(nodes.map((node) => node.stop()))
-    throw failed.reason
-  }
-  return clusterOf(nodes, cluster.map(addressOfBroker))
-}
-
-function clusterOf(nodes: readonly PrivateInstance[], brokers: string[]): PrivateKafka {
-  const each = async (act: (node: PrivateInstance) => Promise<void>): Promise<void> => {
-    await Promise.all(nodes.map(act))
-  }
-  return {
-    brokers,
-    nodes,
-    get pids() {
-      return nodes.flatMap((node) => node.pids)
-    },
-    stop: () => each((node) => node.stop()),
-    kill: () => each((node) => node.kill()),
-    restart: () => each((node) => node.restart()),
-    freeze: () => nodes.forEach((node) => node.freeze()),
-    thaw: () => nodes.forEach((node) => node.thaw()),
-    [Symbol.asyncDispose]: () => each((node) => node.stop()),
-  }
+  const nodes = await startTogether(cluster.map(startNode))
+  return Object.assign(asOne(nodes), { brokers: cluster.map(addressOfBroker), nodes })
 }
 
 async function places(count: number): Promise<readonly BrokerPlace[]> {

@@ -1,22 +1,31 @@
 import { join } from 'node:path'
 import { answers } from './answers.ts'
 import { isRoot, run } from './commands.ts'
+import { USER_INSIDE } from './debian/chroot.ts'
+import { placeOf } from './debian/place.ts'
 import { freePort } from './ports.ts'
 import { newFolder, startInstance, type PrivateInstance, type SystemUser } from './private-instance.ts'
 import { needInstalled } from './programs.ts'
+import type { VersionOf } from './versions.ts'
 
-/** A Postgres of its own, trusting `postgres`. `settings` are parameters of postgresql.conf. */
+/**
+ * A Postgres of its own, trusting `postgres`. `settings` are parameters of postgresql.conf; without `version` it is that which
+ * the environment asks for (versions.ts), or any.
+ */
 export async function startPrivatePostgres(
-  options: { readonly settings?: Readonly<Record<string, string>> } = {},
+  options: { readonly settings?: Readonly<Record<string, string>>; readonly version?: VersionOf<'postgres'> } = {},
 ): Promise<PrivateInstance & { readonly url: string }> {
-  const { initdb, postgres } = await needInstalled('postgres')
+  const { root, initdb, postgres } = await needInstalled('postgres', options.version)
   const port = await freePort()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
-  const user = isRoot() ? await unprivilegedUser() : undefined
+  const user = await unprivilegedUser(root)
   const folder = newFolder('postgres', user)
-  const data = join(folder, 'data')
+  const place = placeOf(root, folder, user)
+  const { env } = place
+  const data = join(place.folder, 'data')
   const initial = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
-  await run(initdb, initial, { timeoutMs: 60_000, cwd: folder, ...user })
+  const init = place.command(initdb, ...initial)
+  await run(init.command, init.args, { timeoutMs: 60_000, cwd: folder, env, ...init.user })
 
   // No test takes the power away, so that nothing needs to be synced to survive a kill.
   const settings = {
@@ -27,11 +36,11 @@ export async function startPrivatePostgres(
     shared_buffers: '16MB',
     ...options.settings,
   }
+  const words = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const instance = await startInstance({
     folder,
-    command: postgres,
-    args: ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
-    user,
+    ...place.command(postgres, '-D', data, ...words),
+    env,
     answers: () => answers('postgres', url),
     readyWithinMs: 20_000,
     shutdownSignal: 'SIGINT', // SIGTERM would wait for every client to leave.
@@ -41,7 +50,9 @@ export async function startPrivatePostgres(
 }
 
 /** Postgres refuses to run as root. */
-async function unprivilegedUser(): Promise<SystemUser> {
+async function unprivilegedUser(root: string): Promise<SystemUser | undefined> {
+  if (root !== '/') return USER_INSIDE
+  if (!isRoot()) return undefined
   for (const name of ['postgres', 'nobody']) {
     try {
       const [uid, gid] = await Promise.all(['-u', '-g'].map((flag) => run('id', [flag, name], { timeoutMs: 5_000 })))

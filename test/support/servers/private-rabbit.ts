@@ -2,25 +2,24 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { answers } from './answers.ts'
 import { run } from './commands.ts'
-import { FOLDER_INSIDE, inRoot } from './debian/chroot.ts'
+import { placeOf } from './debian/place.ts'
 import { freePort } from './ports.ts'
 import { launch, newFolder, startInstance, type PrivateInstance } from './private-instance.ts'
 import { killTree } from './process-tree.ts'
-import { needRabbit } from './programs.ts'
+import { needInstalled } from './programs.ts'
 import { noteVersion } from './rabbitmq/noted.ts'
-import type { RabbitPrograms } from './rabbitmq/programs.ts'
-import { askedRabbitVersion, type RabbitVersion } from './rabbitmq/version.ts'
 import { forgetProcess } from './test-run.ts'
+import type { VersionOf } from './versions.ts'
 
 /**
  * A RabbitMQ of its own: node name, port mapper (epmd), cookie, data and plug-ins (none) are apart from those of the
  * machine's broker. `conf` are further lines of rabbitmq.conf, `advanced` is the whole of advanced.config, for what rabbitmq.conf
- * has no key for; without `version` it is that the environment asks for (rabbitmq/version.ts), or any.
+ * has no key for; without `version` it is that the environment asks for (versions.ts), or any.
  */
 export async function startPrivateRabbit(
-  options: { readonly conf?: string; readonly advanced?: string; readonly version?: RabbitVersion } = {},
+  options: { readonly conf?: string; readonly advanced?: string; readonly version?: VersionOf<'rabbitmq'> } = {},
 ): Promise<PrivateRabbit> {
-  const programs = await needRabbit(options.version ?? askedRabbitVersion())
+  const programs = await needInstalled('rabbitmq', options.version)
   const [port, distPort, epmdPort] = [await freePort(), await freePort(), await freePort()]
   const url = `amqp://guest:guest@127.0.0.1:${port}`
   const folder = newFolder('rabbitmq')
@@ -29,8 +28,8 @@ export async function startPrivateRabbit(
 
   // In the foreground and before the node, which would otherwise leave a daemon behind.
   const epmdArgs = ['-port', String(epmdPort), '-address', '127.0.0.1']
-  const place = placeOf(programs, folder)
-  const env = environment({ ...place, port, distPort, epmdPort })
+  const place = placeOf(programs.root, folder)
+  const env = environment({ folder: place.folder, path: place.env['PATH'], port, distPort, epmdPort })
   const mapper = launch({ folder, ...place.command(programs.epmd, ...epmdArgs), env, endSignal: 'SIGKILL' })
   const instance = await startInstance({
     folder,
@@ -57,20 +56,6 @@ interface PrivateRabbit extends PrivateInstance {
   readonly url: string
   /** Runs `rabbitmqctl` with these words on it. */
   readonly control: (...words: readonly string[]) => Promise<void>
-}
-
-interface Place {
-  /** As the server sees it. */
-  readonly folder: string
-  readonly path: string | undefined
-  command(program: string, ...args: readonly string[]): { readonly command: string; readonly args: readonly string[] }
-}
-
-/** On this machine, or with another Debian as its root. */
-function placeOf({ root }: RabbitPrograms, folder: string): Place {
-  if (root === '/') return { folder, path: process.env['PATH'], command: (command, ...args) => ({ command, args }) }
-  const path = '/usr/sbin:/usr/bin:/sbin:/bin'
-  return { folder: FOLDER_INSIDE, path, command: (...words) => inRoot(root, folder, words) }
 }
 
 function writeConfiguration(folder: string, port: number, more: string): void {

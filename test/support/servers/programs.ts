@@ -1,72 +1,57 @@
-import { join } from 'node:path'
-import { findProgram, isRoot, needProgram, run, versionFolders } from './commands.ts'
+import { findProgram, isRoot, needProgram, run } from './commands.ts'
 import type { ServerName } from './catalogue.ts'
+import { ownOrUnpacked, unpack, type Releases } from './debian/releases.ts'
 import { cachedJars, fetchJars } from './kafka/jars.ts'
-import { rabbitPrograms, unpackRabbit, type RabbitPrograms } from './rabbitmq/programs.ts'
-import { askedRabbitVersion, type RabbitVersion } from './rabbitmq/version.ts'
+import { MARIADB, type MariadbPrograms } from './mariadb/programs.ts'
+import { POSTGRES, type PostgresPrograms } from './postgres/programs.ts'
+import { RABBITMQ, type RabbitPrograms } from './rabbitmq/programs.ts'
+import { REDIS, type RedisPrograms } from './redis/programs.ts'
+import { askedVersion, type Versioned, type VersionOf } from './versions.ts'
 
 interface Programs {
-  readonly redis: { readonly server: string }
-  readonly postgres: { readonly initdb: string; readonly postgres: string }
+  readonly redis: RedisPrograms
+  readonly postgres: PostgresPrograms
+  readonly mariadb: MariadbPrograms
   readonly rabbitmq: RabbitPrograms
   readonly kafka: { readonly java: string; readonly jars: string }
 }
 
-/** The local programs that make a server; throws with what is missing and where it was looked for. */
+/** Kafka's is that of kafka/version.ts. */
+type Version<N extends ServerName> = N extends Versioned ? VersionOf<N> : undefined
+
+interface Source<P, V> {
+  /** Throws with what is missing and where it was looked for. */
+  find(version: V | undefined): P
+  install(version: V | undefined): Promise<void>
+}
+
+/** The local programs that make a server of the version the environment asks for, or of any; throws with what is missing. */
 export function programs<N extends ServerName>(name: N): Programs[N] {
-  return FIND[name]()
-}
-
-/** The same, installed first if they are missing and may be. */
-export async function needInstalled<N extends ServerName>(name: N): Promise<Programs[N]> {
-  return foundOrInstalled(
-    () => programs(name),
-    () => install(name),
-  )
-}
-
-/** The same for RabbitMQ of one version; `undefined` is any. */
-export async function needRabbit(version: RabbitVersion | undefined): Promise<RabbitPrograms> {
-  return foundOrInstalled(
-    () => rabbitPrograms(version),
-    () => installRabbit(version),
-  )
+  return SOURCES[name].find(asked(name))
 }
 
 /**
- * By the system's package manager, where the tests run as root; Kafka, which no distribution packages, by Maven; a
- * RabbitMQ of another version than the system's into a folder of its own.
+ * Installs them: by the system's package manager, where the tests run as root; Kafka, which no distribution packages, by Maven;
+ * where a version is asked for, from the Debian that has it, into a folder of its own.
  */
-export async function install(name: ServerName): Promise<void> {
-  if (name === 'rabbitmq') return installRabbit(askedRabbitVersion())
-  if (name !== 'kafka') return installPackages(PACKAGES[name])
-  if (findProgram('java') === undefined) await installPackages(['default-jre-headless'])
-  if (findProgram('mvn') === undefined) await installPackages(['maven'])
-  await fetchJars(needProgram('mvn'))
+export async function install<N extends ServerName>(
+  name: N,
+  version: Version<N> | undefined = asked(name),
+): Promise<void> {
+  await SOURCES[name].install(version)
 }
 
-const PACKAGES = { redis: ['redis-server'], postgres: ['postgresql'] } as const
-
-const FIND: { readonly [N in ServerName]: () => Programs[N] } = {
-  redis: () => ({ server: needProgram('redis-server') }),
-
-  // Debian keeps the server programs out of PATH. Both must be of one version.
-  postgres() {
-    const initdb = needProgram('initdb', versionFolders('/usr/lib/postgresql', 'bin'))
-    return { initdb, postgres: needProgram('postgres', [join(initdb, '..')]) }
-  },
-
-  rabbitmq: () => rabbitPrograms(askedRabbitVersion()),
-
-  kafka: () => ({ java: needProgram('java'), jars: cachedJars() }),
-}
-
-async function foundOrInstalled<T>(find: () => T, fetch: () => Promise<void>): Promise<T> {
+/** The local programs, installed first if they are missing and may be; of that version, if one is given. */
+export async function needInstalled<N extends ServerName>(
+  name: N,
+  version: Version<N> | undefined = asked(name),
+): Promise<Programs[N]> {
+  const find = (): Programs[N] => SOURCES[name].find(version)
   try {
     return find()
   } catch (missing) {
     try {
-      await fetch()
+      await install(name, version)
     } catch (cause) {
       throw new Error(`${(missing as Error).message}; ${(cause as Error).message}`, { cause })
     }
@@ -74,8 +59,30 @@ async function foundOrInstalled<T>(find: () => T, fetch: () => Promise<void>): P
   }
 }
 
-async function installRabbit(version: RabbitVersion | undefined): Promise<void> {
-  await (version === undefined ? installPackages(['rabbitmq-server']) : unpackRabbit(version))
+const SOURCES: { readonly [N in ServerName]: Source<Programs[N], Version<N>> } = {
+  redis: packaged(REDIS, ['redis-server']),
+  postgres: packaged(POSTGRES, ['postgresql']),
+  mariadb: packaged(MARIADB, ['mariadb-server']),
+  rabbitmq: packaged(RABBITMQ, ['rabbitmq-server']),
+  kafka: {
+    find: () => ({ java: needProgram('java'), jars: cachedJars() }),
+    async install() {
+      if (findProgram('java') === undefined) await installPackages(['default-jre-headless'])
+      if (findProgram('mvn') === undefined) await installPackages(['maven'])
+      await fetchJars(needProgram('mvn'))
+    },
+  },
+}
+
+function packaged<V extends string, P>(releases: Releases<V, P>, packages: readonly string[]): Source<P, V> {
+  return {
+    find: (version) => ownOrUnpacked(releases, version),
+    install: (version) => (version === undefined ? installPackages(packages) : unpack(releases, version)),
+  }
+}
+
+function asked<N extends ServerName>(name: N): Version<N> | undefined {
+  return (name === 'kafka' ? undefined : askedVersion(name)) as Version<N> | undefined
 }
 
 async function installPackages(packages: readonly string[]): Promise<void> {

@@ -1,14 +1,14 @@
 import { answers, withoutPassword } from './answers.ts'
 import { CATALOGUE, SERVER_NAMES, type Endpoint, type ServerName } from './catalogue.ts'
 import { composeUp, needCompose } from './compose.ts'
-import { askedKafkaVersion } from './kafka/version.ts'
 import { startPrivateKafka } from './private-kafka.ts'
+import { startPrivateMariadb } from './private-mariadb.ts'
 import { startPrivatePostgres } from './private-postgres.ts'
 import { startPrivateRabbit } from './private-rabbit.ts'
 import { startPrivateRedis } from './private-redis.ts'
 import { install, programs } from './programs.ts'
-import { askedRabbitVersion } from './rabbitmq/version.ts'
 import { recordCompose } from './test-run.ts'
+import { isVersionAsked } from './versions.ts'
 
 // A server for the tests is the first that answers of five ways:
 //
@@ -18,9 +18,9 @@ import { recordCompose } from './test-run.ts'
 //   4. the programs installed on this machine, on a free port
 //   5. the same, once the package manager (Kafka: Maven) has installed them
 //
-// What the last three start ends with the test run. Where the environment asks for a version (kafka/version.ts,
-// rabbitmq/version.ts), the second and the third are left out: what they lead to is of a version of its own. Of RabbitMQ the
-// fifth then unpacks the packages of another Debian (debian/unpack.ts), whatever is installed.
+// What the last three start ends with the test run. Where the environment asks for a version (versions.ts), the second and
+// the third are left out: what they lead to is of a version of its own. The fifth then unpacks the packages of another Debian
+// (debian/unpack.ts), whatever is installed.
 
 export interface Way {
   readonly title: string
@@ -71,10 +71,7 @@ export function describeFailure(name: ServerName, failed: readonly FailedWay[]):
 
 /** @throws TypeError for a version that cannot be started */
 export function waysTo(name: ServerName): readonly Way[] {
-  const isVersionAsked =
-    (name === 'kafka' && askedKafkaVersion() !== undefined) ||
-    (name === 'rabbitmq' && askedRabbitVersion() !== undefined)
-  return isVersionAsked ? STARTING_WAYS : WAYS
+  return isVersionAsked(name) ? STARTING_WAYS : WAYS
 }
 
 /** What is started here is of the version that is asked for. */
@@ -114,6 +111,7 @@ export const WAYS: readonly Way[] = [
 const START: Readonly<Record<ServerName, () => Promise<Endpoint>>> = {
   redis: async () => (await startPrivateRedis()).url,
   postgres: async () => (await startPrivatePostgres()).url,
+  mariadb: async () => (await startPrivateMariadb()).url,
   rabbitmq: async () => (await startPrivateRabbit()).url,
   kafka: async () => (await startPrivateKafka()).brokers.join(','),
 }

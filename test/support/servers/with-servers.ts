@@ -1,6 +1,6 @@
 // npx tsx test/support/servers/with-servers.ts -- command args...
 //
-// Runs a command with REDIS_URL, DATABASE_URL, RABBITMQ_URL and KAFKA_BROKERS set, on servers found in the five ways of
+// Runs a command with REDIS_URL, DATABASE_URL, MARIADB_URL, RABBITMQ_URL and KAFKA_BROKERS set, on servers found in the five ways of
 // ways.ts, and ends what it started. Tests that the command runs use the same servers.
 
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -25,7 +25,7 @@ async function withServers(words: readonly string[]): Promise<number> {
   }
 }
 
-/** All four, looked for at the same time; whatever is missing is told at once. */
+/** All, looked for at the same time; whatever is missing is told at once. */
 async function addresses(): Promise<Record<string, string>> {
   const found = await Promise.allSettled(SERVER_NAMES.map(sharedEndpoint))
   const missing = found.flatMap((result) => (result.status === 'rejected' ? [(result.reason as Error).message] : []))

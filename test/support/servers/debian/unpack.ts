@@ -12,7 +12,7 @@ import { basename, join } from 'node:path'
 import { inCache } from '../cache.ts'
 import { needProgram, run } from '../commands.ts'
 import { foundOnce } from '../lock.ts'
-import { FOLDER_INSIDE, needChroot } from './chroot.ts'
+import { FOLDER_INSIDE, needChroot, USER_INSIDE } from './chroot.ts'
 
 /** Programs of another Debian than the machine's own, in a folder to be used as the root (chroot.ts). */
 export interface DebianRoot {
@@ -143,8 +143,9 @@ async function extract(aside: string): Promise<void> {
   linkUnlessThere('mawk', join(root, 'usr/bin/awk'))
   linkUnlessThere('dash', join(root, 'usr/bin/sh'))
   for (const folder of ['proc', 'dev', 'tmp', 'etc', FOLDER_INSIDE]) mkdirSync(join(root, folder), { recursive: true })
-  writeFileSync(join(root, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/sh\n')
-  writeFileSync(join(root, 'etc/group'), 'root:x:0:\n')
+  const { uid, gid } = USER_INSIDE
+  writeFileSync(join(root, 'etc/passwd'), `root:x:0:0:root:/root:/bin/sh\nnobody:x:${uid}:${gid}:nobody:/:/bin/sh\n`)
+  writeFileSync(join(root, 'etc/group'), `root:x:0:\nnogroup:x:${gid}:\n`)
   writeFileSync(join(root, 'etc/nsswitch.conf'), 'hosts: files\n')
   writeFileSync(join(root, 'etc/hosts'), '127.0.0.1 localhost\n')
 }

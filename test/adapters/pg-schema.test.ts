@@ -9,6 +9,7 @@ import { describePostgres, newPlace, type PgPlace } from './pg-support.ts'
 const ALL = [
   { version: 1, name: 'inbox' },
   { version: 2, name: 'position' },
+  { version: 3, name: 'result' },
 ]
 
 describePostgres('the schema of postgresInbox', () => {
@@ -38,7 +39,7 @@ describePostgres('the schema of postgresInbox', () => {
     await postgresInbox({ pool, schema }).open()
     const tables = `select c.relname as name from pg_class c where c.relkind = 'r' and c.relnamespace = $1::regnamespace order by 1`
     const [here, there] = [await pool.query(tables, [schema]), await pool.query(tables, [place.schema])]
-    expect(here.rows).toEqual(['attempt', 'inbox', 'migration', 'position', 'scope'].map((name) => ({ name })))
+    expect(here.rows).toEqual(['attempt', 'audit', 'inbox', 'migration', 'position', 'scope'].map((name) => ({ name })))
     expect(there.rows).toEqual([{ name: 'effect' }])
   })
 

@@ -6,6 +6,7 @@ export interface Tables {
   readonly attempt: string
   readonly position: string
   readonly scope: string
+  readonly audit: string
   readonly migration: string
 }
 
@@ -17,6 +18,7 @@ export function tablesIn(schema: string): Tables {
     attempt: table('attempt'),
     position: table('position'),
     scope: table('scope'),
+    audit: table('audit'),
     migration: table('migration'),
   }
 }

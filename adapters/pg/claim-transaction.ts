@@ -9,7 +9,7 @@ import {
   type ReleaseVerdict,
   type SetAsideVerdict,
 } from '../../src/index.ts'
-import type { Ledger, SettingAside } from './ledger.ts'
+import type { Ledger, MarkingFailure, Results, SettingAside } from './ledger.ts'
 import { Lending } from './lending.ts'
 import type { LentPgTransaction, PgTransaction } from './pg-transaction.ts'
 import type { Session, Sessions } from './session.ts'
@@ -21,6 +21,8 @@ type Phase =
   | 'marked'
   /** The COMMIT was sent and its answer was lost. */
   | 'unknown'
+  /** Rolled back; a failure is being marked in its place, and the answer may be lost. */
+  | 'failing'
   /** Surely nothing was committed, and nothing will be. */
   | 'over'
 
@@ -36,6 +38,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
   readonly #released = new Set<Key>()
   readonly #refunded = new Set<Key>()
   #phase: Phase = 'open'
+  #failure: Omit<MarkingFailure, 'isSentAgain'> | undefined
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(
@@ -65,11 +68,23 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
     return lent
   }
 
-  mark(): Promise<ReadonlyMap<Key, MarkVerdict>> {
+  /** Commits. Keeps `results` with the marks. */
+  mark(results: Results): Promise<ReadonlyMap<Key, MarkVerdict>> {
+    return this.#mark(async () => this.#all(await this.#commit(results)))
+  }
+
+  /** Rolls back, and marks its only key in its place. */
+  markFailure(failure: Omit<MarkingFailure, 'isSentAgain'>): Promise<ReadonlyMap<Key, MarkVerdict>> {
+    return this.#mark(() => this.#fail(failure))
+  }
+
+  #mark(begin: () => Promise<ReadonlyMap<Key, MarkVerdict>>): Promise<ReadonlyMap<Key, MarkVerdict>> {
     return this.#inTurn(async () => {
       switch (this.#phase) {
         case 'open':
-          return this.#all(await this.#commit())
+          return begin()
+        case 'failing':
+          return this.#fail(this.#failure)
         case 'marked':
           return this.#all('already-marked')
         case 'over':
@@ -83,7 +98,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
   /** Rolls back; gives the attempts of `claims` back, each once, if asked to. */
   release(claims: readonly Claim<PgTransaction>[], refund: boolean): Promise<readonly ReleaseVerdict[]> {
     return this.#inTurn(async () => {
-      if (this.#phase === 'marked' || this.#phase === 'unknown') return claims.map(() => 'refused')
+      if (this.#phase !== 'open' && this.#phase !== 'over') return claims.map(() => 'refused')
       const keys = claims.map(({ key }) => key)
       const verdicts = keys.map((key) => (this.#released.has(key) ? 'already-released' : 'released'))
       for (const key of keys) this.#released.add(key)
@@ -99,20 +114,32 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
       this.#ledger.setAside(
         claims.map(({ key }) => key),
         how,
-        (statement) => this.#replace(statement),
+        (statement) => this.#replace(statement, 'over'),
       ),
     )
   }
 
   /** Ends it without a mark and runs `statement` in its place, before anyone else has the connection. */
-  async #replace<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
+  async #replace<Row>(statement: Statement<Row>, next: 'failing' | 'over'): Promise<readonly Row[]> {
     if (this.#phase !== 'open') return this.#sessions.committed(statement)
     this.#lending.revoke()
-    this.#phase = 'over'
+    this.#phase = next
     return this.#session.replace(statement)
   }
 
-  async #commit(): Promise<'marked' | 'refused-busy'> {
+  async #fail(failure: Omit<MarkingFailure, 'isSentAgain'> | undefined): Promise<ReadonlyMap<Key, MarkVerdict>> {
+    const [key, other] = this.keys
+    if (failure === undefined || key === undefined || other !== undefined || this.#ledger.markFailure === undefined) {
+      throw new StoreError('STORE_MISUSED', 'expected a failure of the only claim of an inbox transaction')
+    }
+    this.#failure = failure
+    const how = { ...failure, isSentAgain: this.#phase === 'failing' }
+    const verdict = await this.#ledger.markFailure(key, how, (statement) => this.#replace(statement, 'failing'))
+    this.#phase = verdict === 'marked' || verdict === 'already-marked' ? 'marked' : 'over'
+    return new Map([[key, verdict]])
+  }
+
+  async #commit(results: Results): Promise<'marked' | 'refused-busy'> {
     this.#lending.revoke()
     if (this.#lending.hasFloated) {
       await this.#rollBack([])
@@ -123,7 +150,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
     const isSent = this.#session.spoiledBy === undefined
     this.#phase = isSent ? 'unknown' : 'over'
     try {
-      const tag = await this.#session.commit(this.#ledger.mark())
+      const tag = await this.#session.commit(this.#ledger.mark(results))
       if (tag === 'ROLLBACK') throw this.#refused('the COMMIT was answered ROLLBACK')
       if (tag !== 'COMMIT') throw new StoreError('STORE_AMBIGUOUS', `the COMMIT was answered ${tag}`)
       this.#phase = 'marked'

@@ -115,6 +115,6 @@ function ungranted(
   // Purged or reopened between the insert and the look: claimed again, it is free.
   if (record === undefined) return { verdict: 'busy', leaseLeftMs: 0 }
   if (record.fp !== null && fp !== null && record.fp !== fp) return { verdict: 'conflict' }
-  if (record.outcome === 'd') return { verdict: 'done' }
+  if (record.outcome === 'd') return { verdict: 'done', result: record.result ?? undefined }
   return { verdict: record.outcome === 'g' ? 'given-up' : 'parked', reason: record.reason ?? '' }
 }

@@ -1,14 +1,16 @@
 import type { Key, MarkVerdict, OwnerToken, SetAsideVerdict } from '../../src/index.ts'
 import type { StoredItem } from './bytes.ts'
-import type { Ledger, Replacement, SettingAside } from './ledger.ts'
+import type { Ledger, MarkingFailure, Replacement, Results, SettingAside } from './ledger.ts'
+import { markFailure } from './mark-failure.ts'
 import type { Place } from './place.ts'
 import { setKeysAside } from './set-keys-aside.ts'
 import { forgetAttempts } from './sql/forget-attempts.ts'
+import { keepResults } from './sql/keep-results.ts'
 import { refundAttempts } from './sql/refund-attempts.ts'
 import type { Script } from './sql/statement.ts'
 import { whatWasCommitted } from './what-was-committed.ts'
 
-/** Rows that the claim has inserted already, so that the mark is nothing but the COMMIT. */
+/** Rows that the claim has inserted already, so that the mark is nothing but the COMMIT, and the results where there are any. */
 export class InboxLedger implements Ledger {
   readonly #place: Place
   readonly #token: OwnerToken
@@ -26,13 +28,19 @@ export class InboxLedger implements Ledger {
     this.#transaction = granted.transaction
   }
 
-  mark(): Script {
+  mark(results: Results): Script {
     const { tables, scope } = this.#place
-    return forgetAttempts(
+    const stored = [...this.#items.values()]
+    const forgotten = forgetAttempts(
       tables,
       scope,
-      this.#stored([...this.#items.keys()]).map(({ key }) => key),
+      stored.map(({ key }) => key),
     )
+    const kept = stored.flatMap(({ key, item }) => {
+      const result = results.get(item.key)
+      return result === undefined ? [] : [[key, result] as const]
+    })
+    return kept.length === 0 ? forgotten : { text: `${keepResults(tables, scope, kept).text};\n${forgotten.text}` }
   }
 
   /** Nobody can be: the rows are inserted. */
@@ -51,6 +59,12 @@ export class InboxLedger implements Ledger {
 
   setAside(keys: readonly Key[], how: SettingAside, run: Replacement): Promise<readonly SetAsideVerdict[]> {
     return setKeysAside(this.#place, { items: this.#stored(keys), owner: this.#token, run }, how)
+  }
+
+  async markFailure(key: Key, how: MarkingFailure, run: Replacement): Promise<MarkVerdict> {
+    const item = this.#items.get(key)
+    if (item === undefined) return 'refused-busy'
+    return markFailure(this.#place, { item, owner: this.#token, ...how }, run)
   }
 
   #stored(keys: readonly Key[]): readonly StoredItem[] {

@@ -1,10 +1,10 @@
-import type { DurationMs, Key, MarkVerdict, Reason, SetAsideVerdict } from '../../src/index.ts'
+import type { DurationMs, Key, MarkVerdict, Reason, Result, SetAsideVerdict } from '../../src/index.ts'
 import type { Script, Statement } from './sql/statement.ts'
 
 /** What the claims of one transaction write in the tables of their store: rows of an inbox, or positions. */
 export interface Ledger {
   /** The mark as far as the claim has not written it: runs in the message of the COMMIT. */
-  mark(): Script
+  mark(results: Results): Script
   /** `mark` found that another owner was quicker: surely nothing was committed. */
   isTakenOver(error: unknown): boolean
   /** Gives attempts back, committed by itself. Not those that another claim has counted since. */
@@ -15,6 +15,8 @@ export interface Ledger {
    * @throws StoreError `STORE_AMBIGUOUS` while nobody can say
    */
   whatWasCommitted(): Promise<ReadonlyMap<Key, MarkVerdict>>
+  /** As `setAside`, a mark of its only key: no effect, but the failure that is the answer. Missing where no results are kept. */
+  markFailure?(key: Key, how: MarkingFailure, run: Replacement): Promise<MarkVerdict>
   /** Writes records once the transaction has ended without a mark; the first statement that is run ends it. */
   setAside(keys: readonly Key[], how: SettingAside, run: Replacement): Promise<readonly SetAsideVerdict[]>
 }
@@ -24,5 +26,15 @@ export interface SettingAside {
   readonly reason: Reason
   readonly lockTimeoutMs: DurationMs
 }
+
+export interface MarkingFailure {
+  readonly result: Result
+  /** An answer was lost before: whoever is quicker may be this very claim. */
+  readonly isSentAgain: boolean
+  readonly lockTimeoutMs: DurationMs
+}
+
+/** Of the claims that have one. */
+export type Results = ReadonlyMap<Key, Result>
 
 export type Replacement = <Row>(statement: Statement<Row>) => Promise<readonly Row[]>

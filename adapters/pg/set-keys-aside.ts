@@ -4,7 +4,7 @@ import type { Replacement, SettingAside } from './ledger.ts'
 import type { Place } from './place.ts'
 import { isLockTimeout, isUnstorable } from './sql-errors.ts'
 import { readRecords, type RecordRow } from './sql/read-records.ts'
-import { setAside, type SetAsideRow } from './sql/set-aside.ts'
+import { writeRecords, type WrittenRow } from './sql/write-records.ts'
 
 interface Wanted {
   readonly items: readonly StoredItem[]
@@ -23,11 +23,10 @@ export async function setKeysAside(
   const { reason, lockTimeoutMs } = how
   const keys = items.map(({ key }) => key)
   const fps = items.map(({ fp }) => fp)
-  const owners = items.map(() => owner)
   const outcome = how.as === 'given-up' ? 'g' : 'p'
-  let rows: readonly SetAsideRow[]
+  let rows: readonly WrittenRow[]
   try {
-    rows = await run(setAside(tables, { scope, keys, fps, owners, outcome, reason, lockTimeoutMs }))
+    rows = await run(writeRecords(tables, { scope, keys, fps, owner, outcome, reason, result: null, lockTimeoutMs }))
   } catch (error) {
     if (isUnstorable(error)) return setKeysAside(place, wanted, { ...how, reason: storable(reason) })
     if (!isLockTimeout(error)) throw error

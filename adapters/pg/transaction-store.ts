@@ -1,15 +1,18 @@
 import {
+  isFailure,
   StoreError,
   type Claim,
   type ClaimAnswer,
   type ClaimRequest,
   type DurationMs,
+  type Key,
   type MarkVerdict,
   type Positions,
   type Reason,
   type ReleaseOptions,
   type ReleaseVerdict,
   type RenewVerdict,
+  type Result,
   type SetAsideVerdict,
   type Store,
 } from '../../src/index.ts'
@@ -83,13 +86,27 @@ export class TransactionStore implements Store<PgTransaction> {
     })
   }
 
-  mark(claims: readonly Claim<PgTransaction>[]): Promise<readonly MarkVerdict[]> {
+  mark(
+    claims: readonly Claim<PgTransaction>[],
+    results: readonly (Result | undefined)[] = [],
+  ): Promise<readonly MarkVerdict[]> {
+    const { lockTimeoutMs } = this.#parts
+    const resultOf = new Map(claims.map((claimed, index) => [claimed, results[index]]))
     return this.#perTransaction('mark', claims, 'refused-busy', async (transaction, owned) => {
       if (owned.length < transaction.keys.size) {
         const text = `expected all ${transaction.keys.size} claims of a transaction in one mark, got ${owned.length}`
         throw new StoreError('STORE_MISUSED', text)
       }
-      const verdicts = await transaction.mark()
+      const kept = new Map<Key, Result>()
+      for (const claimed of owned) {
+        const result = resultOf.get(claimed)
+        if (result !== undefined) kept.set(claimed.key, result)
+      }
+      const failure = [...kept.values()].find(isFailure)
+      const verdicts =
+        failure === undefined
+          ? await transaction.mark(kept)
+          : await transaction.markFailure({ result: failure, lockTimeoutMs })
       return owned.map(({ key }) => verdicts.get(key) ?? 'refused-busy')
     })
   }

@@ -1,5 +1,8 @@
 import { EventEmitter } from 'node:events'
 import type { ClientResult, PoolLike } from '../../adapters/pg/index.ts'
+import type { ClaimItem } from '../../src/index.ts'
+
+type Answers = Readonly<Record<string, Answer>>
 
 type Answer = Partial<ClientResult> | (() => Promise<never>)
 
@@ -12,7 +15,7 @@ export interface FakePool {
 }
 
 /** For answers that no real server can be brought to give: the first key that a text contains decides. */
-export function fakePool(answers: Readonly<Record<string, Answer>>, max = 2): FakePool {
+export function fakePool(answers: Answers, max = 2): FakePool {
   const [sent, releases]: [string[], (Error | boolean | undefined)[]] = [[], []]
   const answer = async (text: string): Promise<ClientResult[]> => {
     sent.push(text)
@@ -28,4 +31,15 @@ export function fakePool(answers: Readonly<Record<string, Answer>>, max = 2): Fa
       release: (error?: Error | boolean) => void releases.push(error),
     })
   return { pool: Object.assign(new EventEmitter(), { options: { max }, connect }), sent, releases }
+}
+
+/** As a server answers that grants every claim of an item. */
+export function granting(item: ClaimItem, more: Answers = {}): FakePool {
+  const key = Buffer.from(item.key, 'base64url').toString('hex', 0, 16)
+  return fakePool({
+    'select id from': { rows: [{ id: 1 }] },
+    begin: { rows: [{ key, transaction: '7' }] },
+    'as a (scope, key': { rows: [{ key, n: 1 }] },
+    ...more,
+  })
 }

@@ -2,35 +2,24 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from '@jest/globals'
 import { postgresInbox } from '../../adapters/pg/index.ts'
 import { claim, hold, newItem } from '../contract/harness.ts'
-import { fakePool, type FakePool } from './pg-fake-pool.ts'
+import { fakePool, granting } from './pg-fake-pool.ts'
 import { codeOf } from './pg-support.ts'
 
 const item = newItem()
-const key = Buffer.from(item.key, 'base64url').toString('hex', 0, 16)
-
-/** As a server answers that grants every claim. */
-function granting(more: Parameters<typeof fakePool>[0] = {}): FakePool {
-  return fakePool({
-    'select id from': { rows: [{ id: 1 }] },
-    begin: { rows: [{ key, transaction: '7' }] },
-    'as a (scope, key': { rows: [{ key, n: 1 }] },
-    ...more,
-  })
-}
 
 const failing = (message: string, code?: string) => (): Promise<never> =>
   Promise.reject(Object.assign(new Error(message), code === undefined ? {} : { code }))
 
 describe('postgresInbox on a server that answers as it seldom does', () => {
   it('takes a COMMIT with a tag it does not know for unknown', async () => {
-    const { pool } = granting({ '\ncommit': { command: null } })
+    const { pool } = granting(item, { '\ncommit': { command: null } })
     const inbox = postgresInbox({ pool })
     const { claim: claimed } = await hold(inbox, item)
     expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
   })
 
   it('refuses a mark whose COMMIT is answered ROLLBACK', async () => {
-    const { pool } = granting({ '\ncommit': { command: 'ROLLBACK' } })
+    const { pool } = granting(item, { '\ncommit': { command: 'ROLLBACK' } })
     const inbox = postgresInbox({ pool })
     const { claim: claimed } = await hold(inbox, item)
     expect(await codeOf(inbox.mark([claimed]))).toBe('COMMIT_REFUSED')
@@ -38,14 +27,14 @@ describe('postgresInbox on a server that answers as it seldom does', () => {
   })
 
   it.each(['40P01', '40001'])('claims again after %s, a few times', async (code) => {
-    const { pool, sent } = granting({ begin: failing('chosen to lose', code) })
+    const { pool, sent } = granting(item, { begin: failing('chosen to lose', code) })
     expect(await codeOf(claim(postgresInbox({ pool }), item))).toBe('STORE_UNREACHABLE')
     expect(sent.filter((text) => text.startsWith('begin'))).toHaveLength(5)
     expect(sent.filter((text) => text === 'rollback')).toHaveLength(5)
   })
 
   it('gives the attempt back when the COMMIT is chosen to lose', async () => {
-    const { pool, sent } = granting({ '\ncommit': failing('chosen to lose', '40001') })
+    const { pool, sent } = granting(item, { '\ncommit': failing('chosen to lose', '40001') })
     const inbox = postgresInbox({ pool })
     const { claim: claimed } = await hold(inbox, item)
     expect(await codeOf(inbox.mark([claimed]))).toBe('COMMIT_REFUSED')
@@ -55,7 +44,7 @@ describe('postgresInbox on a server that answers as it seldom does', () => {
   it.each(['57P01', '08006', 'XX000', 'ECONNRESET', 'EPIPE'])(
     'takes a COMMIT answered by %s for unknown',
     async (code) => {
-      const { pool, releases } = granting({ '\ncommit': failing('lost', code) })
+      const { pool, releases } = granting(item, { '\ncommit': failing('lost', code) })
       const inbox = postgresInbox({ pool })
       const { claim: claimed } = await hold(inbox, item)
       expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
@@ -64,7 +53,7 @@ describe('postgresInbox on a server that answers as it seldom does', () => {
   )
 
   it('closes a connection whose answer stays out, also of a rollback', async () => {
-    const { pool, releases } = granting({
+    const { pool, releases } = granting(item, {
       '\ncommit': () => new Promise(() => {}),
       rollback: () => new Promise(() => {}),
     })
@@ -77,7 +66,7 @@ describe('postgresInbox on a server that answers as it seldom does', () => {
   })
 
   it('gives a connection back that comes too late', async () => {
-    const { pool, releases } = granting()
+    const { pool, releases } = granting(item)
     const connect = pool.connect.bind(pool)
     pool.connect = () => sleep(40).then(connect)
     const inbox = postgresInbox({ pool, lockTimeoutMs: 5, queryTimeoutMs: 20 })

@@ -83,7 +83,7 @@ export const newDigest = (): Digest => newName()
 
 /** Of the shape of real keys and digests: 22 characters of base64url. */
 export function newName(): string {
-  return randomBytes(18).toString('base64url').slice(0, 22)
+  return randomBytes(16).toString('base64url')
 }
 
 /** Claims a batch, with a new token unless the law sends a call again. */

@@ -4,5 +4,5 @@ import { describeStoreContract } from './store-contract.ts'
 describeStoreContract('the inbox of the tests', {
   strategy: 'inbox',
   createHarness: async () => memoryInboxHarness(),
-  lacks: { results: 'not yet', admin: 'not yet' },
+  lacks: { admin: 'not yet' },
 })

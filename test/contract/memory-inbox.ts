@@ -1,6 +1,7 @@
 import type { InboxHarness } from './harness.ts'
-import { TransactionError } from '../../src/errors.ts'
-import type { Key, MarkVerdict, ReleaseVerdict, RenewVerdict, SetAsideVerdict } from '../../src/core/record.ts'
+import { StoreError, TransactionError } from '../../src/errors.ts'
+import type { Key, MarkVerdict, ReleaseVerdict, RenewVerdict, Result, SetAsideVerdict } from '../../src/core/record.ts'
+import { isFailure } from '../../src/core/result.ts'
 import type {
   Claim,
   ClaimAnswer,
@@ -56,6 +57,7 @@ interface Row {
   readonly digest: string
   readonly outcome: 'done' | 'given-up' | 'parked'
   readonly reason: string
+  readonly result?: Result | undefined
 }
 
 export interface MemoryTx {
@@ -102,22 +104,32 @@ export class MemoryInbox implements Store<MemoryTx> {
     if (row === undefined)
       return alone || (this.database.attempts.get(key) ?? 0) === 0 ? undefined : { verdict: 'again-alone' }
     if (row.digest !== digest && row.digest !== '' && digest !== '') return { verdict: 'conflict' }
-    return row.outcome === 'done' ? { verdict: 'done' } : { verdict: row.outcome, reason: row.reason }
+    return row.outcome === 'done'
+      ? { verdict: 'done', result: row.result }
+      : { verdict: row.outcome, reason: row.reason }
   }
 
   async renew(claims: readonly Claim<MemoryTx>[]): Promise<readonly RenewVerdict[]> {
     return claims.map((claim) => (transactionOf(claim).state === 'open' ? 'renewed' : 'lost'))
   }
 
-  async mark(claims: readonly Claim<MemoryTx>[]): Promise<readonly MarkVerdict[]> {
+  async mark(
+    claims: readonly Claim<MemoryTx>[],
+    results: readonly (Result | undefined)[] = [],
+  ): Promise<readonly MarkVerdict[]> {
     const [transaction] = claims.map(transactionOf)
     if (transaction === undefined) return []
     if (transaction.state === 'committed') return claims.map(() => 'already-marked')
     if (transaction.state === 'rolled-back') return claims.map(() => 'refused-busy')
+    const hasFailure = results.some((result) => result !== undefined && isFailure(result))
+    if (hasFailure && claims.length > 1) throw new StoreError('STORE_MISUSED', 'a failure is marked alone')
+    if (hasFailure) transaction.rollBack()
     if (transaction.pending > 0)
       throw new TransactionError('FLOATING_QUERY', `${transaction.pending} queries are pending`)
     if (transaction.hasFailed) throw new TransactionError('COMMIT_REFUSED', 'a query failed')
-    for (const { key, digest } of claims) this.database.rows.set(key, { digest, outcome: 'done', reason: '' })
+    for (const [at, { key, digest }] of claims.entries()) {
+      this.database.rows.set(key, { digest, outcome: 'done', reason: '', result: results[at] })
+    }
     transaction.end('committed')
     return claims.map(() => 'marked')
   }
@@ -168,6 +180,13 @@ export class MemoryTransaction {
     this.state = state
     if (state === 'committed') this.#database.effects.push(...this.effects)
     for (const key of this.keys) this.#database.unlock(key)
+  }
+
+  /** What was written in it is undone, and it stays open. */
+  rollBack(): void {
+    this.effects = []
+    this.hasFailed = false
+    this.pending = 0
   }
 
   lend(): LentTransaction<MemoryTx> {

@@ -1,8 +1,10 @@
-import type { MarkVerdict, ReleaseVerdict, SetAsideVerdict } from '../../src/core/record.ts'
+import type { MarkVerdict, ReleaseVerdict, Result, SetAsideVerdict } from '../../src/core/record.ts'
+import { isFailure } from '../../src/core/result.ts'
 import type { Claim, ClaimAnswer, ClaimItem, ClaimRequest, ReleaseOptions } from '../../src/ports/store.ts'
 import { MemoryInbox, transactionOf, type MemoryTx } from './memory-inbox.ts'
 
 type Claims = readonly Claim<MemoryTx>[]
+type Results = readonly (Result | undefined)[]
 
 /** Each looks right, and breaks one promise of an inbox. None may hang: a law that waits for ever shows nothing. */
 export const WRONG_INBOXES: Readonly<Record<string, typeof MemoryInbox>> = {
@@ -24,23 +26,71 @@ export const WRONG_INBOXES: Readonly<Record<string, typeof MemoryInbox>> = {
     }
   },
   'commits while a query is pending': class extends MemoryInbox {
-    override async mark(claims: Claims): Promise<readonly MarkVerdict[]> {
+    override async mark(claims: Claims, results?: Results): Promise<readonly MarkVerdict[]> {
       for (const claim of claims) transactionOf(claim).pending = 0
-      return super.mark(claims)
+      return super.mark(claims, results)
     }
   },
   'takes a COMMIT that rolled back for a mark': class extends MemoryInbox {
-    override async mark(claims: Claims): Promise<readonly MarkVerdict[]> {
+    override async mark(claims: Claims, results?: Results): Promise<readonly MarkVerdict[]> {
       const failed = claims.some((claim) => transactionOf(claim).hasFailed)
-      if (!failed) return super.mark(claims)
+      if (!failed) return super.mark(claims, results)
       for (const claim of claims) transactionOf(claim).end('rolled-back')
       return claims.map(() => 'marked')
     }
   },
   'marks without the effect': class extends MemoryInbox {
-    override async mark(claims: Claims): Promise<readonly MarkVerdict[]> {
+    override async mark(claims: Claims, results?: Results): Promise<readonly MarkVerdict[]> {
       for (const claim of claims) transactionOf(claim).effects.length = 0
-      return super.mark(claims)
+      return super.mark(claims, results)
+    }
+  },
+  'forgets results': class extends MemoryInbox {
+    override mark(claims: Claims, results?: Results): Promise<readonly MarkVerdict[]> {
+      return super.mark(
+        claims,
+        results?.map((result) => (result !== undefined && isFailure(result) ? result : undefined)),
+      )
+    }
+  },
+  'gives a whole batch the result of its first': class extends MemoryInbox {
+    override mark(claims: Claims, results: Results = []): Promise<readonly MarkVerdict[]> {
+      const hasFailure = results.some((result) => result !== undefined && isFailure(result))
+      return super.mark(claims, hasFailure ? results : [results[0], results[0]])
+    }
+  },
+  'overwrites a result when a mark is sent again': class extends MemoryInbox {
+    override async mark(claims: Claims, results: Results = []): Promise<readonly MarkVerdict[]> {
+      const verdicts = await super.mark(claims, results)
+      for (const [at, { key, digest }] of claims.entries()) {
+        if (verdicts[at] !== 'already-marked') continue
+        this.database.rows.set(key, { digest, outcome: 'done', reason: '', result: results[at] })
+      }
+      return verdicts
+    }
+  },
+  'commits the effect of a failure': class extends MemoryInbox {
+    override async mark(claims: Claims, results?: Results): Promise<readonly MarkVerdict[]> {
+      const effects = claims.flatMap((claim) => transactionOf(claim).effects)
+      const verdicts = await super.mark(claims, results)
+      if (results?.some((result) => result !== undefined && isFailure(result)) === true) {
+        this.database.effects.push(...effects)
+      }
+      return verdicts
+    }
+  },
+  'takes a failure for a failed batch': class extends MemoryInbox {
+    override async mark(claims: Claims, results: Results = []): Promise<readonly MarkVerdict[]> {
+      if (!results.some((result) => result !== undefined && isFailure(result))) return super.mark(claims, results)
+      for (const claim of claims) transactionOf(claim).end('rolled-back')
+      return claims.map(() => 'marked')
+    }
+  },
+  'marks a failure of what was released': class extends MemoryInbox {
+    override async mark(claims: Claims, results: Results = []): Promise<readonly MarkVerdict[]> {
+      const [claimed] = claims
+      const isOver = claimed !== undefined && transactionOf(claimed).state === 'rolled-back'
+      return isOver && results.length > 0 ? ['marked'] : super.mark(claims, results)
     }
   },
   'writes the effect at once': class extends MemoryInbox {

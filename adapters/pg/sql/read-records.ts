@@ -8,6 +8,7 @@ export interface RecordRow {
   readonly fp: string | null
   readonly owner: string | null
   readonly reason: string | null
+  readonly result: string | null
   readonly transaction: string
 }
 
@@ -17,7 +18,7 @@ export interface RecordRow {
  */
 export function readRecords({ inbox }: Tables, scope: number, keys: readonly string[]): Script<RecordRow> {
   return {
-    text: `select encode(key, 'hex') as key, outcome::text as outcome, encode(fp, 'hex') as fp, owner, reason,
+    text: `select encode(key, 'hex') as key, outcome::text as outcome, encode(fp, 'hex') as fp, owner, reason, result,
   xmin::text as transaction
 from ${inbox} where scope = ${scope} and key ${isAmong(keys)}`,
   }

@@ -1,0 +1,39 @@
+import type { MarkVerdict, OwnerToken } from '../../src/index.ts'
+import type { StoredItem } from './bytes.ts'
+import type { MarkingFailure, Replacement } from './ledger.ts'
+import type { Place } from './place.ts'
+import { storable } from './set-keys-aside.ts'
+import { isLockTimeout, isUnstorable } from './sql-errors.ts'
+import { readRecords } from './sql/read-records.ts'
+import { writeRecords, type WrittenRow } from './sql/write-records.ts'
+import { stillUnknown } from './what-was-committed.ts'
+
+interface Failed extends MarkingFailure {
+  readonly item: StoredItem
+  readonly owner: OwnerToken
+}
+
+/**
+ * Marks without an effect: what the handler wrote is rolled back, and the failure that it wants remembered is committed in its
+ * place. Refused where another owner was quicker: nothing of this one has happened.
+ */
+export async function markFailure(place: Place, failed: Failed, run: Replacement): Promise<MarkVerdict> {
+  const { tables, scope, sessions } = place
+  const { item, owner, result, lockTimeoutMs, isSentAgain } = failed
+  const { key, fp } = item
+  const record = { scope, keys: [key], fps: [fp], owner, outcome: 'd', reason: null, result, lockTimeoutMs } as const
+  let written: readonly WrittenRow[]
+  try {
+    written = await run(writeRecords(tables, record))
+  } catch (error) {
+    if (isLockTimeout(error) && isSentAgain) throw stillUnknown(error)
+    if (isLockTimeout(error)) return 'refused-busy'
+    if (!isUnstorable(error)) throw error
+    // The text of an error, in an encoding that has not all of its characters.
+    return markFailure(place, { ...failed, result: storable(result) }, run)
+  }
+  if (written.length > 0) return 'marked'
+  const [found] = await sessions.committed(readRecords(tables, scope, [key]))
+  if (found?.outcome !== 'd') return 'refused-busy'
+  return found.owner === owner ? 'already-marked' : 'refused-done'
+}

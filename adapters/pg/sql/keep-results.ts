@@ -1,0 +1,23 @@
+import { bytes, text } from './literals.ts'
+import type { Script } from './statement.ts'
+import type { Tables } from './tables.ts'
+
+/** A result by the key in hex. */
+export type KeptResult = readonly [key: string, result: string]
+
+/**
+ * Writes results into rows that this very transaction has inserted, in the message of its COMMIT. Nobody else sees them, so
+ * nothing is waited for; all of them are found.
+ */
+export function keepResults({ inbox }: Tables, scope: number, results: readonly KeptResult[]): Script {
+  const [first, second] = results
+  if (first !== undefined && second === undefined) {
+    const [key, result] = first
+    return { text: `update ${inbox} set result = ${text(result)} where scope = ${scope} and key = ${bytes(key)}` }
+  }
+  const rows = results.map(([key, result]) => `(${bytes(key)}, ${text(result)})`)
+  return {
+    text: `update ${inbox} i set result = r.result from (values ${rows.join(', ')}) as r (key, result)
+where i.scope = ${scope} and i.key = r.key`,
+  }
+}

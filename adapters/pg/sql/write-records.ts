@@ -1,0 +1,41 @@
+import type { Statement } from './statement.ts'
+import type { Tables } from './tables.ts'
+import { DURABLY } from './transaction.ts'
+
+export interface WrittenRow {
+  readonly key: string
+}
+
+export interface Writing {
+  readonly scope: number
+  readonly keys: readonly string[]
+  readonly fps: readonly (string | null)[]
+  readonly owner: string
+  readonly outcome: 'd' | 'g' | 'p'
+  readonly reason: string | null
+  readonly result: string | null
+  readonly lockTimeoutMs: number
+}
+
+/**
+ * Writes records in place of a transaction, committed by itself, and forgets their attempts: what is ever opened again has all
+ * of them. Waits for a transaction that holds a key (55P03 after `lock_timeout`: another owner has it). A key that is not
+ * returned has a record already: by the owner token this very one, sent before, or that of another.
+ */
+export function writeRecords({ inbox, attempt }: Tables, writing: Writing): Statement<WrittenRow> {
+  const { scope, keys, fps, owner, outcome, reason, result, lockTimeoutMs } = writing
+  return {
+    text: `with limits as materialized (select ${DURABLY}, set_config('lock_timeout', $8, true)),
+written as (
+  insert into ${inbox} (scope, key, fp, owner, outcome, reason, result)
+  select $1, decode(x.key, 'hex'), decode(x.fp, 'hex'), $4, $5::"char", $6, $7
+  from limits, unnest($2::text[], $3::text[]) as x (key, fp)
+  order by 2
+  on conflict do nothing
+  returning key
+),
+forgotten as (delete from ${attempt} where scope = $1 and key in (select key from written))
+select encode(key, 'hex') as key from written`,
+    values: [scope, keys, fps, owner, outcome, reason, result, String(lockTimeoutMs)],
+  }
+}

@@ -96,6 +96,7 @@ describePostgres('failures that postgresInbox remembers', () => {
     if (what === 'has marked it') await second.mark([rival.claim])
     if (what === 'has set it aside') await second.setAside([rival.claim], 'parked', 'why')
     expect(await idle.mark([claimed], [FAILURE])).toEqual([verdict])
-    if (what === 'is at it') expect(await second.mark([rival.claim], [resultOf(1)])).toEqual(['marked'])
+    const afterwards = what === 'is at it' ? await second.mark([rival.claim], [resultOf(1)]) : ['marked']
+    expect(afterwards).toEqual(['marked'])
   })
 })

@@ -15,6 +15,7 @@ export const DEFAULTS: {
   readonly handlerTimeoutMs: DurationMs
   readonly graceMs: DurationMs
   readonly maxAttempts: number
+  readonly maxResultBytes: number
   readonly retry: Backoff
   readonly onMissingId: 'dead-letter'
   readonly onConflict: 'dead-letter' | 'duplicate'
@@ -34,6 +35,7 @@ export const DEFAULTS: {
   handlerTimeoutMs: 60_000,
   graceMs: 5_000,
   maxAttempts: 5,
+  maxResultBytes: 16 * 1024,
   retry: { initialMs: 200, maxMs: 30_000 },
   onMissingId: 'dead-letter',
   onConflict: 'dead-letter',

@@ -15,6 +15,7 @@ export const ERROR_CODES = {
   NO_EFFECT: 'the claim is released and tried again',
   OUTCOME_UNKNOWN: 'the message is in doubt',
   TERMINAL: 'dead-lettered now, no more attempts',
+  RESULT_NOT_KEPT: 'inbox: nothing is committed, dead-lettered now; lease: marked, and duplicates are told instead',
   FLOATING_QUERY: 'the transaction is rolled back and the message tried again',
   COMMIT_REFUSED: 'the transaction is rolled back and the message tried again',
   TRANSACTION_OVER: 'the query is refused',
@@ -106,7 +107,17 @@ export class OutcomeUnknownError extends ConsumeOnceError {
 /** Thrown by a handler: no effect happened and no attempt will help. Dead-lettered now. */
 export class TerminalError extends ConsumeOnceError {
   override readonly name = 'TerminalError'
-  readonly code = 'TERMINAL'
+  readonly code: ErrorCode
+
+  /** @param code - `RESULT_NOT_KEPT` is the library's own. @defaultValue `TERMINAL` */
+  constructor(
+    message?: string,
+    options?: { readonly cause?: unknown },
+    code: 'TERMINAL' | 'RESULT_NOT_KEPT' = 'TERMINAL',
+  ) {
+    super(message, options)
+    this.code = code
+  }
 }
 
 /** A transaction was used after its handler ended, or its handler left a query pending. */

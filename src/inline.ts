@@ -1,10 +1,11 @@
 import { systemClock } from './clock.ts'
 import { backoffMs } from './core/backoff.ts'
-import type { Key, Reason } from './core/record.ts'
+import type { Key, Reason, Result } from './core/record.ts'
+import { readResult, type RememberedFailure } from './core/result.ts'
 import type { DurationMs } from './core/units.ts'
 import { definitionOf, type Consumer } from './define-consumer.ts'
 import { systemEntropy } from './entropy.ts'
-import { ConfigError } from './errors.ts'
+import { ConfigError, describeError } from './errors.ts'
 import { STOP_DEADLINE_MS, type Health, type LifecycleState, type Running, type StopOptions } from './lifecycle.ts'
 import type { ResolvedConsumer } from './resolve-options.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
@@ -28,6 +29,13 @@ export interface Settlement {
   readonly reason?: Reason
   /** With `dead-letter`: what the copy's headers should say. */
   readonly letter?: DeadLetter
+  /**
+   * What the handler returned, as JSON keeps it, where that is remembered: of the run that had the effect, whether it was this
+   * delivery's or one long ago. There (`'result' in settlement`) also where it is `undefined`.
+   */
+  readonly result?: unknown
+  /** In place of a result: the failure that is remembered as the answer. */
+  readonly failure?: RememberedFailure
 }
 
 /** A delivery whose owner is told how it ended. One message object is under way once. */
@@ -253,7 +261,7 @@ class RunningInline implements InlineRunning {
   }
 
   #settlementOf(event: DeliveryEvent): Settlement {
-    const { message, key, outcome, refused, reason, copied } = event
+    const { message, key, outcome, refused, reason, copied, result } = event
     if (isJoined(event)) {
       // Also what must be dead-lettered: the first delivery may be one whose settle comes to nothing.
       const joined = this.#lastEnd?.key === key ? this.#lastEnd?.settlement : undefined
@@ -267,7 +275,24 @@ class RunningInline implements InlineRunning {
     const errand = this.#errands.get(message)
     this.#errands.delete(message)
     // What was handed back meanwhile is no errand any more.
-    return { outcome, settle, ...(settle === 'ack' ? errand : {}), ...(reason === undefined ? {} : { reason }) }
+    return {
+      outcome,
+      settle,
+      ...(settle === 'ack' ? errand : {}),
+      ...(reason === undefined ? {} : { reason }),
+      ...(result === undefined ? {} : this.#remembered(result)),
+    }
+  }
+
+  /** What nobody can read must not keep its delivery from ending. */
+  #remembered(result: Result): Pick<Settlement, 'result' | 'failure'> {
+    try {
+      const remembered = readResult(result)
+      return remembered.kind === 'value' ? { result: remembered.value } : { failure: remembered.failure }
+    } catch (error) {
+      this.report({ type: 'source', event: 'result-unreadable', detail: describeError(error), isWarning: true })
+      return {}
+    }
   }
 }
 

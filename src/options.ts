@@ -68,6 +68,9 @@ export type Handling<Payload, Tx> =
        */
       readonly handleBatch: (context: BatchContext<Payload, Tx>) => unknown
       readonly handle?: never
+      /** What it returns and throws is of all its messages, so of none. */
+      readonly rememberResult?: false
+      readonly rememberFailure?: never
     }
 
 /** The answer to "did it happen?" for a message in doubt. */
@@ -133,6 +136,21 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
     | 'rerun'
     | 'park'
     | ((message: Message, idempotencyKey: string) => Reconciled | Promise<Reconciled>)
+  /**
+   * Keeps what `handle` returns with the mark, as JSON, and hands it to every duplicate (`Settlement.result`). `undefined`, `null`
+   * and empty text are results too. What cannot be kept is `RESULT_NOT_KEPT`. Not with `handleBatch`, nor strategy `offsets`.
+   * @defaultValue false
+   */
+  readonly rememberResult?: boolean
+  /** Of a result's JSON, in UTF-8. Up to 1048576. @defaultValue 16384 */
+  readonly maxResultBytes?: number
+  /**
+   * Says which failures are the answer: nothing they depend on will change. Such a message is marked done, with name, message and
+   * code of what was thrown, is settled, and every duplicate gets the same failure (`Settlement.failure`). With an inbox what the handler wrote is
+   * rolled back. Not asked after an abort or an `OutcomeUnknownError`; a message in doubt is parked instead. Anything but `true` is no,
+   * a throw too. Not with `handleBatch`, nor strategy `offsets`. @defaultValue none
+   */
+  readonly rememberFailure?: (error: unknown) => boolean
   /** Fail closed: the source pauses, and resumes by itself. */
   readonly onStoreDown?: 'pause'
   /** Any pino-shaped logger. No payload and no raw ID is logged. @defaultValue none */

@@ -5,7 +5,7 @@ import { json, type Decode, type StandardSchema } from './decode.ts'
 import { DEFAULTS } from './defaults.ts'
 import { ConfigError } from './errors.ts'
 import { standardId, type IdExtractor } from './message-id.ts'
-import { checkFunction, checkNames, checkText, checkWhole } from './option-checks.ts'
+import { checkFunction, checkNames, checkOneOf, checkText, checkWhole } from './option-checks.ts'
 import type { BatchContext, ConsumerOptions, ConsumerSettings, HandlerContext, Reconciled } from './options.ts'
 import type { Logger } from './ports/logger.ts'
 import type { Message } from './ports/message.ts'
@@ -31,6 +31,9 @@ export interface ResolvedConsumer {
   readonly handlerTimeoutMs: DurationMs
   readonly graceMs: DurationMs
   readonly maxAttempts: number
+  readonly rememberResult: boolean
+  readonly maxResultBytes: number
+  readonly rememberFailure: ((error: unknown) => boolean) | undefined
   readonly retry: Backoff
   readonly onConflict: 'dead-letter' | 'duplicate'
   readonly onInDoubt: InDoubtPolicy
@@ -68,6 +71,9 @@ const KNOWN_OPTIONS: Record<keyof ConsumerSettings<unknown, unknown, unknown> | 
   onMissingId: true,
   onConflict: true,
   onInDoubt: true,
+  rememberResult: true,
+  maxResultBytes: true,
+  rememberFailure: true,
   onStoreDown: true,
   log: true,
   observe: true,
@@ -89,6 +95,7 @@ type Numbers = Pick<
   | 'handlerTimeoutMs'
   | 'graceMs'
   | 'maxAttempts'
+  | 'maxResultBytes'
 >
 
 /** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
@@ -103,6 +110,7 @@ export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<De
     ...problemsOfTimes(numbers),
     ...problemsOfRetry(retry, given),
     ...problemsOfStrategy(given),
+    ...problemsOfRemembering(given),
     ...problemsOfPolicies(given),
   ]
   if (problems.length > 0)
@@ -118,6 +126,8 @@ export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<De
     handle: options.handle as ResolvedConsumer['handle'],
     handleBatch: options.handleBatch as ResolvedConsumer['handleBatch'],
     ...numbers,
+    rememberResult: options.rememberResult ?? false,
+    rememberFailure: options.rememberFailure,
     retry,
     onConflict: options.onConflict ?? DEFAULTS.onConflict,
     onInDoubt: typeof onInDoubt === 'function' ? 'reconcile' : onInDoubt,
@@ -141,6 +151,7 @@ function numbersOf(options: AnyOptions): Numbers {
     handlerTimeoutMs: options.handlerTimeoutMs ?? DEFAULTS.handlerTimeoutMs,
     graceMs: options.graceMs ?? DEFAULTS.graceMs,
     maxAttempts: options.maxAttempts ?? DEFAULTS.maxAttempts,
+    maxResultBytes: options.maxResultBytes ?? DEFAULTS.maxResultBytes,
   }
 }
 
@@ -229,6 +240,34 @@ function problemsOfStrategy(options: AnyOptions): string[] {
   }
   for (const [option, why] of NOT_WITH_OFFSETS) {
     if (options[option] !== undefined) problems.push(`${option}: leave it out with a store of strategy offsets: ${why}`)
+  }
+  return problems
+}
+
+const LARGEST_RESULT = 1024 * 1024
+
+function problemsOfRemembering(options: AnyOptions): string[] {
+  const { rememberResult, rememberFailure, maxResultBytes = DEFAULTS.maxResultBytes } = options
+  const problems: string[] = []
+  if (rememberResult !== undefined) checkOneOf('rememberResult', rememberResult, [true, false], problems)
+  if (rememberFailure !== undefined) checkFunction('rememberFailure', rememberFailure, problems)
+  if (maxResultBytes > LARGEST_RESULT) {
+    problems.push(
+      `maxResultBytes: expected at most ${LARGEST_RESULT}, got ${maxResultBytes}: keep a reference to what is larger`,
+    )
+  }
+  const used = (['rememberResult', 'rememberFailure'] as const).filter((name) => Boolean(options[name]))
+  for (const name of used) {
+    if (options.handleBatch !== undefined) {
+      problems.push(
+        `${name}: leave it out with handleBatch, which returns and throws for all of its messages; use handle`,
+      )
+    }
+    if (options.store?.strategy === 'offsets') {
+      problems.push(
+        `${name}: leave it out with a store of strategy offsets: it keeps one position, and nothing of a message`,
+      )
+    }
   }
   return problems
 }

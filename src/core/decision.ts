@@ -1,4 +1,4 @@
-import type { ClaimVerdict, MarkVerdict, Reason } from './record.ts'
+import type { ClaimVerdict, MarkVerdict, Reason, Result } from './record.ts'
 import type { DurationMs } from './units.ts'
 
 /** Why a message goes to the dead-letter place, as its header and its record say it. */
@@ -23,7 +23,7 @@ export interface Policy {
 export type AfterClaim =
   | { readonly next: 'handle' }
   | { readonly next: 'reconcile' }
-  | { readonly next: 'settle-duplicate' }
+  | { readonly next: 'settle-duplicate'; readonly result: Result | undefined }
   | { readonly next: 'wait'; readonly waitMs: DurationMs }
   | { readonly next: 'claim-alone' }
   /** The store is behind what was delivered: the stream is read again from the stored position. */
@@ -58,7 +58,7 @@ export function afterClaim(
     case 'behind':
       return { next: 'rewind' }
     case 'done':
-      return { next: 'settle-duplicate' }
+      return { next: 'settle-duplicate', result: answer.result }
     case 'conflict':
       return { next: 'dead-letter', parked: false, reason: 'conflict', detail: 'same ID, another payload' }
     case 'given-up':
@@ -69,8 +69,11 @@ export function afterClaim(
   }
 }
 
-/** How a handler ended. `failed` asserts that no effect happened and none will; `unknown` asserts nothing. */
-export type HandlerResult = 'handled' | 'failed' | 'fatal' | 'unknown'
+/**
+ * How a handler ended. `failed` asserts that no effect happened and none will; `remembered` the same, and that this failure is the
+ * answer for good; `unknown` asserts nothing.
+ */
+export type HandlerResult = 'handled' | 'remembered' | 'failed' | 'fatal' | 'unknown'
 
 export type AfterHandler =
   | { readonly next: 'mark' }
@@ -88,6 +91,9 @@ export function afterHandler(
   switch (result) {
     case 'handled':
       return { next: 'mark' }
+    case 'remembered':
+      // An earlier attempt may have had the effect: then this failure is no answer, and a person looks.
+      return doubt ? { next: 'set-aside', as: 'parked', reason: 'handler-failed' } : { next: 'mark' }
     case 'failed':
       if (attempt < policy.maxAttempts) return { next: 'retry' }
       return { next: 'set-aside', as: doubt ? 'parked' : 'given-up', reason: 'attempts-spent' }

@@ -1,4 +1,5 @@
 import type { HandlerResult } from '../core/decision.ts'
+import type { Result } from '../core/record.ts'
 import type { MonotonicMs } from '../core/units.ts'
 import { NoEffectError, OutcomeUnknownError, TerminalError, hasCode } from '../errors.ts'
 import type { BatchItem, HandlerContext } from '../options.ts'
@@ -22,6 +23,10 @@ export interface RunItem {
 export interface RunEnd {
   readonly result: HandlerResult
   readonly error?: unknown
+  /** What the handler returned, where that is asked for. */
+  readonly value?: unknown
+  /** What is to be kept with its mark. */
+  readonly kept?: Result | undefined
 }
 
 const HANDLED: RunEnd = { result: 'handled' }
@@ -37,6 +42,8 @@ export class HandlerRun {
   hasEnded = false
   /** The handler did not end in time: nobody waits for it any more. */
   isDetached = false
+  /** What is kept with its mark, of a run of one message. */
+  kept: Result | undefined
   /** Of the lease keeper alone: when the granting claim or the last good renewal was sent. */
   renewedAt: MonotonicMs
   /** Of the lease keeper alone. */
@@ -88,9 +95,9 @@ export class HandlerRun {
   /** Starts the handler, and tells once how it ended. Never throws. A promise less for each message than `run`. */
   start(consumer: ResolvedConsumer, tx: unknown, now: MonotonicMs, onEnd: (end: RunEnd) => void): void {
     this.startedAt = now
-    const handled = (): void => {
+    const handled = (value: unknown): void => {
       this.hasEnded = true
-      onEnd(HANDLED)
+      onEnd(consumer.rememberResult ? { result: 'handled', value } : HANDLED)
     }
     const failed = (error: unknown): void => {
       if (this.hasEnded) return

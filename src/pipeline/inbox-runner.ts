@@ -1,11 +1,12 @@
 import { backoffMs } from '../core/backoff.ts'
 import { afterClaim, afterHandler, isMarked } from '../core/decision.ts'
-import type { MarkVerdict } from '../core/record.ts'
+import type { MarkVerdict, Result } from '../core/record.ts'
 import type { DurationMs } from '../core/units.ts'
 import { LeaseLostError, TransactionError, describeError, hasCode } from '../errors.ts'
 import { DoubtQueue } from './doubt-queue.ts'
 import { HandlerRun, type RunEnd, type RunItem } from './handler-run.ts'
 import { decodePayloads } from './identify.ts'
+import { remember, remembers } from './remember.ts'
 import type { ClaimBatch, Desk, Runner } from './runner.ts'
 import type { Task } from './task.ts'
 import { TimeLimit } from './time-limit.ts'
@@ -14,6 +15,8 @@ import { TimeLimit } from './time-limit.ts'
 interface TransactionEnd extends RunEnd {
   /** Not the handler failed: the delivery is gone or the process stops, so the attempt is given back. */
   readonly isInterrupted?: boolean
+  /** What is to be kept with the marks, in the order of the items. */
+  readonly results?: readonly (Result | undefined)[] | undefined
 }
 
 /**
@@ -25,6 +28,7 @@ interface TransactionEnd extends RunEnd {
 export class InboxRunner implements Runner {
   readonly #desk: Desk
   readonly #suspects: DoubtQueue
+  readonly #remembers: boolean
   readonly #running = new Set<HandlerRun>()
   readonly #stuck = new Set<HandlerRun>()
   readonly #limits = new Set<TimeLimit>()
@@ -36,6 +40,7 @@ export class InboxRunner implements Runner {
 
   constructor(desk: Desk) {
     this.#desk = desk
+    this.#remembers = remembers(desk.consumer)
     this.#suspects = new DoubtQueue(desk, {
       slots: this.#slots,
       claim: (tasks) => this.#transact(tasks, true),
@@ -161,7 +166,7 @@ export class InboxRunner implements Runner {
           }
           break
         case 'settle-duplicate':
-          this.#desk.conclude(task, 'duplicate')
+          this.#desk.conclude(task, 'duplicate', undefined, step.result)
           break
         case 'claim-alone':
           if (task.lane !== undefined && waitingLanes.has(task.lane)) again.push(task)
@@ -222,12 +227,15 @@ export class InboxRunner implements Runner {
   async #handle(items: readonly RunItem[], limit: TimeLimit): Promise<void> {
     const { consumer, line } = this.#desk
     const end = await this.#runAll(items, limit)
-    if (end.result !== 'handled') return this.#failed(items, end)
+    // What a remembered failure wrote is rolled back under its own mark: nothing else may be in its transaction.
+    const isMarked = end.result === 'handled' || (end.result === 'remembered' && items.length === 1)
+    if (!isMarked) return this.#failed(items, end)
+    const { results } = end
     const claims = items.map(({ claim }) => claim)
     let refusal: unknown
     const verdicts = await line.ask(claims.length, async () => {
       try {
-        return await consumer.store.mark(claims)
+        return await consumer.store.mark(claims, results)
       } catch (error) {
         if (!hasCode(error, 'FLOATING_QUERY') && !hasCode(error, 'COMMIT_REFUSED')) throw error
         // Known, not unknown: nothing was committed, and asking again would not change it.
@@ -236,10 +244,14 @@ export class InboxRunner implements Runner {
       }
     })
     if (refusal !== undefined) return this.#failed(items, { ...end, result: 'failed', error: refusal })
-    this.#marked(items, verdicts)
+    this.#marked(items, verdicts, results)
   }
 
-  #marked(items: readonly RunItem[], verdicts: readonly MarkVerdict[] | undefined): void {
+  #marked(
+    items: readonly RunItem[],
+    verdicts: readonly MarkVerdict[] | undefined,
+    results: TransactionEnd['results'],
+  ): void {
     if (verdicts === undefined) {
       for (const { task } of items) this.#desk.drop(task)
       return
@@ -247,7 +259,7 @@ export class InboxRunner implements Runner {
     const again: Task[] = []
     for (const [index, { task, claim }] of items.entries()) {
       const verdict = verdicts[index]
-      if (verdict !== undefined && isMarked(verdict)) this.#desk.conclude(task, 'handled', claim)
+      if (verdict !== undefined && isMarked(verdict)) this.#desk.conclude(task, 'handled', claim, results?.[index])
       else again.push(task)
     }
     this.#desk.observe({ type: 'marks', count: items.length - again.length, late: 0 })
@@ -257,14 +269,16 @@ export class InboxRunner implements Runner {
   /** All handlers of a transaction, in turn. */
   async #runAll(items: readonly RunItem[], limit: TimeLimit): Promise<TransactionEnd> {
     const runs = this.#desk.consumer.handleBatch === undefined ? items.map((item) => [item]) : [items]
+    const results: (Result | undefined)[] | undefined = this.#remembers ? [] : undefined
     let isInterrupted = false
     for (const together of runs) {
       if (this.#isOver || together.every(({ task }) => task.isLost)) return { result: 'failed', isInterrupted: true }
       const end = await this.#run(together, limit)
-      if (end.result !== 'handled') return end
+      results?.push(end.kept)
+      if (end.result !== 'handled') return { ...end, results }
       isInterrupted ||= end.isInterrupted === true
     }
-    return { result: 'handled', isInterrupted }
+    return { result: 'handled', isInterrupted, results }
   }
 
   async #run(items: readonly RunItem[], limit: TimeLimit): Promise<TransactionEnd> {
@@ -284,14 +298,17 @@ export class InboxRunner implements Runner {
       const error = new LeaseLostError('HANDLER_TIMEOUT', 'the handler did not end when aborted')
       return { result: 'unknown', error, isInterrupted }
     }
-    if (end.result === 'handled' && pending > 0) {
+    const remembered = this.#remembers ? remember(run, end, this.#desk) : end
+    const { result } = remembered
+    if ((result === 'handled' || result === 'remembered') && pending > 0) {
       const error = new TransactionError(
         'FLOATING_QUERY',
         `the handler ended with ${pending} of its queries not awaited`,
+        { cause: end.error },
       )
       return { result: 'failed', error, isInterrupted }
     }
-    return { ...end, isInterrupted }
+    return { ...remembered, isInterrupted }
   }
 
   #detach(run: HandlerRun, running: Promise<RunEnd>): void {

@@ -8,6 +8,7 @@ import { HandlerRun, type RunEnd, type RunItem } from './handler-run.ts'
 import { decodePayloads, type Undecoded } from './identify.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
 import { Marks } from './marks.ts'
+import { remember, remembers } from './remember.ts'
 import type { ClaimBatch, Desk, Runner } from './runner.ts'
 import type { Task } from './task.ts'
 
@@ -24,6 +25,7 @@ export class LeaseRunner implements Runner {
   readonly #keeper: LeaseKeeper
   readonly #marks: Marks
   readonly #doubts: DoubtQueue
+  readonly #remembers: boolean
   readonly #stuck = new Set<HandlerRun>()
   /** Tasks that are claimed, or being claimed, and not yet marked or given back. */
   readonly #slots = new Set<Task>()
@@ -31,6 +33,7 @@ export class LeaseRunner implements Runner {
 
   constructor(desk: Desk) {
     this.#desk = desk
+    this.#remembers = remembers(desk.consumer)
     this.#keeper = new LeaseKeeper(desk, (run) => this.#detach(run))
     this.#marks = new Marks(desk, (run) => this.#leave(run))
     this.#doubts = new DoubtQueue(desk, {
@@ -131,7 +134,7 @@ export class LeaseRunner implements Runner {
         }
         break
       case 'settle-duplicate':
-        this.#desk.conclude(task, 'duplicate')
+        this.#desk.conclude(task, 'duplicate', undefined, step.result)
         break
       case 'wait':
         this.#desk.awaitOwner(task, step.waitMs)
@@ -218,7 +221,9 @@ export class LeaseRunner implements Runner {
     this.#desk.putBack(tasks)
   }
 
-  #ended(run: HandlerRun, end: RunEnd): void {
+  #ended(run: HandlerRun, how: RunEnd): void {
+    const end = this.#remembers ? remember(run, how, this.#desk) : how
+    run.kept = end.kept
     if (run.isDetached) {
       this.#stuck.delete(run)
       if (end.result === 'handled') void this.#marks.markLate(run)
@@ -244,7 +249,8 @@ export class LeaseRunner implements Runner {
     const step = afterHandler(result, { attempt: claim.attempt, doubt }, consumer)
     switch (step.next) {
       case 'mark':
-        return
+        this.#marks.add(run)
+        return this.wake()
       case 'retry': {
         const { attempt } = claim
         const elsewhereMs = this.#desk.retryDelayMs(attempt)

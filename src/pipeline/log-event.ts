@@ -21,12 +21,13 @@ const KEY_SHOWN = 12
 export function logEvent(log: Logger, consumer: string, event: ObserverEvent): void {
   switch (event.type) {
     case 'delivery': {
-      const { message, outcome, reason, detail, error, attempt, fence } = event
+      const { message, outcome, reason, detail, error, attempt, fence, failure } = event
       const { system, destination, position, redelivered } = message
       const fields = {
         consumer,
         key: shown(event.key),
         outcome,
+        failure,
         reason,
         ...(error === undefined ? { detail } : { err: loggedError(error) }),
         attempt,
@@ -53,6 +54,16 @@ export function logEvent(log: Logger, consumer: string, event: ObserverEvent): v
       return log.warn(
         { consumer, key: shown(event.key), ...(event.error === undefined ? {} : { err: loggedError(event.error) }) },
         'in doubt: its effect may or may not have happened',
+      )
+    case 'result-not-kept':
+      return log.error(
+        { consumer, key: shown(event.key), err: loggedError(event.error) },
+        'result not kept: the effect happened and is marked, duplicates are told that its result is lost',
+      )
+    case 'policy-threw':
+      return log.error(
+        { consumer, key: shown(event.key), policy: event.policy, err: loggedError(event.error) },
+        `${event.policy} threw: taken for false`,
       )
     case 'lease-lost':
       return log.warn({ consumer, key: shown(event.key) }, 'lease lost: another owner has the message, or it is done')

@@ -1,7 +1,8 @@
 import { isMarked } from '../core/decision.ts'
-import type { MarkVerdict } from '../core/record.ts'
+import type { MarkVerdict, Result } from '../core/record.ts'
 import type { Claim } from '../ports/store.ts'
 import type { HandlerRun, RunItem } from './handler-run.ts'
+import { remembers } from './remember.ts'
 import type { Desk } from './runner.ts'
 import type { Task } from './task.ts'
 
@@ -9,12 +10,14 @@ import type { Task } from './task.ts'
 export class Marks {
   readonly #desk: Desk
   readonly #onMarked: (run: HandlerRun) => void
+  readonly #remembers: boolean
   #ended: HandlerRun[] = []
 
   /** `onMarked`: the store has answered for it, or will not; its slot is free. */
   constructor(desk: Desk, onMarked: (run: HandlerRun) => void) {
     this.#desk = desk
     this.#onMarked = onMarked
+    this.#remembers = remembers(desk.consumer)
   }
 
   /** To be marked when the turn ends. */
@@ -32,7 +35,11 @@ export class Marks {
   async mark(runs: readonly HandlerRun[]): Promise<void> {
     const items: RunItem[] = []
     for (const run of runs) items.push(...run.items)
-    const verdicts = await this.#ask(items.map(({ claim }) => claim))
+    const results = this.#remembers ? runs.flatMap(resultsOf) : undefined
+    const verdicts = await this.#ask(
+      items.map(({ claim }) => claim),
+      results,
+    )
     for (const run of runs) this.#onMarked(run)
     if (verdicts === undefined) {
       // Unknown at the stop deadline: an effect that happened is never released, the record stays in doubt.
@@ -41,7 +48,7 @@ export class Marks {
     }
     for (const [index, { task, claim }] of items.entries()) {
       const verdict = verdicts[index]
-      if (verdict !== undefined && isMarked(verdict)) this.#desk.conclude(task, 'handled', claim)
+      if (verdict !== undefined && isMarked(verdict)) this.#desk.conclude(task, 'handled', claim, results?.[index])
       else this.#leaseLost(task)
     }
     this.#observe(verdicts)
@@ -49,13 +56,16 @@ export class Marks {
 
   /** Its tasks went on without it, but its effect happened after all: the owner token decides whether its mark counts. */
   async markLate(run: HandlerRun): Promise<void> {
-    const verdicts = await this.#ask(run.claims)
+    const verdicts = await this.#ask(run.claims, this.#remembers ? resultsOf(run) : undefined)
     if (verdicts !== undefined) this.#observe(verdicts)
   }
 
-  #ask(claims: readonly Claim<unknown>[]): Promise<readonly MarkVerdict[] | undefined> {
+  #ask(
+    claims: readonly Claim<unknown>[],
+    results: readonly (Result | undefined)[] | undefined,
+  ): Promise<readonly MarkVerdict[] | undefined> {
     const { consumer, line } = this.#desk
-    return line.ask(claims.length, () => consumer.store.mark(claims))
+    return line.ask(claims.length, () => consumer.store.mark(claims, results))
   }
 
   #observe(verdicts: readonly MarkVerdict[]): void {
@@ -69,4 +79,8 @@ export class Marks {
     if (task.isCurrent) this.#desk.putBack([task])
     else this.#desk.drop(task, 'lease-lost')
   }
+}
+
+function resultsOf({ items, kept }: HandlerRun): (Result | undefined)[] {
+  return items.map(() => kept)
 }

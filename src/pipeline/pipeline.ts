@@ -1,4 +1,5 @@
-import type { Key, Reason } from '../core/record.ts'
+import type { Key, Reason, Result } from '../core/record.ts'
+import { isFailure } from '../core/result.ts'
 import type { DurationMs } from '../core/units.ts'
 import { LeaseLostError, StoppedError } from '../errors.ts'
 import type { ResolvedConsumer } from '../resolve-options.ts'
@@ -173,8 +174,9 @@ export class Pipeline implements Intake, Desk {
     return { answers, sentAt }
   }
 
-  conclude(task: Task, outcome: 'handled' | 'duplicate', claim?: Claim<unknown>): void {
-    this.#settle(task, outcome, claim && { attempt: claim.attempt, fence: claim.fence })
+  conclude(task: Task, outcome: 'handled' | 'duplicate', claim?: Claim<unknown>, result?: Result): void {
+    const detail = claim && { attempt: claim.attempt, fence: claim.fence }
+    this.#settle(task, outcome, result === undefined ? detail : { ...detail, ...rememberedAs(result) })
   }
 
   drop(task: Task, outcome: 'handed-back' | 'lease-lost' = 'handed-back'): void {
@@ -351,11 +353,15 @@ export class Pipeline implements Intake, Desk {
 
 type DeliveryEvent = Extract<ObserverEvent, { type: 'delivery' }>
 type OutcomeDetail = Partial<
-  Pick<DeliveryEvent, 'key' | 'attempt' | 'fence' | 'reason' | 'detail' | 'error' | 'copied'>
+  Pick<DeliveryEvent, 'key' | 'attempt' | 'fence' | 'reason' | 'detail' | 'error' | 'copied' | 'result' | 'failure'>
 >
 
 type Unsettled = 'handed-back' | 'lease-lost'
 type Settled = Exclude<Outcome, 'settle-refused' | 'lease-lost'>
+
+function rememberedAs(result: Result): OutcomeDetail {
+  return isFailure(result) ? { result, failure: true } : { result }
+}
 
 /** Of a dead letter. */
 function toldOf({ reason, detail, error, attempts }: DeadLettering): OutcomeDetail {

@@ -1,5 +1,5 @@
 import type { DeadLetterReason } from '../core/decision.ts'
-import type { Reason } from '../core/record.ts'
+import type { Reason, Result } from '../core/record.ts'
 import type { DurationMs, EpochMs } from '../core/units.ts'
 import type { ResolvedConsumer } from '../resolve-options.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -36,7 +36,7 @@ export interface Desk {
   readonly isDraining: boolean
   readonly observe: Observer
   /** Marked, or found to be done: settles its deliveries. */
-  conclude(task: Task, outcome: 'handled' | 'duplicate', claim?: Claim<unknown>): void
+  conclude(task: Task, outcome: 'handled' | 'duplicate', claim?: Claim<unknown>, result?: Result): void
   /** Not settled and not ours any more: it will be delivered again, here or elsewhere. */
   drop(task: Task, outcome?: 'handed-back' | 'lease-lost'): void
   /** To be claimed again, from the front of its lane. What is not ours any more is dropped. */

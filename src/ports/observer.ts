@@ -1,4 +1,4 @@
-import type { Key, Reason } from '../core/record.ts'
+import type { Key, Reason, Result } from '../core/record.ts'
 import type { DurationMs } from '../core/units.ts'
 import type { Message } from './message.ts'
 import type { SourceEvent } from './source.ts'
@@ -42,6 +42,10 @@ export type ObserverEvent =
       /** With `dead-lettered` and `parked`: how often its handler was started, as its dead letter says. */
       readonly attempt?: number | undefined
       readonly fence?: number | undefined
+      /** With `handled` and `duplicate`: what is kept with the mark, for `readResult()`. May hold a payload. */
+      readonly result?: Result | undefined
+      /** With `result`: it is a failure, remembered as the answer. */
+      readonly failure?: true | undefined
       readonly message: Message
     }
   /** A handler failed and its claim was released; it will be tried again, in its lane or from a retry place. */
@@ -61,6 +65,10 @@ export type ObserverEvent =
     }
   | { readonly type: 'claims'; readonly count: number; readonly granted: number }
   | { readonly type: 'marks'; readonly count: number; readonly late: number }
+  /** Lease: its effect happened, and what its handler returned cannot be kept. It is marked, and duplicates are told so. */
+  | { readonly type: 'result-not-kept'; readonly key: Key; readonly error: unknown }
+  /** An option that is a function of the user's threw, and was taken for what is safe. */
+  | { readonly type: 'policy-threw'; readonly policy: 'rememberFailure'; readonly key: Key; readonly error: unknown }
   | { readonly type: 'lease-lost'; readonly key: Key }
   | { readonly type: 'stuck'; readonly key: Key }
   | {

@@ -33,6 +33,7 @@ const EVERY: readonly ConsumeOnceError[] = [
   new NoEffectError('x'),
   new OutcomeUnknownError('x'),
   new TerminalError('x'),
+  new TerminalError('x', {}, 'RESULT_NOT_KEPT'),
   new TransactionError('FLOATING_QUERY', 'x'),
   new TransactionError('COMMIT_REFUSED', 'x'),
   new TransactionError('TRANSACTION_OVER', 'x'),

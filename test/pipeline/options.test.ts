@@ -71,6 +71,7 @@ describe('resolveOptions', () => {
     'handlerTimeoutMs',
     'graceMs',
     'maxAttempts',
+    'maxResultBytes',
   ]
   it.each(numbers)('refuses a %s that is no whole number from 1: 0 is not unset', (name) => {
     for (const value of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5', 2 ** 53]) {
@@ -120,6 +121,19 @@ describe('resolveOptions', () => {
     ['another word for what is in doubt', { onInDoubt: 'ignore' }, "onInDoubt: expected 'rerun', 'park' or a function"],
     ['another word for a conflict', { onConflict: 'ignore' }, "onConflict: expected 'dead-letter' or 'duplicate'"],
     ['another word for a missing ID', { onMissingId: 'skip' }, "onMissingId: expected 'dead-letter'"],
+    ['a result that may be', { rememberResult: 'yes' }, 'rememberResult: expected true, false, got "yes"'],
+    ['a larger result than any', { maxResultBytes: 1_048_577 }, 'maxResultBytes: expected at most 1048576'],
+    ['a failure by name', { rememberFailure: 'Declined' }, 'rememberFailure: expected a function, got string'],
+    [
+      'the result of a batch',
+      { handle: undefined, handleBatch: () => {}, rememberResult: true },
+      'rememberResult: leave it out with handleBatch',
+    ],
+    [
+      'the failure of a batch',
+      { handle: undefined, handleBatch: () => {}, rememberFailure: () => true },
+      'rememberFailure: leave it out with handleBatch',
+    ],
     ['another word for a store that is down', { onStoreDown: 'run' }, "onStoreDown: expected 'pause'"],
   ])('refuses %s', (_, options, problem) => {
     expect(problemsOf(options)).toEqual([expect.stringContaining(problem)])
@@ -138,6 +152,15 @@ describe('resolveOptions', () => {
     const store: Store<unknown> = new MemoryInbox(new InboxDatabase())
     expect(problemsOf({ store })).toEqual([])
     expect(problemsOf({ store, onInDoubt: 'rerun' })).toEqual([expect.stringContaining('an inbox knows no doubt')])
+  })
+
+  it('refuses to remember anything of a message where a store keeps one position', () => {
+    const store = { strategy: 'offsets', claim: () => {}, positions: { next: () => {} } }
+    expect(problemsOf({ store })).toEqual([])
+    expect(problemsOf({ store, rememberResult: true, rememberFailure: () => true })).toEqual([
+      expect.stringContaining('rememberResult: leave it out with a store of strategy offsets'),
+      expect.stringContaining('rememberFailure: leave it out with a store of strategy offsets'),
+    ])
   })
 
   it('reports all problems at once, each with the name of the consumer', () => {

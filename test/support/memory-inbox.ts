@@ -1,5 +1,6 @@
 import { TransactionError } from '../../src/errors.ts'
-import type { Key, MarkVerdict, ReleaseVerdict, RenewVerdict, SetAsideVerdict } from '../../src/core/record.ts'
+import { isFailure } from '../../src/core/result.ts'
+import type { Key, MarkVerdict, ReleaseVerdict, RenewVerdict, Result, SetAsideVerdict } from '../../src/core/record.ts'
 import type {
   Claim,
   ClaimAnswer,
@@ -15,6 +16,7 @@ interface InboxRow {
   readonly digest: string
   readonly outcome: 'done' | 'given-up' | 'parked'
   readonly reason: string
+  readonly result?: Result | undefined
 }
 
 /** What outlives processes: rows, counted attempts and committed effects. */
@@ -77,7 +79,8 @@ export class MemoryInbox implements Store<InboxTx> {
       const claim = { ...item, scope, token, fence: 0, attempt, retentionMs, transaction }
       return { verdict: 'claimed', fence: 0, attempt, claim }
     })
-    if (answers.some((answer) => 'claim' in answer)) this.#open.add(transaction)
+    transaction.claims = answers.filter((answer) => 'claim' in answer).length
+    if (transaction.claims > 0) this.#open.add(transaction)
     return answers
   }
 
@@ -86,7 +89,9 @@ export class MemoryInbox implements Store<InboxTx> {
     const row = rows.get(key)
     if (row !== undefined) {
       if (row.digest !== digest && row.digest !== '' && digest !== '') return { verdict: 'conflict' }
-      return row.outcome === 'done' ? { verdict: 'done' } : { verdict: row.outcome, reason: row.reason }
+      return row.outcome === 'done'
+        ? { verdict: 'done', result: row.result }
+        : { verdict: row.outcome, reason: row.reason }
     }
     return locks.has(key) ? { verdict: 'busy', leaseLeftMs: 50 } : undefined
   }
@@ -95,21 +100,28 @@ export class MemoryInbox implements Store<InboxTx> {
     return claims.map((claim) => (transactionOf(claim).state === 'open' ? 'renewed' : 'lost'))
   }
 
-  async mark(claims: readonly Claim<InboxTx>[]): Promise<readonly MarkVerdict[]> {
+  async mark(
+    claims: readonly Claim<InboxTx>[],
+    results: readonly (Result | undefined)[] = [],
+  ): Promise<readonly MarkVerdict[]> {
     const [transaction] = claims.map(transactionOf)
     if (transaction === undefined) return []
-    if (transaction.state === 'committed') return claims.map(() => 'already-marked')
+    if (transaction.isMarked) return claims.map(() => 'already-marked')
     if (transaction.state === 'rolled-back') return claims.map(() => 'refused-busy')
     if (transaction.hasFloated) throw new TransactionError('FLOATING_QUERY', 'a query was pending')
-    for (const { key, digest } of claims) this.#database.rows.set(key, { digest, outcome: 'done', reason: '' })
-    transaction.end('committed')
+    const isAnswer = results.some((result) => result !== undefined && isFailure(result))
+    if (isAnswer && transaction.claims !== 1) throw new TypeError('a failure among other claims (memory-inbox)')
+    for (const [at, { key, digest }] of claims.entries()) {
+      this.#database.rows.set(key, { digest, outcome: 'done', reason: '', result: results[at] })
+    }
+    transaction.end(isAnswer ? 'failed' : 'committed')
     return claims.map(() => 'marked')
   }
 
   async release(claims: readonly Claim<InboxTx>[], { refund }: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
     return claims.map((claim) => {
       const transaction = transactionOf(claim)
-      if (transaction.state === 'committed') return 'refused'
+      if (transaction.isMarked) return 'refused'
       if (refund && !transaction.refunded.has(claim.key)) {
         transaction.refunded.add(claim.key)
         this.#database.attempts.set(claim.key, (this.#database.attempts.get(claim.key) ?? 1) - 1)
@@ -129,7 +141,7 @@ export class MemoryInbox implements Store<InboxTx> {
     return claims.map((claim) => {
       const transaction = transactionOf(claim)
       const row = this.#database.rows.get(claim.key)
-      if (transaction.state === 'committed' || row?.outcome === 'done') return 'refused'
+      if (transaction.isMarked || row?.outcome === 'done') return 'refused'
       transaction.end('rolled-back')
       this.#database.rows.set(claim.key, { digest: claim.digest, outcome: as, reason })
       return as
@@ -138,7 +150,9 @@ export class MemoryInbox implements Store<InboxTx> {
 }
 
 class InboxTransaction implements OpenTransaction<InboxTx> {
-  state: 'open' | 'committed' | 'rolled-back' = 'open'
+  /** `failed`: rolled back but for the mark of a remembered failure. */
+  state: 'open' | 'committed' | 'failed' | 'rolled-back' = 'open'
+  claims = 0
   readonly token: string
   readonly refunded: Set<Key> = new Set()
   hasFloated = false
@@ -152,7 +166,11 @@ class InboxTransaction implements OpenTransaction<InboxTx> {
     this.#onEnd = onEnd
   }
 
-  end(state: 'committed' | 'rolled-back'): void {
+  get isMarked(): boolean {
+    return this.state === 'committed' || this.state === 'failed'
+  }
+
+  end(state: 'committed' | 'failed' | 'rolled-back'): void {
     if (this.state !== 'open') return
     this.state = state
     if (state === 'committed') this.#database.effects.push(...this.#effects)

@@ -55,7 +55,10 @@ export class OffsetsWorld {
   }
 }
 
-type Settings = Omit<ConsumerSettings<unknown, unknown, OffsetsTx>, 'store' | 'name' | 'observe'>
+type Settings = Omit<
+  ConsumerSettings<unknown, unknown, OffsetsTx>,
+  'store' | 'name' | 'observe' | 'rememberResult' | 'rememberFailure'
+>
 
 export interface ProcessOptions extends Settings {
   readonly handler?: 'handle' | 'handleBatch'

@@ -39,7 +39,10 @@ export interface Work {
   readonly apply: () => Promise<void>
 }
 
-type Settings = Omit<ConsumerSettings<unknown, unknown, never>, 'store' | 'name' | 'observe'>
+type Settings = Omit<
+  ConsumerSettings<unknown, unknown, never>,
+  'store' | 'name' | 'observe' | 'rememberResult' | 'rememberFailure'
+>
 
 export interface RigOptions extends Settings {
   readonly style?: Style

@@ -9,7 +9,7 @@ export function storeWith(some: (store: Store) => Partial<Store>): Store {
     open: () => store.open(),
     claim: (request) => store.claim(request),
     renew: (claims, leaseMs) => store.renew(claims, leaseMs),
-    mark: (claims) => store.mark(claims),
+    mark: (claims, results) => store.mark(claims, results),
     release: (claims, how) => store.release(claims, how),
     setAside: (claims, as, reason) => store.setAside(claims, as, reason),
     ...some(store),

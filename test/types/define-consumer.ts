@@ -1,4 +1,12 @@
-import { defineConsumer, json, memoryStore, messageId, type StandardSchema, type Store } from 'consume-once'
+import {
+  defineConsumer,
+  json,
+  memoryStore,
+  messageId,
+  type Settlement,
+  type StandardSchema,
+  type Store,
+} from 'consume-once'
 
 interface Sms {
   readonly notificationId: string
@@ -57,9 +65,32 @@ export const consumers: readonly unknown[] = [
   // @ts-expect-error a lease has no transaction, for a batch neither
   defineConsumer({ name: 'a', store: memoryStore(), handleBatch: ({ tx }) => tx }),
 
+  // Any result may be kept; what is thrown is unknown.
+  defineConsumer({
+    name: 'a',
+    store: memoryStore(),
+    rememberResult: true,
+    rememberFailure: (error) => error instanceof RangeError,
+    handle: () => ({ id: 7 }),
+  }),
+  // @ts-expect-error anything may have been thrown
+  defineConsumer({ name: 'a', store: memoryStore(), rememberFailure: (error) => error.code === 7, handle: () => {} }),
+  // @ts-expect-error the result of a batch is of none of its messages
+  defineConsumer({ name: 'a', store: memoryStore(), rememberResult: true, handleBatch: () => {} }),
+  // @ts-expect-error the failure of a batch neither
+  defineConsumer({ name: 'a', store: memoryStore(), rememberFailure: () => true, handleBatch: () => {} }),
+
   // Exactly one of the two.
   // @ts-expect-error handle and handleBatch exclude each other
   defineConsumer({ name: 'a', store: memoryStore(), handle: () => {}, handleBatch: () => {} }),
   // @ts-expect-error one of them is needed
   defineConsumer({ name: 'a', store: memoryStore() }),
+]
+
+declare const settlement: Settlement
+
+export const told: readonly unknown[] = [
+  settlement.failure?.message.trim(),
+  // @ts-expect-error nobody knows what a handler returned once
+  settlement.result.id,
 ]

@@ -1,4 +1,15 @@
 export { defineConsumer, type Consumer } from './define-consumer.ts'
+export {
+  adminOf,
+  type Admin,
+  type CountedState,
+  type Decided,
+  type Decider,
+  type Inspected,
+  type PurgeOptions,
+  type RecordRef,
+  type StateCount,
+} from './admin.ts'
 export { runConsumer, type RunDependencies } from './run.ts'
 export { runInline, type InlineDelivery, type InlineOptions, type InlineRunning, type Settlement } from './inline.ts'
 export { messageId, cloudEvent, standardId, type IdExtractor, type IncomingMessage } from './message-id.ts'
@@ -94,6 +105,7 @@ export type { DeadLetterReason, InDoubtPolicy } from './core/decision.ts'
 
 export type { CheckFinding, Checkup } from './ports/checkup.ts'
 export type { Clock } from './ports/clock.ts'
+export type { CheckedConsumer, ConsumedFrom } from './ports/consumed-from.ts'
 export type { Entropy } from './ports/entropy.ts'
 export type { Logger } from './ports/logger.ts'
 export type { Message } from './ports/message.ts'

@@ -1,3 +1,4 @@
+import type { UnusableId } from './core/message-id.ts'
 import type { Message } from './ports/message.ts'
 
 /** What an ID extractor sees: the message, and its payload decoded on first use. */
@@ -11,6 +12,14 @@ export interface IncomingMessage<Decoded> extends Message {
  * not usable, `onMissingId` decides.
  */
 export type IdExtractor<Decoded = unknown> = (message: IncomingMessage<Decoded>) => string | Uint8Array | undefined
+
+/** For people. */
+export const WHY_UNUSABLE: Readonly<Record<UnusableId, string>> = {
+  missing: 'no message ID, or one that is repeated with different values',
+  blank: 'the message ID is blank',
+  'too-long': 'the message ID is longer than 512 bytes',
+  'ill-formed': 'the message ID holds a lone surrogate',
+}
 
 /** ID extractors for the usual places. */
 export const messageId: {

@@ -1,12 +1,13 @@
-import { idBytes, type UnusableId } from '../core/message-id.ts'
+import { idBytes } from '../core/message-id.ts'
 import type { DeadLetterReason } from '../core/decision.ts'
 import { digestOf, identityOf } from '../digest.ts'
 import { describeError } from '../errors.ts'
 import { describeIssues } from '../decode.ts'
-import type { IncomingMessage } from '../message-id.ts'
+import { WHY_UNUSABLE, type IncomingMessage } from '../message-id.ts'
 import type { ResolvedConsumer } from '../resolve-options.ts'
 import type { Message } from '../ports/message.ts'
 import type { Delivery } from '../ports/source.ts'
+import { keyScope } from '../scope.ts'
 import type { RunItem } from './handler-run.ts'
 import { Task } from './task.ts'
 
@@ -23,13 +24,6 @@ const NOT_COMPARED = ''
 /** Origins whose scope is kept ready. An origin comes with its message, so its number has no bound of its own. */
 const SCOPES_KEPT = 1_000
 
-const WHY: Record<UnusableId, string> = {
-  missing: 'no message ID, or one that is repeated with different values',
-  blank: 'the message ID is blank',
-  'too-long': 'the message ID is longer than 512 bytes',
-  'ill-formed': 'the message ID holds a lone surrogate',
-}
-
 /**
  * Turns a delivery into a task: key and payload digest are computed here, once, from raw bytes, before the handler can
  * touch anything.
@@ -41,8 +35,7 @@ export function createIdentify(consumer: ResolvedConsumer, group: string): (deli
   function scopeOf(origin: string): readonly Uint8Array[] {
     const known = scopes.get(origin)
     if (known !== undefined) return known
-    const parts = consumer.scope === undefined ? [group, origin, consumer.name] : [consumer.scope]
-    const scope = parts.map((part) => Buffer.from(part))
+    const scope = keyScope(consumer, group, origin)
     if (scopes.size >= SCOPES_KEPT) scopes.clear()
     scopes.set(origin, scope)
     return scope
@@ -62,7 +55,7 @@ export function createIdentify(consumer: ResolvedConsumer, group: string): (deli
       return { reason: 'no-id', detail: `the ID extractor: expected text or bytes, got ${typeof id}` }
     }
     const bytes = idBytes(id)
-    if (typeof bytes === 'string') return { reason: 'no-id', detail: WHY[bytes] }
+    if (typeof bytes === 'string') return { reason: 'no-id', detail: WHY_UNUSABLE[bytes] }
     const digest = consumer.onConflict === 'duplicate' ? NOT_COMPARED : digestOf(message.value)
     return new Task(delivery, identityOf(scopeOf(message.origin), bytes), digest)
   }

@@ -8,6 +8,7 @@ import type { Entropy } from '../ports/entropy.ts'
 import type { Observer, ObserverEvent, Outcome } from '../ports/observer.ts'
 import type { Capacity, Delivery, Intake, Publisher, SourceEvent } from '../ports/source.ts'
 import type { Claim } from '../ports/store.ts'
+import { scopeName } from '../scope.ts'
 import { Copies } from './copies.ts'
 import { createIdentify } from './identify.ts'
 import { InboxRunner } from './inbox-runner.ts'
@@ -68,7 +69,7 @@ export class Pipeline implements Intake, Desk {
   constructor(dependencies: PipelineDependencies) {
     const { consumer, group, publisher, clock, entropy, setPaused, rewind, isBoundBySource = false } = dependencies
     this.consumer = consumer
-    this.scope = consumer.scope ?? `${group}/${consumer.name}`
+    this.scope = scopeName(consumer, group)
     this.capacity = capacityOf(consumer)
     const { positions } = consumer.store
     this.storedPositions = positions && ((streams) => positions.next(this.scope, streams))

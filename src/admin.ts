@@ -1,0 +1,267 @@
+import { idBytes } from './core/message-id.ts'
+import type { DecideVerdict, Key, RecordView } from './core/record.ts'
+import { definitionOf, type Consumer } from './define-consumer.ts'
+import { identityOf } from './digest.ts'
+import { ConfigError } from './errors.ts'
+import { WHY_UNUSABLE } from './message-id.ts'
+import { checkText, checkWhole } from './option-checks.ts'
+import type { ResolvedConsumer } from './resolve-options.ts'
+import type { ConsumedFrom } from './ports/consumed-from.ts'
+import type { ListedState, ListQuery, RecordPage, StoreAdmin, Why } from './ports/store-admin.ts'
+import { keyScope, scopeName } from './scope.ts'
+
+/** A message, by its ID as text or bytes, or by the key that `list` and the log tell. */
+export type RecordRef = string | Uint8Array | { readonly key: Key }
+
+/** A record that was asked for. */
+export interface Inspected extends RecordView {
+  readonly ref: RecordRef
+  readonly key: Key
+  /** The topic or queue that the ID was sought under; `undefined` where it was asked for by its key. */
+  readonly origin: string | undefined
+}
+
+export interface Decided {
+  readonly ref: RecordRef
+  readonly key: Key
+  readonly verdict: DecideVerdict
+}
+
+/** Who decides, and why: written down with the record as it was before. */
+export interface Decider {
+  /** 1 to 200 characters. */
+  readonly by: string
+  /** 1 to 1000 characters, such as the number of a ticket. No payload and no secret. */
+  readonly reason: string
+}
+
+export interface PurgeOptions {
+  /** Records removed in one transaction, 1 to 100000. @defaultValue 10000 */
+  readonly batchSize?: number
+  /** Ends it after the batch under way. */
+  readonly signal?: AbortSignal
+  readonly onBatch?: (removed: number) => void
+}
+
+/** How many records are in a state. `isAtLeast`: there are more, the count was ended. */
+export interface StateCount {
+  readonly count: number
+  readonly isAtLeast: boolean
+}
+
+export type CountedState = Exclude<ListedState, 'done'>
+
+/** What a person may look at, and decide, about the messages of one consumer. Nothing here opens or closes the store. */
+export interface Admin {
+  /** As stores are told it: with it an audit is read. */
+  readonly scope: string
+  /**
+   * For each message every record there is under one of the origins; where there is none, the first origin's, which is `absent`.
+   * Changes nothing.
+   */
+  inspect(refs: readonly RecordRef[]): Promise<readonly Inspected[]>
+  /** Records in one state, a page at a time, in no order. Stores know keys and not IDs. Changes nothing. */
+  list(query: ListQuery): Promise<RecordPage>
+  /**
+   * Of what is parked, in doubt or given up: `done`, its effect happened; `rerun`, its next delivery runs, with all its attempts.
+   * Before `rerun` make sure that the old handler has ended.
+   */
+  resolve(refs: readonly RecordRef[], how: Decider & { readonly as: 'done' | 'rerun' }): Promise<readonly Decided[]>
+  /** Of what was given up, which had no effect: its next delivery runs, with all its attempts. */
+  reopen(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]>
+  /** Of what is done: the effect happens again at the next delivery. */
+  forget(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]>
+  /** Removes what is over, batch by batch. Resolves with the number of records that were removed. */
+  purge(options?: PurgeOptions): Promise<number>
+  /** @param most - per state; what is beyond is not counted. @defaultValue 10000 */
+  stats(most?: number): Promise<Readonly<Record<CountedState, StateCount>>>
+}
+
+/** Keys in one call of the store. */
+const KEYS_PER_CALL = 500
+const PAGE = 1_000
+const MOST_COUNTED = 10_000
+const PURGE_BATCH = 10_000
+const MOST_PURGED_AT_ONCE = 100_000
+
+const COUNTED: readonly CountedState[] = ['processing', 'in-doubt', 'given-up', 'parked']
+
+/**
+ * The way out for people. A message is found by its ID under each of `from.origins`; give one origin only, where two topics
+ * have messages with equal IDs.
+ *
+ * @throws ConfigError `CONFIG_INVALID` for a store that has no `admin`, or one of strategy `offsets`, whose messages have no
+ *   records; from each method for an ID that is none, or one that has a record under several origins and is to be decided
+ */
+export function adminOf(consumer: Consumer, from: Pick<ConsumedFrom, 'group' | 'origins'>): Admin {
+  const definition = definitionOf(consumer)
+  const problems: string[] = []
+  checkText('group', from?.group, problems)
+  const origins: readonly unknown[] = Array.isArray(from?.origins) ? from.origins : []
+  if (origins.length === 0) problems.push('origins: expected at least one topic or queue, got none')
+  for (const origin of origins) checkText('origins', origin, problems)
+  const { strategy, admin } = definition.store
+  if (strategy === 'offsets') {
+    problems.push('store: expected one with a record for each message, got strategy offsets, which has a position only')
+  } else if (admin === undefined) {
+    problems.push('store: expected one that people may look into (`admin`), got one without')
+  }
+  if (admin === undefined || problems.length > 0) throw new ConfigError(problems.map((one) => named(definition, one)))
+  return new StoreRecords(definition, from, admin)
+}
+
+class StoreRecords implements Admin {
+  readonly scope: string
+  readonly #consumer: ResolvedConsumer
+  readonly #from: Pick<ConsumedFrom, 'group' | 'origins'>
+  readonly #admin: StoreAdmin
+
+  constructor(consumer: ResolvedConsumer, from: Pick<ConsumedFrom, 'group' | 'origins'>, admin: StoreAdmin) {
+    this.scope = scopeName(consumer, from.group)
+    this.#consumer = consumer
+    this.#from = from
+    this.#admin = admin
+  }
+
+  async inspect(refs: readonly RecordRef[]): Promise<readonly Inspected[]> {
+    return (await this.#look(refs)).flat()
+  }
+
+  list(query: ListQuery): Promise<RecordPage> {
+    return this.#admin.list(this.scope, query)
+  }
+
+  async resolve(
+    refs: readonly RecordRef[],
+    { as, ...why }: Decider & { readonly as: 'done' | 'rerun' },
+  ): Promise<readonly Decided[]> {
+    if (as !== 'done' && as !== 'rerun') {
+      throw this.#invalid(`as: expected 'done' or 'rerun', got ${JSON.stringify(as)}`)
+    }
+    return this.#decide(refs, why, (keys, checked) => this.#admin.resolve(this.scope, keys, { ...checked, as }))
+  }
+
+  reopen(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]> {
+    return this.#decide(refs, why, (keys, checked) => this.#admin.reopen(this.scope, keys, checked))
+  }
+
+  forget(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]> {
+    return this.#decide(refs, why, (keys, checked) => this.#admin.forget(this.scope, keys, checked))
+  }
+
+  async purge({ batchSize = PURGE_BATCH, signal, onBatch }: PurgeOptions = {}): Promise<number> {
+    const problems: string[] = []
+    checkWhole('batchSize', batchSize, problems, { most: MOST_PURGED_AT_ONCE })
+    if (problems.length > 0) throw this.#invalid(...problems)
+    const how = { retentionMs: this.#consumer.retentionMs, limit: batchSize }
+    let total = 0
+    for (;;) {
+      if (signal?.aborted === true) return total
+      const { removed, more } = await this.#admin.purge(this.scope, how)
+      total += removed
+      onBatch?.(removed)
+      if (!more) return total
+    }
+  }
+
+  async stats(most: number = MOST_COUNTED): Promise<Readonly<Record<CountedState, StateCount>>> {
+    const counts: [CountedState, StateCount][] = []
+    // One after the other: a store may have to go through all that it has.
+    for (const state of COUNTED) counts.push([state, await this.#count(state, most)])
+    return Object.fromEntries(counts) as Record<CountedState, StateCount>
+  }
+
+  async #count(state: CountedState, most: number): Promise<StateCount> {
+    let count = 0
+    let after: string | undefined
+    do {
+      const page = await this.#admin.list(this.scope, { state, limit: Math.min(PAGE, most - count), after })
+      count += page.records.length
+      after = page.next
+    } while (after !== undefined && count < most)
+    return { count, isAtLeast: after !== undefined }
+  }
+
+  /** By their order, the records of each message. */
+  async #look(refs: readonly RecordRef[]): Promise<readonly (readonly Inspected[])[]> {
+    const places = refs.map((ref) => this.#placesOf(ref))
+    const views = await inChunks(
+      places.flat().map(({ key }) => key),
+      (keys) => this.#admin.peek(this.scope, keys),
+    )
+    let at = 0
+    return places.map((ofOne) => {
+      const found = ofOne.map((place): Inspected => ({ ...place, ...(views[at++] ?? { state: 'absent' }) }))
+      const there = found.filter(({ state }) => state !== 'absent')
+      return there.length > 0 ? there : found.slice(0, 1)
+    })
+  }
+
+  async #decide(
+    refs: readonly RecordRef[],
+    why: Decider,
+    decide: (keys: readonly Key[], why: Why) => Promise<readonly DecideVerdict[]>,
+  ): Promise<readonly Decided[]> {
+    const checked = this.#checked(why)
+    const records = (await this.#look(refs)).map((found, at) => this.#only(found, at))
+    const keys = [...new Set(records.map(({ key }) => key))]
+    const verdicts = await inChunks(keys, (some) => decide(some, checked))
+    const byKey = new Map(keys.map((key, at) => [key, verdicts[at] ?? 'refused']))
+    return records.map(({ ref, key }) => ({ ref, key, verdict: byKey.get(key) ?? 'refused' }))
+  }
+
+  #only(found: readonly Inspected[], at: number): Inspected {
+    const [record, another] = found
+    if (record === undefined) throw new TypeError('a message without a record or its absence (admin.only)')
+    if (another === undefined) return record
+    const origins = found.map(({ origin }) => origin).join(', ')
+    throw this.#invalid(
+      `message ${at + 1}: expected its ID under one origin, got records of ${origins}: give one origin`,
+    )
+  }
+
+  #placesOf(ref: RecordRef): readonly Pick<Inspected, 'ref' | 'key' | 'origin'>[] {
+    if (typeof ref === 'object' && 'key' in ref) return [{ ref, key: ref.key, origin: undefined }]
+    const bytes = idBytes(ref)
+    if (typeof bytes === 'string') throw this.#invalid(`message ID: ${WHY_UNUSABLE[bytes]}`)
+    const { group, origins } = this.#from
+    // With a scope of the user's own all origins have the same key.
+    const sought = this.#consumer.scope === undefined ? origins : origins.slice(0, 1)
+    return sought.map((origin) => {
+      const { key } = identityOf(keyScope(this.#consumer, group, origin), bytes)
+      return { ref, key, origin: this.#consumer.scope === undefined ? origin : undefined }
+    })
+  }
+
+  #checked({ by, reason }: Decider): Why {
+    const problems: string[] = []
+    for (const [name, text, most] of [
+      ['by', by, 200],
+      ['reason', reason, 1_000],
+    ] as const) {
+      if (typeof text === 'string' && text.trim() !== '' && text.length <= most) continue
+      problems.push(`${name}: expected 1 to ${most} characters, got ${JSON.stringify(text)}`)
+    }
+    if (problems.length > 0) throw this.#invalid(...problems)
+    return { by, reason, retentionMs: this.#consumer.retentionMs }
+  }
+
+  #invalid(...problems: readonly string[]): ConfigError {
+    return new ConfigError(problems.map((one) => named(this.#consumer, one)))
+  }
+}
+
+function named({ name }: ResolvedConsumer, problem: string): string {
+  return `consumer ${JSON.stringify(name)}: ${problem}`
+}
+
+async function inChunks<T>(
+  keys: readonly Key[],
+  ask: (keys: readonly Key[]) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  const answers: T[] = []
+  for (let at = 0; at < keys.length; at += KEYS_PER_CALL) {
+    answers.push(...(await ask(keys.slice(at, at + KEYS_PER_CALL))))
+  }
+  return answers
+}

@@ -10,6 +10,8 @@ export {
   type RecordRef,
   type StateCount,
 } from './admin.ts'
+export { doctor, type CheckVerdict, type Diagnosis, type DoctorOptions } from './doctor.ts'
+export { durationText } from './duration-text.ts'
 export { runConsumer, type RunDependencies } from './run.ts'
 export { runInline, type InlineDelivery, type InlineOptions, type InlineRunning, type Settlement } from './inline.ts'
 export { messageId, cloudEvent, standardId, type IdExtractor, type IncomingMessage } from './message-id.ts'

@@ -13,6 +13,7 @@ import type {
 import { transition, viewOf } from '../core/record.ts'
 import type { DurationMs } from '../core/units.ts'
 import { systemClock } from '../clock.ts'
+import type { CheckFinding } from '../ports/checkup.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ListQuery, RecordPage, StoreAdmin, Why } from '../ports/store-admin.ts'
 import type { Claim, ClaimAnswer, ClaimRequest, ReleaseOptions, Store } from '../ports/store.ts'
@@ -44,6 +45,18 @@ class MemoryStore implements Store {
   }
 
   async open(): Promise<void> {}
+
+  async checkup(): Promise<readonly CheckFinding[]> {
+    return [
+      {
+        check: 'memory.durability',
+        verdict: 'broken',
+        found: 'records in the memory of this process',
+        meaning:
+          'They end with it, and no other process sees them: what is delivered again after that runs again. Take redisLease, postgresInbox or another store.',
+      },
+    ]
+  }
 
   async claim({ token, leaseMs, retentionMs, alone, scope, items }: ClaimRequest): Promise<readonly ClaimAnswer[]> {
     const now = this.#clock.now()

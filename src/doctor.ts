@@ -1,0 +1,145 @@
+import { systemClock } from './clock.ts'
+import type { DurationMs } from './core/units.ts'
+import { definitionOf, type Consumer } from './define-consumer.ts'
+import { ConfigError, describeError } from './errors.ts'
+import { durationText } from './duration-text.ts'
+import type { ResolvedConsumer } from './resolve-options.ts'
+import type { CheckFinding, Checkup } from './ports/checkup.ts'
+import type { ConsumedFrom } from './ports/consumed-from.ts'
+import type { Strategy } from './ports/store.ts'
+
+export type CheckVerdict = CheckFinding['verdict']
+
+/** What the guarantee of a consumer really is, on the servers it has. */
+export interface Diagnosis {
+  readonly consumer: string
+  readonly strategy: Strategy
+  /** The worst that was found: `broken`, then `weaker`, then `unknown`. */
+  readonly verdict: CheckVerdict
+  /** One paragraph for people: what is promised, and each thing found that says otherwise. */
+  readonly guarantee: string
+  /** Of the store first, then of the broker; worst first in each. */
+  readonly findings: readonly (CheckFinding & { readonly of: 'store' | 'broker' })[]
+  /** Who did not answer: the same may answer later. */
+  readonly unreachable: readonly ('store' | 'broker')[]
+}
+
+export interface DoctorOptions {
+  /** How long store and broker may take, each. Past it they count as unreachable. @defaultValue 30000 */
+  readonly timeoutMs?: DurationMs
+}
+
+const TIMEOUT_MS = 30_000
+
+/** Worst first. */
+const VERDICTS: readonly CheckVerdict[] = ['broken', 'weaker', 'unknown', 'holds']
+
+/**
+ * Asks the live servers what the guarantee is, changing nothing. What may not be looked at is `unknown`, never fine; a server that
+ * does not answer is told in the diagnosis.
+ *
+ * @param from - where it consumes from: `fromKafka(...)`, `fromRabbit(...)`. Without it the broker is `unknown`
+ * @throws ConfigError `CONFIG_INVALID` for what is not from `defineConsumer`
+ */
+export async function doctor(
+  consumer: Consumer,
+  from?: ConsumedFrom,
+  { timeoutMs = TIMEOUT_MS }: DoctorOptions = {},
+): Promise<Diagnosis> {
+  const definition = definitionOf(consumer)
+  const { name, store, retentionMs, leaseMs, handlerTimeoutMs, graceMs, maxAttempts } = definition
+  const { strategy } = store
+  const checked = { strategy, retentionMs, leaseMs, longestRunMs: handlerTimeoutMs + graceMs, maxAttempts }
+  const [ofStore, ofBroker] = await Promise.all([
+    look('store', store.checkup?.bind(store), timeoutMs),
+    look('broker', from?.checkup?.bind(from, checked), timeoutMs),
+  ])
+  const findings = [...ofStore.findings, ...ofBroker.findings]
+  return {
+    consumer: name,
+    strategy,
+    verdict: VERDICTS.find((verdict) => findings.some((finding) => finding.verdict === verdict)) ?? 'unknown',
+    guarantee: [promiseOf(definition), ...whatWasFound(findings)].join(' '),
+    findings,
+    unreachable: [ofStore, ofBroker].flatMap(({ of, isReachable }) => (isReachable ? [] : [of])),
+  }
+}
+
+type Finding = Diagnosis['findings'][number]
+
+interface Look {
+  readonly of: 'store' | 'broker'
+  readonly findings: readonly Finding[]
+  readonly isReachable: boolean
+}
+
+async function look(
+  of: 'store' | 'broker',
+  ask: Checkup | undefined,
+  timeoutMs: DurationMs,
+): Promise<Look> {
+  const unknown = (check: string, found: string, meaning: string): readonly Finding[] => [
+    { of, check: `${of}.${check}`, verdict: 'unknown', found, meaning },
+  ]
+  if (ask === undefined) {
+    const meaning = `Nothing is known of the ${of}: look at its settings by hand.`
+    return { of, isReachable: true, findings: unknown('checkup', 'nobody to ask', meaning) }
+  }
+  try {
+    const findings = await within(timeoutMs, ask())
+    const sorted = findings.toSorted((a, b) => VERDICTS.indexOf(a.verdict) - VERDICTS.indexOf(b.verdict))
+    return { of, isReachable: true, findings: sorted.map((finding) => ({ of, ...finding })) }
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    const meaning = `The ${of} could not be asked: see that it can be reached from here, then ask again.`
+    return { of, isReachable: false, findings: unknown('unreachable', describeError(error), meaning) }
+  }
+}
+
+function within<T>(ms: DurationMs, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const cancel = systemClock.after(ms, () => reject(new Error(`no answer within ${ms} ms`)))
+    work.then(resolve, reject).finally(cancel)
+  })
+}
+
+/** The row of the guarantee table. */
+function promiseOf(consumer: ResolvedConsumer): string {
+  const { name, store, retentionMs } = consumer
+  const kept = durationText(retentionMs)
+  const start = `${name} (${store.strategy}): no message is lost while the broker retains it.`
+  switch (store.strategy) {
+    case 'inbox':
+      return `${start} Its handler may start twice; what it writes through ctx.tx commits once, as long as the row is kept (${kept}, then until a purge); an effect outside of ctx.tx may happen twice.`
+    case 'offsets':
+      return `${start} Its handler may start twice; what it writes through ctx.tx commits once for each offset; what a producer sends again has another offset, and its effect again.`
+    case 'lease':
+      return `${start} ${leasePromise(consumer)} A redelivery more than ${kept} after the mark runs again.`
+  }
+}
+
+function leasePromise({ onInDoubt, concurrency, leaseMs }: ResolvedConsumer): string {
+  const after = `After a crash, or a pause longer than the lease (${durationText(leaseMs)}), what was under way (${concurrency} at most) is in doubt`
+  switch (onInDoubt) {
+    case 'park':
+      return `${after} and parked for a person: no effect happens twice, unless a handler throws although its effect happened, or a person lets it run again.`
+    case 'rerun':
+      return `${after} and runs again: its effect may happen twice, unless it carries ctx.idempotencyKey to a provider that deduplicates on it.`
+    case 'reconcile':
+      return `${after}, and your function says whether it happened: no effect happens twice as far as that is right.`
+  }
+}
+
+const HEADINGS: readonly (readonly [Exclude<CheckVerdict, 'holds'>, string])[] = [
+  ['broken', 'This does not hold here:'],
+  ['weaker', 'It is weaker here:'],
+  ['unknown', 'Not known:'],
+]
+
+function whatWasFound(findings: readonly Finding[]): string[] {
+  const parts = HEADINGS.flatMap(([verdict, heading]) => {
+    const told = findings.filter((finding) => finding.verdict === verdict)
+    return told.length === 0 ? [] : [heading, ...told.map(({ found, meaning }) => `${found}: ${meaning}`)]
+  })
+  return parts.length > 0 ? parts : ['Nothing was found that weakens it.']
+}

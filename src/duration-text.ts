@@ -1,0 +1,14 @@
+import type { DurationMs } from './core/units.ts'
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+] as const
+
+/** For people, in the largest unit that it is a whole number of: `7 d`, `90 min`, `1500 ms`. */
+export function durationText(ms: DurationMs): string {
+  const [unit, size] = UNITS.find(([, length]) => ms >= length && ms % length === 0) ?? ['ms', 1]
+  return `${ms / size} ${unit}`
+}

@@ -1,4 +1,5 @@
 import type { Suite } from './suite.ts'
+import { bytes } from './suites/bytes.ts'
 import { cpu } from './suites/cpu.ts'
 import { growth } from './suites/growth.ts'
 import { kafka } from './suites/kafka.ts'
@@ -6,4 +7,4 @@ import { postgres } from './suites/postgres.ts'
 import { rabbitmq } from './suites/rabbitmq.ts'
 import { redis } from './suites/redis.ts'
 
-export const SUITES: readonly Suite[] = [cpu, kafka, rabbitmq, redis, postgres, growth]
+export const SUITES: readonly Suite[] = [cpu, kafka, rabbitmq, redis, postgres, growth, bytes]

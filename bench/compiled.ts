@@ -20,5 +20,8 @@ export async function compile(): Promise<string> {
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
   await promisify(execFile)(process.execPath, [tsc, '-p', ROOT, '--noCheck', '--outDir', dist])
+  // Contenders may start servers of their own.
+  const pom = join('test', 'support', 'servers', 'kafka', 'pom.xml')
+  copyFileSync(join(ROOT, pom), join(dist, pom))
   return join(dist, 'bench', 'child.js')
 }

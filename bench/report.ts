@@ -1,7 +1,7 @@
 import type { Machine } from './machine.ts'
 import { rateOf, type Round } from './run-scenario.ts'
 import { spreadOf, type Spread } from './statistics.ts'
-import type { Measurement, Ratio, Scenario } from './suite.ts'
+import type { Bound, Measurement, Ratio, Scenario } from './suite.ts'
 
 export interface Report {
   readonly machine: Machine
@@ -15,6 +15,11 @@ export interface ScenarioReport {
   readonly repetitions: number
   readonly contenders: readonly ContenderReport[]
   readonly ratios: readonly RatioReport[]
+  readonly bounds: readonly BoundReport[]
+}
+
+interface BoundReport extends Bound {
+  readonly found: Spread
 }
 
 interface RatioReport extends Ratio {
@@ -33,7 +38,10 @@ interface ContenderReport {
   readonly figures: Readonly<Record<string, Spread>>
 }
 
-export function reportOf({ name, title, contenders, ratios }: Scenario, rounds: readonly Round[]): ScenarioReport {
+export function reportOf(
+  { name, title, contenders, ratios, bounds = [] }: Scenario,
+  rounds: readonly Round[],
+): ScenarioReport {
   return {
     name,
     title,
@@ -43,6 +51,10 @@ export function reportOf({ name, title, contenders, ratios }: Scenario, rounds: 
       ...ratio,
       rate: ratioOf(ratio, rounds, rateOf),
       cpu: ratioOf(ratio, rounds, cpuOf),
+    })),
+    bounds: bounds.map((bound) => ({
+      ...bound,
+      found: spreadOf(rounds.map((round) => measurementIn(round, bound.of).figures?.[bound.figure] ?? Number.NaN)),
     })),
   }
 }
@@ -86,7 +98,7 @@ function measurementIn(round: Round, name: string): Measurement {
   return measurement
 }
 
-function scenarioText({ title, repetitions, contenders, ratios }: ScenarioReport): string {
+function scenarioText({ title, repetitions, contenders, ratios, bounds }: ScenarioReport): string {
   const rows = contenders.map(({ name, messages, rate, cpuMicroseconds, figures }) => [
     name,
     whole(messages),
@@ -103,6 +115,10 @@ function scenarioText({ title, repetitions, contenders, ratios }: ScenarioReport
       const outcome = goal === undefined ? '' : `, goal ${goal}: ${median >= goal ? 'met' : 'missed'}`
       return `  ${of} : ${to} = ${ratio(median)} (${ratio(least)} - ${ratio(most)})${outcome}; CPU x ${ratio(cpu.median)}`
     }),
+    ...bounds.map(
+      ({ of, figure, most, found: { median } }) =>
+        `  ${of}: ${figure} ${whole(median)}, at most ${most}: ${median <= most ? 'met' : 'missed'}`,
+    ),
   ].join('\n')
 }
 

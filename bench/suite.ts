@@ -21,6 +21,7 @@ export interface Scenario {
   readonly place?: Plan
   readonly contenders: readonly Contender[]
   readonly ratios: readonly Ratio[]
+  readonly bounds?: readonly Bound[]
 }
 
 export interface Contender {
@@ -56,6 +57,13 @@ export interface Ratio {
   readonly of: string
   readonly to: string
   readonly goal?: number
+}
+
+/** The most that a figure of a contender may be. */
+export interface Bound {
+  readonly of: string
+  readonly figure: string
+  readonly most: number
 }
 
 export function serverOf({ servers }: Job, name: ServerName): Endpoint {

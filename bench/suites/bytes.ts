@@ -1,0 +1,32 @@
+import { bytesInPostgres, bytesInRedis } from '../contenders/record-bytes.ts'
+import type { Suite } from '../suite.ts'
+
+const EACH = 'bytes each'
+
+/** What a record takes. A million of them, since tables of keys double and pages fill up. */
+export const bytes: Suite = {
+  name: 'bytes',
+  scenarios: [
+    {
+      name: 'redis',
+      title: 'done keys with a digest, in a Redis of their own',
+      messages: 1_000_000,
+      repetitions: 1,
+      needs: [],
+      contenders: [{ name: 'redisLease', run: bytesInRedis }],
+      ratios: [],
+      bounds: [{ of: 'redisLease', figure: EACH, most: 161 }],
+    },
+    {
+      name: 'postgres',
+      title: 'done rows with a digest, heap and indexes',
+      messages: 1_000_000,
+      repetitions: 1,
+      needs: ['postgres'],
+      contenders: [{ name: 'postgresInbox', run: bytesInPostgres }],
+      ratios: [],
+      // 130 of a table that is packed. Keys come in no order, so pages of its index are two thirds full.
+      bounds: [{ of: 'postgresInbox', figure: EACH, most: 130 }],
+    },
+  ],
+}

@@ -3,6 +3,7 @@ import type { PgTransaction } from '../../adapters/pg/index.ts'
 import type { ClaimItem, Store } from '../../src/index.ts'
 import { claim, claimAll, grantedBy, hold, newItem, newName } from '../contract/harness.ts'
 import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts'
+import { startPrivatePostgres } from '../support/servers/private-postgres.ts'
 import { server } from '../support/servers/server.ts'
 import { ALONE, NO_REFUND, codeOf, describePostgres, lend, newPlace, pidOf, type PgPlace } from './pg-support.ts'
 
@@ -183,18 +184,22 @@ describePostgres('postgresOffsets between processes', () => {
   })
 
   it('keeps one row of a partition in one page, however many messages it has', async () => {
-    const store = await place.newOffsets()
+    // In a Postgres of its own: a transaction of another test, open beside it, would keep the old versions of the row.
+    await using postgres = await startPrivatePostgres()
+    const alone = await newPlace(postgres.url)
+    const store = await alone.newOffsets()
     const stream = newName()
     for (let batch = 0; batch < 150; batch++) {
       const claims = (await claimAll(store, messages(stream, batch * 10, 10))).map((one) => grantedBy(one).claim)
       await store.mark(claims)
     }
-    const { rows } = await place.pool.query(
-      `select count(*)::int as rows, max(next_offset)::int as next, pg_relation_size('${place.schema}.position')::int as bytes,
-         (select count(*)::int from ${place.schema}.attempt) + (select count(*)::int from ${place.schema}.inbox) as others
-       from ${place.schema}.position`,
+    const { rows } = await alone.pool.query(
+      `select count(*)::int as rows, max(next_offset)::int as next, pg_relation_size('${alone.schema}.position')::int as bytes,
+         (select count(*)::int from ${alone.schema}.attempt) + (select count(*)::int from ${alone.schema}.inbox) as others
+       from ${alone.schema}.position`,
     )
     expect(rows).toEqual([{ rows: 1, next: 1500, bytes: 8192, others: 0 }])
+    await alone.close()
   })
 
   it('refuses the commit of a handler that ended the transaction by itself, and moves nothing', async () => {

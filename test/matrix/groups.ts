@@ -26,8 +26,8 @@ export const GROUPS: readonly Group[] = [
   {
     name: 'postgres',
     title: 'PostgreSQL',
-    files: /^test\/adapters\/(pg|postgres)[-.].*\btest\.ts$/,
-    clients: /^(pg|postgres)(-|$)/,
+    files: /^test\/adapters\/(pg|postgres|drizzle|knex|kysely|prisma|typeorm)[-.].*\btest\.ts$/,
+    clients: /^(pg|postgres|drizzle-orm|knex|kysely|prisma|typeorm)(-|$)/,
     targets: VERSIONS.postgres.known.map((version) => serverOf('postgres', version)),
   },
   {

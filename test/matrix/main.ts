@@ -14,6 +14,7 @@ import { runSuites } from './run-suites.ts'
 import type { Target } from './targets.ts'
 
 const PAGE = 'docs/compatibility.md'
+const interrupted = new AbortController()
 
 async function main(names: readonly string[]): Promise<number> {
   const unknown = names.filter((name) => !GROUPS.some((group) => group.name === name))
@@ -53,13 +54,14 @@ async function findOn({ name, start }: Target, files: readonly string[]): Promis
   try {
     const { reported, env, stop } = await start()
     try {
-      const outcomes = await runSuites(files, { env, folder })
+      const outcomes = await runSuites(files, { env, folder, signal: interrupted.signal })
       console.error(`== ${name} (${reported}): ${textOf(sumOf(outcomes))}`)
       return { name, result: { reported, outcomes } }
     } finally {
       await stop()
     }
   } catch (error) {
+    if (interrupted.signal.aborted) throw error
     const reason = (error as Error).message
     console.error(`== ${name}: not run: ${reason}`)
     return { name, result: { reason } }
@@ -91,8 +93,9 @@ function circumstances(): { readonly date: string; readonly node: string; readon
   return { date: new Date().toISOString().slice(0, 10), node: process.version, system: `${platform()} ${arch()}` }
 }
 
-/** Servers that were started for it end with it. */
+/** What was started for it ends with it; no page is written. */
 async function endBy(signal: NodeJS.Signals): Promise<void> {
+  interrupted.abort()
   try {
     await closeRun()
   } finally {
@@ -103,6 +106,7 @@ async function endBy(signal: NodeJS.Signals): Promise<void> {
 main(process.argv.slice(2)).then(
   (code) => process.exit(code),
   (error: unknown) => {
+    if (interrupted.signal.aborted) return
     console.error(error)
     process.exit(1)
   },

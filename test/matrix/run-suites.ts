@@ -13,18 +13,21 @@ interface Options {
   readonly folder: string
   /** What becomes of what jest says. @defaultValue 'inherit', on stderr */
   readonly words?: 'inherit' | 'ignore'
+  /** Ends jest, which ends what it started. */
+  readonly signal?: AbortSignal
 }
 
 /** Runs these test files under jest. */
 export async function runSuites(
   files: readonly string[],
-  { env, folder, words = 'inherit' }: Options,
+  { env, folder, words = 'inherit', signal }: Options,
 ): Promise<readonly SuiteOutcome[]> {
   const output = join(folder, 'jest.json')
   const args = [JEST, '--silent', '--json', `--outputFile=${output}`, '--runTestsByPath']
   const child = spawn(process.execPath, [...args, ...files], {
     env: { ...neutralEnvironment(), ...env },
     stdio: ['ignore', 'ignore', words],
+    signal,
   })
   await once(child, 'exit')
   return outcomesOf(files, (readJson(output) as JestReport | undefined) ?? { testResults: [] })

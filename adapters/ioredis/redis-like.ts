@@ -2,6 +2,5 @@
 export interface RedisLike {
   evalsha(sha: string, keys: number, ...keysAndArguments: (string | number)[]): Promise<unknown>
   eval(lua: string, keys: number, ...keysAndArguments: (string | number)[]): Promise<unknown>
-  /** A script of a cluster touches one slot: a batch then becomes one script for each shard. */
   readonly isCluster?: boolean
 }

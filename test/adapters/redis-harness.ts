@@ -1,12 +1,14 @@
 import { Redis } from 'ioredis'
-import { redisLease, type RedisLeaseOptions } from 'consume-once/ioredis'
+import type { LeaseOptions } from 'consume-once/ioredis'
 import type { Store } from '../../src/ports/store.ts'
 import type { LeaseHarness } from '../contract/harness.ts'
 import { uniqueName } from '../support/namespace.ts'
+import { LIBRARIES, type RedisLibrary, type UsersClient } from './redis-clients.ts'
 
 export interface RedisHarness extends LeaseHarness {
   readonly store: Store
   readonly secondStore: () => Promise<Store>
+  /** For a look past the store: no client of it. */
   readonly redis: Redis
   readonly prefix: string
   /** What Redis holds under a key of ours, and for how many milliseconds more (-1: for ever). */
@@ -15,21 +17,24 @@ export interface RedisHarness extends LeaseHarness {
   readonly plant: (key: string, value: string) => Promise<void>
 }
 
+const [IOREDIS] = LIBRARIES
+
 /** Records under a prefix of their own, removed in the end. */
-export async function redisHarness(url: string, options: Partial<RedisLeaseOptions> = {}): Promise<RedisHarness> {
+export async function redisHarness(
+  url: string,
+  { library = IOREDIS, ...options }: LeaseOptions & { readonly library?: RedisLibrary | undefined } = {},
+): Promise<RedisHarness> {
+  if (library === undefined) throw new Error('expected a library')
   const prefix = uniqueName('contract')
-  const clients: Redis[] = []
-  const connect = (): Redis => {
-    const client = new Redis(url)
+  const clients: UsersClient[] = []
+  const open = async (): Promise<Store> => {
+    const client = await library.connect(url)
     clients.push(client)
-    return client
-  }
-  const open = async (redis: Redis): Promise<Store> => {
-    const store = redisLease({ redis, prefix, ...options })
+    const store = client.lease({ prefix, ...options })
     await store.open()
     return store
   }
-  const redis = connect()
+  const redis = new Redis(url)
   const nameOf = async (key: string): Promise<string> => {
     const names = await namesLike(redis, `${prefix}:*:${key}`)
     return names[0] ?? `${prefix}:{00}:${key}`
@@ -37,8 +42,8 @@ export async function redisHarness(url: string, options: Partial<RedisLeaseOptio
   return {
     redis,
     prefix,
-    store: await open(redis),
-    secondStore: () => open(connect()),
+    store: await open(),
+    secondStore: open,
     forget: async (key) => void (await redis.del(await nameOf(key))),
     look: async (key) => {
       const name = await nameOf(key)
@@ -48,7 +53,8 @@ export async function redisHarness(url: string, options: Partial<RedisLeaseOptio
     close: async () => {
       const names = await namesLike(redis, `${prefix}:*`)
       if (names.length > 0) await redis.del(...names)
-      await Promise.all(clients.map((client) => client.quit()))
+      await Promise.all(clients.map((client) => client.close()))
+      await redis.quit()
     },
   }
 }

@@ -15,6 +15,7 @@ const BESIDE = [
   'ioredis',
   'pg',
   'pino',
+  'redis',
   '@electric-sql/pglite',
   '@types/node',
   '@types/pg',
@@ -22,7 +23,9 @@ const BESIDE = [
 ]
 const OLDER_TYPESCRIPT = 'typescript-5.9@npm:typescript@5.9.3'
 
-const SUB_PATHS = ['', '/kafkajs', '/amqplib', '/ioredis', '/pg', '/pino'].map((path) => `consume-once${path}`)
+const SUB_PATHS = ['', '/kafkajs', '/amqplib', '/ioredis', '/node-redis', '/pg', '/pino'].map(
+  (path) => `consume-once${path}`,
+)
 
 /** What the README leaves to its reader, and calls in its code. */
 const LEFT_TO_THE_READER = `

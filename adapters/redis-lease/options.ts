@@ -1,9 +1,7 @@
-import { ConfigError, type DurationMs } from '../../src/index.ts'
-import type { RedisLike } from './redis-like.ts'
+import { checkNames, ConfigError, type DurationMs } from '../../src/index.ts'
 
-export interface RedisLeaseOptions {
-  /** An ioredis client, `Redis` or `Cluster`, to a primary of version 6 or newer. Yours to close. */
-  readonly redis: RedisLike
+/** Of a lease in Redis, whatever the client. */
+export interface LeaseOptions {
   /**
    * Starts the name of every key, `prefix:{shard}:digest`. Another prefix is another store: what was done under the old
    * one will be done again. 1 to 64 characters, without braces and whitespace.
@@ -18,24 +16,29 @@ export interface RedisLeaseOptions {
   readonly shards?: number
   /**
    * When a call is given up, in milliseconds, whatever the client does: its outcome is then unknown, and the same call is
-   * sent again. Keep it below a third of the lease.
+   * sent again. Claims and renewals are given up after a third of the lease, if that is earlier.
    * @defaultValue 2_000
    */
   readonly timeoutMs?: DurationMs
 }
 
-const DEFAULTS = { prefix: 'co', shards: 16, timeoutMs: 2_000 } satisfies Omit<RedisLeaseOptions, 'redis'>
+export type ResolvedLease = Required<LeaseOptions>
+
+const DEFAULTS = { prefix: 'co', shards: 16, timeoutMs: 2_000 } satisfies Required<LeaseOptions>
 /** A minute without an answer helps nobody: leases are counted in seconds. */
 const MAX_TIMEOUT_MS = 60_000
 
-export function resolveOptions({ redis, prefix, shards, timeoutMs }: RedisLeaseOptions): Required<RedisLeaseOptions> {
+/** @throws ConfigError `CONFIG_INVALID` */
+export function resolveOptions(
+  { prefix, shards, timeoutMs, ...others }: LeaseOptions,
+  problems: string[] = [],
+): ResolvedLease {
   const resolved = {
-    redis,
     prefix: prefix ?? DEFAULTS.prefix,
     shards: shards ?? DEFAULTS.shards,
     timeoutMs: timeoutMs ?? DEFAULTS.timeoutMs,
   }
-  const problems: string[] = []
+  checkNames('', others, { known: { redis: true, ...DEFAULTS } }, problems)
   if (!/^[^\s{}]{1,64}$/.test(resolved.prefix)) {
     problems.push(`prefix: expected 1 to 64 characters without braces and whitespace, got '${resolved.prefix}'`)
   }

@@ -1,0 +1,25 @@
+import type { Store } from '../../src/index.ts'
+import { checkClient } from '../redis-lease/check-client.ts'
+import { leaseOver } from '../redis-lease/lease.ts'
+import { resolveOptions, type LeaseOptions } from '../redis-lease/options.ts'
+import { portOf } from './port.ts'
+import type { RedisLike } from './redis-like.ts'
+
+export type { LeaseOptions } from '../redis-lease/options.ts'
+export type { RedisLike } from './redis-like.ts'
+
+export interface RedisLeaseOptions extends LeaseOptions {
+  /** What `createClient()` or `createCluster()` of node-redis gave, connected, to a primary of version 6 or newer. Yours to close. */
+  readonly redis: RedisLike
+}
+
+/**
+ * Leases in Redis. A mark that Redis loses (eviction, failover, a crash without append-only file) becomes a duplicate,
+ * never a lost message. Fences grow while the record lives, and start at 1 again once it is lost or its retention ends.
+ * @throws ConfigError `CONFIG_INVALID`
+ */
+export function redisLease({ redis, ...options }: RedisLeaseOptions): Store {
+  const problems = checkClient('node-redis', redis, ['evalSha', 'eval', 'withTypeMapping'])
+  const resolved = resolveOptions(options, problems)
+  return leaseOver(portOf(redis), resolved)
+}

@@ -1,0 +1,153 @@
+import {
+  hasCode,
+  StoreError,
+  systemEntropy,
+  type Claim,
+  type ClaimAnswer,
+  type ClaimItem,
+  type ClaimRequest,
+  type DurationMs,
+  type MarkVerdict,
+  type Reason,
+  type Result,
+  type ReleaseOptions,
+  type ReleaseVerdict,
+  type RenewVerdict,
+  type SetAsideVerdict,
+  type Store,
+} from '../../src/index.ts'
+import { KeyNames } from './key-names.ts'
+import type { ResolvedLease } from './options.ts'
+import type { Argument, RedisPort } from './redis-port.ts'
+import { readClaim, readMark, readRelease, readRenew, readSetAside } from './replies.ts'
+import { ScriptLine } from './script-line.ts'
+import { CLAIM } from './scripts/claim.ts'
+import { MARK } from './scripts/mark.ts'
+import { RELEASE } from './scripts/release.ts'
+import { RENEW } from './scripts/renew.ts'
+import { SET_ASIDE } from './scripts/set-aside.ts'
+
+/** The store, over any client. */
+export function leaseOver(redis: RedisPort, options: ResolvedLease): Store {
+  return new RedisLease(redis, options)
+}
+
+/** A call is not given up earlier, however short the lease: the server may only be slow. */
+const LEAST_TIMEOUT_MS = 500
+
+class RedisLease implements Store {
+  readonly strategy = 'lease'
+  readonly #line: ScriptLine
+  readonly #timeoutMs: DurationMs
+
+  constructor(redis: RedisPort, { prefix, shards, timeoutMs }: ResolvedLease) {
+    this.#line = new ScriptLine(redis, new KeyNames(prefix, shards), timeoutMs)
+    this.#timeoutMs = timeoutMs
+  }
+
+  /** Claims and releases a key of its own, which ends in a second: what a replica, a full or an old server refuses. */
+  async open(): Promise<void> {
+    try {
+      await this.#tryOut()
+    } catch (cause) {
+      if (!hasCode(cause, 'STORE_AMBIGUOUS')) throw cause
+      // Whatever became of that key: here it only matters that no Redis answered.
+      const advice = 'Check that it is up and that the client given to redisLease() has its address'
+      throw new StoreError('STORE_UNREACHABLE', `${cause.message}. ${advice}`, { cause: cause.cause ?? cause })
+    }
+  }
+
+  async #tryOut(): Promise<void> {
+    const token = systemEntropy.ownerToken()
+    const items = [{ key: `open-${token}`, digest: '' }]
+    const answers = await this.claim({ scope: '', token, leaseMs: 1_000, retentionMs: 1_000, alone: true, items })
+    const claims = answers.flatMap((answer) => ('claim' in answer ? [answer.claim] : []))
+    await this.release(claims, { refund: false, doubt: false })
+  }
+
+  async claim({ scope, token, leaseMs, retentionMs, alone, items }: ClaimRequest): Promise<readonly ClaimAnswer[]> {
+    refuseBar(token)
+    return this.#line.run({
+      script: CLAIM,
+      items,
+      shared: [token, wholeMs(leaseMs), wholeMs(retentionMs), alone ? 1 : 0],
+      addArguments: (words, { digest }) => {
+        refuseBar(digest)
+        words.push(digest)
+      },
+      read: (answer, { key, digest }: ClaimItem): ClaimAnswer | undefined => {
+        const answered = readClaim(answer)
+        if (answered === undefined || !('fence' in answered)) return answered
+        const { verdict, fence, attempt } = answered
+        return { verdict, fence, attempt, claim: { key, digest, scope, token, fence, attempt, retentionMs } }
+      },
+      withinMs: this.#within(leaseMs),
+    })
+  }
+
+  async renew(claims: readonly Claim[], leaseMs: DurationMs): Promise<readonly RenewVerdict[]> {
+    return this.#line.run({
+      script: RENEW,
+      items: claims,
+      shared: [wholeMs(leaseMs)],
+      addArguments: addToken,
+      read: readRenew,
+      withinMs: this.#within(leaseMs),
+    })
+  }
+
+  async mark(claims: readonly Claim[], results: readonly (Result | undefined)[] = []): Promise<readonly MarkVerdict[]> {
+    return this.#line.run({
+      script: MARK,
+      items: claims.map((claimed, at) => ({ ...claimed, result: results[at] ?? '' })),
+      shared: [],
+      addArguments: (words, { token, digest, fence, retentionMs, result }) =>
+        words.push(`|${digest}|${token}|`, fence, wholeMs(retentionMs), result),
+      read: readMark,
+    })
+  }
+
+  async release(claims: readonly Claim[], { refund, doubt }: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+    return this.#line.run({
+      script: RELEASE,
+      items: claims,
+      shared: [refund ? 1 : 0, doubt ? 1 : 0],
+      addArguments: addToken,
+      read: readRelease,
+    })
+  }
+
+  async setAside(
+    claims: readonly Claim[],
+    as: 'given-up' | 'parked',
+    reason: Reason,
+  ): Promise<readonly SetAsideVerdict[]> {
+    return this.#line.run({
+      script: SET_ASIDE,
+      items: claims,
+      shared: [as === 'given-up' ? 'G' : 'X', reason],
+      addArguments: addToken,
+      read: readSetAside,
+    })
+  }
+
+  /** A renewal that hangs must leave time for another before the lease is over. */
+  #within(leaseMs: DurationMs): DurationMs {
+    return Math.min(this.#timeoutMs, Math.max(leaseMs / 3, LEAST_TIMEOUT_MS))
+  }
+}
+
+function addToken(words: Argument[], { token }: Claim): void {
+  words.push(token)
+}
+
+/** Fields of a record are told apart by bars. */
+function refuseBar(field: string): void {
+  if (field.includes('|'))
+    throw new StoreError('STORE_MISUSED', `a token or digest must not contain '|', got '${field}'`)
+}
+
+/** Redis takes whole milliseconds, and no expiry of zero. */
+function wholeMs(ms: DurationMs): DurationMs {
+  return Math.ceil(ms)
+}

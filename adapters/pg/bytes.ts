@@ -13,8 +13,13 @@ export function storedItem(item: ClaimItem): StoredItem {
   return { item, key: hexOf(item.key), fp: item.digest === '' ? null : hexOf(item.digest) }
 }
 
+/** What `hexOf` was made of, for real keys: they have 128 bits. */
+export function keyOf(hex: string): Key {
+  return Buffer.from(hex, 'hex').toString('base64url')
+}
+
 /** 128 bits of the 132 that 22 characters hold. */
-function hexOf(text: Key | Digest): string {
+export function hexOf(text: Key | Digest): string {
   if (CHARACTERS.test(text)) return Buffer.from(text, 'base64url').toString('hex', 0, BYTES)
   const got = JSON.stringify(text.slice(0, 40))
   throw new StoreError('STORE_MISUSED', `expected a key or digest of 22 characters of base64url, got ${got}`)

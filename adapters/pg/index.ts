@@ -1,6 +1,8 @@
 import type { Store } from '../../src/index.ts'
 import { checkServer } from './check-server.ts'
 import { claimOfInbox } from './inbox-claim.ts'
+import { LeaseStore } from './lease/lease-store.ts'
+import { DEFAULTS as LEASE, resolveLease, type PgliteLeaseOptions, type PostgresLeaseOptions } from './lease/options.ts'
 import { migrate } from './migrate.ts'
 import { migrationScript } from './migrations.ts'
 import { claimOfOffsets } from './offsets-claim.ts'
@@ -16,9 +18,12 @@ import {
 import type { PgTransaction } from './pg-transaction.ts'
 import { PgliteSessions } from './pglite-sessions.ts'
 import { PoolSessions } from './pool-sessions.ts'
+import type { Sessions } from './session.ts'
+import type { Tables } from './sql/tables.ts'
 import { TransactionStore } from './transaction-store.ts'
 
 export type { ClientLike, ClientResult, PgliteLike, PgliteResult, PoolLike } from './clients.ts'
+export type { PgliteLeaseOptions, PostgresLeaseOptions } from './lease/options.ts'
 export type { PgliteInboxOptions, PostgresInboxOptions, PostgresOffsetsOptions } from './options.ts'
 export type { PgQuery, PgResult, PgTransaction } from './pg-transaction.ts'
 
@@ -72,6 +77,42 @@ export function pgliteInbox({ db, schema }: PgliteInboxOptions): Store<PgTransac
   })
 }
 
+/**
+ * Leases in a table of Postgres (13 or newer), for effects outside of it where there is no Redis: a claim holds by time, and a
+ * mark that is lost becomes a duplicate, never a lost message. Claims and marks are flushed before they are answered, whatever
+ * `synchronous_commit` says: what a worker was at is known, or in doubt, after a crash of the server too. Fences grow while the
+ * record lives, and start at 1 again once its retention has ended.
+ *
+ * @throws ConfigError `CONFIG_INVALID`, with all problems at once
+ */
+export function postgresLease(options: PostgresLeaseOptions): Store {
+  const { pool, max, limits, tables, migrate: mode } = resolveLease(options)
+  const sessions = new PoolSessions(pool, max, {
+    ...limits,
+    statementTimeoutMs: undefined,
+    idleInTransactionTimeoutMs: DEFAULTS.idleInTransactionTimeoutMs,
+  })
+  return new LeaseStore({
+    sessions,
+    tables,
+    lockTimeoutMs: limits.lockTimeoutMs,
+    prepare: () => prepare(sessions, tables, mode, 'marks are lost, and their messages handled again'),
+  })
+}
+
+/**
+ * The same leases on an embedded PGlite, for quick starts and tests: one process, one statement at a time, on the caller's event
+ * loop, and not synced to disk. Never for production.
+ *
+ * @throws ConfigError `CONFIG_INVALID`
+ */
+export function pgliteLease({ db, schema }: PgliteLeaseOptions): Store {
+  const sessions = new PgliteSessions(db)
+  const tables = resolveTables(schema)
+  const { lockTimeoutMs } = LEASE
+  return new LeaseStore({ sessions, tables, lockTimeoutMs, prepare: () => migrate(sessions, tables, 'auto') })
+}
+
 /** The schema as plain SQL, for a DBA: to be run once, before `migrate: 'verify'`. @throws ConfigError `CONFIG_INVALID` */
 export function migrationSql({ schema }: { readonly schema?: string } = {}): string {
   return migrationScript(resolveTables(schema))
@@ -89,13 +130,15 @@ function onPool({
     sessions,
     tables,
     lockTimeoutMs: limits.lockTimeoutMs,
-    prepare: async () => {
-      const { fsync } = await checkServer(sessions)
-      if (!fsync) {
-        const text = 'Postgres runs with fsync = off: when its machine crashes, marks are lost with their effects'
-        process.emitWarning(text, { code: 'CONSUME_ONCE_FSYNC_OFF' })
-      }
-      await migrate(sessions, tables, mode)
-    },
+    prepare: () => prepare(sessions, tables, mode, 'marks are lost with their effects'),
   }
+}
+
+async function prepare(sessions: Sessions, tables: Tables, mode: 'auto' | 'verify', loss: string): Promise<void> {
+  const { fsync } = await checkServer(sessions)
+  if (!fsync) {
+    const text = `Postgres runs with fsync = off: when its machine crashes, ${loss}`
+    process.emitWarning(text, { code: 'CONSUME_ONCE_FSYNC_OFF' })
+  }
+  await migrate(sessions, tables, mode)
 }

@@ -2,11 +2,12 @@ import type { Migration } from './sql/migration.ts'
 import { inboxMigration } from './sql/migration-0001-inbox.ts'
 import { positionMigration } from './sql/migration-0002-position.ts'
 import { resultMigration } from './sql/migration-0003-result.ts'
+import { leaseMigration } from './sql/migration-0004-lease.ts'
 import { createMigrationTable, createSchema, lockMigrations, recordMigration } from './sql/migration-table.ts'
 import type { Tables } from './sql/tables.ts'
 
 /** In the order of their versions, without a gap. */
-export const MIGRATIONS: readonly Migration[] = [inboxMigration, positionMigration, resultMigration]
+export const MIGRATIONS: readonly Migration[] = [inboxMigration, positionMigration, resultMigration, leaseMigration]
 
 export const NEWEST: number = MIGRATIONS.length
 

@@ -114,7 +114,7 @@ export function resolveTables(schema: string = DEFAULTS.schema): Tables {
 }
 
 /** Postgres cuts a longer name at 63 bytes without a word. */
-function schemaProblems(schema: unknown): string[] {
+export function schemaProblems(schema: unknown): string[] {
   if (typeof schema === 'string' && /^(?!pg_)[a-z_][a-z0-9_]{0,62}$/.test(schema)) return []
   return [`schema: expected ^[a-z_][a-z0-9_]{0,62}$, not pg_, got ${JSON.stringify(schema)}`]
 }

@@ -21,7 +21,7 @@ export class PoolSessions implements Sessions {
   constructor(pool: PoolLike, max: number, limits: Limits) {
     this.#pool = pool
     this.#limits = limits
-    this.#slots = slotsOf(pool, max - 1)
+    this.#slots = slotsOf(pool, Math.max(1, max - 1))
     // An idle connection that breaks is none of ours to tell, and nothing to end the process for.
     if (pool.listenerCount('error') === 0) pool.on('error', () => {})
   }

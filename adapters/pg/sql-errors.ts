@@ -56,6 +56,11 @@ export function explainRefusal(error: unknown): string {
   return `a handler ended the transaction itself, by a COMMIT or ROLLBACK of its own (${describeError(error)})`
 }
 
+/** Of a batch that was written in part: that nothing happened cannot be said of it. */
+export function notAllOf(error: unknown): StoreError {
+  return new StoreError('STORE_AMBIGUOUS', `a part of the batch was written: ${describeError(error)}`, { cause: error })
+}
+
 /** What a caller gets: an error of the library stays what it is. */
 export function toStoreError(error: unknown, what: string): Error {
   if (error instanceof ConsumeOnceError || error instanceof TypeError) return error

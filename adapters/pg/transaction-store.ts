@@ -16,12 +16,12 @@ import {
   type SetAsideVerdict,
   type Store,
 } from '../../src/index.ts'
+import { answered } from './answered.ts'
 import { ClaimTransaction } from './claim-transaction.ts'
 import type { PgTransaction } from './pg-transaction.ts'
 import type { Place } from './place.ts'
 import { Scopes } from './scopes.ts'
 import type { Sessions } from './session.ts'
-import { toStoreError } from './sql-errors.ts'
 import type { Tables } from './sql/tables.ts'
 import { StoredPositions } from './stored-positions.ts'
 
@@ -164,12 +164,4 @@ export class TransactionStore implements Store<PgTransaction> {
 function transactionOf({ transaction }: Claim<PgTransaction>): ClaimTransaction {
   if (transaction instanceof ClaimTransaction) return transaction
   throw new StoreError('STORE_MISUSED', 'expected a claim of this store, got one of another')
-}
-
-async function answered<T>(what: string, ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask()
-  } catch (error) {
-    throw toStoreError(error, what)
-  }
 }

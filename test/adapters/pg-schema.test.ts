@@ -10,6 +10,7 @@ const ALL = [
   { version: 1, name: 'inbox' },
   { version: 2, name: 'position' },
   { version: 3, name: 'result' },
+  { version: 4, name: 'lease' },
 ]
 
 describePostgres('the schema of postgresInbox', () => {
@@ -39,7 +40,9 @@ describePostgres('the schema of postgresInbox', () => {
     await postgresInbox({ pool, schema }).open()
     const tables = `select c.relname as name from pg_class c where c.relkind = 'r' and c.relnamespace = $1::regnamespace order by 1`
     const [here, there] = [await pool.query(tables, [schema]), await pool.query(tables, [place.schema])]
-    expect(here.rows).toEqual(['attempt', 'audit', 'inbox', 'migration', 'position', 'scope'].map((name) => ({ name })))
+    expect(here.rows).toEqual(
+      ['attempt', 'audit', 'inbox', 'lease', 'migration', 'position', 'scope'].map((name) => ({ name })),
+    )
     expect(there.rows).toEqual([{ name: 'effect' }])
   })
 

@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
 import { expect } from '@jest/globals'
-import type { Result } from '../../src/core/record.ts'
+import { viewOf, type Decision, type Key, type Result } from '../../src/core/record.ts'
+import type { StoreAdmin } from '../../src/ports/store-admin.ts'
 import type { Claim, ClaimRequest, ReleaseOptions, Store } from '../../src/ports/store.ts'
 import { newName } from './harness.ts'
 import { MapStore } from './map-store.ts'
@@ -12,6 +14,13 @@ type Call =
   | { readonly call: 'mark'; readonly claims: readonly Claim[]; readonly results: readonly (Result | undefined)[] }
   | { readonly call: 'release'; readonly claims: readonly Claim[]; readonly how: ReleaseOptions }
   | { readonly call: 'set-aside'; readonly claims: readonly Claim[]; readonly as: 'given-up' | 'parked' }
+  | {
+      readonly call: 'decide'
+      readonly keys: readonly Key[]
+      readonly decision: Decision
+      readonly retentionMs: number
+    }
+  | { readonly call: 'peek'; readonly keys: readonly Key[] }
 
 interface Times {
   readonly leases: readonly number[]
@@ -22,18 +31,33 @@ interface Times {
 /** For a clock that is moved by hand. */
 const STEERED: Times = { leases: [0, 5, 20], retentions: [10, 30, 1_000], waits: [1, 4, 5, 25] }
 
+const HOUR_MS = 3_600_000
+
+/** For a server's own clock whose records can be made older: in steps that the time between two calls is nothing beside. */
+const AGED: Times = {
+  leases: [0, HOUR_MS, 4 * HOUR_MS],
+  retentions: [2 * HOUR_MS, 6 * HOUR_MS, 1_000 * HOUR_MS],
+  waits: [HOUR_MS, 2 * HOUR_MS, 5 * HOUR_MS],
+}
+
 /** For a server's own clock: leases are over at once or never, so nothing depends on the time between two calls. */
-const UNSTEERED: Times = { leases: [0, 3_600_000], retentions: [3_600_000], waits: [0] }
+const UNSTEERED: Times = { leases: [0, HOUR_MS], retentions: [HOUR_MS], waits: [0] }
+
+export interface ModelOptions {
+  readonly numRuns: number
+  /** Moves the store's clock, by exactly so much. */
+  readonly wait?: (ms: number) => void
+  /** Makes all records of the store older, whatever its clock does. */
+  readonly age?: (ms: number) => Promise<void>
+}
 
 /**
  * Sends random calls of three owners, granted or not, about three keys, and compares every answer with that of
- * `transition()` over a Map.
+ * `transition()` over a Map. Where the store has `admin`, people decide in between.
  */
-export async function assertLikeTransition(
-  store: Store,
-  { numRuns, wait }: { readonly numRuns: number; readonly wait?: (ms: number) => void },
-): Promise<void> {
-  const calls = fc.array(callIn(wait === undefined ? UNSTEERED : STEERED), { minLength: 1, maxLength: 40 })
+export async function assertLikeTransition(store: Store, { numRuns, wait, age }: ModelOptions): Promise<void> {
+  const times = wait !== undefined ? STEERED : age !== undefined ? AGED : UNSTEERED
+  const calls = fc.array(callIn(times, store.admin !== undefined), { minLength: 1, maxLength: 40 })
   await fc.assert(
     fc.asyncProperty(calls, async (ofRun) => {
       const model = new MapStore()
@@ -41,11 +65,13 @@ export async function assertLikeTransition(
       for (const call of ofRun) {
         if (call.call === 'wait') {
           wait?.(call.ms)
+          await age?.(call.ms)
           model.now += call.ms
         } else {
-          const [answer, expected] = [await send(store, call, run), await send(model, call, run)]
-          if (wait === undefined) expect(answer.map(withoutTime)).toEqual(expected.map(withoutTime))
-          else expect(answer).toEqual(expected)
+          const own = ownOf(call, run)
+          const [answer, expected] = [await send(store, own), await tell(model, own)]
+          const comparable = wait === undefined ? withoutTimes : withoutDates
+          expect(answer.map(comparable)).toEqual(expected.map(comparable))
         }
       }
     }),
@@ -53,34 +79,87 @@ export async function assertLikeTransition(
   )
 }
 
-/** Keys of another run are other keys. */
-function send(store: Store, call: Exclude<Call, { call: 'wait' }>, run: string): Promise<readonly unknown[]> {
-  const own = <T extends { readonly key: string }>(item: T): T => ({ ...item, key: `${item.key}${run}` })
-  if (call.call === 'claim') return store.claim({ ...call.request, items: call.request.items.map(own) })
-  const claims = call.claims.map(own)
+type StoreCall = Exclude<Call, { call: 'wait' }>
+
+/** Keys of another run are other keys. Keys and digests have the shape of real ones. */
+function ownOf(call: StoreCall, run: string): StoreCall {
+  const keyOf = (key: Key): Key => named(`${key} ${run}`)
+  const own = <T extends { readonly key: Key; readonly digest: string }>(item: T): T => ({
+    ...item,
+    key: keyOf(item.key),
+    digest: item.digest === '' ? '' : named(item.digest),
+  })
+  if (call.call === 'claim') return { ...call, request: { ...call.request, items: call.request.items.map(own) } }
+  return 'keys' in call ? { ...call, keys: call.keys.map(keyOf) } : { ...call, claims: call.claims.map(own) }
+}
+
+function named(name: string): string {
+  return createHash('sha256').update(name).digest().subarray(0, 16).toString('base64url')
+}
+
+function send(store: Store, call: StoreCall): Promise<readonly unknown[]> {
   switch (call.call) {
+    case 'claim':
+      return store.claim(call.request)
     case 'renew':
-      return store.renew(claims, call.leaseMs)
+      return store.renew(call.claims, call.leaseMs)
     case 'mark':
-      return store.mark(claims, call.results)
+      return store.mark(call.claims, call.results)
     case 'release':
-      return store.release(claims, call.how)
+      return store.release(call.claims, call.how)
     case 'set-aside':
-      return store.setAside(claims, call.as, `${call.as}|why`)
+      return store.setAside(call.claims, call.as, `${call.as}|why`)
+    case 'decide':
+      return decide(adminOf(store), call)
+    case 'peek':
+      return adminOf(store).peek('model', call.keys)
   }
 }
 
-/** What a lease has left depends on the store's clock. */
-function withoutTime(answer: unknown): unknown {
-  return typeof answer === 'object' && answer !== null && 'leaseLeftMs' in answer ? 'busy' : answer
+/** The model needs no `admin` to be told what people decide. */
+function tell(model: MapStore, call: StoreCall): Promise<readonly unknown[]> {
+  if (call.call === 'peek') {
+    const views = call.keys.map((key) => viewOf(model.records.get(key) ?? { state: 'absent' }, model.now))
+    return Promise.resolve(views)
+  }
+  if (call.call !== 'decide') return send(model, call)
+  const { decision, retentionMs } = call
+  return Promise.resolve(call.keys.map((key) => model.move(key, { command: 'decide', decision, retentionMs })))
 }
 
-function callIn({ leases, retentions, waits }: Times): fc.Arbitrary<Call> {
+function decide(
+  admin: StoreAdmin,
+  { keys, decision, retentionMs }: Extract<Call, { call: 'decide' }>,
+): Promise<readonly unknown[]> {
+  const why = { by: 'model', reason: 'because', retentionMs }
+  if (decision === 'reopen' || decision === 'forget') return admin[decision]('model', keys, why)
+  return admin.resolve('model', keys, { ...why, as: decision })
+}
+
+function adminOf({ admin }: Store): StoreAdmin {
+  if (admin === undefined) throw new TypeError('a store with admin was expected (store-model)')
+  return admin
+}
+
+/** The clocks of store and model need not begin at the same date. */
+function withoutDates(answer: unknown): unknown {
+  return typeof answer === 'object' && answer !== null ? { ...answer, keepUntil: undefined } : answer
+}
+
+/** What is left of a lease depends on the store's clock. */
+function withoutTimes(answer: unknown): unknown {
+  return typeof answer === 'object' && answer !== null
+    ? { ...answer, keepUntil: undefined, leaseLeftMs: undefined }
+    : answer
+}
+
+function callIn({ leases, retentions, waits }: Times, hasAdmin: boolean): fc.Arbitrary<Call> {
   const token = fc.constantFrom('left', 'middle', 'right')
   const retentionMs = fc.constantFrom(...retentions)
   const leaseMs = fc.constantFrom(...leases)
-  const item = fc.record({ key: fc.constantFrom('a', 'b', 'c'), digest: fc.constantFrom('same', 'same', 'other', '') })
-  const items = fc.uniqueArray(item, { minLength: 1, maxLength: 3, selector: ({ key }) => key })
+  const key = fc.constantFrom('a', 'b', 'c')
+  const item = fc.record({ key, digest: fc.constantFrom('same', 'same', 'other', '') })
+  const items = fc.uniqueArray(item, { minLength: 1, maxLength: 3, selector: (one) => one.key })
   const claim = fc.record({ token, retentionMs, fence: fc.integer({ min: 1, max: 3 }) })
   const claims = fc
     .tuple(items, claim)
@@ -89,6 +168,9 @@ function callIn({ leases, retentions, waits }: Times): fc.Arbitrary<Call> {
   const results = fc.array(result, { maxLength: 3 })
   const request = fc.record({ token, leaseMs, retentionMs, alone: fc.boolean(), scope: fc.constant('model'), items })
   const how = fc.record({ refund: fc.boolean(), doubt: fc.boolean() })
+  const keys = fc.uniqueArray(key, { minLength: 1, maxLength: 3 })
+  const decision = fc.constantFrom('done' as const, 'rerun' as const, 'reopen' as const, 'forget' as const)
+  const byPeople = hasAdmin ? 2 : 0
   return fc.oneof(
     { weight: 1, arbitrary: fc.record({ call: fc.constant('wait' as const), ms: fc.constantFrom(...waits) }) },
     { weight: 4, arbitrary: fc.record({ call: fc.constant('claim' as const), request }) },
@@ -103,5 +185,10 @@ function callIn({ leases, retentions, waits }: Times): fc.Arbitrary<Call> {
         as: fc.constantFrom('given-up' as const, 'parked' as const),
       }),
     },
+    {
+      weight: byPeople,
+      arbitrary: fc.record({ call: fc.constant('decide' as const), keys, decision, retentionMs }),
+    },
+    { weight: byPeople, arbitrary: fc.record({ call: fc.constant('peek' as const), keys }) },
   )
 }

@@ -5,6 +5,7 @@ export interface Tables {
   readonly inbox: string
   readonly attempt: string
   readonly position: string
+  readonly lease: string
   readonly scope: string
   readonly audit: string
   readonly migration: string
@@ -17,6 +18,7 @@ export function tablesIn(schema: string): Tables {
     inbox: table('inbox'),
     attempt: table('attempt'),
     position: table('position'),
+    lease: table('lease'),
     scope: table('scope'),
     audit: table('audit'),
     migration: table('migration'),

@@ -1,0 +1,79 @@
+import type { ClaimAnswer, ClaimRequest } from '../../../src/index.ts'
+import { storedItem, type StoredItem } from '../bytes.ts'
+import { isLockTimeout } from '../sql-errors.ts'
+import { claimAbsent, claimKept, type ClaimRow, type LeaseClaim } from '../sql/lease-claim.ts'
+import { ask, type LeasePlace } from './lease-place.ts'
+
+/** Each time another claim was quicker: one that goes on losing is answered `busy`. */
+const ROUNDS = 5
+
+/**
+ * First what has no record, which is nearly all; then what has one. Nothing is written of a key that is not granted, and nothing
+ * is flushed for it: a redelivery of what is done costs two looks.
+ */
+export async function claimLeases(place: LeasePlace, request: ClaimRequest): Promise<readonly ClaimAnswer[]> {
+  const items = request.items.map(storedItem)
+  const answers = new Map<StoredItem, ClaimAnswer>()
+  const open = new Map(items.map((stored) => [stored.key, stored]))
+  const settle = (key: string, answer: (stored: StoredItem) => ClaimAnswer): void => {
+    const stored = open.get(key)
+    if (stored === undefined) return
+    open.delete(key)
+    answers.set(stored, answer(stored))
+  }
+  try {
+    for (let round = 0; round < ROUNDS && open.size > 0; round++) {
+      for (const { key } of await ask(place, claimAbsent, claimOf(place, request, open))) {
+        settle(key, (stored) => grant(request, stored, { verdict: 'claimed', fence: 1, attempt: 1 }))
+      }
+      if (open.size === 0) break
+      for (const row of await ask(place, claimKept, claimOf(place, request, open))) {
+        if (row.verdict !== 'changed') settle(row.key, (stored) => answerOf(request, stored, row))
+      }
+    }
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error
+    // Which of the rows was waited for nobody says.
+    return items.map((stored) => answers.get(stored) ?? { verdict: 'busy', leaseLeftMs: place.lockTimeoutMs })
+  }
+  return items.map((stored) => answers.get(stored) ?? { verdict: 'busy', leaseLeftMs: 0 })
+}
+
+function claimOf(
+  { scope, lockTimeoutMs }: LeasePlace,
+  { token, leaseMs, retentionMs, alone }: ClaimRequest,
+  open: ReadonlyMap<string, StoredItem>,
+): LeaseClaim {
+  const fps = [...open.values()].map(({ fp }) => fp ?? '')
+  return { scope, lockTimeoutMs, keys: [...open.keys()], fps, owner: token, leaseMs, retentionMs, alone }
+}
+
+function answerOf(request: ClaimRequest, stored: StoredItem, row: ClaimRow): ClaimAnswer {
+  const { verdict, rest } = row
+  switch (verdict) {
+    case 'claimed':
+    case 'taken-over':
+      return grant(request, stored, { verdict, fence: row.fence, attempt: row.attempt })
+    case 'busy':
+      return { verdict, leaseLeftMs: row.left_ms }
+    case 'in-doubt':
+    case 'conflict':
+      return { verdict }
+    case 'done':
+      return { verdict, result: rest === '' ? undefined : rest }
+    case 'given-up':
+    case 'parked':
+      return { verdict, reason: rest }
+    case 'changed':
+      return { verdict: 'busy', leaseLeftMs: 0 }
+  }
+}
+
+function grant(
+  { scope, token, retentionMs }: ClaimRequest,
+  { item: { key, digest } }: StoredItem,
+  granted: { readonly verdict: 'claimed' | 'taken-over'; readonly fence: number; readonly attempt: number },
+): ClaimAnswer {
+  const { fence, attempt } = granted
+  return { ...granted, claim: { key, digest, scope, token, fence, attempt, retentionMs } }
+}

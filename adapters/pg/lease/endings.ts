@@ -1,0 +1,71 @@
+import type {
+  Claim,
+  DurationMs,
+  Reason,
+  ReleaseOptions,
+  ReleaseVerdict,
+  RenewVerdict,
+  SetAsideVerdict,
+} from '../../../src/index.ts'
+import { hexOf } from '../bytes.ts'
+import { storable } from '../set-keys-aside.ts'
+import { isUnstorable } from '../sql-errors.ts'
+import type { LeaseKeys } from '../sql/lease-parts.ts'
+import { releaseLeases } from '../sql/lease-release.ts'
+import { renewLeases } from '../sql/lease-renew.ts'
+import { setLeasesAside } from '../sql/lease-set-aside.ts'
+import { ask, type LeasePlace } from './lease-place.ts'
+
+export async function renew(
+  place: LeasePlace,
+  claims: readonly Claim[],
+  leaseMs: DurationMs,
+): Promise<readonly RenewVerdict[]> {
+  const asked = ownedBy(place, claims)
+  const renewed = new Set((await ask(place, renewLeases, { ...asked, leaseMs })).map(({ key }) => key))
+  return asked.keys.map((key) => (renewed.has(key) ? 'renewed' : 'lost'))
+}
+
+export async function release(
+  place: LeasePlace,
+  claims: readonly Claim[],
+  how: ReleaseOptions,
+): Promise<readonly ReleaseVerdict[]> {
+  const asked = ownedBy(place, claims)
+  return inOrder(asked, await ask(place, releaseLeases, { ...asked, refund: how.refund, doubt: how.doubt }))
+}
+
+export async function setAside(
+  place: LeasePlace,
+  claims: readonly Claim[],
+  how: { readonly as: 'given-up' | 'parked'; readonly reason: Reason },
+): Promise<readonly SetAsideVerdict[]> {
+  const asked = ownedBy(place, claims)
+  try {
+    return inOrder(asked, await ask(place, setLeasesAside, { ...asked, ...how }))
+  } catch (error) {
+    if (!isUnstorable(error)) throw error
+    return inOrder(asked, await ask(place, setLeasesAside, { ...asked, as: how.as, reason: storable(how.reason) }))
+  }
+}
+
+function ownedBy(
+  { scope, lockTimeoutMs }: LeasePlace,
+  claims: readonly Claim[],
+): LeaseKeys & { readonly owners: readonly string[] } {
+  return {
+    scope,
+    lockTimeoutMs,
+    keys: claims.map(({ key }) => hexOf(key)),
+    owners: claims.map(({ token }) => token),
+  }
+}
+
+/** What has no record belongs to nobody. */
+function inOrder<Verdict extends string>(
+  { keys }: LeaseKeys,
+  rows: readonly { readonly key: string; readonly verdict: Verdict }[],
+): readonly (Verdict | 'refused')[] {
+  const verdicts = new Map(rows.map(({ key, verdict }) => [key, verdict]))
+  return keys.map((key) => verdicts.get(key) ?? 'refused')
+}

@@ -1,0 +1,102 @@
+import type {
+  Claim,
+  ClaimAnswer,
+  ClaimRequest,
+  DurationMs,
+  MarkVerdict,
+  Reason,
+  ReleaseOptions,
+  ReleaseVerdict,
+  RenewVerdict,
+  Result,
+  SetAsideVerdict,
+  Store,
+  StoreAdmin,
+} from '../../../src/index.ts'
+import { answered } from '../answered.ts'
+import { Scopes } from '../scopes.ts'
+import type { Sessions } from '../session.ts'
+import type { Tables } from '../sql/tables.ts'
+import { LeaseAdmin } from './admin.ts'
+import { claimLeases } from './claim.ts'
+import type { LeasePlace } from './lease-place.ts'
+import { markLeases } from './mark.ts'
+import { inParts } from './parts.ts'
+import { release, renew, setAside } from './endings.ts'
+
+interface LeaseParts {
+  readonly sessions: Sessions
+  readonly tables: Tables
+  readonly lockTimeoutMs: DurationMs
+  /** Checks the server and brings the schema up to date. */
+  readonly prepare: () => Promise<void>
+}
+
+/**
+ * Leases in one table. Each call is one statement, or a second for keys that the first has found in an unusual state; each
+ * commits by itself, and nothing is bound to a connection. Sent again, a call finds what it has written by its owner token.
+ */
+export class LeaseStore implements Store {
+  readonly strategy = 'lease'
+  readonly admin: StoreAdmin
+  readonly #parts: LeaseParts
+  readonly #scopes: Scopes
+  #opened: Promise<void> | undefined
+
+  constructor(parts: LeaseParts) {
+    this.#parts = parts
+    this.#scopes = new Scopes(parts.sessions, parts.tables)
+    this.admin = new LeaseAdmin((scope) => this.#placeOf(scope))
+  }
+
+  open(): Promise<void> {
+    this.#opened ??= answered('open', this.#parts.prepare).catch((error: unknown) => {
+      this.#opened = undefined
+      throw error
+    })
+    return this.#opened
+  }
+
+  claim(request: ClaimRequest): Promise<readonly ClaimAnswer[]> {
+    return answered('claim', async () => {
+      const place = await this.#placeOf(request.scope)
+      return inParts(request.items, (items) => claimLeases(place, { ...request, items }))
+    })
+  }
+
+  renew(claims: readonly Claim[], leaseMs: DurationMs): Promise<readonly RenewVerdict[]> {
+    return this.#perScope('renew', claims, (place, part) => renew(place, part, leaseMs))
+  }
+
+  mark(claims: readonly Claim[], results: readonly (Result | undefined)[] = []): Promise<readonly MarkVerdict[]> {
+    const marks = claims.map((claimed, at) => ({ ...claimed, result: results[at] ?? '' }))
+    return this.#perScope('mark', marks, markLeases)
+  }
+
+  release(claims: readonly Claim[], how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+    return this.#perScope('release', claims, (place, part) => release(place, part, how))
+  }
+
+  setAside(claims: readonly Claim[], as: 'given-up' | 'parked', reason: Reason): Promise<readonly SetAsideVerdict[]> {
+    return this.#perScope('set aside', claims, (place, part) => setAside(place, part, { as, reason }))
+  }
+
+  async #placeOf(scope: string): Promise<LeasePlace> {
+    const { sessions, tables, lockTimeoutMs } = this.#parts
+    return { sessions, tables, lockTimeoutMs, scope: await this.#scopes.idOf(scope) }
+  }
+
+  /** Claims of one call have one scope, nearly always. */
+  #perScope<C extends Claim, Verdict>(
+    what: string,
+    claims: readonly C[],
+    ask: (place: LeasePlace, part: readonly C[]) => Promise<readonly Verdict[]>,
+  ): Promise<readonly Verdict[]> {
+    return answered(what, () =>
+      inParts(claims, async (part) => {
+        const [first] = part
+        return first === undefined ? [] : ask(await this.#placeOf(first.scope), part)
+      }),
+    )
+  }
+}

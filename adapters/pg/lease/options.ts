@@ -1,0 +1,72 @@
+import { ConfigError, type DurationMs } from '../../../src/index.ts'
+import type { PgliteLike, PoolLike } from '../clients.ts'
+import { DEFAULTS as INBOX, schemaProblems } from '../options.ts'
+import { tablesIn, type Tables } from '../sql/tables.ts'
+
+export interface PostgresLeaseOptions {
+  /**
+   * A `Pool` of `pg`, yours to close. A call takes one connection for one statement and no transaction stays open; what else
+   * uses the pool must leave one free in time, or leases are renewed too late. Put no replica behind it.
+   */
+  readonly pool: PoolLike
+  /** Holds all tables of the library: `^[a-z_][a-z0-9_]{0,62}$`, not `pg_`. @defaultValue `consume_once` */
+  readonly schema?: string
+  /**
+   * `auto` brings the schema up to date in `open()`; `verify` only checks it, for roles that may not create tables.
+   * @defaultValue `auto`
+   */
+  readonly migrate?: 'auto' | 'verify'
+  /**
+   * How long a call waits for another call about one of its keys, in milliseconds; then a claim answers `busy`, and any other
+   * call is made again. Less than `queryTimeoutMs`. @defaultValue 1000
+   */
+  readonly lockTimeoutMs?: DurationMs
+  /**
+   * How long the store waits for an answer, or for a connection, in milliseconds. Past it the connection is closed, the answer
+   * counts as unknown, and the same call is made again. Keep it below a third of the lease. @defaultValue 5000
+   */
+  readonly queryTimeoutMs?: DurationMs
+}
+
+export interface PgliteLeaseOptions {
+  /** A `PGlite`, yours to close. It has one connection: a call waits for whatever else runs on it. */
+  readonly db: PgliteLike
+  /** As for `postgresLease`. @defaultValue `consume_once` */
+  readonly schema?: string
+}
+
+/** The only place with a default of leases alone. */
+export const DEFAULTS: Required<Omit<PostgresLeaseOptions, 'pool'>> = {
+  schema: INBOX.schema,
+  migrate: INBOX.migrate,
+  lockTimeoutMs: INBOX.lockTimeoutMs,
+  queryTimeoutMs: 5_000,
+}
+
+interface ResolvedLease {
+  readonly pool: PoolLike
+  readonly max: number
+  readonly migrate: 'auto' | 'verify'
+  readonly tables: Tables
+  readonly limits: { readonly lockTimeoutMs: DurationMs; readonly queryTimeoutMs: DurationMs }
+}
+
+/** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
+export function resolveLease(options: PostgresLeaseOptions): ResolvedLease {
+  const { pool, schema, migrate, lockTimeoutMs, queryTimeoutMs } = { ...DEFAULTS, ...options }
+  const problems = [...schemaProblems(schema)]
+  const max = pool?.options?.max ?? Number.NaN
+  if (!(max >= 1)) problems.push(`pool: expected a pg Pool with max >= 1, got ${max}`)
+  if (migrate !== 'auto' && migrate !== 'verify') {
+    problems.push(`migrate: expected 'auto' or 'verify', got ${JSON.stringify(migrate)}`)
+  }
+  for (const [name, value] of Object.entries({ lockTimeoutMs, queryTimeoutMs })) {
+    if (Number.isSafeInteger(value) && value >= 1 && value < 2 ** 31) continue
+    problems.push(`${name}: expected a whole number of milliseconds from 1, got ${String(value)}`)
+  }
+  if (lockTimeoutMs >= queryTimeoutMs) {
+    problems.push(`lockTimeoutMs: expected less than queryTimeoutMs (${queryTimeoutMs}), got ${lockTimeoutMs}`)
+  }
+  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `postgresLease: ${problem}`))
+  return Object.freeze({ pool, max, migrate, tables: tablesIn(schema), limits: { lockTimeoutMs, queryTimeoutMs } })
+}

@@ -1,0 +1,48 @@
+import type { Key } from '../../../src/index.ts'
+import { notAllOf } from '../sql-errors.ts'
+
+/** Rows of one statement: they stay locked until its COMMIT is flushed, and others wait for them. */
+const KEYS_PER_STATEMENT = 500
+
+interface Keyed {
+  readonly key: Key
+  readonly scope?: string
+}
+
+/** Asks about one part of a batch after the other. Answers in the order of the batch. */
+export async function inParts<Item extends Keyed, T>(
+  batch: readonly Item[],
+  ask: (part: readonly Item[]) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  const [only, ...others] = partsOf(batch)
+  if (only === undefined) return []
+  if (others.length === 0) return ask(only)
+  const answers = new Map<Item, T>()
+  for (const part of [only, ...others]) {
+    const ofPart = await ask(part).catch((error: unknown) => {
+      throw answers.size === 0 ? error : notAllOf(error)
+    })
+    for (const [at, answer] of ofPart.entries()) {
+      const item = part[at]
+      if (item !== undefined) answers.set(item, answer)
+    }
+  }
+  return batch.flatMap((item) => answers.get(item) ?? [])
+}
+
+/** Of one scope, not too many, and no key twice: what comes later about a key comes in a later part. */
+function partsOf<Item extends Keyed>(batch: readonly Item[]): readonly (readonly Item[])[] {
+  const parts: Item[][] = []
+  const keys = new Set<Key>()
+  let scope: string | undefined
+  for (const item of batch) {
+    const part = parts.at(-1)
+    if (part === undefined || item.scope !== scope || keys.has(item.key) || part.length === KEYS_PER_STATEMENT) {
+      keys.clear()
+      parts.push([item])
+    } else part.push(item)
+    scope = item.scope
+    keys.add(item.key)
+  }
+  return parts
+}

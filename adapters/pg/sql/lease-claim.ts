@@ -1,0 +1,117 @@
+import {
+  IS_OVER,
+  IS_OWNED_BY,
+  lockedRows,
+  MILLISECOND,
+  millisecondsUntil,
+  START_DURABLY,
+  valuesOf,
+  type LeaseKeys,
+} from './lease-parts.ts'
+import type { Statement } from './statement.ts'
+import type { Tables } from './tables.ts'
+
+export interface LeaseClaim extends LeaseKeys {
+  /** $4: in hex, empty where digests are not compared. */
+  readonly fps: readonly string[]
+  readonly owner: string
+  readonly leaseMs: number
+  readonly retentionMs: number
+  readonly alone: boolean
+}
+
+export interface FirstClaimRow {
+  readonly key: string
+}
+
+/** `changed`: what was seen could be claimed, and another was quicker. */
+export interface ClaimRow {
+  readonly key: string
+  readonly verdict:
+    | 'claimed'
+    | 'taken-over'
+    | 'busy'
+    | 'in-doubt'
+    | 'done'
+    | 'given-up'
+    | 'parked'
+    | 'conflict'
+    | 'changed'
+  readonly fence: number
+  readonly attempt: number
+  readonly left_ms: number
+  readonly rest: string
+}
+
+/**
+ * Claims what has no record, at the first fence and attempt. Waits for whoever inserts the same key (55P03 after
+ * `lock_timeout`). A key that is not returned has a record; nothing is written of it, nor flushed where none is returned.
+ */
+export function claimAbsent({ lease }: Tables, claim: LeaseClaim): Statement<FirstClaimRow> {
+  const { fps, owner, leaseMs, retentionMs } = claim
+  return {
+    text: `with ${START_DURABLY}
+insert into ${lease} (lease_until, keep_until, fence, attempts, scope, state, doubt, key, fp, owner, rest)
+select start.now + $6::float8 * ${MILLISECOND}, start.now + $7::float8 * ${MILLISECOND}, 1, 1, $1::smallint, 'P', false,
+  decode(x.key, 'hex'), decode(x.fp, 'hex'), $5, ''
+from start, unnest($3::text[], $4::text[]) as x (key, fp)
+order by 8
+on conflict do nothing
+returning encode(key, 'hex') as key`,
+    values: valuesOf(claim, fps, owner, leaseMs, retentionMs),
+  }
+}
+
+/**
+ * Claims what has a record, where it may be claimed, and tells of the others why not. Locks only the rows that it seems to be
+ * able to claim. A row that is not returned is gone, or was not there yet.
+ */
+export function claimKept(tables: Tables, claim: LeaseClaim): Statement<ClaimRow> {
+  const { fps, owner, leaseMs, retentionMs, alone } = claim
+  return {
+    text: `with ${START_DURABLY},
+seen as materialized (
+  select l.key, l.state, l.fence, l.attempts, ${millisecondsUntil('l.lease_until')} as left_ms, l.rest,
+    not (${IS_SAME}) as is_conflict, ${MAY_BE_CLAIMED} as is_free
+  from start, ${ASKED} join ${tables.lease} l on l.scope = $1 and l.key = decode(x.key, 'hex')
+),
+free as materialized (
+  select l.key, decode(x.fp, 'hex') as fp,
+    case when ${IS_OVER} then 'anew' when ${IS_OWNED_BY('$5')} then 'again' when l.state = 'P' then 'over' else 'next' end as claimed
+  ${lockedRows(tables, ASKED, MAY_BE_CLAIMED)}
+),
+granted as (
+  update ${tables.lease} l set state = 'P', owner = $5, fp = free.fp, rest = '',
+    fence    = case free.claimed when 'anew' then 1 when 'again' then l.fence else l.fence + 1 end,
+    attempts = case free.claimed when 'anew' then 1 when 'again' then l.attempts else l.attempts + 1 end,
+    doubt    = case free.claimed when 'anew' then false when 'over' then true else l.doubt end,
+    lease_until = start.now + $6::float8 * ${MILLISECOND}, keep_until = start.now + $7::float8 * ${MILLISECOND}
+  from free, start where l.scope = $1 and l.key = free.key
+  returning l.key, l.fence, l.attempts, l.doubt
+)
+select encode(seen.key, 'hex') as key, coalesce(granted.fence, seen.fence) as fence,
+  coalesce(granted.attempts, seen.attempts) as attempt, seen.left_ms, seen.rest,
+  case
+    when granted.doubt then 'taken-over'
+    when granted.key is not null then 'claimed'
+    when seen.is_free then 'changed'
+    when seen.is_conflict then 'conflict'
+    when seen.state = 'P' and seen.left_ms > 0 then 'busy'
+    when seen.state = 'D' then 'done'
+    when seen.state = 'G' then 'given-up'
+    when seen.state = 'X' then 'parked'
+    else 'in-doubt'
+  end as verdict
+from seen left join granted using (key)`,
+    values: valuesOf(claim, fps, owner, leaseMs, retentionMs, alone),
+  }
+}
+
+const ASKED = 'unnest($3::text[], $4::text[]) as x (key, fp)'
+
+/** An empty digest is compared with no other. */
+const IS_SAME = `l.fp = decode(x.fp, 'hex') or l.fp = '' or x.fp = ''`
+
+/** What is in doubt may be claimed in no other way than alone ($8); so may the claim that is sent again. */
+const MAY_BE_CLAIMED = `(${IS_OVER} or (${IS_SAME}) and (
+    ${IS_OWNED_BY('$5')} or l.state = 'P' and l.lease_until <= start.now and $8::boolean or l.state = 'R' and (not l.doubt or $8::boolean)))`

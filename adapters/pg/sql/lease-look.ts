@@ -1,0 +1,72 @@
+import { millisecondsUntil } from './lease-parts.ts'
+import type { Statement } from './statement.ts'
+import type { Tables } from './tables.ts'
+
+export interface LeaseView {
+  readonly key: string
+  readonly state: 'processing' | 'in-doubt' | 'released' | 'done' | 'given-up' | 'parked'
+  readonly fence: number
+  readonly attempt: number
+  readonly left_ms: number
+  readonly rest: string
+  /** Milliseconds since 1970; of what is not parked. */
+  readonly keep_until: number
+}
+
+export const IS_IN_DOUBT = `(l.state = 'P' and l.lease_until <= start.now or l.state = 'R' and l.doubt)`
+
+export const VIEW_STATE: string = `case when ${IS_IN_DOUBT} then 'in-doubt' when l.state = 'P' then 'processing' when l.state = 'R' then 'released'
+  when l.state = 'D' then 'done' when l.state = 'G' then 'given-up' else 'parked' end`
+
+const START = 'with start as materialized (select clock_timestamp() as now)'
+
+const COLUMNS = `encode(l.key, 'hex') as key, ${VIEW_STATE} as state, l.fence, l.attempts as attempt, l.rest,
+  ${millisecondsUntil('l.lease_until')} as left_ms,
+  case when l.state <> 'X' then floor(extract(epoch from l.keep_until) * 1000)::float8 end as keep_until`
+
+/** Locks nothing. A key that is not returned has no record, or one whose retention has ended. */
+export function peekLeases({ lease }: Tables, scope: number, keys: readonly string[]): Statement<LeaseView> {
+  return {
+    text: `${START}
+select ${COLUMNS} from start, ${lease} l
+where l.scope = $1 and l.key = any (array(select decode(x, 'hex') from unnest($2::text[]) as x)) and l.keep_until > start.now`,
+    values: [scope, keys],
+  }
+}
+
+interface Search {
+  readonly scope: number
+  readonly state: LeaseView['state']
+  /** In hex; empty at the beginning. */
+  readonly after: string
+  /** Records looked at, and found, at most. */
+  readonly most: number
+  readonly limit: number
+}
+
+export interface FoundLeases extends Omit<LeaseView, 'key'> {
+  /** Nothing in the only row of a step that has found nothing. */
+  readonly key: string | null
+  /** The last key that was looked at. */
+  readonly last: string
+  readonly looked: number
+}
+
+/**
+ * Looks through some records in the order of keys, for those in one state: no index is on what every claim changes, so a search
+ * goes step by step through all of them. Locks nothing. At least one row: each says how far the step has got.
+ */
+export function findLeases({ lease }: Tables, { scope, state, after, most, limit }: Search): Statement<FoundLeases> {
+  return {
+    text: `${START},
+looked as materialized (
+  select l.* from ${lease} l where l.scope = $1 and l.key > decode($2, 'hex') order by l.key limit $3
+),
+found as (
+  select ${COLUMNS} from start, looked l where l.keep_until > start.now and ${VIEW_STATE} = $4 order by l.key limit $5
+)
+select encode((select key from looked order by key desc limit 1), 'hex') as last, (select count(*) from looked)::int as looked, found.*
+from (select) as one left join found on true order by found.key`,
+    values: [scope, after, most, state, limit],
+  }
+}

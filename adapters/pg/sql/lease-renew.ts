@@ -1,0 +1,36 @@
+import {
+  IS_OVER,
+  IS_OWNED_BY,
+  lockedRows,
+  MILLISECOND,
+  START_QUICKLY,
+  valuesOf,
+  type LeaseKeys,
+} from './lease-parts.ts'
+import type { Statement } from './statement.ts'
+import type { Tables } from './tables.ts'
+
+export interface LeaseRenewal extends LeaseKeys {
+  readonly owners: readonly string[]
+  readonly leaseMs: number
+}
+
+export interface RenewedRow {
+  readonly key: string
+}
+
+/**
+ * Starts leases anew; locks their rows. A key that is not returned is not, or no longer, the owner's. A crash of the server may
+ * forget it: the lease then ends when it would have ended before, and by then its keeper has renewed it once more.
+ */
+export function renewLeases(tables: Tables, renewal: LeaseRenewal): Statement<RenewedRow> {
+  const asked = 'unnest($3::text[], $4::text[]) as x (key, owner)'
+  return {
+    text: `with ${START_QUICKLY},
+held as materialized (select l.key ${lockedRows(tables, asked, `${IS_OWNED_BY('x.owner')} and not ${IS_OVER}`)})
+update ${tables.lease} l set lease_until = start.now + $5::float8 * ${MILLISECOND}
+from held, start where l.scope = $1 and l.key = held.key
+returning encode(l.key, 'hex') as key`,
+    values: valuesOf(renewal, renewal.owners, renewal.leaseMs),
+  }
+}

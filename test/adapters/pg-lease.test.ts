@@ -1,0 +1,22 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { describeStoreContract } from '../contract/store-contract.ts'
+import { assertLikeTransition } from '../contract/store-model.ts'
+import { pgLeaseHarness, type PgLeaseHarness } from './pg-lease-harness.ts'
+import { describePostgres } from './pg-support.ts'
+
+describePostgres('postgresLease', () => {
+  describeStoreContract('postgresLease', { strategy: 'lease', createHarness: () => pgLeaseHarness() })
+
+  describe('beside transition()', () => {
+    let harness: PgLeaseHarness
+    beforeEach(async () => {
+      harness = await pgLeaseHarness()
+    })
+    afterEach(() => harness.close())
+
+    it('answers random calls of three owners and of people as it does, while time passes', async () => {
+      const { store, age } = harness
+      await expect(assertLikeTransition(store, { numRuns: 150, age })).resolves.toBeUndefined()
+    }, 120_000)
+  })
+})

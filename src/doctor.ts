@@ -73,11 +73,7 @@ interface Look {
   readonly isReachable: boolean
 }
 
-async function look(
-  of: 'store' | 'broker',
-  ask: Checkup | undefined,
-  timeoutMs: DurationMs,
-): Promise<Look> {
+async function look(of: 'store' | 'broker', ask: Checkup | undefined, timeoutMs: DurationMs): Promise<Look> {
   const unknown = (check: string, found: string, meaning: string): readonly Finding[] => [
     { of, check: `${of}.${check}`, verdict: 'unknown', found, meaning },
   ]

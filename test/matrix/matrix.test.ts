@@ -43,15 +43,22 @@ describe('the outcome of a suite', () => {
     const assertionResults = tests('passed', 'failed', 'pending', 'passed', 'todo')
     const report = { testResults: [{ name: '/at/test/adapters/a.test.ts', status: 'failed', assertionResults }] }
     expect(outcomesOf(['test/adapters/a.test.ts'], report)).toEqual([
-      { suite: 'a', passed: 2, failed: 1, skipped: 2, failures: ['law 1'] },
+      { suite: 'a', passed: 2, failed: 1, skipped: 2, failures: ['law 1'], skippedFor: ['no reason given'] },
     ])
+  })
+
+  it('has the reasons of what was skipped, each once', () => {
+    const named = ['a (not here: one connection)', 'b (not here: one connection)', 'c (not run: no RabbitMQ 4.3)']
+    const assertionResults = named.map((fullName) => ({ fullName, status: 'pending' }))
+    const report = { testResults: [{ name: '/at/a.test.ts', status: 'passed', assertionResults }] }
+    expect(outcomesOf(['a.test.ts'], report)).toMatchObject([{ skippedFor: ['one connection', 'no RabbitMQ 4.3'] }])
   })
 
   it('is a failure where a file could not be loaded, or was not run at all', () => {
     const report = { testResults: [{ name: '/at/b.test.ts', status: 'failed', assertionResults: [] }] }
     expect(outcomesOf(['b.test.ts', 'a.test.ts'], report)).toEqual([
-      { suite: 'a', passed: 0, failed: 1, skipped: 0, failures: ['jest did not run it'] },
-      { suite: 'b', passed: 0, failed: 1, skipped: 0, failures: ['jest could not load it'] },
+      { suite: 'a', passed: 0, failed: 1, skipped: 0, failures: ['jest did not run it'], skippedFor: [] },
+      { suite: 'b', passed: 0, failed: 1, skipped: 0, failures: ['jest could not load it'], skippedFor: [] },
     ])
   })
 
@@ -63,8 +70,8 @@ describe('the outcome of a suite', () => {
       const files = ['test/core/key.test.ts', 'test/core/none.test.ts']
       const outcomes = await runSuites(files, { env: {}, folder, words: 'ignore' })
       expect(outcomes).toEqual([
-        { suite: 'key', passed: expect.any(Number), failed: 0, skipped: 0, failures: [] },
-        { suite: 'none', passed: 0, failed: 1, skipped: 0, failures: ['jest could not load it'] },
+        { suite: 'key', passed: expect.any(Number), failed: 0, skipped: 0, failures: [], skippedFor: [] },
+        { suite: 'none', passed: 0, failed: 1, skipped: 0, failures: ['jest could not load it'], skippedFor: [] },
       ])
       expect(outcomes[0]?.passed).toBeGreaterThan(0)
     } finally {
@@ -76,8 +83,22 @@ describe('the outcome of a suite', () => {
 })
 
 describe('the page', () => {
-  const good: SuiteOutcome = { suite: 'x-store', passed: 5, failed: 0, skipped: 2, failures: [] }
-  const bad: SuiteOutcome = { suite: 'x-faults', passed: 1, failed: 1, skipped: 0, failures: ['keeps its mark'] }
+  const good: SuiteOutcome = {
+    suite: 'x-store',
+    passed: 5,
+    failed: 0,
+    skipped: 2,
+    failures: [],
+    skippedFor: ['not yet'],
+  }
+  const bad: SuiteOutcome = {
+    suite: 'x-faults',
+    passed: 1,
+    failed: 1,
+    skipped: 0,
+    failures: ['keeps its mark'],
+    skippedFor: [],
+  }
 
   it('has what passed on which version, what failed, and what could not be run', () => {
     const missing = { name: 'x 3', result: { reason: 'Debian was\nnot reached' } }
@@ -93,9 +114,11 @@ Clients: x 6.0.0.
 | x-store | 5 passed, 2 skipped | 5 passed, 2 skipped |  |
 | **all** | 6 passed, **1 failed**, 2 skipped | 5 passed, 2 skipped | **not run** |
 
+Skipped because: not yet.
+
 Failed on X 1.0.1:
 
-- x-faults: keeps its mark
+- x-faults: \`keeps its mark\`
 
 Not run on x 3: Debian was not reached
 `)

@@ -36,7 +36,7 @@ interface Counts {
 const HEAD = `# Compatibility
 
 What passes on which server: the test files of every store, each run on a server of its own of that version, which is given as the
-server itself says it. What is skipped is what a store declares that it cannot do; the title of each such test says why.`
+server itself says it.`
 
 export function pageOf(findings: readonly Findings[], { date, node, system }: Circumstances): string {
   const written = `Written by \`npm run matrix\` on ${date}, with Node ${node} on ${system}. Changes by hand do not outlive the next run.`
@@ -66,12 +66,12 @@ export function sumOf(outcomes: readonly SuiteOutcome[]): Counts {
 function sectionOf({ title, clients, columns }: Findings): string {
   const parts = [`## ${title}`]
   if (clients.length > 0) parts.push(`Clients: ${clients.join(', ')}.`)
-  parts.push(tableOf(columns), ...columns.flatMap(problemsOf))
+  parts.push(tableOf(columns), ...skipsOf(columns), ...columns.flatMap(problemsOf))
   return parts.join('\n\n')
 }
 
 function tableOf(columns: readonly Column[]): string {
-  const suites = new Set(columns.flatMap(({ result }) => ('outcomes' in result ? result.outcomes : [])).map(nameOf))
+  const suites = new Set(outcomesIn(columns).map(({ suite }) => suite))
   const rows = [
     ['', ...columns.map(titleOf)],
     ['---', ...columns.map(() => '---')],
@@ -88,8 +88,8 @@ function titleOf({ name, result }: Column): string {
   return 'outcomes' in result ? result.reported : name
 }
 
-function nameOf({ suite }: SuiteOutcome): string {
-  return suite
+function outcomesIn(columns: readonly Column[]): readonly SuiteOutcome[] {
+  return columns.flatMap(({ result }) => ('outcomes' in result ? result.outcomes : []))
 }
 
 function cellOf({ result }: Column, suite: string): string {
@@ -97,10 +97,18 @@ function cellOf({ result }: Column, suite: string): string {
   return outcome === undefined ? '' : textOf(outcome)
 }
 
+/** Why something was skipped, if anything was. */
+function skipsOf(columns: readonly Column[]): readonly string[] {
+  const reasons = new Set(outcomesIn(columns).flatMap(({ skippedFor }) => skippedFor))
+  return reasons.size === 0 ? [] : [`Skipped because: ${[...reasons].join('; ')}.`]
+}
+
 /** A list of what failed, if anything did. */
 function problemsOf(column: Column): readonly string[] {
   const { name, result } = column
   if ('reason' in result) return [`Not run on ${name}: ${result.reason.replaceAll(/\s+/g, ' ')}`]
-  const failures = result.outcomes.flatMap(({ suite, failures: tests }) => tests.map((test) => `- ${suite}: ${test}`))
+  const failures = result.outcomes.flatMap(({ suite, failures: tests }) =>
+    tests.map((test) => `- ${suite}: \`${test}\``),
+  )
   return failures.length === 0 ? [] : [`Failed on ${titleOf(column)}:`, failures.join('\n')]
 }

@@ -22,10 +22,11 @@ import type { Argument, RedisPort } from './redis-port.ts'
 import { readClaim, readMark, readRelease, readRenew, readSetAside } from './replies.ts'
 import { ScriptLine } from './script-line.ts'
 import { CLAIM } from './scripts/claim.ts'
-import { MARK } from './scripts/mark.ts'
+import { MARK, markArguments } from './scripts/mark.ts'
 import { RELEASE } from './scripts/release.ts'
 import { RENEW } from './scripts/renew.ts'
 import { SET_ASIDE } from './scripts/set-aside.ts'
+import { wholeMs } from './whole-ms.ts'
 
 /** The store, over any client. */
 export function leaseOver(redis: RedisPort, options: ResolvedLease): Store {
@@ -99,10 +100,9 @@ class RedisLease implements Store {
   async mark(claims: readonly Claim[], results: readonly (Result | undefined)[] = []): Promise<readonly MarkVerdict[]> {
     return this.#line.run({
       script: MARK,
-      items: claims.map((claimed, at) => ({ ...claimed, result: results[at] ?? '' })),
+      items: claims.map((claimed, at) => ({ key: claimed.key, claimed, result: results[at] })),
       shared: [],
-      addArguments: (words, { token, digest, fence, retentionMs, result }) =>
-        words.push(`|${digest}|${token}|`, fence, wholeMs(retentionMs), result),
+      addArguments: (words, { claimed, result }) => words.push(...markArguments(claimed, result)),
       read: readMark,
     })
   }
@@ -145,9 +145,4 @@ function addToken(words: Argument[], { token }: Claim): void {
 function refuseBar(field: string): void {
   if (field.includes('|'))
     throw new StoreError('STORE_MISUSED', `a token or digest must not contain '|', got '${field}'`)
-}
-
-/** Redis takes whole milliseconds, and no expiry of zero. */
-function wholeMs(ms: DurationMs): DurationMs {
-  return Math.ceil(ms)
 }

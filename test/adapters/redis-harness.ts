@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import type { LeaseOptions } from 'consume-once/ioredis'
+import { KeyNames } from '../../adapters/redis-lease/key-names.ts'
 import type { Store } from '../../src/ports/store.ts'
 import type { LeaseHarness } from '../contract/harness.ts'
 import { uniqueName } from '../support/namespace.ts'
@@ -35,24 +36,21 @@ export async function redisHarness(
     return store
   }
   const redis = new Redis(url)
-  const nameOf = async (key: string): Promise<string> => {
-    const names = await namesLike(redis, `${prefix}:*:${key}`)
-    return names[0] ?? `${prefix}:{00}:${key}`
-  }
+  const names = new KeyNames(prefix, options.shards ?? 16)
   return {
     redis,
     prefix,
     store: await open(),
     secondStore: open,
-    forget: async (key) => void (await redis.del(await nameOf(key))),
+    forget: async (key) => void (await redis.del(names.of(key))),
     look: async (key) => {
-      const name = await nameOf(key)
+      const name = names.of(key)
       return { value: await redis.get(name), ttlMs: await redis.pttl(name) }
     },
-    plant: async (key, value) => void (await redis.set(await nameOf(key), value)),
+    plant: async (key, value) => void (await redis.set(names.of(key), value)),
     close: async () => {
-      const names = await namesLike(redis, `${prefix}:*`)
-      if (names.length > 0) await redis.del(...names)
+      const written = await namesLike(redis, `${prefix}:*`)
+      if (written.length > 0) await redis.del(...written)
       await Promise.all(clients.map((client) => client.close()))
       await redis.quit()
     },

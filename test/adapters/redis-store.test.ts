@@ -35,7 +35,7 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name on one server', (library) =
     await expect(assertLikeTransition(harness.store, { numRuns: 200 })).resolves.toBeUndefined()
   }, 60_000)
 
-  describe('keeps a record of seven fields that ends with its retention', () => {
+  describe('keeps a record that ends with its retention', () => {
     it('while it is processed', async () => {
       const item = newItem()
       const { claim: claimed } = await hold(harness.store, item, TERMS)
@@ -61,7 +61,8 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name on one server', (library) =
       const { claim: claimed } = await hold(harness.store, item, { ...ALONE, ...TERMS, retentionMs: 1_000 })
       await harness.store.mark([{ ...claimed, retentionMs: TERMS.retentionMs }])
       const { value, ttlMs } = await harness.look(item.key)
-      expect(value).toBe(`D|2|2|0|${item.digest}|${claimed.token}|`)
+      expect(value).toBe(`d2${item.digest}${claimed.token.slice(0, 4)}`)
+      expect(value).toHaveLength(28)
       expectRetention(ttlMs)
     })
 
@@ -92,8 +93,59 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name on one server', (library) =
       const { claim: claimed } = await hold(harness.store, item, ALONE)
       await harness.forget?.(item.key)
       await harness.store.mark([claimed])
-      expect((await harness.look(item.key)).value).toBe(`D|2|0|0|${item.digest}|${claimed.token}|`)
+      expect((await harness.look(item.key)).value).toBe(`d2${item.digest}${claimed.token.slice(0, 4)}`)
     })
+  })
+
+  describe('knows what is done in either form of its record', () => {
+    it.each([
+      ['the short one', (digest: string) => `d3${digest}tokev"a"`],
+      ['the long one', (digest: string) => `D|3|0|0|${digest}|token|v"a"`],
+      ['the long one of before, which kept attempts', (digest: string) => `D|3|4|0|${digest}|token|v"a"`],
+    ])('%s', async (_title, recordOf) => {
+      const { store } = harness
+      const item = newItem()
+      await harness.plant(item.key, recordOf(String(item.digest)))
+      expect(await claim(store, item)).toEqual({ verdict: 'done', result: 'v"a"' })
+      expect(await claim(store, newItem({ key: item.key }))).toEqual({ verdict: 'conflict' })
+      const claimed = { ...item, scope: '', token: 'token', fence: 3, attempt: 1, retentionMs: 60_000 }
+      expect(await store.mark([claimed, { ...claimed, token: 'stranger' }])).toEqual(['already-marked', 'refused-done'])
+      expect(await store.renew([claimed], 1_000)).toEqual(['lost'])
+      expect(await store.release([claimed], { refund: false, doubt: false })).toEqual(['refused'])
+      expect(await store.setAside([claimed], 'parked', 'no')).toEqual(['refused'])
+      expect((await harness.look(item.key)).value).toBe(recordOf(String(item.digest)))
+    })
+  })
+
+  it.each([
+    ['a fence of two digits', { fence: 12 }, 'D|12|0|0|DIGEST|TOKEN|v1'],
+    ['no digest', { digest: '' }, 'D|1|0|0||TOKEN|v1'],
+    ['a token of another length', { token: 'short' }, 'D|1|0|0|DIGEST|short|v1'],
+  ])('takes the long form for %s', async (_title, differs, expected) => {
+    const { store } = harness
+    const token = newToken()
+    const claimed = { ...newItem(), scope: '', token, fence: 1, attempt: 1, retentionMs: 60_000, ...differs }
+    expect(await store.mark([claimed], ['v1'])).toEqual(['marked-late'])
+    expect(await store.mark([claimed], ['v2'])).toEqual(['already-marked'])
+    const { value } = await harness.look(claimed.key)
+    expect(value).toBe(expected.replace('DIGEST', String(claimed.digest)).replace('TOKEN', token))
+    expect(await claim(store, claimed)).toEqual({ verdict: 'done', result: 'v1' })
+  })
+
+  it('keeps the fence of the record in a late mark, in whatever form', async () => {
+    const { store } = harness
+    const [ten, two] = [newItem(), newItem()]
+    const token = newToken()
+    const shared = { scope: '', token, fence: 1, attempt: 1, retentionMs: 60_000 }
+    await harness.plant(ten.key, `R|10|0|0|${ten.digest}|other|`)
+    await harness.plant(two.key, `R|2|0|0|${two.digest}|other|`)
+    const claims = [ten, two].map((item) => ({ ...item, ...shared }))
+    expect(await store.mark(claims, ['v1', 'v2'])).toEqual(['marked-late', 'marked-late'])
+    expect((await harness.look(ten.key)).value).toBe(`D|10|0|0|${ten.digest}|${token}|v1`)
+    expect((await harness.look(two.key)).value).toBe(`d2${two.digest}${token.slice(0, 4)}v2`)
+    await harness.plant(two.key, `R|3|0|0||other|`)
+    expect(await store.mark([{ ...two, ...shared, digest: '' }])).toEqual(['marked-late'])
+    expect((await harness.look(two.key)).value).toBe(`D|3|0|0||${token}|`)
   })
 
   it('rounds times up: Redis knows whole milliseconds', async () => {
@@ -116,7 +168,17 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name on one server', (library) =
     const { store } = harness
     const item = newItem()
     const { claim: claimed } = await hold(store, item)
-    for (const value of ['1', '', 'P|1|1|0', 'Q|1|1|0|a|b|', 'P|one|1|0|a|b|5', 'P|1|1|2|a|b|5']) {
+    for (const value of [
+      '1',
+      '',
+      'd',
+      'd1',
+      `d0${'x'.repeat(26)}`,
+      'P|1|1|0',
+      'Q|1|1|0|a|b|',
+      'P|one|1|0|a|b|5',
+      'P|1|1|2|a|b|5',
+    ]) {
       await harness.plant(item.key, value)
       for (const call of callsAbout(claimed)) {
         await expect(call(store)).rejects.toMatchObject({ code: 'STORE_AMBIGUOUS' })

@@ -1,3 +1,6 @@
+import type { Claim, Result } from '../../../src/index.ts'
+import type { Argument } from '../redis-port.ts'
+import { wholeMs } from '../whole-ms.ts'
 import { script, type Script } from './script.ts'
 
 /**
@@ -5,27 +8,31 @@ import { script, type Script } from './script.ts'
  * is absent, released or set aside belongs to nobody, and the effect did happen. The lease deadline is not looked at.
  *
  * - KEYS: the keys
- * - ARGV: `|digest|token|` as they stand in its record, fence, retentionMs and result (or nothing) for each key
+ * - ARGV: for each key `P|fence|`, as its record begins, `|digest|token|`, as they stand in it, retentionMs, and the record of
+ *   what is done
  * - Returns for each key: `marked`, `already-marked`, `marked-late`, `refused-busy`, `refused-done` or `unreadable`
  * - Sent again: `already-marked` where it was written, else the same
  */
 export const MARK: Script = script(`
-local function mark(key, owned, claimed, retention, result)
+local function mark(key, head, owned, retention, done)
   local value = redis.call('GET', key)
-  -- Nearly every key. Doubt stands right before the digest, and ends.
-  local at = value and string.byte(value) == 80 and string.find(value, owned, 1, true)
-  if at then
-    redis.call('SET', key, 'D' .. string.sub(value, 2, at - 2) .. '0' .. owned .. result, 'PX', retention)
+  -- Nearly every key.
+  if value and string.sub(value, 1, #head) == head and string.find(value, owned, 1, true) then
+    redis.call('SET', key, done, 'PX', retention)
     return 'marked'
   end
   local digest, token = string.match(owned, '^|([^|]*)|([^|]*)|$')
   local state, fence, attempts, doubt, fp, owner = parse(value)
   if not state then return 'unreadable'
-  elseif state == 'D' then return owner == token and 'already-marked' or 'refused-done'
+  elseif state == 'D' then
+    -- Written once more, so that what waits for replicas or for the disk behind this script waits for this mark too.
+    redis.call('SET', key, value, 'KEEPTTL')
+    return isOf(token, owner, value) and 'already-marked' or 'refused-done'
   elseif state == 'P' and owner ~= token then return 'refused-busy'
   end
-  if state == 'A' then fence = claimed end
-  redis.call('SET', key, 'D|' .. fence .. '|' .. attempts .. '|0' .. owned .. result, 'PX', retention)
+  -- Fences do not go down: where there is a record, its own counts.
+  if state ~= 'A' then done = withFence(done, fence, owned) end
+  redis.call('SET', key, done, 'PX', retention)
   return state == 'P' and 'marked' or 'marked-late'
 end
 local out = {}
@@ -34,3 +41,14 @@ for i, key in ipairs(KEYS) do
 end
 return out
 `)
+
+export function markArguments(
+  { digest, token, fence, retentionMs }: Claim,
+  result: Result | undefined = '',
+): readonly Argument[] {
+  const isShort = fence < 10 && digest.length === 22 && token.length === 12
+  const done = isShort
+    ? `d${fence}${digest}${token.slice(0, 4)}${result}`
+    : `D|${fence}|0|0|${digest}|${token}|${result}`
+  return [`P|${fence}|`, `|${digest}|${token}|`, wholeMs(retentionMs), done]
+}

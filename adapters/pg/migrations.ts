@@ -3,13 +3,20 @@ import { inboxMigration } from './sql/migration-0001-inbox.ts'
 import { positionMigration } from './sql/migration-0002-position.ts'
 import { resultMigration } from './sql/migration-0003-result.ts'
 import { leaseMigration } from './sql/migration-0004-lease.ts'
+import { asideMigration } from './sql/migration-0005-aside.ts'
 import { createMigrationTable, createSchema, lockMigrations, recordMigration } from './sql/migration-table.ts'
 import type { Tables } from './sql/tables.ts'
 
 /** In the order of their versions, without a gap. */
-export const MIGRATIONS: readonly Migration[] = [inboxMigration, positionMigration, resultMigration, leaseMigration]
+export const MIGRATIONS: readonly Migration[] = [
+  inboxMigration,
+  positionMigration,
+  resultMigration,
+  leaseMigration,
+  asideMigration,
+]
 
-export const NEWEST: number = MIGRATIONS.length
+export const NEWEST: number = Math.max(...MIGRATIONS.map(({ version }) => version))
 
 /** All of it as plain SQL for a DBA, to be run once on a database without the schema. */
 export function migrationScript(tables: Tables): string {

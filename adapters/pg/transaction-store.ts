@@ -15,9 +15,11 @@ import {
   type Result,
   type SetAsideVerdict,
   type Store,
+  type StoreAdmin,
 } from '../../src/index.ts'
 import { answered } from './answered.ts'
 import { ClaimTransaction } from './claim-transaction.ts'
+import { InboxAdmin } from './inbox-admin.ts'
 import type { PgTransaction } from './pg-transaction.ts'
 import type { Place } from './place.ts'
 import { Scopes } from './scopes.ts'
@@ -47,6 +49,7 @@ interface StoreParts {
 export class TransactionStore implements Store<PgTransaction> {
   readonly strategy: 'inbox' | 'offsets'
   readonly positions?: Positions
+  readonly admin?: StoreAdmin
   readonly #parts: StoreParts
   readonly #scopes: Scopes
   #opened: Promise<void> | undefined
@@ -56,6 +59,7 @@ export class TransactionStore implements Store<PgTransaction> {
     this.strategy = strategy
     this.#parts = parts
     this.#scopes = new Scopes(sessions, tables)
+    if (strategy === 'inbox') this.admin = answering(new InboxAdmin((scope) => this.#placeOf(scope)))
     if (strategy === 'offsets') {
       const positions = new StoredPositions((scope) => this.#placeOf(scope))
       this.positions = {
@@ -164,4 +168,15 @@ export class TransactionStore implements Store<PgTransaction> {
 function transactionOf({ transaction }: Claim<PgTransaction>): ClaimTransaction {
   if (transaction instanceof ClaimTransaction) return transaction
   throw new StoreError('STORE_MISUSED', 'expected a claim of this store, got one of another')
+}
+
+function answering(admin: StoreAdmin): StoreAdmin {
+  return {
+    peek: (scope, keys) => answered('peek', () => admin.peek(scope, keys)),
+    list: (scope, query) => answered('list', () => admin.list(scope, query)),
+    resolve: (scope, keys, how) => answered('resolve', () => admin.resolve(scope, keys, how)),
+    reopen: (scope, keys, why) => answered('reopen', () => admin.reopen(scope, keys, why)),
+    forget: (scope, keys, why) => answered('forget', () => admin.forget(scope, keys, why)),
+    purge: (scope, how) => answered('purge', () => admin.purge(scope, how)),
+  }
 }

@@ -7,7 +7,7 @@ describePostgres('postgresInbox', () => {
   describeStoreContract('postgresInbox', {
     strategy: 'inbox',
     createHarness: pgHarness,
-    lacks: { retention: 'a purge ends records', admin: 'not yet' },
+    lacks: { retention: 'a purge ends records' },
   })
 })
 

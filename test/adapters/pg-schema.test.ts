@@ -11,6 +11,7 @@ const ALL = [
   { version: 2, name: 'position' },
   { version: 3, name: 'result' },
   { version: 4, name: 'lease' },
+  { version: 5, name: 'aside' },
 ]
 
 describePostgres('the schema of postgresInbox', () => {

@@ -37,6 +37,8 @@ export interface PgPlace {
   readonly committed: (effect: string) => Promise<number>
   /** From now on the COMMIT of an effect takes half a second more. */
   readonly slowCommit: () => Promise<void>
+  /** Resolves when some transaction of this schema waits for another. */
+  readonly waiting: () => Promise<void>
   /** Ends a backend, as an administrator or a crash does. */
   readonly terminate: (pid: number) => Promise<void>
   /** Every claim must be over by then: a pool waits for the connections that are out. */
@@ -86,6 +88,13 @@ export async function newPlace(url?: string): Promise<PgPlace> {
         $$ begin perform pg_sleep(0.5); return null; end $$;
         create constraint trigger slow after insert on ${schema}.effect deferrable initially deferred
         for each row execute function ${schema}.slow()`)
+    },
+    async waiting() {
+      const blocked = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%${schema}%'`
+      for (let tries = 0; (await pool.query(blocked)).rowCount === 0; tries++) {
+        if (tries === 500) throw new Error(`expected somebody to wait in ${schema}`)
+        await pool.query('select pg_sleep(0.01)')
+      }
     },
     async terminate(pid) {
       await pool.query('select pg_terminate_backend($1, 5000)', [pid])

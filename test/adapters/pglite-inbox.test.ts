@@ -53,7 +53,6 @@ describePglite('pgliteInbox', () => {
     lacks: {
       retention: 'a purge ends records',
       'parallel-transactions': 'PGlite has one connection',
-      admin: 'not yet',
     },
   })
 

@@ -4,5 +4,4 @@ import { describeStoreContract } from './store-contract.ts'
 describeStoreContract('the inbox of the tests', {
   strategy: 'inbox',
   createHarness: async () => memoryInboxHarness(),
-  lacks: { admin: 'not yet' },
 })

@@ -1,7 +1,20 @@
 import type { InboxHarness } from './harness.ts'
 import { StoreError, TransactionError } from '../../src/errors.ts'
-import type { Key, MarkVerdict, ReleaseVerdict, RenewVerdict, Result, SetAsideVerdict } from '../../src/core/record.ts'
+import {
+  transition,
+  viewOf,
+  type DecideVerdict,
+  type Decision,
+  type Key,
+  type MarkVerdict,
+  type MessageRecord,
+  type ReleaseVerdict,
+  type RenewVerdict,
+  type Result,
+  type SetAsideVerdict,
+} from '../../src/core/record.ts'
 import { isFailure } from '../../src/core/result.ts'
+import type { ListQuery, RecordPage, StoreAdmin } from '../../src/ports/store-admin.ts'
 import type {
   Claim,
   ClaimAnswer,
@@ -34,6 +47,10 @@ export class MemoryDatabase {
 
   isLocked(key: Key): boolean {
     return this.#locks.has(key)
+  }
+
+  get isAnyLocked(): boolean {
+    return this.#locks.size > 0
   }
 
   /** Waits until no other transaction holds the key. */
@@ -70,6 +87,14 @@ export interface MemoryTx {
 export class MemoryInbox implements Store<MemoryTx> {
   readonly strategy = 'inbox'
   readonly database: MemoryDatabase
+  readonly admin: StoreAdmin = {
+    peek: async (_scope, keys) => keys.map((key) => viewOf(this.record(key), 0)),
+    list: async (_scope, query) => this.list(query),
+    resolve: async (_scope, keys, { as }) => keys.map((key) => this.decide(key, as)),
+    reopen: async (_scope, keys) => keys.map((key) => this.decide(key, 'reopen')),
+    forget: async (_scope, keys) => keys.map((key) => this.decide(key, 'forget')),
+    purge: async () => ({ removed: 0, more: false }),
+  }
 
   constructor(database: MemoryDatabase) {
     this.database = database
@@ -96,6 +121,33 @@ export class MemoryInbox implements Store<MemoryTx> {
       }
     }
     return items.flatMap(({ key }) => answers.get(key) ?? [])
+  }
+
+  protected list({ state, limit, after }: ListQuery): RecordPage {
+    const all = [...this.database.rows.keys()].toSorted().map((key) => ({ key, ...viewOf(this.record(key), 0) }))
+    const rest = all.filter((record) => record.state === state && record.key > (after ?? ''))
+    const records = rest.slice(0, limit)
+    return { records, next: rest.length > limit ? records.at(-1)?.key : undefined }
+  }
+
+  protected decide(key: Key, decision: Decision): DecideVerdict {
+    // Held by an open transaction: what becomes of it is decided by nobody else.
+    if (this.database.isLocked(key)) return 'refused'
+    const command = { command: 'decide', decision, retentionMs: 1 } as const
+    const { next, verdict } = transition<'decide'>(this.record(key), command, 0)
+    if (verdict !== 'decided') return verdict
+    this.database.attempts.delete(key)
+    if (next.state === 'done') this.database.rows.set(key, { digest: next.digest, outcome: 'done', reason: '' })
+    else this.database.rows.delete(key)
+    return verdict
+  }
+
+  protected record(key: Key): MessageRecord {
+    const common = { fence: 0, owner: '', keepUntil: Number.POSITIVE_INFINITY }
+    const row = this.database.rows.get(key)
+    if (row !== undefined) return { ...row, ...common, state: row.outcome }
+    const attempt = this.database.attempts.get(key) ?? 0
+    return attempt === 0 ? { state: 'absent' } : { state: 'released', digest: '', attempt, doubt: false, ...common }
   }
 
   /** What a key is told that is not granted. */

@@ -2,6 +2,7 @@ import { describe, it } from '@jest/globals'
 import { adminLaws, leaseAdminLaws } from './admin-laws.ts'
 import { commonLaws } from './common-laws.ts'
 import type { Capability, InboxHarness, Law, LeaseHarness, OffsetsHarness, StoreHarness } from './harness.ts'
+import { inboxAdminLaws } from './inbox-admin-laws.ts'
 import { inboxLaws } from './inbox-laws.ts'
 import { leaseLaws } from './lease-laws.ts'
 import { offsetsLaws } from './offsets-laws.ts'
@@ -40,6 +41,7 @@ export function describeStoreContract(name: string, store: StoreUnderContract): 
         describeLaws('with a lease', leaseLaws, store.createHarness, lacks)
         break
       case 'inbox':
+        describeLaws('about what is decided of an inbox', inboxAdminLaws, store.createHarness, lacks)
         describeLaws('with an inbox', inboxLaws, store.createHarness, lacks)
         break
       case 'offsets':

@@ -1,6 +1,16 @@
-import type { MarkVerdict, ReleaseVerdict, Result, SetAsideVerdict } from '../../src/core/record.ts'
+import type {
+  DecideVerdict,
+  Decision,
+  Key,
+  MarkVerdict,
+  MessageRecord,
+  ReleaseVerdict,
+  Result,
+  SetAsideVerdict,
+} from '../../src/core/record.ts'
 import { isFailure } from '../../src/core/result.ts'
 import type { Claim, ClaimAnswer, ClaimItem, ClaimRequest, ReleaseOptions } from '../../src/ports/store.ts'
+import type { ListQuery, RecordPage } from '../../src/ports/store-admin.ts'
 import { MemoryInbox, transactionOf, type MemoryTx } from './memory-inbox.ts'
 
 type Claims = readonly Claim<MemoryTx>[]
@@ -91,6 +101,59 @@ export const WRONG_INBOXES: Readonly<Record<string, typeof MemoryInbox>> = {
       const [claimed] = claims
       const isOver = claimed !== undefined && transactionOf(claimed).state === 'rolled-back'
       return isOver && results.length > 0 ? ['marked'] : super.mark(claims, results)
+    }
+  },
+  'decides about what another process holds': class extends MemoryInbox {
+    protected override decide(key: Key, decision: Decision): DecideVerdict {
+      return this.database.isLocked(key) ? 'already' : super.decide(key, decision)
+    }
+  },
+  'lets nobody decide while anything is held': class extends MemoryInbox {
+    protected override decide(key: Key, decision: Decision): DecideVerdict {
+      return this.database.isAnyLocked ? 'refused' : super.decide(key, decision)
+    }
+  },
+  'reopens what is parked': class extends MemoryInbox {
+    protected override decide(key: Key, decision: Decision): DecideVerdict {
+      return super.decide(key, decision === 'reopen' ? 'rerun' : decision)
+    }
+  },
+  'forgets what was set aside': class extends MemoryInbox {
+    protected override decide(key: Key, decision: Decision): DecideVerdict {
+      const verdict = super.decide(key, decision)
+      return decision === 'forget' && verdict === 'refused' ? super.decide(key, 'rerun') : verdict
+    }
+  },
+  'runs what a person has resolved as done': class extends MemoryInbox {
+    protected override decide(key: Key, decision: Decision): DecideVerdict {
+      const verdict = super.decide(key, decision)
+      if (decision === 'done' && verdict === 'decided') this.database.rows.delete(key)
+      return verdict
+    }
+  },
+  'keeps attempts over a decision': class extends MemoryInbox {
+    protected override decide(key: Key, decision: Decision): DecideVerdict {
+      const attempts = this.database.attempts.get(key) ?? 0
+      const verdict = super.decide(key, decision)
+      this.database.attempts.set(key, attempts)
+      return verdict
+    }
+  },
+  'shows what was set aside as done': class extends MemoryInbox {
+    protected override record(key: Key): MessageRecord {
+      const record = super.record(key)
+      return record.state === 'given-up' ? { ...record, state: 'done' } : record
+    }
+  },
+  'lists the last of each page again': class extends MemoryInbox {
+    protected override list(query: ListQuery): RecordPage {
+      const page = super.list({ ...query, limit: query.limit - 1 })
+      return super.list({ ...query, after: page.records.at(-1)?.key ?? query.after })
+    }
+  },
+  'lists one page only': class extends MemoryInbox {
+    protected override list(query: ListQuery): RecordPage {
+      return { ...super.list(query), next: undefined }
     }
   },
   'writes the effect at once': class extends MemoryInbox {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
+import { adminLaws } from './admin-laws.ts'
 import { commonLaws } from './common-laws.ts'
 import type { InboxHarness, Law, OffsetsHarness, StoreHarness } from './harness.ts'
+import { inboxAdminLaws } from './inbox-admin-laws.ts'
 import { inboxLaws } from './inbox-laws.ts'
 import { leaseLaws } from './lease-laws.ts'
 import { mapHarness, MapStore } from './map-store.ts'
@@ -16,7 +18,13 @@ import { WRONG_BATCHES, WRONG_STEPS } from './wrong-stores.ts'
 const ofLease = (createStore: () => MapStore): Promise<readonly string[]> =>
   brokenLaws([...commonLaws, ...leaseLaws], async () => mapHarness(createStore()))
 
-const ofInbox: readonly Law<InboxHarness>[] = [...commonLaws, ...resultLaws, ...inboxLaws]
+const ofInbox: readonly Law<InboxHarness>[] = [
+  ...commonLaws,
+  ...resultLaws,
+  ...adminLaws,
+  ...inboxAdminLaws,
+  ...inboxLaws,
+]
 
 /** Nothing of a message is compared where its position tells it, nor kept. */
 const ofOffsets: readonly Law<OffsetsHarness>[] = [...commonLaws, ...inboxLaws, ...offsetsLaws].filter(

@@ -1,0 +1,100 @@
+import {
+  viewOf,
+  type DecideVerdict,
+  type Decision,
+  type Key,
+  type ListQuery,
+  type Purged,
+  type Purging,
+  type RecordPage,
+  type RecordView,
+  type Resolution,
+  type StoreAdmin,
+  type Why,
+} from '../../src/index.ts'
+import { storedItem } from './bytes.ts'
+import { decide } from './decide.ts'
+import { keyOf, OUTCOMES, recordOfAttempts, viewOfRow } from './inbox-records.ts'
+import type { Place } from './place.ts'
+import { purge } from './purge.ts'
+import { isLockTimeout } from './sql-errors.ts'
+import { claimKeys } from './sql/claim-keys.ts'
+import { listRecords } from './sql/list-records.ts'
+import { readAttempts } from './sql/read-attempts.ts'
+import { readRecords } from './sql/read-records.ts'
+
+/** How long a look waits for whoever has a key, in milliseconds. */
+const GLANCE_MS = 20
+
+/** What people may look at in an inbox, and decide. */
+export class InboxAdmin implements StoreAdmin {
+  readonly #placeOf: (scope: string) => Promise<Place>
+
+  constructor(placeOf: (scope: string) => Promise<Place>) {
+    this.#placeOf = placeOf
+  }
+
+  async peek(scope: string, keys: readonly Key[]): Promise<readonly RecordView[]> {
+    if (keys.length === 0) return []
+    const place = await this.#placeOf(scope)
+    const wanted = keys.map(hexOf)
+    const records = await place.sessions.committed(readRecords(place.tables, place.scope, wanted))
+    const views = new Map(records.map((record) => [record.key, viewOfRow(record)]))
+    const absent = wanted.filter((key) => !views.has(key))
+    const attempts =
+      absent.length === 0 ? [] : await place.sessions.committed(readAttempts(place.tables, place.scope, absent))
+    for (const { key, n } of attempts) views.set(key, await viewOfTried(place, key, n))
+    return wanted.map((key) => views.get(key) ?? { state: 'absent' })
+  }
+
+  async list(scope: string, { state, limit, after }: ListQuery): Promise<RecordPage> {
+    const outcome = OUTCOMES[state]
+    // What is being handled is a row that nobody sees, and nothing is ever in doubt.
+    if (outcome === undefined) return { records: [], next: undefined }
+    const { sessions, tables, scope: id } = await this.#placeOf(scope)
+    const from = after === undefined ? '' : Buffer.from(after, 'base64url').toString('hex')
+    const rows = await sessions.committed(listRecords(tables, { scope: id, outcome, after: from, limit: limit + 1 }))
+    const records = rows.slice(0, limit).map((row) => ({ key: keyOf(row), ...viewOfRow(row) }))
+    return { records, next: rows.length > limit ? records.at(-1)?.key : undefined }
+  }
+
+  resolve(scope: string, keys: readonly Key[], { as, ...why }: Resolution): Promise<readonly DecideVerdict[]> {
+    return this.#decide(scope, keys, as, why)
+  }
+
+  reopen(scope: string, keys: readonly Key[], why: Why): Promise<readonly DecideVerdict[]> {
+    return this.#decide(scope, keys, 'reopen', why)
+  }
+
+  forget(scope: string, keys: readonly Key[], why: Why): Promise<readonly DecideVerdict[]> {
+    return this.#decide(scope, keys, 'forget', why)
+  }
+
+  async purge(scope: string, how: Purging): Promise<Purged> {
+    return purge(await this.#placeOf(scope), how)
+  }
+
+  async #decide(scope: string, keys: readonly Key[], decision: Decision, why: Why): Promise<readonly DecideVerdict[]> {
+    const wanted = keys.map(hexOf)
+    const verdicts = await decide(await this.#placeOf(scope), [...new Set(wanted)], decision, why)
+    return wanted.map((key) => verdicts.get(key) ?? 'refused')
+  }
+}
+
+function hexOf(key: Key): string {
+  return storedItem({ key, digest: '' }).key
+}
+
+/** An attempt is counted and there is no record: its handler runs, or has failed. Only who asks for the row can tell. */
+async function viewOfTried({ sessions, tables, scope }: Place, key: string, attempt: number): Promise<RecordView> {
+  const { text } = claimKeys(tables, scope, [{ key, fp: null }])
+  try {
+    const { session } = await sessions.begin({ text: `set local lock_timeout = '${GLANCE_MS}ms';\n${text}` })
+    await session.rollback()
+    const { state } = viewOf(recordOfAttempts(attempt), 0)
+    return { state, attempt }
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error
+    return { state: 'processing', attempt }
+  }
+}

@@ -1,0 +1,24 @@
+import { claimKeys } from './claim-keys.ts'
+import { isAmong } from './literals.ts'
+import { RECORD, type RecordRow } from './read-records.ts'
+import type { Script } from './statement.ts'
+import type { Tables } from './tables.ts'
+
+export interface HeldRecordRow extends RecordRow {
+  /** There was no row; the one that is read was inserted by this very transaction, to be taken out of it again. */
+  readonly is_new: boolean
+}
+
+/**
+ * Holds keys until the transaction ends, whether they have a record or not, and reads them. Waits for a transaction that has
+ * inserted, changed or deleted one of them and is still open (55P03 after `lock_timeout`), so that no claim that is under way
+ * is overlooked. A key that is not returned has lost its record between the two statements.
+ */
+export function holdRecords(tables: Tables, scope: number, keys: readonly string[]): Script<HeldRecordRow> {
+  const items = keys.map((key) => ({ key, fp: null }))
+  return {
+    text: `${claimKeys(tables, scope, items).text};
+select ${RECORD}, xmin = pg_current_xact_id()::xid as is_new
+from ${tables.inbox} where scope = ${scope} and key ${isAmong(keys)} order by ${tables.inbox}.key for update`,
+  }
+}

@@ -1,0 +1,42 @@
+import type { Script } from './statement.ts'
+import type { Tables } from './tables.ts'
+import { text } from './literals.ts'
+
+export interface AloneRow {
+  readonly is_alone: boolean
+}
+
+export interface PurgedRow {
+  readonly records: number
+  readonly attempts: number
+}
+
+/** Until the transaction ends nobody else purges the scope. `false`: somebody does. Waits for nothing. */
+export function purgeAlone({ schema }: Tables, scope: number): Script<AloneRow> {
+  const lock = text(`consume-once purge ${schema} ${scope}`)
+  return { text: `select pg_try_advisory_xact_lock(hashtextextended(${lock}, 0)) as is_alone` }
+}
+
+/**
+ * Removes what was done or given up longer ago than retention, and attempts of what never ended; what is parked waits for a
+ * person. Locks the rows that it removes; passes over those that somebody else holds: their retention may begin anew.
+ */
+export function purgeRecords(
+  { inbox, attempt }: Tables,
+  { scope, retentionMs, limit }: { readonly scope: number; readonly retentionMs: number; readonly limit: number },
+): Script<PurgedRow> {
+  const before = `now() - interval '${retentionMs} milliseconds'`
+  return {
+    text: `with removed as (
+  delete from ${inbox} where ctid = any (array(
+    select ctid from ${inbox} where scope = ${scope} and outcome <> 'p' and done_at < ${before}
+    limit ${limit} for update skip locked))
+  returning 1
+), forgotten as (
+  delete from ${attempt} where ctid = any (array(
+    select ctid from ${attempt} where scope = ${scope} and last_at < ${before} limit ${limit} for update skip locked))
+  returning 1
+)
+select (select count(*) from removed)::int as records, (select count(*) from forgotten)::int as attempts`,
+  }
+}

@@ -15,7 +15,7 @@ export interface PgLeaseHarness extends LeaseHarness {
   readonly look: (key: string) => Promise<LeaseRow | undefined>
 }
 
-export interface LeaseRow {
+interface LeaseRow {
   readonly state: string
   readonly fence: number
   readonly attempts: number

@@ -1,5 +1,6 @@
 import {
   IS_OVER,
+  isAmong,
   IS_OWNED_BY,
   lockedRows,
   MILLISECOND,
@@ -73,12 +74,14 @@ export function claimKept(tables: Tables, claim: LeaseClaim): Statement<ClaimRow
 seen as materialized (
   select l.key, l.state, l.fence, l.attempts, ${millisecondsUntil('l.lease_until')} as left_ms, l.rest,
     not (${IS_SAME}) as is_conflict, ${MAY_BE_CLAIMED} as is_free
-  from start, ${ASKED} join ${tables.lease} l on l.scope = $1 and l.key = decode(x.key, 'hex')
+  from start, ${ASKED} cross join lateral (
+    select * from ${tables.lease} l where l.scope = $1 and l.key = decode(x.key, 'hex') offset 0
+  ) as l
 ),
 free as materialized (
   select l.key, decode(x.fp, 'hex') as fp,
-    case when ${IS_OVER} then 'anew' when ${IS_OWNED_BY('$5')} then 'again' when l.state = 'P' then 'over' else 'next' end as claimed
-  ${lockedRows(tables, ASKED, MAY_BE_CLAIMED)}
+    case when l.is_over then 'anew' when ${IS_OWNED_BY('$5')} then 'again' when l.state = 'P' then 'over' else 'next' end as claimed
+  ${lockedRows(tables, { asked: ASKED, columns: 'x.fp', which: MAY_BE_CLAIMED })}
 ),
 granted as (
   update ${tables.lease} l set state = 'P', owner = $5, fp = free.fp, rest = '',
@@ -86,7 +89,7 @@ granted as (
     attempts = case free.claimed when 'anew' then 1 when 'again' then l.attempts else l.attempts + 1 end,
     doubt    = case free.claimed when 'anew' then false when 'over' then true else l.doubt end,
     lease_until = start.now + $6::float8 * ${MILLISECOND}, keep_until = start.now + $7::float8 * ${MILLISECOND}
-  from free, start where l.scope = $1 and l.key = free.key
+  from free, start where ${isAmong('free')}
   returning l.key, l.fence, l.attempts, l.doubt
 )
 select encode(seen.key, 'hex') as key, coalesce(granted.fence, seen.fence) as fence,

@@ -1,5 +1,5 @@
 import { IS_IN_DOUBT, VIEW_STATE } from './lease-look.ts'
-import { IS_OVER, lockedRows, MILLISECOND, START_DURABLY, valuesOf, type LeaseKeys } from './lease-parts.ts'
+import { IS_OVER, isAmong, lockedRows, MILLISECOND, START_DURABLY, valuesOf, type LeaseKeys } from './lease-parts.ts'
 import type { Statement } from './statement.ts'
 import type { Tables } from './tables.ts'
 
@@ -21,7 +21,7 @@ export interface DecisionRow {
  */
 export function decideLeases(tables: Tables, decided: LeaseDecision): Statement<DecisionRow> {
   const { decision, retentionMs, by, reason } = decided
-  const asked = 'unnest($3::text[]) as x (key)'
+  const rows = lockedRows(tables, { asked: 'unnest($3::text[]) as x (key)', columns: '1', which: `not ${IS_OVER}` })
   return {
     text: `with ${START_DURABLY},
 held as materialized (
@@ -38,12 +38,12 @@ held as materialized (
     json_strip_nulls(json_build_object('state', ${VIEW_STATE}, 'fence', l.fence,
       'attempt', case when l.state in ('P', 'R') then l.attempts end, 'owner', l.owner,
       'reason', case when l.state in ('G', 'X') then l.rest end, 'result', case when l.state = 'D' then nullif(l.rest, '') end)) as before
-  ${lockedRows(tables, asked, `not ${IS_OVER}`)}
+  ${rows}
 ),
 written as (
   update ${tables.lease} l set state = case $4::text when 'done' then 'D'::"char" else 'R' end, attempts = 0, doubt = false, rest = '',
     keep_until = start.now + $5::float8 * ${MILLISECOND}
-  from held, start where l.scope = $1 and l.key = held.key and held.verdict = 'decided'
+  from held, start where ${isAmong('held')} and held.verdict = 'decided'
 ),
 audited as (
   insert into ${tables.audit} (scope, key, decision, by_whom, reason, before)

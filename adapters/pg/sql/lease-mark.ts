@@ -1,5 +1,5 @@
 import {
-  IS_OVER,
+  isAmong,
   IS_OWNED_BY,
   lockedRows,
   MILLISECOND,
@@ -30,22 +30,22 @@ export function markKept(tables: Tables, mark: LeaseMark): Statement<MarkRow> {
   return {
     text: `with ${START_DURABLY},
 held as materialized (
-  select l.key, decode(x.fp, 'hex') as fp, x.owner, x.result, x.retention, case when ${IS_OVER} then x.fence else l.fence end as fence,
+  select l.key, decode(x.fp, 'hex') as fp, x.owner, x.result, x.retention, case when l.is_over then x.fence else l.fence end as fence,
     case
-      when ${IS_OVER} then 'marked-late'
+      when l.is_over then 'marked-late'
       when ${IS_OWNED_BY('x.owner')} then 'marked'
       when l.state = 'P' then 'refused-busy'
       when l.state <> 'D' then 'marked-late'
       when l.owner = x.owner then 'already-marked'
       else 'refused-done'
     end as verdict
-  ${lockedRows(tables, ASKED)}
+  ${lockedRows(tables, { asked: ASKED, columns: 'x.fp, x.owner, x.fence, x.retention, x.result' })}
 ),
 marked as (
   update ${tables.lease} l set state = 'D', doubt = false, fence = held.fence, fp = held.fp, owner = held.owner,
     rest = held.result, keep_until = start.now + held.retention * ${MILLISECOND}
   from held, start
-  where l.scope = $1 and l.key = held.key and held.verdict in ('marked', 'marked-late')
+  where ${isAmong('held')} and held.verdict in ('marked', 'marked-late')
 )
 select encode(key, 'hex') as key, verdict from held`,
     values: allOf(mark),

@@ -5,7 +5,7 @@ import { DURABLY, QUICKLY } from './transaction.ts'
  * Of the column `state`: processing, released, done, given up, parked. What is processing or released in doubt has `doubt`;
  * `rest` is the result of what is done, and the reason of what was set aside.
  */
-export type LeaseState = 'P' | 'R' | 'D' | 'G' | 'X'
+type LeaseState = 'P' | 'R' | 'D' | 'G' | 'X'
 
 /** The first parameters of every statement. */
 export interface LeaseKeys {
@@ -35,13 +35,30 @@ export const START_DURABLY: string = startOf(DURABLY)
 /** For what may be forgotten by it: the record is then as if the call had not come, and its lease ends by itself. */
 export const START_QUICKLY: string = startOf(QUICKLY)
 
+interface AskedRows {
+  /** A relation `x` with a column `key`, in hex. */
+  readonly asked: string
+  readonly columns: string
+  /** Of `l`, the row as the lock has found it, and `x`. */
+  readonly which?: string
+}
+
 /**
  * What follows `select ...`: locks the rows of the keys that pass `which`, in the order of keys, so that two batches never wait
- * for each other in a circle. What it returns of them is what the lock has found, and not what the statement saw first.
+ * for each other in a circle. `l` is what the lock has found, and not what the statement saw first. Row by row and by the index,
+ * whatever the planner thinks of the size of the table: it would rather read all of one that has less than some 300,000 rows.
  */
-export function lockedRows({ lease }: Tables, asked: string, which = 'true'): string {
-  return `from start, ${asked} join ${lease} l on l.scope = $1 and l.key = decode(x.key, 'hex')
-  where ${which} order by l.key for update of l`
+export function lockedRows({ lease }: Tables, { asked, columns, which = 'true' }: AskedRows): string {
+  return `from start,
+    (select decode(x.key, 'hex') as key, ${columns} from ${asked} order by 1) as x
+    cross join lateral (
+      select l.*, ${IS_OVER} as is_over from ${lease} l where l.scope = $1 and l.key = x.key and ${which} for update
+    ) as l`
+}
+
+/** Joins what is updated, `l`, with what was locked. By the index too: the array is all keys, for the planner ten. */
+export function isAmong(locked: string): string {
+  return `l.scope = $1 and l.key = ${locked}.key and l.key = any (array(select key from ${locked}))`
 }
 
 /** Retention is the other clock: it ends a record in any state but `X`, and is not the lease. */
@@ -49,6 +66,9 @@ export const IS_OVER = 'l.keep_until <= start.now'
 
 /** The owner of a claim that has not ended. The deadline is not looked at: a lease that merely ran out is not lost. */
 export const IS_OWNED_BY = (owner: string): string => `l.state = 'P' and l.owner = ${owner}`
+
+/** $4: the owner of each key. */
+export const KEYS_OF_OWNERS = 'unnest($3::text[], $4::text[]) as x (key, owner)'
 
 export const MILLISECOND = `interval '1 millisecond'`
 

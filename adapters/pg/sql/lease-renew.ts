@@ -1,5 +1,7 @@
 import {
   IS_OVER,
+  isAmong,
+  KEYS_OF_OWNERS,
   IS_OWNED_BY,
   lockedRows,
   MILLISECOND,
@@ -24,12 +26,12 @@ export interface RenewedRow {
  * forget it: the lease then ends when it would have ended before, and by then its keeper has renewed it once more.
  */
 export function renewLeases(tables: Tables, renewal: LeaseRenewal): Statement<RenewedRow> {
-  const asked = 'unnest($3::text[], $4::text[]) as x (key, owner)'
+  const which = `${IS_OWNED_BY('x.owner')} and not ${IS_OVER}`
   return {
     text: `with ${START_QUICKLY},
-held as materialized (select l.key ${lockedRows(tables, asked, `${IS_OWNED_BY('x.owner')} and not ${IS_OVER}`)})
+held as materialized (select l.key ${lockedRows(tables, { asked: KEYS_OF_OWNERS, columns: 'x.owner', which })})
 update ${tables.lease} l set lease_until = start.now + $5::float8 * ${MILLISECOND}
-from held, start where l.scope = $1 and l.key = held.key
+from held, start where ${isAmong('held')}
 returning encode(l.key, 'hex') as key`,
     values: valuesOf(renewal, renewal.owners, renewal.leaseMs),
   }

@@ -1,4 +1,12 @@
-import { IS_OVER, IS_OWNED_BY, lockedRows, START_DURABLY, valuesOf, type LeaseKeys } from './lease-parts.ts'
+import {
+  IS_OWNED_BY,
+  isAmong,
+  KEYS_OF_OWNERS,
+  lockedRows,
+  START_DURABLY,
+  valuesOf,
+  type LeaseKeys,
+} from './lease-parts.ts'
 import type { Statement } from './statement.ts'
 import type { Tables } from './tables.ts'
 
@@ -18,24 +26,23 @@ export interface AsideRow {
  * is parked then, and kept until a person decides. A key that is not returned has no record: refused.
  */
 export function setLeasesAside(tables: Tables, aside: LeaseAside): Statement<AsideRow> {
-  const asked = 'unnest($3::text[], $4::text[]) as x (key, owner)'
   return {
     text: `with ${START_DURABLY},
 held as materialized (
-  select l.key, ${IS_OWNED_BY('x.owner')} and not ${IS_OVER} as is_owned,
+  select l.key, ${IS_OWNED_BY('x.owner')} and not l.is_over as is_owned,
     case
-      when ${IS_OVER} or l.owner <> x.owner then 'refused'
+      when l.is_over or l.owner <> x.owner then 'refused'
       when l.state = 'P' then case when l.doubt then 'parked' else $5::text end
       when l.state = 'G' then 'given-up'
       when l.state = 'X' then 'parked'
       else 'refused'
     end as verdict
-  ${lockedRows(tables, asked)}
+  ${lockedRows(tables, { asked: KEYS_OF_OWNERS, columns: 'x.owner' })}
 ),
 written as (
   update ${tables.lease} l set rest = $6::text, state = case held.verdict when 'parked' then 'X'::"char" else 'G' end,
     keep_until = case held.verdict when 'parked' then 'infinity' else l.keep_until end
-  from held where l.scope = $1 and l.key = held.key and held.is_owned
+  from held where ${isAmong('held')} and held.is_owned
 )
 select encode(key, 'hex') as key, verdict from held`,
     values: valuesOf(aside, aside.owners, aside.as, aside.reason),

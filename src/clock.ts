@@ -7,8 +7,9 @@ const LONGEST_MS = 2 ** 31 - 1
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  after(delayMs, fn) {
+  after(delayMs, fn, how) {
     const timer = setTimeout(fn, Math.min(delayMs, LONGEST_MS))
+    if (how?.background) timer.unref()
     return () => clearTimeout(timer)
   },
   nextTurn: (fn) => void setImmediate(fn),

@@ -21,6 +21,8 @@ export const DEFAULTS: {
   readonly onConflict: 'dead-letter' | 'duplicate'
   readonly onInDoubt: 'rerun' | 'park'
   readonly onStoreDown: 'pause'
+  readonly onBeyondRetention: 'run' | 'park' | 'skip'
+  readonly purge: 'background' | 'never'
   readonly quietMs: DurationMs
   readonly storeRetry: Backoff
   readonly publishRetry: Backoff
@@ -41,6 +43,8 @@ export const DEFAULTS: {
   onConflict: 'dead-letter',
   onInDoubt: 'rerun',
   onStoreDown: 'pause',
+  onBeyondRetention: 'run',
+  purge: 'background',
   quietMs: 2_000,
   storeRetry: { initialMs: 50, maxMs: 5_000 },
   publishRetry: { initialMs: 200, maxMs: 30_000 },

@@ -90,6 +90,12 @@ export {
   type StreamVerdict,
 } from './core/position.ts'
 export { failureOf, isFailure, readResult, resultOf, type Remembered, type RememberedFailure } from './core/result.ts'
+export {
+  suggestRetention,
+  type RedeliveryFacts,
+  type RedeliveryWindow,
+  type RetentionAdvice,
+} from './core/retention.ts'
 export type { DurationMs, EpochMs, MonotonicMs } from './core/units.ts'
 export { backoffMs, type Backoff } from './core/backoff.ts'
 export { Watermark } from './core/watermark.ts'
@@ -103,7 +109,7 @@ export {
   type Finding,
   type LogBounds,
 } from './core/expected-offset.ts'
-export type { DeadLetterReason, InDoubtPolicy } from './core/decision.ts'
+export type { BeyondRetentionPolicy, DeadLetterReason, InDoubtPolicy } from './core/decision.ts'
 
 export type { CheckFinding, Checkup } from './ports/checkup.ts'
 export type { Clock } from './ports/clock.ts'

@@ -217,7 +217,9 @@ class RunningInline implements InlineRunning {
     this.#state = 'starting'
     try {
       await this.#definition.store.open()
-      if (this.#stopped === undefined) this.#state = 'running'
+      if (this.#stopped !== undefined) return
+      this.#state = 'running'
+      this.#pipeline.purger.start()
     } catch (error) {
       if (this.#stopped === undefined) this.#state = 'idle'
       throw error

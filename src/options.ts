@@ -111,8 +111,23 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
   readonly leaseMs?: DurationMs
   /** How often running claims are renewed, in batches. @defaultValue a third of `leaseMs` */
   readonly renewEveryMs?: DurationMs
-  /** How long `done` is kept. Must be longer than the broker can redeliver. @defaultValue 7 days */
+  /**
+   * How long `done` is kept: longer than the broker can redeliver (`suggestRetention()` adds it up), and than all attempts can take.
+   * @defaultValue 7 days
+   */
   readonly retentionMs?: DurationMs
+  /**
+   * A message that the store knows nothing of, with a timestamp older than `retentionMs` (less a clock margin of up to a minute): whatever
+   * was known of it may have been forgotten. `run` runs it. `park` sets it aside for a person, `beyond-retention`. `skip` takes it for handled: it
+   * never runs, is marked, and settled as duplicate; what was in truth never handled is lost by that. Without a timestamp it runs. Not
+   * with a store of strategy `offsets`, which forgets nothing. @defaultValue `run`, told to the observer
+   */
+  readonly onBeyondRetention?: 'run' | 'park' | 'skip'
+  /**
+   * Removes what is past its retention, in stores that do not do so by themselves: every 10 minutes, not before 5 minutes after a start or
+   * a rebalance, in batches. @defaultValue `background`
+   */
+  readonly purge?: 'background' | 'never'
   /** A handler that runs longer is aborted; what it did is in doubt. @defaultValue 60000 */
   readonly handlerTimeoutMs?: DurationMs
   /** How long an aborted handler may take to end; after that it counts as stuck and health is not live. @defaultValue 5000 */

@@ -1,5 +1,6 @@
 import type { Backoff } from './core/backoff.ts'
-import type { InDoubtPolicy } from './core/decision.ts'
+import type { BeyondRetentionPolicy, InDoubtPolicy } from './core/decision.ts'
+import { longestHandling } from './core/retention.ts'
 import type { DurationMs } from './core/units.ts'
 import { json, type Decode, type StandardSchema } from './decode.ts'
 import { DEFAULTS } from './defaults.ts'
@@ -35,6 +36,8 @@ export interface ResolvedConsumer {
   readonly maxResultBytes: number
   readonly rememberFailure: ((error: unknown) => boolean) | undefined
   readonly retry: Backoff
+  readonly onBeyondRetention: BeyondRetentionPolicy
+  readonly purge: 'background' | 'never'
   readonly onConflict: 'dead-letter' | 'duplicate'
   readonly onInDoubt: InDoubtPolicy
   readonly reconcile: ((message: Message, idempotencyKey: string) => Reconciled | Promise<Reconciled>) | undefined
@@ -71,6 +74,8 @@ const KNOWN_OPTIONS: Record<keyof ConsumerSettings<unknown, unknown, unknown> | 
   onMissingId: true,
   onConflict: true,
   onInDoubt: true,
+  onBeyondRetention: true,
+  purge: true,
   rememberResult: true,
   maxResultBytes: true,
   rememberFailure: true,
@@ -107,7 +112,7 @@ export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<De
     ...problemsOfNumbers({ ...numbers, 'retry.initialMs': retry.initialMs, 'retry.maxMs': retry.maxMs }),
     ...problemsOfNames(given),
     ...problemsOfHandling(given),
-    ...problemsOfTimes(numbers),
+    ...problemsOfTimes({ ...numbers, retry }),
     ...problemsOfRetry(retry, given),
     ...problemsOfStrategy(given),
     ...problemsOfRemembering(given),
@@ -129,6 +134,8 @@ export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<De
     rememberResult: options.rememberResult ?? false,
     rememberFailure: options.rememberFailure,
     retry,
+    onBeyondRetention: options.onBeyondRetention ?? DEFAULTS.onBeyondRetention,
+    purge: options.purge ?? DEFAULTS.purge,
     onConflict: options.onConflict ?? DEFAULTS.onConflict,
     onInDoubt: typeof onInDoubt === 'function' ? 'reconcile' : onInDoubt,
     reconcile: typeof onInDoubt === 'function' ? onInDoubt : undefined,
@@ -191,18 +198,19 @@ function problemsOfHandling(options: AnyOptions): string[] {
   return problems
 }
 
-function problemsOfTimes(numbers: Numbers): string[] {
-  const { leaseMs, renewEveryMs, handlerTimeoutMs, graceMs, retentionMs, maxInFlight, concurrency } = numbers
+function problemsOfTimes(numbers: Numbers & Pick<ResolvedConsumer, 'retry'>): string[] {
+  const { leaseMs, renewEveryMs, retentionMs, maxInFlight, concurrency } = numbers
   const problems: string[] = []
   if (renewEveryMs >= leaseMs) {
     problems.push(
       `renewEveryMs: expected less than leaseMs (${leaseMs}), got ${renewEveryMs}: a lease would end before its renewal`,
     )
   }
-  if (retentionMs <= leaseMs + handlerTimeoutMs + graceMs) {
+  const longest = longestHandling(numbers)
+  if (retentionMs <= longest.ms) {
     problems.push(
-      `retentionMs: expected more than leaseMs + handlerTimeoutMs + graceMs (${leaseMs} + ${handlerTimeoutMs} + ${graceMs}), ` +
-        `got ${retentionMs}: a record would be forgotten while its handler runs`,
+      `retentionMs: expected more than leaseMs + maxAttempts x (handlerTimeoutMs + graceMs) + the delays between attempts ` +
+        `(${longest.sum} = ${longest.ms}), got ${retentionMs}: a message could be forgotten before its last attempt has ended`,
     )
   }
   if (maxInFlight < concurrency) {
@@ -225,6 +233,7 @@ const NOT_WITH_OFFSETS = [
   ['id', 'a message is known by its partition and offset. Where senders repeat messages use postgresInbox({ pool })'],
   ['onMissingId', 'a message is known by its partition and offset, which none lacks'],
   ['onConflict', 'nothing else can lie at the same partition and offset'],
+  ['onBeyondRetention', 'it keeps one position for ever, and forgets no message'],
 ] as const
 
 function problemsOfStrategy(options: AnyOptions): string[] {
@@ -272,8 +281,13 @@ function problemsOfRemembering(options: AnyOptions): string[] {
   return problems
 }
 
-function problemsOfPolicies({ onInDoubt, onConflict, onMissingId, onStoreDown }: AnyOptions): string[] {
+function problemsOfPolicies(options: AnyOptions): string[] {
+  const { onInDoubt, onConflict, onMissingId, onStoreDown, onBeyondRetention, purge } = options
   const problems: string[] = []
+  if (onBeyondRetention !== undefined) {
+    checkOneOf('onBeyondRetention', onBeyondRetention, ['run', 'park', 'skip'], problems, JSON.stringify)
+  }
+  if (purge !== undefined) checkOneOf('purge', purge, ['background', 'never'], problems, JSON.stringify)
   if (onInDoubt !== undefined && typeof onInDoubt !== 'function' && onInDoubt !== 'rerun' && onInDoubt !== 'park') {
     problems.push(`onInDoubt: expected 'rerun', 'park' or a function, got ${JSON.stringify(onInDoubt)}`)
   }

@@ -1,9 +1,11 @@
 import { systemClock } from './clock.ts'
 import { definitionOf, type Consumer } from './define-consumer.ts'
+import { tooShort } from './core/retention.ts'
 import { ConfigError } from './errors.ts'
 import { systemEntropy } from './entropy.ts'
 import { STOP_DEADLINE_MS, type Health, type LifecycleState, type Running, type StopOptions } from './lifecycle.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
+import type { ResolvedConsumer } from './resolve-options.ts'
 import type { Clock } from './ports/clock.ts'
 import type { Entropy } from './ports/entropy.ts'
 import type { Publisher, Source } from './ports/source.ts'
@@ -33,6 +35,7 @@ export async function runConsumer(consumer: Consumer, dependencies: RunDependenc
 class RunningConsumer implements Running {
   readonly #pipeline: Pipeline
   readonly #source: Source
+  readonly #definition: ResolvedConsumer
   readonly #open: () => Promise<void>
   #state: LifecycleState = 'idle'
   #isPaused = false
@@ -44,6 +47,7 @@ class RunningConsumer implements Running {
   ) {
     const definition = definitionOf(consumer)
     this.#source = source
+    this.#definition = definition
     this.#open = () => {
       if (definition.store.strategy === 'offsets') checkPositions(definition.name, source, publisher)
       return definition.store.open()
@@ -78,7 +82,10 @@ class RunningConsumer implements Running {
       await Promise.allSettled([this.#pipeline.drain(0), this.#source.close()])
       throw error
     }
-    if (this.#state === 'starting') this.#state = 'running'
+    if (this.#state !== 'starting') return
+    this.#state = 'running'
+    this.#pipeline.purger.start()
+    void this.#compareRetention()
   }
 
   stop({ deadlineMs = STOP_DEADLINE_MS }: StopOptions = {}): Promise<void> {
@@ -105,6 +112,25 @@ class RunningConsumer implements Running {
       },
       partitions: source.partitions ?? [],
       counts: source.counts ?? {},
+    }
+  }
+
+  /** What comes again after its record has gone runs again: said once, at the start. */
+  async #compareRetention(): Promise<void> {
+    const { store, retentionMs } = this.#definition
+    if (store.strategy === 'offsets') return
+    try {
+      const window = await this.#source.redeliveryWindowMs?.()
+      if (window === undefined || this.#state !== 'running') return
+      if (window !== 'for-ever') this.#pipeline.purger.keepFor(window)
+      const detail = tooShort(retentionMs, window)
+      if (detail === undefined) return
+      // A log is read again from any place that it still has. A queue only brings again what lost its ack, and most have no TTL.
+      const isUsual = window === 'for-ever' && this.#source.seeksPositions !== true
+      const warning = isUsual ? {} : { isWarning: true as const }
+      this.#pipeline.report({ type: 'source', event: 'retention-too-short', detail, ...warning })
+    } catch {
+      // Nothing depends on it.
     }
   }
 

@@ -39,6 +39,11 @@ export class Tally {
       case 'in-doubt':
         this.in_doubt++
         return
+      case 'result-not-kept':
+      case 'policy-threw':
+      case 'beyond-retention':
+      case 'purged':
+      case 'purge-failed':
       case 'claims':
       case 'marks':
       case 'lease-lost':

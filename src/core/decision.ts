@@ -10,19 +10,26 @@ export type DeadLetterReason =
   | 'handler-failed'
   | 'attempts-spent'
   | 'in-doubt'
+  | 'beyond-retention'
 
 /** What to do with a message that is in doubt: its effect may or may not have happened. */
 export type InDoubtPolicy = 'rerun' | 'park' | 'reconcile'
 
+/** What to do with a message that nothing is known of, and that is older than what is still known. */
+export type BeyondRetentionPolicy = 'run' | 'park' | 'skip'
+
 export interface Policy {
   readonly maxAttempts: number
   readonly onInDoubt: InDoubtPolicy
+  readonly onBeyondRetention: BeyondRetentionPolicy
 }
 
 /** What follows a claim. */
 export type AfterClaim =
   | { readonly next: 'handle' }
   | { readonly next: 'reconcile' }
+  /** Marked without a run, then settled as duplicate. */
+  | { readonly next: 'skip' }
   | { readonly next: 'settle-duplicate'; readonly result: Result | undefined }
   | { readonly next: 'wait'; readonly waitMs: DurationMs }
   | { readonly next: 'claim-alone' }
@@ -34,17 +41,18 @@ export type AfterClaim =
 
 /**
  * The table of DESIGN.md, section 3, for verdicts of a claim. `again-alone` is what an inbox says of an earlier attempt, `behind`
- * what stored positions say after a restore.
+ * what stored positions say after a restore. `isBeyondRetention`: it was granted because nothing is known of it, and is older than
+ * what is still known.
  */
 export function afterClaim(
   answer: ClaimVerdict | { readonly verdict: 'again-alone' | 'behind' },
   policy: Policy,
+  isBeyondRetention: boolean = false,
 ): AfterClaim {
   switch (answer.verdict) {
     case 'claimed':
-      return answer.attempt > policy.maxAttempts
-        ? { next: 'set-aside', as: 'given-up', reason: 'attempts-spent' }
-        : { next: 'handle' }
+      if (answer.attempt > policy.maxAttempts) return { next: 'set-aside', as: 'given-up', reason: 'attempts-spent' }
+      return isBeyondRetention ? beyondRetention(policy) : { next: 'handle' }
     case 'taken-over':
       if (policy.onInDoubt === 'park') return { next: 'set-aside', as: 'parked', reason: 'in-doubt' }
       // Given up would claim that no effect happened; in doubt, nobody knows.
@@ -66,6 +74,17 @@ export function afterClaim(
       const parked = answer.verdict === 'parked'
       return { next: 'dead-letter', parked, reason: answer.reason, detail: `${answer.verdict} by an earlier delivery` }
     }
+  }
+}
+
+function beyondRetention({ onBeyondRetention }: Policy): AfterClaim {
+  switch (onBeyondRetention) {
+    case 'run':
+      return { next: 'handle' }
+    case 'park':
+      return { next: 'set-aside', as: 'parked', reason: 'beyond-retention' }
+    case 'skip':
+      return { next: 'skip' }
   }
 }
 

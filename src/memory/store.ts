@@ -108,9 +108,14 @@ class MemoryStore implements Store {
 
   #purge(limit: number): { readonly removed: number; readonly more: boolean } {
     const now = this.#clock.now()
-    const over = [...this.#records].filter(([, record]) => viewOf(record, now).state === 'absent')
-    for (const [key] of over.slice(0, limit)) this.#records.delete(key)
-    return { removed: Math.min(over.length, limit), more: over.length > limit }
+    let removed = 0
+    for (const [key, record] of this.#records) {
+      if (viewOf(record, now).state !== 'absent') continue
+      if (removed === limit) return { removed, more: true }
+      this.#records.delete(key)
+      removed++
+    }
+    return { removed, more: false }
   }
 
   #record(key: Key): MessageRecord {

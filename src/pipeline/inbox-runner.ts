@@ -3,6 +3,7 @@ import { afterClaim, afterHandler, isMarked } from '../core/decision.ts'
 import type { MarkVerdict, Result } from '../core/record.ts'
 import type { DurationMs } from '../core/units.ts'
 import { LeaseLostError, TransactionError, describeError, hasCode } from '../errors.ts'
+import { BEYOND_RETENTION, BeyondRetention } from './beyond-retention.ts'
 import { DoubtQueue } from './doubt-queue.ts'
 import { HandlerRun, type RunEnd, type RunItem } from './handler-run.ts'
 import { decodePayloads } from './identify.ts'
@@ -10,6 +11,15 @@ import { remember, remembers } from './remember.ts'
 import type { ClaimBatch, Desk, Runner } from './runner.ts'
 import type { Task } from './task.ts'
 import { TimeLimit } from './time-limit.ts'
+
+/** What a claim of a transaction came to, for those that were granted something or must be claimed again. */
+interface Followed {
+  readonly granted: readonly RunItem[]
+  /** Granted, and to be marked without a run. */
+  readonly skipped: readonly RunItem[]
+  readonly again: readonly Task[]
+  readonly mustStartOver: boolean
+}
 
 /** How a transaction full of handlers ended. */
 interface TransactionEnd extends RunEnd {
@@ -28,6 +38,7 @@ interface TransactionEnd extends RunEnd {
 export class InboxRunner implements Runner {
   readonly #desk: Desk
   readonly #suspects: DoubtQueue
+  readonly #beyond: BeyondRetention
   readonly #remembers: boolean
   readonly #running = new Set<HandlerRun>()
   readonly #stuck = new Set<HandlerRun>()
@@ -40,6 +51,7 @@ export class InboxRunner implements Runner {
 
   constructor(desk: Desk) {
     this.#desk = desk
+    this.#beyond = new BeyondRetention(desk)
     this.#remembers = remembers(desk.consumer)
     this.#suspects = new DoubtQueue(desk, {
       slots: this.#slots,
@@ -113,23 +125,24 @@ export class InboxRunner implements Runner {
       for (const task of tasks) this.#desk.drop(task)
       return
     }
-    const { granted, again, isOvertaking } = this.#follow(tasks, batch)
-    if (isOvertaking) {
-      await this.#release(granted, true)
-      const back = new Set([...granted.map(({ task }) => task), ...again])
+    const { granted, skipped, again, mustStartOver } = this.#follow(tasks, batch)
+    if (mustStartOver) {
+      const held = [...granted, ...skipped]
+      await this.#release(held, true)
+      const back = new Set([...held.map(({ task }) => task), ...again])
       return this.#desk.putBack(tasks.filter((task) => back.has(task)))
     }
     this.#desk.putBack(again)
-    if (granted.length === 0) return
+    if (granted.length + skipped.length === 0) return
     // The last look before effects begin: a stop or a rebalance may have come meanwhile.
     const mayBegin = !this.#desk.isDraining && granted.every(({ task }) => task.isCurrent)
-    if (!mayBegin) return this.#rollBack(granted, true)
+    if (!mayBegin) return this.#rollBack([...granted, ...skipped], true)
 
     const limit = new TimeLimit(this.#desk)
     this.#limits.add(limit)
     try {
-      const items = await this.#decode(granted, limit)
-      if (items !== undefined) await this.#handle(items, limit)
+      const items = await this.#decode(granted, skipped, limit)
+      if (items !== undefined) await this.#handle(items, skipped, limit)
     } finally {
       limit.end()
       this.#limits.delete(limit)
@@ -138,30 +151,37 @@ export class InboxRunner implements Runner {
 
   /**
    * Ends the tasks that were granted nothing. One that must be claimed again holds back what is granted behind it in its
-   * lane: then nobody may begin, and all go back in order.
+   * lane, and one that is to be parked cannot be in a transaction with others: then nobody may begin, and all go back in order.
    */
-  #follow(
-    tasks: readonly Task[],
-    { answers }: ClaimBatch,
-  ): { readonly granted: readonly RunItem[]; readonly again: readonly Task[]; readonly isOvertaking: boolean } {
+  #follow(tasks: readonly Task[], { answers, horizon }: ClaimBatch): Followed {
     const granted: RunItem[] = []
+    const skipped: RunItem[] = []
     const again: Task[] = []
     const waitingLanes = new Set<string | undefined>()
-    let isOvertaking = false
+    let mustStartOver = false
     for (const [index, task] of tasks.entries()) {
       const answer = answers[index]
       if (answer === undefined) throw new TypeError('a store must answer each item of a claim (inbox-runner.follow)')
-      const step = afterClaim(answer, this.#desk.consumer)
+      const isBeyond = this.#beyond.includes(task, answer, horizon)
+      const step = afterClaim(answer, this.#desk.consumer, isBeyond)
       switch (step.next) {
         case 'handle':
         case 'reconcile':
           if ('claim' in answer) granted.push({ task, claim: answer.claim, payload: undefined, doubt: false })
-          isOvertaking ||= task.lane !== undefined && waitingLanes.has(task.lane)
+          mustStartOver ||= task.lane !== undefined && waitingLanes.has(task.lane)
+          break
+        case 'skip':
+          if ('claim' in answer) skipped.push({ task, claim: answer.claim, payload: undefined, doubt: false })
           break
         case 'set-aside':
-          if ('claim' in answer) {
+          if (!('claim' in answer)) break
+          if (tasks.length > 1) {
+            task.alone = true
+            granted.push({ task, claim: answer.claim, payload: undefined, doubt: false })
+            mustStartOver = true
+          } else {
             const attempts = answer.attempt - 1
-            const detail = `${attempts} attempts were started`
+            const detail = isBeyond ? BEYOND_RETENTION : `${attempts} attempts were started`
             void this.#desk.setAside(task, answer.claim, step.as, { reason: step.reason, detail, attempts })
           }
           break
@@ -190,15 +210,19 @@ export class InboxRunner implements Runner {
           break
       }
     }
-    return { granted, again, isOvertaking }
+    return { granted, skipped, again, mustStartOver }
   }
 
   /** What cannot be decoded is set aside, alone: its row must not go into the transaction of the others. */
-  async #decode(granted: readonly RunItem[], limit: TimeLimit): Promise<readonly RunItem[] | undefined> {
+  async #decode(
+    granted: readonly RunItem[],
+    skipped: readonly RunItem[],
+    limit: TimeLimit,
+  ): Promise<readonly RunItem[] | undefined> {
     const decoding = decodePayloads(granted, this.#desk.consumer)
     const undecoded = decoding instanceof Promise ? await this.#inTime(decoding, limit) : decoding
     if (undecoded === undefined) {
-      await this.#failed(granted, {
+      await this.#failed([...granted, ...skipped], {
         result: 'failed',
         error: new LeaseLostError('HANDLER_TIMEOUT', 'the schema did not answer in time'),
         isInterrupted: this.#isOver,
@@ -207,13 +231,13 @@ export class InboxRunner implements Runner {
     }
     if (undecoded.length === 0) return granted
     for (const { item, ...why } of undecoded) {
-      if (granted.length === 1) {
+      if (granted.length + skipped.length === 1) {
         await this.#desk.setAside(item.task, item.claim, 'given-up', { ...why, attempts: item.claim.attempt - 1 })
         return undefined
       }
       item.task.alone = true
     }
-    await this.#rollBack(granted, true)
+    await this.#rollBack([...granted, ...skipped], true)
     return undefined
   }
 
@@ -224,12 +248,14 @@ export class InboxRunner implements Runner {
     return limit.race(run, answer)
   }
 
-  async #handle(items: readonly RunItem[], limit: TimeLimit): Promise<void> {
+  /** `skipped` are marked with the others, and do not run. */
+  async #handle(run: readonly RunItem[], skipped: readonly RunItem[], limit: TimeLimit): Promise<void> {
     const { consumer, line } = this.#desk
-    const end = await this.#runAll(items, limit)
+    const items = skipped.length === 0 ? run : [...run, ...skipped]
+    const end = await this.#runAll(run, limit)
     // What a remembered failure wrote is rolled back under its own mark: nothing else may be in its transaction.
-    const isMarked = end.result === 'handled' || (end.result === 'remembered' && items.length === 1)
-    if (!isMarked) return this.#failed(items, end)
+    const mayMark = end.result === 'handled' || (end.result === 'remembered' && items.length === 1)
+    if (!mayMark) return this.#failed(items, end)
     const { results } = end
     const claims = items.map(({ claim }) => claim)
     let refusal: unknown
@@ -244,13 +270,13 @@ export class InboxRunner implements Runner {
       }
     })
     if (refusal !== undefined) return this.#failed(items, { ...end, result: 'failed', error: refusal })
-    this.#marked(items, verdicts, results)
+    this.#marked(items, verdicts, { ran: run.length, results })
   }
 
   #marked(
     items: readonly RunItem[],
     verdicts: readonly MarkVerdict[] | undefined,
-    results: TransactionEnd['results'],
+    { ran, results }: Pick<TransactionEnd, 'results'> & { readonly ran: number },
   ): void {
     if (verdicts === undefined) {
       for (const { task } of items) this.#desk.drop(task)
@@ -259,8 +285,9 @@ export class InboxRunner implements Runner {
     const again: Task[] = []
     for (const [index, { task, claim }] of items.entries()) {
       const verdict = verdicts[index]
-      if (verdict !== undefined && isMarked(verdict)) this.#desk.conclude(task, 'handled', claim, results?.[index])
-      else again.push(task)
+      if (verdict === undefined || !isMarked(verdict)) again.push(task)
+      else if (index < ran) this.#desk.conclude(task, 'handled', claim, results?.[index])
+      else this.#desk.passOver(task, 'beyond-retention')
     }
     this.#desk.observe({ type: 'marks', count: items.length - again.length, late: 0 })
     this.#desk.putBack(again)
@@ -268,6 +295,7 @@ export class InboxRunner implements Runner {
 
   /** All handlers of a transaction, in turn. */
   async #runAll(items: readonly RunItem[], limit: TimeLimit): Promise<TransactionEnd> {
+    if (items.length === 0) return { result: 'handled' }
     const runs = this.#desk.consumer.handleBatch === undefined ? items.map((item) => [item]) : [items]
     const results: (Result | undefined)[] | undefined = this.#remembers ? [] : undefined
     let isInterrupted = false

@@ -3,6 +3,7 @@ import { afterClaim, afterHandler } from '../core/decision.ts'
 import { describeError } from '../errors.ts'
 import type { Reconciled } from '../options.ts'
 import type { ReleaseOptions } from '../ports/store.ts'
+import { BEYOND_RETENTION, BeyondRetention } from './beyond-retention.ts'
 import { DoubtQueue } from './doubt-queue.ts'
 import { HandlerRun, type RunEnd, type RunItem } from './handler-run.ts'
 import { decodePayloads, type Undecoded } from './identify.ts'
@@ -13,6 +14,8 @@ import type { ClaimBatch, Desk, Runner } from './runner.ts'
 import type { Task } from './task.ts'
 
 type Granted = RunItem & { readonly reconcile: boolean }
+/** Granted, and to be marked without a run. */
+type Skipped = Pick<RunItem, 'task' | 'claim'>
 
 /**
  * Runs tasks under leases. Each turn of the event loop makes one claim call for ready tasks, as many as there are free handler
@@ -25,6 +28,7 @@ export class LeaseRunner implements Runner {
   readonly #keeper: LeaseKeeper
   readonly #marks: Marks
   readonly #doubts: DoubtQueue
+  readonly #beyond: BeyondRetention
   readonly #remembers: boolean
   readonly #stuck = new Set<HandlerRun>()
   /** Tasks that are claimed, or being claimed, and not yet marked or given back. */
@@ -33,6 +37,7 @@ export class LeaseRunner implements Runner {
 
   constructor(desk: Desk) {
     this.#desk = desk
+    this.#beyond = new BeyondRetention(desk)
     this.#remembers = remembers(desk.consumer)
     this.#keeper = new LeaseKeeper(desk, (run) => this.#detach(run))
     this.#marks = new Marks(desk, (run) => this.#leave(run))
@@ -104,18 +109,23 @@ export class LeaseRunner implements Runner {
       return
     }
     const granted: Granted[] = []
+    let skipped: Skipped[] | undefined
     for (const [index, task] of tasks.entries()) {
       const grant = this.#follow(task, batch, index)
-      if (grant !== undefined) granted.push(grant)
+      if (grant === undefined) continue
+      if ('payload' in grant) granted.push(grant)
+      else (skipped ??= []).push(grant)
     }
+    if (skipped !== undefined) void this.#marks.skip(skipped, 'beyond-retention')
     this.#start(granted, batch.sentAt)
   }
 
   /** What a verdict that grants nothing asks for is done here; a grant is returned. */
-  #follow(task: Task, { answers }: ClaimBatch, index: number): Granted | undefined {
+  #follow(task: Task, { answers, horizon }: ClaimBatch, index: number): Granted | Skipped | undefined {
     const answer = answers[index]
     if (answer === undefined) throw new TypeError('a store must answer each item of a claim (lease-runner.follow)')
-    const step = afterClaim(answer, this.#desk.consumer)
+    const isBeyond = this.#beyond.includes(task, answer, horizon)
+    const step = afterClaim(answer, this.#desk.consumer, isBeyond)
     const doubt = answer.verdict === 'taken-over'
     switch (step.next) {
       case 'handle':
@@ -127,12 +137,14 @@ export class LeaseRunner implements Runner {
           const { claim } = answer
           if (doubt) this.#inDoubt([{ task }])
           const attempts = claim.attempt - 1
-          const detail = doubt
-            ? 'an earlier attempt ended without mark or release'
-            : `${attempts} attempts were started`
+          const started = isBeyond ? BEYOND_RETENTION : `${attempts} attempts were started`
+          const detail = doubt ? 'an earlier attempt ended without mark or release' : started
           void this.#desk.setAside(task, claim, step.as, { reason: step.reason, detail, attempts })
         }
         break
+      case 'skip':
+        this.#freeSlots([task])
+        return 'claim' in answer ? { task, claim: answer.claim } : undefined
       case 'settle-duplicate':
         this.#desk.conclude(task, 'duplicate', undefined, step.result)
         break

@@ -65,6 +65,16 @@ export function logEvent(log: Logger, consumer: string, event: ObserverEvent): v
         { consumer, key: shown(event.key), policy: event.policy, err: loggedError(event.error) },
         `${event.policy} threw: taken for false`,
       )
+    case 'beyond-retention':
+      // Each message of a replay may be one: the outcome of those that are parked is a warning.
+      return log.debug(
+        { consumer, key: shown(event.key), policy: event.policy, timestamp: event.message.timestamp },
+        'beyond retention: that nothing is known of it proves nothing',
+      )
+    case 'purged':
+      return log.info({ consumer, removed: event.removed }, 'purged')
+    case 'purge-failed':
+      return log.warn({ consumer, err: loggedError(event.error) }, 'purge failed, will be tried again')
     case 'lease-lost':
       return log.warn({ consumer, key: shown(event.key) }, 'lease lost: another owner has the message, or it is done')
     case 'stuck':

@@ -1,5 +1,5 @@
 import { isMarked } from '../core/decision.ts'
-import type { MarkVerdict, Result } from '../core/record.ts'
+import type { MarkVerdict, Reason, Result } from '../core/record.ts'
 import type { Claim } from '../ports/store.ts'
 import type { HandlerRun, RunItem } from './handler-run.ts'
 import { remembers } from './remember.ts'
@@ -52,6 +52,21 @@ export class Marks {
       else this.#leaseLost(task)
     }
     this.#observe(verdicts)
+  }
+
+  /** In place of a run. */
+  async skip(items: readonly Pick<RunItem, 'task' | 'claim'>[], reason: Reason): Promise<void> {
+    const verdicts = await this.#ask(
+      items.map(({ claim }) => claim),
+      undefined,
+    )
+    for (const [index, { task }] of items.entries()) {
+      const verdict = verdicts?.[index]
+      if (verdict === undefined) this.#desk.drop(task)
+      else if (isMarked(verdict)) this.#desk.passOver(task, reason)
+      else this.#leaseLost(task)
+    }
+    if (verdicts !== undefined) this.#observe(verdicts)
   }
 
   /** Its tasks went on without it, but its effect happened after all: the owner token decides whether its mark counts. */

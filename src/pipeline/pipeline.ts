@@ -1,5 +1,6 @@
 import type { Key, Reason, Result } from '../core/record.ts'
 import { isFailure } from '../core/result.ts'
+import { horizonOf } from '../core/retention.ts'
 import type { DurationMs } from '../core/units.ts'
 import { LeaseLostError, StoppedError } from '../errors.ts'
 import type { ResolvedConsumer } from '../resolve-options.ts'
@@ -15,6 +16,7 @@ import { InboxRunner } from './inbox-runner.ts'
 import { Lanes } from './lanes.ts'
 import { LeaseRunner } from './lease-runner.ts'
 import { observerOf } from './observe.ts'
+import { Purger } from './purger.ts'
 import type { ClaimBatch, DeadLettering, Desk, Postponing, Runner, SettingAside } from './runner.ts'
 import { StoreLine } from './store-line.ts'
 import { Task } from './task.ts'
@@ -50,6 +52,8 @@ export class Pipeline implements Intake, Desk {
   readonly lanes: Lanes
   readonly line: StoreLine
   readonly capacity: Capacity
+  /** Of whoever opens the store, who starts it. */
+  readonly purger: Purger
   readonly storedPositions: Intake['storedPositions']
   readonly #copies: Copies
   readonly #setPaused: (paused: boolean) => void
@@ -94,6 +98,7 @@ export class Pipeline implements Intake, Desk {
         this.#runner.wake()
       },
     })
+    this.purger = new Purger(this)
     this.#runner = consumer.store.strategy === 'lease' ? new LeaseRunner(this) : new InboxRunner(this)
   }
 
@@ -117,6 +122,7 @@ export class Pipeline implements Intake, Desk {
   }
 
   standingChanged(): void {
+    this.purger.postpone()
     // Also what is merely stale: one by one, a late copy would join behind one that had come after it in its lane.
     for (const task of this.lanes.removeQueued((queued) => !queued.isCurrent)) this.#forget(task, 'handed-back')
     this.#runner.abort((task) => task.isLost, new LeaseLostError('DELIVERY_LOST', 'its partition or channel is gone'))
@@ -128,6 +134,7 @@ export class Pipeline implements Intake, Desk {
    */
   async drain(deadlineMs: DurationMs): Promise<void> {
     this.#isDraining = true
+    this.purger.stop()
     this.#runner.drain()
     for (const task of this.lanes.removeQueued(() => true)) this.#forget(task, 'handed-back')
     const over = new Promise<void>((resolve) => {
@@ -172,12 +179,18 @@ export class Pipeline implements Intake, Desk {
     }
     const granted = answers.reduce((count, answer) => ('claim' in answer ? count + 1 : count), 0)
     this.observe({ type: 'claims', count: tasks.length, granted })
-    return { answers, sentAt }
+    // Positions are kept for ever.
+    const horizon = store.positions === undefined ? horizonOf(this.clock.now(), retentionMs) : Number.NEGATIVE_INFINITY
+    return { answers, sentAt, horizon }
   }
 
   conclude(task: Task, outcome: 'handled' | 'duplicate', claim?: Claim<unknown>, result?: Result): void {
     const detail = claim && { attempt: claim.attempt, fence: claim.fence }
     this.#settle(task, outcome, result === undefined ? detail : { ...detail, ...rememberedAs(result) })
+  }
+
+  passOver(task: Task, reason: Reason): void {
+    this.#settle(task, 'duplicate', { reason })
   }
 
   drop(task: Task, outcome: 'handed-back' | 'lease-lost' = 'handed-back'): void {

@@ -20,7 +20,8 @@ export function remember(run: HandlerRun, end: RunEnd, desk: Desk): RunEnd {
   if (rememberFailure === undefined || end.result === 'unknown' || run.isAborted) return end
   const { error } = end
   try {
-    if (rememberFailure(error) !== true) return end
+    const answer: unknown = rememberFailure(error)
+    if (answer !== true) return end
   } catch (thrown) {
     for (const { task } of run.items) {
       desk.observe({ type: 'policy-threw', policy: 'rememberFailure', key: task.key, error: thrown })

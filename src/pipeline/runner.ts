@@ -37,6 +37,8 @@ export interface Desk {
   readonly observe: Observer
   /** Marked, or found to be done: settles its deliveries. */
   conclude(task: Task, outcome: 'handled' | 'duplicate', claim?: Claim<unknown>, result?: Result): void
+  /** Marked, and not run, for this reason: settles its deliveries as duplicates. */
+  passOver(task: Task, reason: Reason): void
   /** Not settled and not ours any more: it will be delivered again, here or elsewhere. */
   drop(task: Task, outcome?: 'handed-back' | 'lease-lost'): void
   /** To be claimed again, from the front of its lane. What is not ours any more is dropped. */
@@ -87,4 +89,6 @@ export interface ClaimBatch {
   readonly answers: readonly ClaimAnswer<unknown>[]
   /** When the answered request was sent: the lease counts from before that. */
   readonly sentAt: number
+  /** What is older, and unknown to the store, may have been forgotten by it. */
+  readonly horizon: EpochMs
 }

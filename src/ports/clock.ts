@@ -6,8 +6,8 @@ export interface Clock {
   now(): EpochMs
   /** Never goes back: for deadlines and durations. */
   monotonic(): MonotonicMs
-  /** Calls `fn` once after `delayMs`; the returned function cancels it. */
-  after(delayMs: DurationMs, fn: () => void): () => void
+  /** Calls `fn` once after `delayMs`; the returned function cancels it. `background`: waiting for it keeps no process alive. */
+  after(delayMs: DurationMs, fn: () => void, how?: { readonly background: true }): () => void
   /** Calls `fn` after the callbacks of this turn of the event loop: what gathers single messages into batches. */
   nextTurn(fn: () => void): void
 }

@@ -1,3 +1,4 @@
+import type { BeyondRetentionPolicy } from '../core/decision.ts'
 import type { Key, Reason, Result } from '../core/record.ts'
 import type { DurationMs } from '../core/units.ts'
 import type { Message } from './message.ts'
@@ -69,6 +70,13 @@ export type ObserverEvent =
   | { readonly type: 'result-not-kept'; readonly key: Key; readonly error: unknown }
   /** An option that is a function of the user's threw, and was taken for what is safe. */
   | { readonly type: 'policy-threw'; readonly policy: 'rememberFailure'; readonly key: Key; readonly error: unknown }
+  /** Granted, because nothing is known of it; but it is older than what is still known. `policy`: what became of it. */
+  | {
+      readonly type: 'beyond-retention'
+      readonly key: Key
+      readonly policy: BeyondRetentionPolicy
+      readonly message: Message
+    }
   | { readonly type: 'lease-lost'; readonly key: Key }
   | { readonly type: 'stuck'; readonly key: Key }
   | {
@@ -78,6 +86,10 @@ export type ObserverEvent =
       readonly error: unknown
       readonly retryInMs: DurationMs
     }
+  /** Records whose retention had ended were removed. */
+  | { readonly type: 'purged'; readonly removed: number }
+  /** The rest is left to the next round. */
+  | { readonly type: 'purge-failed'; readonly error: unknown }
   | { readonly type: 'store-down'; readonly error: unknown }
   | { readonly type: 'store-up' }
   | SourceEvent

@@ -1,4 +1,5 @@
 import type { Reason } from '../core/record.ts'
+import type { RedeliveryWindow } from '../core/retention.ts'
 import type { DurationMs, EpochMs } from '../core/units.ts'
 import type { Message } from './message.ts'
 
@@ -101,6 +102,11 @@ export interface Source {
   /** Flushes settles, then leaves. What was not settled is delivered again, to somebody. */
   close(): Promise<void>
   health(): SourceHealth
+  /**
+   * For how long the broker can deliver a message again that was handled, as far as it can be told; `undefined`: it cannot. Asked once,
+   * after `open()`; what it rejects with is left alone.
+   */
+  redeliveryWindowMs?(): Promise<RedeliveryWindow | undefined>
 }
 
 export interface SourceHealth {

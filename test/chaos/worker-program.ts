@@ -144,6 +144,10 @@ class Outcomes {
         say({ says: 'event', event: event.event, detail: event.detail })
         break
       case 'attempt-failed':
+      case 'result-not-kept':
+      case 'policy-threw':
+      case 'beyond-retention':
+      case 'purge-failed':
       case 'in-doubt':
       case 'lease-lost':
       case 'stuck':
@@ -155,6 +159,7 @@ class Outcomes {
       case 'claims':
       case 'marks':
       case 'settles':
+      case 'purged':
         break
     }
   }

@@ -1,7 +1,21 @@
 import { describe, expect, it } from '@jest/globals'
-import { afterHandler } from '../../src/core/decision.ts'
+import { afterClaim, afterHandler } from '../../src/core/decision.ts'
 
-const POLICY = { maxAttempts: 3, onInDoubt: 'rerun' } as const
+const POLICY = { maxAttempts: 3, onInDoubt: 'rerun', onBeyondRetention: 'run' } as const
+
+describe('afterClaim', () => {
+  const FRESH = { verdict: 'claimed', fence: 1, attempt: 1 } as const
+
+  it.each([
+    ['run', { next: 'handle' }],
+    ['park', { next: 'set-aside', as: 'parked', reason: 'beyond-retention' }],
+    ['skip', { next: 'skip' }],
+  ] as const)('beyond retention: %s', (onBeyondRetention, step) => {
+    const policy = { ...POLICY, onBeyondRetention }
+    expect(afterClaim(FRESH, policy, true)).toEqual(step)
+    expect(afterClaim(FRESH, policy, false)).toEqual({ next: 'handle' })
+  })
+})
 
 describe('afterHandler', () => {
   it('marks a failure that is the answer, also the last attempt', () => {

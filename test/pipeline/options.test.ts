@@ -98,9 +98,9 @@ describe('resolveOptions', () => {
     ],
     ['a retention within the lease', { retentionMs: 30_000 }, 'retentionMs: expected more than leaseMs'],
     [
-      'a retention within the longest run',
-      { retentionMs: 95_000 },
-      'retentionMs: expected more than leaseMs + handler',
+      'a retention within all attempts',
+      { retentionMs: 358_000 },
+      '(30000 + 5 x (60000 + 5000) + 3000 = 358000), got 358000',
     ],
     ['an ID extractor that is none', { id: 'message-id' }, 'id: expected a function, got string'],
     ['a decoder that is none', { decode: {} }, 'decode: expected a function, got object'],
@@ -121,6 +121,12 @@ describe('resolveOptions', () => {
     ['another word for what is in doubt', { onInDoubt: 'ignore' }, "onInDoubt: expected 'rerun', 'park' or a function"],
     ['another word for a conflict', { onConflict: 'ignore' }, "onConflict: expected 'dead-letter' or 'duplicate'"],
     ['another word for a missing ID', { onMissingId: 'skip' }, "onMissingId: expected 'dead-letter'"],
+    [
+      'another word for beyond retention',
+      { onBeyondRetention: 'drop' },
+      'onBeyondRetention: expected "run", "park", "skip"',
+    ],
+    ['another word for a purge', { purge: 'daily' }, 'purge: expected "background", "never", got "daily"'],
     ['a result that may be', { rememberResult: 'yes' }, 'rememberResult: expected true, false, got "yes"'],
     ['a larger result than any', { maxResultBytes: 1_048_577 }, 'maxResultBytes: expected at most 1048576'],
     ['a failure by name', { rememberFailure: 'Declined' }, 'rememberFailure: expected a function, got string'],
@@ -144,6 +150,7 @@ describe('resolveOptions', () => {
     ['a renewal just before the end of the lease', { renewEveryMs: 29_999 }],
     ['as many in flight as slots', { maxInFlight: 64 }],
     ['one attempt', { maxAttempts: 1 }],
+    ['a retention just beyond all attempts', { retentionMs: 358_001 }],
   ])('takes %s', (_, options) => {
     expect(problemsOf(options)).toEqual([])
   })

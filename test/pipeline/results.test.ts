@@ -85,6 +85,17 @@ class Declined extends Error {
   readonly code = 'CARD_DECLINED'
 }
 
+const declineAll: Handle = async (id, { tx }) => {
+  await tx?.insert(id)
+  throw new Declined('no cover')
+}
+
+const declineB: Handle = async (id, { tx }) => {
+  await tx?.insert(id)
+  if (id === 'b') throw new Declined('no cover')
+  return id
+}
+
 const DECLINED = { name: 'Declined', message: 'no cover', code: 'CARD_DECLINED' }
 const REMEMBER_DECLINED = { rememberFailure: (error: unknown) => error instanceof Declined }
 
@@ -207,11 +218,7 @@ describe('a result that cannot be kept', () => {
 
 describe.each(STRATEGIES)('a failure that is to be remembered, with a store of strategy %s,', (strategy) => {
   it('is handed to each duplicate, runs once and writes nothing', async () => {
-    const decline: Handle = async (id, { tx }) => {
-      await tx?.insert(id)
-      throw new Declined('no cover')
-    }
-    const desk = new Desk(strategy, decline, REMEMBER_DECLINED)
+    const desk = new Desk(strategy, declineAll, REMEMBER_DECLINED)
     expect(await desk.handle('a')).toEqual({ outcome: 'handled', settle: 'ack', failure: DECLINED })
     expect(await desk.handle('a')).toEqual({ outcome: 'duplicate', settle: 'ack', failure: DECLINED })
     expect(desk.runs).toEqual(['a'])
@@ -223,19 +230,14 @@ describe.each(STRATEGIES)('a failure that is to be remembered, with a store of s
   })
 
   it('leaves the rest of its batch alone', async () => {
-    const some: Handle = async (id, { tx }) => {
-      await tx?.insert(id)
-      if (id === 'b') throw new Declined('no cover')
-      return id
-    }
-    const desk = new Desk(strategy, some, { ...REMEMBER, ...REMEMBER_DECLINED })
+    const desk = new Desk(strategy, declineB, { ...REMEMBER, ...REMEMBER_DECLINED })
     const settlements = await Promise.all(['a', 'b', 'c'].map((id) => desk.handle(id)))
     expect(settlements).toEqual([
       { outcome: 'handled', settle: 'ack', result: 'a' },
       { outcome: 'handled', settle: 'ack', failure: DECLINED },
       { outcome: 'handled', settle: 'ack', result: 'c' },
     ])
-    if (strategy === 'inbox') expect(desk.database.effects.toSorted()).toEqual(['a', 'c'])
+    expect(desk.database.effects.toSorted()).toEqual(strategy === 'inbox' ? ['a', 'c'] : [])
   })
 
   it('is the answer of one attempt, after others that were none', async () => {

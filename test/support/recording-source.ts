@@ -17,6 +17,7 @@ export interface Sent {
   readonly bytes?: Uint8Array
   readonly lane?: string | undefined
   readonly headers?: Readonly<Record<string, unknown>>
+  readonly timestamp?: number
 }
 
 /** A delivery whose standing the test writes. */
@@ -157,7 +158,7 @@ export class RecordingSource implements Source, Publisher {
     this.#intake?.standingChanged()
   }
 
-  #delivery({ id, payload = {}, bytes, lane, headers = {} }: Sent): TestDelivery {
+  #delivery({ id, payload = {}, bytes, lane, headers = {}, timestamp }: Sent): TestDelivery {
     const message: Message = {
       system: 'memory',
       destination: 'topic',
@@ -166,6 +167,7 @@ export class RecordingSource implements Source, Publisher {
       key: null,
       value: bytes ?? Buffer.from(JSON.stringify(payload)),
       headers: id === undefined ? headers : { id, ...headers },
+      timestamp,
     }
     return this.#open(message, lane)
   }

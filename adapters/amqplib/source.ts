@@ -9,6 +9,7 @@ import {
   type Backoff,
   type DurationMs,
   type Intake,
+  type RedeliveryWindow,
   type Source,
   type SourceHealth,
 } from '../../src/index.ts'
@@ -107,6 +108,10 @@ export class RabbitSource implements Source {
       ...healthOf(this.#state, this.#isPaused),
       counts: { ...counts.all(), ...(Object.fromEntries(ages) as Record<string, number>) },
     }
+  }
+
+  async redeliveryWindowMs(): Promise<RedeliveryWindow | undefined> {
+    return this.#assembly?.redeliveryWindow
   }
 
   /** For a copy whose queue has vanished. `false`: not now, or not ours to do. */

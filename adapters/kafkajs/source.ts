@@ -5,6 +5,7 @@ import {
   isConsumeOnceError,
   StoppedError,
   type Intake,
+  type RedeliveryWindow,
   type Source,
   type SourceEvent,
   type SourceHealth,
@@ -25,6 +26,7 @@ import { isAnswer } from './protocol-error.ts'
 import { sourceEvent, type Report } from './report.ts'
 import { RetryDelays } from './intake/retry-delays.ts'
 import type { CommitRequest, GroupJoin, KafkaLike } from './slice.ts'
+import { redeliveryWindow } from './offsets/redelivery-window.ts'
 import { StoredStarts } from './offsets/stored-starts.ts'
 import { prepareTopics } from './copies/topics.ts'
 
@@ -178,6 +180,11 @@ export class KafkaSource implements Source {
     const problem = this.#state.ready ? this.#storedStarts?.problem : undefined
     const state = problem === undefined ? this.#state : { ready: false, detail: problem }
     return { ...state, partitions, counts: { ...this.#counts } }
+  }
+
+  redeliveryWindowMs(): Promise<RedeliveryWindow | undefined> {
+    const { desk, options } = this.#parts
+    return redeliveryWindow(desk, options.topics)
   }
 
   #joined({ memberAssignment }: GroupJoin): void {

@@ -1,3 +1,4 @@
+import type { RedeliveryWindow } from '../../../src/index.ts'
 import type { Connector } from '../connection/connector.ts'
 import { Generation, type GenerationHooks } from './generation.ts'
 import { Link } from '../connection/link.ts'
@@ -51,6 +52,10 @@ export class Assembly {
   /** Consumers of the queue may have to wait for their turn. */
   get hasTurns(): boolean {
     return this.#topology.hasTurns
+  }
+
+  get redeliveryWindow(): RedeliveryWindow | undefined {
+    return this.#topology.redeliveryWindow
   }
 
   /** The queue holds messages for whoever has room, or is gone. */

@@ -1,4 +1,4 @@
-import { ConfigError } from '../../../src/index.ts'
+import { ConfigError, type RedeliveryWindow } from '../../../src/index.ts'
 import type { Link } from '../connection/link.ts'
 import type { RabbitSettings } from '../options/resolve.ts'
 import { differences, judge, lossyDelay, missing, unknown, type Finding, type Judgement } from './judgement.ts'
@@ -23,6 +23,7 @@ export class Topology {
 
   #isQuorum = false
   #hasTurns = true
+  #redeliveryWindow: RedeliveryWindow | undefined
 
   constructor(settings: RabbitSettings) {
     this.#settings = settings
@@ -31,6 +32,14 @@ export class Topology {
   /** Consumers of the queue wait for their turn, or that is not known: with room for messages one may get none. */
   get hasTurns(): boolean {
     return this.#hasTurns
+  }
+
+  /**
+   * What a lost ack brings again, at most: unless they have a TTL the queue holds messages for ever. What a policy adds is not told.
+   * `undefined`: its arguments were not found out.
+   */
+  get redeliveryWindow(): RedeliveryWindow | undefined {
+    return this.#redeliveryWindow
   }
 
   /** The queue holds messages for whoever has room, or is gone. */
@@ -154,6 +163,8 @@ export class Topology {
   #noteConsumed(declared: QueueArguments): void {
     this.#isQuorum = declared['x-queue-type'] === 'quorum'
     this.#hasTurns = declared['x-single-active-consumer'] === true
+    const ttlMs = declared['x-message-ttl']
+    this.#redeliveryWindow = typeof ttlMs === 'number' ? ttlMs : 'for-ever'
   }
 }
 

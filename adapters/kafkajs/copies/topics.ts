@@ -114,10 +114,12 @@ interface TopicSettings {
   /** Negative: for ever. */
   readonly retentionMs?: number
   readonly isCompacted?: boolean
+  /** What is past its retention is deleted; else `retentionMs` means nothing. */
+  readonly isDeleted?: boolean
 }
 
 /** Nothing where we may not ask, or the topic is not there. */
-async function settingsOf(admin: AdminLike, topic: string): Promise<TopicSettings> {
+export async function settingsOf(admin: AdminLike, topic: string): Promise<TopicSettings> {
   try {
     const configNames = ['max.message.bytes', 'retention.ms', 'cleanup.policy']
     const resources = [{ type: TOPIC_RESOURCE, name: topic, configNames }]
@@ -129,6 +131,7 @@ async function settingsOf(admin: AdminLike, topic: string): Promise<TopicSetting
       ...(Number.isSafeInteger(maxMessageBytes) ? { maxMessageBytes } : {}),
       ...(Number.isSafeInteger(retentionMs) ? { retentionMs } : {}),
       isCompacted: values.get('cleanup.policy')?.includes('compact') === true,
+      isDeleted: values.get('cleanup.policy')?.includes('delete') !== false,
     }
   } catch {
     return {}

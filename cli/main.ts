@@ -2,7 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { addDemo } from './demo/command.ts'
+import { addDoctor } from './doctor.ts'
 import { CommandError, EXIT } from './exit.ts'
+import { say } from './output.ts'
+import { addDecisions } from './records/decide.ts'
+import { addInspect } from './records/inspect.ts'
+import { addPurge } from './records/purge.ts'
 import { isConsumeOnceError } from '../src/index.ts'
 
 /** The package's own file lies one folder higher when this runs from `dist`. */
@@ -25,9 +30,11 @@ async function main(): Promise<number> {
     .exitOverride()
     .showHelpAfterError('Run it with --help to see what it takes.')
   let exitCode: number = EXIT.ok
-  addDemo(program, (code) => {
-    exitCode = code
-  })
+  for (const add of [addDemo, addInspect, addDecisions, addPurge, addDoctor]) {
+    add(program, (code) => {
+      exitCode = code
+    })
+  }
   try {
     await program.parseAsync()
     return exitCode
@@ -40,14 +47,14 @@ async function main(): Promise<number> {
 function explain(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   if (error instanceof CommandError) {
-    console.error(`consume-once: ${error.message}`)
+    say(`consume-once: ${error.message}`)
     return error.exitCode
   }
   if (isConsumeOnceError(error)) {
-    console.error(`consume-once: ${error.code}: ${error.message}`)
+    say(`consume-once: ${error.code}: ${error.message}`)
     return error.code.startsWith('CONFIG') ? EXIT.usage : EXIT.unreachable
   }
-  console.error('consume-once: unexpected, please report it:', error)
+  say(`consume-once: unexpected, please report it: ${error instanceof Error ? error.stack : String(error)}`)
   return EXIT.findings
 }
 

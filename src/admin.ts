@@ -7,7 +7,7 @@ import { WHY_UNUSABLE } from './message-id.ts'
 import { checkText, checkWhole } from './option-checks.ts'
 import type { ResolvedConsumer } from './resolve-options.ts'
 import type { ConsumedFrom } from './ports/consumed-from.ts'
-import type { ListedState, ListQuery, RecordPage, StoreAdmin, Why } from './ports/store-admin.ts'
+import type { ListedState, ListQuery, Purged, RecordPage, StoreAdmin, Why } from './ports/store-admin.ts'
 import { keyScope, scopeName } from './scope.ts'
 
 /** A message, by its ID as text or bytes, or by the key that `list` and the log tell. */
@@ -33,14 +33,6 @@ export interface Decider {
   readonly by: string
   /** 1 to 1000 characters, such as the number of a ticket. No payload and no secret. */
   readonly reason: string
-}
-
-export interface PurgeOptions {
-  /** Records removed in one transaction, 1 to 100000. @defaultValue 10000 */
-  readonly batchSize?: number
-  /** Ends it after the batch under way. */
-  readonly signal?: AbortSignal
-  readonly onBatch?: (removed: number) => void
 }
 
 /** How many records are in a state. `isAtLeast`: there are more, the count was ended. */
@@ -71,8 +63,12 @@ export interface Admin {
   reopen(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]>
   /** Of what is done: the effect happens again at the next delivery. */
   forget(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]>
-  /** Removes what is over, batch by batch. Resolves with the number of records that were removed. */
-  purge(options?: PurgeOptions): Promise<number>
+  /**
+   * Removes one batch of records whose retention has ended; call it again while there are `more`.
+   *
+   * @param batchSize - records removed in one transaction, 1 to 100000. @defaultValue 10000
+   */
+  purge(batchSize?: number): Promise<Purged>
   /** @param most - per state; what is beyond is not counted. @defaultValue 10000 */
   stats(most?: number): Promise<Readonly<Record<CountedState, StateCount>>>
 }
@@ -149,19 +145,11 @@ class StoreRecords implements Admin {
     return this.#decide(refs, why, (keys, checked) => this.#admin.forget(this.scope, keys, checked))
   }
 
-  async purge({ batchSize = PURGE_BATCH, signal, onBatch }: PurgeOptions = {}): Promise<number> {
+  async purge(batchSize: number = PURGE_BATCH): Promise<Purged> {
     const problems: string[] = []
     checkWhole('batchSize', batchSize, problems, { most: MOST_PURGED_AT_ONCE })
     if (problems.length > 0) throw this.#invalid(...problems)
-    const how = { retentionMs: this.#consumer.retentionMs, limit: batchSize }
-    let total = 0
-    for (;;) {
-      if (signal?.aborted === true) return total
-      const { removed, more } = await this.#admin.purge(this.scope, how)
-      total += removed
-      onBatch?.(removed)
-      if (!more) return total
-    }
+    return this.#admin.purge(this.scope, { retentionMs: this.#consumer.retentionMs, limit: batchSize })
   }
 
   async stats(most: number = MOST_COUNTED): Promise<Readonly<Record<CountedState, StateCount>>> {

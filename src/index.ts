@@ -6,10 +6,10 @@ export {
   type Decided,
   type Decider,
   type Inspected,
-  type PurgeOptions,
   type RecordRef,
   type StateCount,
 } from './admin.ts'
+export { defineConfig, type ConfiguredConsumer, type ConsumeOnceConfig } from './config.ts'
 export { doctor, type CheckVerdict, type Diagnosis, type DoctorOptions } from './doctor.ts'
 export { durationText } from './duration-text.ts'
 export { runConsumer, type RunDependencies } from './run.ts'
@@ -60,7 +60,7 @@ export { runMemory, type RunMemoryOptions } from './memory/run.ts'
 export { systemClock } from './clock.ts'
 export { systemEntropy } from './entropy.ts'
 
-export { transition, viewOf } from './core/record.ts'
+export { transition, verdictOn, viewOf } from './core/record.ts'
 export type {
   ClaimVerdict,
   Command,
@@ -117,6 +117,7 @@ export type { CheckedConsumer, ConsumedFrom } from './ports/consumed-from.ts'
 export type { Entropy } from './ports/entropy.ts'
 export type { Logger } from './ports/logger.ts'
 export type { Message } from './ports/message.ts'
+export type { Migrations, MigrationStatus } from './ports/migrations.ts'
 export type { Observer, ObserverEvent, Outcome } from './ports/observer.ts'
 export type {
   Capacity,

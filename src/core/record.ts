@@ -322,9 +322,8 @@ function decide(
   { decision, retentionMs }: CommandOf<'decide'>,
   now: EpochMs,
 ): Transition<'decide'> {
-  const isOpen = record.state === 'absent' || (record.state === 'released' && !record.doubt && record.attempt === 0)
-  if (decision === 'done' ? record.state === 'done' : isOpen) return { next: record, verdict: 'already' }
-  if (record.state === 'absent' || !isFor(decision, record, now)) return { next: record, verdict: 'refused' }
+  const verdict = verdictOn(decision, viewOf(record, now))
+  if (verdict !== 'decided' || record.state === 'absent') return { next: record, verdict }
   const { digest, fence, owner } = record
   const keepUntil = now + retentionMs
   const next: MessageRecord =
@@ -334,16 +333,18 @@ function decide(
   return { next, verdict: 'decided' }
 }
 
-function isFor(decision: Decision, record: MessageRecord, now: EpochMs): boolean {
-  switch (decision) {
-    case 'done':
-    case 'rerun':
-      return record.state === 'parked' || record.state === 'given-up' || isInDoubt(record, now)
-    case 'reopen':
-      return record.state === 'given-up'
-    case 'forget':
-      return record.state === 'done'
-  }
+const DECIDES: Readonly<Record<Decision, readonly RecordView['state'][]>> = {
+  done: ['parked', 'given-up', 'in-doubt'],
+  rerun: ['parked', 'given-up', 'in-doubt'],
+  reopen: ['given-up'],
+  forget: ['done'],
+}
+
+/** What a decision of a person on a record comes to: also before it is made, for a preview. */
+export function verdictOn(decision: Decision, { state, attempt }: RecordView): DecideVerdict {
+  if (DECIDES[decision].includes(state)) return 'decided'
+  const isOpen = state === 'absent' || (state === 'released' && attempt === 0)
+  return (decision === 'done' ? state === 'done' : isOpen) ? 'already' : 'refused'
 }
 
 /** A record as a person is shown it. `in-doubt`: processing with its lease over, or released in doubt. */

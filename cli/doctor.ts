@@ -1,0 +1,66 @@
+import type { Command } from 'commander'
+import { doctor, type ConfiguredConsumer, type Diagnosis } from '../src/index.ts'
+import { EXIT } from './exit.ts'
+import { printJson, printText, table } from './output.ts'
+import { withoutSecrets } from './secrets.ts'
+import { addSessionOptions, Session, titleOf, type SessionFlags } from './session.ts'
+
+const EXAMPLES = `
+Examples:
+  consume-once doctor                    every consumer of the config
+  consume-once doctor sms-sender --json  one, for a nightly job
+
+Verdicts: holds; weaker (it holds, but for a case that is told); broken; unknown (it may not be looked at: never fine).
+Exit code 0: nothing is broken. 1: something is. 2: usage. 4: a store or a broker cannot be reached.`
+
+export function addDoctor(program: Command, exit: (code: number) => void): void {
+  const command = program
+    .command('doctor')
+    .description('Asks live servers what the guarantee really is. Changes nothing.')
+    .argument('[consumer]', 'name of a consumer of the config, or group/name (default: all)')
+  addSessionOptions(command)
+    .addHelpText('after', EXAMPLES)
+    .action(async (consumer: string | undefined, flags: SessionFlags) => {
+      exit(await Session.run(flags, (session) => examine(session, consumer)))
+    })
+}
+
+interface Examined {
+  readonly entry: ConfiguredConsumer
+  readonly diagnosis: Diagnosis
+}
+
+async function examine(session: Session, name: string | undefined): Promise<number> {
+  const entries = name === undefined ? session.config.consumers : [session.consumer(name)]
+  const { timeoutMs } = session
+  const examined = await Promise.all(
+    entries.map(async (entry) => ({ entry, diagnosis: await doctor(entry.consumer, entry.from, { timeoutMs }) })),
+  )
+  if (session.isJson) printJson('doctor', { consumers: examined.map(asJson) })
+  else printText(examined.map(asText).join('\n\n'))
+  const diagnoses = examined.map(({ diagnosis }) => diagnosis)
+  if (diagnoses.some(({ verdict }) => verdict === 'broken')) return EXIT.findings
+  return diagnoses.some(({ unreachable }) => unreachable.length > 0) ? EXIT.unreachable : EXIT.ok
+}
+
+function asJson({ entry, diagnosis }: Examined): Record<string, unknown> {
+  const { strategy, verdict, guarantee, unreachable, findings } = diagnosis
+  return {
+    consumer: titleOf(entry),
+    strategy,
+    verdict,
+    guarantee: withoutSecrets(guarantee),
+    unreachable,
+    findings: findings.map((finding) => ({
+      ...finding,
+      found: withoutSecrets(finding.found),
+      meaning: withoutSecrets(finding.meaning),
+    })),
+  }
+}
+
+function asText({ entry, diagnosis }: Examined): string {
+  const rows = diagnosis.findings.map(({ verdict, check, found }) => [verdict, check, withoutSecrets(found)])
+  const findings = table(['VERDICT', 'CHECK', 'FOUND'], rows)
+  return `${titleOf(entry)}: ${diagnosis.verdict}\n\n${withoutSecrets(diagnosis.guarantee)}\n\n${findings}`
+}

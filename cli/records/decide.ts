@@ -1,0 +1,223 @@
+import { userInfo } from 'node:os'
+import type { Command } from 'commander'
+import {
+  verdictOn,
+  type Admin,
+  type Decided,
+  type DecideVerdict,
+  type Decider,
+  type Decision,
+  type Inspected,
+  type RecordRef,
+} from '../../src/index.ts'
+import { confirm } from '../confirm.ts'
+import { CommandError, EXIT } from '../exit.ts'
+import { printJson, printText, printable, say, table } from '../output.ts'
+import { addSessionOptions, Session, titleOf, type SessionFlags } from '../session.ts'
+import { addRefOptions } from './inspect.ts'
+import { adminFor, nameOf, refsOf, type RefFlags } from './refs.ts'
+import { recordJson } from './show.ts'
+
+type DecideFlags = SessionFlags &
+  RefFlags & { readonly reason: string; readonly by?: string; readonly yes: boolean } & {
+    readonly done?: true
+    readonly rerun?: true
+  }
+
+/** What follows for a message, for the preview. */
+const EFFECT: Readonly<Record<Decision, string>> = {
+  done: 'is done: no handler runs for it any more',
+  rerun: 'runs at its next delivery, with all its attempts',
+  reopen: 'runs at its next delivery, with all its attempts',
+  forget: 'runs at its next delivery: its effect happens AGAIN',
+}
+
+/** What a decision of that kind is for, where it is refused. */
+const ONLY: Readonly<Record<Decision, string>> = {
+  done: 'only what is parked, in doubt or given up',
+  rerun: 'only what is parked, in doubt or given up; `forget` is for what is done',
+  reopen: 'only what is given up; `resolve --rerun` is for what is parked or in doubt',
+  forget: 'only what is done; `reopen` is for what is given up',
+}
+
+const CODES = `
+Writes, each with the record as it was, who (--by), when and why (--reason), where the store keeps an audit.
+Shows first what would change, then wants to be told the consumer and the count, or --yes.
+Exit code 0: as asked, or so already. 1: refused by a record's state. 2: usage. 3: not confirmed. 4: the store cannot be reached.`
+
+const EXAMPLES = {
+  resolve: `
+Examples:
+  consume-once resolve sms-sender order-17 --done --reason 'the provider has it, OPS-812'
+  consume-once resolve sms-sender --key - --rerun --reason OPS-812 --yes < keys
+${CODES}`,
+  reopen: `
+Examples:
+  consume-once reopen sms-sender order-17 --reason 'fixed in 2.4.1'      then move its dead letter back
+${CODES}`,
+  forget: `
+Examples:
+  consume-once forget sms-sender order-17 --reason 'customer asked for it again'      then publish it again
+${CODES}`,
+}
+
+export function addDecisions(program: Command, exit: (code: number) => void): void {
+  const add = (command: Command, decisionOf: (flags: DecideFlags) => Decision): void => {
+    command
+      .argument('<consumer>', 'name of a consumer of the config, or group/name')
+      .argument('<ids...>', 'message IDs, or - for standard input, one a line')
+      .requiredOption('--reason <text>', 'why, for the audit: a ticket, or a sentence; no payload, no secret')
+      .option('--by <name>', 'who decides, for the audit (default: the user of the operating system)')
+      .option('--yes', 'do not ask', false)
+    addRefOptions(addSessionOptions(command)).action(
+      async (consumer: string, ids: readonly string[], flags: DecideFlags) => {
+        const decision = decisionOf(flags)
+        exit(await Session.run(flags, (session) => decide(session, { consumer, ids, flags, decision })))
+      },
+    )
+  }
+  const resolve = program
+    .command('resolve')
+    .description('Decides about messages that are parked, in doubt or given up.')
+    .option('--done', 'the effect happened')
+    .option('--rerun', 'it is to run; the old handler has ended')
+    .addHelpText('after', EXAMPLES.resolve)
+  add(resolve, resolution)
+  const reopen = program
+    .command('reopen')
+    .description('Lets messages that were given up run at their next delivery.')
+    .addHelpText('after', EXAMPLES.reopen)
+  add(reopen, () => 'reopen')
+  const forget = program
+    .command('forget')
+    .description('Lets messages that are done happen again at their next delivery, on purpose.')
+    .addHelpText('after', EXAMPLES.forget)
+  add(forget, () => 'forget')
+}
+
+function resolution({ done, rerun }: DecideFlags): Decision {
+  if ((done === undefined) === (rerun === undefined)) {
+    throw new CommandError(EXIT.usage, 'resolve: expected one of --done and --rerun')
+  }
+  return done === true ? 'done' : 'rerun'
+}
+
+interface Request {
+  readonly consumer: string
+  readonly ids: readonly string[]
+  readonly flags: DecideFlags
+  readonly decision: Decision
+}
+
+interface Row {
+  readonly record: Inspected
+  readonly verdict: DecideVerdict
+}
+
+async function decide(session: Session, { consumer, ids, flags, decision }: Request): Promise<number> {
+  const decider = { by: flags.by ?? osUser(), reason: checkedReason(flags.reason) }
+  const entry = session.consumer(consumer)
+  const admin = adminFor(entry, flags)
+  const refs = refsOf(ids, flags)
+  const rows = foreseen(await session.answer(admin.inspect(refs)), decision)
+  preview(rows, decision)
+  const keys = rows.filter(({ verdict }) => verdict === 'decided').map(({ record }) => record.key)
+  if (keys.length > 0) await confirm(`${entry.consumer.name} ${keys.length}`, flags.yes)
+  // By key: exactly the records that were shown.
+  const deciding = deciderOf(admin, decision)(
+    keys.map((key) => ({ key })),
+    decider,
+  )
+  const verdicts = new Map((await session.answer(deciding)).map(({ key, verdict }) => [key, verdict]))
+  const outcome = rows.map(({ record, verdict }) => ({ record, verdict: verdicts.get(record.key) ?? verdict }))
+  tell(session, outcome, { decision, consumer: titleOf(entry), scope: admin.scope, ...decider })
+  return outcome.some(({ verdict }) => verdict === 'refused') ? EXIT.findings : EXIT.ok
+}
+
+function deciderOf(
+  admin: Admin,
+  decision: Decision,
+): (refs: readonly RecordRef[], why: Decider) => Promise<readonly Decided[]> {
+  switch (decision) {
+    case 'done':
+    case 'rerun':
+      return (refs, why) => admin.resolve(refs, { ...why, as: decision })
+    case 'reopen':
+      return (refs, why) => admin.reopen(refs, why)
+    case 'forget':
+      return (refs, why) => admin.forget(refs, why)
+  }
+}
+
+/** Each record once. */
+function foreseen(records: readonly Inspected[], decision: Decision): readonly Row[] {
+  const byKey = new Map(records.map((record) => [record.key, record]))
+  const twice = records.find(({ ref }, at) => typeof ref === 'string' && isSecond(records, ref, at))
+  if (twice !== undefined) {
+    const origins = records.filter(({ ref }) => ref === twice.ref).map(({ origin }) => origin)
+    throw new CommandError(
+      EXIT.usage,
+      `${JSON.stringify(twice.ref)} has records under ${origins.join(' and ')}: say which by --origin`,
+    )
+  }
+  return [...byKey.values()].map((record) => ({ record, verdict: verdictOn(decision, record) }))
+}
+
+function isSecond(records: readonly Inspected[], ref: string, at: number): boolean {
+  const first = records.findIndex((record) => record.ref === ref)
+  return first < at && records[first]?.key !== records[at]?.key
+}
+
+const PREVIEWED = 20
+
+function preview(rows: readonly Row[], decision: Decision): void {
+  for (const { record, verdict } of rows.slice(0, PREVIEWED)) {
+    const { ref, state, reason } = record
+    const now = reason === undefined ? state : `${state} (${printable(reason)})`
+    say(`  ${printable(nameOf(ref))}: ${now} -> ${consequence(verdict, decision)}`)
+  }
+  if (rows.length > PREVIEWED) say(`  ... and ${rows.length - PREVIEWED} more`)
+  const counts = (['decided', 'already', 'refused'] as const).map(
+    (verdict) => rows.filter((row) => row.verdict === verdict).length,
+  )
+  say(`${counts[0]} to change, ${counts[1]} so already, ${counts[2]} to be left`)
+}
+
+function consequence(verdict: DecideVerdict, decision: Decision): string {
+  switch (verdict) {
+    case 'decided':
+      return EFFECT[decision]
+    case 'already':
+      return 'is so already'
+    case 'refused':
+      return `stays: ${ONLY[decision]}`
+  }
+}
+
+function tell(
+  session: Session,
+  rows: readonly Row[],
+  head: Decider & { readonly decision: Decision; readonly consumer: string; readonly scope: string },
+): void {
+  if (session.isJson) {
+    const records = rows.map(({ record, verdict }) => ({ ...recordJson(record), verdict }))
+    printJson(head.decision === 'done' || head.decision === 'rerun' ? 'resolve' : head.decision, { ...head, records })
+    return
+  }
+  const told = rows.map(({ record, verdict }) => [nameOf(record.ref), record.key, record.state, verdict])
+  printText(table(['MESSAGE', 'KEY', 'WAS', 'VERDICT'], told))
+}
+
+function checkedReason(reason: string): string {
+  if (reason.trim() !== '') return reason
+  throw new CommandError(EXIT.usage, '--reason: expected why, got nothing')
+}
+
+function osUser(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A user ID without an entry, as in many containers.
+    return `uid ${process.getuid?.() ?? 'unknown'}`
+  }
+}

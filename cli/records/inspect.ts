@@ -1,0 +1,123 @@
+import { Option, type Command } from 'commander'
+import type { Admin, ListedState } from '../../src/index.ts'
+import { CommandError, EXIT } from '../exit.ts'
+import { printJson, printText, say, table } from '../output.ts'
+import { parsePositive } from '../parse.ts'
+import { addSessionOptions, Session, titleOf, type SessionFlags } from '../session.ts'
+import { adminFor, refsOf, type RefFlags } from './refs.ts'
+import { recordJson, recordTable } from './show.ts'
+
+const LISTED = ['parked', 'inDoubt', 'processing', 'givenUp', 'done'] as const
+const STATES: Readonly<Record<(typeof LISTED)[number], ListedState>> = {
+  parked: 'parked',
+  inDoubt: 'in-doubt',
+  processing: 'processing',
+  givenUp: 'given-up',
+  done: 'done',
+}
+
+type InspectFlags = SessionFlags &
+  RefFlags & { readonly [L in (typeof LISTED)[number]]?: true } & {
+    readonly stats?: true
+    readonly limit: number
+    readonly after?: string
+  }
+
+const EXAMPLES = `
+Examples:
+  consume-once inspect sms-sender order-17            what is known of a message
+  consume-once inspect sms-sender --parked            what waits for a person
+  consume-once inspect sms-sender --parked --json | jq -r '.records[].key' > keys
+  consume-once inspect sms-sender --key - < keys      the same again, by key
+  consume-once inspect sms-sender --stats             how many are in which state
+
+An ID is given as text; that of a CloudEvent as <bytes of source>:<source><id>.
+Exit code 0: told. 2: usage. 4: the store cannot be reached.`
+
+export function addInspect(program: Command, exit: (code: number) => void): void {
+  const command = program
+    .command('inspect')
+    .description('Shows what is known of messages. Changes nothing.')
+    .argument('<consumer>', 'name of a consumer of the config, or group/name')
+    .argument('[ids...]', 'message IDs, or - for standard input, one a line')
+    .option('--parked', 'list what waits for a person')
+    .option('--in-doubt', 'list what was left without mark or release')
+    .option('--processing', 'list what is claimed now')
+    .option('--given-up', 'list what was dead-lettered')
+    .addOption(new Option('--done', 'list what is done').hideHelp())
+    .option('--stats', 'count the records of each state, up to --limit')
+    .option('--limit <count>', 'records in a list, or counted in each state', parsePositive, 100)
+    .option('--after <cursor>', 'the next page: `next` of the one before')
+  addRefOptions(addSessionOptions(command))
+    .addHelpText('after', EXAMPLES)
+    .action(async (consumer: string, ids: readonly string[], flags: InspectFlags) => {
+      exit(await Session.run(flags, (session) => inspect(session, consumer, ids, flags)))
+    })
+}
+
+export function addRefOptions(command: Command): Command {
+  return command
+    .option('--key', 'what is given are keys, as lists tell them', false)
+    .option('--origin <name>', 'the topic or queue the message was first published to, where IDs are in use in several')
+}
+
+async function inspect(session: Session, name: string, ids: readonly string[], flags: InspectFlags): Promise<number> {
+  const entry = session.consumer(name)
+  const admin = adminFor(entry, flags)
+  const head = { consumer: titleOf(entry), scope: admin.scope }
+  const states = LISTED.filter((listed) => flags[listed] === true).map((listed) => STATES[listed])
+  const [state] = states
+  const asked = states.length + (ids.length > 0 ? 1 : 0) + (flags.stats === true ? 1 : 0)
+  if (asked !== 1) {
+    throw new CommandError(
+      EXIT.usage,
+      'expected message IDs, or one of --parked, --in-doubt, --processing, --given-up, --stats',
+    )
+  }
+  if (flags.stats === true) return stats(session, admin, head, flags.limit)
+  if (state !== undefined) return list(session, admin, head, { state, limit: flags.limit, after: flags.after })
+  const records = await session.answer(admin.inspect(refsOf(ids, flags)))
+  if (session.isJson) printJson('inspect', { ...head, records: records.map(recordJson) })
+  else printText(recordTable(records))
+  return EXIT.ok
+}
+
+async function list(
+  session: Session,
+  admin: Admin,
+  head: Readonly<Record<string, string>>,
+  query: Parameters<Admin['list']>[0],
+): Promise<number> {
+  const { records, next } = await session.answer(admin.list(query))
+  if (session.isJson) {
+    printJson('inspect', { ...head, state: query.state, records: records.map(recordJson), next })
+    return EXIT.ok
+  }
+  if (records.length === 0) say(`No record of ${head['consumer']} is ${query.state}.`)
+  else printText(recordTable(records))
+  if (next !== undefined) say(`There may be more: --after '${next}'`)
+  return EXIT.ok
+}
+
+async function stats(
+  session: Session,
+  admin: Admin,
+  head: Readonly<Record<string, string>>,
+  limit: number,
+): Promise<number> {
+  const counts = await session.answer(admin.stats(limit))
+  if (session.isJson) {
+    const shown = Object.entries(counts).map(([state, { count, isAtLeast }]) => [
+      state.replace('-', '_'),
+      { count, is_at_least: isAtLeast },
+    ])
+    printJson('inspect', { ...head, stats: Object.fromEntries(shown) as Record<string, unknown> })
+    return EXIT.ok
+  }
+  const rows = Object.entries(counts).map(([state, { count, isAtLeast }]) => [
+    state,
+    isAtLeast ? `${count} or more` : String(count),
+  ])
+  printText(table(['STATE', 'RECORDS'], rows))
+  return EXIT.ok
+}

@@ -1,0 +1,113 @@
+import { Console } from 'node:console'
+import { Option, type Command } from 'commander'
+import {
+  describeError,
+  isConsumeOnceError,
+  StoreError,
+  type ConfiguredConsumer,
+  type ConsumeOnceConfig,
+} from '../src/index.ts'
+import { loadConfig } from './config-file.ts'
+import { CommandError, EXIT } from './exit.ts'
+import { say } from './output.ts'
+import { parsePositive } from './parse.ts'
+
+export interface SessionFlags {
+  readonly config?: string
+  readonly json: boolean
+  /** Seconds. */
+  readonly timeout: number
+}
+
+const TIMEOUT_S = 30
+const CLOSE_WITHIN_MS = 5_000
+
+/** What every command on a config takes. */
+export function addSessionOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--config <file>', 'default: consume-once.config.js, .mjs or .ts here').env('CONSUME_ONCE_CONFIG'),
+    )
+    .option('--json', 'one JSON object on stdout, and nothing else there', false)
+    .option('--timeout <seconds>', 'how long a server may take to answer', parsePositive, TIMEOUT_S)
+    .allowExcessArguments(false)
+}
+
+/** One command on one config, which is closed when it is over. */
+export class Session {
+  readonly config: ConsumeOnceConfig
+  readonly isJson: boolean
+  readonly timeoutMs: number
+
+  /** Returns what `work` returns: the exit code. */
+  static async run(
+    { config: path, json, timeout }: SessionFlags,
+    work: (session: Session) => Promise<number>,
+  ): Promise<number> {
+    // Whatever a config or a client logs is talk.
+    globalThis.console = new Console(process.stderr, process.stderr)
+    const config = await loadConfig(path)
+    const session = new Session(config, json, timeout * 1_000)
+    try {
+      return await work(session)
+    } finally {
+      await session.#close()
+    }
+  }
+
+  private constructor(config: ConsumeOnceConfig, isJson: boolean, timeoutMs: number) {
+    this.config = config
+    this.isJson = isJson
+    this.timeoutMs = timeoutMs
+  }
+
+  /** By its name, or by `group/name` where several have it. */
+  consumer(name: string): ConfiguredConsumer {
+    const { consumers } = this.config
+    const asked = consumers.filter((entry) => entry.consumer.name === name || titleOf(entry) === name)
+    const [entry, another] = asked
+    if (entry !== undefined && another === undefined) return entry
+    const known = (another === undefined ? consumers : asked).map(titleOf).join(', ')
+    throw new CommandError(
+      EXIT.usage,
+      another === undefined
+        ? `expected a consumer of the config (${known}), got ${JSON.stringify(name)}`
+        : `${JSON.stringify(name)} is several consumers: say one of ${known}`,
+    )
+  }
+
+  /** The answer of a server. One that stays out, and whatever a client throws, is a server that cannot be reached. */
+  async answer<T>(asking: Promise<T>): Promise<T> {
+    try {
+      return await within(this.timeoutMs, asking)
+    } catch (error) {
+      if (isConsumeOnceError(error) || error instanceof CommandError || error instanceof TypeError) throw error
+      throw new StoreError('STORE_UNREACHABLE', describeError(error), { cause: error })
+    }
+  }
+
+  async #close(): Promise<void> {
+    try {
+      await within(CLOSE_WITHIN_MS, Promise.resolve(this.config.close?.()))
+    } catch (error) {
+      say(`consume-once: close() of the config: ${describeError(error)}`)
+    }
+  }
+}
+
+/** As people name it where its name alone is not enough. */
+export function titleOf({ consumer, from }: ConfiguredConsumer): string {
+  return `${from.group}/${consumer.name}`
+}
+
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms / 1_000} s (--timeout)`)), ms)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

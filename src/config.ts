@@ -1,0 +1,60 @@
+import { definitionOf, type Consumer } from './define-consumer.ts'
+import { ConfigError } from './errors.ts'
+import { checkFunction, checkNames } from './option-checks.ts'
+import type { ConsumedFrom } from './ports/consumed-from.ts'
+import type { Migrations } from './ports/migrations.ts'
+
+/** What the command-line tool is told, as the default export of `consume-once.config.js`, `.mjs` or `.ts`. */
+export interface ConsumeOnceConfig {
+  /** The modules they come from must define consumers, and not run them. */
+  readonly consumers: readonly ConfiguredConsumer[]
+  /** For `migrate`: `postgresMigrations({ pool })`. @defaultValue none */
+  readonly migrations?: readonly Migrations[]
+  /** Closes what the config has opened: called once, when a command is over. */
+  readonly close?: () => unknown
+}
+
+export interface ConfiguredConsumer {
+  readonly consumer: Consumer
+  /** `fromKafka(kafka, options)` or `fromRabbit(url, options)`, with the options that run it; or `{ group, origins }`. */
+  readonly from: ConsumedFrom
+}
+
+const CONFIG: Record<keyof ConsumeOnceConfig, true> = { consumers: true, migrations: true, close: true }
+const CONFIGURED: Record<keyof ConfiguredConsumer, true> = { consumer: true, from: true }
+
+/** Checks the config and gives it back. @throws ConfigError `CONFIG_INVALID`, with all problems at once */
+export function defineConfig(config: ConsumeOnceConfig): ConsumeOnceConfig {
+  if (typeof config !== 'object' || config === null) {
+    throw new ConfigError([`config: expected { consumers }, got ${config === null ? 'null' : typeof config}`])
+  }
+  const problems: string[] = []
+  checkNames('', config, { known: CONFIG }, problems)
+  const { consumers, migrations = [], close } = config
+  if (Array.isArray(consumers)) {
+    for (const [at, entry] of consumers.entries()) checkEntry(`consumers[${at}]`, entry, problems)
+  } else problems.push('consumers: expected a list of { consumer, from }')
+  if (!Array.isArray(migrations) || migrations.some((one) => typeof one?.up !== 'function')) {
+    problems.push('migrations: expected a list of what postgresMigrations() returned')
+  }
+  if (close !== undefined) checkFunction('close', close, problems)
+  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `config: ${problem}`))
+  return config
+}
+
+function checkEntry(place: string, entry: ConfiguredConsumer, problems: string[]): void {
+  if (typeof entry !== 'object' || entry === null) {
+    problems.push(`${place}: expected { consumer, from }, got ${entry === null ? 'null' : typeof entry}`)
+    return
+  }
+  checkNames(`${place}.`, entry, { known: CONFIGURED }, problems)
+  try {
+    definitionOf(entry.consumer)
+  } catch (error) {
+    if (error instanceof ConfigError) problems.push(...error.problems.map((problem) => `${place}.${problem}`))
+  }
+  const { group, origins } = entry.from ?? {}
+  if (typeof group !== 'string' || !Array.isArray(origins)) {
+    problems.push(`${place}.from: expected what fromKafka() or fromRabbit() returned, or { group, origins }`)
+  }
+}

@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+export interface CliRun {
+  readonly exitCode: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+interface RunOptions {
+  readonly stdin?: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly cwd?: string
+  /** What to run, before the arguments. @defaultValue the tool's source, under tsx */
+  readonly command?: readonly [string, ...string[]]
+  /** Gets what the process says, as it says it. */
+  readonly onStderr?: (text: string, signal: (name: NodeJS.Signals) => void) => void
+}
+
+/** The tool as a person has it: a process. */
+export class Cli implements Disposable {
+  readonly dir: string = mkdtempSync(join(tmpdir(), 'consume-once-cli-'))
+
+  path(name: string): string {
+    return join(this.dir, name)
+  }
+
+  /** A file in the folder of the test; returns its path. */
+  file(name: string, text: string): string {
+    writeFileSync(this.path(name), text)
+    return this.path(name)
+  }
+
+  read(name: string): string {
+    return readFileSync(this.path(name), 'utf8')
+  }
+
+  run(args: readonly string[], options: RunOptions = {}): Promise<CliRun> {
+    const [program, ...before] = options.command ?? SOURCE
+    const child = spawn(program, [...before, ...args], {
+      env: { ...process.env, NODE_OPTIONS: '', NO_COLOR: '1', ...options.env },
+      cwd: options.cwd ?? process.cwd(),
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+    let stdout = ''
+    let stderr = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text
+      options.onStderr?.(text, (name) => void child.kill(name))
+    })
+    child.stdin.on('error', () => {}).end(options.stdin ?? '')
+    return new Promise((settle, reject) => {
+      child.once('error', reject)
+      child.once('close', (exitCode) => settle({ exitCode, stdout, stderr }))
+    })
+  }
+
+  /** A run on the config of the tests (memory.config.ts), with the states that its records came to. */
+  async onMemory(args: readonly string[], options: RunOptions = {}): Promise<CliRun & { readonly states: States }> {
+    const file = this.path('states.json')
+    const env = { CONSUME_ONCE_CONFIG: 'test/cli/memory.config.ts', TEST_STATES_FILE: file, ...options.env }
+    const run = await this.run(args, { ...options, env })
+    try {
+      return { ...run, states: JSON.parse(this.read('states.json')) as States }
+    } catch (cause) {
+      throw new Error(`expected the config to be closed, got:\n${run.stdout}\n${run.stderr}`, { cause })
+    } finally {
+      rmSync(file, { force: true })
+    }
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.dir, { recursive: true, force: true })
+  }
+}
+
+export type States = Readonly<Record<string, string>>
+
+const SOURCE = [process.execPath, '--import', 'tsx', resolve('cli/main.ts')] as const
+
+/** The one JSON object of a run. */
+export function dataOf({ stdout, stderr }: CliRun): unknown {
+  try {
+    return JSON.parse(stdout)
+  } catch (cause) {
+    throw new Error(`expected one JSON object on stdout, got:\n${stdout}\n${stderr}`, { cause })
+  }
+}

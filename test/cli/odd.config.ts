@@ -1,0 +1,60 @@
+// A config for the tests of the tool, with stores that the environment chooses by TEST_STORE.
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  defineConfig,
+  defineConsumer,
+  StoreError,
+  type CheckFinding,
+  type ConsumeOnceConfig,
+  type ConsumedFrom,
+  type Purged,
+  type Store,
+} from '../../src/index.ts'
+import { storeWith } from '../support/store-with.ts'
+
+const refused = (): Promise<never> =>
+  Promise.reject(new Error('connect ECONNREFUSED redis://ops:s3cret@10.0.0.1:6379, password=s3cret'))
+const ambiguous = (): Promise<never> => Promise.reject(new StoreError('STORE_AMBIGUOUS', 'no reply'))
+const silent = (): Promise<never> => {
+  // A timer of its own: a process that waits for nothing at all would end.
+  setInterval(() => {}, 1_000)
+  return new Promise(() => {})
+}
+const endless = async (): Promise<Purged> => {
+  console.error('a batch was removed')
+  await sleep(10)
+  return { removed: 7, more: true }
+}
+
+function storeOf(name = 'fine'): Store {
+  return storeWith(({ admin }) => {
+    if (admin === undefined) throw new TypeError('expected a memory store with admin')
+    const stores: Readonly<Record<string, Partial<Store>>> = {
+      fine: { admin, checkup: async (): Promise<readonly CheckFinding[]> => [FINE] },
+      unreachable: { checkup: refused, admin: { ...admin, peek: refused } },
+      ambiguous: { admin: { ...admin, peek: ambiguous } },
+      silent: { checkup: silent, admin: { ...admin, peek: silent } },
+      endless: { admin: { ...admin, purge: endless } },
+      'closed-to-people': {},
+    }
+    return stores[name] ?? {}
+  })
+}
+
+const FINE: CheckFinding = { check: 'store.x', verdict: 'holds', found: 'x is on', meaning: '' }
+
+const from: ConsumedFrom = { group: 'g', origins: ['t'], checkup: async () => [] }
+const fine = (name: string, store: Store): ConsumeOnceConfig['consumers'][number] => ({
+  consumer: defineConsumer({ name, store, handle: () => {} }),
+  from,
+})
+
+const config: ConsumeOnceConfig = defineConfig({
+  consumers: [
+    fine('odd', storeOf(process.env['TEST_STORE'])),
+    fine('fine', storeOf()),
+    fine('shared', storeOf()),
+    { ...fine('shared', storeOf()), from: { group: 'h', origins: ['t'] } },
+  ],
+})
+export default config

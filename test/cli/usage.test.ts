@@ -1,0 +1,155 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { copyFileSync, mkdirSync, symlinkSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { Cli, dataOf } from './cli-process.ts'
+
+const ODD = ['--config', 'test/cli/odd.config.ts']
+
+let cli: Cli
+beforeEach(() => {
+  cli = new Cli()
+})
+afterEach(() => cli[Symbol.dispose]())
+
+describe('consume-once, used wrongly', () => {
+  it.each([
+    [['frobnicate'], /unknown command/],
+    [['inspect'], /missing required argument 'consumer'/],
+    [['inspect', 'odd', ...ODD], /expected message IDs, or one of --parked/],
+    [['inspect', 'odd', 'id', '--parked', ...ODD], /expected message IDs, or one of --parked/],
+    [['inspect', 'odd', '--parked', '--limit', '0', ...ODD], /whole number from 1/],
+    [['inspect', 'odd', '--key', 'short', ...ODD], /22 characters/],
+    [['inspect', 'odd', '-', ...ODD], /at least one message ID/],
+    [['inspect', 'odd', 'x'.repeat(600), ...ODD], /longer than 512 bytes/],
+    [
+      ['inspect', 'nobody', 'id', ...ODD],
+      /expected a consumer of the config \(g\/odd, g\/fine, g\/shared, h\/shared\)/,
+    ],
+    [['inspect', 'shared', 'id', ...ODD], /several consumers: say one of g\/shared, h\/shared/],
+    [['forget', 'odd', 'id', '--yes', ...ODD], /required option '--reason <text>'/],
+    [['forget', 'odd', 'id', '--yes', '--reason', ' ', ...ODD], /--reason: expected why/],
+    [['resolve', 'odd', 'id', '--reason', 'x', ...ODD], /expected one of --done and --rerun/],
+    [['resolve', 'odd', 'id', '--done', '--rerun', '--reason', 'x', ...ODD], /expected one of --done and --rerun/],
+    [['doctor', 'nobody', ...ODD], /expected a consumer of the config/],
+  ])('%j: exit 2, and says why', async (args, why) => {
+    const run = await cli.run(args)
+    expect(run.stderr).toMatch(why)
+    expect(run).toMatchObject({ exitCode: 2, stdout: '' })
+  })
+
+  it('says so where the store lets nobody look', async () => {
+    const run = await cli.run(['inspect', 'odd', 'id', ...ODD], { env: { TEST_STORE: 'closed-to-people' } })
+    expect(run.exitCode).toBe(2)
+    expect(run.stderr).toContain('expected one that people may look into')
+  })
+
+  it.each([['inspect'], ['resolve'], ['reopen'], ['forget'], ['purge'], ['doctor']])('explains %s', async (command) => {
+    const { exitCode, stdout } = await cli.run([command, '--help'])
+    expect(exitCode).toBe(0)
+    expect(stdout).toMatch(/Examples:[\s\S]*Exit code 0/)
+  })
+})
+
+describe('the config of consume-once', () => {
+  it.each(['js', 'mjs', 'ts'])('is found here as consume-once.config.%s', async (extension) => {
+    cli.file('package.json', '{ "type": "module" }')
+    const odd = JSON.stringify(resolve('test/cli/odd.config.ts'))
+    cli.file(`consume-once.config.${extension}`, `export { default } from ${odd}`)
+    const tsx = resolve('node_modules/tsx/dist/loader.mjs')
+    const command = [process.execPath, '--import', tsx, resolve('cli/main.ts')] as const
+    const run = await cli.run(['inspect', 'odd', 'id', '--json'], { cwd: cli.dir, command })
+    expect(dataOf(run)).toMatchObject({ records: [{ id: 'id', state: 'absent' }] })
+  })
+
+  it('is missed', async () => {
+    const tsx = resolve('node_modules/tsx/dist/loader.mjs')
+    const command = [process.execPath, '--import', tsx, resolve('cli/main.ts')] as const
+    const run = await cli.run(['doctor'], { cwd: cli.dir, command })
+    expect(run.exitCode).toBe(2)
+    expect(run.stderr).toMatch(/found none of consume-once\.config\.js, .*\.mjs, .*\.ts in/)
+    expect((await cli.run(['doctor', '--config', 'nowhere.mjs'])).stderr).toMatch(/--config: no file .*nowhere\.mjs/)
+  })
+
+  it.each([
+    ['export const config = {}', /no default export/],
+    ['export default {}', /consumers: expected a list/],
+    [
+      'export default { consumers: [{ consumer: {}, from: {} }], clsoe: 1 }',
+      /clsoe: unknown option[\s\S]*defineConsumer[\s\S]*from: expected/,
+    ],
+    ['export default {', /./],
+    ["throw new Error('no redis://me:s3cret@host')", /no redis:\/\/\*\*\*@host/],
+  ])('%j: exit 2', async (text, why) => {
+    const run = await cli.run(['doctor', '--config', cli.file('c.mjs', text)])
+    expect(run.stderr).toMatch(why)
+    expect(run.stderr).not.toContain('s3cret')
+    expect(run).toMatchObject({ exitCode: 2, stdout: '' })
+  })
+})
+
+describe('a config in TypeScript, without tsx', () => {
+  it('is answered with what to run', async () => {
+    const built = cli.path('built')
+    mkdirSync(built)
+    copyFileSync('package.json', join(built, 'package.json'))
+    symlinkSync(resolve('node_modules'), join(built, 'node_modules'))
+    const tsc = [process.execPath, 'node_modules/typescript/bin/tsc'] as const
+    await cli.run(['-p', 'tsconfig.build.json', '--noCheck', '--outDir', join(built, 'dist')], { command: tsc })
+    const command = [process.execPath, join(built, 'dist/cli/main.js')] as const
+    expect((await cli.run(['--version'], { command })).stdout).toMatch(/^\d/)
+    // An enum: later Nodes strip types, and only that.
+    const run = await cli.run(['doctor', '--config', cli.file('c.ts', 'enum Broker { kafka }')], { command })
+    expect(run).toMatchObject({ exitCode: 2, stdout: '' })
+    expect(run.stderr).toContain('node --import tsx node_modules/.bin/consume-once')
+  }, 60_000)
+})
+
+describe('a store that cannot be reached', () => {
+  it.each(['unreachable', 'ambiguous'])('%s: exit 4, and no secret is told', async (store) => {
+    const run = await cli.run(['inspect', 'odd', 'id', ...ODD], { env: { TEST_STORE: store } })
+    expect(run).toMatchObject({ exitCode: 4, stdout: '' })
+    expect(run.stderr).not.toContain('s3cret')
+  })
+
+  it('is given up on after --timeout', async () => {
+    const run = await cli.run(['inspect', 'odd', 'id', '--timeout', '1', ...ODD], { env: { TEST_STORE: 'silent' } })
+    expect(run.exitCode).toBe(4)
+    expect(run.stderr).toContain('no answer within 1 s (--timeout)')
+  })
+})
+
+describe('consume-once doctor', () => {
+  interface Report {
+    readonly consumers: readonly { readonly consumer: string; readonly verdict: string; readonly findings: unknown[] }[]
+  }
+
+  it('exits with 0 where nothing is broken, and says unknown where it may not look', async () => {
+    const run = await cli.run(['doctor', '--json', ...ODD])
+    expect(run.exitCode).toBe(0)
+    expect((dataOf(run) as Report).consumers.map(({ consumer, verdict }) => `${consumer} ${verdict}`)).toEqual([
+      'g/odd holds',
+      'g/fine holds',
+      'g/shared holds',
+      'h/shared unknown',
+    ])
+  })
+
+  it('exits with 1 where something is broken, and says in one paragraph what', async () => {
+    const { exitCode, stdout } = await cli.onMemory(['doctor', 'sms-sender'])
+    expect(exitCode).toBe(1)
+    expect(stdout).toMatch(
+      /^workers\/sms-sender: broken\n\nsms-sender \(lease\): .*This does not hold here:.*\n\nVERDICT/,
+    )
+    expect(stdout).toMatch(/^broken +memory\.durability +records in the memory/m)
+  })
+
+  it.each(['unreachable', 'silent'])('exits with 4 where a store is %s, and tells no secret', async (store) => {
+    const run = await cli.run(['doctor', 'odd', '--json', '--timeout', '1', ...ODD], { env: { TEST_STORE: store } })
+    expect(run.exitCode).toBe(4)
+    expect(dataOf(run)).toMatchObject({
+      schema_version: 1,
+      consumers: [{ verdict: 'unknown', unreachable: ['store'] }],
+    })
+    expect(run.stdout + run.stderr).not.toContain('s3cret')
+  })
+})

@@ -18,7 +18,7 @@ export const REDIS: Releases<VersionOf<'redis'>, RedisPrograms> = {
   },
   find(root, version) {
     const name = version === 'valkey-9' ? 'valkey-server' : 'redis-server'
-    return { root, server: needInside(root, name, [join(root, 'usr/bin')]) }
+    return { root, server: needInside(root, name, root === '/' ? [] : [join(root, 'usr/bin')]) }
   },
   tell: ({ root, server }) => saysVersion(root, server),
 }

@@ -19,7 +19,7 @@ export interface RedisLeaseOptions extends LeaseOptions {
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function redisLease({ redis, ...options }: RedisLeaseOptions): Store {
-  const problems = checkClient('ioredis', redis, ['evalsha', 'eval'])
+  const problems = checkClient('ioredis', redis, ['evalsha', 'eval', 'call', 'pipeline'])
   const resolved = resolveOptions(options, problems)
   return leaseOver(portOf(redis), resolved)
 }

@@ -1,4 +1,4 @@
-import type { RedisPort } from '../redis-lease/redis-port.ts'
+import type { RedisNode, RedisPort } from '../redis-lease/redis-port.ts'
 import type { RedisLike } from './redis-like.ts'
 
 export function portOf(redis: RedisLike): RedisPort {
@@ -6,5 +6,30 @@ export function portOf(redis: RedisLike): RedisPort {
     isCluster: redis.isCluster === true,
     run: ({ by, script, keys, words }) =>
       by === 'sha' ? redis.evalsha(script, keys, ...words) : redis.eval(script, keys, ...words),
+    // Written at once. When its connection goes, a pipeline without any reply is sent again as a whole; of one with some
+    // replies the rest is rejected.
+    async runBefore(calls, [command = '', ...words]) {
+      const pipeline = redis.pipeline()
+      for (const call of calls) {
+        if (call.by === 'sha') pipeline.evalsha(call.script, call.keys, ...call.words)
+        else pipeline.eval(call.script, call.keys, ...call.words)
+      }
+      pipeline.call(command, ...words)
+      const replies = (await pipeline.exec()) ?? []
+      return replies.map(([error, reply]) => {
+        if (error !== null) throw error
+        return reply
+      })
+    },
+    nodes: async () =>
+      redis.nodes === undefined
+        ? [{ name: 'primary', command: commandOf(redis) }]
+        : redis
+            .nodes('master')
+            .map((node) => ({ name: `${node.options.host}:${node.options.port}`, command: commandOf(node) })),
   }
+}
+
+function commandOf(redis: Pick<RedisLike, 'call'>): RedisNode['command'] {
+  return ([command = '', ...words]) => redis.call(command, ...words)
 }

@@ -1,6 +1,27 @@
 /** The slice of an ioredis 5 or 6 client that is used: `Redis` and `Cluster` fit. */
-export interface RedisLike {
+export interface RedisLike extends ScriptsLike, CallLike {
+  pipeline(): PipelineLike
+  readonly isCluster?: boolean
+  /** Of a cluster alone. */
+  nodes?(role: 'master'): readonly NodeLike[]
+}
+
+interface ScriptsLike {
   evalsha(sha: string, keys: number, ...keysAndArguments: (string | number)[]): Promise<unknown>
   eval(lua: string, keys: number, ...keysAndArguments: (string | number)[]): Promise<unknown>
-  readonly isCluster?: boolean
+}
+
+interface CallLike {
+  call(command: string, ...words: string[]): Promise<unknown>
+}
+
+interface PipelineLike {
+  evalsha(sha: string, keys: number, ...keysAndArguments: (string | number)[]): unknown
+  eval(lua: string, keys: number, ...keysAndArguments: (string | number)[]): unknown
+  call(command: string, ...words: string[]): unknown
+  exec(): Promise<readonly (readonly [error: Error | null, reply: unknown])[] | null>
+}
+
+interface NodeLike extends CallLike {
+  readonly options: { readonly host?: string | undefined; readonly port?: number | undefined }
 }

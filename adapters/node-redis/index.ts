@@ -19,7 +19,7 @@ export interface RedisLeaseOptions extends LeaseOptions {
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function redisLease({ redis, ...options }: RedisLeaseOptions): Store {
-  const problems = checkClient('node-redis', redis, ['evalSha', 'eval', 'withTypeMapping'])
+  const problems = checkClient('node-redis', redis, ['evalSha', 'eval', 'multi', 'withTypeMapping'])
   const resolved = resolveOptions(options, problems)
   return leaseOver(portOf(redis), resolved)
 }

@@ -1,17 +1,55 @@
-import type { RedisPort, ScriptCall } from '../redis-lease/redis-port.ts'
-import type { EvalOptions, RedisLike } from './redis-like.ts'
+import type { RedisNode, RedisPort, ScriptCall } from '../redis-lease/redis-port.ts'
+import type { ClusterLike, EvalOptions, MultiLike, RedisLike } from './redis-like.ts'
 
 export function portOf(client: RedisLike): RedisPort {
   // Whatever its user wants replies to be, here they are text.
   const redis = client.withTypeMapping({}) as RedisLike
   return {
-    isCluster: 'masters' in redis,
-    run: (call) =>
-      call.by === 'sha' ? redis.evalSha(call.script, wordsOf(call)) : redis.eval(call.script, wordsOf(call)),
+    isCluster: isCluster(redis),
+    run: (call) => (call.by === 'sha' ? redis.evalSha(call.script, howOf(call)) : redis.eval(call.script, howOf(call))),
+    // A chain: when its connection goes, all of it is rejected that has no reply yet.
+    async runBefore(calls, last) {
+      const { multi, add } = chainOf(redis)
+      for (const call of calls) {
+        if (call.by === 'sha') multi.evalSha(call.script, howOf(call))
+        else multi.eval(call.script, howOf(call))
+      }
+      add([...last])
+      return multi.execAsPipeline()
+    },
+    nodes: () =>
+      isCluster(redis) ? nodesOf(redis) : Promise.resolve([{ name: 'primary', command: commandOf(redis) }]),
   }
 }
 
-function wordsOf({ keys, words }: ScriptCall): EvalOptions {
+function isCluster(redis: RedisLike): redis is ClusterLike {
+  return 'masters' in redis
+}
+
+/** Only the scripts have keys: they tell a cluster which of its nodes gets the whole. */
+function chainOf(redis: RedisLike): { readonly multi: MultiLike; readonly add: (words: string[]) => unknown } {
+  if (!isCluster(redis)) {
+    const multi = redis.multi()
+    return { multi, add: (words) => multi.addCommand(words) }
+  }
+  const multi = redis.multi()
+  return { multi, add: (words) => multi.addCommand(undefined, false, words) }
+}
+
+function nodesOf(cluster: ClusterLike): Promise<readonly RedisNode[]> {
+  return Promise.all(
+    cluster.masters.map(async (master) => ({
+      name: master.address,
+      command: commandOf(await cluster.nodeClient(master)),
+    })),
+  )
+}
+
+function commandOf(client: { sendCommand(words: string[]): Promise<unknown> }): RedisNode['command'] {
+  return (words) => client.sendCommand([...words])
+}
+
+function howOf({ keys, words }: ScriptCall): EvalOptions {
   const texts = words.map(String)
   return { keys: texts.slice(0, keys), arguments: texts.slice(keys) }
 }

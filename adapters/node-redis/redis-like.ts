@@ -1,10 +1,34 @@
-/** The slice of a node-redis 5 or 6 client that is used: what `createClient()` and `createCluster()` give fits. */
-export interface RedisLike {
+/** The slice of a node-redis 5 or 6 client that is used: what `createClient()`, `createClientPool()` and `createCluster()` give fits. */
+export type RedisLike = ClientLike | ClusterLike
+
+interface ClientLike extends ScriptsLike, NodeLike {
+  multi(): MultiLike & { addCommand(words: string[]): unknown }
+}
+
+export interface ClusterLike extends ScriptsLike {
+  multi(): MultiLike & { addCommand(firstKey: undefined, isReadonly: boolean, words: string[]): unknown }
+  readonly masters: readonly MasterLike[]
+  nodeClient(master: MasterLike): Promise<NodeLike> | NodeLike
+}
+
+interface ScriptsLike {
   evalSha(sha: string, how: EvalOptions): Promise<unknown>
   eval(lua: string, how: EvalOptions): Promise<unknown>
   withTypeMapping(mapping: Record<string, never>): unknown
-  /** Of a cluster alone. */
-  readonly masters?: readonly unknown[]
+}
+
+export interface MultiLike {
+  evalSha(sha: string, how: EvalOptions): unknown
+  eval(lua: string, how: EvalOptions): unknown
+  execAsPipeline(): Promise<readonly unknown[]>
+}
+
+interface NodeLike {
+  sendCommand(words: string[]): Promise<unknown>
+}
+
+interface MasterLike {
+  readonly address: string
 }
 
 export interface EvalOptions {

@@ -1,4 +1,5 @@
 import {
+  ConfigError,
   hasCode,
   StoreError,
   systemEntropy,
@@ -16,12 +17,16 @@ import {
   type SetAsideVerdict,
   type Store,
 } from '../../src/index.ts'
+import { answersWithin } from './answers-within.ts'
+import { checkServers } from './check-servers.ts'
+import type { Durability } from './durability.ts'
 import { KeyNames } from './key-names.ts'
 import type { ResolvedLease } from './options.ts'
 import type { Argument, RedisPort } from './redis-port.ts'
 import { readClaim, readMark, readRelease, readRenew, readSetAside } from './replies.ts'
 import { ScriptLine } from './script-line.ts'
 import { CLAIM } from './scripts/claim.ts'
+import { CONFIRM } from './scripts/confirm.ts'
 import { MARK, markArguments } from './scripts/mark.ts'
 import { RELEASE } from './scripts/release.ts'
 import { RENEW } from './scripts/renew.ts'
@@ -38,17 +43,29 @@ const LEAST_TIMEOUT_MS = 500
 
 class RedisLease implements Store {
   readonly strategy = 'lease'
+  readonly #redis: RedisPort
   readonly #line: ScriptLine
+  readonly #shards: number
   readonly #timeoutMs: DurationMs
+  readonly #durability: Durability
 
-  constructor(redis: RedisPort, { prefix, shards, timeoutMs }: ResolvedLease) {
-    this.#line = new ScriptLine(redis, new KeyNames(prefix, shards), timeoutMs)
+  constructor(redis: RedisPort, { prefix, shards, timeoutMs, durability }: ResolvedLease) {
+    this.#redis = redis
+    this.#line = new ScriptLine(redis, new KeyNames(prefix, shards), timeoutMs, durability)
+    this.#shards = shards
     this.#timeoutMs = timeoutMs
+    this.#durability = durability
   }
 
-  /** Claims and releases a key of its own, which ends in a second: what a replica, a full or an old server refuses. */
+  /**
+   * Asks the servers what they are, then claims and marks keys of its own, which end in a second: what a replica, a full or an
+   * old server refuses, and what lacks the replicas that marks are to reach.
+   * @throws ConfigError `CONFIG_INVALID`
+   */
   async open(): Promise<void> {
     try {
+      const problems = await answersWithin(this.#timeoutMs, [checkServers(this.#redis, this.#durability)])
+      if (problems.length > 0) throw new ConfigError(problems)
       await this.#tryOut()
     } catch (cause) {
       if (!hasCode(cause, 'STORE_AMBIGUOUS')) throw cause
@@ -60,15 +77,18 @@ class RedisLease implements Store {
 
   async #tryOut(): Promise<void> {
     const token = systemEntropy.ownerToken()
-    const items = [{ key: `open-${token}`, digest: '' }]
+    // Of a cluster, keys of about every shard.
+    const items = Array.from({ length: this.#redis.isCluster ? this.#shards : 1 }, () => ({
+      key: `${systemEntropy.ownerToken()}-open`,
+      digest: '',
+    }))
     const answers = await this.claim({ scope: '', token, leaseMs: 1_000, retentionMs: 1_000, alone: true, items })
-    const claims = answers.flatMap((answer) => ('claim' in answer ? [answer.claim] : []))
-    await this.release(claims, { refund: false, doubt: false })
+    await this.mark(answers.flatMap((answer) => ('claim' in answer ? [answer.claim] : [])))
   }
 
   async claim({ scope, token, leaseMs, retentionMs, alone, items }: ClaimRequest): Promise<readonly ClaimAnswer[]> {
     refuseBar(token)
-    return this.#line.run({
+    const answers = await this.#line.run({
       script: CLAIM,
       items,
       shared: [token, wholeMs(leaseMs), wholeMs(retentionMs), alone ? 1 : 0],
@@ -84,6 +104,24 @@ class RedisLease implements Store {
       },
       withinMs: this.#within(leaseMs),
     })
+    await this.#confirm(items.filter((_, at) => answers[at]?.verdict === 'done'))
+    return answers
+  }
+
+  /** What another process has marked settles a duplicate only once it is as durable as a mark of one's own. */
+  async #confirm(items: readonly ClaimItem[]): Promise<void> {
+    if (this.#durability.kind === 'memory' || items.length === 0) return
+    const answers = await this.#line.run({
+      script: CONFIRM,
+      items,
+      shared: [],
+      addArguments: () => {},
+      read: (answer): 'done' | 'gone' | undefined => (answer === 'done' || answer === 'gone' ? answer : undefined),
+      durable: true,
+    })
+    if (answers.includes('gone')) {
+      throw new StoreError('STORE_AMBIGUOUS', 'Redis: what was read as done was gone before it was durable')
+    }
   }
 
   async renew(claims: readonly Claim[], leaseMs: DurationMs): Promise<readonly RenewVerdict[]> {
@@ -104,6 +142,7 @@ class RedisLease implements Store {
       shared: [],
       addArguments: (words, { claimed, result }) => words.push(...markArguments(claimed, result)),
       read: readMark,
+      durable: true,
     })
   }
 
@@ -128,6 +167,7 @@ class RedisLease implements Store {
       shared: [as === 'given-up' ? 'G' : 'X', reason],
       addArguments: addToken,
       read: readSetAside,
+      durable: true,
     })
   }
 

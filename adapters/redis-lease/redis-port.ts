@@ -8,6 +8,21 @@ export interface RedisPort {
   readonly isCluster: boolean
   /** One script, on the primary that has its keys. */
   run(call: ScriptCall): Promise<unknown>
+  /**
+   * Scripts whose keys one primary has, and a raw command behind them, all on one connection and in this order: what waits for
+   * writes waits for those of its own connection only. Replies in that order; rejects where one of them is an error, or where
+   * the connection changed in between.
+   */
+  runBefore(calls: readonly ScriptCall[], last: readonly string[]): Promise<readonly unknown[]>
+  /** Every primary. */
+  nodes(): Promise<readonly RedisNode[]>
+}
+
+export interface RedisNode {
+  /** For people, and the same over time: an address. */
+  readonly name: string
+  /** A raw command. The client's own prefix of keys, if it has one, is not set before anything. */
+  command(words: readonly string[]): Promise<unknown>
 }
 
 export interface ScriptCall {

@@ -1,20 +1,26 @@
 import type { DurationMs, Key } from '../../src/index.ts'
 import { answersWithin } from './answers-within.ts'
 import { byShard, inOrder, inPlace } from './batches.ts'
+import type { Durability } from './durability.ts'
+import { DurableLine } from './durable-line.ts'
 import type { KeyNames } from './key-names.ts'
 import type { Argument, RedisPort } from './redis-port.ts'
 import { readReply, type ReadAnswer } from './replies.ts'
-import { runScript } from './run-script.ts'
+import { runScript, type ScriptRun } from './run-script.ts'
 import type { Script } from './scripts/script.ts'
 
 /** One batch for one script. */
 export interface Batch<Item extends { readonly key: Key }, T> {
   readonly script: Script
   readonly items: readonly Item[]
+  /** Further keys of a part, behind those of its items. @defaultValue none */
+  readonly addKeys?: (words: Argument[], item: Item) => void
   /** Arguments that stand before those of the items. */
   readonly shared: readonly Argument[]
   readonly addArguments: (words: Argument[], item: Item) => void
   readonly read: ReadAnswer<Item, T>
+  /** What it writes must be as durable as the store promises. @defaultValue false */
+  readonly durable?: boolean
   /** @defaultValue that of the store */
   readonly withinMs?: DurationMs
 }
@@ -24,23 +30,43 @@ export class ScriptLine {
   readonly #redis: RedisPort
   readonly #names: KeyNames
   readonly #timeoutMs: DurationMs
+  readonly #durable: DurableLine | undefined
 
-  constructor(redis: RedisPort, names: KeyNames, timeoutMs: DurationMs) {
+  constructor(redis: RedisPort, names: KeyNames, timeoutMs: DurationMs, durability: Durability) {
     this.#redis = redis
     this.#names = names
     this.#timeoutMs = timeoutMs
+    if (durability.kind !== 'memory') this.#durable = new DurableLine(redis, durability, timeoutMs)
   }
 
   /** Answers in the order of the items. */
   async run<Item extends { readonly key: Key }, T>(batch: Batch<Item, T>): Promise<readonly T[]> {
-    const { script, items, shared, addArguments, read, withinMs = this.#timeoutMs } = batch
+    const { items, read, durable = false, withinMs = this.#timeoutMs } = batch
     const split = this.#redis.isCluster ? byShard(items, ({ key }) => this.#names.shardOf(key)) : inOrder(items)
     const asked = split.parts.map(async (part) => {
-      const words: Argument[] = part.map(({ key }) => this.#names.of(key))
-      words.push(...shared)
-      for (const item of part) addArguments(words, item)
-      return readReply(await runScript(this.#redis, script, part.length, words), part, read)
+      const run = this.#runOf(part, batch)
+      const reply = await (durable && this.#durable
+        ? this.#durable.run(this.#laneOf(part), run)
+        : runScript(this.#redis, run))
+      return readReply(reply, part, read)
     })
     return inPlace(await answersWithin(withinMs, asked), split)
+  }
+
+  #runOf<Item extends { readonly key: Key }>(
+    part: readonly Item[],
+    { script, addKeys, shared, addArguments }: Batch<Item, unknown>,
+  ): ScriptRun {
+    const words: Argument[] = part.map(({ key }) => this.#names.of(key))
+    if (addKeys !== undefined) for (const item of part) addKeys(words, item)
+    const keys = words.length
+    words.push(...shared)
+    for (const item of part) addArguments(words, item)
+    return { script, keys, words }
+  }
+
+  /** A single server is one lane, a cluster as many as it has shards. */
+  #laneOf([first]: readonly { readonly key: Key }[]): number {
+    return this.#redis.isCluster && first !== undefined ? this.#names.shardOf(first.key) : 0
   }
 }

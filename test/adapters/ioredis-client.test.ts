@@ -1,15 +1,22 @@
 import { describe, expect, it } from '@jest/globals'
-import { redisLease, type RedisLike } from 'consume-once/ioredis'
+import { redisLease, type LeaseOptions, type RedisLike } from 'consume-once/ioredis'
 import { ConfigError } from '../../src/errors.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, newItem } from '../contract/harness.ts'
 
 const CLAIMED = { ...newItem(), scope: '', token: 'token', fence: 1, attempt: 1, retentionMs: 1_000 }
 
+function unused(): never {
+  throw new Error('nothing is asked for in this way (ioredis-client.test)')
+}
+
+function answering(methods: Partial<RedisLike>): RedisLike {
+  return { evalsha: unused, eval: unused, call: unused, pipeline: unused, ...methods }
+}
+
 /** No mock of Redis: a client that answers in one way, whatever it is asked. */
 function storeOver(answer: () => Promise<unknown>, options: { readonly timeoutMs?: number } = {}): Store {
-  const redis: RedisLike = { evalsha: answer, eval: answer }
-  return redisLease({ redis, ...options })
+  return redisLease({ redis: answering({ evalsha: answer, eval: answer, call: answer }), ...options })
 }
 
 const CALLS: readonly (readonly [string, (store: Store) => Promise<unknown>])[] = [
@@ -109,14 +116,14 @@ describe('redisLease over a client that misbehaves', () => {
       if (++scripts === 2) throw new Error('OOM command not allowed')
       return Array.from({ length: keys }, () => 'marked')
     }
-    const store = redisLease({ redis: { evalsha: answer, eval: answer } })
+    const store = redisLease({ redis: answering({ evalsha: answer }) })
     await expect(store.mark(claims)).rejects.toMatchObject({ code: 'STORE_AMBIGUOUS' })
     expect(scripts).toBe(3)
   })
 
   it('sends the script itself to a server that knows no digest of it', async () => {
     const asked: string[] = []
-    const redis: RedisLike = {
+    const redis = answering({
       evalsha: async (sha) => {
         asked.push(sha)
         throw new Error('NOSCRIPT No matching script. Please use EVAL.')
@@ -125,14 +132,14 @@ describe('redisLease over a client that misbehaves', () => {
         asked.push(lua)
         return ['marked']
       },
-    }
+    })
     expect(await redisLease({ redis }).mark([CLAIMED])).toEqual(['marked'])
     expect(asked).toEqual([expect.stringMatching(/^[0-9a-f]{40}$/), expect.stringContaining("redis.call('GET', key)")])
   })
 })
 
 describe('redisLease refuses at once', () => {
-  const redis: RedisLike = { evalsha: async () => [], eval: async () => [] }
+  const redis = answering({})
 
   it.each(['', 'a b', 'a{b', 'a}b', 'a\nb', 'x'.repeat(65)])('the prefix %j', (prefix) => {
     expect(() => redisLease({ redis, prefix })).toThrow(ConfigError)
@@ -144,6 +151,25 @@ describe('redisLease refuses at once', () => {
 
   it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])('a timeout of %d ms', (timeoutMs) => {
     expect(() => redisLease({ redis, timeoutMs })).toThrow(ConfigError)
+  })
+
+  it.each<readonly [string, LeaseOptions]>([
+    ['replicas', { replicas: 1 }],
+    ['durableWithinMs', { durableWithinMs: 100 }],
+    ['replicas', { durability: 'replicas', replicas: 0 }],
+    ['replicas', { durability: 'fsync', replicas: -1 }],
+    ['durableWithinMs', { durability: 'fsync', durableWithinMs: 0 }],
+    ['timeoutMs', { durability: 'replicas', durableWithinMs: 600, timeoutMs: 1_100 }],
+    ['durability', { durability: 'disk' as 'fsync' }],
+    ['durablity', { durablity: 'fsync' } as LeaseOptions],
+  ])('%s of %j', (name, options) => {
+    expect(() => redisLease({ redis, ...options })).toThrow(
+      expect.objectContaining({ problems: [expect.stringMatching(name)] }),
+    )
+  })
+
+  it.each([undefined, null, 'redis://localhost', {}])('the client %j', (none) => {
+    expect(() => redisLease({ redis: none as RedisLike })).toThrow(/expected a client of ioredis/)
   })
 
   it('all of these in one error', () => {

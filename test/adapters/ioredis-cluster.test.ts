@@ -63,6 +63,8 @@ describeOnRedis('redisLease over a client of the shape of a cluster', () => {
         return redis.evalsha(sha, keys, ...rest)
       },
       eval: (lua, keys, ...rest) => redis.eval(lua, keys, ...rest),
+      call: (command, ...words) => redis.call(command, ...words),
+      pipeline: () => redis.pipeline(),
     }
   }
 

@@ -4,7 +4,7 @@ import { KeyNames } from '../../adapters/redis-lease/key-names.ts'
 import type { Store } from '../../src/ports/store.ts'
 import type { LeaseHarness } from '../contract/harness.ts'
 import { uniqueName } from '../support/namespace.ts'
-import { LIBRARIES, type RedisLibrary, type UsersClient } from './redis-clients.ts'
+import { IOREDIS, type RedisLibrary, type UsersClient } from './redis-clients.ts'
 
 export interface RedisHarness extends LeaseHarness {
   readonly store: Store
@@ -18,14 +18,11 @@ export interface RedisHarness extends LeaseHarness {
   readonly plant: (key: string, value: string) => Promise<void>
 }
 
-const [IOREDIS] = LIBRARIES
-
 /** Records under a prefix of their own, removed in the end. */
 export async function redisHarness(
   url: string,
-  { library = IOREDIS, ...options }: LeaseOptions & { readonly library?: RedisLibrary | undefined } = {},
+  { library = IOREDIS, ...options }: LeaseOptions & { readonly library?: RedisLibrary } = {},
 ): Promise<RedisHarness> {
-  if (library === undefined) throw new Error('expected a library')
   const prefix = uniqueName('contract')
   const clients: UsersClient[] = []
   const open = async (): Promise<Store> => {

@@ -1,0 +1,35 @@
+import { StoreError, type DurationMs } from '../../src/index.ts'
+
+/** What a mark must have reached before it counts. */
+export type Durability =
+  | { readonly kind: 'memory' }
+  | { readonly kind: 'replicas'; readonly replicas: number; readonly withinMs: DurationMs }
+  | { readonly kind: 'fsync'; readonly replicas: number; readonly withinMs: DurationMs }
+
+export type Waiting = Exclude<Durability, { kind: 'memory' }>
+
+/**
+ * WAIT and WAITAOF cover the writes of their own connection, answer how far these have come, and answer it also when their time
+ * is over: only the count says whether they have come far enough.
+ */
+export function waitCommand(durability: Waiting): readonly string[] {
+  const { kind, replicas, withinMs } = durability
+  // A time of 0 would be for ever.
+  const words = [String(replicas), String(Math.max(1, Math.ceil(withinMs)))]
+  return kind === 'replicas' ? ['WAIT', ...words] : ['WAITAOF', '1', ...words]
+}
+
+/** @throws StoreError `STORE_AMBIGUOUS` where the writes have not come far enough: they may be lost yet, so they are asked for again */
+export function checkWaited({ kind, replicas, withinMs }: Waiting, reply: unknown): void {
+  const [synced, reached] = kind === 'replicas' ? [1, Number(reply)] : numbersOf(reply)
+  if (synced >= 1 && reached >= replicas) return
+  const found = [
+    ...(kind === 'fsync' ? [synced >= 1 ? 'on disk' : 'not on disk'] : []),
+    ...(replicas > 0 ? [`on ${reached} of ${replicas} replicas`] : []),
+  ]
+  throw new StoreError('STORE_AMBIGUOUS', `Redis: written, but ${found.join(' and ')} within ${withinMs} ms`)
+}
+
+function numbersOf(reply: unknown): readonly [number, number] {
+  return Array.isArray(reply) ? [Number(reply[0]), Number(reply[1])] : [Number.NaN, Number.NaN]
+}

@@ -1,0 +1,87 @@
+import type { RedisNode } from './redis-port.ts'
+
+/** What a server tells about itself; what it may not be asked is `undefined`. */
+export interface ServerFacts {
+  readonly name: string
+  /** As INFO has it: `redis_version`, `role`, `maxmemory_policy`, … */
+  readonly info: ReadonlyMap<string, string> | undefined
+  /** `always`, `everysec` or `no`, also where no append-only file is written. */
+  readonly appendfsync: string | undefined
+}
+
+/** Changes nothing. Rejects where the server cannot be reached. */
+export async function factsOf(node: RedisNode): Promise<ServerFacts> {
+  const [info, config] = await Promise.all([
+    unlessForbidden(node.command(['INFO'])),
+    unlessForbidden(node.command(['CONFIG', 'GET', 'appendfsync'])),
+  ])
+  return { name: node.name, info: infoOf(info), appendfsync: settingOf(config, 'appendfsync') }
+}
+
+/** Of a user without the right, or of a service that hides the command. */
+const FORBIDDEN = /^(?:NOPERM|ERR unknown command|ERR .*(?:disabled|not allowed|not permitted|restricted))/i
+
+async function unlessForbidden(asked: Promise<unknown>): Promise<unknown> {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof Error && FORBIDDEN.test(error.message)) return undefined
+    throw error
+  }
+}
+
+function infoOf(reply: unknown): ReadonlyMap<string, string> | undefined {
+  if (typeof reply !== 'string') return undefined
+  const facts = reply.split(/\r?\n/).flatMap((line) => {
+    const at = line.indexOf(':')
+    return at < 0 || line.startsWith('#') ? [] : [[line.slice(0, at), line.slice(at + 1)] as const]
+  })
+  return facts.length === 0 ? undefined : new Map(facts)
+}
+
+/** A list of names and values, or what a client makes of a map. */
+function settingOf(reply: unknown, name: string): string | undefined {
+  if (typeof reply !== 'object' || reply === null) return undefined
+  const value: unknown = Array.isArray(reply)
+    ? reply[reply.indexOf(name) + 1]
+    : reply instanceof Map
+      ? reply.get(name)
+      : (reply as Record<string, unknown>)[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+/** For people: which server, in which version. */
+function versionOf(info: ReadonlyMap<string, string>): string {
+  const valkey = info.get('valkey_version')
+  return valkey === undefined ? `Redis ${info.get('redis_version') ?? 'of unknown version'}` : `Valkey ${valkey}`
+}
+
+/**
+ * Why WAITAOF proves nothing here; `undefined` where it does. Redis 7.4.0 and 7.4.1 (redis#13793) and Valkey answer it before
+ * the disk has the writes, unless these are synced one by one.
+ */
+export function whyNoFsync({ info, appendfsync }: ServerFacts): string | undefined {
+  if (info === undefined) return 'INFO is forbidden, so that nothing is known of the disk'
+  const version = versionOf(info)
+  const isValkey = info.has('valkey_version')
+  if (!isValkey && isBefore(info.get('redis_version') ?? '', 7, 2))
+    return `${version} has no WAITAOF, which came with 7.2`
+  if (info.get('aof_enabled') !== '1') return 'appendonly is no'
+  if (appendfsync === 'always') return undefined
+  if (appendfsync === 'no') return 'appendfsync is no'
+  if (isValkey || /^7\.4\.[01]$/.test(info.get('redis_version') ?? '')) {
+    const found = appendfsync === undefined ? 'may not be looked at' : `is ${appendfsync}`
+    return `appendfsync ${found}, and ${version} then answers before the disk has it; only always will do`
+  }
+  return undefined
+}
+
+function isBefore(version: string, major: number, minor: number): boolean {
+  const [ofMajor = 0, ofMinor = 0] = version.split('.').map(Number)
+  return ofMajor < major || (ofMajor === major && ofMinor < minor)
+}
+
+/** Whether keys may go before their time. */
+export function evicts(info: ReadonlyMap<string, string>): boolean {
+  return Number(info.get('maxmemory') ?? 0) > 0 && info.get('maxmemory_policy') !== 'noeviction'
+}

@@ -16,7 +16,9 @@ import {
   type RenewVerdict,
   type SetAsideVerdict,
   type Store,
+  type StoreAdmin,
 } from '../../src/index.ts'
+import { RedisAdmin } from './admin.ts'
 import { answersWithin } from './answers-within.ts'
 import { checkServers } from './check-servers.ts'
 import type { Durability } from './durability.ts'
@@ -43,6 +45,7 @@ const LEAST_TIMEOUT_MS = 500
 
 class RedisLease implements Store {
   readonly strategy = 'lease'
+  readonly admin: StoreAdmin
   readonly #redis: RedisPort
   readonly #line: ScriptLine
   readonly #shards: number
@@ -50,8 +53,10 @@ class RedisLease implements Store {
   readonly #durability: Durability
 
   constructor(redis: RedisPort, { prefix, shards, timeoutMs, durability }: ResolvedLease) {
+    const names = new KeyNames(prefix, shards)
     this.#redis = redis
-    this.#line = new ScriptLine(redis, new KeyNames(prefix, shards), timeoutMs, durability)
+    this.#line = new ScriptLine(redis, names, timeoutMs, durability)
+    this.admin = new RedisAdmin(redis, names, this.#line)
     this.#shards = shards
     this.#timeoutMs = timeoutMs
     this.#durability = durability

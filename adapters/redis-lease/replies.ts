@@ -1,4 +1,11 @@
-import type { ClaimVerdict, MarkVerdict, ReleaseVerdict, RenewVerdict, SetAsideVerdict } from '../../src/index.ts'
+import type {
+  ClaimVerdict,
+  DecideVerdict,
+  MarkVerdict,
+  ReleaseVerdict,
+  RenewVerdict,
+  SetAsideVerdict,
+} from '../../src/index.ts'
 import { StoreError } from '../../src/index.ts'
 
 /** What a script answered for an item, or `undefined` where that is no answer. */
@@ -13,6 +20,7 @@ export const readMark: ReadAnswer<unknown, MarkVerdict> = oneOf(
   'refused-done',
 )
 export const readRelease: ReadAnswer<unknown, ReleaseVerdict> = oneOf('released', 'already-released', 'refused')
+export const readDecide: ReadAnswer<unknown, DecideVerdict> = oneOf('decided', 'already', 'refused')
 export const readSetAside: ReadAnswer<unknown, SetAsideVerdict> = oneOf('given-up', 'parked', 'refused')
 
 /** What nearly every claim is answered. */

@@ -53,6 +53,11 @@ export class ScriptLine {
     return inPlace(await answersWithin(withinMs, asked), split)
   }
 
+  /** Anything else that Redis is asked, in the time of the store. */
+  async ask<T>(asked: Promise<readonly T[]>): Promise<readonly T[]> {
+    return answersWithin(this.#timeoutMs, [asked])
+  }
+
   #runOf<Item extends { readonly key: Key }>(
     part: readonly Item[],
     { script, addKeys, shared, addArguments }: Batch<Item, unknown>,

@@ -22,7 +22,6 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name on one server', (library) =
   describeStoreContract('redisLease', {
     strategy: 'lease',
     createHarness: () => redisHarness(url, { library }),
-    lacks: { admin: 'not yet' },
   })
 
   let harness: RedisHarness

@@ -1,0 +1,193 @@
+import {
+  StoreError,
+  type DecideVerdict,
+  type Decision,
+  type Key,
+  type ListedState,
+  type ListQuery,
+  type Purged,
+  type RecordPage,
+  type RecordView,
+  type Resolution,
+  type StoreAdmin,
+  type Why,
+} from '../../src/index.ts'
+import type { KeyNames } from './key-names.ts'
+import { readLook } from './records.ts'
+import type { RedisNode, RedisPort } from './redis-port.ts'
+import { readDecide } from './replies.ts'
+import { runScript } from './run-script.ts'
+import type { ScriptLine } from './script-line.ts'
+import { DECIDE } from './scripts/decide.ts'
+import { LOOK, NAMES } from './scripts/look.ts'
+import { wholeMs } from './whole-ms.ts'
+
+/** First characters of values in these states. */
+const LETTERS: { readonly [S in ListedState]: string } = {
+  processing: 'P',
+  'in-doubt': 'PR',
+  'given-up': 'G',
+  parked: 'X',
+  done: 'dD',
+}
+const ALL = 'PRdDGX'
+
+/** Keys that one SCAN looks at. */
+const SCANNED_AT_ONCE = 1_000
+
+/** Where a list goes on. */
+interface Place {
+  readonly node: string
+  readonly cursor: string
+  /** The last key shown of what the cursor gives; none is shown yet where it is empty. */
+  readonly key: string
+}
+
+/** Looks at the records of all scopes under its prefix. Decisions go to a stream, `prefix:audit`. */
+export class RedisAdmin implements StoreAdmin {
+  readonly #redis: RedisPort
+  readonly #names: KeyNames
+  readonly #line: ScriptLine
+
+  constructor(redis: RedisPort, names: KeyNames, line: ScriptLine) {
+    this.#redis = redis
+    this.#names = names
+    this.#line = line
+  }
+
+  async peek(_scope: string, keys: readonly Key[]): Promise<readonly RecordView[]> {
+    return this.#line.run({
+      ...lookingFor(ALL, keys),
+      read: (answer) => {
+        const view = readLook(answer)
+        return view === 'other' ? undefined : view
+      },
+    })
+  }
+
+  async list(_scope: string, { state, limit, after }: ListQuery): Promise<RecordPage> {
+    const nodes = (await this.#line.ask(this.#redis.nodes())).toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    const prefix = await this.#writtenPrefix()
+    const records: RecordPage['records'][number][] = []
+    let place = after === undefined ? startOf(nodes[0]) : placeFrom(after)
+    while (place !== undefined) {
+      const { node: name, cursor, key: last } = place
+      const node = nodes.find((one) => one.name >= name)
+      if (node === undefined) break
+      const scanned = await this.#scan(node, node.name === name ? cursor : '0', prefix)
+      // In their order, so that what is shown of them can be told by the last.
+      const keys = [...new Set(scanned.keys)].toSorted().filter((key) => key > last)
+      const found = await this.#inState(state, keys)
+      const shown = found.slice(0, limit - records.length)
+      records.push(...shown)
+      if (shown.length < found.length) return { records, next: textOf({ ...place, key: shown.at(-1)?.key ?? last }) }
+      const isOver = scanned.next === '0'
+      place = isOver ? startOf(nodes[nodes.indexOf(node) + 1]) : { node: node.name, cursor: scanned.next, key: '' }
+      if (records.length === limit) break
+    }
+    return { records, next: place && textOf(place) }
+  }
+
+  resolve(_scope: string, keys: readonly Key[], { as, ...why }: Resolution): Promise<readonly DecideVerdict[]> {
+    return this.#decide(keys, as, why)
+  }
+
+  reopen(_scope: string, keys: readonly Key[], why: Why): Promise<readonly DecideVerdict[]> {
+    return this.#decide(keys, 'reopen', why)
+  }
+
+  forget(_scope: string, keys: readonly Key[], why: Why): Promise<readonly DecideVerdict[]> {
+    return this.#decide(keys, 'forget', why)
+  }
+
+  /** Redis ends records by itself; what is parked waits for a person. */
+  async purge(): Promise<Purged> {
+    return { removed: 0, more: false }
+  }
+
+  #decide(
+    keys: readonly Key[],
+    decision: Decision,
+    { by, reason, retentionMs }: Why,
+  ): Promise<readonly DecideVerdict[]> {
+    return this.#line.run({
+      script: DECIDE,
+      items: keys.map((key) => ({ key })),
+      addKeys: (words, { key }) =>
+        words.push(this.#redis.isCluster ? this.#names.auditInShardOf(key) : this.#names.audit),
+      shared: [decision, wholeMs(retentionMs), by, reason],
+      addArguments: () => {},
+      read: readDecide,
+      durable: true,
+    })
+  }
+
+  async #inState(state: ListedState, keys: readonly Key[]): Promise<RecordPage['records']> {
+    const views = await this.#line.run({
+      ...lookingFor(LETTERS[state], keys),
+      // What somebody else has written there is none of ours.
+      read: (answer) => readLook(answer) ?? 'other',
+    })
+    return views.flatMap((view, at) => {
+      const key = keys[at]
+      return view === 'other' || view.state !== state || key === undefined ? [] : [{ key, ...view }]
+    })
+  }
+
+  async #scan(
+    node: RedisNode,
+    cursor: string,
+    prefix: string,
+  ): Promise<{ readonly next: string; readonly keys: readonly Key[] }> {
+    const pattern = `${globOf(prefix)}{*}:*`
+    const words = ['SCAN', cursor, 'MATCH', pattern, 'COUNT', String(SCANNED_AT_ONCE)]
+    const [next, names] = await this.#line.ask(node.command(words).then(listOf))
+    if (!Array.isArray(names)) throw new StoreError('STORE_AMBIGUOUS', 'Redis: SCAN answered no list of keys')
+    return { next: String(next), keys: names.map((name) => keyIn(String(name), prefix)) }
+  }
+
+  /** What stands before the braces of a record's name on the server. */
+  async #writtenPrefix(): Promise<string> {
+    const name = this.#names.of('')
+    const [written]: readonly unknown[] = (await runScript(this.#redis, {
+      script: NAMES,
+      keys: 1,
+      words: [name],
+    })) as []
+    const own = name.slice(0, name.indexOf('{'))
+    return String(written).slice(0, String(written).lastIndexOf(name)) + own
+  }
+}
+
+function lookingFor(letters: string, keys: readonly Key[]) {
+  return { script: LOOK, items: keys.map((key) => ({ key })), shared: [letters], addArguments: () => {} }
+}
+
+function startOf(node: RedisNode | undefined): Place | undefined {
+  return node && { node: node.name, cursor: '0', key: '' }
+}
+
+function textOf({ node, cursor, key }: Place): string {
+  return `${cursor}|${key}|${node}`
+}
+
+function placeFrom(text: string): Place {
+  const [, cursor, key, node] = /^(\d+)\|([^|]*)\|(.*)$/s.exec(text) ?? []
+  if (cursor === undefined || key === undefined || node === undefined) {
+    throw new StoreError('STORE_MISUSED', `after: expected \`next\` of the page before, got '${text}'`)
+  }
+  return { node, cursor, key }
+}
+
+function listOf(reply: unknown): readonly unknown[] {
+  return Array.isArray(reply) ? reply : []
+}
+
+/** Behind `prefix{shard}:`. */
+function keyIn(name: string, prefix: string): Key {
+  return name.slice(name.indexOf('}:', prefix.length) + 2)
+}
+
+function globOf(text: string): string {
+  return text.replaceAll(/[*?[\]\\^]/g, String.raw`\$&`)
+}

@@ -1,0 +1,44 @@
+import { script, type Script } from './script.ts'
+
+/**
+ * A person decides what no living owner holds, and the decision is written down with the record as it was before.
+ *
+ * - KEYS: the keys, then for each of them the stream of decisions
+ * - ARGV: `done`, `rerun`, `reopen` or `forget`, retentionMs, who decides, why
+ * - Returns for each key: `decided`, `already` (nothing to do, or sent again), `refused` (not of a record in this state) or
+ *   `unreadable`
+ * - Sent again: `already`; written again, so that what waits for replicas or for the disk waits for it
+ */
+export const DECIDE: Script = script(`
+local decision, retention, by, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local function isFor(state, doubt, rest)
+  if decision == 'reopen' then return state == 'G' end
+  if decision == 'forget' then return state == 'D' end
+  local inDoubt = (state == 'P' and tonumber(rest) <= now) or (state == 'R' and doubt == '1')
+  return state == 'X' or state == 'G' or inDoubt
+end
+local function decide(key, audit)
+  local value = redis.call('GET', key)
+  local state, fence, attempts, doubt, fp, owner, rest = parse(value)
+  if not state then return 'unreadable' end
+  local isOpen = state == 'A' or (state == 'R' and doubt == '0' and tonumber(attempts) == 0)
+  if (decision == 'done' and state == 'D') or (decision ~= 'done' and isOpen) then
+    if value then redis.call('SET', key, value, 'KEEPTTL') end
+    return 'already'
+  end
+  if not isFor(state, doubt, rest) then return 'refused' end
+  local next = decision == 'done' and table.concat({ 'D', fence, '0', '0', fp, owner, '' }, '|')
+    or table.concat({ 'R', fence, '0', '0', fp, owner, '' }, '|')
+  redis.call('SET', key, next, 'PX', retention)
+  -- Not all of a long result: the stream is for people.
+  local before = string.sub(value, 1, 1024)
+  redis.call('XADD', audit, 'MAXLEN', '~', 10000, '*',
+    'key', key, 'decision', decision, 'by', by, 'reason', reason, 'before', before)
+  return 'decided'
+end
+local out = {}
+for i = 1, #KEYS / 2 do out[i] = decide(KEYS[i], KEYS[#KEYS / 2 + i]) end
+return out
+`)

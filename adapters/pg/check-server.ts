@@ -1,5 +1,6 @@
 import { ConfigError } from '../../src/index.ts'
 import type { Sessions } from './session.ts'
+import { MAY_FLUSH } from './sql/flush.ts'
 import { READ_SERVER, type ServerRow } from './sql/read-server.ts'
 
 const OLDEST = 130_000
@@ -18,4 +19,13 @@ export async function checkServer(sessions: Sessions): Promise<ServerRow> {
   }
   if (problems.length > 0) throw new ConfigError(problems)
   return server
+}
+
+/** @throws ConfigError `CONFIG_INVALID` for a role that may not flush by an empty message */
+export async function checkFlush(sessions: Sessions): Promise<void> {
+  const [row] = await sessions.committed(MAY_FLUSH)
+  if (row?.may_flush === true) return
+  const text =
+    "durability 'flush-ticker': expected a role that may execute pg_logical_emit_message, got one that may not"
+  throw new ConfigError([text])
 }

@@ -6,10 +6,11 @@ import { InboxLedger } from './inbox-ledger.ts'
 import type { PgTransaction } from './pg-transaction.ts'
 import type { Place } from './place.ts'
 import type { Session } from './session.ts'
+import { readForGood } from './read-for-good.ts'
 import { isLockTimeout } from './sql-errors.ts'
 import { claimKeys } from './sql/claim-keys.ts'
 import { countAttempts } from './sql/count-attempts.ts'
-import { readRecords, type RecordRow } from './sql/read-records.ts'
+import { readRecords, type ReadRow } from './sql/read-records.ts'
 import { removeKeys } from './sql/remove-keys.ts'
 
 type Answer = ClaimAnswer<PgTransaction>
@@ -65,17 +66,18 @@ async function claimOnce(
 }
 
 async function recordsOf(
-  { tables, scope }: Place,
+  { sessions, tables, scope }: Place,
   session: Session,
   items: readonly StoredItem[],
-): Promise<ReadonlyMap<string, RecordRow>> {
+): Promise<ReadonlyMap<string, ReadRow>> {
   if (items.length === 0) return new Map()
   const statement = readRecords(
     tables,
     scope,
     items.map(({ key }) => key),
   )
-  return new Map((await session.run(statement)).map((record) => [record.key, record]))
+  const records = await readForGood(sessions, session, statement)
+  return new Map(records.map((record) => [record.key, record]))
 }
 
 /** Counts, and takes out of the transaction again what has an earlier attempt and must not share it. */
@@ -108,7 +110,7 @@ function grant(
 function ungranted(
   { key, fp }: StoredItem,
   inserted: ReadonlySet<string>,
-  records: ReadonlyMap<string, RecordRow>,
+  records: ReadonlyMap<string, ReadRow>,
 ): Answer {
   if (inserted.has(key)) return { verdict: 'again-alone' }
   const record = records.get(key)

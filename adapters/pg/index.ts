@@ -1,5 +1,5 @@
 import type { Store } from '../../src/index.ts'
-import { checkServer } from './check-server.ts'
+import { checkFlush, checkServer } from './check-server.ts'
 import { claimOfInbox } from './inbox-claim.ts'
 import { LeaseStore } from './lease/lease-store.ts'
 import { DEFAULTS as LEASE, resolveLease, type PgliteLeaseOptions, type PostgresLeaseOptions } from './lease/options.ts'
@@ -73,6 +73,7 @@ export function pgliteInbox({ db, schema }: PgliteInboxOptions): Store<PgTransac
     sessions,
     tables,
     lockTimeoutMs: DEFAULTS.lockTimeoutMs,
+    flushing: 'at-once',
     prepare: () => migrate(sessions, tables, 'auto'),
   })
 }
@@ -87,11 +88,16 @@ export function pgliteInbox({ db, schema }: PgliteInboxOptions): Store<PgTransac
  */
 export function postgresLease(options: PostgresLeaseOptions): Store {
   const { pool, max, limits, tables, migrate: mode } = resolveLease(options)
-  const sessions = new PoolSessions(pool, max, {
-    ...limits,
-    statementTimeoutMs: undefined,
-    idleInTransactionTimeoutMs: DEFAULTS.idleInTransactionTimeoutMs,
-  })
+  const sessions = new PoolSessions(
+    pool,
+    Math.max(1, max - 1),
+    {
+      ...limits,
+      statementTimeoutMs: undefined,
+      idleInTransactionTimeoutMs: DEFAULTS.idleInTransactionTimeoutMs,
+    },
+    'at-once',
+  )
   return new LeaseStore({
     sessions,
     tables,
@@ -120,17 +126,22 @@ export function migrationSql({ schema }: { readonly schema?: string } = {}): str
 
 function onPool({
   pool,
-  max,
+  transactions,
+  flushing,
   limits,
   tables,
   migrate: mode,
 }: ResolvedPostgres): Omit<ConstructorParameters<typeof TransactionStore>[0], 'strategy' | 'claim'> {
-  const sessions = new PoolSessions(pool, max, limits)
+  const sessions = new PoolSessions(pool, transactions, limits, flushing)
   return {
     sessions,
     tables,
     lockTimeoutMs: limits.lockTimeoutMs,
-    prepare: () => prepare(sessions, tables, mode, 'marks are lost with their effects'),
+    flushing,
+    prepare: async () => {
+      await prepare(sessions, tables, mode, 'marks are lost with their effects')
+      if (flushing === 'late') await checkFlush(sessions)
+    },
   }
 }
 

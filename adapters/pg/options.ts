@@ -1,5 +1,6 @@
 import { ConfigError, type DurationMs } from '../../src/index.ts'
 import type { PgliteLike, PoolLike } from './clients.ts'
+import type { Flushing } from './session.ts'
 import { tablesIn, type Tables } from './sql/tables.ts'
 import type { TransactionLimits } from './sql/transaction.ts'
 
@@ -27,6 +28,14 @@ export interface PostgresInboxOptions {
    * @defaultValue 10000
    */
   readonly queryTimeoutMs?: DurationMs
+  /**
+   * What a mark waits for. `commit`: each COMMIT is flushed. `flush-ticker`: COMMITs are not, and one loop flushes for all that
+   * wait: 1.3 to 1.7 times the messages, each later by a flush. A mark resolves, and a duplicate is told, after a flush that
+   * began after it; a crash of the server before that is a redelivery, as ever. Inside the database other readers see an effect
+   * before it is flushed. Once a scope has used it, all its processes wait so before they tell a duplicate, those with `commit`
+   * too. It takes one connection more: `max` of the pool at least 3. @defaultValue `commit`
+   */
+  readonly durability?: 'commit' | 'flush-ticker'
   /** `statement_timeout` in the transaction, for handlers too, in milliseconds. @defaultValue that of the session */
   readonly statementTimeoutMs?: DurationMs
   /**
@@ -39,7 +48,7 @@ export interface PostgresInboxOptions {
 }
 
 /** As for `postgresInbox`; what a claim waits for is the transaction that holds its partition. */
-export type PostgresOffsetsOptions = PostgresInboxOptions
+export type PostgresOffsetsOptions = Omit<PostgresInboxOptions, 'durability'>
 
 export interface PgliteInboxOptions {
   /**
@@ -57,6 +66,7 @@ export const DEFAULTS: Required<Omit<PostgresInboxOptions, 'pool' | 'statementTi
   migrate: 'auto',
   lockTimeoutMs: 1_000,
   queryTimeoutMs: 10_000,
+  durability: 'commit',
   idleInTransactionTimeoutMs: 300_000,
 }
 
@@ -66,7 +76,9 @@ export interface Limits extends TransactionLimits {
 
 export interface ResolvedPostgres {
   readonly pool: PoolLike
-  readonly max: number
+  /** How many may be open at once. */
+  readonly transactions: number
+  readonly flushing: Flushing
   readonly migrate: 'auto' | 'verify'
   readonly tables: Tables
   readonly limits: Limits
@@ -74,17 +86,20 @@ export interface ResolvedPostgres {
 
 /** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
 export function resolvePostgres(options: PostgresInboxOptions, store: string): ResolvedPostgres {
-  const { pool, schema, migrate, lockTimeoutMs, queryTimeoutMs, idleInTransactionTimeoutMs } = {
+  const { pool, schema, migrate, lockTimeoutMs, queryTimeoutMs, idleInTransactionTimeoutMs, durability } = {
     ...DEFAULTS,
     ...options,
   }
   const { statementTimeoutMs } = options
   const problems = [...schemaProblems(schema)]
   const max = pool?.options?.max ?? Number.NaN
-  if (!(max >= 2)) {
-    problems.push(
-      `pool: expected a pg Pool with max >= 2 (a transaction, and beside it the count of attempts), got ${max}`,
-    )
+  const beside = durability === 'flush-ticker' ? 2 : 1
+  if (!(max > beside)) {
+    const what = `a transaction, and beside it the count of attempts${beside === 1 ? '' : ' and the flush'}`
+    problems.push(`pool: expected a pg Pool with max >= ${beside + 1} (${what}), got ${max}`)
+  }
+  if (durability !== 'commit' && durability !== 'flush-ticker') {
+    problems.push(`durability: expected 'commit' or 'flush-ticker', got ${JSON.stringify(durability)}`)
   }
   if (migrate !== 'auto' && migrate !== 'verify') {
     problems.push(`migrate: expected 'auto' or 'verify', got ${JSON.stringify(migrate)}`)
@@ -103,7 +118,14 @@ export function resolvePostgres(options: PostgresInboxOptions, store: string): R
   }
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${store}: ${problem}`))
   const limits = { lockTimeoutMs, queryTimeoutMs, statementTimeoutMs, idleInTransactionTimeoutMs }
-  return Object.freeze({ pool, max, migrate, tables: tablesIn(schema), limits })
+  return Object.freeze({
+    pool,
+    transactions: max - beside,
+    flushing: durability === 'flush-ticker' ? 'late' : 'at-once',
+    migrate,
+    tables: tablesIn(schema),
+    limits,
+  })
 }
 
 /** @throws ConfigError `CONFIG_INVALID` */

@@ -5,7 +5,7 @@ import { openPglite, type OpenPglite } from './pglite-transaction.ts'
 import type { Session, Sessions } from './session.ts'
 import { slotsOf, type Slots } from './slots.ts'
 import type { Script, Statement } from './sql/statement.ts'
-import { BEFORE_COMMIT, OPENED } from './sql/transaction.ts'
+import { beforeCommit, OPENED } from './sql/transaction.ts'
 
 /**
  * One connection, so one transaction at a time, by PGlite's own `transaction`: whatever else the application asks of the
@@ -33,6 +33,10 @@ export class PgliteSessions implements Sessions {
 
   async committed<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
     return (await run(this.#db, statement)) as Row[]
+  }
+
+  durably<T>(read: () => Promise<T>): Promise<T> {
+    return read()
   }
 }
 
@@ -92,7 +96,7 @@ class PgliteSession implements Session {
 
   async commit(last: Script): Promise<string | null> {
     try {
-      await run(this.#transaction, { text: `${BEFORE_COMMIT};\n${last.text}` })
+      await run(this.#transaction, { text: `${beforeCommit('at-once')};\n${last.text}` })
       await this.#open?.commit()
       return 'COMMIT'
     } finally {

@@ -1,27 +1,33 @@
 import { StoreError } from '../../src/index.ts'
 import type { PoolLike } from './clients.ts'
+import { tickerOf, type Attendance, type FlushTicker } from './flush-ticker.ts'
 import type { Limits } from './options.ts'
 import type { PgQuery, PgResult } from './pg-transaction.ts'
 import { PoolConnection } from './pool-connection.ts'
-import type { Session, Sessions } from './session.ts'
+import type { Flushing, Session, Sessions } from './session.ts'
 import { slotsOf, type Slots } from './slots.ts'
 import { isRefusal } from './sql-errors.ts'
 import type { Script, Statement } from './sql/statement.ts'
-import { BEFORE_COMMIT, begin } from './sql/transaction.ts'
+import { beforeCommit, begin } from './sql/transaction.ts'
 
 /**
- * Transactions on connections of a pool, on all but one of them: the last counts attempts. If transactions could take
- * them all, each would wait for a connection that only another can give.
+ * Transactions on connections of a pool, not on all of them: the last counts attempts, and with a ticker one more flushes. If
+ * transactions could take them all, each would wait for a connection that only another can give.
  */
 export class PoolSessions implements Sessions {
   readonly #pool: PoolLike
   readonly #limits: Limits
   readonly #slots: Slots
+  readonly #ticker: FlushTicker
+  readonly #flushing: Flushing
 
-  constructor(pool: PoolLike, max: number, limits: Limits) {
+  /** `transactions`: how many may be open at once. */
+  constructor(pool: PoolLike, transactions: number, limits: Limits, flushing: Flushing) {
     this.#pool = pool
     this.#limits = limits
-    this.#slots = slotsOf(pool, Math.max(1, max - 1))
+    this.#slots = slotsOf(pool, transactions)
+    this.#ticker = tickerOf(pool, () => this.#connect())
+    this.#flushing = flushing
     // An idle connection that breaks is none of ours to tell, and nothing to end the process for.
     if (pool.listenerCount('error') === 0) pool.on('error', () => {})
   }
@@ -35,7 +41,8 @@ export class PoolSessions implements Sessions {
       this.#slots.give()
       throw error
     }
-    const session = new PoolSession(this, connection, () => this.#slots.give())
+    const attending = this.#flushing === 'late' ? this.#ticker.attend() : undefined
+    const session = new PoolSession(this, connection, attending, () => this.#slots.give())
     try {
       const results = await connection.run({ text: begin(first, this.#limits) })
       return { session, rows: (results.at(-2)?.rows ?? []) as Row[] }
@@ -54,6 +61,17 @@ export class PoolSessions implements Sessions {
     }
   }
 
+  async durably<T>(read: () => Promise<T>): Promise<T> {
+    const attendance = await this.#ticker.attend()
+    try {
+      const result = await read()
+      await attendance.flushed()
+      return result
+    } finally {
+      attendance.leave()
+    }
+  }
+
   #connect(): Promise<PoolConnection> {
     return PoolConnection.open(this.#pool, this.#limits.queryTimeoutMs)
   }
@@ -62,13 +80,23 @@ export class PoolSessions implements Sessions {
 class PoolSession implements Session {
   readonly #sessions: Sessions
   readonly #connection: PoolConnection
+  /** Where COMMITs are flushed late. */
+  readonly #attending: Promise<Attendance> | undefined
   readonly #giveSlot: () => void
   #isOver = false
 
-  constructor(sessions: Sessions, connection: PoolConnection, giveSlot: () => void) {
+  constructor(
+    sessions: Sessions,
+    connection: PoolConnection,
+    attending: Promise<Attendance> | undefined,
+    giveSlot: () => void,
+  ) {
     this.#sessions = sessions
     this.#connection = connection
+    this.#attending = attending
     this.#giveSlot = giveSlot
+    // It is told where it is needed: at the COMMIT.
+    attending?.catch(() => {})
   }
 
   get spoiledBy(): unknown {
@@ -93,11 +121,23 @@ class PoolSession implements Session {
 
   async commit(last: Script): Promise<string | null> {
     try {
+      // Without anybody who can tell whether it is on disk, it is flushed by itself.
+      const attendance = await this.#attending?.catch(() => undefined)
+      const tag = await this.#commit(last, attendance === undefined ? 'at-once' : 'late')
+      if (tag === 'COMMIT') await attendance?.flushed()
+      return tag
+    } finally {
+      this.#leave()
+    }
+  }
+
+  async #commit(last: Script, flushing: Flushing): Promise<string | null> {
+    try {
       if (this.spoiledBy !== undefined) {
         const text = 'the connection was lost before the COMMIT was sent: nothing was committed'
         throw new StoreError('STORE_UNREACHABLE', text, { cause: this.spoiledBy })
       }
-      const results = await this.#connection.run({ text: `${BEFORE_COMMIT};\n${last.text};\ncommit` })
+      const results = await this.#connection.run({ text: `${beforeCommit(flushing)};\n${last.text};\ncommit` })
       this.#end()
       return results.at(-1)?.command ?? null
     } catch (error) {
@@ -113,6 +153,7 @@ class PoolSession implements Session {
     } finally {
       await this.#rollback()
       this.#end()
+      this.#leave()
     }
   }
 
@@ -122,6 +163,7 @@ class PoolSession implements Session {
       if (this.spoiledBy === undefined) return await this.run(statement)
     } finally {
       this.#end()
+      this.#leave()
     }
     return this.#sessions.committed(statement)
   }
@@ -137,6 +179,13 @@ class PoolSession implements Session {
     this.#isOver = true
     this.#connection.close()
     this.#giveSlot()
+  }
+
+  #leave(): void {
+    this.#attending?.then(
+      (attendance) => attendance.leave(),
+      () => {},
+    )
   }
 }
 

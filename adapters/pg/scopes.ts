@@ -1,6 +1,6 @@
 import { StoreError } from '../../src/index.ts'
-import type { Sessions } from './session.ts'
-import { findScope, registerScope } from './sql/register-scope.ts'
+import type { Flushing, Sessions } from './session.ts'
+import { announceTicker, findScope, registerScope } from './sql/register-scope.ts'
 import type { Tables } from './sql/tables.ts'
 
 /** Each is registered by somebody after this many collisions with others that register theirs. */
@@ -10,19 +10,28 @@ const TRIES = 50
 export class Scopes {
   readonly #sessions: Sessions
   readonly #tables: Tables
+  readonly #flushing: Flushing
   readonly #ids = new Map<string, Promise<number>>()
 
-  constructor(sessions: Sessions, tables: Tables) {
+  constructor(sessions: Sessions, tables: Tables, flushing: Flushing) {
     this.#sessions = sessions
     this.#tables = tables
+    this.#flushing = flushing
   }
 
   idOf(name: string): Promise<number> {
     const known = this.#ids.get(name)
     if (known !== undefined) return known
-    const id = this.#look(name)
+    const id = this.#begin(name)
     this.#ids.set(name, id)
     id.catch(() => this.#ids.delete(name))
+    return id
+  }
+
+  /** Before anything of the scope is marked. */
+  async #begin(name: string): Promise<number> {
+    const id = await this.#look(name)
+    if (this.#flushing === 'late') await this.#sessions.committed(announceTicker(this.#tables, id))
     return id
   }
 

@@ -13,7 +13,15 @@ export interface Sessions {
   begin<Row>(first: Script<Row>): Promise<{ readonly session: Session; readonly rows: readonly Row[] }>
   /** Runs one statement outside all transactions: committed when it resolves. */
   committed<Row>(statement: Statement<Row>): Promise<readonly Row[]>
+  /** Runs `read`, and resolves when what it saw can be undone by no crash of the server, whoever has committed it. */
+  durably<T>(read: () => Promise<T>): Promise<T>
 }
+
+/**
+ * How COMMITs are made durable: each by a flush of its own, or by one that comes after it, for many. Until then others see what
+ * was committed, and a crash of the server undoes it.
+ */
+export type Flushing = 'at-once' | 'late'
 
 /** A connection with an open transaction. Over after `commit`, `rollback` or `replace`, whatever they answer. */
 export interface Session {

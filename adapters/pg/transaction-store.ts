@@ -23,7 +23,7 @@ import { InboxAdmin } from './inbox-admin.ts'
 import type { PgTransaction } from './pg-transaction.ts'
 import type { Place } from './place.ts'
 import { Scopes } from './scopes.ts'
-import type { Sessions } from './session.ts'
+import type { Flushing, Sessions } from './session.ts'
 import type { Tables } from './sql/tables.ts'
 import { StoredPositions } from './stored-positions.ts'
 
@@ -32,6 +32,8 @@ interface StoreParts {
   readonly sessions: Sessions
   readonly tables: Tables
   readonly lockTimeoutMs: DurationMs
+  /** Of marks. */
+  readonly flushing: Flushing
   /** Checks the server and brings the schema up to date. */
   readonly prepare: () => Promise<void>
   /** Opens a transaction for what is granted. Where nothing is, none stays open. */
@@ -55,10 +57,10 @@ export class TransactionStore implements Store<PgTransaction> {
   #opened: Promise<void> | undefined
 
   constructor(parts: StoreParts) {
-    const { strategy, sessions, tables } = parts
+    const { strategy, sessions, tables, flushing } = parts
     this.strategy = strategy
     this.#parts = parts
-    this.#scopes = new Scopes(sessions, tables)
+    this.#scopes = new Scopes(sessions, tables, flushing)
     if (strategy === 'inbox') this.admin = answering(new InboxAdmin((scope) => this.#placeOf(scope)))
     if (strategy === 'offsets') {
       const positions = new StoredPositions((scope) => this.#placeOf(scope))

@@ -1,6 +1,7 @@
 import { StoreError, type Key, type MarkVerdict } from '../../src/index.ts'
 import type { StoredItem } from './bytes.ts'
 import type { Place } from './place.ts'
+import { readForGood } from './read-for-good.ts'
 import { isLockTimeout } from './sql-errors.ts'
 import { claimKeys } from './sql/claim-keys.ts'
 import { readRecords, type RecordRow } from './sql/read-records.ts'
@@ -22,7 +23,7 @@ export async function whatWasCommitted(
   try {
     const absent = new Set(rows.map(({ key }) => key))
     const kept = items.filter(({ key }) => !absent.has(key)).map(({ key }) => key)
-    const records = await session.run(readRecords(tables, scope, kept))
+    const records = await readForGood(sessions, session, readRecords(tables, scope, kept))
     const byKey = new Map(records.map((record) => [record.key, record]))
     return new Map(items.map(({ item, key }) => [item.key, verdictOf(byKey.get(key), absent.has(key), transaction)]))
   } finally {

@@ -45,7 +45,7 @@ export class LeaseStore implements Store {
 
   constructor(parts: LeaseParts) {
     this.#parts = parts
-    this.#scopes = new Scopes(parts.sessions, parts.tables)
+    this.#scopes = new Scopes(parts.sessions, parts.tables, 'at-once')
     this.admin = new LeaseAdmin((scope) => this.#placeOf(scope))
   }
 

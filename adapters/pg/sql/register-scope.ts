@@ -1,5 +1,6 @@
 import type { Statement } from './statement.ts'
 import type { Tables } from './tables.ts'
+import { DURABLY } from './transaction.ts'
 
 export interface ScopeRow {
   readonly id: number
@@ -8,6 +9,15 @@ export interface ScopeRow {
 /** Locks nothing. No row: the scope is not registered, or not yet committed by whoever registers it now. */
 export function findScope({ scope }: Tables, name: string): Statement<ScopeRow> {
   return { text: `select id from ${scope} where name = $1`, values: [name] }
+}
+
+/** Says, before the first of them, that marks of the scope are flushed late; committed by itself, durably. */
+export function announceTicker({ scope }: Tables, id: number): Statement {
+  return {
+    text: `with limits as materialized (select ${DURABLY})
+update ${scope} set flush_ticker = true from limits where id = $1 and not flush_ticker`,
+    values: [id],
+  }
 }
 
 /**

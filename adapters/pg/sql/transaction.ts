@@ -1,3 +1,4 @@
+import type { Flushing } from '../session.ts'
 import type { Script } from './statement.ts'
 
 /** In milliseconds. */
@@ -39,4 +40,10 @@ export const QUICKLY = `set_config('synchronous_commit', 'off', true)`
  * Before every COMMIT. Fails with 22P02 or 42704 where `consume_once.open` is not that of this transaction, and with 25P02
  * where a statement of it has failed.
  */
-export const BEFORE_COMMIT: string = `select current_setting('consume_once.open')::int, ${DURABLY}`
+export function beforeCommit(flushing: Flushing): string {
+  return `select current_setting('consume_once.open')::int, ${flushing === 'late' ? LATE : DURABLY}`
+}
+
+/** Durable by a flush that comes after. Whoever has asked for `remote_apply` waits for it here. */
+const LATE = `set_config('synchronous_commit',
+  case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'off' end, true)`

@@ -1,6 +1,6 @@
 import type { Store } from '../../src/index.ts'
 import { checkFlush, checkServer } from './check-server.ts'
-import { claimOfInbox } from './inbox-claim.ts'
+import { InboxClaims } from './inbox-claim.ts'
 import { LeaseStore } from './lease/lease-store.ts'
 import { DEFAULTS as LEASE, resolveLease, type PgliteLeaseOptions, type PostgresLeaseOptions } from './lease/options.ts'
 import { migrate } from './migrate.ts'
@@ -35,9 +35,10 @@ export type { PgQuery, PgResult, PgTransaction } from './pg-transaction.ts'
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function postgresInbox(options: PostgresInboxOptions): Store<PgTransaction> {
+  const claims = new InboxClaims()
   return new TransactionStore({
     strategy: 'inbox',
-    claim: claimOfInbox,
+    claim: (...asked) => claims.claim(...asked),
     ...onPool(resolvePostgres(options, 'postgresInbox')),
   })
 }
@@ -67,9 +68,10 @@ export function postgresOffsets(options: PostgresOffsetsOptions): Store<PgTransa
 export function pgliteInbox({ db, schema }: PgliteInboxOptions): Store<PgTransaction> {
   const sessions = new PgliteSessions(db)
   const tables = resolveTables(schema)
+  const claims = new InboxClaims()
   return new TransactionStore({
     strategy: 'inbox',
-    claim: claimOfInbox,
+    claim: (...asked) => claims.claim(...asked),
     sessions,
     tables,
     lockTimeoutMs: DEFAULTS.lockTimeoutMs,

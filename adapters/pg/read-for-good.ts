@@ -8,7 +8,7 @@ import type { Statement } from './sql/statement.ts'
  */
 export async function readForGood(
   sessions: Sessions,
-  session: Session,
+  session: Pick<Session, 'run'>,
   statement: Statement<ReadRow>,
 ): Promise<readonly ReadRow[]> {
   const rows = await session.run(statement)

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from '@jest/globals'
 import { postgresInbox } from '../../adapters/pg/index.ts'
-import { claim, hold, newItem } from '../contract/harness.ts'
+import { claim, claimAll, hold, newItem } from '../contract/harness.ts'
 import { fakePool, granting } from './pg-fake-pool.ts'
 import { codeOf } from './pg-support.ts'
 
@@ -73,6 +73,22 @@ describe('postgresInbox on a server that answers as it seldom does', () => {
     expect(await codeOf(claim(inbox, item))).toBe('STORE_UNREACHABLE')
     await sleep(60)
     expect(releases).toEqual([undefined])
+  })
+
+  it('asks once for what is done after a batch that was mostly done', async () => {
+    const key = Buffer.from(item.key, 'base64url').toString('hex', 0, 16)
+    const record = { key, outcome: 'd', fp: null, owner: null, reason: null, result: null, is_late: false }
+    const { pool, sent } = granting(item, { begin: { rows: [] }, 'as is_late': { rows: [record] } })
+    const inbox = postgresInbox({ pool })
+    for (const statements of [4, 1, 1]) {
+      sent.length = 0
+      expect(await claim(inbox, item)).toEqual({ verdict: 'done' })
+      expect(sent).toHaveLength(statements)
+    }
+    // One of them is not done: all are claimed as ever.
+    sent.length = 0
+    await claimAll(inbox, [item, newItem()])
+    expect(sent.map((text) => text.split(/\s/)[0])).toEqual(['select', 'begin', 'select', 'rollback'])
   })
 
   it('listens for errors of the pool where nobody does', () => {

@@ -1,9 +1,11 @@
-/** Bytes in hex, which is all that is ever written into a statement: it needs no quoting, whatever the session's settings. */
+/** Bytes in hex. With `E` a backslash is one whatever `standard_conforming_strings` says. */
 export function bytes(hex: string): string {
-  return `decode('${hex}', 'hex')`
+  return `E'\\\\x${hex}'::bytea`
 }
 
+/** Nothing that would need quoting is ever written into a statement, whatever the session's settings. */
 export function text(value: string): string {
+  if (/^[\w-]*$/.test(value)) return `'${value}'::text`
   return `convert_from(${bytes(Buffer.from(value).toString('hex'))}, 'UTF8')`
 }
 

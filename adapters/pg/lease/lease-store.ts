@@ -20,7 +20,7 @@ import type { Tables } from '../sql/tables.ts'
 import { LeaseAdmin } from './admin.ts'
 import { claimLeases } from './claim.ts'
 import type { LeasePlace } from './lease-place.ts'
-import { markLeases } from './mark.ts'
+import { mark } from './mark.ts'
 import { inParts } from './parts.ts'
 import { release, renew, setAside } from './endings.ts'
 
@@ -70,7 +70,7 @@ export class LeaseStore implements Store {
 
   mark(claims: readonly Claim[], results: readonly (Result | undefined)[] = []): Promise<readonly MarkVerdict[]> {
     const marks = claims.map((claimed, at) => ({ ...claimed, result: results[at] ?? '' }))
-    return this.#perScope('mark', marks, markLeases)
+    return this.#perScope('mark', marks, mark)
   }
 
   release(claims: readonly Claim[], how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {

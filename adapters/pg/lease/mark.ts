@@ -1,50 +1,65 @@
 import { StoreError, type Claim, type MarkVerdict, type Result } from '../../../src/index.ts'
-import { storedItem } from '../bytes.ts'
+import { storedItem, type StoredItem } from '../bytes.ts'
 import { isUnstorable } from '../sql-errors.ts'
-import { markAbsent, markKept, type LeaseMark } from '../sql/lease-mark.ts'
+import { markLeases, readOwners, type LeaseMark, type MarkedRow, type OwnerRow } from '../sql/lease-mark.ts'
 import { ask, type LeasePlace } from './lease-place.ts'
 
-/** Empty where there is none. */
+/** `result`: empty where there is none. */
 export type Marking = Claim & { readonly result: Result }
 
-/** A record that comes and goes between two statements cannot do so for ever. */
+type StoredMark = StoredItem & { readonly mark: Marking }
+
+/** A record that is free again whenever it is looked at cannot be so for ever. */
 const ROUNDS = 5
 
-/** Marks what has a record, which is nearly all; then what has none any more, unless somebody has claimed it meanwhile. */
-export async function markLeases(place: LeasePlace, marks: readonly Marking[]): Promise<readonly MarkVerdict[]> {
-  const stored = marks.map((mark) => ({ mark, ...storedItem(mark) }))
+/** Marks; then looks who has what was refused. */
+export async function mark(place: LeasePlace, marks: readonly Marking[]): Promise<readonly MarkVerdict[]> {
+  const stored: readonly StoredMark[] = marks.map((one) => ({ mark: one, ...storedItem(one) }))
   const verdicts = new Map<string, MarkVerdict>()
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const statement of [markKept, markAbsent]) {
-      const open = stored.filter(({ key }) => !verdicts.has(key))
-      const keys = open.map(({ key }) => key)
-      const of: LeaseMark = {
-        scope: place.scope,
-        lockTimeoutMs: place.lockTimeoutMs,
-        keys,
-        fps: open.map(({ fp }) => fp ?? ''),
-        owners: open.map(({ mark }) => mark.token),
-        fences: open.map(({ mark }) => mark.fence),
-        retentions: open.map(({ mark }) => mark.retentionMs),
-        results: open.map(({ mark }) => mark.result),
+  for (let round = 0, open = stored; round < ROUNDS; round++) {
+    for (const { key, is_late } of await write(place, open)) verdicts.set(key, is_late ? 'marked-late' : 'marked')
+    open = open.filter(({ key }) => !verdicts.has(key))
+    if (open.length > 0) {
+      const owners = await ask(place, readOwners, { scope: place.scope, keys: open.map(({ key }) => key) })
+      const byKey = new Map(owners.map((row) => [row.key, row]))
+      for (const { key, mark: refused } of open) {
+        const verdict = refusalOf(byKey.get(key), refused)
+        if (verdict !== undefined) verdicts.set(key, verdict)
       }
-      const rows = await ask(place, statement, of).catch((error: unknown) => {
-        if (!isUnstorable(error)) throw error
-        return ask(place, statement, { ...of, results: of.results.map(inAscii) })
-      })
-      for (const { key, verdict } of rows) verdicts.set(key, verdict)
-      if (verdicts.size === stored.length) return stored.map(({ key }) => verdicts.get(key) ?? 'refused-busy')
+      open = open.filter(({ key }) => !verdicts.has(key))
     }
+    if (open.length === 0) return stored.map(({ key }) => verdicts.get(key) ?? 'refused-busy')
   }
-  throw new StoreError('STORE_AMBIGUOUS', `mark: records came and went in ${ROUNDS} rounds`)
+  throw new StoreError('STORE_AMBIGUOUS', `mark: expected an owner of what was refused, found none ${ROUNDS} times`)
+}
+
+async function write(place: LeasePlace, open: readonly StoredMark[]): Promise<readonly MarkedRow[]> {
+  const { scope, lockTimeoutMs } = place
+  const asked: LeaseMark = {
+    scope,
+    lockTimeoutMs,
+    keys: open.map(({ key }) => key),
+    fps: open.map(({ fp }) => fp ?? ''),
+    owners: open.map(({ mark: { token } }) => token),
+    fences: open.map(({ mark: { fence } }) => fence),
+    retentions: open.map(({ mark: { retentionMs } }) => retentionMs),
+    results: open.map(({ mark: { result } }) => result),
+  }
+  try {
+    return await ask(place, markLeases, asked)
+  } catch (error) {
+    if (!isUnstorable(error)) throw error
+    return ask(place, markLeases, { ...asked, results: asked.results.map(inAscii) })
+  }
+}
+
+/** `undefined`: it could be marked now. */
+function refusalOf(row: OwnerRow | undefined, { token }: Claim): MarkVerdict | undefined {
+  if (row?.state === 'D') return row.owner === token ? 'already-marked' : 'refused-done'
+  return row?.state === 'P' && row.owner !== token ? 'refused-busy' : undefined
 }
 
 /** The same JSON, for a database that is not in UTF-8: a mark is never kept back by its result. */
 function inAscii(result: Result): Result {
-  return result.replaceAll(/[^ -~]/g, (character) =>
-    Array.from(
-      { length: character.length },
-      (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
-    ).join(''),
-  )
+  return result.replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

@@ -4,7 +4,7 @@ import {
   IS_OWNED_BY,
   lockedRows,
   MILLISECOND,
-  millisecondsUntil,
+  LEASE_LEFT_MS,
   START_DURABLY,
   valuesOf,
   type LeaseKeys,
@@ -72,7 +72,7 @@ export function claimKept(tables: Tables, claim: LeaseClaim): Statement<ClaimRow
   return {
     text: `with ${START_DURABLY},
 seen as materialized (
-  select l.key, l.state, l.fence, l.attempts, ${millisecondsUntil('l.lease_until')} as left_ms, l.rest,
+  select l.key, l.state, l.fence, l.attempts, ${LEASE_LEFT_MS} as left_ms, l.rest,
     not (${IS_SAME}) as is_conflict, ${MAY_BE_CLAIMED} as is_free
   from start, ${ASKED} cross join lateral (
     select * from ${tables.lease} l where l.scope = $1 and l.key = decode(x.key, 'hex') offset 0

@@ -1,4 +1,4 @@
-import { millisecondsUntil } from './lease-parts.ts'
+import { LEASE_LEFT_MS } from './lease-parts.ts'
 import type { Statement } from './statement.ts'
 import type { Tables } from './tables.ts'
 
@@ -21,7 +21,7 @@ export const VIEW_STATE: string = `case when ${IS_IN_DOUBT} then 'in-doubt' when
 const START = 'with start as materialized (select clock_timestamp() as now)'
 
 const COLUMNS = `encode(l.key, 'hex') as key, ${VIEW_STATE} as state, l.fence, l.attempts as attempt, l.rest,
-  ${millisecondsUntil('l.lease_until')} as left_ms,
+  ${LEASE_LEFT_MS} as left_ms,
   case when l.state <> 'X' then floor(extract(epoch from l.keep_until) * 1000)::float8 end as keep_until`
 
 /** Locks nothing. A key that is not returned has no record, or one whose retention has ended. */

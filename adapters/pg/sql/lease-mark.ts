@@ -1,12 +1,4 @@
-import {
-  isAmong,
-  IS_OWNED_BY,
-  lockedRows,
-  MILLISECOND,
-  START_DURABLY,
-  valuesOf,
-  type LeaseKeys,
-} from './lease-parts.ts'
+import { IS_OWNED_BY, MILLISECOND, START_DURABLY, valuesOf, type LeaseKeys } from './lease-parts.ts'
 import type { Statement } from './statement.ts'
 import type { Tables } from './tables.ts'
 
@@ -20,59 +12,48 @@ export interface LeaseMark extends LeaseKeys {
   readonly results: readonly string[]
 }
 
-export interface MarkRow {
+export interface MarkedRow {
   readonly key: string
-  readonly verdict: 'marked' | 'already-marked' | 'marked-late' | 'refused-busy' | 'refused-done'
-}
-
-/** Marks what has a record; locks its rows. A key that is not returned has none, or had none yet: `markAbsent`. */
-export function markKept(tables: Tables, mark: LeaseMark): Statement<MarkRow> {
-  return {
-    text: `with ${START_DURABLY},
-held as materialized (
-  select l.key, decode(x.fp, 'hex') as fp, x.owner, x.result, x.retention, case when l.is_over then x.fence else l.fence end as fence,
-    case
-      when l.is_over then 'marked-late'
-      when ${IS_OWNED_BY('x.owner')} then 'marked'
-      when l.state = 'P' then 'refused-busy'
-      when l.state <> 'D' then 'marked-late'
-      when l.owner = x.owner then 'already-marked'
-      else 'refused-done'
-    end as verdict
-  ${lockedRows(tables, { asked: ASKED, columns: 'x.fp, x.owner, x.fence, x.retention, x.result' })}
-),
-marked as (
-  update ${tables.lease} l set state = 'D', doubt = false, fence = held.fence, fp = held.fp, owner = held.owner,
-    rest = held.result, keep_until = start.now + held.retention * ${MILLISECOND}
-  from held, start
-  where ${isAmong('held')} and held.verdict in ('marked', 'marked-late')
-)
-select encode(key, 'hex') as key, verdict from held`,
-    values: allOf(mark),
-  }
+  readonly is_late: boolean
 }
 
 /**
- * Writes marks whose record is gone: the effect did happen, and nobody owns it. Waits for whoever inserts the same key (55P03
- * after `lock_timeout`). A key that is not returned has a record.
+ * Marks, in the order of keys; locks the rows, and waits for whoever inserts the same key (55P03 after `lock_timeout`). What has
+ * no record gets one: the effect did happen, and nobody owns it. A key that is not returned has another owner, or is done: then
+ * `readOwners`. That nobody held it is told by `lease_until`, which means nothing else in a record that is done.
  */
-export function markAbsent({ lease }: Tables, mark: LeaseMark): Statement<MarkRow> {
+export function markLeases({ lease }: Tables, mark: LeaseMark): Statement<MarkedRow> {
+  const { fps, owners, fences, retentions, results } = mark
   return {
     text: `with ${START_DURABLY}
-insert into ${lease} (lease_until, keep_until, fence, attempts, scope, state, doubt, key, fp, owner, rest)
-select start.now, start.now + x.retention * ${MILLISECOND}, x.fence, 0, $1::smallint, 'D', false,
+insert into ${lease} as l (lease_until, keep_until, fence, attempts, scope, state, doubt, key, fp, owner, rest)
+select '-infinity', start.now + x.retention * ${MILLISECOND}, x.fence, 0, $1::smallint, 'D', false,
   decode(x.key, 'hex'), decode(x.fp, 'hex'), x.owner, x.result
-from start, ${ASKED}
+from start, unnest($3::text[], $4::text[], $5::text[], $6::int[], $7::float8[], $8::text[]) as x (key, fp, owner, fence, retention, result)
 order by 8
-on conflict do nothing
-returning encode(key, 'hex') as key, 'marked-late' as verdict`,
-    values: allOf(mark),
+on conflict (scope, key) do update set state = 'D', doubt = false, fp = excluded.fp, owner = excluded.owner, rest = excluded.rest,
+  keep_until  = excluded.keep_until,
+  fence       = case when ${IS_OVER_NOW} then excluded.fence else l.fence end,
+  lease_until = case when l.state = 'P' and not ${IS_OVER_NOW} then l.lease_until else '-infinity' end
+where ${IS_OVER_NOW} or l.state in ('R', 'G', 'X') or ${IS_OWNED_BY('excluded.owner')}
+returning encode(key, 'hex') as key, lease_until = '-infinity' as is_late`,
+    values: valuesOf(mark, fps, owners, fences, retentions, results),
   }
 }
 
-const ASKED = `unnest($3::text[], $4::text[], $5::text[], $6::int[], $7::float8[], $8::text[]) as x (key, fp, owner, fence, retention, result)`
+const IS_OVER_NOW = '(l.keep_until <= (select now from start))'
 
-function allOf(mark: LeaseMark): readonly unknown[] {
-  const { fps, owners, fences, retentions, results } = mark
-  return valuesOf(mark, fps, owners, fences, retentions, results)
+export interface OwnerRow {
+  readonly key: string
+  readonly state: 'P' | 'R' | 'D' | 'G' | 'X'
+  readonly owner: string
+}
+
+/** Who has what was not marked. Locks nothing. A key that is not returned has no record any more. */
+export function readOwners({ lease }: Tables, { scope, keys }: Pick<LeaseKeys, 'scope' | 'keys'>): Statement<OwnerRow> {
+  return {
+    text: `select encode(l.key, 'hex') as key, l.state::text as state, l.owner from ${lease} l
+where l.scope = $1 and l.key = any (array(select decode(x, 'hex') from unnest($2::text[]) as x)) and l.keep_until > clock_timestamp()`,
+    values: [scope, keys],
+  }
 }

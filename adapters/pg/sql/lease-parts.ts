@@ -72,6 +72,5 @@ export const KEYS_OF_OWNERS = 'unnest($3::text[], $4::text[]) as x (key, owner)'
 
 export const MILLISECOND = `interval '1 millisecond'`
 
-export function millisecondsUntil(time: string): string {
-  return `ceil(extract(epoch from ${time} - start.now) * 1000)::float8`
-}
+/** What a lease has left, in milliseconds; 0 where there is none. */
+export const LEASE_LEFT_MS = `case when l.state = 'P' then ceil(extract(epoch from l.lease_until - start.now) * 1000)::float8 else 0 end`

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { redisLease } from '../../adapters/ioredis/index.ts'
-import { postgresInbox, postgresOffsets, type PgTransaction } from '../../adapters/pg/index.ts'
+import { postgresInbox, postgresLease, postgresOffsets, type PgTransaction } from '../../adapters/pg/index.ts'
 import {
   defineConsumer,
   runConsumer,
@@ -73,17 +73,19 @@ function consumerOf(): Consumer {
       if (event.type === 'source') void tell(event.event, event.detail)
     },
   }
-  return 'redis' in config.store
+  const { store } = config
+  return 'redis' in store || store.strategy === 'lease'
     ? defineConsumer({
         ...settings,
+        ...(config.onInDoubt === undefined ? {} : { onInDoubt: config.onInDoubt }),
         id: ({ payload }) => payload.id,
-        store: mortal(redisLease({ redis: new Redis(config.store.redis), prefix: config.store.prefix })),
+        store: mortal(leaseOf(store)),
         handle: ({ payload, attempt }) => act(payload, attempt, async () => {}),
       })
     : defineConsumer<WorkerMessage, WorkerMessage, PgTransaction>({
         ...settings,
-        ...(config.store.strategy === 'offsets' ? {} : { id: ({ payload }) => payload.id }),
-        store: mortal(postgresOf(config.store)),
+        ...(store.strategy === 'offsets' ? {} : { id: ({ payload }) => payload.id }),
+        store: mortal(postgresOf(store)),
         handle: ({ payload, attempt, tx }) =>
           act(payload, attempt, () => tx.query('insert into effect (name) values ($1)', [payload.id])),
       })
@@ -165,12 +167,21 @@ function tell(what: string, about = ''): Promise<void> {
   })
 }
 
-function postgresOf({
-  postgres,
-  schema,
-  strategy,
-}: Exclude<WorkerSettings['store'], { redis: string }>): Store<PgTransaction> {
-  const pool = new Pool({ connectionString: postgres, max: 6, options: `-c search_path=${schema}` })
+type PostgresSettings = Exclude<WorkerSettings['store'], { redis: string }>
+
+function leaseOf(store: WorkerSettings['store']): Store {
+  return 'redis' in store
+    ? redisLease({ redis: new Redis(store.redis), prefix: store.prefix })
+    : postgresLease({ pool: poolOf(store), schema: store.schema })
+}
+
+function poolOf({ postgres, schema }: PostgresSettings): Pool {
+  return new Pool({ connectionString: postgres, max: 6, options: `-c search_path=${schema}` })
+}
+
+function postgresOf(store: PostgresSettings): Store<PgTransaction> {
+  const { schema, strategy } = store
+  const pool = poolOf(store)
   return strategy === 'offsets' ? postgresOffsets({ pool, schema }) : postgresInbox({ pool, schema })
 }
 

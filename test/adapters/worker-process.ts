@@ -18,10 +18,11 @@ export type CrashPoint =
 export interface WorkerSettings {
   readonly store:
     | { readonly redis: string; readonly prefix: string }
-    /** With a table `effect (name text)` in the schema. */
-    | { readonly postgres: string; readonly schema: string; readonly strategy?: 'offsets' }
+    /** With a table `effect (name text)` in the schema, but for a lease. */
+    | { readonly postgres: string; readonly schema: string; readonly strategy?: 'offsets' | 'lease' }
   readonly leaseMs?: number
   readonly maxAttempts?: number
+  readonly onInDoubt?: 'rerun' | 'park'
   readonly dieAt?: CrashPoint
 }
 

@@ -2,7 +2,9 @@ import { PGlite } from '@electric-sql/pglite'
 import { Client, Pool, type QueryConfig } from 'pg'
 import {
   pgliteInbox,
+  pgliteLease,
   postgresInbox,
+  postgresLease,
   type PgliteLike,
   type PgTransaction,
   type PoolLike,
@@ -47,6 +49,19 @@ defineConsumer({
 defineConsumer({
   name: 'memory',
   store: memoryStore(),
+  // @ts-expect-error -- a lease has no transaction
+  handle: ({ tx }) => tx,
+})
+
+defineConsumer({
+  name: 'lease',
+  store: postgresLease({ pool, schema: 'mine' }),
+  handle: ({ fence }) => fence satisfies number,
+})
+
+defineConsumer({
+  name: 'embedded lease',
+  store: pgliteLease({ db }),
   // @ts-expect-error -- a lease has no transaction
   handle: ({ tx }) => tx,
 })

@@ -1,12 +1,6 @@
 import type { Tables } from './tables.ts'
 import { DURABLY, QUICKLY } from './transaction.ts'
 
-/**
- * Of the column `state`: processing, released, done, given up, parked. What is processing or released in doubt has `doubt`;
- * `rest` is the result of what is done, and the reason of what was set aside.
- */
-type LeaseState = 'P' | 'R' | 'D' | 'G' | 'X'
-
 /** The first parameters of every statement. */
 export interface LeaseKeys {
   /** $1 */

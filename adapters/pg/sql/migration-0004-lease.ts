@@ -1,6 +1,9 @@
 import type { Migration } from './migration.ts'
 
 /**
+ * `state`: processing, released, done, given up, parked (X). `doubt`: of what is processing or released. `rest`: the result of
+ * what is done, the reason of what was set aside.
+ *
  * Columns from wide to narrow and none of them `null`, so that nothing is padded and no row has a bitmap: a done row with a
  * digest takes 104 bytes, and 41 in its index. `fp` and `rest` are empty where there is none; what is parked is kept until
  * infinity. A mark updates the row of its claim: pages keep room and no index is on what changes, so that it stays in its page

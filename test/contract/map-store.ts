@@ -1,4 +1,15 @@
-import { transition, type Command, type Key, type MessageRecord, type Transition } from '../../src/core/record.ts'
+import {
+  transition,
+  viewOf,
+  type Command,
+  type DecideVerdict,
+  type Decision,
+  type Key,
+  type MessageRecord,
+  type RecordView,
+  type Transition,
+} from '../../src/core/record.ts'
+import type { ListQuery, Purging, RecordPage, StoreAdmin } from '../../src/ports/store-admin.ts'
 import type { Claim, ClaimAnswer, ClaimRequest, ReleaseOptions, Store } from '../../src/ports/store.ts'
 import type { MarkVerdict, ReleaseVerdict, RenewVerdict, Result, SetAsideVerdict } from '../../src/core/record.ts'
 import type { LeaseHarness } from './harness.ts'
@@ -13,6 +24,14 @@ export const rightStep: Step = (record, command, now) => transition<Command['com
 /** `memoryStore()` over a step of one's own. */
 export class MapStore implements Store {
   readonly strategy = 'lease'
+  readonly admin: StoreAdmin = {
+    peek: async (_, keys) => this.peek(keys),
+    list: async (_, query) => this.list(query),
+    resolve: async (_, keys, { as, retentionMs }) => this.#decide(keys, as, retentionMs),
+    reopen: async (_, keys, { retentionMs }) => this.#decide(keys, 'reopen', retentionMs),
+    forget: async (_, keys, { retentionMs }) => this.#decide(keys, 'forget', retentionMs),
+    purge: async (_, how) => this.#purge(how),
+  }
   readonly records: Map<Key, MessageRecord> = new Map()
   now = 1_000_000
   readonly #step: Step
@@ -55,6 +74,31 @@ export class MapStore implements Store {
     return claims.map(
       ({ key, token }) => this.move(key, { command: 'set-aside', token, as, reason }) as SetAsideVerdict,
     )
+  }
+
+  peek(keys: readonly Key[]): readonly RecordView[] {
+    return keys.map((key) => viewOf(this.records.get(key) ?? { state: 'absent' }, this.now))
+  }
+
+  list({ state, limit, after }: ListQuery): RecordPage {
+    const keys = [...this.records.keys()]
+    const from = after === undefined ? 0 : keys.indexOf(after) + 1
+    const records = keys
+      .slice(from)
+      .flatMap((key) => this.peek([key]).map((view) => ({ key, ...view })))
+      .filter((record) => record.state === state)
+    const page = records.slice(0, limit)
+    return { records: page, next: records.length > limit ? page.at(-1)?.key : undefined }
+  }
+
+  #decide(keys: readonly Key[], decision: Decision, retentionMs: number): readonly DecideVerdict[] {
+    return keys.map((key) => this.move(key, { command: 'decide', decision, retentionMs }) as DecideVerdict)
+  }
+
+  #purge({ limit }: Purging): { readonly removed: number; readonly more: boolean } {
+    const over = [...this.records.keys()].filter((key) => this.peek([key])[0]?.state === 'absent')
+    for (const key of over.slice(0, limit)) this.records.delete(key)
+    return { removed: Math.min(over.length, limit), more: over.length > limit }
   }
 
   move(key: Key, command: Command): AnyTransition['verdict'] {

@@ -1,4 +1,6 @@
-import type { MarkVerdict, Command, MessageRecord } from '../../src/core/record.ts'
+import type { Command, Decision, Key, MarkVerdict, MessageRecord, RecordView, Result } from '../../src/core/record.ts'
+import { isFailure, resultOf } from '../../src/core/result.ts'
+import type { ListQuery, RecordPage } from '../../src/ports/store-admin.ts'
 import type { Claim, ClaimAnswer, ClaimRequest } from '../../src/ports/store.ts'
 import { MapStore, rightStep, type AnyTransition, type Step } from './map-store.ts'
 
@@ -108,6 +110,44 @@ export const WRONG_STEPS: Readonly<Record<string, Step>> = {
     command.command === 'claim' && command.digest === '' && record.state === 'done'
       ? { next: record, verdict: { verdict: 'conflict' } }
       : rightStep(record, command, now),
+  'keeps no results': before('mark', (record, command) => [record, { ...command, result: undefined }]),
+  'keeps no failures': before('mark', (record, command) => [
+    record,
+    { ...command, result: command.result === undefined || isFailure(command.result) ? undefined : command.result },
+  ]),
+  'takes a result that is undefined for none': before('mark', (record, command) => [
+    record,
+    { ...command, result: command.result === resultOf(undefined) ? undefined : command.result },
+  ]),
+  'takes the result of a mark that is sent again': after('mark', ({ next, verdict }, _, { result }) => ({
+    next: next.state === 'done' && verdict === 'already-marked' ? { ...next, result } : next,
+    verdict,
+  })),
+  'decides over a living owner': onHeld('decide', (held, _, now) => ({ ...held, leaseUntil: now })),
+  'decides nothing that is in doubt': onHeld('decide', (held, _, now) => ({ ...held, leaseUntil: now + 1 })),
+  'decides again what is decided': after('decide', ({ next, verdict }) => ({
+    next,
+    verdict: verdict === 'already' ? 'decided' : verdict,
+  })),
+  'resolves nothing as done': (record, command, now) =>
+    command.command === 'decide' && command.decision === 'done'
+      ? { next: record, verdict: 'refused' }
+      : rightStep(record, command, now),
+  'reopens what is parked': decidesAs('reopen', 'rerun', 'parked'),
+  'reopens what is done': decidesAs('reopen', 'forget', 'done'),
+  'forgets what is parked': decidesAs('forget', 'rerun', 'parked'),
+  'counts attempts on over a decision': after('decide', ({ next, verdict }) => ({
+    next: next.state === 'released' ? { ...next, attempt: 1 } : next,
+    verdict,
+  })),
+  'leaves doubt on what was decided': after('decide', ({ next, verdict }) => ({
+    next: next.state === 'released' ? { ...next, doubt: true } : next,
+    verdict,
+  })),
+  'deletes what is decided to run': after('decide', ({ next, verdict }) => ({
+    next: next.state === 'released' ? { state: 'absent' } : next,
+    verdict,
+  })),
   'forgets nothing': (record, command, now) =>
     rightStep('keepUntil' in record ? { ...record, keepUntil: now + 1 } : record, command, now),
 }
@@ -133,6 +173,33 @@ export const WRONG_BATCHES: Readonly<Record<string, new () => MapStore>> = {
     override async mark(claims: readonly Claim[]): Promise<readonly MarkVerdict[]> {
       await super.mark(claims.slice(0, 1))
       return claims.map(() => 'marked')
+    }
+  },
+  'keeps the first result for a whole batch': class extends MapStore {
+    override async mark(claims: readonly Claim[], results: readonly Result[] = []): Promise<readonly MarkVerdict[]> {
+      return super.mark(
+        claims,
+        claims.map(() => results[0]),
+      )
+    }
+  },
+  'shows records in an order of its own': class extends MapStore {
+    override peek(keys: readonly Key[]): readonly RecordView[] {
+      return super.peek(keys).toReversed()
+    }
+  },
+  'lists the last of a page once more': class extends MapStore {
+    override list(query: ListQuery): RecordPage {
+      const keys = [...this.records.keys()]
+      const earlier = query.after === undefined ? undefined : keys[keys.indexOf(query.after) - 1]
+      return super.list({ ...query, after: earlier })
+    }
+  },
+  'lists what is in doubt as processing': class extends MapStore {
+    override list(query: ListQuery): RecordPage {
+      const doubtful = super.list({ ...query, state: 'in-doubt' })
+      const page = super.list(query)
+      return query.state === 'processing' ? { ...page, records: [...page.records, ...doubtful.records] } : page
     }
   },
   'forgets the case of a key': class extends MapStore {
@@ -184,6 +251,14 @@ function refusesMarkOf(state: MessageRecord['state']): Step {
     command.command === 'mark' && record.state === state
       ? { next: record, verdict: 'refused-busy' }
       : rightStep(record, command, now)
+}
+
+/** Takes a decision about records in that state for another one. */
+function decidesAs(decision: Decision, other: Decision, state: MessageRecord['state']): Step {
+  return before('decide', (record, command) => [
+    record,
+    record.state === state && command.decision === decision ? { ...command, decision: other } : command,
+  ])
 }
 
 function swallows(state: MessageRecord['state']): Step {

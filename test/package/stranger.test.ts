@@ -13,6 +13,7 @@ const BESIDE = [
   'kafkajs',
   'amqplib',
   'ioredis',
+  'lru-cache',
   'pg',
   'pino',
   'redis',
@@ -23,7 +24,7 @@ const BESIDE = [
 ]
 const OLDER_TYPESCRIPT = 'typescript-5.9@npm:typescript@5.9.3'
 
-const SUB_PATHS = ['', '/kafkajs', '/amqplib', '/ioredis', '/node-redis', '/pg', '/pino'].map(
+const SUB_PATHS = ['', '/kafkajs', '/amqplib', '/ioredis', '/lru-cache', '/node-redis', '/pg', '/pino'].map(
   (path) => `consume-once${path}`,
 )
 

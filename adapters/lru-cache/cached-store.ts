@@ -1,0 +1,125 @@
+import {
+  StoreError,
+  type Checkup,
+  type Claim,
+  type ClaimAnswer,
+  type ClaimItem,
+  type ClaimRequest,
+  type DecideVerdict,
+  type DurationMs,
+  type Key,
+  type MarkVerdict,
+  type Reason,
+  type ReleaseOptions,
+  type ReleaseVerdict,
+  type RenewVerdict,
+  type Result,
+  type SetAsideVerdict,
+  type Store,
+  type StoreAdmin,
+  type Strategy,
+} from '../../src/index.ts'
+import type { DoneCache } from './done-cache.ts'
+
+/** A store with a memory for what is done in front of it. Everything else is the store's to say. */
+export class CachedStore<Tx> implements Store<Tx> {
+  readonly strategy: Strategy
+  readonly admin?: StoreAdmin
+  readonly checkup?: Checkup
+  readonly #store: Store<Tx>
+  readonly #done: DoneCache
+
+  constructor(store: Store<Tx>, done: DoneCache) {
+    this.strategy = store.strategy
+    this.#store = store
+    this.#done = done
+    const { admin } = store
+    if (admin !== undefined) this.admin = this.#deciding(admin)
+    if (store.checkup !== undefined) this.checkup = async () => (await store.checkup?.()) ?? []
+  }
+
+  open(): Promise<void> {
+    return this.#store.open()
+  }
+
+  async claim(request: ClaimRequest): Promise<readonly ClaimAnswer<Tx>[]> {
+    const { items } = request
+    const known = items.map((item) => this.#done.answer(item))
+    const asked = items.filter((_, at) => known[at] === undefined)
+    if (asked.length === 0) return known.filter((answer) => answer !== undefined)
+    const told = await this.#ask(asked.length === items.length ? request : { ...request, items: asked })
+    let next = 0
+    return known.flatMap((answer) => answer ?? told[next++] ?? [])
+  }
+
+  async mark(claims: readonly Claim<Tx>[], results?: readonly (Result | undefined)[]): Promise<readonly MarkVerdict[]> {
+    const { decisions } = this.#done
+    const verdicts = await this.#store.mark(claims, results)
+    for (const [at, { key, digest, retentionMs }] of claims.entries()) {
+      const verdict = verdicts[at]
+      // Sent again, it may carry another result than the one that is kept.
+      const isNews = verdict === 'marked' || (verdict === 'already-marked' && !this.#done.has(key))
+      if (isNews) this.#done.learn(key, { digest, result: results?.[at] }, retentionMs, decisions)
+    }
+    return verdicts
+  }
+
+  renew(claims: readonly Claim<Tx>[], leaseMs: DurationMs): Promise<readonly RenewVerdict[]> {
+    return this.#store.renew(claims, leaseMs)
+  }
+
+  release(claims: readonly Claim<Tx>[], how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+    return this.#store.release(claims, how)
+  }
+
+  setAside(
+    claims: readonly Claim<Tx>[],
+    as: 'given-up' | 'parked',
+    reason: Reason,
+  ): Promise<readonly SetAsideVerdict[]> {
+    return this.#store.setAside(claims, as, reason)
+  }
+
+  async #ask(request: ClaimRequest): Promise<readonly ClaimAnswer<Tx>[]> {
+    const { decisions } = this.#done
+    const { items, retentionMs } = request
+    const answers = await this.#store.claim(request)
+    if (answers.length !== items.length) {
+      throw new StoreError('STORE_MISUSED', `the store: expected ${items.length} answers, got ${answers.length}`)
+    }
+    for (const [at, item] of items.entries()) {
+      const answer = answers[at]
+      if (answer !== undefined) this.#learn(item, answer, retentionMs, decisions)
+    }
+    return answers
+  }
+
+  #learn({ key, digest }: ClaimItem, answer: ClaimAnswer<Tx>, retentionMs: DurationMs, decisions: number): void {
+    if (answer.verdict === 'done') this.#done.learn(key, { digest, result: answer.result }, retentionMs, decisions)
+    // Of a conflict the record of the other payload stays what it was.
+    else if (answer.verdict !== 'conflict') this.#done.forget(key)
+  }
+
+  /** Before the decision and after it: an answer of the time between may be of either side. */
+  #deciding(admin: StoreAdmin): StoreAdmin {
+    const decide = async (
+      keys: readonly Key[],
+      decision: () => Promise<readonly DecideVerdict[]>,
+    ): Promise<readonly DecideVerdict[]> => {
+      this.#done.decide(keys)
+      try {
+        return await decision()
+      } finally {
+        this.#done.decide(keys)
+      }
+    }
+    return {
+      peek: (scope, keys) => admin.peek(scope, keys),
+      list: (scope, query) => admin.list(scope, query),
+      resolve: (scope, keys, how) => decide(keys, () => admin.resolve(scope, keys, how)),
+      reopen: (scope, keys, why) => decide(keys, () => admin.reopen(scope, keys, why)),
+      forget: (scope, keys, why) => decide(keys, () => admin.forget(scope, keys, why)),
+      purge: (scope, how) => admin.purge(scope, how),
+    }
+  }
+}

@@ -4,11 +4,12 @@ import type { KafkaOptions } from './options/options.ts'
 import type { KafkaLike } from './slice.ts'
 
 export { kafkaBroker } from './broker.ts'
+export { fromKafka } from './checkup/from-kafka.ts'
 export { eachBatch, eachMessage, type DropIn, type EachBatch, type EachMessage } from './drop-in/index.ts'
 export type { DropInOptions } from './drop-in/options.ts'
 export type { DeadLetterHeaders, KafkaConsumerOptions, KafkaOptions, KafkaRetryTopic } from './options/options.ts'
 export { quietKafkaTimers } from './quiet-timers.ts'
-export type { KafkaLike } from './slice.ts'
+export type { CheckupAdminLike, CheckupKafkaLike, KafkaLike } from './slice.ts'
 
 /**
  * Runs a consumer on topics of Kafka, with a client of kafkajs 2.2, until it is stopped: it rebuilds its consumer for ever,

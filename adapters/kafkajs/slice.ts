@@ -139,6 +139,17 @@ export interface AdminLike {
   fetchTopicOffsets(topic: string): Promise<{ partition: number; low: string; high: string }[]>
 }
 
+/** What a checkup asks for. */
+export interface CheckupKafkaLike {
+  admin(config: { readonly retry: RetryLike }): CheckupAdminLike
+}
+
+export interface CheckupAdminLike extends Pick<AdminLike, 'connect' | 'disconnect' | 'listTopics' | 'describeConfigs'> {
+  describeCluster(): Promise<{ brokers: { nodeId: number }[] }>
+  describeGroups(groupIds: string[]): Promise<{ groups: { state: string }[] }>
+  fetchTopicMetadata(options: { topics: string[] }): Promise<{ topics: { partitions: { replicas: number[] }[] }[] }>
+}
+
 interface ProducerConfigLike {
   readonly idempotent: boolean
   readonly allowAutoTopicCreation: boolean

@@ -1,12 +1,21 @@
 // The real client fits the slice that the adapter uses, and what the adapter owns cannot be set.
 import { Kafka, PartitionAssigners } from 'kafkajs'
-import { eachBatch, eachMessage, runKafka, type KafkaLike } from '../../adapters/kafkajs/index.ts'
+import {
+  eachBatch,
+  eachMessage,
+  fromKafka,
+  runKafka,
+  type CheckupKafkaLike,
+  type KafkaLike,
+} from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, memoryStore } from '../../src/index.ts'
 
 const kafka = new Kafka({ brokers: ['127.0.0.1:9092'] })
 const consumer = defineConsumer({ name: 'types', store: memoryStore(), handle: () => {} })
 
 export const fits: KafkaLike = kafka
+export const fitsCheckup: CheckupKafkaLike = kafka
+export const from: unknown = fromKafka(kafka, { topics: ['t'], groupId: 'g' })
 
 export async function legal(): Promise<void> {
   await runKafka(kafka, consumer, { topics: ['t'], groupId: 'g' })

@@ -1,0 +1,66 @@
+import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/index.ts'
+import type { CopyPlace } from '../copies/topology.ts'
+import type { Asked, Settings } from './asked.ts'
+import { forbidden, keptMs } from './topic-findings.ts'
+
+/** What a dead-letter or retry topic does to the copies that go there. `undefined`: it does not exist. */
+export function findingsOfCopies(
+  place: CopyPlace,
+  settings: Asked<Settings> | undefined,
+  { consumer, isCreated }: { readonly consumer: CheckedConsumer; readonly isCreated: boolean },
+): CheckFinding[] {
+  const check = `kafka.${place.kind}-topic`
+  const name = `${place.kind} topic ${place.topic}`
+  if (settings === undefined) return [{ check, ...missing(name, isCreated) }]
+  if (!settings.isTold) return [forbidden(check, name, settings.why)]
+  return [{ check, ...(place.kind === 'retry' ? ofRetry : ofDeadLetters)(place, settings.value, consumer) }]
+}
+
+type Found = Omit<CheckFinding, 'check'>
+
+function missing(name: string, isCreated: boolean): Found {
+  const found = `${name}: does not exist`
+  if (isCreated) return { verdict: 'holds', found: `${found} yet; it is created at the start`, meaning: '' }
+  return {
+    verdict: 'broken',
+    found,
+    meaning:
+      'What goes there is published again and again and holds its partition up. Create it, or set assert: true. A topic that this client may not see looks the same.',
+  }
+}
+
+const COMPACTED = 'Of copies with one key only the last is sure to stay. Set cleanup.policy to delete.'
+
+function ofDeadLetters({ topic }: CopyPlace, settings: Settings, { retentionMs }: CheckedConsumer): Found {
+  const found = `dead-letter topic ${topic}: ${described(settings)}`
+  if (settings.get('cleanup.policy')?.includes('compact') === true) {
+    return { verdict: 'broken', found, meaning: COMPACTED }
+  }
+  const kept = keptMs(settings)
+  if (kept >= retentionMs) return { verdict: 'holds', found, meaning: '' }
+  return {
+    verdict: 'weaker',
+    found,
+    meaning: `A dead letter is deleted after ${durationText(kept)}, before the record of its message: whoever looks later finds nothing to move back. Raise retention.ms.`,
+  }
+}
+
+function ofRetry({ topic, delayMs }: CopyPlace, settings: Settings, { retentionMs }: CheckedConsumer): Found {
+  const found = `retry topic ${topic}: ${described(settings)}, delay ${durationText(delayMs)}`
+  if (settings.get('cleanup.policy')?.includes('compact') === true) {
+    return { verdict: 'broken', found, meaning: COMPACTED }
+  }
+  if (keptMs(settings) <= delayMs) {
+    return { verdict: 'broken', found, meaning: 'Copies are deleted before they are due. Raise retention.ms.' }
+  }
+  if (delayMs < retentionMs) return { verdict: 'holds', found, meaning: '' }
+  return {
+    verdict: 'weaker',
+    found,
+    meaning: `What waits there is forgotten by the store after ${durationText(retentionMs)}: its attempts are counted from 1 again. Raise retentionMs of the consumer.`,
+  }
+}
+
+function described(settings: Settings): string {
+  return `cleanup.policy ${settings.get('cleanup.policy')}, retention.ms ${settings.get('retention.ms')}`
+}

@@ -1,0 +1,74 @@
+import type { CheckedConsumer, CheckFinding, ConsumedFrom } from '../../../src/index.ts'
+import type { KafkaOptions, ResolvedKafka } from '../options/options.ts'
+import { resolveKafka } from '../options/resolve.ts'
+import type { CheckupAdminLike, CheckupKafkaLike } from '../slice.ts'
+import { brokerSettings, groupState, replicasOf, topicSettings } from './asked.ts'
+import { findingsOfCopies } from './copy-findings.ts'
+import { findingOfGroup, findingsOfBrokers } from './group-findings.ts'
+import { findingsOfTopic } from './topic-findings.ts'
+
+const RETRY = { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000 }
+
+/**
+ * Where a consumer consumes from, for `adminOf`, `doctor` and the config of the command-line tool. Give it what `runKafka` is
+ * given. Nothing is opened before a question, and what is opened for it is closed after it.
+ *
+ * @throws ConfigError `CONFIG_INVALID`, as `runKafka` does
+ */
+export function fromKafka(kafka: CheckupKafkaLike, options: KafkaOptions): ConsumedFrom {
+  const resolved = resolveKafka(options)
+  return {
+    group: resolved.groupId,
+    origins: resolved.topology.sources,
+    checkup: (consumer) => withAdmin(kafka, (admin) => look(admin, resolved, consumer)),
+  }
+}
+
+async function withAdmin<T>(kafka: CheckupKafkaLike, question: (admin: CheckupAdminLike) => Promise<T>): Promise<T> {
+  const admin = kafka.admin({ retry: RETRY })
+  try {
+    await admin.connect()
+    return await question(admin)
+  } finally {
+    await admin.disconnect().catch(() => {})
+  }
+}
+
+async function look(
+  admin: CheckupAdminLike,
+  { topology, groupId, start, assert }: ResolvedKafka,
+  consumer: CheckedConsumer,
+): Promise<readonly CheckFinding[]> {
+  const existing = new Set(await admin.listTopics())
+  const sources = topology.sources.filter((topic) => existing.has(topic))
+  const asked = await Promise.all(
+    sources.map(async (topic) => {
+      const [settings, replicas] = await Promise.all([topicSettings(admin, topic), replicasOf(admin, topic)])
+      return { topic, settings, replicas }
+    }),
+  )
+  const copies = await Promise.all(
+    topology.places.map(async (place) => {
+      const settings = existing.has(place.topic) ? await topicSettings(admin, place.topic) : undefined
+      return findingsOfCopies(place, settings, { consumer, isCreated: assert === true })
+    }),
+  )
+  const topics = asked.flatMap(({ settings }) => (settings.isTold ? [settings.value] : []))
+  const [state, brokers] = await Promise.all([groupState(admin, groupId), brokerSettings(admin)])
+  return [
+    ...topology.sources.filter((topic) => !existing.has(topic)).map(missing),
+    ...asked.flatMap(({ topic, ...told }) => findingsOfTopic(topic, told, consumer)),
+    ...copies.flat(),
+    findingOfGroup(groupId, state),
+    ...findingsOfBrokers(brokers, consumer, { start, topics }),
+  ]
+}
+
+function missing(topic: string): CheckFinding {
+  return {
+    check: 'kafka.topic',
+    verdict: 'broken',
+    found: `topic ${topic}: does not exist, or this client may not see it`,
+    meaning: 'The consumer cannot start. Create the topic, or correct its name.',
+  }
+}

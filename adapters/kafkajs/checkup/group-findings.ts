@@ -1,0 +1,83 @@
+import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/index.ts'
+import { keptMs, forbidden } from './topic-findings.ts'
+import type { Asked, Settings } from './asked.ts'
+
+/** Whether the group is there to be asked. */
+export function findingOfGroup(groupId: string, state: Asked<string>): CheckFinding {
+  const check = 'kafka.group'
+  if (!state.isTold) return forbidden(check, `group ${groupId}`, state.why)
+  const found = `group ${groupId}: ${state.value}`
+  switch (state.value) {
+    case 'Stable':
+      return { check, verdict: 'holds', found, meaning: '' }
+    case 'Dead':
+      return {
+        check,
+        verdict: 'unknown',
+        found,
+        meaning: 'The broker knows no such group: it has never consumed, or its offsets were forgotten.',
+      }
+    case 'Empty':
+      return { check, verdict: 'unknown', found, meaning: 'Nobody consumes as this group now.' }
+    default:
+      return {
+        check,
+        verdict: 'unknown',
+        found,
+        meaning: 'The group is between two assignments: ask again. If it always is, its members do not stay.',
+      }
+  }
+}
+
+interface Subscription {
+  readonly start: 'earliest' | 'latest'
+  /** Settings of the topics that are consumed, as far as they are told. */
+  readonly topics: readonly Settings[]
+}
+
+/** What the brokers do to groups and topics of all kinds. */
+export function findingsOfBrokers(
+  brokers: Asked<readonly Settings[]>,
+  consumer: CheckedConsumer,
+  subscription: Subscription,
+): CheckFinding[] {
+  if (!brokers.isTold) return [forbidden('kafka.broker-settings', 'brokers', brokers.why)]
+  return [offsetsRetention(brokers.value, consumer, subscription), autoCreation(brokers.value)]
+}
+
+function offsetsRetention(
+  brokers: readonly Settings[],
+  { strategy, retentionMs }: CheckedConsumer,
+  { start, topics }: Subscription,
+): CheckFinding {
+  const check = 'kafka.offsets-retention'
+  const minutes = Math.min(...brokers.map((settings) => Number(settings.get('offsets.retention.minutes'))))
+  const found = `offsets.retention.minutes ${minutes}, start ${start}`
+  if (!Number.isSafeInteger(minutes)) {
+    return { check, verdict: 'unknown', found: 'offsets.retention.minutes: not told', meaning: 'Look at it by hand.' }
+  }
+  const away = `A group that is away for ${durationText(minutes * 60_000)} loses its offsets`
+  if (strategy === 'offsets') return { check, verdict: 'holds', found, meaning: '' }
+  if (start === 'latest') {
+    const meaning = `${away} and begins at the end: what came meanwhile is not handled. Take start: 'earliest', or raise it.`
+    return { check, verdict: 'weaker', found, meaning }
+  }
+  if (topics.every((settings) => keptMs(settings) <= retentionMs))
+    return { check, verdict: 'holds', found, meaning: '' }
+  const meaning = `${away} and begins at the beginning: what is older than the marks (${durationText(retentionMs)}) runs again. Raise it, or retentionMs of the consumer.`
+  return { check, verdict: 'weaker', found, meaning }
+}
+
+function autoCreation(brokers: readonly Settings[]): CheckFinding {
+  const check = 'kafka.auto-create-topics'
+  const values = [...new Set(brokers.map((settings) => settings.get('auto.create.topics.enable') ?? 'not told'))]
+  const found = `auto.create.topics.enable ${values.join(', ')}`
+  if (values.every((value) => value === 'false')) return { check, verdict: 'holds', found, meaning: '' }
+  return {
+    check,
+    verdict: values.includes('true') ? 'weaker' : 'unknown',
+    found,
+    meaning:
+      'A topic that was deleted, or is misspelt by a producer, comes into being empty and with default settings instead of being an error: messages go where nobody reads them. Set it to false.',
+  }
+}

@@ -1,0 +1,127 @@
+import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/index.ts'
+import type { Asked, Settings } from './asked.ts'
+
+const DAY_MS = 86_400_000
+
+type Found = Omit<CheckFinding, 'check'>
+
+const fine = (found: string): Found => ({ verdict: 'holds', found, meaning: '' })
+const weaker = (found: string, meaning: string): Found => ({ verdict: 'weaker', found, meaning })
+const broken = (found: string, meaning: string): Found => ({ verdict: 'broken', found, meaning })
+
+/** What a topic does to the messages that are consumed from it. */
+export function findingsOfTopic(
+  topic: string,
+  { settings, replicas }: { readonly settings: Asked<Settings>; readonly replicas: Asked<number> },
+  consumer: CheckedConsumer,
+): CheckFinding[] {
+  const replication = { check: 'kafka.replication', ...replicationOf(topic, replicas, settings) }
+  if (!settings.isTold) return [forbidden('kafka.topic-settings', `topic ${topic}`, settings.why), replication]
+  const { value } = settings
+  return [
+    { check: 'kafka.cleanup-policy', ...cleanup(topic, value) },
+    { check: 'kafka.retention', ...retention(topic, value, consumer) },
+    { check: 'kafka.retention-short', ...shortRetention(topic, value) },
+    replication,
+    { check: 'kafka.unclean-leader-election', ...uncleanElection(topic, value) },
+    { check: 'kafka.timestamps', ...timestamps(topic, value) },
+  ]
+}
+
+export function forbidden(check: string, what: string, why: string): CheckFinding {
+  return {
+    check,
+    verdict: 'unknown',
+    found: `${what}: ${why}`,
+    meaning: 'It may not be looked at: allow DescribeConfigs and Describe to this client, or look by hand.',
+  }
+}
+
+function cleanup(topic: string, settings: Settings): Found {
+  const policy = settings.get('cleanup.policy') ?? ''
+  const found = `topic ${topic}: cleanup.policy ${policy}`
+  if (!policy.includes('compact')) return fine(found)
+  return broken(
+    found,
+    'Of messages with one key only the last is sure to stay: one that was not handled yet may vanish. Set cleanup.policy to delete.',
+  )
+}
+
+/** How long the broker can deliver a message again; for ever: Infinity. */
+export function keptMs(settings: Settings): number {
+  const ms = Number(settings.get('retention.ms') ?? -1)
+  return ms < 0 || settings.get('cleanup.policy') === 'compact' ? Number.POSITIVE_INFINITY : ms
+}
+
+function retention(topic: string, settings: Settings, { strategy, retentionMs }: CheckedConsumer): Found {
+  const kept = keptMs(settings)
+  const found = `topic ${topic}: retention.ms ${settings.get('retention.ms')}, marks are kept for ${durationText(retentionMs)}`
+  if (strategy === 'offsets' || kept <= retentionMs) return fine(found)
+  const howLong = kept === Number.POSITIVE_INFINITY ? 'for ever' : `for ${durationText(kept)}`
+  return weaker(
+    found,
+    `The topic keeps messages ${howLong}: when the group is set back, or has lost its offsets, what was handled before its mark ended runs again. Raise retentionMs of the consumer before a replay, or lower retention.ms.`,
+  )
+}
+
+/** What is deleted unhandled is lost. */
+function shortRetention(topic: string, settings: Settings): Found {
+  const bytes = Number(settings.get('retention.bytes') ?? -1)
+  const kept = keptMs(settings)
+  const found = `topic ${topic}: retention.ms ${settings.get('retention.ms')}, retention.bytes ${bytes}`
+  if (bytes >= 0) {
+    return weaker(
+      found,
+      'The oldest messages of a partition are deleted once it is larger, whether they were handled or not. Set retention.bytes to -1, or watch the lag.',
+    )
+  }
+  if (kept >= DAY_MS) return fine(found)
+  return weaker(
+    found,
+    `What is not handled within ${durationText(kept)} is deleted: an outage of that length loses messages. Raise retention.ms.`,
+  )
+}
+
+function replicationOf(topic: string, replicas: Asked<number>, settings: Asked<Settings>): Found {
+  const inSync = settings.isTold ? settings.value.get('min.insync.replicas') : undefined
+  const count = replicas.isTold ? String(replicas.value) : replicas.why
+  const found = `topic ${topic}: replicas ${count}, min.insync.replicas ${inSync ?? 'not told'}`
+  if (replicas.isTold && replicas.value < 2) {
+    return weaker(found, 'The loss of one broker loses its messages. Raise the replication factor to 3.')
+  }
+  if (!replicas.isTold || inSync === undefined) {
+    return {
+      verdict: 'unknown',
+      found,
+      meaning: 'Nobody here knows how many brokers have a message when it is confirmed.',
+    }
+  }
+  if (Number(inSync) >= 2) return fine(found)
+  return weaker(
+    found,
+    'A producer with acks=all is answered when one broker has the message, whose loss then loses it. Set min.insync.replicas to 2.',
+  )
+}
+
+function uncleanElection(topic: string, settings: Settings): Found {
+  const enabled = settings.get('unclean.leader.election.enable')
+  const found = `topic ${topic}: unclean.leader.election.enable ${enabled}`
+  if (enabled !== 'true') return fine(found)
+  return weaker(
+    found,
+    'A replica that is behind may become leader: messages that were confirmed are lost then. Set it to false.',
+  )
+}
+
+function timestamps(topic: string, settings: Settings): Found {
+  const type = settings.get('message.timestamp.type')
+  const oldest = settings.get('message.timestamp.before.max.ms')
+  const found = `topic ${topic}: message.timestamp.type ${type}, message.timestamp.before.max.ms ${oldest ?? 'not told'}`
+  const kept = keptMs(settings)
+  if (type === 'LogAppendTime' || kept === Number.POSITIVE_INFINITY) return fine(found)
+  if (oldest !== undefined && Number(oldest) < kept) return fine(found)
+  return weaker(
+    found,
+    'Retention counts from a time that the producer writes: a message that comes with an old one is deleted early, handled or not. Set message.timestamp.type to LogAppendTime, or message.timestamp.before.max.ms to less than retention.ms.',
+  )
+}

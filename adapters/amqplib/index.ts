@@ -23,6 +23,7 @@ export { onMessage, type OnMessage, type RabbitDropIn } from './drop-in/index.ts
 export { rabbitDeadLetters } from './drop-in/dead-letters.ts'
 export { rabbitMessage, type ForeignMessage } from './drop-in/foreign-message.ts'
 export { rabbitBroker } from './broker.ts'
+export { fromRabbit } from './checkup/from-rabbit.ts'
 export type { OnMessageOptions } from './drop-in/options.ts'
 export type { OwnChannel } from './drop-in/channel.ts'
 export type { RabbitConnect } from './connection/connector.ts'

@@ -1,4 +1,4 @@
-import { ConfigError, type Capacity } from '../../../src/index.ts'
+import { ConfigError, type Capacity, type DurationMs } from '../../../src/index.ts'
 import { MOST_PREFETCH, type RabbitSettings } from './resolve.ts'
 
 /** What consuming needs to know, once the pipeline's capacity is known. */
@@ -7,7 +7,7 @@ export type FittedSettings = RabbitSettings & { readonly prefetch: number }
 const LEAST_DEFAULT_PREFETCH = 10
 
 /** The default of RabbitMQ since 3.8.17. */
-const BROKERS_TIMEOUT_MS = 30 * 60_000
+export const BROKERS_TIMEOUT_MS: DurationMs = 30 * 60_000
 
 /**
  * Prefetch and consumer timeout against what the pipeline holds. The warning is `undefined` where nothing is near.

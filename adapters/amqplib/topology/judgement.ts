@@ -116,7 +116,7 @@ function losesNothing(declared: QueueArguments): boolean {
 }
 
 /** How often a message may come back; `undefined`: as often as it likes. */
-function limitOf(declared: QueueArguments, version: string): number | undefined {
+export function limitOf(declared: QueueArguments, version: string): number | undefined {
   if (declared['x-queue-type'] !== 'quorum') return undefined
   const limit = declared['x-delivery-limit'] ?? (isAtLeast(version, 4, 0) ? 20 : undefined)
   return typeof limit === 'number' && (limit >= 0 || !isAtLeast(version, 4, 0)) ? limit : undefined

@@ -36,18 +36,30 @@ export async function checkQueue(link: Link, queue: string): Promise<number> {
   return messageCount
 }
 
+/** How a queue was declared, as far as its answers tell. */
+export interface Declaration {
+  readonly durable: boolean
+  readonly autoDelete: boolean
+  readonly arguments: QueueArguments
+}
+
+/** Its arguments alone. */
+export async function argumentsOf(link: Link, queue: string): Promise<QueueArguments | 'missing' | 'unknown'> {
+  const declared = await declarationOf(link, queue)
+  return typeof declared === 'string' ? declared : declared.arguments
+}
+
 /**
  * How an existing queue was declared. To a declaration that differs the broker answers with the first argument that does,
  * and its value: so each answer mends the next question, and none changes anything. Each time the queue must just have been
  * seen, or the question would create it. What a policy adds is not told. `unknown`: not to be found out.
  */
-export async function argumentsOf(link: Link, queue: string): Promise<QueueArguments | 'missing' | 'unknown'> {
-  let guess: QueueArguments = {}
-  let flags = { durable: true, autoDelete: false }
+export async function declarationOf(link: Link, queue: string): Promise<Declaration | 'missing' | 'unknown'> {
+  let guess: Declaration = { durable: true, autoDelete: false, arguments: {} }
   for (let asked = 0; asked < MOST_QUESTIONS; asked++) {
+    const question = guess
     try {
       await checkQueue(link, queue)
-      const question = { ...flags, arguments: guess }
       await ask(link, `inspect ${queue}`, (channel) => channel.assertQueue(queue, question))
       return guess
     } catch (error) {
@@ -57,9 +69,9 @@ export async function argumentsOf(link: Link, queue: string): Promise<QueueArgum
       if (answer === undefined && !isReply(error, 403, 405, 406)) throw error
       if (answer === undefined) return 'unknown'
       const { name, value } = answer
-      if (name === 'durable') flags = { ...flags, durable: value === 'true' }
-      else if (name === 'auto_delete') flags = { ...flags, autoDelete: value === 'true' }
-      else guess = withArgument(guess, name, value)
+      if (name === 'durable') guess = { ...guess, durable: value === 'true' }
+      else if (name === 'auto_delete') guess = { ...guess, autoDelete: value === 'true' }
+      else guess = { ...guess, arguments: withArgument(guess.arguments, name, value) }
     }
   }
   return 'unknown'

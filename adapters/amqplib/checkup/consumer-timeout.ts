@@ -1,0 +1,29 @@
+import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/index.ts'
+import { BROKERS_TIMEOUT_MS } from '../options/fit.ts'
+import type { RabbitSettings } from '../options/resolve.ts'
+import type { QueueArguments } from '../topology/questions.ts'
+import { isAtLeast } from '../topology/server-version.ts'
+
+/** How long the broker lets a delivery be unacked: told by the queue, set by this consumer, or nobody knows. */
+export function consumerTimeout(
+  { consumerTimeoutMs }: RabbitSettings,
+  declared: QueueArguments,
+  { version, consumer }: { readonly version: string; readonly consumer: CheckedConsumer },
+): CheckFinding {
+  const check = 'rabbitmq.consumer-timeout'
+  const needed = Math.max(consumer.leaseMs, consumer.longestRunMs)
+  const ofQueue = declared['x-consumer-timeout']
+  const isSetHere = declared['x-queue-type'] === 'quorum' && isAtLeast(version, 4, 3)
+  const known = isSetHere && consumerTimeoutMs !== undefined ? consumerTimeoutMs : ofQueue
+  const assumed = typeof known === 'number' ? known : (consumerTimeoutMs ?? BROKERS_TIMEOUT_MS)
+  const found = `consumer timeout ${durationText(assumed)}${typeof known === 'number' ? '' : ', by assumption'}, a message is under way for ${durationText(needed)} at most`
+  if (assumed <= needed) {
+    const meaning =
+      'The broker takes away what is still handled, and delivers it again. Raise its consumer_timeout, or lower handlerTimeoutMs.'
+    return { check, verdict: 'weaker', found, meaning }
+  }
+  if (typeof known === 'number') return { check, verdict: 'holds', found, meaning: '' }
+  const meaning =
+    "Nobody can ask the broker by AMQP: look with `rabbitmqctl eval 'application:get_env(rabbit, consumer_timeout).'`, which must be more."
+  return { check, verdict: 'unknown', found, meaning }
+}

@@ -1,0 +1,147 @@
+import { durationText, type CheckedConsumer, type CheckFinding, type ConsumedFrom } from '../../../src/index.ts'
+import { connectorOf, type Connector, type RabbitConnect } from '../connection/connector.ts'
+import { Link } from '../connection/link.ts'
+import type { RabbitOptions } from '../options/options.ts'
+import { resolveRabbitOptions, type RabbitSettings } from '../options/resolve.ts'
+import { missing, unknown } from '../topology/judgement.ts'
+import { queuePlans, type QueuePlan } from '../topology/plans.ts'
+import { ask, checkQueue, declarationOf, isReply } from '../topology/questions.ts'
+import { consumerTimeout } from './consumer-timeout.ts'
+import { asFound, findingsOfQueue } from './queue-findings.ts'
+
+/**
+ * Where a consumer consumes from, for `adminOf`, `doctor` and the config of the command-line tool. Give it what `runRabbit` is
+ * given. Nothing is opened before a question, and what is opened for it is closed after it. How a queue was declared is found
+ * out as `assert: 'check'` does: by declaring it otherwise, which changes nothing.
+ *
+ * @throws ConfigError `CONFIG_INVALID`, as `runRabbit` does
+ */
+export function fromRabbit(connect: RabbitConnect, options: RabbitOptions): ConsumedFrom {
+  const settings = resolveRabbitOptions(options)
+  const connector = connectorOf(connect)
+  const { queue } = settings
+  return { group: queue, origins: [queue], checkup: (consumer) => look(connector, settings, consumer) }
+}
+
+async function look(
+  connector: Connector,
+  settings: RabbitSettings,
+  consumer: CheckedConsumer,
+): Promise<readonly CheckFinding[]> {
+  const link = await Link.open(connector, `consume-once ${settings.queue}, checkup`)
+  try {
+    const findings = [ofVersion(link.serverVersion)]
+    for (const plan of queuePlans(settings, link.serverVersion)) {
+      findings.push(...(await ofQueue(link, plan, { settings, consumer })))
+    }
+    return [
+      ...findings,
+      ...(await ofExchange(link, settings)),
+      ...ofDelays(settings, consumer),
+      policies(settings.queue),
+    ]
+  } finally {
+    await link.close()
+  }
+}
+
+function ofVersion(version: string): CheckFinding {
+  const check = 'rabbitmq.version'
+  if (version !== '') return { check, verdict: 'holds', found: `RabbitMQ ${version}`, meaning: '' }
+  const meaning = 'Delivery limits and time-outs depend on it: look by hand.'
+  return { check, verdict: 'unknown', found: 'the server does not tell its version', meaning }
+}
+
+async function ofQueue(
+  link: Link,
+  plan: QueuePlan,
+  { settings, consumer }: { readonly settings: RabbitSettings; readonly consumer: CheckedConsumer },
+): Promise<readonly CheckFinding[]> {
+  const isForeign = plan.role === 'consumed' && settings.deadLetter.kind === 'reject'
+  const refusal = await refusalOf(link, plan, settings.assert === true && !isForeign)
+  if (refusal !== undefined) return [{ check: 'rabbitmq.queue', ...refusal }]
+  const declared = await declarationOf(link, plan.name)
+  const version = link.serverVersion
+  if (typeof declared === 'string') {
+    const finding = declared === 'missing' ? missing(plan) : unknown(plan)
+    return [{ check: 'rabbitmq.queue', ...asFound(plan, finding) }]
+  }
+  const findings = findingsOfQueue(plan, declared, { settings, version, consumer })
+  return plan.role === 'consumed'
+    ? [...findings, consumerTimeout(settings, declared.arguments, { version, consumer })]
+    : findings
+}
+
+/** Why a queue cannot be looked at; `undefined`: it can. */
+async function refusalOf(
+  link: Link,
+  plan: QueuePlan,
+  isDeclared: boolean,
+): Promise<Omit<CheckFinding, 'check'> | undefined> {
+  const found = (what: string): string => `queue ${plan.name}: ${what}`
+  try {
+    await checkQueue(link, plan.name)
+    return undefined
+  } catch (error) {
+    if (isReply(error, 404) && isDeclared && plan.role !== 'consumed') {
+      return { verdict: 'holds', found: found('does not exist yet; it is declared at the start'), meaning: '' }
+    }
+    if (isReply(error, 404) && isDeclared) {
+      const meaning = 'It is declared at the first start; what is sent before goes nowhere. Ask again then.'
+      return { verdict: 'unknown', found: found('does not exist yet'), meaning }
+    }
+    if (isReply(error, 404)) return asFound(plan, missing(plan))
+    if (isReply(error, 405)) {
+      const meaning =
+        'It is gone, with all messages, when the connection that declared it closes. Declare it without exclusive.'
+      return { verdict: 'broken', found: found('exclusive to another connection'), meaning }
+    }
+    if (isReply(error, 403)) {
+      const meaning = 'It may not be looked at: allow `configure` on it to this user, or look by hand.'
+      return { verdict: 'unknown', found: found('access refused'), meaning }
+    }
+    throw error
+  }
+}
+
+async function ofExchange(link: Link, { deadLetter }: RabbitSettings): Promise<readonly CheckFinding[]> {
+  if (deadLetter.kind !== 'exchange') return []
+  const check = 'rabbitmq.dead-letter-exchange'
+  const { exchange } = deadLetter
+  try {
+    await ask(link, `check ${exchange}`, (channel) => channel.checkExchange(exchange))
+    const meaning = 'Whether each dead letter gets to a queue cannot be seen from here: look at its bindings.'
+    return [{ check, verdict: 'unknown', found: `exchange ${exchange}: exists`, meaning }]
+  } catch (error) {
+    if (isReply(error, 403)) {
+      const meaning = 'It may not be looked at: look by hand.'
+      return [{ check, verdict: 'unknown', found: `exchange ${exchange}: access refused`, meaning }]
+    }
+    if (!isReply(error, 404)) throw error
+    const meaning = 'Dead letters are published again and again, and their originals stay unacked. Create it.'
+    return [{ check, verdict: 'broken', found: `exchange ${exchange}: does not exist`, meaning }]
+  }
+}
+
+/** The store must remember a message for longer than it waits. */
+function ofDelays({ retry }: RabbitSettings, { retentionMs }: CheckedConsumer): readonly CheckFinding[] {
+  if (retry.kind === 'lane') return []
+  const longest =
+    retry.kind === 'delayed-by-queue' ? retry.maxMs : Math.max(...retry.queues.map(({ delayMs }) => delayMs))
+  const found = `longest delay ${durationText(longest)}, records are kept for ${durationText(retentionMs)}`
+  const check = 'rabbitmq.delays'
+  if (longest < retentionMs) return [{ check, verdict: 'holds', found, meaning: '' }]
+  const meaning =
+    'What waits is forgotten by the store: its attempts are counted from 1 again. Raise retentionMs of the consumer.'
+  return [{ check, verdict: 'weaker', found, meaning }]
+}
+
+function policies(queue: string): CheckFinding {
+  return {
+    check: 'rabbitmq.policies',
+    verdict: 'unknown',
+    found: `queue ${queue}: policies and replicas are not told by AMQP`,
+    meaning:
+      'A policy may drop messages (max-length, message-ttl, expires) or set a delivery limit, and a quorum queue of one node has one copy: look with `rabbitmqctl list_queues name policy type members arguments`.',
+  }
+}

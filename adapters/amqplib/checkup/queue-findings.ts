@@ -1,0 +1,116 @@
+import type { CheckedConsumer, CheckFinding } from '../../../src/index.ts'
+import type { RabbitSettings } from '../options/resolve.ts'
+import { judge, limitOf, type Finding } from '../topology/judgement.ts'
+import type { QueuePlan } from '../topology/plans.ts'
+import type { Declaration, QueueArguments } from '../topology/questions.ts'
+
+interface Server {
+  readonly settings: RabbitSettings
+  readonly version: string
+  readonly consumer: CheckedConsumer
+}
+
+type Found = Omit<CheckFinding, 'check'>
+
+/** What an existing queue does to its messages. */
+export function findingsOfQueue(plan: QueuePlan, declared: Declaration, server: Server): CheckFinding[] {
+  const { settings, version } = server
+  const given = declared.arguments
+  const { problems, findings } = judge(plan, given, { settings, version })
+  const told = findings.filter(({ event }) => event !== 'delivery-limit')
+  return [
+    { check: 'rabbitmq.durability', ...durability(plan, declared) },
+    { check: 'rabbitmq.queue-type', ...queueType(plan, given) },
+    { check: 'rabbitmq.message-limits', ...messageLimits(plan, given) },
+    ...(plan.role === 'delay' ? [] : [{ check: 'rabbitmq.delivery-limit', ...deliveryLimit(plan, given, server) }]),
+    ...problems.map((problem) => ({ check: 'rabbitmq.options', verdict: 'broken' as const, ...split(plan, problem) })),
+    ...told.map((finding) => ({ check: `rabbitmq.${finding.event}`, ...asFound(plan, finding) })),
+  ]
+}
+
+/** Of the words that the start-up warns with. */
+export function asFound(plan: QueuePlan, { event, detail }: Finding): Found {
+  const verdict = event === 'queue-unknown' ? 'unknown' : event === 'queue-mismatch' ? 'broken' : 'weaker'
+  return { verdict, ...split(plan, detail) }
+}
+
+function split({ name }: QueuePlan, text: string): Pick<Found, 'found' | 'meaning'> {
+  const found = `queue ${name}`
+  return { found, meaning: `${text.startsWith(`${found}: `) ? text.slice(found.length + 2) : text}.` }
+}
+
+function fine(found: string): Found {
+  return { verdict: 'holds', found, meaning: '' }
+}
+
+function durability({ name }: QueuePlan, { durable, autoDelete }: Declaration): Found {
+  const found = `queue ${name}: durable ${durable}, auto-delete ${autoDelete}`
+  if (!durable) {
+    return {
+      verdict: 'broken',
+      found,
+      meaning: 'It is gone, with all messages, when the broker restarts. Declare it durable.',
+    }
+  }
+  if (!autoDelete) return fine(found)
+  return {
+    verdict: 'broken',
+    found,
+    meaning: 'It is gone, with all messages, when its last consumer leaves. Declare it without auto-delete.',
+  }
+}
+
+function queueType({ name }: QueuePlan, { 'x-queue-type': type = 'classic' }: QueueArguments): Found {
+  const found = `queue ${name}: x-queue-type ${type}`
+  if (type === 'quorum') return fine(found)
+  if (type === 'stream') {
+    return { verdict: 'broken', found, meaning: 'Streams are not supported. Consume a quorum or a classic queue.' }
+  }
+  return {
+    verdict: 'weaker',
+    found,
+    meaning: 'It lies on one node: the loss of its disk loses the messages. Take a quorum queue, on three nodes.',
+  }
+}
+
+/** Arguments by which the broker drops messages that nobody has handled. A delay queue's TTL is its purpose. */
+function messageLimits({ name, role }: QueuePlan, given: QueueArguments): Found {
+  const told = (argument: string): string => `${argument} ${String(given[argument])}`
+  const has = (argument: string): boolean => given[argument] !== undefined
+  const lengths = ['x-max-length', 'x-max-length-bytes'].filter(has)
+  const drops = lengths.length > 0 && !String(given['x-overflow'] ?? 'drop-head').startsWith('reject-publish')
+  const times = ['x-expires', ...(role === 'delay' ? [] : ['x-message-ttl'])].filter(has)
+  const dropping = [...(drops ? lengths : []), ...times]
+  if (dropping.length === 0) return fine(`queue ${name}: no argument that drops messages`)
+  return {
+    verdict: 'weaker',
+    found: `queue ${name}: ${dropping.map(told).join(', ')}`,
+    meaning:
+      'What is beyond that is dropped, or moved to its dead-letter exchange, unhandled. Leave it out; x-overflow reject-publish tells producers instead.',
+  }
+}
+
+function deliveryLimit(plan: QueuePlan, given: QueueArguments, { version, consumer }: Server): Found {
+  const { name } = plan
+  const exchange = given['x-dead-letter-exchange']
+  const isQuorum = given['x-queue-type'] === 'quorum'
+  const limit = limitOf(given, version)
+  const found = `queue ${name}: delivery limit ${limit ?? 'none'}, x-dead-letter-exchange ${exchange === undefined ? 'none' : JSON.stringify(exchange)}`
+  if (limit === undefined && isQuorum && version === '') {
+    return {
+      verdict: 'unknown',
+      found,
+      meaning: 'From RabbitMQ 4.0 there is one of 20, and the server does not tell its version.',
+    }
+  }
+  if (limit === undefined || exchange !== undefined) return fine(found)
+  const advice = 'Declare it with x-delivery-limit -1 (from 4.0), or set that by the policy delivery-limit.'
+  if (plan.role === 'consumed' && limit < consumer.maxAttempts) {
+    return {
+      verdict: 'broken',
+      found,
+      meaning: `A message is dropped at its return number ${limit + 1}, before its ${consumer.maxAttempts} attempts are over. ${advice}`,
+    }
+  }
+  return { verdict: 'weaker', found, meaning: `The broker drops a message that comes back more often. ${advice}` }
+}

@@ -9,16 +9,22 @@ const NAMES = ['js', 'mjs', 'ts'].map((extension) => `consume-once.config.${exte
 
 const TYPESCRIPT_CODES = ['ERR_UNKNOWN_FILE_EXTENSION', 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX']
 
-/** @throws CommandError, exit 2: there is none, it cannot be loaded, or it is none */
-export async function loadConfig(given: string | undefined): Promise<ConsumeOnceConfig> {
+/**
+ * @param instead - where none is named, and there is none here. @defaultValue none: that is an error
+ * @throws CommandError, exit 2: there is none, it cannot be loaded, or it is none
+ */
+export async function loadConfig(given: string | undefined, instead?: ConsumeOnceConfig): Promise<ConsumeOnceConfig> {
   const path = given === undefined ? found() : resolve(given)
+  if (path === undefined) return instead ?? missing()
   if (!existsSync(path)) throw new CommandError(EXIT.usage, `--config: no file ${path}`)
   return checked(path, await load(path))
 }
 
-function found(): string {
-  const path = NAMES.map((name) => resolve(name)).find((candidate) => existsSync(candidate))
-  if (path !== undefined) return path
+function found(): string | undefined {
+  return NAMES.map((name) => resolve(name)).find((candidate) => existsSync(candidate))
+}
+
+function missing(): never {
   throw new CommandError(
     EXIT.usage,
     `expected a config, found none of ${NAMES.join(', ')} in ${process.cwd()}. Write one (docs/operations.md), or name it by --config`,

@@ -1,9 +1,11 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { adviceOn } from './advice.ts'
 import { addDemo } from './demo/command.ts'
 import { addDoctor } from './doctor.ts'
 import { CommandError, EXIT } from './exit.ts'
+import { addMigrate } from './migrate.ts'
 import { say } from './output.ts'
 import { addDecisions } from './records/decide.ts'
 import { addInspect } from './records/inspect.ts'
@@ -30,7 +32,7 @@ async function main(): Promise<number> {
     .exitOverride()
     .showHelpAfterError('Run it with --help to see what it takes.')
   let exitCode: number = EXIT.ok
-  for (const add of [addDemo, addInspect, addDecisions, addPurge, addDoctor]) {
+  for (const add of [addDemo, addInspect, addDecisions, addPurge, addMigrate, addDoctor]) {
     add(program, (code) => {
       exitCode = code
     })
@@ -51,8 +53,9 @@ function explain(error: unknown): number {
     return error.exitCode
   }
   if (isConsumeOnceError(error)) {
-    say(`consume-once: ${error.code}: ${error.message}`)
-    return error.code.startsWith('CONFIG') ? EXIT.usage : EXIT.unreachable
+    const advice = adviceOn(error)
+    say(`consume-once: ${error.code}: ${error.message}${advice === undefined ? '' : `. ${advice}`}`)
+    return error.code.startsWith('CONFIG') || advice !== undefined ? EXIT.usage : EXIT.unreachable
   }
   say(`consume-once: unexpected, please report it: ${error instanceof Error ? error.stack : String(error)}`)
   return EXIT.findings

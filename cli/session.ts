@@ -39,14 +39,15 @@ export class Session {
   readonly isJson: boolean
   readonly timeoutMs: number
 
-  /** Returns what `work` returns: the exit code. */
+  /** Returns what `work` returns: the exit code. `instead`: of a config, where there is none. */
   static async run(
     { config: path, json, timeout }: SessionFlags,
     work: (session: Session) => Promise<number>,
+    instead?: ConsumeOnceConfig,
   ): Promise<number> {
     // Whatever a config or a client logs is talk.
     globalThis.console = new Console(process.stderr, process.stderr)
-    const config = await loadConfig(path)
+    const config = await loadConfig(path, instead)
     const session = new Session(config, json, timeout * 1_000)
     try {
       return await work(session)

@@ -12,6 +12,8 @@ import {
   type SchemaRow,
   type VersionRow,
 } from './sql/migration-table.ts'
+import type { Migration } from './sql/migration.ts'
+import type { Script } from './sql/statement.ts'
 import type { Tables } from './sql/tables.ts'
 
 /** How often the lock is asked for, `lockTimeoutMs` each time: a migration of somebody else takes a while. */
@@ -39,19 +41,39 @@ export async function migrate(sessions: Sessions, tables: Tables, mode: 'auto' |
 async function migrateOnce(sessions: Sessions, tables: Tables): Promise<void> {
   const { session } = await sessions.begin(lockMigrations(tables))
   try {
-    // What is there is asked again, behind the lock.
-    const { schema, migration } = await find(session, tables)
-    if (schema === null) await session.run(createSchema(tables))
-    if (migration === null) await session.run(createMigrationTable(tables))
-    const { version } = await read(session, tables)
-    const next = MIGRATIONS.find((known) => known.version > version)
+    const [next] = await pendingIn(session, tables)
     if (next === undefined) return await session.rollback()
-    await session.run({ text: `set local lock_timeout = '${DDL_LOCK_TIMEOUT}';\n${next.sql(tables)}` })
+    await session.run(stepOf(tables, next))
     await session.commit(recordMigration(tables, next))
   } catch (error) {
     await session.rollback()
     throw error
   }
+}
+
+/** All that is to be run, run in one transaction that is rolled back. */
+export async function rehearse(sessions: Sessions, tables: Tables): Promise<readonly Migration[]> {
+  const { session } = await sessions.begin(lockMigrations(tables))
+  try {
+    const pending = await pendingIn(session, tables)
+    for (const next of pending) await session.run(stepOf(tables, next))
+    return pending
+  } finally {
+    await session.rollback()
+  }
+}
+
+/** Behind the lock: what is there is asked again, and the table of migrations made. */
+async function pendingIn(session: Session, tables: Tables): Promise<readonly Migration[]> {
+  const { schema, migration } = await find(session, tables)
+  if (schema === null) await session.run(createSchema(tables))
+  if (migration === null) await session.run(createMigrationTable(tables))
+  const { version } = await read(session, tables)
+  return MIGRATIONS.filter((known) => known.version > version)
+}
+
+function stepOf(tables: Tables, { sql }: Migration): Script {
+  return { text: `set local lock_timeout = '${DDL_LOCK_TIMEOUT}';\n${sql(tables)}` }
 }
 
 async function versionOf(sessions: Sessions, tables: Tables): Promise<number> {
@@ -65,9 +87,9 @@ async function versionOf(sessions: Sessions, tables: Tables): Promise<number> {
   return version
 }
 
-type Asked = Pick<Session, 'run'>
+export type Asked = Pick<Session, 'run'>
 
-async function find(asked: Asked, tables: Tables): Promise<SchemaRow> {
+export async function find(asked: Asked, tables: Tables): Promise<SchemaRow> {
   const [row] = await asked.run(findSchema(tables))
   return row ?? { schema: null, migration: null }
 }

@@ -2,6 +2,8 @@
 export interface Migrations {
   /** For people: `Postgres, schema consume_once`. No secrets. */
   readonly where: string
+  /** The same by another role, on connections that each question opens and closes. */
+  readonly as?: (url: string) => Migrations
   /** Changes nothing. */
   status(): Promise<MigrationStatus>
   /** Resolves with what was run, in order. `isDryRun`: in one transaction that is rolled back. May be called at once by several. */
@@ -16,4 +18,6 @@ export interface MigrationStatus {
   readonly pending: readonly string[]
   /** What is not as the migrations that were run have left it. */
   readonly drift: readonly string[]
+  /** Why the tables could not be held against the migrations. */
+  readonly unknown?: string | undefined
 }

@@ -81,6 +81,14 @@ export type States = Readonly<Record<string, string>>
 
 const SOURCE = [process.execPath, '--import', 'tsx', resolve('cli/main.ts')] as const
 
+/** The same, whatever folder it is run in. */
+export const FROM_ANYWHERE: readonly [string, ...string[]] = [
+  process.execPath,
+  '--import',
+  resolve('node_modules/tsx/dist/loader.mjs'),
+  resolve('cli/main.ts'),
+]
+
 /** The one JSON object of a run. */
 export function dataOf({ stdout, stderr }: CliRun): unknown {
   try {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { copyFileSync, mkdirSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { Cli, dataOf } from './cli-process.ts'
+import { Cli, dataOf, FROM_ANYWHERE } from './cli-process.ts'
 
 const ODD = ['--config', 'test/cli/odd.config.ts']
 
@@ -43,11 +43,14 @@ describe('consume-once, used wrongly', () => {
     expect(run.stderr).toContain('expected one that people may look into')
   })
 
-  it.each([['inspect'], ['resolve'], ['reopen'], ['forget'], ['purge'], ['doctor']])('explains %s', async (command) => {
-    const { exitCode, stdout } = await cli.run([command, '--help'])
-    expect(exitCode).toBe(0)
-    expect(stdout).toMatch(/Examples:[\s\S]*Exit code 0/)
-  })
+  it.each([['inspect'], ['resolve'], ['reopen'], ['forget'], ['purge'], ['migrate'], ['doctor']])(
+    'explains %s',
+    async (command) => {
+      const { exitCode, stdout } = await cli.run([command, '--help'])
+      expect(exitCode).toBe(0)
+      expect(stdout).toMatch(/Examples:[\s\S]*Exit code 0/)
+    },
+  )
 })
 
 describe('the config of consume-once', () => {
@@ -55,16 +58,12 @@ describe('the config of consume-once', () => {
     cli.file('package.json', '{ "type": "module" }')
     const odd = JSON.stringify(resolve('test/cli/odd.config.ts'))
     cli.file(`consume-once.config.${extension}`, `export { default } from ${odd}`)
-    const tsx = resolve('node_modules/tsx/dist/loader.mjs')
-    const command = [process.execPath, '--import', tsx, resolve('cli/main.ts')] as const
-    const run = await cli.run(['inspect', 'odd', 'id', '--json'], { cwd: cli.dir, command })
+    const run = await cli.run(['inspect', 'odd', 'id', '--json'], { cwd: cli.dir, command: FROM_ANYWHERE })
     expect(dataOf(run)).toMatchObject({ records: [{ id: 'id', state: 'absent' }] })
   })
 
   it('is missed', async () => {
-    const tsx = resolve('node_modules/tsx/dist/loader.mjs')
-    const command = [process.execPath, '--import', tsx, resolve('cli/main.ts')] as const
-    const run = await cli.run(['doctor'], { cwd: cli.dir, command })
+    const run = await cli.run(['doctor'], { cwd: cli.dir, command: FROM_ANYWHERE })
     expect(run.exitCode).toBe(2)
     expect(run.stderr).toMatch(/found none of consume-once\.config\.js, .*\.mjs, .*\.ts in/)
     expect((await cli.run(['doctor', '--config', 'nowhere.mjs'])).stderr).toMatch(/--config: no file .*nowhere\.mjs/)

@@ -30,6 +30,17 @@ from ${migration}`,
   }
 }
 
+export interface RunRow {
+  readonly version: number
+  readonly name: string
+  readonly breaking: boolean
+}
+
+/** Locks nothing; a row for each migration that was run, in order. */
+export function readMigrations({ migration }: Tables): Statement<RunRow> {
+  return { text: `select version, name, breaking from ${migration} order by version`, values: [] }
+}
+
 /**
  * Until the transaction ends nobody else migrates this schema; waits for whoever does (55P03 after `lock_timeout`). Bound to
  * the transaction: a lock of the connection would stay behind in a transaction pooler.

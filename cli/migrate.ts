@@ -1,0 +1,113 @@
+import { Argument, type Command } from 'commander'
+import { postgresMigrations } from '../adapters/pg/index.ts'
+import { defineConfig, type Migrations, type MigrationStatus } from '../src/index.ts'
+import { CommandError, EXIT } from './exit.ts'
+import { printJson, printText, say } from './output.ts'
+import { addSessionOptions, Session, type SessionFlags } from './session.ts'
+
+interface MigrateFlags extends SessionFlags {
+  readonly dryRun: boolean
+  readonly schema?: string
+}
+
+const ADMIN_URL = 'CONSUME_ONCE_ADMIN_DATABASE_URL'
+
+const EXAMPLES = `
+Examples:
+  consume-once migrate status               what was run, what is to be, and whether the tables are as they should be
+  consume-once migrate up --dry-run         in a transaction that is rolled back
+  consume-once migrate up
+  consume-once migrate print > schema.sql   for a DBA, to be run once on a database without the schema
+
+Takes \`migrations\` of the config. ${ADMIN_URL} names the role that may create tables, in place
+of the config's pool; with it, and for print, no config is needed: --schema names the schema (default: consume_once).
+Exit code 0: up to date, or done. 1: something is to be run, or has drifted. 2: usage. 4: the database cannot be reached.`
+
+/** Where there is no config. */
+const NONE = defineConfig({ consumers: [] })
+
+export function addMigrate(program: Command, exit: (code: number) => void): void {
+  const command = program
+    .command('migrate')
+    .description('Brings the tables of the stores up to date, or tells how they are.')
+    .addArgument(new Argument('[action]', 'what to do').choices(['up', 'status', 'print']).default('up'))
+    .option('--dry-run', 'with up: run it, and roll it back', false)
+    .option('--schema <name>', 'only the tables in this schema')
+  addSessionOptions(command)
+    .addHelpText('after', EXAMPLES)
+    .action(async (action: 'up' | 'status' | 'print', flags: MigrateFlags) => {
+      if (flags.dryRun && action !== 'up') throw new CommandError(EXIT.usage, '--dry-run: only with up')
+      exit(await Session.run(flags, (session) => ACTIONS[action](session, chosen(session, action, flags), flags), NONE))
+    })
+}
+
+function chosen({ config }: Session, action: string, { schema }: MigrateFlags): readonly Migrations[] {
+  const { migrations = [] } = config
+  const url = process.env[ADMIN_URL]
+  const wanted = migrations.filter(({ where }) => schema === undefined || where.endsWith(` ${schema}`))
+  if (wanted.length > 0) return url === undefined ? wanted : wanted.map((one) => one.as?.(url) ?? one)
+  if (url === undefined && action !== 'print') {
+    throw new CommandError(
+      EXIT.usage,
+      `expected \`migrations: [postgresMigrations({ pool })]\` in the config${schema === undefined ? '' : ` for schema ${schema}`}, or ${ADMIN_URL}`,
+    )
+  }
+  // Nothing is asked of it to print.
+  return [postgresMigrations({ url: url ?? '', ...(schema === undefined ? {} : { schema }) })]
+}
+
+type Action = (session: Session, migrations: readonly Migrations[], flags: MigrateFlags) => Promise<number>
+
+const ACTIONS: Readonly<Record<'up' | 'status' | 'print', Action>> = { up, status, print }
+
+/** However long it takes: a table is not made in a moment. */
+async function up(
+  session: Session,
+  migrations: readonly Migrations[],
+  { dryRun: isDryRun }: MigrateFlags,
+): Promise<number> {
+  const databases: { readonly where: string; readonly run: readonly string[] }[] = []
+  for (const one of migrations) {
+    const run = await one.up({ isDryRun })
+    databases.push({ where: one.where, run })
+    if (session.isJson) continue
+    const done = isDryRun ? 'would be run' : 'run'
+    printText(run.length === 0 ? `${one.where}: up to date` : `${one.where}: ${done}: ${run.join(', ')}`)
+  }
+  if (session.isJson) printJson('migrate', { action: 'up', dry_run: isDryRun, databases })
+  return EXIT.ok
+}
+
+async function status(session: Session, migrations: readonly Migrations[]): Promise<number> {
+  const databases: ({ readonly where: string } & MigrationStatus)[] = []
+  for (const one of migrations) databases.push({ where: one.where, ...(await session.answer(one.status())) })
+  if (session.isJson) printJson('migrate', { action: 'status', databases })
+  else printText(databases.map(statusText).join('\n'))
+  const isSo = databases.every(({ pending, drift }) => pending.length === 0 && drift.length === 0)
+  return isSo ? EXIT.ok : EXIT.findings
+}
+
+function statusText({ where, run, pending, drift, unknown }: { readonly where: string } & MigrationStatus): string {
+  const lines = [
+    ...run.map((one) => `  run      ${one}`),
+    ...pending.map((one) => `  pending  ${one}`),
+    ...drift.map((one) => `  drift    ${one}`),
+    ...(unknown === undefined ? [] : [`  unknown  ${unknown}`]),
+  ]
+  return [`${where}:`, ...lines].join('\n')
+}
+
+async function print(session: Session, migrations: readonly Migrations[]): Promise<number> {
+  if (session.isJson) {
+    printJson('migrate', {
+      action: 'print',
+      databases: migrations.map((one) => ({ where: one.where, sql: one.print() })),
+    })
+    return EXIT.ok
+  }
+  for (const one of migrations) {
+    say(one.where)
+    printText(one.print())
+  }
+  return EXIT.ok
+}

@@ -1,0 +1,29 @@
+// A config for the tests of the tool: consumers on Postgres, in the schema that the environment names.
+import { Pool } from 'pg'
+import { postgresInbox, postgresLease, postgresMigrations } from '../../adapters/pg/index.ts'
+import {
+  defineConfig,
+  defineConsumer,
+  messageId,
+  type ConsumedFrom,
+  type ConsumeOnceConfig,
+  type Store,
+} from '../../src/index.ts'
+
+const pool = new Pool({ connectionString: process.env['TEST_DATABASE_URL'], max: 3 })
+const schema = process.env['TEST_SCHEMA'] ?? 'consume_once'
+const from: ConsumedFrom = { group: 'workers', origins: ['sms'] }
+const consumer = (name: string, store: Store<unknown>): ConsumeOnceConfig['consumers'][number] => ({
+  consumer: defineConsumer({ name, id: messageId.header('id'), store, handle: () => {} }),
+  from,
+})
+
+const config: ConsumeOnceConfig = defineConfig({
+  consumers: [
+    consumer('in-inbox', postgresInbox({ pool, schema })),
+    consumer('on-lease', postgresLease({ pool, schema })),
+  ],
+  migrations: [postgresMigrations({ pool, schema })],
+  close: () => pool.end(),
+})
+export default config

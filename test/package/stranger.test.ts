@@ -14,6 +14,7 @@ const BESIDE = [
   'amqplib',
   'ioredis',
   'lru-cache',
+  'mysql2',
   'pg',
   'pino',
   'redis',
@@ -24,7 +25,7 @@ const BESIDE = [
 ]
 const OLDER_TYPESCRIPT = 'typescript-5.9@npm:typescript@5.9.3'
 
-const SUB_PATHS = ['', '/kafkajs', '/amqplib', '/ioredis', '/lru-cache', '/node-redis', '/pg', '/pino'].map(
+const SUB_PATHS = ['', '/kafkajs', '/amqplib', '/ioredis', '/lru-cache', '/mysql2', '/node-redis', '/pg', '/pino'].map(
   (path) => `consume-once${path}`,
 )
 

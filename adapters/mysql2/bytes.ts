@@ -1,0 +1,32 @@
+import { StoreError, type ClaimItem, type Digest, type Key } from '../../src/index.ts'
+
+const CHARACTERS = /^[A-Za-z0-9_-]{22}$/
+const BYTES = 16
+
+/** A claim's key and digest as tables keep them, in hex. */
+export interface StoredItem {
+  readonly item: ClaimItem
+  readonly key: string
+  /** `null` where digests are not compared. */
+  readonly fp: string | null
+}
+
+export function storedItem(item: ClaimItem): StoredItem {
+  return { item, key: hexOf(item.key), fp: storedDigest(item.digest) }
+}
+
+function storedDigest(digest: Digest): string | null {
+  return digest === '' ? null : hexOf(digest)
+}
+
+/** 128 bits of the 132 that 22 characters hold. */
+function hexOf(text: Key | Digest): string {
+  if (CHARACTERS.test(text)) return Buffer.from(text, 'base64url').toString('hex', 0, BYTES)
+  const got = JSON.stringify(text.slice(0, 40))
+  throw new StoreError('STORE_MISUSED', `expected a key or digest of 22 characters of base64url, got ${got}`)
+}
+
+/** In the order in which all transactions take their keys, so that two batches do not wait for each other. */
+export function inKeyOrder<T extends { readonly key: string }>(items: readonly T[]): readonly T[] {
+  return items.toSorted((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
+}

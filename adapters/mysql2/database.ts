@@ -1,0 +1,51 @@
+import type { DurationMs } from '../../src/index.ts'
+import { checkServer } from './check-server.ts'
+import { migrate } from './migrate.ts'
+import type { ResolvedMysql } from './options.ts'
+import type { Place } from './place.ts'
+import { Scopes } from './scopes.ts'
+import { Sessions } from './sessions.ts'
+import { answered } from './sql-errors.ts'
+import { tablesIn, type Tables } from './sql/tables.ts'
+
+/** The tables of a store, found and brought up to date once. */
+export class Database {
+  readonly sessions: Sessions
+  readonly lockTimeoutMs: DurationMs
+  readonly #options: ResolvedMysql
+  readonly #scopes: Scopes
+  #opened: Promise<Tables> | undefined
+
+  constructor(options: ResolvedMysql) {
+    const { pool, max, limits } = options
+    this.#options = options
+    this.lockTimeoutMs = limits.lockTimeoutMs
+    this.sessions = new Sessions(pool, max, limits)
+    this.#scopes = new Scopes(this.sessions)
+  }
+
+  async open(): Promise<void> {
+    await this.#open()
+  }
+
+  async placeOf(scope: string): Promise<Place> {
+    const tables = await this.#open()
+    return { sessions: this.sessions, tables, scope: await this.#scopes.idOf(tables, scope) }
+  }
+
+  #open(): Promise<Tables> {
+    this.#opened ??= answered('open', () => this.#prepare()).catch((error: unknown) => {
+      this.#opened = undefined
+      throw error
+    })
+    return this.#opened
+  }
+
+  async #prepare(): Promise<Tables> {
+    const { kind, database } = await checkServer(this.sessions, this.#options.database)
+    this.sessions.asOne = kind === 'mariadb'
+    const tables = tablesIn(database)
+    await migrate(this.sessions, tables, this.#options.migrate)
+    return tables
+  }
+}

@@ -1,0 +1,205 @@
+import {
+  StoreError,
+  TransactionError,
+  type Claim,
+  type Key,
+  type MarkVerdict,
+  type OpenTransaction,
+  type OwnerToken,
+  type ReleaseVerdict,
+  type Result,
+  type SetAsideVerdict,
+} from '../../../src/index.ts'
+import { Lending } from '../lending.ts'
+import type { LentMysqlTransaction, MysqlTransaction } from '../mysql-transaction.ts'
+import type { Session } from '../session.ts'
+import type { Sessions } from '../sessions.ts'
+import { explainRefusal, isConflictOfTransactions, isRefusal, isShutdown } from '../sql-errors.ts'
+import type { Script } from '../sql/script.ts'
+import type { InboxLedger, SettingAside } from './ledger.ts'
+
+type Phase =
+  | 'open'
+  | 'marked'
+  /** The COMMIT was sent and its answer was lost. */
+  | 'unknown'
+  /** Rolled back; a failure is being marked in its place, and the answer may be lost. */
+  | 'failing'
+  /** Surely nothing was committed, and nothing will be. */
+  | 'over'
+
+/** The transaction of all claims of one call. What is asked of it runs in turn: a call sent again waits for the first. */
+export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
+  /** All claims of it. */
+  readonly keys: ReadonlySet<Key>
+  readonly #token: OwnerToken
+  readonly #ledger: InboxLedger
+  readonly #sessions: Sessions
+  readonly #session: Session
+  readonly #lending: Lending
+  readonly #released = new Set<Key>()
+  readonly #refunded = new Set<Key>()
+  #phase: Phase = 'open'
+  #failure: Result | undefined
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(
+    parts: { readonly sessions: Sessions; readonly session: Session; readonly ledger: InboxLedger },
+    granted: { readonly token: OwnerToken; readonly keys: readonly Key[] },
+  ) {
+    this.keys = new Set(granted.keys)
+    this.#token = granted.token
+    this.#ledger = parts.ledger
+    this.#sessions = parts.sessions
+    this.#session = parts.session
+    this.#lending = new Lending(parts.session)
+  }
+
+  get isOpen(): boolean {
+    return this.#phase === 'open' && this.#session.spoiledBy === undefined
+  }
+
+  /** Only what this claim call gave can end what it opened. */
+  owns({ key, token }: Claim<MysqlTransaction>): boolean {
+    return token === this.#token && this.keys.has(key)
+  }
+
+  lend(): LentMysqlTransaction {
+    const lent = this.#lending.lend()
+    if (this.#phase !== 'open') lent.revoke()
+    return lent
+  }
+
+  /** Commits. Keeps `results` with the marks. */
+  mark(results: ReadonlyMap<Key, Result>): Promise<ReadonlyMap<Key, MarkVerdict>> {
+    return this.#mark(async () => {
+      await this.#commit(results)
+      return this.#all('marked')
+    })
+  }
+
+  /** Rolls back, and marks its only key in its place. */
+  markFailure(result: Result): Promise<ReadonlyMap<Key, MarkVerdict>> {
+    return this.#mark(() => this.#fail(result))
+  }
+
+  #mark(begin: () => Promise<ReadonlyMap<Key, MarkVerdict>>): Promise<ReadonlyMap<Key, MarkVerdict>> {
+    return this.#inTurn(async () => {
+      switch (this.#phase) {
+        case 'open':
+          return begin()
+        case 'failing':
+          return this.#fail(this.#failure)
+        case 'marked':
+          return this.#all('already-marked')
+        case 'over':
+          return this.#all('refused-busy')
+        case 'unknown':
+          return this.#resolve()
+      }
+    })
+  }
+
+  /** Rolls back; gives the attempts of `claims` back, each once, if asked to. */
+  release(claims: readonly Claim<MysqlTransaction>[], refund: boolean): Promise<readonly ReleaseVerdict[]> {
+    return this.#inTurn(async () => {
+      if (this.#phase !== 'open' && this.#phase !== 'over') return claims.map(() => 'refused')
+      const keys = claims.map(({ key }) => key)
+      const verdicts = keys.map((key) => (this.#released.has(key) ? 'already-released' : 'released'))
+      for (const key of keys) this.#released.add(key)
+      const isBlameless = refund || isShutdown(this.#session.spoiledBy)
+      await this.#rollBack(isBlameless ? keys.filter((key) => !this.#refunded.has(key)) : [])
+      return verdicts
+    })
+  }
+
+  /** Rolls back, and writes records in its place. Refused where another owner was quicker. */
+  setAside(claims: readonly Claim<MysqlTransaction>[], how: SettingAside): Promise<readonly SetAsideVerdict[]> {
+    const keys = claims.map(({ key }) => key)
+    return this.#inTurn(() => this.#ledger.setAside(keys, how, (script) => this.#replace(script, 'over')))
+  }
+
+  /** Ends it without a mark and runs `script` in its place, before anyone else has the connection. */
+  async #replace<Row>(script: Script<Row>, next: 'failing' | 'over'): Promise<readonly Row[]> {
+    if (this.#phase !== 'open') return this.#sessions.committed(script)
+    this.#lending.revoke()
+    this.#phase = next
+    return this.#session.replace(script)
+  }
+
+  async #fail(result: Result | undefined): Promise<ReadonlyMap<Key, MarkVerdict>> {
+    const [key, other] = this.keys
+    if (result === undefined || key === undefined || other !== undefined) {
+      throw new StoreError('STORE_MISUSED', 'expected a failure of the only claim of an inbox transaction')
+    }
+    this.#failure = result
+    const how = { result, isSentAgain: this.#phase === 'failing' }
+    const verdict = await this.#ledger.markFailure(key, how, (script) => this.#replace(script, 'failing'))
+    this.#phase = verdict === 'marked' || verdict === 'already-marked' ? 'marked' : 'over'
+    return new Map([[key, verdict]])
+  }
+
+  async #commit(results: ReadonlyMap<Key, Result>): Promise<void> {
+    this.#lending.revoke()
+    if (this.#lending.hasFloated) {
+      await this.#rollBack([])
+      const text = 'a handler ended with a query that it did not await: the transaction was rolled back'
+      throw new TransactionError('FLOATING_QUERY', text)
+    }
+    const { failure } = this.#session
+    if (failure !== undefined) {
+      await this.#rollBack([])
+      throw this.#refused(failure.message, failure.cause ?? failure)
+    }
+    // Lost before the COMMIT is sent, it surely never happened.
+    const isSent = this.#session.spoiledBy === undefined
+    this.#phase = isSent ? 'unknown' : 'over'
+    try {
+      await this.#session.commit(this.#ledger.mark(results))
+      this.#phase = 'marked'
+    } catch (error) {
+      if (!isSent) await this.#refundQuietly()
+      if (!isRefusal(error)) throw error
+      if (isConflictOfTransactions(error)) await this.#refundQuietly()
+      throw this.#refused(explainRefusal(error), error)
+    }
+  }
+
+  #refused(why: string, cause: unknown): TransactionError {
+    this.#phase = 'over'
+    return new TransactionError('COMMIT_REFUSED', `no mark was committed: ${why}`, { cause })
+  }
+
+  async #resolve(): Promise<ReadonlyMap<Key, MarkVerdict>> {
+    const verdicts = await this.#ledger.whatWasCommitted()
+    const isMarked = [...verdicts.values()].includes('already-marked')
+    this.#phase = isMarked ? 'marked' : 'over'
+    if (!isMarked) await this.#refundQuietly()
+    return verdicts
+  }
+
+  async #rollBack(refunded: readonly Key[]): Promise<void> {
+    const refund = refunded.length === 0 ? undefined : this.#ledger.refund(refunded)
+    if (this.#phase === 'open') {
+      this.#lending.revoke()
+      this.#phase = 'over'
+      await this.#session.rollback(refund)
+    } else if (refund !== undefined) await this.#sessions.committed(refund)
+    for (const key of refunded) this.#refunded.add(key)
+  }
+
+  /** The store failed, not the handler. An attempt too many is no reason for another error. */
+  async #refundQuietly(): Promise<void> {
+    await this.#sessions.committed(this.#ledger.refund([...this.keys])).catch(() => {})
+  }
+
+  #all(verdict: MarkVerdict): ReadonlyMap<Key, MarkVerdict> {
+    return new Map([...this.keys].map((key) => [key, verdict]))
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work)
+    this.#last = turn.catch(() => {})
+    return turn
+  }
+}

@@ -1,0 +1,122 @@
+import type { Claim, ClaimAnswer, ClaimRequest, DurationMs } from '../../../src/index.ts'
+import { inKeyOrder, storedItem, type StoredItem } from '../bytes.ts'
+import { despiteConflicts } from '../despite-conflicts.ts'
+import type { MysqlTransaction } from '../mysql-transaction.ts'
+import type { Place } from '../place.ts'
+import { isLockTimeout } from '../sql-errors.ts'
+import { countAttempts } from '../sql/attempts.ts'
+import { claimKeys, readInbox, removeKeys, type InboxRow } from '../sql/inbox-records.ts'
+import { fromHex } from '../sql/literals.ts'
+import { ClaimTransaction } from './claim-transaction.ts'
+import { InboxLedger } from './ledger.ts'
+import { TORN } from './torn.ts'
+
+type Answer = ClaimAnswer<MysqlTransaction>
+
+/** Opens a transaction that holds a row for each key that is granted. Where none is, the transaction ends here. */
+export async function claimOfInbox(
+  place: Place,
+  request: ClaimRequest,
+  lockTimeoutMs: DurationMs,
+): Promise<readonly Answer[]> {
+  const items = request.items.map(storedItem)
+  try {
+    return await despiteConflicts(() => claimOnce(place, request, items))
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error
+    // Which of the rows was waited for nobody says.
+    return items.map(() => ({ verdict: 'busy', leaseLeftMs: lockTimeoutMs }))
+  }
+}
+
+async function claimOnce(
+  place: Place,
+  request: ClaimRequest,
+  items: readonly StoredItem[],
+): Promise<readonly Answer[]> {
+  const { sessions, tables, scope } = place
+  const records = await recordsOf(place, items)
+  const free = inKeyOrder(items.filter(({ key }) => !records.has(key)))
+  if (free.length === 0) return items.map((stored) => ungranted(stored, records.get(stored.key)))
+  const { session, rows } = await sessions.begin(claimKeys(tables, { scope, items: free, owner: request.token }))
+  try {
+    const inserted = new Set<string>()
+    for (const row of rows) {
+      if (row.outcome === 'c' && fromHex(row.owner) === request.token) inserted.add(row.k)
+      else records.set(row.k, row)
+    }
+    const attempts = await attemptsOf(place, request, [...inserted].toSorted())
+    const granted = items.filter(({ key }) => attempts.has(key))
+    const uncounted = [...inserted].filter((key) => !attempts.has(key))
+    if (granted.length === 0) {
+      await session.rollback()
+    } else if (uncounted.length > 0) {
+      await session.run(removeKeys(tables, scope, uncounted))
+    }
+    const ledger = new InboxLedger(place, request.token, granted)
+    const keys = granted.map(({ item }) => item.key)
+    const transaction = new ClaimTransaction({ sessions, session, ledger }, { token: request.token, keys })
+    return items.map((stored) => {
+      const attempt = attempts.get(stored.key)
+      if (attempt !== undefined) return grant(stored, request, transaction, attempt)
+      return inserted.has(stored.key) ? { verdict: 'again-alone' } : ungranted(stored, records.get(stored.key))
+    })
+  } catch (error) {
+    await session.rollback()
+    throw error
+  }
+}
+
+/**
+ * What has a record is not inserted: that would lock its row until the handlers end, and others would wait for what is done. A
+ * claim of one key holds it for a moment only.
+ */
+async function recordsOf(
+  { sessions, tables, scope }: Place,
+  items: readonly StoredItem[],
+): Promise<Map<string, InboxRow>> {
+  if (items.length < 2) return new Map()
+  const keys = items.map(({ key }) => key)
+  const rows = await sessions.committed(readInbox(tables, scope, keys))
+  return new Map(rows.map((row) => [row.k, row]))
+}
+
+/** Keys that are not returned have an earlier attempt and must not share the transaction. */
+async function attemptsOf(
+  { sessions, tables, scope }: Place,
+  { token, alone }: ClaimRequest,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (keys.length === 0) return new Map()
+  const counted = await sessions.committed(countAttempts(tables, { scope, keys, owner: token, alone }))
+  return new Map(counted.map(({ k, n }) => [k, n]))
+}
+
+function grant(
+  { item: { key, digest } }: StoredItem,
+  { scope, token, retentionMs }: ClaimRequest,
+  transaction: ClaimTransaction,
+  attempt: number,
+): Answer {
+  // The transaction is what holds the key: there is no lease that could end, so nothing to fence off.
+  const fence = 0
+  const claimed: Claim<MysqlTransaction> = { key, digest, scope, token, fence, attempt, retentionMs, transaction }
+  return { verdict: 'claimed', fence, attempt, claim: claimed }
+}
+
+function ungranted({ fp }: StoredItem, record: InboxRow | undefined): Answer {
+  // Purged or reopened between the insert and the look: claimed again, it is free.
+  if (record === undefined) return { verdict: 'busy', leaseLeftMs: 0 }
+  if (record.fp !== null && fp !== null && record.fp !== fp) return { verdict: 'conflict' }
+  const { outcome, reason, result } = record
+  switch (outcome) {
+    case 'd':
+      return result === null ? { verdict: 'done' } : { verdict: 'done', result: fromHex(result) }
+    case 'g':
+      return { verdict: 'given-up', reason: fromHex(reason ?? '') }
+    case 'p':
+      return { verdict: 'parked', reason: fromHex(reason ?? '') }
+    case 'c':
+      return { verdict: 'parked', reason: TORN }
+  }
+}

@@ -1,0 +1,122 @@
+import {
+  isFailure,
+  StoreError,
+  type Claim,
+  type ClaimAnswer,
+  type ClaimRequest,
+  type Key,
+  type MarkVerdict,
+  type Reason,
+  type ReleaseOptions,
+  type ReleaseVerdict,
+  type RenewVerdict,
+  type Result,
+  type SetAsideVerdict,
+  type Store,
+} from '../../../src/index.ts'
+import type { Database } from '../database.ts'
+import type { MysqlTransaction } from '../mysql-transaction.ts'
+import { answered } from '../sql-errors.ts'
+import { claimOfInbox } from './claim.ts'
+import { ClaimTransaction } from './claim-transaction.ts'
+
+/**
+ * A store whose marks are written in the transaction of the effect: both commit together, or not at all. Attempts are the one
+ * thing that is committed before, elsewhere: they must survive what kills the transaction.
+ */
+export class InboxStore implements Store<MysqlTransaction> {
+  readonly strategy = 'inbox'
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  open(): Promise<void> {
+    return this.#database.open()
+  }
+
+  async claim(request: ClaimRequest): Promise<readonly ClaimAnswer<MysqlTransaction>[]> {
+    if (request.items.length === 0) return []
+    return answered('claim', async () => {
+      const place = await this.#database.placeOf(request.scope)
+      return claimOfInbox(place, request, this.#database.lockTimeoutMs)
+    })
+  }
+
+  async renew(claims: readonly Claim<MysqlTransaction>[]): Promise<readonly RenewVerdict[]> {
+    return claims.map((claimed) => {
+      const transaction = transactionOf(claimed)
+      return transaction.owns(claimed) && transaction.isOpen ? 'renewed' : 'lost'
+    })
+  }
+
+  mark(
+    claims: readonly Claim<MysqlTransaction>[],
+    results: readonly (Result | undefined)[] = [],
+  ): Promise<readonly MarkVerdict[]> {
+    const resultOf = new Map(claims.map((claimed, index) => [claimed, results[index]]))
+    return this.#perTransaction('mark', claims, 'refused-busy', async (transaction, owned) => {
+      if (owned.length < transaction.keys.size) {
+        const text = `expected all ${transaction.keys.size} claims of a transaction in one mark, got ${owned.length}`
+        throw new StoreError('STORE_MISUSED', text)
+      }
+      const kept = new Map<Key, Result>()
+      for (const claimed of owned) {
+        const result = resultOf.get(claimed)
+        if (result !== undefined) kept.set(claimed.key, result)
+      }
+      const failure = [...kept.values()].find(isFailure)
+      const verdicts = await (failure === undefined ? transaction.mark(kept) : transaction.markFailure(failure))
+      return owned.map(({ key }) => verdicts.get(key) ?? 'refused-busy')
+    })
+  }
+
+  release(claims: readonly Claim<MysqlTransaction>[], { refund }: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+    return this.#perTransaction('release', claims, 'refused', (transaction, owned) =>
+      transaction.release(owned, refund),
+    )
+  }
+
+  setAside(
+    claims: readonly Claim<MysqlTransaction>[],
+    as: 'given-up' | 'parked',
+    reason: Reason,
+  ): Promise<readonly SetAsideVerdict[]> {
+    return this.#perTransaction('set aside', claims, 'refused', (transaction, owned) =>
+      transaction.setAside(owned, { as, reason }),
+    )
+  }
+
+  /** Answers in the order of the claims; a claim that was not given by its transaction gets `stranger`. */
+  async #perTransaction<Verdict>(
+    what: string,
+    claims: readonly Claim<MysqlTransaction>[],
+    stranger: Verdict,
+    ask: (transaction: ClaimTransaction, owned: readonly Claim<MysqlTransaction>[]) => Promise<readonly Verdict[]>,
+  ): Promise<readonly Verdict[]> {
+    const owned = new Map<ClaimTransaction, Claim<MysqlTransaction>[]>()
+    for (const claimed of claims) {
+      const transaction = transactionOf(claimed)
+      if (!transaction.owns(claimed)) continue
+      const ofIt = owned.get(transaction)
+      if (ofIt === undefined) owned.set(transaction, [claimed])
+      else ofIt.push(claimed)
+    }
+    const verdicts = new Map<Claim<MysqlTransaction>, Verdict>()
+    await answered(what, () =>
+      Promise.all(
+        [...owned].map(async ([transaction, ofIt]) => {
+          const answers = await ask(transaction, ofIt)
+          for (const [index, claimed] of ofIt.entries()) verdicts.set(claimed, answers[index] ?? stranger)
+        }),
+      ),
+    )
+    return claims.map((claimed) => verdicts.get(claimed) ?? stranger)
+  }
+}
+
+function transactionOf({ transaction }: Claim<MysqlTransaction>): ClaimTransaction {
+  if (transaction instanceof ClaimTransaction) return transaction
+  throw new StoreError('STORE_MISUSED', 'expected a claim of this store, got one of another')
+}

@@ -1,0 +1,157 @@
+import {
+  StoreError,
+  type Key,
+  type MarkVerdict,
+  type OwnerToken,
+  type Reason,
+  type Result,
+  type SetAsideVerdict,
+} from '../../../src/index.ts'
+import { inKeyOrder, type StoredItem } from '../bytes.ts'
+import { despiteConflicts } from '../despite-conflicts.ts'
+import type { Place } from '../place.ts'
+import { isLockTimeout } from '../sql-errors.ts'
+import { refundAttempts } from '../sql/attempts.ts'
+import { claimKeys, markKeys, writeRecords, type InboxRow } from '../sql/inbox-records.ts'
+import { fromHex } from '../sql/literals.ts'
+import type { Script } from '../sql/script.ts'
+
+export interface SettingAside {
+  readonly as: 'given-up' | 'parked'
+  readonly reason: Reason
+}
+
+export interface MarkingFailure {
+  readonly result: Result
+  /** An answer was lost before: whoever is quicker may be this very claim. */
+  readonly isSentAgain: boolean
+}
+
+/** Runs a script that commits by itself; the first that is run ends the transaction. */
+export type Replacement = <Row>(script: Script<Row>) => Promise<readonly Row[]>
+
+const VERDICTS = { c: 'parked', d: 'refused', g: 'given-up', p: 'parked' } as const
+
+/** What the claims of one transaction write: rows that the claim has inserted, and their attempts. */
+export class InboxLedger {
+  readonly #place: Place
+  readonly #token: OwnerToken
+  readonly #items: ReadonlyMap<Key, StoredItem>
+
+  constructor(place: Place, token: OwnerToken, items: readonly StoredItem[]) {
+    this.#place = place
+    this.#token = token
+    this.#items = new Map(inKeyOrder(items).map((stored) => [stored.item.key, stored]))
+  }
+
+  /** Runs before the COMMIT. */
+  mark(results: ReadonlyMap<Key, Result>): Script {
+    const { tables, scope } = this.#place
+    const stored = this.#stored()
+    const kept = stored.flatMap(({ key, item }): [string, Result][] => {
+      const result = results.get(item.key)
+      return result === undefined ? [] : [[key, result]]
+    })
+    return markKeys(
+      tables,
+      scope,
+      stored.map(({ key }) => key),
+      new Map(kept),
+    )
+  }
+
+  /** Gives attempts back, committed by itself. Not those that another claim has counted since. */
+  refund(keys: readonly Key[]): Script {
+    const { tables, scope } = this.#place
+    return refundAttempts(tables, { scope, keys: this.#stored(keys).map(({ key }) => key), owner: this.#token })
+  }
+
+  /**
+   * Finds out what became of a COMMIT whose answer was lost. That its rows are not seen proves nothing, since the server may
+   * commit yet; so the keys are claimed again, which waits for that transaction, and given back at once.
+   *
+   * @throws StoreError `STORE_AMBIGUOUS` while nobody can say
+   */
+  async whatWasCommitted(): Promise<ReadonlyMap<Key, MarkVerdict>> {
+    const { sessions, tables, scope } = this.#place
+    const owner = `${this.#token} asks`
+    const items = this.#stored()
+    const asked = despiteConflicts(() => sessions.begin(claimKeys(tables, { scope, items, owner })))
+    const { session, rows } = await asked.catch((cause: unknown) => {
+      throw isLockTimeout(cause) ? stillUnknown(cause) : cause
+    })
+    await session.rollback()
+    const found = new Map(rows.map((row) => [row.k, row]))
+    return new Map(
+      items.map(({ item, key }) => {
+        const row = found.get(key)
+        if (row === undefined) throw stillUnknown()
+        return [item.key, this.#markVerdict(row)]
+      }),
+    )
+  }
+
+  async setAside(
+    keys: readonly Key[],
+    { as, reason }: SettingAside,
+    run: Replacement,
+  ): Promise<readonly SetAsideVerdict[]> {
+    const outcome = as === 'given-up' ? 'g' : 'p'
+    const rows = await this.#write(this.#stored(keys), { outcome, reason, result: null }, run)
+    return this.#stored(keys).map(({ key }) => {
+      const row = rows.get(key)
+      return row === undefined || !this.#isOurs(row) ? 'refused' : VERDICTS[row.outcome]
+    })
+  }
+
+  /**
+   * Marks without an effect: what the handler wrote is rolled back, and the failure that it wants remembered is committed in
+   * its place. Refused where another owner was quicker: nothing of this one has happened.
+   */
+  async markFailure(key: Key, { result, isSentAgain }: MarkingFailure, run: Replacement): Promise<MarkVerdict> {
+    const [stored] = this.#stored([key])
+    if (stored === undefined) return 'refused-busy'
+    const row = (await this.#write([stored], { outcome: 'd', reason: null, result }, run)).get(stored.key)
+    if (row === undefined && isSentAgain) throw stillUnknown()
+    if (row === undefined) return 'refused-busy'
+    const verdict = this.#markVerdict(row)
+    return verdict === 'already-marked' && !isSentAgain ? 'marked' : verdict
+  }
+
+  /** Returns the rows as they are now; none for a key that another owner holds. */
+  async #write(
+    items: readonly StoredItem[],
+    how: { readonly outcome: 'd' | 'g' | 'p'; readonly reason: Reason | null; readonly result: Result | null },
+    run: Replacement,
+  ): Promise<ReadonlyMap<string, InboxRow>> {
+    const { tables, scope } = this.#place
+    const script = writeRecords(tables, { scope, items: inKeyOrder(items), owner: this.#token, ...how })
+    try {
+      return new Map((await despiteConflicts(() => run(script))).map((row) => [row.k, row]))
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error
+      const [first, ...others] = items
+      if (first === undefined || others.length === 0) return new Map()
+      // One of them is held by another owner; alone, each finds out for itself.
+      return new Map([...(await this.#write([first], how, run)), ...(await this.#write(others, how, run))])
+    }
+  }
+
+  #isOurs({ owner }: InboxRow): boolean {
+    return fromHex(owner) === this.#token
+  }
+
+  #markVerdict(row: InboxRow): MarkVerdict {
+    if (row.outcome !== 'd') return 'refused-busy'
+    return this.#isOurs(row) ? 'already-marked' : 'refused-done'
+  }
+
+  #stored(keys: readonly Key[] = [...this.#items.keys()]): readonly StoredItem[] {
+    return keys.flatMap((key) => this.#items.get(key) ?? [])
+  }
+}
+
+function stillUnknown(cause?: unknown): StoreError {
+  const text = 'the answer to a COMMIT was lost, and its transaction may still be under way'
+  return new StoreError('STORE_AMBIGUOUS', text, { cause })
+}

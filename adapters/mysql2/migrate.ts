@@ -1,0 +1,81 @@
+import { ConfigError, StoreError } from '../../src/index.ts'
+import { MIGRATIONS, NEWEST } from './migrations.ts'
+import type { PooledConnection } from './pooled-connection.ts'
+import type { Sessions } from './sessions.ts'
+import { errnoOf } from './sql-errors.ts'
+import {
+  createMigrationTable,
+  lockMigrations,
+  readVersion,
+  recordMigration,
+  unlockMigrations,
+  type VersionRow,
+} from './sql/migration-table.ts'
+import type { Tables } from './sql/tables.ts'
+
+const NO_SUCH_TABLE = 1146
+
+/** A migration of somebody else takes a while. Each question stays within `queryTimeoutMs`. */
+const TRIES = 60
+const WAIT_SECONDS = 1
+
+/**
+ * Brings the tables up to date, or only checks them. Any number of processes may do so at once.
+ *
+ * @throws ConfigError `CONFIG_INVALID` where they are not up to date and may not be changed, or are too new for this code
+ */
+export async function migrate(sessions: Sessions, tables: Tables, mode: 'auto' | 'verify'): Promise<void> {
+  await sessions.using(async (connection) => {
+    if ((await versionOf(connection, tables)) >= NEWEST) return
+    if (mode === 'verify') throw new ConfigError([outOfDate(tables)])
+    await lock(connection, tables)
+    try {
+      await ask(connection, createMigrationTable(tables))
+      // What is there is asked again, behind the lock.
+      const version = await versionOf(connection, tables)
+      for (const migration of MIGRATIONS) {
+        if (migration.version <= version) continue
+        for (const statement of migration.statements(tables)) await ask(connection, statement)
+        await ask(connection, recordMigration(tables, migration))
+      }
+    } finally {
+      // The lock ends with the connection, whatever became of this.
+      await ask(connection, unlockMigrations(tables)).catch((error: unknown) => connection.spoil(error))
+    }
+  })
+}
+
+async function lock(connection: PooledConnection, tables: Tables): Promise<void> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const [row] = await ask<{ held: number | null }>(connection, lockMigrations(tables, WAIT_SECONDS))
+    if (row?.held === 1) return
+  }
+  throw new StoreError('STORE_UNREACHABLE', `the tables in ${tables.database} are being migrated by another process`)
+}
+
+async function versionOf(connection: PooledConnection, tables: Tables): Promise<number> {
+  const rows = await ask<VersionRow>(connection, readVersion(tables)).catch((error: unknown) => {
+    if (errnoOf(error) === NO_SUCH_TABLE) return []
+    throw error
+  })
+  const version = Number(rows[0]?.version ?? 0)
+  const breaking = Number(rows[0]?.breaking ?? 0)
+  if (breaking > NEWEST) {
+    const text = `database ${tables.database}: expected no breaking migration after ${NEWEST}, got ${breaking}: update consume-once`
+    throw new ConfigError([text])
+  }
+  return version
+}
+
+/** Whatever `autocommit` is in the session. */
+function ask<Row>(connection: PooledConnection, statement: string): Promise<readonly Row[]> {
+  return connection.run<Row>({ statements: [statement, 'commit'] }, false)
+}
+
+function outOfDate({ database }: Tables): string {
+  const missing = MIGRATIONS.map(({ name, version }) => `${version} ${name}`).join(', ')
+  return (
+    `database ${database}: expected tables of consume-once of version ${NEWEST} (${missing}), got older ones or none. Run the ` +
+    `SQL of migrationSql({ database: '${database}' }), or open it once with migrate: 'auto' as a user who may create tables`
+  )
+}

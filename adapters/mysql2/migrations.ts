@@ -1,0 +1,15 @@
+import type { Migration } from './sql/migration.ts'
+import { storesMigration } from './sql/migration-0001-stores.ts'
+import { createMigrationTable, recordMigration } from './sql/migration-table.ts'
+import type { Tables } from './sql/tables.ts'
+
+/** In the order of their versions, without a gap. */
+export const MIGRATIONS: readonly Migration[] = [storesMigration]
+
+export const NEWEST: number = MIGRATIONS.length
+
+/** All of it as plain SQL for a DBA, to be run once on a database without the tables. */
+export function migrationScript(tables: Tables): string {
+  const steps = MIGRATIONS.flatMap((migration) => [...migration.statements(tables), recordMigration(tables, migration)])
+  return [createMigrationTable(tables), ...steps].map((statement) => `${statement};\n`).join('\n')
+}

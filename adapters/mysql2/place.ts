@@ -1,0 +1,9 @@
+import type { Sessions } from './sessions.ts'
+import type { Tables } from './sql/tables.ts'
+
+/** Where the records of a scope are. */
+export interface Place {
+  readonly sessions: Sessions
+  readonly tables: Tables
+  readonly scope: number
+}

@@ -1,0 +1,81 @@
+import type { Limits } from './options.ts'
+import { PooledConnection } from './pooled-connection.ts'
+import { Session } from './session.ts'
+import type { MysqlPoolLike } from './slice.ts'
+import { slotsOf, type Slots } from './slots.ts'
+import type { Script } from './sql/script.ts'
+import { AS_BEFORE, begin, OPENED, WAIT_AS_BEFORE } from './sql/transaction.ts'
+
+/**
+ * Transactions on connections of a pool, on all but one of them: the last counts attempts. If transactions could take
+ * them all, each would wait for a connection that only another can give.
+ */
+export class Sessions {
+  /** The server takes compound statements: a script is one message. Known once the server was asked. */
+  asOne = false
+  readonly #pool: MysqlPoolLike
+  readonly #limits: Limits
+  readonly #slots: Slots
+
+  constructor(pool: MysqlPoolLike, max: number, limits: Limits) {
+    this.#pool = pool
+    this.#limits = limits
+    this.#slots = slotsOf(pool, max - 1)
+  }
+
+  /**
+   * Opens a transaction and runs `first` in it, waiting a limited time for locks. Waits its turn while too many are open.
+   * Nothing stays open when it rejects.
+   */
+  async begin<Row>(first: Script<Row>): Promise<{ readonly session: Session; readonly rows: readonly Row[] }> {
+    await this.#slots.take()
+    let connection: PooledConnection
+    try {
+      connection = await this.#connect()
+    } catch (error) {
+      this.#slots.give()
+      throw error
+    }
+    const session = new Session(this, connection, () => this.#slots.give())
+    try {
+      const statements = [...begin(this.#limits), OPENED, ...first.statements, WAIT_AS_BEFORE]
+      return { session, rows: await session.run<Row>({ statements }) }
+    } catch (error) {
+      await session.rollback()
+      throw error
+    }
+  }
+
+  /** Runs a script in a short transaction of its own: committed when it resolves. */
+  async committed<Row>(script: Script<Row>): Promise<readonly Row[]> {
+    return this.using((connection) => this.commitOn(connection, script))
+  }
+
+  /** As `committed`, on a connection that has no transaction. */
+  async commitOn<Row>(connection: PooledConnection, { statements }: Script<Row>): Promise<readonly Row[]> {
+    try {
+      const all = [...begin(this.#limits), ...statements, AS_BEFORE, 'commit']
+      return await connection.run<Row>({ statements: all }, this.asOne)
+    } catch (error) {
+      if (connection.spoiledBy === undefined) {
+        const back = connection.run({ statements: ['rollback', AS_BEFORE] }, this.asOne)
+        await back.catch((cause: unknown) => connection.spoil(cause))
+      }
+      throw error
+    }
+  }
+
+  /** Lends a connection without a transaction. */
+  async using<T>(work: (connection: PooledConnection) => Promise<T>): Promise<T> {
+    const connection = await this.#connect()
+    try {
+      return await work(connection)
+    } finally {
+      connection.close()
+    }
+  }
+
+  #connect(): Promise<PooledConnection> {
+    return PooledConnection.open(this.#pool, this.#limits.queryTimeoutMs)
+  }
+}

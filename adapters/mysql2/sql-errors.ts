@@ -1,0 +1,82 @@
+import { ConsumeOnceError, StoreError, describeError } from '../../src/index.ts'
+
+const DUPLICATE_KEY = 1062
+const LOCK_WAIT_TIMEOUT = 1205
+const DEADLOCK = 1213
+const NO_SUCH_SAVEPOINT = 1305
+const CHANGED_SINCE_READ = 1020
+const SHUTDOWN = 1053
+const KILLED = 1927
+
+/**
+ * Answers of a server that say little about what became of the statement or of the connection: an error while it commits
+ * (1180), of the storage engine (1026, 1030), of unknown kind (1105), a session that was idle for too long (4031), and a
+ * connection that came with a transaction of somebody else (1568).
+ */
+const UNCLEAR: ReadonlySet<number> = new Set([SHUTDOWN, KILLED, 1026, 1030, 1105, 1180, 1568, 4031])
+
+/** Of an error that the server answered; `undefined` for those of clients and sockets. */
+export function errnoOf(error: unknown): number | undefined {
+  if (typeof error !== 'object' || error === null || !('sqlState' in error) || !('errno' in error)) return undefined
+  return typeof error.sqlState === 'string' && typeof error.errno === 'number' ? error.errno : undefined
+}
+
+function sqlStateOf(error: unknown): string {
+  return errnoOf(error) === undefined ? '' : (error as { sqlState: string }).sqlState
+}
+
+/** Another transaction holds a row for longer than `lockTimeoutMs`. The statement is undone, its transaction lives on. */
+export function isLockTimeout(error: unknown): boolean {
+  return errnoOf(error) === LOCK_WAIT_TIMEOUT
+}
+
+/** Someone has inserted the key since it was looked for. */
+export function isDuplicateKey(error: unknown): boolean {
+  return errnoOf(error) === DUPLICATE_KEY
+}
+
+/** The transaction was chosen to lose and is gone as a whole: the same once more may well succeed. */
+export function isConflictOfTransactions(error: unknown): boolean {
+  const errno = errnoOf(error)
+  return errno === DEADLOCK || errno === CHANGED_SINCE_READ || sqlStateOf(error) === '40001'
+}
+
+/** The server went down, or an administrator ended the connection: no handler is to blame. */
+export function isShutdown(error: unknown): boolean {
+  const errno = errnoOf(error)
+  return errno === SHUTDOWN || errno === KILLED
+}
+
+/** The transaction is not the one that was begun: it was committed, or rolled back as a whole. */
+function isAnotherTransaction(error: unknown): boolean {
+  return errnoOf(error) === NO_SUCH_SAVEPOINT
+}
+
+/**
+ * The server refused a statement and the connection lives on: surely nothing of it happened. Everything else leaves that
+ * open: connection exceptions (08), statements that were interrupted (70), and whatever is no answer of a server.
+ */
+export function isRefusal(error: unknown): boolean {
+  const errno = errnoOf(error)
+  return errno !== undefined && !UNCLEAR.has(errno) && !/^(?:08|70)/.test(sqlStateOf(error))
+}
+
+/** Why a COMMIT was refused, in words of a handler. */
+export function explainRefusal(error: unknown): string {
+  if (!isAnotherTransaction(error)) return describeError(error)
+  return (
+    'a handler ended the transaction itself, by a COMMIT or ROLLBACK of its own or by a statement that commits ' +
+    'implicitly (DDL, LOCK TABLES). What it wrote before may be committed: the message is parked'
+  )
+}
+
+/** Rejects with errors of the library only. */
+export async function answered<T>(what: string, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof ConsumeOnceError || error instanceof TypeError) throw error
+    const code = isRefusal(error) ? 'STORE_UNREACHABLE' : 'STORE_AMBIGUOUS'
+    throw new StoreError(code, `${what}: ${describeError(error)}`, { cause: error })
+  }
+}

@@ -1,0 +1,49 @@
+import { ascii, bytes, hasKey, inHex } from './literals.ts'
+import type { Script } from './script.ts'
+import type { Tables } from './tables.ts'
+
+export interface CountedRow {
+  readonly k: string
+  readonly n: number
+}
+
+interface Counting {
+  readonly scope: number
+  /** In their order. */
+  readonly keys: readonly string[]
+  readonly owner: string
+  readonly alone: boolean
+}
+
+/**
+ * Counts an attempt for each key, committed by itself before the handler starts, so that a message that kills the process
+ * is found out. Only for keys whose inbox row the caller holds: nobody else counts them meanwhile. A key is not returned
+ * where it has an earlier attempt and the claim is not alone; it is not counted then. The owner token makes the script
+ * safe to send again: a claim counts once. (Columns are assigned from left to right.)
+ */
+export function countAttempts({ attempt }: Tables, { scope, keys, owner, alone }: Counting): Script<CountedRow> {
+  const rows = keys.map((key) => `(${scope}, ${bytes(key)}, ${ascii(owner)}, 1, utc_timestamp(6))`)
+  const again = alone
+    ? 'n = n + (owner <> values(owner)), owner = values(owner), last_at = values(last_at)'
+    : 'scope = scope'
+  return {
+    statements: [
+      `insert into ${attempt} (scope, \`key\`, owner, n, last_at) values ${rows.join(', ')} on duplicate key update ${again}`,
+      `select ${inHex('`key`')} as k, n from ${attempt} where ${hasKey(scope, keys)} and owner = ${ascii(owner)}`,
+    ],
+  }
+}
+
+/**
+ * Gives the attempts of one claim back, committed by itself. Locks their rows. Finds none where they were given back
+ * before, or counted again by a later claim: the owner token says whose attempt the last one is.
+ */
+export function refundAttempts({ attempt }: Tables, { scope, keys, owner }: Omit<Counting, 'alone'>): Script {
+  const mine = `${hasKey(scope, keys)} and owner = ${ascii(owner)}`
+  return {
+    statements: [
+      `delete from ${attempt} where ${mine} and n <= 1`,
+      `update ${attempt} set n = n - 1, owner = '' where ${mine}`,
+    ],
+  }
+}

@@ -1,0 +1,120 @@
+import { ascii, bytes, hasKey, inHex, text } from './literals.ts'
+import type { Script } from './script.ts'
+import type { Tables } from './tables.ts'
+
+/** In hex, but for the outcome. */
+export interface InboxRow {
+  readonly k: string
+  readonly fp: string | null
+  readonly owner: string
+  readonly outcome: 'c' | 'd' | 'g' | 'p'
+  readonly done_at_ms: number | string
+  readonly reason: string | null
+  readonly result: string | null
+}
+
+export interface StoredKey {
+  readonly key: string
+  readonly fp: string | null
+}
+
+const COLUMNS = `${inHex('`key`')} as k, ${inHex('fp')} as fp, ${inHex('owner')} as owner, outcome,
+  timestampdiff(microsecond, '1970-01-01', done_at) div 1000 as done_at_ms, hex(reason) as reason, hex(result) as result`
+
+/** Sees what is committed, and what its own transaction has written; locks nothing. A key that is not returned has no record. */
+export function readInbox({ inbox }: Tables, scope: number, keys: readonly string[]): Script<InboxRow> {
+  return { statements: [`select ${COLUMNS} from ${inbox} where ${hasKey(scope, keys)}`] }
+}
+
+/**
+ * Inserts a row for each key and locks it until the transaction ends, in the order of keys. Waits for a transaction that has
+ * inserted the same key and is still open (1205 after the lock wait): if that rolls back the row is ours, if it commits it is
+ * not, and stays as it is. Neither `insert ignore`, which swallows other errors too, nor a plain insert, whose waiters take
+ * shared locks and deadlock when the owner rolls back (1213). The second statement sees what was waited for.
+ */
+export function claimKeys(
+  tables: Tables,
+  { scope, items, owner }: { readonly scope: number; readonly items: readonly StoredKey[]; readonly owner: string },
+): Script<InboxRow> {
+  const rows = items.map(({ key, fp }) => rowOf({ scope, key, fp, owner, outcome: 'c', reason: null, result: null }))
+  return {
+    statements: [
+      `insert into ${tables.inbox} ${INTO} values ${rows.join(', ')} on duplicate key update scope = scope`,
+      ...readInbox(
+        tables,
+        scope,
+        items.map(({ key }) => key),
+      ).statements,
+    ],
+  }
+}
+
+interface NewRow extends StoredKey {
+  readonly scope: number
+  readonly owner: string
+  readonly outcome: string
+  readonly reason: string | null
+  readonly result: string | null
+}
+
+const INTO = '(scope, `key`, fp, owner, outcome, done_at, reason, result)'
+
+function rowOf({ scope, key, fp, owner, outcome, reason, result }: NewRow): string {
+  const kept = `${text(reason)}, ${text(result)}`
+  return `(${scope}, ${bytes(key)}, ${bytes(fp)}, ${ascii(owner)}, '${outcome}', utc_timestamp(6), ${kept})`
+}
+
+/** Takes rows that this very transaction has inserted out of it again. Nobody else sees them: nothing is waited for. */
+export function removeKeys({ inbox }: Tables, scope: number, keys: readonly string[]): Script {
+  return { statements: [`delete from ${inbox} where ${hasKey(scope, keys)}`] }
+}
+
+/**
+ * The mark: turns the claimed rows of this transaction into done ones, with their results by key, and forgets their attempts.
+ * Whoever counts attempts of a key holds its row, which this transaction does, so nothing is waited for.
+ */
+export function markKeys(
+  { inbox, attempt }: Tables,
+  scope: number,
+  keys: readonly string[],
+  results: ReadonlyMap<string, string>,
+): Script {
+  const whens = [...results].map(([key, result]) => `when ${bytes(key)} then ${text(result)}`)
+  const result = whens.length === 0 ? '' : `, result = case \`key\` ${whens.join(' ')} end`
+  return {
+    statements: [
+      `update ${inbox} set outcome = 'd', done_at = utc_timestamp(6)${result} where ${hasKey(scope, keys)} and outcome = 'c'`,
+      `delete from ${attempt} where ${hasKey(scope, keys)}`,
+    ],
+  }
+}
+
+export interface Writing {
+  readonly scope: number
+  readonly items: readonly StoredKey[]
+  readonly owner: string
+  readonly outcome: 'd' | 'g' | 'p'
+  readonly reason: string | null
+  readonly result: string | null
+}
+
+/**
+ * Writes records in place of a transaction, committed by itself, and forgets their attempts: what is ever opened again has all
+ * of them. Waits for a transaction that holds a key (1205: another owner has it). A record that is there already stays: by its
+ * owner token this very one, sent before, or that of another; a torn one of the same owner becomes parked. Returns all.
+ */
+export function writeRecords(tables: Tables, writing: Writing): Script<InboxRow> {
+  const { scope, items, owner, outcome, reason, result } = writing
+  const rows = items.map(({ key, fp }) => rowOf({ scope, key, fp, owner, outcome, reason, result }))
+  const keys = items.map(({ key }) => key)
+  const isTorn = `outcome = 'c' and owner = values(owner)`
+  return {
+    statements: [
+      `insert into ${tables.inbox} ${INTO} values ${rows.join(', ')}
+on duplicate key update reason = if(${isTorn}, values(reason), reason), outcome = if(${isTorn}, 'p', outcome)`,
+      `delete a from ${tables.attempt} as a join ${tables.inbox} as i on i.scope = a.scope and i.\`key\` = a.\`key\`
+where a.scope = ${scope} and a.\`key\` in (${keys.map(bytes).join(', ')}) and i.owner = ${ascii(owner)}`,
+      ...readInbox(tables, scope, keys).statements,
+    ],
+  }
+}

@@ -1,0 +1,44 @@
+import { text } from './literals.ts'
+import type { Migration } from './migration.ts'
+import type { Tables } from './tables.ts'
+
+/** `bigint`, which a pool may want as text. */
+export interface VersionRow {
+  /** The newest migration that was run. */
+  readonly version: string | number
+  /** The newest that code without it must not run on. */
+  readonly breaking: string | number
+}
+
+export function createMigrationTable({ migration }: Tables): string {
+  return `create table if not exists ${migration} (
+  version  int         not null primary key,
+  name     varchar(64) not null,
+  breaking tinyint     not null,
+  run_at   datetime(6) not null
+) engine = InnoDB default charset = utf8mb4 collate = utf8mb4_bin`
+}
+
+/** Locks nothing; one row. Fails with 1146 where nothing was ever migrated. */
+export function readVersion({ migration }: Tables): string {
+  return `select coalesce(max(version), 0) as version, coalesce(max(if(breaking, version, 0)), 0) as breaking from ${migration}`
+}
+
+export function recordMigration({ migration }: Tables, { version, name, breaking }: Migration): string {
+  return `insert into ${migration} (version, name, breaking, run_at)
+values (${version}, '${name}', ${breaking ? 1 : 0}, utc_timestamp(6)) on duplicate key update version = version`
+}
+
+/** DDL commits, so that no transaction can hold it: a lock of the connection does. One row: 1 is held, 0 is not. */
+export function lockMigrations({ database }: Tables, waitSeconds: number): string {
+  return `select get_lock(${lockName(database)}, ${waitSeconds}) as held`
+}
+
+export function unlockMigrations({ database }: Tables): string {
+  return `do release_lock(${lockName(database)})`
+}
+
+/** Names of locks have 64 characters at most, and are the server's, not the database's. */
+function lockName(database: string): string {
+  return `concat('consume_once ', md5(${text(database)}))`
+}

@@ -1,0 +1,65 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+
+/** A TCP proxy on loopback that loses replies, and freezes: what is sent arrives later, when its sender has given up. */
+export interface FreezingProxy {
+  readonly port: number
+  /** The next reply is lost, and its connection with it; what it answers has happened. */
+  loseNextReply(): void
+  /** From now on nothing that clients send arrives. A connection that its client closes stays open on the other side. */
+  freeze(): void
+  /** All that was kept back arrives, in its order; what its sender has closed is closed after it. */
+  thaw(): void
+  /** Destroys every connection on both sides. */
+  cut(): void
+  stop(): Promise<void>
+}
+
+export async function startFreezingProxy(targetPort: number): Promise<FreezingProxy> {
+  const sockets = new Set<Socket>()
+  const kept: (() => void)[] = []
+  let isFrozen = false
+  let losesReply = false
+  const now = (send: () => void): void => {
+    if (isFrozen) kept.push(send)
+    else send()
+  }
+  const listener = createServer((client) => {
+    const upstream = connect(targetPort, '127.0.0.1')
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', () => socket.destroy())
+      socket.on('close', () => sockets.delete(socket))
+    }
+    client.on('data', (bytes) => now(() => void upstream.write(bytes)))
+    client.on('close', () => now(() => void upstream.end()))
+    upstream.on('close', () => client.destroy())
+    upstream.on('data', (reply) => {
+      if (!losesReply) return void client.write(reply)
+      losesReply = false
+      client.destroy()
+    })
+  })
+  await new Promise<void>((resolve) => void listener.listen(0, '127.0.0.1', resolve))
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy()
+  }
+  return {
+    port: (listener.address() as AddressInfo).port,
+    loseNextReply: () => {
+      losesReply = true
+    },
+    freeze: () => {
+      isFrozen = true
+    },
+    thaw: () => {
+      isFrozen = false
+      for (const send of kept.splice(0)) send()
+    },
+    cut,
+    stop: () =>
+      new Promise((resolve) => {
+        listener.close(() => resolve())
+        cut()
+      }),
+  }
+}

@@ -1,0 +1,10 @@
+import { describeStoreContract } from '../contract/store-contract.ts'
+import { describeMariadb, mysqlInboxHarness } from './mysql-support.ts'
+
+describeMariadb('mysqlInbox', () => {
+  describeStoreContract('mysqlInbox', {
+    strategy: 'inbox',
+    createHarness: mysqlInboxHarness,
+    lacks: { retention: 'a purge ends records', admin: 'not yet' },
+  })
+})

@@ -1,0 +1,104 @@
+import { describe } from '@jest/globals'
+import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
+import { mysqlInbox, type MysqlInboxOptions, type MysqlTransaction } from '../../adapters/mysql2/index.ts'
+import { isConsumeOnceError, type Claim, type LentTransaction, type Store } from '../../src/index.ts'
+import type { InboxHarness } from '../contract/harness.ts'
+import { backends } from '../support/backends.ts'
+import { uniqueName } from '../support/namespace.ts'
+import { server } from '../support/servers/server.ts'
+
+export const describeMariadb: typeof describe | typeof describe.skip = backends.has('mariadb')
+  ? describe
+  : describe.skip
+
+export const NO_REFUND = { refund: false, doubt: false }
+export const ALONE = { alone: true }
+
+/** A database of one test, for the stores and effects, with as many pools as the test wants. */
+export interface MysqlPlace {
+  readonly database: string
+  /** Outside all stores. */
+  readonly pool: Pool
+  readonly newPool: (config?: PoolOptions) => Pool
+  /** Opened, on a pool of its own unless one is given. */
+  readonly newInbox: (options?: Partial<MysqlInboxOptions>) => Promise<Store<MysqlTransaction>>
+  readonly write: (tx: MysqlTransaction, effect: string) => Promise<unknown>
+  readonly committed: (effect: string) => Promise<number>
+  readonly rows: (sql: string) => Promise<Record<string, unknown>[]>
+  readonly close: () => Promise<void>
+}
+
+export async function newMysqlPlace(url?: string): Promise<MysqlPlace> {
+  const uri = url ?? (await server('mariadb')).url
+  const database = uniqueName('mysql')
+  const pools: Pool[] = []
+  const newPool = (config: PoolOptions = {}): Pool => {
+    const pool = createPool({ uri, connectionLimit: 5, ...config, database })
+    pools.push(pool)
+    return pool
+  }
+  const admin = createPool({ uri, connectionLimit: 1 })
+  pools.push(admin)
+  await admin.query(`create database ${database}`)
+  const pool = newPool({ connectionLimit: 2 })
+  await pool.query('create table effect (name varchar(200) not null) engine = InnoDB')
+  const rows = async (sql: string): Promise<Record<string, unknown>[]> =>
+    (await pool.query(sql))[0] as Record<string, unknown>[]
+  return {
+    database,
+    pool,
+    newPool,
+    async newInbox(options) {
+      const inbox = mysqlInbox({ pool: options?.pool ?? newPool(), ...options })
+      await inbox.open()
+      return inbox
+    },
+    write: (tx, effect) => tx.query('insert into effect (name) values (?)', [effect]),
+    async committed(effect) {
+      return (await rows(`select name from effect where name = '${effect}'`)).length
+    },
+    rows,
+    async close() {
+      // What a test left open must not be waited for: a table in use cannot be dropped.
+      const left = await rows(
+        `select id from information_schema.processlist where db = '${database}' and id <> connection_id()`,
+      )
+      for (const { id } of left) await admin.query(`kill ${Number(id)}`).catch(() => {})
+      await admin.query(`drop database if exists ${database}`)
+      await Promise.all(pools.map((one) => one.end().catch(() => {})))
+    },
+  }
+}
+
+export async function mysqlInboxHarness(options?: Partial<MysqlInboxOptions>): Promise<InboxHarness<MysqlTransaction>> {
+  const place = await newMysqlPlace()
+  return {
+    store: await place.newInbox(options),
+    secondStore: () => place.newInbox(options),
+    write: place.write,
+    stall: (tx) => tx.query('select sleep(0.5)'),
+    fail: (tx) => tx.query('select * from there_is_no_such_table'),
+    committed: place.committed,
+    close: place.close,
+  }
+}
+
+export function lend(claimed: Claim<MysqlTransaction>): LentTransaction<MysqlTransaction> {
+  if (claimed.transaction === undefined) throw new Error('expected a claim with a transaction')
+  return claimed.transaction.lend()
+}
+
+export async function threadOf(tx: MysqlTransaction): Promise<number> {
+  const [rows] = await tx.query<{ id: number }[]>('select connection_id() as id')
+  return rows[0]?.id ?? 0
+}
+
+/** Code of the error of a call that must fail. */
+export async function codeOf(call: Promise<unknown>): Promise<string> {
+  try {
+    await call
+    return 'no error'
+  } catch (error) {
+    return isConsumeOnceError(error) ? error.code : String(error)
+  }
+}

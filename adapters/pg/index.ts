@@ -25,6 +25,7 @@ import { TransactionStore } from './transaction-store.ts'
 export type { ClientLike, ClientResult, PgliteLike, PgliteResult, PoolLike } from './clients.ts'
 export type { PgliteLeaseOptions, PostgresLeaseOptions } from './lease/options.ts'
 export type { PgliteInboxOptions, PostgresInboxOptions, PostgresOffsetsOptions } from './options.ts'
+export { pgClient, type PgClient } from './pg-client.ts'
 export { postgresMigrations, type PostgresMigrationsOptions } from './postgres-migrations.ts'
 export type { PgQuery, PgResult, PgTransaction } from './pg-transaction.ts'
 

@@ -16,7 +16,7 @@ export class Lending {
   }
 
   lend(): LentPgTransaction {
-    const lent = new LentPgTransaction((query, values) => this.#session.query(query, values))
+    const lent = new LentPgTransaction((query, values) => this.#session.query(query, values), this.#session)
     this.#lent.push(lent)
     return lent
   }

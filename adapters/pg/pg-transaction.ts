@@ -34,17 +34,22 @@ export type RunQuery = (query: string | PgQuery, values?: unknown[]) => Promise<
 /** A view of an open transaction for one handler, which ends with it. */
 export class LentPgTransaction implements LentTransaction<PgTransaction> {
   readonly tx: PgTransaction
+  /** Results are those of `pg`. */
+  readonly isOfPg: boolean
   readonly #run: RunQuery
   #pending = 0
+  #isNested = false
   #isRevoked = false
   #hasFloated = false
 
-  constructor(run: RunQuery) {
+  constructor(run: RunQuery, { isOfPg }: { readonly isOfPg: boolean }) {
     this.#run = run
+    this.isOfPg = isOfPg
     this.tx = Object.freeze({
       query: <Row>(query: string | PgQuery, values?: readonly unknown[]) =>
         this.#query(query, values) as Promise<PgResult<Row>>,
     })
+    LENT.set(this.tx, this)
   }
 
   get pending(): number {
@@ -54,6 +59,22 @@ export class LentPgTransaction implements LentTransaction<PgTransaction> {
   /** Queries were pending when it was revoked: what they did belongs to no handler that could vouch for it. */
   get hasFloated(): boolean {
     return this.#hasFloated
+  }
+
+  /** A transaction of an ORM is open within this one. */
+  get isNested(): boolean {
+    return this.#isNested
+  }
+
+  /** Until `unnest` it is pending as a query is: what its owner would still undo or add must not be committed. */
+  nest(): void {
+    this.#isNested = true
+    this.#pending++
+  }
+
+  unnest(): void {
+    this.#isNested = false
+    this.#pending--
   }
 
   revoke(): number {
@@ -79,13 +100,23 @@ export class LentPgTransaction implements LentTransaction<PgTransaction> {
   }
 }
 
+const LENT = new WeakMap<PgTransaction, LentPgTransaction>()
+
+/** What gave `tx` to a handler; `undefined` for anything else. */
+export function lentAs(tx: PgTransaction): LentPgTransaction | undefined {
+  return LENT.get(tx)
+}
+
+export const OUTLIVES =
+  'expected text or a query config, got a query object (a cursor or a stream): it outlives its call'
+
 const ENDS_TRANSACTION =
   /^\s*(?:begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!\s+(?:(?:work|transaction)\s+)?to\b))\b/i
 
 /** A courtesy to whoever writes it plainly; the COMMIT itself checks that the transaction is still the same. */
 function problemOf(query: string | PgQuery): string | undefined {
   if (typeof query !== 'string' && 'submit' in query) {
-    return 'ctx.tx.query: expected text or a query config, got a query object (a cursor or a stream): it outlives its call'
+    return `ctx.tx.query: ${OUTLIVES}`
   }
   const text = typeof query === 'string' ? query : query.text
   if (!ENDS_TRANSACTION.test(text)) return undefined

@@ -41,6 +41,7 @@ export class PgliteSessions implements Sessions {
 }
 
 class PgliteSession implements Session {
+  readonly isOfPg = false
   readonly spoiledBy = undefined
   readonly #sessions: Sessions
   readonly #db: PgliteLike

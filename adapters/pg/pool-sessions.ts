@@ -78,6 +78,7 @@ export class PoolSessions implements Sessions {
 }
 
 class PoolSession implements Session {
+  readonly isOfPg = true
   readonly #sessions: Sessions
   readonly #connection: PoolConnection
   /** Where COMMITs are flushed late. */

@@ -63,8 +63,8 @@ export function postgresMigrations(options: PostgresMigrationsOptions): Migratio
 }
 
 function sessionsOn(given: PoolLike): Sessions {
-  const { pool, max, limits } = resolvePostgres({ pool: given, ...LIMITS }, 'postgresMigrations')
-  return new PoolSessions(pool, max, limits)
+  const { pool, transactions, limits } = resolvePostgres({ pool: given, ...LIMITS }, 'postgresMigrations')
+  return new PoolSessions(pool, transactions, limits, 'at-once')
 }
 
 async function openPool(url: string): Promise<PoolLike & { end(): Promise<void> }> {

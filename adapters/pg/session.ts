@@ -25,6 +25,8 @@ export type Flushing = 'at-once' | 'late'
 
 /** A connection with an open transaction. Over after `commit`, `rollback` or `replace`, whatever they answer. */
 export interface Session {
+  /** What `query` gives is a result of `pg`. */
+  readonly isOfPg: boolean
   /** Why the transaction cannot be committed any more: its connection is gone, or was spoiled. */
   readonly spoiledBy: unknown
   /** Runs a statement of the store itself. */

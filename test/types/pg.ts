@@ -1,6 +1,7 @@
 import { PGlite } from '@electric-sql/pglite'
-import { Client, Pool, type QueryConfig } from 'pg'
+import { Client, Pool, type PoolClient, type QueryConfig } from 'pg'
 import {
+  pgClient,
   pgliteInbox,
   pgliteLease,
   postgresInbox,
@@ -28,6 +29,8 @@ defineConsumer({
     await tx.query({ name: 'named', text: 'select $1', values: [1] } satisfies QueryConfig)
     const untyped = await tx.query('select 1')
     untyped.rows satisfies Record<string, unknown>[]
+    pgClient(tx) satisfies PoolClient
+    pgClient(tx) satisfies Pick<Pool, 'connect' | 'end'>
     // @ts-expect-error -- the transaction is the store's to end
     await tx.release()
   },

@@ -143,8 +143,8 @@ function onPool({
     lockTimeoutMs: limits.lockTimeoutMs,
     flushing,
     prepare: async () => {
-      await prepare(sessions, tables, mode, 'marks are lost with their effects')
       if (flushing === 'late') await checkFlush(sessions)
+      await prepare(sessions, tables, mode, 'marks are lost with their effects')
     },
   }
 }

@@ -3,6 +3,7 @@ import {
   hasCode,
   StoreError,
   systemEntropy,
+  type CheckFinding,
   type Claim,
   type ClaimAnswer,
   type ClaimItem,
@@ -19,8 +20,8 @@ import {
   type StoreAdmin,
 } from '../../src/index.ts'
 import { RedisAdmin } from './admin.ts'
-import { answersWithin } from './answers-within.ts'
 import { checkServers } from './check-servers.ts'
+import { checkup } from './checkup.ts'
 import type { Durability } from './durability.ts'
 import { KeyNames } from './key-names.ts'
 import type { ResolvedLease } from './options.ts'
@@ -69,7 +70,7 @@ class RedisLease implements Store {
    */
   async open(): Promise<void> {
     try {
-      const problems = await answersWithin(this.#timeoutMs, [checkServers(this.#redis, this.#durability)])
+      const problems = await this.#line.ask(checkServers(this.#redis, this.#durability))
       if (problems.length > 0) throw new ConfigError(problems)
       await this.#tryOut()
     } catch (cause) {
@@ -78,6 +79,10 @@ class RedisLease implements Store {
       const advice = 'Check that it is up and that the client given to redisLease() has its address'
       throw new StoreError('STORE_UNREACHABLE', `${cause.message}. ${advice}`, { cause: cause.cause ?? cause })
     }
+  }
+
+  async checkup(): Promise<readonly CheckFinding[]> {
+    return this.#line.ask(checkup(this.#redis, this.#durability))
   }
 
   async #tryOut(): Promise<void> {

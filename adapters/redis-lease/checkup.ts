@@ -1,0 +1,138 @@
+import type { CheckFinding } from '../../src/index.ts'
+import type { Durability } from './durability.ts'
+import type { RedisPort } from './redis-port.ts'
+import { evicts, factsOf, whyNoFsync, type ServerFacts } from './server-facts.ts'
+
+/** What marks are worth on each primary. Changes nothing. */
+export async function checkup(redis: RedisPort, durability: Durability): Promise<readonly CheckFinding[]> {
+  const servers = await Promise.all((await redis.nodes()).map(factsOf))
+  return servers.flatMap((server) => {
+    const findings = findingsOf(server, redis.isCluster, durability)
+    return redis.isCluster ? findings.map((one) => ({ ...one, found: `${server.name}: ${one.found}` })) : findings
+  })
+}
+
+type Info = NonNullable<ServerFacts['info']>
+
+function findingsOf(server: ServerFacts, isCluster: boolean, durability: Durability): readonly CheckFinding[] {
+  const { info } = server
+  if (info === undefined) {
+    const meaning = 'Nothing is known of eviction, files and replicas: allow INFO to its user, or look at them by hand.'
+    return [{ check: 'redis.info', verdict: 'unknown', found: 'INFO is forbidden', meaning }]
+  }
+  return [
+    ofMode(info, isCluster),
+    ofRole(info),
+    ofEviction(info),
+    ofEvicted(info),
+    ofFile(info, server, durability),
+    ofReplicas(info, durability),
+  ]
+}
+
+function ofMode(info: Info, isCluster: boolean): CheckFinding {
+  const isNode = info.get('cluster_enabled') === '1'
+  const found = isNode ? 'a node of a cluster' : 'a server by itself'
+  if (!isNode || isCluster) return holds('redis.mode', found)
+  const meaning =
+    'Its client knows of no other node, so most calls are refused: give the store the client of a cluster.'
+  return { check: 'redis.mode', verdict: 'broken', found, meaning }
+}
+
+function ofRole(info: Info): CheckFinding {
+  const role = info.get('role') ?? 'unknown'
+  if (role === 'master') return holds('redis.role', `role ${role}`)
+  const meaning =
+    'A replica refuses every claim and mark, so that consumers stand still: give the store a client of its primary.'
+  return { check: 'redis.role', verdict: 'broken', found: `role ${role}`, meaning }
+}
+
+function ofEviction(info: Info): CheckFinding {
+  const policy = info.get('maxmemory_policy')
+  const check = 'redis.eviction'
+  if (policy === undefined) {
+    const meaning =
+      'Whether marks are dropped when the server is full is not told: see that maxmemory-policy is noeviction.'
+    return { check, verdict: 'unknown', found: 'no maxmemory-policy in INFO', meaning }
+  }
+  const found = `maxmemory-policy ${policy}, maxmemory ${info.get('maxmemory') ?? 'unknown'}`
+  if (policy === 'noeviction') return holds(check, found)
+  if (evicts(info)) {
+    const meaning =
+      'A full server drops marks in silence, and what they stood for runs again: set maxmemory-policy noeviction.'
+    return { check, verdict: 'broken', found, meaning }
+  }
+  const meaning =
+    'As soon as somebody sets maxmemory, a full server drops marks in silence: set maxmemory-policy noeviction.'
+  return { check, verdict: 'weaker', found, meaning }
+}
+
+function ofEvicted(info: Info): CheckFinding {
+  const keys = info.get('evicted_keys') ?? '0'
+  if (keys === '0') return holds('redis.evicted', 'evicted_keys 0')
+  const meaning =
+    'So many keys were dropped since its start, and marks may have been among them: what they stood for runs again.'
+  return { check: 'redis.evicted', verdict: 'weaker', found: `evicted_keys ${keys}`, meaning }
+}
+
+function ofFile(info: Info, server: ServerFacts, durability: Durability): CheckFinding {
+  const check = 'redis.append-only-file'
+  const { appendfsync } = server
+  const isWritten = info.get('aof_enabled') === '1'
+  const found = isWritten ? `appendonly yes, appendfsync ${appendfsync ?? 'unknown'}` : 'appendonly no'
+  if (info.get('aof_last_write_status') === 'err') {
+    const meaning = 'Its file cannot be written, so that it refuses every claim and mark: see to its disk.'
+    return { check, verdict: 'broken', found: `${found}, aof_last_write_status err`, meaning }
+  }
+  const whyNot = durability.kind === 'fsync' ? whyNoFsync(server) : undefined
+  if (whyNot !== undefined) {
+    return {
+      check,
+      verdict: 'broken',
+      found,
+      meaning: `Marks are not known to be on its disk when they are answered: ${whyNot}.`,
+    }
+  }
+  if (!isWritten) {
+    const meaning = 'A crash of the server forgets what was marked since its last snapshot: set appendonly yes.'
+    return { check, verdict: 'weaker', found, meaning }
+  }
+  if (appendfsync === 'always' || durability.kind === 'fsync') return holds(check, found)
+  if (appendfsync === undefined) {
+    const meaning =
+      'CONFIG is forbidden, so how much a loss of power forgets is not known: see that appendfsync is not no.'
+    return { check, verdict: 'unknown', found, meaning }
+  }
+  const lost =
+    appendfsync === 'everysec' ? 'the last second or two of marks' : 'whatever the system had not written yet'
+  return {
+    check,
+    verdict: 'weaker',
+    found,
+    meaning: `A loss of power forgets ${lost}; a crash of the server alone forgets none.`,
+  }
+}
+
+function ofReplicas(info: Info, durability: Durability): CheckFinding {
+  const check = 'redis.replicas'
+  const online = replicasOnline(info)
+  const waitedFor = durability.kind === 'memory' ? 0 : durability.replicas
+  const found = `${online} replicas online, marks wait for ${waitedFor}`
+  if (online < waitedFor) {
+    const meaning =
+      'No mark can reach as many replicas as it waits for, so that consumers stand still: see to the replicas.'
+    return { check, verdict: 'broken', found, meaning }
+  }
+  if (online === waitedFor) return holds(check, found)
+  const meaning = `A failover to a replica that was not waited for forgets the last marks: durability 'replicas' with replicas ${online} waits for all.`
+  return { check, verdict: 'weaker', found, meaning }
+}
+
+/** In step, as their primary sees them. */
+function replicasOnline(info: Info): number {
+  return [...info].filter(([name, value]) => /^slave\d+$/.test(name) && value.includes('state=online')).length
+}
+
+function holds(check: string, found: string): CheckFinding {
+  return { check, verdict: 'holds', found, meaning: '' }
+}

@@ -10,6 +10,8 @@ export interface PoolLike {
 
 /** What is used of a client that came out of a pool. */
 export interface ClientLike {
+  /** Of its backend, as it was told when it connected. */
+  readonly processID?: number | null | undefined
   /** A text of several statements gives a result for each. */
   query(query: string | PgQuery, values?: unknown[]): Promise<ClientResult | ClientResult[]>
   /** Back to the pool, or with an error out of it and closed. */

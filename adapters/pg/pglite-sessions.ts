@@ -38,6 +38,10 @@ export class PgliteSessions implements Sessions {
   durably<T>(read: () => Promise<T>): Promise<T> {
     return read()
   }
+
+  async isPooled(): Promise<boolean> {
+    return false
+  }
 }
 
 class PgliteSession implements Session {

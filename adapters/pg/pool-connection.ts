@@ -35,6 +35,11 @@ export class PoolConnection {
     client.on('error', this.#onError)
   }
 
+  /** What it was told when it connected. */
+  get backend(): number | undefined {
+    return this.#client.processID ?? undefined
+  }
+
   /** Why it must not be used again. */
   get spoiledBy(): unknown {
     return this.#spoiledBy

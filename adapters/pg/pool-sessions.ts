@@ -7,6 +7,7 @@ import { PoolConnection } from './pool-connection.ts'
 import type { Flushing, Session, Sessions } from './session.ts'
 import { slotsOf, type Slots } from './slots.ts'
 import { isRefusal } from './sql-errors.ts'
+import { READ_BACKEND, type BackendRow } from './sql/read-settings.ts'
 import type { Script, Statement } from './sql/statement.ts'
 import { beforeCommit, begin } from './sql/transaction.ts'
 
@@ -69,6 +70,17 @@ export class PoolSessions implements Sessions {
       return result
     } finally {
       attendance.leave()
+    }
+  }
+
+  /** A pooler has told the client a number of its own, not that of a backend. */
+  async isPooled(): Promise<boolean | undefined> {
+    const connection = await this.#connect()
+    try {
+      const [row] = lastRows(await connection.run(READ_BACKEND)) as BackendRow[]
+      return connection.backend === undefined ? undefined : connection.backend !== row?.pid
+    } finally {
+      connection.close()
     }
   }
 

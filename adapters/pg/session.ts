@@ -15,6 +15,8 @@ export interface Sessions {
   committed<Row>(statement: Statement<Row>): Promise<readonly Row[]>
   /** Runs `read`, and resolves when what it saw can be undone by no crash of the server, whoever has committed it. */
   durably<T>(read: () => Promise<T>): Promise<T>
+  /** Something between gives backends to connections. `undefined`: the client does not tell. */
+  isPooled(): Promise<boolean | undefined>
 }
 
 /**

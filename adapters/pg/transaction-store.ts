@@ -1,6 +1,7 @@
 import {
   isFailure,
   StoreError,
+  type Checkup,
   type Claim,
   type ClaimAnswer,
   type ClaimRequest,
@@ -18,6 +19,7 @@ import {
   type StoreAdmin,
 } from '../../src/index.ts'
 import { answered } from './answered.ts'
+import { checkup } from './checkup.ts'
 import { ClaimTransaction } from './claim-transaction.ts'
 import { InboxAdmin } from './inbox-admin.ts'
 import type { PgTransaction } from './pg-transaction.ts'
@@ -52,6 +54,7 @@ export class TransactionStore implements Store<PgTransaction> {
   readonly strategy: 'inbox' | 'offsets'
   readonly positions?: Positions
   readonly admin?: StoreAdmin
+  readonly checkup: Checkup
   readonly #parts: StoreParts
   readonly #scopes: Scopes
   #opened: Promise<void> | undefined
@@ -60,6 +63,7 @@ export class TransactionStore implements Store<PgTransaction> {
     const { strategy, sessions, tables, flushing } = parts
     this.strategy = strategy
     this.#parts = parts
+    this.checkup = () => answered('checkup', () => checkup(sessions, tables, flushing))
     this.#scopes = new Scopes(sessions, tables, flushing)
     if (strategy === 'inbox') this.admin = answering(new InboxAdmin((scope) => this.#placeOf(scope)))
     if (strategy === 'offsets') {

@@ -15,7 +15,7 @@ export interface FakePool {
 }
 
 /** For answers that no real server can be brought to give: the first key that a text contains decides. */
-export function fakePool(answers: Answers, max = 2): FakePool {
+export function fakePool(answers: Answers, max = 2, processID?: number): FakePool {
   const [sent, releases]: [string[], (Error | boolean | undefined)[]] = [[], []]
   const answer = async (text: string): Promise<ClientResult[]> => {
     sent.push(text)
@@ -27,6 +27,7 @@ export function fakePool(answers: Answers, max = 2): FakePool {
   }
   const connect = async (): ReturnType<PoolLike['connect']> =>
     Object.assign(new EventEmitter(), {
+      processID,
       query: (query: string | { text: string }) => answer(typeof query === 'string' ? query : query.text),
       release: (error?: Error | boolean) => void releases.push(error),
     })
@@ -34,12 +35,20 @@ export function fakePool(answers: Answers, max = 2): FakePool {
 }
 
 /** As a server answers that grants every claim of an item. */
-export function granting(item: ClaimItem, more: Answers = {}): FakePool {
+export function granting(
+  item: ClaimItem,
+  more: Answers = {},
+  { max, processID }: { max?: number; processID?: number | undefined } = {},
+): FakePool {
   const key = Buffer.from(item.key, 'base64url').toString('hex', 0, 16)
-  return fakePool({
-    'select id from': { rows: [{ id: 1 }] },
-    begin: { rows: [{ key, transaction: '7' }] },
-    'as a (scope, key': { rows: [{ key, n: 1 }] },
-    ...more,
-  })
+  return fakePool(
+    {
+      'select id from': { rows: [{ id: 1 }] },
+      begin: { rows: [{ key, transaction: '7' }] },
+      'as a (scope, key': { rows: [{ key, n: 1 }] },
+      ...more,
+    },
+    max,
+    processID,
+  )
 }

@@ -1,0 +1,177 @@
+import type { CheckFinding } from '../../src/index.ts'
+import type { Flushing, Sessions } from './session.ts'
+import { isRefusal, sqlState } from './sql-errors.ts'
+import {
+  READ_SETTINGS,
+  READ_STANDBYS,
+  readTables,
+  type SettingsRow,
+  type StandbyRow,
+  type TableRow,
+} from './sql/read-settings.ts'
+import type { Statement } from './sql/statement.ts'
+import type { Tables } from './sql/tables.ts'
+
+const OLDEST = 130_000
+
+/** Asks a server what the marks of a store on it are worth, changing nothing. Rejects where it cannot be reached. */
+export async function checkup(
+  sessions: Sessions,
+  tables: Tables,
+  flushing: Flushing,
+): Promise<readonly CheckFinding[]> {
+  const [settings, standbys, ofTables] = [
+    await ask(sessions, READ_SETTINGS),
+    await ask(sessions, READ_STANDBYS),
+    await ask(sessions, readTables(tables)),
+  ]
+  const isPooled = await sessions.isPooled()
+  return [
+    ...('refused' in settings ? [unknown('settings', settings.refused)] : settings.rows.flatMap(judgeSettings)),
+    ...('refused' in standbys
+      ? [unknown('replication', standbys.refused)]
+      : standbys.rows.map((row) => judgeStandbys(row, 'rows' in settings ? settings.rows[0] : undefined))),
+    ...('refused' in ofTables ? [unknown('tables', ofTables.refused)] : ofTables.rows.flatMap(judgeTable)),
+    judgePooler(isPooled, flushing),
+  ]
+}
+
+type Asked<Row> = { readonly rows: readonly Row[] } | { readonly refused: string }
+
+async function ask<Row>(sessions: Sessions, statement: Statement<Row>): Promise<Asked<Row>> {
+  try {
+    return { rows: await sessions.committed(statement) }
+  } catch (error) {
+    if (isRefusal(error)) return { refused: `the server answered ${sqlState(error)}` }
+    throw error
+  }
+}
+
+function judgeSettings(row: SettingsRow): readonly CheckFinding[] {
+  const { fsync, full_page_writes: pages, synchronous_commit: commit, isolation, autovacuum, encoding } = row
+  return [
+    row.version < OLDEST
+      ? broken(
+          'version',
+          `server_version_num ${row.version}`,
+          'The store needs Postgres 13 or newer, and does not open here.',
+        )
+      : holds('version', `server_version_num ${row.version}`),
+    row.in_recovery
+      ? broken(
+          'primary',
+          'pg_is_in_recovery true',
+          'This is a replica: nothing can be marked on it, and it misses marks that the primary has. Connect to the primary.',
+        )
+      : holds('primary', 'pg_is_in_recovery false'),
+    row.read_only
+      ? broken(
+          'writable',
+          'default_transaction_read_only on',
+          'Statements of the store are refused. Use a role and a database without it.',
+        )
+      : holds('writable', 'default_transaction_read_only off'),
+    fsync
+      ? holds('fsync', 'fsync on')
+      : broken(
+          'fsync',
+          'fsync off',
+          'When its machine crashes, marks are lost with their effects, after the settle: lost messages. Set fsync = on.',
+        ),
+    pages
+      ? holds('full_page_writes', 'full_page_writes on')
+      : weaker(
+          'full_page_writes',
+          'full_page_writes off',
+          'A crash of the machine in the middle of a write may leave torn pages, and marks among them. Set it on, unless the file system prevents that.',
+        ),
+    // Whatever it says, COMMITs of marks say on, or remote_apply where that is asked for.
+    holds(
+      'synchronous_commit',
+      `synchronous_commit ${commit}; marks are committed with ${commit === 'remote_apply' ? commit : 'on'}`,
+    ),
+    holds('isolation', `default_transaction_isolation ${isolation}; transactions of claims are read committed`),
+    autovacuum
+      ? holds('autovacuum', 'autovacuum on')
+      : weaker(
+          'autovacuum',
+          'autovacuum off',
+          'What is purged and updated leaves its room unused: tables grow and claims get slower. Set autovacuum = on.',
+        ),
+    encoding === 'UTF8' || encoding === 'SQL_ASCII'
+      ? holds('encoding', `server_encoding ${encoding}`)
+      : weaker(
+          'encoding',
+          `server_encoding ${encoding}`,
+          'A result with a character that the database does not have cannot be kept: its mark is refused, and its handler runs again.',
+        ),
+  ]
+}
+
+function judgeStandbys({ standbys, synchronous, is_shown: isShown }: StandbyRow, settings?: SettingsRow): CheckFinding {
+  const names = settings?.synchronous_standby_names ?? ''
+  const found = `synchronous_standby_names '${names}', ${standbys} standbys`
+  if (standbys > 0 && !isShown) return unknown('replication', `${found}; grant pg_read_all_stats to see which wait`)
+  const counted = `${found}, ${synchronous} synchronous`
+  if (names === '') {
+    if (standbys === 0) return holds('replication', counted)
+    return weaker(
+      'replication',
+      counted,
+      'A failover to an asynchronous standby loses the last marks with their effects, after the settle: lost messages. Set synchronous_standby_names, or set the positions of consumers back by the recovery point after a failover.',
+    )
+  }
+  if (synchronous > 0) return holds('replication', counted)
+  return weaker(
+    'replication',
+    counted,
+    'No synchronous standby is connected: COMMITs wait, and nothing is marked, until one comes.',
+  )
+}
+
+function judgeTable({ name, is_logged: isLogged, has_autovacuum: hasAutovacuum }: TableRow): readonly CheckFinding[] {
+  const findings: CheckFinding[] = []
+  if (!isLogged) {
+    const text =
+      'A crash of the server empties the table: what it held was done runs again. Run: alter table ... set logged.'
+    findings.push(broken('tables', `${name} is unlogged`, text))
+  }
+  if (!hasAutovacuum) {
+    const text =
+      'What is purged and updated leaves its room unused: the table grows and claims get slower. Reset autovacuum_enabled.'
+    findings.push(weaker('tables', `${name} has autovacuum_enabled false`, text))
+  }
+  return findings
+}
+
+function judgePooler(isPooled: boolean | undefined, flushing: Flushing): CheckFinding {
+  if (isPooled === undefined) return unknown('pooler', 'the client does not tell its backend')
+  if (!isPooled) return holds('pooler', 'no pooler')
+  if (flushing === 'at-once') return holds('pooler', 'a pooler')
+  return weaker(
+    'pooler',
+    'a pooler, with a flush ticker',
+    'When the pooler changes the backend that flushes, marks are asked for again. Connect directly, or use durability commit.',
+  )
+}
+
+function holds(check: string, found: string): CheckFinding {
+  return { check: `postgres.${check}`, verdict: 'holds', found, meaning: '' }
+}
+
+function weaker(check: string, found: string, meaning: string): CheckFinding {
+  return { check: `postgres.${check}`, verdict: 'weaker', found, meaning }
+}
+
+function broken(check: string, found: string, meaning: string): CheckFinding {
+  return { check: `postgres.${check}`, verdict: 'broken', found, meaning }
+}
+
+function unknown(check: string, found: string): CheckFinding {
+  return {
+    check: `postgres.${check}`,
+    verdict: 'unknown',
+    found,
+    meaning: 'It may not be looked at here: ask who runs the server.',
+  }
+}

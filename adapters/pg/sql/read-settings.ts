@@ -1,0 +1,67 @@
+import type { Statement } from './statement.ts'
+import type { Tables } from './tables.ts'
+
+export interface SettingsRow {
+  readonly version: number
+  readonly in_recovery: boolean
+  readonly fsync: boolean
+  readonly full_page_writes: boolean
+  /** Of this session: what the server, the database or the role says. */
+  readonly synchronous_commit: string
+  readonly synchronous_standby_names: string
+  readonly isolation: string
+  readonly read_only: boolean
+  readonly autovacuum: boolean
+  readonly encoding: string
+}
+
+/** Locks nothing; one row. */
+export const READ_SETTINGS: Statement<SettingsRow> = {
+  text: `select current_setting('server_version_num')::int as version, pg_is_in_recovery() as in_recovery,
+  current_setting('fsync')::bool as fsync, current_setting('full_page_writes')::bool as full_page_writes,
+  current_setting('synchronous_commit') as synchronous_commit,
+  current_setting('synchronous_standby_names') as synchronous_standby_names,
+  current_setting('default_transaction_isolation') as isolation,
+  current_setting('default_transaction_read_only')::bool as read_only,
+  current_setting('autovacuum')::bool as autovacuum, current_setting('server_encoding') as encoding`,
+  values: [],
+}
+
+export interface BackendRow {
+  readonly pid: number
+}
+
+/** Locks nothing; one row. */
+export const READ_BACKEND: Statement<BackendRow> = { text: `select pg_backend_pid() as pid`, values: [] }
+
+export interface StandbyRow {
+  readonly standbys: number
+  readonly synchronous: number
+  /** What says so of a standby may be looked at. */
+  readonly is_shown: boolean
+}
+
+/** Locks nothing; one row. Who may not look at statistics is shown that standbys are there, and not how they are. */
+export const READ_STANDBYS: Statement<StandbyRow> = {
+  text: `select count(*)::int as standbys,
+  (count(*) filter (where sync_state in ('sync', 'quorum')))::int as synchronous,
+  count(*) = count(sync_state) as is_shown
+from pg_stat_replication`,
+  values: [],
+}
+
+export interface TableRow {
+  readonly name: string
+  readonly is_logged: boolean
+  readonly has_autovacuum: boolean
+}
+
+/** Locks nothing; a row for each table of the library that is there. */
+export function readTables({ schema }: Tables): Statement<TableRow> {
+  return {
+    text: `select relname as name, relpersistence = 'p' as is_logged,
+  coalesce('autovacuum_enabled=false' <> all (reloptions), true) as has_autovacuum
+from pg_class where relnamespace = to_regnamespace($1) and relkind in ('r', 'p') order by 1`,
+    values: [`"${schema}"`],
+  }
+}

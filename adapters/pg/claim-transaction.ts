@@ -102,7 +102,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
       const keys = claims.map(({ key }) => key)
       const verdicts = keys.map((key) => (this.#released.has(key) ? 'already-released' : 'released'))
       for (const key of keys) this.#released.add(key)
-      const isBlameless = refund || isShutdown(this.#session.spoiledBy)
+      const isBlameless = refund || this.#lending.hasLost || isShutdown(this.#session.spoiledBy)
       await this.#rollBack(isBlameless ? keys.filter((key) => !this.#refunded.has(key)) : [])
       return verdicts
     })

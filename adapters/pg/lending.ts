@@ -1,10 +1,12 @@
-import { LentPgTransaction } from './pg-transaction.ts'
+import { LentPgTransaction, type PgQuery, type PgResult } from './pg-transaction.ts'
 import type { Session } from './session.ts'
+import { isConflictOfTransactions } from './sql-errors.ts'
 
 /** What a transaction has lent to handlers. */
 export class Lending {
   readonly #session: Session
   readonly #lent: LentPgTransaction[] = []
+  #hasLost = false
 
   constructor(session: Session) {
     this.#session = session
@@ -15,10 +17,24 @@ export class Lending {
     return this.#lent.some((lent) => lent.hasFloated)
   }
 
+  /** A query was chosen to lose against another transaction, by a deadlock: no handler is to blame. */
+  get hasLost(): boolean {
+    return this.#hasLost
+  }
+
   lend(): LentPgTransaction {
-    const lent = new LentPgTransaction((query, values) => this.#session.query(query, values), this.#session)
+    const lent = new LentPgTransaction((query, values) => this.#run(query, values), this.#session)
     this.#lent.push(lent)
     return lent
+  }
+
+  async #run(query: string | PgQuery, values: unknown[] | undefined): Promise<PgResult<unknown>> {
+    try {
+      return await this.#session.query(query, values)
+    } catch (error) {
+      if (isConflictOfTransactions(error)) this.#hasLost = true
+      throw error
+    }
   }
 
   /** Takes everything back. A connection that still runs a query of a handler is not used again. */

@@ -36,6 +36,19 @@ describePostgres('the schema of postgresInbox', () => {
     for (const inbox of inboxes) await inbox.mark([(await hold(inbox, newItem())).claim])
   })
 
+  it('takes a name as long as Postgres has them', async () => {
+    const long = `${schema}_`.padEnd(63, 'x')
+    try {
+      const inbox = postgresInbox({ pool: place.newPool(), schema: long })
+      await inbox.open()
+      expect(await inbox.mark([(await hold(inbox, newItem())).claim])).toEqual(['marked'])
+      const { rows } = await place.pool.query('select to_regclass($1) is not null as is_there', [`${long}.inbox`])
+      expect(rows).toEqual([{ is_there: true }])
+    } finally {
+      await place.pool.query(`drop schema if exists ${long} cascade`)
+    }
+  })
+
   it('holds everything that is made', async () => {
     const pool = place.newPool({ options: `-c search_path=${place.schema}` })
     await postgresInbox({ pool, schema }).open()

@@ -1,0 +1,154 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
+import type { Pool } from 'pg'
+import { claim, hold, newItem, type Granted } from '../contract/harness.ts'
+import { startPrivatePostgres } from '../support/servers/private-postgres.ts'
+import { ALONE, NO_REFUND, codeOf, describePostgres, lend, newPlace, pidOf, type PgPlace } from './pg-support.ts'
+
+const IMPATIENT = { lockTimeoutMs: 100, queryTimeoutMs: 400 }
+
+describePostgres('postgresInbox on a server that fails', () => {
+  let server: Awaited<ReturnType<typeof startPrivatePostgres>>
+  let place: PgPlace
+  beforeAll(async () => {
+    server = await startPrivatePostgres()
+  }, 60_000)
+  afterAll(() => server.stop())
+  beforeEach(async () => {
+    place = await newPlace(server.url)
+  })
+  afterEach(() => place.close())
+
+  const calm = (): Pool => {
+    const pool = place.newPool()
+    pool.on('error', () => {})
+    return pool
+  }
+
+  it('does not take a COMMIT for lost whose backend is frozen and commits when it thaws', async () => {
+    const inbox = await place.newInbox({ pool: calm(), ...IMPATIENT })
+    const item = newItem()
+    const { claim: claimed } = await hold(inbox, item)
+    const { tx } = lend(claimed)
+    await place.write(tx, item.key)
+    const pid = await pidOf(tx)
+    process.kill(pid, 'SIGSTOP')
+    try {
+      expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
+      // Nothing of it is seen, which proves nothing.
+      expect(await place.committed(item.key)).toBe(0)
+      expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
+      expect(await claim(inbox, item, ALONE)).toMatchObject({ verdict: 'busy' })
+      expect(await inbox.release([claimed], NO_REFUND)).toEqual(['refused'])
+    } finally {
+      process.kill(pid, 'SIGCONT')
+    }
+    expect(await settled(() => inbox.mark([claimed]))).toEqual(['already-marked'])
+    expect(await place.committed(item.key)).toBe(1)
+  })
+
+  it('answers within queryTimeoutMs when the server answers nothing, and goes on when it does again', async () => {
+    const inbox = await place.newInbox({ pool: calm(), ...IMPATIENT })
+    const [open, fresh] = [newItem(), newItem()]
+    const { claim: claimed } = await hold(inbox, open)
+    await place.write(lend(claimed).tx, open.key)
+    server.freeze()
+    try {
+      const begun = performance.now()
+      expect(await codeOf(claim(inbox, fresh))).toMatch(/^STORE_/)
+      expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
+      expect(await codeOf(inbox.mark([claimed]))).toMatch(/^STORE_/)
+      expect(performance.now() - begun).toBeLessThan(10 * IMPATIENT.queryTimeoutMs)
+    } finally {
+      server.thaw()
+    }
+    expect(await settled(() => inbox.mark([claimed]))).toEqual(['already-marked'])
+    const granted = await settled(() => hold(inbox, fresh, ALONE))
+    expect(await inbox.mark([granted.claim])).toEqual(['marked'])
+  })
+
+  it('rolls back what is open when the server restarts, gives the attempt back, and claims again at once', async () => {
+    const inbox = await place.newInbox({ pool: calm() })
+    const [open, done] = [newItem(), newItem()]
+    await inbox.mark([(await hold(inbox, done)).claim])
+    const { claim: claimed } = await hold(inbox, open)
+    await place.write(lend(claimed).tx, open.key)
+    await server.restart()
+    expect(await codeOf(inbox.mark([claimed]))).toMatch(/^STORE_/)
+    expect(await settled(() => inbox.mark([claimed]))).toEqual(['refused-busy'])
+    expect(await claim(inbox, done)).toEqual({ verdict: 'done' })
+    const again = await hold(inbox, open)
+    expect(again.attempt).toBe(1)
+    expect(await inbox.mark([again.claim])).toEqual(['marked'])
+    expect(await place.committed(open.key)).toBe(0)
+  }, 60_000)
+})
+
+describePostgres('postgresInbox beside others', () => {
+  let place: PgPlace
+  beforeEach(async () => {
+    place = await newPlace()
+  })
+  afterEach(() => place.close())
+
+  it('holds nothing when attempts cannot be counted because others have taken the connections of the pool', async () => {
+    const pool = place.newPool({ max: 2 })
+    const inbox = await place.newInbox({ pool, ...IMPATIENT })
+    const item = newItem()
+    await inbox.mark([(await hold(inbox, newItem())).claim])
+    const taken = await pool.connect()
+    expect(await codeOf(claim(inbox, item))).toMatch(/^STORE_/)
+    const rival = await place.newInbox()
+    const granted = await hold(rival, item)
+    expect(granted.attempt).toBe(1)
+    await rival.mark([granted.claim])
+    taken.release()
+    expect(await claim(inbox, item)).toEqual({ verdict: 'done' })
+  })
+
+  it('gives the attempt back of a handler that a deadlock has chosen to lose', async () => {
+    const [first, second] = [await place.newInbox(), await place.newInbox()]
+    await place.pool.query(`insert into ${place.schema}.effect values ('a'), ('b')`)
+    const items = [newItem(), newItem()] as const
+    const claims = [await hold(first, items[0]), await hold(second, items[1])] as const
+    const touch = async (granted: Granted, name: string): Promise<unknown> => {
+      const { tx } = lend(granted.claim as Parameters<typeof lend>[0])
+      return tx.query(`update ${place.schema}.effect set name = name where name = $1`, [name])
+    }
+    await touch(claims[0], 'a')
+    await touch(claims[1], 'b')
+    const crossed = await Promise.allSettled([touch(claims[0], 'b'), touch(claims[1], 'a')])
+    const loser = crossed.findIndex(({ status }) => status === 'rejected')
+    expect(crossed[loser]).toMatchObject({ reason: { code: '40P01' } })
+    const [lost, won] = loser === 0 ? [first, second] : [second, first]
+    expect(await lost.release([claims[loser === 0 ? 0 : 1].claim], NO_REFUND)).toEqual(['released'])
+    expect(await won.mark([claims[loser === 0 ? 1 : 0].claim])).toEqual(['marked'])
+    const again = await hold(lost, items[loser === 0 ? 0 : 1])
+    expect(again.attempt).toBe(1)
+    await lost.release([again.claim], NO_REFUND)
+  })
+
+  it('keeps the attempt of a handler whose own statement failed', async () => {
+    const inbox = await place.newInbox()
+    const item = newItem()
+    const { claim: claimed } = await hold(inbox, item)
+    await lend(claimed)
+      .tx.query('select 1 / 0')
+      .catch(() => {})
+    await inbox.release([claimed], NO_REFUND)
+    const again = await hold(inbox, item, ALONE)
+    expect(again.attempt).toBe(2)
+    await inbox.release([again.claim], NO_REFUND)
+  })
+})
+
+/** Asks until the store knows. */
+async function settled<T>(ask: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + 15_000
+  for (;;) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (performance.now() > deadline) throw error
+    }
+  }
+}

@@ -32,6 +32,12 @@ describePostgres('the records of postgresLease', () => {
     )
   }
 
+  async function states(): Promise<readonly string[]> {
+    const { pool, schema } = harness.place
+    const { rows } = await pool.query<{ state: string }>(`select state::text from ${schema}.lease order by 1`)
+    return rows.map(({ state }) => state)
+  }
+
   it('have one index, on what never changes, and pages with room', async () => {
     const { pool, schema } = harness.place
     const { rows } = await pool.query(`select pg_get_indexdef(i.indexrelid) as def, c.reloptions from pg_index i
@@ -147,6 +153,22 @@ describePostgres('the records of postgresLease', () => {
     expect(await admin.forget(SCOPE, [item.key], WHY)).toEqual(['already'])
   })
 
+  it('are absent to every call once their retention has ended, but for what is parked', async () => {
+    const items = Array.from({ length: 5 }, () => newItem())
+    const answers = await claimAll(store, items, { retentionMs: DAY_MS, leaseMs: 10 * DAY_MS })
+    const [parked, held, ...others] = answers.map((answer) => grantedBy(answer).claim)
+    if (parked === undefined || held === undefined) throw new Error('expected five claims')
+    await store.setAside([parked], 'parked', 'wait')
+    await harness.age(DAY_MS)
+    expect(await store.renew([held], DAY_MS)).toEqual(['lost'])
+    expect(await store.release(others, NO_REFUND)).toEqual(['refused', 'refused', 'refused'])
+    expect(await store.setAside(others, 'parked', 'late')).toEqual(['refused', 'refused', 'refused'])
+    expect(await store.mark([{ ...held, fence: 7 }])).toEqual(['marked-late'])
+    expect(await admin.peek(SCOPE, [held.key])).toMatchObject([{ state: 'done', fence: 7 }])
+    await harness.age(10_000 * DAY_MS)
+    expect(await claim(store, parked)).toEqual({ verdict: 'parked', reason: 'wait' })
+  })
+
   describe('are purged', () => {
     const purging = { retentionMs: DAY_MS, limit: 2 }
 
@@ -157,12 +179,6 @@ describePostgres('the records of postgresLease', () => {
       for (const item of over) await store.mark([(await hold(store, item, { retentionMs: DAY_MS })).claim])
       await harness.age(DAY_MS)
       await hold(store, newItem())
-    }
-
-    const states = async (): Promise<unknown[]> => {
-      const { pool, schema } = harness.place
-      const { rows } = await pool.query<{ state: string }>(`select state::text from ${schema}.lease order by 1`)
-      return rows.map(({ state }) => state)
     }
 
     it('in batches, once their retention has ended; what is parked is kept', async () => {

@@ -173,7 +173,7 @@ function callIn({ leases, retentions, waits }: Times, hasAdmin: boolean): fc.Arb
   const decision = fc.constantFrom('done' as const, 'rerun' as const, 'reopen' as const, 'forget' as const)
   const byPeople = hasAdmin ? 2 : 0
   return fc.oneof(
-    { weight: 1, arbitrary: fc.record({ call: fc.constant('wait' as const), ms: fc.constantFrom(...waits) }) },
+    { weight: 3, arbitrary: fc.record({ call: fc.constant('wait' as const), ms: fc.constantFrom(...waits) }) },
     { weight: 4, arbitrary: fc.record({ call: fc.constant('claim' as const), request }) },
     { weight: 1, arbitrary: fc.record({ call: fc.constant('renew' as const), claims, leaseMs }) },
     { weight: 2, arbitrary: fc.record({ call: fc.constant('mark' as const), claims, results }) },

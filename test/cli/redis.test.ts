@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { Redis } from 'ioredis'
+import { redisLease } from '../../adapters/ioredis/index.ts'
+import { defineConsumer, MemoryBroker, messageId, OutcomeUnknownError, runMemory, type Store } from '../../src/index.ts'
+import { backends } from '../support/backends.ts'
+import { uniqueName } from '../support/namespace.ts'
+import { freePort } from '../support/servers/ports.ts'
+import { server } from '../support/servers/server.ts'
+import { Cli, dataOf, type CliRun } from './cli-process.ts'
+
+const describeRedis = backends.has('redis') ? describe : describe.skip
+
+/** Handles messages, or loses the provider's answer, as a process before did. Returns the IDs that were handled. */
+async function handle(store: Store, ids: readonly string[], answerIsLost = false): Promise<string[]> {
+  const handled: string[] = []
+  const consumer = defineConsumer({
+    name: 'mailer',
+    store,
+    id: messageId.header('id'),
+    onInDoubt: 'park',
+    handle: ({ message }) => {
+      if (answerIsLost) throw new OutcomeUnknownError('no answer')
+      handled.push(String(message.headers['id']))
+    },
+  })
+  const broker = new MemoryBroker()
+  const running = await runMemory(broker, consumer, { topic: 'mails', group: 'mails' })
+  for (const id of ids) broker.publish('mails', { value: Buffer.from('{}'), headers: { id } })
+  await broker.drained('mails', 'mails')
+  await running.stop()
+  return handled
+}
+
+describeRedis('consume-once, on Redis', () => {
+  let cli: Cli
+  let redis: Redis
+  let url: string
+  let prefix: string
+  beforeEach(async () => {
+    cli = new Cli()
+    url = (await server('redis')).url
+    redis = new Redis(url, { commandTimeout: 5_000 })
+    prefix = uniqueName('cli')
+  })
+  afterEach(async () => {
+    for await (const keys of redis.scanStream({ match: `${prefix}*`, count: 1000 })) {
+      if ((keys as string[]).length > 0) await redis.del(keys as string[])
+    }
+    redis.disconnect()
+    cli[Symbol.dispose]()
+  })
+
+  const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}, stdin = ''): Promise<CliRun> =>
+    cli.run(args, {
+      stdin,
+      env: { CONSUME_ONCE_CONFIG: 'test/cli/redis.config.ts', TEST_REDIS_URL: url, TEST_PREFIX: prefix, ...env },
+    })
+
+  it('finds by ID and by key what another process has parked, and decides about it', async () => {
+    const store = redisLease({ redis, prefix })
+    await handle(store, ['happened', 'not'], true)
+    const { records } = dataOf(await run(['inspect', 'mailer', '--parked', '--json'])) as { records: { key: string }[] }
+    expect(records).toHaveLength(2)
+    const why = ['--reason', 'OPS-812', '--by', 'kim', '--yes']
+    expect(await run(['resolve', 'mailer', 'happened', '--done', ...why])).toMatchObject({ exitCode: 0 })
+    const both = await run(
+      ['resolve', 'mailer', '--key', '-', '--rerun', ...why],
+      {},
+      records.map(({ key }) => key).join('\n'),
+    )
+    expect(both.stdout).toMatch(/parked +decided/)
+    expect(both.stdout).toMatch(/done +refused/)
+    expect(both.exitCode).toBe(1)
+    expect(await handle(store, ['happened', 'not'])).toEqual(['not'])
+    expect(dataOf(await run(['inspect', 'mailer', '--stats', '--json']))).toMatchObject({
+      stats: { parked: { count: 0, is_at_least: false } },
+    })
+  })
+
+  it('exits with 4 where the server is not there, and tells no secret', async () => {
+    const down = `redis://:s3cret@127.0.0.1:${await freePort()}`
+    const unreachable = await run(['inspect', 'mailer', 'a', '--timeout', '5'], { TEST_REDIS_URL: down })
+    expect(unreachable.exitCode).toBe(4)
+    expect(unreachable.stderr).not.toContain('s3cret')
+  })
+})

@@ -16,10 +16,12 @@ const STATES: Readonly<Record<(typeof LISTED)[number], ListedState>> = {
   done: 'done',
 }
 
+const LISTED_AT_ONCE = 100
+
 type InspectFlags = SessionFlags &
   RefFlags & { readonly [L in (typeof LISTED)[number]]?: true } & {
     readonly stats?: true
-    readonly limit: number
+    readonly limit?: number
     readonly after?: string
   }
 
@@ -46,7 +48,7 @@ export function addInspect(program: Command, exit: (code: number) => void): void
     .option('--given-up', 'list what was dead-lettered')
     .addOption(new Option('--done', 'list what is done').hideHelp())
     .option('--stats', 'count the records of each state, up to --limit')
-    .option('--limit <count>', 'records in a list, or counted in each state', parsePositive, 100)
+    .option('--limit <count>', 'records in a list (default: 100), or counted in each state (10000)', parsePositive)
     .option('--after <cursor>', 'the next page: `next` of the one before')
   addRefOptions(addSessionOptions(command))
     .addHelpText('after', EXAMPLES)
@@ -75,7 +77,8 @@ async function inspect(session: Session, name: string, ids: readonly string[], f
     )
   }
   if (flags.stats === true) return stats(session, admin, head, flags.limit)
-  if (state !== undefined) return list(session, admin, head, { state, limit: flags.limit, after: flags.after })
+  if (state !== undefined)
+    return list(session, admin, head, { state, limit: flags.limit ?? LISTED_AT_ONCE, after: flags.after })
   const records = await session.answer(admin.inspect(refsOf(ids, flags)))
   if (session.isJson) printJson('inspect', { ...head, records: records.map(recordJson) })
   else printText(recordTable(records))
@@ -103,7 +106,7 @@ async function stats(
   session: Session,
   admin: Admin,
   head: Readonly<Record<string, string>>,
-  limit: number,
+  limit: number | undefined,
 ): Promise<number> {
   const counts = await session.answer(admin.stats(limit))
   if (session.isJson) {

@@ -10,10 +10,11 @@ export function withExamples(readme: string): string {
   })
 }
 
-/** What an example shows of itself: everything between `#region readme` and `#endregion`. */
-function regionsOf(file: string): string {
+/** What an example shows of itself: everything between `#region readme`, or of another name, and `#endregion`. */
+export function regionsOf(file: string, region = 'readme'): string {
   const source = readFileSync(`examples/${file}`, 'utf8')
-  const regions = [...source.matchAll(/\/\/ #region readme\n([\s\S]*?)\/\/ #endregion/g)].map(([, code]) => code ?? '')
-  if (regions.length === 0) throw new Error(`examples/${file} has no region readme`)
+  const pattern = new RegExp(`// #region ${region}\\n([\\s\\S]*?)// #endregion`, 'g')
+  const regions = [...source.matchAll(pattern)].map(([, code]) => code ?? '')
+  if (regions.length === 0) throw new Error(`examples/${file} has no region ${region}`)
   return regions.join('\n').replace(/\n{3,}/g, '\n\n')
 }

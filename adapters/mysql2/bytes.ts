@@ -15,15 +15,20 @@ export function storedItem(item: ClaimItem): StoredItem {
   return { item, key: hexOf(item.key), fp: storedDigest(item.digest) }
 }
 
-function storedDigest(digest: Digest): string | null {
+export function storedDigest(digest: Digest): string | null {
   return digest === '' ? null : hexOf(digest)
 }
 
 /** 128 bits of the 132 that 22 characters hold. */
-function hexOf(text: Key | Digest): string {
+export function hexOf(text: Key | Digest): string {
   if (CHARACTERS.test(text)) return Buffer.from(text, 'base64url').toString('hex', 0, BYTES)
   const got = JSON.stringify(text.slice(0, 40))
   throw new StoreError('STORE_MISUSED', `expected a key or digest of 22 characters of base64url, got ${got}`)
+}
+
+/** The other way; in the one spelling of those that mean the same 128 bits. */
+export function keyOf(hex: string): string {
+  return Buffer.from(hex, 'hex').toString('base64url')
 }
 
 /** In the order in which all transactions take their keys, so that two batches do not wait for each other. */

@@ -1,6 +1,7 @@
 import { ConfigError } from '../../src/index.ts'
 import { databaseProblems } from './options.ts'
 import type { Sessions } from './sessions.ts'
+import { lastRows } from './sql/script.ts'
 
 interface ServerRow {
   readonly version: string
@@ -24,7 +25,8 @@ export interface Server {
  * @throws ConfigError `CONFIG_INVALID` for a server that only reads, one that is too old, one that cuts what is too long
  */
 export async function checkServer(sessions: Sessions, wanted: string | undefined): Promise<Server> {
-  const [row] = await sessions.using((connection) => connection.run<ServerRow>({ statements: [READ_SERVER] }, false))
+  const sets = await sessions.using((connection) => connection.run([READ_SERVER], false))
+  const [row] = lastRows(sets) as readonly ServerRow[]
   if (row === undefined) throw new TypeError('a SELECT without a row (check-server)')
   const kind = /mariadb/i.test(row.version) ? 'mariadb' : 'mysql'
   const database = wanted ?? row.database_name

@@ -11,6 +11,7 @@ import {
   unlockMigrations,
   type VersionRow,
 } from './sql/migration-table.ts'
+import { lastRows } from './sql/script.ts'
 import type { Tables } from './sql/tables.ts'
 
 const NO_SUCH_TABLE = 1146
@@ -68,8 +69,8 @@ async function versionOf(connection: PooledConnection, tables: Tables): Promise<
 }
 
 /** Whatever `autocommit` is in the session. */
-function ask<Row>(connection: PooledConnection, statement: string): Promise<readonly Row[]> {
-  return connection.run<Row>({ statements: [statement, 'commit'] }, false)
+async function ask<Row>(connection: PooledConnection, statement: string): Promise<readonly Row[]> {
+  return lastRows(await connection.run([statement, 'commit'], false)) as readonly Row[]
 }
 
 function outOfDate({ database }: Tables): string {

@@ -41,6 +41,8 @@ export interface MysqlInboxOptions extends MysqlOptions {
   readonly idleInTransactionTimeoutMs?: DurationMs
 }
 
+export type MysqlLeaseOptions = MysqlOptions
+
 /** The only place with a default. */
 const DEFAULTS: Required<Omit<MysqlInboxOptions, 'pool' | 'database'>> = {
   migrate: 'auto',

@@ -2,11 +2,12 @@ import { StoreError, describeError } from '../../src/index.ts'
 import type { MysqlConnectionLike, MysqlPoolLike } from './slice.ts'
 import type { MysqlQuery, SendBy } from './mysql-transaction.ts'
 import { errnoOf, isRefusal } from './sql-errors.ts'
-import type { Script } from './sql/script.ts'
 import { within } from './within.ts'
 
 /** Whatever the options of the pool say, rows of the store are objects of plain values. */
 const PLAINLY = { rowsAsArray: false, nestTables: false, typeCast: true }
+
+export type Rows = readonly unknown[]
 
 /** A connection that is out of its pool, until `close`. */
 export class PooledConnection {
@@ -49,10 +50,11 @@ export class PooledConnection {
   /**
    * Runs what the store itself has to say, with a limit. As one message where the server takes a compound statement (MariaDB),
    * which needs no `multipleStatements`; else one statement after the other. Either way the first that fails is the last.
+   * Resolves with the rows of each statement that returns any.
    */
-  async run<Row>({ statements }: Script<Row>, asOne: boolean): Promise<readonly Row[]> {
+  async run(statements: readonly string[], asOne: boolean): Promise<readonly Rows[]> {
     try {
-      return (await within(this.#limitMs, 'statements of the store', this.#send(statements, asOne))) as Row[]
+      return await within(this.#limitMs, 'statements of the store', this.#send(statements, asOne))
     } catch (error) {
       if (!isRefusal(error)) this.spoil(error)
       throw error
@@ -80,22 +82,20 @@ export class PooledConnection {
     this.#connection.removeListener('error', this.#onError)
   }
 
-  async #send(statements: readonly string[], asOne: boolean): Promise<unknown[]> {
-    const [only, ...others] = statements
-    if (only === undefined) return []
-    if (asOne && others.length > 0) {
-      const results = await this.#ask(`begin not atomic\n${statements.join(';\n')};\nend`)
+  async #send(statements: readonly string[], asOne: boolean): Promise<readonly Rows[]> {
+    if (asOne && statements.length > 1) {
       // A result for each statement that returns rows, and the end of them all.
-      return Array.isArray(results) ? (results.findLast(Array.isArray) ?? []) : []
+      const results = await this.#ask(`begin not atomic\n${statements.join(';\n')};\nend`)
+      return Array.isArray(results) ? results.filter(Array.isArray) : []
     }
-    let rows: unknown[] = []
+    const sets: Rows[] = []
     for (const statement of statements) {
       const result = await this.#ask(statement)
-      if (Array.isArray(result)) rows = result
+      if (Array.isArray(result)) sets.push(result)
       // Nobody waits any more: what comes next must not be sent.
-      if (this.#isClosed || this.#spoiledBy !== undefined) return rows
+      if (this.#isClosed || this.#spoiledBy !== undefined) return sets
     }
-    return rows
+    return sets
   }
 
   async #ask(sql: string): Promise<unknown> {

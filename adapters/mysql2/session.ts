@@ -1,6 +1,6 @@
 import { StoreError, TransactionError } from '../../src/index.ts'
 import { goesBack, type MysqlQuery, type SendBy } from './mysql-transaction.ts'
-import type { PooledConnection } from './pooled-connection.ts'
+import type { PooledConnection, Rows } from './pooled-connection.ts'
 import { errnoOf, isRefusal } from './sql-errors.ts'
 import type { Sessions } from './sessions.ts'
 import type { Script } from './sql/script.ts'
@@ -39,8 +39,8 @@ export class Session {
   }
 
   /** Runs statements of the store itself. */
-  run<Row>(script: Script<Row>): Promise<readonly Row[]> {
-    return this.#connection.run(script, this.#sessions.asOne)
+  run(statements: readonly string[]): Promise<readonly Rows[]> {
+    return this.#connection.run(statements, this.#sessions.asOne)
   }
 
   /**
@@ -78,7 +78,7 @@ export class Session {
         const text = 'the connection was lost before the COMMIT was sent: nothing was committed'
         throw new StoreError('STORE_UNREACHABLE', text, { cause: this.spoiledBy })
       }
-      await this.run({ statements: [BEFORE_COMMIT, ...last.statements, AS_BEFORE, 'commit'] })
+      await this.run([BEFORE_COMMIT, ...last.statements, AS_BEFORE, 'commit'])
       this.#end()
     } catch (error) {
       if (isRefusal(error)) await this.rollback()
@@ -111,7 +111,7 @@ export class Session {
   /** A rollback that is not answered is one all the same, once the connection is closed. */
   async #rollBack(): Promise<void> {
     if (this.spoiledBy !== undefined || this.#isOver) return
-    await this.run({ statements: ['rollback', AS_BEFORE] }).catch((error: unknown) => this.spoil(error))
+    await this.run(['rollback', AS_BEFORE]).catch((error: unknown) => this.spoil(error))
   }
 
   #end(): void {

@@ -1,9 +1,9 @@
 import type { Limits } from './options.ts'
-import { PooledConnection } from './pooled-connection.ts'
+import { PooledConnection, type Rows } from './pooled-connection.ts'
 import { Session } from './session.ts'
 import type { MysqlPoolLike } from './slice.ts'
 import { slotsOf, type Slots } from './slots.ts'
-import type { Script } from './sql/script.ts'
+import { lastRows, type Script } from './sql/script.ts'
 import { AS_BEFORE, begin, OPENED, WAIT_AS_BEFORE } from './sql/transaction.ts'
 
 /**
@@ -25,9 +25,9 @@ export class Sessions {
 
   /**
    * Opens a transaction and runs `first` in it, waiting a limited time for locks. Waits its turn while too many are open.
-   * Nothing stays open when it rejects.
+   * Nothing stays open when it rejects. Resolves with the rows of each statement that returns any.
    */
-  async begin<Row>(first: Script<Row>): Promise<{ readonly session: Session; readonly rows: readonly Row[] }> {
+  async begin({ statements: first }: Script): Promise<{ readonly session: Session; readonly sets: readonly Rows[] }> {
     await this.#slots.take()
     let connection: PooledConnection
     try {
@@ -38,8 +38,7 @@ export class Sessions {
     }
     const session = new Session(this, connection, () => this.#slots.give())
     try {
-      const statements = [...begin(this.#limits), OPENED, ...first.statements, WAIT_AS_BEFORE]
-      return { session, rows: await session.run<Row>({ statements }) }
+      return { session, sets: await session.run([...begin(this.#limits), OPENED, ...first, WAIT_AS_BEFORE]) }
     } catch (error) {
       await session.rollback()
       throw error
@@ -55,10 +54,10 @@ export class Sessions {
   async commitOn<Row>(connection: PooledConnection, { statements }: Script<Row>): Promise<readonly Row[]> {
     try {
       const all = [...begin(this.#limits), ...statements, AS_BEFORE, 'commit']
-      return await connection.run<Row>({ statements: all }, this.asOne)
+      return lastRows(await connection.run(all, this.asOne)) as readonly Row[]
     } catch (error) {
       if (connection.spoiledBy === undefined) {
-        const back = connection.run({ statements: ['rollback', AS_BEFORE] }, this.asOne)
+        const back = connection.run(['rollback', AS_BEFORE], this.asOne)
         await back.catch((cause: unknown) => connection.spoil(cause))
       }
       throw error

@@ -5,6 +5,6 @@ describeMariadb('mysqlInbox', () => {
   describeStoreContract('mysqlInbox', {
     strategy: 'inbox',
     createHarness: mysqlInboxHarness,
-    lacks: { retention: 'a purge ends records', admin: 'not yet' },
+    lacks: { retention: 'a purge ends records' },
   })
 })

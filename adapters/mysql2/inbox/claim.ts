@@ -7,9 +7,10 @@ import { isLockTimeout } from '../sql-errors.ts'
 import { countAttempts } from '../sql/attempts.ts'
 import { claimKeys, readInbox, removeKeys, type InboxRow } from '../sql/inbox-records.ts'
 import { fromHex } from '../sql/literals.ts'
+import { lastRows } from '../sql/script.ts'
 import { ClaimTransaction } from './claim-transaction.ts'
+import { recordOf } from './inbox-record.ts'
 import { InboxLedger } from './ledger.ts'
-import { TORN } from './torn.ts'
 
 type Answer = ClaimAnswer<MysqlTransaction>
 
@@ -38,10 +39,10 @@ async function claimOnce(
   const records = await recordsOf(place, items)
   const free = inKeyOrder(items.filter(({ key }) => !records.has(key)))
   if (free.length === 0) return items.map((stored) => ungranted(stored, records.get(stored.key)))
-  const { session, rows } = await sessions.begin(claimKeys(tables, { scope, items: free, owner: request.token }))
+  const { session, sets } = await sessions.begin(claimKeys(tables, { scope, items: free, owner: request.token }))
   try {
     const inserted = new Set<string>()
-    for (const row of rows) {
+    for (const row of lastRows(sets) as readonly InboxRow[]) {
       if (row.outcome === 'c' && fromHex(row.owner) === request.token) inserted.add(row.k)
       else records.set(row.k, row)
     }
@@ -51,7 +52,7 @@ async function claimOnce(
     if (granted.length === 0) {
       await session.rollback()
     } else if (uncounted.length > 0) {
-      await session.run(removeKeys(tables, scope, uncounted))
+      await session.run(removeKeys(tables, scope, uncounted).statements)
     }
     const ledger = new InboxLedger(place, request.token, granted)
     const keys = granted.map(({ item }) => item.key)
@@ -108,15 +109,7 @@ function ungranted({ fp }: StoredItem, record: InboxRow | undefined): Answer {
   // Purged or reopened between the insert and the look: claimed again, it is free.
   if (record === undefined) return { verdict: 'busy', leaseLeftMs: 0 }
   if (record.fp !== null && fp !== null && record.fp !== fp) return { verdict: 'conflict' }
-  const { outcome, reason, result } = record
-  switch (outcome) {
-    case 'd':
-      return result === null ? { verdict: 'done' } : { verdict: 'done', result: fromHex(result) }
-    case 'g':
-      return { verdict: 'given-up', reason: fromHex(reason ?? '') }
-    case 'p':
-      return { verdict: 'parked', reason: fromHex(reason ?? '') }
-    case 'c':
-      return { verdict: 'parked', reason: TORN }
-  }
+  const kept = recordOf(record)
+  if (kept.state !== 'done') return { verdict: kept.state, reason: kept.reason }
+  return kept.result === undefined ? { verdict: 'done' } : { verdict: 'done', result: kept.result }
 }

@@ -1,6 +1,7 @@
 import {
   isFailure,
   StoreError,
+  type Checkup,
   type Claim,
   type ClaimAnswer,
   type ClaimRequest,
@@ -13,10 +14,13 @@ import {
   type Result,
   type SetAsideVerdict,
   type Store,
+  type StoreAdmin,
 } from '../../../src/index.ts'
+import { checkup } from '../checkup.ts'
 import type { Database } from '../database.ts'
 import type { MysqlTransaction } from '../mysql-transaction.ts'
 import { answered } from '../sql-errors.ts'
+import { InboxAdmin } from './inbox-admin.ts'
 import { claimOfInbox } from './claim.ts'
 import { ClaimTransaction } from './claim-transaction.ts'
 
@@ -26,10 +30,14 @@ import { ClaimTransaction } from './claim-transaction.ts'
  */
 export class InboxStore implements Store<MysqlTransaction> {
   readonly strategy = 'inbox'
+  readonly admin: StoreAdmin
+  readonly checkup: Checkup
   readonly #database: Database
 
   constructor(database: Database) {
     this.#database = database
+    this.admin = new InboxAdmin(database)
+    this.checkup = () => answered('checkup', () => checkup(database.sessions, 'inbox'))
   }
 
   open(): Promise<void> {

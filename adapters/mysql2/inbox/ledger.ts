@@ -14,7 +14,7 @@ import { isLockTimeout } from '../sql-errors.ts'
 import { refundAttempts } from '../sql/attempts.ts'
 import { claimKeys, markKeys, writeRecords, type InboxRow } from '../sql/inbox-records.ts'
 import { fromHex } from '../sql/literals.ts'
-import type { Script } from '../sql/script.ts'
+import { lastRows, type Script } from '../sql/script.ts'
 
 export interface SettingAside {
   readonly as: 'given-up' | 'parked'
@@ -77,11 +77,11 @@ export class InboxLedger {
     const owner = `${this.#token} asks`
     const items = this.#stored()
     const asked = despiteConflicts(() => sessions.begin(claimKeys(tables, { scope, items, owner })))
-    const { session, rows } = await asked.catch((cause: unknown) => {
+    const { session, sets } = await asked.catch((cause: unknown) => {
       throw isLockTimeout(cause) ? stillUnknown(cause) : cause
     })
     await session.rollback()
-    const found = new Map(rows.map((row) => [row.k, row]))
+    const found = new Map((lastRows(sets) as readonly InboxRow[]).map((row) => [row.k, row]))
     return new Map(
       items.map(({ item, key }) => {
         const row = found.get(key)

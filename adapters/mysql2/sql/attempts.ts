@@ -47,3 +47,13 @@ export function refundAttempts({ attempt }: Tables, { scope, keys, owner }: Omit
     ],
   }
 }
+
+/** Removes attempts, in the transaction that ends what they were of. */
+export function forgetAttempts({ attempt }: Tables, scope: number, keys: readonly string[]): Script {
+  return { statements: [`delete from ${attempt} where ${hasKey(scope, keys)}`] }
+}
+
+/** Locks nothing. */
+export function readAttempts({ attempt }: Tables, scope: number, keys: readonly string[]): Script<CountedRow> {
+  return { statements: [`select ${inHex('`key`')} as k, n from ${attempt} where ${hasKey(scope, keys)}`] }
+}

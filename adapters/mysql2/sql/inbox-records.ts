@@ -1,3 +1,4 @@
+import { forgetAttempts } from './attempts.ts'
 import { ascii, bytes, hasKey, inHex, text } from './literals.ts'
 import type { Script } from './script.ts'
 import type { Tables } from './tables.ts'
@@ -8,7 +9,6 @@ export interface InboxRow {
   readonly fp: string | null
   readonly owner: string
   readonly outcome: 'c' | 'd' | 'g' | 'p'
-  readonly done_at_ms: number | string
   readonly reason: string | null
   readonly result: string | null
 }
@@ -18,12 +18,36 @@ export interface StoredKey {
   readonly fp: string | null
 }
 
-const COLUMNS = `${inHex('`key`')} as k, ${inHex('fp')} as fp, ${inHex('owner')} as owner, outcome,
-  timestampdiff(microsecond, '1970-01-01', done_at) div 1000 as done_at_ms, hex(reason) as reason, hex(result) as result`
+const COLUMNS = `${inHex('`key`')} as k, ${inHex('fp')} as fp, ${inHex('owner')} as owner, outcome, hex(reason) as reason, hex(result) as result`
 
 /** Sees what is committed, and what its own transaction has written; locks nothing. A key that is not returned has no record. */
 export function readInbox({ inbox }: Tables, scope: number, keys: readonly string[]): Script<InboxRow> {
   return { statements: [`select ${COLUMNS} from ${inbox} where ${hasKey(scope, keys)}`] }
+}
+
+/** Fails with 1205 where a transaction holds the key. Waits for nothing; on MySQL, whose least is 1, for a second. */
+export function glanceAt({ inbox }: Tables, scope: number, key: string): Script {
+  return {
+    statements: [
+      'set session innodb_lock_wait_timeout = 0',
+      `select 1 from ${inbox} where ${hasKey(scope, [key])} for update`,
+    ],
+  }
+}
+
+export interface InboxPage {
+  readonly scope: number
+  readonly outcomes: readonly InboxRow['outcome'][]
+  /** In hex, or empty. */
+  readonly after: string
+  readonly limit: number
+}
+
+/** Locks nothing; in the order of keys. */
+export function listInbox({ inbox }: Tables, { scope, outcomes, after, limit }: InboxPage): Script<InboxRow> {
+  const wanted = outcomes.map((outcome) => `'${outcome}'`).join(', ')
+  const where = `scope = ${scope} and \`key\` > ${bytes(after)} and outcome in (${wanted})`
+  return { statements: [`select ${COLUMNS} from ${inbox} where ${where} order by \`key\` limit ${limit}`] }
 }
 
 /**
@@ -69,12 +93,18 @@ export function removeKeys({ inbox }: Tables, scope: number, keys: readonly stri
   return { statements: [`delete from ${inbox} where ${hasKey(scope, keys)}`] }
 }
 
+/** Turns locked rows into done ones, whose retention begins now. */
+export function makeDone({ inbox }: Tables, scope: number, keys: readonly string[]): Script {
+  const done = `outcome = 'd', reason = null, result = null, done_at = utc_timestamp(6)`
+  return { statements: [`update ${inbox} set ${done} where ${hasKey(scope, keys)}`] }
+}
+
 /**
  * The mark: turns the claimed rows of this transaction into done ones, with their results by key, and forgets their attempts.
  * Whoever counts attempts of a key holds its row, which this transaction does, so nothing is waited for.
  */
 export function markKeys(
-  { inbox, attempt }: Tables,
+  tables: Tables,
   scope: number,
   keys: readonly string[],
   results: ReadonlyMap<string, string>,
@@ -83,8 +113,8 @@ export function markKeys(
   const result = whens.length === 0 ? '' : `, result = case \`key\` ${whens.join(' ')} end`
   return {
     statements: [
-      `update ${inbox} set outcome = 'd', done_at = utc_timestamp(6)${result} where ${hasKey(scope, keys)} and outcome = 'c'`,
-      `delete from ${attempt} where ${hasKey(scope, keys)}`,
+      `update ${tables.inbox} set outcome = 'd', done_at = utc_timestamp(6)${result} where ${hasKey(scope, keys)} and outcome = 'c'`,
+      ...forgetAttempts(tables, scope, keys).statements,
     ],
   }
 }

@@ -26,3 +26,15 @@ export function inHex(column: string): string {
 export function fromHex(hex: string): string {
   return Buffer.from(hex, 'hex').toString()
 }
+
+/** Of a time in UTC, whatever the time zone of the session. */
+export function epochMs(column: string): string {
+  return `timestampdiff(microsecond, '1970-01-01', ${column}) div 1000`
+}
+
+export function time(ms: number | undefined): string {
+  return ms === undefined ? 'null' : `date_add('1970-01-01', interval ${Math.round(ms * 1_000)} microsecond)`
+}
+
+/** The server's clock, which is the only one that leases are measured by. Fixed at the start of its statement. */
+export const NOW_MS: string = epochMs('utc_timestamp(6)')

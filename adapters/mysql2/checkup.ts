@@ -1,0 +1,83 @@
+import type { CheckFinding } from '../../src/index.ts'
+import type { Sessions } from './sessions.ts'
+import { lastRows } from './sql/script.ts'
+
+interface SettingsRow {
+  readonly version: string
+  readonly flush_log: number | string
+  readonly has_binlog: number | string
+  readonly sync_binlog: number | string
+  readonly is_read_only: number | string
+  readonly sql_mode: string
+}
+
+const READ_SETTINGS = `select version() as version, @@global.innodb_flush_log_at_trx_commit as flush_log,
+  @@global.log_bin as has_binlog, @@global.sync_binlog as sync_binlog,
+  if(@@global.read_only in ('0', 'OFF'), 0, 1) as is_read_only, @@session.sql_mode as sql_mode`
+
+const LOST = {
+  inbox: 'marks are lost with their effects, after the settle: lost messages',
+  lease: 'marks are lost: their messages run again',
+} as const
+
+/** Asks a server what the marks of a store on it are worth, changing nothing. Rejects where it cannot be reached. */
+export async function checkup(sessions: Sessions, strategy: 'inbox' | 'lease'): Promise<readonly CheckFinding[]> {
+  const sets = await sessions.using((connection) => connection.run([READ_SETTINGS, 'commit'], false))
+  return (lastRows(sets) as readonly SettingsRow[]).flatMap((row) => [
+    judgeReadOnly(row),
+    judgeFlush(row, strategy),
+    judgeBinlog(row, strategy),
+    judgeMode(row),
+    finding('replication', 'unknown', row.version, [
+      'Whether replicas are semi-synchronous is not asked. After a failover to an asynchronous one,',
+      `${LOST[strategy]}.`,
+    ]),
+  ])
+}
+
+function judgeReadOnly({ is_read_only: isReadOnly }: SettingsRow): CheckFinding {
+  if (Number(isReadOnly) === 0) return finding('primary', 'holds', 'read_only off')
+  return finding('primary', 'broken', 'read_only on', [
+    'This is a replica, or is treated as one: nothing can be marked on it. Connect to the primary.',
+  ])
+}
+
+/** 1 flushes at each COMMIT; 2 leaves that to the operating system, 0 also the write, for a second. */
+function judgeFlush({ flush_log: flush }: SettingsRow, strategy: 'inbox' | 'lease'): CheckFinding {
+  const found = `innodb_flush_log_at_trx_commit ${flush}`
+  if (Number(flush) === 1) return finding('flush', 'holds', found)
+  const crash = Number(flush) === 2 ? 'When the machine crashes' : 'When the server or its machine crashes'
+  return finding('flush', strategy === 'inbox' ? 'broken' : 'weaker', found, [
+    `${crash}, ${LOST[strategy]} of up to a second.`,
+    'Set innodb_flush_log_at_trx_commit = 1.',
+  ])
+}
+
+function judgeBinlog(row: SettingsRow, strategy: 'inbox' | 'lease'): CheckFinding {
+  const { has_binlog: hasBinlog, sync_binlog: sync } = row
+  if (Number(hasBinlog) === 0) return finding('binlog', 'holds', 'log_bin off')
+  const found = `log_bin on, sync_binlog ${sync}`
+  if (Number(sync) === 1) return finding('binlog', 'holds', found)
+  return finding('binlog', 'weaker', found, [
+    `When the machine crashes, the binary log may miss what is committed: after a failover to a replica, ${LOST[strategy]}.`,
+    'Set sync_binlog = 1.',
+  ])
+}
+
+function judgeMode({ sql_mode: mode }: SettingsRow): CheckFinding {
+  const isStrict = /STRICT_(?:TRANS|ALL)_TABLES|TRADITIONAL/.test(mode)
+  if (isStrict) return finding('sql_mode', 'holds', 'sql_mode is strict')
+  return finding('sql_mode', 'broken', `sql_mode '${mode}'`, [
+    'What handlers write is cut where it is too long, without an error, and the store does not open.',
+    'Add STRICT_TRANS_TABLES.',
+  ])
+}
+
+function finding(
+  check: string,
+  verdict: CheckFinding['verdict'],
+  found: string,
+  meaning: readonly string[] = [],
+): CheckFinding {
+  return { check: `mysql.${check}`, verdict, found, meaning: meaning.join(' ') }
+}

@@ -1,0 +1,76 @@
+import { systemEntropy, transition, type DecideVerdict, type Decision, type Why } from '../../../src/index.ts'
+import { despiteConflicts } from '../despite-conflicts.ts'
+import type { Place } from '../place.ts'
+import { isLockTimeout } from '../sql-errors.ts'
+import { forgetAttempts, readAttempts, type CountedRow } from '../sql/attempts.ts'
+import { auditDecision, type Decided } from '../sql/audit.ts'
+import { claimKeys, makeDone, removeKeys, type InboxRow } from '../sql/inbox-records.ts'
+import { fromHex } from '../sql/literals.ts'
+import { lastRows } from '../sql/script.ts'
+import { recordOf, recordOfAttempts } from './inbox-record.ts'
+
+type Verdicts = ReadonlyMap<string, DecideVerdict>
+
+/**
+ * A person decides about keys (in hex, distinct, in their order): all in one transaction with what is written down of it. Where
+ * a claim that is under way holds one of them, each is decided for itself, and that one is refused.
+ */
+export async function decide(place: Place, keys: readonly string[], decision: Decision, why: Why): Promise<Verdicts> {
+  if (keys.length === 0) return new Map()
+  try {
+    return await despiteConflicts(() => decideOnce(place, keys, decision, why))
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error
+    const [first, ...others] = keys
+    if (first === undefined || others.length === 0) return new Map(keys.map((key) => [key, 'refused']))
+    return new Map([...(await decide(place, [first], decision, why)), ...(await decide(place, others, decision, why))])
+  }
+}
+
+/** Claims the keys, so that nobody else does, and removes what it has inserted for that. */
+async function decideOnce(
+  { sessions, tables, scope }: Place,
+  keys: readonly string[],
+  decision: Decision,
+  { by, reason, retentionMs }: Why,
+): Promise<Verdicts> {
+  const owner = systemEntropy.ownerToken()
+  const items = keys.map((key) => ({ key, fp: null }))
+  const { session, sets } = await sessions.begin(claimKeys(tables, { scope, items, owner }))
+  try {
+    const rows = new Map((lastRows(sets) as readonly InboxRow[]).map((row) => [row.k, row]))
+    const counted = lastRows(await session.run(readAttempts(tables, scope, keys).statements)) as readonly CountedRow[]
+    const attempts = new Map(counted.map(({ k, n }) => [k, n]))
+    const verdicts = new Map<string, DecideVerdict>()
+    const decided: Decided[] = []
+    const [done, gone]: [string[], string[]] = [[], []]
+    for (const key of keys) {
+      const row = rows.get(key)
+      const isNew = row === undefined || (row.outcome === 'c' && fromHex(row.owner) === owner)
+      const before = isNew ? recordOfAttempts(attempts.get(key)) : recordOf(row)
+      const { next, verdict } = transition<'decide'>(before, { command: 'decide', decision, retentionMs }, 0)
+      verdicts.set(key, verdict)
+      if (verdict === 'decided') decided.push({ key, before })
+      if (verdict === 'decided' && next.state === 'done') done.push(key)
+      else if (isNew || verdict === 'decided') gone.push(key)
+    }
+    await session.commit({
+      statements: [
+        ...auditDecision(tables, scope, decided, { decision, by, reason }),
+        ...(done.length === 0 ? [] : makeDone(tables, scope, done).statements),
+        ...(gone.length === 0 ? [] : removeKeys(tables, scope, gone).statements),
+        ...(decided.length === 0
+          ? []
+          : forgetAttempts(
+              tables,
+              scope,
+              decided.map(({ key }) => key),
+            ).statements),
+      ],
+    })
+    return verdicts
+  } catch (error) {
+    await session.rollback()
+    throw error
+  }
+}

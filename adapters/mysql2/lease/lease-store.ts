@@ -1,0 +1,116 @@
+import type {
+  Checkup,
+  Claim,
+  ClaimAnswer,
+  ClaimItem,
+  ClaimRequest,
+  ClaimVerdict,
+  Command,
+  Digest,
+  DurationMs,
+  MarkVerdict,
+  Reason,
+  ReleaseOptions,
+  ReleaseVerdict,
+  RenewVerdict,
+  Result,
+  SetAsideVerdict,
+  Store,
+  StoreAdmin,
+} from '../../../src/index.ts'
+import { hexOf, keyOf, storedDigest } from '../bytes.ts'
+import { checkup } from '../checkup.ts'
+import type { Database } from '../database.ts'
+import type { Place } from '../place.ts'
+import { answered, isLockTimeout } from '../sql-errors.ts'
+import { LeaseAdmin } from './lease-admin.ts'
+import { moveRecords } from './move.ts'
+import { inParts } from './parts.ts'
+
+/** Leases in one table. Each call is a short transaction of two messages; nothing is bound to a connection between calls. */
+export class LeaseStore implements Store {
+  readonly strategy = 'lease'
+  readonly admin: StoreAdmin
+  readonly checkup: Checkup
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+    this.admin = new LeaseAdmin(database)
+    this.checkup = () => answered('checkup', () => checkup(database.sessions, 'lease'))
+  }
+
+  open(): Promise<void> {
+    return this.#database.open()
+  }
+
+  claim(request: ClaimRequest): Promise<readonly ClaimAnswer[]> {
+    return answered('claim', async () => {
+      const place = await this.#database.placeOf(request.scope)
+      return inParts(request.items, (items) => this.#claim(place, request, items))
+    })
+  }
+
+  renew(claims: readonly Claim[], leaseMs: DurationMs): Promise<readonly RenewVerdict[]> {
+    return this.#move('renew', claims, ({ token }) => ({ command: 'renew', token, leaseMs }))
+  }
+
+  mark(claims: readonly Claim[], results: readonly (Result | undefined)[] = []): Promise<readonly MarkVerdict[]> {
+    const marks = claims.map((claimed, at) => ({ ...claimed, result: results[at] }))
+    return this.#move('mark', marks, ({ token, digest, fence, retentionMs, result }) => {
+      return { command: 'mark', token, digest: spelled(digest), fence, retentionMs, result }
+    })
+  }
+
+  release(claims: readonly Claim[], { refund, doubt }: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+    return this.#move('release', claims, ({ token }) => ({ command: 'release', token, refund, doubt }))
+  }
+
+  setAside(claims: readonly Claim[], as: 'given-up' | 'parked', reason: Reason): Promise<readonly SetAsideVerdict[]> {
+    return this.#move('set aside', claims, ({ token }) => ({ command: 'set-aside', token, as, reason }))
+  }
+
+  async #claim(
+    place: Place,
+    { scope, token, leaseMs, retentionMs, alone }: ClaimRequest,
+    items: readonly ClaimItem[],
+  ): Promise<readonly ClaimAnswer[]> {
+    const how = { command: 'claim', token, leaseMs, retentionMs, alone } as const
+    const moves = items.map(({ key, digest }) => ({ key: hexOf(key), command: { ...how, digest: spelled(digest) } }))
+    try {
+      const moved = await moveRecords(place, moves)
+      return items.map(({ key, digest }, at): ClaimAnswer => {
+        const verdict = moved[at]?.verdict as ClaimVerdict
+        if (!('fence' in verdict)) return verdict
+        const { fence, attempt } = verdict
+        return { ...verdict, claim: { key, digest, scope, token, fence, attempt, retentionMs } }
+      })
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error
+      // Which of the rows was waited for nobody says.
+      return items.map(() => ({ verdict: 'busy', leaseLeftMs: this.#database.lockTimeoutMs }))
+    }
+  }
+
+  #move<Item extends Claim, Verdict>(
+    what: string,
+    claims: readonly Item[],
+    commandOf: (claimed: Item) => Command,
+  ): Promise<readonly Verdict[]> {
+    return answered(what, () =>
+      inParts(claims, async (part) => {
+        const [first] = part
+        if (first === undefined) return []
+        const place = await this.#database.placeOf(first.scope)
+        const moves = part.map((claimed) => ({ key: hexOf(claimed.key), command: commandOf(claimed) }))
+        return (await moveRecords(place, moves)).map(({ verdict }) => verdict as Verdict)
+      }),
+    )
+  }
+}
+
+/** As it will be read: the last of 22 characters has bits that are not kept. */
+function spelled(digest: Digest): Digest {
+  const stored = storedDigest(digest)
+  return stored === null ? '' : keyOf(stored)
+}

@@ -1,0 +1,66 @@
+import { transition, type Command, type EpochMs, type MessageRecord, type Transition } from '../../../src/index.ts'
+import { despiteConflicts } from '../despite-conflicts.ts'
+import type { Place } from '../place.ts'
+import { lockLeases, writeLeases, type LeaseRow, type LeaseValues, type NowRow } from '../sql/lease-records.ts'
+import { recordOf, valuesOf } from './lease-record.ts'
+
+/** A command about a key, in hex. */
+export interface Move {
+  readonly key: string
+  readonly command: Command
+}
+
+export interface Moved {
+  readonly key: string
+  readonly before: MessageRecord
+  readonly verdict: Transition<Command['command']>['verdict']
+  readonly now: EpochMs
+}
+
+/** Statements that are committed with the moves: what is to be written down of them. */
+export type Witness = (moved: readonly Moved[]) => readonly string[]
+
+/**
+ * `transition()` itself, between a lock and a write: rows are locked, moved by the one function that says how, and written back
+ * in the same transaction. Answers in the order of the moves. Sent again, a command finds what it has written by its token.
+ */
+export function moveRecords(place: Place, moves: readonly Move[], witness?: Witness): Promise<readonly Moved[]> {
+  return despiteConflicts(() => moveOnce(place, moves, witness))
+}
+
+async function moveOnce(
+  { sessions, tables, scope }: Place,
+  moves: readonly Move[],
+  witness: Witness = () => [],
+): Promise<readonly Moved[]> {
+  const keys = [...new Set(moves.map(({ key }) => key))].toSorted()
+  const { session, sets } = await sessions.begin(lockLeases(tables, scope, keys))
+  try {
+    const [rows, times] = sets as readonly [readonly LeaseRow[], readonly NowRow[]]
+    const now = Number(times[0]?.now_ms)
+    const found = new Map<string, MessageRecord>(rows.map((row) => [row.k, recordOf(row)]))
+    const current = new Map(found)
+    const moved = moves.map(({ key, command }): Moved => {
+      const before = current.get(key) ?? { state: 'absent' }
+      const { next, verdict } = transition<Command['command']>(before, command, now)
+      if (next !== before) current.set(key, next)
+      return { key, before, verdict, now }
+    })
+    const [fresh, kept]: [LeaseValues[], LeaseValues[]] = [[], []]
+    for (const key of keys) {
+      const record = current.get(key)
+      // What has expired is absent, and stays until it is purged or written over.
+      if (record === undefined || record.state === 'absent' || record === found.get(key)) continue
+      const values = valuesOf(key, record)
+      if (found.has(key)) kept.push(values)
+      else fresh.push(values)
+    }
+    const written = [...writeLeases(tables, scope, { fresh, kept }), ...witness(moved)]
+    if (written.length === 0) await session.rollback()
+    else await session.commit({ statements: written })
+    return moved
+  } catch (error) {
+    await session.rollback()
+    throw error
+  }
+}

@@ -1,0 +1,102 @@
+import { bytes, epochMs, hasKey, inHex, NOW_MS, ascii, text, time } from './literals.ts'
+import type { Script } from './script.ts'
+import type { Tables } from './tables.ts'
+
+/** In hex, but for state and numbers; times as milliseconds, or as text where the pool wants `bigint` so. */
+export interface LeaseRow {
+  readonly k: string
+  readonly fp: string | null
+  readonly owner: string
+  readonly state: 'P' | 'R' | 'D' | 'G' | 'X'
+  readonly doubt: number
+  readonly fence: number
+  readonly attempt: number
+  readonly lease_until_ms: number | string | null
+  readonly keep_until_ms: number | string | null
+  readonly rest: string | null
+}
+
+export interface NowRow {
+  readonly now_ms: number | string
+}
+
+const COLUMNS = `${inHex('`key`')} as k, ${inHex('fp')} as fp, ${inHex('owner')} as owner, state, doubt, fence, attempt,
+  ${epochMs('lease_until')} as lease_until_ms, ${epochMs('keep_until')} as keep_until_ms, hex(rest) as rest`
+
+/**
+ * Two sets: the rows that are there, locked until the transaction ends, in the order of keys; and the time after that wait. By
+ * the index, so that only they are locked. Waits for whoever has locked one (1205). What is not there is not locked either.
+ */
+export function lockLeases({ lease }: Tables, scope: number, keys: readonly string[]): Script {
+  const where = `where ${hasKey(scope, keys)} order by \`key\` for update`
+  return {
+    statements: [`select ${COLUMNS} from ${lease} force index (primary) ${where}`, `select ${NOW_MS} as now_ms`],
+  }
+}
+
+/** Locks nothing. One row at least, without a `k` where there is no record. */
+export function readLeases(
+  { lease }: Tables,
+  scope: number,
+  keys: readonly string[],
+): Script<NowRow & { [C in keyof LeaseRow]: LeaseRow[C] | null }> {
+  const now = `(select ${NOW_MS} as now_ms) as n`
+  return { statements: [`select now_ms, ${COLUMNS} from ${now} left join ${lease} as l on ${hasKey(scope, keys)}`] }
+}
+
+export interface LeaseValues extends Omit<LeaseRow, 'lease_until_ms' | 'keep_until_ms' | 'doubt'> {
+  readonly doubt: boolean
+  readonly leaseUntil: number | undefined
+  readonly keepUntil: number | undefined
+}
+
+const NAMES = ['fp', 'owner', 'state', 'doubt', 'fence', 'attempt', 'lease_until', 'keep_until', 'rest']
+
+/**
+ * Writes rows where there were none, and others over those that this transaction has locked. Fails with 1062 where someone has
+ * inserted one since the look: then nothing of it is to be committed.
+ */
+export function writeLeases(
+  { lease }: Tables,
+  scope: number,
+  { fresh, kept }: { readonly fresh: readonly LeaseValues[]; readonly kept: readonly LeaseValues[] },
+): readonly string[] {
+  const into = `insert into ${lease} (scope, \`key\`, ${NAMES.join(', ')}) values `
+  const rows = (values: readonly LeaseValues[]): string => values.map((value) => rowOf(scope, value)).join(', ')
+  const over = NAMES.map((name) => `${name} = values(${name})`).join(', ')
+  return [
+    ...(fresh.length === 0 ? [] : [into + rows(fresh)]),
+    ...(kept.length === 0 ? [] : [`${into + rows(kept)} on duplicate key update ${over}`]),
+  ]
+}
+
+function rowOf(scope: number, value: LeaseValues): string {
+  const { k, fp, owner, state, doubt, fence, attempt, leaseUntil, keepUntil, rest } = value
+  const times = `${time(leaseUntil)}, ${time(keepUntil)}`
+  return `(${scope}, ${bytes(k)}, ${bytes(fp)}, ${ascii(owner)}, '${state}', ${doubt ? 1 : 0}, ${fence}, ${attempt}, ${times}, ${text(rest)})`
+}
+
+export interface LeasePage {
+  readonly scope: number
+  readonly state: 'processing' | 'in-doubt' | 'given-up' | 'parked' | 'done'
+  /** In hex, or empty. */
+  readonly after: string
+  readonly limit: number
+}
+
+const IS_STATE = {
+  processing: `state = 'P' and lease_until > utc_timestamp(6)`,
+  'in-doubt': `(state = 'P' and lease_until <= utc_timestamp(6) or state = 'R' and doubt = 1)`,
+  'given-up': `state = 'G'`,
+  parked: `state = 'X'`,
+  done: `state = 'D'`,
+}
+
+/** Locks nothing; in the order of keys. Looks through the records of the scope: the table has no index but its own. */
+export function listLeases({ lease }: Tables, { scope, state, after, limit }: LeasePage): Script<NowRow & LeaseRow> {
+  const where = `scope = ${scope} and \`key\` > ${bytes(after)} and ${IS_STATE[state]}
+  and (keep_until is null or keep_until > utc_timestamp(6))`
+  return {
+    statements: [`select ${NOW_MS} as now_ms, ${COLUMNS} from ${lease} where ${where} order by \`key\` limit ${limit}`],
+  }
+}

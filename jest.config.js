@@ -5,6 +5,8 @@ export default {
   moduleNameMapper: {
     '^consume-once$': '<rootDir>/src/index.ts',
     '^consume-once/(.*)$': '<rootDir>/adapters/$1/index.ts',
+    // Jest runs CommonJS here, and Prisma's client imports the parts of its runtime that are not.
+    '^(@prisma/client/runtime/.*)\\.mjs$': '$1.js',
   },
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',

@@ -1,4 +1,4 @@
-import type { CheckFinding } from '../../src/index.ts'
+import type { CheckFinding, Strategy } from '../../src/index.ts'
 import type { Flushing, Sessions } from './session.ts'
 import { isRefusal, sqlState } from './sql-errors.ts'
 import {
@@ -14,12 +14,29 @@ import type { Tables } from './sql/tables.ts'
 
 const OLDEST = 130_000
 
+interface CheckedParts {
+  readonly sessions: Sessions
+  readonly tables: Tables
+  readonly flushing?: Flushing
+}
+
+/** What follows where the server forgets what it has committed. */
+interface Loss {
+  readonly text: string
+  readonly judge: typeof broken
+}
+
+const LOSSES: { readonly [kind in 'transaction' | 'lease']: Loss } = {
+  transaction: { text: 'marks are lost with their effects, after the settle: lost messages', judge: broken },
+  lease: { text: 'marks are lost, and what is delivered again runs again: duplicates', judge: weaker },
+}
+
 /** Asks a server what the marks of a store on it are worth, changing nothing. Rejects where it cannot be reached. */
 export async function checkup(
-  sessions: Sessions,
-  tables: Tables,
-  flushing: Flushing,
+  { sessions, tables, flushing = 'at-once' }: CheckedParts,
+  strategy: Strategy,
 ): Promise<readonly CheckFinding[]> {
+  const loss = LOSSES[strategy === 'lease' ? 'lease' : 'transaction']
   const [settings, standbys, ofTables] = [
     await ask(sessions, READ_SETTINGS),
     await ask(sessions, READ_STANDBYS),
@@ -27,10 +44,12 @@ export async function checkup(
   ]
   const isPooled = await sessions.isPooled()
   return [
-    ...('refused' in settings ? [unknown('settings', settings.refused)] : settings.rows.flatMap(judgeSettings)),
+    ...('refused' in settings
+      ? [unknown('settings', settings.refused)]
+      : settings.rows.flatMap((row) => judgeSettings(row, loss))),
     ...('refused' in standbys
       ? [unknown('replication', standbys.refused)]
-      : standbys.rows.map((row) => judgeStandbys(row, 'rows' in settings ? settings.rows[0] : undefined))),
+      : standbys.rows.map((row) => judgeStandbys(row, loss, 'rows' in settings ? settings.rows[0] : undefined))),
     ...('refused' in ofTables ? [unknown('tables', ofTables.refused)] : ofTables.rows.flatMap(judgeTable)),
     judgePooler(isPooled, flushing),
   ]
@@ -47,7 +66,7 @@ async function ask<Row>(sessions: Sessions, statement: Statement<Row>): Promise<
   }
 }
 
-function judgeSettings(row: SettingsRow): readonly CheckFinding[] {
+function judgeSettings(row: SettingsRow, loss: Loss): readonly CheckFinding[] {
   const { fsync, full_page_writes: pages, synchronous_commit: commit, isolation, autovacuum, encoding } = row
   return [
     row.version < OLDEST
@@ -73,11 +92,7 @@ function judgeSettings(row: SettingsRow): readonly CheckFinding[] {
       : holds('writable', 'default_transaction_read_only off'),
     fsync
       ? holds('fsync', 'fsync on')
-      : broken(
-          'fsync',
-          'fsync off',
-          'When its machine crashes, marks are lost with their effects, after the settle: lost messages. Set fsync = on.',
-        ),
+      : loss.judge('fsync', 'fsync off', `When its machine crashes, ${loss.text}. Set fsync = on.`),
     pages
       ? holds('full_page_writes', 'full_page_writes on')
       : weaker(
@@ -108,7 +123,11 @@ function judgeSettings(row: SettingsRow): readonly CheckFinding[] {
   ]
 }
 
-function judgeStandbys({ standbys, synchronous, is_shown: isShown }: StandbyRow, settings?: SettingsRow): CheckFinding {
+function judgeStandbys(
+  { standbys, synchronous, is_shown: isShown }: StandbyRow,
+  loss: Loss,
+  settings?: SettingsRow,
+): CheckFinding {
   const names = settings?.synchronous_standby_names ?? ''
   const found = `synchronous_standby_names '${names}', ${standbys} standbys`
   if (standbys > 0 && !isShown) return unknown('replication', `${found}; grant pg_read_all_stats to see which wait`)
@@ -118,7 +137,7 @@ function judgeStandbys({ standbys, synchronous, is_shown: isShown }: StandbyRow,
     return weaker(
       'replication',
       counted,
-      'A failover to an asynchronous standby loses the last marks with their effects, after the settle: lost messages. Set synchronous_standby_names, or set the positions of consumers back by the recovery point after a failover.',
+      `After a failover to an asynchronous standby the last ${loss.text}. Set synchronous_standby_names, or set the positions of consumers back by the recovery point after a failover.`,
     )
   }
   if (synchronous > 0) return holds('replication', counted)

@@ -63,7 +63,7 @@ export class TransactionStore implements Store<PgTransaction> {
     const { strategy, sessions, tables, flushing } = parts
     this.strategy = strategy
     this.#parts = parts
-    this.checkup = () => answered('checkup', () => checkup(sessions, tables, flushing))
+    this.checkup = () => answered('checkup', () => checkup(parts, strategy))
     this.#scopes = new Scopes(sessions, tables, flushing)
     if (strategy === 'inbox') this.admin = answering(new InboxAdmin((scope) => this.#placeOf(scope)))
     if (strategy === 'offsets') {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { Pool, type PoolConfig } from 'pg'
-import { postgresInbox, postgresOffsets, type PostgresInboxOptions } from '../../adapters/pg/index.ts'
+import { postgresInbox, postgresLease, postgresOffsets, type PostgresInboxOptions } from '../../adapters/pg/index.ts'
 import type { CheckFinding } from '../../src/index.ts'
 import { needInstalled } from '../support/servers/programs.ts'
 import { startPrivatePostgres } from '../support/servers/private-postgres.ts'
@@ -168,6 +168,21 @@ describePostgres('checkup of stores on Postgres', () => {
     expect(rows).toEqual([{ relname: 'effect' }])
     await place.close()
   })
+
+  it('tells a store of leases that what is lost runs again', async () => {
+    const server = await startPrivatePostgres()
+    const pool = new Pool({ connectionString: server.url, max: 2 })
+    const findings = await postgresLease({ pool }).checkup?.()
+    expect(findings).toContainEqual(
+      expect.objectContaining({
+        check: 'postgres.fsync',
+        verdict: 'weaker',
+        meaning: expect.stringContaining('again'),
+      }),
+    )
+    await pool.end()
+    await server.stop()
+  }, 60_000)
 
   it('rejects where the server cannot be reached', async () => {
     const pool = new Pool({ host: '127.0.0.1', port: 1, max: 2 })

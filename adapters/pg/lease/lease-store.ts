@@ -1,4 +1,5 @@
 import type {
+  Checkup,
   Claim,
   ClaimAnswer,
   ClaimRequest,
@@ -14,6 +15,7 @@ import type {
   StoreAdmin,
 } from '../../../src/index.ts'
 import { answered } from '../answered.ts'
+import { checkup } from '../checkup.ts'
 import { Scopes } from '../scopes.ts'
 import type { Sessions } from '../session.ts'
 import type { Tables } from '../sql/tables.ts'
@@ -39,6 +41,7 @@ interface LeaseParts {
 export class LeaseStore implements Store {
   readonly strategy = 'lease'
   readonly admin: StoreAdmin
+  readonly checkup: Checkup
   readonly #parts: LeaseParts
   readonly #scopes: Scopes
   #opened: Promise<void> | undefined
@@ -46,6 +49,7 @@ export class LeaseStore implements Store {
   constructor(parts: LeaseParts) {
     this.#parts = parts
     this.#scopes = new Scopes(parts.sessions, parts.tables, 'at-once')
+    this.checkup = () => answered('checkup', () => checkup(parts, 'lease'))
     this.admin = new LeaseAdmin((scope) => this.#placeOf(scope))
   }
 

@@ -56,10 +56,8 @@ export class CachedStore<Tx> implements Store<Tx> {
     const { decisions } = this.#done
     const verdicts = await this.#store.mark(claims, results)
     for (const [at, { key, digest, retentionMs }] of claims.entries()) {
-      const verdict = verdicts[at]
-      // Sent again, it may carry another result than the one that is kept.
-      const isNews = verdict === 'marked' || (verdict === 'already-marked' && !this.#done.has(key))
-      if (isNews) this.#done.learn(key, { digest, result: results?.[at] }, retentionMs, decisions)
+      // `already-marked`, `marked-late`: what is kept may not be this result. The next claim tells.
+      if (verdicts[at] === 'marked') this.#done.learn(key, { digest, result: results?.[at] }, retentionMs, decisions)
     }
     return verdicts
   }

@@ -34,10 +34,6 @@ export class DoneCache {
     return this.#decisions
   }
 
-  has(key: Key): boolean {
-    return this.#entries.has(key)
-  }
-
   /** The same answer that the store would give, if it is one: a digest that differs is for the store to judge. */
   answer({ key, digest }: ClaimItem): Extract<ClaimAnswer, { verdict: 'done' }> | undefined {
     const done = this.#entries.get(key)

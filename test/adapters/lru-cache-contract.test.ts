@@ -39,7 +39,7 @@ describeRedis('redisLease', () => {
   describeStoreContract('a cache in front of redisLease', {
     strategy: 'lease',
     createHarness: async () => withCache(await redisHarness((await server('redis')).url)),
-    lacks: { loss: LOSS, admin: 'not yet' },
+    lacks: { loss: LOSS },
   })
 })
 
@@ -47,6 +47,6 @@ describePostgres('postgresInbox', () => {
   describeStoreContract('a cache in front of postgresInbox', {
     strategy: 'inbox',
     createHarness: async () => withCache(await pgHarness()),
-    lacks: { retention: 'a purge ends records', loss: LOSS, admin: 'not yet' },
+    lacks: { retention: 'a purge ends records' },
   })
 })

@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { systemClock } from '../../src/clock.ts'
 
@@ -11,6 +13,15 @@ describe('the system clock', () => {
     const set = jest.spyOn(globalThis, 'setTimeout')
     systemClock.after(delayMs, () => {})()
     expect(set).toHaveBeenCalledWith(expect.any(Function), 2 ** 31 - 1)
+  })
+
+  it('keeps no process alive for what is in the background', async () => {
+    const program =
+      "import { systemClock } from './src/clock.ts'; systemClock.after(1e9, () => {}, { background: true })"
+    const args = ['--import', 'tsx', '--input-type=module', '-e', program]
+    await expect(promisify(execFile)(process.execPath, args, { timeout: 20_000 })).resolves.toMatchObject({
+      stderr: '',
+    })
   })
 
   it('calls nothing that was cancelled', () => {

@@ -1,15 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from '@jest/globals'
 import { ERROR_CODES } from 'consume-once'
-import { withExamples } from '../support/readme.ts'
+import { PAGES, withExamples } from '../support/readme.ts'
 
 const readme = readFileSync('README.md', 'utf8')
 
-describe('README', () => {
+describe.each(PAGES)('%s', (file) => {
   it('shows the examples as they are run (npm run fix writes them)', () => {
-    expect(readme).toBe(withExamples(readme))
+    const page = readFileSync(file, 'utf8')
+    expect(page).toBe(withExamples(page))
   })
+})
 
+describe('README', () => {
   it('names only files that exist', () => {
     const links = [...readme.matchAll(/\]\((?!https?:)([^)#]+)\)/g)].map(([, path]) => path ?? '')
     expect(links.length).toBeGreaterThan(5)

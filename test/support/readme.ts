@@ -2,9 +2,12 @@ import { readFileSync } from 'node:fs'
 
 const BLOCK = /<!-- example: (?<file>[\w-]+\.ts) -->\n\n```ts\n(?<code>[\s\S]*?)```/g
 
-/** The README with each example's regions written into its code block. */
-export function withExamples(readme: string): string {
-  return readme.replace(BLOCK, (...match) => {
+/** Pages that show examples. */
+export const PAGES: readonly string[] = ['README.md', 'docs/orm.md']
+
+/** A page with each example's regions written into its code block. */
+export function withExamples(page: string): string {
+  return page.replace(BLOCK, (...match) => {
     const { file } = match.at(-1) as { file: string }
     return `<!-- example: ${file} -->\n\n\`\`\`ts\n${regionsOf(file)}\`\`\``
   })

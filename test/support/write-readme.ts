@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { withExamples } from './readme.ts'
+import { PAGES, withExamples } from './readme.ts'
 
-// Part of `npm run fix`: writes the examples into the README.
-writeFileSync('README.md', withExamples(readFileSync('README.md', 'utf8')))
+// Part of `npm run fix`: writes the examples into the pages that show them.
+for (const page of PAGES) writeFileSync(page, withExamples(readFileSync(page, 'utf8')))

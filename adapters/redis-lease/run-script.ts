@@ -27,8 +27,10 @@ export async function runScriptsBefore(
   try {
     return await redis.runBefore(runs.map(bySha), last)
   } catch (error) {
-    if (!isUnknownScript(error)) throw error
-    return redis.runBefore(runs.map(byLua), last)
+    if (isUnknownScript(error)) return redis.runBefore(runs.map(byLua), last)
+    // Only a script by itself follows a slot that has moved, and tells its client where to.
+    if (isMoved(error)) await Promise.allSettled(runs.map((run) => runScript(redis, run)))
+    throw error
   }
 }
 
@@ -42,4 +44,8 @@ function byLua({ script, keys, words }: ScriptRun): ScriptCall {
 
 function isUnknownScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT')
+}
+
+function isMoved(error: unknown): boolean {
+  return error instanceof Error && /^(?:MOVED|ASK) /.test(error.message)
 }

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { KeyNames } from '../../adapters/redis-lease/key-names.ts'
 import { hasCode } from '../../src/errors.ts'
 import type { Store } from '../../src/ports/store.ts'
-import { claim, claimAll, grantedBy, hold, newItem } from '../contract/harness.ts'
+import { claim, claimAll, grantedBy, hold, newItem, newToken } from '../contract/harness.ts'
 import { backends } from '../support/backends.ts'
 import { withRedis } from '../support/servers/clients.ts'
-import { startPrivateRedisCluster } from '../support/servers/private-redis-cluster.ts'
+import { startPrivateRedisCluster, type PrivateRedisCluster } from '../support/servers/private-redis-cluster.ts'
 import { startPrivateRedis, type PrivateRedis, type PrivateRedisOptions } from '../support/servers/private-redis.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
 import { IOREDIS, LIBRARIES, type UsersClient } from './redis-clients.ts'
@@ -91,8 +92,44 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name with durability fsync', ({ 
     })
     expect(new Set(await onAll.mark(claims))).toEqual(new Set(['already-marked']))
     expect(new Set((await claimAll(onAll, items)).map(({ verdict }) => verdict))).toEqual(new Set(['done']))
+
+    // A slot that has no keys yet goes to another node: the client learns of it by nothing but a mark.
+    const names = new KeyNames('co', 200)
+    let item = newItem()
+    while (names.shardOf(item.key) < 16) item = newItem()
+    const moved = { ...item, scope: '', token: newToken(), fence: 1, attempt: 1, retentionMs: 60_000 }
+    const elsewhere = ofCluster.lease({ ...FSYNC, shards: 200 })
+    await moveSlot(cluster, names.of(item.key))
+    expect(['marked-late', 'already-marked']).toContainEqual((await untilAnswered(() => elsewhere.mark([moved])))[0])
   }, 60_000)
 })
+
+async function moveSlot({ nodes }: PrivateRedisCluster, name: string): Promise<void> {
+  const ask = (url: string, ...words: string[]): Promise<unknown> =>
+    withRedis(url, (redis) => redis.call('CLUSTER', ...words))
+  const [first, second] = nodes
+  if (!first || !second) throw new Error('expected two nodes')
+  const slot = String(await ask(first.url, 'KEYSLOT', name))
+  const owner = await withRedis(first.url, (redis) => redis.get(name)).then(
+    () => first,
+    () => second,
+  )
+  const target = owner === first ? second : first
+  const id = String(await ask(target.url, 'MYID'))
+  for (const node of [target, ...nodes.filter((one) => one !== target)])
+    await ask(node.url, 'SETSLOT', slot, 'NODE', id)
+}
+
+async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await call()
+    } catch (error) {
+      if (!hasCode(error, 'STORE_AMBIGUOUS') && !hasCode(error, 'STORE_UNREACHABLE')) throw error
+      await new Promise(setImmediate)
+    }
+  }
+}
 
 /** A replica that has just come writes its file anew before it says what is on its disk. */
 async function untilOpen(store: Store): Promise<void> {

@@ -16,7 +16,7 @@ import { storedItem } from './bytes.ts'
 import { decide } from './decide.ts'
 import { keyOf, OUTCOMES, recordOfAttempts, viewOfRow } from './inbox-records.ts'
 import type { Place } from './place.ts'
-import { purge } from './purge.ts'
+import { Purge } from './purge.ts'
 import { isLockTimeout } from './sql-errors.ts'
 import { claimKeys } from './sql/claim-keys.ts'
 import { listRecords } from './sql/list-records.ts'
@@ -29,6 +29,7 @@ const GLANCE_MS = 20
 /** What people may look at in an inbox, and decide. */
 export class InboxAdmin implements StoreAdmin {
   readonly #placeOf: (scope: string) => Promise<Place>
+  readonly #purge = new Purge()
 
   constructor(placeOf: (scope: string) => Promise<Place>) {
     this.#placeOf = placeOf
@@ -71,7 +72,7 @@ export class InboxAdmin implements StoreAdmin {
   }
 
   async purge(scope: string, how: Purging): Promise<Purged> {
-    return purge(await this.#placeOf(scope), how)
+    return this.#purge.run(await this.#placeOf(scope), how)
   }
 
   async #decide(scope: string, keys: readonly Key[], decision: Decision, why: Why): Promise<readonly DecideVerdict[]> {

@@ -1,21 +1,55 @@
 import type { Purged, Purging } from '../../src/index.ts'
 import type { Place } from './place.ts'
-import { purgeAlone, purgeRecords } from './sql/purge-records.ts'
+import type { Session } from './session.ts'
+import { isCanceled } from './sql-errors.ts'
+import { purgeAlone, purgeRecords, type PurgedRow, type Purge as PurgeOf } from './sql/purge-records.ts'
 
-/** One batch, in a short transaction. Nothing where another process is at it: it goes on from there. */
-export async function purge({ sessions, tables, scope }: Place, { retentionMs, limit }: Purging): Promise<Purged> {
-  const { session, rows } = await sessions.begin(purgeAlone(tables, scope))
-  try {
-    if (rows[0]?.is_alone !== true) {
+/** Pages of the table that one step looks through: 64 MB. */
+const PAGES_PER_STEP = 8_192
+
+/**
+ * One bounded batch for each call, in a short transaction. The index by time finds what is old without a look at the rest,
+ * but after many purges pages hold old and new alike and it tells little: then a pass goes through the table in steps.
+ */
+export class Purge {
+  /** The page where the next step of a pass begins. Of scopes that are in one. */
+  readonly #passes = new Map<number, number>()
+
+  /** Nothing where another process is at it: it goes on from there. */
+  async run(place: Place, how: Purging): Promise<Purged> {
+    const { sessions, tables, scope } = place
+    const { session, rows } = await sessions.begin(purgeAlone(tables, scope))
+    try {
+      if (rows[0]?.is_alone !== true) {
+        await session.rollback()
+        return { removed: 0, more: false }
+      }
+      const from = this.#passes.get(scope)
+      const pages = from === undefined ? undefined : { from, to: from + PAGES_PER_STEP }
+      const row = await remove(place, session, { ...how, scope, pages })
+      await session.commit({ text: 'select' })
+      return this.#after(scope, how.limit, row, pages?.to)
+    } catch (error) {
       await session.rollback()
-      return { removed: 0, more: false }
+      if (!isCanceled(error) || this.#passes.has(scope)) throw error
+      this.#passes.set(scope, 0)
+      return { removed: 0, more: true }
     }
-    const [purged] = await session.run(purgeRecords(tables, { scope, retentionMs, limit }))
-    await session.commit({ text: 'select' })
-    const { records, attempts } = purged ?? { records: 0, attempts: 0 }
-    return { removed: records + attempts, more: records === limit || attempts === limit }
-  } catch (error) {
-    await session.rollback()
-    throw error
   }
+
+  #after(scope: number, limit: number, { records, attempts, pages }: PurgedRow, looked: number | undefined): Purged {
+    const removed = records + attempts
+    if (records === limit || attempts === limit) return { removed, more: true }
+    if (looked === undefined) return { removed, more: false }
+    const more = looked < pages
+    if (more) this.#passes.set(scope, looked)
+    else this.#passes.delete(scope)
+    return { removed, more }
+  }
+}
+
+async function remove({ tables }: Place, session: Session, purge: PurgeOf): Promise<PurgedRow> {
+  const [row] = await session.run(purgeRecords(tables, purge))
+  if (row === undefined) throw new TypeError('a SELECT without a row (purge)')
+  return row
 }

@@ -3,6 +3,7 @@ import { ConsumeOnceError, StoreError, describeError } from '../../src/index.ts'
 const LOCK_NOT_AVAILABLE = '55P03'
 const DEADLOCK = '40P01'
 const SERIALIZATION_FAILURE = '40001'
+const QUERY_CANCELED = '57014'
 const ADMIN_SHUTDOWN = '57P01'
 const CRASH_SHUTDOWN = '57P02'
 
@@ -23,6 +24,11 @@ export function isLockTimeout(error: unknown): boolean {
 export function isConflictOfTransactions(error: unknown): boolean {
   const state = sqlState(error)
   return state === DEADLOCK || state === SERIALIZATION_FAILURE
+}
+
+/** The server gave up a statement after `statement_timeout`. */
+export function isCanceled(error: unknown): boolean {
+  return sqlState(error) === QUERY_CANCELED
 }
 
 /** The server went down, or another backend of it crashed: no handler is to blame. */

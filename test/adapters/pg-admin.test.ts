@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import type { ClaimItem, DecideVerdict, Store, StoreAdmin, Why } from '../../src/index.ts'
 import { claim, hold, newItem, SCOPE } from '../contract/harness.ts'
-import { ALONE, NO_REFUND, codeOf, describePostgres, newPlace, type PgPlace } from './pg-support.ts'
+import { ALONE, NO_REFUND, codeOf, describePostgres, heard, newPlace, type PgPlace } from './pg-support.ts'
 
 const WHY: Why = { by: 'ann', reason: 'ticket 7', retentionMs: 60_000 }
 const DAY_MS = 86_400_000
@@ -234,6 +234,28 @@ describePostgres('the purge of postgresInbox', () => {
     await other.query('rollback')
     other.release()
     expect(await daily()).toEqual({ removed: 1, more: false })
+  })
+
+  it('goes through the table in steps where the index does not tell what is old', async () => {
+    let isCanceled = false
+    const looks: string[] = []
+    const pool = heard(place.newPool(), async (text) => {
+      if (!text.includes('with removed')) return
+      looks.push(/ctid >= '\((\d+),0\)'/.exec(text)?.[1] ?? 'by the index')
+      if (isCanceled) return
+      isCanceled = true
+      throw Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' })
+    })
+    const slow = adminOf(await place.newInbox({ pool }))
+    const [old, recent] = [newItem(), newItem()]
+    for (const item of [old, recent]) await inbox.mark([(await hold(inbox, item)).claim])
+    await older(old)
+    const how = { retentionMs: DAY_MS, limit: 100 }
+    expect(await slow.purge(SCOPE, how)).toEqual({ removed: 0, more: true })
+    expect(await slow.purge(SCOPE, how)).toEqual({ removed: 1, more: false })
+    expect(await slow.purge(SCOPE, how)).toEqual({ removed: 0, more: false })
+    expect(looks).toEqual(['by the index', '0', 'by the index'])
+    expect(await claim(inbox, recent)).toEqual({ verdict: 'done' })
   })
 
   it('is done by one process at a time', async () => {

@@ -1,11 +1,21 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { Pool } from 'pg'
-import { postgresInbox, type ClientLike, type PgTransaction, type PoolLike } from '../../adapters/pg/index.ts'
+import { postgresInbox, type PgTransaction } from '../../adapters/pg/index.ts'
 import type { ClaimItem, Store } from '../../src/index.ts'
 import { claim, hold, newItem, SCOPE } from '../contract/harness.ts'
 import { describeStoreContract } from '../contract/store-contract.ts'
 import { startPrivatePostgres } from '../support/servers/private-postgres.ts'
-import { ALONE, NO_REFUND, codeOf, describePostgres, lend, newPlace, pgHarness, type PgPlace } from './pg-support.ts'
+import {
+  ALONE,
+  NO_REFUND,
+  codeOf,
+  describePostgres,
+  heard,
+  lend,
+  newPlace,
+  pgHarness,
+  type PgPlace,
+} from './pg-support.ts'
 
 const TICKER = { durability: 'flush-ticker' } as const
 
@@ -227,28 +237,6 @@ describe('options of the flush ticker', () => {
 
 function isFlush(text: string): boolean {
   return text.includes('pg_logical_emit_message(true')
-}
-
-/** Hears every statement before it is sent. */
-function heard(pool: Pool, hear: (text: string) => Promise<void>): PoolLike {
-  const connect = async (): Promise<ClientLike> => {
-    const client = await pool.connect()
-    return {
-      query: async (query: string | { text: string }, values?: unknown[]) => {
-        await hear(typeof query === 'string' ? query : query.text)
-        return client.query(query as string, values as unknown[])
-      },
-      release: (error) => client.release(error),
-      on: (event, listener) => client.on(event, listener),
-      removeListener: (event, listener) => client.removeListener(event, listener),
-    }
-  }
-  return {
-    options: pool.options,
-    connect,
-    on: (event, listener) => pool.on(event, listener),
-    listenerCount: (event) => pool.listenerCount(event),
-  }
 }
 
 function patient(place: PgPlace, max: number): Pool {

@@ -3,7 +3,9 @@ import { Pool, type PoolConfig } from 'pg'
 import {
   postgresInbox,
   postgresOffsets,
+  type ClientLike,
   type PgTransaction,
+  type PoolLike,
   type PostgresInboxOptions,
   type PostgresOffsetsOptions,
 } from '../../adapters/pg/index.ts'
@@ -158,5 +160,27 @@ export async function codeOf(call: Promise<unknown>): Promise<string> {
     return 'no error'
   } catch (error) {
     return isConsumeOnceError(error) ? error.code : String(error)
+  }
+}
+
+/** Hears every statement before it is sent; what it throws is thrown in its stead. */
+export function heard(pool: Pool, hear: (text: string) => Promise<void>): PoolLike {
+  const connect = async (): Promise<ClientLike> => {
+    const client = await pool.connect()
+    return {
+      query: async (query: string | { text: string }, values?: unknown[]) => {
+        await hear(typeof query === 'string' ? query : query.text)
+        return client.query(query as string, values as unknown[])
+      },
+      release: (error) => client.release(error),
+      on: (event, listener) => client.on(event, listener),
+      removeListener: (event, listener) => client.removeListener(event, listener),
+    }
+  }
+  return {
+    options: pool.options,
+    connect,
+    on: (event, listener) => pool.on(event, listener),
+    listenerCount: (event) => pool.listenerCount(event),
   }
 }

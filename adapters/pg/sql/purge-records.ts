@@ -1,6 +1,6 @@
+import { text } from './literals.ts'
 import type { Script } from './statement.ts'
 import type { Tables } from './tables.ts'
-import { text } from './literals.ts'
 
 export interface AloneRow {
   readonly is_alone: boolean
@@ -9,6 +9,16 @@ export interface AloneRow {
 export interface PurgedRow {
   readonly records: number
   readonly attempts: number
+  /** Of the table. */
+  readonly pages: number
+}
+
+export interface Purge {
+  readonly scope: number
+  readonly retentionMs: number
+  readonly limit: number
+  /** To be looked through; `undefined`: all, by the index. */
+  readonly pages: { readonly from: number; readonly to: number } | undefined
 }
 
 /** Until the transaction ends nobody else purges the scope. `false`: somebody does. Waits for nothing. */
@@ -19,17 +29,20 @@ export function purgeAlone({ schema }: Tables, scope: number): Script<AloneRow> 
 
 /**
  * Removes what was done or given up longer ago than retention, and attempts of what never ended; what is parked waits for a
- * person. Locks the rows that it removes; passes over those that somebody else holds: their retention may begin anew.
+ * person. Locks the rows that it removes; passes over those that somebody else holds: their retention may begin anew. Gives
+ * up (57014) after two seconds. One row.
  */
 export function purgeRecords(
   { inbox, attempt }: Tables,
-  { scope, retentionMs, limit }: { readonly scope: number; readonly retentionMs: number; readonly limit: number },
+  { scope, retentionMs, limit, pages }: Purge,
 ): Script<PurgedRow> {
   const before = `now() - interval '${retentionMs} milliseconds'`
+  const within = pages === undefined ? '' : ` and ctid >= '(${pages.from},0)'::tid and ctid < '(${pages.to},0)'::tid`
   return {
-    text: `with removed as (
+    text: `set local statement_timeout = '2s';
+with removed as (
   delete from ${inbox} where ctid = any (array(
-    select ctid from ${inbox} where scope = ${scope} and outcome <> 'p' and done_at < ${before}
+    select ctid from ${inbox} where scope = ${scope} and outcome <> 'p' and done_at < ${before}${within}
     limit ${limit} for update skip locked))
   returning 1
 ), forgotten as (
@@ -37,6 +50,7 @@ export function purgeRecords(
     select ctid from ${attempt} where scope = ${scope} and last_at < ${before} limit ${limit} for update skip locked))
   returning 1
 )
-select (select count(*) from removed)::int as records, (select count(*) from forgotten)::int as attempts`,
+select (select count(*) from removed)::int as records, (select count(*) from forgotten)::int as attempts,
+  (pg_relation_size('${inbox}') / current_setting('block_size')::int)::int as pages`,
   }
 }

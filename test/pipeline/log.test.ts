@@ -6,7 +6,10 @@ import { defineConsumer } from '../../src/define-consumer.ts'
 import { OutcomeUnknownError, TerminalError } from '../../src/errors.ts'
 import { runInline } from '../../src/inline.ts'
 import { memoryStore } from '../../src/memory/store.ts'
+import { messageId } from '../../src/message-id.ts'
+import type { ConsumerOptions } from '../../src/options.ts'
 import type { Logger } from '../../src/ports/logger.ts'
+import type { Message } from '../../src/ports/message.ts'
 import type { Sent } from '../support/recording-source.ts'
 import { endRigs, startRig, type RigOptions } from '../support/rig.ts'
 
@@ -172,6 +175,75 @@ describe.each(LOGGERS)('a message that will not be tried again, in the lines of 
     expect(lines.at(-1)).toMatchObject({ msg: 'parked', reason: 'attempts-spent', attempt: 1 })
   })
 })
+
+describe.each(LOGGERS)('what is remembered, in the lines of %s,', (_, loggerOf) => {
+  async function linesOf(
+    options: Partial<ConsumerOptions<unknown, unknown, never>>,
+    timestamp?: number,
+  ): Promise<readonly Line[]> {
+    const lines: Line[] = []
+    const settings = {
+      name: 'c',
+      store: memoryStore(),
+      id: messageId.header('id'),
+      log: loggerOf(lines),
+      handle: () => {},
+    }
+    const consumer = defineConsumer({ ...settings, ...options } as ConsumerOptions<unknown, unknown, never>)
+    await using running = runInline(consumer, { group: 'g' })
+    await running.handle({ ...MESSAGE, timestamp })
+    return lines
+  }
+
+  it('a result is not told', async () => {
+    const lines = await linesOf({ rememberResult: true, handle: () => 'secret' })
+    expect(lines.at(-1)).toMatchObject({ level: 'debug', msg: 'handled' })
+    expect(JSON.stringify(lines)).not.toContain('secret')
+  })
+
+  it('a failure is told as one, without what it says', async () => {
+    const lines = await linesOf({ rememberFailure: () => true, handle: () => Promise.reject(new Error('secret')) })
+    expect(lines.at(-1)).toMatchObject({ level: 'debug', msg: 'handled', failure: true })
+    expect(JSON.stringify(lines)).not.toContain('secret')
+  })
+
+  it('a result that could not be kept is an error', async () => {
+    const lines = await linesOf({ rememberResult: true, handle: () => 7n })
+    expect(lines).toMatchObject([
+      { level: 'error', err: { code: 'RESULT_NOT_KEPT' }, msg: expect.stringContaining('result not kept') },
+      { level: 'debug', msg: 'handled', failure: true },
+    ])
+  })
+
+  it('a rememberFailure that throws is an error', async () => {
+    const lines = await linesOf({
+      handle: () => Promise.reject(new TerminalError('no such number')),
+      rememberFailure: () => {
+        throw new TypeError('a mistake')
+      },
+    })
+    expect(lines[0]).toMatchObject({ level: 'error', policy: 'rememberFailure', err: { type: 'TypeError' } })
+    expect(lines.at(-1)).toMatchObject({ msg: 'dead-lettered' })
+  })
+
+  it('what is beyond retention is told at the level of what is handled: each message of a replay may be', async () => {
+    const lines = await linesOf({ onBeyondRetention: 'skip' }, 1)
+    expect(lines).toMatchObject([
+      { level: 'debug', policy: 'skip', timestamp: 1 },
+      { level: 'debug', msg: 'duplicate', reason: 'beyond-retention' },
+    ])
+  })
+})
+
+const MESSAGE: Message = {
+  system: 'rabbitmq',
+  destination: 'queue',
+  origin: 'queue',
+  position: '1',
+  key: null,
+  value: Buffer.from('{}'),
+  headers: { id: 'a' },
+}
 
 class Hostile extends Error {
   get code(): string {

@@ -112,7 +112,7 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
   /** How often running claims are renewed, in batches. @defaultValue a third of `leaseMs` */
   readonly renewEveryMs?: DurationMs
   /**
-   * How long `done` is kept: longer than the broker can redeliver (`suggestRetention()` adds it up), and than all attempts can take.
+   * How long `done` is kept: longer than the broker can redeliver (`suggestRetention()` adds it up), and than an attempt and the delay after it.
    * @defaultValue 7 days
    */
   readonly retentionMs?: DurationMs

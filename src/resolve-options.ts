@@ -1,6 +1,6 @@
 import type { Backoff } from './core/backoff.ts'
 import type { BeyondRetentionPolicy, InDoubtPolicy } from './core/decision.ts'
-import { longestHandling } from './core/retention.ts'
+import { longestAttempt } from './core/retention.ts'
 import type { DurationMs } from './core/units.ts'
 import { json, type Decode, type StandardSchema } from './decode.ts'
 import { DEFAULTS } from './defaults.ts'
@@ -206,11 +206,11 @@ function problemsOfTimes(numbers: Numbers & Pick<ResolvedConsumer, 'retry'>): st
       `renewEveryMs: expected less than leaseMs (${leaseMs}), got ${renewEveryMs}: a lease would end before its renewal`,
     )
   }
-  const longest = longestHandling(numbers)
+  const longest = longestAttempt(numbers)
   if (retentionMs <= longest.ms) {
     problems.push(
-      `retentionMs: expected more than leaseMs + maxAttempts x (handlerTimeoutMs + graceMs) + the delays between attempts ` +
-        `(${longest.sum} = ${longest.ms}), got ${retentionMs}: a message could be forgotten before its last attempt has ended`,
+      `retentionMs: expected more than leaseMs + handlerTimeoutMs + graceMs + the longest delay between attempts ` +
+        `(${longest.sum} = ${longest.ms}), got ${retentionMs}: a message could be forgotten between two attempts`,
     )
   }
   if (maxInFlight < concurrency) {

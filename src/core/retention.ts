@@ -17,7 +17,7 @@ export function horizonOf(now: EpochMs, retentionMs: DurationMs): EpochMs {
   return now - retentionMs + Math.min(CLOCK_MARGIN_MS, retentionMs * LARGEST_MARGIN)
 }
 
-export interface HandlingTimes {
+export interface AttemptTimes {
   readonly leaseMs: DurationMs
   readonly maxAttempts: number
   readonly handlerTimeoutMs: DurationMs
@@ -25,24 +25,34 @@ export interface HandlingTimes {
   readonly retry: Backoff
 }
 
-/** From the first claim to the end of the last attempt, at most, where a message waits in its lane; and how that adds up. */
-export function longestHandling(times: HandlingTimes): { readonly ms: DurationMs; readonly sum: string } {
+/**
+ * From one claim of a message to the next, at most, where it waits in its lane; and how that adds up. Each claim has its record kept
+ * anew, so this is what a record must outlast, however many attempts there are.
+ */
+export function longestAttempt(times: AttemptTimes): { readonly ms: DurationMs; readonly sum: string } {
   const { leaseMs, maxAttempts, handlerTimeoutMs, graceMs, retry } = times
-  const delaysMs = longestDelaysMs(maxAttempts - 1, retry)
+  const delayMs = maxAttempts === 1 ? 0 : longestDelayMs(maxAttempts - 1, retry)
   return {
-    ms: leaseMs + maxAttempts * (handlerTimeoutMs + graceMs) + delaysMs,
-    sum: `${leaseMs} + ${maxAttempts} x (${handlerTimeoutMs} + ${graceMs}) + ${delaysMs}`,
+    ms: leaseMs + handlerTimeoutMs + graceMs + delayMs,
+    sum: `${leaseMs} + ${handlerTimeoutMs} + ${graceMs} + ${delayMs}`,
   }
 }
 
+/** As `backoffMs` has them. */
+const DOUBLINGS = 30
+
+/** After so many failures. */
+function longestDelayMs(failures: number, { initialMs, maxMs }: Backoff): DurationMs {
+  return Math.min(maxMs, initialMs * 2 ** Math.min(failures - 1, DOUBLINGS))
+}
+
 /** Of so many backoffs in a row. */
-function longestDelaysMs(count: number, { initialMs, maxMs }: Backoff): DurationMs {
+function longestDelaysMs(count: number, backoff: Backoff): DurationMs {
   let sum = 0
-  let step = initialMs
-  for (let left = count; left > 0; left--) {
-    if (step >= maxMs) return sum + left * maxMs
-    sum += step
-    step *= 2
+  for (let failures = 1; failures <= count; failures++) {
+    const delayMs = longestDelayMs(failures, backoff)
+    if (delayMs === backoff.maxMs || failures > DOUBLINGS) return sum + (count - failures + 1) * delayMs
+    sum += delayMs
   }
   return sum
 }

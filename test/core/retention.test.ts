@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { horizonOf, longestHandling, suggestRetention, tooShort } from '../../src/core/retention.ts'
+import { horizonOf, longestAttempt, suggestRetention, tooShort } from '../../src/core/retention.ts'
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
@@ -11,22 +11,17 @@ describe('horizonOf', () => {
   })
 })
 
-describe('longestHandling', () => {
+describe('longestAttempt', () => {
   const TIMES = { leaseMs: 30, handlerTimeoutMs: 60, graceMs: 5, retry: { initialMs: 100, maxMs: 1_000 } }
 
   it.each([
     [1, 0],
     [2, 100],
-    [5, 100 + 200 + 400 + 800],
-    [7, 100 + 200 + 400 + 800 + 1_000 + 1_000],
-  ])('of %i attempts has the longest delays between them', (maxAttempts, delaysMs) => {
-    const { ms, sum } = longestHandling({ ...TIMES, maxAttempts })
-    expect(ms).toBe(30 + maxAttempts * 65 + delaysMs)
-    expect(sum).toBe(`30 + ${maxAttempts} x (60 + 5) + ${delaysMs}`)
-  })
-
-  it('is found at once for as many attempts as there are numbers', () => {
-    expect(longestHandling({ ...TIMES, maxAttempts: Number.MAX_SAFE_INTEGER }).ms).toBeGreaterThan(1e15)
+    [5, 800],
+    [6, 1_000],
+    [Number.MAX_SAFE_INTEGER, 1_000],
+  ])('of %i is followed by the longest of their delays', (maxAttempts, delayMs) => {
+    expect(longestAttempt({ ...TIMES, maxAttempts })).toEqual({ ms: 95 + delayMs, sum: `30 + 60 + 5 + ${delayMs}` })
   })
 })
 
@@ -54,6 +49,21 @@ describe('suggestRetention', () => {
     const facts = { topicRetentionMs: DAY_MS, queueTtlMs: 2 * DAY_MS }
     expect(suggestRetention(facts).retentionMs).toBe(2 * DAY_MS + HOUR_MS)
     expect(suggestRetention({ ...facts, delays: [HOUR_MS, 2 * HOUR_MS] }).retentionMs).toBe(2 * DAY_MS + 4 * HOUR_MS)
+  })
+
+  it.each([
+    [2, 100],
+    [5, 100 + 200 + 400 + 800],
+    [7, 100 + 200 + 400 + 800 + 1_000 + 1_000],
+    [1_000_000, 1_500 + 999_995 * 1_000],
+  ])('counts the delays between %i attempts', (maxAttempts, delaysMs) => {
+    const { because } = suggestRetention({ maxAttempts, handlerTimeoutMs: 1, delays: { initialMs: 100, maxMs: 1_000 } })
+    expect(because).toContainEqual(expect.stringContaining(`${maxAttempts} attempts of 1, ${delaysMs} between them`))
+  })
+
+  it('counts them at once for as many attempts as there are numbers', () => {
+    const delays = { initialMs: 1, maxMs: Number.MAX_SAFE_INTEGER }
+    expect(suggestRetention({ maxAttempts: Number.MAX_SAFE_INTEGER, delays }).retentionMs).toBeGreaterThan(1e24)
   })
 
   it('is not enough where a broker keeps for ever, or nobody knows', () => {

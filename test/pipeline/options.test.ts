@@ -98,9 +98,9 @@ describe('resolveOptions', () => {
     ],
     ['a retention within the lease', { retentionMs: 30_000 }, 'retentionMs: expected more than leaseMs'],
     [
-      'a retention within all attempts',
-      { retentionMs: 358_000 },
-      '(30000 + 5 x (60000 + 5000) + 3000 = 358000), got 358000',
+      'a retention within one attempt and the delay after it',
+      { retentionMs: 96_600 },
+      '(30000 + 60000 + 5000 + 1600 = 96600), got 96600',
     ],
     ['an ID extractor that is none', { id: 'message-id' }, 'id: expected a function, got string'],
     ['a decoder that is none', { decode: {} }, 'decode: expected a function, got object'],
@@ -150,7 +150,8 @@ describe('resolveOptions', () => {
     ['a renewal just before the end of the lease', { renewEveryMs: 29_999 }],
     ['as many in flight as slots', { maxInFlight: 64 }],
     ['one attempt', { maxAttempts: 1 }],
-    ['a retention just beyond all attempts', { retentionMs: 358_001 }],
+    ['a retention just beyond one attempt and the delay after it', { retentionMs: 96_601 }],
+    ['attempts for ever', { maxAttempts: Number.MAX_SAFE_INTEGER }],
   ])('takes %s', (_, options) => {
     expect(problemsOf(options)).toEqual([])
   })

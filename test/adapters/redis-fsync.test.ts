@@ -104,9 +104,11 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name with durability fsync', ({ 
   }, 60_000)
 })
 
+async function ask(url: string, ...words: string[]): Promise<unknown> {
+  return withRedis(url, (redis) => redis.call('CLUSTER', ...words))
+}
+
 async function moveSlot({ nodes }: PrivateRedisCluster, name: string): Promise<void> {
-  const ask = (url: string, ...words: string[]): Promise<unknown> =>
-    withRedis(url, (redis) => redis.call('CLUSTER', ...words))
   const [first, second] = nodes
   if (!first || !second) throw new Error('expected two nodes')
   const slot = String(await ask(first.url, 'KEYSLOT', name))

@@ -5,7 +5,7 @@ import { ConfigError, describeError } from './errors.ts'
 import { durationText } from './duration-text.ts'
 import type { ResolvedConsumer } from './resolve-options.ts'
 import type { CheckFinding, Checkup } from './ports/checkup.ts'
-import type { ConsumedFrom } from './ports/consumed-from.ts'
+import type { CheckedConsumer, ConsumedFrom } from './ports/consumed-from.ts'
 import type { Strategy } from './ports/store.ts'
 
 export type CheckVerdict = CheckFinding['verdict']
@@ -47,9 +47,9 @@ export async function doctor(
   { timeoutMs = TIMEOUT_MS }: DoctorOptions = {},
 ): Promise<Diagnosis> {
   const definition = definitionOf(consumer)
-  const { name, store, retentionMs, leaseMs, handlerTimeoutMs, graceMs, maxAttempts } = definition
+  const { name, store } = definition
   const { strategy } = store
-  const checked = { strategy, retentionMs, leaseMs, longestRunMs: handlerTimeoutMs + graceMs, maxAttempts }
+  const checked = checkedOf(definition)
   const [ofStore, ofBroker] = await Promise.all([
     look('store', store.checkup?.bind(store), timeoutMs),
     look('broker', from?.checkup?.bind(from, checked), timeoutMs),
@@ -63,6 +63,12 @@ export async function doctor(
     findings,
     unreachable: [ofStore, ofBroker].flatMap(({ of, isReachable }) => (isReachable ? [] : [of])),
   }
+}
+
+function checkedOf(definition: ResolvedConsumer): CheckedConsumer {
+  const { store, retentionMs, onBeyondRetention, leaseMs, handlerTimeoutMs, graceMs, maxAttempts } = definition
+  const longestRunMs = handlerTimeoutMs + graceMs
+  return { strategy: store.strategy, retentionMs, onBeyondRetention, leaseMs, longestRunMs, maxAttempts }
 }
 
 type Finding = Diagnosis['findings'][number]
@@ -101,16 +107,27 @@ function within<T>(ms: DurationMs, work: Promise<T>): Promise<T> {
 
 /** The row of the guarantee table. */
 function promiseOf(consumer: ResolvedConsumer): string {
-  const { name, store, retentionMs } = consumer
-  const kept = durationText(retentionMs)
+  const { name, store } = consumer
   const start = `${name} (${store.strategy}): no message is lost while the broker retains it.`
   switch (store.strategy) {
     case 'inbox':
-      return `${start} Its handler may start twice; what it writes through ctx.tx commits once, as long as the row is kept (${kept}, then until a purge); an effect outside of ctx.tx may happen twice.`
+      return `${start} Its handler may start twice; what it writes through ctx.tx commits once, while the row is kept; an effect outside of ctx.tx may happen twice. ${retentionOf(consumer)}`
     case 'offsets':
       return `${start} Its handler may start twice; what it writes through ctx.tx commits once for each offset; what a producer sends again has another offset, and its effect again.`
     case 'lease':
-      return `${start} ${leasePromise(consumer)} A redelivery more than ${kept} after the mark runs again.`
+      return `${start} ${leasePromise(consumer)} ${retentionOf(consumer)}`
+  }
+}
+
+function retentionOf({ retentionMs, onBeyondRetention }: ResolvedConsumer): string {
+  const later = `A redelivery more than ${durationText(retentionMs)} after the mark`
+  switch (onBeyondRetention) {
+    case 'run':
+      return `${later} runs again.`
+    case 'park':
+      return `${later} is parked, if the message has a timestamp, else it runs again.`
+    case 'skip':
+      return `${later} is skipped, if the message has a timestamp, and so is one as old that was never handled.`
   }
 }
 

@@ -149,23 +149,21 @@ function deciderOf(
   }
 }
 
-/** Each record once. */
+/** Each record once. @throws CommandError where an ID has several */
 function foreseen(records: readonly Inspected[], decision: Decision): readonly Row[] {
-  const byKey = new Map(records.map((record) => [record.key, record]))
-  const twice = records.find(({ ref }, at) => typeof ref === 'string' && isSecond(records, ref, at))
-  if (twice !== undefined) {
-    const origins = records.filter(({ ref }) => ref === twice.ref).map(({ origin }) => origin)
-    throw new CommandError(
-      EXIT.usage,
-      `${JSON.stringify(twice.ref)} has records under ${origins.join(' and ')}: say which by --origin`,
-    )
+  const byId = new Map<string, Inspected>()
+  for (const record of records) {
+    const { ref, key, origin } = record
+    if (typeof ref !== 'string') continue
+    const known = byId.get(ref)
+    if (known !== undefined && known.key !== key) {
+      const where = `${known.origin} and ${origin}`
+      throw new CommandError(EXIT.usage, `${JSON.stringify(ref)} has records under ${where}: say which by --origin`)
+    }
+    byId.set(ref, record)
   }
+  const byKey = new Map(records.map((record) => [record.key, record]))
   return [...byKey.values()].map((record) => ({ record, verdict: verdictOn(decision, record) }))
-}
-
-function isSecond(records: readonly Inspected[], ref: string, at: number): boolean {
-  const first = records.findIndex((record) => record.ref === ref)
-  return first < at && records[first]?.key !== records[at]?.key
 }
 
 const PREVIEWED = 20

@@ -20,6 +20,7 @@ export interface CheckedConsumer {
   readonly strategy: Strategy
   /** How long `done` is kept. */
   readonly retentionMs: DurationMs
+  readonly onBeyondRetention: 'run' | 'park' | 'skip'
   readonly leaseMs: DurationMs
   /** Of a handler, its grace included. */
   readonly longestRunMs: DurationMs

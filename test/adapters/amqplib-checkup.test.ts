@@ -17,6 +17,7 @@ const STARTS_WITHIN_MS = 120_000
 const CONSUMER: CheckedConsumer = {
   strategy: 'lease',
   retentionMs: 7 * DAY_MS,
+  onBeyondRetention: 'run',
   leaseMs: 30_000,
   longestRunMs: 65_000,
   maxAttempts: 5,

@@ -17,6 +17,7 @@ const STARTS_WITHIN_MS = 120_000
 const CONSUMER: CheckedConsumer = {
   strategy: 'lease',
   retentionMs: 7 * DAY_MS,
+  onBeyondRetention: 'run',
   leaseMs: 30_000,
   longestRunMs: 65_000,
   maxAttempts: 5,
@@ -105,6 +106,11 @@ describeKafka('fromKafka, on a broker', () => {
     const config = { 'retention.ms': String(8 * DAY_MS) }
     expect((await examineTopic(config, { of: { retentionMs: 9 * DAY_MS } })).verdicts['kafka.retention']).toBe('holds')
     expect((await examineTopic(config, { of: { strategy: 'offsets' } })).verdicts['kafka.retention']).toBe('holds')
+    expect((await examineTopic(config, { of: { onBeyondRetention: 'park' } })).verdicts['kafka.retention']).toBe(
+      'holds',
+    )
+    const { findings } = await examineTopic(config, { of: { onBeyondRetention: 'skip' } })
+    expect(findings.find(({ check }) => check === 'kafka.retention')?.meaning).toContain('is skipped, and lost')
   })
 
   it('knows where a group begins that was forgotten', async () => {

@@ -90,6 +90,7 @@ describe('doctor', () => {
     expect(told).toEqual({
       strategy: 'lease',
       retentionMs: 86_400_000,
+      onBeyondRetention: 'run',
       leaseMs: 30_000,
       longestRunMs: 6_000,
       maxAttempts: 5,
@@ -105,7 +106,17 @@ describe('doctor', () => {
   })
 
   it.each([
-    ['inbox', 'commits once, as long as the row is kept (7 d, then until a purge)'],
+    ['run', 'runs again.'],
+    ['park', 'is parked, if the message has a timestamp, else it runs again.'],
+    ['skip', 'and so is one as old that was never handled.'],
+  ] as const)('knows what becomes of what is older under %s', async (onBeyondRetention, text) => {
+    const { guarantee } = await doctor(consumerOn(storeThatFinds(holds), { onBeyondRetention }), brokerThatFinds())
+    expect(guarantee).toContain(`more than 7 d after the mark ${text.startsWith('and') ? 'is skipped' : text}`)
+    expect(guarantee).toContain(text)
+  })
+
+  it.each([
+    ['inbox', 'commits once, while the row is kept'],
     ['offsets', 'commits once for each offset'],
   ] as const)('knows the promise of strategy %s', async (strategy, text) => {
     const positions = { next: async () => new Map<string, bigint>(), pass: async () => {} }

@@ -1,5 +1,5 @@
 import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/index.ts'
-import { keptMs, forbidden } from './topic-findings.ts'
+import { forbidden, isRemembered } from './topic-findings.ts'
 import type { Asked, Settings } from './asked.ts'
 
 /** Whether the group is there to be asked. */
@@ -47,9 +47,10 @@ export function findingsOfBrokers(
 
 function offsetsRetention(
   brokers: readonly Settings[],
-  { strategy, retentionMs }: CheckedConsumer,
+  consumer: CheckedConsumer,
   { start, topics }: Subscription,
 ): CheckFinding {
+  const { strategy, retentionMs, onBeyondRetention } = consumer
   const check = 'kafka.offsets-retention'
   const minutes = Math.min(...brokers.map((settings) => Number(settings.get('offsets.retention.minutes'))))
   const found = `offsets.retention.minutes ${minutes}, start ${start}`
@@ -62,9 +63,9 @@ function offsetsRetention(
     const meaning = `${away} and begins at the end: what came meanwhile is not handled. Take start: 'earliest', or raise it.`
     return { check, verdict: 'weaker', found, meaning }
   }
-  if (topics.every((settings) => keptMs(settings) <= retentionMs))
+  if (topics.every((settings) => isRemembered(settings, consumer)))
     return { check, verdict: 'holds', found, meaning: '' }
-  const meaning = `${away} and begins at the beginning: what is older than the marks (${durationText(retentionMs)}) runs again. Raise it, or retentionMs of the consumer.`
+  const meaning = `${away} and begins at the beginning: what is older than the marks (${durationText(retentionMs)}) ${onBeyondRetention === 'skip' ? 'is skipped' : 'runs again'}. Raise it, or retentionMs of the consumer.`
   return { check, verdict: 'weaker', found, meaning }
 }
 

@@ -53,15 +53,28 @@ export function keptMs(settings: Settings): number {
   return ms < 0 || settings.get('cleanup.policy') === 'compact' ? Number.POSITIVE_INFINITY : ms
 }
 
-function retention(topic: string, settings: Settings, { strategy, retentionMs }: CheckedConsumer): Found {
+function retention(topic: string, settings: Settings, consumer: CheckedConsumer): Found {
+  const { retentionMs, onBeyondRetention } = consumer
   const kept = keptMs(settings)
-  const found = `topic ${topic}: retention.ms ${settings.get('retention.ms')}, marks are kept for ${durationText(retentionMs)}`
-  if (strategy === 'offsets' || kept <= retentionMs) return fine(found)
+  const found = `topic ${topic}: retention.ms ${settings.get('retention.ms')}, marks are kept for ${durationText(retentionMs)}, beyond that: ${onBeyondRetention}`
+  if (isRemembered(settings, consumer)) return fine(found)
   const howLong = kept === Number.POSITIVE_INFINITY ? 'for ever' : `for ${durationText(kept)}`
+  const what =
+    onBeyondRetention === 'skip'
+      ? 'what is older than that and was never handled is skipped, and lost'
+      : 'what was handled before its mark ended runs again'
   return weaker(
     found,
-    `The topic keeps messages ${howLong}: when the group is set back, or has lost its offsets, what was handled before its mark ended runs again. Raise retentionMs of the consumer before a replay, or lower retention.ms.`,
+    `The topic keeps messages ${howLong}: when the group is set back, or has lost its offsets, ${what}. Raise retentionMs of the consumer, lower retention.ms, or take onBeyondRetention: 'park'.`,
   )
+}
+
+/** Nothing that the topic still holds can have an effect twice, or be taken for handled. */
+export function isRemembered(
+  settings: Settings,
+  { strategy, retentionMs, onBeyondRetention }: CheckedConsumer,
+): boolean {
+  return strategy === 'offsets' || onBeyondRetention === 'park' || keptMs(settings) <= retentionMs
 }
 
 /** What is deleted unhandled is lost. */

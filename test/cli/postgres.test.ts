@@ -134,6 +134,19 @@ describePostgres('consume-once, on Postgres', () => {
     })
   })
 
+  it('doctor tells what the server is worth, by its verdict and its exit code', async () => {
+    await run(['migrate', 'up'])
+    const told = await run(['doctor', '--json'])
+    const { consumers } = dataOf(told) as { consumers: { verdict: string; findings: { check: string }[] }[] }
+    expect(consumers).toHaveLength(2)
+    for (const { findings } of consumers) expect(findings.map(({ check }) => check)).toContain('postgres.fsync')
+    expect(told.exitCode).toBe(consumers.some(({ verdict }) => verdict === 'broken') ? 1 : 0)
+    const down = `postgres://postgres:s3cret@127.0.0.1:${await freePort()}/x`
+    const silent = await run(['doctor', '--timeout', '5'], { TEST_DATABASE_URL: down })
+    expect(silent.exitCode).toBe(4)
+    expect(silent.stdout + silent.stderr).not.toContain('s3cret')
+  })
+
   describe('records', () => {
     it.each([
       ['in-inbox', (): Store<unknown> => postgresInbox({ pool: place.newPool(), schema })],

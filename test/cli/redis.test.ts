@@ -5,6 +5,7 @@ import { defineConsumer, MemoryBroker, messageId, OutcomeUnknownError, runMemory
 import { backends } from '../support/backends.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { freePort } from '../support/servers/ports.ts'
+import { startPrivateRedis } from '../support/servers/private-redis.ts'
 import { server } from '../support/servers/server.ts'
 import { Cli, dataOf, type CliRun } from './cli-process.ts'
 
@@ -50,7 +51,7 @@ describeRedis('consume-once, on Redis', () => {
     cli[Symbol.dispose]()
   })
 
-  const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}, stdin = ''): Promise<CliRun> =>
+  const on = (args: readonly string[], env: Readonly<Record<string, string>> = {}, stdin = ''): Promise<CliRun> =>
     cli.run(args, {
       stdin,
       env: { CONSUME_ONCE_CONFIG: 'test/cli/redis.config.ts', TEST_REDIS_URL: url, TEST_PREFIX: prefix, ...env },
@@ -59,11 +60,11 @@ describeRedis('consume-once, on Redis', () => {
   it('finds by ID and by key what another process has parked, and decides about it', async () => {
     const store = redisLease({ redis, prefix })
     await handle(store, ['happened', 'not'], true)
-    const { records } = dataOf(await run(['inspect', 'mailer', '--parked', '--json'])) as { records: { key: string }[] }
+    const { records } = dataOf(await on(['inspect', 'mailer', '--parked', '--json'])) as { records: { key: string }[] }
     expect(records).toHaveLength(2)
     const why = ['--reason', 'OPS-812', '--by', 'kim', '--yes']
-    expect(await run(['resolve', 'mailer', 'happened', '--done', ...why])).toMatchObject({ exitCode: 0 })
-    const both = await run(
+    expect(await on(['resolve', 'mailer', 'happened', '--done', ...why])).toMatchObject({ exitCode: 0 })
+    const both = await on(
       ['resolve', 'mailer', '--key', '-', '--rerun', ...why],
       {},
       records.map(({ key }) => key).join('\n'),
@@ -72,15 +73,37 @@ describeRedis('consume-once, on Redis', () => {
     expect(both.stdout).toMatch(/done +refused/)
     expect(both.exitCode).toBe(1)
     expect(await handle(store, ['happened', 'not'])).toEqual(['not'])
-    expect(dataOf(await run(['inspect', 'mailer', '--stats', '--json']))).toMatchObject({
+    expect(dataOf(await on(['inspect', 'mailer', '--stats', '--json']))).toMatchObject({
       stats: { parked: { count: 0, is_at_least: false } },
+    })
+  })
+
+  it('finds a server that evicts marks, and exits with 1', async () => {
+    await using evicting = await startPrivateRedis({
+      args: ['--maxmemory', '50mb', '--maxmemory-policy', 'allkeys-lru'],
+    })
+    const run = await on(['doctor', 'mailer', '--json'], { TEST_REDIS_URL: evicting.url })
+    expect(run.exitCode).toBe(1)
+    expect(dataOf(run)).toMatchObject({
+      consumers: [
+        {
+          verdict: 'broken',
+          findings: expect.arrayContaining([
+            expect.objectContaining({ of: 'store', check: 'redis.eviction', verdict: 'broken' }),
+            expect.objectContaining({ of: 'broker', check: 'broker.checkup', verdict: 'unknown' }),
+          ]),
+        },
+      ],
     })
   })
 
   it('exits with 4 where the server is not there, and tells no secret', async () => {
     const down = `redis://:s3cret@127.0.0.1:${await freePort()}`
-    const unreachable = await run(['inspect', 'mailer', 'a', '--timeout', '5'], { TEST_REDIS_URL: down })
+    const unreachable = await on(['inspect', 'mailer', 'a', '--timeout', '5'], { TEST_REDIS_URL: down })
     expect(unreachable.exitCode).toBe(4)
     expect(unreachable.stderr).not.toContain('s3cret')
+    const silent = await on(['doctor', '--timeout', '5', '--json'], { TEST_REDIS_URL: down })
+    expect(silent.exitCode).toBe(4)
+    expect(dataOf(silent)).toMatchObject({ consumers: [{ unreachable: ['store'] }] })
   })
 })

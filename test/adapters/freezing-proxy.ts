@@ -3,8 +3,8 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 /** A TCP proxy on loopback that loses replies, and freezes: what is sent arrives later, when its sender has given up. */
 export interface FreezingProxy {
   readonly port: number
-  /** The next reply is lost, and its connection with it; what it answers has happened. */
-  loseNextReply(): void
+  /** The reply to the n-th message from now is lost, and its connection with it; what it answers has happened. */
+  loseReplyTo(nth: number): void
   /** From now on nothing that clients send arrives. A connection that its client closes stays open on the other side. */
   freeze(): void
   /** All that was kept back arrives, in its order; what its sender has closed is closed after it. */
@@ -18,7 +18,8 @@ export async function startFreezingProxy(targetPort: number): Promise<FreezingPr
   const sockets = new Set<Socket>()
   const kept: (() => void)[] = []
   let isFrozen = false
-  let losesReply = false
+  const lossy = new Set<Socket>()
+  let messagesToGo = 0
   const now = (send: () => void): void => {
     if (isFrozen) kept.push(send)
     else send()
@@ -30,13 +31,15 @@ export async function startFreezingProxy(targetPort: number): Promise<FreezingPr
       socket.on('error', () => socket.destroy())
       socket.on('close', () => sockets.delete(socket))
     }
-    client.on('data', (bytes) => now(() => void upstream.write(bytes)))
+    client.on('data', (bytes) => {
+      if (messagesToGo > 0 && --messagesToGo === 0) lossy.add(upstream)
+      now(() => void upstream.write(bytes))
+    })
     client.on('close', () => now(() => void upstream.end()))
     upstream.on('close', () => client.destroy())
     upstream.on('data', (reply) => {
-      if (!losesReply) return void client.write(reply)
-      losesReply = false
-      client.destroy()
+      if (lossy.delete(upstream)) client.destroy()
+      else if (!client.destroyed) client.write(reply)
     })
   })
   await new Promise<void>((resolve) => void listener.listen(0, '127.0.0.1', resolve))
@@ -45,8 +48,8 @@ export async function startFreezingProxy(targetPort: number): Promise<FreezingPr
   }
   return {
     port: (listener.address() as AddressInfo).port,
-    loseNextReply: () => {
-      losesReply = true
+    loseReplyTo: (nth) => {
+      messagesToGo = nth
     },
     freeze: () => {
       isFrozen = true

@@ -43,7 +43,7 @@ describeMariadb('mysqlInbox on a connection that is lost', () => {
     const item = newItem()
     const { claim: claimed } = await hold(inbox, item)
     await place.write(lend(claimed).tx, item.key)
-    proxy.loseNextReply()
+    proxy.loseReplyTo(1)
     expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
     expect(await inbox.release([claimed], NO_REFUND)).toEqual(['refused'])
     expect(await inbox.mark([claimed])).toEqual(['already-marked'])
@@ -101,7 +101,7 @@ describeMariadb('mysqlInbox on a connection that is lost', () => {
     const item = newItem()
     const token = newToken()
     // The first message of a claim begins and inserts: its transaction ends with the connection.
-    proxy.loseNextReply()
+    proxy.loseReplyTo(1)
     expect(await codeOf(claim(inbox, item, { token }))).toBe('STORE_AMBIGUOUS')
     const granted = await settled(async () => [await claim(inbox, item, { token })])
     expect(granted).toMatchObject([{ verdict: 'claimed', attempt: 1 }])
@@ -110,7 +110,7 @@ describeMariadb('mysqlInbox on a connection that is lost', () => {
   it('answers a set-aside whose reply was lost like the first', async () => {
     const item = newItem()
     const { claim: claimed } = await hold(inbox, item)
-    proxy.loseNextReply()
+    proxy.loseReplyTo(1)
     // It was the reply to the ROLLBACK; the record is written all the same, on another connection.
     expect(await inbox.setAside([claimed], 'parked', 'why')).toEqual(['parked'])
     expect(await inbox.setAside([claimed], 'parked', 'why')).toEqual(['parked'])
@@ -121,7 +121,7 @@ describeMariadb('mysqlInbox on a connection that is lost', () => {
     const item = newItem()
     const { claim: claimed } = await hold(inbox, item)
     await place.write(lend(claimed).tx, item.key)
-    proxy.loseNextReply()
+    proxy.loseReplyTo(1)
     expect(await inbox.release([claimed], NO_REFUND)).toEqual(['released'])
     expect(await place.committed(item.key)).toBe(0)
     expect(await hold(rival, item, ALONE)).toMatchObject({ attempt: 2 })

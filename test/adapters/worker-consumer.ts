@@ -3,8 +3,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import { redisLease } from '../../adapters/ioredis/index.ts'
+import { mysqlInbox, mysqlLease, type MysqlTransaction } from '../../adapters/mysql2/index.ts'
 import { postgresInbox, postgresLease, postgresOffsets, type PgTransaction } from '../../adapters/pg/index.ts'
 import {
   defineConsumer,
@@ -74,6 +76,7 @@ function consumerOf(): Consumer {
     },
   }
   const { store } = config
+  if ('mariadb' in store) return mariadbConsumer(settings, store)
   return 'redis' in store || store.strategy === 'lease'
     ? defineConsumer({
         ...settings,
@@ -89,6 +92,29 @@ function consumerOf(): Consumer {
         handle: ({ payload, attempt, tx }) =>
           act(payload, attempt, () => tx.query('insert into effect (name) values ($1)', [payload.id])),
       })
+}
+
+function mariadbConsumer(
+  settings: Settings,
+  { mariadb, strategy }: Extract<WorkerSettings['store'], { mariadb: string }>,
+): Consumer {
+  const pool = createPool({ uri: mariadb, connectionLimit: 6 })
+  if (strategy === 'lease') {
+    const store = mortal(mysqlLease({ pool }))
+    return defineConsumer({
+      ...settings,
+      id: ({ payload }) => payload.id,
+      store,
+      handle: ({ payload, attempt }) => act(payload, attempt, async () => {}),
+    })
+  }
+  return defineConsumer<WorkerMessage, WorkerMessage, MysqlTransaction>({
+    ...settings,
+    id: ({ payload }) => payload.id,
+    store: mortal(mysqlInbox({ pool })),
+    handle: ({ payload, attempt, tx }) =>
+      act(payload, attempt, () => tx.query('insert into effect (name) values (?)', [payload.id])),
+  })
 }
 
 async function act({ id, does }: WorkerMessage, attempt: number, apply: () => Promise<unknown>): Promise<void> {
@@ -167,9 +193,10 @@ function tell(what: string, about = ''): Promise<void> {
   })
 }
 
-type PostgresSettings = Exclude<WorkerSettings['store'], { redis: string }>
+type RedisSettings = Extract<WorkerSettings['store'], { redis: string }>
+type PostgresSettings = Extract<WorkerSettings['store'], { postgres: string }>
 
-function leaseOf(store: WorkerSettings['store']): Store {
+function leaseOf(store: PostgresSettings | RedisSettings): Store {
   return 'redis' in store
     ? redisLease({ redis: new Redis(store.redis), prefix: store.prefix })
     : postgresLease({ pool: poolOf(store), schema: store.schema })

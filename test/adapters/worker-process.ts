@@ -20,6 +20,8 @@ export interface WorkerSettings {
     | { readonly redis: string; readonly prefix: string }
     /** With a table `effect (name text)` in the schema, but for a lease. */
     | { readonly postgres: string; readonly schema: string; readonly strategy?: 'offsets' | 'lease' }
+    /** With a table `effect (name)` in the database of the URL. */
+    | { readonly mariadb: string; readonly strategy: 'inbox' | 'lease' }
   readonly leaseMs?: number
   readonly maxAttempts?: number
   readonly onInDoubt?: 'rerun' | 'park'

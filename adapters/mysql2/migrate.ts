@@ -48,8 +48,8 @@ export async function migrate(sessions: Sessions, tables: Tables, mode: 'auto' |
 
 async function lock(connection: PooledConnection, tables: Tables): Promise<void> {
   for (let tries = 0; tries < TRIES; tries++) {
-    const [row] = await ask<{ held: number | null }>(connection, lockMigrations(tables, WAIT_SECONDS))
-    if (row?.held === 1) return
+    const [row] = await ask<{ held: string | number | null }>(connection, lockMigrations(tables, WAIT_SECONDS))
+    if (Number(row?.held) === 1) return
   }
   throw new StoreError('STORE_UNREACHABLE', `the tables in ${tables.database} are being migrated by another process`)
 }

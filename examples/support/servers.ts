@@ -9,6 +9,8 @@ export const redisUrl = (): string => process.env['REDIS_URL'] ?? 'redis://127.0
 export const databaseUrl = (): string =>
   process.env['DATABASE_URL'] ?? 'postgres://postgres:postgres@127.0.0.1:5432/postgres'
 
+export const mariadbUrl = (): string => process.env['MARIADB_URL'] ?? 'mysql://root@127.0.0.1:3306/test'
+
 /** A name that nobody else has: topic, queue, group, schema. */
 export function ownName(what: string): string {
   return `example_${what}_${randomBytes(4).toString('hex')}`

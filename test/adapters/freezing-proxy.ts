@@ -5,8 +5,8 @@ export interface FreezingProxy {
   readonly port: number
   /** The reply to the n-th message from now is lost, and its connection with it; what it answers has happened. */
   loseReplyTo(nth: number): void
-  /** From now on nothing that clients send arrives. A connection that its client closes stays open on the other side. */
-  freeze(): void
+  /** Nothing that clients send arrives from their n-th message on. A connection that its client closes stays open on the other side. */
+  freeze(nth?: number): void
   /** All that was kept back arrives, in its order; what its sender has closed is closed after it. */
   thaw(): void
   /** Destroys every connection on both sides. */
@@ -18,6 +18,7 @@ export async function startFreezingProxy(targetPort: number): Promise<FreezingPr
   const sockets = new Set<Socket>()
   const kept: (() => void)[] = []
   let isFrozen = false
+  let messagesToFrost = 0
   const lossy = new Set<Socket>()
   let messagesToGo = 0
   const now = (send: () => void): void => {
@@ -33,6 +34,7 @@ export async function startFreezingProxy(targetPort: number): Promise<FreezingPr
     }
     client.on('data', (bytes) => {
       if (messagesToGo > 0 && --messagesToGo === 0) lossy.add(upstream)
+      if (messagesToFrost > 0 && --messagesToFrost === 0) isFrozen = true
       now(() => void upstream.write(bytes))
     })
     client.on('close', () => now(() => void upstream.end()))
@@ -51,11 +53,12 @@ export async function startFreezingProxy(targetPort: number): Promise<FreezingPr
     loseReplyTo: (nth) => {
       messagesToGo = nth
     },
-    freeze: () => {
-      isFrozen = true
+    freeze: (nth = 1) => {
+      messagesToFrost = nth
     },
     thaw: () => {
       isFrozen = false
+      messagesToFrost = 0
       for (const send of kept.splice(0)) send()
     },
     cut,

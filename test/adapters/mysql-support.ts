@@ -25,6 +25,8 @@ export interface MysqlPlace {
   readonly write: (tx: MysqlTransaction, effect: string) => Promise<unknown>
   readonly committed: (effect: string) => Promise<number>
   readonly rows: (sql: string) => Promise<Record<string, unknown>[]>
+  /** Messages that the store sends where MariaDB takes one: to mark, the last of them the COMMIT; and for a call of a lease. */
+  readonly messages: { readonly ofMark: number; readonly ofLease: number }
   readonly close: () => Promise<void>
 }
 
@@ -44,9 +46,12 @@ export async function newMysqlPlace(url?: string): Promise<MysqlPlace> {
   await pool.query('create table effect (name varchar(200) not null) engine = InnoDB')
   const rows = async (sql: string): Promise<Record<string, unknown>[]> =>
     (await pool.query(sql))[0] as Record<string, unknown>[]
+  const [about] = await rows('select version() as version')
+  const isMariadb = String(about?.['version']).includes('MariaDB')
   return {
     database,
     pool,
+    messages: isMariadb ? { ofMark: 1, ofLease: 2 } : { ofMark: 5, ofLease: 12 },
     newPool,
     async newInbox(options) {
       const inbox = mysqlInbox({ pool: options?.pool ?? newPool(), ...options })

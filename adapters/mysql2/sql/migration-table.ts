@@ -40,5 +40,5 @@ export function unlockMigrations({ database }: Tables): string {
 
 /** Names of locks have 64 characters at most, and are the server's, not the database's. */
 function lockName(database: string): string {
-  return `concat('consume_once ', md5(${text(database)}))`
+  return `concat('consume_once ', left(sha2(${text(database)}, 256), 40))`
 }

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { pgClient, pgliteInbox, type PgTransaction } from '../../adapters/pg/index.ts'
 import type { Claim, LentTransaction, Store } from '../../src/index.ts'
 import { hold, newItem } from '../contract/harness.ts'
+import { keysAsStreams } from '../contract/keys-as-streams.ts'
 import { NO_REFUND, codeOf, describePostgres, lend, newPlace, type PgPlace } from './pg-support.ts'
 import { newPglite } from './pglite-support.ts'
 
@@ -67,6 +68,17 @@ describePostgres('pgClient', () => {
     expect(() => pgClient(lend(claim).tx)).toThrow('expected ctx.tx of postgresInbox')
     await embedded.release([claim], NO_REFUND)
     await db.close()
+  })
+
+  it('is made of ctx.tx of postgresOffsets too', async () => {
+    const offsets = keysAsStreams(await place.newOffsets())
+    const { claim } = await hold(offsets, newItem())
+    const client = pgClient(lend(claim).tx)
+    await client.query('begin')
+    await client.query(`insert into ${place.schema}.effect values ('with its offset')`)
+    await client.query('commit')
+    expect(await offsets.mark([claim])).toEqual(['marked'])
+    expect(await place.committed('with its offset')).toBe(1)
   })
 
   describe.each([

@@ -17,6 +17,10 @@ export class Lending {
     return this.#lent.some((lent) => lent.hasFloated)
   }
 
+  get isWithOrm(): boolean {
+    return this.#lent.some((lent) => lent.isWithOrm)
+  }
+
   /** A query was chosen to lose against another transaction, by a deadlock: no handler is to blame. */
   get hasLost(): boolean {
     return this.#hasLost

@@ -20,6 +20,7 @@ export type PgClient = { connect(): Promise<PoolClient> } & PoolClient
 export function pgClient(tx: PgTransaction): PgClient {
   const lent = lentAs(tx)
   if (lent?.isOfPg !== true) throw new TypeError('pgClient: expected ctx.tx of postgresInbox or postgresOffsets')
+  lent.giveToOrm()
   return new ClientOfTransaction(lent) as unknown as PgClient
 }
 

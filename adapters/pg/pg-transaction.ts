@@ -39,6 +39,7 @@ export class LentPgTransaction implements LentTransaction<PgTransaction> {
   readonly #run: RunQuery
   #pending = 0
   #isNested = false
+  #isWithOrm = false
   #isRevoked = false
   #hasFloated = false
 
@@ -56,9 +57,18 @@ export class LentPgTransaction implements LentTransaction<PgTransaction> {
     return this.#pending
   }
 
-  /** Queries were pending when it was revoked: what they did belongs to no handler that could vouch for it. */
+  /** Queries were pending when it was revoked, or an ORM's came after: no handler vouches for what they did, or did not. */
   get hasFloated(): boolean {
     return this.#hasFloated
+  }
+
+  /** An ORM has it, which sends a query some microtasks after it was asked to. */
+  get isWithOrm(): boolean {
+    return this.#isWithOrm
+  }
+
+  giveToOrm(): void {
+    this.#isWithOrm = true
   }
 
   /** A transaction of an ORM is open within this one. */
@@ -85,6 +95,7 @@ export class LentPgTransaction implements LentTransaction<PgTransaction> {
 
   #query(query: string | PgQuery, values: readonly unknown[] | undefined): Promise<PgResult<unknown>> {
     if (this.#isRevoked) {
+      if (this.#isWithOrm) this.#hasFloated = true
       const text = 'ctx.tx is over: its handler has ended or was aborted. Await every query before the handler ends'
       return Promise.reject(new TransactionError('TRANSACTION_OVER', text))
     }

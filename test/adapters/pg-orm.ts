@@ -146,6 +146,16 @@ export function describeOrm(name: string, create: (place: PgPlace) => Promise<Or
       expect(await committed()).toEqual(['attempt 2'])
     })
 
+    it('asked for something as the handler ends, it keeps the transaction from being committed too', async () => {
+      const floating: Promise<unknown>[] = []
+      const run = await consume(async ({ tx, attempt }) => {
+        if (attempt === 1) floating.push(orm.insert(tx, 'late').catch(codeOf))
+      })
+      expect(run).toEqual({ outcomes: ['handled'], failures: ['FLOATING_QUERY'] })
+      await Promise.all(floating)
+      expect(await committed()).toEqual([])
+    })
+
     it('has no mark where the handler swallowed an error of the database', async () => {
       const run = await consume(async ({ tx, attempt }) => {
         await orm.insert(tx, `attempt ${attempt}`)

@@ -32,6 +32,7 @@ export {
   checkOneOf,
   checkText,
   checkWhole,
+  givenOf,
   withoutUndefined,
   type Show,
 } from './option-checks.ts'

@@ -68,6 +68,11 @@ export function checkFunction(name: string, value: unknown, problems: string[]):
   if (typeof value !== 'function') problems.push(`${name}: expected a function, got ${typeof value}`)
 }
 
+/** The options that have a value; none in what is no object, as callers without types give it. What is missing is yet to be told. */
+export function givenOf<T extends object>(options: T): T {
+  return withoutUndefined<T>(typeof options === 'object' && options !== null ? options : {})
+}
+
 /** The properties that have a value: spread over defaults, an `undefined` would hide one; some clients refuse it. */
 export function withoutUndefined<T extends object>(properties: { readonly [K in keyof T]?: T[K] | undefined }): T {
   return Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== undefined)) as T

@@ -2,6 +2,7 @@ import {
   ConfigError,
   checkNames,
   checkWhole,
+  givenOf,
   systemClock,
   type Clock,
   type DurationMs,
@@ -37,9 +38,10 @@ const KNOWN: Record<keyof DoneCacheOptions, true> = { max: true, ttlMs: true, cl
  * @throws ConfigError `CONFIG_INVALID`, also for a store of strategy `offsets`: it has no keys
  */
 export function withDoneCache<Tx>(store: Store<Tx>, options: DoneCacheOptions): Store<Tx> {
-  const { max, ttlMs = DEFAULT_TTL_MS, clock = systemClock } = options
+  const given = givenOf(options)
+  const { max, ttlMs = DEFAULT_TTL_MS, clock = systemClock } = given
   const problems: string[] = []
-  checkNames('', options, { known: KNOWN }, problems)
+  checkNames('', given, { known: KNOWN }, problems)
   checkWhole('max', max, problems, { most: 2 ** 24 })
   checkWhole('ttlMs', ttlMs, problems)
   if (typeof store?.claim !== 'function') problems.push('store: expected a store such as redisLease({ redis })')

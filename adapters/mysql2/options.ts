@@ -1,4 +1,4 @@
-import { ConfigError, type DurationMs } from '../../src/index.ts'
+import { checkNames, ConfigError, givenOf, type DurationMs } from '../../src/index.ts'
 import type { MysqlPoolLike } from './slice.ts'
 import type { TransactionLimits } from './sql/transaction.ts'
 
@@ -63,11 +63,24 @@ export interface ResolvedMysql {
   readonly limits: Limits
 }
 
+const OF_LEASE: { readonly [O in keyof Required<MysqlLeaseOptions>]: true } = {
+  pool: true,
+  database: true,
+  migrate: true,
+  lockTimeoutMs: true,
+  queryTimeoutMs: true,
+}
+
+/** The names of their options. */
+const KNOWN = { mysqlInbox: { ...OF_LEASE, idleInTransactionTimeoutMs: true }, mysqlLease: OF_LEASE }
+
 /** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
-export function resolveMysql(options: MysqlInboxOptions, store: string): ResolvedMysql {
-  const { pool, migrate, lockTimeoutMs, queryTimeoutMs, idleInTransactionTimeoutMs } = { ...DEFAULTS, ...options }
-  const { database } = options
+export function resolveMysql(options: MysqlInboxOptions, store: 'mysqlInbox' | 'mysqlLease'): ResolvedMysql {
+  const given = givenOf(options)
+  const { pool, migrate, lockTimeoutMs, queryTimeoutMs, idleInTransactionTimeoutMs } = { ...DEFAULTS, ...given }
+  const { database } = given
   const problems = database === undefined ? [] : databaseProblems(database)
+  checkNames('', given, { known: KNOWN[store] }, problems)
   const isPromised = typeof pool?.getConnection === 'function' && pool.pool?.config !== undefined
   const max = isPromised ? (pool.pool.config.connectionLimit ?? Number.NaN) : Number.NaN
   if (!isPromised) problems.push('pool: expected a pool of mysql2/promise, got something else')

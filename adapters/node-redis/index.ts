@@ -1,4 +1,4 @@
-import type { Store } from '../../src/index.ts'
+import { givenOf, type Store } from '../../src/index.ts'
 import { checkClient } from '../redis-lease/check-client.ts'
 import { leaseOver } from '../redis-lease/lease.ts'
 import { resolveOptions, type LeaseOptions } from '../redis-lease/options.ts'
@@ -18,8 +18,9 @@ export interface RedisLeaseOptions extends LeaseOptions {
  * never a lost message. Fences grow while the record lives, and start at 1 again once it is lost or its retention ends.
  * @throws ConfigError `CONFIG_INVALID`
  */
-export function redisLease({ redis, ...options }: RedisLeaseOptions): Store {
+export function redisLease(options: RedisLeaseOptions): Store {
+  const { redis, ...lease } = givenOf(options)
   const problems = checkClient('node-redis', redis, ['evalSha', 'eval', 'multi', 'withTypeMapping'])
-  const resolved = resolveOptions(options, problems)
+  const resolved = resolveOptions(lease, problems)
   return leaseOver(portOf(redis), resolved)
 }

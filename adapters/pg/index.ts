@@ -8,6 +8,7 @@ import { migrationScript } from './migrations.ts'
 import { claimOfOffsets } from './offsets-claim.ts'
 import {
   DEFAULTS,
+  resolvePglite,
   resolvePostgres,
   resolveTables,
   type PgliteInboxOptions,
@@ -65,11 +66,11 @@ export function postgresOffsets(options: PostgresOffsetsOptions): Store<PgTransa
  * The same inbox on an embedded PGlite, for quick starts and tests: one process, one transaction at a time, on the caller's
  * event loop, and not synced to disk. Never for production.
  *
- * @throws ConfigError `CONFIG_INVALID`
+ * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
-export function pgliteInbox({ db, schema }: PgliteInboxOptions): Store<PgTransaction> {
+export function pgliteInbox(options: PgliteInboxOptions): Store<PgTransaction> {
+  const { db, tables } = resolvePglite(options, 'pgliteInbox')
   const sessions = new PgliteSessions(db)
-  const tables = resolveTables(schema)
   const claims = new InboxClaims()
   return new TransactionStore({
     strategy: 'inbox',
@@ -114,11 +115,11 @@ export function postgresLease(options: PostgresLeaseOptions): Store {
  * The same leases on an embedded PGlite, for quick starts and tests: one process, one statement at a time, on the caller's event
  * loop, and not synced to disk. Never for production.
  *
- * @throws ConfigError `CONFIG_INVALID`
+ * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
-export function pgliteLease({ db, schema }: PgliteLeaseOptions): Store {
+export function pgliteLease(options: PgliteLeaseOptions): Store {
+  const { db, tables } = resolvePglite(options, 'pgliteLease')
   const sessions = new PgliteSessions(db)
-  const tables = resolveTables(schema)
   const { lockTimeoutMs } = LEASE
   return new LeaseStore({ sessions, tables, lockTimeoutMs, prepare: () => migrate(sessions, tables, 'auto') })
 }

@@ -1,4 +1,4 @@
-import { ConfigError, type DurationMs } from '../../src/index.ts'
+import { checkNames, ConfigError, givenOf, type DurationMs } from '../../src/index.ts'
 import type { PgliteLike, PoolLike } from './clients.ts'
 import type { Flushing } from './session.ts'
 import { tablesIn, type Tables } from './sql/tables.ts'
@@ -84,15 +84,36 @@ export interface ResolvedPostgres {
   readonly limits: Limits
 }
 
+const OF_OFFSETS: { readonly [O in keyof Required<PostgresOffsetsOptions>]: true } = {
+  pool: true,
+  schema: true,
+  migrate: true,
+  lockTimeoutMs: true,
+  queryTimeoutMs: true,
+  statementTimeoutMs: true,
+  idleInTransactionTimeoutMs: true,
+}
+
+/** The names of their options. */
+const KNOWN = {
+  postgresInbox: { ...OF_OFFSETS, durability: true },
+  postgresOffsets: OF_OFFSETS,
+  postgresMigrations: OF_OFFSETS,
+}
+
+type UserOfPostgres = 'postgresInbox' | 'postgresOffsets' | 'postgresMigrations'
+
 /** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
-export function resolvePostgres(options: PostgresInboxOptions, store: string): ResolvedPostgres {
+export function resolvePostgres(options: PostgresInboxOptions, store: UserOfPostgres): ResolvedPostgres {
+  const given = givenOf(options)
   const { pool, schema, migrate, lockTimeoutMs, queryTimeoutMs, idleInTransactionTimeoutMs, durability } = {
     ...DEFAULTS,
-    ...options,
+    ...given,
   }
-  const { statementTimeoutMs } = options
+  const { statementTimeoutMs } = given
   const problems = [...schemaProblems(schema)]
-  const max = pool?.options?.max ?? Number.NaN
+  checkNames('', given, { known: KNOWN[store] }, problems)
+  const max = maxOf(pool)
   const beside = durability === 'flush-ticker' ? 2 : 1
   if (!(max > beside)) {
     const what = `a transaction, and beside it the count of attempts${beside === 1 ? '' : ' and the flush'}`
@@ -126,6 +147,22 @@ export function resolvePostgres(options: PostgresInboxOptions, store: string): R
     tables: tablesIn(schema),
     limits,
   })
+}
+
+/** What a pool says of itself; `NaN` where it is none. */
+export function maxOf(pool: PoolLike | null | undefined): number {
+  return typeof pool?.connect === 'function' ? (pool.options?.max ?? Number.NaN) : Number.NaN
+}
+
+/** @throws ConfigError `CONFIG_INVALID` */
+export function resolvePglite(options: PgliteInboxOptions, store: string): { db: PgliteLike; tables: Tables } {
+  const given = givenOf(options)
+  const { db, schema = DEFAULTS.schema } = given
+  const problems = [...schemaProblems(schema)]
+  if (typeof db?.transaction !== 'function') problems.push(`db: expected a PGlite, got ${typeof db}`)
+  checkNames('', given, { known: { db: true, schema: true } }, problems)
+  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${store}: ${problem}`))
+  return { db, tables: tablesIn(schema) }
 }
 
 /** @throws ConfigError `CONFIG_INVALID` */

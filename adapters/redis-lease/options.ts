@@ -81,20 +81,32 @@ export function resolveOptions(options: LeaseOptions, problems: string[] = []): 
   checkNames('', options, { known: { redis: true, ...KNOWN } }, problems)
   const { prefix = DEFAULTS.prefix, shards = DEFAULTS.shards, durability: kind = DEFAULTS.durability } = options
   checkOneOf('durability', kind, Object.keys(DEFAULTS.of), problems)
-  // The rest depends on it.
-  if (!(kind in DEFAULTS.of)) throw new ConfigError(problems)
-  const { timeoutMs = DEFAULTS.of[kind].timeoutMs } = options
-  if (!/^[^\s{}]{1,64}$/.test(prefix)) {
+  if (typeof prefix !== 'string' || !/^[^\s{}]{1,64}$/.test(prefix)) {
     problems.push(`prefix: expected 1 to 64 characters without braces and whitespace, got '${prefix}'`)
   }
   checkWhole('shards', shards, problems, { most: 256 })
-  if (!(timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)) {
-    problems.push(`timeoutMs: expected more than 0 and at most ${MAX_TIMEOUT_MS}, got ${timeoutMs}`)
+  const { timeoutMs = (DEFAULTS.of[kind] ?? DEFAULTS.of.memory).timeoutMs } = options
+  if (!(typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)) {
+    problems.push(`timeoutMs: expected more than 0 and at most ${MAX_TIMEOUT_MS}, got ${String(timeoutMs)}`)
   }
-  const durability =
-    kind === 'memory' ? resolveMemory(options, problems) : resolveWaiting(kind, options, timeoutMs, problems)
+  const durability = resolveDurability(kind, options, timeoutMs, problems)
   if (problems.length > 0) throw new ConfigError(problems)
   return { prefix, shards, timeoutMs, durability }
+}
+
+function resolveDurability(
+  kind: Durability['kind'],
+  options: LeaseOptions,
+  timeoutMs: DurationMs,
+  problems: string[],
+): Durability {
+  switch (kind) {
+    case 'memory':
+      return resolveMemory(options, problems)
+    case 'replicas':
+    case 'fsync':
+      return resolveWaiting(kind, options, timeoutMs, problems)
+  }
 }
 
 function resolveMemory(options: LeaseOptions, problems: string[]): Durability {
@@ -114,7 +126,8 @@ function resolveWaiting(
   const defaults = DEFAULTS.of[kind]
   const { replicas = defaults.replicas, durableWithinMs: withinMs = defaults.durableWithinMs } = options
   if (kind === 'replicas' || replicas !== 0) checkWhole('replicas', replicas, problems, { most: MAX_REPLICAS })
-  if (!(withinMs > 0)) problems.push(`durableWithinMs: expected more than 0, got ${withinMs}`)
+  if (!(typeof withinMs === 'number' && withinMs > 0))
+    problems.push(`durableWithinMs: expected more than 0, got ${String(withinMs)}`)
   else if (timeoutMs < 2 * withinMs) {
     problems.push(`timeoutMs: expected at least twice durableWithinMs (${withinMs}), got ${timeoutMs}`)
   }

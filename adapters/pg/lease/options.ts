@@ -1,6 +1,6 @@
-import { ConfigError, type DurationMs } from '../../../src/index.ts'
+import { checkNames, ConfigError, givenOf, type DurationMs } from '../../../src/index.ts'
 import type { PgliteLike, PoolLike } from '../clients.ts'
-import { DEFAULTS as INBOX, schemaProblems } from '../options.ts'
+import { DEFAULTS as INBOX, maxOf, schemaProblems } from '../options.ts'
 import { tablesIn, type Tables } from '../sql/tables.ts'
 
 export interface PostgresLeaseOptions {
@@ -43,6 +43,14 @@ export const DEFAULTS: Required<Omit<PostgresLeaseOptions, 'pool'>> = {
   queryTimeoutMs: 5_000,
 }
 
+const KNOWN: { readonly [O in keyof Required<PostgresLeaseOptions>]: true } = {
+  pool: true,
+  schema: true,
+  migrate: true,
+  lockTimeoutMs: true,
+  queryTimeoutMs: true,
+}
+
 interface ResolvedLease {
   readonly pool: PoolLike
   readonly max: number
@@ -53,9 +61,11 @@ interface ResolvedLease {
 
 /** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
 export function resolveLease(options: PostgresLeaseOptions): ResolvedLease {
-  const { pool, schema, migrate, lockTimeoutMs, queryTimeoutMs } = { ...DEFAULTS, ...options }
+  const given = givenOf(options)
+  const { pool, schema, migrate, lockTimeoutMs, queryTimeoutMs } = { ...DEFAULTS, ...given }
   const problems = [...schemaProblems(schema)]
-  const max = pool?.options?.max ?? Number.NaN
+  checkNames('', given, { known: KNOWN }, problems)
+  const max = maxOf(pool)
   if (!(max >= 1)) problems.push(`pool: expected a pg Pool with max >= 1, got ${max}`)
   if (migrate !== 'auto' && migrate !== 'verify') {
     problems.push(`migrate: expected 'auto' or 'verify', got ${JSON.stringify(migrate)}`)

@@ -3,6 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
+/** Of a test that starts a process or more: a second each, on a busy machine many. */
+export const WITHIN_MS = 120_000
+
 export interface CliRun {
   readonly exitCode: number | null
   readonly stdout: string

@@ -1,7 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { afterAll, describe, expect, it } from '@jest/globals'
+import { afterAll, describe, expect, it, jest } from '@jest/globals'
 import { regionsOf } from '../support/readme.ts'
-import { Cli } from './cli-process.ts'
+import { Cli, WITHIN_MS } from './cli-process.ts'
+
+jest.setTimeout(WITHIN_MS)
 
 const PAGE = 'docs/operations.md'
 const page = readFileSync(PAGE, 'utf8')

@@ -1,11 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { postgresInbox, postgresLease } from '../../adapters/pg/index.ts'
 import { defineConsumer, MemoryBroker, messageId, runMemory, TerminalError, type Store } from '../../src/index.ts'
 import { describePostgres, newPlace, type PgPlace } from '../adapters/pg-support.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { freePort } from '../support/servers/ports.ts'
 import { server } from '../support/servers/server.ts'
-import { Cli, dataOf, FROM_ANYWHERE, type CliRun } from './cli-process.ts'
+import { Cli, dataOf, FROM_ANYWHERE, WITHIN_MS, type CliRun } from './cli-process.ts'
+
+jest.setTimeout(WITHIN_MS)
 
 /** Handles, or gives up, as a process before did. */
 async function handle(name: string, store: Store<unknown>, ids: readonly string[]): Promise<string[]> {

@@ -1,5 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { Cli, dataOf, type CliRun } from './cli-process.ts'
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { Cli, dataOf, WITHIN_MS, type CliRun } from './cli-process.ts'
+
+jest.setTimeout(WITHIN_MS)
 
 interface Listing {
   readonly schema_version: number

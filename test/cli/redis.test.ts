@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { Redis } from 'ioredis'
 import { redisLease } from '../../adapters/ioredis/index.ts'
 import { defineConsumer, MemoryBroker, messageId, OutcomeUnknownError, runMemory, type Store } from '../../src/index.ts'
@@ -7,7 +7,9 @@ import { uniqueName } from '../support/namespace.ts'
 import { freePort } from '../support/servers/ports.ts'
 import { startPrivateRedis } from '../support/servers/private-redis.ts'
 import { server } from '../support/servers/server.ts'
-import { Cli, dataOf, type CliRun } from './cli-process.ts'
+import { Cli, dataOf, WITHIN_MS, type CliRun } from './cli-process.ts'
+
+jest.setTimeout(WITHIN_MS)
 
 const describeRedis = backends.has('redis') ? describe : describe.skip
 

@@ -1,7 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { copyFileSync, mkdirSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { Cli, dataOf, FROM_ANYWHERE } from './cli-process.ts'
+import { Cli, dataOf, FROM_ANYWHERE, WITHIN_MS } from './cli-process.ts'
+
+jest.setTimeout(WITHIN_MS)
 
 const ODD = ['--config', 'test/cli/odd.config.ts']
 

@@ -103,6 +103,17 @@ describe('redisLease over a client that misbehaves', () => {
     })
   })
 
+  it('gives a claim and a renewal up after a third of the lease, so that there is time for another', async () => {
+    const store = storeOver(() => new Promise(() => {}), { timeoutMs: 60_000 })
+    const asked = performance.now()
+    const calls = [claim(store, newItem(), { leaseMs: 1_800 }), store.renew([CLAIMED], 1_800)]
+    for (const outcome of await Promise.allSettled(calls)) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'STORE_AMBIGUOUS' } })
+    }
+    expect(performance.now() - asked).toBeGreaterThan(500)
+    expect(performance.now() - asked).toBeLessThan(1_800)
+  })
+
   it('leaves no timer behind an answer', async () => {
     const before = timers()
     expect(await storeOver(async () => ['marked'], { timeoutMs: 60_000 }).mark([CLAIMED])).toEqual(['marked'])

@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { Cluster } from 'ioredis'
 import { redisLease, type RedisLike } from 'consume-once/ioredis'
 import { hasCode } from '../../src/errors.ts'
 import type { Claim } from '../../src/ports/store.ts'
-import { claim, claimAll, grantedBy, hold, newDigest, newItem } from '../contract/harness.ts'
+import { claim, claimAll, grantedBy, hold, newDigest, newItem, SCOPE } from '../contract/harness.ts'
 import { assertLikeTransition } from '../contract/store-model.ts'
 import { backends } from '../support/backends.ts'
+import { withRedis } from '../support/servers/clients.ts'
+import { freePort } from '../support/servers/ports.ts'
+import { startPrivateRedis, type PrivateRedis } from '../support/servers/private-redis.ts'
 import { startPrivateRedisCluster, type PrivateRedisCluster } from '../support/servers/private-redis-cluster.ts'
 import { server, SERVER_WITHIN_MS } from '../support/servers/server.ts'
 import { LIBRARIES, type UsersClient } from './redis-clients.ts'
@@ -57,6 +61,47 @@ describeOnRedis('redisLease on a cluster of three', () => {
     })
   })
 })
+
+describeOnRedis('redisLease by ioredis whose reads are to go to replicas', () => {
+  /** One that has not heard of a mark yet would let run what is done. */
+  it(
+    'sends them nothing',
+    async () => {
+      const [busPort, otherBusPort] = [await freePort(), await freePort()]
+      await using primary = await startNode(busPort)
+      await using replica = await startNode(otherBusPort)
+      const id = await withRedis(primary.url, async (redis) => {
+        await redis.call('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383)
+        return String(await redis.call('CLUSTER', 'MYID'))
+      })
+      await withRedis(replica.url, async (redis) => {
+        await redis.call('CLUSTER', 'MEET', '127.0.0.1', primary.port, busPort)
+        while ((await redis.call('CLUSTER', 'REPLICATE', id).catch(() => undefined)) !== 'OK') await redis.ping()
+        while (!(await redis.info('replication')).includes('master_link_status:up')) await redis.ping()
+      })
+      await withRedis(primary.url, async (redis) => {
+        while (!JSON.stringify(await redis.call('CLUSTER', 'SLOTS')).includes(String(replica.port))) await redis.ping()
+      })
+      const cluster = new Cluster([{ host: '127.0.0.1', port: primary.port }], { scaleReads: 'slave' })
+      while (cluster.nodes('slave').length === 0) await new Promise(setImmediate)
+      const store = redisLease({ redis: cluster })
+      const item = newItem()
+      await untilAnswered(() => store.open())
+      await store.mark([(await hold(store, item)).claim])
+      expect(await claim(store, item)).toEqual({ verdict: 'done' })
+      expect(await store.admin?.peek(SCOPE, [item.key])).toMatchObject([{ state: 'done' }])
+      const asked = await withRedis(replica.url, (redis) => redis.info('commandstats'))
+      expect(asked).toContain('cmdstat_info')
+      expect(asked).not.toContain('cmdstat_eval')
+      cluster.disconnect()
+    },
+    SERVER_WITHIN_MS,
+  )
+})
+
+function startNode(busPort: number): Promise<PrivateRedis> {
+  return startPrivateRedis({ args: ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)] })
+}
 
 describeOnRedis('redisLease over a client of the shape of a cluster', () => {
   let harness: RedisHarness

@@ -104,22 +104,22 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name with durability fsync', ({ 
   }, 60_000)
 })
 
-async function ask(url: string, ...words: string[]): Promise<unknown> {
+function askCluster(url: string, ...words: string[]): Promise<unknown> {
   return withRedis(url, (redis) => redis.call('CLUSTER', ...words))
 }
 
 async function moveSlot({ nodes }: PrivateRedisCluster, name: string): Promise<void> {
   const [first, second] = nodes
   if (!first || !second) throw new Error('expected two nodes')
-  const slot = String(await ask(first.url, 'KEYSLOT', name))
+  const slot = String(await askCluster(first.url, 'KEYSLOT', name))
   const owner = await withRedis(first.url, (redis) => redis.get(name)).then(
     () => first,
     () => second,
   )
   const target = owner === first ? second : first
-  const id = String(await ask(target.url, 'MYID'))
+  const id = String(await askCluster(target.url, 'MYID'))
   for (const node of [target, ...nodes.filter((one) => one !== target)])
-    await ask(node.url, 'SETSLOT', slot, 'NODE', id)
+    await askCluster(node.url, 'SETSLOT', slot, 'NODE', id)
 }
 
 async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {

@@ -118,6 +118,7 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name on one server', (library) =
 
   it.each([
     ['a fence of two digits', { fence: 12 }, 'D|12|0|0|DIGEST|TOKEN|v1'],
+    ['a digest of other characters', { digest: 'é'.repeat(22) }, 'D|1|0|0|DIGEST|TOKEN|v1'],
     ['no digest', { digest: '' }, 'D|1|0|0||TOKEN|v1'],
     ['a token of another length', { token: 'short' }, 'D|1|0|0|DIGEST|short|v1'],
   ])('takes the long form for %s', async (_title, differs, expected) => {

@@ -42,13 +42,17 @@ end
 return out
 `)
 
+/** As they are made here, a byte for each character. Anything else takes the long form. */
+const SHORT_DIGEST = /^[\w-]{22}$/
+const SHORT_TOKEN = /^[\w-]{12}$/
+
 export function markArguments(
   { digest, token, fence, retentionMs }: Claim,
   result: Result | undefined = '',
 ): readonly Argument[] {
-  const isShort = fence < 10 && digest.length === 22 && token.length === 12
-  const done = isShort
-    ? `d${fence}${digest}${token.slice(0, 4)}${result}`
-    : `D|${fence}|0|0|${digest}|${token}|${result}`
+  const done =
+    fence < 10 && SHORT_DIGEST.test(digest) && SHORT_TOKEN.test(token)
+      ? `d${fence}${digest}${token.slice(0, 4)}${result}`
+      : `D|${fence}|0|0|${digest}|${token}|${result}`
   return [`P|${fence}|`, `|${digest}|${token}|`, wholeMs(retentionMs), done]
 }

@@ -124,9 +124,19 @@ export function pgliteLease(options: PgliteLeaseOptions): Store {
   return new LeaseStore({ sessions, tables, lockTimeoutMs, prepare: () => migrate(sessions, tables, 'auto') })
 }
 
+export interface MigrationSqlOptions {
+  /** As for `postgresInbox`. @defaultValue `consume_once` */
+  readonly schema?: string
+  /**
+   * Partitions of the inbox, by hash of the key, from 2 to 256: for tables that many processes write at once. They do nothing
+   * for retention, and a batch looks into all of them. It cannot be changed later. @defaultValue none
+   */
+  readonly inboxPartitions?: number
+}
+
 /** The schema as plain SQL, for a DBA: to be run once, before `migrate: 'verify'`. @throws ConfigError `CONFIG_INVALID` */
-export function migrationSql({ schema }: { readonly schema?: string } = {}): string {
-  return migrationScript(resolveTables(schema))
+export function migrationSql({ schema, inboxPartitions }: MigrationSqlOptions = {}): string {
+  return migrationScript(resolveTables(schema, inboxPartitions))
 }
 
 function onPool({

@@ -166,10 +166,16 @@ export function resolvePglite(options: PgliteInboxOptions, store: string): { db:
 }
 
 /** @throws ConfigError `CONFIG_INVALID` */
-export function resolveTables(schema: string = DEFAULTS.schema): Tables {
+export function resolveTables(schema: string = DEFAULTS.schema, inboxPartitions?: number): Tables {
   const problems = schemaProblems(schema)
+  if (
+    inboxPartitions !== undefined &&
+    !(Number.isSafeInteger(inboxPartitions) && inboxPartitions >= 2 && inboxPartitions <= 256)
+  ) {
+    problems.push(`inboxPartitions: expected a whole number from 2 to 256, got ${String(inboxPartitions)}`)
+  }
   if (problems.length > 0) throw new ConfigError(problems)
-  return tablesIn(schema)
+  return tablesIn(schema, inboxPartitions)
 }
 
 /** Postgres cuts a longer name at 63 bytes without a word. */

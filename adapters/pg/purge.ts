@@ -39,7 +39,7 @@ export class Purge {
 
   #after(scope: number, limit: number, { records, attempts, pages }: PurgedRow, looked: number | undefined): Purged {
     const removed = records + attempts
-    if (records === limit || attempts === limit) return { removed, more: true }
+    if (records >= limit || attempts === limit) return { removed, more: true }
     if (looked === undefined) return { removed, more: false }
     const more = looked < pages
     if (more) this.#passes.set(scope, looked)

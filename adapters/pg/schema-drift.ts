@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { MIGRATIONS } from './migrations.ts'
 import type { Sessions } from './session.ts'
-import { describeSchema } from './sql/describe-schema.ts'
+import { countInboxPartitions, describeSchema } from './sql/describe-schema.ts'
 import { createMigrationTable, createSchema, lockMigrations, type RunRow } from './sql/migration-table.ts'
 import { tablesIn, type Tables } from './sql/tables.ts'
 
@@ -14,7 +14,8 @@ export async function schemaDrift(
   tables: Tables,
   run: readonly RunRow[],
 ): Promise<readonly string[]> {
-  const model = tablesIn(`drift_${randomBytes(8).toString('hex')}`)
+  const [inbox] = await sessions.committed(countInboxPartitions(tables))
+  const model = tablesIn(`drift_${randomBytes(8).toString('hex')}`, inbox?.partitions)
   const { session } = await sessions.begin(lockMigrations(model))
   try {
     await session.run(createSchema(model))

@@ -1,9 +1,11 @@
 import { describe } from '@jest/globals'
 import { Pool, type PoolConfig } from 'pg'
 import {
+  migrationSql,
   postgresInbox,
   postgresOffsets,
   type ClientLike,
+  type MigrationSqlOptions,
   type PgTransaction,
   type PoolLike,
   type PostgresInboxOptions,
@@ -47,7 +49,7 @@ export interface PgPlace {
   readonly close: () => Promise<void>
 }
 
-export async function newPlace(url?: string): Promise<PgPlace> {
+export async function newPlace(url?: string, made?: MigrationSqlOptions): Promise<PgPlace> {
   const connectionString = url ?? (await server('postgres')).url
   const schema = uniqueName('inbox')
   const pools: Pool[] = []
@@ -58,7 +60,8 @@ export async function newPlace(url?: string): Promise<PgPlace> {
   }
   const pool = newPool({ max: 2 })
   pool.on('error', () => {})
-  await pool.query(`create schema ${schema}; create table ${schema}.effect (name text not null)`)
+  await pool.query(made === undefined ? `create schema ${schema}` : migrationSql({ ...made, schema }))
+  await pool.query(`create table ${schema}.effect (name text not null)`)
   return {
     schema,
     pool,
@@ -114,8 +117,11 @@ export async function newPlace(url?: string): Promise<PgPlace> {
   }
 }
 
-export async function pgHarness(options?: Partial<PostgresInboxOptions>): Promise<InboxHarness<PgTransaction>> {
-  const place = await newPlace()
+export async function pgHarness(
+  options?: Partial<PostgresInboxOptions>,
+  made?: MigrationSqlOptions,
+): Promise<InboxHarness<PgTransaction>> {
+  const place = await newPlace(undefined, made)
   return {
     ...effectsOf(place),
     store: await place.newInbox(options),

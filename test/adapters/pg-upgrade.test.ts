@@ -19,16 +19,19 @@ describePostgres('a schema of an older version', () => {
   })
 
   /** As `open()` of an older version has left it. */
-  const createAt = async (version: number): Promise<void> => {
-    const tables = tablesIn(schema)
+  const createAt = async (version: number, partitions = 0): Promise<void> => {
+    const tables = tablesIn(schema, partitions)
     const steps = MIGRATIONS.filter((migration) => migration.version <= version)
     const made = steps.map((migration) => `${migration.sql(tables)}\n${recordMigration(tables, migration).text}`)
     const text = [createSchema(tables).text, createMigrationTable(tables).text, ...made].join(';\n')
     await place.pool.query(text)
   }
 
-  it('keeps what was done, set aside and tried when it is brought up to date', async () => {
-    await createAt(2)
+  it.each([
+    ['one table', 0],
+    ['partitions', 3],
+  ])('keeps what was done, set aside and tried in %s when it is brought up to date', async (_, partitions) => {
+    await createAt(2, partitions)
     const [done, parked, tried] = [newItem(), newItem(), newItem()]
     await place.pool.query(`insert into ${schema}.scope (id, name) values (1, '${SCOPE}');
       insert into ${schema}.inbox (scope, key, fp) values (1, '\\x${bytesOf(done.key)}', '\\x${bytesOf(done.digest)}');

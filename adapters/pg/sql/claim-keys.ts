@@ -25,7 +25,7 @@ export function claimKeys({ inbox }: Tables, scope: number, items: readonly Stor
   return {
     text: `insert into ${inbox} (scope, key, fp) ${rowsOf(scope, items)}
 on conflict do nothing
-returning encode(key, 'hex') as key, xmin::text as transaction`,
+returning encode(key, 'hex') as key, pg_current_xact_id()::xid::text as transaction`,
   }
 }
 

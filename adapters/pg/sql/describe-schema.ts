@@ -1,15 +1,28 @@
 import type { Statement } from './statement.ts'
+import type { Tables } from './tables.ts'
+
+export interface PartitionsRow {
+  readonly partitions: number
+}
+
+/** Locks nothing; one row. */
+export function countInboxPartitions({ inbox }: Tables): Statement<PartitionsRow> {
+  return {
+    text: 'select count(*)::int as partitions from pg_inherits where inhparent = to_regclass($1)',
+    values: [inbox],
+  }
+}
 
 /** One thing of a schema, in words: equal where it is the same in another schema, but for the name of the schema in it. */
 export interface ThingRow {
   readonly thing: string
 }
 
-/** Locks nothing; a row for each column, constraint and index, and for each table with settings of its own. */
+/** Locks nothing; a row for each column, constraint, index and partition, and for each table with settings of its own. */
 export function describeSchema(schema: string): Statement<ThingRow> {
   return {
     text: `
-with tables as (select oid, relname, reloptions from pg_class where relnamespace = to_regnamespace($1) and relkind in ('r', 'p'))
+with tables as (select oid, relname, reloptions, relpartbound from pg_class where relnamespace = to_regnamespace($1) and relkind in ('r', 'p'))
 select 'column ' || t.relname || '.' || a.attname || ': ' || format_type(a.atttypid, a.atttypmod)
   || case when a.attnotnull then ' not null' else '' end
   || coalesce(' default ' || pg_get_expr(d.adbin, d.adrelid), '') as thing
@@ -23,6 +36,8 @@ select 'index: ' || pg_get_indexdef(i.indexrelid) || case when i.indisvalid then
 from tables t join pg_index i on i.indrelid = t.oid
 union all
 select 'settings of ' || relname || ': ' || array_to_string(reloptions, ', ') from tables where reloptions is not null
+union all
+select 'partition ' || relname || ': ' || pg_get_expr(relpartbound, oid) from tables where relpartbound is not null
 order by 1`,
     values: [`"${schema}"`],
   }

@@ -1,4 +1,5 @@
 import type { Migration } from './migration.ts'
+import type { Tables } from './tables.ts'
 
 /**
  * Columns from wide to narrow, so that none is padded: a done row with a digest takes 76 bytes, and 52 in its index.
@@ -9,10 +10,10 @@ export const inboxMigration: Migration = {
   version: 1,
   name: 'inbox',
   breaking: false,
-  sql: ({ inbox, attempt, scope }) => `
-create table ${scope} (id smallint primary key check (id > 0), name text not null unique);
+  sql: (tables) => `
+create table ${tables.scope} (id smallint primary key check (id > 0), name text not null unique);
 
-create table ${inbox} (
+create table ${tables.inbox} (
   done_at timestamptz not null default now(),
   scope   smallint    not null,
   outcome "char"      not null default 'd' check (outcome in ('d', 'g', 'p')),
@@ -21,11 +22,11 @@ create table ${inbox} (
   owner   text,
   reason  text,
   primary key (scope, key)
-);
-create index inbox_done_at on ${inbox} using brin (done_at);
-alter table ${inbox} set (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_vacuum_scale_factor = 0.02);
+)${tables.inboxPartitions > 0 ? ' partition by hash (key)' : ''};
+${partitionsOf(tables)}create index inbox_done_at on ${tables.inbox} using brin (done_at);
+${settingsOf(tables)}
 
-create table ${attempt} (
+create table ${tables.attempt} (
   last_at timestamptz not null default now(),
   n       int         not null,
   scope   smallint    not null,
@@ -33,4 +34,24 @@ create table ${attempt} (
   owner   text        not null,
   primary key (scope, key)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);`,
+}
+
+/** A key is in one partition, whenever it comes: it stays unique. */
+function partitionsOf(tables: Tables): string {
+  const made = namesOf(tables).map(
+    (name, at) =>
+      `create table ${name} partition of ${tables.inbox} for values with (modulus ${tables.inboxPartitions}, remainder ${at});\n`,
+  )
+  return made.join('')
+}
+
+/** A table with partitions has none of its own. */
+function settingsOf(tables: Tables): string {
+  const set = 'set (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_vacuum_scale_factor = 0.02);'
+  const names = tables.inboxPartitions > 0 ? namesOf(tables) : [tables.inbox]
+  return names.map((name) => `alter table ${name} ${set}`).join('\n')
+}
+
+function namesOf({ schema, inboxPartitions }: Tables): readonly string[] {
+  return Array.from({ length: inboxPartitions }, (_, at) => `"${schema}"."inbox_${at}"`)
 }

@@ -29,21 +29,21 @@ export function purgeAlone({ schema }: Tables, scope: number): Script<AloneRow> 
 
 /**
  * Removes what was done or given up longer ago than retention, and attempts of what never ended; what is parked waits for a
- * person. Locks the rows that it removes; passes over those that somebody else holds: their retention may begin anew. Gives
- * up (57014) after two seconds. One row.
+ * person. Locks the rows that it removes; passes over those that somebody else holds: their retention may begin anew. The
+ * same place is another row in each partition, hence what is old is asked twice. Gives up (57014) after two seconds. One row.
  */
 export function purgeRecords(
   { inbox, attempt }: Tables,
   { scope, retentionMs, limit, pages }: Purge,
 ): Script<PurgedRow> {
   const before = `now() - interval '${retentionMs} milliseconds'`
+  const isOld = `scope = ${scope} and outcome <> 'p' and done_at < ${before}`
   const within = pages === undefined ? '' : ` and ctid >= '(${pages.from},0)'::tid and ctid < '(${pages.to},0)'::tid`
   return {
     text: `set local statement_timeout = '2s';
 with removed as (
   delete from ${inbox} where ctid = any (array(
-    select ctid from ${inbox} where scope = ${scope} and outcome <> 'p' and done_at < ${before}${within}
-    limit ${limit} for update skip locked))
+    select ctid from ${inbox} where ${isOld}${within} limit ${limit} for update skip locked)) and ${isOld}
   returning 1
 ), forgotten as (
   delete from ${attempt} where ctid = any (array(
@@ -51,6 +51,6 @@ with removed as (
   returning 1
 )
 select (select count(*) from removed)::int as records, (select count(*) from forgotten)::int as attempts,
-  (pg_relation_size('${inbox}') / current_setting('block_size')::int)::int as pages`,
+  (select max(pg_relation_size(relid)) / current_setting('block_size')::int from pg_partition_tree('${inbox}'))::int as pages`,
   }
 }

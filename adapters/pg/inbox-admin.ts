@@ -12,9 +12,9 @@ import {
   type StoreAdmin,
   type Why,
 } from '../../src/index.ts'
-import { storedItem } from './bytes.ts'
+import { hexOf, keyOf } from './bytes.ts'
 import { decide } from './decide.ts'
-import { keyOf, OUTCOMES, recordOfAttempts, viewOfRow } from './inbox-records.ts'
+import { OUTCOMES, recordOfAttempts, viewOfRow } from './inbox-records.ts'
 import type { Place } from './place.ts'
 import { Purge } from './purge.ts'
 import { isLockTimeout } from './sql-errors.ts'
@@ -53,9 +53,9 @@ export class InboxAdmin implements StoreAdmin {
     // What is being handled is a row that nobody sees, and nothing is ever in doubt.
     if (outcome === undefined) return { records: [], next: undefined }
     const { sessions, tables, scope: id } = await this.#placeOf(scope)
-    const from = after === undefined ? '' : Buffer.from(after, 'base64url').toString('hex')
+    const from = after === undefined ? '' : hexOf(after)
     const rows = await sessions.committed(listRecords(tables, { scope: id, outcome, after: from, limit: limit + 1 }))
-    const records = rows.slice(0, limit).map((row) => ({ key: keyOf(row), ...viewOfRow(row) }))
+    const records = rows.slice(0, limit).map((row) => ({ key: keyOf(row.key), ...viewOfRow(row) }))
     return { records, next: rows.length > limit ? records.at(-1)?.key : undefined }
   }
 
@@ -80,10 +80,6 @@ export class InboxAdmin implements StoreAdmin {
     const verdicts = await decide(await this.#placeOf(scope), [...new Set(wanted)], decision, why)
     return wanted.map((key) => verdicts.get(key) ?? 'refused')
   }
-}
-
-function hexOf(key: Key): string {
-  return storedItem({ key, digest: '' }).key
 }
 
 /** An attempt is counted and there is no record: its handler runs, or has failed. Only who asks for the row can tell. */

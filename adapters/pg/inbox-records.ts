@@ -1,4 +1,4 @@
-import type { Key, ListedState, MessageRecord, RecordView } from '../../src/index.ts'
+import type { ListedState, MessageRecord, RecordView } from '../../src/index.ts'
 import type { RecordRow } from './sql/read-records.ts'
 
 export const OUTCOMES: Readonly<Partial<Record<ListedState, RecordRow['outcome']>>> = {
@@ -39,8 +39,4 @@ export function recordOfAttempts(attempt: number | undefined): MessageRecord {
   if (attempt === undefined) return { state: 'absent' }
   const keepUntil = Number.POSITIVE_INFINITY
   return { state: 'released', digest: '', fence: 0, attempt, doubt: false, owner: '', keepUntil }
-}
-
-export function keyOf(row: Pick<RecordRow, 'key'>): Key {
-  return Buffer.from(row.key, 'hex').toString('base64url')
 }

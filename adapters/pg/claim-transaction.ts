@@ -202,8 +202,8 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(work)
-    this.#last = turn.catch(() => {})
-    return turn
+    const asked = this.#last.then(work)
+    this.#last = asked.catch(() => {})
+    return asked
   }
 }

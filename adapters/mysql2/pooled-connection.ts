@@ -66,9 +66,9 @@ export class PooledConnection {
     try {
       return await this.#connection[by](query, values as never[] | undefined)
     } catch (error) {
-      // The server says why it ends a connection before the client notices that it is gone. What is not from the server
-      // may be a value that cannot be sent, which harms nothing; `fatal` is what mysql2 calls a connection that is gone.
-      if (errnoOf(error) === undefined ? isFatal(error) : !isRefusal(error)) this.spoil(error)
+      // A TypeError is a value that cannot be sent, which harms nothing. Whatever else is no answer of the server leaves open
+      // what became of the statement: after a `timeout` of mysql2 it still runs.
+      if (errnoOf(error) === undefined ? !(error instanceof TypeError) : !isRefusal(error)) this.spoil(error)
       throw error
     }
   }
@@ -103,8 +103,4 @@ export class PooledConnection {
   }
 
   readonly #onError = (error: Error): void => this.spoil(error)
-}
-
-function isFatal(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'fatal' in error && error.fatal === true
 }

@@ -122,8 +122,9 @@ export class Session {
   }
 }
 
-/** Answers without rows carry the status of the connection. */
-function hasEnded(result: unknown): boolean {
+/** Answers without rows carry the status of the connection; so does what comes after the rows of a procedure. */
+function hasEnded(answer: unknown): boolean {
+  const result: unknown = Array.isArray(answer) && Array.isArray(answer[0]) ? answer.at(-1) : answer
   if (typeof result !== 'object' || result === null || !('serverStatus' in result)) return false
   return typeof result.serverStatus === 'number' && (result.serverStatus & IN_TRANSACTION) === 0
 }

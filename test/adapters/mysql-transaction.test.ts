@@ -123,6 +123,39 @@ describeMariadb('ctx.tx of mysqlInbox', () => {
     expect((await claim(inbox, item)).verdict).toBe('parked')
   })
 
+  it('commits nothing after a statement whose answer its handler did not wait for', async () => {
+    const item = newItem()
+    const { claim: claimed } = await hold(inbox, item)
+    const { tx } = lend(claimed)
+    await place.write(tx, 'before')
+    const slow = "insert into effect (name) select 'slow' from (select sleep(0.5)) as s"
+    await expect(tx.query({ sql: slow, timeout: 50 })).rejects.toThrow(/timeout/)
+    expect(await codeOf(inbox.mark([claimed]))).toMatch(/^STORE_|^COMMIT_REFUSED$/)
+    expect(await inbox.mark([claimed])).toEqual(['refused-busy'])
+    const rival = await place.newInbox({ lockTimeoutMs: 5_000 })
+    const again = await hold(rival, item, ALONE)
+    expect([await place.committed('before'), await place.committed('slow')]).toEqual([0, 0])
+    await rival.release([again.claim], NO_REFUND)
+  })
+
+  it('notices a procedure that has ended the transaction after it returned rows', async () => {
+    await place.pool.query('create procedure hidden() begin select 1; create table other (a int); end')
+    const { claim: claimed } = await hold(inbox, newItem())
+    const { tx } = lend(claimed)
+    await tx.query('call hidden()')
+    expect(await codeOf(place.write(tx, 'loose'))).toBe('TRANSACTION_OVER')
+    expect(await codeOf(inbox.mark([claimed]))).toBe('COMMIT_REFUSED')
+    expect(await place.committed('loose')).toBe(0)
+  })
+
+  it('goes on after a value that could not be sent', async () => {
+    const { claim: claimed } = await hold(inbox, newItem())
+    const { tx } = lend(claimed)
+    await expect(tx.execute('insert into effect (name) values (?)', [undefined])).rejects.toThrow(TypeError)
+    await place.write(tx, 'after')
+    expect(await inbox.mark([claimed])).toEqual(['marked'])
+  })
+
   it('keeps a handler that waits too long for a lock from committing the rest', async () => {
     const { claim: claimed } = await hold(inbox, newItem())
     const { tx } = lend(claimed)

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   StoreError,
   TransactionError,
@@ -143,7 +143,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
   async #commit(results: Results): Promise<'marked' | 'refused-busy'> {
     this.#lending.revoke()
     // Within a turn of the event loop an ORM has sent what its handler asked for and did not await: refused by now, it shows.
-    if (this.#lending.isWithOrm) await turn()
+    if (this.#lending.isWithOrm) await nextTurn()
     if (this.#lending.hasFloated) {
       await this.#rollBack([])
       const text = 'a handler ended with a query that it did not await: the transaction was rolled back'

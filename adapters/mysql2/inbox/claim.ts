@@ -5,7 +5,7 @@ import type { MysqlTransaction } from '../mysql-transaction.ts'
 import type { Place } from '../place.ts'
 import { isLockTimeout } from '../sql-errors.ts'
 import { countAttempts } from '../sql/attempts.ts'
-import { claimKeys, readInbox, removeKeys, type InboxRow } from '../sql/inbox-records.ts'
+import { claimKeys, readFlushed, readInbox, removeKeys, type InboxRow } from '../sql/inbox-records.ts'
 import { fromHex } from '../sql/literals.ts'
 import { lastRows } from '../sql/script.ts'
 import { ClaimTransaction } from './claim-transaction.ts'
@@ -38,7 +38,10 @@ async function claimOnce(
   const { sessions, tables, scope } = place
   const records = await recordsOf(place, items)
   const free = inKeyOrder(items.filter(({ key }) => !records.has(key)))
-  if (free.length === 0) return items.map((stored) => ungranted(stored, records.get(stored.key)))
+  if (free.length === 0) {
+    await flush(place, records)
+    return items.map((stored) => ungranted(stored, records.get(stored.key)))
+  }
   const { session, sets } = await sessions.begin(claimKeys(tables, { scope, items: free, owner: request.token }))
   try {
     const inserted = new Set<string>()
@@ -54,6 +57,7 @@ async function claimOnce(
     } else if (uncounted.length > 0) {
       await session.run(removeKeys(tables, scope, uncounted).statements)
     }
+    await flush(place, records)
     const ledger = new InboxLedger(place, request.token, granted)
     const keys = granted.map(({ item }) => item.key)
     const transaction = new ClaimTransaction({ sessions, session, ledger }, { token: request.token, keys })
@@ -80,6 +84,15 @@ async function recordsOf(
   const keys = items.map(({ key }) => key)
   const rows = await sessions.committed(readInbox(tables, scope, keys))
   return new Map(rows.map((row) => [row.k, row]))
+}
+
+/** What is done leads to a settle: it is read once more, flushed. */
+async function flush({ sessions, tables, scope }: Place, records: Map<string, InboxRow>): Promise<void> {
+  const done = [...records.values()].flatMap(({ k, outcome }) => (outcome === 'd' ? [k] : []))
+  if (done.length === 0) return
+  const rows = await sessions.committed(readFlushed(tables, scope, done))
+  for (const key of done) records.delete(key)
+  for (const row of rows) records.set(row.k, row)
 }
 
 /** Keys that are not returned have an earlier attempt and must not share the transaction. */

@@ -12,7 +12,7 @@ import { despiteConflicts } from '../despite-conflicts.ts'
 import type { Place } from '../place.ts'
 import { isLockTimeout } from '../sql-errors.ts'
 import { refundAttempts } from '../sql/attempts.ts'
-import { claimKeys, markKeys, writeRecords, type InboxRow } from '../sql/inbox-records.ts'
+import { claimKeys, markKeys, readFlushed, writeRecords, type InboxRow } from '../sql/inbox-records.ts'
 import { fromHex } from '../sql/literals.ts'
 import { lastRows, type Script } from '../sql/script.ts'
 
@@ -68,7 +68,8 @@ export class InboxLedger {
 
   /**
    * Finds out what became of a COMMIT whose answer was lost. That its rows are not seen proves nothing, since the server may
-   * commit yet; so the keys are claimed again, which waits for that transaction, and given back at once.
+   * commit yet; so the keys are claimed again, which waits for that transaction, and given back at once. That they are seen
+   * proves no more, since the flush may have stalled: they are read once more, flushed.
    *
    * @throws StoreError `STORE_AMBIGUOUS` while nobody can say
    */
@@ -82,6 +83,10 @@ export class InboxLedger {
     })
     await session.rollback()
     const found = new Map((lastRows(sets) as readonly InboxRow[]).map((row) => [row.k, row]))
+    const done = items.flatMap(({ key }) => (found.get(key)?.outcome === 'd' ? [key] : []))
+    for (const key of done) found.delete(key)
+    const flushed = done.length === 0 ? [] : await sessions.committed(readFlushed(tables, scope, done))
+    for (const row of flushed) found.set(row.k, row)
     return new Map(
       items.map(({ item, key }) => {
         const row = found.get(key)

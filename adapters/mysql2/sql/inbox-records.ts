@@ -1,4 +1,5 @@
 import { forgetAttempts } from './attempts.ts'
+import { somethingToFlush } from './flush.ts'
 import { ascii, bytes, hasKey, inHex, text } from './literals.ts'
 import type { Script } from './script.ts'
 import type { Tables } from './tables.ts'
@@ -23,6 +24,11 @@ const COLUMNS = `${inHex('`key`')} as k, ${inHex('fp')} as fp, ${inHex('owner')}
 /** Sees what is committed, and what its own transaction has written; locks nothing. A key that is not returned has no record. */
 export function readInbox({ inbox }: Tables, scope: number, keys: readonly string[]): Script<InboxRow> {
   return { statements: [`select ${COLUMNS} from ${inbox} where ${hasKey(scope, keys)}`] }
+}
+
+/** As `readInbox`, of what leads to a settle: no crash of the server undoes what it returns. */
+export function readFlushed(tables: Tables, scope: number, keys: readonly string[]): Script<InboxRow> {
+  return { statements: [...somethingToFlush(tables, scope), ...readInbox(tables, scope, keys).statements] }
 }
 
 /** Fails with 1205 where a transaction holds the key. Waits for nothing; on MySQL, whose least is 1, for a second. */
@@ -131,7 +137,8 @@ export interface Writing {
 /**
  * Writes records in place of a transaction, committed by itself, and forgets their attempts: what is ever opened again has all
  * of them. Waits for a transaction that holds a key (1205: another owner has it). A record that is there already stays: by its
- * owner token this very one, sent before, or that of another; a torn one of the same owner becomes parked. Returns all.
+ * owner token this very one, sent before, or that of another; a torn one of the same owner becomes parked. Returns all,
+ * flushed.
  */
 export function writeRecords(tables: Tables, writing: Writing): Script<InboxRow> {
   const { scope, items, owner, outcome, reason, result } = writing
@@ -144,7 +151,7 @@ export function writeRecords(tables: Tables, writing: Writing): Script<InboxRow>
 on duplicate key update reason = if(${isTorn}, values(reason), reason), outcome = if(${isTorn}, 'p', outcome)`,
       `delete a from ${tables.attempt} as a join ${tables.inbox} as i on i.scope = a.scope and i.\`key\` = a.\`key\`
 where a.scope = ${scope} and a.\`key\` in (${keys.map(bytes).join(', ')}) and i.owner = ${ascii(owner)}`,
-      ...readInbox(tables, scope, keys).statements,
+      ...readFlushed(tables, scope, keys).statements,
     ],
   }
 }

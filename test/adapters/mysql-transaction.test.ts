@@ -84,6 +84,25 @@ describeMariadb('ctx.tx of mysqlInbox', () => {
     await inbox.release([again.claim], NO_REFUND)
   })
 
+  it('gives the attempt back of a handler that a deadlock has chosen to lose, and not that of one whose statement failed', async () => {
+    await place.pool.query('create table account (id int primary key, n int not null) engine = InnoDB')
+    await place.pool.query('insert into account values (1, 0), (2, 0)')
+    const items = [newItem(), newItem()] as const
+    const [left, right] = [await hold(inbox, items[0]), await hold(inbox, items[1])]
+    const txs = [lend(left.claim).tx, lend(right.claim).tx] as const
+    await add(txs[0], 1)
+    await add(txs[1], 2)
+    const crossed = await Promise.allSettled([add(txs[0], 2), add(txs[1], 1)])
+    const [lost, won] = crossed[0]?.status === 'rejected' ? ([0, 1] as const) : ([1, 0] as const)
+    const claims = [left.claim, right.claim] as const
+    expect(await inbox.release([claims[lost]], NO_REFUND)).toEqual(['released'])
+    await expect(txs[won].query('select * from nothing')).rejects.toThrow(/doesn't exist/)
+    expect(await inbox.release([claims[won]], NO_REFUND)).toEqual(['released'])
+    const again = [await hold(inbox, items[lost], ALONE), await hold(inbox, items[won], ALONE)] as const
+    expect(again.map(({ attempt }) => attempt)).toEqual([1, 2])
+    for (const { claim: claimed } of again) await inbox.release([claimed], NO_REFUND)
+  })
+
   it('parks what a handler has committed in part, by DDL that it hid from the store', async () => {
     await place.pool.query('create procedure hidden() begin create table other (a int); end')
     const item = newItem()

@@ -107,7 +107,9 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
       const keys = claims.map(({ key }) => key)
       const verdicts = keys.map((key) => (this.#released.has(key) ? 'already-released' : 'released'))
       for (const key of keys) this.#released.add(key)
-      const isBlameless = refund || isShutdown(this.#session.spoiledBy)
+      const { failure, spoiledBy } = this.#session
+      // Not the handler failed: a deadlock has chosen it to lose, or the server went down.
+      const isBlameless = refund || isConflictOfTransactions(failure?.cause) || isShutdown(spoiledBy)
       await this.#rollBack(isBlameless ? keys.filter((key) => !this.#refunded.has(key)) : [])
       return verdicts
     })

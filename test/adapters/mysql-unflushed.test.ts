@@ -51,7 +51,7 @@ describeMariadb('mysqlInbox, of what is committed and not flushed yet', () => {
     const item = newItem()
     const { claim: claimed } = await hold(inbox, item)
     await place.write(lend(claimed).tx, item.key)
-    proxy.loseNextReply()
+    proxy.loseReplyTo(1)
     expect(await withoutFlush(() => codeOf(inbox.mark([claimed])))).toBe('STORE_AMBIGUOUS')
     expect(await inbox.mark([claimed])).toEqual(['already-marked'])
     expect(await afterCrash(item)).toEqual({ effects: 1, claimed: { verdict: 'done' } })

@@ -29,11 +29,13 @@ interface Step {
  * seen. In the order of keys, which is that of the table: it has no other index.
  */
 export function lookForOver({ table, isOver }: Purgeable, { scope, after, rows, limit }: Step): Script {
-  const step = `select * from ${table} where scope = ${scope} and \`key\` > ${bytes(after)} order by \`key\` limit ${rows}`
+  // Nothing else of them: what a subquery returns is written to a table of its own, results too.
+  const columns = `\`key\`, ${isOver} as is_over`
+  const step = `select ${columns} from ${table} where scope = ${scope} and \`key\` > ${bytes(after)} order by \`key\` limit ${rows}`
   return {
     statements: [
       `select count(*) as looked, ${inHex('max(`key`)')} as last from (${step}) as step`,
-      `select ${inHex('`key`')} as k from (${step}) as step where ${isOver} order by \`key\` limit ${limit}`,
+      `select ${inHex('`key`')} as k from (${step}) as step where is_over order by \`key\` limit ${limit}`,
     ],
   }
 }

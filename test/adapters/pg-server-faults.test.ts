@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import type { Pool } from 'pg'
+import { postgresLease } from '../../adapters/pg/index.ts'
 import { claim, hold, newItem, type Granted } from '../contract/harness.ts'
 import { startPrivatePostgres } from '../support/servers/private-postgres.ts'
 import { ALONE, NO_REFUND, codeOf, describePostgres, lend, newPlace, pidOf, type PgPlace } from './pg-support.ts'
@@ -81,6 +82,40 @@ describePostgres('postgresInbox on a server that fails', () => {
     expect(await inbox.mark([again.claim])).toEqual(['marked'])
     expect(await place.committed(open.key)).toBe(0)
   }, 60_000)
+
+  it('keeps what it has marked over a crash, rolls back the rest, and gives its attempt back', async () => {
+    const inbox = await place.newInbox({ pool: calm() })
+    const [marked, open] = [newItem(), newItem()]
+    const { claim: ofMarked } = await hold(inbox, marked)
+    await place.write(lend(ofMarked).tx, marked.key)
+    await inbox.mark([ofMarked])
+    const { claim: ofOpen } = await hold(inbox, open)
+    await place.write(lend(ofOpen).tx, open.key)
+    await server.kill()
+    expect(await codeOf(inbox.mark([ofOpen]))).toMatch(/^STORE_/)
+    await server.restart()
+    expect(await settled(() => inbox.mark([ofOpen]))).toEqual(['refused-busy'])
+    expect(await settled(() => claim(inbox, marked))).toEqual({ verdict: 'done' })
+    expect(await settled(() => place.committed(marked.key))).toBe(1)
+    expect(await place.committed(open.key)).toBe(0)
+    const again = await hold(inbox, open, ALONE)
+    expect(await inbox.mark([again.claim])).toEqual(['marked'])
+  }, 60_000)
+
+  it('answers a lease nothing for longer than it lasts: its mark is unknown, and stands afterwards', async () => {
+    const lease = postgresLease({ pool: calm(), schema: place.schema, ...IMPATIENT })
+    await lease.open()
+    const item = newItem()
+    const { claim: claimed } = await hold(lease, item, { leaseMs: 200 })
+    server.freeze()
+    try {
+      expect(await codeOf(lease.mark([claimed]))).toMatch(/^STORE_/)
+    } finally {
+      server.thaw()
+    }
+    expect(await settled(() => lease.mark([claimed]))).toEqual([expect.stringMatching(/^(already-)?marked$/)])
+    expect(await claim(lease, item, ALONE)).toEqual({ verdict: 'done' })
+  })
 })
 
 describePostgres('postgresInbox beside others', () => {
@@ -125,6 +160,65 @@ describePostgres('postgresInbox beside others', () => {
     const again = await hold(lost, items[loser === 0 ? 0 : 1])
     expect(again.attempt).toBe(1)
     await lost.release([again.claim], NO_REFUND)
+  })
+
+  it('does not take for lost what a query_timeout of the pool has given up', async () => {
+    const inbox = await place.newInbox({ pool: place.newPool({ query_timeout: 200 }) })
+    await place.slowCommit()
+    const item = newItem()
+    const { claim: claimed } = await hold(inbox, item)
+    await place.write(lend(claimed).tx, item.key)
+    expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
+    expect(await inbox.release([claimed], NO_REFUND)).toEqual(['refused'])
+    expect(await settled(() => inbox.mark([claimed]))).toEqual(['already-marked'])
+    expect(await place.committed(item.key)).toBe(1)
+  })
+
+  it('claims and marks whatever isolation its role has, and again where it was chosen to lose', async () => {
+    const strict = '-c default_transaction_isolation=serializable -c default_transaction_deferrable=on'
+    const inbox = await place.newInbox({ pool: place.newPool({ options: strict }) })
+    await inbox.mark([(await hold(inbox, newItem())).claim])
+    // Sequences are not rolled back: it fails twice.
+    await place.pool.query(`create sequence ${place.schema}.tries;
+      create function ${place.schema}.lose() returns trigger language plpgsql as $$ begin
+        if nextval('${place.schema}.tries') <= 2 then
+          raise exception 'could not serialize access' using errcode = '40001';
+        end if; return null; end $$;
+      create trigger lose after insert on ${place.schema}.inbox for each row execute function ${place.schema}.lose()`)
+    const item = newItem()
+    const granted = await hold(inbox, item)
+    expect(granted.attempt).toBe(1)
+    expect((await place.pool.query(`select last_value::int as n from ${place.schema}.tries`)).rows).toEqual([{ n: 3 }])
+    const rival = await place.newInbox()
+    const waits = claim(rival, item, ALONE)
+    await place.waiting()
+    expect(await inbox.mark([granted.claim])).toEqual(['marked'])
+    expect(await waits).toEqual({ verdict: 'done' })
+  })
+
+  it('tells a 40001 of the COMMIT as a failure that spends no attempt, and commits nothing', async () => {
+    const inbox = await place.newInbox()
+    await place.pool.query(`create function ${place.schema}.lose() returns trigger language plpgsql as
+      $$ begin raise exception 'could not serialize access' using errcode = '40001'; end $$;
+      create constraint trigger lose after insert on ${place.schema}.effect deferrable initially deferred
+      for each row execute function ${place.schema}.lose()`)
+    const item = newItem()
+    const { claim: claimed } = await hold(inbox, item)
+    await place.write(lend(claimed).tx, item.key)
+    expect(await codeOf(inbox.mark([claimed]))).toBe('COMMIT_REFUSED')
+    expect(await inbox.release([claimed], NO_REFUND)).toEqual(['released'])
+    expect(await place.committed(item.key)).toBe(0)
+    const again = await hold(inbox, item)
+    expect(again.attempt).toBe(1)
+    await inbox.release([again.claim], NO_REFUND)
+  })
+
+  it('knows what was done on another day', async () => {
+    const inbox = await place.newInbox()
+    const item = newItem()
+    await inbox.mark([(await hold(inbox, item)).claim])
+    await place.pool.query(`update ${place.schema}.inbox set done_at = done_at - interval '1 day'`)
+    expect(await claim(inbox, item)).toEqual({ verdict: 'done' })
   })
 
   it('keeps the attempt of a handler whose own statement failed', async () => {

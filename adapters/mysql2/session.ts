@@ -15,6 +15,7 @@ export class Session {
   readonly #connection: PooledConnection
   readonly #giveSlot: () => void
   #failure: TransactionError | undefined
+  #lastOfHandlers: Promise<unknown> = Promise.resolve()
   #isOver = false
 
   constructor(sessions: Sessions, connection: PooledConnection, giveSlot: () => void) {
@@ -45,9 +46,18 @@ export class Session {
 
   /**
    * Runs a statement of a handler; its time is the handler's and the pool's own. A failed statement undoes itself alone, or the
-   * whole transaction (a deadlock), after which the next would commit by itself: so none is let through after it.
+   * whole transaction (a deadlock), after which the next would commit by itself: so none is let through after it, and none is
+   * sent before the one before it is answered.
    */
-  async query(by: SendBy, query: string | MysqlQuery, values?: unknown[]): Promise<[unknown, unknown]> {
+  query(by: SendBy, query: string | MysqlQuery, values?: unknown[]): Promise<[unknown, unknown]> {
+    const answer = this.#lastOfHandlers.then(() => this.#query(by, query, values))
+    this.#lastOfHandlers = answer.catch(() => {})
+    return answer
+  }
+
+  async #query(by: SendBy, query: string | MysqlQuery, values?: unknown[]): Promise<[unknown, unknown]> {
+    if (this.#isOver)
+      throw new TransactionError('TRANSACTION_OVER', 'the transaction ended before its statement was sent')
     const isBack = goesBack(query)
     if (this.#failure !== undefined && !isBack) throw this.#failure
     try {

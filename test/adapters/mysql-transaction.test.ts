@@ -84,6 +84,24 @@ describeMariadb('ctx.tx of mysqlInbox', () => {
     await inbox.release([again.claim], NO_REFUND)
   })
 
+  it('sends nothing after a deadlock that was asked for before it', async () => {
+    await place.pool.query('create table account (id int primary key, n int not null) engine = InnoDB')
+    await place.pool.query('insert into account values (1, 0), (2, 0)')
+    const claims = [(await hold(inbox, newItem())).claim, (await hold(inbox, newItem())).claim] as const
+    const txs = [lend(claims[0]).tx, lend(claims[1]).tx] as const
+    await add(txs[0], 1)
+    await add(txs[1], 2)
+    // Handlers that do not wait for one statement before they ask for the next.
+    const asked = [add(txs[0], 2), place.write(txs[0], 'loose 0'), add(txs[1], 1), place.write(txs[1], 'loose 1')]
+    const ends = (await Promise.allSettled(asked)).map(({ status }) => status)
+    const lost = ends[0] === 'rejected' ? 0 : 1
+    expect(ends.slice(2 * lost, 2 * lost + 2)).toEqual(['rejected', 'rejected'])
+    expect(await place.committed(`loose ${lost}`)).toBe(0)
+    expect(await codeOf(inbox.mark([claims[lost]]))).toBe('COMMIT_REFUSED')
+    expect(await inbox.mark([claims[1 - lost] ?? claims[0]])).toEqual(['marked'])
+    expect(await place.committed(`loose ${1 - lost}`)).toBe(1)
+  })
+
   it('gives the attempt back of a handler that a deadlock has chosen to lose, and not that of one whose statement failed', async () => {
     await place.pool.query('create table account (id int primary key, n int not null) engine = InnoDB')
     await place.pool.query('insert into account values (1, 0), (2, 0)')

@@ -114,13 +114,15 @@ class RedisLease implements Store {
       },
       withinMs: this.#within(leaseMs),
     })
-    await this.#confirm(items.filter((_, at) => answers[at]?.verdict === 'done'))
+    if (this.#durability.kind !== 'memory') {
+      await this.#confirm(items.filter((_, at) => answers[at]?.verdict === 'done'))
+    }
     return answers
   }
 
   /** What another process has marked settles a duplicate only once it is as durable as a mark of one's own. */
   async #confirm(items: readonly ClaimItem[]): Promise<void> {
-    if (this.#durability.kind === 'memory' || items.length === 0) return
+    if (items.length === 0) return
     const answers = await this.#line.run({
       script: CONFIRM,
       items,

@@ -7,7 +7,7 @@ import { claim, claimAll, grantedBy, hold, newItem, SCOPE } from '../contract/ha
 import { backends } from '../support/backends.ts'
 import { withRedis } from '../support/servers/clients.ts'
 import { startPrivateRedis, type PrivateRedis } from '../support/servers/private-redis.ts'
-import { LIBRARIES } from './redis-clients.ts'
+import { IOREDIS, LIBRARIES } from './redis-clients.ts'
 
 const ALONE = { alone: true }
 const describeOnRedis = backends.has('redis') ? describe : describe.skip
@@ -135,9 +135,9 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name, when the server is in trou
 
 describeOnRedis('A Redis that drops keys when it is full', () => {
   it('answers every mark and forgets some of them: what the warning at open is about', async () => {
-    await using redis = await startPrivateRedis({ args: ['--maxmemory', '6mb', '--maxmemory-policy', 'allkeys-lru'] })
-    const client = new Redis(redis.url)
-    const store = redisLease({ redis: client })
+    await using redis = await startPrivateRedis({ args: ['--maxmemory', '4mb', '--maxmemory-policy', 'allkeys-lru'] })
+    await using client = await IOREDIS.connect(redis.url)
+    const store = client.lease()
     const items = Array.from({ length: 40_000 }, () => newItem())
     for (let at = 0; at < items.length; at += 1_000) {
       const claims = await claimAll(store, items.slice(at, at + 1_000))
@@ -148,7 +148,6 @@ describeOnRedis('A Redis that drops keys when it is full', () => {
       items.map(({ key }) => key),
     )
     expect(views?.filter(({ state }) => state === 'absent').length).toBeGreaterThan(1_000)
-    client.disconnect()
   })
 })
 

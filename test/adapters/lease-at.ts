@@ -1,0 +1,65 @@
+import { Redis } from 'ioredis'
+import { createPool } from 'mysql2/promise'
+import { Pool } from 'pg'
+import { createClient } from 'redis'
+import * as ioredis from '../../adapters/ioredis/index.ts'
+import { mysqlLease } from '../../adapters/mysql2/index.ts'
+import * as nodeRedis from '../../adapters/node-redis/index.ts'
+import { postgresLease } from '../../adapters/pg/index.ts'
+import {
+  defineConsumer,
+  messageId,
+  type Consumer,
+  type HandlerContext,
+  type Message,
+  type Store,
+} from '../../src/index.ts'
+
+/** Where a lease is, in words that another process understands. */
+export type LeasePlace =
+  | { readonly library: 'ioredis' | 'node-redis'; readonly url: string; readonly prefix: string }
+  | { readonly library: 'pg'; readonly url: string; readonly schema: string }
+  | { readonly library: 'mysql2'; readonly url: string }
+
+export interface LeaseAt {
+  readonly store: Store
+  readonly close: () => Promise<unknown>
+}
+
+export async function leaseAt(place: LeasePlace): Promise<LeaseAt> {
+  switch (place.library) {
+    case 'ioredis': {
+      const redis = new Redis(place.url)
+      return { store: ioredis.redisLease({ redis, prefix: place.prefix }), close: () => redis.quit() }
+    }
+    case 'node-redis': {
+      const redis = createClient({ url: place.url })
+      await redis.connect()
+      return { store: nodeRedis.redisLease({ redis, prefix: place.prefix }), close: () => redis.close() }
+    }
+    case 'pg': {
+      const pool = new Pool({ connectionString: place.url, max: 2 })
+      return { store: postgresLease({ pool, schema: place.schema }), close: () => pool.end() }
+    }
+    case 'mysql2': {
+      const pool = createPool({ uri: place.url, connectionLimit: 2 })
+      return { store: mysqlLease({ pool }), close: () => pool.end() }
+    }
+  }
+}
+
+/** One consumer in two processes. */
+export function ownerOf(store: Store, handle: (context: HandlerContext<unknown>) => unknown): Consumer {
+  return defineConsumer({ name: 'owner', id: messageId.header('id'), leaseMs: 500, store, handle })
+}
+
+export const MESSAGE: Message = {
+  system: 'rabbitmq',
+  destination: 'queue',
+  origin: 'queue',
+  position: '1',
+  key: null,
+  value: Buffer.from('{}'),
+  headers: { id: 'the one' },
+  timestamp: undefined,
+}

@@ -1,0 +1,109 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { afterEach, describe, expect, it, jest } from '@jest/globals'
+import { runInline } from '../../src/index.ts'
+import { claim, claimAll, hold, leaseEnds, newItem } from '../contract/harness.ts'
+import { backends } from '../support/backends.ts'
+import { uniqueName } from '../support/namespace.ts'
+import { server } from '../support/servers/server.ts'
+import { leaseAt, MESSAGE, ownerOf, type LeaseAt, type LeasePlace } from './lease-at.ts'
+import { newMysqlPlace } from './mysql-support.ts'
+import { newPlace } from './pg-support.ts'
+import { redisHarness } from './redis-harness.ts'
+
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  jest.restoreAllMocks()
+  for (const close of closing.splice(0).toReversed()) await close()
+})
+
+async function open(place: LeasePlace): Promise<LeaseAt> {
+  const lease = await leaseAt(place)
+  closing.push(lease.close)
+  await lease.store.open()
+  return lease
+}
+
+async function redisPlace(library: 'ioredis' | 'node-redis'): Promise<LeasePlace> {
+  const { url } = await server('redis')
+  const harness = await redisHarness(url)
+  closing.push(harness.close)
+  return { library, url, prefix: harness.prefix }
+}
+
+const STORES = [
+  ['redisLease by ioredis', 'redis', () => redisPlace('ioredis')],
+  ['redisLease by node-redis', 'redis', () => redisPlace('node-redis')],
+  [
+    'postgresLease',
+    'postgres',
+    async (): Promise<LeasePlace> => {
+      const { schema, close } = await newPlace()
+      closing.push(close)
+      return { library: 'pg', url: (await server('postgres')).url, schema }
+    },
+  ],
+  [
+    'mysqlLease',
+    'mariadb',
+    async (): Promise<LeasePlace> => {
+      const { database, close } = await newMysqlPlace()
+      closing.push(close)
+      return {
+        library: 'mysql2',
+        url: Object.assign(new URL((await server('mariadb')).url), { pathname: database }).href,
+      }
+    },
+  ],
+] as const
+
+for (const [name, backend, newLeasePlace] of STORES) {
+  const describeHere = backends.has(backend) ? describe : describe.skip
+
+  describeHere(`${name}, of an owner that is late,`, () => {
+    it('gives what a blocked loop has lost to another process, and refuses the mark that comes after', async () => {
+      const place = await newLeasePlace()
+      const { store } = await open(place)
+      const [group, told]: [string, string[]] = [uniqueName('group'), []]
+      const consumer = ownerOf(store, async ({ signal }) => {
+        told.push(blockUntilTakenOver(place, group))
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        told.push((signal.reason as { code: string }).code)
+      })
+      const running = runInline(consumer, { group })
+      const marks = jest.spyOn(store, 'mark')
+      expect(await running.handle(MESSAGE)).toMatchObject({ outcome: 'duplicate', settle: 'ack' })
+      await running.stop()
+      expect(told).toEqual(['handled 2', 'LEASE_LOST'])
+      await expect(marks.mock.results.at(-1)?.value).resolves.toEqual(['refused-done'])
+    }, 60_000)
+
+    it.each([-86_400_000, 86_400_000])('asks nothing of a clock that has jumped by %d ms', async (jumpMs) => {
+      const place = await newLeasePlace()
+      const [{ store }, { store: rival }] = [await open(place), await open(place)]
+      const [held, ended, marked] = [newItem(), newItem(), newItem()]
+      const [ofHeld, , ofMarked] = [
+        await hold(store, held),
+        await hold(store, ended, { leaseMs: 20 }),
+        await hold(store, marked),
+      ]
+      await leaseEnds({ store, secondStore: async () => rival, close: async () => {} }, ended)
+      const now = Date.now.bind(Date)
+      jest.spyOn(Date, 'now').mockImplementation(() => now() + jumpMs)
+      expect(await store.renew([ofHeld.claim], 60_000)).toEqual(['renewed'])
+      expect(await store.mark([ofMarked.claim])).toEqual(['marked'])
+      const answers = await claimAll(rival, [held, ended, marked])
+      expect(answers.map(({ verdict }) => verdict)).toEqual(['busy', 'in-doubt', 'done'])
+      expect(await claim(rival, ended, { alone: true })).toMatchObject({ verdict: 'taken-over', fence: 2, attempt: 2 })
+    })
+  })
+}
+
+/** Until another process has had the message, which it can have only once the lease is over. */
+function blockUntilTakenOver(place: LeasePlace, group: string): string {
+  const script = fileURLToPath(new URL('lease-rival.ts', import.meta.url))
+  const args = ['--import', 'tsx', script, JSON.stringify([place, group])]
+  const { stdout, stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 30_000 })
+  if (status !== 0) throw new Error(`the other process ended by ${status}: ${stderr}`)
+  return stdout
+}

@@ -1,13 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
+import { backends } from '../support/backends.ts'
+import { server, SERVER_WITHIN_MS } from '../support/servers/server.ts'
 import { Rabbit, type Taken } from './amqplib-rabbit.ts'
 import { WorkerProcess } from './amqplib-worker-process.ts'
 import { bodies } from './amqplib-watching.ts'
-import type { WorkerMessage } from './worker-process.ts'
+import { newMysqlPlace, type MysqlPlace } from './mysql-support.ts'
+import type { WorkerMessage, WorkerSettings } from './worker-process.ts'
 import { openStores, type WorkerStores } from './worker-stores.ts'
 
 let rabbit: Rabbit
 let stores: WorkerStores
+let mysql: MysqlPlace | undefined
 
 beforeAll(async () => {
   rabbit = await Rabbit.open()
@@ -16,7 +19,31 @@ beforeAll(async () => {
 afterAll(async () => {
   await rabbit[Symbol.asyncDispose]()
   await stores[Symbol.asyncDispose]()
+  await mysql?.close()
 })
+
+interface UnderTest {
+  readonly store: WorkerSettings['store']
+  readonly strategy: 'lease' | 'inbox'
+  readonly committed: (id: string) => Promise<number>
+}
+
+const STORES = {
+  redisLease: async (): Promise<UnderTest> => ({ ...stores, store: stores.lease, strategy: 'lease' }),
+  postgresInbox: async (): Promise<UnderTest> => ({ ...stores, store: stores.inbox, strategy: 'inbox' }),
+  postgresLease: async (): Promise<UnderTest> => {
+    const store = { ...stores.inbox, strategy: 'lease' } as const
+    return { ...stores, store, strategy: 'lease' }
+  },
+  mysqlInbox: () => onMysql('inbox'),
+  mysqlLease: () => onMysql('lease'),
+}
+
+async function onMysql(strategy: 'lease' | 'inbox'): Promise<UnderTest> {
+  mysql ??= await newMysqlPlace()
+  const { href: mariadb } = Object.assign(new URL((await server('mariadb')).url), { pathname: mysql.database })
+  return { store: { mariadb, strategy }, strategy, committed: mysql.committed }
+}
 
 const MAX_ATTEMPTS = 2
 
@@ -30,7 +57,7 @@ interface Ended {
 }
 
 /** One process after the other, until all messages have left the queue. */
-async function liveUntilDone(strategy: 'lease' | 'inbox', queueType: 'quorum' | 'classic'): Promise<Ended> {
+async function liveUntilDone(store: WorkerSettings['store'], queueType: 'quorum' | 'classic'): Promise<Ended> {
   const queue = rabbit.name()
   const [neighbours, poison] = [bodies(10, `${queue}-neighbour-`), `${queue}-poison`]
   const messages: WorkerMessage[] = neighbours.map((id) => ({ id, does: 'linger' }))
@@ -44,7 +71,7 @@ async function liveUntilDone(strategy: 'lease' | 'inbox', queueType: 'quorum' | 
     await using worker = new WorkerProcess({
       url: rabbit.url,
       options,
-      store: stores[strategy],
+      store,
       maxAttempts: MAX_ATTEMPTS,
     })
     lives.push(worker)
@@ -59,16 +86,24 @@ async function liveUntilDone(strategy: 'lease' | 'inbox', queueType: 'quorum' | 
   return { neighbours, poison, lives, told, letters: await rabbit.takeLeft(`${queue}.dead-letter`) }
 }
 
+const ON_MARIADB: ['mysqlInbox' | 'mysqlLease', 'quorum'][] = [
+  ['mysqlInbox', 'quorum'],
+  ['mysqlLease', 'quorum'],
+]
+
 describe('a message that kills its process', () => {
-  it.each<['lease' | 'inbox', 'quorum' | 'classic']>([
-    ['lease', 'quorum'],
-    ['lease', 'classic'],
-    ['inbox', 'quorum'],
-    ['inbox', 'classic'],
+  it.each<[keyof typeof STORES, 'quorum' | 'classic']>([
+    ['redisLease', 'quorum'],
+    ['redisLease', 'classic'],
+    ['postgresInbox', 'quorum'],
+    ['postgresInbox', 'classic'],
+    ['postgresLease', 'quorum'],
+    ...(backends.has('mariadb') ? ON_MARIADB : []),
   ])(
     'is dead-lettered after its attempts, and each neighbour is handled once: %s, %s queue',
-    async (strategy, queueType) => {
-      const { neighbours, poison, lives, letters, told } = await liveUntilDone(strategy, queueType)
+    async (name, queueType) => {
+      const { store, strategy, committed } = await STORES[name]()
+      const { neighbours, poison, lives, letters, told } = await liveUntilDone(store, queueType)
       const starts = told('started').filter((about) => about.startsWith(poison))
       expect(starts).toEqual([`${poison} 1`, `${poison} 2`])
       expect(lives).toHaveLength(MAX_ATTEMPTS + 1)
@@ -84,8 +119,8 @@ describe('a message that kills its process', () => {
       expect(new Set(handled).size).toBe(handled.length)
       expect(new Set([...handled, ...told('duplicate')])).toEqual(new Set(neighbours))
       if (strategy === 'lease') return
-      for (const id of neighbours) expect([id, await stores.committed(id)]).toEqual([id, 1])
-      expect(await stores.committed(poison)).toBe(0)
+      for (const id of neighbours) expect([id, await committed(id)]).toEqual([id, 1])
+      expect(await committed(poison)).toBe(0)
     },
     90_000,
   )

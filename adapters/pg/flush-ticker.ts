@@ -5,6 +5,8 @@ import type { Statement } from './sql/statement.ts'
 
 /** Whoever was here before something was committed or read may learn that it is on disk. */
 export interface Attendance {
+  /** What is committed, read on the connection that flushes. */
+  read<Row>(statement: Statement<Row>): Promise<readonly Row[]>
   /**
    * All that was committed since `attend` and before this call is on disk.
    *
@@ -44,7 +46,7 @@ export class FlushTicker {
       leave()
       throw error
     }
-    return { flushed: () => witness.flushed(), leave }
+    return { read: (statement) => witness.read(statement), flushed: () => witness.flushed(), leave }
   }
 }
 
@@ -93,6 +95,11 @@ class Witness {
     )
   }
 
+  async read<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
+    const connection = await this.#connecting
+    return ((await connection.run(statement)).at(-1)?.rows ?? []) as Row[]
+  }
+
   flushed(): Promise<void> {
     const flushed = new Promise<void>((resolve, reject) => void this.#waiting.push({ resolve, reject }))
     if (!this.#isTicking) void this.#tick()
@@ -118,10 +125,9 @@ class Witness {
 
   /** A pooler may have given the connection to another backend, which was not there. */
   async #ask(statement: Statement<FlushRow>): Promise<void> {
-    const connection = await this.#connecting
-    this.#connection = connection
-    const rows = (await connection.run(statement)).at(-1)?.rows as readonly FlushRow[] | undefined
-    const backend = rows?.[0]?.backend
+    this.#connection = await this.#connecting
+    const [row] = await this.read(statement)
+    const backend = row?.backend
     this.#backend ??= backend
     if (backend === undefined || backend !== this.#backend) throw new Error('it was flushed by another backend')
   }

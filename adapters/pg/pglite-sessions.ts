@@ -35,8 +35,8 @@ export class PgliteSessions implements Sessions {
     return (await run(this.#db, statement)) as Row[]
   }
 
-  durably<T>(read: () => Promise<T>): Promise<T> {
-    return read()
+  durably<Row>(statement: Statement<Row>, session: Pick<Session, 'run'>): Promise<readonly Row[]> {
+    return session.run(statement)
   }
 
   async isPooled(): Promise<boolean> {

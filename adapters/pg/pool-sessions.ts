@@ -62,12 +62,13 @@ export class PoolSessions implements Sessions {
     }
   }
 
-  async durably<T>(read: () => Promise<T>): Promise<T> {
+  /** On the connection that flushes: one more might be had by nobody. */
+  async durably<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
     const attendance = await this.#ticker.attend()
     try {
-      const result = await read()
+      const rows = await attendance.read(statement)
       await attendance.flushed()
-      return result
+      return rows
     } finally {
       attendance.leave()
     }

@@ -13,5 +13,5 @@ export async function readForGood(
 ): Promise<readonly ReadRow[]> {
   const rows = await session.run(statement)
   const isLate = rows.some((row) => row.outcome === 'd' && row.is_late)
-  return isLate ? sessions.durably(() => session.run(statement)) : rows
+  return isLate ? sessions.durably(statement, session) : rows
 }

@@ -13,8 +13,11 @@ export interface Sessions {
   begin<Row>(first: Script<Row>): Promise<{ readonly session: Session; readonly rows: readonly Row[] }>
   /** Runs one statement outside all transactions: committed when it resolves. */
   committed<Row>(statement: Statement<Row>): Promise<readonly Row[]>
-  /** Runs `read`, and resolves when what it saw can be undone by no crash of the server, whoever has committed it. */
-  durably<T>(read: () => Promise<T>): Promise<T>
+  /**
+   * Reads what is committed, and resolves when no crash of the server can undo it, whoever has committed it. In `session` where
+   * there is no other connection.
+   */
+  durably<Row>(statement: Statement<Row>, session: Pick<Session, 'run'>): Promise<readonly Row[]>
   /** Something between gives backends to connections. `undefined`: the client does not tell. */
   isPooled(): Promise<boolean | undefined>
 }

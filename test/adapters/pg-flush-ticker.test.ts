@@ -80,6 +80,28 @@ describePostgres('the flush ticker', () => {
     await inbox.mark([claimed])
   })
 
+  it('leaves a connection to count attempts also on a pool of a store that was made without it', async () => {
+    const pool = place.newPool({ max: 3 })
+    const plain = await place.newInbox({ pool, queryTimeoutMs: 2_000 })
+    const inbox = await place.newInbox({ ...TICKER, pool, queryTimeoutMs: 2_000 })
+    // Each knows its scope.
+    for (const store of [plain, inbox]) await store.mark([(await hold(store, newItem())).claim])
+    const marked = [inbox, plain].map(async (store) => store.mark([(await hold(store, newItem())).claim]))
+    expect(await Promise.all(marked)).toEqual([['marked'], ['marked']])
+  })
+
+  it('needs no second connection to tell duplicates, of a store without it too', async () => {
+    const done = newItem()
+    const ticking = await place.newInbox(TICKER)
+    await ticking.mark([(await hold(ticking, done)).claim])
+    const pool = place.newPool({ max: 2 })
+    const [busy, inbox] = [await place.newInbox({ pool }), await place.newInbox({ pool, queryTimeoutMs: 2_000 })]
+    expect(await claim(inbox, done)).toEqual({ verdict: 'done' })
+    const { claim: open } = await hold(busy, newItem())
+    expect(await claim(inbox, done)).toEqual({ verdict: 'done' })
+    await busy.release([open], NO_REFUND)
+  })
+
   it('goes on after its connection was lost, and takes nothing for flushed that may not be', async () => {
     const inbox = await place.newInbox(TICKER)
     const item = newItem()

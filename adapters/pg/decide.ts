@@ -7,6 +7,7 @@ import { storable } from './set-keys-aside.ts'
 import { isLockTimeout, isUnstorable } from './sql-errors.ts'
 import { auditDecision, makeDone } from './sql/decide-records.ts'
 import { forgetAttempts } from './sql/forget-attempts.ts'
+import { letRun } from './sql/let-run.ts'
 import { holdRecords, type HeldRecordRow } from './sql/hold-records.ts'
 import { readAttempts } from './sql/read-attempts.ts'
 import { removeKeys } from './sql/remove-keys.ts'
@@ -63,7 +64,8 @@ async function decideOnce(
     const gone = [...open, ...rows.flatMap(({ key, is_new }) => (is_new ? [key] : []))]
     const last = [
       ...(gone.length === 0 ? [] : [removeKeys(tables, scope, gone).text]),
-      forgetAttempts(tables, scope, [...done, ...open]).text,
+      ...(done.length === 0 ? [] : [forgetAttempts(tables, scope, done).text]),
+      ...(open.length === 0 ? [] : [letRun(tables, scope, open).text]),
     ]
     const tag = await session.commit({ text: last.join(';\n') })
     if (tag !== 'COMMIT') throw new StoreError('STORE_AMBIGUOUS', `the COMMIT of a decision was answered ${tag}`)

@@ -9,7 +9,7 @@ import type { Session } from './session.ts'
 import { readForGood } from './read-for-good.ts'
 import { isLockTimeout } from './sql-errors.ts'
 import { claimKeys } from './sql/claim-keys.ts'
-import { countAttempts } from './sql/count-attempts.ts'
+import { countAttempts, type CountedRow } from './sql/count-attempts.ts'
 import { readRecords, type ReadRow } from './sql/read-records.ts'
 import { removeKeys } from './sql/remove-keys.ts'
 
@@ -109,10 +109,10 @@ async function attemptsOf(
   session: Session,
   { token, alone }: ClaimRequest,
   keys: readonly string[],
-): Promise<ReadonlyMap<string, number>> {
+): Promise<ReadonlyMap<string, CountedRow>> {
   if (keys.length === 0) return new Map()
   const counted = await session.beside(countAttempts(tables, { scope, keys, token, alone }))
-  const attempts = new Map(counted.map(({ key, n }) => [key, n]))
+  const attempts = new Map(counted.map((row) => [row.key, row]))
   const uncounted = keys.filter((key) => !attempts.has(key))
   if (uncounted.length > 0 && attempts.size > 0) await session.run(removeKeys(tables, scope, uncounted))
   return attempts
@@ -122,12 +122,12 @@ function grant(
   { item: { key, digest } }: StoredItem,
   { scope, token, retentionMs }: ClaimRequest,
   transaction: ClaimTransaction,
-  attempt: number,
+  { n: attempt, is_known: isKnown }: CountedRow,
 ): Answer {
   // The transaction is what holds the key: there is no lease that could end, so nothing to fence off.
   const fence = 0
   const claimed: Claim<PgTransaction> = { key, digest, scope, token, fence, attempt, retentionMs, transaction }
-  return { verdict: 'claimed', fence, attempt, claim: claimed }
+  return { verdict: 'claimed', fence, attempt, claim: claimed, ...(isKnown ? { isKnown: true } : {}) }
 }
 
 function ungranted(

@@ -16,8 +16,8 @@ export class BeyondRetention {
   }
 
   includes(task: Task, answer: ClaimAnswer<unknown>, horizon: EpochMs): boolean {
-    // A later fence, or a later attempt, is a record that is still there.
-    if (answer.verdict !== 'claimed' || answer.attempt !== 1 || answer.fence > 1) return false
+    // A later fence, a later attempt or the decision of a person is a record that is still there.
+    if (answer.verdict !== 'claimed' || answer.attempt !== 1 || answer.fence > 1 || answer.isKnown) return false
     const { message } = task
     const { timestamp } = message
     if (timestamp === undefined || timestamp <= 0 || timestamp >= horizon) return false

@@ -88,6 +88,8 @@ export type ClaimAnswer<Tx = never> =
       readonly fence: number
       readonly attempt: number
       readonly claim: Claim<Tx>
+      /** Inbox only, which has no fence to tell it by: a person has let the key run, so it is not new, however old its message. */
+      readonly isKnown?: true
     }
   /** Inbox only: an earlier attempt is counted, so it must not share a transaction. Claim it again, alone. */
   | { readonly verdict: 'again-alone' }

@@ -241,6 +241,8 @@ describePostgres('a role that may not flush', () => {
     await admin.query(`revoke execute on function pg_logical_emit_message(boolean, text, text) from public;
       create role worker login; grant create on database postgres to worker`)
     const pool = new Pool({ connectionString: server.url.replace('postgres@', 'worker@'), max: 3 })
+    // Their connections may outlive them until the server stops.
+    for (const one of [admin, pool]) one.on('error', () => {})
     const opening = postgresInbox({ ...TICKER, pool }).open()
     await expect(opening).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining('execute') })
     await pool.end()

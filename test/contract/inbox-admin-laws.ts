@@ -55,4 +55,24 @@ export const inboxAdminLaws: readonly Law<InboxHarness>[] = [
       ])
     },
   },
+  {
+    name: 'knows what a person has let run, over attempts given back, until it is marked',
+    needs: 'admin',
+    async run({ store }) {
+      const item = newItem()
+      await store.setAside([(await hold(store, item)).claim], 'given-up', 'no luck')
+      await store.admin?.reopen(SCOPE, [item.key], WHY)
+      for (const refund of [true, false]) {
+        const again = await hold(store, item)
+        expect(again).toMatchObject({ attempt: 1, isKnown: true })
+        await store.release([again.claim], { refund, doubt: false })
+      }
+      const last = await hold(store, item, { alone: true })
+      expect(last).toMatchObject({ attempt: 2, isKnown: true })
+      await store.mark([last.claim])
+      const fresh = await hold(store, newItem())
+      expect(fresh).not.toHaveProperty('isKnown')
+      await store.release([fresh.claim], NO_REFUND)
+    },
+  },
 ]

@@ -42,6 +42,8 @@ export function memoryInboxHarness(Inbox: typeof MemoryInbox = MemoryInbox): Inb
 export class MemoryDatabase {
   readonly rows: Map<Key, Row> = new Map()
   readonly attempts: Map<Key, number> = new Map()
+  /** What a person has let run, until it is marked or set aside. */
+  readonly known: Set<Key> = new Set()
   readonly effects: string[] = []
   readonly #locks = new Map<Key, { readonly ended: Promise<void>; readonly end: () => void }>()
 
@@ -114,7 +116,8 @@ export class MemoryInbox implements Store<MemoryTx> {
         this.database.attempts.set(item.key, attempt)
         transaction.keys.push(item.key)
         const claim = { ...item, scope, token, fence: attempt, attempt, retentionMs, transaction }
-        answers.set(item.key, { verdict: 'claimed', fence: attempt, attempt, claim })
+        const known = this.database.known.has(item.key) ? { isKnown: true as const } : {}
+        answers.set(item.key, { verdict: 'claimed', fence: attempt, attempt, claim, ...known })
       } else {
         this.database.unlock(item.key)
         answers.set(item.key, standing)
@@ -138,7 +141,10 @@ export class MemoryInbox implements Store<MemoryTx> {
     if (verdict !== 'decided') return verdict
     this.database.attempts.delete(key)
     if (next.state === 'done') this.database.rows.set(key, { digest: next.digest, outcome: 'done', reason: '' })
-    else this.database.rows.delete(key)
+    else {
+      this.database.rows.delete(key)
+      this.database.known.add(key)
+    }
     return verdict
   }
 
@@ -181,6 +187,7 @@ export class MemoryInbox implements Store<MemoryTx> {
     if (transaction.hasFailed) throw new TransactionError('COMMIT_REFUSED', 'a query failed')
     for (const [at, { key, digest }] of claims.entries()) {
       this.database.rows.set(key, { digest, outcome: 'done', reason: '', result: results[at] })
+      this.database.known.delete(key)
     }
     transaction.end('committed')
     return claims.map(() => 'marked')
@@ -204,6 +211,7 @@ export class MemoryInbox implements Store<MemoryTx> {
     for (const claim of claims) {
       if (transactionOf(claim).state === 'committed') return claims.map(() => 'refused')
       this.database.rows.set(claim.key, { digest: claim.digest, outcome: as, reason })
+      this.database.known.delete(claim.key)
     }
     for (const claim of claims) transactionOf(claim).end('rolled-back')
     return claims.map(() => as)

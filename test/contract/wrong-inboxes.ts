@@ -131,6 +131,19 @@ export const WRONG_INBOXES: Readonly<Record<string, typeof MemoryInbox>> = {
       return verdict
     }
   },
+  'takes what a person has let run for new': class extends MemoryInbox {
+    protected override decide(key: Key, decision: Decision): DecideVerdict {
+      const verdict = super.decide(key, decision)
+      this.database.known.delete(key)
+      return verdict
+    }
+  },
+  'knows every key': class extends MemoryInbox {
+    override async claim(request: ClaimRequest): Promise<readonly ClaimAnswer<MemoryTx>[]> {
+      for (const { key } of request.items) this.database.known.add(key)
+      return super.claim(request)
+    }
+  },
   'keeps attempts over a decision': class extends MemoryInbox {
     protected override decide(key: Key, decision: Decision): DecideVerdict {
       const attempts = this.database.attempts.get(key) ?? 0

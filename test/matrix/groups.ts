@@ -45,6 +45,13 @@ export const GROUPS: readonly Group[] = [
     targets: [embeddedPostgres()],
   },
   {
+    name: 'several',
+    title: 'Several stores at once, on what is there',
+    files: /^test\/adapters\/(lru-cache|remembered|store-)[-.\w]*\.test\.ts$/,
+    clients: /^lru-cache$/,
+    targets: [thisProcess()],
+  },
+  {
     name: 'memory',
     title: 'Memory, and the laws that every store is held to',
     files: /^test\/contract\/.*\btest\.ts$/,

@@ -4,7 +4,7 @@ import { despiteConflicts } from '../despite-conflicts.ts'
 import type { MysqlTransaction } from '../mysql-transaction.ts'
 import type { Place } from '../place.ts'
 import { isLockTimeout } from '../sql-errors.ts'
-import { countAttempts } from '../sql/attempts.ts'
+import { countAttempts, type CountedRow } from '../sql/attempts.ts'
 import { claimKeys, readFlushed, readInbox, removeKeys, type InboxRow } from '../sql/inbox-records.ts'
 import { fromHex } from '../sql/literals.ts'
 import { lastRows } from '../sql/script.ts'
@@ -100,22 +100,22 @@ async function attemptsOf(
   { sessions, tables, scope }: Place,
   { token, alone }: ClaimRequest,
   keys: readonly string[],
-): Promise<ReadonlyMap<string, number>> {
+): Promise<ReadonlyMap<string, CountedRow>> {
   if (keys.length === 0) return new Map()
   const counted = await sessions.committed(countAttempts(tables, { scope, keys, owner: token, alone }))
-  return new Map(counted.map(({ k, n }) => [k, n]))
+  return new Map(counted.map((row) => [row.k, row]))
 }
 
 function grant(
   { item: { key, digest } }: StoredItem,
   { scope, token, retentionMs }: ClaimRequest,
   transaction: ClaimTransaction,
-  attempt: number,
+  { n: attempt, is_known: isKnown }: CountedRow,
 ): Answer {
   // The transaction is what holds the key: there is no lease that could end, so nothing to fence off.
   const fence = 0
   const claimed: Claim<MysqlTransaction> = { key, digest, scope, token, fence, attempt, retentionMs, transaction }
-  return { verdict: 'claimed', fence, attempt, claim: claimed }
+  return { verdict: 'claimed', fence, attempt, claim: claimed, ...(isKnown ? { isKnown: true } : {}) }
 }
 
 function ungranted({ fp }: StoredItem, record: InboxRow | undefined): Answer {

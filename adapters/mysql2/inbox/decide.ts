@@ -2,7 +2,7 @@ import { systemEntropy, transition, type DecideVerdict, type Decision, type Why 
 import { despiteConflicts } from '../despite-conflicts.ts'
 import type { Place } from '../place.ts'
 import { isLockTimeout } from '../sql-errors.ts'
-import { forgetAttempts, readAttempts, type CountedRow } from '../sql/attempts.ts'
+import { forgetAttempts, letRun, readAttempts, type CountedRow } from '../sql/attempts.ts'
 import { auditDecision, type Decided } from '../sql/audit.ts'
 import { claimKeys, makeDone, removeKeys, type InboxRow } from '../sql/inbox-records.ts'
 import { fromHex } from '../sql/literals.ts'
@@ -43,7 +43,7 @@ async function decideOnce(
     const attempts = new Map(counted.map(({ k, n }) => [k, n]))
     const verdicts = new Map<string, DecideVerdict>()
     const decided: Decided[] = []
-    const [done, gone]: [string[], string[]] = [[], []]
+    const [done, open, gone]: [string[], string[], string[]] = [[], [], []]
     for (const key of keys) {
       const row = rows.get(key)
       const isNew = row === undefined || (row.outcome === 'c' && fromHex(row.owner) === owner)
@@ -51,21 +51,17 @@ async function decideOnce(
       const { next, verdict } = transition<'decide'>(before, { command: 'decide', decision, retentionMs }, 0)
       verdicts.set(key, verdict)
       if (verdict === 'decided') decided.push({ key, before })
-      if (verdict === 'decided' && next.state === 'done') done.push(key)
-      else if (isNew || verdict === 'decided') gone.push(key)
+      if (verdict === 'decided') (next.state === 'done' ? done : open).push(key)
+      if (verdict === 'decided' && next.state === 'done') continue
+      if (isNew || verdict === 'decided') gone.push(key)
     }
     await session.commit({
       statements: [
         ...auditDecision(tables, scope, decided, { decision, by, reason }),
         ...(done.length === 0 ? [] : makeDone(tables, scope, done).statements),
         ...(gone.length === 0 ? [] : removeKeys(tables, scope, gone).statements),
-        ...(decided.length === 0
-          ? []
-          : forgetAttempts(
-              tables,
-              scope,
-              decided.map(({ key }) => key),
-            ).statements),
+        ...(done.length === 0 ? [] : forgetAttempts(tables, scope, done).statements),
+        ...(open.length === 0 ? [] : letRun(tables, scope, open).statements),
       ],
     })
     return verdicts

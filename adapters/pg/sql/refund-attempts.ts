@@ -1,3 +1,4 @@
+import { FOR_EVER } from './let-run.ts'
 import { isAmong, text } from './literals.ts'
 import type { Script } from './statement.ts'
 import type { Tables } from './tables.ts'
@@ -17,7 +18,7 @@ export function refundAttempts({ attempt }: Tables, { scope, keys, token }: Refu
   const mine = `scope = ${scope} and key ${isAmong(keys)} and owner = ${text(token)}`
   return {
     text: `select ${QUICKLY};
-delete from ${attempt} where ${mine} and n <= 1;
+delete from ${attempt} where ${mine} and n <= 1 and last_at <> '${FOR_EVER}';
 update ${attempt} set n = n - 1, owner = '' where ${mine}`,
   }
 }

@@ -119,12 +119,15 @@ export const commonLaws: readonly Law[] = [
     },
   },
   {
-    name: 'answers conflict to another payload where the kept one was given up',
+    name: 'answers conflict to another payload where the kept one was given up or parked',
     needs: 'digests',
     async run({ store }) {
-      const item = newItem()
-      await store.setAside([(await hold(store, item)).claim], 'given-up', 'no')
-      expect(await claim(store, { ...item, digest: newDigest() })).toEqual({ verdict: 'conflict' })
+      for (const as of ['given-up', 'parked'] as const) {
+        const item = newItem()
+        await store.setAside([(await hold(store, item)).claim], as, 'no')
+        expect(await claim(store, { ...item, digest: newDigest() })).toEqual({ verdict: 'conflict' })
+        expect(await claim(store, item)).toEqual({ verdict: as, reason: 'no' })
+      }
     },
   },
   {

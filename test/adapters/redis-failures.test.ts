@@ -96,6 +96,25 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name, when the server is in trou
     await expect(store.open()).resolves.toBeUndefined()
   })
 
+  it('is unreachable while the server cannot save, and refuses to write because of it', async () => {
+    // Its snapshot is to take the name of a folder.
+    const args = ['--save', '3600 1000000', '--dbfilename', 'appendonlydir']
+    await using redis = await startPrivateRedis({ args })
+    await using client = await connect(redis.url)
+    const store = client.lease()
+    const { claim: claimed } = await hold(store, newItem())
+    await withRedis(redis.url, async (server) => {
+      await server.bgsave()
+      while (!(await server.info('persistence')).includes('rdb_last_bgsave_status:err')) await server.ping()
+    })
+    await expect(store.mark([claimed])).rejects.toMatchObject({
+      code: 'STORE_UNREACHABLE',
+      message: expect.stringContaining('MISCONF'),
+    })
+    await withRedis(redis.url, (server) => server.config('SET', 'stop-writes-on-bgsave-error', 'no'))
+    expect(await store.mark([claimed])).toEqual(['marked'])
+  })
+
   it('keeps what was marked over a crash of the server', async () => {
     await using redis = await startPrivateRedis()
     await using client = await connect(redis.url)

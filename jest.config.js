@@ -10,8 +10,8 @@ export default {
   },
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
-  // Most of the time is spent waiting for servers and for processes that tests start.
-  maxWorkers: 2,
+  // Most of the time is spent waiting for servers and for processes that tests start, also on two cores.
+  maxWorkers: 3,
   // The first test that asks for a server may wait until it has started.
   testTimeout: 30_000,
 }

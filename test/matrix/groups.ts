@@ -47,7 +47,7 @@ export const GROUPS: readonly Group[] = [
   {
     name: 'several',
     title: 'Several stores at once, on what is there',
-    files: /^test\/adapters\/(lru-cache|remembered|store-)[-.\w]*\.test\.ts$/,
+    files: /^test\/adapters\/(inbox|lease|lru-cache|remembered|store)[-.].*\btest\.ts$/,
     clients: /^lru-cache$/,
     targets: [thisProcess()],
   },

@@ -5,9 +5,10 @@ import { claim, hold, newItem } from '../contract/harness.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { startPrivateMariadb } from '../support/servers/private-mariadb.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
+import { mysqlLeaseHarness } from './mysql-lease-harness.ts'
 import { ALONE, codeOf, describeMariadb, lend, newMysqlPlace, NO_REFUND, type MysqlPlace } from './mysql-support.ts'
 
-const IMPATIENT = { lockTimeoutMs: 1_000, queryTimeoutMs: 1_200 }
+const IMPATIENT = { lockTimeoutMs: 1_000, queryTimeoutMs: 1_500 }
 
 describeMariadb('a MariaDB that fails', () => {
   let server: Awaited<ReturnType<typeof startPrivateMariadb>>
@@ -36,6 +37,8 @@ describeMariadb('a MariaDB that fails', () => {
     const { claim: ofOpen } = await hold(inbox, open)
     await place.write(lend(ofOpen).tx, open.key)
     await server.kill()
+    // Once its connection is known to be lost, the COMMIT is not even sent.
+    while ((await inbox.renew([ofOpen], 1))[0] !== 'lost') await new Promise(setImmediate)
     expect(await codeOf(inbox.mark([ofOpen]))).toMatch(/^STORE_/)
     await server.restart()
     expect(await settled(() => inbox.mark([ofOpen]))).toEqual(['refused-busy'])
@@ -153,6 +156,26 @@ describeMariadb('mysqlInbox beside others', () => {
     } finally {
       await place.pool.query(`drop database ${database}`)
     }
+  })
+})
+
+describeMariadb('mysqlLease beside others', () => {
+  it('waits for a row no longer than lockTimeoutMs: a claim is busy, anything else is asked again', async () => {
+    const { store, place, newLease, close } = await mysqlLeaseHarness()
+    const impatient = await newLease(IMPATIENT)
+    const { claim: released } = await hold(store, newItem())
+    await store.release([released], NO_REFUND)
+    const { claim: claimed } = await hold(store, newItem())
+    const other = await place.newPool().getConnection()
+    await other.query('begin')
+    await other.query('select * from consume_once_lease for update')
+    expect(await claim(impatient, released, ALONE)).toMatchObject({ verdict: 'busy' })
+    expect(await codeOf(impatient.mark([claimed]))).toBe('STORE_UNREACHABLE')
+    await other.query('rollback')
+    other.release()
+    expect(await impatient.mark([claimed])).toEqual(['marked'])
+    expect(await claim(impatient, released, ALONE)).toMatchObject({ verdict: 'claimed', attempt: 2 })
+    await close()
   })
 })
 

@@ -39,6 +39,7 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
   readonly #lending: Lending
   readonly #released = new Set<Key>()
   readonly #refunded = new Set<Key>()
+  #owesAttempts = false
   #phase: Phase = 'open'
   #failure: Result | undefined
   #last: Promise<unknown> = Promise.resolve()
@@ -93,6 +94,7 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
         case 'marked':
           return this.#all('already-marked')
         case 'over':
+          if (this.#owesAttempts) await this.#refundAll()
           return this.#all('refused-busy')
         case 'unknown':
           return this.#resolve()
@@ -190,9 +192,15 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
     for (const key of refunded) this.#refunded.add(key)
   }
 
-  /** The store failed, not the handler. An attempt too many is no reason for another error. */
+  /** The store failed, not the handler. Where it fails at this too, the next call about the mark tries again. */
   async #refundQuietly(): Promise<void> {
-    await this.#sessions.committed(this.#ledger.refund([...this.keys])).catch(() => {})
+    this.#owesAttempts = true
+    await this.#refundAll().catch(() => {})
+  }
+
+  async #refundAll(): Promise<void> {
+    await this.#sessions.committed(this.#ledger.refund([...this.keys]))
+    this.#owesAttempts = false
   }
 
   #all(verdict: MarkVerdict): ReadonlyMap<Key, MarkVerdict> {

@@ -19,10 +19,16 @@ afterAll(async () => {
 
 const SESSION_MS = 1_500
 
-async function prepare(strategy: 'lease' | 'inbox', leaseMs: number): Promise<WorkerConfig & { topic: string }> {
+const STORES = {
+  redisLease: (): WorkerConfig['store'] => stores.lease,
+  postgresLease: (): WorkerConfig['store'] => ({ ...stores.inbox, strategy: 'lease' }),
+  postgresInbox: (): WorkerConfig['store'] => stores.inbox,
+}
+
+async function prepare(name: keyof typeof STORES, leaseMs: number): Promise<WorkerConfig & { topic: string }> {
   const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
   const { brokers } = cluster
-  return { brokers, topic, topics: [topic], groupId, store: stores[strategy], sessionTimeoutMs: SESSION_MS, leaseMs }
+  return { brokers, topic, topics: [topic], groupId, store: STORES[name](), sessionTimeoutMs: SESSION_MS, leaseMs }
 }
 
 function send(topic: string, messages: readonly WorkerMessage[]): Promise<void> {
@@ -37,37 +43,41 @@ async function expectNoStepBack(groupId: string): Promise<void> {
 }
 
 describe('a process that is frozen past its session, and goes on', () => {
-  it('has lost its lease: it settles nothing, commits nothing back, and joins again by itself', async () => {
-    const { topic, ...config } = await prepare('lease', 1_500)
-    const { groupId } = config
-    const [first, held, later, last] = [0, 1, 2, 3].map(() => uniqueName('id'))
-    await send(topic, [{ id: first ?? '' }, { id: held ?? '', does: 'wait' }])
-    await using frozen = new WorkerProcess(config)
-    await frozen.untilTold('started', 2)
-    await cluster.untilCommitted(groupId, topic, [1])
-    frozen.freeze()
-    frozen.letGo() // It hears this when it goes on: its handler ends before anything else has told it that it is late.
+  it.each(['redisLease', 'postgresLease'] as const)(
+    'has lost its lease: it settles nothing, commits nothing back, and joins again by itself: %s',
+    async (name) => {
+      const { topic, ...config } = await prepare(name, 1_500)
+      const { groupId } = config
+      const [first, held, later, last] = [0, 1, 2, 3].map(() => uniqueName('id'))
+      await send(topic, [{ id: first ?? '' }, { id: held ?? '', does: 'wait' }])
+      await using frozen = new WorkerProcess(config)
+      await frozen.untilTold('started', 2)
+      await cluster.untilCommitted(groupId, topic, [1])
+      frozen.freeze()
+      frozen.letGo() // It hears this when it goes on: its handler ends before anything else has told it that it is late.
 
-    await using other = new WorkerProcess(config)
-    await other.untilTold('started')
-    other.letGo()
-    await send(topic, [{ id: later ?? '' }])
-    await cluster.untilCommitted(groupId, topic, [3])
-    expect(other.told('started')).toEqual([`${held} 2`, `${later} 1`])
-    expect(other.told('in-doubt')).toEqual([held])
+      await using other = new WorkerProcess(config)
+      await other.untilTold('started')
+      other.letGo()
+      await send(topic, [{ id: later ?? '' }])
+      await cluster.untilCommitted(groupId, topic, [3])
+      expect(other.told('started')).toEqual([`${held} 2`, `${later} 1`])
+      expect(other.told('in-doubt')).toEqual([held])
 
-    frozen.thaw()
-    await frozen.untilTold('group-joined', 2)
-    expect(frozen.told('handled')).toEqual([first])
-    await other.kill()
-    await send(topic, [{ id: last ?? '' }])
-    await cluster.untilCommitted(groupId, topic, [4])
-    expect(frozen.told('started').slice(2)).toEqual([`${last} 1`])
-    await expectNoStepBack(groupId)
-  }, 60_000)
+      frozen.thaw()
+      await frozen.untilTold('group-joined', 2)
+      expect(frozen.told('handled')).toEqual([first])
+      await other.kill()
+      await send(topic, [{ id: last ?? '' }])
+      await cluster.untilCommitted(groupId, topic, [4])
+      expect(frozen.told('started').slice(2)).toEqual([`${last} 1`])
+      await expectNoStepBack(groupId)
+    },
+    60_000,
+  )
 
   it('still holds its transaction: nobody else can have the effect, and it happens once', async () => {
-    const { topic, ...config } = await prepare('inbox', 1_500)
+    const { topic, ...config } = await prepare('postgresInbox', 1_500)
     const { groupId } = config
     const [held, later] = [uniqueName('id'), uniqueName('id')]
     await send(topic, [{ id: held, does: 'wait' }])
@@ -95,7 +105,7 @@ describe('a process that is frozen past its session, and goes on', () => {
 
 describe('a claim that a killed process has left', () => {
   it('delays its key only: the others of its partition are handled meanwhile', async () => {
-    const { topic, ...config } = await prepare('lease', 8_000)
+    const { topic, ...config } = await prepare('redisLease', 8_000)
     const { groupId } = config
     const others = Array.from({ length: 5 }, () => uniqueName('id'))
     const left = uniqueName('id')

@@ -1,4 +1,14 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { composeStop } from './compose.ts'
@@ -37,13 +47,20 @@ export function inRun(...path: readonly string[]): string {
 
 /** Opens a run for this process and its children, having cleared up runs whose process was killed. */
 export async function openRun(): Promise<void> {
-  await Promise.all(abandonedRuns().map(closeFolder))
+  await Promise.all(abandonedRuns().map(clearUp))
   const folder = mkdtempSync(join(tmpdir(), PREFIX))
   chmodSync(folder, 0o711) // Postgres, which refuses to run as root, must reach its data.
   for (const part of ['processes', 'compose', 'ports', 'shared', 'rabbitmq', 'data']) mkdirSync(join(folder, part))
   writeFileSync(join(folder, 'owner.json'), entryOf(process.pid, 'SIGKILL'))
   writeFileSync(join(folder, 'host'), hostname()) // Last: without it the folder is nobody's.
   process.env[VARIABLE] = folder
+}
+
+/** Another run may be at it too. */
+async function clearUp(folder: string): Promise<void> {
+  await closeFolder(folder).catch((error: unknown) => {
+    if (existsSync(folder)) throw error
+  })
 }
 
 /** Ends everything the run started and removes its folder. May be called twice. */

@@ -84,8 +84,13 @@ export function recordCompose(service: string): void {
 }
 
 async function closeFolder(folder: string): Promise<void> {
-  const entries = readdirSync(join(folder, 'processes')).map((pid) => readEntry(join(folder, 'processes', pid)))
-  const services = readdirSync(join(folder, 'compose'))
+  // Whoever removed it before may have been killed half-way.
+  const ledger = (part: string): readonly string[] => {
+    const path = join(folder, part)
+    return existsSync(path) ? readdirSync(path) : []
+  }
+  const entries = ledger('processes').map((pid) => readEntry(join(folder, 'processes', pid)))
+  const services = ledger('compose')
   const ended = await Promise.allSettled([
     ...entries.filter(isAlive).map(({ pid, endSignal }) => endTree(pid, endSignal, GRACE_MS)),
     ...services.map((service) => composeStop(service)),

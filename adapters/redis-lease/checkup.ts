@@ -93,10 +93,7 @@ function ofFile(info: Info, server: ServerFacts, durability: Durability): CheckF
       meaning: `Marks are not known to be on its disk when they are answered: ${whyNot}.`,
     }
   }
-  if (!isWritten) {
-    const meaning = 'A crash of the server forgets what was marked since its last snapshot: set appendonly yes.'
-    return { check, verdict: 'weaker', found, meaning }
-  }
+  if (!isWritten) return ofSnapshots(server.save)
   if (appendfsync === 'always' || durability.kind === 'fsync') return holds(check, found)
   if (appendfsync === undefined) {
     const meaning =
@@ -111,6 +108,23 @@ function ofFile(info: Info, server: ServerFacts, durability: Durability): CheckF
     found,
     meaning: `A loss of power forgets ${lost}; a crash of the server alone forgets none.`,
   }
+}
+
+/** Where they are all that reaches the disk. */
+function ofSnapshots(save: string | undefined): CheckFinding {
+  const check = 'redis.append-only-file'
+  if (save === undefined) {
+    const meaning =
+      'CONFIG is forbidden, so whether any mark outlives a restart is not known; a crash forgets at least those since the last snapshot: set appendonly yes.'
+    return { check, verdict: 'unknown', found: 'appendonly no, save unknown', meaning }
+  }
+  if (save === '') {
+    const meaning =
+      'Nothing is ever written to its disk: a restart forgets every mark, and what they stood for runs again: set appendonly yes.'
+    return { check, verdict: 'broken', found: 'appendonly no, save ""', meaning }
+  }
+  const meaning = 'A crash of the server forgets what was marked since its last snapshot: set appendonly yes.'
+  return { check, verdict: 'weaker', found: `appendonly no, save "${save}"`, meaning }
 }
 
 function ofReplicas(info: Info, durability: Durability): CheckFinding {

@@ -7,15 +7,21 @@ export interface ServerFacts {
   readonly info: ReadonlyMap<string, string> | undefined
   /** `always`, `everysec` or `no`, also where no append-only file is written. */
   readonly appendfsync: string | undefined
+  /** When snapshots are written, such as `3600 1 300 100`; empty: never. */
+  readonly save: string | undefined
 }
 
 /** Changes nothing. Rejects where the server cannot be reached. */
 export async function factsOf(node: RedisNode): Promise<ServerFacts> {
-  const [info, config] = await Promise.all([
+  // Before Redis 7 a CONFIG GET takes one name.
+  const setting = async (name: string): Promise<string | undefined> =>
+    settingOf(await unlessForbidden(node.command(['CONFIG', 'GET', name])), name)
+  const [info, appendfsync, save] = await Promise.all([
     unlessForbidden(node.command(['INFO'])),
-    unlessForbidden(node.command(['CONFIG', 'GET', 'appendfsync'])),
+    setting('appendfsync'),
+    setting('save'),
   ])
-  return { name: node.name, info: infoOf(info), appendfsync: settingOf(config, 'appendfsync') }
+  return { name: node.name, info: infoOf(info), appendfsync, save }
 }
 
 /** Of a user without the right, or of a service that hides the command. */

@@ -28,7 +28,13 @@ describeOnRedis('The checkup of redisLease finds', () => {
       {},
       { 'redis.eviction': 'weaker' },
     ],
-    ['no append-only file', { args: ['--appendonly', 'no'] }, {}, { 'redis.append-only-file': 'weaker' }],
+    ['nothing on disk', { args: ['--appendonly', 'no'] }, {}, { 'redis.append-only-file': 'broken' }],
+    [
+      'snapshots without an append-only file',
+      { args: ['--appendonly', 'no', '--save', '3600 1'] },
+      {},
+      { 'redis.append-only-file': 'weaker' },
+    ],
     ['a sync once a second', { appendfsync: 'everysec' }, {}, { 'redis.append-only-file': 'weaker' }],
     ['no sync', { appendfsync: 'no' }, {}, { 'redis.append-only-file': 'weaker' }],
     [
@@ -71,6 +77,21 @@ describeOnRedis('The checkup of redisLease finds', () => {
       const store = client.lease()
       await store.open()
       expect(verdictsOf(await findingsOf(store))).toEqual(expected)
+    }
+  })
+
+  it('that a restart forgets every mark, and only where it may look at CONFIG', async () => {
+    await using redis = await startPrivateRedis({ args: ['--appendonly', 'no'] })
+    for (const { connect } of LIBRARIES) {
+      await using client = await connect(redis.url)
+      expect(await findingsOf(client.lease())).toContainEqual({
+        check: 'redis.append-only-file',
+        verdict: 'broken',
+        found: 'appendonly no, save ""',
+        meaning: expect.stringContaining('a restart forgets every mark'),
+      })
+      await using limited = await connect(await urlOfUserWith(redis, '-config'))
+      expect(verdictsOf(await findingsOf(limited.lease()))).toEqual({ 'redis.append-only-file': 'unknown' })
     }
   })
 

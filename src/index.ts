@@ -91,12 +91,8 @@ export {
   type StreamVerdict,
 } from './core/position.ts'
 export { failureOf, isFailure, readResult, resultOf, type Remembered, type RememberedFailure } from './core/result.ts'
-export {
-  suggestRetention,
-  type RedeliveryFacts,
-  type RedeliveryWindow,
-  type RetentionAdvice,
-} from './core/retention.ts'
+export { type RedeliveryFacts, type RedeliveryWindow, type RetentionAdvice } from './core/retention.ts'
+export { suggestRetention } from './suggest-retention.ts'
 export type { DurationMs, EpochMs, MonotonicMs } from './core/units.ts'
 export { backoffMs, type Backoff } from './core/backoff.ts'
 export { Watermark } from './core/watermark.ts'

@@ -83,10 +83,7 @@ const HOUR_MS = 3_600_000
 /** What is left to wait where nothing ends it: as long as an outage that nobody attends to. */
 const OUTAGE_MS = 7 * 24 * HOUR_MS
 
-/**
- * How long `done` must be kept so that no redelivery comes after it: as long as the broker can keep the message, and as it can
- * be under way here after that. Whole hours.
- */
+/** The sum of src/suggest-retention.ts, of facts that are checked. */
 export function suggestRetention(facts: RedeliveryFacts): RetentionAdvice {
   const { topicRetentionMs, queueTtlMs, leaseMs = 0, maxAttempts = 1, handlerTimeoutMs = 0, graceMs = 0 } = facts
   const because: string[] = []

@@ -19,7 +19,14 @@ export function waitCommand(durability: Waiting): readonly string[] {
   return kind === 'replicas' ? ['WAIT', ...words] : ['WAITAOF', '1', ...words]
 }
 
-/** @throws StoreError `STORE_AMBIGUOUS` where the writes have not come far enough: they may be lost yet, so they are asked for again */
+/** The server is up and has the writes, but they have not come far enough. */
+export class NotFarEnoughError extends StoreError {
+  constructor(message: string, options?: { readonly cause?: unknown }) {
+    super('STORE_AMBIGUOUS', message, options)
+  }
+}
+
+/** @throws NotFarEnoughError where the writes have not come far enough: they may be lost yet, so they are asked for again */
 export function checkWaited({ kind, replicas, withinMs }: Waiting, reply: unknown): void {
   const [synced, reached] = kind === 'replicas' ? [1, Number(reply)] : numbersOf(reply)
   if (synced >= 1 && reached >= replicas) return
@@ -27,7 +34,7 @@ export function checkWaited({ kind, replicas, withinMs }: Waiting, reply: unknow
     ...(kind === 'fsync' ? [synced >= 1 ? 'on disk' : 'not on disk'] : []),
     ...(replicas > 0 ? [`on ${reached} of ${replicas} replicas`] : []),
   ]
-  throw new StoreError('STORE_AMBIGUOUS', `Redis: written, but ${found.join(' and ')} within ${withinMs} ms`)
+  throw new NotFarEnoughError(`Redis: written, but ${found.join(' and ')} within ${withinMs} ms`)
 }
 
 function numbersOf(reply: unknown): readonly [number, number] {

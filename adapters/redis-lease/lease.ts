@@ -22,7 +22,7 @@ import {
 import { RedisAdmin } from './admin.ts'
 import { checkServers } from './check-servers.ts'
 import { checkup } from './checkup.ts'
-import type { Durability } from './durability.ts'
+import { NotFarEnoughError, type Durability } from './durability.ts'
 import { KeyNames } from './key-names.ts'
 import type { ResolvedLease } from './options.ts'
 import type { Argument, RedisPort } from './redis-port.ts'
@@ -75,8 +75,8 @@ class RedisLease implements Store {
       await this.#tryOut()
     } catch (cause) {
       if (!hasCode(cause, 'STORE_AMBIGUOUS')) throw cause
-      // Whatever became of that key: here it only matters that no Redis answered.
-      const advice = 'Check that it is up and that the client given to redisLease() has its address'
+      // Whatever became of that key: here it only matters what kept Redis from an answer that counts.
+      const advice = adviceFor(cause, this.#durability)
       throw new StoreError('STORE_UNREACHABLE', `${cause.message}. ${advice}`, { cause: cause.cause ?? cause })
     }
   }
@@ -187,6 +187,16 @@ class RedisLease implements Store {
   #within(leaseMs: DurationMs): DurationMs {
     return Math.min(this.#timeoutMs, Math.max(leaseMs / 3, LEAST_TIMEOUT_MS))
   }
+}
+
+/** What to do about a store that does not open. */
+function adviceFor(error: Error, durability: Durability): string {
+  if (error instanceof NotFarEnoughError) {
+    return durability.kind === 'fsync'
+      ? "Its disk or its replicas are too slow, or replicas are missing: see to them, raise durableWithinMs, or choose durability 'memory'"
+      : "Attach as many replicas as marks wait for, ask for fewer (replicas), raise durableWithinMs if they are only slow, or choose durability 'memory'"
+  }
+  return 'Check that it is up and that the client given to redisLease() has its address'
 }
 
 function addToken(words: Argument[], { token }: Claim): void {

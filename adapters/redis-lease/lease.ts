@@ -196,6 +196,9 @@ function adviceFor(error: Error, durability: Durability): string {
       ? "Its disk or its replicas are too slow, or replicas are missing: see to them, raise durableWithinMs, or choose durability 'memory'"
       : "Attach as many replicas as marks wait for, ask for fewer (replicas), raise durableWithinMs if they are only slow, or choose durability 'memory'"
   }
+  if (/client is closed/i.test(error.message)) {
+    return 'It was never connected, or closed since: `await client.connect()` before it is given to redisLease()'
+  }
   return 'Check that it is up and that the client given to redisLease() has its address'
 }
 

@@ -71,7 +71,10 @@ describeOnRedis('redisLease on a node-redis client', () => {
 
   it('that nobody has connected is unreachable, and says so', async () => {
     const store = redisLease({ redis: createClient({ url }) })
-    await expect(store.open()).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' })
+    await expect(store.open()).rejects.toMatchObject({
+      code: 'STORE_UNREACHABLE',
+      message: expect.stringMatching(/The client is closed\. .*`await client\.connect\(\)`/),
+    })
     await expect(hold(store, newItem())).rejects.toMatchObject({ code: 'STORE_AMBIGUOUS' })
   })
 })

@@ -76,12 +76,13 @@ const KNOWN = { mysqlInbox: { ...OF_LEASE, idleInTransactionTimeoutMs: true }, m
 
 /** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
 export function resolveMysql(options: MysqlInboxOptions, store: 'mysqlInbox' | 'mysqlLease'): ResolvedMysql {
+  if (isPool(options)) throw new ConfigError([`${store}: pool: expected options, { pool }, got the pool itself`])
   const given = givenOf(options)
   const { pool, migrate, lockTimeoutMs, queryTimeoutMs, idleInTransactionTimeoutMs } = { ...DEFAULTS, ...given }
   const { database } = given
   const problems = database === undefined ? [] : databaseProblems(database)
   checkNames('', given, { known: KNOWN[store] }, problems)
-  const isPromised = typeof pool?.getConnection === 'function' && pool.pool?.config !== undefined
+  const isPromised = isPool(pool)
   const max = isPromised ? (pool.pool.config.connectionLimit ?? Number.NaN) : Number.NaN
   if (!isPromised) problems.push('pool: expected a pool of mysql2/promise, got something else')
   else if (!(max >= 2)) {
@@ -107,6 +108,11 @@ export function resolveMysql(options: MysqlInboxOptions, store: 'mysqlInbox' | '
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${store}: ${problem}`))
   const limits = { lockTimeoutMs, queryTimeoutMs, idleInTransactionTimeoutMs }
   return Object.freeze({ pool, max, database, migrate, limits })
+}
+
+function isPool(value: Partial<MysqlPoolLike> | MysqlOptions | null | undefined): value is MysqlPoolLike {
+  const { getConnection, pool } = (value ?? {}) as Partial<MysqlPoolLike>
+  return typeof getConnection === 'function' && pool?.config !== undefined
 }
 
 /** What is written into statements as an identifier. */

@@ -1,5 +1,5 @@
 import { givenOf, type Store } from '../../src/index.ts'
-import { checkClient } from '../redis-lease/check-client.ts'
+import { checkClient, refuseClientAsOptions } from '../redis-lease/check-client.ts'
 import { leaseOver } from '../redis-lease/lease.ts'
 import { resolveOptions, type LeaseOptions } from '../redis-lease/options.ts'
 import { portOf } from './port.ts'
@@ -13,14 +13,18 @@ export interface RedisLeaseOptions extends LeaseOptions {
   readonly redis: RedisLike
 }
 
+/** Those a client is known by. */
+const METHODS = ['evalSha', 'eval', 'multi', 'withTypeMapping']
+
 /**
  * Leases in Redis. A mark that Redis loses (eviction, failover, a crash without append-only file) becomes a duplicate,
  * never a lost message. Fences grow while the record lives, and start at 1 again once it is lost or its retention ends.
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function redisLease(options: RedisLeaseOptions): Store {
+  refuseClientAsOptions(options, METHODS)
   const { redis, ...lease } = givenOf(options)
-  const problems = checkClient('node-redis', redis, ['evalSha', 'eval', 'multi', 'withTypeMapping'])
+  const problems = checkClient('node-redis', redis, METHODS)
   const resolved = resolveOptions(lease, problems)
   return leaseOver(portOf(redis), resolved)
 }

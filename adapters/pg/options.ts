@@ -105,6 +105,7 @@ type UserOfPostgres = 'postgresInbox' | 'postgresOffsets' | 'postgresMigrations'
 
 /** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
 export function resolvePostgres(options: PostgresInboxOptions, store: UserOfPostgres): ResolvedPostgres {
+  refusePoolAsOptions(options, store)
   const given = givenOf(options)
   const { pool, schema, migrate, lockTimeoutMs, queryTimeoutMs, idleInTransactionTimeoutMs, durability } = {
     ...DEFAULTS,
@@ -147,6 +148,12 @@ export function resolvePostgres(options: PostgresInboxOptions, store: UserOfPost
     tables: tablesIn(schema),
     limits,
   })
+}
+
+/** Refuses the pool itself where options are expected: none of its many properties is one. @throws ConfigError `CONFIG_INVALID` */
+export function refusePoolAsOptions(options: object, store: string): void {
+  if (Number.isNaN(maxOf(options as PoolLike))) return
+  throw new ConfigError([`${store}: pool: expected options, { pool }, got the pool itself`])
 }
 
 /** What a pool says of itself; `NaN` where it is none. */

@@ -1,3 +1,11 @@
+import { ConfigError } from '../../src/index.ts'
+
+/** Refuses the client itself where options are expected: none of its many properties is one. @throws ConfigError `CONFIG_INVALID` */
+export function refuseClientAsOptions(options: unknown, methods: readonly string[]): void {
+  if (!methods.every((name) => hasMethod(options, name))) return
+  throw new ConfigError(['redis: expected options, { redis: client }, got the client itself'])
+}
+
 /** Problems of what was given as a client: none where it has all these methods. */
 export function checkClient(library: string, redis: unknown, methods: readonly string[]): string[] {
   const missing = methods.filter((name) => !hasMethod(redis, name))

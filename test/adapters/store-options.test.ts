@@ -1,4 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
+import { Redis } from 'ioredis'
+import { createPool } from 'mysql2/promise'
+import { Pool } from 'pg'
+import { createClient } from 'redis'
 import * as ioredis from '../../adapters/ioredis/index.ts'
 import { withDoneCache } from '../../adapters/lru-cache/index.ts'
 import { mysqlInbox, mysqlLease } from '../../adapters/mysql2/index.ts'
@@ -46,6 +50,19 @@ const STORES: readonly (readonly [string, (options: never) => unknown, string, B
   ['mysqlLease', mysqlLease, 'pool', { ...OF_MYSQL, ...IDLE }],
   ['withDoneCache', (options: never) => withDoneCache(memoryStore(), options), 'max', { max: 0, ttlMs: null, ttl: 1 }],
 ]
+
+it.each<readonly [string, (options: never) => unknown, string, () => unknown]>([
+  ['redisLease of ioredis', ioredis.redisLease, 'redis', () => new Redis({ lazyConnect: true })],
+  ['redisLease of node-redis', nodeRedis.redisLease, 'redis', () => createClient()],
+  ['postgresInbox', postgresInbox, 'pool', () => new Pool()],
+  ['postgresOffsets', postgresOffsets, 'pool', () => new Pool()],
+  ['postgresLease', postgresLease, 'pool', () => new Pool()],
+  ['mysqlInbox', mysqlInbox, 'pool', () => createPool({})],
+  ['mysqlLease', mysqlLease, 'pool', () => createPool({})],
+])('%s has one problem with a client in place of its options', (_, create, name, client) => {
+  const problem = expect.stringMatching(new RegExp(`\\b${name}: expected options, .*itself$`))
+  expect(() => create(client() as never)).toThrow(expect.objectContaining({ problems: [problem] }))
+})
 
 describe.each(STORES)('%s', (_, create, needed, bad) => {
   const problemsOf = (options: unknown): readonly string[] => {

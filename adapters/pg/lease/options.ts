@@ -1,6 +1,6 @@
 import { checkNames, ConfigError, givenOf, type DurationMs } from '../../../src/index.ts'
 import type { PgliteLike, PoolLike } from '../clients.ts'
-import { DEFAULTS as INBOX, maxOf, schemaProblems } from '../options.ts'
+import { DEFAULTS as INBOX, maxOf, refusePoolAsOptions, schemaProblems } from '../options.ts'
 import { tablesIn, type Tables } from '../sql/tables.ts'
 
 export interface PostgresLeaseOptions {
@@ -61,6 +61,7 @@ interface ResolvedLease {
 
 /** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
 export function resolveLease(options: PostgresLeaseOptions): ResolvedLease {
+  refusePoolAsOptions(options, 'postgresLease')
   const given = givenOf(options)
   const { pool, schema, migrate, lockTimeoutMs, queryTimeoutMs } = { ...DEFAULTS, ...given }
   const problems = [...schemaProblems(schema)]

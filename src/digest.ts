@@ -2,8 +2,14 @@ import { hash } from 'node:crypto'
 import { keyMaterial } from './core/key.ts'
 import type { Digest, Key } from './core/record.ts'
 
-/** Characters of base64url that hold 128 bits and a little more: what a key or a digest keeps (decision 0002). */
-const KEPT = 22
+/** Whole characters of base64url in the 128 bits that a key or a digest keeps (decision 0002): two bits are left for one more. */
+const WHOLE = 21
+
+/**
+ * What that one becomes, by its character code: the same two bits, and zeros for the four that are not kept. So the 16 bytes
+ * of a store and the text have each only one form of the other.
+ */
+const LAST: readonly string[] = lastCharacters()
 
 const NO_BYTES = new Uint8Array(0)
 
@@ -15,10 +21,21 @@ export interface Identity {
 
 export function identityOf(scope: readonly Uint8Array[], id: Uint8Array): Identity {
   const idempotencyKey = hash('sha256', keyMaterial(scope, id), 'base64url')
-  return { idempotencyKey, key: idempotencyKey.slice(0, KEPT) }
+  return { idempotencyKey, key: kept(idempotencyKey) }
 }
 
 /** A tombstone has the digest of zero bytes. */
 export function digestOf(value: Uint8Array | null): Digest {
-  return hash('sha256', value ?? NO_BYTES, 'base64url').slice(0, KEPT)
+  return kept(hash('sha256', value ?? NO_BYTES, 'base64url'))
+}
+
+function kept(digest: string): string {
+  return digest.slice(0, WHOLE) + LAST[digest.charCodeAt(WHOLE)]
+}
+
+function lastCharacters(): string[] {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+  const last: string[] = Array.from({ length: 128 }, () => '')
+  for (let bits = 0; bits < alphabet.length; bits++) last[alphabet.charCodeAt(bits)] = alphabet.charAt(bits & 0b110000)
+  return last
 }

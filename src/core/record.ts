@@ -1,6 +1,6 @@
 import type { DurationMs, EpochMs } from './units.ts'
 
-/** 128 bits of the digest of length-prefixed (scope, message ID), base64url: 22 characters (decision 0002). */
+/** 128 bits of the digest of length-prefixed (scope, message ID), base64url: 22 characters, the last four bits zero (decision 0002). */
 export type Key = string & { readonly __brand?: 'Key' }
 
 /** 128 bits of the payload's digest, base64url, or empty: compared with no other. Frozen at identify. */

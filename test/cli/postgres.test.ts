@@ -157,8 +157,9 @@ describePostgres('consume-once, on Postgres', () => {
       expect(await handle(name, newStore(), ['a', 'b yes'])).toEqual(['a'])
       const found = await run(['inspect', name, 'a', 'b', 'c', '--json'])
       expect(dataOf(found)).toMatchObject({ records: [{ state: 'done' }, { state: 'given-up' }, { state: 'absent' }] })
+      const { key } = (dataOf(found) as { records: { key: string }[] }).records[1] ?? {}
       expect(dataOf(await run(['inspect', name, '--given-up', '--json']))).toMatchObject({
-        records: [{ state: 'given-up' }],
+        records: [{ state: 'given-up', key }],
       })
       expect(await handle(name, newStore(), ['a', 'b'])).toEqual([])
       const why = ['--reason', 'OPS-812', '--by', 'kim', '--yes']

@@ -43,7 +43,7 @@ const ONLY: Readonly<Record<Decision, string>> = {
 const CODES = `
 Writes, each with the record as it was, who (--by), when and why (--reason), where the store keeps an audit.
 Shows first what would change, then wants to be told the consumer and the count, or --yes.
-Exit code 0: as asked, or so already. 1: refused by a record's state. 2: usage. 3: not confirmed. 4: the store cannot be reached.`
+Exit code 0: as asked, or so already. 1: refused by a record's state, or no record. 2: usage. 3: not confirmed. 4: the store cannot be reached.`
 
 const EXAMPLES = {
   resolve: `
@@ -109,9 +109,12 @@ interface Request {
   readonly decision: Decision
 }
 
+/** To a store what it has no record of runs anyway, so it is so already; from a person it is a mistyped ID. */
+type Verdict = DecideVerdict | 'no-record'
+
 interface Row {
   readonly record: Inspected
-  readonly verdict: DecideVerdict
+  readonly verdict: Verdict
 }
 
 async function decide(session: Session, { consumer, ids, flags, decision }: Request): Promise<number> {
@@ -131,7 +134,7 @@ async function decide(session: Session, { consumer, ids, flags, decision }: Requ
   const verdicts = new Map((await session.answer(deciding)).map(({ key, verdict }) => [key, verdict]))
   const outcome = rows.map(({ record, verdict }) => ({ record, verdict: verdicts.get(record.key) ?? verdict }))
   tell(session, outcome, { decision, consumer: titleOf(entry), scope: admin.scope, ...decider })
-  return outcome.some(({ verdict }) => verdict === 'refused') ? EXIT.findings : EXIT.ok
+  return outcome.some(({ verdict }) => isFinding(verdict)) ? EXIT.findings : EXIT.ok
 }
 
 function deciderOf(
@@ -163,7 +166,13 @@ function foreseen(records: readonly Inspected[], decision: Decision): readonly R
     byId.set(ref, record)
   }
   const byKey = new Map(records.map((record) => [record.key, record]))
-  return [...byKey.values()].map((record) => ({ record, verdict: verdictOn(decision, record) }))
+  return [...byKey.values()].map((record) => {
+    return { record, verdict: record.state === 'absent' ? 'no-record' : verdictOn(decision, record) }
+  })
+}
+
+function isFinding(verdict: Verdict): boolean {
+  return verdict === 'refused' || verdict === 'no-record'
 }
 
 const PREVIEWED = 20
@@ -172,16 +181,15 @@ function preview(rows: readonly Row[], decision: Decision): void {
   for (const { record, verdict } of rows.slice(0, PREVIEWED)) {
     const { ref, state, reason } = record
     const now = reason === undefined ? state : `${state} (${printable(reason)})`
-    say(`  ${printable(nameOf(ref))}: ${now} -> ${consequence(verdict, decision)}`)
+    say(`  ${printable(nameOf(ref))}: ${now} -> ${consequence({ record, verdict }, decision)}`)
   }
   if (rows.length > PREVIEWED) say(`  ... and ${rows.length - PREVIEWED} more`)
-  const counts = (['decided', 'already', 'refused'] as const).map(
-    (verdict) => rows.filter((row) => row.verdict === verdict).length,
-  )
-  say(`${counts[0]} to change, ${counts[1]} so already, ${counts[2]} to be left`)
+  const count = (which: (verdict: Verdict) => boolean): number => rows.filter(({ verdict }) => which(verdict)).length
+  const changing = count((verdict) => verdict === 'decided')
+  say(`${changing} to change, ${count((verdict) => verdict === 'already')} so already, ${count(isFinding)} to be left`)
 }
 
-function consequence(verdict: DecideVerdict, decision: Decision): string {
+function consequence({ record, verdict }: Row, decision: Decision): string {
   switch (verdict) {
     case 'decided':
       return EFFECT[decision]
@@ -189,6 +197,8 @@ function consequence(verdict: DecideVerdict, decision: Decision): string {
       return 'is so already'
     case 'refused':
       return `stays: ${ONLY[decision]}`
+    case 'no-record':
+      return `no record: check the ${typeof record.ref === 'string' ? 'ID and --origin' : 'key'}`
   }
 }
 

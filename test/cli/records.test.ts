@@ -146,6 +146,25 @@ describe('consume-once resolve, reopen, forget', () => {
     expect(run.stdout).toMatch(/^processing .* refused$/m)
   })
 
+  it.each([
+    ['forget', []],
+    ['reopen', []],
+    ['resolve', ['--rerun']],
+    ['resolve', ['--done']],
+  ])('takes what has no record for a mistyped ID: %s %j', async (command, flags) => {
+    const run = await cli.onMemory([command, 'sms-sender', 'dnoe', ...flags, ...WHY, '--json'])
+    expect(run.exitCode).toBe(1)
+    expect(recordsOf(run)).toMatchObject([{ id: 'dnoe', state: 'absent', verdict: 'no-record' }])
+    expect(run.stderr).toContain('dnoe: absent -> no record: check the ID and --origin')
+    expect(run.stderr).toContain('0 to change, 0 so already, 1 to be left')
+  })
+
+  it('takes a key without a record for a mistyped key', async () => {
+    const run = await cli.onMemory(['forget', 'sms-sender', '--key', 'aaaaaaaaaaaaaaaaaaaaaA', ...WHY])
+    expect(run.exitCode).toBe(1)
+    expect(run.stderr).toContain('absent -> no record: check the key')
+  })
+
   it('asks nothing where nothing is to change', async () => {
     const already = await cli.onMemory(['resolve', 'sms-sender', 'done', '--done', ...WHY])
     expect(already.exitCode).toBe(0)

@@ -7,6 +7,7 @@ import { definitionOf, type Consumer } from './define-consumer.ts'
 import { systemEntropy } from './entropy.ts'
 import { ConfigError, describeError } from './errors.ts'
 import { STOP_DEADLINE_MS, type Health, type LifecycleState, type Running, type StopOptions } from './lifecycle.ts'
+import { checkText, givenOf } from './option-checks.ts'
 import type { ResolvedConsumer } from './resolve-options.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
 import type { Clock } from './ports/clock.ts'
@@ -76,7 +77,7 @@ export interface InlineRunning extends Running {
    * the store is down, or another owner is busy with it, it waits; it never rejects for an expected outcome, and after
    * `stop()` ends as `retry`.
    *
-   * @throws what the store's `open()` rejects with; the message was not touched then
+   * @throws what the store's `open()` rejects with, or TypeError for what is no message; it was not touched then
    */
   handle(message: Message, options?: { readonly lane?: string | undefined }): Promise<Settlement>
   /** For adapters: takes deliveries over, in this order, when `open()` has resolved. */
@@ -95,9 +96,9 @@ export interface InlineRunning extends Running {
  */
 export function runInline(consumer: Consumer, options: InlineOptions): InlineRunning {
   const definition = checkedDefinition(consumer)
-  if (typeof options.group !== 'string' || options.group === '') {
-    throw new ConfigError([`group: expected text, got ${JSON.stringify(options.group)}`])
-  }
+  const problems: string[] = []
+  checkText('group', givenOf(options).group, problems)
+  if (problems.length > 0) throw new ConfigError(problems)
   return new RunningInline(definition, options)
 }
 
@@ -109,6 +110,26 @@ function checkedDefinition(consumer: Consumer): ResolvedConsumer {
     ])
   }
   return definition
+}
+
+/** Only what the pipeline, or an ID extractor, would fall over. @throws TypeError */
+function checkMessage(message: unknown): asserts message is Message {
+  if (typeof message !== 'object' || message === null) throw expected('message', 'a Message object', message)
+  const { destination, origin, position, key, value, headers } = message as Readonly<Record<string, unknown>>
+  if (typeof destination !== 'string') throw expected('message.destination', 'text', destination)
+  if (typeof origin !== 'string') throw expected('message.origin', 'text', origin)
+  if (typeof position !== 'string') throw expected('message.position', 'text', position)
+  if (!isBytesOrNull(key)) throw expected('message.key', 'bytes or null', key)
+  if (!isBytesOrNull(value)) throw expected('message.value', 'bytes or null', value)
+  if (typeof headers !== 'object' || headers === null) throw expected('message.headers', 'an object', headers)
+}
+
+function isBytesOrNull(value: unknown): boolean {
+  return value === null || ArrayBuffer.isView(value)
+}
+
+function expected(name: string, what: string, got: unknown): TypeError {
+  return new TypeError(`${name}: expected ${what}, got ${got === null ? 'null' : typeof got}`)
 }
 
 type DeliveryEvent = Extract<ObserverEvent, { type: 'delivery' }>
@@ -167,6 +188,7 @@ class RunningInline implements InlineRunning {
   }
 
   async handle(message: Message, { lane }: { readonly lane?: string | undefined } = {}): Promise<Settlement> {
+    checkMessage(message)
     if (this.#state !== 'running') await this.open()
     return new Promise((ended) => {
       const own = this.#underWay.has(message) ? { ...message } : message

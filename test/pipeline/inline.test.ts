@@ -439,6 +439,32 @@ async function contend(how: Partial<InlineOptions>): Promise<{ readonly bench: B
   return { bench: new Bench(() => {}, { world: other, how }), finish: () => held.open() }
 }
 
+describe('what callers without types give', () => {
+  it.each<unknown>([undefined, null, {}])('is refused: options %j', (options) => {
+    const consumer = defineConsumer({ name: 'consumer', store: memoryStore(), handle: () => {} })
+    const run = (): InlineRunning => runInline(consumer, options as InlineOptions)
+    expect(run).toThrow(ConfigError)
+    expect(run).toThrow('group: expected text, got undefined')
+  })
+
+  it.each([
+    ['message: expected a Message object, got undefined', undefined],
+    ['message: expected a Message object, got null', null],
+    ['message.destination: expected text, got undefined', { ...messageOf('a'), destination: undefined }],
+    ['message.origin: expected text, got undefined', { ...messageOf('a'), origin: undefined }],
+    ['message.position: expected text, got number', { ...messageOf('a'), position: 7 }],
+    ['message.key: expected bytes or null, got string', { ...messageOf('a'), key: 'k' }],
+    ['message.value: expected bytes or null, got undefined', { ...messageOf('a'), value: undefined }],
+    ['message.headers: expected an object, got null', { ...messageOf('a'), headers: null }],
+  ])('is refused before anything is touched: %s', async (problem, message) => {
+    const bench = new Bench(() => {})
+    const handling = bench.handle(message as unknown as Message)
+    await expect(handling).rejects.toThrow(new TypeError(problem))
+    expect(bench.inline.state).toBe('idle')
+    expect(await bench.handle(messageOf('a'))).toEqual({ outcome: 'handled', settle: 'ack' })
+  })
+})
+
 describe('an inline message that another owner is busy with', () => {
   it('is to be acked, with all that joined it, when its own publisher has confirmed a copy of it', async () => {
     const copies: RetryLetter[] = []

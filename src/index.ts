@@ -31,6 +31,7 @@ export {
   checkNames,
   checkOneOf,
   checkText,
+  checkObject,
   checkWhole,
   givenOf,
   withoutUndefined,

@@ -63,6 +63,17 @@ export function checkText(name: string, value: unknown, problems: string[]): voi
   problems.push(`${name}: expected text, got ${JSON.stringify(value)}`)
 }
 
+/**
+ * The object that was given, and an empty one for what is none, which it refuses.
+ *
+ * @param problems - what is found is added here
+ */
+export function checkObject<T extends object>(name: string, value: T, problems: string[]): Partial<T> {
+  if (typeof value === 'object' && value !== null) return value
+  problems.push(`${name}: expected an object, got ${JSON.stringify(value)}`)
+  return {}
+}
+
 /** Refuses what is no function. @param problems - what is found is added here */
 export function checkFunction(name: string, value: unknown, problems: string[]): void {
   if (typeof value !== 'function') problems.push(`${name}: expected a function, got ${typeof value}`)

@@ -136,8 +136,21 @@ describe('the options of a Kafka source', () => {
     ['an unknown order', { order: 'random' }, 'order: expected key, partition, none, got "random"'],
     ['no time between commits', { commitEveryMs: 0 }, 'commitEveryMs: expected a whole number from 1, got 0'],
     ['half a partition', { partitionsConsumedConcurrently: 0.5 }, 'partitionsConsumedConcurrently: expected a whole'],
+    ['null as retry', { retry: null }, 'retry: expected an object, got null'],
+    ['null as a retry topic', { retry: { topics: [null] } }, 'retry.topics[0]: expected an object, got null'],
+    ['null as consumer', { consumer: null }, 'consumer: expected an object, got null'],
+    [
+      'text as retries of the consumer',
+      { consumer: { retry: 'often' } },
+      'consumer.retry: expected an object, got "often"',
+    ],
   ])('refuse %s', (_what, options, problem) => {
     expect(problemsOf(options)).toEqual(expect.arrayContaining([expect.stringContaining(problem)]))
+  })
+
+  it.each([undefined, null])('are refused where none are given: %s', (options) => {
+    const broker = (): unknown => kafkaBroker(new ScriptedKafka(), options as never)
+    expect(broker).toThrow(ConfigError)
   })
 
   it('are refused with all problems at once', () => {

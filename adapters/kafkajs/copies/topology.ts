@@ -1,4 +1,4 @@
-import { checkNames, checkWhole, type DurationMs, type Message } from '../../../src/index.ts'
+import { checkNames, checkObject, checkWhole, type DurationMs, type Message } from '../../../src/index.ts'
 import type { KafkaOptions, KafkaRetryTopic } from '../options/options.ts'
 import { isTopicName } from './topic-name.ts'
 
@@ -104,18 +104,20 @@ const RETRY_OPTIONS = { topics: true }
 const RETRY_TOPIC_OPTIONS: Record<keyof KafkaRetryTopic, true> = { delayMs: true, topic: true }
 
 function retryPlaces(options: KafkaOptions, sources: readonly string[], problems: string[]): CopyPlace[][] {
-  const { retry, groupId } = options
-  if (retry === undefined) return []
+  const { retry: asked, groupId } = options
+  if (asked === undefined) return []
+  const retry = checkObject('retry', asked, problems)
   checkNames('retry.', retry, { known: RETRY_OPTIONS }, problems)
   if (!Array.isArray(retry.topics) || retry.topics.length === 0) {
     problems.push('retry.topics: expected at least one, got none; without retry a message waits in its lane')
     return []
   }
-  return retry.topics.map((entry, index) => {
+  return retry.topics.map((given, index) => {
     const option = `retry.topics[${index}]`
+    const entry = checkObject<Partial<KafkaRetryTopic>>(option, given, problems)
     checkNames(`${option}.`, entry, { known: RETRY_TOPIC_OPTIONS }, problems)
     checkWhole(`${option}.delayMs`, entry.delayMs, problems, { most: LONGEST_DELAY_MS })
-    const { delayMs, topic = (origin: string): string => `${origin}.${groupId}.retry-${index + 1}` } = entry
+    const { delayMs = 0, topic = (origin: string): string => `${origin}.${groupId}.retry-${index + 1}` } = entry
     return placesOf(sources, topic, { kind: 'retry', delayMs, option: `${option}.topic` }, problems)
   })
 }

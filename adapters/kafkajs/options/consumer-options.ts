@@ -1,4 +1,4 @@
-import { checkNames, checkWhole, withoutUndefined } from '../../../src/index.ts'
+import { checkNames, checkObject, checkWhole, withoutUndefined } from '../../../src/index.ts'
 import type { KafkaConsumerOptions, KafkaOptions } from './options.ts'
 import type { ConsumerConfigLike } from '../slice.ts'
 
@@ -64,10 +64,12 @@ const RESTART =
 
 /** For `kafka.consumer()`. Adds to `problems` what cannot work. */
 export function resolveConsumer(
-  { groupId, consumer = {} }: KafkaOptions,
+  { groupId, consumer: asked = {} }: KafkaOptions,
   elsewhere: Readonly<Record<string, string>>,
   problems: string[],
 ): ConsumerConfigLike & { readonly heartbeatInterval: number } {
+  const consumer: KafkaConsumerOptions = checkObject('consumer', asked, problems)
+  const askedRetry: Retry = checkObject('consumer.retry', consumer.retry ?? {}, problems)
   checkNames(
     'consumer.',
     consumer,
@@ -75,11 +77,11 @@ export function resolveConsumer(
     problems,
   )
   const retryNames = { known: RETRY_OPTIONS, misplaced: { restartOnFailure: RESTART } }
-  checkNames('consumer.retry.', consumer.retry ?? {}, retryNames, problems)
+  checkNames('consumer.retry.', askedRetry, retryNames, problems)
 
-  const { partitionAssigners, retry: givenRetry, ...given } = withoutUndefined<KafkaConsumerOptions>(consumer)
+  const { partitionAssigners, retry: _, ...given } = withoutUndefined<KafkaConsumerOptions>(consumer)
   const config = { ...DEFAULTS, ...given }
-  const retry = { ...RETRY_DEFAULTS, ...withoutUndefined<Retry>(givenRetry ?? {}) }
+  const retry = { ...RETRY_DEFAULTS, ...withoutUndefined<Retry>(askedRetry) }
   const { sessionTimeout, heartbeatInterval, maxWaitTimeInMs } = config
   for (const [name, value] of Object.entries({ sessionTimeout, heartbeatInterval, maxWaitTimeInMs })) {
     checkWhole(`consumer.${name}`, value, problems)

@@ -1,4 +1,4 @@
-import { ConfigError, checkNames, checkOneOf, checkText, checkWhole, withoutUndefined } from '../../../src/index.ts'
+import { ConfigError, checkNames, checkOneOf, checkText, checkWhole, givenOf } from '../../../src/index.ts'
 import { CONSUMER_OPTIONS, OWNED_BY_ADAPTER, resolveConsumer } from './consumer-options.ts'
 import type { KafkaOptions, ResolvedKafka } from './options.ts'
 import { resolveTopology } from '../copies/topology.ts'
@@ -36,11 +36,12 @@ const OF_THE_CONSUMER = placed(Object.keys(CONSUMER_OPTIONS), 'give it inside of
 const BESIDE_THE_CONSUMER = placed(Object.keys(KAFKA_OPTIONS), 'give it beside consumer, not inside')
 
 /** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
-export function resolveKafka(options: KafkaOptions): ResolvedKafka {
+export function resolveKafka(asked: KafkaOptions): ResolvedKafka {
+  const options = givenOf(asked)
   const problems: string[] = []
   const misplaced = { ...OF_THE_CLIENT, ...OF_THE_CONSUMER, ...OWNED_BY_ADAPTER }
   checkNames('', options, { known: KAFKA_OPTIONS, misplaced }, problems)
-  const given = { ...DEFAULTS, ...withoutUndefined<KafkaOptions>(options) }
+  const given = { ...DEFAULTS, ...options }
   const { start, assert, deadLetterHeaders, order } = given
   const { commitEveryMs, maxBytesInFlight, maxWatermarkLag, partitionsConsumedConcurrently } = given
   const numbers = { commitEveryMs, maxBytesInFlight, maxWatermarkLag, partitionsConsumedConcurrently }

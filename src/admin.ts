@@ -69,6 +69,8 @@ export interface Admin {
    * @param batchSize - records removed in one transaction, 1 to 100000. @defaultValue 10000
    */
   purge(batchSize?: number): Promise<Purged>
+  /** The store ends records by itself, as Redis does: `purge` has nothing to remove. */
+  readonly forgetsByItself: boolean
   /** @param most - per state; what is beyond is not counted. @defaultValue 10000 */
   stats(most?: number): Promise<Readonly<Record<CountedState, StateCount>>>
 }
@@ -108,12 +110,14 @@ export function adminOf(consumer: Consumer, from: Pick<ConsumedFrom, 'group' | '
 
 class StoreRecords implements Admin {
   readonly scope: string
+  readonly forgetsByItself: boolean
   readonly #consumer: ResolvedConsumer
   readonly #from: Pick<ConsumedFrom, 'group' | 'origins'>
   readonly #admin: StoreAdmin
 
   constructor(consumer: ResolvedConsumer, from: Pick<ConsumedFrom, 'group' | 'origins'>, admin: StoreAdmin) {
     this.scope = scopeName(consumer, from.group)
+    this.forgetsByItself = admin.forgetsByItself ?? false
     this.#consumer = consumer
     this.#from = from
     this.#admin = admin

@@ -112,6 +112,7 @@ export class CachedStore<Tx> implements Store<Tx> {
       }
     }
     return {
+      forgetsByItself: admin.forgetsByItself ?? false,
       peek: (scope, keys) => admin.peek(scope, keys),
       list: (scope, query) => admin.list(scope, query),
       resolve: (scope, keys, how) => decide(keys, () => admin.resolve(scope, keys, how)),

@@ -45,6 +45,7 @@ interface Place {
 
 /** Looks at the records of all scopes under its prefix. Decisions go to a stream, `prefix:audit`. */
 export class RedisAdmin implements StoreAdmin {
+  readonly forgetsByItself = true
   readonly #redis: RedisPort
   readonly #names: KeyNames
   readonly #line: ScriptLine

@@ -40,8 +40,11 @@ export function addPurge(program: Command, exit: (code: number) => void): void {
 async function purge(session: Session, name: string, { batch, yes }: PurgeFlags): Promise<number> {
   const entry = session.consumer(name)
   const admin = adminFor(entry, {})
-  say(`  ${admin.scope}: records whose retention has ended are removed, ${batch} in a transaction`)
-  await confirm(entry.consumer.name, yes)
+  if (admin.forgetsByItself) say(`  ${admin.scope}: the store ends records by itself, nothing is left to remove`)
+  else {
+    say(`  ${admin.scope}: records whose retention has ended are removed, ${batch} in a transaction`)
+    await confirm(entry.consumer.name, yes)
+  }
   using interrupts = new Interrupts()
   const ask = (): Promise<Purged> => session.answer(admin.purge(batch))
   const { removed, more } = await purgeAll(ask, interrupts.signal)

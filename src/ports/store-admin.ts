@@ -7,6 +7,8 @@ import type { DurationMs } from '../core/units.ts'
  * written down with the record as it was before, in the same place and at the same time.
  */
 export interface StoreAdmin {
+  /** Its server ends records when their retention does: `purge` removes none. @defaultValue false */
+  readonly forgetsByItself?: boolean
   /** In the order of the keys; changes nothing. */
   peek(scope: string, keys: readonly Key[]): Promise<readonly RecordView[]>
   /** Records in one state, in no order; changes nothing. May be slow: for people, not for consumers. */

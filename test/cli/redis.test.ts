@@ -80,6 +80,13 @@ describeRedis('consume-once, on Redis', () => {
     })
   })
 
+  it('has nothing to purge, says so, and asks nothing', async () => {
+    const run = await on(['purge', 'mailer'])
+    expect(run).toMatchObject({ exitCode: 0, stdout: '0 removed\n' })
+    expect(run.stderr).toContain('mails/mailer: the store ends records by itself, nothing is left to remove')
+    expect(run.stderr).not.toContain('are removed')
+  })
+
   it('finds a server that evicts marks, and exits with 1', async () => {
     await using evicting = await startPrivateRedis({
       args: ['--maxmemory', '50mb', '--maxmemory-policy', 'allkeys-lru'],

@@ -191,7 +191,7 @@ class RunningInline implements InlineRunning {
     checkMessage(message)
     if (this.#state !== 'running') await this.open()
     return new Promise((ended) => {
-      const own = this.#underWay.has(message) ? { ...message } : message
+      const own = this.#underWay.has(message) ? copyOf(message) : message
       this.deliver([{ message: own, lane, standing: () => 'current', settle: () => true, ended }])
     })
   }
@@ -335,4 +335,10 @@ const SETTLE: Readonly<Record<Outcome, Settlement['settle']>> = {
 
 function isJoined({ outcome, refused }: DeliveryEvent): boolean {
   return (refused ?? outcome) === 'joined'
+}
+
+/** Field by field: a message may read its own by getters, which a spread would lose. */
+function copyOf(message: Message): Message {
+  const { system, destination, origin, position, key, value, headers, messageId, timestamp, redelivered } = message
+  return { system, destination, origin, position, key, value, headers, messageId, timestamp, redelivered }
 }

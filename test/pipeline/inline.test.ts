@@ -120,6 +120,21 @@ describe('a consumer whose caller settles', () => {
     expect(bench.runs).toEqual(['a'])
   })
 
+  it('joins the very same object also where its fields are read by getters, as those of RabbitMQ are', async () => {
+    const effect = gate()
+    const bench = new Bench(() => effect.opened)
+    const plain = messageOf('a')
+    const getters = Object.fromEntries(
+      Object.keys(plain).map((name) => [name, { get: () => Reflect.get(plain, name) }]),
+    )
+    const message = Object.create(Object.create(null, getters)) as Message
+    const all = Promise.all([bench.handle(message), bench.handle(message)])
+    await turns()
+    effect.open()
+    expect((await all).map(({ outcome }) => outcome)).toEqual(['handled', 'joined'])
+    expect(bench.runs).toEqual(['a'])
+  })
+
   it('takes many at once, in the order of their lanes, in one claim', async () => {
     const slow = gate()
     const bench = new Bench((id) => (id === 'a1' ? slow.opened : undefined))

@@ -238,7 +238,12 @@ describePostgres('a role that may not flush', () => {
   it('is refused', async () => {
     const server = await startPrivatePostgres()
     const admin = new Pool({ connectionString: server.url, max: 1 })
-    await admin.query(`revoke execute on function pg_logical_emit_message(boolean, text, text) from public;
+    // With another parameter from Postgres 17 on.
+    await admin.query(`do $$ declare f regprocedure; begin
+        for f in select oid from pg_proc where proname = 'pg_logical_emit_message' loop
+          execute format('revoke execute on function %s from public', f);
+        end loop;
+      end $$;
       create role worker login; grant create on database postgres to worker`)
     const pool = new Pool({ connectionString: server.url.replace('postgres@', 'worker@'), max: 3 })
     // Their connections may outlive them until the server stops.

@@ -26,6 +26,7 @@ export interface MayFlushRow {
 
 /** Locks nothing; one row. Everybody may, unless it was taken away. */
 export const MAY_FLUSH: Statement<MayFlushRow> = {
-  text: `select has_function_privilege('pg_logical_emit_message(boolean, text, text)', 'execute') as may_flush`,
+  text: `select bool_or(has_function_privilege(oid, 'execute')) as may_flush from pg_proc
+where proname = 'pg_logical_emit_message' and pronamespace = 'pg_catalog'::regnamespace and proargtypes[2] = 'text'::regtype`,
   values: [],
 }

@@ -130,7 +130,7 @@ class RunningConsumer implements Running {
       const warning = isUsual ? {} : { isWarning: true as const }
       this.#pipeline.report({ type: 'source', event: 'retention-too-short', detail, ...warning })
     } catch {
-      // Nothing depends on it.
+      // The purge then knows `retentionMs` alone, which is what is promised.
     }
   }
 

@@ -1,0 +1,6 @@
+import type { Cell } from './cell.ts'
+import { ONE_MESSAGE } from './cells/one-message.ts'
+import { STREAMS } from './cells/stream.ts'
+
+/** Every cell, model by model. */
+export const CELLS: readonly Cell[] = [...ONE_MESSAGE, ...STREAMS]

@@ -1,0 +1,144 @@
+import { HOLDS, REACHED, violates, type Cell, type Defines, type Expectation } from '../cell.ts'
+
+const QUICK = new Set([
+  'lane-no-lanes',
+  'partition-highest',
+  'channel-generations',
+  'channel-old-tag',
+  'offsets-position-first',
+  'flush-ticker',
+  'liveness-drained',
+])
+
+/** Several messages: of one lane, of one partition, of one channel, and under stored positions. */
+export const STREAMS: readonly Cell[] = [
+  cell('lane', 'inbox', 'effects of one key in the order of the log, whoever holds the partition', HOLDS, {
+    INBOX: 1,
+    STRICT: 1,
+    REBALANCES: 1,
+  }),
+  cell('lane', 'inbox-two-rebalances', 'the same with two rebalances', HOLDS, { INBOX: 1, STRICT: 1 }),
+  cell('lane', 'keyed', 'lease, provider dedups: the same', HOLDS, { KEYED: 1, STRICT: 1 }),
+  cell('lane', 'park', 'lease, park: the same, what is parked excepted', HOLDS, { PARK: 1, STRICT: 1 }),
+  cell('lane', 'rerun', 'lease, rerun: the same, but for a holder whose lease is lost', HOLDS, {}),
+  cell('lane', 'stale-holder', 'lease, rerun: a late holder disturbs the order', violates('A8'), { STRICT: 1 }),
+  cell('lane', 'no-lanes', 'the next message of a key runs before the first is over', violates('A8'), { NOLANES: 1 }),
+  cell('lane', 'retry-elsewhere', 'a retry goes to a retry place, the lane goes on', violates('A8'), {
+    INBOX: 1,
+    ELSEWHERE: 1,
+  }),
+  cell('lane', 'reach-zombie', 'one that lost the partition still handles', REACHED, {
+    REACH: 'ZOMBIE_HANDLED',
+    REBALANCES: 1,
+  }),
+  cell('lane', 'reach-retried', 'a message fails, is retried, and the next follows', REACHED, {
+    REACH: 'RETRIED',
+    REBALANCES: 1,
+  }),
+
+  cell('partition', 'watermark', 'handlers end in any order: no commit jumps over one, none goes back', HOLDS, {
+    N: 2,
+  }),
+  cell('partition', 'watermark-three', 'the same with three messages', HOLDS, { REBALANCES: 1, CRASHES: 0 }),
+  cell('partition', 'highest', 'the highest that ended is committed', violates('A3'), {
+    HIGHEST: 1,
+    N: 2,
+  }),
+  cell('partition', 'before-the-mark', 'finished when the handler ends', violates('A3'), { EARLY: 1, N: 2 }),
+  cell('partition', 'old-epoch', 'the watermark of an old epoch is committed in the new one', violates('A9'), {
+    STAMPEDLATE: 1,
+    N: 2,
+  }),
+  cell('partition', 'old-ticket', 'a delivery of an old epoch finishes a ticket of the new one', violates('A3'), {
+    OLDTICKET: 1,
+  }),
+  cell('partition', 'reach-refused', 'a commit is refused by the broker', REACHED, { REACH: 'REFUSED', N: 2 }),
+  cell('partition', 'reach-out-of-order', 'the second ends first', REACHED, { REACH: 'OUT_OF_ORDER', N: 2 }),
+
+  cell('channel', 'generations', 'channels close, tags begin anew: no ack without its mark, none refused', HOLDS, {}),
+  cell('channel', 'generations-three', 'the same with three closes', HOLDS, { CLOSES: 3, RETURNS: 2 }),
+  cell('channel', 'old-tag', 'a delivery of an old channel is acked on the new one', violates('A3'), { OLDTAG: 1 }),
+  cell('channel', 'highest', 'ack multiple of the highest that is finished', violates('A3'), { HIGHEST: 1 }),
+  cell('channel', 'before-the-mark', 'acked when the handler ends', violates('A3'), { EARLY: 1 }),
+  cell('channel', 'settled-twice', 'ack multiple of a tag that had its own frame', violates('TAG'), { OVERSETTLED: 1 }),
+  cell('channel', 'reach-stale', 'a handler outlives its channel', REACHED, { REACH: 'STALE' }),
+  cell('channel', 'reach-multiple', 'one frame for several', REACHED, { REACH: 'MULTIPLE' }),
+
+  cell('offsets', 'stored', 'one effect for each offset, none lost, also after a lost tail', HOLDS, {}),
+  cell('offsets', 'stored-more-faults', 'the same with two restores', HOLDS, {
+    RESTORES: 2,
+    FAILS: 0,
+  }),
+  cell('offsets', 'begins-at-the-broker', 'a join begins at the broker: the check for gaps alone saves it', HOLDS, {
+    BROKERSTART: 1,
+    FAILS: 0,
+  }),
+  cell('offsets', 'broker-believed', 'begins at the broker, and asks for no gaps', violates('A1'), {
+    BROKERSTART: 1,
+    NOGAPCHECK: 1,
+    FAILS: 0,
+  }),
+  cell('offsets', 'no-gap-check', 'that the source has read on is taken for a proof', violates('A1'), {
+    NOGAPCHECK: 1,
+    FAILS: 0,
+  }),
+  cell('offsets', 'effects-first', 'the position moves in a transaction of its own, after', violates('A2'), {
+    TWOTRANSACTIONS: 1,
+    FAILS: 0,
+    RESTORES: 0,
+  }),
+  cell('offsets', 'position-first', 'the position moves in a transaction of its own, before', violates('A1'), {
+    TWOTRANSACTIONS: 2,
+    FAILS: 0,
+    RESTORES: 0,
+  }),
+  cell('offsets', 'not-held', 'the position is not held while a handler runs', violates('A2'), {
+    UNHELD: 1,
+    FAILS: 0,
+  }),
+  cell('offsets', 'before-the-first-row', 'set back to before the first row: a known limit', violates('A1'), {
+    EARLYRESTORE: 1,
+    FAILS: 0,
+  }),
+  cell('offsets', 'reach-behind', 'the store is behind what was delivered', REACHED, { REACH: 'BEHIND' }),
+  cell('offsets', 'reach-healed', 'what was lost with the tail is handled again', REACHED, {
+    REACH: 'HEALED',
+  }),
+  cell('offsets', 'reach-gap', 'a gap of the log is passed', REACHED, { REACH: 'AFTER_GAP' }),
+
+  cell('flush', 'ticker', 'asynchronous commits: what is settled is on disk', HOLDS, {}),
+  cell('flush', 'reader-does-not-wait', 'a duplicate is settled by a mark not yet on disk', violates('A1'), {
+    NOREADWAIT: 1,
+    ASK_A3: 0,
+  }),
+  cell('flush', 'writer-does-not-wait', 'settled after COMMIT', violates('A1'), { NOMARKWAIT: 1, ASK_A3: 0 }),
+  cell('flush', 'any-backend', 'the flush of a backend that was not there is believed', violates('A1'), {
+    NOWITNESS: 1,
+    ASK_A3: 0,
+  }),
+  cell('flush', 'empty-flush', 'the reader flushes by a commit that wrote nothing', violates('A1'), {
+    EMPTYFLUSH: 1,
+    ASK_A3: 0,
+  }),
+  cell('flush', 'reach-undone', 'a crash undoes a commit', REACHED, { REACH: 'UNDONE' }),
+  cell('flush', 'reach-ambiguous', 'flushed by another backend', REACHED, { REACH: 'AMBIGUOUS' }),
+
+  cell('liveness', 'drained', 'faults end, the message is drained', HOLDS, {}),
+  cell('liveness', 'no-stuck-lease', 'no record stays owned', HOLDS, { ASK_L2: 1 }),
+  cell('liveness', 'busy-forgotten', 'what was busy is never asked for again', violates('L1'), { BUSYFORGOTTEN: 1 }),
+  cell('liveness', 'release-forgotten', 'renewed on, though its handler has failed', violates('L1'), {
+    KEPTFOREVER: 1,
+  }),
+  cell('liveness', 'deaf-renewed', 'a handler that never ends is renewed for ever', violates('L2'), {
+    DEAFKEPT: 1,
+    ASK_L2: 1,
+  }),
+  cell('liveness', 'no-deadline', 'a lease without an end', violates('L2'), { NODEADLINE: 1, ASK_L2: 1 }),
+  cell('liveness', 'gives-up', 'an error of the store ends the worker', violates('L1'), { GIVESUP: 1 }),
+]
+
+function cell(model: string, what: string, shows: string, expect: Expectation, defines: Defines): Cell {
+  const calm = expect.kind === 'holds' ? 'reduced' : 'shortest'
+  const search = model === 'liveness' ? 'fair' : calm
+  return { name: `${model}-${what}`, model, shows, defines, expect, search, quick: QUICK.has(`${model}-${what}`) }
+}

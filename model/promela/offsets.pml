@@ -1,0 +1,135 @@
+/* Strategy offsets: N messages of one partition; the position moves in the transaction of the effects. The database may be set back to an
+   earlier state (a replica promoted without its tail, a restore), effects and position together, while the group's committed offset
+   stays where it is. Two processes, one of which may not know that the partition has gone.
+
+   Faults:      RESTORES  CRASHES  REBALANCES  FAILS (set aside, dead-lettered, passed)
+   Bent rules:  BROKERSTART (a join begins at the broker's offset, not at the stored one)  NOGAPCHECK (what comes is granted)
+                TWOTRANSACTIONS (1: effects first, 2: position first)  UNHELD (the position is not locked while a handler runs)
+                EARLYRESTORE (the database is set back to before the first row: a known limit) */
+#include "law.pml"
+#ifndef N
+#define N 4
+#endif
+#ifndef RESTORES
+#define RESTORES 1
+#endif
+#ifndef CRASHES
+#define CRASHES 1
+#endif
+#ifndef REBALANCES
+#define REBALANCES 1
+#endif
+#ifndef FAILS
+#define FAILS 1
+#endif
+#ifndef BROKERSTART
+#define BROKERSTART 0
+#endif
+#ifndef NOGAPCHECK
+#define NOGAPCHECK 0
+#endif
+#ifndef TWOTRANSACTIONS
+#define TWOTRANSACTIONS 0
+#endif
+#ifndef UNHELD
+#define UNHELD 0
+#endif
+#ifndef EARLYRESTORE
+#define EARLYRESTORE 0
+#endif
+#define NOTHING 0
+#define BEHIND 1
+#define HEALED 2
+#define AFTER_GAP 3
+#ifndef REACH
+#define REACH NOTHING
+#endif
+#define NONE 9
+#define GAP 1                                          /* offset 1 is a transaction marker: nothing is delivered there */
+
+byte effects[N], next = NONE, asideAt = NONE;          /* the database, as committed */
+byte savedEffects[N], savedNext = NONE, savedAside = NONE; bool saved, letter[N];
+byte group, holder = 1, epoch = 1, lock, restores, crashes, moved, fails, fin;
+bool behind, healed, afterGap;
+#define OVER(i) (i == GAP || effects[i] > 0 || letter[i])
+#define CRASHPOINT if :: atomic { crashes < CRASHES -> crashes++; printf("> process %d dies\n", id); if :: lock == id -> lock = 0 :: else fi }; goto join :: skip fi
+
+proctype Process(byte id) { byte pos, mine, follows, was, tx;
+join:
+  atomic { (holder == id || group == N) ->
+    if :: group == N && next == N -> goto stop :: else fi;
+    mine = epoch; follows = NONE; was = 0; tx = 0;
+    pos = ((BROKERSTART || next == NONE) -> group : next);
+    if :: next != NONE && !BROKERSTART -> follows = next :: else fi;
+    printf("> process %d reads from %d\n", id, pos) }
+read:
+  if
+  :: group == N && next == N -> goto stop
+  :: mine != epoch -> goto join
+  :: atomic { pos == GAP -> pos++; afterGap = true }; goto read                 /* it says what it follows, so this is no gap */
+  :: pos == N -> goto commit
+  :: pos < N && pos != GAP -> skip
+  fi;
+  atomic { (lock == 0 || UNHELD) ->                                             /* claims: holds the position */
+    was = next;
+    if
+    :: next != NONE && pos < next -> printf("> process %d: message %d is over\n", id, pos); follows = pos + 1; pos++; goto read
+    :: next == NONE && follows != NONE && !NOGAPCHECK -> behind = true; goto join
+    :: next != NONE && (follows == NONE -> pos : follows) > next && !NOGAPCHECK ->
+       behind = true; printf("> process %d: the store is behind, at %d\n", id, next); goto join
+    :: asideAt == pos -> goto letterout
+    :: else -> lock = id; tx = restores; printf("> process %d claims message %d\n", id, pos)
+    fi };
+  CRASHPOINT;
+  if
+  :: atomic { fails < FAILS -> fails++;
+       if :: tx == restores && (next == was || UNHELD) -> asideAt = pos; next = pos; printf("> process %d sets message %d aside\n", id, pos) :: else -> goto lost fi;
+       if :: lock == id -> lock = 0 :: else fi }; goto letterout
+#if TWOTRANSACTIONS == 1
+  :: atomic { effects[pos]++; printf("> process %d commits the effect of %d\n", id, pos) }; CRASHPOINT; atomic { next = pos + 1; lock = 0 }
+#elif TWOTRANSACTIONS == 2
+  :: atomic { next = pos + 1; printf("> process %d commits position %d\n", id, next) }; CRASHPOINT; atomic { effects[pos]++; lock = 0 }
+#else
+  :: true -> atomic { if :: tx != restores || (next != was && !UNHELD) -> goto lost :: else fi;       /* its transaction died with the database */
+       effects[pos]++; next = pos + 1; if :: lock == id -> lock = 0 :: else fi;
+       LAW(A2, effects[pos] <= 1);
+       if :: restores > 0 && group > pos -> healed = true :: else fi;
+       printf("> process %d commits the effect of %d and position %d\n", id, pos, next) }
+#endif
+  fi;
+  CRASHPOINT;
+  atomic { follows = pos + 1; pos++ };
+  goto commit;
+lost: atomic { if :: lock == id -> lock = 0 :: else fi }; goto join;
+letterout:
+  CRASHPOINT;
+  atomic { letter[pos] = true; printf("> process %d dead-letters message %d\n", id, pos) };
+  CRASHPOINT;
+  atomic { if :: asideAt == pos -> asideAt = NONE; next = pos + 1 :: else fi; follows = pos + 1; pos++ };   /* passed, once it is confirmed */
+commit:
+  atomic { if :: mine == epoch && pos > group -> group = pos; printf("> process %d tells the broker %d\n", id, pos) :: else fi };
+  if :: pos == N && (next != N) -> goto join :: else -> goto read fi;
+stop: fin++ }
+
+active proctype Database() {
+  do :: atomic { !saved && (next != NONE || EARLYRESTORE) && restores < RESTORES -> saved = true;
+          savedNext = next; savedAside = asideAt; savedEffects[0] = effects[0]; savedEffects[1] = effects[1]; savedEffects[2] = effects[2]; savedEffects[3] = effects[3];
+          printf("> the replica has the database up to here\n") }
+     :: atomic { saved && restores < RESTORES && !(group == N && next == N) -> restores++; saved = false; lock = 0;
+          next = savedNext; asideAt = savedAside; effects[0] = savedEffects[0]; effects[1] = savedEffects[1]; effects[2] = savedEffects[2]; effects[3] = savedEffects[3];
+          savedNext = NONE; savedAside = NONE; savedEffects[0] = 0; savedEffects[1] = 0; savedEffects[2] = 0; savedEffects[3] = 0;
+          printf("> the database is set back\n") }
+     :: group == N && next == N -> break
+     :: fin == 2 -> break od }
+
+active proctype Group() { do :: atomic { moved < REBALANCES && group < N -> moved++; epoch++; holder = 3 - holder; printf("> the partition goes to process %d\n", holder) }
+    :: fin == 2 -> break :: moved == REBALANCES -> break od }
+
+init {
+  atomic { run Process(1); run Process(2) };
+  fin == 2;
+  LAW(A1, OVER(0) && OVER(2) && OVER(3));
+  LAW(A2, effects[0] <= 1 && effects[2] <= 1 && effects[3] <= 1);
+  LAW(REACH, !(REACH == BEHIND && behind));
+  LAW(REACH, !(REACH == AFTER_GAP && afterGap && effects[2] == 1));
+  LAW(REACH, !(REACH == HEALED && healed && next == N)) }

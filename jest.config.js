@@ -4,6 +4,7 @@ export default {
   transform: { '^.+\\.ts$': '@swc/jest' },
   moduleNameMapper: {
     '^consume-once$': '<rootDir>/src/index.ts',
+    '^consume-once/testing$': '<rootDir>/testing/index.ts',
     '^consume-once/(.*)$': '<rootDir>/adapters/$1/index.ts',
     // Jest runs CommonJS here, and Prisma's client imports the parts of its runtime that are not.
     '^(@prisma/client/runtime/.*)\\.mjs$': '$1.js',

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ConfigError, defineConfig, describeError, type ConsumeOnceConfig } from '../src/index.ts'
 import { CommandError, EXIT } from './exit.ts'
-import { withoutSecrets } from './secrets.ts'
+import { withoutSecrets } from '../src/without-secrets.ts'
 
 const NAMES = ['js', 'mjs', 'ts'].map((extension) => `consume-once.config.${extension}`)
 

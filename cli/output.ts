@@ -1,4 +1,4 @@
-import { withoutSecrets } from './secrets.ts'
+import { withoutSecrets } from '../src/without-secrets.ts'
 
 /** Of every object that the tool prints. */
 const SCHEMA_VERSION = 1

@@ -1,3 +1,5 @@
+import { withoutSecrets } from './without-secrets.ts'
+
 /**
  * Every code, with what happens next. Codes are API, messages are not. Each has a heading in docs/errors.md.
  */
@@ -16,9 +18,11 @@ export const ERROR_CODES = {
   OUTCOME_UNKNOWN: 'the message is in doubt',
   TERMINAL: 'dead-lettered now, no more attempts',
   RESULT_NOT_KEPT: 'inbox: nothing is committed, dead-lettered now; lease: marked, and duplicates are told instead',
+  RESULT_UNREADABLE: 'settled as duplicate; its owner is told so in place of the result',
   FLOATING_QUERY: 'the transaction is rolled back and the message tried again',
   COMMIT_REFUSED: 'the transaction is rolled back and the message tried again',
   TRANSACTION_OVER: 'the query is refused',
+  INVARIANT_BROKEN: 'the settle is refused, and comes again; a bug of this library',
   STOPPED: 'the work is refused; it will be delivered again',
 } as const
 
@@ -42,7 +46,9 @@ export class ConfigError extends ConsumeOnceError {
   readonly code: ErrorCode
   readonly problems: readonly string[]
 
-  constructor(problems: readonly string[], code: 'CONFIG_INVALID' | 'CONSUMER_NAME_TAKEN' = 'CONFIG_INVALID') {
+  constructor(given: readonly string[], code: 'CONFIG_INVALID' | 'CONSUMER_NAME_TAKEN' = 'CONFIG_INVALID') {
+    // What was got may be an address, in a wrong place.
+    const problems = given.map(withoutSecrets)
     super(
       problems.length === 1 ? problems[0] : `${problems.length} problems:\n${problems.map((p) => `- ${p}`).join('\n')}`,
     )
@@ -109,11 +115,11 @@ export class TerminalError extends ConsumeOnceError {
   override readonly name = 'TerminalError'
   readonly code: ErrorCode
 
-  /** @param code - `RESULT_NOT_KEPT` is the library's own. @defaultValue `TERMINAL` */
+  /** @param code - `RESULT_NOT_KEPT` and `RESULT_UNREADABLE` are the library's own. @defaultValue `TERMINAL` */
   constructor(
     message?: string,
     options?: { readonly cause?: unknown },
-    code: 'TERMINAL' | 'RESULT_NOT_KEPT' = 'TERMINAL',
+    code: 'TERMINAL' | 'RESULT_NOT_KEPT' | 'RESULT_UNREADABLE' = 'TERMINAL',
   ) {
     super(message, options)
     this.code = code
@@ -135,6 +141,20 @@ export class TransactionError extends ConsumeOnceError {
   }
 }
 
+/**
+ * A settle that the protocol does not allow was found out right before it was sent, and is refused: what it was for is delivered
+ * again. A bug of this library; please report it.
+ */
+export class InvariantError extends ConsumeOnceError {
+  override readonly name = 'InvariantError'
+  readonly code = 'INVARIANT_BROKEN'
+
+  /** @param where - found by one search: file and function */
+  constructor(where: string, found: string) {
+    super(`${found} (${where})`)
+  }
+}
+
 /** Work offered after `stop()`, or aborted by its deadline. */
 export class StoppedError extends ConsumeOnceError {
   override readonly name = 'StoppedError'
@@ -143,7 +163,12 @@ export class StoppedError extends ConsumeOnceError {
 
 /** Whether a value is an error of this library, also of another copy of it. */
 export function isConsumeOnceError(error: unknown): error is ConsumeOnceError {
-  return typeof error === 'object' && error !== null && BRAND in error
+  try {
+    return typeof error === 'object' && error !== null && BRAND in error
+  } catch {
+    // A proxy answers as it likes.
+    return false
+  }
 }
 
 /** Whether a value is an error of this library with that code, also of another copy of it. */
@@ -151,15 +176,19 @@ export function hasCode(error: unknown, code: ErrorCode): error is ConsumeOnceEr
   return isConsumeOnceError(error) && error.code === code
 }
 
-/** Message of anything that was thrown, cut at 1 KB: what a user throws may hold a payload. */
+/** Message of anything that was thrown, cut at 1 KB, without passwords: what a user or a client throws may hold anything. */
 export function describeError(error: unknown): string {
-  const text = textOf(error)
+  const text = withoutSecrets(textOf(error).slice(0, 2 * 1024))
   return text.length > 1024 ? `${text.slice(0, 1023)}…` : text
 }
 
 /** Class name of anything that was thrown. */
 export function errorClass(error: unknown): string {
-  return error instanceof Error && typeof error.name === 'string' ? error.name : typeof error
+  try {
+    return error instanceof Error && typeof error.name === 'string' ? error.name : typeof error
+  } catch {
+    return typeof error
+  }
 }
 
 /** An object without a prototype, or a message that is no text, must not throw in place of what was thrown. */

@@ -15,6 +15,7 @@ export { durationText } from './duration-text.ts'
 export { runConsumer, type RunDependencies } from './run.ts'
 export { runInline, type InlineDelivery, type InlineOptions, type InlineRunning, type Settlement } from './inline.ts'
 export { messageId, cloudEvent, standardId, type IdExtractor, type IncomingMessage } from './message-id.ts'
+export { signedId, type SignedIdOptions } from './signed-id.ts'
 export { json, type Decode, type StandardSchema } from './decode.ts'
 export type {
   BatchContext,
@@ -24,6 +25,7 @@ export type {
   HandlerContext,
   Handling,
   Reconciled,
+  SealResult,
 } from './options.ts'
 export { DEFAULTS } from './defaults.ts'
 export {
@@ -43,6 +45,7 @@ export {
   BrokerError,
   ConfigError,
   ConsumeOnceError,
+  InvariantError,
   LeaseLostError,
   NoEffectError,
   OutcomeUnknownError,
@@ -56,7 +59,7 @@ export {
   isConsumeOnceError,
   type ErrorCode,
 } from './errors.ts'
-export { memoryStore } from './memory/store.ts'
+export { memoryStore, type MemoryStoreOptions } from './memory/store.ts'
 export { MemoryBroker, type MemoryBrokerOptions, type MemoryMessage } from './memory/broker.ts'
 export { runMemory, type RunMemoryOptions } from './memory/run.ts'
 export { systemClock } from './clock.ts'

@@ -10,6 +10,7 @@ import { STOP_DEADLINE_MS, type Health, type LifecycleState, type Running, type 
 import { checkText, givenOf } from './option-checks.ts'
 import type { ResolvedConsumer } from './resolve-options.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
+import { RESULT_UNREADABLE } from './pipeline/remember.ts'
 import type { Clock } from './ports/clock.ts'
 import type { Entropy } from './ports/entropy.ts'
 import type { Message } from './ports/message.ts'
@@ -220,9 +221,9 @@ class RunningInline implements InlineRunning {
   }
 
   health(): Health {
-    const { line, stuck, inFlight } = this.#pipeline
+    const { line, stuck, inFlight, isBroken } = this.#pipeline
     return {
-      live: stuck === 0,
+      live: stuck === 0 && !isBroken,
       ready: this.#state === 'running' && !line.isDown,
       state: this.#state,
       checks: {
@@ -315,7 +316,7 @@ class RunningInline implements InlineRunning {
       return remembered.kind === 'value' ? { result: remembered.value } : { failure: remembered.failure }
     } catch (error) {
       this.report({ type: 'source', event: 'result-unreadable', detail: describeError(error), isWarning: true })
-      return {}
+      return { failure: RESULT_UNREADABLE }
     }
   }
 }

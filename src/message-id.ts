@@ -1,4 +1,4 @@
-import type { UnusableId } from './core/message-id.ts'
+import { idBytes, type UnusableId } from './core/message-id.ts'
 import type { Message } from './ports/message.ts'
 
 /** What an ID extractor sees: the message, and its payload decoded on first use. */
@@ -49,10 +49,11 @@ export function cloudEvent(): IdExtractor {
   return ({ headers }) => {
     for (const [idName, sourceName] of places) {
       if (!Object.hasOwn(headers, idName) || !Object.hasOwn(headers, sourceName)) continue
-      const id = singleValue(headers[idName])
-      const source = singleValue(headers[sourceName])
-      if (id === undefined || source === undefined) return undefined
-      return Buffer.concat([Buffer.from(`${bytesOf(source).length}:`), bytesOf(source), bytesOf(id)])
+      // Each must be usable by itself: an empty ID beside a good source would be one for all events of that source.
+      const id = idBytes(singleValue(headers[idName]))
+      const source = idBytes(singleValue(headers[sourceName]))
+      if (typeof id === 'string' || typeof source === 'string') return undefined
+      return Buffer.concat([Buffer.from(`${source.length}:`), source, id])
     }
     return undefined
   }
@@ -69,12 +70,16 @@ export function standardId(): IdExtractor {
 }
 
 function singleValue(value: unknown): string | Uint8Array | undefined {
-  if (typeof value === 'string') return intact(value)
-  if (value instanceof Uint8Array) return value
-  if (!Array.isArray(value)) return undefined
-  const [first, ...others] = value.map(singleValue)
+  if (!Array.isArray(value)) return plainValue(value)
+  const [first, ...others] = value.map(plainValue)
   if (first === undefined || others.some((other) => other === undefined || !sameBytes(first, other))) return undefined
   return first
+}
+
+/** Of an array that is an element of another nobody can say what it repeats. */
+function plainValue(value: unknown): string | Uint8Array | undefined {
+  if (typeof value === 'string') return intact(value)
+  return value instanceof Uint8Array ? value : undefined
 }
 
 function sameBytes(a: string | Uint8Array, b: string | Uint8Array): boolean {

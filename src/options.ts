@@ -76,6 +76,12 @@ export type Handling<Payload, Tx> =
 /** The answer to "did it happen?" for a message in doubt. */
 export type Reconciled = 'happened' | 'did-not-happen' | 'unknown'
 
+export interface SealResult {
+  seal(text: string, key: string): string
+  /** @throws for what was sealed with a secret that is not known here */
+  open(sealed: string, key: string): string
+}
+
 export interface ConsumerSettings<Decoded, Payload, Tx> {
   /** Part of the scope, so of every key: another name handles everything again. 1 to 200 characters. */
   readonly name: string
@@ -157,7 +163,7 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
    * @defaultValue false
    */
   readonly rememberResult?: boolean
-  /** Of a result's JSON, in UTF-8. Up to 1048576. @defaultValue 16384 */
+  /** Of a result's JSON, in UTF-8, or of what `sealResult` made of it. Up to 1048576. @defaultValue 16384 */
   readonly maxResultBytes?: number
   /**
    * Says which failures are the answer: nothing they depend on will change. Such a message is marked done, with name, message and
@@ -166,6 +172,12 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
    * a throw too. Not with `handleBatch`, nor strategy `offsets`. @defaultValue none
    */
   readonly rememberFailure?: (error: unknown) => boolean
+  /**
+   * Encrypts what is kept with the marks, results and failures, and decrypts it for duplicates. `key` is that of the record, and the same for
+   * both: bind it as associated data, so that nobody can exchange what two records keep. Where `seal` throws, a result is `RESULT_NOT_KEPT` and a
+   * failure is not remembered; where `open` throws, duplicates are told `RESULT_UNREADABLE`. @defaultValue kept as it is
+   */
+  readonly sealResult?: SealResult
   /** Fail closed: the source pauses, and resumes by itself. */
   readonly onStoreDown?: 'pause'
   /** Any pino-shaped logger. No payload and no raw ID is logged. @defaultValue none */

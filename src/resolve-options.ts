@@ -7,7 +7,14 @@ import { DEFAULTS } from './defaults.ts'
 import { ConfigError } from './errors.ts'
 import { standardId, type IdExtractor } from './message-id.ts'
 import { checkFunction, checkNames, checkOneOf, checkText, checkWhole } from './option-checks.ts'
-import type { BatchContext, ConsumerOptions, ConsumerSettings, HandlerContext, Reconciled } from './options.ts'
+import type {
+  BatchContext,
+  ConsumerOptions,
+  ConsumerSettings,
+  HandlerContext,
+  Reconciled,
+  SealResult,
+} from './options.ts'
 import type { Logger } from './ports/logger.ts'
 import type { Message } from './ports/message.ts'
 import type { Observer } from './ports/observer.ts'
@@ -35,6 +42,7 @@ export interface ResolvedConsumer {
   readonly rememberResult: boolean
   readonly maxResultBytes: number
   readonly rememberFailure: ((error: unknown) => boolean) | undefined
+  readonly sealResult: SealResult | undefined
   readonly retry: Backoff
   readonly onBeyondRetention: BeyondRetentionPolicy
   readonly purge: 'background' | 'never'
@@ -79,6 +87,7 @@ const KNOWN_OPTIONS: Record<keyof ConsumerSettings<unknown, unknown, unknown> | 
   rememberResult: true,
   maxResultBytes: true,
   rememberFailure: true,
+  sealResult: true,
   onStoreDown: true,
   log: true,
   observe: true,
@@ -112,7 +121,7 @@ export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<De
     ...problemsOfNumbers({ ...numbers, 'retry.initialMs': retry.initialMs, 'retry.maxMs': retry.maxMs }),
     ...problemsOfNames(given),
     ...problemsOfHandling(given),
-    ...problemsOfTimes({ ...numbers, retry }),
+    ...problemsOfTimes(numbers, retry),
     ...problemsOfRetry(retry, given),
     ...problemsOfStrategy(given),
     ...problemsOfRemembering(given),
@@ -133,6 +142,7 @@ export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<De
     ...numbers,
     rememberResult: options.rememberResult ?? false,
     rememberFailure: options.rememberFailure,
+    sealResult: options.sealResult,
     retry,
     onBeyondRetention: options.onBeyondRetention ?? DEFAULTS.onBeyondRetention,
     purge: options.purge ?? DEFAULTS.purge,
@@ -153,7 +163,7 @@ function numbersOf(options: AnyOptions): Numbers {
     batchSize: options.batchSize ?? (options.handleBatch ? DEFAULTS.handleBatchSize : DEFAULTS.batchSize),
     maxInFlight: options.maxInFlight ?? DEFAULTS.maxInFlight,
     leaseMs,
-    renewEveryMs: options.renewEveryMs ?? Math.floor(leaseMs / 3),
+    renewEveryMs: options.renewEveryMs ?? Math.floor(Number(leaseMs) / 3),
     retentionMs: options.retentionMs ?? DEFAULTS.retentionMs,
     handlerTimeoutMs: options.handlerTimeoutMs ?? DEFAULTS.handlerTimeoutMs,
     graceMs: options.graceMs ?? DEFAULTS.graceMs,
@@ -198,15 +208,17 @@ function problemsOfHandling(options: AnyOptions): string[] {
   return problems
 }
 
-function problemsOfTimes(numbers: Numbers & Pick<ResolvedConsumer, 'retry'>): string[] {
+function problemsOfTimes(numbers: Numbers, retry: Backoff): string[] {
   const { leaseMs, renewEveryMs, retentionMs, maxInFlight, concurrency } = numbers
   const problems: string[] = []
+  // Said of each already; and with a bigint one cannot reckon.
+  if (!Object.values({ ...numbers, ...retry }).every((value) => typeof value === 'number')) return problems
   if (renewEveryMs >= leaseMs) {
     problems.push(
       `renewEveryMs: expected less than leaseMs (${leaseMs}), got ${renewEveryMs}: a lease would end before its renewal`,
     )
   }
-  const longest = longestAttempt(numbers)
+  const longest = longestAttempt({ ...numbers, retry })
   if (retentionMs <= longest.ms) {
     problems.push(
       `retentionMs: expected more than leaseMs + handlerTimeoutMs + graceMs + the longest delay between attempts ` +
@@ -256,10 +268,13 @@ function problemsOfStrategy(options: AnyOptions): string[] {
 const LARGEST_RESULT = 1024 * 1024
 
 function problemsOfRemembering(options: AnyOptions): string[] {
-  const { rememberResult, rememberFailure, maxResultBytes = DEFAULTS.maxResultBytes } = options
+  const { rememberResult, rememberFailure, sealResult, maxResultBytes = DEFAULTS.maxResultBytes } = options
   const problems: string[] = []
   if (rememberResult !== undefined) checkOneOf('rememberResult', rememberResult, [true, false], problems)
   if (rememberFailure !== undefined) checkFunction('rememberFailure', rememberFailure, problems)
+  if (sealResult !== undefined && (typeof sealResult?.seal !== 'function' || typeof sealResult.open !== 'function')) {
+    problems.push('sealResult: expected an object with the functions seal and open')
+  }
   if (maxResultBytes > LARGEST_RESULT) {
     problems.push(
       `maxResultBytes: expected at most ${LARGEST_RESULT}, got ${maxResultBytes}: keep a reference to what is larger`,

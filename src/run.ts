@@ -100,9 +100,9 @@ class RunningConsumer implements Running {
 
   health(): Health {
     const source = this.#source.health()
-    const { line, stuck, inFlight } = this.#pipeline
+    const { line, stuck, inFlight, isBroken } = this.#pipeline
     return {
-      live: this.#state !== 'failed' && stuck === 0,
+      live: this.#state !== 'failed' && stuck === 0 && !isBroken,
       ready: this.#state === 'running' && source.ready && !this.#isPaused,
       state: this.#state,
       checks: {

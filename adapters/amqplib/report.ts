@@ -10,6 +10,8 @@ export type RabbitEvent =
   | 'consumer-cancelled'
   /** The queue holds messages and the broker delivers none of them here: the consumer is built again. */
   | 'consumer-stalled'
+  /** A settle was refused that must not be sent: the channel is opened anew. */
+  | 'invariant-broken'
   | 'set-up-failed'
   | 'lane-failed'
   /** A queue may drop messages that come back too often. */

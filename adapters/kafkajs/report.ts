@@ -10,6 +10,8 @@ export type KafkaEvent =
   | 'connection-lost'
   | 'rebuilt'
   | 'commit-refused'
+  /** A commit was refused that must not be sent: the partition is read again. */
+  | 'invariant-broken'
   /** `start: 'latest'`: the group had never committed in this topic. */
   | 'started-at-end'
   /** kafkajs jumped over messages; they are read now. */

@@ -80,7 +80,11 @@ export class KafkaSource implements Source {
       this.#counts[event] = (this.#counts[event] ?? 0) + 1
       this.#tell(sourceEvent(event, detail))
     }
-    this.#committer = new Committer(this.#assignment, this.#report, (count) => this.#tell({ type: 'settles', count }))
+    this.#committer = new Committer(this.#assignment, {
+      report: this.#report,
+      onSettled: (count) => this.#tell({ type: 'settles', count }),
+      onBroken: (epoch, error) => this.#broken(epoch, error),
+    })
     this.#membership = new Membership(
       { ...options, kafka, report: this.#report },
       {
@@ -221,6 +225,16 @@ export class KafkaSource implements Source {
     this.#assignment.renew(epoch)
     this.#renewed()
     this.#storedStarts?.again()
+  }
+
+  /** What it has delivered can not be settled any more, and comes again. */
+  #broken(epoch: PartitionEpoch, error: Error): void {
+    this.#tell({ type: 'invariant-broken', error })
+    this.#report('invariant-broken', error.message)
+    const next = this.#assignment.end(epoch)
+    this.#renewed()
+    if (this.#storedStarts !== undefined) this.#storedStarts.again()
+    else if (next !== undefined) void this.#gate.readAgain(next)
   }
 
   /** What held the partition before does not any more. */

@@ -51,6 +51,7 @@ export class Tally {
       case 'publish-failed':
       case 'store-down':
       case 'store-up':
+      case 'invariant-broken':
       case 'source':
         return
     }

@@ -13,6 +13,8 @@ export type Remembered =
 
 /** First character of a result: so that `undefined` is one, and none is empty. */
 const [NOTHING, VALUE, FAILURE] = ['u', 'v', 'f'] as const
+/** The same of one that is sealed: stores need to know a failure, and nothing else of it. */
+const [SEALED_VALUE, SEALED_FAILURE] = ['V', 'F'] as const
 
 /**
  * As JSON, in pure ASCII or not, but without NUL and lone surrogates: any store can keep it.
@@ -31,21 +33,46 @@ export function failureOf({ name, message, code }: RememberedFailure): Result {
 }
 
 export function isFailure(result: Result): boolean {
-  return result.startsWith(FAILURE)
+  return result.startsWith(FAILURE) || result.startsWith(SEALED_FAILURE)
 }
 
-/** @throws TypeError for what none of the above has written */
+/**
+ * @param seal - its text stands in for the whole result
+ * @throws TypeError for a text that not every store can keep, and what `seal` throws
+ */
+export function sealedResult(result: Result, seal: (result: Result) => unknown): Result {
+  const text = seal(result)
+  if (typeof text !== 'string' || text === '' || !text.isWellFormed() || text.includes('\u0000')) {
+    throw new TypeError('seal: expected text, not empty, without NUL and lone surrogates')
+  }
+  return (isFailure(result) ? SEALED_FAILURE : SEALED_VALUE) + text
+}
+
+/** What `seal` has made of it; `undefined` where it is not sealed. */
+export function sealedText(result: Result): string | undefined {
+  return result.startsWith(SEALED_VALUE) || result.startsWith(SEALED_FAILURE) ? result.slice(1) : undefined
+}
+
+/** @throws TypeError for what is sealed, or was never a result. Nothing of it is in the error, which is logged */
 export function readResult(result: Result): Remembered {
   const rest = result.slice(1)
   switch (result[0]) {
     case NOTHING:
       return { kind: 'value', value: undefined }
     case VALUE:
-      return { kind: 'value', value: JSON.parse(rest) as unknown }
+      return { kind: 'value', value: parsed(rest) }
     case FAILURE:
-      return { kind: 'failure', failure: JSON.parse(rest) as RememberedFailure }
+      return { kind: 'failure', failure: parsed(rest) as RememberedFailure }
     case undefined:
     default:
-      throw new TypeError(`a kept result must begin with u, v or f, got ${JSON.stringify(result.slice(0, 20))}`)
+      throw new TypeError('a kept result must begin with u, v or f')
+  }
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    throw new TypeError('a kept result must be JSON')
   }
 }

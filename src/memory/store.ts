@@ -18,22 +18,30 @@ import type { Clock } from '../ports/clock.ts'
 import type { ListQuery, RecordPage, StoreAdmin, Why } from '../ports/store-admin.ts'
 import type { Claim, ClaimAnswer, ClaimRequest, ReleaseOptions, Store } from '../ports/store.ts'
 
+export interface MemoryStoreOptions {
+  /** @defaultValue the system's */
+  readonly clock?: Pick<Clock, 'now'>
+  /** Two stores on one Map are two processes at one server. What is taken from it, the store has lost. @defaultValue its own */
+  readonly records?: Map<Key, MessageRecord>
+}
+
 /**
  * The reference store: `transition()` and a Map. For tests, demos and single processes that may forget on exit. Retention
  * is checked when a key is met again; `admin.purge` frees the memory of those that never are.
  */
-export function memoryStore({ clock = systemClock }: { readonly clock?: Pick<Clock, 'now'> } = {}): Store {
-  return new MemoryStore(clock)
+export function memoryStore({ clock = systemClock, records = new Map() }: MemoryStoreOptions = {}): Store {
+  return new MemoryStore(clock, records)
 }
 
 class MemoryStore implements Store {
   readonly strategy = 'lease'
   readonly admin: StoreAdmin
   readonly #clock: Pick<Clock, 'now'>
-  readonly #records = new Map<Key, MessageRecord>()
+  readonly #records: Map<Key, MessageRecord>
 
-  constructor(clock: Pick<Clock, 'now'>) {
+  constructor(clock: Pick<Clock, 'now'>, records: Map<Key, MessageRecord>) {
     this.#clock = clock
+    this.#records = records
     this.admin = {
       peek: async (_scope, keys) => keys.map((key) => viewOf(this.#record(key), this.#clock.now())),
       list: async (_scope, query) => this.#list(query),

@@ -8,7 +8,9 @@ import type { Entropy } from '../ports/entropy.ts'
 import type { Message } from '../ports/message.ts'
 import type { ObserverEvent } from '../ports/observer.ts'
 import type { Letter, Publisher } from '../ports/source.ts'
+import { Evidence } from './evidence.ts'
 import { Pauses } from './pauses.ts'
+import { redacted } from './redact.ts'
 import type { DeadLettering, Postponing } from './runner.ts'
 import type { Task } from './task.ts'
 
@@ -48,18 +50,18 @@ export class Copies {
     return (publisher.retryLater && publisher.busyWaitMs) ?? Number.POSITIVE_INFINITY
   }
 
-  /** `false`: not confirmed before the end. `key`: of the task that the message is, if it is one. */
-  deadLetter(message: Message, why: DeadLettering, key: Key | undefined): Promise<boolean> {
+  /** `undefined`: not confirmed before the end. `key`: of the task that the message is, if it is one. */
+  deadLetter(message: Message, why: DeadLettering, key: Key | undefined): Promise<Evidence | undefined> {
     const letter = { ...this.#letter(message, why), reason: why.reason, parked: why.parked }
-    return this.#untilConfirmed('dead-letter', key, (publisher) => publisher.deadLetter(letter))
+    return this.#untilConfirmed('dead-letter', letter, key, (publisher) => publisher.deadLetter(letter))
   }
 
-  /** `false`: not confirmed before the end. */
-  retryLater(task: Task, { why, attempts, delayMs, error }: Postponing): Promise<boolean> {
+  /** `undefined`: not confirmed before the end. */
+  retryLater(task: Task, { why, attempts, delayMs, error }: Postponing): Promise<Evidence | undefined> {
     const { message, firstFailureAt, key } = task
-    const detail = error === undefined ? '' : describeError(error)
+    const detail = error === undefined ? '' : redacted(describeError(error), message)
     const letter = { ...this.#letter(message, { attempts, error, detail, firstFailureAt }), why, delayMs }
-    return this.#untilConfirmed('retry', key, async (publisher) => publisher.retryLater?.(letter))
+    return this.#untilConfirmed('retry', letter, key, async (publisher) => publisher.retryLater?.(letter))
   }
 
   /** Nothing is published again after this. */
@@ -82,20 +84,20 @@ export class Copies {
 
   async #untilConfirmed(
     place: 'dead-letter' | 'retry',
+    { message }: Letter,
     key: Key | undefined,
     publish: (publisher: Publisher) => Promise<void>,
-  ): Promise<boolean> {
+  ): Promise<Evidence | undefined> {
     const { publisher, entropy, observe } = this.#parts
     for (let failures = 1; !this.#pauses.areOver; failures++) {
       try {
-        await publish(publisher)
-        return true
+        return await Evidence.ofCopy(publish(publisher))
       } catch (error) {
         const retryInMs = backoffMs(failures, DEFAULTS.publishRetry, entropy.fraction())
-        observe({ type: 'publish-failed', place, key, error, retryInMs })
+        observe({ type: 'publish-failed', place, key, message, error, retryInMs })
         await this.#pauses.pause(retryInMs)
       }
     }
-    return false
+    return undefined
   }
 }

@@ -1,7 +1,7 @@
 import type { HandlerResult } from '../core/decision.ts'
 import type { Result } from '../core/record.ts'
 import type { MonotonicMs } from '../core/units.ts'
-import { NoEffectError, OutcomeUnknownError, TerminalError, hasCode } from '../errors.ts'
+import { NoEffectError, OutcomeUnknownError, TerminalError, hasCode, isConsumeOnceError } from '../errors.ts'
 import type { BatchItem, HandlerContext } from '../options.ts'
 import type { ResolvedConsumer } from '../resolve-options.ts'
 import type { Claim } from '../ports/store.ts'
@@ -128,6 +128,9 @@ export class HandlerRun {
 
   /** A plain throw before the abort asserts that no effect happened; after it nobody knows, unless the handler says so. */
   #classify(error: unknown): HandlerResult {
+    // Asked first: what a handler throws may be a proxy, that answers no `instanceof`.
+    const isOurs: boolean = isConsumeOnceError(error)
+    if (!isOurs) return this.isAborted ? 'unknown' : 'failed'
     if (error instanceof NoEffectError || hasCode(error, 'NO_EFFECT')) return 'failed'
     if (error instanceof OutcomeUnknownError || hasCode(error, 'OUTCOME_UNKNOWN')) return 'unknown'
     if (this.isAborted) return 'unknown'

@@ -1,4 +1,4 @@
-import { idBytes } from '../core/message-id.ts'
+import { idBytes, type UnusableId } from '../core/message-id.ts'
 import type { DeadLetterReason } from '../core/decision.ts'
 import { digestOf, identityOf } from '../digest.ts'
 import { describeError } from '../errors.ts'
@@ -44,17 +44,15 @@ export function createIdentify(consumer: ResolvedConsumer, group: string): (deli
   return (delivery) => {
     const { message } = delivery
     const incoming = new Incoming(message, consumer)
-    let id: unknown
+    let bytes: Uint8Array | UnusableId
     try {
-      id = consumer.id(incoming)
+      const id: unknown = consumer.id(incoming)
+      if (!isTextOrBytes(id)) return notTextOrBytes(id)
+      // What only looks like bytes throws when it is read.
+      bytes = idBytes(id)
     } catch (error) {
       return incoming.problem ?? { reason: 'no-id', detail: `the ID extractor threw: ${describeError(error)}`, error }
     }
-    if (!isTextOrBytes(id)) {
-      // A number or a promise would have no bytes, or the same ones for all.
-      return { reason: 'no-id', detail: `the ID extractor: expected text or bytes, got ${typeof id}` }
-    }
-    const bytes = idBytes(id)
     if (typeof bytes === 'string') return { reason: 'no-id', detail: WHY_UNUSABLE[bytes] }
     const digest = consumer.onConflict === 'duplicate' ? NOT_COMPARED : digestOf(message.value)
     return new Task(delivery, identityOf(scopeOf(message.origin), bytes), digest)
@@ -74,6 +72,13 @@ function identifyByPosition(consumer: ResolvedConsumer, group: string): (deliver
     const identity = identityOf([...scope, Buffer.from(stream)], Buffer.from(offset.toString()))
     return new Task(delivery, identity, NOT_COMPARED, position)
   }
+}
+
+/** A number or a promise would have no bytes, or the same ones for all. */
+function notTextOrBytes(id: unknown): Unidentified {
+  // Nobody else waits for a promise: one that rejects would end the process.
+  Promise.resolve(id).catch(() => {})
+  return { reason: 'no-id', detail: `the ID extractor: expected text or bytes, got ${typeof id}` }
 }
 
 function isTextOrBytes(id: unknown): id is string | Uint8Array | null | undefined {

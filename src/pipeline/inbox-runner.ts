@@ -1,14 +1,16 @@
 import { backoffMs } from '../core/backoff.ts'
-import { afterClaim, afterHandler, isMarked } from '../core/decision.ts'
+import { afterClaim, afterHandler } from '../core/decision.ts'
 import type { MarkVerdict, Result } from '../core/record.ts'
 import type { DurationMs } from '../core/units.ts'
 import { LeaseLostError, TransactionError, describeError, hasCode } from '../errors.ts'
 import { BEYOND_RETENTION, BeyondRetention } from './beyond-retention.ts'
 import { DoubtQueue } from './doubt-queue.ts'
+import { Evidence } from './evidence.ts'
 import { HandlerRun, type RunEnd, type RunItem } from './handler-run.ts'
 import { decodePayloads } from './identify.ts'
 import { remember, remembers } from './remember.ts'
 import type { ClaimBatch, Desk, Runner } from './runner.ts'
+import { faultOfMark, faultOfRelease } from './store-answers.ts'
 import type { Task } from './task.ts'
 import { TimeLimit } from './time-limit.ts'
 
@@ -186,7 +188,7 @@ export class InboxRunner implements Runner {
           }
           break
         case 'settle-duplicate':
-          this.#desk.conclude(task, 'duplicate', undefined, step.result)
+          if (answer.verdict === 'done') this.#desk.duplicate(task, Evidence.ofDone(answer), answer)
           break
         case 'claim-alone':
           if (task.lane !== undefined && waitingLanes.has(task.lane)) again.push(task)
@@ -259,16 +261,17 @@ export class InboxRunner implements Runner {
     const { results } = end
     const claims = items.map(({ claim }) => claim)
     let refusal: unknown
-    const verdicts = await line.ask(claims.length, async () => {
+    const mark = async (): Promise<readonly MarkVerdict[]> => {
       try {
         return await consumer.store.mark(claims, results)
       } catch (error) {
         if (!hasCode(error, 'FLOATING_QUERY') && !hasCode(error, 'COMMIT_REFUSED')) throw error
         // Known, not unknown: nothing was committed, and asking again would not change it.
         refusal = error
-        return claims.map((): MarkVerdict => 'refused-busy')
+        return claims.map(() => 'refused-busy')
       }
-    })
+    }
+    const verdicts = await line.ask(claims.length, mark, faultOfMark)
     if (refusal !== undefined) return this.#failed(items, { ...end, result: 'failed', error: refusal })
     this.#marked(items, verdicts, { ran: run.length, results })
   }
@@ -284,10 +287,10 @@ export class InboxRunner implements Runner {
     }
     const again: Task[] = []
     for (const [index, { task, claim }] of items.entries()) {
-      const verdict = verdicts[index]
-      if (verdict === undefined || !isMarked(verdict)) again.push(task)
-      else if (index < ran) this.#desk.conclude(task, 'handled', claim, results?.[index])
-      else this.#desk.passOver(task, 'beyond-retention')
+      const evidence = Evidence.ofMark(verdicts[index])
+      if (evidence === undefined) again.push(task)
+      else if (index < ran) this.#desk.handled(task, evidence, claim, results?.[index])
+      else this.#desk.duplicate(task, evidence, { reason: 'beyond-retention' })
     }
     this.#desk.observe({ type: 'marks', count: items.length - again.length, late: 0 })
     this.#desk.putBack(again)
@@ -369,7 +372,7 @@ export class InboxRunner implements Runner {
     const elsewhereMs = this.#desk.retryDelayMs(attempt)
     const retryInMs = elsewhereMs ?? backoffMs(attempt, consumer.retry, entropy.fraction())
     task.firstFailureAt ??= this.#desk.clock.now()
-    this.#desk.observe({ type: 'attempt-failed', key: task.key, attempt, error, retryInMs })
+    this.#desk.observe({ type: 'attempt-failed', key: task.key, message: task.message, attempt, error, retryInMs })
     if (elsewhereMs === undefined) return this.#rollBack(items, false, retryInMs)
     await this.#release(items, false)
     void this.#desk.retryLater(task, { why: 'failed', attempts: attempt, delayMs: elsewhereMs, error })
@@ -385,6 +388,7 @@ export class InboxRunner implements Runner {
 
   async #release(items: readonly RunItem[], refund: boolean): Promise<void> {
     const claims = items.map(({ claim }) => claim)
-    await this.#desk.line.ask(claims.length, () => this.#desk.consumer.store.release(claims, { refund, doubt: false }))
+    const { line, consumer } = this.#desk
+    await line.ask(claims.length, () => consumer.store.release(claims, { refund, doubt: false }), faultOfRelease)
   }
 }

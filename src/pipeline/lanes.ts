@@ -68,7 +68,7 @@ export class Lanes {
         this.#ready.delete(lane)
         return lane.queue.splice(0, 1)
       }
-      const firstAlone = lane.queue.findIndex((task) => task.alone)
+      const firstAlone = lane.queue.findIndex((task) => task.alone || task.isBlocked)
       const together = firstAlone === -1 ? lane.queue.length : firstAlone
       const tasks = lane.queue.splice(0, Math.min(together, most - taken.length))
       lane.out = tasks.length
@@ -76,6 +76,12 @@ export class Lanes {
       taken.push(...tasks)
     }
     return taken
+  }
+
+  /** What it waited for in another lane, or before it in this one, has ended. */
+  unblock(task: Task): void {
+    task.isBlocked = false
+    if (task.queuedIn !== undefined) this.#refresh(task.queuedIn)
   }
 
   /** A task that is out is over; the next of its lane may go. */
@@ -97,6 +103,7 @@ export class Lanes {
       removed.push(...lane.queue.filter(which))
       lane.queue.splice(0, lane.queue.length, ...kept)
       if (lane.queue.length === 0 && lane.out === 0) this.#drop(lane)
+      else this.#refresh(lane)
     }
     for (const task of removed) task.queuedIn = undefined
     return removed
@@ -138,6 +145,8 @@ export class Lanes {
 
   #refresh(lane: Lane): void {
     if (lane.out > 0 || lane.queue.length === 0 || lane.cancelHold !== undefined) return
+    // Its head may have been another one a moment ago.
+    if (lane.queue[0]?.isBlocked === true) return void this.#ready.delete(lane)
     this.#ready.add(lane)
     this.#wake()
   }

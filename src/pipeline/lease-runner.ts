@@ -5,12 +5,14 @@ import type { Reconciled } from '../options.ts'
 import type { ReleaseOptions } from '../ports/store.ts'
 import { BEYOND_RETENTION, BeyondRetention } from './beyond-retention.ts'
 import { DoubtQueue } from './doubt-queue.ts'
+import { Evidence } from './evidence.ts'
 import { HandlerRun, type RunEnd, type RunItem } from './handler-run.ts'
 import { decodePayloads, type Undecoded } from './identify.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
 import { Marks } from './marks.ts'
 import { remember, remembers } from './remember.ts'
 import type { ClaimBatch, Desk, Runner } from './runner.ts'
+import { faultOfRelease } from './store-answers.ts'
 import type { Task } from './task.ts'
 
 type Granted = RunItem & { readonly reconcile: boolean }
@@ -146,7 +148,7 @@ export class LeaseRunner implements Runner {
         this.#freeSlots([task])
         return 'claim' in answer ? { task, claim: answer.claim } : undefined
       case 'settle-duplicate':
-        this.#desk.conclude(task, 'duplicate', undefined, step.result)
+        if (answer.verdict === 'done') this.#desk.duplicate(task, Evidence.ofDone(answer), answer)
         break
       case 'wait':
         this.#desk.awaitOwner(task, step.waitMs)
@@ -268,7 +270,7 @@ export class LeaseRunner implements Runner {
         const elsewhereMs = this.#desk.retryDelayMs(attempt)
         const retryInMs = elsewhereMs ?? backoffMs(attempt, consumer.retry, entropy.fraction())
         task.firstFailureAt ??= this.#desk.clock.now()
-        this.#desk.observe({ type: 'attempt-failed', key: task.key, attempt, error, retryInMs })
+        this.#desk.observe({ type: 'attempt-failed', key: task.key, message: task.message, attempt, error, retryInMs })
         // Before the copy is published, or it would meet `busy`.
         await this.#release(run.items, { refund: false, doubt: false })
         this.#leave(run)
@@ -370,7 +372,8 @@ export class LeaseRunner implements Runner {
 
   async #release(items: readonly RunItem[], how: ReleaseOptions): Promise<void> {
     const claims = items.map(({ claim }) => claim)
-    await this.#desk.line.ask(claims.length, () => this.#desk.consumer.store.release(claims, how))
+    const { line, consumer } = this.#desk
+    await line.ask(claims.length, () => consumer.store.release(claims, how), faultOfRelease)
   }
 
   #inDoubt(items: readonly Pick<RunItem, 'task'>[], error?: unknown): void {

@@ -29,7 +29,7 @@ export function logEvent(log: Logger, consumer: string, event: ObserverEvent): v
         outcome,
         failure,
         reason,
-        ...(error === undefined ? { detail } : { err: loggedError(error) }),
+        ...(error === undefined ? { detail } : { err: loggedError(error, message) }),
         attempt,
         fence,
         system,
@@ -46,24 +46,30 @@ export function logEvent(log: Logger, consumer: string, event: ObserverEvent): v
           key: shown(event.key),
           attempt: event.attempt,
           retry_in_ms: event.retryInMs,
-          err: loggedError(event.error),
+          err: loggedError(event.error, event.message),
         },
         'attempt failed, will be tried again',
       )
     case 'in-doubt':
       return log.warn(
-        { consumer, key: shown(event.key), ...(event.error === undefined ? {} : { err: loggedError(event.error) }) },
+        {
+          consumer,
+          key: shown(event.key),
+          ...(event.error === undefined ? {} : { err: loggedError(event.error, event.message) }),
+        },
         'in doubt: its effect may or may not have happened',
       )
     case 'result-not-kept':
       return log.error(
-        { consumer, key: shown(event.key), err: loggedError(event.error) },
+        { consumer, key: shown(event.key), err: loggedError(event.error, event.message) },
         'result not kept: the effect happened and is marked, duplicates are told that its result is lost',
       )
     case 'policy-threw':
       return log.error(
-        { consumer, key: shown(event.key), policy: event.policy, err: loggedError(event.error) },
-        `${event.policy} threw: taken for false`,
+        { consumer, key: shown(event.key), policy: event.policy, err: loggedError(event.error, event.message) },
+        event.policy === 'sealResult'
+          ? 'sealResult threw: the failure is not remembered'
+          : 'rememberFailure threw: taken for false',
       )
     case 'beyond-retention':
       // Each message of a replay may be one: the outcome of those that are parked is a warning.
@@ -89,7 +95,7 @@ export function logEvent(log: Logger, consumer: string, event: ObserverEvent): v
           place: event.place,
           key: shown(event.key),
           retry_in_ms: event.retryInMs,
-          err: loggedError(event.error),
+          err: loggedError(event.error, event.message),
         },
         'copy not confirmed, will be published again',
       )
@@ -97,6 +103,11 @@ export function logEvent(log: Logger, consumer: string, event: ObserverEvent): v
       return log.error({ consumer, err: loggedError(event.error) }, 'store down: paused')
     case 'store-up':
       return log.info({ consumer }, 'store up: going on')
+    case 'invariant-broken':
+      return log.error(
+        { consumer, err: loggedError(event.error) },
+        'invariant broken: a settle was refused, please report it',
+      )
     case 'source':
       return log[event.isWarning ? 'warn' : 'info']({ consumer, event: event.event, detail: event.detail }, event.event)
     case 'claims':

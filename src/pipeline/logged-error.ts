@@ -1,4 +1,6 @@
 import { describeError, errorClass } from '../errors.ts'
+import type { Message } from '../ports/message.ts'
+import { redacted } from './redact.ts'
 
 /** Of a stack: where it was thrown, and who called. */
 const FRAMES_SHOWN = 10
@@ -6,11 +8,15 @@ const FRAMES_SHOWN = 10
 /**
  * What a log shows of anything that was thrown. `type` for lines as they are, `name` for pino, whose serializer for `err` takes
  * that where an object has no constructor: hence no prototype. Nothing else of the error: what a user adds may hold a payload.
+ *
+ * @param about - what it was thrown for, which its text may repeat
  */
-export function loggedError(error: unknown): object {
+export function loggedError(error: unknown, about?: Message): object {
   const type = errorClass(error)
   const { code, stack } = detailsOf(error)
-  return Object.assign(Object.create(null), { type, name: type, message: describeError(error), code, stack }) as object
+  const text = describeError(error)
+  const message = about === undefined ? text : redacted(text, about)
+  return Object.assign(Object.create(null), { type, name: type, message, code, stack }) as object
 }
 
 /** A getter of the user's must not throw in place of what was thrown. */

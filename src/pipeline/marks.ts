@@ -1,9 +1,11 @@
 import { isMarked } from '../core/decision.ts'
 import type { MarkVerdict, Reason, Result } from '../core/record.ts'
 import type { Claim } from '../ports/store.ts'
+import { Evidence } from './evidence.ts'
 import type { HandlerRun, RunItem } from './handler-run.ts'
 import { remembers } from './remember.ts'
 import type { Desk } from './runner.ts'
+import { faultOfMark } from './store-answers.ts'
 import type { Task } from './task.ts'
 
 /** The marks under leases: one call for all runs that ended well in one turn of the event loop. */
@@ -47,9 +49,9 @@ export class Marks {
       return
     }
     for (const [index, { task, claim }] of items.entries()) {
-      const verdict = verdicts[index]
-      if (verdict !== undefined && isMarked(verdict)) this.#desk.conclude(task, 'handled', claim, results?.[index])
-      else this.#leaseLost(task)
+      const evidence = Evidence.ofMark(verdicts[index])
+      if (evidence === undefined) this.#leaseLost(task)
+      else this.#desk.handled(task, evidence, claim, results?.[index])
     }
     this.#observe(verdicts)
   }
@@ -61,10 +63,10 @@ export class Marks {
       undefined,
     )
     for (const [index, { task }] of items.entries()) {
-      const verdict = verdicts?.[index]
-      if (verdict === undefined) this.#desk.drop(task)
-      else if (isMarked(verdict)) this.#desk.passOver(task, reason)
-      else this.#leaseLost(task)
+      const evidence = Evidence.ofMark(verdicts?.[index])
+      if (verdicts === undefined) this.#desk.drop(task)
+      else if (evidence === undefined) this.#leaseLost(task)
+      else this.#desk.duplicate(task, evidence, { reason })
     }
     if (verdicts !== undefined) this.#observe(verdicts)
   }
@@ -80,7 +82,7 @@ export class Marks {
     results: readonly (Result | undefined)[] | undefined,
   ): Promise<readonly MarkVerdict[] | undefined> {
     const { consumer, line } = this.#desk
-    return line.ask(claims.length, () => consumer.store.mark(claims, results))
+    return line.ask(claims.length, () => consumer.store.mark(claims, results), faultOfMark)
   }
 
   #observe(verdicts: readonly MarkVerdict[]): void {

@@ -1,13 +1,14 @@
 import { SILENT, type ResolvedConsumer } from '../resolve-options.ts'
-import type { Observer } from '../ports/observer.ts'
+import type { Observer, ObserverEvent } from '../ports/observer.ts'
 import { logEvent } from './log-event.ts'
 import { loggedError } from './logged-error.ts'
 
 /** Tells the consumer's log and observer. What throws there is the user's own: it must not leave a message half ended. */
 export function observerOf({ log, name, observe }: ResolvedConsumer): Observer {
-  function logObserverError(error: unknown): void {
+  function logObserverError(error: unknown, event: ObserverEvent): void {
     try {
-      log.error({ consumer: name, err: loggedError(error) }, 'the observer threw')
+      const about = 'message' in event ? event.message : undefined
+      log.error({ consumer: name, err: loggedError(error, about) }, 'the observer threw')
     } catch {
       // There is nobody left to tell.
     }
@@ -24,7 +25,7 @@ export function observerOf({ log, name, observe }: ResolvedConsumer): Observer {
     try {
       observe(event)
     } catch (error) {
-      logObserverError(error)
+      logObserverError(error, event)
     }
   }
 }

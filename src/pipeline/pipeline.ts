@@ -1,23 +1,28 @@
-import type { Key, Reason, Result } from '../core/record.ts'
+import type { Reason, Result } from '../core/record.ts'
 import { isFailure } from '../core/result.ts'
 import { horizonOf } from '../core/retention.ts'
 import type { DurationMs } from '../core/units.ts'
-import { LeaseLostError, StoppedError } from '../errors.ts'
+import { InvariantError, LeaseLostError, StoppedError } from '../errors.ts'
 import type { ResolvedConsumer } from '../resolve-options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { Observer, ObserverEvent, Outcome } from '../ports/observer.ts'
 import type { Capacity, Delivery, Intake, Publisher, SourceEvent } from '../ports/source.ts'
-import type { Claim } from '../ports/store.ts'
+import type { Claim, ClaimAnswer } from '../ports/store.ts'
 import { scopeName } from '../scope.ts'
 import { Copies } from './copies.ts'
+import { Evidence } from './evidence.ts'
+import { Flights } from './flights.ts'
 import { createIdentify } from './identify.ts'
 import { InboxRunner } from './inbox-runner.ts'
 import { Lanes } from './lanes.ts'
 import { LeaseRunner } from './lease-runner.ts'
 import { observerOf } from './observe.ts'
 import { Purger } from './purger.ts'
+import { redacted } from './redact.ts'
+import { openKept } from './remember.ts'
 import type { ClaimBatch, DeadLettering, Desk, Postponing, Runner, SettingAside } from './runner.ts'
+import { faultOfSetAside, faultsOfClaims } from './store-answers.ts'
 import { StoreLine } from './store-line.ts'
 import { Task } from './task.ts'
 
@@ -60,14 +65,14 @@ export class Pipeline implements Intake, Desk {
   readonly #rewind: (stream: string) => void
   readonly #identify: ReturnType<typeof createIdentify>
   readonly #runner: Runner
-  /** Every task of this process by its key. */
-  readonly #flights = new Map<Key, Task>()
+  readonly #flights = new Flights((task) => this.lanes.unblock(task))
   /** Deliveries that are no task: on the way to the dead-letter place, and why. */
   readonly #unclaimed = new Map<Delivery, Reason>()
   readonly #isBoundBySource: boolean
   #inFlight = 0
   #isFull = false
   #isDraining = false
+  #isBroken = false
   #idle: (() => void) | undefined
 
   constructor(dependencies: PipelineDependencies) {
@@ -113,6 +118,11 @@ export class Pipeline implements Intake, Desk {
 
   get stuck(): number {
     return this.#runner.stuck
+  }
+
+  /** A settle was refused that nothing allowed. Its message may come again only when this process is gone. */
+  get isBroken(): boolean {
+    return this.#isBroken
   }
 
   deliver(deliveries: readonly Delivery[]): void {
@@ -169,10 +179,11 @@ export class Pipeline implements Intake, Desk {
       items: tasks.map(({ key, digest, position }) => ({ key, digest, position })),
     }
     let sentAt = 0
-    const answers = await this.line.ask(tasks.length, () => {
+    const ask = (): Promise<readonly ClaimAnswer<unknown>[]> => {
       sentAt = this.clock.monotonic()
       return store.claim(request)
-    })
+    }
+    const answers = await this.line.ask(tasks.length, ask, faultsOfClaims(request, store.strategy))
     if (answers === undefined) return undefined
     for (const [index, task] of tasks.entries()) {
       if (answers[index]?.verdict !== 'busy') task.busySince = undefined
@@ -184,13 +195,14 @@ export class Pipeline implements Intake, Desk {
     return { answers, sentAt, horizon }
   }
 
-  conclude(task: Task, outcome: 'handled' | 'duplicate', claim?: Claim<unknown>, result?: Result): void {
-    const detail = claim && { attempt: claim.attempt, fence: claim.fence }
-    this.#settle(task, outcome, result === undefined ? detail : { ...detail, ...rememberedAs(result) })
+  handled(task: Task, evidence: Evidence, { attempt, fence }: Claim<unknown>, result?: Result): void {
+    const detail = { attempt, fence }
+    const told = result === undefined ? detail : { ...detail, ...this.#rememberedAs(task, result) }
+    this.#settle(task, evidence, 'handled', told)
   }
 
-  passOver(task: Task, reason: Reason): void {
-    this.#settle(task, 'duplicate', { reason })
+  duplicate(task: Task, evidence: Evidence, { reason, result }: Parameters<Desk['duplicate']>[2]): void {
+    this.#settle(task, evidence, 'duplicate', result === undefined ? { reason } : this.#rememberedAs(task, result))
   }
 
   drop(task: Task, outcome: 'handed-back' | 'lease-lost' = 'handed-back'): void {
@@ -225,11 +237,13 @@ export class Pipeline implements Intake, Desk {
     if (position !== undefined && isCurrent && !this.#isDraining) this.#rewind(position.stream)
   }
 
-  async deadLetter(task: Task, why: DeadLettering): Promise<void> {
+  async deadLetter(task: Task, { detail, ...how }: DeadLettering): Promise<void> {
     const { messageToSettle, firstFailureAt } = task
-    if (!(await this.#copies.deadLetter(messageToSettle, { ...why, firstFailureAt }, task.key))) return this.drop(task)
+    const why = { ...how, detail: redacted(detail, task.message) }
+    const evidence = await this.#copies.deadLetter(messageToSettle, { ...why, firstFailureAt }, task.key)
+    if (evidence === undefined) return this.drop(task)
     await this.#pass(task)
-    this.#settle(task, why.parked ? 'parked' : 'dead-lettered', toldOf(why))
+    this.#settle(task, evidence, why.parked ? 'parked' : 'dead-lettered', toldOf(why))
   }
 
   retryDelayMs(attempts: number): DurationMs | undefined {
@@ -238,13 +252,15 @@ export class Pipeline implements Intake, Desk {
 
   async retryLater(task: Task, how: Postponing): Promise<void> {
     if (this.#isDraining || !task.isCurrent) return this.drop(task)
-    if (!(await this.#copies.retryLater(task, how))) return this.drop(task)
-    if (how.why === 'failed') this.#settlePostponed(task, 'failed')
-    else this.#settlePostponed(task, 'handed-back', { copied: true })
+    const evidence = await this.#copies.retryLater(task, how)
+    if (evidence === undefined) return this.drop(task)
+    if (how.why === 'failed') this.#settlePostponed(task, evidence, 'failed')
+    else this.#settlePostponed(task, evidence, 'handed-back', { copied: true })
   }
 
   async setAside(task: Task, claim: Claim<unknown>, as: 'given-up' | 'parked', why: SettingAside): Promise<void> {
-    const verdicts = await this.line.ask(1, () => this.consumer.store.setAside([claim], as, why.reason))
+    const { store } = this.consumer
+    const verdicts = await this.line.ask(1, () => store.setAside([claim], as, why.reason), faultOfSetAside)
     const verdict = verdicts?.[0]
     if (verdict === undefined) return this.drop(task)
     if (verdict === 'refused') return this.putBack([task])
@@ -255,32 +271,31 @@ export class Pipeline implements Intake, Desk {
   async #pass({ position }: Task): Promise<void> {
     const { positions } = this.consumer.store
     if (positions === undefined || position === undefined) return
-    await this.line.ask(1, async () => [await positions.pass(this.scope, position)])
+    await this.line.ask(
+      1,
+      async () => [await positions.pass(this.scope, position)],
+      () => undefined,
+    )
   }
 
   #accept(delivery: Delivery): void {
     const identified = this.#identify(delivery)
-    const running = identified instanceof Task ? this.#flights.get(identified.key) : undefined
-    if (this.#isDraining && running === undefined) return this.#giveBack(delivery, 'handed-back', {})
     if (!(identified instanceof Task)) {
-      void this.#deadLetterAlone(delivery, { ...identified, parked: false })
-    } else if (running === undefined) {
-      this.#flights.set(identified.key, identified)
-      this.lanes.enqueue(identified)
-    } else if (running.digest === identified.digest) {
-      running.deliveries.push(delivery)
-    } else {
-      const detail = 'same ID, another payload, while the first is under way'
-      void this.#deadLetterAlone(delivery, { reason: 'conflict', parked: false, detail })
+      if (this.#isDraining) return this.#giveBack(delivery, 'handed-back', {})
+      return void this.#deadLetterAlone(delivery, { ...identified, parked: false })
     }
+    if (!this.#flights.begin(identified, delivery)) return
+    if (this.#isDraining) this.#forget(identified, 'handed-back')
+    else this.lanes.enqueue(identified)
   }
 
-  /** A delivery that is no task: no usable ID, or in conflict with the one that runs. */
-  async #deadLetterAlone(delivery: Delivery, why: DeadLettering): Promise<void> {
+  /** A delivery that is no task: it has no usable ID. */
+  async #deadLetterAlone(delivery: Delivery, { detail, ...how }: DeadLettering): Promise<void> {
+    const why = { ...how, detail: redacted(detail, delivery.message) }
     this.#unclaimed.set(delivery, why.reason)
-    const published = await this.#copies.deadLetter(delivery.message, why, undefined)
+    const evidence = await this.#copies.deadLetter(delivery.message, why, undefined)
     if (!this.#unclaimed.delete(delivery)) return
-    if (published) this.#end(delivery, 'dead-lettered', toldOf(why))
+    if (evidence !== undefined) this.#end(delivery, evidence, 'dead-lettered', toldOf(why))
     else this.#giveBack(delivery, 'handed-back', { reason: why.reason })
   }
 
@@ -288,27 +303,27 @@ export class Pipeline implements Intake, Desk {
    * The copy is on its way, and may have joined the task already: only further deliveries of the original's own place are
    * settled with it, any other begins anew.
    */
-  #settlePostponed(task: Task, outcome: 'failed' | 'handed-back', detail?: OutcomeDetail): void {
+  #settlePostponed(task: Task, evidence: Evidence, outcome: 'failed' | 'handed-back', detail?: OutcomeDetail): void {
     if (!this.#endFlight(task)) return
     const [first, ...joined] = task.deliveries
     if (first === undefined) return
     const { destination, position } = first.message
-    this.#end(first, outcome, { key: task.key, ...detail })
+    this.#end(first, evidence, outcome, { key: task.key, ...detail })
     for (const delivery of joined) {
       const { message } = delivery
       if (message.destination === destination && message.position === position) {
-        this.#end(delivery, 'joined', { key: task.key })
+        this.#end(delivery, evidence, 'joined', { key: task.key })
       } else {
         this.#accept(delivery)
       }
     }
   }
 
-  #settle(task: Task, outcome: Exclude<Settled, 'joined'>, detail?: OutcomeDetail): void {
+  #settle(task: Task, evidence: Evidence, outcome: Exclude<Settled, 'joined'>, detail?: OutcomeDetail): void {
     if (!this.#endFlight(task)) return
     const [first, ...joined] = task.deliveries
-    if (first !== undefined) this.#end(first, outcome, { key: task.key, ...detail })
-    for (const delivery of joined) this.#end(delivery, 'joined', { key: task.key })
+    if (first !== undefined) this.#end(first, evidence, outcome, { key: task.key, ...detail })
+    for (const delivery of joined) this.#end(delivery, evidence, 'joined', { key: task.key })
   }
 
   /** Ends all deliveries of a task without a settle. */
@@ -319,8 +334,7 @@ export class Pipeline implements Intake, Desk {
 
   /** Once for each task: what still runs for one that was given up at the stop deadline ends nothing any more. */
   #endFlight(task: Task): boolean {
-    if (this.#flights.get(task.key) !== task) return false
-    this.#flights.delete(task.key)
+    if (!this.#flights.end(task)) return false
     this.lanes.finish(task)
     return true
   }
@@ -330,16 +344,30 @@ export class Pipeline implements Intake, Desk {
     this.line.abandon()
     this.#copies.end()
     this.#runner.abandon()
-    for (const task of this.#flights.values()) this.drop(task)
+    for (const task of this.#flights.all()) this.drop(task)
     for (const [delivery, reason] of this.#unclaimed) {
       this.#unclaimed.delete(delivery)
       this.#giveBack(delivery, 'handed-back', { reason })
     }
   }
 
-  #end(delivery: Delivery, outcome: Settled, detail: OutcomeDetail): void {
+  #rememberedAs(task: Task, kept: Result): OutcomeDetail {
+    const result = openKept(kept, task.key, this)
+    return isFailure(result) ? { result, failure: true } : { result }
+  }
+
+  /** The only place that settles. */
+  #end(delivery: Delivery, evidence: Evidence, outcome: Settled, detail: OutcomeDetail): void {
+    if (!Evidence.is(evidence)) return this.#refuseSettle(delivery, outcome, detail)
     if (delivery.settle()) this.#ended(delivery, { outcome, ...detail })
     else this.#ended(delivery, { outcome: 'settle-refused', refused: outcome, ...detail })
+  }
+
+  #refuseSettle(delivery: Delivery, outcome: Settled, { key }: OutcomeDetail): void {
+    this.#isBroken = true
+    const error = new InvariantError('pipeline.end', `to be settled as ${outcome} without mark, done or confirmed copy`)
+    this.observe({ type: 'invariant-broken', error })
+    this.#giveBack(delivery, 'handed-back', { key })
   }
 
   /** A lease is lost to nobody but a delivery that is not ours any more: of that there is nothing to give back. */
@@ -372,10 +400,6 @@ type OutcomeDetail = Partial<
 
 type Unsettled = 'handed-back' | 'lease-lost'
 type Settled = Exclude<Outcome, 'settle-refused' | 'lease-lost'>
-
-function rememberedAs(result: Result): OutcomeDetail {
-  return isFailure(result) ? { result, failure: true } : { result }
-}
 
 /** Of a dead letter. */
 function toldOf({ reason, detail, error, attempts }: DeadLettering): OutcomeDetail {

@@ -1,4 +1,13 @@
-import { failureOf, resultOf, type RememberedFailure } from '../core/result.ts'
+import type { Key, Result } from '../core/record.ts'
+import {
+  failureOf,
+  isFailure,
+  readResult,
+  resultOf,
+  sealedResult,
+  sealedText,
+  type RememberedFailure,
+} from '../core/result.ts'
 import { TerminalError, describeError, errorClass } from '../errors.ts'
 import type { ResolvedConsumer } from '../resolve-options.ts'
 import type { HandlerRun, RunEnd } from './handler-run.ts'
@@ -19,40 +28,84 @@ export function remember(run: HandlerRun, end: RunEnd, desk: Desk): RunEnd {
   // After an abort the failure is that of the abort, whatever it looks like.
   if (rememberFailure === undefined || end.result === 'unknown' || run.isAborted) return end
   const { error } = end
+  let policy: 'rememberFailure' | 'sealResult' = 'rememberFailure'
   try {
     const answer: unknown = rememberFailure(error)
     if (answer !== true) return end
+    policy = 'sealResult'
+    return { result: 'remembered', error, kept: sealed(failureOf(failureFrom(error)), run, desk) }
   } catch (thrown) {
     for (const { task } of run.items) {
-      desk.observe({ type: 'policy-threw', policy: 'rememberFailure', key: task.key, error: thrown })
+      const { key, message } = task
+      desk.observe({ type: 'policy-threw', policy, key, message, error: thrown })
     }
     return end
   }
-  return { result: 'remembered', error, kept: failureOf(failureFrom(error)) }
+}
+
+/** What is kept, as `readResult` takes it. What cannot be read is a failure that says so: the effect did happen. */
+export function openKept(kept: Result, key: Key, { consumer, observe }: Pick<Desk, 'consumer' | 'observe'>): Result {
+  const text = sealedText(kept)
+  if (text === undefined) return kept
+  let detail = 'it is sealed, and the consumer has no sealResult'
+  if (consumer.sealResult !== undefined) {
+    try {
+      const opened = consumer.sealResult.open(text, key)
+      readResult(opened)
+      if (isFailure(opened) === isFailure(kept)) return opened
+      detail = 'it was sealed as something else'
+    } catch (error) {
+      // Not what it says: that may be the half of a result.
+      detail = `it cannot be opened: ${errorClass(error)}`
+    }
+  }
+  observe({ type: 'source', event: 'result-unreadable', detail, isWarning: true })
+  return UNREADABLE
+}
+
+export const RESULT_UNREADABLE: RememberedFailure = {
+  name: 'ResultUnreadable',
+  message: 'the effect happened, but what is kept of it cannot be read',
+  code: 'RESULT_UNREADABLE',
+}
+
+const UNREADABLE = failureOf(RESULT_UNREADABLE)
+
+/** @throws what `seal` throws */
+function sealed(result: Result, { items }: HandlerRun, { consumer }: Desk): Result {
+  const { sealResult } = consumer
+  const key = items[0]?.task.key
+  return sealResult === undefined || key === undefined
+    ? result
+    : sealedResult(result, (text) => sealResult.seal(text, key))
 }
 
 /**
  * Where it cannot be kept: an inbox commits nothing, and a person reads why. Under a lease the effect has happened: to release or
  * to set aside would have it happen again, sooner or later, so it is marked, with a failure in place of the result.
  */
-function keepResult(run: HandlerRun, { value }: RunEnd, { consumer, observe }: Desk): RunEnd {
-  const { store, maxResultBytes } = consumer
+function keepResult(run: HandlerRun, { value }: RunEnd, desk: Desk): RunEnd {
+  const { store, maxResultBytes, sealResult } = desk.consumer
   let why: string
   let cause: unknown
   try {
-    const kept = resultOf(value)
+    const kept = sealed(resultOf(value), run, desk)
     const bytes = Buffer.byteLength(kept) - 1
     if (bytes <= maxResultBytes) return { result: 'handled', kept }
-    why = `expected at most ${maxResultBytes} bytes of JSON (maxResultBytes), got ${bytes}`
+    why = `expected at most ${maxResultBytes} bytes of JSON (maxResultBytes), got ${bytes}${sealResult ? ', sealed' : ''}`
   } catch (error) {
     why = describeError(error)
     cause = error
   }
   const error = new TerminalError(`what the handler returned cannot be kept: ${why}`, { cause }, 'RESULT_NOT_KEPT')
   if (store.strategy !== 'lease') return { result: 'fatal', error }
-  for (const { task } of run.items) observe({ type: 'result-not-kept', key: task.key, error })
-  const message = `the effect happened, but ${error.message}`
-  return { result: 'handled', kept: failureOf({ name: 'ResultNotKept', message, code: error.code }) }
+  for (const { task } of run.items) {
+    const { key, message } = task
+    desk.observe({ type: 'result-not-kept', key, message, error })
+  }
+  // Not sealed, so without what was thrown.
+  const told = `the effect happened, but ${sealResult ? 'what the handler returned cannot be kept' : error.message}`
+  return { result: 'handled', kept: failureOf({ name: 'ResultNotKept', message: told, code: error.code }) }
 }
 
 function failureFrom(error: unknown): RememberedFailure {

@@ -7,6 +7,7 @@ import type { Entropy } from '../ports/entropy.ts'
 import type { Observer } from '../ports/observer.ts'
 import type { RetryLetter } from '../ports/source.ts'
 import type { Claim, ClaimAnswer } from '../ports/store.ts'
+import type { Evidence } from './evidence.ts'
 import type { Lanes } from './lanes.ts'
 import type { StoreLine } from './store-line.ts'
 import type { Task } from './task.ts'
@@ -35,10 +36,14 @@ export interface Desk {
   readonly line: StoreLine
   readonly isDraining: boolean
   readonly observe: Observer
-  /** Marked, or found to be done: settles its deliveries. */
-  conclude(task: Task, outcome: 'handled' | 'duplicate', claim?: Claim<unknown>, result?: Result): void
-  /** Marked, and not run, for this reason: settles its deliveries as duplicates. */
-  passOver(task: Task, reason: Reason): void
+  /** Its handler ran, and it is marked: settles its deliveries. */
+  handled(task: Task, evidence: Evidence, claim: Claim<unknown>, result?: Result): void
+  /** Found to be done; or marked, and not run, for this reason: settles its deliveries. */
+  duplicate(
+    task: Task,
+    evidence: Evidence,
+    known: { readonly reason?: Reason; readonly result?: Result | undefined },
+  ): void
   /** Not settled and not ours any more: it will be delivered again, here or elsewhere. */
   drop(task: Task, outcome?: 'handed-back' | 'lease-lost'): void
   /** To be claimed again, from the front of its lane. What is not ours any more is dropped. */

@@ -4,6 +4,7 @@ import { DEFAULTS } from '../defaults.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import { Pauses } from './pauses.ts'
+import type { FindFault } from './store-answers.ts'
 
 interface StoreLineHooks {
   /** Called once per outage, before the first retry. */
@@ -33,16 +34,19 @@ export class StoreLine {
   }
 
   /**
-   * Resolves with one answer for each item, or with `undefined` when the line was abandoned first: then nobody knows. An
+   * Resolves with one answer for each item, or with `undefined` when the line was abandoned first: then nobody knows. What is
+   * no answer of the protocol is asked for again, as one that is not known: a store that talks nonsense stands still. An
    * abandoned line still sends each call once: what is known by then should not be left to the end of a lease.
    */
-  async ask<T>(items: number, call: () => Promise<readonly T[]>): Promise<readonly T[] | undefined> {
+  async ask<T>(
+    items: number,
+    call: () => Promise<readonly T[]>,
+    faultOf: FindFault<T>,
+  ): Promise<readonly T[] | undefined> {
     for (let failures = 0; ;) {
       try {
         const answers = await call()
-        if (answers.length !== items) {
-          throw new StoreError('STORE_MISUSED', `the store: expected ${items} answers, got ${answers.length}`)
-        }
+        refuseFaults(answers, items, faultOf)
         if (failures > 0) this.#recovered()
         return answers
       } catch (error) {
@@ -63,5 +67,15 @@ export class StoreLine {
 
   #recovered(): void {
     if (--this.#failing === 0 && !this.#pauses.areOver) this.#hooks.onUp()
+  }
+}
+
+/** @throws StoreError `STORE_MISUSED` */
+function refuseFaults<T>(answers: readonly T[], items: number, faultOf: FindFault<T>): void {
+  const { length } = answers
+  if (length !== items) throw new StoreError('STORE_MISUSED', `the store: expected ${items} answers, got ${length}`)
+  for (let at = 0; at < length; at++) {
+    const fault = faultOf(answers[at] as T, at)
+    if (fault !== undefined) throw new StoreError('STORE_MISUSED', `the store: got ${fault}`)
   }
 }

@@ -15,6 +15,10 @@ export class Task {
   readonly position: StreamPosition | undefined
   /** The first is the one it is about; the others joined. */
   readonly deliveries: Delivery[]
+  /** Of `Flights` alone: of the same key with another payload, it waits for this one. */
+  rival: Task | undefined
+  /** Of `Flights` alone: it stays in its lane. */
+  isBlocked = false
   /** Must not share a claim or a transaction with others: it may be what kills the process or fails the batch. */
   alone = false
   /** Of `Lanes` alone: the lane it is queued in, held in, or out of. */

@@ -43,7 +43,7 @@ export type ObserverEvent =
       /** With `dead-lettered` and `parked`: how often its handler was started, as its dead letter says. */
       readonly attempt?: number | undefined
       readonly fence?: number | undefined
-      /** With `handled` and `duplicate`: what is kept with the mark, for `readResult()`. May hold a payload. */
+      /** With `handled` and `duplicate`: what is kept with the mark, opened, for `readResult()`. May hold a payload. */
       readonly result?: Result | undefined
       /** With `result`: it is a failure, remembered as the answer. */
       readonly failure?: true | undefined
@@ -53,6 +53,7 @@ export type ObserverEvent =
   | {
       readonly type: 'attempt-failed'
       readonly key: Key
+      readonly message: Message
       readonly attempt: number
       readonly error: unknown
       readonly retryInMs: DurationMs
@@ -67,9 +68,15 @@ export type ObserverEvent =
   | { readonly type: 'claims'; readonly count: number; readonly granted: number }
   | { readonly type: 'marks'; readonly count: number; readonly late: number }
   /** Lease: its effect happened, and what its handler returned cannot be kept. It is marked, and duplicates are told so. */
-  | { readonly type: 'result-not-kept'; readonly key: Key; readonly error: unknown }
+  | { readonly type: 'result-not-kept'; readonly key: Key; readonly message: Message; readonly error: unknown }
   /** An option that is a function of the user's threw, and was taken for what is safe. */
-  | { readonly type: 'policy-threw'; readonly policy: 'rememberFailure'; readonly key: Key; readonly error: unknown }
+  | {
+      readonly type: 'policy-threw'
+      readonly policy: 'rememberFailure' | 'sealResult'
+      readonly message: Message
+      readonly key: Key
+      readonly error: unknown
+    }
   /** Granted, because nothing is known of it; but it is older than what is still known. `policy`: what became of it. */
   | {
       readonly type: 'beyond-retention'
@@ -83,6 +90,7 @@ export type ObserverEvent =
       readonly type: 'publish-failed'
       readonly place: 'dead-letter' | 'retry'
       readonly key: Key | undefined
+      readonly message: Message
       readonly error: unknown
       readonly retryInMs: DurationMs
     }

@@ -80,6 +80,8 @@ export type SourceEvent =
       /** For a person to see: logged as `warn`. Left out of what belongs to a normal day, which is logged as `info`. */
       readonly isWarning?: true
     }
+  /** A settle was refused that must not be sent. What it was for is delivered again. */
+  | { readonly type: 'invariant-broken'; readonly error: Error }
 
 /** A consumer of one broker. */
 export interface Source {

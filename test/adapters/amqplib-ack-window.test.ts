@@ -83,10 +83,12 @@ describe('AckWindow', () => {
     const check = fc.property(fc.array(step, { maxLength: 120 }), relief, (steps, relieveAbove) => {
       const window = new AckWindow(relieveAbove)
       const broker = new Set<number>()
+      const refused: (string | undefined)[] = []
       const open = new Map<number, number>()
       let tag = 0
       const send = (everything: boolean): void => {
         for (const frame of window.takeFrames(everything)) {
+          refused.push(window.tell(frame))
           expect(broker).toContain(frame.tag) // Else 406.
           const acked = [...broker].filter((one) => one === frame.tag || (frame.multiple && one < frame.tag))
           expect(acked.filter((one) => open.has(one))).toEqual([])
@@ -107,12 +109,16 @@ describe('AckWindow', () => {
           send(false)
         } else if (open.delete(chosen)) {
           if (what === 'finish') window.finish(chosen, ticket)
-          if (what === 'reject') window.settledAlone(chosen, ticket)
+          if (what === 'reject') {
+            window.settledAlone(chosen, ticket)
+            refused.push(window.tell({ tag: chosen, multiple: false, settles: 1 }))
+          }
           if (what === 'reject') broker.delete(chosen)
         }
       }
       send(true)
       expect([...broker]).toEqual([...open.keys()])
+      expect(refused.filter((why) => why !== undefined)).toEqual([])
     })
     fc.assert(check, { numRuns: 500 })
   })

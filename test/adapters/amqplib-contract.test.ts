@@ -1,4 +1,5 @@
-import { describeSourceContract } from '../contract/source-contract.ts'
+import { describe, it } from '@jest/globals'
+import { describeSourceContract } from '../../testing/contract/source/contract.ts'
 import { rabbitHarness } from './amqplib-harness.ts'
 
-describeSourceContract('amqplib', () => rabbitHarness((url) => url))
+describeSourceContract('amqplib', () => rabbitHarness((url) => url), { describe, it })

@@ -1,6 +1,7 @@
 import type { Message, Running } from 'consume-once'
 import { runRabbit, type RabbitConnect } from 'consume-once/amqplib'
-import { eventually, type SourceHarness } from '../contract/source-harness.ts'
+import { eventually } from '../../testing/contract/source/driven.ts'
+import type { SourceHarness } from '../../testing/contract/source/harness.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { Rabbit } from './amqplib-rabbit.ts'
 

@@ -5,7 +5,7 @@ import { connect as connectWithOldest } from 'amqplib-0.10'
 import { connect as connectWithFirst } from 'amqplib-1'
 import { confirmedPublisher, rabbitBroker, type RabbitConnect } from '../../adapters/amqplib/index.ts'
 import type { Source } from '../../src/index.ts'
-import { describeSourceContract } from '../contract/source-contract.ts'
+import { describeSourceContract } from '../../testing/contract/source/contract.ts'
 import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
 import { rabbitHarness } from './amqplib-harness.ts'
@@ -69,7 +69,7 @@ it('the peer range begins with the oldest version that is tested, and ends after
 
 // With the newest it is kept by amqplib-contract.test.ts.
 for (const name of ['amqplib-0.10', 'amqplib-1'] as const) {
-  describeSourceContract(name, () => rabbitHarness((url) => () => VERSIONS[name](url)))
+  describeSourceContract(name, () => rabbitHarness((url) => () => VERSIONS[name](url)), { describe, it })
 }
 
 describe.each(Object.entries(VERSIONS))('with %s', (_name, connectBy) => {

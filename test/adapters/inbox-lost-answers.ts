@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals'
 import { hasCode, type Claim, type ClaimAnswer, type ClaimItem, type Store } from '../../src/index.ts'
-import { claim, hold, newItem, newToken } from '../contract/harness.ts'
+import { claim, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'
 import type { Fault, FaultyLink } from './faulty-link.ts'
 
 /** An inbox whose connections go over a link, and another on the same data whose do not. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { redisLease, type LeaseOptions, type RedisLike } from 'consume-once/ioredis'
 import { ConfigError } from '../../src/errors.ts'
 import type { Store } from '../../src/ports/store.ts'
-import { claim, newItem } from '../contract/harness.ts'
+import { claim, newItem } from '../../testing/contract/store/claims.ts'
 
 const CLAIMED = { ...newItem(), scope: '', token: 'token', fence: 1, attempt: 1, retentionMs: 1_000 }
 

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { ConfigResourceTypes } from 'kafkajs'
 import { runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer } from '../../src/index.ts'
-import { MemoryOffsets, OffsetsDatabase } from '../support/memory-offsets.ts'
+import { MemoryOffsets } from '../../testing/stores/memory-offsets.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
 import { Cluster, eventually, type Opened } from './kafkajs-kit.ts'
@@ -265,7 +265,7 @@ describe('retry topics', () => {
   })
 
   it('are refused for strategy offsets: it handles a partition in its order', async () => {
-    const store = new MemoryOffsets(new OffsetsDatabase())
+    const store = new MemoryOffsets()
     const consumer = defineConsumer({ name: 'sms', store, handle: () => {} })
     const options = {
       topics: [await cluster.topic()],

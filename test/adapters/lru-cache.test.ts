@@ -2,10 +2,10 @@ import { describe, expect, it } from '@jest/globals'
 import { withDoneCache, type DoneCacheOptions } from '../../adapters/lru-cache/index.ts'
 import { ConfigError, defineConsumer, memoryStore, messageId, resultOf, type Store } from '../../src/index.ts'
 import { runConsumer } from '../../src/run.ts'
-import { claim, claimAll, hold, newDigest, newItem, SCOPE } from '../contract/harness.ts'
+import { claim, claimAll, hold, newDigest, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
 import { assertLikeTransition } from '../contract/store-model.ts'
 import { ManualClock, turns } from '../support/manual-clock.ts'
-import { InboxDatabase, MemoryInbox } from '../support/memory-inbox.ts'
+import { MemoryInbox } from '../../testing/stores/memory-inbox.ts'
 import { RecordingSource } from '../support/recording-source.ts'
 import { ScriptedStore } from '../support/scripted-store.ts'
 import { gate } from '../support/rig.ts'
@@ -291,7 +291,7 @@ describe('a store with a cache in front of it', () => {
     const finding = { check: 'test', verdict: 'holds', found: '', meaning: '' } as const
     const looked = withDoneCache<never>(Object.assign(plain, { checkup: async () => [finding] }), { max: 1 })
     expect(await looked.checkup?.()).toEqual([finding])
-    expect(withDoneCache(new MemoryInbox(new InboxDatabase()), { max: 1 }).strategy).toBe('inbox')
+    expect(withDoneCache(new MemoryInbox(), { max: 1 }).strategy).toBe('inbox')
   })
 
   it.each<readonly [string, unknown, Readonly<Record<string, unknown>>, string]>([

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { mysqlInbox, mysqlLease, migrationSql } from '../../adapters/mysql2/index.ts'
 import type { Store, StoreAdmin } from '../../src/index.ts'
-import { grantedBy, hold, LONG_MS, newItem, SCOPE, SHORT_MS } from '../contract/harness.ts'
+import { grantedBy, hold, LONG_MS, newItem, SCOPE, SHORT_MS } from '../../testing/contract/store/claims.ts'
 import { mysqlLeaseHarness, type MysqlLeaseHarness } from './mysql-lease-harness.ts'
 import { ALONE, codeOf, describeMariadb, newMysqlPlace, NO_REFUND, type MysqlPlace } from './mysql-support.ts'
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { MysqlTransaction } from '../../adapters/mysql2/index.ts'
 import type { Store } from '../../src/index.ts'
-import { claim, hold, newItem, newToken } from '../contract/harness.ts'
+import { claim, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'
 import { server } from '../support/servers/server.ts'
 import { startFreezingProxy, type FreezingProxy } from './freezing-proxy.ts'
 import {

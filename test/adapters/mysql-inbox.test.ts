@@ -1,10 +1,15 @@
-import { describeStoreContract } from '../contract/store-contract.ts'
+import { describe, it } from '@jest/globals'
+import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 import { describeMariadb, mysqlInboxHarness } from './mysql-support.ts'
 
 describeMariadb('mysqlInbox', () => {
-  describeStoreContract('mysqlInbox', {
-    strategy: 'inbox',
-    createHarness: mysqlInboxHarness,
-    lacks: { retention: 'a purge ends records' },
-  })
+  describeStoreContract(
+    'mysqlInbox',
+    {
+      strategy: 'inbox',
+      createHarness: mysqlInboxHarness,
+      lacks: { retention: 'a purge ends records' },
+    },
+    { describe, it },
+  )
 })

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { Store } from '../../src/index.ts'
-import { abandon, claim, claimAll, hold, LONG_MS, newItem, newToken } from '../contract/harness.ts'
+import { abandon, claim, claimAll, hold, LONG_MS, newItem, newToken } from '../../testing/contract/store/claims.ts'
 import { server } from '../support/servers/server.ts'
 import { startFreezingProxy, type FreezingProxy } from './freezing-proxy.ts'
 import { mysqlLeaseHarness, type MysqlLeaseHarness } from './mysql-lease-harness.ts'

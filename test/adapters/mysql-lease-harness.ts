@@ -1,6 +1,6 @@
 import { mysqlLease, type MysqlLeaseOptions } from '../../adapters/mysql2/index.ts'
 import type { Store } from '../../src/index.ts'
-import type { LeaseHarness } from '../contract/harness.ts'
+import type { LeaseHarness } from '../../testing/contract/store/harness.ts'
 import { newMysqlPlace, type MysqlPlace } from './mysql-support.ts'
 
 export interface MysqlLeaseHarness extends LeaseHarness {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { hasCode, type Store } from '../../src/index.ts'
-import { claim, hold, newItem, newToken, SCOPE } from '../contract/harness.ts'
+import { claim, hold, newItem, newToken, SCOPE } from '../../testing/contract/store/claims.ts'
 import { server } from '../support/servers/server.ts'
 import { startFaultyLink, type Fault, type FaultyLink } from './faulty-link.ts'
 import { mysqlLeaseHarness, type MysqlLeaseHarness } from './mysql-lease-harness.ts'

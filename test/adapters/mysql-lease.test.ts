@@ -1,14 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { describeStoreContract } from '../contract/store-contract.ts'
+import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 import { assertLikeTransition } from '../contract/store-model.ts'
 import { mysqlLeaseHarness, type MysqlLeaseHarness } from './mysql-lease-harness.ts'
 import { describeMariadb } from './mysql-support.ts'
 
 describeMariadb('mysqlLease', () => {
-  describeStoreContract('mysqlLease', {
-    strategy: 'lease',
-    createHarness: mysqlLeaseHarness,
-  })
+  describeStoreContract(
+    'mysqlLease',
+    {
+      strategy: 'lease',
+      createHarness: mysqlLeaseHarness,
+    },
+    { describe, it },
+  )
 
   describe('beside transition()', () => {
     let harness: MysqlLeaseHarness

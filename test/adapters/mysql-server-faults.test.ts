@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import { mysqlLease, type MysqlLeaseOptions } from '../../adapters/mysql2/index.ts'
 import type { Store } from '../../src/index.ts'
-import { claim, hold, newItem } from '../contract/harness.ts'
+import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { startPrivateMariadb } from '../support/servers/private-mariadb.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { MysqlTransaction } from '../../adapters/mysql2/index.ts'
 import type { Claim, ClaimAnswer, Store } from '../../src/index.ts'
-import { claim, claimAll, grantedBy, hold, newItem, type Granted } from '../contract/harness.ts'
+import { claim, claimAll, grantedBy, hold, newItem, type Granted } from '../../testing/contract/store/claims.ts'
 import { ALONE, codeOf, describeMariadb, lend, newMysqlPlace, NO_REFUND, type MysqlPlace } from './mysql-support.ts'
 
 describeMariadb('ctx.tx of mysqlInbox', () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { MysqlTransaction } from '../../adapters/mysql2/index.ts'
 import type { ClaimItem, Store } from '../../src/index.ts'
-import { claim, claimAll, hold, newItem } from '../contract/harness.ts'
+import { claim, claimAll, hold, newItem } from '../../testing/contract/store/claims.ts'
 import { startPrivateMariadb } from '../support/servers/private-mariadb.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
 import { startFreezingProxy, type FreezingProxy } from './freezing-proxy.ts'

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import type { ClaimItem, DecideVerdict, Store, StoreAdmin, Why } from '../../src/index.ts'
-import { claim, hold, newItem, SCOPE } from '../contract/harness.ts'
+import { claim, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
 import { ALONE, NO_REFUND, codeOf, describePostgres, heard, newPlace, type PgPlace } from './pg-support.ts'
 
 const WHY: Why = { by: 'ann', reason: 'ticket 7', retentionMs: 60_000 }

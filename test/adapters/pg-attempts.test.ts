@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
-import { claim, claimAll, grantedBy, hold, newItem, newToken } from '../contract/harness.ts'
+import { claim, claimAll, grantedBy, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'
 import { ALONE, NO_REFUND, REFUND, codeOf, describePostgres, lend, newPlace, type PgPlace } from './pg-support.ts'
 
 describePostgres('attempts of postgresInbox', () => {

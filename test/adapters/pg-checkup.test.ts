@@ -10,7 +10,7 @@ import type { CheckFinding } from '../../src/index.ts'
 import { needInstalled } from '../support/servers/programs.ts'
 import { startPrivatePostgres } from '../support/servers/private-postgres.ts'
 import { granting } from './pg-fake-pool.ts'
-import { newItem } from '../contract/harness.ts'
+import { newItem } from '../../testing/contract/store/claims.ts'
 import { codeOf, describePostgres, newPlace } from './pg-support.ts'
 
 type Options = Partial<PostgresInboxOptions>

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { pgClient, pgliteInbox, type PgTransaction } from '../../adapters/pg/index.ts'
 import type { Claim, LentTransaction, Store } from '../../src/index.ts'
-import { hold, newItem } from '../contract/harness.ts'
-import { keysAsStreams } from '../contract/keys-as-streams.ts'
+import { hold, newItem } from '../../testing/contract/store/claims.ts'
+import { keysAsStreams } from '../../testing/contract/store/keys-as-streams.ts'
 import { NO_REFUND, codeOf, describePostgres, lend, newPlace, type PgPlace } from './pg-support.ts'
 import { newPglite } from './pglite-support.ts'
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from '@jest/globals'
 import { postgresInbox } from '../../adapters/pg/index.ts'
-import { claim, claimAll, hold, newItem } from '../contract/harness.ts'
+import { claim, claimAll, hold, newItem } from '../../testing/contract/store/claims.ts'
 import { fakePool, granting } from './pg-fake-pool.ts'
 import { codeOf } from './pg-support.ts'
 

@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Pool } from 'pg'
 import { postgresInbox, type PgTransaction } from '../../adapters/pg/index.ts'
 import type { ClaimItem, Store } from '../../src/index.ts'
-import { claim, hold, newItem, SCOPE } from '../contract/harness.ts'
-import { describeStoreContract } from '../contract/store-contract.ts'
+import { claim, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
+import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 import { startPrivatePostgres } from '../support/servers/private-postgres.ts'
 import {
   ALONE,
@@ -20,11 +20,15 @@ import {
 const TICKER = { durability: 'flush-ticker' } as const
 
 describePostgres('postgresInbox with a flush ticker', () => {
-  describeStoreContract('postgresInbox with a flush ticker', {
-    strategy: 'inbox',
-    createHarness: () => pgHarness(TICKER),
-    lacks: { retention: 'a purge ends records' },
-  })
+  describeStoreContract(
+    'postgresInbox with a flush ticker',
+    {
+      strategy: 'inbox',
+      createHarness: () => pgHarness(TICKER),
+      lacks: { retention: 'a purge ends records' },
+    },
+    { describe, it },
+  )
 })
 
 describePostgres('the flush ticker', () => {

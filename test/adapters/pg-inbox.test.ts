@@ -1,14 +1,18 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
-import { claim, claimAll, grantedBy, hold, newItem } from '../contract/harness.ts'
-import { describeStoreContract } from '../contract/store-contract.ts'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { claim, claimAll, grantedBy, hold, newItem } from '../../testing/contract/store/claims.ts'
+import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 import { ALONE, NO_REFUND, describePostgres, lend, newPlace, pgHarness, type PgPlace } from './pg-support.ts'
 
 describePostgres('postgresInbox', () => {
-  describeStoreContract('postgresInbox', {
-    strategy: 'inbox',
-    createHarness: pgHarness,
-    lacks: { retention: 'a purge ends records' },
-  })
+  describeStoreContract(
+    'postgresInbox',
+    {
+      strategy: 'inbox',
+      createHarness: pgHarness,
+      lacks: { retention: 'a purge ends records' },
+    },
+    { describe, it },
+  )
 })
 
 describePostgres('postgresInbox between two processes', () => {

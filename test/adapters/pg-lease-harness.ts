@@ -1,6 +1,6 @@
 import { postgresLease, type PostgresLeaseOptions } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/index.ts'
-import type { LeaseHarness } from '../contract/harness.ts'
+import type { LeaseHarness } from '../../testing/contract/store/harness.ts'
 import { newPlace, type PgPlace } from './pg-support.ts'
 
 export interface PgLeaseHarness extends LeaseHarness {

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { describeStoreContract } from '../contract/store-contract.ts'
+import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 import { assertLikeTransition } from '../contract/store-model.ts'
 import { pgLeaseHarness, type PgLeaseHarness } from './pg-lease-harness.ts'
 import { describePostgres } from './pg-support.ts'
 
 describePostgres('postgresLease', () => {
-  describeStoreContract('postgresLease', { strategy: 'lease', createHarness: () => pgLeaseHarness() })
+  describeStoreContract('postgresLease', { strategy: 'lease', createHarness: () => pgLeaseHarness() }, { describe, it })
 
   describe('beside transition()', () => {
     let harness: PgLeaseHarness

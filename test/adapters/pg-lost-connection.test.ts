@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
-import { claim, hold, newItem } from '../contract/harness.ts'
+import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import type { Claim, Store } from '../../src/index.ts'
 import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts'

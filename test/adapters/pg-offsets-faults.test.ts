@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import type { ClaimItem, Store } from '../../src/index.ts'
-import { claim, claimAll, grantedBy, hold, newItem, newName } from '../contract/harness.ts'
+import { claim, claimAll, grantedBy, hold, newItem, newName } from '../../testing/contract/store/claims.ts'
 import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts'
 import { startPrivatePostgres } from '../support/servers/private-postgres.ts'
 import { server } from '../support/servers/server.ts'

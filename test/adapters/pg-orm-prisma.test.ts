@@ -5,7 +5,7 @@ import { Pool, type PoolClient } from 'pg'
 import { pgClient, type PgTransaction } from '../../adapters/pg/index.ts'
 import { Prisma, PrismaClient } from '../../examples/prisma/client/client.ts'
 import type { Claim, Store } from '../../src/index.ts'
-import { hold, newItem } from '../contract/harness.ts'
+import { hold, newItem } from '../../testing/contract/store/claims.ts'
 import { createCharge, describeOrm, type OrmTransaction } from './pg-orm.ts'
 import { NO_REFUND, describePostgres, lend, newPlace, type PgPlace } from './pg-support.ts'
 

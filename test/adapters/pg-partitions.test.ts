@@ -1,17 +1,21 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { migrationSql, postgresMigrations } from '../../adapters/pg/index.ts'
-import { claim, claimAll, hold, newItem, SCOPE } from '../contract/harness.ts'
-import { describeStoreContract } from '../contract/store-contract.ts'
+import { claim, claimAll, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
+import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 import { describePostgres, newPlace, pgHarness, type PgPlace } from './pg-support.ts'
 
 const PARTITIONS = { inboxPartitions: 3 }
 
 describePostgres('postgresInbox on partitions', () => {
-  describeStoreContract('postgresInbox on partitions', {
-    strategy: 'inbox',
-    createHarness: () => pgHarness({ migrate: 'verify' }, PARTITIONS),
-    lacks: { retention: 'a purge ends records' },
-  })
+  describeStoreContract(
+    'postgresInbox on partitions',
+    {
+      strategy: 'inbox',
+      createHarness: () => pgHarness({ migrate: 'verify' }, PARTITIONS),
+      lacks: { retention: 'a purge ends records' },
+    },
+    { describe, it },
+  )
 })
 
 describePostgres('partitions of the inbox', () => {

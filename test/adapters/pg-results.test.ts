@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { postgresInbox, type PgTransaction } from '../../adapters/pg/index.ts'
 import { failureOf, resultOf, type Store } from '../../src/index.ts'
-import { claim, hold, newItem, newToken } from '../contract/harness.ts'
+import { claim, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'
 import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts'
 import { server } from '../support/servers/server.ts'
 import { granting } from './pg-fake-pool.ts'

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { migrationSql, pgliteInbox, postgresInbox } from '../../adapters/pg/index.ts'
-import { hold, newItem } from '../contract/harness.ts'
+import { hold, newItem } from '../../testing/contract/store/claims.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { fakePool } from './pg-fake-pool.ts'
 import { describePostgres, newPlace, type PgPlace } from './pg-support.ts'

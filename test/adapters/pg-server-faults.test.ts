@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import type { Pool } from 'pg'
 import { postgresLease } from '../../adapters/pg/index.ts'
-import { claim, hold, newItem, type Granted } from '../contract/harness.ts'
+import { claim, hold, newItem, type Granted } from '../../testing/contract/store/claims.ts'
 import { startPrivatePostgres } from '../support/servers/private-postgres.ts'
 import { ALONE, NO_REFUND, codeOf, describePostgres, lend, newPlace, pidOf, type PgPlace } from './pg-support.ts'
 

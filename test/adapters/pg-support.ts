@@ -12,8 +12,7 @@ import {
   type PostgresOffsetsOptions,
 } from '../../adapters/pg/index.ts'
 import { isConsumeOnceError, type Claim, type LentTransaction, type Store } from '../../src/index.ts'
-import type { InboxHarness, OffsetsHarness } from '../contract/harness.ts'
-import { keysAsStreams } from '../contract/keys-as-streams.ts'
+import type { InboxHarness, OffsetsHarness } from '../../testing/contract/store/harness.ts'
 import { backends } from '../support/backends.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { server } from '../support/servers/server.ts'
@@ -133,8 +132,8 @@ export async function offsetsHarness(): Promise<OffsetsHarness<PgTransaction>> {
   const place = await newPlace()
   return {
     ...effectsOf(place),
-    store: keysAsStreams(await place.newOffsets()),
-    secondStore: async () => keysAsStreams(await place.newOffsets()),
+    store: await place.newOffsets(),
+    secondStore: async () => await place.newOffsets(),
     move: place.move,
   }
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
-import { claim, hold, newItem } from '../contract/harness.ts'
+import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
 import { ALONE, NO_REFUND, codeOf, describePostgres, lend, newPlace, type PgPlace } from './pg-support.ts'
 
 describePostgres('ctx.tx of postgresInbox', () => {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { MIGRATIONS } from '../../adapters/pg/migrations.ts'
 import { createMigrationTable, createSchema, recordMigration } from '../../adapters/pg/sql/migration-table.ts'
 import { tablesIn } from '../../adapters/pg/sql/tables.ts'
-import { claim, hold, newItem, SCOPE } from '../contract/harness.ts'
+import { claim, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { ALONE, describePostgres, newPlace, type PgPlace } from './pg-support.ts'
 

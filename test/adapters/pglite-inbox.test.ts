@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { pgliteInbox, type PgTransaction } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/index.ts'
-import { claim, hold, newItem, type InboxHarness } from '../contract/harness.ts'
-import { describeStoreContract } from '../contract/store-contract.ts'
+import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
+import type { InboxHarness } from '../../testing/contract/store/harness.ts'
+import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 import { backends } from '../support/backends.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { ALONE, NO_REFUND, codeOf, lend } from './pg-support.ts'
@@ -47,14 +48,18 @@ describePglite('pgliteInbox', () => {
     }
   }
 
-  describeStoreContract('pgliteInbox', {
-    strategy: 'inbox',
-    createHarness,
-    lacks: {
-      retention: 'a purge ends records',
-      'parallel-transactions': 'PGlite has one connection',
+  describeStoreContract(
+    'pgliteInbox',
+    {
+      strategy: 'inbox',
+      createHarness,
+      lacks: {
+        retention: 'a purge ends records',
+        'parallel-transactions': 'PGlite has one connection',
+      },
     },
-  })
+    { describe, it },
+  )
 
   it('keeps what was marked, and what was tried, when it is opened again', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'consume-once-pglite-'))

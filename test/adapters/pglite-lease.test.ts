@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { PGlite } from '@electric-sql/pglite'
 import { pgliteInbox, pgliteLease } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/index.ts'
-import { claim, hold, newItem, type LeaseHarness } from '../contract/harness.ts'
-import { describeStoreContract } from '../contract/store-contract.ts'
+import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
+import type { LeaseHarness } from '../../testing/contract/store/harness.ts'
+import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 import { assertLikeTransition } from '../contract/store-model.ts'
 import { backends } from '../support/backends.ts'
 import { uniqueName } from '../support/namespace.ts'
@@ -35,7 +36,7 @@ describePglite('pgliteLease', () => {
     }
   }
 
-  describeStoreContract('pgliteLease', { strategy: 'lease', createHarness })
+  describeStoreContract('pgliteLease', { strategy: 'lease', createHarness }, { describe, it })
 
   it('answers random calls of three owners and of people as transition() says, while time passes', async () => {
     const { store, schema, close } = await createHarness()

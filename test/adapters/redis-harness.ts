@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import type { LeaseOptions } from 'consume-once/ioredis'
 import { KeyNames } from '../../adapters/redis-lease/key-names.ts'
 import type { Store } from '../../src/ports/store.ts'
-import type { LeaseHarness } from '../contract/harness.ts'
+import type { LeaseHarness } from '../../testing/contract/store/harness.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { IOREDIS, type RedisLibrary, type UsersClient } from './redis-clients.ts'
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { Claim } from '../../src/ports/store.ts'
-import { abandon, claim, hold, newItem, newToken } from '../contract/harness.ts'
-import { describeStoreContract } from '../contract/store-contract.ts'
+import { abandon, claim, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'
+import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 import { assertLikeTransition } from '../contract/store-model.ts'
 import { backends } from '../support/backends.ts'
 import { server, SERVER_WITHIN_MS } from '../support/servers/server.ts'
@@ -19,10 +19,14 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name on one server', (library) =
     url = (await server('redis')).url
   }, SERVER_WITHIN_MS)
 
-  describeStoreContract('redisLease', {
-    strategy: 'lease',
-    createHarness: () => redisHarness(url, { library }),
-  })
+  describeStoreContract(
+    'redisLease',
+    {
+      strategy: 'lease',
+      createHarness: () => redisHarness(url, { library }),
+    },
+    { describe, it },
+  )
 
   let harness: RedisHarness
   beforeEach(async () => {

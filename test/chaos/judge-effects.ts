@@ -8,6 +8,8 @@ export type EffectsLaw = 'no-double-effect' | 'no-unexplained-double-effect'
 /** Those of an ID in the order of time. */
 export type EffectsById = ReadonlyMap<string, readonly Effect[]>
 
+type Harms = Pick<EvidenceOfEffects, 'harms' | 'leaseMs'>
+
 /** From an effect to its mark: half of the longest handler, and a store that answers late. */
 const MARKED_WITHIN_MS = 2_000
 
@@ -40,15 +42,20 @@ function double(effects: readonly Effect[]): Violation<EffectsLaw> {
  * A lease allows a second effect only where the process of either was killed or frozen, for longer than a lease, while it
  * handled the message: between the begin of the handler and the mark.
  */
-function unexplained(
-  effects: readonly Effect[],
-  { harms, leaseMs }: Pick<EvidenceOfEffects, 'harms' | 'leaseMs'>,
-): Violation<EffectsLaw>[] {
-  const isExplained = effects.every((effect, index) => {
-    const before = effects[index - 1]
-    return before === undefined || [before, effect].some((run) => harms.some((harm) => hits(harm, run, leaseMs)))
-  })
+function unexplained(effects: readonly Effect[], evidence: Harms): Violation<EffectsLaw>[] {
+  const isExplained = !causesOf(effects, evidence).includes(undefined)
   return isExplained ? [] : [{ law: 'no-unexplained-double-effect', detail: told(effects) }]
+}
+
+/** What made each further effect of an ID possible; `undefined`: nothing that is known. */
+export function causesOf(
+  effects: readonly Effect[],
+  { harms, leaseMs }: Harms,
+): readonly (ProcessHarm['kind'] | undefined)[] {
+  return effects.slice(1).map((effect, index) => {
+    const runs = [effects[index], effect].filter((run) => run !== undefined)
+    return harms.find((harm) => runs.some((run) => hits(harm, run, leaseMs)))?.kind
+  })
 }
 
 function hits(harm: ProcessHarm, run: Effect, leaseMs: number): boolean {

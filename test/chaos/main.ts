@@ -3,13 +3,12 @@
 // Ends with 0 if nothing was lost, done twice or settled too early, with 1 if something was, with 2 for a wrong command.
 
 import { parseArgs } from 'node:util'
-import { closeRun, openRun } from '../support/servers/test-run.ts'
+import { anySeed, oneOf, runCommand, whole, type Command } from './command-line.ts'
 import { PLANTED as PLANTED_ON_KAFKA } from './kafka/plan.ts'
 import { runChaosOnKafka } from './kafka/run.ts'
-import type { RunOptions } from './plan.ts'
+import { STORES, type RunOptions } from './plan.ts'
 import { PLANTED as PLANTED_ON_RABBIT } from './rabbitmq/plan.ts'
 import { runChaosOnRabbit } from './rabbitmq/run.ts'
-import { explain, failuresOf, figuresOf, replayOf, type ChaosRun } from './report.ts'
 
 const USAGE = `usage: npm run chaos -- kafka|rabbitmq [options]
   --messages N    distinct IDs to send, 5% of them twice (kafka: 100000, rabbitmq: 50000)
@@ -19,12 +18,6 @@ const USAGE = `usage: npm run chaos -- kafka|rabbitmq [options]
   --minutes N     when a run without an end has failed (45)
   --planted NAME  a fault in the workers that must be found (none); kafka: ${PLANTED_ON_KAFKA.join(', ')};
                   rabbitmq: ${PLANTED_ON_RABBIT.join(', ')}`
-
-/** A run that was asked for, ready to be started. */
-interface Command {
-  readonly options: RunOptions
-  readonly run: () => Promise<ChaosRun>
-}
 
 type Flags = Readonly<Record<string, string | undefined>>
 
@@ -50,53 +43,14 @@ function readCommand(args: readonly string[]): Command {
 }
 
 function readFlags(flags: Flags, messages: number, planted: readonly string[]): Omit<RunOptions, 'broker'> {
-  const { store = 'postgres', seed = String(Math.floor(Math.random() * 2 ** 31)), minutes = '45' } = flags
-  if (store !== 'postgres' && store !== 'redis') {
-    throw new TypeError(`--store: expected postgres or redis, got '${store}'`)
-  }
-  if (flags['planted'] !== undefined && !planted.includes(flags['planted'])) {
-    throw new TypeError(`--planted: expected one of ${planted.join(', ')}, got '${flags['planted']}'`)
-  }
+  const { store = 'postgres', seed = anySeed(), minutes = '45' } = flags
   return {
     messages: whole('messages', flags['messages'] ?? String(messages), 1),
-    store,
+    store: oneOf('store', store, STORES),
     seed: whole('seed', seed, 0),
     minutes: whole('minutes', minutes, 1),
-    ...(flags['planted'] === undefined ? {} : { planted: flags['planted'] }),
+    ...(flags['planted'] === undefined ? {} : { planted: oneOf('planted', flags['planted'], planted) }),
   }
 }
 
-function whole(name: string, text: string, least: number): number {
-  const number = Number(text)
-  if (Number.isSafeInteger(number) && number >= least) return number
-  throw new TypeError(`--${name}: expected a whole number from ${least}, got '${text}'`)
-}
-
-async function main(): Promise<number> {
-  if (process.argv.includes('--help')) {
-    console.log(USAGE)
-    return 0
-  }
-  let command: Command
-  try {
-    command = readCommand(process.argv.slice(2))
-  } catch (error) {
-    console.error(`${(error as Error).message}\n${USAGE}`)
-    return 2
-  }
-  console.log(replayOf(command.options))
-  await openRun()
-  try {
-    const run = await command.run()
-    const isGood = failuresOf(run).length === 0
-    console.log(isGood ? figuresOf(run) : explain(run))
-    return isGood ? 0 : 1
-  } finally {
-    await closeRun()
-  }
-}
-
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.once(signal, () => void closeRun().finally(() => process.exit(1)))
-}
-process.exit(await main())
+await runCommand(USAGE, readCommand)

@@ -9,17 +9,25 @@ export interface Payload {
   readonly padding: string
 }
 
-interface Shape {
+/** Poison and the like are shares of the messages. */
+export interface Shape {
   /** Bytes that nobody reads. */
   readonly padding: string
-  /** Share of the messages that no attempt helps. */
+  /** No attempt helps. */
   readonly poison: number
+  readonly failsOnce: number
+  readonly slow: number
 }
 
+export const USUAL: Pick<Shape, 'failsOnce' | 'slow'> = { failsOnce: 1 / 1_000, slow: 1 / 50 }
+
+/** So many messages in so little time that few may be large, slow or fail: with `handleBatch` a failure makes all of a batch run alone. */
+export const OF_A_SOAK: Shape = { padding: 'x'.repeat(200), poison: 0, failsOnce: 1 / 20_000, slow: 1 / 2_000 }
+
 /** The payload of a message by its number. */
-export function payloadOf(random: Random, number: number, { padding, poison }: Shape): Payload {
-  const workMs = random() < 1 / 50 ? between(random, 200, 800) : between(random, 0, 4)
+export function payloadOf(random: Random, number: number, { padding, poison, failsOnce, slow }: Shape): Payload {
+  const workMs = random() < slow ? between(random, 200, 800) : between(random, 0, 4)
   const dice = random()
-  const fails = dice < poison ? 'always' : dice < poison + 1 / 1_000 ? 'once' : 'never'
+  const fails = dice < poison ? 'always' : dice < poison + failsOnce ? 'once' : 'never'
   return { id: `m-${number}`, workMs, fails, padding }
 }

@@ -1,6 +1,7 @@
 import { shuffled, type Random } from './seeded.ts'
 
 export type StoreName = 'postgres' | 'redis'
+export const STORES: readonly StoreName[] = ['postgres', 'redis']
 
 /** What the command line says of every run. */
 export interface RunOptions {
@@ -14,6 +15,16 @@ export interface RunOptions {
   readonly minutes: number
   /** Something the checks must find. */
   readonly planted?: string
+  /** Only of a soak. */
+  readonly soak?: Soak
+}
+
+/** A run that goes on for long at a steady pace, and may leave nothing behind that grows (test/soak). */
+export interface Soak {
+  /** The messages, and with them the faults, are spread over these. */
+  readonly minutes: number
+  /** Of records: far less than the run, so that their number must level off. */
+  readonly retentionMs: number
 }
 
 /** A fault happens once a share `at`, from 0 to 1, of the messages has been handled, so that there is always work in flight. */
@@ -28,6 +39,9 @@ export interface WorkerFault extends Planned {
 }
 
 export const WORKERS = 3
+
+/** The last worker of a soak is frozen like the others, but neither killed nor stopped: its heap is seen all the way. */
+export const LASTING_WORKER: number = WORKERS - 1
 
 /** After this share of the messages nothing is harmed any more. */
 const LAST_FAULT_AT = 0.95

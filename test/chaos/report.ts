@@ -1,6 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { EvidenceOfEffects } from './evidence.ts'
 import type { Journal } from './journal.ts'
 import type { RunOptions } from './plan.ts'
 import type { Verdict } from './verdict.ts'
@@ -10,7 +11,7 @@ export interface ChaosRun {
   readonly verdict: Verdict
   readonly journal: Journal
   /** All that was judged. */
-  readonly evidence: object
+  readonly evidence: EvidenceOfEffects
   readonly seconds: number
 }
 
@@ -32,9 +33,15 @@ export function figuresOf({ options, verdict, journal, seconds }: ChaosRun): str
 }
 
 /** How to have the same messages and faults again. They meet at other moments: a replay need not fail. */
-export function replayOf({ broker, ...flags }: RunOptions): string {
-  const words = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)])
-  return `npm run chaos -- ${broker} ${words.join(' ')}`
+export function replayOf({ broker, soak, ...flags }: RunOptions): string {
+  if (soak === undefined) return `npm run chaos -- ${broker} ${words(flags)}`
+  const { messages, store, seed, planted } = flags
+  return `npm run soak -- ${words({ broker, messages, minutes: soak.minutes, store, seed, planted })}`
+}
+
+function words(flags: object): string {
+  const given = Object.entries(flags).filter(([, value]) => value !== undefined)
+  return given.map(([name, value]) => `--${name} ${value}`).join(' ')
 }
 
 /** Of one kind: the first tell what is wrong. */

@@ -3,10 +3,18 @@ import { startPrivatePostgres } from '../support/servers/private-postgres.ts'
 import { startPrivateRedis } from '../support/servers/private-redis.ts'
 import type { Effect, EvidenceOfEffects } from './evidence.ts'
 import { Journal } from './journal.ts'
+import type { Beside } from './beside.ts'
 import { Pace } from './pace.ts'
 import { WORKERS, type RunOptions } from './plan.ts'
+import { together } from './together.ts'
 import { EFFECTS, type WorkerSettings } from './worker-settings.ts'
 import { WorkerSlot, type WorkerProgram } from './worker-slot.ts'
+
+interface Play {
+  readonly act: (pace: Pace, deadline: AbortSignal) => Promise<void>
+  readonly beside: Beside
+  readonly backlog: () => Promise<number>
+}
 
 /** What every run has around it, the broker excepted: the store, the table of effects, and the workers. */
 export class Stage {
@@ -29,12 +37,10 @@ export class Stage {
     await using redis = options.store === 'redis' ? await startPrivateRedis() : undefined
     const pool = new Pool({ connectionString: postgres.url, max: 2 })
     pool.on('error', () => {})
-    const urls = { postgresUrl: postgres.url, redisUrl: redis?.url }
-    const stage = new Stage(options, pool, { ...urls, planted: options.planted })
+    const { planted, soak } = options
+    const stage = new Stage(options, pool, { postgresUrl: postgres.url, redisUrl: redis?.url, planted, soak })
     try {
-      await pool.query(
-        `create table ${EFFECTS} (id text, process text, begun_at bigint, position text, attempt int)`, // Doubles must be seen.
-      )
+      await createEffects(pool)
       return await act(stage)
     } finally {
       await Promise.all(stage.#workers.map((worker) => worker.end()))
@@ -54,14 +60,15 @@ export class Stage {
    * Starts the workers, and stops them once `act` has sent and harmed everything, and the broker has nothing left for them.
    * `deadline` aborts when the time is over.
    */
-  async play(act: (pace: Pace, deadline: AbortSignal) => Promise<void>): Promise<void> {
-    const { messages, minutes } = this.#options
+  async play({ act, beside, backlog }: Play): Promise<void> {
+    const { minutes } = this.#options
     const deadline = AbortSignal.timeout(minutes * 60_000)
     const over = new AbortController()
-    const pace = new Pace(messages, this.#pool, deadline)
-    const watching = pace.watch(over.signal)
+    const pace = new Pace(this.#options, this.#pool, deadline)
+    const scene = { ...this.settings, journal: this.journal, workers: this.#workers, backlog }
+    for (const worker of this.#workers) worker.start()
+    const watching = together([pace.watch(over.signal), beside(scene, over.signal)])
     try {
-      for (const worker of this.#workers) worker.start()
       await act(pace, deadline)
     } catch (error) {
       if (!deadline.aborted) throw error
@@ -77,6 +84,13 @@ export class Stage {
     const { store } = this.#options
     return { store, effects: await gatherEffects(this.#pool), harms: this.journal.harms, leaseMs }
   }
+}
+
+/** No key: doubles must be seen. */
+export async function createEffects(pool: Pool): Promise<void> {
+  await pool.query(
+    `create table ${EFFECTS} (id text, process text, begun_at bigint, position text, attempt int, number bigserial)`,
+  )
 }
 
 /** The time is that of the commit: Postgres keeps it (`track_commit_timestamp`) for the transaction of each row. */

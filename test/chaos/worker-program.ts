@@ -1,5 +1,4 @@
 // What every worker does, whatever broker it reads from. Killed, frozen, stopped and started again by the run.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import {
@@ -7,20 +6,21 @@ import {
   json,
   type Consumer,
   type ConsumerSettings,
-  type Message,
   type ObserverEvent,
   type Running,
 } from 'consume-once'
 import { redisLease } from 'consume-once/ioredis'
 import { postgresInbox } from 'consume-once/pg'
+import { Effects } from './effects.ts'
 import type { Payload } from './messages.ts'
-import { isPlantedIn } from './planted.ts'
+import { tellUsage } from './usage.ts'
 import {
-  EFFECTS,
   EXIT_NOT_STARTED,
   HANDLER_TIMEOUT_MS,
   IDLE_IN_TRANSACTION_MS,
+  SOAK_SCOPE,
   STOP_DEADLINE_MS,
+  TELL_USAGE_EVERY_MS,
   type WorkerLine,
   type WorkerSettings,
 } from './worker-settings.ts'
@@ -30,16 +30,6 @@ type Tuning = Pick<
   ConsumerSettings<Payload, Payload, never>,
   'id' | 'concurrency' | 'leaseMs' | 'retentionMs' | 'maxAttempts' | 'retry'
 >
-
-interface Queries {
-  readonly query: (text: string, values: readonly unknown[]) => Promise<unknown>
-}
-
-interface Handled {
-  readonly payload: Payload
-  readonly message: Message
-  readonly attempt: number
-}
 
 /** What the run has told this process. */
 export function readSettings(): unknown {
@@ -55,6 +45,7 @@ export async function work(
   const asked = new Promise<void>((resolve) => process.once('SIGTERM', resolve))
   process.stdin.resume().once('end', () => process.exit(0)) // Nobody is there any more.
   const outcomes = new Outcomes()
+  if (settings.soak !== undefined) tellUsage(TELL_USAGE_EVERY_MS, (usage) => say({ says: 'usage', usage }))
   try {
     const running = await run(consumerOf(settings, tuning, outcomes))
     say({ says: 'running' })
@@ -70,7 +61,8 @@ export async function work(
 }
 
 function consumerOf(settings: WorkerSettings, tuning: Tuning, outcomes: Outcomes): Consumer {
-  const pool = new Pool({ connectionString: settings.postgresUrl, max: 6 })
+  const { postgresUrl, redisUrl, soak } = settings
+  const pool = new Pool({ connectionString: postgresUrl, max: 6, application_name: settings.process })
   pool.on('error', () => {}) // Postgres ends the transaction of a process that was frozen.
   const effects = new Effects(settings, pool)
   const options = {
@@ -80,51 +72,31 @@ function consumerOf(settings: WorkerSettings, tuning: Tuning, outcomes: Outcomes
     maxInFlight: 500,
     observe: (event: ObserverEvent) => outcomes.observe(event),
     ...tuning,
+    ...(soak === undefined ? {} : { scope: SOAK_SCOPE, retentionMs: soak.retentionMs }),
   }
-  if (settings.redisUrl === undefined) {
-    const store = postgresInbox({ pool, idleInTransactionTimeoutMs: IDLE_IN_TRANSACTION_MS })
+  if (redisUrl === undefined) {
+    if (soak !== undefined) {
+      return defineConsumer({
+        ...options,
+        store: postgresInbox({ pool }),
+        batchSize: 200,
+        handleBatch: ({ messages, tx }) => effects.handle(messages, tx),
+      })
+    }
     return defineConsumer({
       ...options,
-      store,
+      store: postgresInbox({ pool, idleInTransactionTimeoutMs: IDLE_IN_TRANSACTION_MS }),
       batchSize: 20,
-      handle: (context) => effects.handle(context, context.tx),
+      handle: (context) => effects.handle([context], context.tx),
     })
   }
-  const redis = new Redis(settings.redisUrl)
+  const redis = new Redis(redisUrl)
   redis.on('error', () => {})
   return defineConsumer({
     ...options,
     store: redisLease({ redis }),
-    handle: (context) => effects.handle(context, pool),
+    handle: (context) => effects.handle([context], pool),
   })
-}
-
-class Effects {
-  readonly #settings: WorkerSettings
-  readonly #pool: Queries
-
-  constructor(settings: WorkerSettings, pool: Queries) {
-    this.#settings = settings
-    this.#pool = pool
-  }
-
-  /** The effect comes in the middle, so that a process can die on either side of it. */
-  async handle({ payload, message, attempt }: Handled, queries: Queries): Promise<void> {
-    const { id, workMs, fails } = payload
-    const { process: name, planted } = this.#settings
-    const begunAt = Date.now()
-    await sleep(workMs / 2)
-    if (fails === 'always' || (fails === 'once' && attempt === 1)) throw new Error(`fails ${fails}`)
-    if (isPlantedIn('skip', planted, id)) return
-    const effect = [id, name, begunAt, message.position, attempt]
-    await insert(queries, effect)
-    if (isPlantedIn('double', planted, id)) await insert(this.#pool, effect)
-    await sleep(workMs / 2)
-  }
-}
-
-function insert(queries: Queries, effect: readonly unknown[]): Promise<unknown> {
-  return queries.query(`insert into ${EFFECTS} values ($1, $2, $3, $4, $5)`, effect)
 }
 
 /** Tells the run what happens: events at once, outcomes as counts now and then. */
@@ -154,6 +126,7 @@ class Outcomes {
       case 'publish-failed':
       case 'store-down':
       case 'store-up':
+      case 'invariant-broken':
         say({ says: 'event', event: event.type, detail: 'error' in event ? String(event.error) : undefined })
         break
       case 'claims':

@@ -4,7 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { forgetProcess, recordProcess } from '../support/servers/test-run.ts'
 import type { Journal } from './journal.ts'
-import { EXIT_NOT_STARTED, STOP_DEADLINE_MS, type WorkerLine, type WorkerSettings } from './worker-settings.ts'
+import {
+  EXIT_NOT_STARTED,
+  STOP_DEADLINE_MS,
+  type Usage,
+  type WorkerLine,
+  type WorkerSettings,
+} from './worker-settings.ts'
 
 /** Beside the deadline that `stop()` is given, it flushes, and leaves a broker that may be frozen. */
 const STOPS_WITHIN_MS = STOP_DEADLINE_MS + 22_000
@@ -18,7 +24,7 @@ export interface WorkerProgram {
 
 /** The place of one worker: at most one process at a time, and after it the next one. */
 export class WorkerSlot {
-  readonly #name: string
+  readonly name: string
   readonly #program: WorkerProgram
   readonly #journal: Journal
   #incarnation = 0
@@ -27,7 +33,7 @@ export class WorkerSlot {
   #isKept = false
 
   constructor(name: string, program: WorkerProgram, journal: Journal) {
-    this.#name = name
+    this.name = name
     this.#program = program
     this.#journal = journal
   }
@@ -77,12 +83,12 @@ export class WorkerSlot {
   }
 
   get current(): Incarnation {
-    if (this.#current === undefined) throw new Error(`${this.#name} was never started`)
+    if (this.#current === undefined) throw new Error(`${this.name} was never started`)
     return this.#current
   }
 
   #launch(): void {
-    const name = `${this.#name}.${++this.#incarnation}`
+    const name = `${this.name}.${++this.#incarnation}`
     const settings = JSON.stringify({ ...this.#program.settings, process: name } satisfies WorkerSettings)
     const args = ['--import', 'tsx', fileURLToPath(this.#program.url), settings]
     const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] })
@@ -111,6 +117,8 @@ class Incarnation {
   /** Resolves with its exit code, when all it said has been read. */
   readonly ended: Promise<number | null>
   hasRun = false
+  /** What it told last. */
+  usage: Usage | undefined
   lastWords = ''
 
   constructor(name: string, child: ChildProcess, journal: Journal) {
@@ -149,6 +157,9 @@ class Incarnation {
         return journal.note(this.name, `${line.event} ${line.detail ?? ''}`)
       case 'outcomes':
         for (const [outcome, count] of Object.entries(line.counts)) journal.count(outcome, count)
+        return
+      case 'usage':
+        this.usage = line.usage
         return
       case undefined:
         return journal.note(this.name, text)

@@ -12,7 +12,7 @@ import {
 import type { ListQuery, Purging, RecordPage, StoreAdmin } from '../../src/ports/store-admin.ts'
 import type { Claim, ClaimAnswer, ClaimRequest, ReleaseOptions, Store } from '../../src/ports/store.ts'
 import type { MarkVerdict, ReleaseVerdict, RenewVerdict, Result, SetAsideVerdict } from '../../src/core/record.ts'
-import type { LeaseHarness } from './harness.ts'
+import type { LeaseHarness } from '../../testing/contract/store/harness.ts'
 
 export type AnyTransition = Transition<Command['command']>
 

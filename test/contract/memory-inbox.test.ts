@@ -1,7 +1,15 @@
+import { describe, it } from '@jest/globals'
+import { MemoryInbox } from '../../testing/stores/memory-inbox.ts'
 import { memoryInboxHarness } from './memory-inbox.ts'
-import { describeStoreContract } from './store-contract.ts'
+import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 
-describeStoreContract('the inbox of the tests', {
-  strategy: 'inbox',
-  createHarness: async () => memoryInboxHarness(),
-})
+for (const whenHeld of ['busy', 'wait'] as const) {
+  describeStoreContract(
+    `the inbox in memory (${whenHeld})`,
+    {
+      strategy: 'inbox',
+      createHarness: async () => memoryInboxHarness(MemoryInbox, { whenHeld }),
+    },
+    { describe, it },
+  )
+}

@@ -1,12 +1,18 @@
-import { MemoryOffsets, OffsetsDatabase, type OffsetsTx } from '../support/memory-offsets.ts'
-import type { OffsetsHarness } from './harness.ts'
-import { keysAsStreams } from './keys-as-streams.ts'
+import { MemoryOffsets, type MemoryOffsetsOptions } from '../../testing/stores/memory-offsets.ts'
+import type { MemoryTx } from '../../testing/stores/memory-transaction.ts'
+import { OffsetsDatabase } from '../../testing/stores/offsets-database.ts'
+import type { OffsetsHarness } from '../../testing/contract/store/harness.ts'
 
-export function memoryOffsetsHarness(Offsets: typeof MemoryOffsets = MemoryOffsets): OffsetsHarness<OffsetsTx> {
+export type OffsetsClass = new (options: MemoryOffsetsOptions) => MemoryOffsets
+
+export function memoryOffsetsHarness(
+  Offsets: OffsetsClass = MemoryOffsets,
+  options: MemoryOffsetsOptions = {},
+): OffsetsHarness<MemoryTx> {
   const database = new OffsetsDatabase()
   return {
-    store: keysAsStreams(new Offsets(database)),
-    secondStore: async () => keysAsStreams(new Offsets(database)),
+    store: new Offsets({ ...options, database }),
+    secondStore: async () => new Offsets({ ...options, database }),
     write: (tx, effect) => tx.insert(effect),
     stall: (tx) => tx.stall(),
     fail: (tx) => tx.fail(),

@@ -1,23 +1,31 @@
+import { describe, it } from '@jest/globals'
 import { MemoryBroker, runMemory } from 'consume-once'
-import { describeSourceContract } from './source-contract.ts'
+import { describeSourceContract } from '../../testing/contract/source/contract.ts'
 
-describeSourceContract('the memory broker', async () => {
-  const broker = new MemoryBroker({ partitions: 2 })
-  const place = { topic: 't', group: 'g' }
-  let published = 0
-  return {
-    publish: async (texts) => {
-      for (const text of texts) {
-        const key = text.includes('/') ? Buffer.from(text.slice(0, text.indexOf('/'))) : null
-        broker.publish('t', { key, value: Buffer.from(text), headers: { 'message-id': text } })
-        published++
-      }
-    },
-    run: (consumer) => runMemory(broker, consumer, place),
-    interrupt: async () => broker.rebalance('t', 'g'),
-    isSettled: async () => published > 0 && broker.isDrained('t', 'g'),
-    deadLetters: async () =>
-      broker.deadLetters.map(({ message, reason }) => ({ text: Buffer.from(message.value ?? '').toString(), reason })),
-    [Symbol.asyncDispose]: async () => {},
-  }
-})
+describeSourceContract(
+  'the memory broker',
+  async () => {
+    const broker = new MemoryBroker({ partitions: 2 })
+    const place = { topic: 't', group: 'g' }
+    let published = 0
+    return {
+      publish: async (texts) => {
+        for (const text of texts) {
+          const key = text.includes('/') ? Buffer.from(text.slice(0, text.indexOf('/'))) : null
+          broker.publish('t', { key, value: Buffer.from(text), headers: { 'message-id': text } })
+          published++
+        }
+      },
+      run: (consumer) => runMemory(broker, consumer, place),
+      interrupt: async () => broker.rebalance('t', 'g'),
+      isSettled: async () => published > 0 && broker.isDrained('t', 'g'),
+      deadLetters: async () =>
+        broker.deadLetters.map(({ message, reason }) => ({
+          text: Buffer.from(message.value ?? '').toString(),
+          reason,
+        })),
+      [Symbol.asyncDispose]: async () => {},
+    }
+  },
+  { describe, it },
+)

@@ -1,20 +1,25 @@
+import { describe, it } from '@jest/globals'
 import { memoryStore } from '../../src/memory/store.ts'
-import type { LeaseHarness } from './harness.ts'
-import { describeStoreContract } from './store-contract.ts'
+import type { LeaseHarness } from '../../testing/contract/store/harness.ts'
+import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 
-describeStoreContract('memory', {
-  strategy: 'lease',
-  createHarness: async (): Promise<LeaseHarness> => {
-    let now = 1_000_000
-    const store = memoryStore({ clock: { now: () => now } })
-    return {
-      store,
-      secondStore: async () => store,
-      advance: async (ms) => {
-        now += ms
-      },
-      close: async () => {},
-    }
+describeStoreContract(
+  'memory',
+  {
+    strategy: 'lease',
+    createHarness: async (): Promise<LeaseHarness> => {
+      let now = 1_000_000
+      const store = memoryStore({ clock: { now: () => now } })
+      return {
+        store,
+        secondStore: async () => store,
+        advance: async (ms) => {
+          now += ms
+        },
+        close: async () => {},
+      }
+    },
+    lacks: { loss: 'only the process loses it, with everything else' },
   },
-  lacks: { loss: 'only the process loses it, with everything else' },
-})
+  { describe, it },
+)

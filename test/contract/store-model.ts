@@ -4,7 +4,7 @@ import { expect } from '@jest/globals'
 import { viewOf, type Decision, type Key, type Result } from '../../src/core/record.ts'
 import type { StoreAdmin } from '../../src/ports/store-admin.ts'
 import type { Claim, ClaimRequest, ReleaseOptions, Store } from '../../src/ports/store.ts'
-import { newName } from './harness.ts'
+import { newName } from '../../testing/contract/store/claims.ts'
 import { MapStore } from './map-store.ts'
 
 type Call =

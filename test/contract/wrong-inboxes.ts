@@ -11,13 +11,16 @@ import type {
 import { isFailure } from '../../src/core/result.ts'
 import type { Claim, ClaimAnswer, ClaimItem, ClaimRequest, ReleaseOptions } from '../../src/ports/store.ts'
 import type { ListQuery, RecordPage } from '../../src/ports/store-admin.ts'
-import { MemoryInbox, transactionOf, type MemoryTx } from './memory-inbox.ts'
+import { MemoryInbox, transactionOf } from '../../testing/stores/memory-inbox.ts'
+import type { MemoryTx } from '../../testing/stores/memory-transaction.ts'
+import type { InboxClass } from './memory-inbox.ts'
 
 type Claims = readonly Claim<MemoryTx>[]
 type Results = readonly (Result | undefined)[]
+type How = Pick<ClaimRequest, 'alone' | 'token'>
 
 /** Each looks right, and breaks one promise of an inbox. None may hang: a law that waits for ever shows nothing. */
-export const WRONG_INBOXES: Readonly<Record<string, typeof MemoryInbox>> = {
+export const WRONG_INBOXES: Readonly<Record<string, InboxClass>> = {
   'commits the effect with a release': class extends MemoryInbox {
     override async release(claims: Claims, how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
       for (const claim of claims) transactionOf(claim).end('committed')
@@ -37,7 +40,10 @@ export const WRONG_INBOXES: Readonly<Record<string, typeof MemoryInbox>> = {
   },
   'commits while a query is pending': class extends MemoryInbox {
     override async mark(claims: Claims, results?: Results): Promise<readonly MarkVerdict[]> {
-      for (const claim of claims) transactionOf(claim).pending = 0
+      for (const claim of claims) {
+        const transaction = transactionOf(claim)
+        if (transaction.pending > 0) transaction.assertCommittable = () => {}
+      }
       return super.mark(claims, results)
     }
   },
@@ -105,12 +111,12 @@ export const WRONG_INBOXES: Readonly<Record<string, typeof MemoryInbox>> = {
   },
   'decides about what another process holds': class extends MemoryInbox {
     protected override decide(key: Key, decision: Decision): DecideVerdict {
-      return this.database.isLocked(key) ? 'already' : super.decide(key, decision)
+      return this.database.locks.has(key) ? 'already' : super.decide(key, decision)
     }
   },
   'lets nobody decide while anything is held': class extends MemoryInbox {
     protected override decide(key: Key, decision: Decision): DecideVerdict {
-      return this.database.isAnyLocked ? 'refused' : super.decide(key, decision)
+      return this.database.locks.size > 0 ? 'refused' : super.decide(key, decision)
     }
   },
   'reopens what is parked': class extends MemoryInbox {
@@ -184,8 +190,8 @@ export const WRONG_INBOXES: Readonly<Record<string, typeof MemoryInbox>> = {
     }
   },
   'lets a key with an earlier attempt into a batch': class extends MemoryInbox {
-    protected override standing(item: ClaimItem): ClaimAnswer<MemoryTx> | undefined {
-      return super.standing(item, true)
+    protected override standing(item: ClaimItem, how: How): ClaimAnswer<MemoryTx> | undefined {
+      return super.standing(item, { ...how, alone: true })
     }
   },
   'forgets attempts with the transaction': class extends MemoryInbox {
@@ -200,25 +206,25 @@ export const WRONG_INBOXES: Readonly<Record<string, typeof MemoryInbox>> = {
   },
   'takes what it waited for as done': class extends MemoryInbox {
     override async claim(request: ClaimRequest): Promise<readonly ClaimAnswer<MemoryTx>[]> {
-      const waits = request.items.some(({ key }) => this.database.isLocked(key))
+      const waits = request.items.some(({ key }) => this.database.locks.has(key))
       if (!waits) return super.claim(request)
       return request.items.map(() => ({ verdict: 'done' }))
     }
   },
   'grants a key to all who ask': class extends MemoryInbox {
     override async claim(request: ClaimRequest): Promise<readonly ClaimAnswer<MemoryTx>[]> {
-      for (const { key } of request.items) this.database.unlock(key)
+      for (const { key } of request.items) this.database.locks.delete(key)
       return super.claim(request)
     }
   },
   'compares no payloads': class extends MemoryInbox {
-    protected override standing({ key }: ClaimItem, alone: boolean): ClaimAnswer<MemoryTx> | undefined {
-      return super.standing({ key, digest: this.database.rows.get(key)?.digest ?? '' }, alone)
+    protected override standing({ key }: ClaimItem, how: How): ClaimAnswer<MemoryTx> | undefined {
+      return super.standing({ key, digest: this.database.rows.get(key)?.digest ?? '' }, how)
     }
   },
   'swallows what was set aside': class extends MemoryInbox {
-    protected override standing(item: ClaimItem, alone: boolean): ClaimAnswer<MemoryTx> | undefined {
-      const standing = super.standing(item, alone)
+    protected override standing(item: ClaimItem, how: How): ClaimAnswer<MemoryTx> | undefined {
+      const standing = super.standing(item, how)
       return standing !== undefined && 'reason' in standing ? { verdict: 'done' } : standing
     }
   },

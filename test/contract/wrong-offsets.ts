@@ -1,13 +1,16 @@
 import { claimStream, nextAfter, type StreamClaim } from '../../src/core/position.ts'
 import type { MarkVerdict, ReleaseVerdict, SetAsideVerdict } from '../../src/core/record.ts'
 import type { Claim, ReleaseOptions } from '../../src/ports/store.ts'
-import { MemoryOffsets, transactionOf, type OffsetsTx } from '../support/memory-offsets.ts'
+import { MemoryOffsets } from '../../testing/stores/memory-offsets.ts'
+import type { MemoryTx } from '../../testing/stores/memory-transaction.ts'
+import { transactionOf } from '../../testing/stores/offsets-transaction.ts'
+import type { OffsetsClass } from './memory-offsets.ts'
 
 type Decide = Parameters<typeof claimStream>
-type Claims = readonly Claim<OffsetsTx>[]
+type Claims = readonly Claim<MemoryTx>[]
 
 /** Each looks right, and breaks one promise of stored positions. */
-export const WRONG_OFFSETS: Readonly<Record<string, typeof MemoryOffsets>> = {
+export const WRONG_OFFSETS: Readonly<Record<string, OffsetsClass>> = {
   'grants whatever lies above the position': class extends MemoryOffsets {
     protected override decide(record: Decide[0], items: Decide[1], how: Decide[2]): StreamClaim {
       return claimStream(
@@ -164,7 +167,7 @@ export const WRONG_OFFSETS: Readonly<Record<string, typeof MemoryOffsets>> = {
 
     override async mark(claims: Claims): Promise<readonly MarkVerdict[]> {
       for (const { transaction } of claims) {
-        for (const [stream, held] of transactionOf({ transaction } as Claim<OffsetsTx>).streams) {
+        for (const [stream, held] of transactionOf({ transaction } as Claim<MemoryTx>).streams) {
           const row = this.database.rows.get(stream)
           if (row !== undefined) this.database.rows.set(stream, { ...row, next: held.next })
         }

@@ -1,46 +1,28 @@
 import { describe, expect, it } from '@jest/globals'
-import { adminLaws, leaseAdminLaws } from './admin-laws.ts'
-import { commonLaws } from './common-laws.ts'
-import type { InboxHarness, Law, LeaseHarness, OffsetsHarness, StoreHarness } from './harness.ts'
-import { inboxAdminLaws } from './inbox-admin-laws.ts'
-import { inboxLaws } from './inbox-laws.ts'
-import { leaseLaws } from './lease-laws.ts'
+import { assertStoreLaw, storeLaws } from '../../testing/contract/store/contract.ts'
+import type { StoreHarness, StoreLaw } from '../../testing/contract/store/harness.ts'
 import { mapHarness, MapStore } from './map-store.ts'
 import { memoryInboxHarness } from './memory-inbox.ts'
 import { memoryOffsetsHarness } from './memory-offsets.ts'
-import { offsetsLaws } from './offsets-laws.ts'
-import { resultLaws } from './result-laws.ts'
-import { assertLaw } from './store-contract.ts'
 import { WRONG_INBOXES } from './wrong-inboxes.ts'
 import { WRONG_OFFSETS } from './wrong-offsets.ts'
 import { WRONG_BATCHES, WRONG_STEPS } from './wrong-stores.ts'
 
-const leases: readonly Law<LeaseHarness>[] = [
-  ...commonLaws,
-  ...resultLaws,
-  ...adminLaws,
-  ...leaseAdminLaws,
-  ...leaseLaws,
-]
+const ofLease = (createStore: () => MapStore): Promise<readonly Broken[]> =>
+  brokenLaws(storeLaws.lease, async () => mapHarness(createStore()))
 
-const ofLease = (createStore: () => MapStore): Promise<readonly string[]> =>
-  brokenLaws(leases, async () => mapHarness(createStore()))
-
-const ofInbox: readonly Law<InboxHarness>[] = [
-  ...commonLaws,
-  ...resultLaws,
-  ...adminLaws,
-  ...inboxAdminLaws,
-  ...inboxLaws,
-]
-
-/** Nothing of a message is compared where its position tells it, nor kept. */
-const ofOffsets: readonly Law<OffsetsHarness>[] = [...commonLaws, ...inboxLaws, ...offsetsLaws].filter(
-  ({ needs }) => needs !== 'digests' && needs !== 'results',
+/** What the store of the tests lacks. */
+const ofOffsets = storeLaws.offsets.filter(
+  ({ needs }) => needs !== 'digests' && needs !== 'results' && needs !== 'admin',
 )
 
+interface Broken {
+  readonly law: string
+  readonly message: string
+}
+
 /** Stores that must not pass, each with the laws that it breaks. */
-const WRONG: readonly (readonly [string, () => Promise<readonly string[]>])[] = [
+const WRONG: readonly (readonly [string, () => Promise<readonly Broken[]>])[] = [
   ...Object.entries(WRONG_STEPS).map(
     ([flaw, step]) => [`a lease that ${flaw}`, () => ofLease(() => new MapStore(step))] as const,
   ),
@@ -49,7 +31,7 @@ const WRONG: readonly (readonly [string, () => Promise<readonly string[]>])[] = 
   ),
   ...Object.entries(WRONG_INBOXES).map(
     ([flaw, Wrong]) =>
-      [`an inbox that ${flaw}`, () => brokenLaws(ofInbox, async () => memoryInboxHarness(Wrong))] as const,
+      [`an inbox that ${flaw}`, () => brokenLaws(storeLaws.inbox, async () => memoryInboxHarness(Wrong))] as const,
   ),
   ...Object.entries(WRONG_OFFSETS).map(
     ([flaw, Wrong]) =>
@@ -61,8 +43,8 @@ const WRONG: readonly (readonly [string, () => Promise<readonly string[]>])[] = 
 ]
 
 describe('the contract of a store', () => {
-  const judged = new Map<string, Promise<readonly string[]>>()
-  const lawsBrokenBy = (title: string, judge: () => Promise<readonly string[]>): Promise<readonly string[]> => {
+  const judged = new Map<string, Promise<readonly Broken[]>>()
+  const lawsBrokenBy = (title: string, judge: () => Promise<readonly Broken[]>): Promise<readonly Broken[]> => {
     const judgement = judged.get(title) ?? judge()
     judged.set(title, judgement)
     return judgement
@@ -78,23 +60,31 @@ describe('the contract of a store', () => {
 
   it('has no law that every wrong store keeps', async () => {
     const broken = await Promise.all(WRONG.map(([title, judge]) => lawsBrokenBy(title, judge)))
-    const laws = [...ofInbox, ...leases, ...offsetsLaws].map(({ name }) => name)
-    expect(laws.filter((name) => !broken.flat().includes(name))).toEqual([])
+    const bitten = new Set(broken.flat().map(({ law }) => law))
+    const laws = [...storeLaws.inbox, ...storeLaws.lease, ...storeLaws.offsets].map(({ name }) => name)
+    expect(laws.filter((name) => !bitten.has(name))).toEqual([])
+  })
+
+  it('says of whatever is broken what it expected, and what it got', async () => {
+    const broken = await Promise.all(WRONG.map(([title, judge]) => lawsBrokenBy(title, judge)))
+    const unreadable = broken.flat().filter(({ message }) => !/^expected .+, got .+/.test(message))
+    expect(unreadable).toEqual([])
   })
 })
 
-/** Names of the laws that a store does not keep. */
+/** Laws that a store does not keep, with what they say of it. */
 async function brokenLaws<H extends StoreHarness>(
-  laws: readonly Law<H>[],
+  laws: readonly StoreLaw<H>[],
   createHarness: () => Promise<H>,
-): Promise<readonly string[]> {
+): Promise<readonly Broken[]> {
   const broken = await Promise.all(
-    laws.map(async (law) => {
-      const keeps = await assertLaw(law, createHarness).then(
-        () => true,
-        () => false,
-      )
-      return keeps ? [] : [law.name]
+    laws.map(async ({ name, ...law }): Promise<readonly Broken[]> => {
+      try {
+        await assertStoreLaw({ ...law, name }, createHarness)
+        return []
+      } catch (error) {
+        return [{ law: name, message: (error as Error).message }]
+      }
     }),
   )
   return broken.flat()

@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import type { JestReport } from '../support/run-jest.ts'
 
 /** What became of the tests of one file, on one target. */
 export interface SuiteOutcome {
@@ -11,15 +12,6 @@ export interface SuiteOutcome {
   readonly failures: readonly string[]
   /** Each reason once that the titles of skipped ones give. */
   readonly skippedFor: readonly string[]
-}
-
-/** What jest writes with `--json`, as far as it is read here. */
-export interface JestReport {
-  readonly testResults: readonly {
-    readonly name: string
-    readonly status: string
-    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[]
-  }[]
 }
 
 /** Of these files, in the order of their names. One that jest could not load, or says nothing of, has failed. */

@@ -25,9 +25,20 @@ const BESIDE = [
 ]
 const OLDER_TYPESCRIPT = 'typescript-5.9@npm:typescript@5.9.3'
 
-const SUB_PATHS = ['', '/kafkajs', '/amqplib', '/ioredis', '/lru-cache', '/mysql2', '/node-redis', '/pg', '/pino'].map(
-  (path) => `consume-once${path}`,
-)
+const SUB_PATHS = [
+  '',
+  '/kafkajs',
+  '/amqplib',
+  '/ioredis',
+  '/lru-cache',
+  '/mysql2',
+  '/node-redis',
+  '/pg',
+  '/pino',
+  '/testing',
+].map((path) => `consume-once${path}`)
+
+const TESTING = ['testing-handler', 'testing-store', 'testing-source']
 
 /** What the README leaves to its reader, and calls in its code. */
 const LEFT_TO_THE_READER = `
@@ -68,6 +79,30 @@ describe('the packed package, installed by a stranger', () => {
 
   afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
+  it('is what was compiled from sources that git knows, documents, and nothing else', async () => {
+    const [{ stdout: packed }, { stdout: known }] = await Promise.all([
+      run('tar', ['-tzf', tarball]),
+      run('git', ['ls-files']),
+    ])
+    const sources = new Set(known.split('\n'))
+    const files = packed
+      .split('\n')
+      .filter((name) => name !== '')
+      .map((name) => name.slice('package/'.length))
+    const compiled = files.filter((name) => name.startsWith('dist/'))
+    expect(compiled.filter((name) => !/^(?:src|adapters|testing|cli)\//.test(sourceOf(name)))).toEqual([])
+    expect(compiled.filter((name) => !sources.has(sourceOf(name)))).toEqual([])
+    const others = files.filter((name) => !name.startsWith('dist/'))
+    expect(others.filter((name) => !sources.has(name))).toEqual([])
+    expect(others.filter((name) => !/^(?:docs|examples)\//.test(name)).toSorted()).toEqual([
+      'ARCHITECTURE.md',
+      'CONTRIBUTING.md',
+      'LICENSE',
+      'README.md',
+      'package.json',
+    ])
+  })
+
   it.each(SUB_PATHS)('imports %s', async (path) => {
     const { stdout } = await inDir('node', ['-e', `import('${path}').then((m) => console.log(Object.keys(m).length))`])
     expect(Number(stdout)).toBeGreaterThan(0)
@@ -102,7 +137,14 @@ describe('the packed package, installed by a stranger', () => {
     'type-checks the examples, and the code of the README, with %s, strict, without skipLibCheck',
     async (compiler) => {
       // Without the one on PGlite, whose own types do not compile.
-      for (const example of ['quick-start', 'kafka-inbox', 'rabbitmq-lease', 'kafka-replay', 'rabbitmq-replay']) {
+      for (const example of [
+        'quick-start',
+        'kafka-inbox',
+        'rabbitmq-lease',
+        'kafka-replay',
+        'rabbitmq-replay',
+        ...TESTING,
+      ]) {
         writeFileSync(join(dir, 'src', `${example}.ts`), readFileSync(`examples/${example}.ts`))
       }
       expect(README_CODE.length).toBeGreaterThan(2)
@@ -156,3 +198,7 @@ describe('the packed package, installed by a stranger', () => {
     WITHIN_MS,
   )
 })
+
+function sourceOf(compiled: string): string {
+  return compiled.replace(/^dist\//, '').replace(/(?:\.d\.ts|\.js)(?:\.map)?$/, '.ts')
+}

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals'
 import { defineConsumer, memoryStore, runInline, type Capacity, type Consumer } from '../../src/index.ts'
-import { InboxDatabase, MemoryInbox } from '../support/memory-inbox.ts'
+import { MemoryInbox } from '../../testing/stores/memory-inbox.ts'
 
 const sizes = { name: 'sms', concurrency: 30, transactions: 3, batchSize: 20, maxInFlight: 500 }
 const handle = (): void => {}
@@ -20,7 +20,7 @@ it('a lease with handleBatch runs as many handlers as its slots make batches', (
 })
 
 it('an inbox runs one handler in each transaction, and claims a batch for each', () => {
-  const consumer = defineConsumer({ ...sizes, store: new MemoryInbox(new InboxDatabase()), handle })
+  const consumer = defineConsumer({ ...sizes, store: new MemoryInbox(), handle })
   expect(capacityOf(consumer)).toEqual({ handlers: 3, claims: 60 })
 })
 

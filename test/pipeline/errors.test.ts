@@ -9,6 +9,7 @@ import {
   ERROR_CODES,
   errorClass,
   hasCode,
+  InvariantError,
   isConsumeOnceError,
   LeaseLostError,
   NoEffectError,
@@ -34,9 +35,11 @@ const EVERY: readonly ConsumeOnceError[] = [
   new OutcomeUnknownError('x'),
   new TerminalError('x'),
   new TerminalError('x', {}, 'RESULT_NOT_KEPT'),
+  new TerminalError('x', {}, 'RESULT_UNREADABLE'),
   new TransactionError('FLOATING_QUERY', 'x'),
   new TransactionError('COMMIT_REFUSED', 'x'),
   new TransactionError('TRANSACTION_OVER', 'x'),
+  new InvariantError('place', 'x'),
   new StoppedError('x'),
 ]
 

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { IdExtractor } from '../../src/message-id.ts'
 import { TestDelivery } from '../support/recording-source.ts'
-import { endRigs, startRig, STYLES, type Rig, type RigOptions } from '../support/rig.ts'
+import { turns } from '../support/manual-clock.ts'
+import { endRigs, gate, startRig, STYLES, World, type Rig, type RigOptions } from '../support/rig.ts'
 
 afterEach(endRigs)
 
@@ -94,6 +95,59 @@ describe('identify', () => {
     expect(rig.source.deadLetters).toMatchObject([{ reason: 'conflict', message: { position: '0@1' } }])
     expect(rig.outcomes().toSorted()).toEqual(['dead-lettered', 'handled'])
     expect(rig.world.effects).toEqual(['a'])
+  })
+
+  it('leaves it to the record which payload is the other one, not to what comes first here', async () => {
+    const world = new World()
+    const first = await start({ world, leaseMs: 1_000, effect: () => new Promise(() => {}) })
+    await first.deliver({ id: 'a', payload: 1 })
+    // Its process is gone, and both come here at once, the wrong one before the other.
+    first.store.isDown = true
+    world.clock.skip(1_100)
+    const second = await start({ world })
+    await second.deliver(
+      { id: 'a', payload: 2, lane: 'k' },
+      { id: 'b', lane: 'k' },
+      { id: 'a', payload: 1, lane: 'k' },
+      { id: 'c', lane: 'k' },
+      { id: 'a', payload: 1, lane: 'k' },
+    )
+    await world.clock.advance(3_000)
+    expect(second.source.deadLetters).toMatchObject([{ reason: 'conflict', message: { position: '0@0' } }])
+    expect(second.outcomes()).toEqual(['dead-lettered', 'handled', 'handled', 'joined', 'handled'])
+    // Each in its own place of the lane.
+    expect(world.effects).toEqual(['b', 'a', 'c'])
+  })
+
+  it.each(['k', 'another'])(
+    'lets several payloads under one ID wait for each other, the next one in lane %s',
+    async (lane) => {
+      const held = gate()
+      const rig = await start({ effect: (work) => (work.id === 'a' ? held.opened : work.apply()) })
+      await rig.deliver(
+        { id: 'a', payload: 1, lane: 'k' },
+        { id: 'a', payload: 2, lane },
+        { id: 'a', payload: 3 },
+        { id: 'b', lane },
+        { id: 'c' },
+      )
+      expect(rig.started).toEqual(['a', 'c'])
+      held.open()
+      await rig.clock.advance(1_000)
+      expect(rig.started).toEqual(['a', 'c', 'b'])
+      expect(rig.outcomes().toSorted()).toEqual(['dead-lettered', 'dead-lettered', 'handled', 'handled', 'handled'])
+    },
+  )
+
+  it('gives back what waits for the verdict on another payload, when it stops', async () => {
+    const held = gate()
+    const rig = await start({ effect: () => held.opened })
+    await rig.deliver({ id: 'a', payload: 1 }, { id: 'a', payload: 2 })
+    const stopping = rig.running.stop({ deadlineMs: 5_000 })
+    await turns()
+    held.open()
+    await stopping
+    expect(rig.outcomes().toSorted()).toEqual(['handed-back', 'handled'])
   })
 
   it.each([

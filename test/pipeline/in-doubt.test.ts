@@ -39,6 +39,23 @@ describe.each(LEASES)('an outcome that is unknown ($strategy, $handler)', (style
     expect(rig.source.deadLetters).toMatchObject([{ parked: true, detail: 'the provider did not answer' }])
   })
 
+  /** The limit of parking: any other throw asserts that no effect happened. */
+  it('has its effect twice where its handler throws something else after it', async () => {
+    const rig = await startRig({
+      style,
+      retry: RETRY,
+      onInDoubt: 'park',
+      effect: async (work) => {
+        await work.apply()
+        if (work.attempt === 1) throw new Error('the connection was lost')
+      },
+    })
+    await rig.deliver('a')
+    await rig.clock.advance(100)
+    expect(rig.outcomes()).toEqual(['handled'])
+    expect(rig.world.effects).toEqual(['a', 'a'])
+  })
+
   it('is never given up, only parked, when its attempts are spent', async () => {
     const rig = await startRig({ style, retry: RETRY, maxAttempts: 2, effect: unknown })
     await rig.deliver('a')

@@ -39,6 +39,24 @@ describe.each(INBOXES)('a transaction ($handler)', (style) => {
     expect(rig.world.effects.toSorted()).toEqual(['a', 'b'])
   })
 
+  it('has its effect once, and as often as its handler starts what is done outside of it', async () => {
+    const outside: string[] = []
+    const rig = await startRig({
+      style,
+      retry: RETRY,
+      effect: async (work) => {
+        await work.apply()
+        outside.push(work.id)
+        if (work.attempt === 1) throw new Error('broken')
+      },
+    })
+    await rig.deliver('a')
+    await rig.clock.advance(100)
+    expect(rig.world.effects).toEqual(['a'])
+    expect(outside.length).toBeGreaterThan(1)
+    expect(outside).toEqual(rig.started)
+  })
+
   it('is refused its COMMIT while a query is pending, and the message is tried again', async () => {
     const rig = await startRig({
       style,

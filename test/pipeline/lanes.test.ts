@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
+import { Lanes } from '../../src/pipeline/lanes.ts'
+import { Task } from '../../src/pipeline/task.ts'
+import type { Delivery } from '../../src/ports/source.ts'
+import { ManualClock, turns } from '../support/manual-clock.ts'
 import { endRigs, gate, startRig, STYLES } from '../support/rig.ts'
-import { turns } from '../support/manual-clock.ts'
 
 afterEach(endRigs)
 
@@ -106,5 +109,44 @@ describe('claims', () => {
     held.open()
     await turns()
     expect(rig.store.calls('mark').map(({ keys }) => keys.length)).toEqual([3])
+  })
+})
+
+const task = (id: string, print: string, lane?: string): Task => {
+  const message = {
+    system: 'memory',
+    destination: 't',
+    origin: 't',
+    position: id,
+    key: null,
+    value: null,
+    headers: {},
+  }
+  const delivery: Delivery = { message, lane, standing: () => 'current', settle: () => true } as Delivery
+  return new Task(delivery, { key: id, idempotencyKey: id }, print)
+}
+
+describe('a lane whose head waits for another payload under its ID', () => {
+  it('goes on with the next when that head is taken out', () => {
+    let wakes = 0
+    const lanes = new Lanes(new ManualClock(), () => void wakes++)
+    const blocked = Object.assign(task('a', '2', 'k'), { isBlocked: true })
+    const next = task('b', '1', 'k')
+    for (const each of [blocked, next]) lanes.enqueue(each)
+    expect([lanes.hasReady, wakes]).toEqual([false, 0])
+    expect(lanes.removeQueued((queued) => queued === blocked)).toEqual([blocked])
+    expect([lanes.hasReady, wakes]).toEqual([true, 1])
+    expect(lanes.take(5)).toEqual([next])
+  })
+
+  it('gives nothing when what stood before that head is taken out', () => {
+    const lanes = new Lanes(new ManualClock(), () => {})
+    const first = task('b', '1', 'k')
+    const blocked = Object.assign(task('a', '2', 'k'), { isBlocked: true })
+    for (const each of [first, blocked]) lanes.enqueue(each)
+    lanes.removeQueued((queued) => queued === first)
+    expect(lanes.hasReady).toBe(false)
+    lanes.unblock(blocked)
+    expect(lanes.take(5)).toEqual([blocked])
   })
 })

@@ -4,7 +4,7 @@ import { turns } from '../support/manual-clock.ts'
 import { OffsetsWorld, type OffsetsProcess, type Work } from '../support/offsets-rig.ts'
 
 const STREAMS = ['topic/0', 'topic/1']
-const SEEDS = Array.from({ length: 150 }, (_, index) => index + 1)
+const SEEDS = Array.from({ length: 60 }, (_, index) => index + 1)
 
 describe('stored positions through crashes, rebalances, restores and two owners at once', () => {
   it.each(SEEDS)(

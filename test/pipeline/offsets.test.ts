@@ -4,7 +4,7 @@ import type { Publisher } from '../../src/ports/source.ts'
 import { runConsumer } from '../../src/run.ts'
 import { LogSource } from '../support/log-source.ts'
 import { turns } from '../support/manual-clock.ts'
-import { MemoryOffsets } from '../support/memory-offsets.ts'
+import { MemoryOffsets } from '../../testing/stores/memory-offsets.ts'
 import { OffsetsWorld, type Work } from '../support/offsets-rig.ts'
 import { RecordingSource } from '../support/recording-source.ts'
 import { gate } from '../support/rig.ts'
@@ -20,7 +20,7 @@ afterEach(() => world.end())
 
 const next = (stream: string): bigint | undefined => world.row(stream)?.next
 const effects = (): readonly string[] => world.database.effects
-const store = (): MemoryOffsets => new MemoryOffsets(world.database)
+const store = (): MemoryOffsets => new MemoryOffsets({ database: world.database })
 
 describe.each(['handle', 'handleBatch'] as const)('stored positions (%s)', (handler) => {
   it('move in one transaction with the effects of a batch, and messages need no ID', async () => {
@@ -87,6 +87,22 @@ describe.each(['handle', 'handleBatch'] as const)('stored positions (%s)', (hand
     expect(effects()).toEqual(['a', 'b', 'c'])
     expect(process.started.filter((one) => one.startsWith('b'))).toEqual(['b1', 'b1', 'b2', 'b3'])
     expect(process.started.filter((one) => one.startsWith('c'))).toEqual(['c1'])
+  })
+
+  it('have the effect once that moves with them, and as often as its handler starts what is done outside', async () => {
+    const outside: string[] = []
+    await world.append(P0, 'a')
+    await world.start({
+      handler,
+      before: ({ payload, attempt }) => {
+        outside.push(payload)
+        if (attempt === 1) throw new Error('not yet')
+      },
+    })
+    await world.clock.advance(1_000)
+    expect(effects()).toEqual(['a'])
+    expect(new Set(outside)).toEqual(new Set(['a']))
+    expect(outside.length).toBeGreaterThan(1)
   })
 
   it('pass a message that fails for ever once its dead letter is confirmed, and not before', async () => {

@@ -5,7 +5,7 @@ import { memoryStore } from '../../src/memory/store.ts'
 import type { ConsumerOptions } from '../../src/options.ts'
 import { resolveOptions } from '../../src/resolve-options.ts'
 import type { Store } from '../../src/ports/store.ts'
-import { InboxDatabase, MemoryInbox } from '../support/memory-inbox.ts'
+import { MemoryInbox } from '../../testing/stores/memory-inbox.ts'
 
 type Options = ConsumerOptions<unknown, unknown, never>
 
@@ -157,7 +157,7 @@ describe('resolveOptions', () => {
   })
 
   it('refuses a policy for doubt with an inbox, which knows none', () => {
-    const store: Store<unknown> = new MemoryInbox(new InboxDatabase())
+    const store: Store<unknown> = new MemoryInbox()
     expect(problemsOf({ store })).toEqual([])
     expect(problemsOf({ store, onInDoubt: 'rerun' })).toEqual([expect.stringContaining('an inbox knows no doubt')])
   })

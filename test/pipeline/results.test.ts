@@ -15,7 +15,9 @@ import {
   type Store,
 } from '../../src/index.ts'
 import { ManualClock, turns } from '../support/manual-clock.ts'
-import { InboxDatabase, MemoryInbox, type InboxTx } from '../support/memory-inbox.ts'
+import { InboxDatabase } from '../../testing/stores/inbox-database.ts'
+import { MemoryInbox } from '../../testing/stores/memory-inbox.ts'
+import type { MemoryTx } from '../../testing/stores/memory-transaction.ts'
 import { gate } from '../support/rig.ts'
 import { ScriptedStore } from '../support/scripted-store.ts'
 
@@ -31,22 +33,22 @@ afterEach(async () => {
 })
 
 type Strategy = 'lease' | 'inbox'
-type Handle = (id: string, context: { readonly tx: InboxTx | undefined; readonly signal: AbortSignal }) => unknown
-type Options = Partial<Omit<ConsumerOptions<unknown, unknown, InboxTx>, 'handle' | 'handleBatch'>>
+type Handle = (id: string, context: { readonly tx: MemoryTx | undefined; readonly signal: AbortSignal }) => unknown
+type Options = Partial<Omit<ConsumerOptions<unknown, unknown, MemoryTx>, 'handle' | 'handleBatch'>>
 
 /** A consumer whose caller gets its settlements. */
 class Desk {
   readonly clock = new ManualClock()
   readonly database = new InboxDatabase()
-  readonly store: ScriptedStore<InboxTx>
+  readonly store: ScriptedStore<MemoryTx>
   readonly events: ObserverEvent[] = []
   readonly runs: string[] = []
   readonly inline: InlineRunning
 
   constructor(strategy: Strategy, handle: Handle, options: Options = {}) {
-    const lease = memoryStore({ clock: this.clock }) as unknown as Store<InboxTx>
-    this.store = new ScriptedStore(strategy === 'lease' ? lease : new MemoryInbox(this.database))
-    const consumer = defineConsumer<unknown, unknown, InboxTx>({
+    const lease = memoryStore({ clock: this.clock }) as unknown as Store<MemoryTx>
+    this.store = new ScriptedStore(strategy === 'lease' ? lease : new MemoryInbox({ database: this.database }))
+    const consumer = defineConsumer<unknown, unknown, MemoryTx>({
       name: 'consumer',
       id: messageId.header('id'),
       store: this.store,
@@ -375,6 +377,10 @@ it('a result that nobody can read keeps no delivery from ending', async () => {
   const desk = new Desk('inbox', () => 7, REMEMBER)
   await desk.handle('a')
   for (const [key, row] of desk.database.rows) desk.database.rows.set(key, { ...row, result: 'vno JSON' })
-  expect(await desk.handle('a')).toStrictEqual({ outcome: 'duplicate', settle: 'ack' })
+  expect(await desk.handle('a')).toMatchObject({
+    outcome: 'duplicate',
+    settle: 'ack',
+    failure: { code: 'RESULT_UNREADABLE' },
+  })
   expect(desk.events).toContainEqual(expect.objectContaining({ type: 'source', event: 'result-unreadable' }))
 })

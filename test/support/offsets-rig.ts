@@ -3,9 +3,12 @@ import type { Running } from '../../src/lifecycle.ts'
 import type { ConsumerSettings } from '../../src/options.ts'
 import type { ObserverEvent } from '../../src/ports/observer.ts'
 import { runConsumer } from '../../src/run.ts'
+import { MemoryOffsets } from '../../testing/stores/memory-offsets.ts'
+import type { MemoryTx } from '../../testing/stores/memory-transaction.ts'
+import { OffsetsDatabase } from '../../testing/stores/offsets-database.ts'
 import { LogSource } from './log-source.ts'
 import { ManualClock, turns } from './manual-clock.ts'
-import { MemoryOffsets, OffsetsDatabase, type OffsetsTx } from './memory-offsets.ts'
+import { ScriptedStore } from './scripted-store.ts'
 
 const SCOPE = 'group/consumer'
 
@@ -56,7 +59,7 @@ export class OffsetsWorld {
 }
 
 type Settings = Omit<
-  ConsumerSettings<unknown, unknown, OffsetsTx>,
+  ConsumerSettings<unknown, unknown, MemoryTx>,
   'store' | 'name' | 'observe' | 'rememberResult' | 'rememberFailure'
 >
 
@@ -79,19 +82,21 @@ export interface Work {
 /** A consumer whose effect is the payload of each message. */
 export class OffsetsProcess {
   readonly source: LogSource
-  readonly store: MemoryOffsets
+  readonly store: ScriptedStore<MemoryTx>
   readonly events: ObserverEvent[] = []
   /** Payload and attempt of each start of the handler. */
   readonly started: string[] = []
   readonly #world: OffsetsWorld
   readonly #options: ProcessOptions
+  readonly #offsets: MemoryOffsets
   #running: Running | undefined
 
   constructor(world: OffsetsWorld, options: ProcessOptions) {
     this.#world = world
     this.#options = options
     this.source = new LogSource(world.log)
-    this.store = new MemoryOffsets(world.database)
+    this.#offsets = new MemoryOffsets({ database: world.database })
+    this.store = new ScriptedStore(this.#offsets)
     for (const [stream, offset] of options.committed ?? []) this.source.committed.set(stream, offset)
   }
 
@@ -102,7 +107,7 @@ export class OffsetsProcess {
 
   async start(): Promise<void> {
     const { before, handler = 'handle', committed: _committed, ...settings } = this.#options
-    const work = async (one: Work, tx: OffsetsTx): Promise<void> => {
+    const work = async (one: Work, tx: MemoryTx): Promise<void> => {
       this.started.push(`${one.payload}${one.attempt}`)
       await before?.(one)
       await tx.insert(one.payload)
@@ -116,12 +121,12 @@ export class OffsetsProcess {
     }
     const consumer =
       handler === 'handle'
-        ? defineConsumer<unknown, unknown, OffsetsTx>({
+        ? defineConsumer<unknown, unknown, MemoryTx>({
             ...common,
             handle: ({ payload, message, attempt, idempotencyKey, signal, tx }) =>
               work({ payload: String(payload), position: message.position, attempt, idempotencyKey, signal }, tx),
           })
-        : defineConsumer<unknown, unknown, OffsetsTx>({
+        : defineConsumer<unknown, unknown, MemoryTx>({
             ...common,
             handleBatch: async ({ messages, signal, tx }) => {
               for (const { payload, message, attempt, idempotencyKey } of messages) {
@@ -140,7 +145,7 @@ export class OffsetsProcess {
   /** Killed: its transactions are rolled back by the server, and nothing of it does anything any more. */
   die(): void {
     this.store.isDown = true
-    this.store.die()
+    this.#offsets.die()
     this.source.die()
   }
 

@@ -9,7 +9,9 @@ import type { ObserverEvent } from '../../src/ports/observer.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { runConsumer } from '../../src/run.ts'
 import { ManualClock, turns } from './manual-clock.ts'
-import { InboxDatabase, MemoryInbox, type InboxTx } from './memory-inbox.ts'
+import { InboxDatabase } from '../../testing/stores/inbox-database.ts'
+import { MemoryInbox } from '../../testing/stores/memory-inbox.ts'
+import type { MemoryTx } from '../../testing/stores/memory-transaction.ts'
 import { RecordingSource, type Sent, type TestDelivery } from './recording-source.ts'
 import { ScriptedStore } from './scripted-store.ts'
 
@@ -34,7 +36,7 @@ export interface Work {
   readonly idempotencyKey: string
   readonly attempt: number
   readonly signal: AbortSignal
-  readonly tx: InboxTx | undefined
+  readonly tx: MemoryTx | undefined
   /** The effect: in the transaction, or outside. */
   readonly apply: () => Promise<void>
 }
@@ -102,7 +104,7 @@ export class Rig {
   /** What happened, in order: records, marks, dead letters, settles. */
   readonly journal: string[] = []
   readonly source: RecordingSource = new RecordingSource(this.journal)
-  readonly store: ScriptedStore<InboxTx>
+  readonly store: ScriptedStore<MemoryTx>
   readonly inbox: MemoryInbox
   readonly events: ObserverEvent[] = []
   /** IDs whose handler was started, in order. */
@@ -116,10 +118,10 @@ export class Rig {
   constructor(world: World, { strategy }: Style) {
     this.world = world
     this.clock = world.clock
-    this.inbox = new MemoryInbox(world.database)
+    this.inbox = new MemoryInbox({ database: world.database })
     // The lease never gives a transaction, so what it says about one is never asked for.
-    const lease = world.lease as unknown as Store<InboxTx>
-    this.store = new ScriptedStore<InboxTx>(strategy === 'inbox' ? this.inbox : lease, this.journal)
+    const lease = world.lease as unknown as Store<MemoryTx>
+    this.store = new ScriptedStore<MemoryTx>(strategy === 'inbox' ? this.inbox : lease, this.journal)
   }
 
   get running(): Running {
@@ -145,7 +147,7 @@ export class Rig {
       },
     }
     const run = (work: Omit<Work, 'id' | 'apply'>): Promise<void> => this.#work(work, effect)
-    const options: ConsumerOptions<unknown, unknown, InboxTx> =
+    const options: ConsumerOptions<unknown, unknown, MemoryTx> =
       style.handler === 'handle'
         ? { ...common, handle: (context) => run(withTx(context)) }
         : {

@@ -7,7 +7,7 @@ import type {
   RenewVerdict,
   SetAsideVerdict,
 } from '../../src/core/record.ts'
-import type { Claim, ClaimAnswer, ClaimRequest } from '../../src/ports/store.ts'
+import type { Claim, ClaimAnswer, ClaimRequest, Positions } from '../../src/ports/store.ts'
 import { StoreError } from '../../src/errors.ts'
 
 export type StoreCall = 'claim' | 'renew' | 'mark' | 'release' | 'setAside'
@@ -22,6 +22,8 @@ export type Fault =
   | Error
   /** It is applied and answered too short: a store with a bug. */
   | 'answer-too-few'
+  /** It is applied, and this is made of its answers: a store with a bug. */
+  | ((answers: readonly unknown[]) => readonly unknown[])
   /** It is applied and answered when the promise resolves. */
   | Promise<unknown>
 
@@ -36,6 +38,7 @@ export interface SeenCall {
 /** A store with faults by script, which remembers what it was asked. */
 export class ScriptedStore<Tx> implements Store<Tx> {
   readonly strategy: Store<Tx>['strategy']
+  readonly positions?: Positions
   readonly seen: SeenCall[] = []
   /** Every call fails, and does nothing. */
   isDown = false
@@ -48,6 +51,13 @@ export class ScriptedStore<Tx> implements Store<Tx> {
   constructor(store: Store<Tx>, journal: string[] = []) {
     this.#store = store
     this.strategy = store.strategy
+    const { positions } = store
+    if (positions !== undefined) {
+      this.positions = {
+        next: async (scope, streams) => this.#whileUp(() => positions.next(scope, streams)),
+        pass: async (scope, position) => this.#whileUp(() => positions.pass(scope, position)),
+      }
+    }
     this.#journal = journal
   }
 
@@ -94,6 +104,11 @@ export class ScriptedStore<Tx> implements Store<Tx> {
     })
   }
 
+  #whileUp<T>(call: () => Promise<T>): Promise<T> {
+    if (this.isDown) throw new StoreError('STORE_UNREACHABLE', 'request lost')
+    return call()
+  }
+
   async #apply<T>(seen: SeenCall, call: () => Promise<readonly T[]>): Promise<readonly T[]> {
     this.seen.push(seen)
     this.onCall?.(seen)
@@ -104,6 +119,7 @@ export class ScriptedStore<Tx> implements Store<Tx> {
     if (seen.call === 'mark') this.#journal.push(...answers.map((verdict) => `mark ${String(verdict)}`))
     if (fault === 'lose-reply') throw new StoreError('STORE_AMBIGUOUS', 'reply lost')
     if (fault === 'answer-too-few') return answers.slice(1)
+    if (typeof fault === 'function') return fault(answers) as readonly T[]
     if (fault !== undefined) await fault
     return answers
   }

@@ -8,11 +8,11 @@ export class RabbitDelivery implements Delivery {
   readonly lane: string | undefined
   readonly tag: number
   readonly ticket: number
-  readonly #generation: Generation
+  readonly generation: Generation
   #state: 'open' | 'settled' | 'handed-back' = 'open'
 
   constructor(generation: Generation, message: RabbitMessage, place: DeliveryPlace) {
-    this.#generation = generation
+    this.generation = generation
     this.message = message
     this.lane = place.lane
     this.tag = place.tag
@@ -20,16 +20,16 @@ export class RabbitDelivery implements Delivery {
   }
 
   standing(): Standing {
-    return this.#generation.isLive ? 'current' : 'lost'
+    return this.generation.isLive ? 'current' : 'lost'
   }
 
   settle(): boolean {
-    if (this.#state === 'open' && this.#generation.settle(this)) this.#state = 'settled'
+    if (this.#state === 'open' && this.generation.settle(this)) this.#state = 'settled'
     return this.#state === 'settled'
   }
 
   handBack(): boolean {
-    if (this.#state === 'open' && this.#generation.handBack(this)) this.#state = 'handed-back'
+    if (this.#state === 'open' && this.generation.handBack(this)) this.#state = 'handed-back'
     return this.#state === 'handed-back'
   }
 }

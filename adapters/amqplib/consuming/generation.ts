@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { systemEntropy } from '../../../src/index.ts'
+import { InvariantError, systemEntropy } from '../../../src/index.ts'
 import { Acks } from '../settling/acks.ts'
 import { FRAMES_HEEDED_AFTER_MS } from '../settling/heeded.ts'
 import { Arrivals } from './arrivals.ts'
@@ -18,9 +18,9 @@ const CANCEL_WITHIN_MS = 5_000
 export interface GenerationEnd {
   /**
    * `consumer-cancelled`: by the broker; its queue was deleted, or its timeout ran out. `consumer-stalled`: nobody said so,
-   * but the broker delivers nothing to it.
+   * but the broker delivers nothing to it. `invariant-broken`: a settle was refused that must not be sent.
    */
-  readonly event: 'channel-closed' | 'consumer-cancelled' | 'consumer-stalled'
+  readonly event: 'channel-closed' | 'consumer-cancelled' | 'consumer-stalled' | 'invariant-broken'
   readonly detail: string
 }
 
@@ -34,6 +34,7 @@ export interface GenerationHooks {
   readonly onHandedBack: () => void
   /** The broker was told about so many deliveries. */
   readonly onSettled: (count: number) => void
+  readonly onBroken: (error: Error) => void
   /** Called at most once, after the callbacks of the client; not when it was closed from here. */
   readonly onEnd: (generation: Generation, end: GenerationEnd) => void
 }
@@ -65,7 +66,8 @@ export class Generation {
   private constructor(channel: AmqpChannel, plan: GenerationPlan) {
     this.#channel = channel
     this.#plan = plan
-    this.#acks = new Acks(channel, plan.settings, plan.hooks.onSettled)
+    const { onSettled } = plan.hooks
+    this.#acks = new Acks(channel, plan.settings, { onSettled, onBroken: (error) => this.#broken(error) })
     this.#arrivals = new Arrivals(plan.hooks.deliver, plan.isPaused)
     watch(channel, (why) => this.#end({ event: 'channel-closed', detail: why }))
   }
@@ -112,9 +114,11 @@ export class Generation {
   }
 
   /** By an ack, or by the frame noted on its message. */
-  settle({ message, tag, ticket }: RabbitDelivery): boolean {
+  settle(delivery: RabbitDelivery): boolean {
+    const { message, tag, ticket } = delivery
     const { ownFrame } = message
     if (!this.#isLive) this.#plan.hooks.onStale()
+    else if (!this.#hasDelivered(delivery)) return false
     else if (ownFrame === undefined) return this.#acks.settle(tag, ticket)
     else if (this.#acks.settleAlone(tag, ticket, ownFrame)) {
       this.#plan.hooks.onSettled(1)
@@ -128,7 +132,7 @@ export class Generation {
    * for the end of the consumer, and with a single active consumer for that of the channel.
    */
   handBack(delivery: RabbitDelivery): boolean {
-    if (!this.#isLive) return false
+    if (!this.#isLive || !this.#hasDelivered(delivery)) return false
     if (this.#goingBack === undefined || this.#isCancelled) return this.#sendBack(delivery)
     this.#goingBack.push(delivery)
     return true
@@ -188,6 +192,20 @@ export class Generation {
     const tag = raw.fields.deliveryTag
     const place = { tag, ticket: this.#acks.receive(tag), lane: this.#plan.hooks.laneOf(message) }
     this.#arrivals.add(new RabbitDelivery(this, message, place))
+  }
+
+  /** The same tag is another message on each channel. */
+  #hasDelivered({ generation, tag }: RabbitDelivery): boolean {
+    if (generation === this) return true
+    const found = `tag ${tag} of generation ${generation.number} on generation ${this.number}`
+    this.#broken(new InvariantError('generation.hasDelivered', found))
+    return false
+  }
+
+  /** Nothing more is settled here: all that is not comes again, on the next channel. */
+  #broken(error: Error): void {
+    this.#plan.hooks.onBroken(error)
+    void this.endConsumer({ event: 'invariant-broken', detail: error.message })
   }
 
   #sendBack({ tag, ticket }: RabbitDelivery): boolean {

@@ -1,5 +1,5 @@
 import { systemClock, type EpochMs, type Message } from '../../../src/index.ts'
-import { ORIGIN_QUEUE, ORIGIN_ROUTING_KEY, TOMBSTONE } from '../copies/headers.ts'
+import { ORIGIN_QUEUE, ORIGIN_ROUTING_KEY, TOMBSTONE, carriedName } from '../copies/headers.ts'
 import type { OwnFrame } from '../settling/acks.ts'
 import type { AmqpMessage } from '../slice.ts'
 
@@ -41,19 +41,22 @@ export class RabbitMessage implements Message {
   }
 
   get origin(): string {
-    const origin = ownHeader(this.headers, ORIGIN_QUEUE)
-    return typeof origin === 'string' && origin !== '' ? origin : this.destination
+    const origin = carriedName(this.headers, ORIGIN_QUEUE)
+    return origin === undefined || origin === '' ? this.destination : origin
   }
 
   /** The routing key it was first published with: that of a copy names a queue. */
   get key(): Uint8Array {
-    const first = ownHeader(this.headers, ORIGIN_ROUTING_KEY)
-    return Buffer.from(typeof first === 'string' ? first : this.#raw.fields.routingKey)
+    return Buffer.from(carriedName(this.headers, ORIGIN_ROUTING_KEY) ?? this.#raw.fields.routingKey)
   }
 
-  /** AMQP knows no tombstone: an empty body is an empty value, unless a header says otherwise. */
+  /**
+   * AMQP knows no tombstone: an empty body is an empty value, unless a header says otherwise. Of a body that is not empty it may
+   * not: two of them with one ID would be taken for the same message.
+   */
   get value(): Uint8Array | null {
-    return ownHeader(this.headers, TOMBSTONE) === true ? null : this.#raw.content
+    const { content } = this.#raw
+    return content.length === 0 && ownHeader(this.headers, TOMBSTONE) === true ? null : content
   }
 
   get headers(): Readonly<Record<string, unknown>> {

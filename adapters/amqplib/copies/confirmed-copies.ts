@@ -3,7 +3,7 @@ import { RabbitMessage } from '../consuming/message.ts'
 import type { ReopeningPublisher } from '../publishing/confirmed-publisher.ts'
 import type { OutgoingMessage } from '../publishing/outlet.ts'
 import { headersToKeep } from './headers.ts'
-import { propertiesToKeep } from './properties.ts'
+import { propertiesToKeep, shortText } from './properties.ts'
 import { SizeLimit } from './size-limit.ts'
 
 interface Place {
@@ -36,7 +36,7 @@ export class ConfirmedCopies {
       exchange,
       routingKey,
       body,
-      messageId: message.messageId,
+      messageId: shortText(message.messageId),
       headers: { ...headersToKeep(message.headers), ...own },
       properties: propertiesToKeep(raw?.properties ?? {}),
     }
@@ -61,9 +61,12 @@ export class ConfirmedCopies {
   }
 }
 
+const UNENCODABLE: ReadonlySet<string> = new Set(['RangeError', 'TypeError', 'SyntaxError'])
+
 function isUnencodable(error: unknown): boolean {
   if (!hasCode(error, 'BROKER_PUBLISH_REFUSED')) return false
-  return error.cause instanceof RangeError || error.cause instanceof TypeError || error.cause instanceof SyntaxError
+  // By name: Node's own errors are of its realm, which need not be this one.
+  return UNENCODABLE.has(String((error.cause as Partial<Error> | undefined)?.name))
 }
 
 function isUnroutable(error: unknown): boolean {

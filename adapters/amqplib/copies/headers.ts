@@ -1,3 +1,5 @@
+import { shortText } from './properties.ts'
+
 /** Queue a copy comes from: the message's origin, and so part of its scope. */
 export const ORIGIN_QUEUE = 'consume-once-origin-queue'
 export const ORIGIN_EXCHANGE = 'consume-once-origin-exchange'
@@ -23,7 +25,8 @@ const OF_BROKERS = /^(?:x-death|x-delivery-count|x-acquired-count|x-first-death-
 
 /** Headers that a copy carries along: the sender's, and from an earlier copy where the message first was. */
 export function headersToKeep(headers: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const kept: Record<string, unknown> = {}
+  // Without a prototype, which a header named `__proto__` would become.
+  const kept = Object.create(null) as Record<string, unknown>
   const names = Object.keys(headers).filter((name) => !OF_BROKERS.test(name) && !isStale(name))
   const sized = names.map((name) => ({ name, bytes: Buffer.byteLength(name) + sizeOf(headers[name]) }))
   const dropped: string[] = []
@@ -44,6 +47,11 @@ export function headerText(headers: Readonly<Record<string, unknown>>, name: str
   return typeof value === 'string' ? value : undefined
 }
 
+/** The name of a queue or exchange, or a routing key, that a copy carries along. What is too long to be one was forged. */
+export function carriedName(headers: Readonly<Record<string, unknown>>, name: string): string | undefined {
+  return shortText(headerText(headers, name))
+}
+
 /** At most so many bytes of UTF-8, without half a character at the end. */
 export function cutBytes(text: string, most: number): string {
   const bytes = Buffer.from(text)
@@ -58,10 +66,17 @@ function isStale(name: string): boolean {
   return name.startsWith(OWN) && !name.startsWith(ORIGIN) && name !== TOMBSTONE
 }
 
+/** Tables within tables: what lies deeper would be measured and written by recursion, which has an end. */
+const DEEPEST = 100
+
 /** Roughly what a header value takes in a frame. */
-function sizeOf(value: unknown): number {
+function sizeOf(value: unknown, depth: number = 0): number {
   if (typeof value === 'string') return 5 + Buffer.byteLength(value)
   if (value instanceof Uint8Array) return 5 + value.byteLength
   if (typeof value !== 'object' || value === null) return 9
-  return Object.entries(value).reduce((sum, [name, part]) => sum + 1 + Buffer.byteLength(name) + sizeOf(part), 5)
+  if (depth === DEEPEST) return Number.POSITIVE_INFINITY
+  return Object.entries(value).reduce(
+    (sum, [name, part]) => sum + 1 + Buffer.byteLength(name) + sizeOf(part, depth + 1),
+    5,
+  )
 }

@@ -11,6 +11,7 @@ import {
   ORIGIN_QUEUE,
   ORIGIN_ROUTING_KEY,
   TOMBSTONE,
+  carriedName,
   cutBytes,
   headerText,
 } from './headers.ts'
@@ -67,13 +68,13 @@ export function retryHeaders(letter: RetryLetter, { queue, delayMs }: DelayQueue
 
 /** The key a message was first published with: a copy's own names a queue. */
 export function originRoutingKey({ message }: Letter): string {
-  return headerText(message.headers, ORIGIN_ROUTING_KEY) ?? RabbitMessage.rawOf(message)?.fields.routingKey ?? ''
+  return carriedName(message.headers, ORIGIN_ROUTING_KEY) ?? RabbitMessage.rawOf(message)?.fields.routingKey ?? ''
 }
 
 function commonHeaders(letter: Letter, at: EpochMs): Headers {
   const { message, errorClass } = letter
   const { headers, origin } = message
-  const firstExchange = headerText(headers, ORIGIN_EXCHANGE)
+  const firstExchange = carriedName(headers, ORIGIN_EXCHANGE)
   return {
     [DETAIL]: cutBytes(letter.detail, MOST_DETAIL_BYTES),
     ...(errorClass === undefined ? {} : { [ERROR_CLASS]: named(errorClass) }),

@@ -25,6 +25,9 @@ export class AckWindow {
   readonly #alone = new Set<number>()
   /** Everything up to here is settled. */
   #sentUpTo = 0
+  /** Deliveries that may be settled, or were by a frame of their own; and those that `tell` let pass. */
+  #finished = 0
+  #told = 0
 
   constructor(relieveAbove: number) {
     this.#relieveAbove = relieveAbove
@@ -42,13 +45,15 @@ export class AckWindow {
 
   /** The delivery may be acked. Twice is as good as once. */
   finish(tag: number, ticket: number): void {
-    if (tag <= this.#finishedUpTo || this.#alone.has(tag)) return
+    if (tag <= this.#finishedUpTo || this.#alone.has(tag) || this.#above.has(tag)) return
+    this.#finished++
     this.#above.add(tag)
     this.#advance(ticket)
   }
 
   /** The delivery was settled by a frame of its own, which is not an ack. */
   settledAlone(tag: number, ticket: number): void {
+    this.#finished++
     this.#alone.add(tag)
     this.#advance(ticket)
   }
@@ -72,6 +77,21 @@ export class AckWindow {
       this.#above.clear()
     }
     return frames
+  }
+
+  /**
+   * Asked right before a frame is written: why it must not be, if so. A count of its own, beside what makes frames, so that a
+   * wrong one is found out: no frame acks what is unfinished, none what another has settled.
+   */
+  tell({ tag, multiple, settles }: AckFrame): string | undefined {
+    const unfinished = this.#watermark.lowestUnfinished
+    if (multiple && unfinished !== undefined && tag >= unfinished) {
+      return `an ack of all up to tag ${tag}, with tag ${unfinished} unfinished`
+    }
+    const told = this.#told + settles
+    if (told > this.#finished) return `a frame of tag ${tag} for ${settles}: ${told} told of ${this.#finished} finished`
+    this.#told = told
+    return undefined
   }
 
   /** What the watermark has passed goes with the run. */

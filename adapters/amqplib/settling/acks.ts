@@ -1,4 +1,5 @@
 import { AckWindow, type AckFrame } from './ack-window.ts'
+import { InvariantError } from '../../../src/index.ts'
 import type { FittedSettings } from '../options/fit.ts'
 import { FRAMES_HEEDED } from './heeded.ts'
 import type { AmqpChannel } from '../slice.ts'
@@ -11,21 +12,28 @@ export type OwnFrame = 'dead-letter' | 'retry' | 'return'
 
 type AckSettings = Pick<FittedSettings, 'prefetch' | 'ackBatch'>
 
+interface AckHooks {
+  /** The broker was told about so many deliveries. */
+  readonly onSettled: (count: number) => void
+  /** A frame was refused that must not be written, and so is each one after it: the channel is of no use any more. */
+  readonly onBroken: (error: Error) => void
+}
+
 /** Settles the deliveries of one channel: at the end of a turn of the event loop, or when half the prefetch is finished. */
 export class Acks {
   readonly #channel: AmqpChannel
   readonly #settings: AckSettings
-  readonly #onSettled: (count: number) => void
+  readonly #hooks: AckHooks
   readonly #window: AckWindow
   #isLive = true
   #framesSent = 0
   #finishedSinceFlush = 0
   #isFlushScheduled = false
 
-  constructor(channel: AmqpChannel, settings: AckSettings, onSettled: (count: number) => void) {
+  constructor(channel: AmqpChannel, settings: AckSettings, hooks: AckHooks) {
     this.#channel = channel
     this.#settings = settings
-    this.#onSettled = onSettled
+    this.#hooks = hooks
     this.#window = new AckWindow(Math.floor(settings.prefetch / 2))
   }
 
@@ -59,6 +67,7 @@ export class Acks {
   settleAlone(tag: number, ticket: number, frame: OwnFrame): boolean {
     if (!this.#isLive) return false
     this.#window.settledAlone(tag, ticket)
+    if (!this.#mayWrite({ tag, multiple: false, settles: 1 })) return false
     // What is finished above it may have waited for it alone.
     this.#scheduleFlush()
     this.#framesSent++
@@ -95,11 +104,21 @@ export class Acks {
 
   #send(frames: readonly AckFrame[]): boolean {
     this.#framesSent += frames.length
-    return frames.every(({ tag, multiple, settles }) => {
+    return frames.every((frame) => {
+      if (!this.#mayWrite(frame)) return false
+      const { tag, multiple, settles } = frame
       const isSent = attempt(() => this.#channel.ack(tagged(tag), multiple))
-      if (isSent) this.#onSettled(settles)
+      if (isSent) this.#hooks.onSettled(settles)
       return isSent
     })
+  }
+
+  #mayWrite(frame: AckFrame): boolean {
+    const broken = this.#window.tell(frame)
+    if (broken === undefined) return true
+    this.#isLive = false
+    this.#hooks.onBroken(new InvariantError('acks.mayWrite', broken))
+    return false
   }
 }
 

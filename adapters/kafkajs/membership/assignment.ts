@@ -29,10 +29,17 @@ export class Assignment {
     this.#owned = undefined
   }
 
-  /** Starts one partition anew, without a join: its log is another one. */
+  /** Starts one partition anew, without a join: its log is another one, or it is read again. */
   renew(epoch: PartitionEpoch): PartitionEpoch {
     epoch.isVoid = true
     return this.#start(epoch.topic, epoch.partition)
+  }
+
+  /** Nothing of it is settled any more. Returns what goes on in its place, if it is of this join: else it is not ours. */
+  end(epoch: PartitionEpoch): PartitionEpoch | undefined {
+    if (epoch.join === this.joins) return this.renew(epoch)
+    this.#live.delete(epoch.name)
+    return undefined
   }
 
   live(topic: string, partition: number): PartitionEpoch | undefined {
@@ -53,7 +60,7 @@ export class Assignment {
   }
 
   #start(topic: string, partition: number): PartitionEpoch {
-    const epoch = new PartitionEpoch(topic, partition)
+    const epoch = new PartitionEpoch(topic, partition, this.joins)
     this.#live.set(epoch.name, epoch)
     return epoch
   }

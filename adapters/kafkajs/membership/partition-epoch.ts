@@ -18,6 +18,8 @@ export class PartitionEpoch {
   readonly partition: number
   /** `topic/partition` */
   readonly name: string
+  /** The join of the group that it belongs to, as `Assignment` counts them. */
+  readonly join: number
   /** What the broker is known to have, so that the same offset is not committed twice. */
   committed: bigint | undefined
   /** Where the next batch must begin; `undefined` until the group's committed offset is known. */
@@ -54,10 +56,11 @@ export class PartitionEpoch {
   #watermarkSince = performance.now()
   readonly #watermark = new Watermark<bigint>()
 
-  constructor(topic: string, partition: number) {
+  constructor(topic: string, partition: number, join: number) {
     this.topic = topic
     this.partition = partition
     this.name = `${topic}/${partition}`
+    this.join = join
   }
 
   /** Registers a message that arrived. Returns the ticket that finishes it. */
@@ -121,5 +124,19 @@ export class PartitionEpoch {
     if (this.isUnchecked || this.holds.has('beyond-end')) return undefined
     const received = this.expected?.kind === 'offset' ? this.expected.offset : undefined
     return this.#watermark.lowestUnfinished ?? received
+  }
+
+  /**
+   * Asked right before `offset` is committed: why it must not be, if so. A view of its own, beside what `watermark` computes, so
+   * that a wrong one is found out: no commit goes back, none goes over what is unfinished or was never received.
+   */
+  whyNotCommit(offset: bigint): string | undefined {
+    const { committed, expected } = this
+    if (committed !== undefined && offset < committed) return `back from ${committed} to ${offset}`
+    const unfinished = this.#watermark.lowestUnfinished
+    if (unfinished !== undefined) return offset > unfinished ? `${offset}, with ${unfinished} unfinished` : undefined
+    if (this.#inFlight > 0) return `${offset}, with ${this.#inFlight} under way`
+    const isReceived = expected?.kind === 'offset' && offset <= expected.offset
+    return isReceived ? undefined : `${offset}, which was not received`
   }
 }

@@ -60,6 +60,16 @@ export class BatchGate {
     })
   }
 
+  /** Reads an epoch again from what the group has committed. Never rejects; where that is not told, the next batch asks again. */
+  async readAgain(epoch: PartitionEpoch): Promise<void> {
+    await this.#inTurn(epoch, async () => {
+      const begin = await this.#expectedOf(epoch)
+      const from = begin.kind === 'offset' ? begin.offset : (await this.#boundsOf(epoch)).low
+      if (this.#parts.assignment.isLive(epoch)) this.#parts.seek(epoch, from)
+      return undefined
+    })
+  }
+
   /** Takes note of records that kafkajs steps over by itself: transaction markers and what was aborted. Never rejects. */
   async stepOver(epoch: PartitionEpoch, { firstOffset, lastOffset }: EndBatchProcess): Promise<void> {
     const last = BigInt(lastOffset)

@@ -1,4 +1,4 @@
-import { describeError } from '../../../src/index.ts'
+import { describeError, InvariantError } from '../../../src/index.ts'
 import type { Assignment } from '../membership/assignment.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 import { endsGeneration, errorType } from '../protocol-error.ts'
@@ -7,6 +7,14 @@ import type { CommitRequest, EachBatchPayloadLike } from '../slice.ts'
 
 /** Sends a request in the generation of the moment it is called in. */
 type Send = (request: CommitRequest) => Promise<void>
+
+interface CommitterHooks {
+  readonly report: Report
+  /** So many deliveries are below a committed offset. */
+  readonly onSettled: (count: number) => void
+  /** A commit was refused that must not be sent: nothing more of the epoch may be settled. */
+  readonly onBroken: (epoch: PartitionEpoch, error: Error) => void
+}
 
 interface Due {
   readonly epoch: PartitionEpoch
@@ -22,18 +30,16 @@ interface Due {
  */
 export class Committer {
   readonly #assignment: Assignment
-  readonly #report: Report
-  readonly #onSettled: (count: number) => void
+  readonly #hooks: CommitterHooks
   /** The last offset known to be committed, per partition: for the life of the process, whatever the group says. */
   readonly #floors = new Map<string, bigint>()
   #send: Send | undefined
   #inFlight: Promise<void> | undefined
   #waitsForJoin = false
 
-  constructor(assignment: Assignment, report: Report, onSettled: (count: number) => void) {
+  constructor(assignment: Assignment, hooks: CommitterHooks) {
     this.#assignment = assignment
-    this.#report = report
-    this.#onSettled = onSettled
+    this.#hooks = hooks
   }
 
   /** Commits go through the newest payload of `eachBatch`: it reports refusals, and still works while the consumer stops. */
@@ -108,10 +114,18 @@ export class Committer {
   #due(): readonly Due[] {
     return this.#assignment.epochs.flatMap((epoch) => {
       const offset = epoch.watermark
-      if (offset === undefined || offset === epoch.committed) return []
+      if (offset === undefined || offset === epoch.committed || this.#isBroken(epoch, offset)) return []
       const floor = this.#floors.get(epoch.name)
       return floor !== undefined && offset < floor ? [] : [{ epoch, offset, finished: epoch.finished }]
     })
+  }
+
+  #isBroken(epoch: PartitionEpoch, offset: bigint): boolean {
+    const { joins } = this.#assignment
+    const why = epoch.join === joins ? epoch.whyNotCommit(offset) : `${offset}, of join ${epoch.join} in join ${joins}`
+    if (why === undefined) return false
+    this.#hooks.onBroken(epoch, new InvariantError('committer.isBroken', `a commit of ${epoch.name}: ${why}`))
+    return true
   }
 
   #accepted(due: readonly Due[]): void {
@@ -123,14 +137,14 @@ export class Committer {
       const floor = this.#floors.get(epoch.name)
       if (!epoch.isVoid && (floor === undefined || floor < offset)) this.#floors.set(epoch.name, offset)
     }
-    if (settled > 0) this.#onSettled(settled)
+    if (settled > 0) this.#hooks.onSettled(settled)
   }
 
   #refused(due: readonly Due[], error: unknown, joins: number): void {
     const type = errorType(error)
     const hasJoinedSince = joins !== this.#assignment.joins
     if (endsGeneration(type) && !hasJoinedSince) this.#waitsForJoin = true
-    this.#report('commit-refused', `${type}: ${textOf(due)}: ${describeError(error)}`)
+    this.#hooks.report('commit-refused', `${type}: ${textOf(due)}: ${describeError(error)}`)
   }
 }
 

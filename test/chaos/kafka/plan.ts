@@ -1,4 +1,4 @@
-import { spread, times, WORKERS, type Planned, type RunOptions, type WorkerFault } from '../plan.ts'
+import { LASTING_WORKER, spread, times, WORKERS, type Planned, type RunOptions, type WorkerFault } from '../plan.ts'
 import { between, seeded, type Random } from '../seeded.ts'
 
 export interface KafkaOptions extends RunOptions {
@@ -42,7 +42,7 @@ const RATES = {
   'worker-stop': 0.15,
 } as const
 
-export function planOf({ moves, seed }: Pick<KafkaOptions, 'moves' | 'seed'>): Plan {
+export function planOf({ moves, seed, soak }: Pick<KafkaOptions, 'moves' | 'seed' | 'soak'>): Plan {
   const random = (stream: string): Random => seeded(seed, stream)
   const many = (kind: keyof typeof RATES): number => Math.ceil(moves * RATES[kind])
   return {
@@ -76,12 +76,17 @@ export function planOf({ moves, seed }: Pick<KafkaOptions, 'moves' | 'seed'>): P
         // Always longer than the session and the lease of a worker (settings.ts).
         forMs: kind === 'worker-freeze' ? between(draw, 8_000, 14_000) : between(draw, 0, 2_000),
       })),
+      soak === undefined ? WORKERS : LASTING_WORKER,
     ),
   }
 }
 
-function dealt(random: Random, faults: readonly WorkerFault[]): readonly (readonly WorkerFault[])[] {
+/** Only the first `mortal` workers end. */
+function dealt(random: Random, faults: readonly WorkerFault[], mortal: number): readonly (readonly WorkerFault[])[] {
   const lanes = Array.from({ length: WORKERS }, (): WorkerFault[] => [])
-  for (const fault of faults) lanes[between(random, 0, WORKERS - 1)]?.push(fault)
+  for (const fault of faults) {
+    const among = fault.kind === 'worker-freeze' ? WORKERS : mortal
+    lanes[between(random, 0, among - 1)]?.push(fault)
+  }
   return lanes
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kafka, logLevel, type Producer } from 'kafkajs'
+import type { Shape } from '../messages.ts'
 import type { Pace } from '../pace.ts'
 import { seeded } from '../seeded.ts'
 import { sendsOf } from '../sends.ts'
@@ -11,6 +12,7 @@ interface SendingParts {
   readonly topic: string
   readonly messages: number
   readonly seed: number
+  readonly shape: Shape
   readonly pace: Pace
   readonly signal: AbortSignal
 }
@@ -55,8 +57,8 @@ export class Sending {
   }
 
   async #send(producer: Producer, partition: number, numbers: readonly number[]): Promise<void> {
-    const { topic, seed, signal } = this.#parts
-    const sent = numbers.map((number) => messageOf(seed, number))
+    const { topic, seed, shape, signal } = this.#parts
+    const sent = numbers.map((number) => messageOf(seed, number, shape))
     const messages = sent.map(({ id, key, value }) => ({ partition, key, value, headers: { 'message-id': id } }))
     for (;;) {
       signal.throwIfAborted()

@@ -1,4 +1,4 @@
-import { payloadOf } from '../messages.ts'
+import { payloadOf, USUAL, type Shape } from '../messages.ts'
 import { seeded } from '../seeded.ts'
 
 interface ChaosMessage {
@@ -9,11 +9,11 @@ interface ChaosMessage {
 }
 
 const KEYS = 400
-const SHAPE = { padding: 'x'.repeat(800), poison: 1 / 500 }
+export const SHAPE: Shape = { padding: 'x'.repeat(800), poison: 1 / 500, ...USUAL }
 
 /** The message of a number, always the same for a seed. */
-export function messageOf(seed: number, number: number): ChaosMessage {
-  const payload = payloadOf(seeded(seed, `message ${number}`), number, SHAPE)
+export function messageOf(seed: number, number: number, shape: Shape): ChaosMessage {
+  const payload = payloadOf(seeded(seed, `message ${number}`), number, shape)
   const isPoison = payload.fails === 'always'
   return { id: payload.id, key: `k-${number % KEYS}`, body: JSON.stringify(payload), isPoison }
 }

@@ -1,4 +1,4 @@
-import { spread, times, WORKERS, type Planned, type RunOptions, type WorkerFault } from '../plan.ts'
+import { LASTING_WORKER, spread, times, WORKERS, type Planned, type RunOptions, type WorkerFault } from '../plan.ts'
 import { between, seeded, type Random } from '../seeded.ts'
 
 export interface RabbitOptions extends RunOptions {
@@ -26,15 +26,25 @@ const MESSAGES_PER = {
   'short-freeze': 20_000,
 } as const
 
-export function planOf({ messages, seed }: Pick<RabbitOptions, 'messages' | 'seed'>): Plan {
+/** In a soak messages come faster than anyone can be frozen and killed: faults go by its time. */
+const MESSAGES_OF_A_SOAK_MINUTE = 6_000
+const BROKER_FAULTS_PER_MINUTES = 5
+
+export function planOf({ messages, seed, soak }: Pick<RabbitOptions, 'messages' | 'seed' | 'soak'>): Plan {
+  const many = soak === undefined ? messages : Math.min(messages, soak.minutes * MESSAGES_OF_A_SOAK_MINUTE)
+  const rounds = soak === undefined ? 1 : Math.ceil(soak.minutes / BROKER_FAULTS_PER_MINUTES)
   return {
-    broker: brokerFaults(seeded(seed, 'broker')),
-    workers: Array.from({ length: WORKERS }, (_, index) => workerFaults(seeded(seed, `worker ${index}`), messages)),
+    broker: brokerFaults(seeded(seed, 'broker'), rounds),
+    workers: Array.from({ length: WORKERS }, (_, index) => {
+      const faults = workerFaults(seeded(seed, `worker ${index}`), many)
+      const isLasting = soak !== undefined && index === LASTING_WORKER
+      return isLasting ? faults.filter(({ kind }) => kind === 'worker-freeze') : faults
+    }),
   }
 }
 
-function brokerFaults(random: Random): readonly BrokerFault[] {
-  const kinds = [...times(2, 'connections-cut' as const), 'broker-restart' as const]
+function brokerFaults(random: Random, rounds: number): readonly BrokerFault[] {
+  const kinds = [...times(2 * rounds, 'connections-cut' as const), ...times(rounds, 'broker-restart' as const)]
   return spread(random, kinds).map(({ kind, at, draw }): BrokerFault => {
     if (kind === 'connections-cut') return { kind, at }
     return { kind, at, how: draw() < 0.5 ? 'stop' : 'kill', downMs: between(draw, 0, 3_000) }

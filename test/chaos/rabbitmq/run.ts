@@ -4,12 +4,16 @@ import { startCuttingProxy } from '../../support/cutting-proxy.ts'
 import { uniqueName } from '../../support/namespace.ts'
 import { startPrivateRabbit } from '../../support/servers/private-rabbit.ts'
 import { WORKERS } from '../plan.ts'
+import { nothingBeside, type Beside } from '../beside.ts'
+import { OF_A_SOAK } from '../messages.ts'
 import type { ChaosRun } from '../report.ts'
+import type { Pace } from '../pace.ts'
 import { Stage } from '../stage.ts'
 import { together } from '../together.ts'
 import type { Evidence } from './evidence.ts'
 import { doHarm } from './faults.ts'
 import { judge } from './judge.ts'
+import { SHAPE } from './messages.ts'
 import { planOf, type RabbitOptions } from './plan.ts'
 import { Sending, Sent } from './sending.ts'
 import { HEARTBEAT_SECONDS, LEASE_MS, type RabbitWorkerSettings } from './settings.ts'
@@ -18,7 +22,7 @@ import { WireTap } from './wire-tap.ts'
 const LOOK_EVERY_MS = 250
 
 /** One run, on servers of its own. A seed plans the same messages and faults; how they meet is up to the machine. */
-export async function runChaosOnRabbit(options: RabbitOptions): Promise<ChaosRun> {
+export async function runChaosOnRabbit(options: RabbitOptions, beside: Beside = nothingBeside): Promise<ChaosRun> {
   await using rabbit = await startPrivateRabbit()
   const queue = uniqueName('chaos')
   const wire = new WireTap(deadLettersOf(queue))
@@ -29,14 +33,16 @@ export async function runChaosOnRabbit(options: RabbitOptions): Promise<ChaosRun
     const settings = { ...stage.settings, url, queue } satisfies Omit<RabbitWorkerSettings, 'process'>
     const workers = stage.hire({ url: new URL('worker.ts', import.meta.url), settings })
     const known = new Sent()
-    await stage.play(async (pace, signal) => {
-      const sending = new Sending({ ...options, url, queue, pace, signal }, known)
+    const act = async (pace: Pace, signal: AbortSignal): Promise<void> => {
+      const shape = options.soak === undefined ? SHAPE : OF_A_SOAK
+      const sending = new Sending({ ...options, url, queue, shape, pace, signal }, known)
       await untilDeclared(rabbit.url, queue, signal)
       const harm = doHarm({ plan: planOf(options), pace, rabbit, proxy, workers, journal })
       await together([harm, sending.run()])
       journal.note('run', 'all is sent, nothing is harmed any more')
       await untilDrained(rabbit.url, queue, wire, signal)
-    })
+    }
+    await stage.play({ act, beside, backlog: () => backlogOf(rabbit.url, queue, wire) })
     const evidence: Evidence = {
       acknowledged: known.acknowledged,
       sent: known.sent,
@@ -92,6 +98,12 @@ async function untilDrained(url: string, queue: string, wire: WireTap, deadline:
     times = (await isDrained()) ? times + 1 : 0
     await sleep(LOOK_EVERY_MS)
   }
+}
+
+/** Ready, and in the hands of workers. */
+async function backlogOf(url: string, queue: string, wire: WireTap): Promise<number> {
+  await using rabbit = await Rabbit.open(url)
+  return (await rabbit.ready(queue)) + wire.outstanding
 }
 
 async function gatherQueues(url: string, queue: string): Promise<Pick<Evidence, 'left' | 'letters'>> {

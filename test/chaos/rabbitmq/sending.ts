@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type ChannelModel, type ConfirmChannel } from 'amqplib'
+import type { Shape } from '../messages.ts'
 import type { Pace } from '../pace.ts'
 import { seeded } from '../seeded.ts'
 import { sendsOf } from '../sends.ts'
@@ -10,6 +11,7 @@ interface SendingParts {
   readonly queue: string
   readonly messages: number
   readonly seed: number
+  readonly shape: Shape
   readonly pace: Pace
   readonly signal: AbortSignal
 }
@@ -22,6 +24,9 @@ export class Sent {
   readonly sent: Map<string, number> = new Map()
   readonly poison: Set<string> = new Set()
 }
+
+/** Longer than any confirm takes while the broker stands still. */
+const ANSWERS_WITHIN_MS = 20_000
 
 /** Sends all messages, on a connection that is lost like the others. What was not confirmed is sent again. */
 export class Sending {
@@ -47,16 +52,16 @@ export class Sending {
   }
 
   async #send(numbers: readonly number[]): Promise<void> {
-    const { url, queue, seed, signal } = this.#parts
+    const { url, queue, seed, shape, signal } = this.#parts
     const { acknowledged, sent, poison } = this.#known
-    const messages = numbers.map((number) => messageOf(seed, number))
+    const messages = numbers.map((number) => messageOf(seed, number, shape))
     for (const { id, isPoison } of messages) if (isPoison) poison.add(id)
     for (;;) {
       signal.throwIfAborted()
       try {
-        const outlet = (this.#outlet ??= await Outlet.open(url))
+        const outlet = (this.#outlet ??= await within(ANSWERS_WITHIN_MS, Outlet.open(url)))
         for (const { id } of messages) sent.set(id, (sent.get(id) ?? 0) + 1)
-        await outlet.publish(queue, messages)
+        await within(ANSWERS_WITHIN_MS, outlet.publish(queue, messages))
         break
       } catch {
         await this.#outlet?.close()
@@ -101,6 +106,24 @@ class Outlet {
   }
 
   async close(): Promise<void> {
-    await this.#connection.close().catch(() => {})
+    try {
+      await within(ANSWERS_WITHIN_MS, this.#connection.close())
+    } catch {
+      // It is gone already, or as good as gone.
+    }
+  }
+}
+
+/** A broker that has lost what it was to answer with, as RabbitMQ 3.10 may over a kill, must not hold up the run. */
+async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
+  const over = new AbortController()
+  const late = async (): Promise<never> => {
+    await sleep(ms, undefined, { signal: over.signal })
+    throw new Error(`no answer within ${ms} ms`)
+  }
+  try {
+    return await Promise.race([answer, late()])
+  } finally {
+    over.abort()
   }
 }

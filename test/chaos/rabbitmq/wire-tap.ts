@@ -1,6 +1,6 @@
 import type { Listener } from '../../support/cutting-proxy.ts'
 import type { WireEvidence } from './evidence.ts'
-import { FrameReader, type Frame, type Spoken } from './frames.ts'
+import { FrameReader, type Frame, type Spoken } from '../../support/wire/amqp-frames.ts'
 
 const GREETING_BYTES = 8
 /** A settle frame so short before the end of its channel may not have been heeded. */

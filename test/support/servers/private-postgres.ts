@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { answers } from './answers.ts'
 import { isRoot, run } from './commands.ts'
 import { USER_INSIDE } from './debian/chroot.ts'
@@ -8,13 +8,21 @@ import { newFolder, startInstance, type PrivateInstance, type SystemUser } from 
 import { needInstalled } from './programs.ts'
 import type { VersionOf } from './versions.ts'
 
-/**
- * A Postgres of its own, trusting `postgres`. `settings` are parameters of postgresql.conf; without `version` it is that which
- * the environment asks for (versions.ts), or any.
- */
-export async function startPrivatePostgres(
-  options: { readonly settings?: Readonly<Record<string, string>>; readonly version?: VersionOf<'postgres'> } = {},
-): Promise<PrivateInstance & { readonly url: string }> {
+export interface PrivatePostgres extends PrivateInstance {
+  readonly url: string
+}
+
+interface PrivatePostgresOptions {
+  /** Parameters of postgresql.conf. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** It begins with all that this one has and follows it, asynchronously, until it is promoted. */
+  readonly replicaOf?: PrivatePostgres
+  /** @defaultValue that which the environment asks for (versions.ts), or any */
+  readonly version?: VersionOf<'postgres'>
+}
+
+/** A Postgres of its own, trusting `postgres`. */
+export async function startPrivatePostgres(options: PrivatePostgresOptions = {}): Promise<PrivatePostgres> {
   const { root, initdb, postgres } = await needInstalled('postgres', options.version)
   const port = await freePort()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
@@ -23,8 +31,10 @@ export async function startPrivatePostgres(
   const place = placeOf(root, folder, user)
   const { env } = place
   const data = join(place.folder, 'data')
-  const initial = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
-  const init = place.command(initdb, ...initial)
+  const init =
+    options.replicaOf === undefined
+      ? place.command(initdb, '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync')
+      : place.command(join(dirname(initdb), 'pg_basebackup'), '-D', data, '-d', options.replicaOf.url, ...COPY)
   await run(init.command, init.args, { timeoutMs: 60_000, cwd: folder, env, ...init.user })
 
   // No test takes the power away, so that nothing needs to be synced to survive a kill.
@@ -48,6 +58,9 @@ export async function startPrivatePostgres(
   })
   return Object.assign(instance, { url })
 }
+
+/** At once, and so that it follows. */
+const COPY = ['--checkpoint=fast', '--wal-method=stream', '--write-recovery-conf', '--no-sync']
 
 /** Postgres refuses to run as root. */
 async function unprivilegedUser(root: string): Promise<SystemUser | undefined> {

@@ -5,8 +5,7 @@
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { constants } from 'node:os'
-import { CATALOGUE, SERVER_NAMES } from './catalogue.ts'
-import { sharedEndpoint } from './server.ts'
+import { addressesOfAll } from './addresses.ts'
 import { closeRun, openRun } from './test-run.ts'
 
 let child: ChildProcess | undefined
@@ -19,23 +18,10 @@ async function withServers(words: readonly string[]): Promise<number> {
   }
   try {
     await openRun()
-    return await runCommand(command, args, { ...process.env, ...(await addresses()) })
+    return await runCommand(command, args, { ...process.env, ...(await addressesOfAll()) })
   } finally {
     await closeRun()
   }
-}
-
-/** All, looked for at the same time; whatever is missing is told at once. */
-async function addresses(): Promise<Record<string, string>> {
-  const found = await Promise.allSettled(SERVER_NAMES.map(sharedEndpoint))
-  const missing = found.flatMap((result) => (result.status === 'rejected' ? [(result.reason as Error).message] : []))
-  if (missing.length > 0) throw new Error(missing.join('\n\n'))
-  const entries = SERVER_NAMES.flatMap((name, index) => {
-    const result = found[index]
-    const endpoint = result?.status === 'fulfilled' ? result.value : ''
-    return [CATALOGUE[name].variable, CATALOGUE[name].testVariable].map((variable) => [variable, endpoint] as const)
-  })
-  return Object.fromEntries(entries)
 }
 
 function runCommand(command: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {

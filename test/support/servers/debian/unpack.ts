@@ -1,17 +1,9 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { basename, join } from 'node:path'
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { inCache } from '../cache.ts'
 import { needProgram, run } from '../commands.ts'
 import { foundOnce } from '../lock.ts'
+import { aptAside, needApt } from './apt.ts'
 import { FOLDER_INSIDE, needChroot, USER_INSIDE } from './chroot.ts'
 
 /** Programs of another Debian than the machine's own, in a folder to be used as the root (chroot.ts). */
@@ -38,9 +30,6 @@ const BASE = [
   'procps',
   'sed',
 ]
-const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
-const USUAL_MIRROR = 'http://deb.debian.org/debian'
-const SOURCES = ['/etc/apt/sources.list.d/debian.sources', '/etc/apt/sources.list']
 
 /** The root, if it was unpacked before. */
 export function cachedRoot({ name }: DebianRoot): string | undefined {
@@ -81,49 +70,13 @@ function moved(from: string, to: string): string {
 
 function needMeans(): void {
   needChroot()
-  for (const program of ['apt-get', 'dpkg-deb', 'tar']) needProgram(program)
-  if (!existsSync(KEYRING)) throw new Error(`no ${KEYRING} (package debian-archive-keyring)`)
+  needApt()
+  needProgram('tar')
 }
 
 async function download({ suite, packages }: DebianRoot, aside: string): Promise<void> {
-  for (const folder of ['lists/partial', 'archives/partial']) mkdirSync(join(aside, folder), { recursive: true })
-  writeFileSync(join(aside, 'status'), '')
-  const source = [`Types: deb`, `URIs: ${mirror()}`, `Suites: ${suite}`, 'Components: main', `Signed-By: ${KEYRING}`]
-  writeFileSync(join(aside, 'debian.sources'), `${source.join('\n')}\n`)
-  writeFileSync(join(aside, 'apt.conf'), settings(aside))
-  const apt = async (...words: readonly string[]): Promise<void> => {
-    await run('apt-get', ['-q', '-y', '-c', join(aside, 'apt.conf'), ...words], {
-      timeoutMs: 600_000,
-      env: process.env,
-    }).catch((cause: Error) => {
-      throw new Error(`Debian ${suite} was not fetched from ${mirror()}: ${cause.message}`, { cause })
-    })
-  }
-  await apt('update')
+  const apt = await aptAside(suite, aside)
   await apt('--no-install-recommends', '--download-only', 'install', ...BASE, ...packages)
-}
-
-/** An apt that knows nothing of the machine's packages, sources and lists, and leaves them alone. */
-function settings(aside: string): string {
-  const values = {
-    'Dir::Etc::SourceList': join(aside, 'debian.sources'),
-    'Dir::Etc::SourceParts': '/dev/null',
-    'Dir::Etc::Preferences': '/dev/null',
-    'Dir::Etc::PreferencesParts': '/dev/null',
-    'Dir::State': aside,
-    'Dir::State::Lists': join(aside, 'lists'),
-    'Dir::State::Status': join(aside, 'status'),
-    'Dir::Cache': aside,
-    'Dir::Cache::Archives': join(aside, 'archives'),
-    'Acquire::Languages': 'none',
-    'Acquire::Retries': '3',
-    'APT::Sandbox::User': 'root',
-    'APT::Update::Error-Mode': 'any',
-    'APT::Update::Post-Invoke': '',
-    'APT::Update::Post-Invoke-Success': '',
-  }
-  const lines = Object.entries(values).map(([name, value]) => `${name} "${value}";\n`)
-  return lines.join('')
 }
 
 const EXTRACT = `set -euo pipefail
@@ -152,11 +105,4 @@ async function extract(aside: string): Promise<void> {
 
 function linkUnlessThere(target: string, path: string): void {
   if (!existsSync(path)) symlinkSync(target, path)
-}
-
-/** That of the machine, which may be one that can be reached from here. */
-function mirror(): string {
-  const lines = SOURCES.filter((file) => existsSync(file)).flatMap((file) => readFileSync(file, 'utf8').split('\n'))
-  const urls = lines.flatMap((line) => /^(?:URIs:|deb)\s.*?(https?:\S+)/.exec(line)?.[1] ?? [])
-  return urls.find((url) => basename(url) === 'debian') ?? USUAL_MIRROR
 }

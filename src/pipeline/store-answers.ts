@@ -1,0 +1,74 @@
+import type { MarkVerdict, ReleaseVerdict, SetAsideVerdict } from '../core/record.ts'
+import type { ClaimAnswer, ClaimRequest, Store } from '../ports/store.ts'
+
+/**
+ * What is wrong with one answer of a store, if anything: a store may be the user's own, and what is not in the protocol must
+ * not be taken for something that is.
+ */
+export type FindFault<T> = (answer: T, at: number) => string | undefined
+
+/** A claim is worth what it was asked for: the same key, under the same token. */
+export function faultsOfClaims(
+  { token, items }: ClaimRequest,
+  strategy: Store['strategy'],
+): FindFault<ClaimAnswer<unknown>> {
+  return (answer, at) => {
+    switch (answer?.verdict) {
+      case 'claimed':
+      case 'taken-over': {
+        const { claim, attempt } = answer
+        if (claim?.key !== items[at]?.key) return 'a claim of another key than was asked for'
+        if (claim.token !== token) return 'a claim under another token than was asked for'
+        if (!Number.isSafeInteger(attempt) || attempt < 1 || claim.attempt !== attempt)
+          return 'a claim without its attempt'
+        return strategy !== 'lease' && claim.transaction === undefined ? 'a claim without a transaction' : undefined
+      }
+      case 'busy':
+        return Number.isFinite(answer.leaseLeftMs) ? undefined : 'busy, and not for how long'
+      case 'done':
+        return answer.result === undefined || typeof answer.result === 'string' ? undefined : 'a result that is no text'
+      case 'given-up':
+      case 'parked':
+        return typeof answer.reason === 'string' ? undefined : `${answer.verdict} without a reason`
+      case 'in-doubt':
+      case 'conflict':
+      case 'again-alone':
+      case 'behind':
+        return undefined
+    }
+    return unknown('claim', (answer as { readonly verdict?: unknown } | undefined)?.verdict)
+  }
+}
+
+export const faultOfMark: FindFault<MarkVerdict> = oneOf('mark', {
+  marked: true,
+  'already-marked': true,
+  'marked-late': true,
+  'refused-busy': true,
+  'refused-done': true,
+})
+
+export const faultOfRelease: FindFault<ReleaseVerdict> = oneOf('release', {
+  released: true,
+  'already-released': true,
+  refused: true,
+})
+
+export const faultOfSetAside: FindFault<SetAsideVerdict> = oneOf('set aside', {
+  'given-up': true,
+  parked: true,
+  refused: true,
+})
+
+function oneOf<T extends string>(what: string, words: Readonly<Record<T, true>>): FindFault<T> {
+  const known: ReadonlySet<unknown> = new Set(Object.keys(words))
+  return (answer) => (known.has(answer) ? undefined : unknown(what, answer))
+}
+
+function unknown(what: string, got: unknown): string {
+  return `a verdict on a ${what} that the protocol does not know: ${shown(got)}`
+}
+
+function shown(got: unknown): string {
+  return typeof got === 'string' ? JSON.stringify(got.slice(0, 50)) : typeof got
+}

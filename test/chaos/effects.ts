@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client, type Pool } from 'pg'
+import type { Message } from 'consume-once'
+import type { Payload } from './messages.ts'
+import { isPlantedIn } from './planted.ts'
+import { EFFECTS, type WorkerSettings } from './worker-settings.ts'
+
+/** For each message: a leak of no more than that must be found in minutes. */
+const LEAKED_BYTES = 100_000
+
+interface Queries {
+  readonly query: (text: string, values: readonly unknown[]) => Promise<unknown>
+}
+
+interface Handled {
+  readonly payload: Payload
+  readonly message: Pick<Message, 'position'>
+  readonly attempt: number
+}
+
+/** What the handlers of a worker do: a row for each message, and whatever was planted. */
+export class Effects {
+  readonly #settings: WorkerSettings
+  readonly #pool: Pool
+  readonly #leaked: string[] = []
+  #open: Promise<void> | undefined
+
+  constructor(settings: WorkerSettings, pool: Pool) {
+    this.#settings = settings
+    this.#pool = pool
+  }
+
+  /** The effects come in the middle, so that a process can die on either side of them. */
+  async handle(handled: readonly Handled[], queries: Queries): Promise<void> {
+    const begunAt = Date.now()
+    const workMs = Math.max(...handled.map(({ payload }) => payload.workMs))
+    await sleep(workMs / 2)
+    for (const { payload, attempt } of handled) {
+      const { fails } = payload
+      if (fails === 'always' || (fails === 'once' && attempt === 1)) throw new Error(`fails ${fails}`)
+    }
+    await this.#insert(queries, this.#without('skip', handled), begunAt)
+    await this.#insert(this.#pool, this.#with('double', handled), begunAt)
+    for (const _ of this.#with('leak', handled)) this.#leaked.push(Buffer.alloc(LEAKED_BYTES, 'x').toString('latin1'))
+    if (this.#with('open-transaction', handled).length > 0) await (this.#open ??= leaveOpen(this.#settings))
+    await sleep(workMs / 2)
+  }
+
+  #with(planted: string, handled: readonly Handled[]): readonly Handled[] {
+    return handled.filter(({ payload }) => isPlantedIn(planted, this.#settings.planted, payload.id))
+  }
+
+  #without(planted: string, handled: readonly Handled[]): readonly Handled[] {
+    return handled.filter(({ payload }) => !isPlantedIn(planted, this.#settings.planted, payload.id))
+  }
+
+  async #insert(queries: Queries, handled: readonly Handled[], begunAt: number): Promise<void> {
+    if (handled.length === 0) return
+    const { process: name } = this.#settings
+    const columns = [
+      handled.map(({ payload }) => payload.id),
+      handled.map(({ message }) => message.position),
+      handled.map(({ attempt }) => attempt),
+    ]
+    await queries.query(
+      `insert into ${EFFECTS} (id, process, begun_at, position, attempt)
+       select id, $1, $2, position, attempt from unnest($3::text[], $4::text[], $5::int[]) as handled (id, position, attempt)`,
+      [name, begunAt, ...columns],
+    )
+  }
+}
+
+/** A transaction that nobody ends. */
+async function leaveOpen({ postgresUrl, process: name }: WorkerSettings): Promise<void> {
+  const client = new Client({ connectionString: postgresUrl, application_name: name })
+  client.on('error', () => {})
+  await client.connect()
+  await client.query('begin')
+  await client.query('select 1')
+}

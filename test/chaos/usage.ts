@@ -1,0 +1,16 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { Usage } from './worker-settings.ts'
+
+/** Tells again and again what this process holds when all garbage is collected: what then rises is kept by somebody. */
+export function tellUsage(everyMs: number, tell: (usage: Usage) => void): void {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  setInterval(() => {
+    collect()
+    const active = process.getActiveResourcesInfo()
+    const timers = active.filter((resource) => resource === 'Timeout').length
+    const heapMb = process.memoryUsage().heapUsed / 2 ** 20
+    tell({ heapMb, timers, handles: active.length - timers })
+  }, everyMs).unref()
+}

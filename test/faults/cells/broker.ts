@@ -1,0 +1,11 @@
+import { MOMENT_OF, type Cell } from '../cell.ts'
+import { cellsOf } from './table.ts'
+
+const ONCE = '1 or 1s / 1 or 1s / 1 or 1s / 1 or 1s'
+
+/** F7: the broker is gone and starts again on its data. As F6: the settle alone is refused. */
+export const BROKER_RESTART: readonly Cell[] = cellsOf(
+  'F7',
+  { S0: ONCE, S1: ONCE, S2: ONCE, S3: ONCE, S4: ONCE, S5: ONCE, S6: ONCE, S7: ONCE },
+  (step) => ({ harm: { kind: 'restart-broker', at: MOMENT_OF[step] } }),
+)

@@ -1,0 +1,70 @@
+import { MOMENT_OF, type Cell, type Step } from '../cell.ts'
+import { cellsOf, type Made } from './table.ts'
+
+const ONCE = '- / 1 / 1 / 1'
+
+/** F8: Redis is frozen for twice the lease. Nobody can claim meanwhile, and what was sent is done when it goes on. */
+export const FROZEN: readonly Cell[] = cellsOf('F8', { S1: ONCE, S2: ONCE, S3: ONCE, S4: ONCE, S5: ONCE }, (step) => ({
+  harm: { kind: 'freeze-redis', at: MOMENT_OF[step] },
+}))
+
+/** Who has not marked yet marks: nobody owns the record, and the effect did happen. Who comes again finds nothing. */
+const FORGOTTEN = {
+  S0: ONCE,
+  S1: ONCE,
+  S2: ONCE,
+  S3: ONCE,
+  S4: ONCE,
+  S5: '- / D / k / D',
+  S6: '- / D / k / D',
+  S7: '- / D / k / D',
+}
+
+/** A replica that has the claim and not the mark leaves the message in doubt. */
+const LAGGING = {
+  S2: ONCE,
+  S3: ONCE,
+  S4: ONCE,
+  S5: '- / D / k / in doubt',
+  S6: '- / D / k / in doubt',
+  S7: '- / D / k / in doubt',
+}
+
+/** F9: Redis forgets the mark, and what it marked comes again: from the broker, or sent once more by its producer. */
+export const FORGETTING: readonly Cell[] = [
+  ...(['emptied', 'flushed'] as const).flatMap((how) =>
+    cellsOf(
+      'F9',
+      FORGOTTEN,
+      // What a broker does of it is the same, however a store forgets.
+      (step, broker): Made | undefined =>
+        how === 'emptied' && broker === 'kafka'
+          ? undefined
+          : { ...after(step), harm: { kind: 'lose-records', how, ...whereOf(step) } },
+      how,
+    ),
+  ),
+  ...cellsOf(
+    'F9',
+    LAGGING,
+    (step): Made => ({
+      ...after(step),
+      harm: { kind: 'promote-redis', lagsFrom: isMarked(step) ? 'mark sent' : 'claim sent', ...whereOf(step) },
+    }),
+    'promoted',
+  ),
+]
+
+function whereOf(step: Step) {
+  return { at: MOMENT_OF[step], worker: step === 'S5' || step === 'S6' ? 'is killed' : 'stays' } as const
+}
+
+function after(step: Step): Omit<Made, 'harm'> {
+  if (!isMarked(step)) return {}
+  const admitted = ['A2 duplicate accepted'] as const
+  return step === 'S7' ? { admitted, isSentAgain: true, tuning: { resendsDiffer: true } } : { admitted }
+}
+
+function isMarked(step: Step): boolean {
+  return step === 'S5' || step === 'S6' || step === 'S7'
+}

@@ -1,0 +1,83 @@
+import { Worker, type Ground } from './worker/worker.ts'
+
+/** The workers of a cell, and the supervisor who starts another where one was killed. */
+export class Crew implements AsyncDisposable {
+  readonly #ground: Ground
+  readonly #workers: Worker[] = []
+  readonly #starting = new Set<Promise<unknown>>()
+  readonly #dismissed = new Set<Worker>()
+  #isOver = false
+  /** What no fault explains. */
+  readonly breaches: string[] = []
+
+  constructor(ground: Ground) {
+    this.#ground = ground
+  }
+
+  /** Resolves when it consumes. */
+  async start(): Promise<Worker> {
+    for (;;) {
+      const worker = await Worker.start(`w${this.#workers.length + 1}`, this.#ground)
+      this.#workers.push(worker)
+      void worker.process.ended.then((end) => this.#ended(worker, end))
+      await worker.process.untilRunning()
+      if (this.#isOver || !worker.process.couldNotStart) return worker
+    }
+  }
+
+  /** One more, some time: what it does not do is seen by what is not done. */
+  startAnother(): void {
+    const starting = this.start().catch((error: unknown) => void this.breaches.push(String(error)))
+    this.#starting.add(starting)
+  }
+
+  /** SIGKILL. Whoever does so starts another. */
+  kill(worker: Worker): void {
+    this.#dismissed.add(worker)
+    worker.process.kill()
+    this.#ground.recorder.record(worker.name, { f: 'crash' })
+  }
+
+  /** One of them leaves in order, and is not replaced. */
+  async dismiss(worker: Worker): Promise<void> {
+    this.#dismissed.add(worker)
+    worker.process.askToStop()
+    await worker.process.ended
+  }
+
+  /** All stop in order, each within that time. */
+  async stop(withinMs: number): Promise<void> {
+    await Promise.all(this.#starting)
+    this.#isOver = true
+    await Promise.all(this.#workers.map((worker, index) => this.#stop(worker, index, withinMs)))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true
+    for (const worker of this.#workers) worker.process.kill()
+    await Promise.all(this.#starting)
+    await Promise.all(this.#workers.map((worker) => worker[Symbol.asyncDispose]()))
+  }
+
+  async #stop({ name, process }: Worker, number: number, withinMs: number): Promise<void> {
+    if (process.hasEnded) return
+    const { recorder } = this.#ground
+    const call = { f: 'call', call: 'stop', number, withinMs } as const
+    recorder.record(name, { ...call, type: 'invoke' })
+    const late = AbortSignal.timeout(withinMs)
+    late.addEventListener('abort', () => process.kill())
+    process.askToStop()
+    const end = await process.ended
+    if (end === 'exit code 0') recorder.record(name, { ...call, type: 'ok' })
+    else this.breaches.push(`${name} was asked to stop and ended by ${end}: ${process.lastWords}`)
+  }
+
+  #ended(worker: Worker, end: string): void {
+    if (this.#isOver || this.#dismissed.has(worker)) return
+    const { name, process } = worker
+    if (process.couldNotStart) return
+    this.#ground.recorder.record(name, { f: 'crash', detail: end })
+    if (end !== 'SIGKILL') this.breaches.push(`${name} ended by itself, ${end}: ${process.lastWords}`)
+    this.startAnother()
+  }
+}

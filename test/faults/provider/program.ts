@@ -1,0 +1,34 @@
+// The provider of effects, a process of its own: what it logs is what happened, whoever dies. Ends with whoever started it.
+
+import { createServer } from 'node:net'
+import { createInterface } from 'node:readline'
+import { trueMs } from '../true-time.ts'
+import type { LoggedEffect, ProviderReply, ProviderRequest } from './protocol.ts'
+
+const logs = new Map<string, LoggedEffect[]>()
+const known = new Set<string>()
+
+/** Without an await: a key is looked up and kept in one step. */
+function answer(request: ProviderRequest): ProviderReply {
+  const log = logs.get(request.log) ?? []
+  logs.set(request.log, log)
+  if (request.ask === 'log') return { effects: log }
+  const { id, token, key } = request
+  const name = `${request.log} ${key}`
+  const isAccepted = key === undefined || !known.has(name)
+  if (key !== undefined) known.add(name)
+  log.push({ at: trueMs(), id, token, isAccepted })
+  return { isAccepted }
+}
+
+const server = createServer((socket) => {
+  socket.on('error', () => socket.destroy())
+  createInterface({ input: socket }).on('line', (line) => {
+    socket.write(`${JSON.stringify(answer(JSON.parse(line) as ProviderRequest))}\n`)
+  })
+})
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address()
+  if (typeof address === 'object') process.stdout.write(`${address?.port}\n`)
+})
+process.stdin.resume().once('end', () => process.exit(0))

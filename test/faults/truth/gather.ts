@@ -1,0 +1,56 @@
+import type { EventOf, History, HistoryEvent } from '../../../testing/history.ts'
+import type { Letter } from '../stage/broker-side.ts'
+import { TERMS, type StoreName } from '../strategy.ts'
+import { trueMs } from '../true-time.ts'
+import type { Ground } from '../worker/worker.ts'
+import { inboxTells } from './inbox.ts'
+import { postgresLeaseTells, redisLeaseTells } from './lease.ts'
+import { offsetsTell } from './offsets.ts'
+import type { ToldByStore } from './told-by-store.ts'
+
+export interface Sent {
+  /** Distinct. */
+  readonly ids: readonly string[]
+  readonly sends: number
+  readonly isDrained: boolean
+}
+
+/** What the servers say when no worker is left, joined to what was seen on the way. */
+export async function gather(ground: Ground, { ids, sends, isDrained }: Sent): Promise<History> {
+  const { stage, place, recorder, cell } = ground
+  const hasLetters = recorder.has(({ f }) => f === 'copy')
+  const { unsettled, letters } = await stage.broker(cell.broker).left(place, sends, hasLetters)
+  const { events: ofStore, records } = await TELLS[TERMS[cell.strategy].store](ground, ids)
+  const seen = recorder.events.map((event) => (event.f === 'copy' ? withLetter(event, ground, letters) : event))
+  const claims = ofStore.filter((event) => event.f === 'claim')
+  const events = [...seen, ...ofStore].map((event) => withToken(event, claims)).toSorted((a, b) => a.at - b.at)
+  return { events, end: { isDrained, unsettled, records, at: trueMs() } }
+}
+
+/** Marks of the target, as its store has them now. */
+export async function gatherMarks(ground: Ground): Promise<readonly EventOf<'mark'>[]> {
+  const { events } = await TELLS[TERMS[ground.cell.strategy].store](ground, [ground.target.id])
+  return events.filter((event) => event.f === 'mark')
+}
+
+const TELLS: Readonly<Record<StoreName, (ground: Ground, ids: readonly string[]) => Promise<ToldByStore>>> = {
+  inbox: inboxTells,
+  offsets: offsetsTell,
+  'lease on postgres': postgresLeaseTells,
+  'lease on redis': redisLeaseTells,
+}
+
+/** Handlers know their claim by its fence only. */
+function withToken(event: HistoryEvent, claims: readonly EventOf<'claim'>[]): HistoryEvent {
+  if (event.f !== 'hstart' && event.f !== 'hend' && event.f !== 'effect') return event
+  const claim = claims.findLast(
+    ({ subject, fence, at }) => subject === event.subject && String(fence) === event.token && at <= event.at,
+  )
+  return claim === undefined ? event : { ...event, token: claim.token }
+}
+
+/** The letter says why it was written. */
+function withLetter(event: EventOf<'copy'>, { sends, place }: Ground, letters: readonly Letter[]) {
+  const letter = letters.find(({ send }) => place.placeOf(sends.numberOf(send) ?? -1) === event.place)
+  return letter === undefined ? event : { ...event, parked: letter.isParked, reason: letter.reason }
+}

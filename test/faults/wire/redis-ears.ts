@@ -1,0 +1,27 @@
+import { CLAIM } from '../../../adapters/redis-lease/scripts/claim.ts'
+import { MARK } from '../../../adapters/redis-lease/scripts/mark.ts'
+import type { Ears, Target } from './ears.ts'
+
+const STEPS = [
+  { script: CLAIM, asked: 'claim sent', answered: 'claimed' },
+  { script: MARK, asked: 'mark sent', answered: 'marked' },
+] as const
+
+/** A store asks one thing of a message at a time: the next answer is that to what was asked last. */
+export function redisEars({ key }: Target): Ears {
+  let waitsFor: 'claimed' | 'marked' | undefined
+  return {
+    fromClient: (bytes) => {
+      const step = STEPS.find(({ script: { sha, lua } }) => bytes.includes(sha) || bytes.includes(lua))
+      if (step === undefined || !bytes.includes(key)) return []
+      waitsFor = step.answered
+      return [{ moment: step.asked, isTarget: true }]
+    },
+    fromServer: () => {
+      if (waitsFor === undefined) return []
+      const moment = waitsFor
+      waitsFor = undefined
+      return [{ moment, isTarget: true }]
+    },
+  }
+}

@@ -1,0 +1,24 @@
+import { EXTRACTED_IDS } from './corpus/extracted-ids.ts'
+import { HEADERS } from './corpus/headers.ts'
+import { IDS } from './corpus/ids.ts'
+import { INJECTED_IDS } from './corpus/injected-ids.ts'
+import { PAYLOADS } from './corpus/payloads.ts'
+import { PROTOCOL } from './corpus/protocol.ts'
+import { CARRIERS, type Carrier, type HostileEntry } from './entry.ts'
+
+/** What is sent, by theme. What is configured is in `configuration.ts`. */
+export const CORPUS: Readonly<Record<string, readonly HostileEntry[]>> = {
+  'message IDs': IDS,
+  'IDs that mean something elsewhere': INJECTED_IDS,
+  'IDs by functions of users': EXTRACTED_IDS,
+  headers: HEADERS,
+  payloads: PAYLOADS,
+  protocol: PROTOCOL,
+}
+
+/** What a carrier can bring of it. */
+export function entriesOn(carrier: Carrier): readonly HostileEntry[] {
+  return Object.values(CORPUS)
+    .flat()
+    .filter(({ on = CARRIERS }) => on.includes(carrier))
+}

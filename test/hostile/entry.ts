@@ -1,0 +1,106 @@
+/** What brings a message: the broker in this process, or a client of a real one. */
+export type Carrier = 'memory' | 'kafka' | 'rabbitmq'
+
+export const CARRIERS: readonly Carrier[] = ['memory', 'kafka', 'rabbitmq']
+
+/** Why a message must not be run. The words of dead letters. */
+type Refusal = 'no-id' | 'conflict' | 'undecodable' | 'handler-failed' | 'attempts-spent'
+
+/** `run`: its effect once. `{ same }`: the message of that index in its entry, so no effect of its own. */
+export type Must = 'run' | { readonly same: number } | Refusal
+
+/**
+ * One message as a producer sends it. Header values are text, bytes, arrays of them, and on `memory` and `rabbitmq` whatever
+ * amqplib writes; `Raw` is what it would not write.
+ */
+export interface HostileMessage {
+  readonly must: Must
+  /** `undefined`: none at all, not even the one that tells messages apart; its value must then be its own. */
+  readonly headers: Readonly<Record<string, unknown>> | undefined
+  /** @defaultValue the same JSON for all messages of an entry */
+  readonly value?: string | Uint8Array | null
+  /** Partition or routing key. @defaultValue none */
+  readonly key?: string | Uint8Array
+  /** Of AMQP, `messageId` for one. */
+  readonly properties?: Readonly<Record<string, unknown>>
+  /** In milliseconds. @defaultValue now */
+  readonly timestamp?: number
+}
+
+/** One hostile input: a message, or several that must be told apart, or not. */
+export interface HostileEntry {
+  readonly name: string
+  /** @defaultValue all of them */
+  readonly on?: readonly Carrier[]
+  /** How the consumer finds its ID. @defaultValue `header`: that of the header `message-id` */
+  readonly id?: string
+  /** What its handler does. @defaultValue `apply` */
+  readonly effect?: string
+  readonly messages: readonly HostileMessage[]
+}
+
+/** As a header's value: the name of the topic or queue that the message is sent to. */
+export const HERE = '<the topic or queue it is sent to>'
+
+/** Bytes as they are on the wire of AMQP: a whole field value, its type before it, or the bytes of a property's text. */
+export class Raw {
+  readonly bytes: Uint8Array
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes
+  }
+}
+
+/** Text of an AMQP field that need not be UTF-8. At least 8 bytes, so that it can be told from others on its way. */
+export function rawText(bytes: Uint8Array): Raw {
+  const head = Buffer.alloc(5, 'S')
+  head.writeUInt32BE(bytes.length, 1)
+  return new Raw(Buffer.concat([head, bytes]))
+}
+
+/** One entry for each of these IDs, in the header `message-id`, which must all be told apart. */
+export function distinct(theme: string, ids: Readonly<Record<string, unknown>>): HostileEntry[] {
+  return alone(theme, 'run', ids)
+}
+
+/** One entry for each of these IDs, none of which is usable. */
+export function unusable(theme: string, ids: Readonly<Record<string, unknown>>): HostileEntry[] {
+  return alone(theme, 'no-id', ids)
+}
+
+function alone(theme: string, must: Must, ids: Readonly<Record<string, unknown>>): HostileEntry[] {
+  return Object.entries(ids).map(([name, id]) => ({
+    name: `${theme}: ${name}`,
+    messages: [{ must, headers: { 'message-id': id } }],
+  }))
+}
+
+/** One entry for each pair, which must be two messages although the value is the same. */
+export function pairs(
+  theme: string,
+  ids: Readonly<Record<string, readonly [unknown, unknown]>>,
+  more: Pick<HostileEntry, 'on' | 'id'> = {},
+): HostileEntry[] {
+  return Object.entries(ids).map(([name, both]) => ({
+    name: `${theme}: ${name}`,
+    ...more,
+    messages: both.map((id) => ({ must: 'run', headers: { 'message-id': id } })),
+  }))
+}
+
+/** One entry for each of these values, with an ID of its own. */
+export function values(
+  theme: string,
+  must: Must,
+  given: Readonly<Record<string, string | Uint8Array | null>>,
+  more: Pick<HostileEntry, 'on' | 'id'> = {},
+): HostileEntry[] {
+  return Object.entries(given).map(([name, value]) => ({
+    name: `${theme}: ${name}`,
+    ...more,
+    messages: [{ must, headers: { 'message-id': `${theme}/${name}` }, value }],
+  }))
+}
+
+export const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex')
+export const utf8 = (text: string): Buffer => Buffer.from(text)

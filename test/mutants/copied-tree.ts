@@ -1,0 +1,35 @@
+import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { patched, type Patch } from './mutant.ts'
+
+/** Neither copied nor looked into; what is installed is shared by a link. */
+const LEFT_OUT = new Set(['node_modules', '.git', 'dist'])
+
+/** A copy of the repository, as it is on the disk, in which one mutant at a time lives. */
+export class CopiedTree {
+  readonly folder: string
+
+  constructor() {
+    const root = process.cwd()
+    this.folder = mkdtempSync(join(tmpdir(), 'consume-once-mutants-'))
+    cpSync(root, this.folder, { recursive: true, filter: (path) => !LEFT_OUT.has(relative(root, path)) })
+    symlinkSync(realpathSync(join(root, 'node_modules')), join(this.folder, 'node_modules'))
+  }
+
+  /** Runs `work` while the patches are in the copy. */
+  async with<T>(patches: readonly Patch[], work: () => Promise<T>): Promise<T> {
+    const originals = new Map(patches.map(({ file }) => [file, readFileSync(join(this.folder, file), 'utf8')]))
+    const planted = [...originals].map(([file, text]) => [file, patched(file, text, patches)] as const)
+    try {
+      for (const [file, text] of planted) writeFileSync(join(this.folder, file), text)
+      return await work()
+    } finally {
+      for (const [file, text] of originals) writeFileSync(join(this.folder, file), text)
+    }
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,82 @@
+import type { Mutant } from './mutant.ts'
+
+/** Faults of the cache, of logs and of the command-line tool. */
+export const OTHER_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'cache-learns-what-was-refused',
+    what: 'The cache in front of a store takes a mark that was refused for done.',
+    layer: 'unit',
+    patches: [
+      {
+        file: 'adapters/lru-cache/cached-store.ts',
+        find: "if (verdicts[at] === 'marked') this",
+        replace: 'if (verdicts[at] !== undefined) this',
+      },
+    ],
+    tests: ['test/adapters/lru-cache.test.ts', '-t', 'learns nothing from a mark that is refused'],
+  },
+  {
+    name: 'cache-deaf-to-a-person',
+    what: 'The cache goes on to answer done for what a person has forgotten.',
+    layer: 'unit',
+    patches: [
+      {
+        file: 'adapters/lru-cache/cached-store.ts',
+        find: '      this.#done.decide(keys)\n      try',
+        replace: '      try',
+      },
+      {
+        file: 'adapters/lru-cache/cached-store.ts',
+        find: '        this.#done.decide(keys)\n      }',
+        replace: '        void keys\n      }',
+      },
+    ],
+    tests: ['test/adapters/lru-cache.test.ts', '-t', 'is noticed at once in the store'],
+  },
+  {
+    name: 'payload-logged',
+    what: 'The line of a delivery holds its payload.',
+    layer: 'unit',
+    patches: [
+      {
+        file: 'src/pipeline/log-event.ts',
+        find: '        outcome,\n        failure,\n',
+        replace: '        outcome,\n        payload: String(message.value),\n        failure,\n',
+      },
+    ],
+    tests: ['test/security/canary.test.ts', '-t', 'under a lease'],
+  },
+  {
+    name: 'cli-hides-who-decides',
+    what: 'The tool writes down the user of the system in place of who decides.',
+    layer: 'unit',
+    patches: [{ file: 'cli/records/decide.ts', find: 'by: flags.by ?? osUser()', replace: 'by: osUser()' }],
+    tests: ['test/cli/postgres.test.ts', '-t', 'written down \\(on-lease\\)'],
+  },
+  {
+    name: 'reopened-without-audit',
+    what: 'What the tool reopens on a lease is not written down.',
+    layer: 'real servers',
+    patches: [
+      {
+        file: 'adapters/pg/sql/lease-decide.ts',
+        find: "from held where verdict = 'decided'\n",
+        replace: "from held where verdict = 'decided' and $4::text <> 'reopen'\n",
+      },
+    ],
+    tests: ['test/cli/postgres.test.ts', '-t', 'written down \\(on-lease\\)'],
+  },
+  {
+    name: 'cli-asks-nobody',
+    what: 'The tool decides without asking.',
+    layer: 'unit',
+    patches: [
+      {
+        file: 'cli/records/decide.ts',
+        find: 'if (keys.length > 0) await confirm',
+        replace: 'if (keys.length < 0) await confirm',
+      },
+    ],
+    tests: ['test/cli/records.test.ts', '-t', 'is refused with 3, after the preview'],
+  },
+]

@@ -1,0 +1,224 @@
+import type { Mutant } from './mutant.ts'
+
+/** Faults of inbox and offsets on Postgres. */
+export const PG_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'commit-tag-unchecked',
+    what: 'A COMMIT that is answered ROLLBACK is taken for a mark. Of a real server a statement in front of it fails first.',
+    layer: 'unit',
+    patches: [
+      {
+        file: 'adapters/pg/claim-transaction.ts',
+        find: "if (tag === 'ROLLBACK') throw this.#refused('the COMMIT was answered ROLLBACK')\n",
+        replace: '',
+      },
+      {
+        file: 'adapters/pg/claim-transaction.ts',
+        find: "if (tag !== 'COMMIT') throw new StoreError('STORE_AMBIGUOUS', `the COMMIT was answered ${tag}`)",
+        replace: 'void tag',
+      },
+    ],
+    tests: ['test/adapters/pg-fake.test.ts', '-t', 'whose COMMIT is answered ROLLBACK'],
+  },
+  {
+    name: 'refused-commit-taken-for-a-mark',
+    what: 'What Postgres refuses at the COMMIT, after a failed query that the handler swallowed, is taken for marked.',
+    layer: 'real servers',
+    patches: [
+      {
+        file: 'adapters/pg/claim-transaction.ts',
+        find: 'throw this.#refused(explainRefusal(error), error)',
+        replace: "return 'marked'",
+      },
+    ],
+    tests: ['test/adapters/pg-inbox.test.ts', '-t', 'a failed query that it swallowed'],
+  },
+  {
+    name: 'attempts-counted-after-the-handler',
+    what: 'An attempt is counted in the transaction of the effect, so that one that kills its process never was.',
+    layer: 'real servers',
+    patches: [
+      {
+        file: 'adapters/pg/inbox-claim.ts',
+        find: 'await session.beside(countAttempts(',
+        replace: 'await session.run(countAttempts(',
+      },
+    ],
+    tests: ['test/adapters/pg-attempts.test.ts', '-t', 'are committed before the handler starts'],
+  },
+  {
+    name: 'duplicates-before-the-flush',
+    what: 'With a flush ticker, what was committed and not yet flushed is told to be done.',
+    layer: 'real servers',
+    patches: [
+      {
+        file: 'adapters/pg/read-for-good.ts',
+        find: 'return isLate ? sessions.durably(statement, session) : rows',
+        replace: 'return isLate ? rows : rows',
+      },
+    ],
+    tests: ['test/adapters/pg-flush-ticker.test.ts', '-t', 'stays done where its scope has said'],
+  },
+  {
+    name: 'pg-row-before-the-effect',
+    what: 'The row of the inbox is committed when it is claimed, and not with the effect.',
+    layer: 'real servers',
+    patches: [
+      {
+        file: 'adapters/pg/inbox-claim.ts',
+        find: 'const { session, rows } = await place.sessions.begin(claimKeys(place.tables, place.scope, items))',
+        replace:
+          "const rows = await place.sessions.committed(claimKeys(place.tables, place.scope, items))\n  const { session } = await place.sessions.begin({ text: 'select 1' })",
+      },
+    ],
+    tests: ['test/adapters/pg-inbox.test.ts', '-t', 'lets a released key be claimed again, with one more attempt'],
+  },
+  {
+    name: 'pg-release-commits',
+    what: 'A release commits the effect instead of rolling it back.',
+    layer: 'real servers',
+    patches: [
+      {
+        file: 'adapters/pg/claim-transaction.ts',
+        find: 'await this.#session.rollback(refund)',
+        replace: 'await this.#session.commit(this.#ledger.mark(new Map()))',
+      },
+    ],
+    tests: ['test/adapters/pg-inbox.test.ts', '-t', 'rolls the effect back with a release'],
+  },
+  {
+    name: 'pg-insert-taken-for-granted',
+    what: 'Whatever was not an error is taken for inserted, also where there was a row and ON CONFLICT did nothing.',
+    layer: 'real servers',
+    patches: [
+      {
+        file: 'adapters/pg/inbox-claim.ts',
+        find: 'const inserted = new Set(rows.map(({ key }) => key))',
+        replace: 'const inserted = new Set(items.map(({ key }) => key))',
+      },
+    ],
+    tests: ['test/adapters/pg-inbox.test.ts', '-t', 'answers done once a claim is marked'],
+  },
+  {
+    name: 'pg-pending-query-committed',
+    what: 'COMMIT is sent while a query of the handler is pending.',
+    layer: 'real servers',
+    patches: [
+      {
+        file: 'adapters/pg/claim-transaction.ts',
+        find: 'if (this.#lending.hasFloated) {',
+        replace: 'if (this.#lending.hasFloated === undefined) {',
+      },
+    ],
+    tests: ['test/adapters/pg-inbox.test.ts', '-t', 'refuses to commit while a query is pending'],
+  },
+  {
+    name: 'pg-lost-reply-taken-for-a-failure',
+    what: 'A COMMIT without an answer is taken for one that never happened.',
+    layer: 'real servers',
+    patches: [
+      {
+        file: 'adapters/pg/claim-transaction.ts',
+        find: "this.#phase = isSent ? 'unknown' : 'over'",
+        replace: "this.#phase = 'over'",
+      },
+    ],
+    tests: ['test/adapters/pg-lost-connection.test.ts', '-t', 'answers already-marked once it is clear'],
+  },
+  {
+    name: 'pg-mark-as-the-session-likes',
+    what: 'A mark is flushed only where the session says so.',
+    layer: 'real servers',
+    patches: [
+      { file: 'adapters/pg/sql/transaction.ts', find: "else 'on' end, true)`", replace: "else 'off' end, true)`" },
+    ],
+    tests: ['test/adapters/pg-transaction.test.ts', '-t', 'flushes a mark where the handler or the role says off'],
+  },
+  {
+    name: 'pg-attempt-of-another-given-back',
+    what: 'Giving an attempt back does not compare the owner token.',
+    layer: 'real servers',
+    patches: [{ file: 'adapters/pg/sql/refund-attempts.ts', find: ' and owner = ${text(token)}`', replace: '`' }],
+    tests: ['test/adapters/pg-attempts.test.ts', '-t', 'are not given back by a claim that is over'],
+  },
+  {
+    name: 'pg-parked-purged',
+    what: 'A purge removes what is parked, before a person has seen it.',
+    layer: 'real servers',
+    patches: [{ file: 'adapters/pg/sql/purge-records.ts', find: " and outcome <> 'p'", replace: '' }],
+    tests: ['test/adapters/pg-admin.test.ts', '-t', 'never what is parked'],
+  },
+  {
+    name: 'pg-decision-past-a-claim',
+    what: 'A person decides about keys without waiting for the transactions that hold them.',
+    layer: 'real servers',
+    patches: [
+      {
+        file: 'adapters/pg/sql/hold-records.ts',
+        find: '`${claimKeys(tables, scope, items).text};',
+        replace: '`select ${items.length};',
+      },
+    ],
+    tests: ['test/adapters/pg-admin.test.ts', '-t', 'wait for a claim that is about to end'],
+  },
+  {
+    name: 'pg-decision-without-audit',
+    what: 'What a person decides is not written down.',
+    layer: 'real servers',
+    patches: [
+      {
+        file: 'adapters/pg/decide.ts',
+        find: '    await session.run(auditDecision(tables, { scope, keys: [...done, ...open], decision, ...why }))\n',
+        replace: '',
+      },
+    ],
+    tests: ['test/adapters/pg-admin.test.ts', '-t', 'are written down, each once'],
+  },
+  {
+    name: 'pg-offsets-unlocked',
+    what: 'A partition is not held while its handler runs, and its position is moved from wherever it stands.',
+    layer: 'real servers',
+    patches: [
+      {
+        file: 'adapters/pg/sql/hold-streams.ts',
+        find: '`select pg_advisory_xact_lock(${lockOf(schema, scope, stream)});',
+        replace: '`select ${scope}, ${text(lockOf(schema, String(scope), stream))};',
+      },
+      { file: 'adapters/pg/sql/move-positions.ts', find: ' and p.next_offset = ${only.from}`', replace: '`' },
+    ],
+    tests: ['test/adapters/pg-offsets.test.ts', '-t', 'has one effect of each message, in order'],
+  },
+  {
+    name: 'pg-position-moved-blindly',
+    what: 'A mark moves a position that another hand has moved.',
+    layer: 'real servers',
+    patches: [{ file: 'adapters/pg/sql/move-positions.ts', find: ' and p.next_offset = ${only.from}`', replace: '`' }],
+    tests: ['test/adapters/pg-offsets.test.ts', '-t', 'refuses a mark where another hand has moved the position'],
+  },
+  {
+    name: 'pg-digest-uncompared',
+    what: 'Another payload of a key that is done is taken for the same one.',
+    layer: 'real servers',
+    patches: [
+      {
+        file: 'adapters/pg/inbox-claim.ts',
+        find: "  if (record.fp !== null && fp !== null && record.fp !== fp) return { verdict: 'conflict' }\n",
+        replace: '',
+      },
+    ],
+    tests: ['test/adapters/pg-inbox.test.ts', '-t', 'answers conflict to another payload of a key that is done'],
+  },
+  {
+    name: 'pg-commit-of-another-transaction',
+    what: 'A COMMIT is sent without a look whether its transaction is still the one that was begun.',
+    layer: 'real servers',
+    patches: [
+      {
+        file: 'adapters/pg/sql/transaction.ts',
+        find: "`select current_setting('consume_once.open')::int, ",
+        replace: '`select 1, ',
+      },
+    ],
+    tests: ['test/adapters/pg-transaction.test.ts', '-t', 'finds out that a handler ended it and began another'],
+  },
+]

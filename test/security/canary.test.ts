@@ -1,0 +1,157 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import {
+  defineConsumer,
+  memoryStore,
+  messageId,
+  runInline,
+  type ConsumerOptions,
+  type Message,
+  type ObserverEvent,
+  type Outcome,
+  type StoreAdmin,
+} from '../../src/index.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+import { storeWith } from '../support/store-with.ts'
+import { endRigs, STYLES } from '../support/rig.ts'
+import { CANARY_ADDRESS, CANARY_ID, CANARY_PAYLOAD, Ears } from './ears.ts'
+import { fail, LEASE_WAYS, WAYS } from './ways.ts'
+
+afterEach(endRigs)
+
+describe.each(STYLES)('nothing of payload, ID or address is told ($strategy, $handler):', (style) => {
+  it.each(WAYS)('%s', async (_, told, go) => {
+    const ears = new Ears()
+    ears.take(await go(ears, style))
+    expect([...ears.types, ...ears.outcomes]).toEqual(expect.arrayContaining([...told]))
+    expect(ears.leaks).toEqual([])
+  })
+})
+
+describe('nothing of payload, ID or address is told, under a lease:', () => {
+  it.each(LEASE_WAYS)('%s', async (_, told, go) => {
+    const ears = new Ears()
+    ears.take(await go(ears, { strategy: 'lease', handler: 'handle' }))
+    expect([...ears.types, ...ears.outcomes]).toEqual(expect.arrayContaining([...told]))
+    expect(ears.leaks).toEqual([])
+  })
+})
+
+describe('nothing of payload, ID or address is told where something is remembered, or purged:', () => {
+  const message: Message = {
+    system: 'rabbitmq',
+    destination: 'queue',
+    origin: 'queue',
+    position: '1',
+    key: Buffer.from(CANARY_ID),
+    value: Buffer.from(JSON.stringify(CANARY_PAYLOAD)),
+    headers: { id: CANARY_ID },
+  }
+
+  const REMEMBERING: readonly (readonly [string, readonly string[], Remembering])[] = [
+    ['a result', ['handled', 'duplicate'], { handle: () => CANARY_PAYLOAD, rememberResult: true }],
+    ['a failure', ['handled', 'duplicate'], { handle: fail, rememberFailure: () => true }],
+    ['a result that throws', ['result-not-kept'], { handle: () => ({ toJSON: fail }), rememberResult: true }],
+    [
+      'a seal that throws',
+      ['result-not-kept'],
+      { handle: () => 1, rememberResult: true, sealResult: { seal: fail, open: fail } },
+    ],
+    [
+      'an open that throws',
+      ['source'],
+      { handle: () => 1, rememberResult: true, sealResult: { seal: (text) => text, open: fail } },
+    ],
+    ['a rememberFailure that throws', ['policy-threw'], { handle: fail, rememberFailure: fail, maxAttempts: 1 }],
+  ]
+
+  it.each(REMEMBERING)('%s', async (_, told, options) => {
+    const ears = new Ears()
+    const { log, observe } = ears
+    const consumer = defineConsumer({
+      name: 'c',
+      id: messageId.header('id'),
+      store: memoryStore(),
+      ...options,
+      log,
+      observe,
+    })
+    await using running = runInline(consumer, { group: 'group' })
+    for (let delivery = 0; delivery < 2; delivery++) {
+      const { result: __, failure: ___, letter, ...settlement } = await running.handle(message)
+      ears.heard.push(JSON.stringify(settlement))
+      if (letter !== undefined) ears.letter(letter)
+    }
+    expect([...ears.types, ...ears.outcomes]).toEqual(expect.arrayContaining([...told]))
+    expect(ears.leaks).toEqual([])
+  })
+
+  it('a purge that fails, and one that does not', async () => {
+    const ears = new Ears()
+    const clock = new ManualClock()
+    const answers = [
+      () => Promise.reject(new Error(`no connection to ${CANARY_ADDRESS}`)),
+      () => Promise.resolve({ removed: 1, more: false }),
+    ]
+    const store = storeWith((memory) => ({
+      admin: {
+        ...memory.admin,
+        purge: () => answers.shift()?.() ?? Promise.resolve({ removed: 0, more: false }),
+      } as StoreAdmin,
+    }))
+    const { log, observe } = ears
+    const consumer = defineConsumer({ name: 'c', store, handle: () => {}, log, observe })
+    await using running = runInline(consumer, { group: 'group', clock })
+    await running.open()
+    for (let minute = 0; minute < 40; minute++) await clock.advance(60_000)
+    expect([...ears.types]).toEqual(expect.arrayContaining(['purge-failed', 'purged']))
+    expect(ears.leaks).toEqual([])
+  })
+})
+
+it('each kind of event that can tell something of a message was listened to', () => {
+  const told = new Set([...WAYS, ...LEASE_WAYS].flatMap(([, types]) => types))
+  const elsewhere: readonly ObserverEvent['type'][] = ['result-not-kept', 'policy-threw', 'purged', 'purge-failed']
+  // Of deliveries each outcome is one; the others say numbers, or words of our own.
+  const others: readonly string[] = ['delivery', 'settles', 'source', 'invariant-broken']
+  const types = Object.keys(TYPES).filter((type) => !others.includes(type))
+  expect(types.filter((type) => !told.has(type) && !elsewhere.includes(type as ObserverEvent['type']))).toEqual([])
+  expect(Object.keys(OUTCOMES).filter((outcome) => !told.has(outcome))).toEqual([])
+})
+
+type Remembering = Pick<
+  ConsumerOptions<unknown, unknown, never>,
+  'rememberResult' | 'rememberFailure' | 'sealResult' | 'maxAttempts'
+> & { readonly handle: () => unknown }
+
+const TYPES: Readonly<Record<ObserverEvent['type'], true>> = {
+  delivery: true,
+  'attempt-failed': true,
+  'in-doubt': true,
+  claims: true,
+  marks: true,
+  'result-not-kept': true,
+  'policy-threw': true,
+  'beyond-retention': true,
+  'lease-lost': true,
+  stuck: true,
+  'publish-failed': true,
+  purged: true,
+  'purge-failed': true,
+  'store-down': true,
+  'store-up': true,
+  settles: true,
+  source: true,
+  'invariant-broken': true,
+}
+
+const OUTCOMES: Readonly<Record<Outcome, true>> = {
+  handled: true,
+  duplicate: true,
+  joined: true,
+  'handed-back': true,
+  failed: true,
+  'settle-refused': true,
+  'dead-lettered': true,
+  parked: true,
+  'lease-lost': true,
+}

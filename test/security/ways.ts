@@ -1,0 +1,282 @@
+import { OutcomeUnknownError, StoreError, TerminalError, type StandardSchema } from '../../src/index.ts'
+import { turns } from '../support/manual-clock.ts'
+import type { Sent } from '../support/recording-source.ts'
+import { aborted, gate, startRig, type Rig, type RigOptions, type Style, type Work } from '../support/rig.ts'
+import { CANARY_ADDRESS, CANARY_ID, CANARY_PAYLOAD, careless, type Ears } from './ears.ts'
+
+const SENT: Sent = { id: CANARY_ID, payload: CANARY_PAYLOAD, headers: { to: CANARY_PAYLOAD.to }, lane: CANARY_ID }
+
+const apply = (work: Work): Promise<void> => work.apply()
+const failForGood = (): never => {
+  throw new TerminalError(careless().message, { cause: careless() })
+}
+const failUnknown = (): never => {
+  throw new OutcomeUnknownError(careless().message)
+}
+const failWithoutError = (): Promise<never> => Promise.reject(careless().message)
+const failLater = (): Promise<never> => Promise.reject(careless())
+const failWhenAborted = ({ signal }: Work): Promise<never> => aborted(signal).then(fail)
+
+export function fail(): never {
+  throw careless()
+}
+
+async function start(ears: Ears, style: Style, options: Partial<RigOptions>): Promise<Rig> {
+  const { log, observe } = ears
+  return startRig({ style, log, observe, effect: apply, maxAttempts: 2, retry: { initialMs: 1, maxMs: 1 }, ...options })
+}
+
+/** Time enough for all that is tried again. */
+async function pass(rig: Rig): Promise<void> {
+  for (let second = 0; second < 200; second++) await rig.clock.advance(1_000)
+  await turns()
+}
+
+/** Its name, what must have been told on it, and a consumer that goes it. */
+export type Way = readonly [string, readonly string[], (ears: Ears, style: Style) => Promise<Rig>]
+
+/** Every way that a delivery can go. Told are outcomes, and types of events. */
+export const WAYS: readonly Way[] = [
+  [
+    'handled, joined by a copy, and a duplicate',
+    ['handled', 'joined', 'duplicate', 'claims', 'marks'],
+    async (ears, style) => {
+      const rig = await start(ears, style, {})
+      await rig.deliver(SENT, SENT)
+      await rig.deliver(SENT)
+      return rig
+    },
+  ],
+  [
+    'a handler that fails until its attempts are spent',
+    ['attempt-failed', 'dead-lettered'],
+    async (ears, style) => {
+      const rig = await start(ears, style, { effect: fail })
+      await rig.deliver(SENT)
+      await pass(rig)
+      await rig.deliver(SENT)
+      return rig
+    },
+  ],
+  [
+    'a handler that fails for good',
+    ['dead-lettered'],
+    async (ears, style) => {
+      const rig = await start(ears, style, { effect: failForGood })
+      await rig.deliver(SENT)
+      return rig
+    },
+  ],
+  [
+    'a handler that throws no error',
+    ['dead-lettered'],
+    async (ears, style) => {
+      const rig = await start(ears, style, { effect: failWithoutError, maxAttempts: 1 })
+      await rig.deliver(SENT)
+      return rig
+    },
+  ],
+  [
+    'a handler that fails, with a retry place',
+    ['failed', 'attempt-failed'],
+    async (ears, style) => {
+      const rig = await start(ears, style, { effect: fail })
+      rig.source.retryDelayMs = () => 1_000
+      await rig.deliver(SENT)
+      return rig
+    },
+  ],
+  [
+    'an observer that throws',
+    ['handled'],
+    async (ears, style) => {
+      ears.observerFails = careless()
+      const rig = await start(ears, style, {})
+      await rig.deliver(SENT)
+      return rig
+    },
+  ],
+  [
+    'an ID that is repeated with another value',
+    ['dead-lettered'],
+    async (ears, style) => {
+      const rig = await start(ears, style, {})
+      await rig.deliver({ ...SENT, headers: { id: [CANARY_ID, 'another'] } })
+      return rig
+    },
+  ],
+  [
+    'an ID extractor that throws',
+    ['dead-lettered'],
+    async (ears, style) => {
+      const rig = await start(ears, style, { id: fail })
+      await rig.deliver(SENT)
+      return rig
+    },
+  ],
+  [
+    'a payload that is no JSON',
+    ['dead-lettered'],
+    async (ears, style) => {
+      const rig = await start(ears, style, {})
+      await rig.deliver({ ...SENT, bytes: Buffer.from(CANARY_PAYLOAD.text) })
+      return rig
+    },
+  ],
+  [
+    'a decoder that throws',
+    ['dead-lettered'],
+    async (ears, style) => {
+      const rig = await start(ears, style, { decode: fail })
+      await rig.deliver(SENT)
+      return rig
+    },
+  ],
+  [
+    'a schema that quotes what it got',
+    ['dead-lettered'],
+    async (ears, style) => {
+      const message = `expected a number, got ${JSON.stringify(CANARY_PAYLOAD.to)}`
+      const rig = await start(ears, style, { schema: schemaOf(() => ({ issues: [{ message, path: ['to'] }] })) })
+      await rig.deliver(SENT)
+      return rig
+    },
+  ],
+  [
+    'a schema that throws, at once and later',
+    ['dead-lettered'],
+    async (ears, style) => {
+      let calls = 0
+      const rig = await start(ears, style, { schema: schemaOf(() => (calls++ === 0 ? fail() : failLater())) })
+      await rig.deliver(SENT)
+      await rig.deliver({ ...SENT, id: `${CANARY_ID}-b` })
+      return rig
+    },
+  ],
+  [
+    'another payload under its ID, at once and later',
+    ['dead-lettered', 'handled'],
+    async (ears, style) => {
+      const rig = await start(ears, style, {})
+      const other = { ...SENT, payload: { ...CANARY_PAYLOAD, more: true } }
+      await rig.deliver(SENT, other)
+      await rig.deliver(other)
+      return rig
+    },
+  ],
+  [
+    'a broker that confirms no copy at first',
+    ['publish-failed', 'dead-lettered'],
+    async (ears, style) => {
+      const rig = await start(ears, style, { id: () => undefined })
+      const { source } = rig
+      const publish = source.deadLetter.bind(source)
+      let failures = 1
+      source.deadLetter = (letter) => (failures-- > 0 ? Promise.reject(careless()) : publish(letter))
+      await rig.deliver(SENT)
+      await pass(rig)
+      return rig
+    },
+  ],
+  [
+    'a store that is down, with an address in its error',
+    ['store-down', 'store-up', 'handled'],
+    async (ears, style) => {
+      const rig = await start(ears, style, {})
+      rig.store.script('claim', new StoreError('STORE_UNREACHABLE', `no connection to ${CANARY_ADDRESS}`))
+      rig.store.script('mark', new StoreError('STORE_AMBIGUOUS', `password=${CANARY_ADDRESS} was refused`))
+      await rig.deliver(SENT)
+      await pass(rig)
+      return rig
+    },
+  ],
+  [
+    'a handler that is deaf',
+    ['stuck'],
+    async (ears, style) => {
+      const rig = await start(ears, style, { effect: () => new Promise(() => {}) })
+      await rig.deliver(SENT)
+      await pass(rig)
+      return rig
+    },
+  ],
+  [
+    'a partition that is gone while the handler runs',
+    ['settle-refused'],
+    async (ears, style) => {
+      const open = gate()
+      const rig = await start(ears, style, { effect: (work) => open.opened.then(work.apply) })
+      const deliveries = await rig.deliver(SENT)
+      for (const delivery of deliveries) delivery.current = 'stale'
+      open.open()
+      await turns()
+      return rig
+    },
+  ],
+  [
+    'a stop that hands back what fails meanwhile',
+    ['handed-back'],
+    async (ears, style) => {
+      const rig = await start(ears, style, { effect: failWhenAborted })
+      await rig.deliver(SENT)
+      const stopping = rig.running.stop({ deadlineMs: 10 })
+      await rig.clock.advance(60_000)
+      await stopping
+      return rig
+    },
+  ],
+  [
+    'what is older than retention',
+    ['beyond-retention', 'parked'],
+    async (ears, style) => {
+      const rig = await start(ears, style, { onBeyondRetention: 'park' })
+      await rig.deliver({ ...SENT, timestamp: 1 })
+      return rig
+    },
+  ],
+]
+
+export const LEASE_WAYS: readonly Way[] = [
+  [
+    'an outcome that nobody knows, parked',
+    ['in-doubt', 'parked'],
+    async (ears, style) => {
+      const rig = await start(ears, style, { effect: failUnknown, onInDoubt: 'park' })
+      await rig.deliver(SENT)
+      return rig
+    },
+  ],
+  [
+    'a reconcile that throws',
+    ['in-doubt', 'parked'],
+    async (ears, style) => {
+      const rig = await start(ears, style, { effect: failUnknown, onInDoubt: fail })
+      await rig.deliver(SENT)
+      await pass(rig)
+      return rig
+    },
+  ],
+  [
+    'a lease that another owner has taken over',
+    ['lease-lost'],
+    async (ears, style) => {
+      const open = gate()
+      const rig = await start(ears, style, { effect: (work) => open.opened.then(work.apply) })
+      await rig.deliver(SENT)
+      rig.store.isDown = true
+      await rig.clock.advance(40_000)
+      const rival = await startRig({ style, world: rig.world, effect: () => new Promise(() => {}) })
+      await rival.deliver(SENT)
+      rig.store.isDown = false
+      open.open()
+      await pass(rig)
+      return rig
+    },
+  ],
+]
+
+function schemaOf(
+  validate: StandardSchema<unknown, unknown>['~standard']['validate'],
+): StandardSchema<unknown, unknown> {
+  return { '~standard': { version: 1, vendor: 'test', validate } }
+}

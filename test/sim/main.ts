@@ -1,0 +1,81 @@
+// npm run sim -- --seeds A..B [--only N] [--mutant NAME] [--canary] [--record]
+//
+// Ends with 0 if every schedule was as promised, or a mutant was found; with 1 if not; with 2 for a wrong command.
+
+import { parseArgs } from 'node:util'
+import { SIMULATOR_MUTANTS } from '../mutants/simulator-mutants.ts'
+import { recordPart } from '../proof/part.ts'
+import type { Mutant } from '../mutants/mutant.ts'
+import { partOf, replayOf, tallyText } from './report.ts'
+import { runSeeds, type Seeds } from './run-seeds.ts'
+
+const USAGE = `usage: npm run sim -- [options]
+  --seeds A..B    schedules to run (1..20000)
+  --only N        one of them, told event by event
+  --mutant NAME   with a fault in the library, which must be found: ${SIMULATOR_MUTANTS.map(({ name }) => name).join(', ')}
+  --canary        every seed twice: the same history both times
+  --record        write docs/proof/simulator.json`
+
+interface Command {
+  readonly seeds: Seeds
+  readonly isOnly: boolean
+  readonly mutant: Mutant | undefined
+  readonly isCanary: boolean
+  readonly isRecorded: boolean
+}
+
+function readCommand(args: readonly string[]): Command {
+  const text = { type: 'string' } as const
+  const flag = { type: 'boolean' } as const
+  const options = { seeds: text, only: text, mutant: text, canary: flag, record: flag }
+  const { values } = parseArgs({ args: [...args], options })
+  const { only, mutant: name, seeds = '1..20000', canary = false, record = false } = values
+  const mutant = SIMULATOR_MUTANTS.find((one) => one.name === name)
+  if (name !== undefined && mutant === undefined) throw new TypeError(`--mutant: unknown: ${name}`)
+  const isOnly = only !== undefined
+  return { seeds: readSeeds(only ?? seeds), isOnly, mutant, isCanary: canary, isRecorded: record }
+}
+
+function readSeeds(text: string): Seeds {
+  const [, from, to = from] = /^(\d+)(?:\.\.(\d+))?$/u.exec(text) ?? []
+  const seeds = { from: Number(from), to: Number(to) }
+  if (seeds.from <= seeds.to) return seeds
+  throw new TypeError(`seeds: expected A..B, such as 1..20000, got '${text}'`)
+}
+
+function onProgress(schedules: number): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r${schedules.toLocaleString('en')} schedules`)
+}
+
+async function main(): Promise<number> {
+  let command: Command
+  try {
+    command = readCommand(process.argv.slice(2))
+  } catch (error) {
+    console.error(`${(error as Error).message}\n${USAGE}`)
+    return 2
+  }
+  const { seeds, mutant, isCanary, isOnly, isRecorded } = command
+  const patches = mutant?.patches ?? []
+  const report = await runSeeds(seeds, {
+    patches,
+    onProgress,
+    ...(isCanary && { digests: true }),
+    ...(isOnly && { told: true }),
+  })
+  for (const line of report.told) console.log(line)
+  for (const failure of report.failures.slice(0, 3)) {
+    console.log(`\n== seed ${failure.seed}\n${failure.explained}\nrepeat it: ${replayOf(failure, mutant?.name)}`)
+  }
+  if (isCanary) {
+    const again = await runSeeds(seeds, { patches, digests: true })
+    const other = [...report.digests].filter(([seed, digest]) => again.digests.get(seed) !== digest)
+    console.log(`${report.digests.size - other.length} of ${report.digests.size} seeds had the same history twice`)
+    if (other.length > 0) return 1
+  }
+  console.log(tallyText(report))
+  if (isRecorded) recordPart('simulator', partOf(report, seeds))
+  return (report.failures.length === 0) === (mutant === undefined) ? 0 : 1
+}
+
+process.exit(await main())

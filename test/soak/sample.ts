@@ -1,0 +1,35 @@
+import type { Usage } from '../chaos/worker-settings.ts'
+
+/** What was there at one moment of a soak. `undefined`: whoever was asked did not answer in time. */
+export interface Sample {
+  /** Milliseconds since the run began. */
+  readonly at: number
+  readonly records: Records | undefined
+  readonly transactions: Transactions | undefined
+  /** Messages that the broker still had for the workers. */
+  readonly backlog: number | undefined
+  readonly workers: readonly WorkerSample[]
+}
+
+export interface Records {
+  /** Of messages, and of the attempts of those that have not ended. */
+  readonly count: number
+  /** On disk (Postgres), or in memory (Redis). */
+  readonly mb: number
+}
+
+/** Of the workers, in Postgres. */
+export interface Transactions {
+  readonly connections: number
+  /** Open for longer than a handler may take. */
+  readonly lingering: number
+  readonly oldestMs: number
+}
+
+export interface WorkerSample {
+  /** One process: a worker that is started again is another. */
+  readonly process: string
+  readonly rssMb: number
+  /** As it told last; `undefined`: nothing yet. */
+  readonly usage: Usage | undefined
+}

@@ -1,0 +1,37 @@
+/** What may go wrong. Each name has one exact meaning, told in docs/proof.md. */
+export type Anomaly =
+  | 'A1 lost'
+  | 'A2 duplicate tx'
+  | 'A2 duplicate attempt'
+  | 'A2 duplicate accepted'
+  | 'A3 settle before mark'
+  | 'A4a effect without mark'
+  | 'A4b mark without effect'
+  | 'A5 stale write'
+  | 'A6 stale effect'
+  | 'A7 overlap'
+  | 'A8 order'
+  | 'A9 wrong settle'
+  | 'A10 false duplicate'
+  | 'A11 window miss'
+  | 'A12 phantom'
+  | 'A13 unknown as failure'
+  | 'A14 dead letter and effect'
+  | 'A15 unfounded letter'
+  | 'L1 stall'
+  | 'L2 stuck lease'
+  | 'L3 storm'
+  | 'L4 growth'
+  | 'L5 hang'
+
+/** A strategy with what makes a difference to its promise. */
+export type Promised = 'inbox' | 'offsets' | 'lease, rerun' | 'lease, park' | 'lease, keyed'
+
+/** What each promise admits under faults: counted and printed. In a run without faults nothing is admitted anywhere. */
+export const ADMITTED: Readonly<Record<Promised, readonly Anomaly[]>> = {
+  inbox: ['A2 duplicate attempt', 'A7 overlap'],
+  offsets: ['A2 duplicate attempt', 'A7 overlap'],
+  'lease, rerun': ['A2 duplicate attempt', 'A2 duplicate accepted', 'A6 stale effect', 'A7 overlap'],
+  'lease, park': ['A6 stale effect', 'A7 overlap', 'A4a effect without mark'],
+  'lease, keyed': ['A2 duplicate attempt', 'A6 stale effect', 'A7 overlap'],
+}

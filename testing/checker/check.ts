@@ -1,0 +1,121 @@
+import type { History, HistoryEvent } from '../history.ts'
+import { ADMITTED, type Anomaly, type Promised } from './anomaly.ts'
+import { judgeCall, judgeOpenCalls, noteCrash, noteHeal, notePause } from './calls.ts'
+import { judgeDelivery } from './deliveries.ts'
+import { judgeEffect } from './effects.ts'
+import { judgeEnd } from './end.ts'
+import { Facts } from './facts.ts'
+import { judgeGrowth } from './growth.ts'
+import { judgeHandlerStart, noteHandlerEnd } from './handlers.ts'
+import { judgeCopy } from './letters.ts'
+import { judgeClaim, judgeMark, judgeRelease, judgeRenewal, judgeSetAside, noteDecision, noteLoss } from './records.ts'
+import { noteSend } from './sends.ts'
+import { judgeAck, judgeCommit } from './settles.ts'
+import { judgeTold } from './tells.ts'
+
+/** By what a history is judged. */
+export interface Rules {
+  readonly promised: Promised
+  /** Without faults nothing is admitted. */
+  readonly hadFaults: boolean
+  /** Attempts after which a message is given up. */
+  readonly maxAttempts: number
+  /** More deliveries of one message are a storm. */
+  readonly mostDeliveries: number
+  /** What this run admits beside what its promise does, such as a duplicate where a mark was taken from the store. */
+  readonly admitted?: readonly Anomaly[]
+}
+
+export interface Verdict {
+  /** No anomaly that is not admitted. */
+  readonly valid: boolean
+  readonly anomalies: ReadonlyMap<Anomaly, readonly Witness[]>
+  /** Those of them that the rules admit. */
+  readonly admitted: ReadonlySet<Anomaly>
+}
+
+/** The few events that show one anomaly, and what is wrong with them. */
+export interface Witness {
+  readonly says: string
+  readonly events: readonly HistoryEvent[]
+}
+
+/** Judges a history in one pass: pure, and no slower than its events are many. */
+export function check(history: History, rules: Rules): Verdict {
+  const facts = new Facts(history, rules)
+  for (const event of history.events) {
+    facts.index++
+    judge(event, facts)
+  }
+  judgeEnd(history.end, facts)
+  judgeOpenCalls(history.end.at, facts)
+  if (facts.hasSamples) judgeGrowth(facts)
+  return verdictOf(facts)
+}
+
+/** @throws TypeError for what is no event: a mistyped one would be a proof of nothing */
+function judge(event: HistoryEvent, facts: Facts): void {
+  switch (event.f) {
+    case 'send':
+      return noteSend(event, facts)
+    case 'deliver':
+      return judgeDelivery(event, facts)
+    case 'claim':
+      return judgeClaim(event, facts)
+    case 'renew':
+      return judgeRenewal(event, facts)
+    case 'mark':
+      return judgeMark(event, facts)
+    case 'release':
+      return judgeRelease(event, facts)
+    case 'set-aside':
+      return judgeSetAside(event, facts)
+    case 'decide':
+      return noteDecision(event, facts)
+    case 'hstart':
+      return judgeHandlerStart(event, facts)
+    case 'effect':
+      return judgeEffect(event, facts)
+    case 'hend':
+      return noteHandlerEnd(event, facts)
+    case 'copy':
+      return judgeCopy(event, facts)
+    case 'ack':
+      return judgeAck(event, facts)
+    case 'commit':
+      return judgeCommit(event, facts)
+    case 'tell':
+      return judgeTold(event, facts)
+    case 'call':
+      return judgeCall(event, facts)
+    case 'crash':
+      return noteCrash(event, facts)
+    case 'pause':
+      return notePause(event, facts)
+    case 'heal':
+      return noteHeal(event, facts)
+    case 'store-loss':
+      return noteLoss(event, facts)
+    case 'sample':
+      facts.hasSamples = true
+      return
+    case 'clock-jump':
+    case 'rebalance':
+    case 'channel-closed':
+    case 'store-down':
+    case 'broker-down':
+      return
+  }
+  throw new TypeError(`a history: no such event: ${JSON.stringify(event)}`)
+}
+
+function verdictOf({ anomalies, rules }: Facts): Verdict {
+  const admitted = new Set<Anomaly>()
+  if (rules.hadFaults) {
+    for (const anomaly of anomalies.keys()) {
+      if (ADMITTED[rules.promised].includes(anomaly) || rules.admitted?.includes(anomaly) === true)
+        admitted.add(anomaly)
+    }
+  }
+  return { valid: admitted.size === anomalies.size, anomalies, admitted }
+}

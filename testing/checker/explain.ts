@@ -1,0 +1,25 @@
+import type { HistoryEvent } from '../history.ts'
+import type { Verdict, Witness } from './check.ts'
+
+/** The witnesses of one anomaly that are shown. */
+const SHOWN = 3
+
+/** A verdict as text: what is not admitted with its witnesses, what is admitted as a count. */
+export function explain({ anomalies, admitted }: Verdict): string {
+  if (anomalies.size === 0) return 'no anomaly'
+  const lines: string[] = []
+  for (const [anomaly, witnesses] of anomalies) {
+    if (admitted.has(anomaly)) lines.push(`${anomaly}: ${witnesses.length}, admitted`)
+    else lines.push(`${anomaly}: ${witnesses.length}`, ...witnesses.slice(0, SHOWN).map(witnessText))
+  }
+  return lines.join('\n')
+}
+
+function witnessText({ says, events }: Witness): string {
+  return [`  ${says}`, ...events.map((event) => `    ${eventText(event)}`)].join('\n')
+}
+
+function eventText({ at, proc, f, ...rest }: HistoryEvent): string {
+  const told = Object.entries(rest).flatMap(([name, value]) => (value === undefined ? [] : `${name}=${String(value)}`))
+  return [at, proc, f, ...told].join(' ')
+}

@@ -1,0 +1,42 @@
+/** What must hold of everything that implements a port, as data: it rejects where that is broken, and needs no test runner. */
+export interface Law<Harness, Need extends string = never> {
+  readonly name: string
+  /** What may be lacking, with a reason: the law does not hold then. */
+  readonly needs?: Need
+  run(harness: Harness): Promise<void>
+}
+
+/** What a suite takes of a test runner: that of Jest, Vitest, Mocha or `node:test`. */
+export interface Runner {
+  readonly describe: (name: string, define: () => void) => unknown
+  readonly it: It
+}
+
+type It = ((name: string, run: () => Promise<void>, timeoutMs?: number) => unknown) & {
+  readonly skip: (name: string, run: () => Promise<void>) => unknown
+}
+
+export interface Suite<Harness, Need extends string> {
+  readonly laws: readonly Law<Harness, Need>[]
+  /** Runs one law on a harness of its own. */
+  readonly keep: (law: Law<Harness, Need>) => Promise<void>
+  readonly lacks?: { readonly [N in Need]?: string }
+  /** Of one law, for runners that take it as the third argument. @defaultValue the runner's own */
+  readonly timeoutMs?: number
+}
+
+/** One test for each law. What is lacking is skipped, and says why. */
+export function describeLaws<Harness, Need extends string>(
+  name: string,
+  { laws, keep, lacks = {}, timeoutMs }: Suite<Harness, Need>,
+  { describe, it }: Runner,
+): void {
+  describe(name, () => {
+    for (const law of laws) {
+      const reason = law.needs === undefined ? undefined : lacks[law.needs]
+      if (reason !== undefined) it.skip(`${law.name} (not here: ${reason})`, async () => {})
+      else if (timeoutMs === undefined) it(law.name, () => keep(law))
+      else it(law.name, () => keep(law), timeoutMs)
+    }
+  })
+}

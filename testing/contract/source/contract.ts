@@ -1,0 +1,33 @@
+import type { Consumer } from '../../../src/define-consumer.ts'
+import type { Running } from '../../../src/lifecycle.ts'
+import { describeLaws, type Runner } from '../law.ts'
+import type { SourceHarness, SourceLaw } from './harness.ts'
+import { sourceLaws } from './laws.ts'
+
+const WITHIN_MS = 90_000
+
+/** The one suite every source must pass: each law on a topic or queue of its own. */
+export function describeSourceContract(
+  name: string,
+  createHarness: () => Promise<SourceHarness>,
+  runner: Runner,
+): void {
+  const keep = (law: SourceLaw): Promise<void> => assertSourceLaw(law, createHarness)
+  describeLaws(`${name} keeps the contract of a source`, { laws: sourceLaws, keep, timeoutMs: WITHIN_MS }, runner)
+}
+
+/** Runs one law on a harness of its own, and stops what it has started. Rejects where the source breaks it. */
+export async function assertSourceLaw(law: SourceLaw, createHarness: () => Promise<SourceHarness>): Promise<void> {
+  await using harness = await createHarness()
+  const started: Running[] = []
+  const run = async (consumer: Consumer): Promise<Running> => {
+    const running = await harness.run(consumer)
+    started.push(running)
+    return running
+  }
+  try {
+    await law.run({ ...harness, run })
+  } finally {
+    await Promise.all(started.map((running) => running.stop({ deadlineMs: 100 })))
+  }
+}

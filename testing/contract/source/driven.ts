@@ -1,0 +1,84 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { systemClock } from '../../../src/clock.ts'
+import { defineConsumer, type Consumer } from '../../../src/define-consumer.ts'
+import { StoreError } from '../../../src/errors.ts'
+import { memoryStore } from '../../../src/memory/store.ts'
+import { messageId } from '../../../src/message-id.ts'
+import type { HandlerContext } from '../../../src/options.ts'
+import type { ObserverEvent } from '../../../src/ports/observer.ts'
+import type { Store } from '../../../src/ports/store.ts'
+
+type Handle = (context: HandlerContext<string>) => unknown
+
+/** A consumer whose handler and store the law drives, and what happened to it. */
+export class Driven {
+  /** Every call to its store fails, and does nothing. */
+  isStoreDown = false
+  /** Texts in the order their handlers started. */
+  readonly started: string[] = []
+  readonly effects: string[] = []
+  readonly events: ObserverEvent[] = []
+  handle: Handle = () => {}
+  readonly #store: Store = whileUp(memoryStore(), () => !this.isStoreDown)
+
+  /** Another process with the same store: give the same `Driven` a second consumer. */
+  consumer(): Consumer {
+    return defineConsumer({
+      name: 'law',
+      store: this.#store,
+      id: messageId.header('message-id'),
+      decode: (bytes) => Buffer.from(bytes ?? '').toString(),
+      leaseMs: 2_000,
+      maxAttempts: 3,
+      retry: { initialMs: 20, maxMs: 50 },
+      handle: async (context) => {
+        this.started.push(context.payload)
+        await this.handle(context)
+        this.effects.push(context.payload)
+      },
+      observe: (event) => void this.events.push(event),
+    })
+  }
+
+  /** What its consumers say that they told the broker. */
+  get settled(): number {
+    return this.events.reduce((sum, event) => sum + (event.type === 'settles' ? event.count : 0), 0)
+  }
+}
+
+/** A promise that the law resolves. */
+export class Gate {
+  open: () => void = () => {}
+  readonly opened: Promise<void> = new Promise((resolve) => {
+    this.open = resolve
+  })
+}
+
+/** Brokers cannot all be waited on: asks again until it is so, and fails with what was waited for. */
+export async function eventually(
+  what: string,
+  isSo: () => boolean | Promise<boolean>,
+  withinMs = 45_000,
+): Promise<void> {
+  const giveUpAt = systemClock.monotonic() + withinMs
+  while (!(await isSo())) {
+    if (systemClock.monotonic() > giveUpAt) throw new Error(`not so after ${withinMs / 1000} s: ${what}`)
+    await wait(10)
+  }
+}
+
+function whileUp(store: Store, isUp: () => boolean): Store {
+  const up = async <T>(call: () => Promise<T>): Promise<T> => {
+    if (!isUp()) throw new StoreError('STORE_UNREACHABLE', 'the law has put it down')
+    return call()
+  }
+  return {
+    strategy: store.strategy,
+    open: () => store.open(),
+    claim: (request) => up(() => store.claim(request)),
+    renew: (claims, leaseMs) => up(() => store.renew(claims, leaseMs)),
+    mark: (claims, results) => up(() => store.mark(claims, results)),
+    release: (claims, how) => up(() => store.release(claims, how)),
+    setAside: (claims, as, reason) => up(() => store.setAside(claims, as, reason)),
+  }
+}

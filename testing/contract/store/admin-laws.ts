@@ -1,0 +1,203 @@
+import { expect } from '../expect.ts'
+import type { StoreAdmin, Why } from '../../../src/ports/store-admin.ts'
+import type { ClaimItem, Store } from '../../../src/ports/store.ts'
+import { abandon, claim, hold, LONG_MS, newItem, SCOPE, SHORT_MS } from './claims.ts'
+import type { LeaseHarness, StoreLaw } from './harness.ts'
+
+const WHY: Why = { by: 'contract', reason: "it's | a law", retentionMs: LONG_MS }
+const ALONE = { alone: true }
+
+function adminOf({ admin }: Store<unknown>): StoreAdmin {
+  if (admin === undefined) throw new Error('expected a store with admin')
+  return admin
+}
+
+async function stateOf(store: Store<unknown>, { key }: ClaimItem): Promise<string | undefined> {
+  return (await adminOf(store).peek(SCOPE, [key]))[0]?.state
+}
+
+async function setAside(store: Store<unknown>, item: ClaimItem, as: 'given-up' | 'parked'): Promise<void> {
+  await store.setAside([(await hold(store, item)).claim], as, 'no luck')
+}
+
+/** Its next delivery runs, with all its attempts. Leaves nothing open. */
+async function expectRun(store: Store<unknown>, item: ClaimItem): Promise<void> {
+  const { verdict, attempt, claim: claimed } = await hold(store, item)
+  expect([verdict, attempt]).toEqual(['claimed', 1])
+  await store.release([claimed], { refund: true, doubt: false })
+}
+
+/** What people may decide, in any store; `transition()` says the same of each. */
+export const adminLaws: readonly StoreLaw[] = [
+  {
+    name: 'shows each record as it is, in the order of the keys, and changes nothing',
+    needs: 'admin',
+    async run({ store }) {
+      const [absent, done, givenUp, parked] = [newItem(), newItem(), newItem(), newItem()]
+      await store.mark([(await hold(store, done)).claim])
+      await setAside(store, givenUp, 'given-up')
+      await setAside(store, parked, 'parked')
+      const keys = [parked, absent, givenUp, done].map(({ key }) => key)
+      for (let again = 0; again < 2; again++) {
+        const views = await adminOf(store).peek(SCOPE, keys)
+        expect(views.map(({ state, reason }) => [state, reason])).toEqual([
+          ['parked', 'no luck'],
+          ['absent', undefined],
+          ['given-up', 'no luck'],
+          ['done', undefined],
+        ])
+      }
+      await expectRun(store, absent)
+    },
+  },
+  {
+    name: 'resolves what was set aside as done: no handler runs any more',
+    needs: 'admin',
+    async run({ store, secondStore }) {
+      for (const as of ['given-up', 'parked'] as const) {
+        const item = newItem()
+        await setAside(store, item, as)
+        const admin = adminOf(await secondStore())
+        expect(await admin.resolve(SCOPE, [item.key], { ...WHY, as: 'done' })).toEqual(['decided'])
+        expect(await admin.resolve(SCOPE, [item.key], { ...WHY, as: 'done' })).toEqual(['already'])
+        expect(await claim(store, item)).toEqual({ verdict: 'done' })
+      }
+    },
+  },
+  {
+    name: 'resolves what was set aside to run again, with all its attempts',
+    needs: 'admin',
+    async run({ store }) {
+      for (const as of ['given-up', 'parked'] as const) {
+        const item = newItem()
+        await setAside(store, item, as)
+        expect(await adminOf(store).resolve(SCOPE, [item.key], { ...WHY, as: 'rerun' })).toEqual(['decided'])
+        expect(await adminOf(store).resolve(SCOPE, [item.key], { ...WHY, as: 'rerun' })).toEqual(['already'])
+        await expectRun(store, item)
+      }
+    },
+  },
+  {
+    name: 'reopens what was given up, and nothing that is parked or done',
+    needs: 'admin',
+    async run({ store }) {
+      const [givenUp, parked, done] = [newItem(), newItem(), newItem()]
+      await setAside(store, givenUp, 'given-up')
+      await setAside(store, parked, 'parked')
+      await store.mark([(await hold(store, done)).claim])
+      const keys = [givenUp, parked, done].map(({ key }) => key)
+      expect(await adminOf(store).reopen(SCOPE, keys, WHY)).toEqual(['decided', 'refused', 'refused'])
+      expect(await adminOf(store).reopen(SCOPE, keys, WHY)).toEqual(['already', 'refused', 'refused'])
+      expect(await stateOf(store, parked)).toBe('parked')
+      expect(await claim(store, done)).toEqual({ verdict: 'done' })
+      await expectRun(store, givenUp)
+    },
+  },
+  {
+    name: 'forgets what is done, and nothing that is parked or given up',
+    needs: 'admin',
+    async run({ store }) {
+      const [done, parked, givenUp] = [newItem(), newItem(), newItem()]
+      await store.mark([(await hold(store, done)).claim])
+      await setAside(store, parked, 'parked')
+      await setAside(store, givenUp, 'given-up')
+      const keys = [done, parked, givenUp].map(({ key }) => key)
+      expect(await adminOf(store).forget(SCOPE, keys, WHY)).toEqual(['decided', 'refused', 'refused'])
+      expect(await adminOf(store).forget(SCOPE, keys, WHY)).toEqual(['already', 'refused', 'refused'])
+      await expectRun(store, done)
+    },
+  },
+  {
+    name: 'lists what was set aside, page by page, each once',
+    needs: 'admin',
+    async run({ store }) {
+      const items = Array.from({ length: 5 }, () => newItem())
+      for (const item of items) await setAside(store, item, 'parked')
+      const seen: string[] = []
+      let after: string | undefined
+      do {
+        const page = await adminOf(store).list(SCOPE, { state: 'parked', limit: 2, after })
+        expect(page.records.length).toBeGreaterThan(0)
+        for (const { key, reason } of page.records) if (reason === 'no luck') seen.push(key)
+        after = page.next
+      } while (after !== undefined)
+      const own = seen.filter((key) => items.some((item) => item.key === key))
+      expect(own.toSorted()).toEqual(items.map(({ key }) => key).toSorted())
+    },
+  },
+]
+
+/** Where a claim holds by time, it can be seen, and left in doubt. */
+export const leaseAdminLaws: readonly StoreLaw<LeaseHarness>[] = [
+  {
+    name: 'decides nothing that a living owner holds',
+    needs: 'admin',
+    async run({ store }) {
+      const item = newItem()
+      const { claim: claimed, fence } = await hold(store, item)
+      const admin = adminOf(store)
+      expect(await admin.peek(SCOPE, [item.key])).toMatchObject([{ state: 'processing', fence, attempt: 1 }])
+      for (const as of ['done', 'rerun'] as const) {
+        expect(await admin.resolve(SCOPE, [item.key], { ...WHY, as })).toEqual(['refused'])
+      }
+      expect(await admin.reopen(SCOPE, [item.key], WHY)).toEqual(['refused'])
+      expect(await admin.forget(SCOPE, [item.key], WHY)).toEqual(['refused'])
+      expect(await store.mark([claimed])).toEqual(['marked'])
+    },
+  },
+  {
+    name: 'shows and resolves what is in doubt: lease over, or released in doubt',
+    needs: 'admin',
+    async run(harness) {
+      const { store } = harness
+      const [over, released, done] = [newItem(), newItem(), newItem()]
+      await abandon(harness, over)
+      await store.release([(await hold(store, released)).claim], { refund: false, doubt: true })
+      await abandon(harness, done)
+      const admin = adminOf(store)
+      expect(await Promise.all([over, released].map((item) => stateOf(store, item)))).toEqual(['in-doubt', 'in-doubt'])
+      const keys = [over.key, released.key]
+      expect(await admin.reopen(SCOPE, keys, WHY)).toEqual(['refused', 'refused'])
+      expect(await admin.resolve(SCOPE, keys, { ...WHY, as: 'rerun' })).toEqual(['decided', 'decided'])
+      for (const item of [over, released]) {
+        expect(await hold(store, item)).toMatchObject({ verdict: 'claimed', fence: 2, attempt: 1 })
+      }
+      expect(await admin.resolve(SCOPE, [done.key], { ...WHY, as: 'done' })).toEqual(['decided'])
+      expect(await claim(store, done, ALONE)).toEqual({ verdict: 'done' })
+    },
+  },
+  {
+    name: 'lets fences grow over decisions, so that a late owner stays refused',
+    needs: 'admin',
+    async run(harness) {
+      const { store } = harness
+      const item = newItem()
+      const { claim: late } = await abandon(harness, item)
+      await adminOf(store).resolve(SCOPE, [item.key], { ...WHY, as: 'rerun' })
+      const next = await hold(store, item)
+      expect(next.fence).toBe(2)
+      expect(await store.mark([late])).toEqual(['refused-busy'])
+      await store.mark([next.claim])
+      await adminOf(store).forget(SCOPE, [item.key], WHY)
+      expect((await hold(store, item)).fence).toBe(3)
+    },
+  },
+  {
+    name: 'lists what is processed and what is in doubt apart',
+    needs: 'admin',
+    async run(harness) {
+      const [held, over] = [newItem(), newItem()]
+      await hold(harness.store, held, { leaseMs: LONG_MS })
+      await abandon(harness, over, { leaseMs: SHORT_MS })
+      for (const [state, mine, other] of [
+        ['processing', held, over],
+        ['in-doubt', over, held],
+      ] as const) {
+        const { records } = await adminOf(harness.store).list(SCOPE, { state, limit: 1_000 })
+        const keys = records.map(({ key }) => key)
+        expect(keys).toContain(mine.key)
+        expect(keys).notToContain(other.key)
+      }
+    },
+  },
+]

@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Digest, OwnerToken } from '../../../src/core/record.ts'
+import { systemEntropy } from '../../../src/entropy.ts'
+import type { Claim, ClaimAnswer, ClaimItem, ClaimRequest, Store } from '../../../src/ports/store.ts'
+import type { LeaseHarness } from './harness.ts'
+
+/** Of all claims of the laws. */
+export const SCOPE = 'contract/store'
+
+/** Outlives every law. */
+export const LONG_MS = 60_000
+/** Has run out before long. No law needs it to hold. */
+export const SHORT_MS = 20
+/** Ends within a law that waits for it, and not before the calls of that law. */
+export const SHORT_RETENTION_MS = 1_000
+
+export type HowToClaim = Partial<Omit<ClaimRequest, 'items' | 'scope'>>
+
+export type Granted = Extract<ClaimAnswer<unknown>, { claim: unknown }>
+
+export const newToken = (): OwnerToken => systemEntropy.ownerToken()
+
+export function newItem({ key = newName(), digest = newDigest() }: Partial<ClaimItem> = {}): ClaimItem {
+  return { key, digest }
+}
+
+export const newDigest = (): Digest => newName()
+
+/** Of the shape of real keys and digests: 22 characters of base64url. */
+export function newName(): string {
+  return randomBytes(16).toString('base64url')
+}
+
+/** Claims a batch, with a new token unless the law sends a call again. */
+export function claimAll<Tx>(
+  store: Store<Tx>,
+  items: readonly ClaimItem[],
+  how: HowToClaim = {},
+): Promise<readonly ClaimAnswer<Tx>[]> {
+  const usual = { token: newToken(), leaseMs: LONG_MS, retentionMs: 60 * LONG_MS, alone: false }
+  return store.claim({ ...usual, ...how, scope: SCOPE, items })
+}
+
+export async function claim<Tx>(store: Store<Tx>, item: ClaimItem, how: HowToClaim = {}): Promise<ClaimAnswer<Tx>> {
+  return only(await claimAll(store, [item], how))
+}
+
+/** Claims what must be granted. */
+export async function hold<Tx>(
+  store: Store<Tx>,
+  item: ClaimItem,
+  how: HowToClaim = {},
+): Promise<Extract<ClaimAnswer<Tx>, { claim: unknown }>> {
+  return grantedBy(await claim(store, item, how))
+}
+
+export function grantedBy<Tx>(answer: ClaimAnswer<Tx> | undefined): Extract<ClaimAnswer<Tx>, { claim: unknown }> {
+  if (answer === undefined || !('claim' in answer)) {
+    throw new Error(`expected a claim that is granted, got ${answer?.verdict ?? 'no answer'}`)
+  }
+  return answer
+}
+
+/** The same claim in the hands of someone who never got it. */
+export function forged<Tx>(claimed: Claim<Tx>): Claim<Tx> {
+  return { ...claimed, token: newToken() }
+}
+
+export function only<T>(answers: readonly T[]): T {
+  const [answer] = answers
+  if (answers.length !== 1 || answer === undefined) throw new Error(`expected one answer, got ${answers.length}`)
+  return answer
+}
+
+export async function verdictOf(answer: Promise<ClaimAnswer<unknown>>): Promise<ClaimAnswer<unknown>['verdict']> {
+  return (await answer).verdict
+}
+
+/** A claim whose lease has run out: what a process that died leaves behind. */
+export async function abandon(harness: LeaseHarness, item: ClaimItem, how: HowToClaim = {}): Promise<Granted> {
+  const granted = await hold(harness.store, item, { ...how, leaseMs: SHORT_MS })
+  await leaseEnds(harness, item)
+  return granted
+}
+
+/** A stranger's claim that is not alone asks without writing: busy, then in doubt. */
+export async function leaseEnds(harness: LeaseHarness, item: ClaimItem): Promise<void> {
+  await harness.advance?.(SHORT_MS)
+  await until(harness, 'in-doubt', async () => (await claim(harness.store, item)).verdict !== 'busy')
+}
+
+/** Polls for an answer of the store's own; a clock that is moved by hand is asked once. */
+export async function until(harness: LeaseHarness, answer: string, isSo: () => Promise<boolean>): Promise<void> {
+  const attempts = harness.advance === undefined ? 1_000 : 1
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    if (await isSo()) return
+    await sleep(10)
+  }
+  throw new Error(`expected ${answer} by now, got another answer all the time`)
+}

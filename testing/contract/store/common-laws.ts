@@ -1,0 +1,233 @@
+import { expect } from '../expect.ts'
+import { isMarked } from '../../../src/core/decision.ts'
+import { claim, claimAll, grantedBy, hold, newDigest, newItem, newToken, only } from './claims.ts'
+import type { StoreLaw } from './harness.ts'
+
+const NO_REFUND = { refund: false, doubt: false }
+const REFUND = { refund: true, doubt: false }
+
+/** What holds for every strategy. */
+export const commonLaws: readonly StoreLaw[] = [
+  {
+    name: 'answers an empty batch with nothing',
+    async run({ store }) {
+      expect(await claimAll(store, [])).toEqual([])
+      expect(await store.renew([], 1_000)).toEqual([])
+      expect(await store.mark([])).toEqual([])
+      expect(await store.release([], NO_REFUND)).toEqual([])
+      expect(await store.setAside([], 'parked', 'nothing')).toEqual([])
+    },
+  },
+  {
+    name: 'grants the first claim of a key as its first attempt',
+    async run({ store }) {
+      const item = newItem()
+      const token = newToken()
+      const granted = await hold(store, item, { token, retentionMs: 3_600_000 })
+      expect(granted).toMatchObject({ verdict: 'claimed', attempt: 1 })
+      expect(granted.claim).toMatchObject({ ...item, token, attempt: 1, fence: granted.fence, retentionMs: 3_600_000 })
+      await store.release([granted.claim], NO_REFUND)
+    },
+  },
+  {
+    name: 'answers done once a claim is marked, to its own process and to others',
+    async run({ store, secondStore }) {
+      const item = newItem()
+      const { claim: claimed } = await hold(store, item)
+      expect(await store.mark([claimed])).toEqual(['marked'])
+      expect(await claim(store, item)).toEqual({ verdict: 'done' })
+      expect(await claim(await secondStore(), item, { alone: true })).toEqual({ verdict: 'done' })
+    },
+  },
+  {
+    name: 'takes a mark that is sent again for the same mark',
+    async run({ store }) {
+      const item = newItem()
+      const { claim: claimed } = await hold(store, item)
+      await store.mark([claimed])
+      expect(isMarked(only(await store.mark([claimed])))).toBe(true)
+      expect(await claim(store, item)).toEqual({ verdict: 'done' })
+    },
+  },
+  {
+    name: 'lets a released key be claimed again, with one more attempt',
+    async run({ store, secondStore }) {
+      const item = newItem()
+      for (const attempt of [1, 2, 3]) {
+        const granted = await hold(store, item, { alone: true })
+        expect(granted).toMatchObject({ verdict: 'claimed', attempt })
+        expect(await store.release([granted.claim], NO_REFUND)).toEqual(['released'])
+      }
+      const second = await secondStore()
+      const fourth = await hold(second, item, { alone: true })
+      expect(fourth.attempt).toBe(4)
+      await second.release([fourth.claim], NO_REFUND)
+    },
+  },
+  {
+    name: 'gives an attempt back where its handler never began',
+    async run({ store }) {
+      const item = newItem()
+      for (const _ of [1, 2, 3]) {
+        const granted = await hold(store, item, { alone: true })
+        expect(granted).toMatchObject({ verdict: 'claimed', attempt: 1 })
+        await store.release([granted.claim], REFUND)
+      }
+    },
+  },
+  {
+    name: 'gives an attempt back once, however often it is told to',
+    async run({ store }) {
+      const item = newItem()
+      await store.release([(await hold(store, item, { alone: true })).claim], NO_REFUND)
+      await store.release([(await hold(store, item, { alone: true })).claim], NO_REFUND)
+      const { claim: third } = await hold(store, item, { alone: true })
+      for (const _ of [1, 2, 3]) await store.release([third], REFUND)
+      const again = await hold(store, item, { alone: true })
+      expect(again.attempt).toBe(3)
+      await store.release([again.claim], NO_REFUND)
+    },
+  },
+  {
+    name: 'answers conflict to another payload of a key that is done, and leaves the record alone',
+    needs: 'digests',
+    async run({ store }) {
+      const item = newItem()
+      await store.mark([(await hold(store, item)).claim])
+      expect(await claim(store, { ...item, digest: newDigest() })).toEqual({ verdict: 'conflict' })
+      expect(await claim(store, item)).toEqual({ verdict: 'done' })
+    },
+  },
+  {
+    name: 'takes two empty digests for the same payload',
+    async run({ store }) {
+      const item = newItem({ digest: '' })
+      const first = await hold(store, item)
+      expect(first.claim.digest).toBe('')
+      await store.release([first.claim], NO_REFUND)
+      await store.mark([(await hold(store, item, { alone: true })).claim])
+      expect(await claim(store, item)).toEqual({ verdict: 'done' })
+    },
+  },
+  {
+    name: 'compares an empty digest with no other, whichever of the two came first',
+    async run({ store }) {
+      const [first, second] = [newItem({ digest: '' }), newItem()]
+      await store.mark([(await hold(store, first)).claim])
+      await store.mark([(await hold(store, second)).claim])
+      expect(await claim(store, { ...first, digest: newDigest() })).toEqual({ verdict: 'done' })
+      expect(await claim(store, { ...second, digest: '' }, { alone: true })).toEqual({ verdict: 'done' })
+    },
+  },
+  {
+    name: 'answers conflict to another payload where the kept one was given up or parked',
+    needs: 'digests',
+    async run({ store }) {
+      for (const as of ['given-up', 'parked'] as const) {
+        const item = newItem()
+        await store.setAside([(await hold(store, item)).claim], as, 'no')
+        expect(await claim(store, { ...item, digest: newDigest() })).toEqual({ verdict: 'conflict' })
+        expect(await claim(store, item)).toEqual({ verdict: as, reason: 'no' })
+      }
+    },
+  },
+  {
+    name: 'hands what was given up to every later claim, with its reason',
+    async run({ store, secondStore }) {
+      const item = newItem()
+      const { claim: claimed } = await hold(store, item)
+      expect(await store.setAside([claimed], 'given-up', 'attempts-spent: |5|')).toEqual(['given-up'])
+      const answer = { verdict: 'given-up', reason: 'attempts-spent: |5|' }
+      expect(await claim(store, item)).toEqual(answer)
+      expect(await claim(await secondStore(), item, { alone: true })).toEqual(answer)
+    },
+  },
+  {
+    name: 'hands what was parked to every later claim, with its reason',
+    async run({ store, secondStore }) {
+      const item = newItem()
+      const reason = `in-doubt: "ключ" 🔑\n'; drop table x -- ${'x'.repeat(900)}`
+      expect(await store.setAside([(await hold(store, item)).claim], 'parked', reason)).toEqual(['parked'])
+      expect(await claim(store, item)).toEqual({ verdict: 'parked', reason })
+      expect(await claim(await secondStore(), item, { alone: true })).toEqual({ verdict: 'parked', reason })
+    },
+  },
+  {
+    name: 'answers a set-aside that is sent again like the first',
+    async run({ store }) {
+      for (const as of ['given-up', 'parked'] as const) {
+        const item = newItem()
+        const { claim: claimed } = await hold(store, item)
+        expect(await store.setAside([claimed], as, 'first')).toEqual([as])
+        expect(await store.setAside([claimed], as, 'first')).toEqual([as])
+        expect(await claim(store, item)).toEqual({ verdict: as, reason: 'first' })
+      }
+    },
+  },
+  {
+    name: 'renews what is held, and nothing that is over',
+    async run({ store }) {
+      const { claim: marked } = await hold(store, newItem())
+      expect(await store.renew([marked], 60_000)).toEqual(['renewed'])
+      await store.mark([marked])
+      expect(await store.renew([marked], 60_000)).toEqual(['lost'])
+      const { claim: released } = await hold(store, newItem())
+      await store.release([released], NO_REFUND)
+      expect(await store.renew([released], 60_000)).toEqual(['lost'])
+    },
+  },
+  {
+    name: 'answers a batch in its order, whatever its verdicts',
+    async run({ store }) {
+      const [done, givenUp, parked] = [newItem(), newItem(), newItem()]
+      await store.mark([(await hold(store, done)).claim])
+      await store.setAside([(await hold(store, givenUp)).claim], 'given-up', 'no')
+      await store.setAside([(await hold(store, parked)).claim], 'parked', 'wait')
+      const [first, last] = [newItem(), newItem()]
+      const answers = await claimAll(store, [first, parked, done, givenUp, last])
+      expect(answers.map(({ verdict }) => verdict)).toEqual(['claimed', 'parked', 'done', 'given-up', 'claimed'])
+      const claims = [grantedBy(answers[0]).claim, grantedBy(answers[4]).claim]
+      expect(claims).toMatchObject([first, last])
+      expect(await store.mark(claims)).toEqual(['marked', 'marked'])
+    },
+  },
+  {
+    name: 'takes more keys in one call than fit in one round trip',
+    async run({ store, secondStore }) {
+      const items = Array.from({ length: 450 }, () => newItem())
+      const claims = (await claimAll(store, items)).map((answer) => grantedBy(answer).claim)
+      expect(claims).toMatchObject(items)
+      expect(new Set(await store.mark(claims))).toEqual(new Set(['marked']))
+      const odd = items.map((item, index) => (index % 2 === 0 ? item : newItem()))
+      const second = await secondStore()
+      const answers = await claimAll(second, odd)
+      expect(answers.map(({ verdict }) => verdict)).toEqual(
+        odd.map((_, index) => (index % 2 === 0 ? 'done' : 'claimed')),
+      )
+      await second.release(
+        answers.flatMap((answer) => ('claim' in answer ? [answer.claim] : [])),
+        NO_REFUND,
+      )
+    },
+  },
+  {
+    name: 'tells keys apart by every character',
+    async run({ store }) {
+      const items = [
+        'aaaaaaaaaaaaaaaaaaaaaA',
+        'AAAAAAAAAAAAAAAAAAAAAA',
+        'aaaaaaaaaa_aaaaaaaaaaA',
+        'aaaaaaaaaa-aaaaaaaaaaA',
+      ]
+      const answers = await claimAll(
+        store,
+        items.map((key) => newItem({ key })),
+      )
+      expect(answers.map(({ verdict }) => verdict)).toEqual(['claimed', 'claimed', 'claimed', 'claimed'])
+      await store.mark(answers.map((answer) => grantedBy(answer).claim))
+      const { verdict, claim: other } = await hold(store, newItem({ key: 'aaaaaaaaaaAaaaaaaaaaaA' }))
+      expect(verdict).toBe('claimed')
+      await store.release([other], NO_REFUND)
+    },
+  },
+]

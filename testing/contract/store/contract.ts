@@ -1,0 +1,86 @@
+import type { Store } from '../../../src/ports/store.ts'
+import { describeLaws, type Runner } from '../law.ts'
+import { adminLaws, leaseAdminLaws } from './admin-laws.ts'
+import { commonLaws } from './common-laws.ts'
+import type { Capability, InboxHarness, LeaseHarness, OffsetsHarness, StoreHarness, StoreLaw } from './harness.ts'
+import { inboxAdminLaws } from './inbox-admin-laws.ts'
+import { inboxLaws } from './inbox-laws.ts'
+import { keysAsStreams } from './keys-as-streams.ts'
+import { leaseLaws } from './lease-laws.ts'
+import { offsetsLaws } from './offsets-laws.ts'
+import { resultLaws } from './result-laws.ts'
+
+export type StoreUnderContract =
+  | {
+      readonly strategy: 'lease'
+      /** Called once for each law. */
+      readonly createHarness: () => Promise<LeaseHarness>
+      /** Capabilities it has not, each with the reason. */
+      readonly lacks?: Lacks
+    }
+  | {
+      readonly strategy: 'inbox'
+      readonly createHarness: () => Promise<InboxHarness>
+      readonly lacks?: Lacks
+    }
+  | {
+      readonly strategy: 'offsets'
+      readonly createHarness: () => Promise<OffsetsHarness>
+      readonly lacks?: Lacks
+    }
+
+type Lacks = { readonly [C in Capability]?: string }
+
+interface LawsOf {
+  readonly lease: readonly StoreLaw<LeaseHarness>[]
+  readonly inbox: readonly StoreLaw<InboxHarness>[]
+  readonly offsets: readonly StoreLaw<OffsetsHarness>[]
+}
+
+const OF_EVERY_STORE: readonly StoreLaw[] = [...commonLaws, ...resultLaws, ...adminLaws]
+
+/** What a store must do, by its strategy: no call may tell it from `transition()`, or from `claimStream()`. */
+export const storeLaws: LawsOf = {
+  lease: [...OF_EVERY_STORE, ...leaseAdminLaws, ...leaseLaws],
+  inbox: [...OF_EVERY_STORE, ...inboxAdminLaws, ...inboxLaws],
+  offsets: [...OF_EVERY_STORE, ...inboxLaws, ...offsetsLaws],
+}
+
+/** The one suite every store must pass: each law on data of its own. */
+export function describeStoreContract(name: string, store: StoreUnderContract, runner: Runner): void {
+  const title = `${name} keeps the contract of a store`
+  switch (store.strategy) {
+    case 'lease':
+      return describeLaws(title, suiteOf(storeLaws.lease, store), runner)
+    case 'inbox':
+      return describeLaws(title, suiteOf(storeLaws.inbox, store), runner)
+    case 'offsets':
+      return describeLaws(title, suiteOf(storeLaws.offsets, store), runner)
+  }
+}
+
+/** Runs one law on a harness of its own. Rejects where the store breaks it. */
+export async function assertStoreLaw<H extends StoreHarness>(
+  law: StoreLaw<H>,
+  createHarness: () => Promise<H>,
+): Promise<void> {
+  const harness = await createHarness()
+  try {
+    await law.run(harness.store.strategy === 'offsets' ? onStreams(harness) : harness)
+  } finally {
+    await harness.close()
+  }
+}
+
+function suiteOf<H extends StoreHarness>(
+  laws: readonly StoreLaw<H>[],
+  { createHarness, lacks = {} }: { readonly createHarness: () => Promise<H>; readonly lacks?: Lacks },
+): Parameters<typeof describeLaws<H, Capability>>[1] {
+  return { laws, lacks, keep: (law) => assertStoreLaw(law, createHarness) }
+}
+
+/** Most laws know keys only. */
+function onStreams<H extends StoreHarness>(harness: H): H {
+  const secondStore = async (): Promise<Store<unknown>> => keysAsStreams(await harness.secondStore())
+  return { ...harness, store: keysAsStreams(harness.store), secondStore }
+}

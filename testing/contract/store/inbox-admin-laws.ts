@@ -1,0 +1,79 @@
+import { expect } from '../expect.ts'
+import type { Why } from '../../../src/ports/store-admin.ts'
+import { claim, hold, LONG_MS, newItem, newName, SCOPE } from './claims.ts'
+import type { InboxHarness, StoreLaw } from './harness.ts'
+
+const WHY: Why = { by: 'contract', reason: 'a law', retentionMs: LONG_MS }
+const NO_REFUND = { refund: false, doubt: false }
+
+/** A claim that is under way is a row that nobody sees: no decision may slip past it. */
+export const inboxAdminLaws: readonly StoreLaw<InboxHarness>[] = [
+  {
+    name: 'decides nothing about a key whose transaction is open, in whatever process',
+    needs: 'parallel-transactions',
+    async run(harness) {
+      const { store } = harness
+      const { admin } = await harness.secondStore()
+      const [item, effect] = [newItem(), newName()]
+      const { claim: claimed } = await hold(store, item)
+      const lent = claimed.transaction?.lend()
+      await harness.write(lent?.tx, effect)
+      lent?.revoke()
+      for (const as of ['done', 'rerun'] as const) {
+        expect(await admin?.resolve(SCOPE, [item.key], { ...WHY, as })).toEqual(['refused'])
+      }
+      expect(await admin?.reopen(SCOPE, [item.key], WHY)).toEqual(['refused'])
+      expect(await admin?.forget(SCOPE, [item.key], WHY)).toEqual(['refused'])
+      expect(await store.mark([claimed])).toEqual(['marked'])
+      expect(await harness.committed(effect)).toBe(1)
+      expect(await claim(store, item)).toEqual({ verdict: 'done' })
+    },
+  },
+  {
+    name: 'decides about all other keys of a call where one is held, and runs what it opened with all attempts',
+    needs: 'parallel-transactions',
+    async run({ store, secondStore }) {
+      const second = await secondStore()
+      const [held, parked, failed] = [newItem(), newItem(), newItem()]
+      await store.release([(await hold(store, parked)).claim], NO_REFUND)
+      await store.setAside([(await hold(store, parked, { alone: true })).claim], 'parked', 'no luck')
+      await store.release([(await hold(store, failed)).claim], NO_REFUND)
+      const { claim: claimed } = await hold(store, held)
+      const keys = [parked, held, failed].map(({ key }) => key)
+      // What failed and was not set aside needs no decision: its next delivery runs.
+      const verdicts = await second.admin?.resolve(SCOPE, keys, { ...WHY, as: 'rerun' })
+      expect(verdicts).toEqual(['decided', 'refused', 'refused'])
+      expect(await store.mark([claimed])).toEqual(['marked'])
+      const again = await hold(second, parked)
+      expect(again).toMatchObject({ verdict: 'claimed', attempt: 1 })
+      await second.release([again.claim], NO_REFUND)
+      const views = await second.admin?.peek(SCOPE, [...keys, newItem().key])
+      expect(views?.map(({ state, attempt }) => [state, attempt])).toEqual([
+        ['released', 1],
+        ['done', undefined],
+        ['released', 1],
+        ['absent', undefined],
+      ])
+    },
+  },
+  {
+    name: 'knows what a person has let run, over attempts given back, until it is marked',
+    needs: 'admin',
+    async run({ store }) {
+      const item = newItem()
+      await store.setAside([(await hold(store, item)).claim], 'given-up', 'no luck')
+      await store.admin?.reopen(SCOPE, [item.key], WHY)
+      for (const refund of [true, false]) {
+        const again = await hold(store, item)
+        expect(again).toMatchObject({ attempt: 1, isKnown: true })
+        await store.release([again.claim], { refund, doubt: false })
+      }
+      const last = await hold(store, item, { alone: true })
+      expect(last).toMatchObject({ attempt: 2, isKnown: true })
+      await store.mark([last.claim])
+      const fresh = await hold(store, newItem())
+      expect('isKnown' in fresh).toBe(false)
+      await store.release([fresh.claim], NO_REFUND)
+    },
+  },
+]

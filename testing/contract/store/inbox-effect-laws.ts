@@ -1,0 +1,207 @@
+import { expect } from '../expect.ts'
+import type { Claim, LentTransaction, Store } from '../../../src/ports/store.ts'
+import { hasCode } from '../../../src/errors.ts'
+import { claim, claimAll, grantedBy, hold, newName, newItem, only } from './claims.ts'
+import type { InboxHarness, StoreLaw } from './harness.ts'
+
+const ALONE = { alone: true }
+const NO_REFUND = { refund: false, doubt: false }
+
+/** Effects commit with the mark, and in no other way. */
+export const effectLaws: readonly StoreLaw<InboxHarness>[] = [
+  {
+    name: 'commits the effect with its mark, once however often that is sent',
+    async run(harness) {
+      const { store } = harness
+      const effect = newName()
+      const { claim: claimed } = await hold(store, newItem())
+      await harness.write(lend(claimed).tx, effect)
+      expect(await store.mark([claimed])).toEqual(['marked'])
+      expect(await harness.committed(effect)).toBe(1)
+      await store.mark([claimed])
+      expect(await harness.committed(effect)).toBe(1)
+    },
+  },
+  {
+    name: 'shows an effect to nobody before its mark',
+    needs: 'parallel-transactions',
+    async run(harness) {
+      const { store } = harness
+      const effect = newName()
+      const { claim: claimed } = await hold(store, newItem())
+      await harness.write(lend(claimed).tx, effect)
+      expect(await harness.committed(effect)).toBe(0)
+      await store.mark([claimed])
+      expect(await harness.committed(effect)).toBe(1)
+    },
+  },
+  {
+    name: 'rolls the effect back with a release',
+    async run(harness) {
+      const { store } = harness
+      const effect = newName()
+      const { claim: claimed } = await hold(store, newItem())
+      await harness.write(lend(claimed).tx, effect)
+      expect(await store.release([claimed], NO_REFUND)).toEqual(['released'])
+      expect(await harness.committed(effect)).toBe(0)
+    },
+  },
+  {
+    name: 'rolls the effect back with what is set aside, whose record stays',
+    async run(harness) {
+      const { store } = harness
+      for (const as of ['given-up', 'parked'] as const) {
+        const [item, effect] = [newItem(), newName()]
+        const { claim: claimed } = await hold(store, item)
+        await harness.write(lend(claimed).tx, effect)
+        expect(await store.setAside([claimed], as, 'no')).toEqual([as])
+        expect(await harness.committed(effect)).toBe(0)
+        expect(await claim(store, item)).toEqual({ verdict: as, reason: 'no' })
+      }
+    },
+  },
+  {
+    name: 'commits the effects of a batch together',
+    async run(harness) {
+      const { store } = harness
+      const items = [newItem(), newItem(), newItem()]
+      const claims = (await claimAll(store, items)).map((answer) => grantedBy(answer).claim)
+      for (const [index, claimed] of claims.entries()) {
+        const lent = lend(claimed)
+        await harness.write(lent.tx, `${items[index]?.key}`)
+        expect(lent.revoke()).toBe(0)
+      }
+      expect(await store.mark(claims)).toEqual(['marked', 'marked', 'marked'])
+      for (const { key } of items) expect(await harness.committed(key)).toBe(1)
+    },
+  },
+  {
+    name: 'keeps the transactions of two claims apart',
+    needs: 'parallel-transactions',
+    async run(harness) {
+      const { store } = harness
+      const [kept, dropped] = [newItem(), newItem()]
+      const [first, second] = [await hold(store, kept), await hold(store, dropped)]
+      await harness.write(lend(first.claim).tx, kept.key)
+      await harness.write(lend(second.claim).tx, dropped.key)
+      expect(await store.mark([first.claim])).toEqual(['marked'])
+      expect(await store.release([second.claim], NO_REFUND)).toEqual(['released'])
+      expect(await harness.committed(kept.key)).toBe(1)
+      expect(await harness.committed(dropped.key)).toBe(0)
+      expect(await claim(store, kept)).toEqual({ verdict: 'done' })
+      await drop(store, (await hold(store, dropped, ALONE)).claim)
+    },
+  },
+  {
+    name: 'never marks a claim that was released',
+    async run({ store }) {
+      const item = newItem()
+      const { claim: claimed } = await hold(store, item)
+      await store.release([claimed], NO_REFUND)
+      const verdicts = await store.mark([claimed]).catch(() => ['refused'])
+      expect(only(verdicts)).toMatch(/^refused/)
+      const next = await hold(store, item, ALONE)
+      expect(next).toMatchObject({ verdict: 'claimed', attempt: 2 })
+      await drop(store, next.claim)
+    },
+  },
+  {
+    name: 'refuses the queries of a transaction that was revoked, and keeps what was written before',
+    async run(harness) {
+      const { store } = harness
+      const [before, after] = [newName(), newName()]
+      const { claim: claimed } = await hold(store, newItem())
+      const [lent, other] = [lend(claimed), lend(claimed)]
+      await harness.write(lent.tx, before)
+      expect(lent.revoke()).toBe(0)
+      expect(lent.revoke()).toBe(0)
+      expect(await refusal(() => harness.write(lent.tx, after))).toBe('TRANSACTION_OVER')
+      await harness.write(other.tx, before)
+      expect(other.revoke()).toBe(0)
+      expect(await store.mark([claimed])).toEqual(['marked'])
+      expect(await harness.committed(before)).toBe(2)
+      expect(await harness.committed(after)).toBe(0)
+    },
+  },
+  {
+    name: 'refuses the queries of a transaction that is over',
+    async run(harness) {
+      const { store } = harness
+      const effect = newName()
+      for (const end of [
+        store.mark.bind(store),
+        (claims: readonly Claim<unknown>[]) => store.release(claims, NO_REFUND),
+      ]) {
+        const { claim: claimed } = await hold(store, newItem())
+        const { tx } = lend(claimed)
+        await end([claimed])
+        expect(await refusal(() => harness.write(tx, effect))).toBe('TRANSACTION_OVER')
+      }
+      expect(await harness.committed(effect)).toBe(0)
+    },
+  },
+  {
+    name: 'refuses to commit while a query is pending, and commits nothing of it',
+    async run(harness) {
+      const { store } = harness
+      for (const ending of ['release', 'set-aside'] as const) {
+        const [item, effect] = [newItem(), newName()]
+        const { claim: claimed } = await hold(store, item)
+        const lent = lend(claimed)
+        await harness.write(lent.tx, effect)
+        const floating = harness.stall(lent.tx).catch(() => {})
+        expect(lent.revoke()).toBe(1)
+        expect(await refusal(() => store.mark([claimed]))).toMatch(/^(FLOATING_QUERY|COMMIT_REFUSED)$/)
+        await drop(store, claimed, ending)
+        await floating
+        expect(await harness.committed(effect)).toBe(0)
+        await expectGone(store, item, ending)
+      }
+    },
+  },
+  {
+    name: 'refuses to commit what a handler wrote after a failed query that it swallowed',
+    async run(harness) {
+      const { store } = harness
+      for (const ending of ['release', 'set-aside'] as const) {
+        const [item, effect] = [newItem(), newName()]
+        const { claim: claimed } = await hold(store, item)
+        const lent = lend(claimed)
+        await harness.write(lent.tx, effect)
+        await harness.fail(lent.tx).catch(() => {})
+        expect(lent.revoke()).toBe(0)
+        expect(await refusal(() => store.mark([claimed]))).toBe('COMMIT_REFUSED')
+        await drop(store, claimed, ending)
+        expect(await harness.committed(effect)).toBe(0)
+        await expectGone(store, item, ending)
+      }
+    },
+  },
+]
+
+function lend<Tx>(claimed: Claim<Tx>): LentTransaction<Tx> {
+  if (claimed.transaction === undefined) throw new Error('expected a claim with a transaction')
+  return claimed.transaction.lend()
+}
+
+async function refusal(call: () => Promise<unknown>): Promise<string> {
+  try {
+    await call()
+    return 'not refused'
+  } catch (error) {
+    const codes = ['TRANSACTION_OVER', 'FLOATING_QUERY', 'COMMIT_REFUSED'] as const
+    return codes.find((code) => hasCode(error, code)) ?? String(error)
+  }
+}
+
+async function drop(store: Store<unknown>, claimed: Claim<unknown>, ending = 'release'): Promise<void> {
+  if (ending === 'release') expect(only(await store.release([claimed], NO_REFUND))).toMatch(/released$/)
+  else expect(await store.setAside([claimed], 'given-up', 'no')).toEqual(['given-up'])
+}
+
+async function expectGone(store: Store<unknown>, item: ReturnType<typeof newItem>, ending: string): Promise<void> {
+  const answer = await claim(store, item, ALONE)
+  if (ending === 'release') expect(answer).toMatchObject({ verdict: 'claimed', attempt: 2 })
+  else expect(answer).toEqual({ verdict: 'given-up', reason: 'no' })
+  if ('claim' in answer) await drop(store, answer.claim)
+}

@@ -1,0 +1,20 @@
+import type { Store } from '../../../src/ports/store.ts'
+
+/** A store of strategy `offsets` in laws that know keys only: each is a stream of one message. */
+export function keysAsStreams<Tx>(store: Store<Tx>): Store<Tx> {
+  return {
+    strategy: store.strategy,
+    ...(store.positions === undefined ? {} : { positions: store.positions }),
+    open: () => store.open(),
+    claim: (request) =>
+      store.claim({
+        ...request,
+        items: request.items.map((item) => ({ position: { stream: item.key, offset: 0n }, ...item })),
+      }),
+    renew: (claims, leaseMs) => store.renew(claims, leaseMs),
+    mark: (claims, results) => store.mark(claims, results),
+    ...(store.admin === undefined ? {} : { admin: store.admin }),
+    release: (claims, how) => store.release(claims, how),
+    setAside: (claims, as, reason) => store.setAside(claims, as, reason),
+  }
+}

@@ -1,0 +1,166 @@
+import { expect } from '../expect.ts'
+import { abandon, claim, forged, hold, newItem, verdictOf } from './claims.ts'
+import type { LeaseHarness, StoreLaw } from './harness.ts'
+
+const ALONE = { alone: true }
+const OUTCOME_KNOWN = { refund: false, doubt: false }
+
+export const markLaws: readonly StoreLaw<LeaseHarness>[] = [
+  {
+    name: 'answers already-marked to a mark that is sent again',
+    async run({ store, secondStore }) {
+      const { claim: claimed } = await hold(store, newItem())
+      expect(await store.mark([claimed])).toEqual(['marked'])
+      expect(await store.mark([claimed])).toEqual(['already-marked'])
+      expect(await (await secondStore()).mark([claimed])).toEqual(['already-marked'])
+    },
+  },
+  {
+    name: 'accepts the mark of a lease that ran out while nobody took over',
+    async run(harness) {
+      const item = newItem()
+      const abandoned = await abandon(harness, item)
+      expect(await harness.store.mark([abandoned.claim])).toEqual(['marked'])
+      expect(await claim(harness.store, item, ALONE)).toEqual({ verdict: 'done' })
+    },
+  },
+  {
+    name: 'refuses to mark a claim that another owner has taken over, and leaves it to that owner',
+    async run(harness) {
+      const item = newItem()
+      const abandoned = await abandon(harness, item)
+      const second = await harness.secondStore()
+      const taken = await hold(second, item, ALONE)
+      expect(await harness.store.mark([abandoned.claim])).toEqual(['refused-busy'])
+      expect(await harness.store.mark([abandoned.claim])).toEqual(['refused-busy'])
+      expect(await verdictOf(claim(harness.store, item, ALONE))).toBe('busy')
+      expect(await second.mark([taken.claim])).toEqual(['marked'])
+    },
+  },
+  {
+    name: 'refuses to mark a claim that another owner has marked',
+    async run(harness) {
+      const { store } = harness
+      const item = newItem()
+      const abandoned = await abandon(harness, item)
+      const taken = await hold(store, item, ALONE)
+      await store.mark([taken.claim])
+      expect(await store.mark([abandoned.claim])).toEqual(['refused-done'])
+      expect(await store.mark([taken.claim])).toEqual(['already-marked'])
+    },
+  },
+  {
+    name: 'refuses a mark that was never claimed',
+    async run({ store }) {
+      const { claim: claimed } = await hold(store, newItem())
+      expect(await store.mark([forged(claimed)])).toEqual(['refused-busy'])
+      expect(await store.mark([claimed])).toEqual(['marked'])
+    },
+  },
+  {
+    name: 'writes a late mark over a release: the effect did happen',
+    async run({ store }) {
+      const item = newItem()
+      const { claim: claimed } = await hold(store, item)
+      await store.release([claimed], OUTCOME_KNOWN)
+      expect(await store.mark([claimed])).toEqual(['marked-late'])
+      expect(await store.mark([claimed])).toEqual(['already-marked'])
+      expect(await claim(store, item)).toEqual({ verdict: 'done' })
+    },
+  },
+  {
+    name: 'writes a late mark over the release of an owner that had taken over',
+    async run(harness) {
+      const { store } = harness
+      const item = newItem()
+      const abandoned = await abandon(harness, item)
+      const taken = await hold(store, item, ALONE)
+      await store.release([taken.claim], OUTCOME_KNOWN)
+      expect(await store.mark([abandoned.claim])).toEqual(['marked-late'])
+      expect(await claim(store, item)).toEqual({ verdict: 'done' })
+    },
+  },
+  {
+    name: 'writes a late mark over what was set aside',
+    async run({ store }) {
+      for (const as of ['given-up', 'parked'] as const) {
+        const item = newItem()
+        const { claim: claimed } = await hold(store, item)
+        await store.setAside([claimed], as, 'too early')
+        expect(await store.mark([claimed])).toEqual(['marked-late'])
+        expect(await store.mark([claimed])).toEqual(['already-marked'])
+        expect(await claim(store, item)).toEqual({ verdict: 'done' })
+      }
+    },
+  },
+  {
+    name: 'ends doubt by a mark',
+    async run(harness) {
+      const item = newItem()
+      await abandon(harness, item)
+      const taken = await hold(harness.store, item, ALONE)
+      expect(await harness.store.mark([taken.claim])).toEqual(['marked'])
+      expect(await claim(harness.store, item)).toEqual({ verdict: 'done' })
+    },
+  },
+  {
+    name: 'writes a mark whose record the store has lost, and answers already-marked from then on',
+    needs: 'loss',
+    async run({ store, forget }) {
+      const item = newItem()
+      const { claim: claimed } = await hold(store, item)
+      await forget?.(item.key)
+      expect(await store.mark([claimed])).toEqual(['marked-late'])
+      expect(await store.mark([claimed])).toEqual(['already-marked'])
+      expect(await claim(store, item)).toEqual({ verdict: 'done' })
+      expect(await store.mark([forged(claimed)])).toEqual(['refused-done'])
+    },
+  },
+  {
+    name: 'starts again at the first fence and attempt once the store has lost a record',
+    needs: 'loss',
+    async run(harness) {
+      const { store } = harness
+      const item = newItem()
+      const abandoned = await abandon(harness, item)
+      await hold(store, item, ALONE)
+      await harness.forget?.(item.key)
+      const anew = await hold(store, item)
+      expect(anew).toMatchObject({ verdict: 'claimed', fence: 1, attempt: 1 })
+      expect(await store.mark([abandoned.claim])).toEqual(['refused-busy'])
+      expect(await store.mark([anew.claim])).toEqual(['marked'])
+    },
+  },
+  {
+    name: 'answers a batch of marks in its order, whatever their verdicts',
+    async run(harness) {
+      const { store } = harness
+      const [fresh, marked, released] = [
+        await hold(store, newItem()),
+        await hold(store, newItem()),
+        await hold(store, newItem()),
+      ]
+      await store.mark([marked.claim])
+      await store.release([released.claim], OUTCOME_KNOWN)
+      const [lost, beaten] = [newItem(), newItem()]
+      const [lostClaim, beatenClaim] = [await abandon(harness, lost), await abandon(harness, beaten)]
+      await hold(store, lost, ALONE)
+      await store.mark([(await hold(store, beaten, ALONE)).claim])
+      const batch = [beatenClaim, fresh, marked, lostClaim, released].map(({ claim: claimed }) => claimed)
+      expect(await store.mark(batch)).toEqual([
+        'refused-done',
+        'marked',
+        'already-marked',
+        'refused-busy',
+        'marked-late',
+      ])
+      expect(await store.mark(batch)).toEqual([
+        'refused-done',
+        'already-marked',
+        'already-marked',
+        'refused-busy',
+        'already-marked',
+      ])
+    },
+  },
+]

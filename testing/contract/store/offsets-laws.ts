@@ -1,0 +1,305 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from '../expect.ts'
+import type { ClaimAnswer, ClaimItem, Positions, Store } from '../../../src/ports/store.ts'
+import {
+  claim,
+  claimAll,
+  grantedBy,
+  hold,
+  newItem,
+  newName,
+  newToken,
+  only,
+  SCOPE,
+  type Granted,
+  type HowToClaim,
+} from './claims.ts'
+import type { OffsetsHarness, StoreLaw } from './harness.ts'
+
+const ALONE = { alone: true }
+const NO_REFUND = { refund: false, doubt: false }
+const REFUND = { refund: true, doubt: false }
+
+/** What holds where one number for each stream tells what is over. */
+export const offsetsLaws: readonly StoreLaw<OffsetsHarness>[] = [
+  {
+    name: 'grants a stream in its order over gaps, and answers done to all of it once it is marked',
+    async run({ store, secondStore }) {
+      const items = messages(newName(), [3n, 4n, 9n])
+      const claims = await holdAll(store, items)
+      expect(await store.mark(claims)).toEqual(['marked', 'marked', 'marked'])
+      expect(await verdicts(store, items)).toEqual(['done', 'done', 'done'])
+      expect(await verdicts(await secondStore(), items, ALONE)).toEqual(['done', 'done', 'done'])
+    },
+  },
+  {
+    name: 'moves the position with the mark, and in no other way',
+    async run({ store }) {
+      const stream = newName()
+      const item = one(messages(stream, [3n]))
+      await store.mark(await holdAll(store, messages(stream, [0n])))
+      expect(await next(store, stream)).toBe(1n)
+      const after = { ...item, position: { stream, offset: 3n, follows: 1n } }
+      const { claim: claimed } = await hold(store, after)
+      expect(await next(store, stream)).toBe(1n)
+      await store.release([claimed], NO_REFUND)
+      expect(await next(store, stream)).toBe(1n)
+      await store.mark([(await hold(store, after, ALONE)).claim])
+      expect(await next(store, stream)).toBe(4n)
+    },
+  },
+  {
+    name: 'tells the positions of the streams that have one, each scope its own',
+    async run({ store }) {
+      const [first, second] = [newName(), newName()]
+      await store.mark(await holdAll(store, [...messages(first, [0n, 1n]), ...messages(second, [7n])]))
+      const told = await positionsOf(store).next(SCOPE, [first, newName(), second])
+      expect(told).toEqual(
+        new Map([
+          [first, 2n],
+          [second, 8n],
+        ]),
+      )
+      expect(await positionsOf(store).next('contract/other', [first, second])).toEqual(new Map())
+      expect(await positionsOf(store).next(SCOPE, [])).toEqual(new Map())
+    },
+  },
+  {
+    name: 'grants nothing that follows what is not over, nor what follows something in a stream without a position',
+    async run({ store }) {
+      const stream = newName()
+      expect(await verdicts(store, messages(stream, [5n, 6n], 5n))).toEqual(['behind', 'behind'])
+      await store.mark(await holdAll(store, messages(stream, [0n, 1n])))
+      expect(await verdicts(store, messages(stream, [3n, 4n], 3n), ALONE)).toEqual(['behind', 'behind'])
+      const [granted] = await claimAll(store, [...messages(stream, [3n], 2n), ...messages(stream, [6n], 5n)])
+      await store.mark([grantedBy(granted).claim])
+      expect(await next(store, stream)).toBe(4n)
+    },
+  },
+  {
+    name: 'lets nothing pass what is set aside, in any claim, until that is over',
+    async run({ store, secondStore }) {
+      const stream = newName()
+      const items = messages(stream, [0n, 1n, 2n])
+      const [first, ...others] = items
+      if (first === undefined) throw new Error('expected a message')
+      expect(await store.setAside([(await hold(store, first)).claim], 'given-up', 'why')).toEqual(['given-up'])
+      expect(await next(store, stream)).toBe(0n)
+      for (const how of [{}, ALONE]) {
+        expect((await verdicts(store, items, how))[0]).toBe('given-up')
+        expect(await grantedIn(store, items, how)).toBe(0)
+        expect(await grantedIn(await secondStore(), others, how)).toBe(0)
+      }
+      const positions = positionsOf(store)
+      await positions.pass(SCOPE, { stream, offset: 1n })
+      expect(await next(store, stream)).toBe(0n)
+      await positions.pass(SCOPE, { stream, offset: 0n })
+      await positions.pass(SCOPE, { stream, offset: 0n })
+      expect(await next(store, stream)).toBe(1n)
+      expect(await verdicts(store, [first])).toEqual(['done'])
+      await store.mark(await holdAll(store, others))
+      expect(await next(store, stream)).toBe(3n)
+    },
+  },
+  {
+    name: 'passes nothing but what is set aside',
+    async run({ store }) {
+      const stream = newName()
+      await store.mark(await holdAll(store, messages(stream, [0n])))
+      const claims = await holdAll(store, messages(stream, [1n], 1n))
+      await positionsOf(store).pass(SCOPE, { stream, offset: 1n })
+      await positionsOf(store).pass(SCOPE, { stream: newName(), offset: 0n })
+      expect(await next(store, stream)).toBe(1n)
+      expect(await store.mark(claims)).toEqual(['marked'])
+      expect(await next(store, stream)).toBe(2n)
+    },
+  },
+  {
+    name: 'sets aside the lowest of what was granted of a stream, behind a gap too, and nothing above it',
+    async run({ store }) {
+      const stream = newName()
+      await store.mark(await holdAll(store, messages(stream, [0n])))
+      const [lowest, higher] = await holdAll(store, messages(stream, [4n, 5n], 1n))
+      if (lowest === undefined || higher === undefined) throw new Error('expected two claims')
+      expect(await store.setAside([higher], 'given-up', 'no')).toEqual(['refused'])
+      expect(await next(store, stream)).toBe(1n)
+      expect(await store.setAside([lowest], 'parked', 'wait')).toEqual(['parked'])
+      expect(await claim(store, one(messages(stream, [4n], 1n)))).toEqual({ verdict: 'parked', reason: 'wait' })
+      expect(await next(store, stream)).toBe(4n)
+    },
+  },
+  {
+    name: 'takes a position that went back for what it is: nothing behind it is over',
+    async run(harness) {
+      const { store } = harness
+      const stream = newName()
+      await store.mark(await holdAll(store, messages(stream, [0n, 1n, 2n, 3n])))
+      await harness.move(stream, 2n)
+      expect(await verdicts(store, messages(stream, [4n], 4n))).toEqual(['behind'])
+      for (const item of messages(stream, [2n, 3n, 4n], 2n)) {
+        expect(await store.mark([(await hold(store, item, ALONE)).claim])).toEqual(['marked'])
+      }
+      await harness.move(stream, undefined)
+      expect(await verdicts(store, messages(stream, [5n], 5n))).toEqual(['behind'])
+    },
+  },
+  {
+    name: 'refuses a mark where another hand has moved the position, and commits nothing',
+    async run(harness) {
+      const { store } = harness
+      for (const moved of [0n, 7n, undefined]) {
+        const [stream, effect] = [newName(), newName()]
+        await store.mark(await holdAll(store, messages(stream, [0n])))
+        const claims = await holdAll(store, messages(stream, [1n], 1n))
+        const lent = claims[0]?.transaction?.lend()
+        if (lent !== undefined) await harness.write(lent.tx, effect)
+        expect(lent?.revoke()).toBe(0)
+        await harness.move(stream, moved)
+        expect(only(await store.mark(claims))).toMatch(/^refused/)
+        expect(await next(store, stream)).toBe(moved)
+        expect(await harness.committed(effect)).toBe(0)
+      }
+    },
+  },
+  {
+    name: 'counts one attempt for all that a transaction shared, and then each alone',
+    async run({ store }) {
+      const stream = newName()
+      const items = messages(stream, [0n, 2n, 5n])
+      await store.release(await holdAll(store, items), NO_REFUND)
+      expect(await verdicts(store, items)).toEqual(['again-alone', 'again-alone', 'again-alone'])
+      for (const [index, item] of items.entries()) {
+        expect(await verdicts(store, items.slice(index))).toEqual(items.slice(index).map(() => 'again-alone'))
+        const granted = await hold(store, item, ALONE)
+        expect(granted.attempt).toBe(2)
+        await store.mark([granted.claim])
+      }
+      const [fresh] = await claimAll(store, messages(stream, [6n], 6n))
+      expect(grantedBy(fresh).attempt).toBe(1)
+      await store.release([grantedBy(fresh).claim], NO_REFUND)
+    },
+  },
+  {
+    name: 'lets what was started before share a claim with nothing behind it',
+    async run({ store }) {
+      const items = messages(newName(), [0n, 1n])
+      const [first] = items
+      if (first === undefined) throw new Error('expected a message')
+      await store.release([(await hold(store, first)).claim], NO_REFUND)
+      const answers = await claimAll(store, items, ALONE)
+      expect(answers.map(({ verdict }) => verdict)).toEqual(['claimed', 'again-alone'])
+      await store.release([grantedBy(answers[0]).claim], NO_REFUND)
+    },
+  },
+  {
+    name: 'gives back the attempt of a transaction as a whole, and only its own',
+    async run({ store }) {
+      const items = messages(newName(), [0n, 1n, 2n])
+      for (const _ of [1, 2, 3]) {
+        const claims = await holdAll(store, items)
+        expect(claims.map(({ attempt }) => attempt)).toEqual([1, 1, 1])
+        await store.release(claims, REFUND)
+      }
+    },
+  },
+  {
+    name: 'counts an attempt once for a claim that is sent again',
+    async run({ store, secondStore }) {
+      const items = messages(newName(), [0n, 1n])
+      const token = newToken()
+      const lost = await secondStore()
+      await lost.release(await holdAll(lost, items, { token }), NO_REFUND)
+      const claims = await holdAll(store, items, { token })
+      expect(claims.map(({ attempt }) => attempt)).toEqual([1, 1])
+      await store.mark(claims)
+    },
+  },
+  {
+    name: 'has one effect of each message, in order, however many believe to own the stream',
+    async run(harness) {
+      const stream = newName()
+      const offsets = Array.from({ length: 30 }, (_, index) => BigInt(index * 2))
+      const owners = [harness.store, await harness.secondStore(), harness.store]
+      await Promise.all(owners.map((store, index) => consume(harness, store, messages(stream, offsets), 3 + index)))
+      for (const offset of offsets) expect(await harness.committed(`${stream}@${offset}`)).toBe(1)
+      expect(await next(harness.store, stream)).toBe(59n)
+    },
+  },
+]
+
+/** Messages of a stream, each right behind the one before it. */
+function messages(stream: string, offsets: readonly bigint[], follows?: bigint): readonly ClaimItem[] {
+  return offsets.map((offset, index) => {
+    const before = offsets[index - 1]
+    const position = { stream, offset, follows: before === undefined ? follows : before + 1n }
+    return { ...newItem({ key: newName(), digest: '' }), position }
+  })
+}
+
+async function verdicts(
+  store: Store<unknown>,
+  items: readonly ClaimItem[],
+  how: HowToClaim = {},
+): Promise<readonly string[]> {
+  return (await claimAll(store, items, how)).map(({ verdict }) => verdict)
+}
+
+/** How many are granted; they are given back. */
+async function grantedIn(store: Store<unknown>, items: readonly ClaimItem[], how: HowToClaim): Promise<number> {
+  const claims = (await claimAll(store, items, how)).flatMap((answer) => ('claim' in answer ? [answer.claim] : []))
+  await store.release(claims, REFUND)
+  return claims.length
+}
+
+async function holdAll(
+  store: Store<unknown>,
+  items: readonly ClaimItem[],
+  how: HowToClaim = {},
+): Promise<readonly Granted['claim'][]> {
+  return (await claimAll(store, items, how)).map((answer) => grantedBy(answer).claim)
+}
+
+function positionsOf({ positions }: Store<unknown>): Positions {
+  if (positions === undefined) throw new Error('expected a store with positions')
+  return positions
+}
+
+async function next(store: Store<unknown>, stream: string): Promise<bigint | undefined> {
+  return (await positionsOf(store).next(SCOPE, [stream])).get(stream)
+}
+
+function one(items: readonly ClaimItem[]): ClaimItem {
+  const [item] = items
+  if (item === undefined) throw new Error('expected a message')
+  return item
+}
+
+/** A member that reads the whole stream in batches: it claims again what it is not granted, alone. */
+async function consume(
+  harness: OffsetsHarness,
+  store: Store<unknown>,
+  items: readonly ClaimItem[],
+  batchSize: number,
+): Promise<void> {
+  let alone = false
+  let waiting = items
+  let idle = 0
+  while (waiting.length > 0) {
+    if (idle > 300) throw new Error(`expected every message to be granted, got stuck with ${waiting.length} to go`)
+    const wanted: readonly ClaimItem[] = waiting.slice(0, alone ? 1 : batchSize)
+    const answers: readonly ClaimAnswer<unknown>[] = await claimAll(store, wanted, { alone })
+    const granted = answers.flatMap((answer) => ('claim' in answer ? [answer.claim] : []))
+    for (const { key, transaction } of granted) {
+      const lent = transaction?.lend()
+      const position = waiting.find((item) => item.key === key)?.position
+      if (lent !== undefined) await harness.write(lent.tx, `${position?.stream}@${position?.offset}`)
+      expect(lent?.revoke()).toBe(0)
+    }
+    if (granted.length > 0) expect(await store.mark(granted)).toEqual(granted.map(() => 'marked'))
+    const over = answers.filter(({ verdict }) => verdict === 'claimed' || verdict === 'done').length
+    waiting = waiting.slice(over)
+    alone = over === 0
+    idle = alone ? idle + 1 : 0
+    if (alone) await sleep(5)
+  }
+}

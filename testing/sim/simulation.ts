@@ -1,0 +1,306 @@
+import type { Key } from '../../src/core/record.ts'
+import { digestOf, identityOf } from '../../src/digest.ts'
+import type { ClaimItem } from '../../src/ports/store.ts'
+import { keyScope } from '../../src/scope.ts'
+import type { Promised } from '../checker/anomaly.ts'
+import type { Rules } from '../checker/check.ts'
+import type { End, History, Subject } from '../history.ts'
+import { Chance } from './chance.ts'
+import { Faults, type Disturbance } from './faults.ts'
+import type { Names } from './faulty-store.ts'
+import type { SimulatedHandler } from './handler.ts'
+import { LogBroker } from './log-broker.ts'
+import { drawPlan, LONGEST_RESEND_MS, type Plan } from './plan.ts'
+import { SimProcess } from './process.ts'
+import { Provider } from './provider.ts'
+import { QueueBroker } from './queue-broker.ts'
+import { subjectOf, type SimBroker, type SimMessage } from './sim-broker.ts'
+import { Stage } from './stage.ts'
+import { inboxServer, leaseServer, offsetsServer, type StoreServer } from './store-server.ts'
+import { Timeline } from './timeline.ts'
+import { CONSUMER, Worker } from './worker.ts'
+
+/** After heal all must be settled within so long. */
+const DRAINS_WITHIN_MS = 20_000
+const LOOK_EVERY_MS = 100
+/** Several times what any schedule was seen to need. */
+const MOST_DELIVERIES = 40
+
+/**
+ * One schedule: the library's own code, a broker, a store and processes on a virtual timeline, with all chance from one seed. Its
+ * caller lets the event loop turn once after each step, so that everything that was promised by then has been kept.
+ */
+export class Simulation {
+  readonly seed: number
+  readonly plan: Plan
+  readonly #stage: Stage
+  readonly #store: StoreServer
+  readonly #groups: readonly Group[]
+  #end: End | undefined
+  #tokens = 0
+
+  constructor(seed: number, { promised, handle }: SimulationOptions = {}) {
+    this.seed = seed
+    const chance = new Chance(seed)
+    this.plan = drawPlan(chance, promised)
+    this.#stage = new Stage(new Timeline(), chance, new Faults(chance, this.plan))
+    this.#store = serverOf(this.plan, this.#stage)
+    const provider = new Provider(this.#stage, this.plan.promised === 'lease, keyed')
+    const names = ['a', 'b'].slice(0, this.plan.groups)
+    const newToken = (): string => `t${++this.#tokens}`
+    this.#groups = names.map(
+      (name) =>
+        new Group(name, { stage: this.#stage, plan: this.plan, provider, store: this.#store, newToken, handle }),
+    )
+    this.#schedule()
+  }
+
+  /** Lets the next thing happen. `false`: it is over. */
+  step(): boolean {
+    return this.#end === undefined && this.#stage.timeline.next()
+  }
+
+  get history(): History {
+    if (this.#end === undefined) throw new TypeError('the schedule is not over (simulation.history)')
+    return { events: this.#stage.events, end: this.#end }
+  }
+
+  get rules(): Rules {
+    const { promised, maxAttempts, disturbances, isCalm } = this.plan
+    // Parking knows what is in doubt by the record: with it goes the promise.
+    const admitted = promised === 'lease, park' && disturbances.some(({ kind }) => kind === 'store-loss')
+    return {
+      promised,
+      hadFaults: !isCalm,
+      maxAttempts,
+      mostDeliveries: MOST_DELIVERIES,
+      ...(admitted ? { admitted: ['A2 duplicate attempt', 'A2 duplicate accepted'] } : {}),
+    }
+  }
+
+  #schedule(): void {
+    const { timeline } = this.#stage
+    const { messages, disturbances, faultsForMs } = this.plan
+    for (const group of this.#groups) group.startAll()
+    for (let number = 0; number < messages; number++) {
+      // When all have joined, which is a rebalance of its own.
+      timeline.after(this.#stage.chance.between(20, faultsForMs), () => this.#publish(number))
+    }
+    for (const { atMs, kind } of disturbances) timeline.after(atMs, () => this.#disturb(kind))
+    timeline.after(faultsForMs, () => this.#heal())
+  }
+
+  #publish(number: number): void {
+    const { chance } = this.#stage
+    const { unidentified, ordered, resent, resentWithinMs, conflicting } = this.plan
+    const id = chance.happens(unidentified) ? undefined : `m${number}`
+    const message = { id, print: `p${number}`, key: chance.happens(ordered) ? `k${chance.below(2)}` : null }
+    this.#send(message)
+    const again = chance.happens(conflicting) ? { ...message, print: `other than p${number}` } : message
+    if (again !== message || chance.happens(resent)) {
+      this.#stage.timeline.after(chance.below(resentWithinMs), () => this.#send(again))
+    }
+  }
+
+  #send(message: SimMessage): void {
+    for (const { broker } of this.#groups) broker.publish(message)
+  }
+
+  #disturb(kind: Disturbance): void {
+    const { chance, faults } = this.#stage
+    const group = chance.pick(this.#groups)
+    faults.count++
+    switch (kind) {
+      case 'store-loss': {
+        const key = this.#store.lose()
+        if (key === undefined) return
+        for (const { name, names } of this.#groups) {
+          const subject = names.subjectOf({ key })
+          if (subject !== name) this.#stage.record('store', { f: 'store-loss', subject })
+        }
+        return
+      }
+      case 'store-down':
+        faults.setStoreDown(true)
+        this.#stage.record('store', { f: 'store-down' })
+        this.#stage.timeline.after(chance.between(50, 800), () => faults.setStoreDown(false))
+        return
+      case 'pause':
+      case 'kill':
+      case 'start':
+      case 'stop':
+      case 'redeliver':
+      case 'disconnect':
+      case 'clock-jump':
+        group.disturb(kind)
+    }
+  }
+
+  #heal(): void {
+    this.#stage.faults.heal()
+    this.#stage.record('everywhere', { f: 'heal' })
+    for (const group of this.#groups) group.heal()
+    this.#stage.timeline.after(LONGEST_RESEND_MS, () => {
+      this.#awaitDrain(this.#stage.timeline.now + DRAINS_WITHIN_MS)
+    })
+  }
+
+  #awaitDrain(until: number): void {
+    const { timeline } = this.#stage
+    timeline.after(LOOK_EVERY_MS, () => {
+      // Who is still at something that others have settled may send a copy of it.
+      const isDrained = this.#groups.every(({ broker, isIdle }) => broker.unsettled().length === 0 && isIdle)
+      if (isDrained || timeline.now >= until) void this.#stopAll(isDrained)
+      else this.#awaitDrain(until)
+    })
+  }
+
+  async #stopAll(isDrained: boolean): Promise<void> {
+    const { timeline } = this.#stage
+    this.#stage.isOver = true
+    // A stop that hangs is found by its call, which has no end.
+    timeline.after(DRAINS_WITHIN_MS, () => this.#endWith(isDrained))
+    await Promise.all(this.#groups.map((group) => group.stopAll()))
+    this.#endWith(isDrained)
+  }
+
+  #endWith(isDrained: boolean): void {
+    const unsettled = this.#groups.flatMap(({ broker }) => broker.unsettled())
+    const records = new Map<Subject, 'processing' | 'released' | 'done' | 'given-up' | 'parked'>()
+    for (const [key, state] of this.#store.states()) {
+      for (const { names, name } of this.#groups) {
+        if (this.plan.promised === 'offsets') records.set(key, state)
+        const subject = names.subjectOf({ key })
+        if (subject !== name) records.set(subject, state)
+      }
+    }
+    this.#end ??= { isDrained, unsettled, records, at: this.#stage.timeline.now }
+  }
+}
+
+export interface SimulationOptions {
+  /** One promise only. @defaultValue each seed draws its own */
+  readonly promised?: Promised | undefined
+  /** A handler of your own, in place of one that does all as it should. It waits for nothing but what its context offers. */
+  readonly handle?: SimulatedHandler | undefined
+}
+
+interface GroupParts {
+  readonly stage: Stage
+  readonly plan: Plan
+  readonly provider: Provider
+  readonly store: StoreServer
+  readonly newToken: () => string
+  readonly handle: SimulatedHandler | undefined
+}
+
+/** One consumer group, or queue, with its workers. */
+class Group {
+  readonly name: string
+  readonly broker: SimBroker
+  readonly names: Names
+  readonly #parts: GroupParts
+  readonly #workers: Worker[] = []
+
+  constructor(name: string, parts: GroupParts) {
+    this.name = name
+    this.#parts = parts
+    const { plan, stage } = parts
+    this.broker = plan.broker === 'log' ? new LogBroker(stage, name, plan) : new QueueBroker(stage, name, plan)
+    this.names = namesOf(name, plan)
+  }
+
+  get isIdle(): boolean {
+    return this.#workers.every(({ isUp, isIdle }) => !isUp || isIdle)
+  }
+
+  startAll(): void {
+    for (let number = 0; number < this.#parts.plan.workers; number++) this.#start()
+  }
+
+  disturb(kind: 'pause' | 'kill' | 'start' | 'stop' | 'redeliver' | 'disconnect' | 'clock-jump'): void {
+    const { stage } = this.#parts
+    const { chance } = stage
+    if (kind === 'start') return this.#start()
+    if (kind === 'redeliver') return this.broker.redeliver()
+    if (kind === 'disconnect') return this.broker.disturb()
+    const up = this.#workers.filter(({ isUp }) => isUp)
+    if (up.length === 0) return this.#start()
+    const worker = chance.pick(up)
+    const { process } = worker
+    switch (kind) {
+      case 'pause':
+        return stage.pause(process, chance.between(50, 1_500), 'from outside')
+      case 'kill':
+        stage.record(process.name, { f: 'crash', detail: 'killed' })
+        return process.die()
+      case 'clock-jump':
+        stage.record(process.name, { f: 'clock-jump' })
+        return process.jump(chance.pick([-120_000, -1_000, 5_000, 3_600_000]))
+      case 'stop':
+        void worker.stop()
+    }
+  }
+
+  heal(): void {
+    this.broker.heal()
+    if (this.#workers.every(({ isUp }) => !isUp)) this.#start()
+  }
+
+  async stopAll(): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.stop()))
+  }
+
+  /** What dies is started again, by whoever looks after processes. */
+  #start(): void {
+    const { stage, plan, provider, newToken, handle, store } = this.#parts
+    const process = new SimProcess(`${this.name}${this.#workers.length + 1}`, stage.timeline)
+    const { broker, names } = this
+    const worker = new Worker(process, {
+      stage,
+      plan,
+      broker,
+      provider,
+      names,
+      newToken,
+      handle,
+      connect: (own) => store.connect(own),
+    })
+    this.#workers.push(worker)
+    process.onDeath(() => {
+      stage.timeline.after(stage.chance.between(20, 400), () => {
+        if (this.#workers.every(({ isUp }) => !isUp) && !stage.isOver) this.#start()
+      })
+    })
+    void worker.start()
+  }
+}
+
+function serverOf({ promised }: Plan, stage: Stage): StoreServer {
+  switch (promised) {
+    case 'inbox':
+      return inboxServer(stage)
+    case 'offsets':
+      return offsetsServer(stage)
+    case 'lease, rerun':
+    case 'lease, park':
+    case 'lease, keyed':
+      return leaseServer(stage)
+  }
+}
+
+/** Keys and digests as the library makes them of what the producer sends. */
+function namesOf(group: string, { broker, messages }: Plan): Names {
+  const subjects = new Map<Key, Subject>()
+  const prints = new Map<string, string>()
+  const scope = keyScope({ name: CONSUMER, scope: undefined }, group, broker)
+  for (let number = 0; number < messages; number++) {
+    subjects.set(identityOf(scope, Buffer.from(`m${number}`)).key, subjectOf(group, `m${number}`))
+    for (const print of [`p${number}`, `other than p${number}`]) prints.set(digestOf(Buffer.from(print)), print)
+  }
+  return {
+    subjectOf: ({ key, position }: Pick<ClaimItem, 'key' | 'position'>) =>
+      position === undefined ? (subjects.get(key) ?? group) : `${position.stream}@${position.offset}`,
+    printOf: (digest) => prints.get(digest) ?? '',
+  }
+}

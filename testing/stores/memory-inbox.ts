@@ -1,0 +1,239 @@
+import {
+  transition,
+  viewOf,
+  type DecideVerdict,
+  type Decision,
+  type Key,
+  type MarkVerdict,
+  type MessageRecord,
+  type ReleaseVerdict,
+  type RenewVerdict,
+  type Result,
+  type SetAsideVerdict,
+} from '../../src/core/record.ts'
+import { isFailure } from '../../src/core/result.ts'
+import { StoreError } from '../../src/errors.ts'
+import type { ListQuery, RecordPage, StoreAdmin } from '../../src/ports/store-admin.ts'
+import type { Claim, ClaimAnswer, ClaimItem, ClaimRequest, ReleaseOptions, Store } from '../../src/ports/store.ts'
+import { InboxDatabase } from './inbox-database.ts'
+import { MemoryTransaction, type LendAs, type MemoryTx } from './memory-transaction.ts'
+
+export interface MemoryInboxOptions<Tx = MemoryTx, Effect = string> {
+  /** Share it between the stores of several processes. @defaultValue a new one */
+  readonly database?: InboxDatabase<Effect>
+  /** Makes the `tx` that your handlers expect. @defaultValue they get the `MemoryTx` itself */
+  readonly lendAs?: LendAs<Tx, Effect>
+  /**
+   * What a claim of a key does that another transaction holds: answers `busy` at once, as with a lock timeout of none, or waits until
+   * that one has ended, for ever if need be. @defaultValue 'busy'
+   */
+  readonly whenHeld?: 'busy' | 'wait'
+}
+
+/**
+ * The reference inbox, in memory, for tests: effects are committed by the mark and forgotten with everything else. One instance
+ * is one process; `die()` ends it.
+ */
+export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
+  readonly strategy = 'inbox'
+  readonly database: InboxDatabase<Effect>
+  readonly admin: StoreAdmin = {
+    peek: async (_scope, keys) => keys.map((key) => viewOf(this.record(key), 0)),
+    list: async (_scope, query) => this.list(query),
+    resolve: async (_scope, keys, { as }) => keys.map((key) => this.decide(key, as)),
+    reopen: async (_scope, keys) => keys.map((key) => this.decide(key, 'reopen')),
+    forget: async (_scope, keys) => keys.map((key) => this.decide(key, 'forget')),
+    purge: async () => ({ removed: 0, more: false }),
+  }
+  readonly #lendAs: LendAs<Tx, Effect>
+  readonly #whenHeld: 'busy' | 'wait'
+  readonly #open = new Set<MemoryTransaction<Tx, Effect>>()
+
+  constructor({
+    database = new InboxDatabase(),
+    // Whoever names another `Tx` than `MemoryTx` has to say how it is made.
+    lendAs = (memory) => memory as Tx,
+    whenHeld = 'busy',
+  }: MemoryInboxOptions<Tx, Effect> = {}) {
+    this.database = database
+    this.#lendAs = lendAs
+    this.#whenHeld = whenHeld
+  }
+
+  /** Of this process. */
+  get openTransactions(): number {
+    return this.#open.size
+  }
+
+  /** The process dies: the server rolls back what it had open, claims that still wait included. */
+  die(): void {
+    for (const transaction of this.#open) transaction.end('rolled-back')
+  }
+
+  async open(): Promise<void> {}
+
+  async claim(request: ClaimRequest): Promise<readonly ClaimAnswer<Tx>[]> {
+    // Sent again: the connection of the first call is gone, and with it what it had opened.
+    for (const earlier of this.#open) if (earlier.token === request.token) earlier.end('rolled-back')
+    const { locks } = this.database
+    const transaction = this.#begin(request)
+    const answers = new Map<Key, ClaimAnswer<Tx>>()
+    // In one order for all, so that no two batches wait for each other.
+    for (const item of request.items.toSorted((a, b) => (a.key < b.key ? -1 : 1))) {
+      // Whoever wakes looks once more, and takes it in the same turn: others woke with it.
+      while (this.#whenHeld === 'wait' && locks.has(item.key)) await locks.get(item.key)?.ended
+      if (transaction.state !== 'open') throw new StoreError('STORE_UNREACHABLE', 'ended while a claim waited')
+      answers.set(item.key, this.standing(item, request) ?? this.#grant(item, request, transaction))
+    }
+    const isEmpty = ![...answers.values()].some((answer) => 'claim' in answer)
+    if (isEmpty) transaction.end('rolled-back')
+    return request.items.flatMap(({ key }) => answers.get(key) ?? [])
+  }
+
+  /** What a key is told that is not granted. */
+  protected standing(
+    { key, digest }: ClaimItem,
+    { alone, token }: Pick<ClaimRequest, 'alone' | 'token'>,
+  ): ClaimAnswer<Tx> | undefined {
+    const { rows, attempts, countedBy, locks } = this.database
+    const row = rows.get(key)
+    if (row !== undefined) {
+      if (row.digest !== digest && row.digest !== '' && digest !== '') return { verdict: 'conflict' }
+      return row.outcome === 'done'
+        ? { verdict: 'done', result: row.result }
+        : { verdict: row.outcome, reason: row.reason }
+    }
+    if (locks.has(key)) return { verdict: 'busy', leaseLeftMs: 50 }
+    const ofThisClaim = countedBy.get(key) === token ? 1 : 0
+    const isTriedBefore = (attempts.get(key) ?? 0) > ofThisClaim
+    return isTriedBefore && !alone ? { verdict: 'again-alone' } : undefined
+  }
+
+  async renew(claims: readonly Claim<Tx>[]): Promise<readonly RenewVerdict[]> {
+    return claims.map((claim) => (transactionOf(claim).state === 'open' ? 'renewed' : 'lost'))
+  }
+
+  async mark(
+    claims: readonly Claim<Tx>[],
+    results: readonly (Result | undefined)[] = [],
+  ): Promise<readonly MarkVerdict[]> {
+    const [transaction] = claims.map(transactionOf)
+    if (transaction === undefined) return []
+    if (transaction.state === 'committed') return claims.map(() => 'already-marked')
+    if (transaction.state === 'rolled-back') return claims.map(() => 'refused-busy')
+    const hasFailure = results.some((result) => result !== undefined && isFailure(result))
+    if (hasFailure && claims.length > 1) throw new StoreError('STORE_MISUSED', 'a failure is marked alone')
+    if (hasFailure) transaction.rollBack()
+    transaction.assertCommittable()
+    for (const [at, { key, digest }] of claims.entries()) {
+      this.database.rows.set(key, { digest, outcome: 'done', reason: '', result: results[at] })
+      this.database.known.delete(key)
+    }
+    transaction.end('committed')
+    return claims.map(() => 'marked')
+  }
+
+  async release(claims: readonly Claim<Tx>[], { refund }: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+    const [transaction] = claims.map(transactionOf)
+    if (transaction === undefined) return []
+    if (transaction.state === 'committed') return claims.map(() => 'refused')
+    if (refund) for (const claim of claims) this.#refund(claim)
+    const isSentAgain = transaction.state === 'rolled-back'
+    transaction.end('rolled-back')
+    return claims.map(() => (isSentAgain ? 'already-released' : 'released'))
+  }
+
+  async setAside(
+    claims: readonly Claim<Tx>[],
+    as: 'given-up' | 'parked',
+    reason: string,
+  ): Promise<readonly SetAsideVerdict[]> {
+    const { rows, known, locks } = this.database
+    const verdicts = claims.map((claim): SetAsideVerdict => {
+      const row = rows.get(claim.key)
+      if (row !== undefined) return row.outcome === 'done' ? 'refused' : row.outcome
+      // Rolled back before: it may be another's by now.
+      if (locks.has(claim.key) && locks.get(claim.key) !== transactionOf(claim)) return 'refused'
+      rows.set(claim.key, { digest: claim.digest, outcome: as, reason })
+      known.delete(claim.key)
+      return as
+    })
+    for (const claim of claims) transactionOf(claim).end('rolled-back')
+    return verdicts
+  }
+
+  protected list({ state, limit, after }: ListQuery): RecordPage {
+    const all = [...this.database.rows.keys()].toSorted().map((key) => ({ key, ...viewOf(this.record(key), 0) }))
+    const rest = all.filter((record) => record.state === state && record.key > (after ?? ''))
+    const records = rest.slice(0, limit)
+    return { records, next: rest.length > limit ? records.at(-1)?.key : undefined }
+  }
+
+  protected decide(key: Key, decision: Decision): DecideVerdict {
+    const { rows, attempts, countedBy, known, locks } = this.database
+    // Held by an open transaction: what becomes of it is decided by nobody else.
+    if (locks.has(key)) return 'refused'
+    const command = { command: 'decide', decision, retentionMs: 1 } as const
+    const { next, verdict } = transition<'decide'>(this.record(key), command, 0)
+    if (verdict !== 'decided') return verdict
+    attempts.delete(key)
+    countedBy.delete(key)
+    if (next.state === 'done') rows.set(key, { digest: next.digest, outcome: 'done', reason: '' })
+    else {
+      rows.delete(key)
+      known.add(key)
+    }
+    return verdict
+  }
+
+  protected record(key: Key): MessageRecord {
+    const common = { fence: 0, owner: '', keepUntil: Number.POSITIVE_INFINITY }
+    const row = this.database.rows.get(key)
+    if (row !== undefined) return { ...row, ...common, state: row.outcome }
+    const attempt = this.database.attempts.get(key) ?? 0
+    return attempt === 0 ? { state: 'absent' } : { state: 'released', digest: '', attempt, doubt: false, ...common }
+  }
+
+  #begin({ token }: ClaimRequest): MemoryTransaction<Tx, Effect> {
+    const { locks, effects } = this.database
+    const transaction: MemoryTransaction<Tx, Effect> = new MemoryTransaction({
+      token,
+      lendAs: this.#lendAs,
+      onEnd: (state) => {
+        if (state === 'committed') effects.push(...transaction.effects)
+        for (const [key, holder] of locks) if (holder === transaction) locks.delete(key)
+        this.#open.delete(transaction)
+      },
+    })
+    this.#open.add(transaction)
+    return transaction
+  }
+
+  #grant(
+    item: ClaimItem,
+    { scope, token, retentionMs }: ClaimRequest,
+    transaction: MemoryTransaction<Tx, Effect>,
+  ): ClaimAnswer<Tx> {
+    const { attempts, countedBy, known, locks } = this.database
+    const counted = attempts.get(item.key) ?? 0
+    const attempt = countedBy.get(item.key) === token ? counted : counted + 1
+    attempts.set(item.key, attempt)
+    countedBy.set(item.key, token)
+    locks.set(item.key, transaction)
+    const claim: Claim<Tx> = { ...item, scope, token, fence: 0, attempt, retentionMs, transaction }
+    return { verdict: 'claimed', fence: 0, attempt, claim, ...(known.has(item.key) ? { isKnown: true } : {}) }
+  }
+
+  #refund({ key, token }: Claim<Tx>): void {
+    const { attempts, countedBy } = this.database
+    if (countedBy.get(key) !== token) return
+    countedBy.delete(key)
+    attempts.set(key, (attempts.get(key) ?? 1) - 1)
+  }
+}
+
+/** The transaction that this store has opened for a claim. */
+export function transactionOf<Tx, Effect = string>({ transaction }: Claim<Tx>): MemoryTransaction<Tx, Effect> {
+  if (transaction instanceof MemoryTransaction) return transaction as MemoryTransaction<Tx, Effect>
+  throw new TypeError('a claim of another store (memory-inbox)')
+}

@@ -1,0 +1,230 @@
+import { claimStream, nextAfter, refundStarts } from '../../src/core/position.ts'
+import type {
+  Key,
+  MarkVerdict,
+  OwnerToken,
+  ReleaseVerdict,
+  RenewVerdict,
+  SetAsideVerdict,
+} from '../../src/core/record.ts'
+import { StoreError } from '../../src/errors.ts'
+import type {
+  Claim,
+  ClaimAnswer,
+  ClaimItem,
+  ClaimRequest,
+  Positions,
+  ReleaseOptions,
+  Store,
+} from '../../src/ports/store.ts'
+import type { LendAs, MemoryTx } from './memory-transaction.ts'
+import { OffsetsDatabase } from './offsets-database.ts'
+import { OffsetsTransaction, transactionOf } from './offsets-transaction.ts'
+
+export interface MemoryOffsetsOptions<Tx = MemoryTx, Effect = string> {
+  /** Share it between the stores of several processes. @defaultValue a new one */
+  readonly database?: OffsetsDatabase<Effect>
+  /** Makes the `tx` that your handlers expect. @defaultValue they get the `MemoryTx` itself */
+  readonly lendAs?: LendAs<Tx, Effect>
+  /**
+   * What a claim of a stream does that another transaction holds: answers `busy` at once, as with a lock timeout of none, or waits until
+   * that one has ended, for ever if need be. @defaultValue 'busy'
+   */
+  readonly whenHeld?: 'busy' | 'wait'
+}
+
+/** The strategy `offsets` in memory, for tests: `claimStream` and a Map. One instance is one process; `die()` ends it. */
+export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements Store<Tx> {
+  readonly strategy = 'offsets'
+  readonly database: OffsetsDatabase<Effect>
+  readonly positions: Positions = {
+    next: async (scope, streams) =>
+      new Map(
+        streams.flatMap((stream) => {
+          const row = this.database.rows.get(this.database.nameOf(scope, stream))
+          return row === undefined ? [] : [[stream, row.next] as const]
+        }),
+      ),
+    pass: async (scope, { stream, offset }) => this.pass(this.database.nameOf(scope, stream), offset),
+  }
+  readonly #lendAs: LendAs<Tx, Effect>
+  readonly #whenHeld: 'busy' | 'wait'
+  readonly #open = new Set<OffsetsTransaction<Tx, Effect>>()
+
+  constructor({
+    database = new OffsetsDatabase(),
+    // Whoever names another `Tx` than `MemoryTx` has to say how it is made.
+    lendAs = (memory) => memory as Tx,
+    whenHeld = 'busy',
+  }: MemoryOffsetsOptions<Tx, Effect> = {}) {
+    this.database = database
+    this.#lendAs = lendAs
+    this.#whenHeld = whenHeld
+  }
+
+  /** Of this process. */
+  get openTransactions(): number {
+    return this.#open.size
+  }
+
+  /** The process dies: the server rolls back what it had open, claims that still wait included. */
+  die(): void {
+    for (const transaction of this.#open) transaction.end('rolled-back')
+  }
+
+  async open(): Promise<void> {}
+
+  async claim(request: ClaimRequest): Promise<readonly ClaimAnswer<Tx>[]> {
+    // Sent again: the connection of the first call is gone, and with it what it had opened.
+    for (const earlier of this.#open) if (earlier.token === request.token) earlier.end('rolled-back')
+    const streams = this.#byStream(request)
+    const { holders } = this.database
+    const transaction = this.#begin(request)
+    const answers = new Map<Key, ClaimAnswer<Tx>>()
+    // In one order for all, so that no two claims wait for each other.
+    for (const [stream, ofStream] of streams.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+      // Whoever wakes looks once more, and takes it in the same turn: others woke with it.
+      while (this.#whenHeld === 'wait' && holders.has(stream)) await holders.get(stream)?.ended
+      if (transaction.state !== 'open') throw new StoreError('STORE_UNREACHABLE', 'ended while a claim waited')
+      for (const [key, answer] of this.#claimStream(stream, ofStream, request, transaction)) answers.set(key, answer)
+    }
+    if (transaction.streams.size === 0) transaction.end('rolled-back')
+    return request.items.flatMap(({ key }) => answers.get(key) ?? [])
+  }
+
+  protected decide(...args: Parameters<typeof claimStream>): ReturnType<typeof claimStream> {
+    return claimStream(...args)
+  }
+
+  async renew(claims: readonly Claim<Tx>[]): Promise<readonly RenewVerdict[]> {
+    return claims.map((claim) => (transactionOf(claim).state === 'open' ? 'renewed' : 'lost'))
+  }
+
+  async mark(claims: readonly Claim<Tx>[]): Promise<readonly MarkVerdict[]> {
+    const [transaction] = claims.map(transactionOf)
+    if (transaction === undefined) return []
+    if (transaction.state === 'committed') return claims.map(() => 'already-marked')
+    if (transaction.state === 'rolled-back') return claims.map(() => 'refused-busy')
+    transaction.assertCommittable()
+    const isMoved = [...transaction.streams].some(([stream, { next }]) => this.database.rows.get(stream)?.next !== next)
+    if (isMoved) transaction.end('rolled-back')
+    if (isMoved) return claims.map(() => 'refused-busy')
+    for (const [stream, { offsets }] of transaction.streams) this.move(stream, nextAfter(offsets), transaction.token)
+    transaction.end('committed')
+    return claims.map(() => 'marked')
+  }
+
+  protected move(stream: string, next: bigint, movedBy: OwnerToken): void {
+    const row = this.database.rows.get(stream)
+    this.database.rows.set(stream, { attempts: row?.attempts, next, aside: undefined, movedBy })
+  }
+
+  protected pass(stream: string, offset: bigint): void {
+    const row = this.database.rows.get(stream)
+    if (row?.aside === undefined || row.next !== offset) return
+    this.database.rows.set(stream, { ...row, next: offset + 1n, aside: undefined })
+  }
+
+  async release(claims: readonly Claim<Tx>[], { refund }: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+    return claims.map((claim) => {
+      const transaction = transactionOf(claim)
+      if (transaction.state === 'committed') return 'refused'
+      if (refund) for (const stream of transaction.streams.keys()) this.#refund(stream, transaction.token)
+      if (transaction.released.has(claim.key)) return 'already-released'
+      transaction.released.add(claim.key)
+      transaction.end('rolled-back')
+      return 'released'
+    })
+  }
+
+  async setAside(
+    claims: readonly Claim<Tx>[],
+    as: 'given-up' | 'parked',
+    reason: string,
+  ): Promise<readonly SetAsideVerdict[]> {
+    return claims.map((claim) => {
+      const transaction = transactionOf(claim)
+      const { stream, offset } = transaction.positionOf(claim.key)
+      const row = this.database.rows.get(stream)
+      if (row?.aside !== undefined && row.next === offset && row.movedBy === transaction.token) return row.aside.as
+      const held = transaction.streams.get(stream)
+      const isLowest = held?.offsets[0] === offset && row?.next === held.next
+      const holder = this.database.holders.get(stream)
+      if (transaction.state === 'committed' || !isLowest || (holder !== undefined && holder !== transaction)) {
+        return 'refused'
+      }
+      transaction.end('rolled-back')
+      // What shared a transaction with it was started once all the same.
+      const attempts = row?.attempts && { ...row.attempts, offset, count: 0, owner: '' }
+      this.database.rows.set(stream, { next: offset, aside: { as, reason }, attempts, movedBy: transaction.token })
+      return as
+    })
+  }
+
+  #begin({ token }: ClaimRequest): OffsetsTransaction<Tx, Effect> {
+    const { effects, holders } = this.database
+    const transaction: OffsetsTransaction<Tx, Effect> = new OffsetsTransaction({
+      token,
+      lendAs: this.#lendAs,
+      onEnd: (state) => {
+        if (state === 'committed') effects.push(...transaction.effects)
+        for (const [stream, holder] of holders) if (holder === transaction) holders.delete(stream)
+        this.#open.delete(transaction)
+      },
+    })
+    this.#open.add(transaction)
+    return transaction
+  }
+
+  #claimStream(
+    stream: string,
+    items: readonly Placed[],
+    request: ClaimRequest,
+    transaction: OffsetsTransaction<Tx, Effect>,
+  ): readonly (readonly [Key, ClaimAnswer<Tx>])[] {
+    const { rows, holders } = this.database
+    if (holders.has(stream)) return items.map(({ item }) => [item.key, { verdict: 'busy', leaseLeftMs: 50 }])
+    const { scope, token, retentionMs } = request
+    const record = rows.get(stream)
+    const { verdicts, granted } = this.decide(record, items, request)
+    if (granted !== undefined) {
+      const row = record ?? { next: granted.next, aside: undefined, movedBy: '' }
+      rows.set(stream, { ...row, attempts: granted.attempts })
+      holders.set(stream, transaction)
+    }
+    return items.flatMap(({ item, offset }, index): readonly (readonly [Key, ClaimAnswer<Tx>])[] => {
+      const verdict = verdicts[index]
+      if (verdict === undefined) return []
+      if (verdict.verdict !== 'claimed') return [[item.key, verdict]]
+      const { attempt } = verdict
+      transaction.claimed({ key: item.key, stream, offset }, granted?.next ?? 0n)
+      const claim: Claim<Tx> = { ...item, scope, token, fence: 0, attempt, retentionMs, transaction }
+      return [[item.key, { verdict: 'claimed', fence: 0, attempt, claim }]]
+    })
+  }
+
+  #byStream({ scope, items }: ClaimRequest): readonly (readonly [string, readonly Placed[]])[] {
+    const streams = new Map<string, Placed[]>()
+    for (const item of items) {
+      const { position } = item
+      if (position === undefined) throw new StoreError('STORE_MISUSED', 'expected a position, got none')
+      const name = this.database.nameOf(scope, position.stream)
+      const placed = { item, offset: position.offset, follows: position.follows }
+      const ofStream = streams.get(name)
+      if (ofStream === undefined) streams.set(name, [placed])
+      else ofStream.push(placed)
+    }
+    return [...streams]
+  }
+
+  #refund(stream: string, token: OwnerToken): void {
+    const row = this.database.rows.get(stream)
+    if (row !== undefined) this.database.rows.set(stream, { ...row, attempts: refundStarts(row.attempts, token) })
+  }
+}
+
+interface Placed {
+  readonly item: ClaimItem
+  readonly offset: bigint
+  readonly follows: bigint | undefined
+}

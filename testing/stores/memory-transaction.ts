@@ -1,0 +1,100 @@
+import type { OwnerToken } from '../../src/core/record.ts'
+import { TransactionError } from '../../src/errors.ts'
+import type { LentTransaction, OpenTransaction } from '../../src/ports/store.ts'
+
+/** What handlers write with, where the store is not told to lend something else. */
+export interface MemoryTx<Effect = string> {
+  /** Committed with the mark, and in no other way. */
+  readonly insert: (effect: Effect) => Promise<void>
+  /** A query that is pending until the transaction ends. */
+  readonly stall: () => Promise<void>
+  /** A query that fails in the database: what was written before it cannot be committed any more. */
+  readonly fail: () => Promise<void>
+}
+
+/** Makes what handlers get as `tx` out of the transaction in memory. */
+export type LendAs<Tx, Effect> = (memory: MemoryTx<Effect>) => Tx
+
+export interface TransactionParts<Tx, Effect> {
+  /** Of the claim that opened it. */
+  readonly token: OwnerToken
+  readonly lendAs: LendAs<Tx, Effect>
+  /** Called once. Whoever waits for the end goes on after it. */
+  readonly onEnd: (state: 'committed' | 'rolled-back') => void
+}
+
+/** Effects that nobody sees before the commit. There is no time in it: what waits, waits for its end. */
+export class MemoryTransaction<Tx, Effect> implements OpenTransaction<Tx> {
+  state: 'open' | 'committed' | 'rolled-back' = 'open'
+  effects: Effect[] = []
+  /** Queries without an answer. */
+  pending = 0
+  hasFailed = false
+  readonly token: OwnerToken
+  readonly ended: Promise<void>
+  #hasFloated = false
+  readonly #lendAs: LendAs<Tx, Effect>
+  readonly #onEnd: (state: 'committed' | 'rolled-back') => void
+  #wake: (() => void) | undefined
+
+  constructor({ token, lendAs, onEnd }: TransactionParts<Tx, Effect>) {
+    this.token = token
+    this.#lendAs = lendAs
+    this.#onEnd = onEnd
+    this.ended = new Promise((resolve) => {
+      this.#wake = resolve
+    })
+  }
+
+  end(state: 'committed' | 'rolled-back'): void {
+    if (this.state !== 'open') return
+    this.state = state
+    this.#onEnd(state)
+    this.#wake?.()
+  }
+
+  /** What was written in it is undone, and it stays open. */
+  rollBack(): void {
+    this.effects = []
+    this.pending = 0
+    this.hasFailed = false
+    this.#hasFloated = false
+  }
+
+  /** Throws where a COMMIT would be refused. */
+  assertCommittable(): void {
+    if (this.pending > 0 || this.#hasFloated) throw new TransactionError('FLOATING_QUERY', 'a query was pending')
+    if (this.hasFailed) throw new TransactionError('COMMIT_REFUSED', 'a query failed')
+  }
+
+  lend(): LentTransaction<Tx> {
+    let isRevoked = false
+    let pending = 0
+    const query = async (answer: Promise<void>, apply: () => void): Promise<void> => {
+      if (isRevoked || this.state !== 'open') throw new TransactionError('TRANSACTION_OVER', 'the transaction is over')
+      pending++
+      this.pending++
+      await answer
+      pending--
+      this.pending--
+      apply()
+    }
+    const memory: MemoryTx<Effect> = {
+      insert: (effect) => query(Promise.resolve(), () => void this.effects.push(effect)),
+      stall: () => query(this.ended, () => {}),
+      fail: () =>
+        query(Promise.resolve(), () => {
+          this.hasFailed = true
+          throw new Error('the query failed')
+        }),
+    }
+    return {
+      tx: this.#lendAs(memory),
+      revoke: () => {
+        if (!isRevoked && pending > 0) this.#hasFloated = true
+        isRevoked = true
+        return pending
+      },
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import type { Key } from '../../src/core/record.ts'
+import type { Claim } from '../../src/ports/store.ts'
+import { MemoryTransaction } from './memory-transaction.ts'
+
+/** A transaction with the positions that were granted in it. */
+export class OffsetsTransaction<Tx, Effect> extends MemoryTransaction<Tx, Effect> {
+  readonly released: Set<Key> = new Set()
+  /** What was granted of each stream, and where it stood. */
+  readonly streams: Map<string, { readonly next: bigint; readonly offsets: bigint[] }> = new Map()
+  readonly #positions = new Map<Key, Place>()
+
+  claimed({ key, stream, offset }: Place & { readonly key: Key }, next: bigint): void {
+    this.#positions.set(key, { stream, offset })
+    const held = this.streams.get(stream)
+    if (held === undefined) this.streams.set(stream, { next, offsets: [offset] })
+    else held.offsets.push(offset)
+  }
+
+  positionOf(key: Key): Place {
+    const position = this.#positions.get(key)
+    if (position === undefined) throw new TypeError('a claim that was not granted (memory-offsets)')
+    return position
+  }
+}
+
+/** The transaction that this store has opened for a claim. */
+export function transactionOf<Tx, Effect = string>({ transaction }: Claim<Tx>): OffsetsTransaction<Tx, Effect> {
+  if (transaction instanceof OffsetsTransaction) return transaction as OffsetsTransaction<Tx, Effect>
+  throw new TypeError('a claim of another store (memory-offsets)')
+}
+
+interface Place {
+  /** As it is named in the database. */
+  readonly stream: string
+  readonly offset: bigint
+}

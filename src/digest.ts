@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { keyMaterial } from './core/key.ts'
+import { scopeMaterial, writeLengthBefore } from './core/key.ts'
 import type { Digest, Key } from './core/record.ts'
 
 /** Whole characters of base64url in the 128 bits that a key or a digest keeps (decision 0002): two bits are left for one more. */
@@ -19,9 +19,29 @@ export interface Identity {
   readonly key: Key
 }
 
+/** Makes the identities of one scope. What they are digested from is written to one place, over the last one. */
+export class ScopeIdentity {
+  readonly #material: Buffer
+  readonly #idAt: number
+
+  constructor(scope: readonly Uint8Array[]) {
+    const { material, idAt } = scopeMaterial(scope)
+    this.#material = Buffer.from(material.buffer, material.byteOffset, material.byteLength)
+    this.#idAt = idAt
+  }
+
+  /** @param id - usable, so that it fits */
+  of(id: string | Uint8Array): Identity {
+    const length = typeof id === 'string' ? this.#material.write(id, this.#idAt) : id.length
+    if (typeof id !== 'string') this.#material.set(id, this.#idAt)
+    writeLengthBefore(this.#material, this.#idAt, length)
+    const idempotencyKey = hash('sha256', this.#material.subarray(0, this.#idAt + length), 'base64url')
+    return { idempotencyKey, key: kept(idempotencyKey) }
+  }
+}
+
 export function identityOf(scope: readonly Uint8Array[], id: Uint8Array): Identity {
-  const idempotencyKey = hash('sha256', keyMaterial(scope, id), 'base64url')
-  return { idempotencyKey, key: kept(idempotencyKey) }
+  return new ScopeIdentity(scope).of(id)
 }
 
 /** A tombstone has the digest of zero bytes. */

@@ -7,25 +7,35 @@ const decoder = new TextDecoder()
 
 /**
  * The bytes of a message ID, or why it cannot be one. Compared as bytes: no Unicode folding, no trimming, so `Order-1`,
- * `order-1` and `order-1 ` are three messages. A string with a lone surrogate has no bytes of its own (it would be
- * encoded like any other), hence `ill-formed`.
+ * `order-1` and `order-1 ` are three messages.
  */
 export function idBytes(id: string | Uint8Array | null | undefined): Uint8Array | UnusableId {
+  const unusable = whyUnusable(id)
+  if (unusable !== undefined) return unusable
+  return typeof id === 'string' ? encoder.encode(id) : (id as Uint8Array)
+}
+
+/** `undefined`: usable. A string with a lone surrogate has no bytes of its own (it would be encoded like any other). */
+export function whyUnusable(id: string | Uint8Array | null | undefined): UnusableId | undefined {
   if (id === undefined || id === null || id.length === 0) return 'missing'
   if (typeof id === 'string' && !id.isWellFormed()) return 'ill-formed'
   if (isBlank(id)) return 'blank'
-  const bytes = typeof id === 'string' ? encoder.encode(id) : id
-  return bytes.length > MAX_ID_BYTES ? 'too-long' : bytes
+  return isTooLong(id) ? 'too-long' : undefined
+}
+
+function isTooLong(id: string | Uint8Array): boolean {
+  if (id.length > MAX_ID_BYTES) return true
+  // A character takes up to three bytes.
+  return typeof id === 'string' && id.length * 3 > MAX_ID_BYTES && encoder.encode(id).length > MAX_ID_BYTES
 }
 
 function isBlank(id: string | Uint8Array): boolean {
-  if (id.length > MAX_ID_BYTES) return false
-  const text = typeof id === 'string' ? id : startsLikeText(id) ? 'text' : decoder.decode(id)
-  return text.trim() === ''
+  if (id.length > MAX_ID_BYTES || startsLikeText(id)) return false
+  return (typeof id === 'string' ? id : decoder.decode(id)).trim() === ''
 }
 
-/** A first byte that is printable ASCII spares decoding. */
-function startsLikeText(id: Uint8Array): boolean {
-  const first = id[0] ?? 0
+/** A first character that is printable ASCII spares a closer look. */
+function startsLikeText(id: string | Uint8Array): boolean {
+  const first = typeof id === 'string' ? id.charCodeAt(0) : (id[0] ?? 0)
   return first > 0x20 && first < 0x7f
 }

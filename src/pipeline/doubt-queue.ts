@@ -1,10 +1,11 @@
 import { DEFAULTS } from '../defaults.ts'
 import type { Desk } from './runner.ts'
+import type { Slots } from './slots.ts'
 import type { Task } from './task.ts'
 
 interface DoubtHooks {
   /** What this process has claimed. */
-  readonly slots: ReadonlySet<Task>
+  readonly slots: Slots
   readonly claim: (tasks: readonly Task[]) => Promise<void>
   readonly onOpen: () => void
 }
@@ -54,7 +55,7 @@ export class DoubtQueue {
       return
     }
     this.#isGateClosed = true
-    await this.#until(() => this.#hooks.slots.size === 0, DEFAULTS.quietMs)
+    await this.#until(() => this.#hooks.slots.taken === 0, DEFAULTS.quietMs)
     for (let wanted = this.#take(1); wanted.length > 0; wanted = this.#take(1)) {
       await this.#hooks.claim(wanted)
       await this.#until(() => !wanted.some((task) => this.#hooks.slots.has(task)))

@@ -33,7 +33,7 @@ export class Flights {
     let other = first
     while (other.digest !== task.digest && other.rival !== undefined) other = other.rival
     if (other.digest === task.digest) {
-      other.deliveries.push(delivery)
+      other.join(delivery)
       return false
     }
     other.rival = task

@@ -46,6 +46,8 @@ export class HandlerRun {
   kept: Result | undefined
   /** Of the lease keeper alone: when the granting claim or the last good renewal was sent. */
   renewedAt: MonotonicMs
+  /** Of the lease keeper alone: where it keeps this run. */
+  keptAt: number | undefined
   /** Of the lease keeper alone. */
   isLost = false
   /** Of the lease keeper alone: a renewal is under way. */

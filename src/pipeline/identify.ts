@@ -1,6 +1,6 @@
-import { idBytes, type UnusableId } from '../core/message-id.ts'
+import { whyUnusable } from '../core/message-id.ts'
 import type { DeadLetterReason } from '../core/decision.ts'
-import { digestOf, identityOf } from '../digest.ts'
+import { digestOf, ScopeIdentity, type Identity } from '../digest.ts'
 import { describeError } from '../errors.ts'
 import { describeIssues } from '../decode.ts'
 import { WHY_UNUSABLE, type IncomingMessage } from '../message-id.ts'
@@ -30,32 +30,36 @@ const SCOPES_KEPT = 1_000
  */
 export function createIdentify(consumer: ResolvedConsumer, group: string): (delivery: Delivery) => Task | Unidentified {
   if (consumer.store.strategy === 'offsets') return identifyByPosition(consumer, group)
-  const scopes = new Map<string, readonly Uint8Array[]>()
-
-  function scopeOf(origin: string): readonly Uint8Array[] {
-    const known = scopes.get(origin)
-    if (known !== undefined) return known
-    const scope = keyScope(consumer, group, origin)
-    if (scopes.size >= SCOPES_KEPT) scopes.clear()
-    scopes.set(origin, scope)
-    return scope
-  }
+  const scopeOf = scopesBy((origin) => keyScope(consumer, group, origin))
 
   return (delivery) => {
     const { message } = delivery
     const incoming = new Incoming(message, consumer)
-    let bytes: Uint8Array | UnusableId
+    let identity: Identity
     try {
       const id: unknown = consumer.id(incoming)
       if (!isTextOrBytes(id)) return notTextOrBytes(id)
       // What only looks like bytes throws when it is read.
-      bytes = idBytes(id)
+      const unusable = whyUnusable(id)
+      if (unusable !== undefined) return { reason: 'no-id', detail: WHY_UNUSABLE[unusable] }
+      identity = scopeOf(message.origin).of(id as string | Uint8Array)
     } catch (error) {
       return incoming.problem ?? { reason: 'no-id', detail: `the ID extractor threw: ${describeError(error)}`, error }
     }
-    if (typeof bytes === 'string') return { reason: 'no-id', detail: WHY_UNUSABLE[bytes] }
     const digest = consumer.onConflict === 'duplicate' ? NOT_COMPARED : digestOf(message.value)
-    return new Task(delivery, identityOf(scopeOf(message.origin), bytes), digest)
+    return new Task(delivery, identity, digest)
+  }
+}
+
+function scopesBy(make: (name: string) => readonly Uint8Array[]): (name: string) => ScopeIdentity {
+  const scopes = new Map<string, ScopeIdentity>()
+  return (name) => {
+    const known = scopes.get(name)
+    if (known !== undefined) return known
+    const scope = new ScopeIdentity(make(name))
+    if (scopes.size >= SCOPES_KEPT) scopes.clear()
+    scopes.set(name, scope)
+    return scope
   }
 }
 
@@ -64,13 +68,13 @@ function identifyByPosition(consumer: ResolvedConsumer, group: string): (deliver
   const scope = (consumer.scope === undefined ? [group, consumer.name] : [consumer.scope]).map((part) =>
     Buffer.from(part),
   )
+  const streamOf = scopesBy((stream) => [...scope, Buffer.from(stream)])
   return (delivery) => {
     const { position } = delivery
     // Checked at the start: such a source says that its deliveries have one.
     if (position === undefined) return { reason: 'no-id', detail: 'the source gave no position' }
     const { stream, offset } = position
-    const identity = identityOf([...scope, Buffer.from(stream)], Buffer.from(offset.toString()))
-    return new Task(delivery, identity, NOT_COMPARED, position)
+    return new Task(delivery, streamOf(stream).of(offset.toString()), NOT_COMPARED, position)
   }
 }
 
@@ -156,17 +160,24 @@ export function decodePayloads(
   consumer: ResolvedConsumer,
 ): readonly Undecoded[] | Promise<readonly Undecoded[]> {
   let undecoded: Undecoded[] | undefined
-  let late: Promise<void>[] | undefined
-  const write = (item: RunItem, decoded: Decoded): void => {
-    if (decoded.ok) item.payload = decoded.payload
-    else (undecoded ??= []).push({ item, ...decoded.why })
-  }
+  let late: Promise<Undecoded | undefined>[] | undefined
   for (const item of items) {
     const decoded = decodePayload(item.task.message, consumer)
-    if (decoded instanceof Promise) (late ??= []).push(decoded.then((answer) => write(item, answer)))
-    else write(item, decoded)
+    if (decoded instanceof Promise) {
+      ;(late ??= []).push(decoded.then((answer) => write(item, answer)))
+      continue
+    }
+    const problem = write(item, decoded)
+    if (problem !== undefined) (undecoded ??= []).push(problem)
   }
-  return late === undefined ? (undecoded ?? NONE) : Promise.all(late).then(() => undecoded ?? NONE)
+  if (late === undefined) return undecoded ?? NONE
+  return Promise.all(late).then((all) => [...(undecoded ?? NONE), ...all.filter((one) => one !== undefined)])
+}
+
+function write(item: RunItem, decoded: Decoded): Undecoded | undefined {
+  if (!decoded.ok) return { item, ...decoded.why }
+  item.payload = decoded.payload
+  return undefined
 }
 
 const NONE: readonly Undecoded[] = []

@@ -10,6 +10,7 @@ import { HandlerRun, type RunEnd, type RunItem } from './handler-run.ts'
 import { decodePayloads } from './identify.ts'
 import { remember, remembers } from './remember.ts'
 import type { ClaimBatch, Desk, Runner } from './runner.ts'
+import { Slots } from './slots.ts'
 import { faultOfMark, faultOfRelease } from './store-answers.ts'
 import type { Task } from './task.ts'
 import { TimeLimit } from './time-limit.ts'
@@ -45,8 +46,8 @@ export class InboxRunner implements Runner {
   readonly #running = new Set<HandlerRun>()
   readonly #stuck = new Set<HandlerRun>()
   readonly #limits = new Set<TimeLimit>()
-  /** Tasks in a transaction that is open, or being opened. */
-  readonly #slots = new Set<Task>()
+  /** Of tasks in a transaction that is open, or being opened. */
+  readonly #slots = new Slots()
   #open = 0
   #isWoken = false
   #isOver = false
@@ -110,12 +111,12 @@ export class InboxRunner implements Runner {
   /** Resolves when the transaction is over, one way or another. */
   async #transact(tasks: readonly Task[], alone: boolean): Promise<void> {
     this.#open++
-    for (const task of tasks) this.#slots.add(task)
+    for (const task of tasks) this.#slots.take(task)
     try {
       await this.#claimAndHandle(tasks, alone)
     } finally {
       this.#open--
-      for (const task of tasks) this.#slots.delete(task)
+      for (const task of tasks) this.#slots.free(task)
       this.#suspects.slotsFreed()
       this.wake()
     }

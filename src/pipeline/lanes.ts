@@ -1,29 +1,33 @@
 import type { DurationMs } from '../core/units.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { Task } from './task.ts'
+import { Fifo } from './fifo.ts'
+import { Task } from './task.ts'
 
-/** The serial queue of one ordering key. */
+/** The serial queue of one ordering key, or the place of one task that has none and must wait. */
 export interface Lane {
   readonly name: string | undefined
   readonly queue: Task[]
   /** Tasks taken from the lane and not yet finished or put back. The lane gives none while there are any. */
   out: number
+  /** Its head may be taken. */
+  isReady: boolean
   /** Waits for a retry or for another owner. */
   cancelHold: (() => void) | undefined
 }
 
 /**
  * The serial queues of the ordering keys. A lane gives its head only when nothing of it is out, so one message of a key
- * runs at a time and a waiting one holds only its own key. A task without a lane has one of its own.
+ * runs at a time and a waiting one holds only its own key. A task without a lane goes by itself, and is given one only when it
+ * has to wait: most never are.
  */
 export class Lanes {
   readonly #clock: Clock
   readonly #wake: () => void
   readonly #named = new Map<string, Lane>()
-  /** Lanes with a task that is queued, held or out. */
-  readonly #all = new Set<Lane>()
-  /** Lanes with a head that may be taken now, in the order they became ready. */
-  readonly #ready = new Set<Lane>()
+  /** Of tasks without a lane that have to wait, or had to. */
+  readonly #private = new Set<Lane>()
+  /** Lanes with a head that may be taken now, and tasks without a lane, in the order they became ready. */
+  readonly #ready = new Fifo<Lane | Task>()
 
   constructor(clock: Clock, wake: () => void) {
     this.#clock = clock
@@ -31,10 +35,14 @@ export class Lanes {
   }
 
   get hasReady(): boolean {
-    return this.#ready.size > 0
+    return this.#ready.length > 0
   }
 
   enqueue(task: Task): void {
+    if (task.lane === undefined && !task.isBlocked) {
+      this.#ready.push(task)
+      return this.#wake()
+    }
     const lane = this.#laneFor(task)
     task.queuedIn = lane
     lane.queue.push(task)
@@ -44,12 +52,13 @@ export class Lanes {
   /** Takes the heads of up to `most` ready lanes. */
   take(most: number): Task[] {
     const taken: Task[] = []
-    for (const lane of this.#ready) {
-      if (taken.length >= most) break
-      const task = lane.queue.shift()
-      if (task !== undefined) taken.push(task)
-      lane.out = 1
-      this.#ready.delete(lane)
+    while (taken.length < most) {
+      const ready = this.#ready.shift()
+      if (ready === undefined) break
+      const task = ready instanceof Task ? ready : takeHead(ready)
+      if (task === undefined) continue
+      task.isOut = true
+      taken.push(task)
     }
     return taken
   }
@@ -60,21 +69,21 @@ export class Lanes {
    */
   takeBatch(most: number): Task[] {
     const taken: Task[] = []
-    for (const lane of this.#ready) {
-      if (taken.length >= most) break
-      if (lane.queue[0]?.alone === true) {
-        if (taken.length > 0) continue
-        lane.out = 1
-        this.#ready.delete(lane)
-        return lane.queue.splice(0, 1)
+    const later: (Lane | Task)[] = []
+    while (taken.length < most) {
+      const ready = this.#ready.shift()
+      if (ready === undefined) break
+      const head = ready instanceof Task ? ready : ready.queue[0]
+      if (head?.alone === true && taken.length > 0) {
+        later.push(ready)
+        continue
       }
-      const firstAlone = lane.queue.findIndex((task) => task.alone || task.isBlocked)
-      const together = firstAlone === -1 ? lane.queue.length : firstAlone
-      const tasks = lane.queue.splice(0, Math.min(together, most - taken.length))
-      lane.out = tasks.length
-      this.#ready.delete(lane)
-      taken.push(...tasks)
+      if (ready instanceof Task) taken.push(ready)
+      else taken.push(...takeHeads(ready, head?.alone === true ? 1 : together(ready, most - taken.length)))
+      if (head?.alone === true) break
     }
+    this.#ready.putFront(later)
+    for (const task of taken) task.isOut = true
     return taken
   }
 
@@ -87,6 +96,7 @@ export class Lanes {
   /** A task that is out is over; the next of its lane may go. */
   finish(task: Task): void {
     const lane = task.queuedIn
+    task.isOut = false
     if (lane === undefined) return
     task.queuedIn = undefined
     lane.out--
@@ -96,8 +106,8 @@ export class Lanes {
 
   /** Takes every queued task that `which` names out of its lane, held lanes included. What is out stays out. */
   removeQueued(which: (task: Task) => boolean): Task[] {
-    const removed: Task[] = []
-    for (const lane of this.#all) {
+    const removed: Task[] = this.#ready.remove((ready) => ready instanceof Task && which(ready)) as Task[]
+    for (const lane of [...this.#named.values(), ...this.#private]) {
       const kept = lane.queue.filter((task) => !which(task))
       if (kept.length === lane.queue.length) continue
       removed.push(...lane.queue.filter(which))
@@ -105,6 +115,7 @@ export class Lanes {
       if (lane.queue.length === 0 && lane.out === 0) this.#drop(lane)
       else this.#refresh(lane)
     }
+    this.#ready.remove((ready) => !(ready instanceof Task) && !ready.isReady)
     for (const task of removed) task.queuedIn = undefined
     return removed
   }
@@ -112,10 +123,11 @@ export class Lanes {
   /** Puts tasks of a batch back to the front of their lanes, in order; ready after `delayMs`. */
   putBack(tasks: readonly Task[], delayMs: DurationMs = 0): void {
     for (const task of tasks.toReversed()) {
-      const lane = task.queuedIn
-      if (lane === undefined) continue
-      lane.queue.unshift(task)
-      lane.out--
+      if (!task.isOut) continue
+      task.isOut = false
+      if (task.queuedIn === undefined) task.queuedIn = this.#laneFor(task)
+      else task.queuedIn.out--
+      task.queuedIn.queue.unshift(task)
     }
     for (const task of tasks) {
       const lane = task.queuedIn
@@ -128,15 +140,14 @@ export class Lanes {
   #laneFor(task: Task): Lane {
     const existing = task.lane === undefined ? undefined : this.#named.get(task.lane)
     if (existing !== undefined) return existing
-    const lane: Lane = { name: task.lane, queue: [], out: 0, cancelHold: undefined }
-    this.#all.add(lane)
-    if (task.lane !== undefined) this.#named.set(task.lane, lane)
+    const lane: Lane = { name: task.lane, queue: [], out: 0, isReady: false, cancelHold: undefined }
+    if (task.lane === undefined) this.#private.add(lane)
+    else this.#named.set(task.lane, lane)
     return lane
   }
 
   #hold(lane: Lane, delayMs: DurationMs): void {
     lane.cancelHold?.()
-    this.#ready.delete(lane)
     lane.cancelHold = this.#clock.after(delayMs, () => {
       lane.cancelHold = undefined
       this.#refresh(lane)
@@ -146,16 +157,39 @@ export class Lanes {
   #refresh(lane: Lane): void {
     if (lane.out > 0 || lane.queue.length === 0 || lane.cancelHold !== undefined) return
     // Its head may have been another one a moment ago.
-    if (lane.queue[0]?.isBlocked === true) return void this.#ready.delete(lane)
-    this.#ready.add(lane)
+    if (lane.queue[0]?.isBlocked === true) {
+      lane.isReady = false
+      return
+    }
+    if (!lane.isReady) this.#ready.push(lane)
+    lane.isReady = true
     this.#wake()
   }
 
   #drop(lane: Lane): void {
     lane.cancelHold?.()
     lane.cancelHold = undefined
-    this.#ready.delete(lane)
-    this.#all.delete(lane)
-    if (lane.name !== undefined) this.#named.delete(lane.name)
+    lane.isReady = false
+    if (lane.name === undefined) this.#private.delete(lane)
+    else this.#named.delete(lane.name)
   }
+}
+
+function takeHead(lane: Lane): Task | undefined {
+  lane.isReady = false
+  lane.out = 1
+  return lane.queue.shift()
+}
+
+function takeHeads(lane: Lane, most: number): Task[] {
+  const tasks = lane.queue.splice(0, most)
+  lane.isReady = false
+  lane.out = tasks.length
+  return tasks
+}
+
+/** How many of its first tasks may share a transaction. */
+function together({ queue }: Lane, most: number): number {
+  const firstAlone = queue.findIndex((task) => task.alone || task.isBlocked)
+  return Math.min(firstAlone === -1 ? queue.length : firstAlone, most)
 }

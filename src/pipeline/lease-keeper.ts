@@ -12,7 +12,8 @@ const LONGEST_TICK_MS = 500
 export class LeaseKeeper {
   readonly #desk: Desk
   readonly #onStuck: (run: HandlerRun) => void
-  readonly #kept = new Set<HandlerRun>()
+  /** Each knows its place here: adding and taking out are done for every message. */
+  readonly #kept: HandlerRun[] = []
   readonly #tickMs: number
   #cancelTick: (() => void) | undefined
 
@@ -22,22 +23,29 @@ export class LeaseKeeper {
     this.#tickMs = Math.min(LONGEST_TICK_MS, Math.ceil(desk.consumer.renewEveryMs / 2))
   }
 
-  get runs(): Iterable<HandlerRun> {
-    return this.#kept
+  /** As it is now: what is done with one may end others. */
+  get runs(): readonly HandlerRun[] {
+    return [...this.#kept]
   }
 
   keep(run: HandlerRun): void {
-    this.#kept.add(run)
+    run.keptAt = this.#kept.push(run) - 1
     if (this.#cancelTick === undefined) this.#schedule()
   }
 
   release(run: HandlerRun): void {
-    this.#kept.delete(run)
+    const at = run.keptAt
+    if (at === undefined) return
+    run.keptAt = undefined
+    const last = this.#kept.pop()
+    if (last === undefined || last === run) return
+    this.#kept[at] = last
+    last.keptAt = at
   }
 
   /** Lets all leases run out, and leaves no timer. */
   close(): void {
-    this.#kept.clear()
+    for (const run of this.#kept.splice(0)) run.keptAt = undefined
     this.#cancelTick?.()
     this.#cancelTick = undefined
   }
@@ -45,7 +53,7 @@ export class LeaseKeeper {
   #schedule(): void {
     this.#cancelTick = this.#desk.clock.after(this.#tickMs, () => {
       this.#cancelTick = undefined
-      if (this.#kept.size === 0) return
+      if (this.#kept.length === 0) return
       this.#watchTime()
       void this.#renew()
       this.#schedule()
@@ -55,7 +63,7 @@ export class LeaseKeeper {
   #watchTime(): void {
     const { consumer, clock } = this.#desk
     const now = clock.monotonic()
-    for (const run of this.#kept) {
+    for (const run of this.runs) {
       // What has ended waits for its mark, and asks nothing of its signal any more.
       if (run.hasEnded) continue
       const ranMs = run.startedAt === undefined ? 0 : now - run.startedAt
@@ -72,7 +80,7 @@ export class LeaseKeeper {
     const { consumer, clock } = this.#desk
     const sentAt = clock.monotonic()
     // Due is what would be overdue at the next tick; a call that is under way is not doubled.
-    const due = [...this.#kept].filter(
+    const due = this.#kept.filter(
       ({ isLost, isRenewing, renewedAt }) =>
         !isLost && !isRenewing && sentAt + this.#tickMs - renewedAt > consumer.renewEveryMs,
     )

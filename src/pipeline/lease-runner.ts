@@ -12,6 +12,7 @@ import { LeaseKeeper } from './lease-keeper.ts'
 import { Marks } from './marks.ts'
 import { remember, remembers } from './remember.ts'
 import type { ClaimBatch, Desk, Runner } from './runner.ts'
+import { Slots } from './slots.ts'
 import { faultOfRelease } from './store-answers.ts'
 import type { Task } from './task.ts'
 
@@ -33,8 +34,7 @@ export class LeaseRunner implements Runner {
   readonly #beyond: BeyondRetention
   readonly #remembers: boolean
   readonly #stuck = new Set<HandlerRun>()
-  /** Tasks that are claimed, or being claimed, and not yet marked or given back. */
-  readonly #slots = new Set<Task>()
+  readonly #slots = new Slots()
   #isWoken = false
 
   constructor(desk: Desk) {
@@ -42,7 +42,7 @@ export class LeaseRunner implements Runner {
     this.#beyond = new BeyondRetention(desk)
     this.#remembers = remembers(desk.consumer)
     this.#keeper = new LeaseKeeper(desk, (run) => this.#detach(run))
-    this.#marks = new Marks(desk, (run) => this.#leave(run))
+    this.#marks = new Marks(desk, (runs) => this.#leave(runs))
     this.#doubts = new DoubtQueue(desk, {
       slots: this.#slots,
       claim: (tasks) => this.#claim(tasks, true),
@@ -83,7 +83,7 @@ export class LeaseRunner implements Runner {
 
   #claimReady(): void {
     const { consumer, lanes, line, isDraining } = this.#desk
-    const free = consumer.concurrency - this.#slots.size
+    const free = consumer.concurrency - this.#slots.taken
     if (free <= 0 || isDraining || line.isDown || !this.#doubts.isGateOpen || !lanes.hasReady) return
     // One half of the slots is at the store while the other is handled.
     const most = consumer.handleBatch ? consumer.batchSize : Math.ceil(consumer.concurrency / 2)
@@ -103,7 +103,7 @@ export class LeaseRunner implements Runner {
 
   /** Resolves when each task has left its slot or is being handled. */
   async #claim(tasks: readonly Task[], alone: boolean): Promise<void> {
-    for (const task of tasks) this.#slots.add(task)
+    for (const task of tasks) this.#slots.take(task)
     const batch = await this.#desk.claim(tasks, alone)
     if (batch === undefined) {
       this.#freeSlots(tasks)
@@ -112,8 +112,9 @@ export class LeaseRunner implements Runner {
     }
     const granted: Granted[] = []
     let skipped: Skipped[] | undefined
-    for (const [index, task] of tasks.entries()) {
-      const grant = this.#follow(task, batch, index)
+    let index = 0
+    for (const task of tasks) {
+      const grant = this.#follow(task, batch, index++)
       if (grant === undefined) continue
       if ('payload' in grant) granted.push(grant)
       else (skipped ??= []).push(grant)
@@ -215,7 +216,7 @@ export class LeaseRunner implements Runner {
     const now = clock.monotonic()
     // The last look before effects begin: the answer may have been long under way, a stop or a rebalance have come meanwhile.
     const mayBegin = !isDraining && now < leaseUntil
-    const beginning = mayBegin ? items.filter(({ task }) => task.isCurrent) : []
+    const beginning = mayBegin ? currentOf(items) : []
     if (beginning.length < items.length) {
       const begins = new Set(beginning)
       void this.#giveBack(items.filter((item) => !begins.has(item)))
@@ -273,7 +274,7 @@ export class LeaseRunner implements Runner {
         this.#desk.observe({ type: 'attempt-failed', key: task.key, message: task.message, attempt, error, retryInMs })
         // Before the copy is published, or it would meet `busy`.
         await this.#release(run.items, { refund: false, doubt: false })
-        this.#leave(run)
+        this.#leave([run])
         if (elsewhereMs === undefined) this.#desk.putBack([task], retryInMs)
         else void this.#desk.retryLater(task, { why: 'failed', attempts: attempt, delayMs: elsewhereMs, error })
         return
@@ -281,7 +282,7 @@ export class LeaseRunner implements Runner {
       case 'rerun-in-doubt': {
         this.#inDoubt(run.items, error)
         await this.#release(run.items, { refund: run.isInterrupted, doubt: true })
-        this.#leave(run)
+        this.#leave([run])
         // Not at once: what did not answer in time is given time, as after any other failure.
         const rerunInMs = backoffMs(claim.attempt, consumer.retry, entropy.fraction())
         this.#desk.putBack(
@@ -298,7 +299,7 @@ export class LeaseRunner implements Runner {
           this.#desk.setAside(item.task, item.claim, as, { ...why, attempts: item.claim.attempt }),
         )
         await Promise.all(aside)
-        this.#leave(run)
+        this.#leave([run])
       }
     }
   }
@@ -327,7 +328,7 @@ export class LeaseRunner implements Runner {
       ...failure,
       attempts: claim.attempt - 1,
     })
-    this.#leave(run)
+    this.#leave([run])
   }
 
   /** For what is the user's but no handler: it runs under the lease and the time limit of one. */
@@ -349,7 +350,7 @@ export class LeaseRunner implements Runner {
   /** Nobody waits for this handler any more. Its task goes on without it; health says that a restart would help. */
   #detach(run: HandlerRun): void {
     this.#letGo(run)
-    this.#leave(run)
+    this.#leave([run])
     const { onInDoubt, leaseMs, handlerTimeoutMs } = this.#desk.consumer
     if (onInDoubt !== 'park') {
       return this.#desk.putBack(
@@ -380,14 +381,16 @@ export class LeaseRunner implements Runner {
     for (const { task } of items) this.#desk.observe({ type: 'in-doubt', key: task.key, message: task.message, error })
   }
 
-  #leave(run: HandlerRun): void {
-    this.#keeper.release(run)
-    for (const { task } of run.items) this.#slots.delete(task)
+  #leave(runs: readonly HandlerRun[]): void {
+    for (const run of runs) {
+      this.#keeper.release(run)
+      for (const { task } of run.items) this.#slots.free(task)
+    }
     this.#slotsFreed()
   }
 
   #freeSlots(tasks: readonly Task[]): void {
-    for (const task of tasks) this.#slots.delete(task)
+    for (const task of tasks) this.#slots.free(task)
     this.#slotsFreed()
   }
 
@@ -395,4 +398,8 @@ export class LeaseRunner implements Runner {
     this.#doubts.slotsFreed()
     this.wake()
   }
+}
+
+function currentOf(items: readonly RunItem[]): readonly RunItem[] {
+  return items.every(({ task }) => task.isCurrent) ? items : items.filter(({ task }) => task.isCurrent)
 }

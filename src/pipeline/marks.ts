@@ -11,12 +11,12 @@ import type { Task } from './task.ts'
 /** The marks under leases: one call for all runs that ended well in one turn of the event loop. */
 export class Marks {
   readonly #desk: Desk
-  readonly #onMarked: (run: HandlerRun) => void
+  readonly #onMarked: (runs: readonly HandlerRun[]) => void
   readonly #remembers: boolean
   #ended: HandlerRun[] = []
 
-  /** `onMarked`: the store has answered for it, or will not; its slot is free. */
-  constructor(desk: Desk, onMarked: (run: HandlerRun) => void) {
+  /** `onMarked`: the store has answered for them, or will not; their slots are free. */
+  constructor(desk: Desk, onMarked: (runs: readonly HandlerRun[]) => void) {
     this.#desk = desk
     this.#onMarked = onMarked
     this.#remembers = remembers(desk.consumer)
@@ -36,22 +36,24 @@ export class Marks {
 
   async mark(runs: readonly HandlerRun[]): Promise<void> {
     const items: RunItem[] = []
-    for (const run of runs) items.push(...run.items)
+    for (const run of runs) for (const item of run.items) items.push(item)
     const results = this.#remembers ? runs.flatMap(resultsOf) : undefined
     const verdicts = await this.#ask(
       items.map(({ claim }) => claim),
       results,
     )
-    for (const run of runs) this.#onMarked(run)
+    this.#onMarked(runs)
     if (verdicts === undefined) {
       // Unknown at the stop deadline: an effect that happened is never released, the record stays in doubt.
       for (const { task } of items) this.#desk.drop(task)
       return
     }
-    for (const [index, { task, claim }] of items.entries()) {
+    let index = 0
+    for (const { task, claim } of items) {
       const evidence = Evidence.ofMark(verdicts[index])
       if (evidence === undefined) this.#leaseLost(task)
       else this.#desk.handled(task, evidence, claim, results?.[index])
+      index++
     }
     this.#observe(verdicts)
   }
@@ -86,8 +88,13 @@ export class Marks {
   }
 
   #observe(verdicts: readonly MarkVerdict[]): void {
-    const late = verdicts.filter((verdict) => verdict === 'marked-late').length
-    this.#desk.observe({ type: 'marks', count: verdicts.filter(isMarked).length, late })
+    let count = 0
+    let late = 0
+    for (const verdict of verdicts) {
+      if (isMarked(verdict)) count++
+      if (verdict === 'marked-late') late++
+    }
+    this.#desk.observe({ type: 'marks', count, late })
   }
 
   /** The store says who has the message now: claim it again and follow that verdict, if the delivery is still ours. */

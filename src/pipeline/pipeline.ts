@@ -185,10 +185,13 @@ export class Pipeline implements Intake, Desk {
     }
     const answers = await this.line.ask(tasks.length, ask, faultsOfClaims(request, store.strategy))
     if (answers === undefined) return undefined
-    for (const [index, task] of tasks.entries()) {
-      if (answers[index]?.verdict !== 'busy') task.busySince = undefined
+    let granted = 0
+    let index = 0
+    for (const task of tasks) {
+      const answer = answers[index++]
+      if (answer?.verdict !== 'busy') task.busySince = undefined
+      if (answer !== undefined && 'claim' in answer) granted++
     }
-    const granted = answers.reduce((count, answer) => ('claim' in answer ? count + 1 : count), 0)
     this.observe({ type: 'claims', count: tasks.length, granted })
     // Positions are kept for ever.
     const horizon = store.positions === undefined ? horizonOf(this.clock.now(), retentionMs) : Number.NEGATIVE_INFINITY
@@ -196,13 +199,15 @@ export class Pipeline implements Intake, Desk {
   }
 
   handled(task: Task, evidence: Evidence, { attempt, fence }: Claim<unknown>, result?: Result): void {
-    const detail = { attempt, fence }
-    const told = result === undefined ? detail : { ...detail, ...this.#rememberedAs(task, result) }
+    const told: OutcomeDetail = { key: task.key, attempt, fence }
+    if (result !== undefined) Object.assign(told, this.#rememberedAs(task, result))
     this.#settle(task, evidence, 'handled', told)
   }
 
   duplicate(task: Task, evidence: Evidence, { reason, result }: Parameters<Desk['duplicate']>[2]): void {
-    this.#settle(task, evidence, 'duplicate', result === undefined ? { reason } : this.#rememberedAs(task, result))
+    const { key } = task
+    const told = result === undefined ? { key, reason } : { key, ...this.#rememberedAs(task, result) }
+    this.#settle(task, evidence, 'duplicate', told)
   }
 
   drop(task: Task, outcome: 'handed-back' | 'lease-lost' = 'handed-back'): void {
@@ -243,7 +248,7 @@ export class Pipeline implements Intake, Desk {
     const evidence = await this.#copies.deadLetter(messageToSettle, { ...why, firstFailureAt }, task.key)
     if (evidence === undefined) return this.drop(task)
     await this.#pass(task)
-    this.#settle(task, evidence, why.parked ? 'parked' : 'dead-lettered', toldOf(why))
+    this.#settle(task, evidence, why.parked ? 'parked' : 'dead-lettered', { key: task.key, ...toldOf(why) })
   }
 
   retryDelayMs(attempts: number): DurationMs | undefined {
@@ -305,11 +310,10 @@ export class Pipeline implements Intake, Desk {
    */
   #settlePostponed(task: Task, evidence: Evidence, outcome: 'failed' | 'handed-back', detail?: OutcomeDetail): void {
     if (!this.#endFlight(task)) return
-    const [first, ...joined] = task.deliveries
-    if (first === undefined) return
+    const { first } = task
     const { destination, position } = first.message
     this.#end(first, evidence, outcome, { key: task.key, ...detail })
-    for (const delivery of joined) {
+    for (const delivery of task.joined) {
       const { message } = delivery
       if (message.destination === destination && message.position === position) {
         this.#end(delivery, evidence, 'joined', { key: task.key })
@@ -319,17 +323,16 @@ export class Pipeline implements Intake, Desk {
     }
   }
 
-  #settle(task: Task, evidence: Evidence, outcome: Exclude<Settled, 'joined'>, detail?: OutcomeDetail): void {
+  #settle(task: Task, evidence: Evidence, outcome: Exclude<Settled, 'joined'>, detail: OutcomeDetail): void {
     if (!this.#endFlight(task)) return
-    const [first, ...joined] = task.deliveries
-    if (first !== undefined) this.#end(first, evidence, outcome, { key: task.key, ...detail })
-    for (const delivery of joined) this.#end(delivery, evidence, 'joined', { key: task.key })
+    this.#end(task.first, evidence, outcome, detail)
+    for (const delivery of task.joined) this.#end(delivery, evidence, 'joined', { key: task.key })
   }
 
   /** Ends all deliveries of a task without a settle. */
   #forget(task: Task, outcome: Unsettled): void {
     if (!this.#endFlight(task)) return
-    for (const delivery of task.deliveries) this.#giveBack(delivery, outcome, { key: task.key })
+    for (const delivery of [task.first, ...task.joined]) this.#giveBack(delivery, outcome, { key: task.key })
   }
 
   /** Once for each task: what still runs for one that was given up at the stop deadline ends nothing any more. */
@@ -359,8 +362,8 @@ export class Pipeline implements Intake, Desk {
   /** The only place that settles. */
   #end(delivery: Delivery, evidence: Evidence, outcome: Settled, detail: OutcomeDetail): void {
     if (!Evidence.is(evidence)) return this.#refuseSettle(delivery, outcome, detail)
-    if (delivery.settle()) this.#ended(delivery, { outcome, ...detail })
-    else this.#ended(delivery, { outcome: 'settle-refused', refused: outcome, ...detail })
+    if (delivery.settle()) this.#ended(delivery, outcome, detail)
+    else this.#ended(delivery, 'settle-refused', { refused: outcome, ...detail })
   }
 
   #refuseSettle(delivery: Delivery, outcome: Settled, { key }: OutcomeDetail): void {
@@ -373,11 +376,11 @@ export class Pipeline implements Intake, Desk {
   /** A lease is lost to nobody but a delivery that is not ours any more: of that there is nothing to give back. */
   #giveBack(delivery: Delivery, outcome: Unsettled, detail: OutcomeDetail): void {
     if (outcome === 'handed-back') delivery.handBack?.()
-    this.#ended(delivery, { outcome, ...detail })
+    this.#ended(delivery, outcome, detail)
   }
 
-  #ended({ message }: Delivery, how: Omit<DeliveryEvent, 'type' | 'message'>): void {
-    this.observe({ type: 'delivery', message, ...how })
+  #ended({ message }: Delivery, outcome: Outcome, detail: OutcomeDetail): void {
+    this.observe({ type: 'delivery', message, outcome, ...detail })
     this.#inFlight--
     this.#applyPause()
     if (this.#inFlight === 0) this.#idle?.()
@@ -394,9 +397,7 @@ export class Pipeline implements Intake, Desk {
 }
 
 type DeliveryEvent = Extract<ObserverEvent, { type: 'delivery' }>
-type OutcomeDetail = Partial<
-  Pick<DeliveryEvent, 'key' | 'attempt' | 'fence' | 'reason' | 'detail' | 'error' | 'copied' | 'result' | 'failure'>
->
+type OutcomeDetail = Partial<Omit<DeliveryEvent, 'type' | 'message' | 'outcome'>>
 
 type Unsettled = 'handed-back' | 'lease-lost'
 type Settled = Exclude<Outcome, 'settle-refused' | 'lease-lost'>

@@ -13,20 +13,25 @@ export class Task {
   readonly lane: string | undefined
   /** Strategy `offsets` only: a source may have to make it up. */
   readonly position: StreamPosition | undefined
-  /** The first is the one it is about; the others joined. */
-  readonly deliveries: Delivery[]
+  /** The delivery it is about. */
+  readonly first: Delivery
   /** Of `Flights` alone: of the same key with another payload, it waits for this one. */
   rival: Task | undefined
   /** Of `Flights` alone: it stays in its lane. */
   isBlocked = false
   /** Must not share a claim or a transaction with others: it may be what kills the process or fails the batch. */
   alone = false
-  /** Of `Lanes` alone: the lane it is queued in, held in, or out of. */
+  /** Of `Lanes` alone: the lane it is queued in, held in, or out of, where it shares one. */
   queuedIn: Lane | undefined
+  /** Of `Lanes` alone: taken, and neither over nor put back. */
+  isOut = false
+  /** Of `Slots` alone. */
+  hasSlot = false
   /** When its first attempt in this process failed. */
   firstFailureAt: EpochMs | undefined
   /** Since when each of its claims has found another owner busy with it. */
   busySince: MonotonicMs | undefined
+  #joined: Delivery[] | undefined
 
   constructor(delivery: Delivery, identity: Identity, digest: Digest, position?: StreamPosition) {
     this.key = identity.key
@@ -34,27 +39,42 @@ export class Task {
     this.digest = digest
     this.lane = delivery.lane
     this.position = position
-    this.deliveries = [delivery]
+    this.first = delivery
+    this.rival = undefined
+    this.queuedIn = undefined
+    this.firstFailureAt = undefined
+    this.busySince = undefined
   }
 
   get message(): Message {
-    const [first] = this.deliveries
-    if (first === undefined) throw new TypeError('Task without a delivery (task.message)')
-    return first.message
+    return this.first.message
+  }
+
+  /** Further deliveries of the same message, that came while it was under way. */
+  get joined(): readonly Delivery[] {
+    return this.#joined ?? NONE
+  }
+
+  join(delivery: Delivery): void {
+    ;(this.#joined ??= []).push(delivery)
   }
 
   /** Of a delivery that can still be settled, if there is one: a source may dead-letter by the way it settles that. */
   get messageToSettle(): Message {
-    return this.deliveries.find((delivery) => delivery.standing() === 'current')?.message ?? this.message
+    if (this.first.standing() === 'current') return this.message
+    return this.joined.find((delivery) => delivery.standing() === 'current')?.message ?? this.message
   }
 
   /** Some delivery of it can still be settled. */
   get isCurrent(): boolean {
-    return this.deliveries.some((delivery) => delivery.standing() === 'current')
+    if (this.first.standing() === 'current') return true
+    return this.joined.some((delivery) => delivery.standing() === 'current')
   }
 
   /** No delivery of it is ours any more, nor will one come back here by itself. */
   get isLost(): boolean {
-    return this.deliveries.every((delivery) => delivery.standing() === 'lost')
+    return this.first.standing() === 'lost' && this.joined.every((delivery) => delivery.standing() === 'lost')
   }
 }
+
+const NONE: readonly Delivery[] = []

@@ -1,7 +1,7 @@
 import { uniqueName } from '../test/support/namespace.ts'
 import { runAlone, type ProcessOptions } from './contender-process.ts'
 import type { Servers } from './machine.ts'
-import { openPlaces } from './places/places.ts'
+import { deliveriesOf, openPlaces } from './places/places.ts'
 import type { Contender, Measurement, Scenario } from './suite.ts'
 
 export interface RunOptions extends ProcessOptions {
@@ -33,7 +33,9 @@ async function runRound(scenario: Scenario, contenders: readonly Contender[], op
   const round: Record<string, Measurement> = {}
   for (const contender of contenders) {
     const size = Math.ceil(messages * (contender.share ?? 1))
-    const job = { name: uniqueName('bench'), messages: size, place: (await places?.filled(size)) ?? '', servers }
+    const deliveries = deliveriesOf(scenario.place, size)
+    const place = (await places?.filled(deliveries)) ?? ''
+    const job = { name: uniqueName('bench'), messages: size, ids: deliveries.ids, place, servers }
     const order = { suite, scenario: scenario.name, contender: contender.name, job }
     const measured = await runAlone(order, options)
     progress(`${scenario.name}, ${contender.name}: ${Math.round(rateOf(measured)).toLocaleString('en-US')}/s`)

@@ -1,6 +1,6 @@
 import type { Endpoint, ServerName } from '../test/support/servers/catalogue.ts'
 import type { Servers } from './machine.ts'
-import type { Plan } from './places/places.ts'
+import type { Plan } from './places/plans.ts'
 
 /** What `npm run bench -- <name>` runs. */
 export interface Suite {
@@ -12,7 +12,7 @@ export interface Suite {
 export interface Scenario {
   readonly name: string
   readonly title: string
-  /** How many messages, unless `--n` tells. */
+  /** How many messages, duplicates included, unless `--n` tells. */
   readonly messages: number
   /** How often each contender runs, unless `--reps` tells. */
   readonly repetitions: number
@@ -36,13 +36,17 @@ export interface Contender {
 export interface Job {
   /** Never used before: for group, keys and tables. Fits the name of a schema. */
   readonly name: string
+  /** Deliveries. */
   readonly messages: number
+  /** Distinct IDs among them: 0, 1, 2, ...; fewer than messages where the place holds duplicates. */
+  readonly ids: number
   /** Empty where the scenario has none. */
   readonly place: string
   readonly servers: Servers
 }
 
 export interface Measurement {
+  /** Deliveries, of which duplicates are some. */
   readonly messages: number
   /** From the first message that arrived to the end of the last. */
   readonly tookMs: number

@@ -1,13 +1,15 @@
-import type { Measurement } from './suite.ts'
+import { eachOnce, timesDelivered, withDuplicates } from './places/duplicates.ts'
+import type { Job, Measurement } from './suite.ts'
 
-/** Holds the ID of a message: its number, in ASCII. */
+/** Holds the ID of a message: a number, in ASCII. */
 export const ID_HEADER = 'message-id'
 
 /** Counts what a contender did and takes the time. Costs all contenders the same. */
 export class Tally {
-  /** Resolves when every message has ended. */
+  /** Resolves when every delivery has ended. */
   readonly complete: Promise<void>
   readonly #messages: number
+  readonly #expected: Uint8Array
   readonly #starts: Uint8Array
   #startedAt: number | undefined
   #cpuAtStart: NodeJS.CpuUsage | undefined
@@ -15,9 +17,12 @@ export class Tally {
   #ended = 0
   #onComplete: () => void = () => {}
 
-  constructor(messages: number) {
+  /** `once`: a handler must run for each ID, once. `each-delivery`: as often as it is delivered, without any deduplication. */
+  constructor({ messages, ids }: Pick<Job, 'messages' | 'ids'>, handled: 'once' | 'each-delivery' = 'once') {
     this.#messages = messages
-    this.#starts = new Uint8Array(messages)
+    this.#starts = new Uint8Array(ids)
+    const holdsDuplicates = handled === 'each-delivery' && ids < messages
+    this.#expected = holdsDuplicates ? timesDelivered(withDuplicates(messages)) : timesDelivered(eachOnce(ids))
     this.complete = new Promise((resolve) => {
       this.#onComplete = resolve
     })
@@ -38,7 +43,7 @@ export class Tally {
     this.#starts[index] = starts + 1
   }
 
-  /** So many messages are over, in the contender's own sense: returned, marked, committed. */
+  /** So many deliveries are over, in the contender's own sense: returned, marked, committed, or known to be done already. */
   ended(count: number): void {
     this.#ended += count
     if (this.#ended < this.#messages || this.#took !== undefined) return
@@ -47,12 +52,18 @@ export class Tally {
     this.#onComplete()
   }
 
-  /** @throws unless each message was handled, once. */
+  /** @throws unless each message was handled as often as it was to be, and every delivery has ended */
   measurement(): Measurement {
-    const repeated = this.#starts.reduce((sum, starts) => sum + Math.max(0, starts - 1), 0)
-    const missing = this.#starts.reduce((sum, starts) => sum + (starts === 0 ? 1 : 0), 0)
+    let missing = 0
+    let repeated = 0
+    for (const [id, expected] of this.#expected.entries()) {
+      const starts = this.#starts[id] ?? 0
+      missing += Math.max(0, expected - starts)
+      repeated += Math.max(0, starts - expected)
+    }
     if (missing > 0 || repeated > 0 || this.#ended !== this.#messages) {
-      throw new Error(`of ${this.#messages} messages: ${missing} missing, ${repeated} repeated, ${this.#ended} ended`)
+      const counts = `${missing} handler runs missing, ${repeated} too many, ${this.#ended} ended`
+      throw new Error(`of ${this.#messages} deliveries of ${this.#starts.length} messages: ${counts}`)
     }
     if (this.#took === undefined) throw new Error('measured before it was complete')
     return { messages: this.#messages, ...this.#took }

@@ -11,7 +11,7 @@ const HEEDED_AFTER_MS = 500
 /** amqplib as it comes, without any deduplication: handles each message and acks it. */
 export function ackEach(handle: Handle, prefetch: number): (job: Job) => Promise<Measurement> {
   return (job) => {
-    const tally = new Tally(job.messages)
+    const tally = new Tally(job, 'each-delivery')
     return consumeAll(job, tally, prefetch, async (message) => {
       tally.started(message.properties.messageId)
       await handle()

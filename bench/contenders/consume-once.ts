@@ -1,4 +1,11 @@
-import { defineConsumer, type Consumer, type ConsumerSettings, type Delivery, type Store } from 'consume-once'
+import {
+  defineConsumer,
+  type Consumer,
+  type ConsumerSettings,
+  type Delivery,
+  type Outcome,
+  type Store,
+} from 'consume-once'
 import type { Job, Measurement } from '../suite.ts'
 import { Tally } from '../tally.ts'
 import type { Broker } from './broker.ts'
@@ -7,7 +14,7 @@ import type { Handle } from './kafkajs.ts'
 /** The adapter without pipeline and store: every delivery goes to the handler, so many at once, and is then settled. */
 export function adapterAlone(broker: Broker, handle: Handle, atOnce: number): (job: Job) => Promise<Measurement> {
   return async (job) => {
-    const tally = new Tally(job.messages)
+    const tally = new Tally(job, 'each-delivery')
     const source = broker.source(job)
     const waiting: Delivery[] = []
     let running = 0
@@ -55,7 +62,7 @@ export function withStore(
   settings: Settings = {},
 ): (job: Job) => Promise<Measurement> {
   return async (job) => {
-    const tally = new Tally(job.messages)
+    const tally = new Tally(job)
     const consumer = defineConsumer({
       ...settings,
       ...commonSettings(broker, tally),
@@ -69,6 +76,9 @@ export function withStore(
   }
 }
 
+/** A delivery that ended so does not come again. */
+const OVER: ReadonlySet<Outcome> = new Set(['handled', 'duplicate', 'joined'])
+
 /** The payload stays bytes, as for the others: parsing costs all the same, and would hide what differs. */
 export function commonSettings({ idOf }: Broker, tally: Tally): CommonSettings {
   return {
@@ -79,7 +89,7 @@ export function commonSettings({ idOf }: Broker, tally: Tally): CommonSettings {
     },
     decode: (bytes) => bytes,
     observe: (event) => {
-      if (event.type === 'marks') tally.ended(event.count)
+      if (event.type === 'delivery' && OVER.has(event.outcome)) tally.ended(1)
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { ConsumerRunConfig, KafkaMessage } from 'kafkajs'
 import type { Job, Measurement } from '../suite.ts'
-import { ID_HEADER, Tally } from '../tally.ts'
+import { ID_HEADER, indexOf, Tally } from '../tally.ts'
 import { allCommitted, clientOf } from './kafka-client.ts'
 
 /** What each message is handled by. */
@@ -12,7 +12,7 @@ export function eachMessage(
   partitionsConsumedConcurrently: number = 1,
 ): (job: Job) => Promise<Measurement> {
   return async (job) => {
-    const tally = new Tally(job.messages)
+    const tally = new Tally(job, 'each-delivery')
     return consumeAll(job, tally, {
       partitionsConsumedConcurrently,
       eachMessage: async ({ message }) => {
@@ -27,7 +27,7 @@ export function eachMessage(
 
 export function eachBatch(handle: Handle): (job: Job) => Promise<Measurement> {
   return async (job) => {
-    const tally = new Tally(job.messages)
+    const tally = new Tally(job, 'each-delivery')
     return consumeAll(job, tally, {
       eachBatch: async ({ batch }) => {
         tally.arrived()
@@ -41,7 +41,7 @@ export function eachBatch(handle: Handle): (job: Job) => Promise<Measurement> {
   }
 }
 
-/** A loop by hand: each fetched batch in slices, all partitions at once. `handleBatch` tells the tally. */
+/** A loop by hand: each fetched batch in slices, eight partitions at once. `handleBatch` tells the tally. */
 export function consumeInBatches(
   job: Job,
   tally: Tally,
@@ -49,7 +49,7 @@ export function consumeInBatches(
   handleBatch: (messages: readonly KafkaMessage[]) => Promise<void>,
 ): Promise<Measurement> {
   return consumeAll(job, tally, {
-    partitionsConsumedConcurrently: 4,
+    partitionsConsumedConcurrently: 8,
     eachBatch: async (payload) => {
       const { messages } = payload.batch
       tally.arrived()
@@ -61,6 +61,16 @@ export function consumeInBatches(
       }
     },
   })
+}
+
+/** A batch without the duplicates inside of it: what every loop by hand must see to before it claims. */
+export function distinct(messages: readonly KafkaMessage[]): readonly KafkaMessage[] {
+  const first = new Map<number, KafkaMessage>()
+  for (const message of messages) {
+    const id = indexOf(message.headers?.[ID_HEADER])
+    if (!first.has(id)) first.set(id, message)
+  }
+  return first.size === messages.length ? messages : [...first.values()]
 }
 
 /** Runs a consumer of kafkajs over the whole topic, until all is handled and committed. */

@@ -4,12 +4,13 @@ import type { Job, Measurement } from '../suite.ts'
 import { ID_HEADER, Tally } from '../tally.ts'
 
 /** The library alone: on a broker and a store in memory. */
-export async function library({ messages }: Job): Promise<Measurement> {
+export async function library(job: Job): Promise<Measurement> {
+  const { messages } = job
   const broker = new MemoryBroker()
   for (let n = 0; n < messages; n++) {
     broker.publish('t', { value: Buffer.alloc(200), headers: { [ID_HEADER]: Buffer.from(`${n}`) } })
   }
-  const tally = new Tally(messages)
+  const tally = new Tally(job)
   const consumer = defineConsumer({
     name: 'bench',
     id: messageId.header(ID_HEADER),
@@ -27,10 +28,10 @@ export async function library({ messages }: Job): Promise<Measurement> {
 }
 
 /** What a user would write without any store: an async handler, a Set of IDs, 64 at a time. */
-export async function bareLoop({ messages }: Job): Promise<Measurement> {
-  const ids = Array.from({ length: messages }, (_, n) => Buffer.from(`${n}`))
+export async function bareLoop(job: Job): Promise<Measurement> {
+  const ids = Array.from({ length: job.messages }, (_, n) => Buffer.from(`${n}`))
   const seen = new Set<string>()
-  const tally = new Tally(messages)
+  const tally = new Tally(job)
   const handle = async (id: Buffer): Promise<void> => tally.started(id)
   const once = async (id: Buffer): Promise<void> => {
     const text = id.toString()

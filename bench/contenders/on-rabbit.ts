@@ -1,5 +1,5 @@
 import { rabbitBroker, runRabbit, type RabbitOptions } from 'consume-once/amqplib'
-import type { QueuePlan } from '../places/queues.ts'
+import type { QueuePlan } from '../places/plans.ts'
 import { serverOf, type Job } from '../suite.ts'
 import type { Broker } from './broker.ts'
 import { expectEmpty } from './rabbit-client.ts'

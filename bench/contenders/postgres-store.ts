@@ -142,7 +142,7 @@ async function timed(
   run: (batch: readonly ClaimItem[], lane: number) => Promise<void>,
 ): Promise<Measurement> {
   const batches = inBatches(itemsOf(job.name, job.messages), batchSize)
-  const tally = new Tally(job.messages)
+  const tally = new Tally(job)
   for (let n = 0; n < job.messages; n++) tally.started(String(n))
   tally.arrived()
   await atOnce(batches, transactions, async (batch, lane) => {

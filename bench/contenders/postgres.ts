@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { defineConsumer } from 'consume-once'
-import { postgresInbox } from 'consume-once/pg'
+import { defineConsumer, type Claim } from 'consume-once'
+import { postgresInbox, type PgTransaction } from 'consume-once/pg'
 import type { KafkaMessage } from 'kafkajs'
 import { Pool } from 'pg'
 import { serverOf, type Job, type Measurement } from '../suite.ts'
@@ -8,7 +8,7 @@ import { ID_HEADER, Tally } from '../tally.ts'
 import { consumeAll } from './amqplib.ts'
 import type { Broker } from './broker.ts'
 import { commonSettings, consumeAllOnce } from './consume-once.ts'
-import { consumeInBatches } from './kafkajs.ts'
+import { consumeInBatches, distinct } from './kafkajs.ts'
 import { itemOf } from './redis.ts'
 
 const CONNECTIONS = 8
@@ -24,7 +24,7 @@ async function writeEffects(query: Query, job: Job, ids: readonly string[]): Pro
 export function libraryOnPostgres(broker: Broker, batchSize: number): (job: Job) => Promise<Measurement> {
   return (job) =>
     onPostgres(job, (pool) => {
-      const tally = new Tally(job.messages)
+      const tally = new Tally(job)
       const consumer = defineConsumer({
         ...commonSettings(broker, tally),
         store: postgresInbox({ pool, schema: `${job.name}_inbox` }),
@@ -43,10 +43,11 @@ export function libraryOnPostgres(broker: Broker, batchSize: number): (job: Job)
 export function loopOverInbox(batchSize: number): (job: Job) => Promise<Measurement> {
   return (job) =>
     onPostgres(job, async (pool) => {
-      const tally = new Tally(job.messages)
+      const tally = new Tally(job)
       const store = postgresInbox({ pool, schema: `${job.name}_inbox` })
       await store.open()
-      const handleBatch = async (messages: readonly KafkaMessage[]): Promise<void> => {
+      const handleBatch = async (batch: readonly KafkaMessage[]): Promise<void> => {
+        const messages = distinct(batch)
         const answers = await store.claim({
           scope: job.name,
           token: randomBytes(9).toString('base64url'),
@@ -55,19 +56,26 @@ export function loopOverInbox(batchSize: number): (job: Job) => Promise<Measurem
           alone: false,
           items: messages.map(itemOf),
         })
-        const claims = answers.map((answer) => {
-          if (answer.verdict === 'claimed') return answer.claim
-          throw new Error(`expected a claim, got ${answer.verdict}`)
-        })
+        const ids: string[] = []
+        const claims: Claim<PgTransaction>[] = []
+        for (const [at, message] of messages.entries()) {
+          const answer = answers[at]
+          if (answer?.verdict === 'done') continue
+          if (answer?.verdict !== 'claimed') throw new Error(`expected a claim, got ${answer?.verdict}`)
+          ids.push(idOf(message))
+          claims.push(answer.claim)
+        }
+        if (claims.length > 0) await handleClaimed(claims, ids)
+        tally.ended(batch.length)
+      }
+      const handleClaimed = async (claims: readonly Claim<PgTransaction>[], ids: readonly string[]): Promise<void> => {
         const lent = claims[0]?.transaction?.lend()
         if (lent === undefined) throw new Error('expected a transaction')
-        const ids = messages.map(idOf)
         for (const id of ids) tally.started(id)
         await writeEffects(lent.tx.query, job, ids)
         lent.revoke()
         const verdicts = await store.mark(claims)
         if (verdicts.some((verdict) => verdict !== 'marked')) throw new Error(`not marked: ${verdicts.join(' ')}`)
-        tally.ended(messages.length)
       }
       return consumeInBatches(job, tally, batchSize, handleBatch)
     })
@@ -77,21 +85,20 @@ export function loopOverInbox(batchSize: number): (job: Job) => Promise<Measurem
 export function insertLoop(batchSize: number): (job: Job) => Promise<Measurement> {
   return (job) =>
     onPostgres(job, async (pool) => {
-      const tally = new Tally(job.messages)
+      const tally = new Tally(job)
       await pool.query(inboxTable(job))
       const insert = `insert into ${job.name}.inbox (id) select id from unnest($1::text[]) as id
         on conflict do nothing returning id`
-      const handleBatch = async (messages: readonly KafkaMessage[]): Promise<void> => {
+      const handleBatch = async (batch: readonly KafkaMessage[]): Promise<void> => {
         const client = await pool.connect()
-        const ids = messages.map(idOf)
         await client.query('begin')
-        const { rows } = await client.query(insert, [ids])
-        if (rows.length !== ids.length) throw new Error(`expected ${ids.length} new IDs, got ${rows.length}`)
+        const inserted = await client.query<{ id: string }>(insert, [distinct(batch).map(idOf)])
+        const ids = inserted.rows.map(({ id }) => id)
         for (const id of ids) tally.started(id)
-        await writeEffects((text, values) => client.query(text, values), job, ids)
+        if (ids.length > 0) await writeEffects((text, values) => client.query(text, values), job, ids)
         await client.query('commit')
         client.release()
-        tally.ended(messages.length)
+        tally.ended(batch.length)
       }
       return consumeInBatches(job, tally, batchSize, handleBatch)
     })
@@ -101,7 +108,7 @@ export function insertLoop(batchSize: number): (job: Job) => Promise<Measurement
 export function insertEach(prefetch: number): (job: Job) => Promise<Measurement> {
   return (job) =>
     onPostgres(job, async (pool) => {
-      const tally = new Tally(job.messages)
+      const tally = new Tally(job)
       await pool.query(inboxTable(job))
       const insert = `insert into ${job.name}.inbox (id) values ($1) on conflict do nothing`
       return consumeAll(job, tally, prefetch, async ({ properties }) => {
@@ -109,9 +116,11 @@ export function insertEach(prefetch: number): (job: Job) => Promise<Measurement>
         const client = await pool.connect()
         await client.query('begin')
         const { rowCount } = await client.query(insert, [id])
-        if (rowCount !== 1) throw new Error('expected a new ID')
-        tally.started(id)
-        await client.query(`insert into ${job.name}.effect (id, text) values ($1, 'sent')`, [id])
+        // Where another delivery of it is under way, the insert has waited for its end.
+        if (rowCount === 1) {
+          tally.started(id)
+          await client.query(`insert into ${job.name}.effect (id, text) values ($1, 'sent')`, [id])
+        }
         await client.query('commit')
         client.release()
       })
@@ -134,8 +143,8 @@ async function onPostgres(job: Job, run: (pool: Pool) => Promise<Measurement>): 
       `select count(*)::int as rows, count(distinct id)::int as ids from ${job.name}.effect`,
     )
     const [{ rows: effects, ids } = { rows: 0, ids: 0 }] = rows as { rows: number; ids: number }[]
-    if (effects !== job.messages || ids !== job.messages) {
-      throw new Error(`of ${job.messages} effects: ${effects} rows, ${ids} distinct`)
+    if (effects !== job.ids || ids !== job.ids) {
+      throw new Error(`of ${job.ids} effects: ${effects} rows, ${ids} distinct`)
     }
     return measurement
   } finally {

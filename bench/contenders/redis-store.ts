@@ -83,7 +83,7 @@ export function duplicatesByMget(batchSize: number): Run {
 export function setNxInFlight(inFlight: number): Run {
   return (job) =>
     onRedis(job, async (redis) => {
-      const tally = new Tally(job.messages)
+      const tally = new Tally(job)
       tally.arrived()
       await atOnce(idsOf(job), inFlight, async (id) => {
         const key = `${job.name}:${id}`
@@ -100,7 +100,7 @@ export function setNxInFlight(inFlight: number): Run {
 export function handleInFlight(inFlight: number): Run {
   return (job) =>
     onRedis(job, async (redis) => {
-      const tally = new Tally(job.messages)
+      const tally = new Tally(job)
       const consumer = defineConsumer({
         name: 'bench',
         id: messageId.header(ID_HEADER),
@@ -150,7 +150,7 @@ async function timed(
   run: (batch: readonly ClaimItem[]) => Promise<void>,
 ): Promise<Measurement> {
   const batches = inBatches(itemsOf(job.name, job.messages), batchSize)
-  const tally = new Tally(job.messages)
+  const tally = new Tally(job)
   for (let n = 0; n < job.messages; n++) tally.started(String(n))
   tally.arrived()
   await atOnce(batches, WIDTH, async (batch) => {

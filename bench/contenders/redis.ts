@@ -1,4 +1,5 @@
 import { randomBytes, hash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClaimItem, Store } from 'consume-once'
 import { redisLease } from 'consume-once/ioredis'
 import { Redis } from 'ioredis'
@@ -8,11 +9,12 @@ import { ID_HEADER, Tally } from '../tally.ts'
 import { consumeAll } from './amqplib.ts'
 import type { Broker } from './broker.ts'
 import { withStore, type Settings } from './consume-once.ts'
-import { consumeInBatches, type Handle } from './kafkajs.ts'
+import { consumeInBatches, distinct, type Handle } from './kafkajs.ts'
 
 /** What is left behind by a run that was killed goes by itself. */
 const RETENTION_MS = 600_000
 const LEASE_MS = 30_000
+const BUSY_POLL_MS = 10
 
 /** The library on Redis. */
 export function libraryOnRedis(
@@ -31,10 +33,11 @@ export function libraryOnRedis(
 export function loopOverLease(handle: Handle, batchSize: number): (job: Job) => Promise<Measurement> {
   return (job) =>
     onRedis(job, async (redis) => {
-      const tally = new Tally(job.messages)
+      const tally = new Tally(job)
       const store: Store = redisLease({ redis, prefix: job.name })
       await store.open()
-      const handleBatch = async (messages: readonly KafkaMessage[]): Promise<void> => {
+      const handleBatch = async (batch: readonly KafkaMessage[]): Promise<void> => {
+        const messages = distinct(batch)
         const answers = await store.claim({
           scope: job.name,
           token: randomBytes(9).toString('base64url'),
@@ -45,14 +48,15 @@ export function loopOverLease(handle: Handle, batchSize: number): (job: Job) => 
         })
         const claims = []
         for (const [at, answer] of answers.entries()) {
+          if (answer.verdict === 'done') continue
           if (answer.verdict !== 'claimed') throw new Error(`expected a claim, got ${answer.verdict}`)
           tally.started(messages[at]?.headers?.[ID_HEADER])
           await handle()
           claims.push(answer.claim)
         }
-        const verdicts = await store.mark(claims)
+        const verdicts = claims.length === 0 ? [] : await store.mark(claims)
         if (verdicts.some((verdict) => verdict !== 'marked')) throw new Error(`not marked: ${verdicts.join(' ')}`)
-        tally.ended(claims.length)
+        tally.ended(batch.length)
       }
       return consumeInBatches(job, tally, batchSize, handleBatch)
     })
@@ -62,23 +66,25 @@ export function loopOverLease(handle: Handle, batchSize: number): (job: Job) => 
 export function setNxLoop(handle: Handle, batchSize: number): (job: Job) => Promise<Measurement> {
   return (job) =>
     onRedis(job, (redis) => {
-      const tally = new Tally(job.messages)
+      const tally = new Tally(job)
       const keyOf = ({ headers }: KafkaMessage): string => `${job.name}:${String(headers?.[ID_HEADER])}`
-      const handleBatch = async (messages: readonly KafkaMessage[]): Promise<void> => {
-        const keys = messages.map(keyOf)
+      const handleBatch = async (batch: readonly KafkaMessage[]): Promise<void> => {
+        const messages = distinct(batch)
         const claims = redis.pipeline()
-        for (const key of keys) claims.set(key, 'processing', 'PX', LEASE_MS, 'NX')
-        for (const [error, answer] of (await claims.exec()) ?? []) {
-          if (error !== null || answer !== 'OK') throw error ?? new Error('expected a claim, got none')
-        }
-        for (const { headers } of messages) {
-          tally.started(headers?.[ID_HEADER])
-          await handle()
-        }
+        for (const message of messages) claims.set(keyOf(message), 'processing', 'PX', LEASE_MS, 'NX', 'GET')
+        const answers = (await claims.exec()) ?? []
         const marks = redis.pipeline()
-        for (const key of keys) marks.set(key, 'done', 'PX', RETENTION_MS)
+        for (const [at, message] of messages.entries()) {
+          const [error, before] = answers[at] ?? [new Error('expected an answer for each key')]
+          if (error !== null) throw error
+          if (before === 'done') continue
+          if (before !== null) throw new Error(`expected none or done, got ${JSON.stringify(before)}`)
+          tally.started(message.headers?.[ID_HEADER])
+          await handle()
+          marks.set(keyOf(message), 'done', 'PX', RETENTION_MS)
+        }
         for (const [error] of (await marks.exec()) ?? []) if (error !== null) throw error
-        tally.ended(messages.length)
+        tally.ended(batch.length)
       }
       return consumeInBatches(job, tally, batchSize, handleBatch)
     })
@@ -88,11 +94,17 @@ export function setNxLoop(handle: Handle, batchSize: number): (job: Job) => Prom
 export function setNxEach(handle: Handle, prefetch: number): (job: Job) => Promise<Measurement> {
   return (job) =>
     onRedis(job, (redis) => {
-      const tally = new Tally(job.messages)
+      const tally = new Tally(job)
       return consumeAll(job, tally, prefetch, async ({ properties }) => {
         const id: unknown = properties.messageId
         const key = `${job.name}:${String(id)}`
-        if ((await redis.set(key, 'processing', 'PX', LEASE_MS, 'NX')) !== 'OK') throw new Error('expected a claim')
+        for (;;) {
+          const before = await redis.set(key, 'processing', 'PX', LEASE_MS, 'NX', 'GET')
+          if (before === 'done') return
+          if (before === null) break
+          // Another delivery of it is under way: acked now, it would be lost if that one failed.
+          await sleep(BUSY_POLL_MS)
+        }
         tally.started(id)
         await handle()
         await redis.set(key, 'done', 'PX', RETENTION_MS)

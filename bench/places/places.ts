@@ -1,16 +1,21 @@
 import type { Servers } from '../machine.ts'
-import { Queues, type QueuePlan } from './queues.ts'
-import { Topics, type TopicPlan } from './topics.ts'
-
-export type Plan = TopicPlan | QueuePlan
+import { eachOnce, withDuplicates, type Deliveries } from './duplicates.ts'
+import type { Plan } from './plans.ts'
+import { Queues } from './queues.ts'
+import { Topics } from './topics.ts'
 
 /** Topics or queues of one repetition. They go with it. */
 export interface Places extends AsyncDisposable {
-  /** Name of a place with so many messages of 1 KB, with the IDs `0`, `1`, ..., none of them consumed. */
-  filled(messages: number): Promise<string>
+  /** Name of a place with these messages of 1 KB, none of them consumed. */
+  filled(deliveries: Deliveries): Promise<string>
 }
 
 export async function openPlaces(plan: Plan | undefined, servers: Servers): Promise<Places | undefined> {
   if (plan === undefined) return undefined
   return 'queueType' in plan ? Queues.open(servers, plan) : Topics.open(servers, plan)
+}
+
+/** What a place of so many messages holds. */
+export function deliveriesOf(plan: Plan | undefined, messages: number): Deliveries {
+  return plan?.duplicates === true ? withDuplicates(messages) : eachOnce(messages)
 }

@@ -1,12 +1,10 @@
 import { connect, type ChannelModel, type ConfirmChannel } from 'amqplib'
 import { uniqueName } from '../../test/support/namespace.ts'
 import type { Servers } from '../machine.ts'
+import type { Deliveries } from './duplicates.ts'
 import { payloadOf } from './payload.ts'
 import type { Places } from './places.ts'
-
-export interface QueuePlan {
-  readonly queueType: 'quorum' | 'classic'
-}
+import type { QueuePlan } from './plans.ts'
 
 const UNCONFIRMED = 1_000
 
@@ -30,13 +28,14 @@ export class Queues implements Places {
   }
 
   /** Persistent, with the ID as its message ID. */
-  async filled(messages: number): Promise<string> {
+  async filled({ messages, idOf }: Deliveries): Promise<string> {
     const queue = uniqueName('bench')
     this.#queues.push(queue)
     const { queueType } = this.#plan
     await this.#channel.assertQueue(queue, { durable: true, arguments: { 'x-queue-type': queueType } })
     for (let index = 0; index < messages; index++) {
-      this.#channel.sendToQueue(queue, Buffer.from(payloadOf(index)), { persistent: true, messageId: `${index}` })
+      const id = idOf(index)
+      this.#channel.sendToQueue(queue, Buffer.from(payloadOf(id)), { persistent: true, messageId: `${id}` })
       if (index % UNCONFIRMED === UNCONFIRMED - 1) await this.#channel.waitForConfirms()
     }
     await this.#channel.waitForConfirms()

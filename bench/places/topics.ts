@@ -3,26 +3,10 @@ import { uniqueName } from '../../test/support/namespace.ts'
 import { eventually } from '../eventually.ts'
 import type { Servers } from '../machine.ts'
 import { ID_HEADER } from '../tally.ts'
+import type { Deliveries } from './duplicates.ts'
 import { payloadOf } from './payload.ts'
 import type { Places } from './places.ts'
-
-/** Where messages 0, 1, 2, ... of a topic go. */
-export interface TopicPlan {
-  readonly partitions: number
-  readonly partitionOf: (index: number) => number
-  /** How many keys there are; a key stays in one partition if the plan wants it to. */
-  readonly keys: number
-}
-
-/** Evenly over four partitions; a key stays in its partition. */
-export const FOUR_PARTITIONS: TopicPlan = { partitions: 4, partitionOf: (index) => index % 4, keys: 10_000 }
-
-/** Seven of ten in partition 0, whose first message is message 0; the others over three more partitions. */
-export const MOST_IN_ONE: TopicPlan = {
-  partitions: 4,
-  partitionOf: (index) => Math.max(0, (index % 10) - 6),
-  keys: 10_000,
-}
+import type { TopicPlan } from './plans.ts'
 
 const PER_SEND = 500
 
@@ -49,16 +33,17 @@ export class Topics implements Places {
   }
 
   /** With the IDs in a header. Nothing of it is ever retired. */
-  async filled(messages: number): Promise<string> {
+  async filled(deliveries: Deliveries): Promise<string> {
+    const { messages } = deliveries
     const known = this.#bySize.get(messages)
     if (known !== undefined) return known
     const topic = uniqueName('bench')
     this.#bySize.set(messages, topic)
-    await this.#fill(topic, messages)
+    await this.#fill(topic, deliveries)
     return topic
   }
 
-  async #fill(topic: string, messages: number): Promise<void> {
+  async #fill(topic: string, { messages, idOf }: Deliveries): Promise<void> {
     const { partitions, partitionOf, keys } = this.#plan
     const configEntries = [{ name: 'retention.ms', value: '-1' }]
     await this.#admin.createTopics({
@@ -66,20 +51,23 @@ export class Topics implements Places {
       topics: [{ topic, numPartitions: partitions, configEntries }],
     })
     await eventually('the new topic is known', async () => (await this.#admin.listTopics()).includes(topic))
-    const indices = Array.from({ length: partitions }, (): number[] => [])
-    for (let index = 0; index < messages; index++) indices[partitionOf(index)]?.push(index)
-    const messageOf = (index: number, partition: number): Message => {
-      const headers = { [ID_HEADER]: `${index}` }
-      return { partition, key: `key-${index % keys}`, value: payloadOf(index), headers }
+    const ids = Array.from({ length: partitions }, (): number[] => [])
+    for (let index = 0; index < messages; index++) {
+      const id = idOf(index)
+      ids[partitionOf(id)]?.push(id)
+    }
+    const messageOf = (id: number, partition: number): Message => {
+      const headers = { [ID_HEADER]: `${id}` }
+      return { partition, key: `key-${id % keys}`, value: payloadOf(id), headers }
     }
     const fillPartition = async (own: readonly number[], partition: number): Promise<void> => {
       for (let at = 0; at < own.length; at += PER_SEND) {
-        const batch = own.slice(at, at + PER_SEND).map((index) => messageOf(index, partition))
+        const batch = own.slice(at, at + PER_SEND).map((id) => messageOf(id, partition))
         // One partition in each request: kafkajs forgets others when it tries again.
         await this.#producer.send({ topic, acks: -1, messages: batch })
       }
     }
-    await Promise.all(indices.map(fillPartition))
+    await Promise.all(ids.map(fillPartition))
     const offsets = await this.#admin.fetchTopicOffsets(topic)
     const stored = offsets.reduce((sum, { high }) => sum + Number(high), 0)
     if (stored !== messages) throw new Error(`${topic}: expected ${messages} messages, got ${stored}`)

@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { memoryStore } from 'consume-once'
 import { adapterAlone, withStore, type Settings } from '../contenders/consume-once.ts'
-import { forgetfulStore } from '../contenders/forgetful-store.ts'
 import { eachBatch, eachMessage, type Handle } from '../contenders/kafkajs.ts'
 import { onKafka } from '../contenders/on-kafka.ts'
 import { insertLoop, libraryOnPostgres, loopOverInbox } from '../contenders/postgres.ts'
 import { libraryOnRedis, loopOverLease, setNxLoop } from '../contenders/redis.ts'
 import { besideStuck, eachMessageBesideStuck } from '../contenders/stuck.ts'
 import type { Contender, Scenario, Suite } from '../suite.ts'
-import { FOUR_PARTITIONS, MOST_IN_ONE } from '../places/topics.ts'
+import { EIGHT_PARTITIONS, MOST_IN_ONE } from '../places/plans.ts'
 
 const noop: Handle = async () => {}
 const twoMs: Handle = () => sleep(2)
@@ -20,35 +19,33 @@ const inMemory = (handle: Handle, settings: Settings = {}): Contender['run'] => 
 /** What the wrapper costs where the handler costs nothing. */
 const noStore: Scenario = {
   name: 'no-store',
-  title: 'Kafka, 1 KB in 4 partitions, no-op handler, no store on a server',
+  title: 'Kafka, 1 KB in 8 partitions, a fifth duplicates, no-op handler, no store on a server',
   messages: 300_000,
   repetitions: 5,
   needs: ['kafka'],
-  place: FOUR_PARTITIONS,
+  place: EIGHT_PARTITIONS,
   contenders: [
     { name: 'eachMessage', run: eachMessage(noop) },
     { name: 'eachBatch', run: eachBatch(noop) },
     { name: 'adapter alone', run: adapterAlone(onKafka, noop, 256) },
     { name: 'runKafka, memoryStore', run: inMemory(noop) },
     { name: 'runKafka, memoryStore, 256 at once', run: inMemory(noop, { concurrency: 256 }) },
-    { name: 'runKafka, store that forgets', run: withStore(onKafka, forgetfulStore, noop) },
   ],
   ratios: [
     { of: 'adapter alone', to: 'eachMessage', goal: 0.8 },
     { of: 'runKafka, memoryStore', to: 'eachMessage' },
     { of: 'runKafka, memoryStore, 256 at once', to: 'eachMessage' },
-    { of: 'runKafka, store that forgets', to: 'eachMessage' },
   ],
 }
 
 /** What concurrency inside of a partition gains where the handler waits. */
 const slowHandler: Scenario = {
   name: 'slow-handler',
-  title: 'Kafka, 1 KB in 4 partitions, handler of 2 ms, 10,000 keys in order',
+  title: 'Kafka, 1 KB in 8 partitions, a fifth duplicates, handler of 2 ms, 10,000 keys in order',
   messages: 160_000,
   repetitions: 5,
   needs: ['kafka'],
-  place: FOUR_PARTITIONS,
+  place: EIGHT_PARTITIONS,
   contenders: [
     { name: 'eachMessage, 4 partitions at once', share: 1 / 8, run: eachMessage(twoMs, 4) },
     { name: 'adapter alone, 256 at once', run: adapterAlone(onKafka, twoMs, 256) },
@@ -63,11 +60,11 @@ const slowHandler: Scenario = {
 /** Leases in Redis: the store is to be the limit, not the wrapper. */
 const redis: Scenario = {
   name: 'redis',
-  title: 'Kafka, 1 KB in 4 partitions, no-op handler, leases in Redis',
+  title: 'Kafka, 1 KB in 8 partitions, a fifth duplicates, no-op handler, leases in Redis',
   messages: 200_000,
   repetitions: 5,
   needs: ['kafka', 'redis'],
-  place: FOUR_PARTITIONS,
+  place: EIGHT_PARTITIONS,
   contenders: [
     { name: 'loop over the store, 500', run: loopOverLease(noop, 500) },
     { name: 'loop with SET NX, 500', run: setNxLoop(noop, 500) },
@@ -84,11 +81,11 @@ const redis: Scenario = {
 /** An inbox in Postgres: effect and mark of a batch in one transaction. */
 const postgres: Scenario = {
   name: 'postgres',
-  title: 'Kafka, 1 KB in 4 partitions, one row written for each message, inbox in Postgres',
+  title: 'Kafka, 1 KB in 8 partitions, a fifth duplicates, one row written for each message, inbox in Postgres',
   messages: 100_000,
   repetitions: 5,
   needs: ['kafka', 'postgres'],
-  place: FOUR_PARTITIONS,
+  place: EIGHT_PARTITIONS,
   contenders: [
     { name: 'loop over the store, 500', run: loopOverInbox(500) },
     { name: 'loop with insert on conflict, 500', run: insertLoop(500) },

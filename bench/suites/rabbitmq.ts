@@ -4,7 +4,7 @@ import type { Handle } from '../contenders/kafkajs.ts'
 import { onRabbit } from '../contenders/on-rabbit.ts'
 import { insertEach, libraryOnPostgres } from '../contenders/postgres.ts'
 import { libraryOnRedis, setNxEach } from '../contenders/redis.ts'
-import type { QueuePlan } from '../places/queues.ts'
+import type { QueuePlan } from '../places/plans.ts'
 import type { Scenario, Suite } from '../suite.ts'
 
 const PREFETCH = 1_000
@@ -15,11 +15,11 @@ function redis(queueType: QueuePlan['queueType']): Scenario {
   const rabbit = onRabbit(PREFETCH, queueType)
   return {
     name: `redis-${queueType}`,
-    title: `RabbitMQ, 1 KB persistent in a ${queueType} queue, prefetch ${PREFETCH}, no-op handler, leases in Redis`,
+    title: `RabbitMQ, 1 KB persistent in a ${queueType} queue, a fifth duplicates, prefetch ${PREFETCH}, no-op handler, leases in Redis`,
     messages: 200_000,
     repetitions: 5,
     needs: ['rabbitmq', 'redis'],
-    place: { queueType },
+    place: { queueType, duplicates: true },
     contenders: [
       { name: 'ack each, no deduplication', run: ackEach(noop, PREFETCH) },
       { name: 'SET NX, SET, ack each', run: setNxEach(noop, PREFETCH) },
@@ -42,11 +42,11 @@ function postgres(queueType: QueuePlan['queueType']): Scenario {
   const rabbit = onRabbit(PREFETCH, queueType)
   return {
     name: `postgres-${queueType}`,
-    title: `RabbitMQ, 1 KB persistent in a ${queueType} queue, prefetch ${PREFETCH}, one row for each message, inbox in Postgres`,
+    title: `RabbitMQ, 1 KB persistent in a ${queueType} queue, a fifth duplicates, prefetch ${PREFETCH}, a row for each message, inbox in Postgres`,
     messages: 50_000,
     repetitions: 5,
     needs: ['rabbitmq', 'postgres'],
-    place: { queueType },
+    place: { queueType, duplicates: true },
     contenders: [
       { name: 'a transaction for each message', share: 1 / 5, run: insertEach(PREFETCH) },
       { name: 'postgresInbox, handleBatch of 500', run: libraryOnPostgres(rabbit, 500) },

@@ -1,0 +1,32 @@
+/** Where the messages 0, 1, 2, ... of a topic go; a duplicate goes where its original went, as a producer's retry does. */
+export interface TopicPlan {
+  readonly partitions: number
+  readonly partitionOf: (id: number) => number
+  /** How many keys there are; a key stays in one partition if the plan wants it to. */
+  readonly keys: number
+  /** A fifth of the deliveries repeat an earlier message (duplicates.ts). @defaultValue none does */
+  readonly duplicates?: true
+}
+
+export interface QueuePlan {
+  readonly queueType: 'quorum' | 'classic'
+  /** As of a topic. */
+  readonly duplicates?: true
+}
+
+export type Plan = TopicPlan | QueuePlan
+
+/** Evenly over eight partitions, a fifth of it duplicates; a key stays in its partition. */
+export const EIGHT_PARTITIONS: TopicPlan = {
+  partitions: 8,
+  partitionOf: (id) => id % 8,
+  keys: 10_000,
+  duplicates: true,
+}
+
+/** Seven of ten in partition 0, whose first message is message 0; the others over three more partitions. */
+export const MOST_IN_ONE: TopicPlan = {
+  partitions: 4,
+  partitionOf: (id) => Math.max(0, (id % 10) - 6),
+  keys: 10_000,
+}

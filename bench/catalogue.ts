@@ -1,10 +1,20 @@
 import type { Suite } from './suite.ts'
-import { bytes } from './suites/bytes.ts'
-import { cpu } from './suites/cpu.ts'
-import { growth } from './suites/growth.ts'
-import { kafka } from './suites/kafka.ts'
-import { postgres } from './suites/postgres.ts'
-import { rabbitmq } from './suites/rabbitmq.ts'
-import { redis } from './suites/redis.ts'
 
-export const SUITES: readonly Suite[] = [cpu, kafka, rabbitmq, redis, postgres, growth, bytes]
+/** Every suite by its name. A process loads the one that it runs. */
+const SUITES: Readonly<Record<string, () => Promise<Suite>>> = {
+  cpu: async () => (await import('./suites/cpu.ts')).cpu,
+  kafka: async () => (await import('./suites/kafka.ts')).kafka,
+  rabbitmq: async () => (await import('./suites/rabbitmq.ts')).rabbitmq,
+  redis: async () => (await import('./suites/redis.ts')).redis,
+  postgres: async () => (await import('./suites/postgres.ts')).postgres,
+  growth: async () => (await import('./suites/growth.ts')).growth,
+  bytes: async () => (await import('./suites/bytes.ts')).bytes,
+}
+
+export async function loadSuite(name: string): Promise<Suite | undefined> {
+  return SUITES[name]?.()
+}
+
+export async function allSuites(): Promise<readonly Suite[]> {
+  return Promise.all(Object.values(SUITES).map((load) => load()))
+}

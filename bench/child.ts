@@ -1,9 +1,10 @@
 // One run of one contender, in this process: told by the only argument, an `Order` in JSON.
-import { SUITES } from './catalogue.ts'
+import { loadSuite } from './catalogue.ts'
 import type { Order } from './contender-process.ts'
 
 const order = JSON.parse(process.argv[2] ?? '') as Order
-const scenario = SUITES.find(({ name }) => name === order.suite)?.scenarios.find(({ name }) => name === order.scenario)
+const suite = await loadSuite(order.suite)
+const scenario = suite?.scenarios.find(({ name }) => name === order.scenario)
 const contender = scenario?.contenders.find(({ name }) => name === order.contender)
 if (contender === undefined) throw new Error(`no such contender: ${order.suite}, ${order.scenario}, ${order.contender}`)
 const measurement = await contender.run(order.job)

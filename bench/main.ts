@@ -5,7 +5,7 @@ import { Command, InvalidArgumentError } from 'commander'
 import { CATALOGUE, type ServerName } from '../test/support/servers/catalogue.ts'
 import { sharedEndpoint } from '../test/support/servers/server.ts'
 import { closeRun, openRun } from '../test/support/servers/test-run.ts'
-import { SUITES } from './catalogue.ts'
+import { allSuites } from './catalogue.ts'
 import { compile } from './compiled.ts'
 import { describeMachine, type Servers } from './machine.ts'
 import { reportOf, textOf, type Report } from './report.ts'
@@ -20,6 +20,7 @@ interface Flags {
   readonly profiles?: string
 }
 
+const SUITES = await allSuites()
 const NAMES = SUITES.map(({ name }) => name)
 const SERVERS = `
 Servers: KAFKA_BROKERS, RABBITMQ_URL, REDIS_URL and DATABASE_URL where they are set, else those that the tests would find or start.

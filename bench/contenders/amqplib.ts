@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type ConsumeMessage } from 'amqplib'
 import { serverOf, type Job, type Measurement } from '../suite.ts'
 import { Tally } from '../tally.ts'
-import type { Handle } from './kafkajs.ts'
+import type { Handle } from './handlers.ts'
 import { expectEmpty } from './rabbit-client.ts'
 
 /** A quorum queue heeds acks only some time after they were sent. */

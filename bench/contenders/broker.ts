@@ -12,3 +12,6 @@ export interface Broker {
   /** After the last message was settled: the broker knows of all. `stop` ends the consumer. */
   untilSettled(job: Job, stop: () => Promise<void>): Promise<void>
 }
+
+/** Loads its client where it is used. */
+export type LoadBroker = () => Promise<Broker>

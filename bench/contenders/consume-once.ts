@@ -8,12 +8,13 @@ import {
 } from 'consume-once'
 import type { Job, Measurement } from '../suite.ts'
 import { Tally } from '../tally.ts'
-import type { Broker } from './broker.ts'
-import type { Handle } from './kafkajs.ts'
+import type { Broker, LoadBroker } from './broker.ts'
+import type { Handle } from './handlers.ts'
 
 /** The adapter without pipeline and store: every delivery goes to the handler, so many at once, and is then settled. */
-export function adapterAlone(broker: Broker, handle: Handle, atOnce: number): (job: Job) => Promise<Measurement> {
+export function adapterAlone(load: LoadBroker, handle: Handle, atOnce: number): (job: Job) => Promise<Measurement> {
   return async (job) => {
+    const broker = await load()
     const tally = new Tally(job, 'each-delivery')
     const source = broker.source(job)
     const waiting: Delivery[] = []
@@ -56,12 +57,13 @@ export function adapterAlone(broker: Broker, handle: Handle, atOnce: number): (j
 
 /** The library complete, on the given store. */
 export function withStore(
-  broker: Broker,
+  load: LoadBroker,
   store: Store,
   handle: Handle,
   settings: Settings = {},
 ): (job: Job) => Promise<Measurement> {
   return async (job) => {
+    const broker = await load()
     const tally = new Tally(job)
     const consumer = defineConsumer({
       ...settings,

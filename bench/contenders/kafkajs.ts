@@ -1,10 +1,8 @@
 import type { ConsumerRunConfig, KafkaMessage } from 'kafkajs'
 import type { Job, Measurement } from '../suite.ts'
-import { ID_HEADER, indexOf, Tally } from '../tally.ts'
+import { ID_HEADER, Tally } from '../tally.ts'
+import type { Handle } from './handlers.ts'
 import { allCommitted, clientOf } from './kafka-client.ts'
-
-/** What each message is handled by. */
-export type Handle = () => Promise<void>
 
 /** kafkajs as it comes, without any deduplication: it commits what it has handled. */
 export function eachMessage(
@@ -61,16 +59,6 @@ export function consumeInBatches(
       }
     },
   })
-}
-
-/** A batch without the duplicates inside of it: what every loop by hand must see to before it claims. */
-export function distinct(messages: readonly KafkaMessage[]): readonly KafkaMessage[] {
-  const first = new Map<number, KafkaMessage>()
-  for (const message of messages) {
-    const id = indexOf(message.headers?.[ID_HEADER])
-    if (!first.has(id)) first.set(id, message)
-  }
-  return first.size === messages.length ? messages : [...first.values()]
 }
 
 /** Runs a consumer of kafkajs over the whole topic, until all is handled and committed. */

@@ -4,7 +4,6 @@ import { serverOf, type Job } from '../suite.ts'
 import type { Broker } from './broker.ts'
 import { expectEmpty } from './rabbit-client.ts'
 
-/** With the prefetch that the contenders without the library have too. */
 export function onRabbit(prefetch: number, queueType: QueuePlan['queueType']): Broker {
   const optionsOf = ({ place }: Job): RabbitOptions => ({ queue: place, prefetch, queueType })
   return {

@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto'
 import { defineConsumer, messageId, runInline, type ClaimItem, type Message } from 'consume-once'
 import { redisLease } from 'consume-once/ioredis'
-import { Redis } from 'ioredis'
-import { serverOf, type Job, type Measurement } from '../suite.ts'
+import type { Redis } from 'ioredis'
+import type { Job, Measurement } from '../suite.ts'
 import { ID_HEADER, Tally } from '../tally.ts'
+import { LEASE_MS, onRedis, RETENTION_MS } from './redis-client.ts'
 import { atOnce, claimItems, claimsIn, expectAll, inBatches, itemsOf, newToken } from './store-items.ts'
 
-const LEASE_MS = 30_000
-const RETENTION_MS = 600_000
 /** Batches at the server at once. */
 const WIDTH = 2
 
@@ -125,23 +124,19 @@ export function handleInFlight(inFlight: number): Run {
 
 /** The store with so many records in it already. */
 export function pairsAmong(records: number, batchSize: number): Run {
-  return async (job) => {
-    const redis = new Redis(serverOf(job, 'redis'))
-    try {
+  return (job) =>
+    onRedis(job, async (redis) => {
       const fill = await load(redis, FILL)
       for (let from = 0; from < records; from += 10_000) {
         await redis.evalsha(fill, 1, `${job.name}:{07}:`, from, Math.min(records, from + 10_000), RETENTION_MS)
       }
       const store = redisLease({ redis, prefix: job.name })
       await store.open()
-      return await timed(job, batchSize, async (batch) => {
+      return timed(job, batchSize, async (batch) => {
         const claims = claimsIn(await claimItems(store, batch, job.name))
         expectAll(await store.mark(claims), 'marked')
       })
-    } finally {
-      await forget(redis, job)
-    }
-  }
+    })
 }
 
 async function timed(
@@ -180,22 +175,6 @@ function messageOf(id: string): Message {
 }
 
 const PAYLOAD = Buffer.alloc(1_024, 'x')
-
-async function onRedis(job: Job, run: (redis: Redis) => Promise<Measurement>): Promise<Measurement> {
-  const redis = new Redis(serverOf(job, 'redis'))
-  try {
-    return await run(redis)
-  } finally {
-    await forget(redis, job)
-  }
-}
-
-async function forget(redis: Redis, { name }: Job): Promise<void> {
-  for await (const keys of redis.scanStream({ match: `${name}:*`, count: 5_000 })) {
-    if ((keys as string[]).length > 0) await redis.unlink(...(keys as string[]))
-  }
-  await redis.quit()
-}
 
 async function load(redis: Redis, lua: string): Promise<string> {
   await redis.script('LOAD', lua)

@@ -1,8 +1,6 @@
 import type { Servers } from '../machine.ts'
 import { eachOnce, withDuplicates, type Deliveries } from './duplicates.ts'
 import type { Plan } from './plans.ts'
-import { Queues } from './queues.ts'
-import { Topics } from './topics.ts'
 
 /** Topics or queues of one repetition. They go with it. */
 export interface Places extends AsyncDisposable {
@@ -12,7 +10,8 @@ export interface Places extends AsyncDisposable {
 
 export async function openPlaces(plan: Plan | undefined, servers: Servers): Promise<Places | undefined> {
   if (plan === undefined) return undefined
-  return 'queueType' in plan ? Queues.open(servers, plan) : Topics.open(servers, plan)
+  if ('queueType' in plan) return (await import('./queues.ts')).Queues.open(servers, plan)
+  return (await import('./topics.ts')).Topics.open(servers, plan)
 }
 
 /** What a place of so many messages holds. */

@@ -1,6 +1,8 @@
-import { bytesInPostgres, bytesInRedis } from '../contenders/record-bytes.ts'
+import { lazily } from '../lazily.ts'
 import type { Suite } from '../suite.ts'
 
+const inRedis = lazily(() => import('../contenders/redis-bytes.ts'))
+const inPostgres = lazily(() => import('../contenders/postgres-bytes.ts'))
 const EACH = 'bytes each'
 
 /** What a record takes. A million of them, since tables of keys double and pages fill up. */
@@ -13,7 +15,7 @@ export const bytes: Suite = {
       messages: 1_000_000,
       repetitions: 1,
       needs: [],
-      contenders: [{ name: 'redisLease', run: bytesInRedis }],
+      contenders: [{ name: 'redisLease', run: inRedis(({ bytesInRedis }) => bytesInRedis) }],
       ratios: [],
       bounds: [{ of: 'redisLease', figure: EACH, most: 161 }],
     },
@@ -23,7 +25,7 @@ export const bytes: Suite = {
       messages: 1_000_000,
       repetitions: 1,
       needs: ['postgres'],
-      contenders: [{ name: 'postgresInbox', run: bytesInPostgres }],
+      contenders: [{ name: 'postgresInbox', run: inPostgres(({ bytesInPostgres }) => bytesInPostgres) }],
       ratios: [],
       // 130 of a table that is packed. Keys come in no order, so pages of its index are two thirds full.
       bounds: [{ of: 'postgresInbox', figure: EACH, most: 130 }],

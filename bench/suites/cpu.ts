@@ -1,5 +1,7 @@
-import { bareLoop, library } from '../contenders/memory-store.ts'
+import { lazily } from '../lazily.ts'
 import type { Suite } from '../suite.ts'
+
+const inMemory = lazily(() => import('../contenders/memory-store.ts'))
 
 /** The library alone, on the memory store, beside a bare loop over the same messages. */
 export const cpu: Suite = {
@@ -12,8 +14,8 @@ export const cpu: Suite = {
       repetitions: 5,
       needs: [],
       contenders: [
-        { name: 'bare loop', run: bareLoop },
-        { name: 'library', run: library },
+        { name: 'bare loop', run: inMemory(({ bareLoop }) => bareLoop) },
+        { name: 'library', run: inMemory(({ library }) => library) },
       ],
       ratios: [{ of: 'library', to: 'bare loop' }],
     },

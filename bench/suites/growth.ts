@@ -1,6 +1,8 @@
-import { effectsAmong } from '../contenders/postgres-store.ts'
-import { pairsAmong } from '../contenders/redis-store.ts'
+import { lazily } from '../lazily.ts'
 import type { Contender, Scenario, Suite } from '../suite.ts'
+
+const redisStore = lazily(() => import('../contenders/redis-store.ts'))
+const postgresStore = lazily(() => import('../contenders/postgres-store.ts'))
 
 const RECORDS = [10_000, 100_000, 1_000_000, 5_000_000]
 
@@ -28,7 +30,7 @@ export const growth: Suite = {
   scenarios: [
     scenarioOf(
       { name: 'redis', title: 'redisLease: claim and mark, batches of 100', messages: 100_000, needs: ['redis'] },
-      (records) => pairsAmong(records, 100),
+      (records) => redisStore(({ pairsAmong }) => pairsAmong(records, 100)),
     ),
     scenarioOf(
       {
@@ -37,7 +39,7 @@ export const growth: Suite = {
         messages: 100_000,
         needs: ['postgres'],
       },
-      (records) => effectsAmong(records, { batchSize: 500, transactions: 4 }),
+      (records) => postgresStore(({ effectsAmong }) => effectsAmong(records, { batchSize: 500, transactions: 4 })),
     ),
   ],
 }

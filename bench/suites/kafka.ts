@@ -1,20 +1,18 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { memoryStore } from 'consume-once'
-import { adapterAlone, withStore, type Settings } from '../contenders/consume-once.ts'
-import { eachBatch, eachMessage, type Handle } from '../contenders/kafkajs.ts'
-import { onKafka } from '../contenders/on-kafka.ts'
-import { insertLoop, libraryOnPostgres, loopOverInbox } from '../contenders/postgres.ts'
-import { libraryOnRedis, loopOverLease, setNxLoop } from '../contenders/redis.ts'
-import { besideStuck, eachMessageBesideStuck } from '../contenders/stuck.ts'
-import type { Contender, Scenario, Suite } from '../suite.ts'
+import { noop, twoMs } from '../contenders/handlers.ts'
+import { onKafka } from '../contenders/brokers.ts'
+import { lazily } from '../lazily.ts'
 import { EIGHT_PARTITIONS, MOST_IN_ONE } from '../places/plans.ts'
+import type { Scenario, Suite } from '../suite.ts'
 
-const noop: Handle = async () => {}
-const twoMs: Handle = () => sleep(2)
-
-const inMemory = (handle: Handle, settings: Settings = {}): Contender['run'] => {
-  return (job) => withStore(onKafka, memoryStore(), handle, settings)(job)
-}
+const raw = lazily(() => import('../contenders/kafkajs.ts'))
+const library = lazily(() => import('../contenders/consume-once.ts'))
+const inMemory = lazily(() => import('../contenders/memory-library.ts'))
+const onRedis = lazily(() => import('../contenders/redis-library.ts'))
+const redisLoops = lazily(() => import('../contenders/redis-loops.ts'))
+const onPostgres = lazily(() => import('../contenders/postgres-library.ts'))
+const postgresLoops = lazily(() => import('../contenders/postgres-loops.ts'))
+const beside = lazily(() => import('../contenders/stuck.ts'))
+const besideRaw = lazily(() => import('../contenders/stuck-raw.ts'))
 
 /** What the wrapper costs where the handler costs nothing. */
 const noStore: Scenario = {
@@ -25,11 +23,14 @@ const noStore: Scenario = {
   needs: ['kafka'],
   place: EIGHT_PARTITIONS,
   contenders: [
-    { name: 'eachMessage', run: eachMessage(noop) },
-    { name: 'eachBatch', run: eachBatch(noop) },
-    { name: 'adapter alone', run: adapterAlone(onKafka, noop, 256) },
-    { name: 'runKafka, memoryStore', run: inMemory(noop) },
-    { name: 'runKafka, memoryStore, 256 at once', run: inMemory(noop, { concurrency: 256 }) },
+    { name: 'eachMessage', run: raw(({ eachMessage }) => eachMessage(noop)) },
+    { name: 'eachBatch', run: raw(({ eachBatch }) => eachBatch(noop)) },
+    { name: 'adapter alone', run: library(({ adapterAlone }) => adapterAlone(onKafka, noop, 256)) },
+    { name: 'runKafka, memoryStore', run: inMemory(({ libraryInMemory }) => libraryInMemory(onKafka, noop)) },
+    {
+      name: 'runKafka, memoryStore, 256 at once',
+      run: inMemory(({ libraryInMemory }) => libraryInMemory(onKafka, noop, { concurrency: 256 })),
+    },
   ],
   ratios: [
     { of: 'adapter alone', to: 'eachMessage', goal: 0.8 },
@@ -47,9 +48,12 @@ const slowHandler: Scenario = {
   needs: ['kafka'],
   place: EIGHT_PARTITIONS,
   contenders: [
-    { name: 'eachMessage, 4 partitions at once', share: 1 / 8, run: eachMessage(twoMs, 4) },
-    { name: 'adapter alone, 256 at once', run: adapterAlone(onKafka, twoMs, 256) },
-    { name: 'runKafka, memoryStore, 256 at once', run: inMemory(twoMs, { concurrency: 256 }) },
+    { name: 'eachMessage, 4 partitions at once', share: 1 / 8, run: raw(({ eachMessage }) => eachMessage(twoMs, 4)) },
+    { name: 'adapter alone, 256 at once', run: library(({ adapterAlone }) => adapterAlone(onKafka, twoMs, 256)) },
+    {
+      name: 'runKafka, memoryStore, 256 at once',
+      run: inMemory(({ libraryInMemory }) => libraryInMemory(onKafka, twoMs, { concurrency: 256 })),
+    },
   ],
   ratios: [
     { of: 'adapter alone, 256 at once', to: 'eachMessage, 4 partitions at once', goal: 16 },
@@ -66,10 +70,13 @@ const redis: Scenario = {
   needs: ['kafka', 'redis'],
   place: EIGHT_PARTITIONS,
   contenders: [
-    { name: 'loop over the store, 500', run: loopOverLease(noop, 500) },
-    { name: 'loop with SET NX, 500', run: setNxLoop(noop, 500) },
-    { name: 'redisLease', run: libraryOnRedis(onKafka, noop) },
-    { name: 'redisLease, 256 at once', run: libraryOnRedis(onKafka, noop, { concurrency: 256 }) },
+    { name: 'loop over the store, 500', run: redisLoops(({ loopOverLease }) => loopOverLease(noop, 500)) },
+    { name: 'loop with SET NX, 500', run: redisLoops(({ setNxLoop }) => setNxLoop(noop, 500)) },
+    { name: 'redisLease', run: onRedis(({ libraryOnRedis }) => libraryOnRedis(onKafka, noop)) },
+    {
+      name: 'redisLease, 256 at once',
+      run: onRedis(({ libraryOnRedis }) => libraryOnRedis(onKafka, noop, { concurrency: 256 })),
+    },
   ],
   ratios: [
     { of: 'redisLease', to: 'loop over the store, 500', goal: 0.9 },
@@ -87,9 +94,12 @@ const postgres: Scenario = {
   needs: ['kafka', 'postgres'],
   place: EIGHT_PARTITIONS,
   contenders: [
-    { name: 'loop over the store, 500', run: loopOverInbox(500) },
-    { name: 'loop with insert on conflict, 500', run: insertLoop(500) },
-    { name: 'postgresInbox, handleBatch of 500', run: libraryOnPostgres(onKafka, 500) },
+    { name: 'loop over the store, 500', run: postgresLoops(({ loopOverInbox }) => loopOverInbox(500)) },
+    { name: 'loop with insert on conflict, 500', run: postgresLoops(({ insertLoop }) => insertLoop(500)) },
+    {
+      name: 'postgresInbox, handleBatch of 500',
+      run: onPostgres(({ libraryOnPostgres }) => libraryOnPostgres(onKafka, 500)),
+    },
   ],
   ratios: [
     { of: 'postgresInbox, handleBatch of 500', to: 'loop over the store, 500', goal: 0.9 },
@@ -106,10 +116,16 @@ const stuck: Scenario = {
   needs: ['kafka'],
   place: MOST_IN_ONE,
   contenders: [
-    { name: 'nothing stuck, key order', run: besideStuck({ order: 'key', isStuck: false }) },
-    { name: 'key order', run: besideStuck({ order: 'key', isStuck: true }) },
-    { name: 'partition order', run: besideStuck({ order: 'partition', isStuck: true }) },
-    { name: 'eachMessage, 4 partitions at once', run: eachMessageBesideStuck(4) },
+    {
+      name: 'nothing stuck, key order',
+      run: beside(({ besideStuck }) => besideStuck({ order: 'key', isStuck: false })),
+    },
+    { name: 'key order', run: beside(({ besideStuck }) => besideStuck({ order: 'key', isStuck: true })) },
+    { name: 'partition order', run: beside(({ besideStuck }) => besideStuck({ order: 'partition', isStuck: true })) },
+    {
+      name: 'eachMessage, 4 partitions at once',
+      run: besideRaw(({ eachMessageBesideStuck }) => eachMessageBesideStuck(4)),
+    },
   ],
   ratios: [{ of: 'key order', to: 'nothing stuck, key order' }],
 }

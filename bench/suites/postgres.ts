@@ -1,12 +1,8 @@
-import {
-  duplicatesBySelect,
-  duplicatesThroughInbox,
-  effectsAndRows,
-  effectsOnce,
-  effectsOnly,
-  type Shape,
-} from '../contenders/postgres-store.ts'
+import type { Shape } from '../contenders/postgres-store.ts'
+import { lazily } from '../lazily.ts'
 import type { Scenario, Suite } from '../suite.ts'
+
+const store = lazily(() => import('../contenders/postgres-store.ts'))
 
 const EACH: Shape = { batchSize: 1, transactions: 4 }
 const SET: Shape = { batchSize: 500, transactions: 4 }
@@ -23,8 +19,8 @@ export const postgres: Suite = {
       title: 'a transaction for each message, four at once: effect, or effect with attempt and mark',
       messages: 10_000,
       contenders: [
-        { name: 'bare transaction', run: effectsOnly(EACH) },
-        { name: 'postgresInbox', run: effectsOnce(EACH) },
+        { name: 'bare transaction', run: store(({ effectsOnly }) => effectsOnly(EACH)) },
+        { name: 'postgresInbox', run: store(({ effectsOnce }) => effectsOnce(EACH)) },
       ],
       ratios: [{ of: 'postgresInbox', to: 'bare transaction', goal: 0.65 }],
     },
@@ -34,9 +30,13 @@ export const postgres: Suite = {
       title: 'transactions of 500 messages, four at once, their effects in one statement',
       messages: 200_000,
       contenders: [
-        { name: 'rows by hand, no attempts', run: effectsAndRows(SET) },
-        { name: 'postgresInbox', run: effectsOnce(SET) },
-        { name: 'postgresInbox, a transaction for each', share: 1 / 20, run: effectsOnce(EACH) },
+        { name: 'rows by hand, no attempts', run: store(({ effectsAndRows }) => effectsAndRows(SET)) },
+        { name: 'postgresInbox', run: store(({ effectsOnce }) => effectsOnce(SET)) },
+        {
+          name: 'postgresInbox, a transaction for each',
+          share: 1 / 20,
+          run: store(({ effectsOnce }) => effectsOnce(EACH)),
+        },
       ],
       ratios: [
         // 0.8 before attempts are counted, which takes a quarter (stores of an inbox by hand do not count them).
@@ -50,8 +50,8 @@ export const postgres: Suite = {
       title: 'claims of what is done, batches of 500, four at once',
       messages: 200_000,
       contenders: [
-        { name: 'select = any', run: duplicatesBySelect(SET) },
-        { name: 'postgresInbox', run: duplicatesThroughInbox(SET) },
+        { name: 'select = any', run: store(({ duplicatesBySelect }) => duplicatesBySelect(SET)) },
+        { name: 'postgresInbox', run: store(({ duplicatesThroughInbox }) => duplicatesThroughInbox(SET)) },
       ],
       ratios: [{ of: 'postgresInbox', to: 'select = any', goal: 0.8 }],
     },

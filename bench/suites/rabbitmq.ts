@@ -1,14 +1,17 @@
-import { adapterAlone } from '../contenders/consume-once.ts'
-import { ackEach } from '../contenders/amqplib.ts'
-import type { Handle } from '../contenders/kafkajs.ts'
-import { onRabbit } from '../contenders/on-rabbit.ts'
-import { insertEach, libraryOnPostgres } from '../contenders/postgres.ts'
-import { libraryOnRedis, setNxEach } from '../contenders/redis.ts'
+import { noop } from '../contenders/handlers.ts'
+import { onRabbit } from '../contenders/brokers.ts'
+import { lazily } from '../lazily.ts'
 import type { QueuePlan } from '../places/plans.ts'
 import type { Scenario, Suite } from '../suite.ts'
 
 const PREFETCH = 1_000
-const noop: Handle = async () => {}
+
+const raw = lazily(() => import('../contenders/amqplib.ts'))
+const library = lazily(() => import('../contenders/consume-once.ts'))
+const onRedis = lazily(() => import('../contenders/redis-library.ts'))
+const redisEach = lazily(() => import('../contenders/redis-each.ts'))
+const onPostgres = lazily(() => import('../contenders/postgres-library.ts'))
+const postgresEach = lazily(() => import('../contenders/postgres-each.ts'))
 
 /** Leases in Redis, beside no deduplication at all and beside what is written by hand. */
 function redis(queueType: QueuePlan['queueType']): Scenario {
@@ -21,11 +24,14 @@ function redis(queueType: QueuePlan['queueType']): Scenario {
     needs: ['rabbitmq', 'redis'],
     place: { queueType, duplicates: true },
     contenders: [
-      { name: 'ack each, no deduplication', run: ackEach(noop, PREFETCH) },
-      { name: 'SET NX, SET, ack each', run: setNxEach(noop, PREFETCH) },
-      { name: 'adapter alone', run: adapterAlone(rabbit, noop, 256) },
-      { name: 'redisLease', run: libraryOnRedis(rabbit, noop) },
-      { name: 'redisLease, 256 at once', run: libraryOnRedis(rabbit, noop, { concurrency: 256 }) },
+      { name: 'ack each, no deduplication', run: raw(({ ackEach }) => ackEach(noop, PREFETCH)) },
+      { name: 'SET NX, SET, ack each', run: redisEach(({ setNxEach }) => setNxEach(noop, PREFETCH)) },
+      { name: 'adapter alone', run: library(({ adapterAlone }) => adapterAlone(rabbit, noop, 256)) },
+      { name: 'redisLease', run: onRedis(({ libraryOnRedis }) => libraryOnRedis(rabbit, noop)) },
+      {
+        name: 'redisLease, 256 at once',
+        run: onRedis(({ libraryOnRedis }) => libraryOnRedis(rabbit, noop, { concurrency: 256 })),
+      },
     ],
     ratios: [
       { of: 'adapter alone', to: 'ack each, no deduplication' },
@@ -48,8 +54,15 @@ function postgres(queueType: QueuePlan['queueType']): Scenario {
     needs: ['rabbitmq', 'postgres'],
     place: { queueType, duplicates: true },
     contenders: [
-      { name: 'a transaction for each message', share: 1 / 5, run: insertEach(PREFETCH) },
-      { name: 'postgresInbox, handleBatch of 500', run: libraryOnPostgres(rabbit, 500) },
+      {
+        name: 'a transaction for each message',
+        share: 1 / 5,
+        run: postgresEach(({ insertEach }) => insertEach(PREFETCH)),
+      },
+      {
+        name: 'postgresInbox, handleBatch of 500',
+        run: onPostgres(({ libraryOnPostgres }) => libraryOnPostgres(rabbit, 500)),
+      },
     ],
     ratios: [{ of: 'postgresInbox, handleBatch of 500', to: 'a transaction for each message', goal: 5 }],
   }

@@ -1,12 +1,7 @@
-import {
-  duplicatesByMget,
-  duplicatesThroughStore,
-  handleInFlight,
-  pairsByScript,
-  pairsThroughStore,
-  setNxInFlight,
-} from '../contenders/redis-store.ts'
+import { lazily } from '../lazily.ts'
 import type { Scenario, Suite } from '../suite.ts'
+
+const store = lazily(() => import('../contenders/redis-store.ts'))
 
 function pairs(batchSize: number): Scenario {
   return {
@@ -16,8 +11,8 @@ function pairs(batchSize: number): Scenario {
     repetitions: 5,
     needs: ['redis'],
     contenders: [
-      { name: 'bare scripts', run: pairsByScript(batchSize) },
-      { name: 'redisLease', run: pairsThroughStore(batchSize) },
+      { name: 'bare scripts', run: store(({ pairsByScript }) => pairsByScript(batchSize)) },
+      { name: 'redisLease', run: store(({ pairsThroughStore }) => pairsThroughStore(batchSize)) },
     ],
     ratios: [{ of: 'redisLease', to: 'bare scripts', goal: 0.7 }],
   }
@@ -36,8 +31,8 @@ export const redis: Suite = {
       repetitions: 5,
       needs: ['redis'],
       contenders: [
-        { name: 'SET NX, SET', run: setNxInFlight(100) },
-        { name: 'handle()', run: handleInFlight(100) },
+        { name: 'SET NX, SET', run: store(({ setNxInFlight }) => setNxInFlight(100)) },
+        { name: 'handle()', run: store(({ handleInFlight }) => handleInFlight(100)) },
       ],
       ratios: [{ of: 'handle()', to: 'SET NX, SET', goal: 1.5 }],
     },
@@ -48,8 +43,8 @@ export const redis: Suite = {
       repetitions: 5,
       needs: ['redis'],
       contenders: [
-        { name: 'MGET', run: duplicatesByMget(500) },
-        { name: 'redisLease', run: duplicatesThroughStore(500) },
+        { name: 'MGET', run: store(({ duplicatesByMget }) => duplicatesByMget(500)) },
+        { name: 'redisLease', run: store(({ duplicatesThroughStore }) => duplicatesThroughStore(500)) },
       ],
       ratios: [{ of: 'redisLease', to: 'MGET' }],
     },

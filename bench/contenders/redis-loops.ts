@@ -1,33 +1,13 @@
-import { randomBytes, hash } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { ClaimItem, Store } from 'consume-once'
+import { randomBytes } from 'node:crypto'
+import type { Store } from 'consume-once'
 import { redisLease } from 'consume-once/ioredis'
-import { Redis } from 'ioredis'
 import type { KafkaMessage } from 'kafkajs'
-import { serverOf, type Job, type Measurement } from '../suite.ts'
+import type { Job, Measurement } from '../suite.ts'
 import { ID_HEADER, Tally } from '../tally.ts'
-import { consumeAll } from './amqplib.ts'
-import type { Broker } from './broker.ts'
-import { withStore, type Settings } from './consume-once.ts'
-import { consumeInBatches, distinct, type Handle } from './kafkajs.ts'
-
-/** What is left behind by a run that was killed goes by itself. */
-const RETENTION_MS = 600_000
-const LEASE_MS = 30_000
-const BUSY_POLL_MS = 10
-
-/** The library on Redis. */
-export function libraryOnRedis(
-  broker: Broker,
-  handle: Handle,
-  settings: Settings = {},
-): (job: Job) => Promise<Measurement> {
-  return (job) =>
-    onRedis(job, (redis) => {
-      const store = redisLease({ redis, prefix: job.name })
-      return withStore(broker, store, handle, { retentionMs: RETENTION_MS, ...settings })(job)
-    })
-}
+import type { Handle } from './handlers.ts'
+import { distinct, itemOf } from './kafka-messages.ts'
+import { consumeInBatches } from './kafkajs.ts'
+import { LEASE_MS, onRedis, RETENTION_MS } from './redis-client.ts'
 
 /** A loop by hand over the same store: claims a batch, handles it, marks it. The most that the store can give. */
 export function loopOverLease(handle: Handle, batchSize: number): (job: Job) => Promise<Measurement> {
@@ -88,47 +68,4 @@ export function setNxLoop(handle: Handle, batchSize: number): (job: Job) => Prom
       }
       return consumeInBatches(job, tally, batchSize, handleBatch)
     })
-}
-
-/** What a careful worker of RabbitMQ does by hand: SET NX before, SET after, then ack, for each message by itself. */
-export function setNxEach(handle: Handle, prefetch: number): (job: Job) => Promise<Measurement> {
-  return (job) =>
-    onRedis(job, (redis) => {
-      const tally = new Tally(job)
-      return consumeAll(job, tally, prefetch, async ({ properties }) => {
-        const id: unknown = properties.messageId
-        const key = `${job.name}:${String(id)}`
-        for (;;) {
-          const before = await redis.set(key, 'processing', 'PX', LEASE_MS, 'NX', 'GET')
-          if (before === 'done') return
-          if (before === null) break
-          // Another delivery of it is under way: acked now, it would be lost if that one failed.
-          await sleep(BUSY_POLL_MS)
-        }
-        tally.started(id)
-        await handle()
-        await redis.set(key, 'done', 'PX', RETENTION_MS)
-      })
-    })
-}
-
-/** Key and digest as a store wants them. */
-export function itemOf({ headers, value }: KafkaMessage): ClaimItem {
-  const id = headers?.[ID_HEADER]
-  if (!Buffer.isBuffer(id)) throw new TypeError('a message without an ID')
-  return { key: digest(id), digest: digest(value ?? '') }
-}
-
-function digest(bytes: Buffer | string): string {
-  return hash('sha256', bytes, 'base64url').slice(0, 22)
-}
-
-/** Removes the keys of the job afterwards. */
-async function onRedis(job: Job, run: (redis: Redis) => Promise<Measurement>): Promise<Measurement> {
-  const redis = new Redis(serverOf(job, 'redis'))
-  const measurement = await run(redis)
-  for await (const keys of redis.scanStream({ match: `${job.name}:*`, count: 2_000 })) {
-    if ((keys as string[]).length > 0) await redis.unlink(...(keys as string[]))
-  }
-  return measurement
 }

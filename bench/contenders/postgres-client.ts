@@ -1,0 +1,34 @@
+import { Pool } from 'pg'
+import { serverOf, type Job, type Measurement } from '../suite.ts'
+
+const CONNECTIONS = 8
+
+export type Query = (text: string, values: unknown[]) => Promise<unknown>
+
+/** The effect: a row for each message, all in one statement. */
+export async function writeEffects(query: Query, job: Job, ids: readonly string[]): Promise<void> {
+  await query(`insert into ${job.name}.effect (id, text) select id, 'sent' from unnest($1::text[]) as id`, [ids])
+}
+
+export const inboxTable = ({ name }: Job): string =>
+  `create table ${name}.inbox (id text primary key, at timestamptz not null default now())`
+
+/** In schemas of its own, which it removes; checks the effects that were committed. */
+export async function onPostgres(job: Job, run: (pool: Pool) => Promise<Measurement>): Promise<Measurement> {
+  const pool = new Pool({ connectionString: serverOf(job, 'postgres'), max: CONNECTIONS })
+  await pool.query(`create schema ${job.name}`)
+  try {
+    await pool.query(`create table ${job.name}.effect (id text not null, text text not null)`)
+    const measurement = await run(pool)
+    const { rows } = await pool.query(
+      `select count(*)::int as rows, count(distinct id)::int as ids from ${job.name}.effect`,
+    )
+    const [{ rows: effects, ids } = { rows: 0, ids: 0 }] = rows as { rows: number; ids: number }[]
+    if (effects !== job.ids || ids !== job.ids) {
+      throw new Error(`of ${job.ids} effects: ${effects} rows, ${ids} distinct`)
+    }
+    return measurement
+  } finally {
+    await pool.query(`drop schema ${job.name} cascade; drop schema if exists ${job.name}_inbox cascade`)
+  }
+}

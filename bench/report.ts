@@ -1,7 +1,7 @@
 import type { Machine } from './machine.ts'
 import { rateOf, type Round } from './run-scenario.ts'
 import { spreadOf, type Spread } from './statistics.ts'
-import type { Bound, Measurement, Ratio, Scenario } from './suite.ts'
+import { CPU_EACH, type Bound, type Measurement, type Ratio, type Scenario } from './suite.ts'
 
 export interface Report {
   readonly machine: Machine
@@ -54,7 +54,7 @@ export function reportOf(
     })),
     bounds: bounds.map((bound) => ({
       ...bound,
-      found: spreadOf(rounds.map((round) => measurementIn(round, bound.of).figures?.[bound.figure] ?? Number.NaN)),
+      found: spreadOf(rounds.map((round) => figureOf(measurementIn(round, bound.of), bound.figure))),
     })),
   }
 }
@@ -78,7 +78,7 @@ function contenderReport(name: string, rounds: readonly Round[]): ContenderRepor
     rate: spreadOf(measured.map(rateOf)),
     cpuMicroseconds: spreadOf(measured.map(cpuOf)),
     figures: Object.fromEntries(
-      figures.map((figure) => [figure, spreadOf(measured.map((one) => one.figures?.[figure] ?? Number.NaN))]),
+      figures.map((figure) => [figure, spreadOf(measured.map((one) => figureOf(one, figure)))]),
     ),
   }
 }
@@ -90,6 +90,12 @@ function ratioOf({ of, to }: Ratio, rounds: readonly Round[], valueOf: (measured
 /** Microseconds for each message. */
 function cpuOf({ cpuMs, messages }: Measurement): number {
   return (cpuMs * 1_000) / messages
+}
+
+function figureOf(measured: Measurement, name: string): number {
+  const value = name === CPU_EACH ? cpuOf(measured) : measured.figures?.[name]
+  if (value === undefined) throw new Error(`no figure called ${name}`)
+  return value
 }
 
 function measurementIn(round: Round, name: string): Measurement {
@@ -105,9 +111,9 @@ function scenarioText({ title, repetitions, contenders, ratios, bounds }: Scenar
     whole(rate.median),
     `${whole(rate.least)} - ${whole(rate.most)}`,
     cpuMicroseconds.median.toFixed(1),
-    ...Object.values(figures).map(({ median }) => whole(median)),
+    ...Object.values(figures).map(({ median }) => short(median)),
   ])
-  const head = ['', 'messages', 'median/s', 'range', 'CPU us each', ...Object.keys(contenders[0]?.figures ?? {})]
+  const head = ['', 'messages', 'median/s', 'range', CPU_EACH, ...Object.keys(contenders[0]?.figures ?? {})]
   return [
     `${title}; medians of ${repetitions}`,
     ...table([head, ...rows]),
@@ -117,7 +123,7 @@ function scenarioText({ title, repetitions, contenders, ratios, bounds }: Scenar
     }),
     ...bounds.map(
       ({ of, figure, most, found: { median } }) =>
-        `  ${of}: ${figure} ${whole(median)}, at most ${most}: ${median <= most ? 'met' : 'missed'}`,
+        `  ${of}: ${figure} ${short(median)}, at most ${most}: ${median <= most ? 'met' : 'missed'}`,
     ),
   ].join('\n')
 }
@@ -132,4 +138,5 @@ function table(rows: readonly (readonly string[])[]): readonly string[] {
 }
 
 const whole = (value: number): string => Math.round(value).toLocaleString('en-US')
+const short = (value: number): string => (value < 100 ? value.toFixed(1) : whole(value))
 const ratio = (value: number): string => value.toFixed(value < 10 ? 2 : 1)

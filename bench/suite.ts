@@ -63,9 +63,13 @@ export interface Ratio {
   readonly goal?: number
 }
 
+/** Microseconds of CPU for each message, of every contender: a figure for bounds. */
+export const CPU_EACH = 'CPU us each'
+
 /** The most that a figure of a contender may be. */
 export interface Bound {
   readonly of: string
+  /** A name in its `figures`, or `CPU_EACH`. */
   readonly figure: string
   readonly most: number
 }

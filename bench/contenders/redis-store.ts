@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import { defineConsumer, messageId, runInline, type ClaimItem, type Message } from 'consume-once'
+import { defineConsumer, messageId, runInline, type ClaimItem } from 'consume-once'
 import { redisLease } from 'consume-once/ioredis'
 import type { Redis } from 'ioredis'
 import type { Job, Measurement } from '../suite.ts'
 import { ID_HEADER, Tally } from '../tally.ts'
+import { messagesOf } from './messages.ts'
 import { LEASE_MS, onRedis, RETENTION_MS } from './redis-client.ts'
 import { atOnce, claimItems, claimsIn, expectAll, inBatches, itemsOf, newToken } from './store-items.ts'
 
@@ -110,7 +111,7 @@ export function handleInFlight(inFlight: number): Run {
       })
       const running = runInline(consumer, { group: job.name })
       await running.open()
-      const messages = idsOf(job).map(messageOf)
+      const messages = messagesOf(job)
       tally.arrived()
       await atOnce(messages, inFlight, async (message) => {
         const { outcome } = await running.handle(message)
@@ -158,23 +159,6 @@ async function timed(
 function idsOf({ messages }: Job): readonly string[] {
   return Array.from({ length: messages }, (_, n) => String(n))
 }
-
-function messageOf(id: string): Message {
-  return {
-    system: 'memory',
-    destination: 'bench',
-    origin: 'bench',
-    position: id,
-    key: null,
-    value: PAYLOAD,
-    headers: { [ID_HEADER]: Buffer.from(id) },
-    messageId: undefined,
-    timestamp: undefined,
-    redelivered: undefined,
-  }
-}
-
-const PAYLOAD = Buffer.alloc(1_024, 'x')
 
 async function load(redis: Redis, lua: string): Promise<string> {
   await redis.script('LOAD', lua)

@@ -1,21 +1,70 @@
+import type { Pace } from '../contenders/prepared-source.ts'
 import { lazily } from '../lazily.ts'
-import type { Suite } from '../suite.ts'
+import { CPU_EACH, type Suite } from '../suite.ts'
 
-const inMemory = lazily(() => import('../contenders/memory-store.ts'))
+const framework = lazily(() => import('../contenders/framework.ts'))
+const bare = lazily(() => import('../contenders/bare-loops.ts'))
 
-/** The library alone, on the memory store, beside a bare loop over the same messages. */
+const HUNDREDS: Pace = { atOnce: 500, inFlight: 1_500 }
+const ONE: Pace = { atOnce: 1, inFlight: 1 }
+
+const MOST_IN_BATCHES_US = 3
+const MOST_ALONE_US = 10
+
+/** The library alone, on the memory store. What it costs is told by the CPU of each message. */
 export const cpu: Suite = {
   name: 'cpu',
   scenarios: [
     {
-      name: 'memory-store',
+      name: 'batches',
+      title: 'memory store, no broker, no-op handler, 500 deliveries of 1 KB at once',
+      messages: 200_000,
+      repetitions: 5,
+      needs: [],
+      contenders: [
+        { name: 'bare loop', run: bare(({ setOfIds }) => setOfIds) },
+        { name: 'bare loop with digests', run: bare(({ setOfDigests }) => setOfDigests) },
+        { name: 'source alone', run: bare(({ sourceAlone }) => sourceAlone(HUNDREDS)) },
+        { name: 'handle', run: framework(({ handleEach }) => handleEach(HUNDREDS)) },
+        {
+          name: 'handle, 256 at once',
+          run: framework(({ handleEach }) => handleEach(HUNDREDS, { concurrency: 256 })),
+        },
+        { name: 'handleBatch of 500', run: framework(({ handleInBatches }) => handleInBatches(HUNDREDS, 500)) },
+      ],
+      ratios: [{ of: 'handle, 256 at once', to: 'bare loop with digests' }],
+      bounds: [
+        { of: 'handle', figure: CPU_EACH, most: MOST_IN_BATCHES_US },
+        { of: 'handle, 256 at once', figure: CPU_EACH, most: MOST_IN_BATCHES_US },
+        { of: 'handleBatch of 500', figure: CPU_EACH, most: MOST_IN_BATCHES_US },
+      ],
+    },
+    {
+      name: 'alone',
+      title: 'memory store, no broker, no-op handler, a delivery of 1 KB after the settle of the one before',
+      messages: 100_000,
+      repetitions: 5,
+      needs: [],
+      contenders: [
+        { name: 'source alone', run: bare(({ sourceAlone }) => sourceAlone(ONE)) },
+        { name: 'handle', run: framework(({ handleEach }) => handleEach(ONE)) },
+        { name: 'await handle(message)', run: framework(({ handleAwaited }) => handleAwaited) },
+      ],
+      ratios: [],
+      bounds: [
+        { of: 'handle', figure: CPU_EACH, most: MOST_ALONE_US },
+        { of: 'await handle(message)', figure: CPU_EACH, most: MOST_ALONE_US },
+      ],
+    },
+    {
+      name: 'memory-broker',
       title: 'memory broker and memory store, no-op handler',
       messages: 200_000,
       repetitions: 5,
       needs: [],
       contenders: [
-        { name: 'bare loop', run: inMemory(({ bareLoop }) => bareLoop) },
-        { name: 'library', run: inMemory(({ library }) => library) },
+        { name: 'bare loop', run: bare(({ setOfIds }) => setOfIds) },
+        { name: 'library', run: framework(({ onMemoryBroker }) => onMemoryBroker) },
       ],
       ratios: [{ of: 'library', to: 'bare loop' }],
     },

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { cpus, totalmem, type as system } from 'node:os'
-import type { Endpoint, ServerName } from '../test/support/servers/catalogue.ts'
-import { withPostgres, withRabbit, withRedis } from '../test/support/servers/clients.ts'
+import { CATALOGUE, SERVER_NAMES, type Endpoint, type ServerName } from '../test/support/servers/catalogue.ts'
+import { kafkaVersion } from '../test/support/servers/kafka/version.ts'
+import { reportedVersion } from '../test/support/servers/reported-version.ts'
 
 export type Servers = Readonly<Partial<Record<ServerName, Endpoint>>>
 
@@ -11,13 +12,11 @@ export interface Machine {
   readonly processor: string
   readonly cores: number
   readonly memoryGb: number
-  /** Of the packages and servers that take part. Kafka does not tell kafkajs which it is. */
+  /** Of the packages and servers that take part. */
   readonly versions: Readonly<Record<string, string>>
 }
 
-const PACKAGES = ['kafkajs', 'amqplib', 'ioredis', 'pg']
-
-export async function describeMachine(servers: Servers): Promise<Machine> {
+export async function describeMachine(servers: Servers, packages: readonly string[]): Promise<Machine> {
   const processors = cpus()
   return {
     node: process.version,
@@ -26,10 +25,8 @@ export async function describeMachine(servers: Servers): Promise<Machine> {
     cores: processors.length,
     memoryGb: Math.round(totalmem() / 2 ** 30),
     versions: {
-      ...Object.fromEntries(PACKAGES.map((name) => [name, versionOf(name)])),
-      ...(servers.rabbitmq === undefined ? {} : { RabbitMQ: await rabbitVersion(servers.rabbitmq) }),
-      ...(servers.redis === undefined ? {} : { Redis: await redisVersion(servers.redis) }),
-      ...(servers.postgres === undefined ? {} : { Postgres: await postgresVersion(servers.postgres) }),
+      ...Object.fromEntries(packages.map((name) => [name, versionOf(name)])),
+      ...Object.fromEntries(await Promise.all(SERVER_NAMES.flatMap((name) => versionsOf(name, servers[name])))),
     },
   }
 }
@@ -39,16 +36,20 @@ function versionOf(name: string): string {
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }
 
-async function rabbitVersion(url: Endpoint): Promise<string> {
-  return withRabbit(url, async ({ connection }) => connection.serverProperties.version)
+/** Product and version, where the server takes part. */
+function versionsOf(name: ServerName, endpoint: Endpoint | undefined): readonly Promise<readonly [string, string]>[] {
+  if (endpoint === undefined) return []
+  return [name === 'kafka' ? kafkaAt(endpoint) : reported(name, endpoint)]
 }
 
-async function redisVersion(url: Endpoint): Promise<string> {
-  const info = await withRedis(url, (redis) => redis.info('server'))
-  return /redis_version:(\S+)/.exec(info)?.[1] ?? 'unknown'
+async function reported(name: Exclude<ServerName, 'kafka'>, endpoint: Endpoint): Promise<readonly [string, string]> {
+  const [product = '', ...version] = (await reportedVersion(name, endpoint)).split(' ')
+  return [product, version.join(' ')]
 }
 
-async function postgresVersion(url: Endpoint): Promise<string> {
-  const { rows } = await withPostgres(url, (client) => client.query<{ server_version: string }>('show server_version'))
-  return rows[0]?.server_version ?? 'unknown'
+/** No request of its protocol asks a broker for its version: known is what was started here. */
+async function kafkaAt(endpoint: Endpoint): Promise<readonly [string, string]> {
+  const { variable, testVariable, usual } = CATALOGUE.kafka
+  const isNamed = [variable, testVariable].some((name) => (process.env[name] ?? '') !== '')
+  return ['Kafka', isNamed || usual.includes(endpoint) ? 'of unknown version' : kafkaVersion()]
 }

@@ -1,6 +1,7 @@
-// npm run bench -- <suite> [--n N] [--reps R] [--only scenario] [--json] [--profiles folder]
+// npm run bench -- <suite> [--n N] [--reps R] [--only scenario] [--record] [--smoke] [--json] [--profiles folder]
 //
 // Runs contenders side by side on real servers. Ratios within one run mean something; figures of one machine do not.
+import { loadavg } from 'node:os'
 import { Command, InvalidArgumentError } from 'commander'
 import { CATALOGUE, type ServerName } from '../test/support/servers/catalogue.ts'
 import { sharedEndpoint } from '../test/support/servers/server.ts'
@@ -8,7 +9,8 @@ import { closeRun, openRun } from '../test/support/servers/test-run.ts'
 import { allSuites } from './catalogue.ts'
 import { compile } from './compiled.ts'
 import { describeMachine, type Servers } from './machine.ts'
-import { reportOf, textOf, type Report } from './report.ts'
+import { currentCommit, record } from './record.ts'
+import { reportOf, textOf, type Report, type ScenarioReport } from './report.ts'
 import { runScenario } from './run-scenario.ts'
 import type { Suite } from './suite.ts'
 
@@ -16,6 +18,8 @@ interface Flags {
   readonly n?: number
   readonly reps?: number
   readonly only?: string
+  readonly record: boolean
+  readonly smoke: boolean
   readonly json: boolean
   readonly profiles?: string
 }
@@ -34,13 +38,15 @@ await new Command('bench')
   .option('--n <messages>', 'messages of each scenario (default: its own)', atLeastOne)
   .option('--reps <repetitions>', "how often each contender runs (default: the scenario's own)", atLeastOne)
   .option('--only <scenario>', 'one scenario of the suite')
+  .option('--record', 'write what was found to bench/results/<suite>.json', false)
+  .option('--smoke', 'as few messages as show that it works, once: no figure means anything', false)
   .option('--json', 'one JSON object on stdout, and nothing else there', false)
   .option('--profiles <folder>', 'write a CPU profile of each process')
   .addHelpText('after', SERVERS)
   .action((suite: Suite, flags: Flags) => bench(suite, flags))
   .parseAsync()
 
-async function bench(suite: Suite, { n, reps, only, json, profiles }: Flags): Promise<void> {
+async function bench(suite: Suite, { n, reps, only, record: isRecorded, smoke, json, profiles }: Flags): Promise<void> {
   const scenarios = suite.scenarios.filter(({ name }) => only === undefined || name === only)
   if (scenarios.length === 0) throw new Error(`${suite.name} has no scenario called ${only}`)
   await openRun()
@@ -48,24 +54,40 @@ async function bench(suite: Suite, { n, reps, only, json, profiles }: Flags): Pr
   try {
     const child = await compile()
     const servers = await find(new Set(scenarios.flatMap(({ needs }) => needs)))
-    const reports = []
+    const reports: ScenarioReport[] = []
+    const commit = currentCommit()
     for (const scenario of scenarios) {
+      const at = new Date().toISOString()
+      const start = oneMinuteLoad()
       const rounds = await runScenario(scenario, {
         suite: suite.name,
-        messages: n ?? scenario.messages,
-        repetitions: reps ?? scenario.repetitions,
+        messages: n ?? (smoke ? suite.smoke : scenario.messages),
+        repetitions: reps ?? (smoke ? 1 : scenario.repetitions),
         servers,
+        isSmoke: smoke,
         child,
         profiles,
         progress: (line) => console.error(line),
       })
-      reports.push(reportOf(scenario, rounds))
+      reports.push(reportOf(scenario, rounds, { at, commit, load: { start, end: oneMinuteLoad() } }))
     }
-    const report: Report = { machine: await describeMachine(servers), suite: suite.name, scenarios: reports }
+    const report: Report = {
+      machine: await describeMachine(servers, suite.packages),
+      suite: suite.name,
+      scenarios: reports,
+    }
+    if (isRecorded) {
+      const order = suite.scenarios.map(({ name }) => name)
+      console.error(`recorded in ${record(report, order)}`)
+    }
     console.log(json ? JSON.stringify(report, undefined, 2) : textOf(report))
   } finally {
     await closeRun()
   }
+}
+
+function oneMinuteLoad(): number {
+  return loadavg()[0] ?? 0
 }
 
 async function find(names: ReadonlySet<ServerName>): Promise<Servers> {

@@ -12,10 +12,20 @@ export interface Report {
 export interface ScenarioReport {
   readonly name: string
   readonly title: string
+  readonly run: RunFacts
   readonly repetitions: number
   readonly contenders: readonly ContenderReport[]
   readonly ratios: readonly RatioReport[]
   readonly bounds: readonly BoundReport[]
+}
+
+/** When and of what a scenario ran. */
+export interface RunFacts {
+  /** ISO 8601 */
+  readonly at: string
+  readonly commit: string
+  /** How many processes wanted a core, as averages of a minute. The bench itself is some of the last. */
+  readonly load: { readonly start: number; readonly end: number }
 }
 
 interface BoundReport extends Bound {
@@ -41,10 +51,12 @@ interface ContenderReport {
 export function reportOf(
   { name, title, contenders, ratios, bounds = [] }: Scenario,
   rounds: readonly Round[],
+  run: RunFacts,
 ): ScenarioReport {
   return {
     name,
     title,
+    run,
     repetitions: rounds.length,
     contenders: contenders.map((contender) => contenderReport(contender.name, rounds)),
     ratios: ratios.map((ratio) => ({
@@ -104,7 +116,7 @@ function measurementIn(round: Round, name: string): Measurement {
   return measurement
 }
 
-function scenarioText({ title, repetitions, contenders, ratios, bounds }: ScenarioReport): string {
+function scenarioText({ title, run: { load }, repetitions, contenders, ratios, bounds }: ScenarioReport): string {
   const rows = contenders.map(({ name, messages, rate, cpuMicroseconds, figures }) => [
     name,
     whole(messages),
@@ -115,7 +127,7 @@ function scenarioText({ title, repetitions, contenders, ratios, bounds }: Scenar
   ])
   const head = ['', 'messages', 'median/s', 'range', CPU_EACH, ...Object.keys(contenders[0]?.figures ?? {})]
   return [
-    `${title}; medians of ${repetitions}`,
+    `${title}; medians of ${repetitions}; load ${ratio(load.start)} to ${ratio(load.end)}`,
     ...table([head, ...rows]),
     ...ratios.map(({ of, to, goal, rate: { median, least, most }, cpu }) => {
       const outcome = goal === undefined ? '' : `, goal ${goal}: ${median >= goal ? 'met' : 'missed'}`

@@ -9,6 +9,7 @@ export interface RunOptions extends ProcessOptions {
   readonly messages: number
   readonly repetitions: number
   readonly servers: Servers
+  readonly isSmoke: boolean
   readonly progress: (line: string) => void
 }
 
@@ -28,14 +29,14 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
 
 /** One repetition, on topics or queues of its own. */
 async function runRound(scenario: Scenario, contenders: readonly Contender[], options: RunOptions): Promise<Round> {
-  const { suite, messages, servers, progress } = options
+  const { suite, messages, servers, isSmoke, progress } = options
   await using places = await openPlaces(scenario.place, servers)
   const round: Record<string, Measurement> = {}
   for (const contender of contenders) {
     const size = Math.ceil(messages * (contender.share ?? 1))
     const deliveries = deliveriesOf(scenario.place, size)
     const place = (await places?.filled(deliveries)) ?? ''
-    const job = { name: uniqueName('bench'), messages: size, ids: deliveries.ids, place, servers }
+    const job = { name: uniqueName('bench'), messages: size, ids: deliveries.ids, place, servers, isSmoke }
     const order = { suite, scenario: scenario.name, contender: contender.name, job }
     const measured = await runAlone(order, options)
     progress(`${scenario.name}, ${contender.name}: ${Math.round(rateOf(measured)).toLocaleString('en-US')}/s`)

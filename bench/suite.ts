@@ -5,6 +5,10 @@ import type { Plan } from './places/plans.ts'
 /** What `npm run bench -- <name>` runs. */
 export interface Suite {
   readonly name: string
+  /** Of `node_modules`, whose versions the report tells. */
+  readonly packages: readonly string[]
+  /** How many messages of each scenario show that it works, where no figure matters (`--smoke`). */
+  readonly smoke: number
   readonly scenarios: readonly Scenario[]
 }
 
@@ -43,6 +47,8 @@ export interface Job {
   /** Empty where the scenario has none. */
   readonly place: string
   readonly servers: Servers
+  /** Whatever takes long beside the messages is cut short: no figure matters. */
+  readonly isSmoke: boolean
 }
 
 export interface Measurement {

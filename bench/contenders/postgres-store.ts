@@ -70,7 +70,7 @@ export function effectsAmong(records: number, shape: Shape): Run {
         `insert into ${job.name}_inbox.inbox (scope, key, fp)
          select s.id, decode(md5(n::text), 'hex'), decode(md5(n::text), 'hex')
          from ${job.name}_inbox.scope s, generate_series(1, $1::int) n`,
-        [records],
+        [job.isSmoke ? records / 1_000 : records],
       )
       await pool.query(`vacuum analyze ${job.name}_inbox.inbox`)
       await pool.query('checkpoint').catch(() => {}) // Only a superuser may.

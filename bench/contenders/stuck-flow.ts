@@ -7,6 +7,7 @@ import { MemoryWatch } from './memory-watch.ts'
 
 /** Nothing starts for so long: all that can flow has flown. */
 const QUIET_MS = 10_000
+const QUIET_IN_SMOKE_MS = 2_000
 export const OTHERS = 'others, %'
 
 /** Counts what flows beside a message that is stuck, until nothing does any more. */
@@ -38,7 +39,8 @@ export class Flow {
   async watch(run: () => Promise<unknown>): Promise<Measurement> {
     using memory = new MemoryWatch()
     await run()
-    while (this.#startedAt === 0 || performance.now() - this.#lastAt < QUIET_MS) await sleep(100)
+    const quietMs = this.#job.isSmoke ? QUIET_IN_SMOKE_MS : QUIET_MS
+    while (this.#startedAt === 0 || performance.now() - this.#lastAt < quietMs) await sleep(100)
     const { user, system } = process.cpuUsage(this.#cpu)
     const handled = { behind: 0, others: 0 }
     let repeated = 0

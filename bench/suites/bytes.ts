@@ -8,6 +8,8 @@ const EACH = 'bytes each'
 /** What a record takes. A million of them, since tables of keys double and pages fill up. */
 export const bytes: Suite = {
   name: 'bytes',
+  packages: ['ioredis', 'pg'],
+  smoke: 400,
   scenarios: [
     {
       name: 'redis',

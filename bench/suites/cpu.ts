@@ -14,6 +14,8 @@ const MOST_ALONE_US = 10
 /** The library alone, on the memory store. What it costs is told by the CPU of each message. */
 export const cpu: Suite = {
   name: 'cpu',
+  packages: [],
+  smoke: 500,
   scenarios: [
     {
       name: 'batches',

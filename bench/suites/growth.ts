@@ -27,6 +27,8 @@ function scenarioOf(
 /** What a message costs where there are many records already. */
 export const growth: Suite = {
   name: 'growth',
+  packages: ['ioredis', 'pg'],
+  smoke: 400,
   scenarios: [
     scenarioOf(
       { name: 'redis', title: 'redisLease: claim and mark, batches of 100', messages: 100_000, needs: ['redis'] },

@@ -130,4 +130,9 @@ const stuck: Scenario = {
   ratios: [{ of: 'key order', to: 'nothing stuck, key order' }],
 }
 
-export const kafka: Suite = { name: 'kafka', scenarios: [noStore, slowHandler, redis, postgres, stuck] }
+export const kafka: Suite = {
+  name: 'kafka',
+  packages: ['kafkajs', 'ioredis', 'pg'],
+  smoke: 400,
+  scenarios: [noStore, slowHandler, redis, postgres, stuck],
+}

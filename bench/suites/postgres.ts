@@ -12,6 +12,8 @@ const NEEDS: Pick<Scenario, 'needs' | 'repetitions'> = { needs: ['postgres'], re
 /** The inbox beside the client that it is built on. Its attempts are committed beside the transaction, before the effect. */
 export const postgres: Suite = {
   name: 'postgres',
+  packages: ['pg'],
+  smoke: 400,
   scenarios: [
     {
       ...NEEDS,

@@ -70,5 +70,7 @@ function postgres(queueType: QueuePlan['queueType']): Scenario {
 
 export const rabbitmq: Suite = {
   name: 'rabbitmq',
+  packages: ['amqplib', 'ioredis', 'pg'],
+  smoke: 400,
   scenarios: [redis('quorum'), postgres('quorum'), redis('classic'), postgres('classic')],
 }

@@ -21,6 +21,8 @@ function pairs(batchSize: number): Scenario {
 /** The lease store beside the client that it is built on. */
 export const redis: Suite = {
   name: 'redis',
+  packages: ['ioredis'],
+  smoke: 400,
   scenarios: [
     pairs(100),
     pairs(500),

@@ -11,6 +11,8 @@ const SUITES: Readonly<Record<string, () => Promise<Suite>>> = {
   bytes: async () => (await import('./suites/bytes.ts')).bytes,
 }
 
+export const SUITE_NAMES: readonly string[] = Object.keys(SUITES)
+
 export async function loadSuite(name: string): Promise<Suite | undefined> {
   return SUITES[name]?.()
 }

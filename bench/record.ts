@@ -1,17 +1,18 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Report, ScenarioReport } from './report.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const RESULTS = fileURLToPath(new URL('results/', import.meta.url))
+const RESULTS = fileURLToPath(new URL('results', import.meta.url))
 
 /**
  * Writes `results/<suite>.json`. Scenarios that did not run now stay as they were recorded before: each tells when and of which
  * commit it is. Returns the file.
  */
 export function record(report: Report, order: readonly string[], folder: string = RESULTS): string {
-  const file = `${folder}/${report.suite}.json`
+  const file = join(folder, `${report.suite}.json`)
   const before = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Report) : undefined
   const scenarios = order.flatMap((name): readonly ScenarioReport[] => {
     const isOf = (scenario: ScenarioReport): boolean => scenario.name === name

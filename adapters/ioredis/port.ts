@@ -4,6 +4,7 @@ import type { RedisLike } from './redis-like.ts'
 export function portOf(redis: RedisLike): RedisPort {
   return {
     isCluster: redis.isCluster === true,
+    isOneLine: redis.isCluster !== true,
     run: ({ by, script, keys, words }) =>
       by === 'sha' ? redis.evalsha(script, keys, ...words) : redis.eval(script, keys, ...words),
     // Written at once. When its connection goes, a pipeline without any reply is sent again as a whole; of one with some

@@ -24,6 +24,7 @@ import type { DoneCache } from './done-cache.ts'
 /** A store with a memory for what is done in front of it. Everything else is the store's to say. */
 export class CachedStore<Tx> implements Store<Tx> {
   readonly strategy: Strategy
+  readonly inOrder: boolean
   readonly admin?: StoreAdmin
   readonly checkup?: Checkup
   readonly #store: Store<Tx>
@@ -31,6 +32,7 @@ export class CachedStore<Tx> implements Store<Tx> {
 
   constructor(store: Store<Tx>, done: DoneCache) {
     this.strategy = store.strategy
+    this.inOrder = store.inOrder === true
     this.#store = store
     this.#done = done
     const { admin } = store

@@ -6,6 +6,7 @@ export function portOf(client: RedisLike): RedisPort {
   const redis = client.withTypeMapping({}) as RedisLike
   return {
     isCluster: isCluster(redis),
+    isOneLine: !isCluster(redis) && !isPool(redis),
     run: (call) => (call.by === 'sha' ? redis.evalSha(call.script, howOf(call)) : redis.eval(call.script, howOf(call))),
     // A chain: when its connection goes, all of it is rejected that has no reply yet.
     async runBefore(calls, last) {
@@ -24,6 +25,10 @@ export function portOf(client: RedisLike): RedisPort {
 
 function isCluster(redis: RedisLike): redis is ClusterLike {
   return 'masters' in redis
+}
+
+function isPool(redis: RedisLike): boolean {
+  return 'totalClients' in redis
 }
 
 /** Only the scripts have keys: they tell a cluster which of its nodes gets the whole. */

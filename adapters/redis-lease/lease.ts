@@ -46,6 +46,8 @@ const LEAST_TIMEOUT_MS = 500
 
 class RedisLease implements Store {
   readonly strategy = 'lease'
+  /** Marks that must reach more than memory go in groups, apart from claims. */
+  readonly inOrder: boolean
   readonly admin: StoreAdmin
   readonly #redis: RedisPort
   readonly #line: ScriptLine
@@ -61,6 +63,7 @@ class RedisLease implements Store {
     this.#shards = shards
     this.#timeoutMs = timeoutMs
     this.#durability = durability
+    this.inOrder = redis.isOneLine && durability.kind === 'memory'
   }
 
   /**

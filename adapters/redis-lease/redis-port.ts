@@ -6,6 +6,8 @@
 export interface RedisPort {
   /** A script of a cluster touches one slot: a batch then becomes one script for each shard. */
   readonly isCluster: boolean
+  /** All commands go over one connection. */
+  readonly isOneLine: boolean
   /** One script, on the primary that has its keys. */
   run(call: ScriptCall): Promise<unknown>
   /**

@@ -35,6 +35,7 @@ export function memoryStore({ clock = systemClock, records = new Map() }: Memory
 
 class MemoryStore implements Store {
   readonly strategy = 'lease'
+  readonly inOrder = true
   readonly admin: StoreAdmin
   readonly #clock: Pick<Clock, 'now'>
   readonly #records: Map<Key, MessageRecord>

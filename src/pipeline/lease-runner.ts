@@ -24,7 +24,8 @@ type Skipped = Pick<RunItem, 'task' | 'claim'>
  * Runs tasks under leases. Each turn of the event loop makes one claim call for ready tasks, as many as there are free handler
  * slots but at most half of all, so that one half is handled while the other is at the store; and one mark call for all that
  * ended in it. What is claimed when the process dies is in doubt, and effects not yet marked are the duplicates of a crash, so
- * both are bounded by the slots. A slot is free again when its mark is durable.
+ * both are bounded by the slots. A slot is free again when its mark is durable; where the store keeps the order of its calls, the
+ * next claim goes out behind that mark and not after its answer: one round trip for both.
  */
 export class LeaseRunner implements Runner {
   readonly #desk: Desk
@@ -83,7 +84,9 @@ export class LeaseRunner implements Runner {
 
   #claimReady(): void {
     const { consumer, lanes, line, isDraining } = this.#desk
-    const free = consumer.concurrency - this.#slots.taken
+    // A store that keeps the order has marked them before it claims.
+    const almostFree = consumer.store.inOrder === true ? this.#marks.tasksUnderWay : 0
+    const free = consumer.concurrency - this.#slots.taken + almostFree
     if (free <= 0 || isDraining || line.isDown || !this.#doubts.isGateOpen || !lanes.hasReady) return
     // One half of the slots is at the store while the other is handled.
     const most = consumer.handleBatch ? consumer.batchSize : Math.ceil(consumer.concurrency / 2)
@@ -104,7 +107,10 @@ export class LeaseRunner implements Runner {
   /** Resolves when each task has left its slot or is being handled. */
   async #claim(tasks: readonly Task[], alone: boolean): Promise<void> {
     for (const task of tasks) this.#slots.take(task)
+    const earlier = this.#desk.consumer.store.inOrder === true ? this.#marks.answered : undefined
     const batch = await this.#desk.claim(tasks, alone)
+    // Whatever became of the order: no handler begins before the marks are durable whose room it takes.
+    if (earlier !== undefined) await earlier
     if (batch === undefined) {
       this.#freeSlots(tasks)
       for (const task of tasks) this.#desk.drop(task)

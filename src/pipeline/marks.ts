@@ -14,6 +14,8 @@ export class Marks {
   readonly #onMarked: (runs: readonly HandlerRun[]) => void
   readonly #remembers: boolean
   #ended: HandlerRun[] = []
+  readonly #underWay = new Set<Promise<void>>()
+  #tasksUnderWay = 0
 
   /** `onMarked`: the store has answered for them, or will not; their slots are free. */
   constructor(desk: Desk, onMarked: (runs: readonly HandlerRun[]) => void) {
@@ -31,17 +33,30 @@ export class Marks {
     if (this.#ended.length === 0) return
     const runs = this.#ended
     this.#ended = []
-    void this.mark(runs)
+    const marking = this.mark(runs).finally(() => this.#underWay.delete(marking))
+    this.#underWay.add(marking)
+  }
+
+  /** Tasks whose marks the store has not answered. */
+  get tasksUnderWay(): number {
+    return this.#tasksUnderWay
+  }
+
+  /** When all marks that are under way now are answered; `undefined`: none is. */
+  get answered(): Promise<unknown> | undefined {
+    return this.#underWay.size === 0 ? undefined : Promise.all(this.#underWay)
   }
 
   async mark(runs: readonly HandlerRun[]): Promise<void> {
     const items: RunItem[] = []
     for (const run of runs) for (const item of run.items) items.push(item)
     const results = this.#remembers ? runs.flatMap(resultsOf) : undefined
+    this.#tasksUnderWay += items.length
     const verdicts = await this.#ask(
       items.map(({ claim }) => claim),
       results,
     )
+    this.#tasksUnderWay -= items.length
     this.#onMarked(runs)
     if (verdicts === undefined) {
       // Unknown at the stop deadline: an effect that happened is never released, the record stays in doubt.

@@ -30,6 +30,11 @@ import type { StoreAdmin } from './store-admin.ts'
  */
 export interface Store<Tx = never> {
   readonly strategy: Strategy
+  /**
+   * Lease only: carries out its calls, and answers them, in the order they are made in, as over one connection. Claims then go out
+   * right behind the marks that make room for them. After a fault it may be otherwise: nothing but speed relies on it.
+   */
+  readonly inOrder?: boolean
   /** Strategy `offsets` only. */
   readonly positions?: Positions
   /** The way out for people: what they may look at and decide. */

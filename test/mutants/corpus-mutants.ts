@@ -8,9 +8,10 @@ export const CORPUS_MUTANTS: readonly Mutant[] = [
     layer: 'corpus',
     patches: [
       {
-        file: 'src/core/message-id.ts',
-        find: 'encoder.encode(id) : id\n',
-        replace: 'encoder.encode(id) : encoder.encode(decoder.decode(id))\n',
+        file: 'src/digest.ts',
+        find: '  of(id: string | Uint8Array): Identity {\n',
+        replace:
+          "  of(id: string | Uint8Array): Identity {\n    if (typeof id !== 'string') return this.of(new TextDecoder().decode(id))\n",
       },
     ],
     tests: ['test/hostile/on-memory.test.ts', '-t', 'memoryStore'],

@@ -168,8 +168,8 @@ export const SIMULATOR_MUTANTS: readonly Mutant[] = [
   }),
   mutant('scope-left-out', 'Makes keys of the ID alone.', {
     file: 'src/core/key.ts',
-    find: '  const parts = [...scope, id]\n',
-    replace: '  const parts = [...scope.slice(1, 1), id]\n',
+    find: '  for (const part of scope) {\n',
+    replace: '  for (const part of scope.slice(1, 1)) {\n',
   }),
   mutant('commit-highest', 'Commits the highest finished offset, not the contiguous one.', {
     file: 'src/core/watermark.ts',

@@ -3,7 +3,7 @@ import { Lanes } from '../../src/pipeline/lanes.ts'
 import { Task } from '../../src/pipeline/task.ts'
 import type { Delivery } from '../../src/ports/source.ts'
 import { ManualClock, turns } from '../support/manual-clock.ts'
-import { endRigs, gate, startRig, STYLES } from '../support/rig.ts'
+import { endRigs, gate, startRig, STYLES, type Rig, type RigOptions } from '../support/rig.ts'
 
 afterEach(endRigs)
 
@@ -109,6 +109,61 @@ describe('claims', () => {
     held.open()
     await turns()
     expect(rig.store.calls('mark').map(({ keys }) => keys.length)).toEqual([3])
+  })
+})
+
+describe('claims of a store that keeps the order of its calls', () => {
+  const style = { strategy: 'lease', handler: 'handle' } as const
+
+  /** Two of the given run, and end together. */
+  const startTwo = async (settings: Partial<RigOptions>, ...ids: string[]): Promise<{ rig: Rig; end: () => void }> => {
+    const held = gate()
+    const rig = await startRig({ style, concurrency: 2, effect: () => held.opened, ...settings })
+    rig.store.inOrder = true
+    await rig.deliver(...ids)
+    expect(rig.started).toEqual(['a', 'b'])
+    return { rig, end: held.open }
+  }
+
+  it('go out right behind the marks that make room for them', async () => {
+    const { rig, end } = await startTwo({}, 'a', 'b', 'c', 'd')
+    const answer = gate()
+    rig.store.script('mark', answer.opened)
+    end()
+    await turns()
+    const calls = rig.store.seen.map(({ call, keys }) => `${call} ${keys.length}`)
+    expect(calls.slice(2)).toEqual(['mark 2', 'claim 1', 'claim 1'])
+    expect(rig.started).toEqual(['a', 'b'])
+    answer.open()
+    await turns()
+    expect(rig.outcomes().length).toBe(4)
+  })
+
+  it('begin no handler before those marks are durable, and take no more room than they make', async () => {
+    const { rig, end } = await startTwo({}, 'a', 'b', 'c', 'd', 'e', 'f')
+    rig.store.script('mark', 'lose-request')
+    end()
+    await turns()
+    expect(rig.started).toEqual(['a', 'b'])
+    // One went out before it was known that the store is down.
+    expect(rig.store.calls('claim').flatMap(({ keys }) => keys).length).toBe(3)
+    await rig.clock.advance(5_000)
+    expect(rig.started).toEqual(['a', 'b', 'c', 'd', 'e', 'f'])
+    expect(rig.outcomes().length).toBe(6)
+  })
+
+  it('are given back where their leases ran out while those marks were not known', async () => {
+    const { rig, end } = await startTwo({ leaseMs: 3_000 }, 'a', 'b', 'c')
+    const answer = gate()
+    rig.store.script('mark', answer.opened)
+    end()
+    await rig.clock.advance(4_000)
+    expect(rig.started).toEqual(['a', 'b'])
+    answer.open()
+    await rig.clock.advance(5_000)
+    expect(rig.started).toEqual(['a', 'b', 'c'])
+    expect(rig.store.calls('release').map(({ refund }) => refund)).toEqual([true])
+    expect(rig.outcomes().length).toBe(3)
   })
 })
 

@@ -39,6 +39,8 @@ export interface SeenCall {
 export class ScriptedStore<Tx> implements Store<Tx> {
   readonly strategy: Store<Tx>['strategy']
   readonly positions?: Positions
+  /** As it says; a script may lie. */
+  inOrder = false
   readonly seen: SeenCall[] = []
   /** Every call fails, and does nothing. */
   isDown = false

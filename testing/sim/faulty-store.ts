@@ -21,6 +21,8 @@ export interface Names {
  */
 export class FaultyStore<Tx> implements Store<Tx> {
   readonly strategy: Store<Tx>['strategy']
+  /** Calls are late each by itself: what is said here is never true, and only speed may rely on it. */
+  readonly inOrder: boolean
   readonly positions?: NonNullable<Store<Tx>['positions']>
   readonly #store: Store<Tx>
   readonly #process: SimProcess
@@ -30,12 +32,16 @@ export class FaultyStore<Tx> implements Store<Tx> {
   readonly #subjects = new Map<Key, Subject>()
   readonly #tokens = new Map<Subject, string>()
 
-  constructor(store: Store<Tx>, process: SimProcess, stage: Stage, names: Names) {
+  constructor(
+    store: Store<Tx>,
+    { process, stage, names, inOrder }: { process: SimProcess; stage: Stage; names: Names; inOrder: boolean },
+  ) {
     this.#store = store
     this.#process = process
     this.#stage = stage
     this.#names = names
     this.strategy = store.strategy
+    this.inOrder = inOrder
     const { positions } = store
     if (positions === undefined) return
     this.positions = {

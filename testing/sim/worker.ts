@@ -58,8 +58,10 @@ export class Worker {
   constructor(process: SimProcess, parts: WorkerParts) {
     this.process = process
     this.#parts = parts
-    const { stage, names, connect } = parts
-    this.#store = new FaultyStore(connect(process), process, stage, names)
+    const { plan, stage, names, connect } = parts
+    // Of half of them. Not drawn: every schedule stays what its seed says.
+    const inOrder = plan.messages % 2 === 0
+    this.#store = new FaultyStore(connect(process), { process, stage, names, inOrder })
   }
 
   get isUp(): boolean {

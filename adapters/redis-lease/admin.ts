@@ -116,8 +116,7 @@ export class RedisAdmin implements StoreAdmin {
       items: keys.map((key) => ({ key })),
       addKeys: (words, { key }) =>
         words.push(this.#redis.isCluster ? this.#names.auditInShardOf(key) : this.#names.audit),
-      shared: [decision, wholeMs(retentionMs), by, reason],
-      addArguments: () => {},
+      argumentsOf: () => [decision, wholeMs(retentionMs), by, reason],
       read: readDecide,
       durable: true,
     })
@@ -161,7 +160,7 @@ export class RedisAdmin implements StoreAdmin {
 }
 
 function lookingFor(letters: string, keys: readonly Key[]) {
-  return { script: LOOK, items: keys.map((key) => ({ key })), shared: [letters], addArguments: () => {} }
+  return { script: LOOK, items: keys.map((key) => ({ key })), argumentsOf: () => [letters] }
 }
 
 function startOf(node: RedisNode | undefined): Place | undefined {

@@ -28,7 +28,7 @@ import type { ResolvedLease } from './options.ts'
 import type { Argument, RedisPort } from './redis-port.ts'
 import { readClaim, readMark, readRelease, readRenew, readSetAside } from './replies.ts'
 import { ScriptLine } from './script-line.ts'
-import { CLAIM } from './scripts/claim.ts'
+import { CLAIM, digestArguments } from './scripts/claim.ts'
 import { CONFIRM } from './scripts/confirm.ts'
 import { MARK, markArguments } from './scripts/mark.ts'
 import { RELEASE } from './scripts/release.ts'
@@ -100,15 +100,11 @@ class RedisLease implements Store {
   }
 
   async claim({ scope, token, leaseMs, retentionMs, alone, items }: ClaimRequest): Promise<readonly ClaimAnswer[]> {
-    refuseBar(token)
+    refuseBars(token, items)
     const answers = await this.#line.run({
       script: CLAIM,
       items,
-      shared: [token, wholeMs(leaseMs), wholeMs(retentionMs), alone ? 1 : 0],
-      addArguments: (words, { digest }) => {
-        refuseBar(digest)
-        words.push(digest)
-      },
+      argumentsOf: (part) => [token, wholeMs(leaseMs), wholeMs(retentionMs), alone ? 1 : 0, ...digestArguments(part)],
       read: (answer, { key, digest }: ClaimItem): ClaimAnswer | undefined => {
         const answered = readClaim(answer)
         if (answered === undefined || !('fence' in answered)) return answered
@@ -129,8 +125,7 @@ class RedisLease implements Store {
     const answers = await this.#line.run({
       script: CONFIRM,
       items,
-      shared: [],
-      addArguments: () => {},
+      argumentsOf: () => [],
       read: (answer): 'done' | 'gone' | undefined => (answer === 'done' || answer === 'gone' ? answer : undefined),
       durable: true,
     })
@@ -143,8 +138,7 @@ class RedisLease implements Store {
     return this.#line.run({
       script: RENEW,
       items: claims,
-      shared: [wholeMs(leaseMs)],
-      addArguments: addToken,
+      argumentsOf: (part) => [wholeMs(leaseMs), ...part.map(tokenOf)],
       read: readRenew,
       withinMs: this.#within(leaseMs),
     })
@@ -154,8 +148,7 @@ class RedisLease implements Store {
     return this.#line.run({
       script: MARK,
       items: claims.map((claimed, at) => ({ key: claimed.key, claimed, result: results[at] })),
-      shared: [],
-      addArguments: (words, { claimed, result }) => words.push(...markArguments(claimed, result)),
+      argumentsOf: markArguments,
       read: readMark,
       durable: true,
     })
@@ -165,8 +158,7 @@ class RedisLease implements Store {
     return this.#line.run({
       script: RELEASE,
       items: claims,
-      shared: [refund ? 1 : 0, doubt ? 1 : 0],
-      addArguments: addToken,
+      argumentsOf: (part) => [refund ? 1 : 0, doubt ? 1 : 0, ...part.map(tokenOf)],
       read: readRelease,
     })
   }
@@ -179,8 +171,7 @@ class RedisLease implements Store {
     return this.#line.run({
       script: SET_ASIDE,
       items: claims,
-      shared: [as === 'given-up' ? 'G' : 'X', reason],
-      addArguments: addToken,
+      argumentsOf: (part) => [as === 'given-up' ? 'G' : 'X', reason, ...part.map(tokenOf)],
       read: readSetAside,
       durable: true,
     })
@@ -205,12 +196,13 @@ function adviceFor(error: Error, durability: Durability): string {
   return 'Check that it is up and that the client given to redisLease() has its address'
 }
 
-function addToken(words: Argument[], { token }: Claim): void {
-  words.push(token)
+function tokenOf({ token }: Claim): Argument {
+  return token
 }
 
 /** Fields of a record are told apart by bars. */
-function refuseBar(field: string): void {
-  if (field.includes('|'))
-    throw new StoreError('STORE_MISUSED', `a token or digest must not contain '|', got '${field}'`)
+function refuseBars(token: string, items: readonly ClaimItem[]): void {
+  const field = token.includes('|') ? token : items.find(({ digest }) => digest.includes('|'))?.digest
+  if (field === undefined) return
+  throw new StoreError('STORE_MISUSED', `a token or digest must not contain '|', got '${field}'`)
 }

@@ -7,6 +7,7 @@ import type {
   SetAsideVerdict,
 } from '../../src/index.ts'
 import { StoreError } from '../../src/index.ts'
+import type { Letters } from './scripts/script.ts'
 
 /** What a script answered for an item, or `undefined` where that is no answer. */
 export type ReadAnswer<Item, T> = (answer: string, item: Item) => T | undefined
@@ -25,9 +26,11 @@ export const readSetAside: ReadAnswer<unknown, SetAsideVerdict> = oneOf('given-u
 
 /** What nearly every claim is answered. */
 const FIRST_CLAIM: ClaimVerdict = { verdict: 'claimed', fence: 1, attempt: 1 }
+const DONE_WITHOUT_RESULT: ClaimVerdict = { verdict: 'done', result: undefined }
 
 export function readClaim(answer: string): ClaimVerdict | undefined {
   if (answer === 'claimed|1|1') return FIRST_CLAIM
+  if (answer === 'done|') return DONE_WITHOUT_RESULT
   const [, verdict, rest] = /^([a-z-]+)(?:\|(.*))?$/s.exec(answer) ?? []
   switch (verdict) {
     case 'claimed':
@@ -51,15 +54,37 @@ export function readClaim(answer: string): ClaimVerdict | undefined {
   }
 }
 
+interface Asked<Item, T> {
+  readonly items: readonly Item[]
+  /** What the letters of the first answer stand for; `undefined`: each item has its own answer. */
+  readonly letters: Letters | undefined
+  readonly read: ReadAnswer<Item, T>
+}
+
 /** As many answers as were asked for, each of a known form; anything else proves nothing. */
-export function readReply<Item, T>(reply: unknown, items: readonly Item[], read: ReadAnswer<Item, T>): readonly T[] {
-  if (!Array.isArray(reply) || reply.length !== items.length) throw strange(items.length, reply)
+export function readReply<Item, T>(reply: unknown, { items, letters, read }: Asked<Item, T>): readonly T[] {
+  const answers = letters === undefined ? reply : spelledOut(reply, items.length, letters)
+  if (!Array.isArray(answers) || answers.length !== items.length) throw strange(items.length, reply)
   return items.map((item, at) => {
-    const answer: unknown = reply[at]
+    const answer: unknown = answers[at]
     const known = typeof answer === 'string' ? read(answer, item) : undefined
     if (known === undefined) throw strange(items.length, answer)
     return known
   })
+}
+
+/** An answer for each letter; `undefined`: letters and answers do not fit each other. */
+function spelledOut(reply: unknown, items: number, letters: Letters): readonly unknown[] | undefined {
+  if (!Array.isArray(reply)) return undefined
+  const [text, ...own]: unknown[] = reply
+  if (typeof text !== 'string' || text.length !== items) return undefined
+  let next = 0
+  const answers: unknown[] = []
+  for (let at = 0; at < items; at++) {
+    const letter = text.charAt(at)
+    answers.push(letter === '-' ? own[next++] : letters[letter])
+  }
+  return next === own.length ? answers : undefined
 }
 
 function strange(count: number, got: unknown): StoreError {

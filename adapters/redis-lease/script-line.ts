@@ -15,9 +15,8 @@ export interface Batch<Item extends { readonly key: Key }, T> {
   readonly items: readonly Item[]
   /** Further keys of a part, behind those of its items. @defaultValue none */
   readonly addKeys?: (words: Argument[], item: Item) => void
-  /** Arguments that stand before those of the items. */
-  readonly shared: readonly Argument[]
-  readonly addArguments: (words: Argument[], item: Item) => void
+  /** For the items of one part. */
+  readonly argumentsOf: (part: readonly Item[]) => readonly Argument[]
   readonly read: ReadAnswer<Item, T>
   /** What it writes must be as durable as the store promises. @defaultValue false */
   readonly durable?: boolean
@@ -48,7 +47,7 @@ export class ScriptLine {
       const reply = await (durable && this.#durable
         ? this.#durable.run(this.#laneOf(part), run)
         : runScript(this.#redis, run))
-      return readReply(reply, part, read)
+      return readReply(reply, { items: part, letters: batch.script.letters, read })
     })
     return inPlace(await answersWithin(withinMs, asked), split)
   }
@@ -60,13 +59,12 @@ export class ScriptLine {
 
   #runOf<Item extends { readonly key: Key }>(
     part: readonly Item[],
-    { script, addKeys, shared, addArguments }: Batch<Item, unknown>,
+    { script, addKeys, argumentsOf }: Batch<Item, unknown>,
   ): ScriptRun {
     const words: Argument[] = part.map(({ key }) => this.#names.of(key))
     if (addKeys !== undefined) for (const item of part) addKeys(words, item)
     const keys = words.length
-    words.push(...shared)
-    for (const item of part) addArguments(words, item)
+    words.push(...argumentsOf(part))
     return { script, keys, words }
   }
 

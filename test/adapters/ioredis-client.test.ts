@@ -56,6 +56,13 @@ describe('redisLease over a client that misbehaves', () => {
       ['done without a place for a result', ['done']],
       ['in-doubt with something behind it', ['in-doubt|1']],
       ['a record of somebody else', ['unreadable']],
+      ['a letter that is none', ['x']],
+      ['letters without the answer that they announce', ['-']],
+      ['letters with an answer too many', ['c', 'claimed|1|1']],
+      ['letters of a mark with an answer too many', ['m', 'marked']],
+      ['too few letters', ['']],
+      ['too many letters', ['cc']],
+      ['a record of somebody else, behind its letter', ['-', 'unreadable']],
     ])('never guesses what %s means', async (_title, reply) => {
       await expect(call(storeOver(async () => reply))).rejects.toMatchObject({
         name: 'StoreError',
@@ -116,7 +123,7 @@ describe('redisLease over a client that misbehaves', () => {
 
   it('leaves no timer behind an answer', async () => {
     const before = timers()
-    expect(await storeOver(async () => ['marked'], { timeoutMs: 60_000 }).mark([CLAIMED])).toEqual(['marked'])
+    expect(await storeOver(async () => ['m'], { timeoutMs: 60_000 }).mark([CLAIMED])).toEqual(['marked'])
     expect(timers()).toBe(before)
   })
 
@@ -141,7 +148,7 @@ describe('redisLease over a client that misbehaves', () => {
       },
       eval: async (lua) => {
         asked.push(lua)
-        return ['marked']
+        return ['m']
       },
     })
     expect(await redisLease({ redis }).mark([CLAIMED])).toEqual(['marked'])

@@ -67,7 +67,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     what: 'A mark does not compare the owner token.',
     layer: 'real servers',
     patches: [
-      { file: 'adapters/redis-lease/scripts/mark.ts', find: ' and string.find(value, owned, 1, true)', replace: '' },
+      { file: 'adapters/redis-lease/scripts/mark.ts', find: "'|0|' .. digest .. owner", replace: "'|0|' .. digest" },
       {
         file: 'adapters/redis-lease/scripts/mark.ts',
         find: "  elseif state == 'P' and owner ~= token then return 'refused-busy'\n",
@@ -87,8 +87,8 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'adapters/redis-lease/scripts/mark.ts',
-        find: "    redis.call('SET', key, done, 'PX', retention)\n    return 'marked'\n",
-        replace: "    redis.call('SET', key, done)\n    return 'marked'\n",
+        find: "redis.call('SET', KEYS[i], done, 'PX', retention)",
+        replace: "redis.call('SET', KEYS[i], done)",
       },
     ],
     tests: ['test/adapters/redis-store.test.ts', '-t', 'ioredis.*when it is done, of which doubt is no part'],
@@ -204,8 +204,8 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'adapters/redis-lease/replies.ts',
-        find: '!Array.isArray(reply) || reply.length !== items.length',
-        replace: '!Array.isArray(reply)',
+        find: '  return next === own.length ? answers : undefined\n',
+        replace: '  return answers\n',
       },
     ],
     tests: ['test/adapters/ioredis-client.test.ts', '-t', 'redisLease over a client that misbehaves'],

@@ -1,27 +1,26 @@
-import { script, type Script } from './script.ts'
+import type { ClaimItem } from '../../../src/index.ts'
+import type { Argument } from '../redis-port.ts'
+import { ARE_PLAIN, DIGEST_CHARACTERS, script, type Script } from './script.ts'
 
 /**
  * Claims keys.
  *
  * - KEYS: the keys, distinct
- * - ARGV: token, leaseMs, retentionMs, alone ('1' or '0'), then the digest for each key
- * - Returns for each key: `claimed|fence|attempt`, `taken-over|fence|attempt`, `busy|leaseLeftMs`, `in-doubt`,
- *   `done|result`, `given-up|reason`, `parked|reason`, `conflict` or `unreadable`
+ * - ARGV: token, leaseMs, retentionMs, alone ('1' or '0'), then the digests: '1' and all in one text of 22 characters each, or
+ *   '0' and one for each key
+ * - Returns a text with a letter for each key: `c` for `claimed|1|1`, `d` for `done|`, or `-`; and behind it, for each `-`,
+ *   `claimed|fence|attempt`, `taken-over|fence|attempt`, `busy|leaseLeftMs`, `in-doubt`, `done|result`, `given-up|reason`,
+ *   `parked|reason`, `conflict` or `unreadable`
  * - Sent again: the same grant, its lease started anew
  */
-export const CLAIM: Script = script(`
+export const CLAIM: Script = script(
+  `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local token, lease, retention, alone = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4] == '1'
-local deadline = string.format('%.0f', now + lease)
-local held = '|' .. token .. '|' .. deadline
-local function claim(key, digest)
-  local value = redis.call('GET', key)
-  -- Nearly every key.
-  if not value then
-    redis.call('SET', key, 'P|1|1|0|' .. digest .. held, 'PX', retention)
-    return 'claimed|1|1'
-  end
+local digests = ARGV[5] == '1' and ARGV[6]
+local held = '|' .. token .. '|' .. string.format('%.0f', now + lease)
+local function claim(key, digest, value)
   local state, fence, attempts, doubt, fp, owner, rest = parse(value)
   local mine = state == 'P' and owner == token
   if not state then return 'unreadable'
@@ -42,7 +41,29 @@ local function claim(key, digest)
     return (doubt == '1' and 'taken-over|' or 'claimed|') .. fence .. '|' .. attempts
   end
 end
-local out = {}
-for i, key in ipairs(KEYS) do out[i] = claim(key, ARGV[4 + i]) end
+local values = redis.call('MGET', unpack(KEYS))
+local letters, out = {}, {}
+for i, key in ipairs(KEYS) do
+  local digest = digests and string.sub(digests, i * ${DIGEST_CHARACTERS} - ${DIGEST_CHARACTERS - 1}, i * ${DIGEST_CHARACTERS}) or ARGV[5 + i]
+  local value = values[i]
+  -- Nearly every key; NX, since MGET shows nothing of what is no text.
+  if not value and redis.call('SET', key, 'P|1|1|0|' .. digest .. held, 'PX', retention, 'NX') then
+    letters[i] = 'c'
+  else
+    local answer = value and claim(key, digest, value) or 'unreadable'
+    letters[i] = answer == 'done|' and 'd' or '-'
+    if letters[i] == '-' then out[#out + 1] = answer end
+  end
+end
+table.insert(out, 1, table.concat(letters))
 return out
-`)
+`,
+  { c: 'claimed|1|1', d: 'done|' },
+)
+
+export function digestArguments(items: readonly Pick<ClaimItem, 'digest'>[]): readonly Argument[] {
+  const digests = items.map(({ digest }) => digest)
+  const packed = digests.join('')
+  const arePacked = digests.every(({ length }) => length === DIGEST_CHARACTERS) && ARE_PLAIN.test(packed)
+  return arePacked ? [1, packed] : [0, ...digests]
+}

@@ -1,26 +1,28 @@
 import type { Claim, Result } from '../../../src/index.ts'
 import type { Argument } from '../redis-port.ts'
 import { wholeMs } from '../whole-ms.ts'
-import { script, type Script } from './script.ts'
+import { ARE_PLAIN, DIGEST_CHARACTERS, script, type Script } from './script.ts'
+
+const TOKEN_CHARACTERS = 12
+/** Fence and attempt, a digit each, and the digest. */
+const PACKED_CHARACTERS = 2 + DIGEST_CHARACTERS
 
 /**
  * Writes that effects happened; retention starts anew. Refused only where another owner is processing or has marked: what
  * is absent, released or set aside belongs to nobody, and the effect did happen. The lease deadline is not looked at.
  *
  * - KEYS: the keys
- * - ARGV: for each key `P|fence|`, as its record begins, `|digest|token|`, as they stand in it, retentionMs, and the record of
- *   what is done
- * - Returns for each key: `marked`, `already-marked`, `marked-late`, `refused-busy`, `refused-done` or `unreadable`
+ * - ARGV: '1', retentionMs, then for each token: the token, and for each of its keys fence, attempt (a digit each) and digest (22
+ *   characters), all in one text. Or '0', then for each key `|digest|token|`, as they stand in its record, retentionMs, and the
+ *   record of what is done
+ * - Returns a text with a letter for each key: `m` for `marked`, or `-`; and behind it, for each `-`, `marked`, `already-marked`,
+ *   `marked-late`, `refused-busy`, `refused-done` or `unreadable`
  * - Sent again: `already-marked` where it was written, else the same
  */
-export const MARK: Script = script(`
-local function mark(key, head, owned, retention, done)
+export const MARK: Script = script(
+  `
+local function mark(key, owned, retention, done)
   local value = redis.call('GET', key)
-  -- Nearly every key.
-  if value and string.sub(value, 1, #head) == head and string.find(value, owned, 1, true) then
-    redis.call('SET', key, done, 'PX', retention)
-    return 'marked'
-  end
   local digest, token = string.match(owned, '^|([^|]*)|([^|]*)|$')
   local state, fence, attempts, doubt, fp, owner = parse(value)
   if not state then return 'unreadable'
@@ -35,24 +37,84 @@ local function mark(key, head, owned, retention, done)
   redis.call('SET', key, done, 'PX', retention)
   return state == 'P' and 'marked' or 'marked-late'
 end
-local out = {}
-for i, key in ipairs(KEYS) do
-  out[i] = mark(key, ARGV[4 * i - 3], ARGV[4 * i - 2], ARGV[4 * i - 1], ARGV[4 * i])
+local letters, out = {}, {}
+local function answer(i, said)
+  letters[i] = said == 'marked' and 'm' or '-'
+  if said ~= 'marked' then out[#out + 1] = said end
 end
+if ARGV[1] == '1' then
+  local retention = ARGV[2]
+  local values = redis.call('MGET', unpack(KEYS))
+  local i = 0
+  for group = 3, #ARGV, 2 do
+    local token, packed = ARGV[group], ARGV[group + 1]
+    local owner, short = '|' .. token .. '|', string.sub(token, 1, 4)
+    for at = 1, #packed, ${PACKED_CHARACTERS} do
+      i = i + 1
+      local fence, digest = string.sub(packed, at, at), string.sub(packed, at + 2, at + ${PACKED_CHARACTERS - 1})
+      local done = 'd' .. fence .. digest .. short
+      local own = 'P|' .. fence .. '|' .. string.sub(packed, at + 1, at + 1) .. '|0|' .. digest .. owner
+      -- Nearly every key.
+      if values[i] and string.sub(values[i], 1, #own) == own then
+        redis.call('SET', KEYS[i], done, 'PX', retention)
+        letters[i] = 'm'
+      else
+        answer(i, mark(KEYS[i], '|' .. digest .. owner, retention, done))
+      end
+    end
+  end
+else
+  for i, key in ipairs(KEYS) do answer(i, mark(key, ARGV[3 * i - 1], ARGV[3 * i], ARGV[3 * i + 1])) end
+end
+table.insert(out, 1, table.concat(letters))
 return out
-`)
+`,
+  { m: 'marked' },
+)
 
-/** As they are made here, a byte for each character. Anything else takes the long form. */
-const SHORT_DIGEST = /^[\w-]{22}$/
-const SHORT_TOKEN = /^[\w-]{12}$/
+/** A claim whose effect happened. */
+export interface Marking {
+  readonly key: Claim['key']
+  readonly claimed: Claim
+  readonly result: Result | undefined
+}
 
-export function markArguments(
-  { digest, token, fence, retentionMs }: Claim,
-  result: Result | undefined = '',
-): readonly Argument[] {
-  const done =
-    fence < 10 && SHORT_DIGEST.test(digest) && SHORT_TOKEN.test(token)
-      ? `d${fence}${digest}${token.slice(0, 4)}${result}`
-      : `D|${fence}|0|0|${digest}|${token}|${result}`
-  return [`P|${fence}|`, `|${digest}|${token}|`, wholeMs(retentionMs), done]
+export function markArguments(markings: readonly Marking[]): readonly Argument[] {
+  return packed(markings) ?? [0, ...markings.flatMap(argumentsOf)]
+}
+
+/** Of nearly every batch. `undefined`: something in it needs the long form. */
+function packed(markings: readonly Marking[]): readonly Argument[] | undefined {
+  const [first] = markings
+  if (first === undefined) return undefined
+  const { retentionMs } = first.claimed
+  const words: Argument[] = [1, wholeMs(retentionMs)]
+  let token: string | undefined
+  let group = ''
+  for (const { claimed, result } of markings) {
+    const isShort = claimed.fence < 10 && claimed.attempt < 10 && claimed.digest.length === DIGEST_CHARACTERS
+    if (!isShort || result !== undefined || claimed.retentionMs !== retentionMs) return undefined
+    if (claimed.token !== token) {
+      if (token !== undefined) words.push(token, group)
+      token = claimed.token
+      if (token.length !== TOKEN_CHARACTERS || !ARE_PLAIN.test(token)) return undefined
+      group = ''
+    }
+    group += `${claimed.fence}${claimed.attempt}${claimed.digest}`
+  }
+  words.push(token ?? '', group)
+  return words.every((word) => typeof word === 'number' || ARE_PLAIN.test(word)) ? words : undefined
+}
+
+function argumentsOf({ claimed: { digest, token, fence, retentionMs }, result = '' }: Marking): readonly Argument[] {
+  const isShort =
+    fence < 10 &&
+    digest.length === DIGEST_CHARACTERS &&
+    token.length === TOKEN_CHARACTERS &&
+    ARE_PLAIN.test(digest) &&
+    ARE_PLAIN.test(token)
+  const done = isShort
+    ? `d${fence}${digest}${token.slice(0, 4)}${result}`
+    : `D|${fence}|0|0|${digest}|${token}|${result}`
+  return [`|${digest}|${token}|`, wholeMs(retentionMs), done]
 }

@@ -4,7 +4,18 @@ import { createHash } from 'node:crypto'
 export interface Script {
   readonly lua: string
   readonly sha: string
+  /** What the letters of its first answer stand for; `undefined`: it has an answer for each key. */
+  readonly letters: Letters | undefined
 }
+
+/** By letter. `-`: its own answer follows. */
+export type Letters = Readonly<Record<string, string>>
+
+/** As this library makes digests. */
+export const DIGEST_CHARACTERS = 22
+
+/** A byte for each character, and nothing that tells fields apart. */
+export const ARE_PLAIN: RegExp = /^[\w-]*$/
 
 /**
  * Before each script: what a key holds, as `S|fence|attempts|doubt|fp|token|rest`.
@@ -40,7 +51,7 @@ local function withFence(done, fence, owned)
 end
 `
 
-export function script(lua: string): Script {
+export function script(lua: string, letters?: Letters): Script {
   const whole = RECORD + lua
-  return { lua: whole, sha: createHash('sha1').update(whole).digest('hex') }
+  return { lua: whole, sha: createHash('sha1').update(whole).digest('hex'), letters }
 }

@@ -19,7 +19,7 @@ export interface Identity {
   readonly key: Key
 }
 
-/** Makes the identities of one scope. What they are digested from is written to one place, over the last one. */
+/** Makes the idempotency keys of one scope. What they are digested from is written to one place, over the last one. */
 export class ScopeIdentity {
   readonly #material: Buffer
   readonly #idAt: number
@@ -30,27 +30,32 @@ export class ScopeIdentity {
     this.#idAt = idAt
   }
 
-  /** @param id - usable, so that it fits */
-  of(id: string | Uint8Array): Identity {
+  /** The idempotency key. `id`: usable, so that it fits. */
+  of(id: string | Uint8Array): string {
     const length = typeof id === 'string' ? this.#material.write(id, this.#idAt) : id.length
     if (typeof id !== 'string') this.#material.set(id, this.#idAt)
     writeLengthBefore(this.#material, this.#idAt, length)
-    const idempotencyKey = hash('sha256', this.#material.subarray(0, this.#idAt + length), 'base64url')
-    return { idempotencyKey, key: kept(idempotencyKey) }
+    return hash('sha256', this.#material.subarray(0, this.#idAt + length), 'base64url')
   }
 }
 
 export function identityOf(scope: readonly Uint8Array[], id: Uint8Array): Identity {
-  return new ScopeIdentity(scope).of(id)
+  const idempotencyKey = new ScopeIdentity(scope).of(id)
+  return { idempotencyKey, key: shortened(idempotencyKey) }
 }
 
-/** A tombstone has the digest of zero bytes. */
+/** Full SHA-256 of the payload, as an idempotency key is of the ID. A tombstone has that of zero bytes. */
+export function payloadHashOf(value: Uint8Array | null): string {
+  return hash('sha256', value ?? NO_BYTES, 'base64url')
+}
+
 export function digestOf(value: Uint8Array | null): Digest {
-  return kept(hash('sha256', value ?? NO_BYTES, 'base64url'))
+  return shortened(payloadHashOf(value))
 }
 
-function kept(digest: string): string {
-  return digest.slice(0, WHOLE) + LAST[digest.charCodeAt(WHOLE)]
+/** A key out of an idempotency key, a digest out of the hash of a payload. Of none: none. */
+export function shortened(hashed: string): string {
+  return hashed === '' ? '' : hashed.slice(0, WHOLE) + LAST[hashed.charCodeAt(WHOLE)]
 }
 
 function lastCharacters(): string[] {

@@ -8,6 +8,8 @@ export interface Load {
 
 /** Full at any one of the limits; then full until all of them are at most half used. */
 export function isFull(load: Load, limits: Load, wasFull: boolean): boolean {
-  const names = ['inFlight', 'bytes', 'watermarkLag'] as const
-  return names.some((name) => (wasFull ? load[name] > limits[name] / 2 : load[name] >= limits[name]))
+  const { inFlight, bytes, watermarkLag } = limits
+  return wasFull
+    ? load.inFlight > inFlight / 2 || load.bytes > bytes / 2 || load.watermarkLag > watermarkLag / 2
+    : load.inFlight >= inFlight || load.bytes >= bytes || load.watermarkLag >= watermarkLag
 }

@@ -1,4 +1,3 @@
-import type { Key } from '../core/record.ts'
 import type { Delivery } from '../ports/source.ts'
 import type { Task } from './task.ts'
 
@@ -8,7 +7,8 @@ import type { Task } from './task.ts'
  * must not say so by itself: what came first here may be the wrong one, or nobody's.
  */
 export class Flights {
-  readonly #first = new Map<Key, Task>()
+  /** By idempotency key. */
+  readonly #first = new Map<string, Task>()
   readonly #onUnblocked: (task: Task) => void
 
   constructor(onUnblocked: (task: Task) => void) {
@@ -25,14 +25,14 @@ export class Flights {
 
   /** `false`: the same message is under way already, and its delivery is one of that task's now. */
   begin(task: Task, delivery: Delivery): boolean {
-    const first = this.#first.get(task.key)
+    const first = this.#first.get(task.idempotencyKey)
     if (first === undefined) {
-      this.#first.set(task.key, task)
+      this.#first.set(task.idempotencyKey, task)
       return true
     }
     let other = first
-    while (other.digest !== task.digest && other.rival !== undefined) other = other.rival
-    if (other.digest === task.digest) {
+    while (other.payloadHash !== task.payloadHash && other.rival !== undefined) other = other.rival
+    if (other.payloadHash === task.payloadHash) {
       other.join(delivery)
       return false
     }
@@ -43,7 +43,7 @@ export class Flights {
 
   /** `false`: it has ended before. What still runs for a task that was given up at the stop deadline ends nothing any more. */
   end(task: Task): boolean {
-    const { key, rival } = task
+    const { idempotencyKey: key, rival } = task
     let before = this.#first.get(key)
     if (before === task) {
       if (rival === undefined) this.#first.delete(key)

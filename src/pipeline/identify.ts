@@ -1,6 +1,6 @@
 import { whyUnusable } from '../core/message-id.ts'
 import type { DeadLetterReason } from '../core/decision.ts'
-import { digestOf, ScopeIdentity, type Identity } from '../digest.ts'
+import { payloadHashOf, ScopeIdentity } from '../digest.ts'
 import { describeError } from '../errors.ts'
 import { describeIssues } from '../decode.ts'
 import { WHY_UNUSABLE, type IncomingMessage } from '../message-id.ts'
@@ -35,19 +35,19 @@ export function createIdentify(consumer: ResolvedConsumer, group: string): (deli
   return (delivery) => {
     const { message } = delivery
     const incoming = new Incoming(message, consumer)
-    let identity: Identity
+    let idempotencyKey: string
     try {
       const id: unknown = consumer.id(incoming)
       if (!isTextOrBytes(id)) return notTextOrBytes(id)
       // What only looks like bytes throws when it is read.
       const unusable = whyUnusable(id)
       if (unusable !== undefined) return { reason: 'no-id', detail: WHY_UNUSABLE[unusable] }
-      identity = scopeOf(message.origin).of(id as string | Uint8Array)
+      idempotencyKey = scopeOf(message.origin).of(id as string | Uint8Array)
     } catch (error) {
       return incoming.problem ?? { reason: 'no-id', detail: `the ID extractor threw: ${describeError(error)}`, error }
     }
-    const digest = consumer.onConflict === 'duplicate' ? NOT_COMPARED : digestOf(message.value)
-    return new Task(delivery, identity, digest)
+    const payloadHash = consumer.onConflict === 'duplicate' ? NOT_COMPARED : payloadHashOf(message.value)
+    return new Task(delivery, idempotencyKey, payloadHash)
   }
 }
 

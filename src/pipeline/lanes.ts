@@ -6,7 +6,8 @@ import { Task } from './task.ts'
 /** The serial queue of one ordering key, or the place of one task that has none and must wait. */
 export interface Lane {
   readonly name: string | undefined
-  readonly queue: Task[]
+  /** Mostly of one: an array that `push` begins has room for many. */
+  queue: Task[]
   /** Tasks taken from the lane and not yet finished or put back. The lane gives none while there are any. */
   out: number
   /** Its head may be taken. */
@@ -45,7 +46,8 @@ export class Lanes {
     }
     const lane = this.#laneFor(task)
     task.queuedIn = lane
-    lane.queue.push(task)
+    if (lane.queue.length === 0) lane.queue = [task]
+    else lane.queue.push(task)
     this.#refresh(lane)
   }
 
@@ -111,7 +113,7 @@ export class Lanes {
       const kept = lane.queue.filter((task) => !which(task))
       if (kept.length === lane.queue.length) continue
       removed.push(...lane.queue.filter(which))
-      lane.queue.splice(0, lane.queue.length, ...kept)
+      lane.queue = kept
       if (lane.queue.length === 0 && lane.out === 0) this.#drop(lane)
       else this.#refresh(lane)
     }
@@ -127,7 +129,7 @@ export class Lanes {
       task.isOut = false
       if (task.queuedIn === undefined) task.queuedIn = this.#laneFor(task)
       else task.queuedIn.out--
-      task.queuedIn.queue.unshift(task)
+      task.queuedIn.queue = [task, ...task.queuedIn.queue]
     }
     for (const task of tasks) {
       const lane = task.queuedIn
@@ -140,7 +142,7 @@ export class Lanes {
   #laneFor(task: Task): Lane {
     const existing = task.lane === undefined ? undefined : this.#named.get(task.lane)
     if (existing !== undefined) return existing
-    const lane: Lane = { name: task.lane, queue: [], out: 0, isReady: false, cancelHold: undefined }
+    const lane: Lane = { name: task.lane, queue: NONE, out: 0, isReady: false, cancelHold: undefined }
     if (task.lane === undefined) this.#private.add(lane)
     else this.#named.set(task.lane, lane)
     return lane
@@ -193,3 +195,7 @@ function together({ queue }: Lane, most: number): number {
   const firstAlone = queue.findIndex((task) => task.alone || task.isBlocked)
   return Math.min(firstAlone === -1 ? queue.length : firstAlone, most)
 }
+
+/** Never pushed to. */
+const NONE: Task[] = []
+Object.freeze(NONE)

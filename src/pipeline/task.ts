@@ -2,14 +2,13 @@ import type { Digest, Key } from '../core/record.ts'
 import type { EpochMs, MonotonicMs } from '../core/units.ts'
 import type { Delivery, StreamPosition } from '../ports/source.ts'
 import type { Message } from '../ports/message.ts'
-import type { Identity } from '../digest.ts'
+import { shortened } from '../digest.ts'
 import type { Lane } from './lanes.ts'
 
 /** One message in this process, with all its deliveries: single flight. It ends once, for all of them. */
 export class Task {
-  readonly key: Key
   readonly idempotencyKey: string
-  readonly digest: Digest
+  readonly payloadHash: string
   readonly lane: string | undefined
   /** Strategy `offsets` only: a source may have to make it up. */
   readonly position: StreamPosition | undefined
@@ -32,11 +31,11 @@ export class Task {
   /** Since when each of its claims has found another owner busy with it. */
   busySince: MonotonicMs | undefined
   #joined: Delivery[] | undefined
+  #key: Key | undefined
 
-  constructor(delivery: Delivery, identity: Identity, digest: Digest, position?: StreamPosition) {
-    this.key = identity.key
-    this.idempotencyKey = identity.idempotencyKey
-    this.digest = digest
+  constructor(delivery: Delivery, idempotencyKey: string, payloadHash: string, position?: StreamPosition) {
+    this.idempotencyKey = idempotencyKey
+    this.payloadHash = payloadHash
     this.lane = delivery.lane
     this.position = position
     this.first = delivery
@@ -44,6 +43,15 @@ export class Task {
     this.queuedIn = undefined
     this.firstFailureAt = undefined
     this.busySince = undefined
+  }
+
+  /** Made when it is claimed: what waits in a lane holds as little as it can. */
+  get key(): Key {
+    return (this.#key ??= shortened(this.idempotencyKey))
+  }
+
+  get digest(): Digest {
+    return shortened(this.payloadHash)
   }
 
   get message(): Message {

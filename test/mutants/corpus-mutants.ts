@@ -9,9 +9,9 @@ export const CORPUS_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'src/digest.ts',
-        find: '  of(id: string | Uint8Array): Identity {\n',
+        find: '  of(id: string | Uint8Array): string {\n',
         replace:
-          "  of(id: string | Uint8Array): Identity {\n    if (typeof id !== 'string') return this.of(new TextDecoder().decode(id))\n",
+          "  of(id: string | Uint8Array): string {\n    if (typeof id !== 'string') return this.of(new TextDecoder().decode(id))\n",
       },
     ],
     tests: ['test/hostile/on-memory.test.ts', '-t', 'memoryStore'],

@@ -40,12 +40,12 @@ export const KAFKAJS_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'adapters/kafkajs/membership/assignment.ts',
-        find: 'this.joins++\n    this.#live.clear()\n',
+        find: 'this.joins++\n    this.#endAll()\n',
         replace: 'this.joins++\n',
       },
       {
         file: 'adapters/kafkajs/membership/assignment.ts',
-        find: 'raise(): void {\n    this.#live.clear()\n',
+        find: 'raise(): void {\n    this.#endAll()\n',
         replace: 'raise(): void {\n',
       },
     ],

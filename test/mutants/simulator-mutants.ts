@@ -128,8 +128,8 @@ export const SIMULATOR_MUTANTS: readonly Mutant[] = [
   }),
   mutant('conflict-joined', 'Lets another payload join the one under way with the same ID.', {
     file: 'src/pipeline/flights.ts',
-    find: '    if (other.digest === task.digest) {\n',
-    replace: "    if (other.digest !== 'none') {\n",
+    find: '    if (other.payloadHash === task.payloadHash) {\n',
+    replace: "    if (other.payloadHash !== 'none') {\n",
   }),
   mutant('duplicate-dead-lettered', 'Takes every duplicate for a conflict.', {
     file: 'src/core/decision.ts',

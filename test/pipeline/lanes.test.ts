@@ -178,7 +178,7 @@ const task = (id: string, print: string, lane?: string): Task => {
     headers: {},
   }
   const delivery: Delivery = { message, lane, standing: () => 'current', settle: () => true } as Delivery
-  return new Task(delivery, { key: id, idempotencyKey: id }, print)
+  return new Task(delivery, id, print)
 }
 
 describe('a lane whose head waits for another payload under its ID', () => {

@@ -17,7 +17,7 @@ export class Assignment {
   /** Every join starts every partition anew, also those that were kept. */
   join(assigned: GroupJoin['memberAssignment']): void {
     this.joins++
-    this.#live.clear()
+    this.#endAll()
     for (const [topic, partitions] of Object.entries(assigned)) {
       for (const partition of partitions) this.#start(topic, partition)
     }
@@ -25,7 +25,7 @@ export class Assignment {
   }
 
   raise(): void {
-    this.#live.clear()
+    this.#endAll()
     this.#owned = undefined
   }
 
@@ -38,7 +38,8 @@ export class Assignment {
   /** Nothing of it is settled any more. Returns what goes on in its place, if it is of this join: else it is not ours. */
   end(epoch: PartitionEpoch): PartitionEpoch | undefined {
     if (epoch.join === this.joins) return this.renew(epoch)
-    this.#live.delete(epoch.name)
+    if (this.#live.get(epoch.name) === epoch) this.#live.delete(epoch.name)
+    epoch.isLive = false
     return undefined
   }
 
@@ -47,7 +48,7 @@ export class Assignment {
   }
 
   isLive(epoch: PartitionEpoch): boolean {
-    return this.#live.get(epoch.name) === epoch
+    return epoch.isLive
   }
 
   standingOf(epoch: PartitionEpoch): Standing {
@@ -61,8 +62,16 @@ export class Assignment {
 
   #start(topic: string, partition: number): PartitionEpoch {
     const epoch = new PartitionEpoch(topic, partition, this.joins)
+    const before = this.#live.get(epoch.name)
+    if (before !== undefined) before.isLive = false
     this.#live.set(epoch.name, epoch)
+    epoch.isLive = true
     return epoch
+  }
+
+  #endAll(): void {
+    for (const epoch of this.#live.values()) epoch.isLive = false
+    this.#live.clear()
   }
 }
 

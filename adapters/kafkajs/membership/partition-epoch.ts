@@ -20,6 +20,8 @@ export class PartitionEpoch {
   readonly name: string
   /** The join of the group that it belongs to, as `Assignment` counts them. */
   readonly join: number
+  /** Of `Assignment` alone: what is delivered in it may be settled. Asked for every delivery. */
+  isLive = false
   /** What the broker is known to have, so that the same offset is not committed twice. */
   committed: bigint | undefined
   /** Where the next batch must begin; `undefined` until the group's committed offset is known. */

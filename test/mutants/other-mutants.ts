@@ -79,4 +79,17 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     ],
     tests: ['test/cli/records.test.ts', '-t', 'is refused with 3, after the preview'],
   },
+  {
+    name: 'claim-begins-before-marks',
+    what: 'Handlers of a claim begin before the marks are durable whose room they take.',
+    layer: 'unit',
+    patches: [
+      {
+        file: 'src/pipeline/lease-runner.ts',
+        find: '    if (earlier !== undefined) await earlier\n',
+        replace: '',
+      },
+    ],
+    tests: ['test/pipeline/lanes.test.ts', '-t', 'begin no handler before those marks are durable'],
+  },
 ]

@@ -62,7 +62,7 @@ export function consumeInBatches(
 }
 
 /** Runs a consumer of kafkajs over the whole topic, until all is handled and committed. */
-async function consumeAll(job: Job, tally: Tally, config: ConsumerRunConfig): Promise<Measurement> {
+export async function consumeAll(job: Job, tally: Tally, config: ConsumerRunConfig): Promise<Measurement> {
   const consumer = clientOf(job).consumer({ groupId: job.name })
   consumer.on('consumer.crash', ({ payload }) => {
     // It comes back by itself after what passes, such as a coordinator of the group that has just begun.

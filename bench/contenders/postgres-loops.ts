@@ -6,7 +6,7 @@ import type { Job, Measurement } from '../suite.ts'
 import { ID_HEADER, Tally } from '../tally.ts'
 import { distinct, itemOf } from './kafka-messages.ts'
 import { consumeInBatches } from './kafkajs.ts'
-import { inboxTable, onPostgres, writeEffects } from './postgres-client.ts'
+import { onPostgres, writeEffects } from './postgres-client.ts'
 
 /** A loop by hand over the same store: claims a batch, writes its effects in the same transaction, commits. */
 export function loopOverInbox(batchSize: number): (job: Job) => Promise<Measurement> {
@@ -45,29 +45,6 @@ export function loopOverInbox(batchSize: number): (job: Job) => Promise<Measurem
         lent.revoke()
         const verdicts = await store.mark(claims)
         if (verdicts.some((verdict) => verdict !== 'marked')) throw new Error(`not marked: ${verdicts.join(' ')}`)
-      }
-      return consumeInBatches(job, tally, batchSize, handleBatch)
-    })
-}
-
-/** What is written by hand: rows into an inbox table, effects, COMMIT. No attempts, no digest. */
-export function insertLoop(batchSize: number): (job: Job) => Promise<Measurement> {
-  return (job) =>
-    onPostgres(job, async (pool) => {
-      const tally = new Tally(job)
-      await pool.query(inboxTable(job))
-      const insert = `insert into ${job.name}.inbox (id) select id from unnest($1::text[]) as id
-        on conflict do nothing returning id`
-      const handleBatch = async (batch: readonly KafkaMessage[]): Promise<void> => {
-        const client = await pool.connect()
-        await client.query('begin')
-        const inserted = await client.query<{ id: string }>(insert, [distinct(batch).map(idOf)])
-        const ids = inserted.rows.map(({ id }) => id)
-        for (const id of ids) tally.started(id)
-        if (ids.length > 0) await writeEffects((text, values) => client.query(text, values), job, ids)
-        await client.query('commit')
-        client.release()
-        tally.ended(batch.length)
       }
       return consumeInBatches(job, tally, batchSize, handleBatch)
     })

@@ -11,6 +11,9 @@ const onRedis = lazily(() => import('../contenders/redis-library.ts'))
 const redisLoops = lazily(() => import('../contenders/redis-loops.ts'))
 const onPostgres = lazily(() => import('../contenders/postgres-library.ts'))
 const postgresLoops = lazily(() => import('../contenders/postgres-loops.ts'))
+const byHand = lazily(() => import('../contenders/postgres-by-hand.ts'))
+const eachByHand = lazily(() => import('../contenders/postgres-each-kafka.ts'))
+const outboxPackage = lazily(() => import('../contenders/postgres-outbox-package.ts'))
 const beside = lazily(() => import('../contenders/stuck.ts'))
 const besideRaw = lazily(() => import('../contenders/stuck-raw.ts'))
 
@@ -86,24 +89,44 @@ const redis: Scenario = {
 }
 
 /** An inbox in Postgres: effect and mark of a batch in one transaction. */
-const postgres: Scenario = {
-  name: 'postgres',
-  title: 'Kafka, 1 KB in 8 partitions, a fifth duplicates, one row written for each message, inbox in Postgres',
+const postgresBatch: Scenario = {
+  name: 'postgres-batch',
+  title: 'Kafka, 1 KB in 8 partitions, a fifth duplicates, rows of a batch in one statement, inbox in Postgres',
   messages: 100_000,
   repetitions: 5,
   needs: ['kafka', 'postgres'],
   place: EIGHT_PARTITIONS,
   contenders: [
+    { name: 'by hand, 500', run: byHand(({ insertLoop }) => insertLoop(500)) },
+    { name: 'by hand with attempts, 500', run: byHand(({ countedLoop }) => countedLoop(500)) },
     { name: 'loop over the store, 500', run: postgresLoops(({ loopOverInbox }) => loopOverInbox(500)) },
-    { name: 'loop with insert on conflict, 500', run: postgresLoops(({ insertLoop }) => insertLoop(500)) },
+    {
+      name: 'a transaction for each message',
+      share: 1 / 10,
+      run: eachByHand(({ insertEachMessage }) => insertEachMessage(1)),
+    },
+    {
+      name: 'a transaction for each message, 4 partitions at once',
+      share: 1 / 5,
+      run: eachByHand(({ insertEachMessage }) => insertEachMessage(4)),
+    },
+    {
+      name: 'pg-transactional-outbox, polling',
+      share: 1 / 50,
+      run: outboxPackage(({ pollingInbox }) => pollingInbox(4)),
+    },
     {
       name: 'postgresInbox, handleBatch of 500',
       run: onPostgres(({ libraryOnPostgres }) => libraryOnPostgres(onKafka, 500)),
     },
   ],
   ratios: [
-    { of: 'postgresInbox, handleBatch of 500', to: 'loop over the store, 500', goal: 0.9 },
-    { of: 'postgresInbox, handleBatch of 500', to: 'loop with insert on conflict, 500' },
+    { of: 'postgresInbox, handleBatch of 500', to: 'by hand with attempts, 500', goal: 0.9 },
+    { of: 'postgresInbox, handleBatch of 500', to: 'by hand, 500', goal: 0.9 },
+    { of: 'postgresInbox, handleBatch of 500', to: 'loop over the store, 500' },
+    { of: 'postgresInbox, handleBatch of 500', to: 'a transaction for each message', goal: 10 },
+    { of: 'postgresInbox, handleBatch of 500', to: 'a transaction for each message, 4 partitions at once' },
+    { of: 'postgresInbox, handleBatch of 500', to: 'pg-transactional-outbox, polling' },
   ],
 }
 
@@ -132,7 +155,7 @@ const stuck: Scenario = {
 
 export const kafka: Suite = {
   name: 'kafka',
-  packages: ['kafkajs', 'ioredis', 'pg'],
+  packages: ['kafkajs', 'ioredis', 'pg', 'pg-transactional-outbox'],
   smoke: 400,
-  scenarios: [noStore, slowHandler, redis, postgres, stuck],
+  scenarios: [noStore, slowHandler, redis, postgresBatch, stuck],
 }

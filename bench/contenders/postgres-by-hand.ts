@@ -3,22 +3,24 @@ import type { Job, Measurement } from '../suite.ts'
 import { ID_HEADER, Tally } from '../tally.ts'
 import { distinct } from './kafka-messages.ts'
 import { consumeInBatches } from './kafkajs.ts'
-import { inboxTable, onPostgres, writeEffects, type Query } from './postgres-client.ts'
+import { inboxTable, onPostgres, writeEffects, writeEffectsEach, type Query } from './postgres-client.ts'
 
 type Run = (job: Job) => Promise<Measurement>
-type WriteEffects = typeof writeEffects
+
+/** Effects of a batch: all rows in one statement, or each in its own, as handlers write that know of no batch. */
+type Statements = 'one' | 'each'
 
 const MAX_ATTEMPTS = 5
 
 /** What is written by hand: rows into an inbox table, effects, COMMIT. No attempts, no digest. */
-export function insertLoop(batchSize: number, write: WriteEffects = writeEffects): Run {
+export function insertLoop(batchSize: number, statements: Statements = 'one'): Run {
   return (job) => {
     const insert = `insert into ${job.name}.inbox (id) select id from unnest($1::text[]) as id
       on conflict do nothing returning id`
     return inTransactions(job, batchSize, {
       table: inboxTable(job),
       handle: (query, ids, handleNew) => committed(query, () => query(insert, [ids]), handleNew),
-      write,
+      statements,
     })
   }
 }
@@ -27,7 +29,7 @@ export function insertLoop(batchSize: number, write: WriteEffects = writeEffects
  * The same by somebody whose messages have killed the process before: the attempt is counted in a transaction of its own, which is
  * durable before an effect begins. The library counts before as well, and does not wait for the disk there.
  */
-export function countedLoop(batchSize: number, write: WriteEffects = writeEffects): Run {
+export function countedLoop(batchSize: number, statements: Statements = 'one'): Run {
   return (job) => {
     const table = `${job.name}.inbox`
     const count = `insert into ${table} as known (id) select id from unnest($1::text[]) as id
@@ -44,7 +46,7 @@ export function countedLoop(batchSize: number, write: WriteEffects = writeEffect
         if (rows.length === 0) return
         await committed(query, () => query(take, [rows.map(({ id }) => id)]), handleNew)
       },
-      write,
+      statements,
     })
   }
 }
@@ -54,7 +56,7 @@ interface ByHand {
   readonly table: string
   /** Finds out which of these are new and has them handled. */
   readonly handle: (query: RowQuery, ids: readonly string[], handleNew: HandleNew) => Promise<void>
-  readonly write: WriteEffects
+  readonly statements: Statements
 }
 
 type RowQuery = (text: string, values?: unknown[]) => Promise<{ readonly rows: readonly Row[] }>
@@ -64,9 +66,10 @@ interface Row {
   readonly attempts?: number
 }
 
-function inTransactions(job: Job, batchSize: number, { table, handle, write }: ByHand): Promise<Measurement> {
+function inTransactions(job: Job, batchSize: number, { table, handle, statements }: ByHand): Promise<Measurement> {
   return onPostgres(job, async (pool) => {
     const tally = new Tally(job)
+    const write = statements === 'one' ? writeEffects : writeEffectsEach
     await pool.query(table)
     const handleBatch = async (batch: readonly KafkaMessage[]): Promise<void> => {
       const client = await pool.connect()

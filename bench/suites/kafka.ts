@@ -130,6 +130,36 @@ const postgresBatch: Scenario = {
   ],
 }
 
+/** The same with a handler for each message, which writes its row itself. */
+const postgresHandle: Scenario = {
+  name: 'postgres-handle',
+  title: 'Kafka, 1 KB in 8 partitions, a fifth duplicates, each row in a statement of its own, inbox in Postgres',
+  messages: 50_000,
+  repetitions: 5,
+  needs: ['kafka', 'postgres'],
+  place: EIGHT_PARTITIONS,
+  contenders: [
+    { name: 'by hand, 100', run: byHand(({ insertLoop }) => insertLoop(100, 'each')) },
+    { name: 'by hand with attempts, 100', run: byHand(({ countedLoop }) => countedLoop(100, 'each')) },
+    {
+      name: 'a transaction for each message, 4 partitions at once',
+      share: 1 / 5,
+      run: eachByHand(({ insertEachMessage }) => insertEachMessage(4)),
+    },
+    { name: 'postgresInbox', run: onPostgres(({ handlersOnPostgres }) => handlersOnPostgres(onKafka)) },
+    {
+      name: 'postgresInbox, flush ticker',
+      run: onPostgres(({ handlersOnPostgres }) => handlersOnPostgres(onKafka, { durability: 'flush-ticker' })),
+    },
+  ],
+  ratios: [
+    { of: 'postgresInbox', to: 'by hand, 100', goal: 1 },
+    { of: 'postgresInbox', to: 'by hand with attempts, 100', goal: 1 },
+    { of: 'postgresInbox', to: 'a transaction for each message, 4 partitions at once', goal: 2 },
+    { of: 'postgresInbox, flush ticker', to: 'postgresInbox', goal: 1.3 },
+  ],
+}
+
 /** What a handler that never ends costs the other partitions, and in memory. */
 const stuck: Scenario = {
   name: 'stuck',
@@ -157,5 +187,5 @@ export const kafka: Suite = {
   name: 'kafka',
   packages: ['kafkajs', 'ioredis', 'pg', 'pg-transactional-outbox'],
   smoke: 400,
-  scenarios: [noStore, slowHandler, redis, postgresBatch, stuck],
+  scenarios: [noStore, slowHandler, redis, postgresBatch, postgresHandle, stuck],
 }

@@ -11,7 +11,7 @@ const onRedis = lazily(() => import('../contenders/redis-library.ts'))
 const redisLoops = lazily(() => import('../contenders/redis-loops.ts'))
 const onPostgres = lazily(() => import('../contenders/postgres-library.ts'))
 const postgresLoops = lazily(() => import('../contenders/postgres-loops.ts'))
-const byHand = lazily(() => import('../contenders/postgres-by-hand.ts'))
+const byHand = lazily(() => import('../contenders/postgres-by-hand-kafka.ts'))
 const eachByHand = lazily(() => import('../contenders/postgres-each-kafka.ts'))
 const outboxPackage = lazily(() => import('../contenders/postgres-outbox-package.ts'))
 const beside = lazily(() => import('../contenders/stuck.ts'))
@@ -97,8 +97,8 @@ const postgresBatch: Scenario = {
   needs: ['kafka', 'postgres'],
   place: EIGHT_PARTITIONS,
   contenders: [
-    { name: 'by hand, 500', run: byHand(({ insertLoop }) => insertLoop(500)) },
-    { name: 'by hand with attempts, 500', run: byHand(({ countedLoop }) => countedLoop(500)) },
+    { name: 'by hand, 500', run: byHand(({ insertLoop }) => insertLoop(500, 'one')) },
+    { name: 'by hand with attempts, 500', run: byHand(({ countedLoop }) => countedLoop(500, 'one')) },
     { name: 'loop over the store, 500', run: postgresLoops(({ loopOverInbox }) => loopOverInbox(500)) },
     {
       name: 'a transaction for each message',

@@ -12,6 +12,7 @@ const onRedis = lazily(() => import('../contenders/redis-library.ts'))
 const redisEach = lazily(() => import('../contenders/redis-each.ts'))
 const onPostgres = lazily(() => import('../contenders/postgres-library.ts'))
 const postgresEach = lazily(() => import('../contenders/postgres-each.ts'))
+const byHand = lazily(() => import('../contenders/postgres-by-hand-rabbit.ts'))
 
 /** Leases in Redis, beside no deduplication at all and beside what is written by hand. */
 function redis(queueType: QueuePlan['queueType']): Scenario {
@@ -43,7 +44,7 @@ function redis(queueType: QueuePlan['queueType']): Scenario {
   }
 }
 
-/** An inbox in Postgres: one transaction for each message by hand, one for hundreds here. */
+/** An inbox in Postgres: one transaction for each message by hand, or one for hundreds. */
 function postgres(queueType: QueuePlan['queueType']): Scenario {
   const rabbit = onRabbit(PREFETCH, queueType)
   return {
@@ -59,12 +60,28 @@ function postgres(queueType: QueuePlan['queueType']): Scenario {
         share: 1 / 5,
         run: postgresEach(({ insertEach }) => insertEach(PREFETCH)),
       },
+      { name: 'by hand, 500', run: byHand(({ insertGathered }) => insertGathered(500, 'one', PREFETCH)) },
+      {
+        name: 'by hand, 100, rows one by one',
+        run: byHand(({ insertGathered }) => insertGathered(100, 'each', PREFETCH)),
+      },
       {
         name: 'postgresInbox, handleBatch of 500',
         run: onPostgres(({ libraryOnPostgres }) => libraryOnPostgres(rabbit, 500)),
       },
+      { name: 'postgresInbox, handle', run: onPostgres(({ handlersOnPostgres }) => handlersOnPostgres(rabbit)) },
+      {
+        name: 'postgresInbox, handle, flush ticker',
+        run: onPostgres(({ handlersOnPostgres }) => handlersOnPostgres(rabbit, { durability: 'flush-ticker' })),
+      },
     ],
-    ratios: [{ of: 'postgresInbox, handleBatch of 500', to: 'a transaction for each message', goal: 5 }],
+    ratios: [
+      { of: 'postgresInbox, handleBatch of 500', to: 'a transaction for each message', goal: 5 },
+      { of: 'postgresInbox, handleBatch of 500', to: 'by hand, 500' },
+      { of: 'postgresInbox, handle', to: 'a transaction for each message' },
+      { of: 'postgresInbox, handle', to: 'by hand, 100, rows one by one' },
+      { of: 'postgresInbox, handle, flush ticker', to: 'postgresInbox, handle' },
+    ],
   }
 }
 

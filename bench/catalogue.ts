@@ -8,7 +8,7 @@ const SUITES: Readonly<Record<string, () => Promise<Suite>>> = {
   redis: async () => (await import('./suites/redis.ts')).redis,
   postgres: async () => (await import('./suites/postgres.ts')).postgres,
   growth: async () => (await import('./suites/growth.ts')).growth,
-  bytes: async () => (await import('./suites/bytes.ts')).bytes,
+  memory: async () => (await import('./suites/memory.ts')).memory,
 }
 
 export const SUITE_NAMES: readonly string[] = Object.keys(SUITES)

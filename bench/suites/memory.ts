@@ -6,8 +6,8 @@ const inPostgres = lazily(() => import('../contenders/postgres-bytes.ts'))
 const EACH = 'bytes each'
 
 /** What a record takes. A million of them, since tables of keys double and pages fill up. */
-export const bytes: Suite = {
-  name: 'bytes',
+export const memory: Suite = {
+  name: 'memory',
   packages: ['ioredis', 'pg'],
   smoke: 400,
   scenarios: [

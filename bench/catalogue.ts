@@ -7,6 +7,7 @@ const SUITES: Readonly<Record<string, () => Promise<Suite>>> = {
   rabbitmq: async () => (await import('./suites/rabbitmq.ts')).rabbitmq,
   redis: async () => (await import('./suites/redis.ts')).redis,
   postgres: async () => (await import('./suites/postgres.ts')).postgres,
+  replay: async () => (await import('./suites/replay.ts')).replay,
   growth: async () => (await import('./suites/growth.ts')).growth,
   memory: async () => (await import('./suites/memory.ts')).memory,
 }

@@ -1,0 +1,73 @@
+import { onKafka } from '../contenders/brokers.ts'
+import type { Shape } from '../contenders/postgres-store.ts'
+import { lazily } from '../lazily.ts'
+import { EIGHT_PARTITIONS } from '../places/plans.ts'
+import type { Contender, Suite } from '../suite.ts'
+
+const onRedis = lazily(() => import('../contenders/replay-redis.ts'))
+const onPostgres = lazily(() => import('../contenders/replay-postgres.ts'))
+const redisStore = lazily(() => import('../contenders/redis-store.ts'))
+const postgresStore = lazily(() => import('../contenders/postgres-store.ts'))
+
+const SET: Shape = { batchSize: 500, transactions: 4 }
+const MGET = 'MGET of what kafkajs brings, 500'
+const SELECT = 'select = any of what kafkajs brings, 500'
+
+/** It makes its own keys, one for each delivery. */
+function ofDistinct(run: Contender['run']): Contender['run'] {
+  return (job) => run({ ...job, ids: job.messages })
+}
+
+/** A topic that was handled completely is consumed again, by another group of the same scope. Nobody can be faster than the client. */
+export const replay: Suite = {
+  name: 'replay',
+  packages: ['kafkajs', 'ioredis', 'pg'],
+  smoke: 400,
+  scenarios: [
+    {
+      name: 'redis',
+      title: 'Kafka, 1 KB in 8 partitions, all of it done before, leases in Redis',
+      messages: 200_000,
+      repetitions: 5,
+      needs: ['kafka', 'redis'],
+      place: EIGHT_PARTITIONS,
+      contenders: [
+        { name: 'MGET, no broker', run: ofDistinct(redisStore(({ duplicatesByMget }) => duplicatesByMget(500))) },
+        { name: MGET, run: onRedis(({ mgetFromKafka }) => mgetFromKafka(500)) },
+        { name: 'redisLease', run: onRedis(({ replayOnRedis }) => replayOnRedis(onKafka, { concurrency: 64 })) },
+        {
+          name: 'redisLease, 256 at once',
+          run: onRedis(({ replayOnRedis }) => replayOnRedis(onKafka, { concurrency: 256 })),
+        },
+      ],
+      ratios: [
+        { of: 'redisLease', to: MGET, goal: 0.8 },
+        { of: 'redisLease, 256 at once', to: MGET, goal: 0.8 },
+        { of: 'redisLease, 256 at once', to: 'MGET, no broker' },
+      ],
+    },
+    {
+      name: 'postgres',
+      title: 'Kafka, 1 KB in 8 partitions, all of it done before, inbox in Postgres',
+      messages: 200_000,
+      repetitions: 5,
+      needs: ['kafka', 'postgres'],
+      place: EIGHT_PARTITIONS,
+      contenders: [
+        {
+          name: 'select = any, no broker',
+          run: ofDistinct(postgresStore(({ duplicatesBySelect }) => duplicatesBySelect(SET))),
+        },
+        { name: SELECT, run: onPostgres(({ selectFromKafka }) => selectFromKafka(500)) },
+        {
+          name: 'postgresInbox, handleBatch of 500',
+          run: onPostgres(({ replayOnPostgres }) => replayOnPostgres(onKafka, 500)),
+        },
+      ],
+      ratios: [
+        { of: 'postgresInbox, handleBatch of 500', to: SELECT, goal: 0.8 },
+        { of: 'postgresInbox, handleBatch of 500', to: 'select = any, no broker' },
+      ],
+    },
+  ],
+}

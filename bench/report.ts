@@ -149,6 +149,6 @@ function table(rows: readonly (readonly string[])[]): readonly string[] {
   })
 }
 
-const whole = (value: number): string => Math.round(value).toLocaleString('en-US')
-const short = (value: number): string => (value < 100 ? value.toFixed(1) : whole(value))
-const ratio = (value: number): string => value.toFixed(value < 10 ? 2 : 1)
+export const whole = (value: number): string => Math.round(value).toLocaleString('en-US')
+export const short = (value: number): string => (value < 100 ? value.toFixed(1) : whole(value))
+export const ratio = (value: number): string => value.toFixed(value < 10 ? 2 : 1)

@@ -11,6 +11,7 @@ export default {
   },
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+  testSequencer: '<rootDir>/test/support/slowest-first.cjs',
   // Most of the time is spent waiting for servers and for processes that tests start, also on two cores.
   maxWorkers: 3,
   // The first test that asks for a server may wait until it has started.

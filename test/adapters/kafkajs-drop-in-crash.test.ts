@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
 import { redisLease } from '../../adapters/ioredis/index.ts'
@@ -10,6 +9,7 @@ import { uniqueName } from '../support/namespace.ts'
 import { server, SERVER_WITHIN_MS } from '../support/servers/server.ts'
 import type { WorkerConfig } from './kafkajs-drop-in-worker.ts'
 import { Watching, type Cluster } from './kafkajs-kit.ts'
+import { compiled } from '../support/compiled.ts'
 import { body, openCluster, OwnConsumer, type Payload } from './kafkajs-own-consumer.ts'
 
 let cluster: Cluster
@@ -30,11 +30,11 @@ afterAll(async () => {
   await cluster[Symbol.asyncDispose]()
 })
 
-const WORKER = fileURLToPath(new URL('kafkajs-drop-in-worker.ts', import.meta.url))
+const WORKER = compiled(new URL('kafkajs-drop-in-worker.ts', import.meta.url))
 
 /** What ended it. */
 async function runWorker(config: WorkerConfig): Promise<unknown> {
-  const args = ['--import', 'tsx', WORKER, JSON.stringify(config)]
+  const args = [WORKER, JSON.stringify(config)]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] })
   const [, signal] = (await once(child, 'close')) as [unknown, unknown]
   return signal

@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { runInline } from '../../src/index.ts'
 import { claim, claimAll, hold, leaseEnds, newItem } from '../../testing/contract/store/claims.ts'
@@ -9,6 +8,7 @@ import { server } from '../support/servers/server.ts'
 import { leaseAt, MESSAGE, ownerOf, type LeaseAt, type LeasePlace } from './lease-at.ts'
 import { newMysqlPlace } from './mysql-support.ts'
 import { newPlace } from './pg-support.ts'
+import { compiled } from '../support/compiled.ts'
 import { redisHarness } from './redis-harness.ts'
 
 const closing: (() => Promise<unknown>)[] = []
@@ -99,10 +99,12 @@ for (const [name, backend, newLeasePlace] of STORES) {
   })
 }
 
+// Compiled before a lease is running out.
+const RIVAL = compiled(new URL('lease-rival.ts', import.meta.url))
+
 /** Until another process has had the message, which it can have only once the lease is over. */
 function blockUntilTakenOver(place: LeasePlace, group: string): string {
-  const script = fileURLToPath(new URL('lease-rival.ts', import.meta.url))
-  const args = ['--import', 'tsx', script, JSON.stringify([place, group])]
+  const args = [RIVAL, JSON.stringify([place, group])]
   const { stdout, stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 30_000 })
   if (status !== 0) throw new Error(`the other process ended by ${status}: ${stderr}`)
   return stdout

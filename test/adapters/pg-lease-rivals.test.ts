@@ -1,12 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { PoolClient } from 'pg'
 import type { Claim, Store } from '../../src/index.ts'
 import { claim, claimAll, grantedBy, hold, newItem, newName, SCOPE } from '../../testing/contract/store/claims.ts'
 import { server } from '../support/servers/server.ts'
 import { pgLeaseHarness, type PgLeaseHarness } from './pg-lease-harness.ts'
+import { compiled } from '../support/compiled.ts'
 import { ALONE, codeOf, describePostgres, NO_REFUND } from './pg-support.ts'
 
 const WHY = { by: 'somebody', reason: 'it was looked at', retentionMs: 60_000 }
@@ -148,9 +148,10 @@ interface Rival {
   readonly granted: Promise<readonly string[]>
 }
 
+const RIVAL = compiled(new URL('pg-lease-rival.ts', import.meta.url))
+
 function startRival(contest: object): Rival {
-  const script = fileURLToPath(new URL('pg-lease-rival.ts', import.meta.url))
-  const child = spawn(process.execPath, ['--import', 'tsx', script, JSON.stringify(contest)], {
+  const child = spawn(process.execPath, [RIVAL, JSON.stringify(contest)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   const ready = once(child, 'message')

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import { compiled } from '../support/compiled.ts'
 import { Signal } from '../support/signal.ts'
 
 /** Places in the way of a message. The process kills itself there. */
@@ -53,7 +53,7 @@ export class WorkerProcess extends Signal implements AsyncDisposable {
 
   constructor(script: URL, config: WorkerSettings) {
     super()
-    const args = ['--import', 'tsx', fileURLToPath(script), JSON.stringify(config)]
+    const args = [compiled(script), JSON.stringify(config)]
     this.#child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
     this.#child.on('message', (event) => {
       this.events.push(event as WorkerEvent)

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { compiled } from '../support/compiled.ts'
 import { forgetProcess, recordProcess } from '../support/servers/test-run.ts'
 import type { Journal } from './journal.ts'
 import {
@@ -90,7 +90,7 @@ export class WorkerSlot {
   #launch(): void {
     const name = `${this.name}.${++this.#incarnation}`
     const settings = JSON.stringify({ ...this.#program.settings, process: name } satisfies WorkerSettings)
-    const args = ['--import', 'tsx', fileURLToPath(this.#program.url), settings]
+    const args = [compiled(this.#program.url), settings]
     const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] })
     const incarnation = new Incarnation(name, child, this.#journal)
     this.#current = incarnation

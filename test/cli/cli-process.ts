@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { compiled } from '../support/compiled.ts'
 
-/** Of a test that starts a process or more: a second each, on a busy machine many. */
+/** Of a test that starts a process or more: a part of a second each, on a busy machine many. */
 export const WITHIN_MS = 120_000
 
 export interface CliRun {
@@ -16,7 +17,7 @@ interface RunOptions {
   readonly stdin?: string
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
-  /** What to run, before the arguments. @defaultValue the tool's source, under tsx */
+  /** What to run, before the arguments. @defaultValue the tool, compiled as are then the configs of the tests */
   readonly command?: readonly [string, ...string[]]
   /** Gets what the process says, as it says it. */
   readonly onStderr?: (text: string, signal: (name: NodeJS.Signals) => void) => void
@@ -41,9 +42,17 @@ export class Cli implements Disposable {
   }
 
   run(args: readonly string[], options: RunOptions = {}): Promise<CliRun> {
-    const [program, ...before] = options.command ?? SOURCE
-    const child = spawn(program, [...before, ...args], {
-      env: { ...process.env, NODE_OPTIONS: '', NO_COLOR: '1', ...options.env },
+    const { command: [program, ...words] = COMPILED(), env } = options
+    const jsOf = options.command === undefined ? compiledConfig : (word: string) => word
+    const config = env?.['CONSUME_ONCE_CONFIG']
+    const child = spawn(program, [...words, ...args.map(jsOf)], {
+      env: {
+        ...process.env,
+        NODE_OPTIONS: '',
+        NO_COLOR: '1',
+        ...env,
+        ...(config === undefined ? {} : { CONSUME_ONCE_CONFIG: jsOf(config) }),
+      },
       cwd: options.cwd ?? process.cwd(),
       stdio: ['pipe', 'pipe', 'pipe'],
     })
@@ -82,10 +91,14 @@ export class Cli implements Disposable {
 
 export type States = Readonly<Record<string, string>>
 
-const SOURCE = [process.execPath, '--import', 'tsx', resolve('cli/main.ts')] as const
+const COMPILED = (): readonly [string, ...string[]] => [process.execPath, compiled('cli/main.ts')]
 
-/** The same, whatever folder it is run in. */
-export const FROM_ANYWHERE: readonly [string, ...string[]] = [
+function compiledConfig(word: string): string {
+  return /^test\/cli\/\w+\.config\.ts$/.test(word) ? compiled(word) : word
+}
+
+/** The tool's source with what loads TypeScript, whatever folder it is run in. */
+export const UNDER_TSX: readonly [string, ...string[]] = [
   process.execPath,
   '--import',
   resolve('node_modules/tsx/dist/loader.mjs'),

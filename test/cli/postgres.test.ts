@@ -5,7 +5,7 @@ import { describePostgres, newPlace, type PgPlace } from '../adapters/pg-support
 import { uniqueName } from '../support/namespace.ts'
 import { freePort } from '../support/servers/ports.ts'
 import { server } from '../support/servers/server.ts'
-import { Cli, dataOf, FROM_ANYWHERE, WITHIN_MS, type CliRun } from './cli-process.ts'
+import { Cli, dataOf, WITHIN_MS, type CliRun } from './cli-process.ts'
 
 jest.setTimeout(WITHIN_MS)
 
@@ -76,7 +76,7 @@ describePostgres('consume-once, on Postgres', () => {
 
     it('prints what a DBA runs, which comes to the same, without a config or a database', async () => {
       const print = ['migrate', 'print', '--schema', schema]
-      const printed = await cli.run(print, { cwd: cli.dir, command: FROM_ANYWHERE })
+      const printed = await cli.run(print, { cwd: cli.dir })
       expect(printed.exitCode).toBe(0)
       await place.pool.query(printed.stdout)
       expect(await run(['migrate', 'status'])).toMatchObject({ exitCode: 0 })
@@ -126,7 +126,7 @@ describePostgres('consume-once, on Postgres', () => {
     })
 
     it('needs the config, or the URL; and a database that answers', async () => {
-      const nowhere = await cli.run(['migrate', 'status'], { cwd: cli.dir, command: FROM_ANYWHERE })
+      const nowhere = await cli.run(['migrate', 'status'], { cwd: cli.dir })
       expect(nowhere).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('postgresMigrations({ pool })') })
       expect(await run(['migrate', 'status', '--dry-run'])).toMatchObject({ exitCode: 2 })
       const down = `postgres://postgres:s3cret@127.0.0.1:${await freePort()}/x`

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { DemoProcess, readLines } from '../support/demo-process.ts'
+import { DemoProcess, idsOf, readLines } from '../support/demo-process.ts'
 
 const SMS = 'examples/data/sms-notifications.ndjson'
 const ODD = 'examples/data/odd-cases.ndjson'
@@ -33,7 +33,7 @@ describe('demo, embedded', () => {
       expect(first['redeliveries']).toBeGreaterThan(0)
       expect(first['delivered']).toBe(10_425 + (first['redeliveries'] ?? 0))
 
-      const inputIds = new Set(readLines(SMS).map((line) => (JSON.parse(line) as { headers: string[] }).headers[1]))
+      const inputIds = idsOf(readLines(SMS))
       const rows = demo.rows(effects)
       expect(rows).toHaveLength(8600)
       expect(new Set(rows.map(({ id }) => id))).toEqual(inputIds)
@@ -79,7 +79,7 @@ describe('demo, embedded', () => {
   it.each(['pglite', 'memory'])(
     'dead-letters what has no usable ID or another payload, merges nothing, loses nothing, on %s',
     async (store) => {
-      await using demo = new DemoProcess()
+      await using demo = new DemoProcess({ hasPglite: store === 'pglite' })
       const figures = await demo.figures(['--input', ODD, '--store', store, '--effects', demo.path('effects')])
       expect(figures).toMatchObject({ distinct: 36, handled: 36, no_id: 10, lost: 0, double_effects: 0, exitCode: 0 })
       const letters = demo.rows(`${demo.state}/dead-letters.ndjson`)
@@ -97,7 +97,7 @@ describe('demo, embedded', () => {
   it(
     'adds another input to the same state',
     async () => {
-      await using demo = new DemoProcess()
+      await using demo = new DemoProcess({ hasPglite: true })
       const lines = readLines(SMS)
       const a = demo.input('a.ndjson', lines.slice(0, 300))
       const b = demo.input('b.ndjson', lines.slice(200, 600))
@@ -113,7 +113,7 @@ describe('demo, embedded', () => {
   it(
     'goes on with what a killed run left of another input',
     async () => {
-      await using demo = new DemoProcess()
+      await using demo = new DemoProcess({ hasPglite: true })
       const lines = readLines(SMS)
       const a = demo.input('a.ndjson', lines.slice(0, 1000))
       const killed = await demo.run(['--input', a, '--state', demo.state, '--kill-at', 'handled:150'])
@@ -126,7 +126,7 @@ describe('demo, embedded', () => {
         effects,
       ])
       expect(next).toMatchObject({ lost: 0, double_effects: 0, exitCode: 0 })
-      const ids = new Set(lines.slice(0, 1200).map((line) => (JSON.parse(line) as { headers: string[] }).headers[1]))
+      const ids = idsOf(lines.slice(0, 1200))
       expect(new Set(demo.rows(effects).map(({ id }) => id))).toEqual(ids)
     },
     WITHIN_MS,
@@ -135,7 +135,7 @@ describe('demo, embedded', () => {
   it(
     'says that a kill was never reached, with exit code 1',
     async () => {
-      await using demo = new DemoProcess()
+      await using demo = new DemoProcess({ hasPglite: true })
       const run = await demo.run(['--input', ODD, '--state', demo.state, '--json', '--kill-at', 'handled:1000000'])
       expect(run.exitCode).toBe(1)
       expect(run.stderr).toMatch(/never reached/)
@@ -147,7 +147,7 @@ describe('demo, embedded', () => {
   it(
     'reads messages from standard input',
     async () => {
-      await using demo = new DemoProcess()
+      await using demo = new DemoProcess({ hasPglite: true })
       const stdin = readLines(SMS).slice(0, 50).join('\n')
       const run = await demo.run(['--input', '-', '--state', demo.state, '--json'], { stdin })
       expect(JSON.parse(run.stdout)).toMatchObject({ lost: 0, double_effects: 0 })
@@ -207,7 +207,7 @@ describe('demo, asked for what it cannot do', () => {
   ])(
     '%s cannot be reached: exit code 4, and a later run completes',
     async (_name, env, args) => {
-      await using demo = new DemoProcess()
+      await using demo = new DemoProcess({ hasPglite: args[0] === '--source' })
       const run = await demo.run([...args, '--input', ODD, '--json', '--state', demo.state], { env })
       expect(run).toMatchObject({ exitCode: 4, stdout: '' })
       expect(run.stderr).toMatch(/answers at .*Start one, or set [A-Z_]+\. Nothing was produced/)
@@ -220,7 +220,7 @@ describe('demo, asked for what it cannot do', () => {
   it(
     'refuses a state that belongs to another store',
     async () => {
-      await using demo = new DemoProcess()
+      await using demo = new DemoProcess({ hasPglite: true })
       await demo.figures(['--input', ODD])
       const run = await demo.run(['--input', ODD, '--store', 'memory', '--state', demo.state])
       expect(run.exitCode).toBe(3)

@@ -3,6 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import { compiled } from './compiled.ts'
+import { copyEmptyPglite } from './empty-pglite.ts'
 import { server } from './servers/server.ts'
 import { withKafka, withPostgres, withRabbit } from './servers/clients.ts'
 
@@ -33,12 +35,17 @@ export class DemoProcess implements AsyncDisposable {
   /** Words of all its command lines: the servers among them hold something of it. */
   readonly #touched = new Set<string>()
 
-  /** `npm run --silent demo -- …`, without npm. */
+  /** @param hasPglite - its embedded database is there, with nothing in it: to make its own takes seconds. @defaultValue false */
+  constructor({ hasPglite = false }: { readonly hasPglite?: boolean } = {}) {
+    if (hasPglite) copyEmptyPglite(join(this.state, 'pglite'))
+  }
+
+  /** `npm run --silent demo -- …`, without npm and what compiles at each start. */
   async run(args: readonly string[], options: RunOptions = {}): Promise<DemoRun> {
     for (const arg of args) this.#touched.add(arg)
     const { stdin, env: ownEnv = await addresses(args) } = options
     const env = { ...process.env, NO_COLOR: '1', ...ownEnv }
-    const child = spawn(process.execPath, ['--import', 'tsx', 'cli/main.ts', 'demo', ...args], {
+    const child = spawn(process.execPath, [compiled('cli/main.ts'), 'demo', ...args], {
       env,
       stdio: ['pipe', 'pipe', 'pipe'],
     })
@@ -116,6 +123,11 @@ export function readLines(path: string): string[] {
   return readFileSync(path, 'utf8')
     .split('\n')
     .filter((line) => line !== '')
+}
+
+/** The message IDs of lines of the example. */
+export function idsOf(lines: readonly string[]): Set<string | undefined> {
+  return new Set(lines.map((line) => (JSON.parse(line) as { headers: string[] }).headers[1]))
 }
 
 /** The addresses of just those servers that a run needs. */

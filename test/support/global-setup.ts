@@ -1,4 +1,5 @@
 import { backends } from './backends.ts'
+import { compiledTree } from './compiled.ts'
 import { SERVER_NAMES } from './servers/catalogue.ts'
 import { sharedEndpoint } from './servers/server.ts'
 import { closeRun, openRun } from './servers/test-run.ts'
@@ -11,7 +12,8 @@ interface JestRun {
 
 /**
  * Opens the test run. Servers are looked for when a test first asks, so that `jest test/core` starts none; only a run
- * of the whole suite, which needs them all, looks at once and for all together. A failure is told by the tests.
+ * of the whole suite, which needs them all, looks at once and for all together. A failure is told by the tests. So with what
+ * processes run (compiled.ts).
  */
 export default async function globalSetup(run: JestRun): Promise<void> {
   await openRun()
@@ -19,6 +21,7 @@ export default async function globalSetup(run: JestRun): Promise<void> {
 
   const isWholeSuite = run.nonFlagArgs.length === 0 && run.testPathPatterns.patterns.length === 0 && !run.onlyChanged
   if (isWholeSuite) {
+    compiledTree()
     await Promise.allSettled(SERVER_NAMES.filter((name) => backends.has(name)).map(sharedEndpoint))
   }
 }

@@ -8,8 +8,8 @@ import type { Place } from './place.ts'
 import type { Session } from './session.ts'
 import { readForGood } from './read-for-good.ts'
 import { isLockTimeout } from './sql-errors.ts'
-import { claimKeys } from './sql/claim-keys.ts'
-import { countAttempts, type CountedRow } from './sql/count-attempts.ts'
+import { claimTogether } from './sql/claim-keys.ts'
+import { countAttempts, readCounted, type Counted } from './sql/count-attempts.ts'
 import { readRecords, type ReadRow } from './sql/read-records.ts'
 import { removeKeys } from './sql/remove-keys.ts'
 
@@ -59,9 +59,10 @@ async function claimOnce(
   request: ClaimRequest,
   items: readonly StoredItem[],
 ): Promise<readonly Answer[]> {
-  const { session, rows } = await place.sessions.begin(claimKeys(place.tables, place.scope, items))
+  const { session, rows } = await place.sessions.begin(claimTogether(place.tables, place.scope, items))
   try {
-    const inserted = new Set(rows.map(({ key }) => key))
+    const [{ keys: claimed, transaction: writer } = { keys: null, transaction: null }] = rows
+    const inserted = new Set(claimed?.split(','))
     const records = await recordsOf(
       place,
       session,
@@ -69,13 +70,12 @@ async function claimOnce(
     )
     const attempts = await attemptsOf(place, session, request, [...inserted])
     const granted = items.filter(({ key }) => attempts.has(key))
-    const [row] = rows
-    if (granted.length === 0 || row === undefined) {
+    if (granted.length === 0 || writer === null) {
       await session.rollback()
       return items.map((stored) => ungranted(stored, inserted, records))
     }
     const { token } = request
-    const ledger = new InboxLedger(place, { token, items: granted, transaction: row.transaction })
+    const ledger = new InboxLedger(place, { token, items: granted, transaction: writer })
     const keys = granted.map(({ item }) => item.key)
     const transaction = new ClaimTransaction({ sessions: place.sessions, session, ledger }, { token, keys })
     return items.map((stored) => {
@@ -109,10 +109,9 @@ async function attemptsOf(
   session: Session,
   { token, alone }: ClaimRequest,
   keys: readonly string[],
-): Promise<ReadonlyMap<string, CountedRow>> {
+): Promise<ReadonlyMap<string, Counted>> {
   if (keys.length === 0) return new Map()
-  const counted = await session.beside(countAttempts(tables, { scope, keys, token, alone }))
-  const attempts = new Map(counted.map((row) => [row.key, row]))
+  const attempts = readCounted(await session.beside(countAttempts(tables, { scope, keys, token, alone })))
   const uncounted = keys.filter((key) => !attempts.has(key))
   if (uncounted.length > 0 && attempts.size > 0) await session.run(removeKeys(tables, scope, uncounted))
   return attempts
@@ -122,7 +121,7 @@ function grant(
   { item: { key, digest } }: StoredItem,
   { scope, token, retentionMs }: ClaimRequest,
   transaction: ClaimTransaction,
-  { n: attempt, is_known: isKnown }: CountedRow,
+  { attempt, isKnown }: Counted,
 ): Answer {
   // The transaction is what holds the key: there is no lease that could end, so nothing to fence off.
   const fence = 0

@@ -44,8 +44,8 @@ export function granting(
   return fakePool(
     {
       'select id from': { rows: [{ id: 1 }] },
-      begin: { rows: [{ key, transaction: '7' }] },
-      'as a (scope, key': { rows: [{ key, n: 1 }] },
+      begin: { rows: [{ keys: key, transaction: '7' }] },
+      'as a (scope, key': { rows: [{ fresh: key, others: null }] },
       ...more,
     },
     max,

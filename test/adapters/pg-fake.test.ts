@@ -78,7 +78,10 @@ describe('postgresInbox on a server that answers as it seldom does', () => {
   it('asks once for what is done after a batch that was mostly done', async () => {
     const key = Buffer.from(item.key, 'base64url').toString('hex', 0, 16)
     const record = { key, outcome: 'd', fp: null, owner: null, reason: null, result: null, is_late: false }
-    const { pool, sent } = granting(item, { begin: { rows: [] }, 'as is_late': { rows: [record] } })
+    const { pool, sent } = granting(item, {
+      begin: { rows: [{ keys: null, transaction: null }] },
+      'as is_late': { rows: [record] },
+    })
     const inbox = postgresInbox({ pool })
     for (const statements of [4, 1, 1]) {
       sent.length = 0

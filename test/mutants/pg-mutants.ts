@@ -66,9 +66,9 @@ export const PG_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'adapters/pg/inbox-claim.ts',
-        find: 'const { session, rows } = await place.sessions.begin(claimKeys(place.tables, place.scope, items))',
+        find: 'const { session, rows } = await place.sessions.begin(claimTogether(place.tables, place.scope, items))',
         replace:
-          "const rows = await place.sessions.committed(claimKeys(place.tables, place.scope, items))\n  const { session } = await place.sessions.begin({ text: 'select 1' })",
+          "const rows = await place.sessions.committed(claimTogether(place.tables, place.scope, items))\n  const { session } = await place.sessions.begin({ text: 'select 1' })",
       },
     ],
     tests: ['test/adapters/pg-inbox.test.ts', '-t', 'lets a released key be claimed again, with one more attempt'],
@@ -93,7 +93,7 @@ export const PG_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'adapters/pg/inbox-claim.ts',
-        find: 'const inserted = new Set(rows.map(({ key }) => key))',
+        find: "const inserted = new Set(claimed?.split(','))",
         replace: 'const inserted = new Set(items.map(({ key }) => key))',
       },
     ],

@@ -29,6 +29,20 @@ returning encode(key, 'hex') as key, pg_current_xact_id()::xid::text as transact
   }
 }
 
+export interface ClaimedTogether {
+  /** In hex, with commas; `null`: none. */
+  readonly keys: string | null
+  readonly transaction: string | null
+}
+
+/** `claimKeys`, told in one row: hundreds of rows cost client and server more than what is in them. */
+export function claimTogether(tables: Tables, scope: number, items: readonly StoredKey[]): Script<ClaimedTogether> {
+  return {
+    text: `with claimed as (${claimKeys(tables, scope, items).text})
+select string_agg(key, ',') as keys, min(transaction) as transaction from claimed`,
+  }
+}
+
 /** A row of one is planned much faster than an array. */
 function rowsOf(scope: number, items: readonly StoredKey[]): string {
   const [first, second] = items

@@ -4,12 +4,21 @@ import type { Script } from './statement.ts'
 import type { Tables } from './tables.ts'
 import { QUICKLY } from './transaction.ts'
 
-export interface CountedRow {
-  readonly key: string
-  readonly n: number
-  /** A person has let it run (let-run.ts). */
-  readonly is_known: boolean
+/** All in one row: hundreds of rows cost client and server more than what is in them. */
+export interface CountedTogether {
+  /** Keys in hex, with commas, that were counted for the first time; `null`: none. */
+  readonly fresh: string | null
+  /** `key:n:known` of the others, with commas. */
+  readonly others: string | null
 }
+
+export interface Counted {
+  readonly attempt: number
+  /** A person has let it run (let-run.ts). */
+  readonly isKnown: boolean
+}
+
+const FIRST: Counted = { attempt: 1, isKnown: false }
 
 interface Counting {
   readonly scope: number
@@ -24,16 +33,32 @@ interface Counting {
  * where it has an earlier attempt and the claim is not alone; it is not counted then. One that a person has let run has none. The owner token makes the statement
  * safe to send again: a claim counts once.
  */
-export function countAttempts({ attempt }: Tables, { scope, keys, token, alone }: Counting): Script<CountedRow> {
+export function countAttempts({ attempt }: Tables, { scope, keys, token, alone }: Counting): Script<CountedTogether> {
   const count = `do update set n = a.n + (a.owner <> excluded.owner)::int, owner = excluded.owner,
   last_at = greatest(a.last_at, now())`
   const again = alone ? count : `${count} where a.owner = excluded.owner or a.n = 0`
   return {
     text: `select ${QUICKLY};
-insert into ${attempt} as a (scope, key, owner, n) ${rowsOf(scope, keys, text(token))}
-on conflict (scope, key) ${again}
-returning encode(key, 'hex') as key, n, last_at = '${FOR_EVER}' as is_known`,
+with counted as (
+  insert into ${attempt} as a (scope, key, owner, n) ${rowsOf(scope, keys, text(token))}
+  on conflict (scope, key) ${again}
+  returning encode(key, 'hex') as key, n, last_at = '${FOR_EVER}' as is_known
+)
+select string_agg(key, ',') filter (where n = 1 and not is_known) as fresh,
+  string_agg(key || ':' || n || ':' || is_known::int, ',') filter (where n > 1 or is_known) as others
+from counted`,
   }
+}
+
+/** By key, in hex. */
+export function readCounted([row]: readonly CountedTogether[]): ReadonlyMap<string, Counted> {
+  const counted = new Map<string, Counted>()
+  for (const key of row?.fresh?.split(',') ?? []) counted.set(key, FIRST)
+  for (const other of row?.others?.split(',') ?? []) {
+    const [key = '', n, known] = other.split(':')
+    counted.set(key, { attempt: Number(n), isKnown: known === '1' })
+  }
+  return counted
 }
 
 function rowsOf(scope: number, keys: readonly string[], owner: string): string {

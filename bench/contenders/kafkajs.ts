@@ -1,4 +1,4 @@
-import type { ConsumerRunConfig, KafkaMessage } from 'kafkajs'
+import type { Consumer, ConsumerRunConfig, KafkaMessage } from 'kafkajs'
 import type { Job, Measurement } from '../suite.ts'
 import { ID_HEADER, Tally } from '../tally.ts'
 import type { Handle } from './handlers.ts'
@@ -11,7 +11,7 @@ export function eachMessage(
 ): (job: Job) => Promise<Measurement> {
   return async (job) => {
     const tally = new Tally(job, 'each-delivery')
-    return consumeAll(job, tally, {
+    return consumeAll(job, tally, () => ({
       partitionsConsumedConcurrently,
       eachMessage: async ({ message }) => {
         tally.arrived()
@@ -19,14 +19,14 @@ export function eachMessage(
         await handle()
         tally.ended(1)
       },
-    })
+    }))
   }
 }
 
 export function eachBatch(handle: Handle): (job: Job) => Promise<Measurement> {
   return async (job) => {
     const tally = new Tally(job, 'each-delivery')
-    return consumeAll(job, tally, {
+    return consumeAll(job, tally, () => ({
       eachBatch: async ({ batch }) => {
         tally.arrived()
         for (const { headers } of batch.messages) {
@@ -35,7 +35,7 @@ export function eachBatch(handle: Handle): (job: Job) => Promise<Measurement> {
         }
         tally.ended(batch.messages.length)
       },
-    })
+    }))
   }
 }
 
@@ -46,7 +46,7 @@ export function consumeInBatches(
   batchSize: number,
   handleBatch: (messages: readonly KafkaMessage[]) => Promise<void>,
 ): Promise<Measurement> {
-  return consumeAll(job, tally, {
+  return consumeAll(job, tally, () => ({
     partitionsConsumedConcurrently: 8,
     eachBatch: async (payload) => {
       const { messages } = payload.batch
@@ -58,11 +58,15 @@ export function consumeInBatches(
         await payload.heartbeat()
       }
     },
-  })
+  }))
 }
 
 /** Runs a consumer of kafkajs over the whole topic, until all is handled and committed. */
-export async function consumeAll(job: Job, tally: Tally, config: ConsumerRunConfig): Promise<Measurement> {
+export async function consumeAll(
+  job: Job,
+  tally: Tally,
+  configOf: (consumer: Consumer) => ConsumerRunConfig,
+): Promise<Measurement> {
   const consumer = clientOf(job).consumer({ groupId: job.name })
   consumer.on('consumer.crash', ({ payload }) => {
     // It comes back by itself after what passes, such as a coordinator of the group that has just begun.
@@ -70,7 +74,7 @@ export async function consumeAll(job: Job, tally: Tally, config: ConsumerRunConf
   })
   await consumer.connect()
   await consumer.subscribe({ topics: [job.place], fromBeginning: true })
-  await consumer.run(config)
+  await consumer.run(configOf(consumer))
   await tally.complete
   await allCommitted(job)
   return tally.measurement()

@@ -1,10 +1,6 @@
 import { Redis } from 'ioredis'
 import { serverOf, type Job, type Measurement } from '../suite.ts'
 
-export const LEASE_MS = 30_000
-/** What is left behind by a run that was killed goes by itself. */
-export const RETENTION_MS = 600_000
-
 /** Removes the keys of the job afterwards. */
 export async function onRedis(job: Job, run: (redis: Redis) => Promise<Measurement>): Promise<Measurement> {
   const redis = new Redis(serverOf(job, 'redis'))

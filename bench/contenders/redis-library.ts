@@ -3,7 +3,8 @@ import type { Job, Measurement } from '../suite.ts'
 import type { LoadBroker } from './broker.ts'
 import { withStore, type Settings } from './consume-once.ts'
 import type { Handle } from './handlers.ts'
-import { onRedis, RETENTION_MS } from './redis-client.ts'
+import { onRedis } from './redis-client.ts'
+import { RETENTION_MS } from './redis-times.ts'
 
 /** The library on Redis. */
 export function libraryOnRedis(

@@ -7,7 +7,8 @@ import { ID_HEADER, Tally } from '../tally.ts'
 import type { Handle } from './handlers.ts'
 import { distinct, itemOf } from './kafka-messages.ts'
 import { consumeInBatches } from './kafkajs.ts'
-import { LEASE_MS, onRedis, RETENTION_MS } from './redis-client.ts'
+import { onRedis } from './redis-client.ts'
+import { LEASE_MS, RETENTION_MS } from './redis-times.ts'
 
 /** A loop by hand over the same store: claims a batch, handles it, marks it. The most that the store can give. */
 export function loopOverLease(handle: Handle, batchSize: number): (job: Job) => Promise<Measurement> {

@@ -5,7 +5,8 @@ import type { Redis } from 'ioredis'
 import type { Job, Measurement } from '../suite.ts'
 import { ID_HEADER, Tally } from '../tally.ts'
 import { messagesOf } from './messages.ts'
-import { LEASE_MS, onRedis, RETENTION_MS } from './redis-client.ts'
+import { onRedis } from './redis-client.ts'
+import { LEASE_MS, RETENTION_MS } from './redis-times.ts'
 import { atOnce, claimItems, claimsIn, expectAll, inBatches, itemsOf, newToken } from './store-items.ts'
 
 /** Batches at the server at once. */

@@ -1,5 +1,6 @@
 import { noop, twoMs } from '../contenders/handlers.ts'
 import { onKafka } from '../contenders/brokers.ts'
+import { byPowertools, bySetNx } from '../contenders/once.ts'
 import { lazily } from '../lazily.ts'
 import { EIGHT_PARTITIONS, MOST_IN_ONE } from '../places/plans.ts'
 import type { Scenario, Suite } from '../suite.ts'
@@ -8,6 +9,7 @@ const raw = lazily(() => import('../contenders/kafkajs.ts'))
 const library = lazily(() => import('../contenders/consume-once.ts'))
 const inMemory = lazily(() => import('../contenders/memory-library.ts'))
 const onRedis = lazily(() => import('../contenders/redis-library.ts'))
+const each = lazily(() => import('../contenders/kafka-each.ts'))
 const redisLoops = lazily(() => import('../contenders/redis-loops.ts'))
 const onPostgres = lazily(() => import('../contenders/postgres-library.ts'))
 const postgresLoops = lazily(() => import('../contenders/postgres-loops.ts'))
@@ -67,25 +69,38 @@ const slowHandler: Scenario = {
 /** Leases in Redis: the store is to be the limit, not the wrapper. */
 const redis: Scenario = {
   name: 'redis',
-  title: 'Kafka, 1 KB in 8 partitions, a fifth duplicates, no-op handler, leases in Redis',
+  title:
+    'Kafka, 1 KB in 8 partitions, a fifth duplicates, no-op handler, leases in Redis; message by message: 8 partitions at once',
   messages: 200_000,
   repetitions: 5,
   needs: ['kafka', 'redis'],
   place: EIGHT_PARTITIONS,
   contenders: [
+    { name: 'eachMessage, no deduplication', run: raw(({ eachMessage }) => eachMessage(noop)) },
+    { name: 'eachBatch, no deduplication', run: raw(({ eachBatch }) => eachBatch(noop)) },
     { name: 'loop over the store, 500', run: redisLoops(({ loopOverLease }) => loopOverLease(noop, 500)) },
     { name: 'loop with SET NX, 500', run: redisLoops(({ setNxLoop }) => setNxLoop(noop, 500)) },
+    { name: 'SET NX, SET each', share: 1 / 2, run: each(({ eachOnce }) => eachOnce(bySetNx, noop)) },
+    {
+      name: 'SET NX, SET, commit each',
+      share: 1 / 20,
+      run: each(({ eachOnce }) => eachOnce(bySetNx, noop, 'each')),
+    },
+    { name: 'Powertools', share: 1 / 4, run: each(({ eachOnce }) => eachOnce(byPowertools, noop)) },
     { name: 'redisLease', run: onRedis(({ libraryOnRedis }) => libraryOnRedis(onKafka, noop)) },
     {
       name: 'redisLease, 256 at once',
       run: onRedis(({ libraryOnRedis }) => libraryOnRedis(onKafka, noop, { concurrency: 256 })),
     },
   ],
-  ratios: [
-    { of: 'redisLease', to: 'loop over the store, 500', goal: 0.9 },
-    { of: 'redisLease, 256 at once', to: 'loop over the store, 500', goal: 0.9 },
-    { of: 'redisLease, 256 at once', to: 'loop with SET NX, 500' },
-  ],
+  ratios: ['redisLease', 'redisLease, 256 at once'].flatMap((of) => [
+    { of, to: 'loop over the store, 500', goal: 0.9 },
+    { of, to: 'loop with SET NX, 500', goal: 0.9 },
+    { of, to: 'eachMessage, no deduplication', goal: 0.8 },
+    { of, to: 'SET NX, SET each' },
+    { of, to: 'SET NX, SET, commit each', goal: 10 },
+    { of, to: 'Powertools', goal: 5 },
+  ]),
 }
 
 /** An inbox in Postgres: effect and mark of a batch in one transaction. */
@@ -185,7 +200,7 @@ const stuck: Scenario = {
 
 export const kafka: Suite = {
   name: 'kafka',
-  packages: ['kafkajs', 'ioredis', 'pg', 'pg-transactional-outbox'],
+  packages: ['kafkajs', 'ioredis', 'redis', '@aws-lambda-powertools/idempotency', 'pg', 'pg-transactional-outbox'],
   smoke: 400,
   scenarios: [noStore, slowHandler, redis, postgresBatch, postgresHandle, stuck],
 }

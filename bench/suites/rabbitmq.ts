@@ -1,5 +1,6 @@
 import { noop } from '../contenders/handlers.ts'
 import { onRabbit } from '../contenders/brokers.ts'
+import { bySetNx } from '../contenders/once.ts'
 import { lazily } from '../lazily.ts'
 import type { QueuePlan } from '../places/plans.ts'
 import type { Scenario, Suite } from '../suite.ts'
@@ -9,7 +10,7 @@ const PREFETCH = 1_000
 const raw = lazily(() => import('../contenders/amqplib.ts'))
 const library = lazily(() => import('../contenders/consume-once.ts'))
 const onRedis = lazily(() => import('../contenders/redis-library.ts'))
-const redisEach = lazily(() => import('../contenders/redis-each.ts'))
+const each = lazily(() => import('../contenders/rabbit-each.ts'))
 const onPostgres = lazily(() => import('../contenders/postgres-library.ts'))
 const postgresEach = lazily(() => import('../contenders/postgres-each.ts'))
 const byHand = lazily(() => import('../contenders/postgres-by-hand-rabbit.ts'))
@@ -26,7 +27,7 @@ function redis(queueType: QueuePlan['queueType']): Scenario {
     place: { queueType, duplicates: true },
     contenders: [
       { name: 'ack each, no deduplication', run: raw(({ ackEach }) => ackEach(noop, PREFETCH)) },
-      { name: 'SET NX, SET, ack each', run: redisEach(({ setNxEach }) => setNxEach(noop, PREFETCH)) },
+      { name: 'SET NX, SET, ack each', run: each(({ ackEachOnce }) => ackEachOnce(bySetNx, noop, PREFETCH)) },
       { name: 'adapter alone', run: library(({ adapterAlone }) => adapterAlone(rabbit, noop, 256)) },
       { name: 'redisLease', run: onRedis(({ libraryOnRedis }) => libraryOnRedis(rabbit, noop)) },
       {

@@ -1,0 +1,13 @@
+import type { Job, Measurement } from '../suite.ts'
+
+/** Runs what it is given, unless that has run under this ID before. Resolves when the mark is durable. */
+type Once = (id: string, run: () => Promise<void>) => Promise<void>
+
+/** Lends it for the time of one run. */
+export type WithOnce = (job: Job, consume: (once: Once) => Promise<Measurement>) => Promise<Measurement>
+
+/** Loads its client where it is used. */
+export type LoadOnce = () => Promise<WithOnce>
+
+export const bySetNx: LoadOnce = async () => (await import('./set-nx.ts')).bySetNx
+export const byPowertools: LoadOnce = async () => (await import('./powertools.ts')).byPowertools

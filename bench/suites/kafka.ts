@@ -103,6 +103,28 @@ const redis: Scenario = {
   ]),
 }
 
+/** The same where the handler waits: what concurrency inside of a partition gains with a store on a server. */
+const slowRedis: Scenario = {
+  name: 'redis-slow-handler',
+  title: 'Kafka, 1 KB in 8 partitions, a fifth duplicates, handler of 2 ms, 10,000 keys in order, leases in Redis',
+  messages: 160_000,
+  repetitions: 5,
+  needs: ['kafka', 'redis'],
+  place: EIGHT_PARTITIONS,
+  contenders: [
+    { name: 'eachMessage, 4 partitions at once', share: 1 / 8, run: raw(({ eachMessage }) => eachMessage(twoMs, 4)) },
+    { name: 'SET NX, SET each', share: 1 / 8, run: each(({ eachOnce }) => eachOnce(bySetNx, twoMs)) },
+    {
+      name: 'redisLease, 256 at once',
+      run: onRedis(({ libraryOnRedis }) => libraryOnRedis(onKafka, twoMs, { concurrency: 256 })),
+    },
+  ],
+  ratios: [
+    { of: 'redisLease, 256 at once', to: 'eachMessage, 4 partitions at once', goal: 12 },
+    { of: 'redisLease, 256 at once', to: 'SET NX, SET each' },
+  ],
+}
+
 /** An inbox in Postgres: effect and mark of a batch in one transaction. */
 const postgresBatch: Scenario = {
   name: 'postgres-batch',
@@ -202,5 +224,5 @@ export const kafka: Suite = {
   name: 'kafka',
   packages: ['kafkajs', 'ioredis', 'redis', '@aws-lambda-powertools/idempotency', 'pg', 'pg-transactional-outbox'],
   smoke: 400,
-  scenarios: [noStore, slowHandler, redis, postgresBatch, postgresHandle, stuck],
+  scenarios: [noStore, slowHandler, redis, postgresBatch, postgresHandle, stuck, slowRedis, postgres],
 }

@@ -1,6 +1,6 @@
 import { noop } from '../contenders/handlers.ts'
 import { onRabbit } from '../contenders/brokers.ts'
-import { bySetNx } from '../contenders/once.ts'
+import { byPowertools, bySetNx } from '../contenders/once.ts'
 import { lazily } from '../lazily.ts'
 import type { QueuePlan } from '../places/plans.ts'
 import type { Scenario, Suite } from '../suite.ts'
@@ -28,6 +28,11 @@ function redis(queueType: QueuePlan['queueType']): Scenario {
     contenders: [
       { name: 'ack each, no deduplication', run: raw(({ ackEach }) => ackEach(noop, PREFETCH)) },
       { name: 'SET NX, SET, ack each', run: each(({ ackEachOnce }) => ackEachOnce(bySetNx, noop, PREFETCH)) },
+      {
+        name: 'Powertools, ack each',
+        share: 1 / 4,
+        run: each(({ ackEachOnce }) => ackEachOnce(byPowertools, noop, PREFETCH)),
+      },
       { name: 'adapter alone', run: library(({ adapterAlone }) => adapterAlone(rabbit, noop, 256)) },
       { name: 'redisLease', run: onRedis(({ libraryOnRedis }) => libraryOnRedis(rabbit, noop)) },
       {
@@ -41,6 +46,8 @@ function redis(queueType: QueuePlan['queueType']): Scenario {
       { of: 'redisLease, 256 at once', to: 'ack each, no deduplication', goal: 0.6 },
       { of: 'redisLease', to: 'SET NX, SET, ack each', goal: 2 },
       { of: 'redisLease, 256 at once', to: 'SET NX, SET, ack each', goal: 2 },
+      { of: 'redisLease', to: 'Powertools, ack each' },
+      { of: 'redisLease, 256 at once', to: 'Powertools, ack each' },
     ],
   }
 }
@@ -88,7 +95,7 @@ function postgres(queueType: QueuePlan['queueType']): Scenario {
 
 export const rabbitmq: Suite = {
   name: 'rabbitmq',
-  packages: ['amqplib', 'ioredis', 'pg'],
+  packages: ['amqplib', 'ioredis', 'redis', '@aws-lambda-powertools/idempotency', 'pg'],
   smoke: 400,
   scenarios: [redis('quorum'), postgres('quorum'), redis('classic'), postgres('classic')],
 }

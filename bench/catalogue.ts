@@ -10,6 +10,8 @@ const SUITES: Readonly<Record<string, () => Promise<Suite>>> = {
   replay: async () => (await import('./suites/replay.ts')).replay,
   growth: async () => (await import('./suites/growth.ts')).growth,
   memory: async () => (await import('./suites/memory.ts')).memory,
+  crash: async () => (await import('./suites/crash.ts')).crash,
+  bytes: async () => (await import('./suites/bytes.ts')).bytes,
 }
 
 export const SUITE_NAMES: readonly string[] = Object.keys(SUITES)

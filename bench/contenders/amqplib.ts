@@ -1,5 +1,7 @@
+import { EventEmitter, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type ConsumeMessage } from 'amqplib'
+import { eventually } from '../eventually.ts'
 import { serverOf, type Job, type Measurement } from '../suite.ts'
 import { Tally } from '../tally.ts'
 import type { Handle } from './handlers.ts'
@@ -26,25 +28,58 @@ export async function consumeAll(
   prefetch: number,
   handleOne: (message: ConsumeMessage) => Promise<void>,
 ): Promise<Measurement> {
+  const { failed, stop } = await startConsumer(job, prefetch, {
+    handleOne: (message) => {
+      tally.arrived()
+      return handleOne(message)
+    },
+    acked: () => tally.ended(1),
+  })
+  await Promise.race([tally.complete, failed])
+  await stop()
+  await expectEmpty(job)
+  return tally.measurement()
+}
+
+interface Handling {
+  readonly handleOne: (message: ConsumeMessage) => Promise<void>
+  readonly acked: () => void
+}
+
+interface RunningConsumer {
+  readonly failed: Promise<never>
+  /** Handles and acks what it has, and nothing more. */
+  readonly stop: () => Promise<void>
+}
+
+export async function startConsumer(
+  job: Job,
+  prefetch: number,
+  { handleOne, acked }: Handling,
+): Promise<RunningConsumer> {
   const connection = await connect(serverOf(job, 'rabbitmq'), { noDelay: true })
   const channel = await connection.createChannel()
   await channel.prefetch(prefetch)
-  const failed = new Promise<never>((_, reject) => {
-    const take = async (message: ConsumeMessage): Promise<void> => {
-      tally.arrived()
-      await handleOne(message)
-      channel.ack(message)
-      tally.ended(1)
-    }
-    void channel.consume(job.place, (message) => {
-      if (message === null) reject(new Error('the consumer was cancelled'))
-      else take(message).catch(reject)
-    })
+  const failure = new EventEmitter()
+  const failed = once(failure, 'failed').then(([error]) => Promise.reject(error))
+  let taken = 0
+  const take = async (message: ConsumeMessage): Promise<void> => {
+    taken++
+    await handleOne(message)
+    channel.ack(message)
+    taken--
+    acked()
+  }
+  const { consumerTag } = await channel.consume(job.place, (message) => {
+    if (message === null) failure.emit('failed', new Error('the consumer was cancelled'))
+    else take(message).catch((error: unknown) => failure.emit('failed', error))
   })
-  await Promise.race([tally.complete, failed])
-  await sleep(HEEDED_AFTER_MS)
-  await channel.close()
-  await connection.close()
-  await expectEmpty(job)
-  return tally.measurement()
+  const stop = async (): Promise<void> => {
+    await channel.cancel(consumerTag)
+    await eventually('all that was taken is acked', async () => taken === 0)
+    await sleep(HEEDED_AFTER_MS)
+    await channel.close()
+    await connection.close()
+  }
+  return { failed, stop }
 }

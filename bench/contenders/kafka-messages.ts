@@ -13,6 +13,8 @@ export function distinct(messages: readonly KafkaMessage[]): readonly KafkaMessa
   return first.size === messages.length ? messages : [...first.values()]
 }
 
+export const idOf = ({ headers }: KafkaMessage): string => String(headers?.[ID_HEADER])
+
 /** Key and digest as a store wants them. */
 export function itemOf({ headers, value }: KafkaMessage): ClaimItem {
   const id = headers?.[ID_HEADER]

@@ -1,8 +1,10 @@
-import type { Consumer, ConsumerRunConfig, KafkaMessage } from 'kafkajs'
+import type { Consumer, ConsumerConfig, ConsumerRunConfig, EachBatchHandler, KafkaMessage } from 'kafkajs'
 import type { Job, Measurement } from '../suite.ts'
 import { ID_HEADER, Tally } from '../tally.ts'
 import type { Handle } from './handlers.ts'
 import { allCommitted, clientOf } from './kafka-client.ts'
+
+type HandleBatch = (messages: readonly KafkaMessage[]) => Promise<void>
 
 /** kafkajs as it comes, without any deduplication: it commits what it has handled. */
 export function eachMessage(
@@ -44,13 +46,26 @@ export function consumeInBatches(
   job: Job,
   tally: Tally,
   batchSize: number,
-  handleBatch: (messages: readonly KafkaMessage[]) => Promise<void>,
+  handleBatch: HandleBatch,
 ): Promise<Measurement> {
+  const inSlices = slices(batchSize, handleBatch)
   return consumeAll(job, tally, () => ({
+    ...inSlices,
+    eachBatch: (payload) => {
+      tally.arrived()
+      return inSlices.eachBatch(payload)
+    },
+  }))
+}
+
+export function slices(
+  batchSize: number,
+  handleBatch: HandleBatch,
+): ConsumerRunConfig & { eachBatch: EachBatchHandler } {
+  return {
     partitionsConsumedConcurrently: 8,
     eachBatch: async (payload) => {
       const { messages } = payload.batch
-      tally.arrived()
       for (let at = 0; at < messages.length; at += batchSize) {
         const slice = messages.slice(at, at + batchSize)
         await handleBatch(slice)
@@ -58,7 +73,7 @@ export function consumeInBatches(
         await payload.heartbeat()
       }
     },
-  }))
+  }
 }
 
 /** Runs a consumer of kafkajs over the whole topic, until all is handled and committed. */
@@ -67,7 +82,18 @@ export async function consumeAll(
   tally: Tally,
   configOf: (consumer: Consumer) => ConsumerRunConfig,
 ): Promise<Measurement> {
-  const consumer = clientOf(job).consumer({ groupId: job.name })
+  await startConsumer(job, {}, configOf)
+  await tally.complete
+  await allCommitted(job)
+  return tally.measurement()
+}
+
+export async function startConsumer(
+  job: Job,
+  config: Partial<ConsumerConfig>,
+  configOf: (consumer: Consumer) => ConsumerRunConfig,
+): Promise<Consumer> {
+  const consumer = clientOf(job).consumer({ groupId: job.name, ...config })
   consumer.on('consumer.crash', ({ payload }) => {
     // It comes back by itself after what passes, such as a coordinator of the group that has just begun.
     if (!payload.restart) throw payload.error
@@ -75,7 +101,5 @@ export async function consumeAll(
   await consumer.connect()
   await consumer.subscribe({ topics: [job.place], fromBeginning: true })
   await consumer.run(configOf(consumer))
-  await tally.complete
-  await allCommitted(job)
-  return tally.measurement()
+  return consumer
 }

@@ -15,13 +15,12 @@ interface Event {
   readonly run: () => Promise<void>
 }
 
-/** Without a deadline a record that a dead worker left in progress would block its ID until it expires. */
-const CONTEXT = { getRemainingTimeInMillis: (): number => LEASE_MS }
-
 /** Powertools for AWS Lambda, idempotency, its cache persistence through node-redis; no cache in the process. */
-export const byPowertools: WithOnce = async (job, consume) => {
+export const byPowertools: WithOnce = async (job, consume, leaseMs = LEASE_MS) => {
+  // Without a deadline a record that a dead worker left in progress would block its ID until it expires.
+  const context = { getRemainingTimeInMillis: (): number => leaseMs }
   const redis = await createClient({ url: serverOf(job, 'redis') }).connect()
-  const handle = makeIdempotent(({ run }: Event, _context: typeof CONTEXT) => run(), {
+  const handle = makeIdempotent(({ run }: Event, _context: typeof context) => run(), {
     persistenceStore: new CachePersistenceLayer({ client: redis }),
     keyPrefix: `${job.name}:`,
     config: new IdempotencyConfig({ eventKeyJmesPath: 'id', expiresAfterSeconds: RETENTION_MS / 1_000 }),
@@ -30,7 +29,7 @@ export const byPowertools: WithOnce = async (job, consume) => {
     return await consume(async (id, run) => {
       for (;;) {
         try {
-          return await handle({ id, run }, CONTEXT)
+          return await handle({ id, run }, context)
         } catch (error) {
           // Another delivery of it is under way: acked now, it would be lost if that one failed.
           if (!(error instanceof IdempotencyAlreadyInProgressError)) throw error

@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis'
-import { serverOf, type Job, type Measurement } from '../suite.ts'
+import { serverOf, type Job } from '../suite.ts'
 
 /** Removes the keys of the job afterwards. */
-export async function onRedis(job: Job, run: (redis: Redis) => Promise<Measurement>): Promise<Measurement> {
+export async function onRedis<T>(job: Job, run: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis(serverOf(job, 'redis'))
   try {
     return await run(redis)

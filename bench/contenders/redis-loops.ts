@@ -5,10 +5,11 @@ import type { KafkaMessage } from 'kafkajs'
 import type { Job, Measurement } from '../suite.ts'
 import { ID_HEADER, Tally } from '../tally.ts'
 import type { Handle } from './handlers.ts'
-import { distinct, itemOf } from './kafka-messages.ts'
+import { distinct, idOf, itemOf } from './kafka-messages.ts'
 import { consumeInBatches } from './kafkajs.ts'
 import { onRedis } from './redis-client.ts'
 import { LEASE_MS, RETENTION_MS } from './redis-times.ts'
+import { batchBySetNx } from './set-nx.ts'
 
 /** A loop by hand over the same store: claims a batch, handles it, marks it. The most that the store can give. */
 export function loopOverLease(handle: Handle, batchSize: number): (job: Job) => Promise<Measurement> {
@@ -48,25 +49,12 @@ export function setNxLoop(handle: Handle, batchSize: number): (job: Job) => Prom
   return (job) =>
     onRedis(job, (redis) => {
       const tally = new Tally(job)
-      const keyOf = ({ headers }: KafkaMessage): string => `${job.name}:${String(headers?.[ID_HEADER])}`
-      const handleBatch = async (batch: readonly KafkaMessage[]): Promise<void> => {
-        const messages = distinct(batch)
-        const claims = redis.pipeline()
-        for (const message of messages) claims.set(keyOf(message), 'processing', 'PX', LEASE_MS, 'NX', 'GET')
-        const answers = (await claims.exec()) ?? []
-        const marks = redis.pipeline()
-        for (const [at, message] of messages.entries()) {
-          const [error, before] = answers[at] ?? [new Error('expected an answer for each key')]
-          if (error !== null) throw error
-          if (before === 'done') continue
-          if (before !== null) throw new Error(`expected none or done, got ${JSON.stringify(before)}`)
-          tally.started(message.headers?.[ID_HEADER])
+      return consumeInBatches(job, tally, batchSize, async (batch) => {
+        await batchBySetNx({ redis, name: job.name }, distinct(batch).map(idOf), async (id) => {
+          tally.started(id)
           await handle()
-          marks.set(keyOf(message), 'done', 'PX', RETENTION_MS)
-        }
-        for (const [error] of (await marks.exec()) ?? []) if (error !== null) throw error
+        })
         tally.ended(batch.length)
-      }
-      return consumeInBatches(job, tally, batchSize, handleBatch)
+      })
     })
 }

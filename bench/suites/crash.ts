@@ -1,0 +1,103 @@
+import { crashOnKafka, crashOnRabbit } from '../contenders/crash-brokers.ts'
+import { REPEATED_MOST } from '../contenders/crash-figures.ts'
+import { byPowertools, bySetNx } from '../contenders/once.ts'
+import { lazily } from '../lazily.ts'
+import { EIGHT_PARTITIONS } from '../places/plans.ts'
+import type { Bound, Contender, Scenario, Suite } from '../suite.ts'
+
+const PREFETCH = 1_000
+const SLOTS = 64
+const MORE_SLOTS = 256
+
+const onRedis = lazily(() => import('../contenders/crash-redis.ts'))
+const onPostgres = lazily(() => import('../contenders/crash-postgres.ts'))
+const rabbit = crashOnRabbit(PREFETCH, 'quorum')
+
+const repeated = (of: string, most: number): Bound => ({ of, figure: REPEATED_MOST, most })
+
+function leases(broker: typeof rabbit): readonly Contender[] {
+  return [
+    { name: 'redisLease, rerun', run: onRedis(({ killedLease }) => killedLease(broker, {})) },
+    {
+      name: `redisLease, rerun, ${MORE_SLOTS} at once`,
+      run: onRedis(({ killedLease }) => killedLease(broker, { concurrency: MORE_SLOTS })),
+    },
+    { name: 'redisLease, park', run: onRedis(({ killedLease }) => killedLease(broker, { onInDoubt: 'park' })) },
+  ]
+}
+
+/** By default, and by as many slots as it was given. */
+const LEASE_BOUNDS: readonly Bound[] = [
+  repeated('redisLease, rerun', SLOTS),
+  repeated(`redisLease, rerun, ${MORE_SLOTS} at once`, MORE_SLOTS),
+  repeated('redisLease, park', 0),
+]
+
+const kafkaRedis: Scenario = {
+  name: 'kafka-redis',
+  title:
+    'Kafka, 8 partitions, leases in Redis; workers killed at full speed: effects repeated for each kill, rates mean nothing',
+  messages: 200_000,
+  repetitions: 5,
+  needs: ['kafka', 'redis'],
+  place: EIGHT_PARTITIONS,
+  contenders: [
+    { name: 'loop with SET NX, 500', run: onRedis(({ killedSetNxLoop }) => killedSetNxLoop(crashOnKafka, 500)) },
+    { name: 'SET NX, SET each', run: onRedis(({ killedEachOnce }) => killedEachOnce(crashOnKafka, bySetNx)) },
+    { name: 'Powertools', run: onRedis(({ killedEachOnce }) => killedEachOnce(crashOnKafka, byPowertools)) },
+    ...leases(crashOnKafka),
+  ],
+  ratios: [],
+  bounds: LEASE_BOUNDS,
+}
+
+const rabbitRedis: Scenario = {
+  name: 'rabbitmq-redis',
+  title: `RabbitMQ, quorum queue, prefetch ${PREFETCH}, leases in Redis; workers killed at full speed: effects repeated for each kill, rates mean nothing`,
+  messages: 100_000,
+  repetitions: 5,
+  needs: ['rabbitmq', 'redis'],
+  place: { queueType: 'quorum', duplicates: true },
+  contenders: [
+    { name: 'SET NX, SET, ack each', run: onRedis(({ killedEachOnce }) => killedEachOnce(rabbit, bySetNx)) },
+    { name: 'Powertools, ack each', run: onRedis(({ killedEachOnce }) => killedEachOnce(rabbit, byPowertools)) },
+    ...leases(rabbit),
+  ],
+  ratios: [],
+  bounds: LEASE_BOUNDS,
+}
+
+const INBOX = 'postgresInbox, handleBatch of 500'
+
+const kafkaPostgres: Scenario = {
+  name: 'kafka-postgres',
+  title:
+    'Kafka, 8 partitions, inbox in Postgres; workers killed at full speed: rows repeated for each kill, rates mean nothing',
+  messages: 100_000,
+  repetitions: 5,
+  needs: ['kafka', 'postgres'],
+  place: EIGHT_PARTITIONS,
+  contenders: [{ name: INBOX, run: onPostgres(({ killedInbox }) => killedInbox(crashOnKafka, 500)) }],
+  ratios: [],
+  bounds: [repeated(INBOX, 0)],
+}
+
+const rabbitPostgres: Scenario = {
+  name: 'rabbitmq-postgres',
+  title: `RabbitMQ, quorum queue, prefetch ${PREFETCH}, inbox in Postgres; workers killed at full speed: rows repeated for each kill, rates mean nothing`,
+  messages: 100_000,
+  repetitions: 5,
+  needs: ['rabbitmq', 'postgres'],
+  place: { queueType: 'quorum', duplicates: true },
+  contenders: [{ name: INBOX, run: onPostgres(({ killedInbox }) => killedInbox(rabbit, 500)) }],
+  ratios: [],
+  bounds: [repeated(INBOX, 0)],
+}
+
+/** What `kill -9` costs: effects that happen again. One that never happens is a failure of the run. */
+export const crash: Suite = {
+  name: 'crash',
+  packages: ['kafkajs', 'amqplib', 'ioredis', 'redis', '@aws-lambda-powertools/idempotency', 'pg'],
+  smoke: 400,
+  scenarios: [kafkaRedis, rabbitRedis, kafkaPostgres, rabbitPostgres],
+}

@@ -66,7 +66,7 @@ export function reportOf(
     })),
     bounds: bounds.map((bound) => ({
       ...bound,
-      found: spreadOf(rounds.map((round) => figureOf(measurementIn(round, bound.of), bound.figure))),
+      found: spreadOf(rounds.map((round) => boundedIn(round, bound))),
     })),
   }
 }
@@ -97,6 +97,11 @@ function contenderReport(name: string, rounds: readonly Round[]): ContenderRepor
 
 function ratioOf({ of, to }: Ratio, rounds: readonly Round[], valueOf: (measured: Measurement) => number): Spread {
   return spreadOf(rounds.map((round) => valueOf(measurementIn(round, of)) / valueOf(measurementIn(round, to))))
+}
+
+function boundedIn(round: Round, { of, figure, timesThatOf }: Bound): number {
+  const value = figureOf(measurementIn(round, of), figure)
+  return timesThatOf === undefined ? value : value / figureOf(measurementIn(round, timesThatOf), figure)
 }
 
 /** Microseconds for each message. */
@@ -133,10 +138,10 @@ function scenarioText({ title, run: { load }, repetitions, contenders, ratios, b
       const outcome = goal === undefined ? '' : `, goal ${goal}: ${median >= goal ? 'met' : 'missed'}`
       return `  ${of} : ${to} = ${ratio(median)} (${ratio(least)} - ${ratio(most)})${outcome}; CPU x ${ratio(cpu.median)}`
     }),
-    ...bounds.map(
-      ({ of, figure, most, found: { median } }) =>
-        `  ${of}: ${figure} ${short(median)}, at most ${most}: ${median <= most ? 'met' : 'missed'}`,
-    ),
+    ...bounds.map(({ of, figure, most, timesThatOf, found: { median } }) => {
+      const found = timesThatOf === undefined ? short(median) : `${ratio(median)} times that of ${timesThatOf}`
+      return `  ${of}: ${figure} ${found}, at most ${most}: ${median <= most ? 'met' : 'missed'}`
+    }),
   ].join('\n')
 }
 

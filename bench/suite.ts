@@ -78,6 +78,8 @@ export interface Bound {
   /** A name in its `figures`, or `CPU_EACH`. */
   readonly figure: string
   readonly most: number
+  /** Then `most` is so many times that figure of this contender in the same repetition. */
+  readonly timesThatOf?: string
 }
 
 export function serverOf({ servers }: Job, name: ServerName): Endpoint {

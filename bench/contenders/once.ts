@@ -11,3 +11,4 @@ export type LoadOnce = () => Promise<WithOnce>
 
 export const bySetNx: LoadOnce = async () => (await import('./set-nx.ts')).bySetNx
 export const byPowertools: LoadOnce = async () => (await import('./powertools.ts')).byPowertools
+export const byInboxRow: LoadOnce = async () => (await import('./inbox-row.ts')).byInboxRow

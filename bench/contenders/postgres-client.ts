@@ -1,6 +1,10 @@
 import { Pool } from 'pg'
+<<<<<<< HEAD
 import { serverOf, type Job, type Measurement } from '../suite.ts'
 import type { Tally } from '../tally.ts'
+=======
+import { serverOf, type Job } from '../suite.ts'
+>>>>>>> 33a7d53 (Bench: latency from the arrival in the process to the durable mark, beside loops by hand, at a fixed rate)
 
 export const CONNECTIONS = 8
 
@@ -34,7 +38,7 @@ export async function insertAlone(pool: Pool, job: Job, tally: Tally, id: string
 }
 
 /** In schemas of its own, which it removes; checks the effects that were committed. */
-export async function onPostgres(job: Job, run: (pool: Pool) => Promise<Measurement>): Promise<Measurement> {
+export async function onPostgres<T>(job: Job, run: (pool: Pool) => Promise<T>): Promise<T> {
   const pool = new Pool({ connectionString: serverOf(job, 'postgres'), max: CONNECTIONS })
   await pool.query(`create schema ${job.name}`)
   try {

@@ -1,0 +1,115 @@
+import { onKafka, onRabbit } from '../contenders/brokers.ts'
+import { P50, P99 } from '../contenders/delays.ts'
+import { noop } from '../contenders/handlers.ts'
+import { byInboxRow, bySetNx, type LoadOnce } from '../contenders/once.ts'
+import { lineOnKafka, lineOnRabbit } from '../contenders/pace.ts'
+import { lazily } from '../lazily.ts'
+import type { Bound, Contender, Scenario, Suite } from '../suite.ts'
+
+const PREFETCH = 1_000
+
+/** Some 30 % of what the loop by hand with SET NX reaches on two cores that others use too. */
+const ON_REDIS_PER_SECOND = 1_500
+/** The same of the loop with an inbox row for each message. */
+const ON_POSTGRES_PER_SECOND = 500
+
+const byHand = lazily(() => import('../contenders/latency.ts'))
+const redis = lazily(() => import('../contenders/latency-redis.ts'))
+const postgres = lazily(() => import('../contenders/latency-postgres.ts'))
+
+const onKafkaByHand = (name: string, perSecond: number, load: LoadOnce): Contender => ({
+  name,
+  run: byHand(({ pacedEachOnce }) =>
+    pacedEachOnce(lineOnKafka, perSecond, load, async () => {
+      const { eachOnce } = await import('../contenders/kafka-each.ts')
+      return (timed) => eachOnce(timed, noop)
+    }),
+  ),
+})
+
+const onRabbitByHand = (name: string, perSecond: number, load: LoadOnce): Contender => ({
+  name,
+  run: byHand(({ pacedEachOnce }) =>
+    pacedEachOnce(lineOnRabbit, perSecond, load, async () => {
+      const { ackEachOnce } = await import('../contenders/rabbit-each.ts')
+      return (timed) => ackEachOnce(timed, noop, PREFETCH)
+    }),
+  ),
+})
+
+/** Not slower where it is usual, and hardly where it is not. */
+const bounds = (of: string, to: string): readonly Bound[] => [
+  { of, figure: P50, most: 1, timesThatOf: to },
+  { of, figure: P99, most: 1.5, timesThatOf: to },
+]
+
+const rabbit = onRabbit(PREFETCH, 'quorum')
+const titled = (what: string, perSecond: number): string =>
+  `${what}, 1 KB, ${perSecond.toLocaleString('en-US')} messages a second: from arrival in the process to the durable mark`
+
+/** How long a message takes where nothing is at its limit. */
+export const latency: Suite = {
+  name: 'latency',
+  packages: ['kafkajs', 'amqplib', 'ioredis', 'pg'],
+  smoke: 400,
+  scenarios: [
+    {
+      name: 'kafka-redis',
+      title: titled('Kafka, 8 partitions, leases in Redis', ON_REDIS_PER_SECOND),
+      messages: 30_000,
+      repetitions: 5,
+      needs: ['kafka', 'redis'],
+      contenders: [
+        onKafkaByHand('SET NX, SET each', ON_REDIS_PER_SECOND, bySetNx),
+        {
+          name: 'redisLease',
+          run: redis(({ pacedLease }) => pacedLease(lineOnKafka, ON_REDIS_PER_SECOND, onKafka)),
+        },
+      ],
+      ratios: [],
+      bounds: bounds('redisLease', 'SET NX, SET each'),
+    },
+    {
+      name: 'rabbitmq-redis',
+      title: titled(`RabbitMQ, quorum queue, prefetch ${PREFETCH}, leases in Redis`, ON_REDIS_PER_SECOND),
+      messages: 30_000,
+      repetitions: 5,
+      needs: ['rabbitmq', 'redis'],
+      contenders: [
+        onRabbitByHand('SET NX, SET, ack each', ON_REDIS_PER_SECOND, bySetNx),
+        {
+          name: 'redisLease',
+          run: redis(({ pacedLease }) => pacedLease(lineOnRabbit, ON_REDIS_PER_SECOND, rabbit)),
+        },
+      ],
+      ratios: [],
+      bounds: bounds('redisLease', 'SET NX, SET, ack each'),
+    },
+    onInbox('kafka'),
+    onInbox('rabbitmq'),
+  ],
+}
+
+function onInbox(system: 'kafka' | 'rabbitmq'): Scenario {
+  const isKafka = system === 'kafka'
+  const place = isKafka ? 'Kafka, 8 partitions' : `RabbitMQ, quorum queue, prefetch ${PREFETCH}`
+  const byRow = 'a transaction for each message'
+  return {
+    name: `${system}-postgres`,
+    title: titled(`${place}, inbox in Postgres`, ON_POSTGRES_PER_SECOND),
+    messages: 10_000,
+    repetitions: 5,
+    needs: [system, 'postgres'],
+    contenders: [
+      (isKafka ? onKafkaByHand : onRabbitByHand)(byRow, ON_POSTGRES_PER_SECOND, byInboxRow),
+      {
+        name: 'postgresInbox',
+        run: postgres(({ pacedInbox }) =>
+          pacedInbox(isKafka ? lineOnKafka : lineOnRabbit, ON_POSTGRES_PER_SECOND, isKafka ? onKafka : rabbit),
+        ),
+      },
+    ],
+    ratios: [],
+    bounds: bounds('postgresInbox', byRow),
+  }
+}

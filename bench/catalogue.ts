@@ -12,7 +12,6 @@ const SUITES: Readonly<Record<string, () => Promise<Suite>>> = {
   memory: async () => (await import('./suites/memory.ts')).memory,
   crash: async () => (await import('./suites/crash.ts')).crash,
   latency: async () => (await import('./suites/latency.ts')).latency,
-  bytes: async () => (await import('./suites/bytes.ts')).bytes,
 }
 
 export const SUITE_NAMES: readonly string[] = Object.keys(SUITES)

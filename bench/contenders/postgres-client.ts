@@ -1,10 +1,6 @@
 import { Pool } from 'pg'
-<<<<<<< HEAD
-import { serverOf, type Job, type Measurement } from '../suite.ts'
-import type { Tally } from '../tally.ts'
-=======
 import { serverOf, type Job } from '../suite.ts'
->>>>>>> 33a7d53 (Bench: latency from the arrival in the process to the durable mark, beside loops by hand, at a fixed rate)
+import type { Tally } from '../tally.ts'
 
 export const CONNECTIONS = 8
 

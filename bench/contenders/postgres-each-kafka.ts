@@ -9,13 +9,13 @@ export function insertEachMessage(partitionsConsumedConcurrently: number): (job:
     onPostgres(job, async (pool) => {
       const tally = new Tally(job)
       await pool.query(inboxTable(job))
-      return consumeAll(job, tally, {
+      return consumeAll(job, tally, () => ({
         partitionsConsumedConcurrently,
         eachMessage: async ({ message }) => {
           tally.arrived()
           await insertAlone(pool, job, tally, String(message.headers?.[ID_HEADER]))
           tally.ended(1)
         },
-      })
+      }))
     })
 }

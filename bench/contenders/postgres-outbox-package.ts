@@ -38,7 +38,7 @@ export function pollingInbox(partitionsConsumedConcurrently: number): (job: Job)
         getDisabledLogger(),
       )
       let stored = 0
-      const measured = consumeAll(job, tally, {
+      const measured = consumeAll(job, tally, () => ({
         partitionsConsumedConcurrently,
         eachMessage: async ({ message }) => {
           tally.arrived()
@@ -55,7 +55,7 @@ export function pollingInbox(partitionsConsumedConcurrently: number): (job: Job)
           )
           stored++
         },
-      })
+      }))
       // It tells nobody when it has committed.
       while (stored < job.messages || (await openIn(pool, config)) > 0) await sleep(POLL_MS)
       tally.ended(job.messages)

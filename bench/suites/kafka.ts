@@ -224,5 +224,5 @@ export const kafka: Suite = {
   name: 'kafka',
   packages: ['kafkajs', 'ioredis', 'redis', '@aws-lambda-powertools/idempotency', 'pg', 'pg-transactional-outbox'],
   smoke: 400,
-  scenarios: [noStore, slowHandler, redis, postgresBatch, postgresHandle, stuck, slowRedis, postgres],
+  scenarios: [noStore, slowHandler, redis, postgresBatch, postgresHandle, stuck, slowRedis],
 }

@@ -9,7 +9,8 @@ export const DEFAULTS: {
   readonly transactions: number
   readonly batchSize: number
   readonly handleBatchSize: number
-  readonly maxInFlight: number
+  /** Of `maxInFlight`, which is twice what can be claimed at once. */
+  readonly leastInFlight: number
   readonly leaseMs: DurationMs
   readonly retentionMs: DurationMs
   readonly handlerTimeoutMs: DurationMs
@@ -31,7 +32,7 @@ export const DEFAULTS: {
   transactions: 4,
   batchSize: 100,
   handleBatchSize: 500,
-  maxInFlight: 2000,
+  leastInFlight: 500,
   leaseMs: 30_000,
   retentionMs: 7 * DAY_MS,
   handlerTimeoutMs: 60_000,

@@ -107,7 +107,8 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
   readonly batchSize?: number
   /**
    * Deliveries of one Kafka partition, or one queue, taken and not yet settled; past it that partition or queue is paused,
-   * until half is left. @defaultValue 2000
+   * until half is left. It must hold enough keys for all handlers; what waits beyond that costs memory and the time of the garbage collector.
+   * @defaultValue twice what can be claimed at once (`concurrency` of a lease, `transactions` x `batchSize` of an inbox), at least 500
    */
   readonly maxInFlight?: number
   /**

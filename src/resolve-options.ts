@@ -157,11 +157,14 @@ export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<De
 
 function numbersOf(options: AnyOptions): Numbers {
   const leaseMs = options.leaseMs ?? DEFAULTS.leaseMs
+  const concurrency = options.concurrency ?? DEFAULTS.concurrency
+  const transactions = options.transactions ?? DEFAULTS.transactions
+  const batchSize = options.batchSize ?? (options.handleBatch ? DEFAULTS.handleBatchSize : DEFAULTS.batchSize)
   return {
-    concurrency: options.concurrency ?? DEFAULTS.concurrency,
-    transactions: options.transactions ?? DEFAULTS.transactions,
-    batchSize: options.batchSize ?? (options.handleBatch ? DEFAULTS.handleBatchSize : DEFAULTS.batchSize),
-    maxInFlight: options.maxInFlight ?? DEFAULTS.maxInFlight,
+    concurrency,
+    transactions,
+    batchSize,
+    maxInFlight: options.maxInFlight ?? defaultInFlight(options, { concurrency, claims: transactions * batchSize }),
     leaseMs,
     renewEveryMs: options.renewEveryMs ?? Math.floor(Number(leaseMs) / 3),
     retentionMs: options.retentionMs ?? DEFAULTS.retentionMs,
@@ -170,6 +173,15 @@ function numbersOf(options: AnyOptions): Numbers {
     maxAttempts: options.maxAttempts ?? DEFAULTS.maxAttempts,
     maxResultBytes: options.maxResultBytes ?? DEFAULTS.maxResultBytes,
   }
+}
+
+/** As much as can be claimed at once, and as much again that waits. */
+function defaultInFlight(
+  { store }: AnyOptions,
+  { concurrency, claims }: { readonly concurrency: number; readonly claims: number },
+): number {
+  const atOnce = store?.strategy === 'lease' ? concurrency : claims
+  return Number.isSafeInteger(atOnce) ? Math.max(DEFAULTS.leastInFlight, 2 * atOnce) : DEFAULTS.leastInFlight
 }
 
 function problemsOfNumbers(numbers: Readonly<Record<string, number>>): string[] {

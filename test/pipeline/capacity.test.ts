@@ -10,6 +10,8 @@ function capacityOf(consumer: Consumer): Partial<Capacity> {
   return { handlers, claims }
 }
 
+const inFlight = (consumer: Consumer): number => runInline(consumer, { group: 'g' }).capacity.maxInFlight
+
 it('a lease claims a message for each handler that runs at once', () => {
   expect(capacityOf(defineConsumer({ ...sizes, store: memoryStore(), handle }))).toEqual({ handlers: 30, claims: 30 })
 })
@@ -28,4 +30,11 @@ it('tells how long a message may be under way', () => {
   const times = { leaseMs: 7_000, handlerTimeoutMs: 11_000, graceMs: 500 }
   const { capacity } = runInline(defineConsumer({ ...sizes, ...times, store: memoryStore(), handle }), { group: 'g' })
   expect(capacity).toMatchObject({ maxInFlight: 500, leaseMs: 7_000, longestRunMs: 11_500 })
+})
+
+it('takes as much as can be claimed at once and as much again, but 500 at least', () => {
+  const { maxInFlight: _, ...others } = sizes
+  expect(inFlight(defineConsumer({ ...others, store: memoryStore(), handle }))).toBe(500)
+  expect(inFlight(defineConsumer({ ...others, concurrency: 300, store: memoryStore(), handle }))).toBe(600)
+  expect(inFlight(defineConsumer({ ...others, batchSize: 200, store: new MemoryInbox(), handle }))).toBe(1_200)
 })

@@ -32,7 +32,7 @@ describe('resolveOptions', () => {
       concurrency: DEFAULTS.concurrency,
       transactions: DEFAULTS.transactions,
       batchSize: DEFAULTS.batchSize,
-      maxInFlight: DEFAULTS.maxInFlight,
+      maxInFlight: DEFAULTS.leastInFlight,
       leaseMs: DEFAULTS.leaseMs,
       renewEveryMs: DEFAULTS.leaseMs / 3,
       retentionMs: DEFAULTS.retentionMs,

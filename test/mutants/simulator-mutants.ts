@@ -11,7 +11,7 @@ export const SIMULATOR_MUTANTS: readonly Mutant[] = [
     file: 'src/pipeline/marks.ts',
     find: '    const results = this.#remembers ? runs.flatMap(resultsOf) : undefined\n',
     replace:
-      '    for (const { task } of items) for (const delivery of task.deliveries) delivery.settle()\n' +
+      '    for (const { task } of items) for (const delivery of [task.first, ...task.joined]) delivery.settle()\n' +
       '    const results = this.#remembers ? runs.flatMap(resultsOf) : undefined\n',
   }),
   mutant('mark-before-effect', 'Marks a message when its handler starts.', {

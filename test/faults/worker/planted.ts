@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { KafkaLike } from '../../../adapters/kafkajs/index.ts'
+import type { EachBatchPayloadLike } from '../../../adapters/kafkajs/slice.ts'
 import type { MarkVerdict, Store } from '../../../src/index.ts'
 import type { Planted } from './settings.ts'
 
@@ -24,7 +25,7 @@ export function withPlantedMarks<Tx>(store: Store<Tx>, planted: Planted | undefi
 
 const LATE_MS = 300
 
-/** A client that commits all that it was given, done or not. */
+/** A client that commits all that it was given, done or not, and nothing below that any more. */
 export function withPlantedCommits(kafka: KafkaLike, planted: Planted | undefined): KafkaLike {
   if (planted !== 'commit-highest') return kafka
   return {
@@ -32,19 +33,30 @@ export function withPlantedCommits(kafka: KafkaLike, planted: Planted | undefine
     admin: (config) => kafka.admin(config),
     consumer(config) {
       const consumer = kafka.consumer(config)
+      const highest = new Map<number, bigint>()
+      const raised = <T extends { readonly partition: number; readonly offset: string }>(commit: T): T => {
+        const given = highest.get(commit.partition) ?? 0n
+        return BigInt(commit.offset) < given ? { ...commit, offset: given.toString() } : commit
+      }
       const run = consumer.run.bind(consumer)
       consumer.run = (options) =>
         run({
           ...options,
           eachBatch: async (payload) => {
-            await options.eachBatch(payload)
             const { topic, partition, messages } = payload.batch
-            const next = BigInt(messages.at(-1)?.offset ?? -1) + 1n
-            await payload.commitOffsetsIfNecessary({
-              topics: [{ topic, partitions: [{ partition, offset: next.toString() }] }],
-            })
+            const commit: EachBatchPayloadLike['commitOffsetsIfNecessary'] = (request) =>
+              payload.commitOffsetsIfNecessary(
+                request && {
+                  topics: request.topics.map((one) => ({ ...one, partitions: one.partitions.map(raised) })),
+                },
+              )
+            highest.set(partition, BigInt(messages.at(-1)?.offset ?? -1) + 1n)
+            await options.eachBatch({ ...payload, commitOffsetsIfNecessary: commit })
+            await commit({ topics: [{ topic, partitions: [{ partition, offset: '0' }] }] })
           },
         })
+      const commitOffsets = consumer.commitOffsets.bind(consumer)
+      consumer.commitOffsets = (offsets) => commitOffsets(offsets.map(raised))
       return consumer
     },
   }

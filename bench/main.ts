@@ -48,7 +48,11 @@ await new Command('bench')
 
 async function bench(suite: Suite, { n, reps, only, record: isRecorded, smoke, json, profiles }: Flags): Promise<void> {
   const scenarios = suite.scenarios.filter(({ name }) => only === undefined || name === only)
-  if (scenarios.length === 0) throw new Error(`${suite.name} has no scenario called ${only}`)
+  if (scenarios.length === 0) {
+    console.error(`--only: expected one of ${suite.scenarios.map(({ name }) => name).join(', ')}, got ${only}`)
+    process.exitCode = 2
+    return
+  }
   await openRun()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => void endBy(signal))
   try {

@@ -164,7 +164,7 @@ function numbersOf(options: AnyOptions): Numbers {
     concurrency,
     transactions,
     batchSize,
-    maxInFlight: options.maxInFlight ?? defaultInFlight(options, { concurrency, claims: transactions * batchSize }),
+    maxInFlight: options.maxInFlight ?? defaultInFlight(options.store, { concurrency, transactions, batchSize }),
     leaseMs,
     renewEveryMs: options.renewEveryMs ?? Math.floor(Number(leaseMs) / 3),
     retentionMs: options.retentionMs ?? DEFAULTS.retentionMs,
@@ -177,11 +177,13 @@ function numbersOf(options: AnyOptions): Numbers {
 
 /** As much as can be claimed at once, and as much again that waits. */
 function defaultInFlight(
-  { store }: AnyOptions,
-  { concurrency, claims }: { readonly concurrency: number; readonly claims: number },
+  store: AnyOptions['store'] | undefined,
+  { concurrency, transactions, batchSize }: Pick<Numbers, 'concurrency' | 'transactions' | 'batchSize'>,
 ): number {
-  const atOnce = store?.strategy === 'lease' ? concurrency : claims
-  return Number.isSafeInteger(atOnce) ? Math.max(DEFAULTS.leastInFlight, 2 * atOnce) : DEFAULTS.leastInFlight
+  // Not checked yet: what is no number is told of by its own name.
+  if (![concurrency, transactions, batchSize].every(Number.isSafeInteger)) return DEFAULTS.leastInFlight
+  const atOnce = store?.strategy === 'lease' ? concurrency : transactions * batchSize
+  return Math.max(DEFAULTS.leastInFlight, 2 * atOnce, concurrency)
 }
 
 function problemsOfNumbers(numbers: Readonly<Record<string, number>>): string[] {

@@ -109,8 +109,6 @@ export class LeaseRunner implements Runner {
     for (const task of tasks) this.#slots.take(task)
     const earlier = this.#desk.consumer.store.inOrder === true ? this.#marks.answered : undefined
     const batch = await this.#desk.claim(tasks, alone)
-    // Whatever became of the order: no handler begins before the marks are durable whose room it takes.
-    if (earlier !== undefined) await earlier
     if (batch === undefined) {
       this.#freeSlots(tasks)
       for (const task of tasks) this.#desk.drop(task)
@@ -126,7 +124,21 @@ export class LeaseRunner implements Runner {
       else (skipped ??= []).push(grant)
     }
     if (skipped !== undefined) void this.#marks.skip(skipped, 'beyond-retention')
-    this.#start(granted, batch.sentAt)
+    // Whatever became of the order: no handler begins before the marks are durable whose room it takes.
+    const mustWait = earlier !== undefined && granted.length > 0
+    this.#start(granted, mustWait ? await this.#renewedUntil(earlier, granted, batch.sentAt) : batch.sentAt)
+  }
+
+  /** Keeps the leases of what waits to begin. Answers with when they were granted or renewed last. */
+  async #renewedUntil(over: Promise<unknown>, items: readonly RunItem[], sentAt: number): Promise<number> {
+    const { leaseMs } = this.#desk.consumer
+    const waiting = new HandlerRun(items, sentAt, sentAt + leaseMs)
+    // Nothing runs in it: there is nothing to abort, nor to be deaf.
+    waiting.hasEnded = true
+    this.#keeper.keep(waiting)
+    await over
+    this.#keeper.release(waiting)
+    return waiting.leaseUntil - leaseMs
   }
 
   /** What a verdict that grants nothing asks for is done here; a grant is returned. */

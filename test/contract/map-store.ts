@@ -24,6 +24,7 @@ export const rightStep: Step = (record, command, now) => transition<Command['com
 /** `memoryStore()` over a step of one's own. */
 export class MapStore implements Store {
   readonly strategy = 'lease'
+  readonly inOrder: boolean = true
   readonly admin: StoreAdmin = {
     peek: async (_, keys) => this.peek(keys),
     list: async (_, query) => this.list(query),

@@ -169,6 +169,13 @@ export const WRONG_BATCHES: Readonly<Record<string, new () => MapStore>> = {
       return (await super.claim(request)).filter((answer) => 'claim' in answer)
     }
   },
+  'says that it keeps the order of its calls, and claims before it marks': class extends MapStore {
+    override readonly inOrder: boolean = true
+    override async mark(claims: readonly Claim[]): Promise<readonly MarkVerdict[]> {
+      await Promise.resolve()
+      return super.mark(claims)
+    }
+  },
   'marks the first of a batch': class extends MapStore {
     override async mark(claims: readonly Claim[]): Promise<readonly MarkVerdict[]> {
       await super.mark(claims.slice(0, 1))

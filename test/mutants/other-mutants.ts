@@ -86,8 +86,8 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'src/pipeline/lease-runner.ts',
-        find: '    if (earlier !== undefined) await earlier\n',
-        replace: '',
+        find: 'mustWait ? await this.#renewedUntil(earlier, granted, batch.sentAt) : batch.sentAt',
+        replace: 'batch.sentAt',
       },
     ],
     tests: ['test/pipeline/lanes.test.ts', '-t', 'begin no handler before those marks are durable'],

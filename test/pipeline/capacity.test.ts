@@ -37,4 +37,6 @@ it('takes as much as can be claimed at once and as much again, but 500 at least'
   expect(inFlight(defineConsumer({ ...others, store: memoryStore(), handle }))).toBe(500)
   expect(inFlight(defineConsumer({ ...others, concurrency: 300, store: memoryStore(), handle }))).toBe(600)
   expect(inFlight(defineConsumer({ ...others, batchSize: 200, store: new MemoryInbox(), handle }))).toBe(1_200)
+  // Which an inbox does not use, and is compared with.
+  expect(inFlight(defineConsumer({ ...others, concurrency: 2_000, store: new MemoryInbox(), handle }))).toBe(2_000)
 })

@@ -152,13 +152,27 @@ describe('claims of a store that keeps the order of its calls', () => {
     expect(rig.outcomes().length).toBe(6)
   })
 
-  it('are given back where their leases ran out while those marks were not known', async () => {
+  it('are renewed while those marks are not known', async () => {
     const { rig, end } = await startTwo({ leaseMs: 3_000 }, 'a', 'b', 'c')
     const answer = gate()
     rig.store.script('mark', answer.opened)
     end()
-    await rig.clock.advance(4_000)
+    await rig.clock.advance(10_000)
     expect(rig.started).toEqual(['a', 'b'])
+    answer.open()
+    await turns()
+    expect(rig.started).toEqual(['a', 'b', 'c'])
+    expect(rig.store.calls('release')).toEqual([])
+    expect(rig.outcomes().length).toBe(3)
+  })
+
+  it('are given back where their leases ran out all the same', async () => {
+    const { rig, end } = await startTwo({ leaseMs: 3_000 }, 'a', 'b', 'c')
+    const answer = gate()
+    rig.store.script('mark', answer.opened)
+    rig.store.script('renew', ...Array.from({ length: 20 }, () => 'lose-request' as const))
+    end()
+    await rig.clock.advance(4_000)
     answer.open()
     await rig.clock.advance(5_000)
     expect(rig.started).toEqual(['a', 'b', 'c'])

@@ -117,6 +117,7 @@ describe('resolveOptions', () => {
     ],
     ['a retry at once', { retry: { initialMs: 0 } }, 'retry.initialMs: expected a whole number from 1'],
     ['a retry without end', { retry: { maxMs: Number.POSITIVE_INFINITY } }, 'retry.maxMs: expected a whole number'],
+    ['transactions that are no number', { transactions: 4n }, 'transactions: expected'],
     ['less in flight than slots', { maxInFlight: 63 }, 'maxInFlight: expected at least concurrency (64)'],
     ['another word for what is in doubt', { onInDoubt: 'ignore' }, "onInDoubt: expected 'rerun', 'park' or a function"],
     ['another word for a conflict', { onConflict: 'ignore' }, "onConflict: expected 'dead-letter' or 'duplicate'"],

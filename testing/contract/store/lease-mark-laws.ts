@@ -1,5 +1,5 @@
 import { expect } from '../expect.ts'
-import { abandon, claim, forged, hold, newItem, verdictOf } from './claims.ts'
+import { abandon, claim, claimAll, forged, hold, newItem, verdictOf } from './claims.ts'
 import type { LeaseHarness, StoreLaw } from './harness.ts'
 
 const ALONE = { alone: true }
@@ -13,6 +13,20 @@ export const markLaws: readonly StoreLaw<LeaseHarness>[] = [
       expect(await store.mark([claimed])).toEqual(['marked'])
       expect(await store.mark([claimed])).toEqual(['already-marked'])
       expect(await (await secondStore()).mark([claimed])).toEqual(['already-marked'])
+    },
+  },
+  {
+    name: 'marks before it claims what is asked for behind the mark, where it says that it keeps the order of its calls',
+    async run({ store }) {
+      if (store.inOrder !== true) return
+      for (let round = 0; round < 20; round++) {
+        const items = Array.from({ length: 5 }, () => newItem())
+        const held = await Promise.all(items.map((item) => hold(store, item)))
+        const marking = store.mark(held.map(({ claim: claimed }) => claimed))
+        const answers = await claimAll(store, items)
+        expect(answers.map(({ verdict }) => verdict)).toEqual(items.map(() => 'done'))
+        expect(await marking).toEqual(items.map(() => 'marked'))
+      }
     },
   },
   {

@@ -33,8 +33,7 @@ export class Marks {
     if (this.#ended.length === 0) return
     const runs = this.#ended
     this.#ended = []
-    const marking = this.mark(runs).finally(() => this.#underWay.delete(marking))
-    this.#underWay.add(marking)
+    void this.mark(runs)
   }
 
   /** Tasks whose marks the store has not answered. */
@@ -47,7 +46,13 @@ export class Marks {
     return this.#underWay.size === 0 ? undefined : Promise.all(this.#underWay)
   }
 
-  async mark(runs: readonly HandlerRun[]): Promise<void> {
+  mark(runs: readonly HandlerRun[]): Promise<void> {
+    const marking = this.#mark(runs).finally(() => this.#underWay.delete(marking))
+    this.#underWay.add(marking)
+    return marking
+  }
+
+  async #mark(runs: readonly HandlerRun[]): Promise<void> {
     const items: RunItem[] = []
     for (const run of runs) for (const item of run.items) items.push(item)
     const results = this.#remembers ? runs.flatMap(resultsOf) : undefined

@@ -52,10 +52,14 @@ function judgeEffects(subject: SubjectFacts, end: End, facts: Facts): void {
   }
 }
 
-/** Not over yet, or the store lost its record, or retention has ended, or a person let it run again. */
+/**
+ * Not over yet, or the store lost its record, or retention has ended, also where another payload has had the record since, or a person
+ * let it run again.
+ */
 function isRightlyUnmarked(subject: SubjectFacts, print: PrintFacts, end: End): boolean {
-  const { record, lastLost, lastReopened } = subject
+  const { record, lastLost, lastReopened, lastExpired } = subject
   if (print.isUnsettled || print.hasDeadLetter || lastLost !== NEVER) return true
+  if (print.isMarked && lastExpired !== undefined && lastExpired.granted > print.lastEffect) return true
   return record.isExpired(end.at) || lastReopened > print.lastEffect
 }
 

@@ -15,6 +15,13 @@ const markedByB = (): Tale => takenOver().effects('B1', 'm').marks('B1', 'm')
 const effected = (): Tale => sent().claims('A1', 'm').effects('A1', 'm')
 const markedUntil = (until: number): Tale => effected().marks('A1', 'm', { until })
 const handled = (tale: Tale, token: string): Tale => tale.effects(token, 'm').marks(token, 'm')
+/** Another payload under the same ID is claimed, and given up. */
+const otherFails = (tale: Tale): Tale =>
+  tale
+    .sends('q#2', 'm', { print: 'other' })
+    .claims('B1', 'm', { print: 'other' })
+    .setsAside('B1', 'm')
+    .deadLetters('q#2')
 const triedTwice = (): Tale => sent().claims('A1', 'm').releases('A1', 'm').claims('A2', 'm', { attempt: 2 })
 
 describe('A5 stale write', () => {
@@ -121,6 +128,14 @@ describe('A4a effect without mark', () => {
   it('is none where retention has ended, and one a moment before', () => {
     expect(markedUntil(50).shows({ end: { at: 50 } })).toEqual([])
     expect(markedUntil(50).shows({ end: { at: 49 } })).toEqual([EFFECT])
+  })
+
+  // Seed 191375.
+  it('is none where retention has ended and the record was granted to another payload, and one where it had not', () => {
+    const end = { records: { m: 'given-up' } } as const
+    expect(otherFails(markedUntil(50).passes(50)).shows({ end })).toEqual([])
+    expect(otherFails(markedUntil(900).passes(50)).shows({ end })).toEqual(['A5 stale write', EFFECT])
+    expect(otherFails(effected().passes(200)).shows({ end })).toContain(EFFECT)
   })
 })
 

@@ -104,8 +104,16 @@ export class InboxRunner implements Runner {
         if (task.isCurrent) tasks.push(task)
         else this.#desk.drop(task)
       }
-      if (tasks.length > 0) void this.#transact(tasks, tasks.length === 1 && tasks[0]?.alone === true)
+      const [first, second] = tasks
+      if (first === undefined) continue
+      if (first.isSuspect) this.#suspect(first)
+      else void this.#transact(tasks, second === undefined && first.alone)
     }
+  }
+
+  #suspect(task: Task): void {
+    task.isSuspect = false
+    this.#suspects.add(task)
   }
 
   /** Resolves when the transaction is over, one way or another. */
@@ -155,6 +163,7 @@ export class InboxRunner implements Runner {
   /**
    * Ends the tasks that were granted nothing. One that must be claimed again holds back what is granted behind it in its
    * lane, and one that is to be parked cannot be in a transaction with others: then nobody may begin, and all go back in order.
+   * One that must run beside nothing waits for what comes before it in its lane: that may fail, and go first all the same.
    */
   #follow(tasks: readonly Task[], { answers, horizon }: ClaimBatch): Followed {
     const granted: RunItem[] = []
@@ -192,8 +201,15 @@ export class InboxRunner implements Runner {
           if (answer.verdict === 'done') this.#desk.duplicate(task, Evidence.ofDone(answer), answer)
           break
         case 'claim-alone':
-          if (task.lane !== undefined && waitingLanes.has(task.lane)) again.push(task)
-          else this.#suspects.add(task)
+          if (
+            (task.lane !== undefined && waitingLanes.has(task.lane)) ||
+            isInLane(task, granted) ||
+            isInLane(task, skipped)
+          ) {
+            task.alone = true
+            task.isSuspect = true
+            again.push(task)
+          } else this.#suspect(task)
           waitingLanes.add(task.lane)
           break
         case 'wait':
@@ -392,4 +408,9 @@ export class InboxRunner implements Runner {
     const { line, consumer } = this.#desk
     await line.ask(claims.length, () => consumer.store.release(claims, { refund, doubt: false }), faultOfRelease)
   }
+}
+
+/** One of them comes before it in its lane. */
+function isInLane({ lane }: Task, items: readonly RunItem[]): boolean {
+  return lane !== undefined && items.some(({ task }) => task.lane === lane)
 }

@@ -20,6 +20,8 @@ export class Task {
   isBlocked = false
   /** Must not share a claim or a transaction with others: it may be what kills the process or fails the batch. */
   alone = false
+  /** Of `InboxRunner` alone: nor run beside others in this process, as soon as it is its turn in its lane. */
+  isSuspect = false
   /** Of `Lanes` alone: the lane it is queued in, held in, or out of, where it shares one. */
   queuedIn: Lane | undefined
   /** Of `Lanes` alone: taken, and neither over nor put back. */

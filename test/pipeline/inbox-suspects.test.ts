@@ -75,6 +75,31 @@ describe.each(INBOXES)('a message with an attempt that another process counted (
     expect(world.effects).toEqual(['l1', 'l2', 'l3'])
   })
 
+  // Seeds 464031, 534041, 920951 of the simulator.
+  it.each([
+    ['l1', 'l2', 'l3'],
+    ['l1', 'l2'],
+  ])('does not overtake in its lane: %s, %s, %s', async (...ids) => {
+    const world = new World()
+    await dead(world, 'l2')
+    const held = gate()
+    const rig = await startRig({
+      style,
+      world,
+      retry: RETRY,
+      effect: async (work) => {
+        await held.opened
+        if (work.id === 'l1' && work.attempt === 1) throw new Error('broken')
+        await work.apply()
+      },
+    })
+    await rig.deliver(...ids.map((id) => ({ id, lane: 'l' })))
+    await rig.clock.advance(10_000)
+    held.open()
+    await rig.clock.advance(20_000)
+    expect(world.effects).toEqual(ids)
+  })
+
   it('is not overtaken in its lane while it is busy', async () => {
     const world = new World()
     const held = gate()

@@ -1,4 +1,4 @@
-// npm run bench -- <suite> [--n N] [--reps R] [--only scenario] [--record] [--smoke] [--json] [--profiles folder]
+// npm run bench -- <suite> [--n N] [--reps R] [--only scenario] [--contender part]... [--record] [--smoke] [--json] [--profiles folder]
 //
 // Runs contenders side by side on real servers. Ratios within one run mean something; figures of one machine do not.
 import { loadavg } from 'node:os'
@@ -12,12 +12,13 @@ import { describeMachine, type Servers } from './machine.ts'
 import { currentCommit, record } from './record.ts'
 import { reportOf, textOf, type Report, type ScenarioReport } from './report.ts'
 import { runScenario } from './run-scenario.ts'
-import type { Suite } from './suite.ts'
+import { narrowed, withoutGoals, type Suite } from './suite.ts'
 
 interface Flags {
   readonly n?: number
   readonly reps?: number
   readonly only?: string
+  readonly contender?: readonly string[]
   readonly record: boolean
   readonly smoke: boolean
   readonly json: boolean
@@ -38,6 +39,7 @@ await new Command('bench')
   .option('--n <messages>', 'messages of each scenario (default: its own)', atLeastOne)
   .option('--reps <repetitions>', "how often each contender runs (default: the scenario's own)", atLeastOne)
   .option('--only <scenario>', 'one scenario of the suite')
+  .option('--contender <part...>', 'only those whose name has this part, and the ratios between them')
   .option('--record', 'write what was found to bench/results/<suite>.json', false)
   .option('--smoke', 'as few messages as show that it works, once: no figure means anything', false)
   .option('--json', 'one JSON object on stdout, and nothing else there', false)
@@ -46,13 +48,16 @@ await new Command('bench')
   .action((suite: Suite, flags: Flags) => bench(suite, flags))
   .parseAsync()
 
-async function bench(suite: Suite, { n, reps, only, record: isRecorded, smoke, json, profiles }: Flags): Promise<void> {
-  const scenarios = suite.scenarios.filter(({ name }) => only === undefined || name === only)
-  if (scenarios.length === 0) {
-    console.error(`--only: expected one of ${suite.scenarios.map(({ name }) => name).join(', ')}, got ${only}`)
-    process.exitCode = 2
-    return
+async function bench(suite: Suite, flags: Flags): Promise<void> {
+  const { n, reps, only, contender: parts, record: isRecorded, smoke, json, profiles } = flags
+  const named = suite.scenarios.filter(({ name }) => only === undefined || name === only)
+  if (named.length === 0) {
+    return refuse(`--only: expected one of ${suite.scenarios.map(({ name }) => name).join(', ')}, got ${only}`)
   }
+  if (isRecorded && (smoke || parts !== undefined)) return refuse('--record: expected all contenders, and no smoke')
+  const wanted = parts === undefined ? named : named.map((scenario) => narrowed(scenario, parts))
+  const scenarios = (smoke ? wanted.map(withoutGoals) : wanted).filter(({ contenders }) => contenders.length > 0)
+  if (scenarios.length === 0) return refuse(`--contender: none has ${parts?.join(' or ')} in its name`)
   await openRun()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => void endBy(signal))
   try {
@@ -88,6 +93,11 @@ async function bench(suite: Suite, { n, reps, only, record: isRecorded, smoke, j
   } finally {
     await closeRun()
   }
+}
+
+function refuse(why: string): void {
+  console.error(why)
+  process.exitCode = 2
 }
 
 function oneMinuteLoad(): number {

@@ -87,3 +87,21 @@ export function serverOf({ servers }: Job, name: ServerName): Endpoint {
   if (endpoint === undefined) throw new Error(`the scenario must name ${name} among what it needs`)
   return endpoint
 }
+
+/** With those contenders alone whose name has one of the parts, and what compares them. */
+export function narrowed(scenario: Scenario, parts: readonly string[]): Scenario {
+  const contenders = scenario.contenders.filter(({ name }) => parts.some((part) => name.includes(part)))
+  const has = (wanted: string): boolean => contenders.some(({ name }) => name === wanted)
+  const { ratios, bounds = [] } = scenario
+  return {
+    ...scenario,
+    contenders,
+    ratios: ratios.filter(({ of, to }) => has(of) && has(to)),
+    bounds: bounds.filter(({ of, timesThatOf = of }) => has(of) && has(timesThatOf)),
+  }
+}
+
+/** Of a run whose figures mean nothing there is nothing to judge. */
+export function withoutGoals(scenario: Scenario): Scenario {
+  return { ...scenario, ratios: scenario.ratios.map(({ of, to }) => ({ of, to })), bounds: [] }
+}

@@ -1,20 +1,20 @@
 import type { RedisNode, RedisPort } from '../redis-lease/redis-port.ts'
+import { addTo, OneWrite, runAlone } from './one-write.ts'
 import type { RedisLike } from './redis-like.ts'
 
 export function portOf(redis: RedisLike): RedisPort {
+  const isCluster = redis.isCluster === true
+  const oneWrite = new OneWrite(redis)
   return {
-    isCluster: redis.isCluster === true,
-    isOneLine: redis.isCluster !== true,
-    run: ({ by, script, keys, words }) =>
-      by === 'sha' ? redis.evalsha(script, keys, ...words) : redis.eval(script, keys, ...words),
+    isCluster,
+    isOneLine: !isCluster,
+    // Keys of a cluster may be with several servers.
+    run: (call) => (isCluster ? runAlone(redis, call) : oneWrite.run(call)),
     // Written at once. When its connection goes, a pipeline without any reply is sent again as a whole; of one with some
     // replies the rest is rejected.
     async runBefore(calls, [command = '', ...words]) {
       const pipeline = redis.pipeline()
-      for (const call of calls) {
-        if (call.by === 'sha') pipeline.evalsha(call.script, call.keys, ...call.words)
-        else pipeline.eval(call.script, call.keys, ...call.words)
-      }
+      for (const call of calls) addTo(pipeline, call)
       pipeline.call(command, ...words)
       const replies = (await pipeline.exec()) ?? []
       return replies.map(([error, reply]) => {

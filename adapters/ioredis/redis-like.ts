@@ -6,7 +6,7 @@ export interface RedisLike extends ScriptsLike, CallLike {
   nodes?(role: 'master'): readonly NodeLike[]
 }
 
-interface ScriptsLike {
+export interface ScriptsLike {
   evalsha(sha: string, keys: number, ...keysAndArguments: (string | number)[]): Promise<unknown>
   eval(lua: string, keys: number, ...keysAndArguments: (string | number)[]): Promise<unknown>
 }
@@ -15,7 +15,7 @@ interface CallLike {
   call(command: string, ...words: string[]): Promise<unknown>
 }
 
-interface PipelineLike {
+export interface PipelineLike {
   evalsha(sha: string, keys: number, ...keysAndArguments: (string | number)[]): unknown
   eval(lua: string, keys: number, ...keysAndArguments: (string | number)[]): unknown
   call(command: string, ...words: string[]): unknown

@@ -10,8 +10,25 @@ function unused(): never {
   throw new Error('nothing is asked for in this way (ioredis-client.test)')
 }
 
+type Scripts = Pick<RedisLike, 'evalsha' | 'eval'>
+
 function answering(methods: Partial<RedisLike>): RedisLike {
-  return { evalsha: unused, eval: unused, call: unused, pipeline: unused, ...methods }
+  const scripts = { evalsha: unused, eval: unused, ...methods }
+  return { ...scripts, call: unused, pipeline: () => pipelineOver(scripts), ...methods }
+}
+
+/** What is asked of it is asked of the client when it leaves, as ioredis does it. */
+function pipelineOver({ evalsha, eval: whole }: Scripts): ReturnType<RedisLike['pipeline']> {
+  const asked: (() => Promise<unknown>)[] = []
+  return {
+    evalsha: (...words) => asked.push(() => evalsha(...words)),
+    eval: (...words) => asked.push(() => whole(...words)),
+    call: unused,
+    exec: async () => {
+      const answers = await Promise.allSettled(asked.map((ask) => ask()))
+      return answers.map((one) => (one.status === 'fulfilled' ? [null, one.value] : [one.reason as Error, undefined]))
+    },
+  }
 }
 
 /** No mock of Redis: a client that answers in one way, whatever it is asked. */
@@ -137,6 +154,57 @@ describe('redisLease over a client that misbehaves', () => {
     const store = redisLease({ redis: answering({ evalsha: answer }) })
     await expect(store.mark(claims)).rejects.toMatchObject({ code: 'STORE_AMBIGUOUS' })
     expect(scripts).toBe(3)
+  })
+
+  it('sends what is asked in one turn together and in order, and what is asked later by itself', async () => {
+    const asked: string[][] = []
+    const answer = async (_script: string, keys: number, ...words: (string | number)[]): Promise<unknown> => {
+      const [key = ''] = words
+      asked.at(-1)?.push(String(key))
+      return ['m'.repeat(keys)]
+    }
+    const redis = answering({
+      evalsha: (...words) => {
+        asked.push([])
+        return answer(...words)
+      },
+      pipeline: () => {
+        asked.push([])
+        return pipelineOver({ evalsha: answer, eval: unused })
+      },
+    })
+    const store = redisLease({ redis, prefix: 'p' })
+    const [first, second, third] = [CLAIMED, { ...CLAIMED, ...newItem() }, { ...CLAIMED, ...newItem() }] as const
+    expect(await Promise.all([store.mark([first]), store.mark([second])])).toEqual([['marked'], ['marked']])
+    expect(await store.mark([third])).toEqual(['marked'])
+    const ends = asked.map((keys) => keys.map((key) => key.slice(-22)))
+    expect(ends).toEqual([[first.key, second.key], [third.key]])
+  })
+
+  it('tells each call its own outcome, though they left together', async () => {
+    const refused = new Error('OOM command not allowed')
+    let calls = 0
+    const answer = async (): Promise<unknown> => {
+      if (++calls === 1) throw refused
+      return ['m']
+    }
+    const store = redisLease({ redis: answering({ evalsha: answer }) })
+    const [one, other] = await Promise.allSettled([store.mark([CLAIMED]), store.mark([CLAIMED])])
+    expect(one).toMatchObject({ status: 'rejected', reason: { code: 'STORE_UNREACHABLE' } })
+    expect(other).toEqual({ status: 'fulfilled', value: ['marked'] })
+  })
+
+  it.each([
+    ['no answers', (): Promise<null> => Promise.resolve(null)],
+    ['too few answers', (): Promise<[]> => Promise.resolve([])],
+    ['an error at once', unused],
+    ['an error', (): Promise<never> => Promise.reject(new Error('read ECONNRESET'))],
+  ])('is ambiguous after %s to what left together', async (_title, exec) => {
+    const pipeline = () => ({ evalsha: () => {}, eval: unused, call: unused, exec })
+    const store = redisLease({ redis: answering({ pipeline }) })
+    for (const asked of await Promise.allSettled([store.mark([CLAIMED]), store.mark([CLAIMED])])) {
+      expect(asked).toMatchObject({ status: 'rejected', reason: { code: 'STORE_AMBIGUOUS' } })
+    }
   })
 
   it('sends the script itself to a server that knows no digest of it', async () => {

@@ -95,7 +95,10 @@ export class Worker {
     }
     const consumer =
       plan.handler === 'handle'
-        ? defineConsumer({ ...settings, handle: (context) => this.#handle(context, context.signal, context.tx) })
+        ? defineConsumer({
+            ...settings,
+            handle: (context) => this.#handle(context, this.#effected(context.message), context.signal, context.tx),
+          })
         : defineConsumer({ ...settings, handleBatch: (context) => this.#handleAll(context) })
     const entropy = { fraction: () => stage.chance.fraction(), ownerToken: newToken }
     const { clock } = this.process
@@ -114,9 +117,11 @@ export class Worker {
   }
 
   async #handleAll({ messages, signal, tx }: BatchContext<unknown, EffectTx>): Promise<void> {
-    for (const [index, item] of messages.entries()) {
+    // All of them under the claims that they began with: a late one may have been claimed anew meanwhile.
+    const begun = messages.map((item) => ({ item, of: this.#effected(item.message) }))
+    for (const [index, { item, of }] of begun.entries()) {
       try {
-        await this.#handle(item, signal, tx)
+        await this.#handle(item, of, signal, tx)
       } catch (error) {
         // On a lease nobody undoes what the batch has done by then.
         const isHalfDone = index > 0 && this.#store.strategy === 'lease'
@@ -125,9 +130,7 @@ export class Worker {
     }
   }
 
-  async #handle(handled: Handled, signal: AbortSignal, tx?: EffectTx): Promise<void> {
-    const { message, idempotencyKey } = handled
-    const of = this.#effected(message)
+  async #handle({ message, idempotencyKey }: Handled, of: Effected, signal: AbortSignal, tx?: EffectTx): Promise<void> {
     this.#record({ f: 'hstart', ...of })
     let truth: Truth = 'failed'
     const apply = async (): Promise<void> => {

@@ -29,6 +29,8 @@ export interface RunEnd {
   readonly kept?: Result | undefined
 }
 
+type OnEnd = (run: HandlerRun, end: RunEnd) => void
+
 const HANDLED: RunEnd = { result: 'handled' }
 
 /**
@@ -95,16 +97,16 @@ export class HandlerRun {
   }
 
   /** Starts the handler, and tells once how it ended. Never throws. A promise less for each message than `run`. */
-  start(consumer: ResolvedConsumer, tx: unknown, now: MonotonicMs, onEnd: (end: RunEnd) => void): void {
+  start(consumer: ResolvedConsumer, tx: unknown, now: MonotonicMs, onEnd: OnEnd): void {
     this.startedAt = now
     const handled = (value: unknown): void => {
       this.hasEnded = true
-      onEnd(consumer.rememberResult ? { result: 'handled', value } : HANDLED)
+      onEnd(this, consumer.rememberResult ? { result: 'handled', value } : HANDLED)
     }
     const failed = (error: unknown): void => {
       if (this.hasEnded) return
       this.hasEnded = true
-      onEnd({ result: this.#classify(error), error })
+      onEnd(this, { result: this.#classify(error), error })
     }
     try {
       // Also what is no promise ends in a later microtask: what returned calls nobody back while it starts.
@@ -117,7 +119,7 @@ export class HandlerRun {
 
   /** Runs the handler to its end. Never rejects. */
   run(consumer: ResolvedConsumer, tx: unknown, now: MonotonicMs): Promise<RunEnd> {
-    return new Promise((resolve) => this.start(consumer, tx, now, resolve))
+    return new Promise((resolve) => this.start(consumer, tx, now, (_, end) => resolve(end)))
   }
 
   #call(consumer: ResolvedConsumer, tx: unknown): unknown {

@@ -36,6 +36,8 @@ export class LeaseRunner implements Runner {
   readonly #remembers: boolean
   readonly #stuck = new Set<HandlerRun>()
   readonly #slots = new Slots()
+  /** One for all runs. */
+  readonly #onEnd = (run: HandlerRun, end: RunEnd): void => this.#ended(run, end)
   #isWoken = false
 
   constructor(desk: Desk) {
@@ -243,7 +245,7 @@ export class LeaseRunner implements Runner {
 
     const run = new HandlerRun(beginning, sentAt, leaseUntil)
     this.#keeper.keep(run)
-    run.start(consumer, undefined, now, (end) => this.#ended(run, end))
+    run.start(consumer, undefined, now, this.#onEnd)
   }
 
   /** Their handler never began, or says that it did nothing: the attempt was none. */

@@ -16,10 +16,10 @@ export const SIMULATOR_MUTANTS: readonly Mutant[] = [
   }),
   mutant('mark-before-effect', 'Marks a message when its handler starts.', {
     file: 'src/pipeline/lease-runner.ts',
-    find: '    run.start(consumer, undefined, now, (end) => this.#ended(run, end))\n',
+    find: '    run.start(consumer, undefined, now, this.#onEnd)\n',
     replace:
       '    void consumer.store.mark(run.claims).catch(() => {})\n' +
-      '    run.start(consumer, undefined, now, (end) => this.#ended(run, end))\n',
+      '    run.start(consumer, undefined, now, this.#onEnd)\n',
   }),
   mutant('blind-mark', 'Marks without comparing the owner token.', {
     file: 'src/core/record.ts',

@@ -145,7 +145,7 @@ describe('redisLease over a client that misbehaves', () => {
   })
 
   it('does not know what was written where a part of a batch was refused', async () => {
-    const claims = Array.from({ length: 250 }, () => ({ ...CLAIMED, ...newItem() }))
+    const claims = Array.from({ length: 300 }, () => ({ ...CLAIMED, ...newItem() }))
     let scripts = 0
     const answer = async (_script: string, keys: number): Promise<unknown> => {
       if (++scripts === 2) throw new Error('OOM command not allowed')

@@ -125,13 +125,13 @@ describeOnRedis('redisLease over a client of the shape of a cluster', () => {
     }
   }
 
-  it('sends each script keys of one slot, and no more than a hundred', async () => {
+  it('sends each script keys of one slot, and no more than 128', async () => {
     const scripts: string[][] = []
     const store = redisLease({ redis: recording(scripts), prefix: harness.prefix, shards: 4 })
     const items = Array.from({ length: 1_000 }, () => newItem())
     expect((await claimAll(store, items)).map((answer) => grantedBy(answer).claim)).toMatchObject(items)
     for (const keys of scripts) {
-      expect(keys.length).toBeLessThanOrEqual(100)
+      expect(keys.length).toBeLessThanOrEqual(128)
       expect(new Set(keys.map((key) => /\{(\d\d)\}/.exec(key)?.[1])).size).toBe(1)
     }
     for (const shard of ['00', '01', '02', '03']) {

@@ -101,16 +101,15 @@ export class TransactionStore implements Store<PgTransaction> {
     results: readonly (Result | undefined)[] = [],
   ): Promise<readonly MarkVerdict[]> {
     const { lockTimeoutMs } = this.#parts
-    const resultOf = new Map(claims.map((claimed, index) => [claimed, results[index]]))
-    return this.#perTransaction('mark', claims, 'refused-busy', async (transaction, owned) => {
+    return this.#perTransaction('mark', claims, 'refused-busy', async (transaction, owned, places) => {
       if (owned.length < transaction.keys.size) {
         const text = `expected all ${transaction.keys.size} claims of a transaction in one mark, got ${owned.length}`
         throw new StoreError('STORE_MISUSED', text)
       }
       const kept = new Map<Key, Result>()
-      for (const claimed of owned) {
-        const result = resultOf.get(claimed)
-        if (result !== undefined) kept.set(claimed.key, result)
+      for (const [index, { key }] of owned.entries()) {
+        const result = results[places[index] ?? -1]
+        if (result !== undefined) kept.set(key, result)
       }
       const failure = [...kept.values()].find(isFailure)
       const verdicts =
@@ -148,26 +147,31 @@ export class TransactionStore implements Store<PgTransaction> {
     what: string,
     claims: readonly Claim<PgTransaction>[],
     stranger: Verdict,
-    ask: (transaction: ClaimTransaction, owned: readonly Claim<PgTransaction>[]) => Promise<readonly Verdict[]>,
+    ask: (
+      transaction: ClaimTransaction,
+      owned: readonly Claim<PgTransaction>[],
+      places: readonly number[],
+    ) => Promise<readonly Verdict[]>,
   ): Promise<readonly Verdict[]> {
-    const owned = new Map<ClaimTransaction, Claim<PgTransaction>[]>()
-    for (const claimed of claims) {
+    const shares = new Map<ClaimTransaction, { readonly owned: Claim<PgTransaction>[]; readonly places: number[] }>()
+    for (const [place, claimed] of claims.entries()) {
       const transaction = transactionOf(claimed)
       if (!transaction.owns(claimed)) continue
-      const ofIt = owned.get(transaction)
-      if (ofIt === undefined) owned.set(transaction, [claimed])
-      else ofIt.push(claimed)
+      let share = shares.get(transaction)
+      if (share === undefined) shares.set(transaction, (share = { owned: [], places: [] }))
+      share.owned.push(claimed)
+      share.places.push(place)
     }
-    const verdicts = new Map<Claim<PgTransaction>, Verdict>()
+    const verdicts = claims.map(() => stranger)
     await answered(what, () =>
       Promise.all(
-        [...owned].map(async ([transaction, ofIt]) => {
-          const answers = await ask(transaction, ofIt)
-          for (const [index, claimed] of ofIt.entries()) verdicts.set(claimed, answers[index] ?? stranger)
+        [...shares].map(async ([transaction, { owned, places }]) => {
+          const answers = await ask(transaction, owned, places)
+          for (const [index, place] of places.entries()) verdicts[place] = answers[index] ?? stranger
         }),
       ),
     )
-    return claims.map((claimed) => verdicts.get(claimed) ?? stranger)
+    return verdicts
   }
 }
 

@@ -33,13 +33,14 @@ function readCommand(args: readonly string[]): Command {
   const mutant = SIMULATOR_MUTANTS.find((one) => one.name === name)
   if (name !== undefined && mutant === undefined) throw new TypeError(`--mutant: unknown: ${name}`)
   const isOnly = only !== undefined
+  if (record && (isOnly || mutant !== undefined)) throw new TypeError('--record: expected neither --only nor --mutant')
   return { seeds: readSeeds(only ?? seeds), isOnly, mutant, isCanary: canary, isRecorded: record }
 }
 
 function readSeeds(text: string): Seeds {
   const [, from, to = from] = /^(\d+)(?:\.\.(\d+))?$/u.exec(text) ?? []
   const seeds = { from: Number(from), to: Number(to) }
-  if (seeds.from <= seeds.to) return seeds
+  if (seeds.from <= seeds.to && Number.isSafeInteger(seeds.to)) return seeds
   throw new TypeError(`seeds: expected A..B, such as 1..20000, got '${text}'`)
 }
 

@@ -61,7 +61,7 @@ function whereOf(step: Step) {
 
 function after(step: Step): Omit<Made, 'harm'> {
   if (!isMarked(step)) return {}
-  const admitted = ['A2 duplicate accepted'] as const
+  const admitted = ['A2 duplicate attempt', 'A2 duplicate accepted'] as const
   return step === 'S7' ? { admitted, isSentAgain: true, tuning: { resendsDiffer: true } } : { admitted }
 }
 

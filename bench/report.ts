@@ -73,9 +73,9 @@ export function reportOf(
 
 export function textOf({ machine, suite, scenarios }: Report): string {
   const { node, system, processor, cores, memoryGb, versions } = machine
-  const others = Object.entries(versions).map(([name, version]) => `${name} ${version}`)
+  const named = Object.entries({ node, ...versions }).map(([name, version]) => `${name} ${version}`)
   return [
-    `${suite}: ${cores} x ${processor}, ${memoryGb} GB, ${system}, node ${node}, ${others.join(', ')}`,
+    `${suite}: ${cores} x ${processor}, ${memoryGb} GB, ${system}, ${named.join(', ')}`,
     ...scenarios.map(scenarioText),
   ].join('\n\n')
 }

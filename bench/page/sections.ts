@@ -16,8 +16,8 @@ export function sectionOf(suite: string, report: Report | undefined, chart: stri
 
 function machineText({ machine }: Report): string {
   const { node, system, processor, cores, memoryGb, versions } = machine
-  const others = Object.entries(versions).map(([name, version]) => `${name} ${version}`)
-  return `${cores} x ${processor}, ${memoryGb} GB, ${system}, Node ${node}, ${others.join(', ')}.`
+  const named = Object.entries({ Node: node, ...versions }).map(([name, version]) => `${name} ${version}`)
+  return `${cores} x ${processor}, ${memoryGb} GB, ${system}, ${named.join(', ')}.`
 }
 
 function scenarioText({ title, run, repetitions, contenders, ratios, bounds }: ScenarioReport): string {

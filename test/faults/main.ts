@@ -9,7 +9,7 @@ import { CELLS } from './cells/all.ts'
 import { isNamed } from './cells/named.ts'
 import { PLANTED } from './cells/planted.ts'
 import type { Cell } from './cell.ts'
-import { explain, lineOf, proofPart } from './report.ts'
+import { explain, legend, lineOf, proofPart } from './report.ts'
 import { runCells } from './run-cells.ts'
 
 const USAGE = `usage: npm run faults -- [options]
@@ -55,6 +55,7 @@ async function main(): Promise<number> {
     return 2
   }
   if (command.isList) {
+    console.log(`${legend()}\n`)
     for (const { name, expects } of command.cells) console.log(`${name.padEnd(46)} ${expects.join(' or ')}`)
     return 0
   }

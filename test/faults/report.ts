@@ -1,4 +1,5 @@
 import type { ProofPart, ProofTable } from '../proof/part.ts'
+import { PLANTED } from './cells/planted.ts'
 import { STEPS, STRATEGIES, type BrokerName, type Cell, type Strategy } from './cell.ts'
 import type { CellRun } from './run-cell.ts'
 
@@ -14,9 +15,36 @@ export function explain(run: CellRun): string {
   const events = history.events.map(({ at, proc, ...event }) => {
     return `    ${(at - (first?.at ?? at)).toFixed(1).padStart(9)} ${proc.padEnd(9)} ${JSON.stringify(event)}`
   })
-  const again = `npm run faults -- --only ${cell.name}`
+  const planted = PLANTED.some((one) => one.cell.name === cell.name) ? '--planted ' : ''
+  const again = `npm run faults -- ${planted}--only '${cell.name}'`
   return [cell.name, ...failures.map((failure) => `  ${failure}`), ...events, `  again: ${again}`].join('\n')
 }
+
+/** What the parts of a cell's name and its outcomes mean. */
+export function legend(): string {
+  const faults = Object.entries(FAULTS).map(([fault, what]) => `  ${fault.padEnd(4)} ${what}`)
+  return [
+    'A cell is fault.step-variant.strategy.broker, and what it must show: ' + OUTCOMES,
+    'Steps: ' + STEP_NAMES.join(', '),
+    'Faults:',
+    ...faults,
+  ].join('\n')
+}
+
+const OUTCOMES =
+  '1 one effect; 1s one, what came again was settled as duplicate; B one, after the lease of an owner that was gone; ' +
+  'D the effect twice; k called twice, accepted once; in doubt: parked for a person'
+
+const STEP_NAMES: readonly string[] = [
+  'S0 delivered',
+  'S1 claim sent',
+  'S2 claimed',
+  'S3 effect applied',
+  'S4 mark sent',
+  'S5 marked',
+  'S6 settle sent',
+  'S7 settled',
+]
 
 /** What each fault is, in a few words. */
 const FAULTS: Readonly<Record<Cell['fault'], string>> = {
@@ -83,18 +111,9 @@ function tableOf(broker: BrokerName, runs: readonly CellRun[]): ProofTable {
     )
     return [[`${fault} ${FAULTS[fault]}${how === undefined ? '' : `: ${how}`}`, ...steps, whole.join('; ')]]
   })
-  const columns = [
-    'fault',
-    'S0 delivered',
-    'S1 claim sent',
-    'S2 claimed',
-    'S3 effect applied',
-    'S4 mark sent',
-    'S5 marked',
-  ]
   return {
-    title: `${broker}: ${USUAL.join(' / ')}. 1 one effect; 1s one, what came again was settled as duplicate; B one, after the lease of an owner that was gone; D the effect twice; k called twice, accepted once; in doubt: parked for a person`,
-    columns: [...columns, 'S6 settle sent', 'S7 settled', 'no step'],
+    title: `${broker}: ${USUAL.join(' / ')}. ${OUTCOMES}`,
+    columns: ['fault', ...STEP_NAMES, 'no step'],
     rows,
   }
 }

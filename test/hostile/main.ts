@@ -16,7 +16,20 @@ import { TALLIES, type Tally } from './tally.ts'
 
 const JEST = join('node_modules', 'jest', 'bin', 'jest.js')
 
-const { values } = parseArgs({ options: { record: { type: 'boolean', default: false } } })
+const USAGE = `usage: npm run hostile [-- --record]
+  --record  writes docs/proof/hostile.json
+One file of it: npx jest test/hostile/<file>, one input: npx jest test/hostile -t '<part of its name>'`
+
+function wishes(): { readonly record: boolean } {
+  try {
+    return parseArgs({ options: { record: { type: 'boolean', default: false } } }).values
+  } catch (error) {
+    console.error(`${(error as Error).message}\n${USAGE}`)
+    process.exit(2)
+  }
+}
+
+const values = wishes()
 const startedAt = performance.now()
 const folder = mkdtempSync(join(tmpdir(), 'consume-once-hostile-'))
 try {

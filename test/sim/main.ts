@@ -30,18 +30,33 @@ function readCommand(args: readonly string[]): Command {
   const options = { seeds: text, only: text, mutant: text, canary: flag, record: flag }
   const { values } = parseArgs({ args: [...args], options })
   const { only, mutant: name, seeds = '1..20000', canary = false, record = false } = values
+  if (only !== undefined && values.seeds !== undefined) throw new TypeError('expected --seeds or --only, got both')
   const mutant = SIMULATOR_MUTANTS.find((one) => one.name === name)
   if (name !== undefined && mutant === undefined) throw new TypeError(`--mutant: unknown: ${name}`)
   const isOnly = only !== undefined
-  if (record && (isOnly || mutant !== undefined)) throw new TypeError('--record: expected neither --only nor --mutant')
-  return { seeds: readSeeds(only ?? seeds), isOnly, mutant, isCanary: canary, isRecorded: record }
+  if (record && (isOnly || canary || mutant !== undefined)) {
+    throw new TypeError('--record: expected none of --only, --canary and --mutant')
+  }
+  return {
+    seeds: only === undefined ? readSeeds(seeds) : readSeed(only),
+    isOnly,
+    mutant,
+    isCanary: canary,
+    isRecorded: record,
+  }
 }
 
 function readSeeds(text: string): Seeds {
   const [, from, to = from] = /^(\d+)(?:\.\.(\d+))?$/u.exec(text) ?? []
   const seeds = { from: Number(from), to: Number(to) }
   if (seeds.from <= seeds.to && Number.isSafeInteger(seeds.to)) return seeds
-  throw new TypeError(`seeds: expected A..B, such as 1..20000, got '${text}'`)
+  throw new TypeError(`--seeds: expected A..B of whole numbers, such as 1..20000, got '${text}'`)
+}
+
+function readSeed(text: string): Seeds {
+  const seed = /^\d+$/u.test(text) ? Number(text) : Number.NaN
+  if (Number.isSafeInteger(seed)) return { from: seed, to: seed }
+  throw new TypeError(`--only: expected a seed, such as 191375, got '${text}'`)
 }
 
 function onProgress(schedules: number): void {
@@ -75,8 +90,14 @@ async function main(): Promise<number> {
     if (other.length > 0) return 1
   }
   console.log(tallyText(report))
+  if (mutant !== undefined) {
+    const [first] = report.failures
+    console.log(`mutant ${mutant.name}: ${first === undefined ? 'not found' : `found by seed ${first.seed}`}`)
+    return first === undefined ? 1 : 0
+  }
+  if (report.failures.length > 0) return 1
   if (isRecorded) recordPart('simulator', partOf(report, seeds))
-  return (report.failures.length === 0) === (mutant === undefined) ? 0 : 1
+  return 0
 }
 
 process.exit(await main())

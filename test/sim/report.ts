@@ -45,9 +45,14 @@ export function partOf(report: SeedsReport, { from, to }: Seeds): ProofPart {
     limits: [
       'Clients, sockets and servers: broker and store are in memory, the adapters are not in it.',
       'What a person decides while messages run, and results kept with marks.',
+      FORGOTTEN,
     ],
   }
 }
+
+const FORGOTTEN =
+  'In some schedules the store of a lease forgets its records, and with them goes the promise of `lease, park`: a second effect is admitted ' +
+  'there, and in no other of its schedules.'
 
 function rowOf(promised: Promised, tally: Tally): readonly (string | number)[] {
   return [promised, tally.schedules, admittedText(tally)]

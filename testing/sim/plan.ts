@@ -41,7 +41,7 @@ export interface Plan {
   readonly pausedForMs: number
 }
 
-const PROMISES: readonly Promised[] = ['lease, rerun', 'lease, park', 'lease, keyed', 'inbox', 'offsets']
+export const PROMISES: readonly Promised[] = ['lease, rerun', 'lease, park', 'lease, keyed', 'inbox', 'offsets']
 
 const DISTURBANCES: readonly Disturbance[] = [
   'pause',

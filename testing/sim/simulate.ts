@@ -1,6 +1,6 @@
 import type { Rules } from '../checker/check.ts'
 import type { History } from '../history.ts'
-import type { Plan } from './plan.ts'
+import { PROMISES, type Plan } from './plan.ts'
 import { Simulation, type SimulationOptions } from './simulation.ts'
 
 /** A schedule that has ended. */
@@ -20,12 +20,16 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
   throw new TypeError('a schedule without an end (simulate)')
 }
 
-/** Runs schedules, in no order. */
+/**
+ * Runs the schedules of the seeds from `from` to `to`, in no order.
+ * @throws TypeError where that is none: nothing would be shown
+ */
 export async function* simulateAll(
   from: number,
   to: number,
   options: SimulationOptions = {},
 ): AsyncGenerator<Simulated> {
+  checkAsked(from, to, options)
   let seed = from
   let running: Simulation[] = []
   for (;;) {
@@ -39,4 +43,17 @@ export async function* simulateAll(
     }
     running = going
   }
+}
+
+function checkAsked(from: number, to: number, options: SimulationOptions): void {
+  if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to) || from > to) {
+    throw new TypeError(`seeds: expected two whole numbers, the first at most the second, got ${from} and ${to}`)
+  }
+  const { promised, handle, ...others } = options
+  const [unknown] = Object.keys(others)
+  if (unknown !== undefined) throw new TypeError(`unknown option ${unknown}: expected promised, handle`)
+  if (promised !== undefined && !PROMISES.includes(promised)) {
+    throw new TypeError(`promised: expected one of '${PROMISES.join("', '")}', got '${promised}'`)
+  }
+  if (handle !== undefined && typeof handle !== 'function') throw new TypeError('handle: expected a function')
 }

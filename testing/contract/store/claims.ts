@@ -87,7 +87,15 @@ export async function abandon(harness: LeaseHarness, item: ClaimItem, how: HowTo
 /** A stranger's claim that is not alone asks without writing: busy, then in doubt. */
 export async function leaseEnds(harness: LeaseHarness, item: ClaimItem): Promise<void> {
   await harness.advance?.(SHORT_MS)
-  await until(harness, 'in-doubt', async () => (await claim(harness.store, item)).verdict !== 'busy')
+  await until(harness, 'in-doubt', async () => {
+    const { verdict } = await claim(harness.store, item)
+    if (verdict === 'claimed' || verdict === 'taken-over') {
+      throw new Error(
+        `expected in-doubt for who does not ask alone, once the lease of another has ended, got ${verdict}`,
+      )
+    }
+    return verdict !== 'busy'
+  })
 }
 
 /** Polls for an answer of the store's own; a clock that is moved by hand is asked once. */

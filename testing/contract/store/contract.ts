@@ -46,9 +46,17 @@ export const storeLaws: LawsOf = {
   offsets: [...OF_EVERY_STORE, ...inboxLaws, ...offsetsLaws],
 }
 
-/** The one suite every store must pass: each law on data of its own. */
+/**
+ * The one suite every store must pass: each law on data of its own.
+ * @throws TypeError where there is no such strategy, or `lacks` names what there is not, or without a reason
+ */
 export function describeStoreContract(name: string, store: StoreUnderContract, runner: Runner): void {
   const title = `${name} keeps the contract of a store`
+  // A suite without a law would pass.
+  if (!Object.hasOwn(storeLaws, store.strategy)) {
+    throw new TypeError(`${name}: strategy: expected 'lease', 'inbox' or 'offsets', got '${store.strategy}'`)
+  }
+  checkLacks(name, store.lacks)
   switch (store.strategy) {
     case 'lease':
       return describeLaws(title, suiteOf(storeLaws.lease, store), runner)
@@ -83,4 +91,15 @@ function suiteOf<H extends StoreHarness>(
 function onStreams<H extends StoreHarness>(harness: H): H {
   const secondStore = async (): Promise<Store<unknown>> => keysAsStreams(await harness.secondStore())
   return { ...harness, store: keysAsStreams(harness.store), secondStore }
+}
+
+function checkLacks(name: string, lacks: Lacks = {}): void {
+  const { lease, inbox, offsets } = storeLaws
+  const all = new Set([...lease, ...inbox, ...offsets].flatMap(({ needs }) => needs ?? []))
+  for (const [lacking, reason] of Object.entries(lacks)) {
+    if (!all.has(lacking as Capability)) {
+      throw new TypeError(`${name}: lacks.${lacking}: expected one of ${[...all].join(', ')}`)
+    }
+    if (reason === '') throw new TypeError(`${name}: lacks.${lacking}: expected the reason why, got an empty text`)
+  }
 }

@@ -21,15 +21,24 @@ afterAll(async () => {
 })
 
 const NODES = [1, 2, 3]
+const MOST_ATTEMPTS = 40
 
 async function partitionOf(
   topic: string,
   partition: number,
 ): Promise<{ leader: number; replicas: number[]; isr: number[] }> {
-  const { topics } = await cluster.admin.fetchTopicMetadata({ topics: [topic] })
-  const found = topics[0]?.partitions.find(({ partitionId }) => partitionId === partition)
-  if (found === undefined) throw new Error(`${topic} has no partition ${partition}`)
-  return found
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const { topics } = await cluster.admin.fetchTopicMetadata({ topics: [topic] })
+      const found = topics[0]?.partitions.find(({ partitionId }) => partitionId === partition)
+      if (found === undefined) throw new Error(`${topic} has no partition ${partition}`)
+      return found
+    } catch (error) {
+      // The broker that is asked may not have heard yet of a topic that was made this moment.
+      if (attempt === MOST_ATTEMPTS) throw error
+      await sleep(50)
+    }
+  }
 }
 
 /** Takes the partition from the broker that leads it; resolves when another does. */

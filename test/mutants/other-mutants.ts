@@ -1,7 +1,20 @@
 import type { Mutant } from './mutant.ts'
 
-/** Faults of the cache, of logs and of the command-line tool. */
+/** Faults of lanes, of the cache, of logs and of the command-line tool. */
 export const OTHER_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'suspect-overtakes-its-lane',
+    what: 'On an inbox, what must run beside nothing does not wait for what comes before it in its lane.',
+    layer: 'unit',
+    patches: [
+      {
+        file: 'src/pipeline/inbox-runner.ts',
+        find: '  return lane !== undefined && items.some(({ task }) => task.lane === lane)\n',
+        replace: '  return lane !== undefined && items.length < 0\n',
+      },
+    ],
+    tests: ['test/pipeline/inbox-suspects.test.ts', '-t', 'does not overtake in its lane'],
+  },
   {
     name: 'cache-learns-what-was-refused',
     what: 'The cache in front of a store takes a mark that was refused for done.',

@@ -143,6 +143,8 @@ const REACHABLE: readonly Cell[] = [
     MAXATTEMPTS: 1,
     REDRIVE: 1,
     DECIDE: 1,
+    // A person may let it run though it lies in the dead-letter place.
+    ASK_A14: 0,
   }),
   reaches('inbox-given-up', 'GIVENUP', { INBOX: 1 }),
   reaches('marked-after-loss', 'MARKED_AFTER_LOSS', { PARK: 1, LOSS: 1, ASK_A14: 0 }),

@@ -23,10 +23,13 @@ export interface Identity {
 export class ScopeIdentity {
   readonly #material: Buffer
   readonly #idAt: number
+  /** Up to the end of the last ID. Most are as long as the one before, and to make it costs as much as half a digest. */
+  #whole: Buffer
 
   constructor(scope: readonly Uint8Array[]) {
     const { material, idAt } = scopeMaterial(scope)
     this.#material = Buffer.from(material.buffer, material.byteOffset, material.byteLength)
+    this.#whole = this.#material
     this.#idAt = idAt
   }
 
@@ -35,7 +38,9 @@ export class ScopeIdentity {
     const length = typeof id === 'string' ? this.#material.write(id, this.#idAt) : id.length
     if (typeof id !== 'string') this.#material.set(id, this.#idAt)
     writeLengthBefore(this.#material, this.#idAt, length)
-    return hash('sha256', this.#material.subarray(0, this.#idAt + length), 'base64url')
+    const end = this.#idAt + length
+    if (this.#whole.length !== end) this.#whole = this.#material.subarray(0, end)
+    return hash('sha256', this.#whole, 'base64url')
   }
 }
 

@@ -147,7 +147,7 @@ class RedisLease implements Store {
   async mark(claims: readonly Claim[], results: readonly (Result | undefined)[] = []): Promise<readonly MarkVerdict[]> {
     return this.#line.run({
       script: MARK,
-      items: claims.map((claimed, at) => ({ key: claimed.key, claimed, result: results[at] })),
+      items: results.length === 0 ? claims : claims.map((claimed, at) => ({ ...claimed, result: results[at] })),
       argumentsOf: markArguments,
       read: readMark,
       durable: true,

@@ -38,6 +38,8 @@ export class LeaseRunner implements Runner {
   readonly #slots = new Slots()
   /** One for all runs. */
   readonly #onEnd = (run: HandlerRun, end: RunEnd): void => this.#ended(run, end)
+  /** Handlers that have not ended. */
+  #running = 0
   #isWoken = false
 
   constructor(desk: Desk) {
@@ -58,13 +60,22 @@ export class LeaseRunner implements Runner {
   }
 
   wake(): void {
-    if (this.#isWoken) return
+    if (this.#isWoken || !this.#hasWork) return
     this.#isWoken = true
     this.#desk.clock.nextTurn(() => {
       this.#isWoken = false
-      this.#marks.flush()
-      this.#claimReady()
+      this.#goOn()
     })
+  }
+
+  /** Whatever becomes ready or ends later wakes by itself. */
+  get #hasWork(): boolean {
+    return this.#marks.areWaiting || this.#desk.lanes.hasReady
+  }
+
+  #goOn(): void {
+    this.#marks.flush()
+    this.#claimReady()
   }
 
   abort(which: (task: Task) => boolean, reason: Error): void {
@@ -245,6 +256,7 @@ export class LeaseRunner implements Runner {
 
     const run = new HandlerRun(beginning, sentAt, leaseUntil)
     this.#keeper.keep(run)
+    this.#running++
     run.start(consumer, undefined, now, this.#onEnd)
   }
 
@@ -259,12 +271,15 @@ export class LeaseRunner implements Runner {
   #ended(run: HandlerRun, how: RunEnd): void {
     const end = this.#remembers ? remember(run, how, this.#desk) : how
     run.kept = end.kept
+    this.#running--
     if (run.isDetached) {
       this.#stuck.delete(run)
       if (end.result === 'handled') void this.#marks.markLate(run)
     } else if (end.result === 'handled') {
       this.#marks.add(run)
-      this.wake()
+      // Of the last that runs there is nothing to wait for: no other can end in this turn.
+      if (this.#running === 0) this.#goOn()
+      else this.wake()
     } else void this.#endedWithoutEffect(run, end)
   }
 

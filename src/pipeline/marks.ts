@@ -29,8 +29,12 @@ export class Marks {
     this.#ended.push(run)
   }
 
+  get areWaiting(): boolean {
+    return this.#ended.length > 0
+  }
+
   flush(): void {
-    if (this.#ended.length === 0) return
+    if (!this.areWaiting) return
     const runs = this.#ended
     this.#ended = []
     void this.mark(runs)
@@ -46,10 +50,11 @@ export class Marks {
     return this.#underWay.size === 0 ? undefined : Promise.all(this.#underWay)
   }
 
-  mark(runs: readonly HandlerRun[]): Promise<void> {
-    const marking = this.#mark(runs).finally(() => this.#underWay.delete(marking))
+  async mark(runs: readonly HandlerRun[]): Promise<void> {
+    const marking = this.#mark(runs)
     this.#underWay.add(marking)
-    return marking
+    await marking
+    this.#underWay.delete(marking)
   }
 
   async #mark(runs: readonly HandlerRun[]): Promise<void> {

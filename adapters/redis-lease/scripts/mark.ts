@@ -73,11 +73,7 @@ return out
 )
 
 /** A claim whose effect happened. */
-export interface Marking {
-  readonly key: Claim['key']
-  readonly claimed: Claim
-  readonly result: Result | undefined
-}
+export type Marking = Claim & { readonly result?: Result | undefined }
 
 export function markArguments(markings: readonly Marking[]): readonly Argument[] {
   return packed(markings) ?? [0, ...markings.flatMap(argumentsOf)]
@@ -87,26 +83,27 @@ export function markArguments(markings: readonly Marking[]): readonly Argument[]
 function packed(markings: readonly Marking[]): readonly Argument[] | undefined {
   const [first] = markings
   if (first === undefined) return undefined
-  const { retentionMs } = first.claimed
+  const { retentionMs } = first
   const words: Argument[] = [1, wholeMs(retentionMs)]
   let token: string | undefined
   let group = ''
-  for (const { claimed, result } of markings) {
-    const isShort = claimed.fence < 10 && claimed.attempt < 10 && claimed.digest.length === DIGEST_CHARACTERS
-    if (!isShort || result !== undefined || claimed.retentionMs !== retentionMs) return undefined
-    if (claimed.token !== token) {
+  for (const marking of markings) {
+    const { fence, attempt, digest, result } = marking
+    const isShort = fence < 10 && attempt < 10 && digest.length === DIGEST_CHARACTERS
+    if (!isShort || result !== undefined || marking.retentionMs !== retentionMs) return undefined
+    if (marking.token !== token) {
       if (token !== undefined) words.push(token, group)
-      token = claimed.token
+      token = marking.token
       if (token.length !== TOKEN_CHARACTERS || !ARE_PLAIN.test(token)) return undefined
       group = ''
     }
-    group += `${claimed.fence}${claimed.attempt}${claimed.digest}`
+    group += `${fence}${attempt}${digest}`
   }
   words.push(token ?? '', group)
   return words.every((word) => typeof word === 'number' || ARE_PLAIN.test(word)) ? words : undefined
 }
 
-function argumentsOf({ claimed: { digest, token, fence, retentionMs }, result = '' }: Marking): readonly Argument[] {
+function argumentsOf({ digest, token, fence, retentionMs, result = '' }: Marking): readonly Argument[] {
   const isShort =
     fence < 10 &&
     digest.length === DIGEST_CHARACTERS &&

@@ -1,8 +1,9 @@
 import { findProgram, isRoot, needProgram, run } from './commands.ts'
 import type { ServerName } from './catalogue.ts'
 import { ownOrUnpacked, unpack, type Releases } from './debian/releases.ts'
-import { cachedJars, fetchJars } from './kafka/jars.ts'
+import { kafkaJars } from './kafka/jars.ts'
 import { MARIADB, type MariadbPrograms } from './mariadb/programs.ts'
+import { cachedJars, fetchJars } from './maven.ts'
 import { POSTGRES, type PostgresPrograms } from './postgres/programs.ts'
 import { RABBITMQ, type RabbitPrograms } from './rabbitmq/programs.ts'
 import { REDIS, type RedisPrograms } from './redis/programs.ts'
@@ -59,17 +60,28 @@ export async function needInstalled<N extends ServerName>(
   }
 }
 
+/** Installed first if it is missing and may be. */
+export async function needJava(): Promise<string> {
+  if (findProgram('java') === undefined) await installPackages(['default-jre-headless'])
+  return needProgram('java')
+}
+
+/** As `needJava`. */
+export async function needMaven(): Promise<string> {
+  if (findProgram('mvn') === undefined) await installPackages(['maven'])
+  return needProgram('mvn')
+}
+
 const SOURCES: { readonly [N in ServerName]: Source<Programs[N], Version<N>> } = {
   redis: packaged(REDIS, ['redis-server']),
   postgres: packaged(POSTGRES, ['postgresql']),
   mariadb: packaged(MARIADB, ['mariadb-server']),
   rabbitmq: packaged(RABBITMQ, ['rabbitmq-server']),
   kafka: {
-    find: () => ({ java: needProgram('java'), jars: cachedJars() }),
+    find: () => ({ java: needProgram('java'), jars: cachedJars(kafkaJars()) }),
     async install() {
-      if (findProgram('java') === undefined) await installPackages(['default-jre-headless'])
-      if (findProgram('mvn') === undefined) await installPackages(['maven'])
-      await fetchJars(needProgram('mvn'))
+      await needJava()
+      await fetchJars(await needMaven(), kafkaJars())
     },
   },
 }

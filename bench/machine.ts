@@ -6,17 +6,24 @@ import { reportedVersion } from '../test/support/servers/reported-version.ts'
 
 export type Servers = Readonly<Partial<Record<ServerName, Endpoint>>>
 
+/** Of what takes part, by name. */
+export type Versions = Readonly<Record<string, string>>
+
 export interface Machine {
   readonly node: string
   readonly system: string
   readonly processor: string
   readonly cores: number
   readonly memoryGb: number
-  /** Of the packages and servers that take part. */
-  readonly versions: Readonly<Record<string, string>>
+  /** Of the packages, servers and whatever else takes part. */
+  readonly versions: Versions
 }
 
-export async function describeMachine(servers: Servers, packages: readonly string[]): Promise<Machine> {
+export async function describeMachine(
+  servers: Servers,
+  packages: readonly string[],
+  others: Versions = {},
+): Promise<Machine> {
   const processors = cpus()
   return {
     node: process.version,
@@ -26,6 +33,7 @@ export async function describeMachine(servers: Servers, packages: readonly strin
     memoryGb: Math.round(totalmem() / 2 ** 30),
     versions: {
       ...Object.fromEntries(packages.map((name) => [name, versionOf(name)])),
+      ...others,
       ...Object.fromEntries(await Promise.all(SERVER_NAMES.flatMap((name) => versionsOf(name, servers[name])))),
     },
   }

@@ -6,6 +6,7 @@ import { Command, InvalidArgumentError } from 'commander'
 import { CATALOGUE, type ServerName } from '../test/support/servers/catalogue.ts'
 import { sharedEndpoint } from '../test/support/servers/server.ts'
 import { closeRun, openRun } from '../test/support/servers/test-run.ts'
+import { available } from './available.ts'
 import { allSuites } from './catalogue.ts'
 import { compile } from './compiled.ts'
 import { describeMachine, type Servers } from './machine.ts'
@@ -64,8 +65,12 @@ async function bench(suite: Suite, flags: Flags): Promise<void> {
     const child = await compile()
     const servers = await find(new Set(scenarios.flatMap(({ needs }) => needs)))
     const reports: ScenarioReport[] = []
+    const versions: Record<string, string> = {}
     const commit = currentCommit()
-    for (const scenario of scenarios) {
+    for (const wantedScenario of scenarios) {
+      const { scenario, leftOut, versions: found } = await available(wantedScenario)
+      for (const why of leftOut) console.error(`${scenario.name}, left out: ${why}`)
+      Object.assign(versions, found)
       const at = new Date().toISOString()
       const start = oneMinuteLoad()
       const rounds = await runScenario(scenario, {
@@ -78,10 +83,10 @@ async function bench(suite: Suite, flags: Flags): Promise<void> {
         profiles,
         progress: (line) => console.error(line),
       })
-      reports.push(reportOf(scenario, rounds, { at, commit, load: { start, end: oneMinuteLoad() } }))
+      reports.push(reportOf(scenario, rounds, { at, commit, load: { start, end: oneMinuteLoad() }, leftOut }))
     }
     const report: Report = {
-      machine: await describeMachine(servers, suite.packages),
+      machine: await describeMachine(servers, suite.packages, versions),
       suite: suite.name,
       scenarios: reports,
     }

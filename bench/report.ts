@@ -26,6 +26,8 @@ export interface RunFacts {
   readonly commit: string
   /** How many processes wanted a core, as averages of a minute. The bench itself is some of the last. */
   readonly load: { readonly start: number; readonly end: number }
+  /** Which contenders could not run there, and why. @defaultValue all could */
+  readonly leftOut?: readonly string[]
 }
 
 interface BoundReport extends Bound {
@@ -121,7 +123,14 @@ function measurementIn(round: Round, name: string): Measurement {
   return measurement
 }
 
-function scenarioText({ title, run: { load }, repetitions, contenders, ratios, bounds }: ScenarioReport): string {
+function scenarioText({
+  title,
+  run: { load, leftOut = [] },
+  repetitions,
+  contenders,
+  ratios,
+  bounds,
+}: ScenarioReport): string {
   const rows = contenders.map(({ name, messages, rate, cpuMicroseconds, figures }) => [
     name,
     whole(messages),
@@ -134,6 +143,7 @@ function scenarioText({ title, run: { load }, repetitions, contenders, ratios, b
   return [
     `${title}; medians of ${repetitions}; load ${ratio(load.start)} to ${ratio(load.end)}`,
     ...table([head, ...rows]),
+    ...leftOut.map((why) => `  left out: ${why}`),
     ...ratios.map(({ of, to, goal, rate: { median, least, most }, cpu }) => {
       const outcome = goal === undefined ? '' : `, goal ${goal}: ${median >= goal ? 'met' : 'missed'}`
       return `  ${of} : ${to} = ${ratio(median)} (${ratio(least)} - ${ratio(most)})${outcome}; CPU x ${ratio(cpu.median)}`

@@ -1,5 +1,5 @@
 import type { Endpoint, ServerName } from '../test/support/servers/catalogue.ts'
-import type { Servers } from './machine.ts'
+import type { Servers, Versions } from './machine.ts'
 import type { Plan } from './places/plans.ts'
 
 /** What `npm run bench -- <name>` runs. */
@@ -32,6 +32,11 @@ export interface Contender {
   readonly name: string
   /** The part of the messages that a slow one gets, so that a run of it does not take minutes. @defaultValue 1 */
   readonly share?: number
+  /**
+   * Sees to what it takes beside packages and servers, and tells the versions of that by name. May be called more than once. Rejects
+   * with what cannot be had here: then the contender is left out. @defaultValue it takes nothing else
+   */
+  readonly prepare?: () => Promise<Versions>
   /** Runs in a process of its own, once. Rejects where the result is wrong: however fast, that is a failure. */
   readonly run: (job: Job) => Promise<Measurement>
 }
@@ -90,7 +95,12 @@ export function serverOf({ servers }: Job, name: ServerName): Endpoint {
 
 /** With those contenders alone whose name has one of the parts, and what compares them. */
 export function narrowed(scenario: Scenario, parts: readonly string[]): Scenario {
-  const contenders = scenario.contenders.filter(({ name }) => parts.some((part) => name.includes(part)))
+  return keeping(scenario, ({ name }) => parts.some((part) => name.includes(part)))
+}
+
+/** With some contenders alone, and what compares them. */
+export function keeping(scenario: Scenario, isKept: (contender: Contender) => boolean): Scenario {
+  const contenders = scenario.contenders.filter(isKept)
   const has = (wanted: string): boolean => contenders.some(({ name }) => name === wanted)
   const { ratios, bounds = [] } = scenario
   return {

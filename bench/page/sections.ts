@@ -21,7 +21,7 @@ function machineText({ machine }: Report): string {
 }
 
 function scenarioText({ title, run, repetitions, contenders, ratios, bounds }: ScenarioReport): string {
-  const { at, commit, load } = run
+  const { at, commit, load, leftOut = [] } = run
   const times = repetitions === 1 ? 'one run' : `medians of ${repetitions}`
   const figures = Object.keys(contenders[0]?.figures ?? {})
   const measured = contenders.map(({ name, messages, rate, cpuMicroseconds, figures: found }) => [
@@ -52,6 +52,7 @@ function scenarioText({ title, run, repetitions, contenders, ratios, bounds }: S
     `**${title}**`,
     `${at.slice(0, 10)}, commit ${commit}, ${times}, load ${ratio(load.start)} to ${ratio(load.end)}`,
     table(['', 'messages', 'median/s', 'range', CPU_EACH, ...figures], measured),
+    ...leftOut.map((why) => `Left out: ${why}`),
     ...(compared.length === 0 ? [] : [table(['', 'found', 'CPU x', 'goal', ''], compared)]),
   ].join('\n\n')
 }

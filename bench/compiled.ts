@@ -7,6 +7,8 @@ import { foundOnce } from '../test/support/servers/lock.ts'
 import { inRun } from '../test/support/servers/test-run.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
+/** What is no TypeScript: contenders may start servers of their own, or another language. */
+const BESIDE = ['test/support/servers/kafka/pom.xml', 'bench/jvm/pom.xml', 'bench/jvm/ParallelConsumer.java']
 
 /**
  * Compiles library and contenders to JavaScript, which is what users run: what tsx makes of them keeps the names of
@@ -36,7 +38,5 @@ async function compileInto(folder: string): Promise<void> {
   const dist = join(folder, 'dist')
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
   await promisify(execFile)(process.execPath, [tsc, '-p', ROOT, '--noCheck', '--outDir', dist])
-  // Contenders may start servers of their own.
-  const pom = join('test', 'support', 'servers', 'kafka', 'pom.xml')
-  copyFileSync(join(ROOT, pom), join(dist, pom))
+  for (const file of BESIDE) copyFileSync(join(ROOT, file), join(dist, file))
 }

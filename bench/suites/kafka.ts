@@ -3,7 +3,7 @@ import { onKafka } from '../contenders/brokers.ts'
 import { byPowertools, bySetNx } from '../contenders/once.ts'
 import { lazily } from '../lazily.ts'
 import { EIGHT_PARTITIONS, MOST_IN_ONE } from '../places/plans.ts'
-import type { Scenario, Suite } from '../suite.ts'
+import type { Contender, Scenario, Suite } from '../suite.ts'
 
 const raw = lazily(() => import('../contenders/kafkajs.ts'))
 const library = lazily(() => import('../contenders/consume-once.ts'))
@@ -16,8 +16,11 @@ const postgresLoops = lazily(() => import('../contenders/postgres-loops.ts'))
 const byHand = lazily(() => import('../contenders/postgres-by-hand-kafka.ts'))
 const eachByHand = lazily(() => import('../contenders/postgres-each-kafka.ts'))
 const outboxPackage = lazily(() => import('../contenders/postgres-outbox-package.ts'))
+const onJvm = lazily(() => import('../contenders/parallel-consumer.ts'))
 const beside = lazily(() => import('../contenders/stuck.ts'))
 const besideRaw = lazily(() => import('../contenders/stuck-raw.ts'))
+
+const prepareParallelConsumer: Contender['prepare'] = async () => (await import('../jvm/program.ts')).prepare()
 
 /** What the wrapper costs where the handler costs nothing. */
 const noStore: Scenario = {
@@ -78,6 +81,11 @@ const redis: Scenario = {
   contenders: [
     { name: 'eachMessage, no deduplication', run: raw(({ eachMessage }) => eachMessage(noop)) },
     { name: 'eachBatch, no deduplication', run: raw(({ eachBatch }) => eachBatch(noop)) },
+    {
+      name: 'Parallel Consumer, 32 threads, no deduplication',
+      prepare: prepareParallelConsumer,
+      run: onJvm(({ parallelConsumer }) => parallelConsumer(0, 32)),
+    },
     { name: 'loop over the store, 500', run: redisLoops(({ loopOverLease }) => loopOverLease(noop, 500)) },
     { name: 'loop with SET NX, 500', run: redisLoops(({ setNxLoop }) => setNxLoop(noop, 500)) },
     { name: 'SET NX, SET each', share: 1 / 2, run: each(({ eachOnce }) => eachOnce(bySetNx, noop)) },
@@ -97,6 +105,7 @@ const redis: Scenario = {
     { of, to: 'loop over the store, 500', goal: 0.9 },
     { of, to: 'loop with SET NX, 500', goal: 0.9 },
     { of, to: 'eachMessage, no deduplication', goal: 0.8 },
+    { of, to: 'Parallel Consumer, 32 threads, no deduplication' },
     { of, to: 'SET NX, SET each' },
     { of, to: 'SET NX, SET, commit each', goal: 10 },
     { of, to: 'Powertools', goal: 5 },
@@ -113,6 +122,11 @@ const slowRedis: Scenario = {
   place: EIGHT_PARTITIONS,
   contenders: [
     { name: 'eachMessage, 4 partitions at once', share: 1 / 8, run: raw(({ eachMessage }) => eachMessage(twoMs, 4)) },
+    {
+      name: 'Parallel Consumer, 32 threads',
+      prepare: prepareParallelConsumer,
+      run: onJvm(({ parallelConsumer }) => parallelConsumer(2, 32)),
+    },
     { name: 'SET NX, SET each', share: 1 / 8, run: each(({ eachOnce }) => eachOnce(bySetNx, twoMs)) },
     {
       name: 'redisLease, 256 at once',
@@ -121,6 +135,7 @@ const slowRedis: Scenario = {
   ],
   ratios: [
     { of: 'redisLease, 256 at once', to: 'eachMessage, 4 partitions at once', goal: 12 },
+    { of: 'redisLease, 256 at once', to: 'Parallel Consumer, 32 threads', goal: 4 },
     { of: 'redisLease, 256 at once', to: 'SET NX, SET each' },
   ],
 }

@@ -127,6 +127,11 @@ const slowRedis: Scenario = {
       prepare: prepareParallelConsumer,
       run: onJvm(({ parallelConsumer }) => parallelConsumer(2, 32)),
     },
+    {
+      name: 'Parallel Consumer, 256 threads',
+      prepare: prepareParallelConsumer,
+      run: onJvm(({ parallelConsumer }) => parallelConsumer(2, 256)),
+    },
     { name: 'SET NX, SET each', share: 1 / 8, run: each(({ eachOnce }) => eachOnce(bySetNx, twoMs)) },
     {
       name: 'redisLease, 256 at once',
@@ -136,6 +141,7 @@ const slowRedis: Scenario = {
   ratios: [
     { of: 'redisLease, 256 at once', to: 'eachMessage, 4 partitions at once', goal: 12 },
     { of: 'redisLease, 256 at once', to: 'Parallel Consumer, 32 threads', goal: 4 },
+    { of: 'redisLease, 256 at once', to: 'Parallel Consumer, 256 threads' },
     { of: 'redisLease, 256 at once', to: 'SET NX, SET each' },
   ],
 }

@@ -1,5 +1,5 @@
 import type { Claim, ClaimAnswer, ClaimRequest, DurationMs } from '../../src/index.ts'
-import { storedItem, type StoredItem } from './bytes.ts'
+import { storedItems, type StoredItem } from './bytes.ts'
 import { ClaimTransaction } from './claim-transaction.ts'
 import { despiteConflicts } from './despite-conflicts.ts'
 import { InboxLedger } from './inbox-ledger.ts'
@@ -8,8 +8,9 @@ import type { Place } from './place.ts'
 import type { Session } from './session.ts'
 import { readForGood } from './read-for-good.ts'
 import { isLockTimeout } from './sql-errors.ts'
+import { AnsweredKeys } from './sql/answered-keys.ts'
 import { claimTogether } from './sql/claim-keys.ts'
-import { countAttempts, readCounted, type Counted } from './sql/count-attempts.ts'
+import { countAttempts, Counts, type Counted } from './sql/count-attempts.ts'
 import { readRecords, type ReadRow } from './sql/read-records.ts'
 import { removeKeys } from './sql/remove-keys.ts'
 
@@ -22,7 +23,7 @@ export class InboxClaims {
 
   /** Opens a transaction that holds a row for each key that is granted. Where none is, the transaction ends here. */
   async claim(place: Place, request: ClaimRequest, lockTimeoutMs: DurationMs): Promise<readonly Answer[]> {
-    const items = request.items.map(storedItem)
+    const items = storedItems(request.items)
     const answers =
       (this.#expectsDuplicates ? await lookFirst(place, items) : undefined) ??
       (await claimAll(place, request, items, lockTimeoutMs))
@@ -51,7 +52,7 @@ async function claimAll(
 async function lookFirst(place: Place, items: readonly StoredItem[]): Promise<readonly Answer[] | undefined> {
   const records = await recordsOf(place, { run: (statement) => place.sessions.committed(statement) }, items)
   if (records.size < items.length) return undefined
-  return items.map((stored) => ungranted(stored, new Set(), records))
+  return items.map((stored) => ungranted(stored, false, records))
 }
 
 async function claimOnce(
@@ -62,25 +63,27 @@ async function claimOnce(
   const { session, rows } = await place.sessions.begin(claimTogether(place.tables, place.scope, items))
   try {
     const [{ keys: claimed, transaction: writer } = { keys: null, transaction: null }] = rows
-    const inserted = new Set(claimed?.split(','))
-    const records = await recordsOf(
-      place,
-      session,
-      items.filter(({ key }) => !inserted.has(key)),
-    )
-    const attempts = await attemptsOf(place, session, request, [...inserted])
-    const granted = items.filter(({ key }) => attempts.has(key))
+    const answered = new AnsweredKeys(claimed, items.length)
+    const areAllInserted = answered.size === items.length
+    const inserted = areAllInserted ? items : items.filter(({ key }) => answered.has(key))
+    const others = areAllInserted ? [] : items.filter(({ key }) => !answered.has(key))
+    const records = await recordsOf(place, session, others)
+    const attempts = await attemptsOf(place, session, request, inserted)
+    const granted = attempts.size === inserted.length ? inserted : inserted.filter(({ key }) => attempts.of(key))
     if (granted.length === 0 || writer === null) {
       await session.rollback()
-      return items.map((stored) => ungranted(stored, inserted, records))
+      return items.map((stored) => ungranted(stored, answered.has(stored.key), records))
     }
     const { token } = request
     const ledger = new InboxLedger(place, { token, items: granted, transaction: writer })
     const keys = granted.map(({ item }) => item.key)
     const transaction = new ClaimTransaction({ sessions: place.sessions, session, ledger }, { token, keys })
     return items.map((stored) => {
-      const attempt = attempts.get(stored.key)
-      return attempt === undefined ? ungranted(stored, inserted, records) : grant(stored, request, transaction, attempt)
+      const isInserted = answered.has(stored.key)
+      const attempt = isInserted ? attempts.of(stored.key) : undefined
+      return attempt === undefined
+        ? ungranted(stored, isInserted, records)
+        : grant(stored, request, transaction, attempt)
     })
   } catch (error) {
     await session.rollback()
@@ -108,12 +111,14 @@ async function attemptsOf(
   { tables, scope }: Place,
   session: Session,
   { token, alone }: ClaimRequest,
-  keys: readonly string[],
-): Promise<ReadonlyMap<string, Counted>> {
-  if (keys.length === 0) return new Map()
-  const attempts = readCounted(await session.beside(countAttempts(tables, { scope, keys, token, alone })))
-  const uncounted = keys.filter((key) => !attempts.has(key))
-  if (uncounted.length > 0 && attempts.size > 0) await session.run(removeKeys(tables, scope, uncounted))
+  inserted: readonly StoredItem[],
+): Promise<Counts> {
+  if (inserted.length === 0) return new Counts([], 0)
+  const keys = inserted.map(({ key }) => key)
+  const attempts = new Counts(await session.beside(countAttempts(tables, { scope, keys, token, alone })), keys.length)
+  if (attempts.size === 0 || attempts.size === keys.length) return attempts
+  const uncounted = keys.filter((key) => attempts.of(key) === undefined)
+  await session.run(removeKeys(tables, scope, uncounted))
   return attempts
 }
 
@@ -126,15 +131,12 @@ function grant(
   // The transaction is what holds the key: there is no lease that could end, so nothing to fence off.
   const fence = 0
   const claimed: Claim<PgTransaction> = { key, digest, scope, token, fence, attempt, retentionMs, transaction }
-  return { verdict: 'claimed', fence, attempt, claim: claimed, ...(isKnown ? { isKnown: true } : {}) }
+  const answer = { verdict: 'claimed', fence, attempt, claim: claimed } as const
+  return isKnown ? { ...answer, isKnown } : answer
 }
 
-function ungranted(
-  { key, fp }: StoredItem,
-  inserted: ReadonlySet<string>,
-  records: ReadonlyMap<string, ReadRow>,
-): Answer {
-  if (inserted.has(key)) return { verdict: 'again-alone' }
+function ungranted({ key, fp }: StoredItem, isInserted: boolean, records: ReadonlyMap<string, ReadRow>): Answer {
+  if (isInserted) return { verdict: 'again-alone' }
   const record = records.get(key)
   // Purged or reopened between the insert and the look: claimed again, it is free.
   if (record === undefined) return { verdict: 'busy', leaseLeftMs: 0 }

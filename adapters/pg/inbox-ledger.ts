@@ -14,7 +14,7 @@ import { whatWasCommitted } from './what-was-committed.ts'
 export class InboxLedger implements Ledger {
   readonly #place: Place
   readonly #token: OwnerToken
-  readonly #items: ReadonlyMap<Key, StoredItem>
+  readonly #items: readonly StoredItem[]
   /** Of the row versions that the transaction wrote. */
   readonly #transaction: string
 
@@ -24,23 +24,23 @@ export class InboxLedger implements Ledger {
   ) {
     this.#place = place
     this.#token = granted.token
-    this.#items = new Map(granted.items.map((stored) => [stored.item.key, stored]))
+    this.#items = granted.items
     this.#transaction = granted.transaction
   }
 
   mark(results: Results): Script {
     const { tables, scope } = this.#place
-    const stored = [...this.#items.values()]
     const forgotten = forgetAttempts(
       tables,
       scope,
-      stored.map(({ key }) => key),
+      this.#items.map(({ key }) => key),
     )
-    const kept = stored.flatMap(({ key, item }) => {
+    if (results.size === 0) return forgotten
+    const kept = this.#items.flatMap(({ key, item }) => {
       const result = results.get(item.key)
       return result === undefined ? [] : [[key, result] as const]
     })
-    return kept.length === 0 ? forgotten : { text: `${keepResults(tables, scope, kept).text};\n${forgotten.text}` }
+    return { text: `${keepResults(tables, scope, kept).text};\n${forgotten.text}` }
   }
 
   /** Nobody can be: the rows are inserted. */
@@ -54,7 +54,7 @@ export class InboxLedger implements Ledger {
   }
 
   whatWasCommitted(): Promise<ReadonlyMap<Key, MarkVerdict>> {
-    return whatWasCommitted(this.#place, [...this.#items.values()], this.#transaction)
+    return whatWasCommitted(this.#place, this.#items, this.#transaction)
   }
 
   setAside(keys: readonly Key[], how: SettingAside, run: Replacement): Promise<readonly SetAsideVerdict[]> {
@@ -62,12 +62,13 @@ export class InboxLedger implements Ledger {
   }
 
   async markFailure(key: Key, how: MarkingFailure, run: Replacement): Promise<MarkVerdict> {
-    const item = this.#items.get(key)
+    const [item] = this.#stored([key])
     if (item === undefined) return 'refused-busy'
     return markFailure(this.#place, { item, owner: this.#token, ...how }, run)
   }
 
   #stored(keys: readonly Key[]): readonly StoredItem[] {
-    return keys.flatMap((key) => this.#items.get(key) ?? [])
+    const byKey = new Map(this.#items.map((stored) => [stored.item.key, stored]))
+    return keys.flatMap((key) => byKey.get(key) ?? [])
   }
 }

@@ -53,6 +53,22 @@ describePostgres('postgresInbox between two processes', () => {
     }
   })
 
+  it('keeps to each key of a batch its own digest, or none, also where some are done', async () => {
+    const inbox = await place.newInbox()
+    const [done, ...fresh] = [newItem(), newItem(), newItem({ digest: '' }), newItem()] as const
+    await inbox.mark([(await hold(inbox, done)).claim])
+    const [first, ...answers] = await claimAll(inbox, [done, ...fresh])
+    expect(first).toEqual({ verdict: 'done' })
+    expect(await inbox.mark(answers.map((answer) => grantedBy(answer).claim))).toEqual(['marked', 'marked', 'marked'])
+    const others = fresh.map(({ key }) => ({ ...newItem(), key }))
+    expect(await claimAll(inbox, others)).toEqual([
+      { verdict: 'conflict' },
+      { verdict: 'done' },
+      { verdict: 'conflict' },
+    ])
+    expect(await claimAll(inbox, fresh)).toEqual([{ verdict: 'done' }, { verdict: 'done' }, { verdict: 'done' }])
+  })
+
   it('answers busy, to be claimed again, where a row vanished between the insert and the look', async () => {
     const inbox = await place.newInbox()
     const item = newItem()

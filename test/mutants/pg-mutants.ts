@@ -93,7 +93,7 @@ export const PG_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'adapters/pg/inbox-claim.ts',
-        find: "const inserted = new Set(claimed?.split(','))",
+        find: 'const inserted = new Set(keysIn(claimed))',
         replace: 'const inserted = new Set(items.map(({ key }) => key))',
       },
     ],

@@ -1,4 +1,4 @@
-import { bytes } from './literals.ts'
+import { bytes, keyAt, places } from './literals.ts'
 import type { Script } from './statement.ts'
 import type { Tables } from './tables.ts'
 
@@ -11,8 +11,6 @@ export interface StoredKey {
 
 export interface ClaimedRow {
   readonly key: string
-  /** ID of the transaction, as the row's `xmin` tells it to whoever reads the row later. */
-  readonly transaction: string
 }
 
 /**
@@ -21,26 +19,28 @@ export interface ClaimedRow {
  * key that is not returned therefore has a committed record, never one in progress. In the order of keys, so that two
  * batches never wait for each other.
  */
-export function claimKeys({ inbox }: Tables, scope: number, items: readonly StoredKey[]): Script<ClaimedRow> {
-  return {
-    text: `insert into ${inbox} (scope, key, fp) ${rowsOf(scope, items)}
-on conflict do nothing
-returning encode(key, 'hex') as key, pg_current_xact_id()::xid::text as transaction`,
-  }
+export function claimKeys(tables: Tables, scope: number, items: readonly StoredKey[]): Script<ClaimedRow> {
+  return { text: `${insertKeys(tables, scope, items)}\nreturning encode(key, 'hex') as key` }
 }
 
 export interface ClaimedTogether {
-  /** In hex, with commas; `null`: none. */
+  /** One after the other; `null`: none. */
   readonly keys: string | null
+  /** ID of the transaction, as the rows' `xmin` tells it to whoever reads them later; `null`: it has written nothing. */
   readonly transaction: string | null
 }
 
 /** `claimKeys`, told in one row: hundreds of rows cost client and server more than what is in them. */
 export function claimTogether(tables: Tables, scope: number, items: readonly StoredKey[]): Script<ClaimedTogether> {
   return {
-    text: `with claimed as (${claimKeys(tables, scope, items).text})
-select string_agg(key, ',') as keys, min(transaction) as transaction from claimed`,
+    text: `with claimed as (${insertKeys(tables, scope, items)} returning key)
+select encode(string_agg(key, ''), 'hex') as keys, pg_current_xact_id_if_assigned()::xid::text as transaction
+from claimed`,
   }
+}
+
+function insertKeys({ inbox }: Tables, scope: number, items: readonly StoredKey[]): string {
+  return `insert into ${inbox} (scope, key, fp) ${rowsOf(scope, items)}\non conflict do nothing`
 }
 
 /** A row of one is planned much faster than an array. */
@@ -49,9 +49,13 @@ function rowsOf(scope: number, items: readonly StoredKey[]): string {
   if (first !== undefined && second === undefined) {
     return `values (${scope}, ${bytes(first.key)}, ${first.fp === null ? 'null' : bytes(first.fp)})`
   }
-  const keys = items.map(({ key }) => key).join(',')
-  const fps = items.map(({ fp }) => fp ?? 'null').join(',')
-  return `select ${scope}, decode(x.key, 'hex'), decode(x.fp, 'hex')
-from unnest('{${keys}}'::text[], '{${fps}}'::text[]) as x (key, fp)
+  return `select ${scope}, ${keyAt(items.map(({ key }) => key))}, ${fpAt(items.map(({ fp }) => fp))}
+from ${places(items)}
 order by 2`
+}
+
+function fpAt(fps: readonly (string | null)[]): string {
+  const given = fps.filter((fp) => fp !== null)
+  if (given.length === fps.length) return keyAt(given)
+  return `decode(('{${fps.map((fp) => fp ?? 'null').join(',')}}'::text[])[place + 1], 'hex')`
 }

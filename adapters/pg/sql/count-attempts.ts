@@ -1,12 +1,13 @@
+import { AnsweredKeys } from './answered-keys.ts'
 import { FOR_EVER } from './let-run.ts'
-import { bytes, text } from './literals.ts'
+import { bytes, keyAt, places, text } from './literals.ts'
 import type { Script } from './statement.ts'
 import type { Tables } from './tables.ts'
 import { QUICKLY } from './transaction.ts'
 
 /** All in one row: hundreds of rows cost client and server more than what is in them. */
 export interface CountedTogether {
-  /** Keys in hex, with commas, that were counted for the first time; `null`: none. */
+  /** Keys that were counted for the first time, one after the other; `null`: none. */
   readonly fresh: string | null
   /** `key:n:known` of the others, with commas. */
   readonly others: string | null
@@ -42,27 +43,40 @@ export function countAttempts({ attempt }: Tables, { scope, keys, token, alone }
 with counted as (
   insert into ${attempt} as a (scope, key, owner, n) ${rowsOf(scope, keys, text(token))}
   on conflict (scope, key) ${again}
-  returning encode(key, 'hex') as key, n, last_at = '${FOR_EVER}' as is_known
+  returning key, n, last_at = '${FOR_EVER}' as is_known
 )
-select string_agg(key, ',') filter (where n = 1 and not is_known) as fresh,
-  string_agg(key || ':' || n || ':' || is_known::int, ',') filter (where n > 1 or is_known) as others
+select encode(string_agg(key, '') filter (where n = 1 and not is_known), 'hex') as fresh,
+  string_agg(encode(key, 'hex') || ':' || n || ':' || is_known::int, ',') filter (where n > 1 or is_known) as others
 from counted`,
   }
 }
 
-/** By key, in hex. */
-export function readCounted([row]: readonly CountedTogether[]): ReadonlyMap<string, Counted> {
-  const counted = new Map<string, Counted>()
-  for (const key of row?.fresh?.split(',') ?? []) counted.set(key, FIRST)
-  for (const other of row?.others?.split(',') ?? []) {
-    const [key = '', n, known] = other.split(':')
-    counted.set(key, { attempt: Number(n), isKnown: known === '1' })
+/** What was counted of the keys that were asked for. */
+export class Counts {
+  readonly #fresh: AnsweredKeys
+  readonly #others = new Map<string, Counted>()
+
+  /** `asked`: how many keys there were to count. */
+  constructor([row]: readonly CountedTogether[], asked: number) {
+    this.#fresh = new AnsweredKeys(row?.fresh, asked)
+    for (const other of row?.others?.split(',') ?? []) {
+      const [key = '', n, known] = other.split(':')
+      this.#others.set(key, { attempt: Number(n), isKnown: known === '1' })
+    }
   }
-  return counted
+
+  get size(): number {
+    return this.#fresh.size + this.#others.size
+  }
+
+  /** In hex; `undefined`: not counted. */
+  of(key: string): Counted | undefined {
+    return this.#others.get(key) ?? (this.#fresh.has(key) ? FIRST : undefined)
+  }
 }
 
 function rowsOf(scope: number, keys: readonly string[], owner: string): string {
   const [first, second] = keys
   if (first !== undefined && second === undefined) return `values (${scope}, ${bytes(first)}, ${owner}, 1)`
-  return `select ${scope}, decode(x, 'hex'), ${owner}, 1 from unnest('{${keys.join(',')}}'::text[]) as x order by 2`
+  return `select ${scope}, ${keyAt(keys)}, ${owner}, 1 from ${places(keys)} order by 2`
 }

@@ -18,5 +18,17 @@ export function isOneOf(values: readonly string[]): string {
 export function isAmong(keys: readonly string[]): string {
   const [first, second] = keys
   if (first !== undefined && second === undefined) return `= ${bytes(first)}`
-  return `= any (array(select decode(x, 'hex') from unnest('{${keys.join(',')}}'::text[]) as x))`
+  return `= any (array(select ${keyAt(keys)} from ${places(keys)}))`
+}
+
+const KEY_BYTES = 16
+
+/** One after the other in one literal: to read hundreds takes a server longer than to cut them out of one. */
+export function keyAt(keys: readonly string[]): string {
+  return `substr(${bytes(keys.join(''))}, place * ${KEY_BYTES} + 1, ${KEY_BYTES})`
+}
+
+/** What follows `from`, for `keyAt`. */
+export function places({ length }: readonly unknown[]): string {
+  return `generate_series(0, ${length - 1}) as place`
 }

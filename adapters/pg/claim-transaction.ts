@@ -144,8 +144,9 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
 
   async #commit(results: Results): Promise<'marked' | 'refused-busy'> {
     this.#lending.revoke()
-    // Within a turn of the event loop an ORM has sent what its handler asked for and did not await: refused by now, it shows.
-    if (this.#lending.isWithOrm) await nextTurn()
+    // Within a turn of the event loop an ORM has asked for its client, and sent what its handler asked for and did not await:
+    // refused by now, it shows.
+    await nextTurn()
     if (this.#lending.hasFloated) {
       await this.#rollBack([])
       const text = 'a handler ended with a query that it did not await: the transaction was rolled back'

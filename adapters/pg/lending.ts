@@ -1,4 +1,4 @@
-import { LentPgTransaction, type PgQuery, type PgResult } from './pg-transaction.ts'
+import { LentPgTransaction, type RunQuery } from './pg-transaction.ts'
 import type { Session } from './session.ts'
 import { isConflictOfTransactions } from './sql-errors.ts'
 
@@ -6,19 +6,17 @@ import { isConflictOfTransactions } from './sql-errors.ts'
 export class Lending {
   readonly #session: Session
   readonly #lent: LentPgTransaction[] = []
+  readonly #run: RunQuery
   #hasLost = false
 
   constructor(session: Session) {
     this.#session = session
+    this.#run = (query, values) => session.query(query, values)
   }
 
   /** A handler ended with queries that it did not await: nobody vouches for what they did. */
   get hasFloated(): boolean {
     return this.#lent.some((lent) => lent.hasFloated)
-  }
-
-  get isWithOrm(): boolean {
-    return this.#lent.some((lent) => lent.isWithOrm)
   }
 
   /** A query was chosen to lose against another transaction, by a deadlock: no handler is to blame. */
@@ -27,23 +25,18 @@ export class Lending {
   }
 
   lend(): LentPgTransaction {
-    const lent = new LentPgTransaction((query, values) => this.#run(query, values), this.#session)
+    const lent = new LentPgTransaction(this.#run, this.#session.isOfPg, this.#onFailed)
     this.#lent.push(lent)
     return lent
-  }
-
-  async #run(query: string | PgQuery, values: unknown[] | undefined): Promise<PgResult<unknown>> {
-    try {
-      return await this.#session.query(query, values)
-    } catch (error) {
-      if (isConflictOfTransactions(error)) this.#hasLost = true
-      throw error
-    }
   }
 
   /** Takes everything back. A connection that still runs a query of a handler is not used again. */
   revoke(): void {
     const pending = this.#lent.reduce((sum, lent) => sum + lent.revoke(), 0)
     if (pending > 0) this.#session.spoil(new Error(`${pending} queries of a handler were still pending`))
+  }
+
+  readonly #onFailed = (error: unknown): void => {
+    if (isConflictOfTransactions(error)) this.#hasLost = true
   }
 }

@@ -37,20 +37,20 @@ export class LentPgTransaction implements LentTransaction<PgTransaction> {
   /** Results are those of `pg`. */
   readonly isOfPg: boolean
   readonly #run: RunQuery
+  readonly #onFailed: (error: unknown) => void
   #pending = 0
   #isNested = false
+  /** An ORM has it, which sends a query some microtasks after it was asked to. */
   #isWithOrm = false
   #isRevoked = false
   #hasFloated = false
 
-  constructor(run: RunQuery, { isOfPg }: { readonly isOfPg: boolean }) {
+  /** `onFailed` is told each error of a query. */
+  constructor(run: RunQuery, isOfPg: boolean, onFailed: (error: unknown) => void) {
     this.#run = run
+    this.#onFailed = onFailed
     this.isOfPg = isOfPg
-    this.tx = Object.freeze({
-      query: <Row>(query: string | PgQuery, values?: readonly unknown[]) =>
-        this.#query(query, values) as Promise<PgResult<Row>>,
-    })
-    LENT.set(this.tx, this)
+    this.tx = new Tx(this, (query, values) => this.#query(query, values))
   }
 
   get pending(): number {
@@ -60,11 +60,6 @@ export class LentPgTransaction implements LentTransaction<PgTransaction> {
   /** Queries were pending when it was revoked, or an ORM's came after: no handler vouches for what they did, or did not. */
   get hasFloated(): boolean {
     return this.#hasFloated
-  }
-
-  /** An ORM has it, which sends a query some microtasks after it was asked to. */
-  get isWithOrm(): boolean {
-    return this.#isWithOrm
   }
 
   giveToOrm(): void {
@@ -102,20 +97,38 @@ export class LentPgTransaction implements LentTransaction<PgTransaction> {
     const problem = problemOf(query)
     if (problem !== undefined) return Promise.reject(new TypeError(problem))
     this.#pending++
-    const result = this.#run(query, values === undefined ? undefined : [...values]).finally(() => {
-      this.#pending--
-    })
-    // Not awaited by its handler it is told as FLOATING_QUERY, and must not end the process as an unhandled rejection.
-    result.catch(() => {})
+    const result = this.#run(query, values === undefined ? undefined : [...values])
+    // First to be told. Not awaited by its handler it is told as FLOATING_QUERY, and must not end the process as an unhandled rejection.
+    result.then(
+      () => void this.#pending--,
+      (error: unknown) => {
+        this.#pending--
+        this.#onFailed(error)
+      },
+    )
     return result
   }
 }
 
-const LENT = new WeakMap<PgTransaction, LentPgTransaction>()
+/** Knows who lent it: a WeakMap that knows would be work for the garbage collector, with each message. */
+class Tx implements PgTransaction {
+  readonly query: PgTransaction['query']
+  readonly #lent: LentPgTransaction
+
+  constructor(lent: LentPgTransaction, query: (...given: Parameters<PgTransaction['query']>) => Promise<unknown>) {
+    this.query = query as PgTransaction['query']
+    this.#lent = lent
+    Object.freeze(this)
+  }
+
+  static lentAs(tx: unknown): LentPgTransaction | undefined {
+    return typeof tx === 'object' && tx !== null && #lent in tx ? tx.#lent : undefined
+  }
+}
 
 /** What gave `tx` to a handler; `undefined` for anything else. */
 export function lentAs(tx: PgTransaction): LentPgTransaction | undefined {
-  return LENT.get(tx)
+  return Tx.lentAs(tx)
 }
 
 export const OUTLIVES =

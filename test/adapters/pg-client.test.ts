@@ -157,7 +157,19 @@ describePostgres('pgClient', () => {
     expect(await codeOf(inbox.mark([claimed]))).toBe('FLOATING_QUERY')
     expect(await place.committed('half')).toBe(0)
   })
+
+  it('counts what an ORM asks for once its handler has ended, also where it takes its client only then', async () => {
+    const late = microtasks(100).then(() => write('late'))
+    lent.revoke()
+    const marked = codeOf(inbox.mark([claimed]))
+    await expect(late).rejects.toMatchObject({ code: 'TRANSACTION_OVER' })
+    expect(await marked).toBe('FLOATING_QUERY')
+  })
 })
+
+async function microtasks(count: number): Promise<void> {
+  for (let done = 0; done < count; done++) await Promise.resolve()
+}
 
 function called(ask: (callback: (...answer: unknown[]) => void) => void): Promise<unknown[]> {
   return new Promise((resolve) => ask((...answer) => resolve(answer)))

@@ -96,7 +96,7 @@ export class HandlerRun {
     this.#controller?.abort(reason)
   }
 
-  /** Starts the handler, and tells once how it ended. Never throws. A promise less for each message than `run`. */
+  /** Starts the handler, and tells once how it ended. Never throws. A promise of it would be one more for each message. */
   start(consumer: ResolvedConsumer, tx: unknown, now: MonotonicMs, onEnd: OnEnd): void {
     this.startedAt = now
     const handled = (value: unknown): void => {
@@ -115,11 +115,6 @@ export class HandlerRun {
       // Of the handler; or of what it returned, which is the user's own too, and may have answered before.
       failed(error)
     }
-  }
-
-  /** Runs the handler to its end. Never rejects. */
-  run(consumer: ResolvedConsumer, tx: unknown, now: MonotonicMs): Promise<RunEnd> {
-    return new Promise((resolve) => this.start(consumer, tx, now, (_, end) => resolve(end)))
   }
 
   #call(consumer: ResolvedConsumer, tx: unknown): unknown {

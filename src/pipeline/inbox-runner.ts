@@ -264,7 +264,7 @@ export class InboxRunner implements Runner {
   #inTime<T>(answer: Promise<T>, limit: TimeLimit): Promise<T | undefined> {
     const run = new HandlerRun([])
     run.startedAt = this.#desk.clock.monotonic()
-    return limit.race(run, answer)
+    return limit.wait<T>(run, (onEnd) => void answer.then(onEnd))
   }
 
   /** `skipped` are marked with the others, and do not run. */
@@ -336,13 +336,18 @@ export class InboxRunner implements Runner {
     const run = new HandlerRun(items)
     run.onAbort = () => lent.revoke()
     this.#running.add(run)
-    const running = run.run(this.#desk.consumer, lent.tx, this.#desk.clock.monotonic())
-    const end = await limit.race(run, running)
+    const { consumer, clock } = this.#desk
+    const end = await limit.wait<RunEnd>(run, (onEnd) => {
+      run.start(consumer, lent.tx, clock.monotonic(), (_, ended) => {
+        this.#stuck.delete(run)
+        onEnd(ended)
+      })
+    })
     this.#running.delete(run)
     const pending = lent.revoke()
     const { isInterrupted } = run
     if (end === undefined) {
-      this.#detach(run, running)
+      this.#detach(run)
       const error = new LeaseLostError('HANDLER_TIMEOUT', 'the handler did not end when aborted')
       return { result: 'unknown', error, isInterrupted }
     }
@@ -356,14 +361,13 @@ export class InboxRunner implements Runner {
       )
       return { result: 'failed', error, isInterrupted }
     }
-    return { ...remembered, isInterrupted }
+    return isInterrupted ? { ...remembered, isInterrupted } : remembered
   }
 
-  #detach(run: HandlerRun, running: Promise<RunEnd>): void {
+  #detach(run: HandlerRun): void {
     run.isDetached = true
-    this.#stuck.add(run)
+    if (!run.hasEnded) this.#stuck.add(run)
     for (const { task } of run.items) this.#desk.observe({ type: 'stuck', key: task.key })
-    void running.then(() => this.#stuck.delete(run))
   }
 
   /** Nothing was committed, so nothing is in doubt, whatever the handler said: `unknown` is a plain failure here. */

@@ -7,24 +7,30 @@ export class TimeLimit {
   readonly #desk: Desk
   #run: HandlerRun | undefined
   #cancel: (() => void) | undefined
-  #onStuck: (value: undefined) => void = () => {}
-  readonly #stuck: Promise<undefined> = new Promise((resolve) => {
-    this.#onStuck = resolve
-  })
+  #onStuck: (() => void) | undefined
+  #isOver = false
 
   constructor(desk: Desk) {
     this.#desk = desk
   }
 
-  /** Resolves with `undefined` when the run is past its timeout and deaf to its signal, or nobody waits any more. */
-  race<T>(run: HandlerRun, end: Promise<T>): Promise<T | undefined> {
+  /**
+   * Begins a run, and resolves with what it ends with, or with `undefined` when it is past its timeout and deaf to its signal, or
+   * nobody waits any more. One promise for each run: a race would take three, and leave one of them until the transaction ends.
+   */
+  wait<T>(run: HandlerRun, begin: (onEnd: (end: T) => void) => void): Promise<T | undefined> {
     this.#run = run
     this.#cancel ??= this.#desk.clock.after(this.#desk.consumer.handlerTimeoutMs, () => this.#look())
-    return Promise.race([end, this.#stuck])
+    return new Promise((resolve) => {
+      this.#onStuck = () => resolve(undefined)
+      begin(resolve)
+      if (this.#isOver) resolve(undefined)
+    })
   }
 
   giveUp(): void {
-    this.#onStuck(undefined)
+    this.#isOver = true
+    this.#onStuck?.()
   }
 
   end(): void {

@@ -93,8 +93,8 @@ export const PG_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'adapters/pg/inbox-claim.ts',
-        find: 'const inserted = new Set(keysIn(claimed))',
-        replace: 'const inserted = new Set(items.map(({ key }) => key))',
+        find: 'const answered = new AnsweredKeys(claimed, items.length)',
+        replace: "const answered = new AnsweredKeys(items.map(({ key }) => key).join(''), items.length)",
       },
     ],
     tests: ['test/adapters/pg-inbox.test.ts', '-t', 'answers done once a claim is marked'],

@@ -83,6 +83,7 @@ const redis: Scenario = {
     { name: 'eachBatch, no deduplication', run: raw(({ eachBatch }) => eachBatch(noop)) },
     {
       name: 'Parallel Consumer, 32 threads, no deduplication',
+      share: 1 / 4,
       prepare: prepareParallelConsumer,
       run: onJvm(({ parallelConsumer }) => parallelConsumer(0, 32)),
     },
@@ -124,11 +125,13 @@ const slowRedis: Scenario = {
     { name: 'eachMessage, 4 partitions at once', share: 1 / 8, run: raw(({ eachMessage }) => eachMessage(twoMs, 4)) },
     {
       name: 'Parallel Consumer, 32 threads',
+      share: 1 / 4,
       prepare: prepareParallelConsumer,
       run: onJvm(({ parallelConsumer }) => parallelConsumer(2, 32)),
     },
     {
       name: 'Parallel Consumer, 256 threads',
+      share: 1 / 4,
       prepare: prepareParallelConsumer,
       run: onJvm(({ parallelConsumer }) => parallelConsumer(2, 256)),
     },

@@ -15,8 +15,10 @@ export class Delays {
     this.#arrivedAt = new Float64Array(messages)
   }
 
+  /** Also more than once: the first time counts. */
   arrived(id: unknown): void {
-    this.#arrivedAt[indexOf(id)] = performance.now()
+    const index = indexOf(id)
+    if (this.#arrivedAt[index] === 0) this.#arrivedAt[index] = performance.now()
   }
 
   marked(id: unknown): void {

@@ -1,3 +1,4 @@
+import type { KafkaMessage } from 'kafkajs'
 import type { Job, Measurement } from '../suite.ts'
 import { ID_HEADER, Tally } from '../tally.ts'
 import type { Handle } from './handlers.ts'
@@ -8,6 +9,39 @@ const PARTITIONS_AT_ONCE = 8
 
 /** `by-kafkajs`: what is resolved is committed by it, in its own time. `each`: a commit for each message. */
 type Commits = 'by-kafkajs' | 'each'
+
+/** The same as `eachOnce`, and tells what a fetch has brought before the first of it is handled. */
+export function eachOnceOfBatches(
+  load: LoadOnce,
+  handle: Handle,
+  arrived: (id: string) => void,
+): (job: Job) => Promise<Measurement> {
+  return async (job) => {
+    const withOnce = await load()
+    const tally = new Tally(job)
+    return withOnce(job, (once) =>
+      consumeAll(job, tally, () => ({
+        partitionsConsumedConcurrently: PARTITIONS_AT_ONCE,
+        eachBatch: async (payload) => {
+          const { messages } = payload.batch
+          tally.arrived()
+          for (const message of messages) arrived(idOf(message))
+          for (const message of messages) {
+            await once(idOf(message), async () => {
+              tally.started(idOf(message))
+              await handle()
+            })
+            payload.resolveOffset(message.offset)
+            await payload.heartbeat()
+            tally.ended(1)
+          }
+        },
+      })),
+    )
+  }
+}
+
+const idOf = ({ headers }: KafkaMessage): string => String(headers?.[ID_HEADER])
 
 /** A loop by hand, or another library in it: each message by itself, one at a time in each partition. */
 export function eachOnce(

@@ -4,13 +4,11 @@ import { paced, type LoadLine } from './pace.ts'
 
 type Run = (job: Job) => Promise<Measurement>
 
-/** Each message by itself, by hand: from the top of its handler to the answer that it is marked. */
-export function pacedEachOnce(
-  line: LoadLine,
-  perSecond: number,
-  load: LoadOnce,
-  loopWith: () => Promise<(load: LoadOnce) => Run>,
-): Run {
+/** A loop by hand, that may tell what has arrived before it is the turn of that. */
+type Loop = (load: LoadOnce, arrived: (id: string) => void) => Run
+
+/** Each message by itself, by hand: from its arrival, or the top of its handler where its loop tells no more, to the answer that it is marked. */
+export function pacedEachOnce(line: LoadLine, perSecond: number, load: LoadOnce, loopWith: () => Promise<Loop>): Run {
   return paced(line, perSecond, async (job, delays) => {
     const withOnce = await load()
     const timed: LoadOnce = async () => (given, consume, leaseMs) =>
@@ -24,6 +22,6 @@ export function pacedEachOnce(
           }),
         leaseMs,
       )
-    return (await loopWith())(timed)(job)
+    return (await loopWith())(timed, (id) => delays.arrived(id))(job)
   })
 }

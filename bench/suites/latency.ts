@@ -21,8 +21,8 @@ const onKafkaByHand = (name: string, perSecond: number, load: LoadOnce): Contend
   name,
   run: byHand(({ pacedEachOnce }) =>
     pacedEachOnce(lineOnKafka, perSecond, load, async () => {
-      const { eachOnce } = await import('../contenders/kafka-each.ts')
-      return (timed) => eachOnce(timed, noop)
+      const { eachOnceOfBatches } = await import('../contenders/kafka-each.ts')
+      return (timed, arrived) => eachOnceOfBatches(timed, noop, arrived)
     }),
   ),
 })

@@ -4,7 +4,7 @@ import { rabbitVersions } from '../support/server-versions.ts'
 import { startPrivateRabbit } from '../support/servers/private-rabbit.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
 import { Consumers, type Handle, type Opened } from './amqplib-consumers.ts'
-import { Rabbit } from './amqplib-rabbit.ts'
+import { Rabbit, eventually } from './amqplib-rabbit.ts'
 import { Tap } from './amqplib-tap.ts'
 import { Gate, RecordingIntake, textOf } from './amqplib-watching.ts'
 
@@ -110,6 +110,8 @@ rabbitVersions.describeOn('4.3', 'a consumer that RabbitMQ 4.3 times out', () =>
       )
       await rabbit.send(queue, ['slow'])
       await watching.untilTold('rebuilt', 2)
+      // Marked before it is delivered again, it would be found done, and not be joined.
+      await eventually(() => running.health().checks.handlers === '3 in flight')
       finish.open()
       await watching.untilOutcomes('joined', 1)
       await rabbit.send(queue, ['next'])

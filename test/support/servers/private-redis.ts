@@ -47,14 +47,17 @@ export async function startPrivateRedis(options: PrivateRedisOptions = {}): Prom
     endSignal: 'SIGKILL',
   })
   const redis: PrivateRedis = Object.assign(instance, { url, port })
-  if (replicaOf) await untilInStep(redis)
+  if (replicaOf) await untilInStep(redis, replicaOf)
   return redis
 }
 
-async function untilInStep(replica: PrivateRedis): Promise<void> {
+/** As both see it: a primary knows a moment later. */
+async function untilInStep(replica: PrivateRedis, primary: PrivateRedis): Promise<void> {
   const check = async (): Promise<void> => {
     const state = await withRedis(replica.url, (redis) => redis.info('replication'))
     if (!/^master_link_status:up\r?$/m.test(state)) throw new Error(`not in step with its primary: ${state}`)
+    const known = await withRedis(primary.url, (redis) => redis.info('replication'))
+    if (!new RegExp(`port=${replica.port},state=online`).test(known)) throw new Error(`its primary waits: ${known}`)
   }
   try {
     await untilAnswers(check, { withinMs: 10_000, died: () => undefined })

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { kafkaBroker } from '../../adapters/kafkajs/index.ts'
 import type { Delivery, PartitionHealth, Source } from '../../src/index.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
 import { Cluster, eventually, RecordingIntake } from './kafkajs-kit.ts'
+import { ScriptedKafka } from './kafkajs-scripted.ts'
 
 let cluster: Cluster
 
@@ -119,5 +121,23 @@ describe('a partition that holds too much', () => {
     intake.onDeliver = (delivery) => delivery.settle()
     await eventually(async () => (await cluster.committed(groupId, topic))[0] === 2_000)
     expect(healthOf(source, 0)).toMatchObject({ inFlight: 0, paused: [] })
+  })
+})
+
+describe('what kafkajs does after a batch', () => {
+  it('is done when the claims of that batch have left', async () => {
+    const kafka = new ScriptedKafka()
+    kafka.topics.push('t')
+    kafka.bounds.set('t/0', { low: 0n, high: 100n })
+    const { source } = kafkaBroker(kafka, { topics: ['t'], groupId: uniqueName('group') })
+    const intake = new RecordingIntake()
+    let haveLeft = false
+    // As the pipeline claims: in the next turn of the event loop.
+    intake.onDeliver = () => setImmediate(() => (haveLeft = true))
+    await source.open(intake)
+    await kafka.newest.fetch('t/0', 0, [0])
+    const hadLeft = haveLeft
+    await source.close()
+    expect(hadLeft).toBe(true)
   })
 })

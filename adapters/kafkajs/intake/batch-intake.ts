@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Intake, Load } from '../../../src/index.ts'
 import type { Assignment } from '../membership/assignment.ts'
 import type { BatchGate } from '../offsets/batch-gate.ts'
@@ -36,6 +36,7 @@ export class BatchIntake {
   #intake: Intake | undefined
   #limits: Load
   #order: Order = 'key'
+  #turn: Promise<void> | undefined
 
   constructor(parts: BatchIntakeParts) {
     this.#parts = parts
@@ -79,12 +80,27 @@ export class BatchIntake {
       // The partition has been lost this moment; the join that says so comes next.
     }
     if (admitted.isFullBy(this.#limits)) await this.#untilRoom(admitted, payload)
+    else await this.#claimsSent()
   }
 
   stepOver(batch: EndBatchProcess): void {
     const { assignment, gate } = this.#parts
     const epoch = assignment.live(batch.topic, batch.partition)
     if (epoch !== undefined && this.#intake !== undefined) void gate.stepOver(epoch, batch)
+  }
+
+  /**
+   * The claims of what is delivered leave in the next turn of the event loop. kafkajs sends its next fetch in this one, when the
+   * last batch has returned, and that is work for it and for the broker which those claims would wait for. One turn for all batches.
+   */
+  #claimsSent(): Promise<void> {
+    this.#turn ??= this.#endOfTurn()
+    return this.#turn
+  }
+
+  async #endOfTurn(): Promise<void> {
+    await nextTurn()
+    this.#turn = undefined
   }
 
   /** Only this partition is paused where it stays full: the others go on. */

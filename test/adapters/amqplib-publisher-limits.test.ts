@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect } from 'amqplib'
 import { connectorOf } from '../../adapters/amqplib/connection/connector.ts'
 import { confirmedPublisher, runRabbit, type IdentifiedMessage } from '../../adapters/amqplib/index.ts'
-import { ReopeningPublisher } from '../../adapters/amqplib/publishing/confirmed-publisher.ts'
+import { ProducerPublisher, ReopeningPublisher } from '../../adapters/amqplib/publishing/confirmed-publisher.ts'
 import type { BrokerError } from '../../src/index.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { startPrivateRabbit } from '../support/servers/private-rabbit.ts'
@@ -63,7 +63,8 @@ describe('what a producer publishes', () => {
 describe('a publisher', () => {
   it('lets producers wait for room, and refuses what is more than it holds', async () => {
     const queue = await newQueue('classic')
-    await using publisher = confirmedPublisher(rabbit.url)
+    // So many at once take longer than 10 s on a machine that is busy.
+    await using publisher = new ProducerPublisher(new ReopeningPublisher(connectorOf(rabbit.url), 'test', 50_000))
     const publish = (messageId: string): Promise<string> =>
       publisher.publish({ routingKey: queue, body: 'x', messageId }).then(
         () => 'confirmed',

@@ -41,7 +41,7 @@ await new Command('bench')
   .option('--reps <repetitions>', "how often each contender runs (default: the scenario's own)", atLeastOne)
   .option('--only <scenario>', 'one scenario of the suite')
   .option('--contender <part...>', 'only those whose name has this part, and the ratios between them')
-  .option('--record', 'write what was found to bench/results/<suite>.json', false)
+  .option('--record', 'write what was found to bench/results/<suite>.json: all contenders, own messages', false)
   .option('--smoke', 'as few messages as show that it works, once: no figure means anything', false)
   .option('--json', 'one JSON object on stdout, and nothing else there', false)
   .option('--profiles <folder>', 'write a CPU profile of each process')
@@ -55,10 +55,17 @@ async function bench(suite: Suite, flags: Flags): Promise<void> {
   if (named.length === 0) {
     return refuse(`--only: expected one of ${suite.scenarios.map(({ name }) => name).join(', ')}, got ${only}`)
   }
-  if (isRecorded && (smoke || parts !== undefined)) return refuse('--record: expected all contenders, and no smoke')
+  if (isRecorded && (smoke || parts !== undefined || n !== undefined)) {
+    return refuse(
+      "--record: expected all contenders and the scenario's own messages: leave --smoke, --contender and --n out",
+    )
+  }
   const wanted = parts === undefined ? named : named.map((scenario) => narrowed(scenario, parts))
   const scenarios = (smoke ? wanted.map(withoutGoals) : wanted).filter(({ contenders }) => contenders.length > 0)
-  if (scenarios.length === 0) return refuse(`--contender: none has ${parts?.join(' or ')} in its name`)
+  if (scenarios.length === 0) {
+    const names = new Set(named.flatMap(({ contenders }) => contenders.map(({ name }) => name)))
+    return refuse(`--contender: expected a part of one of ${[...names].join('; ')}, got ${parts?.join(' or ')}`)
+  }
   await openRun()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => void endBy(signal))
   try {

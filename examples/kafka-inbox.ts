@@ -37,8 +37,10 @@ const payments = defineConsumer({
   },
 })
 
-const running = await runKafka(kafka, payments, { topics: [topic], groupId: 'payments' })
-// … and when the process ends: await running.stop({ deadlineMs: 10_000 })
+// A handle at once: serve `running.health()` from here on. A stop cancels a start that is still under way.
+const running = runKafka(kafka, payments, { topics: [topic], groupId: 'payments' })
+process.once('SIGTERM', () => void running.stop({ deadlineMs: 10_000 }))
+await running.ready() // the group is joined; rejects when that fails
 // #endregion
 
 const account = `acc-${topic}`

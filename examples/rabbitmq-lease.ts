@@ -39,8 +39,9 @@ const emails = defineConsumer({
 })
 
 // Declares `queue` and its dead-letter queue as quorum queues where they are missing (`queueType`, `assert` say otherwise).
-const running = await runRabbit(process.env['RABBITMQ_URL'] ?? 'amqp://localhost', emails, { queue })
-// … and when the process ends: await running.stop({ deadlineMs: 10_000 })
+const running = runRabbit(process.env['RABBITMQ_URL'] ?? 'amqp://localhost', emails, { queue })
+process.once('SIGTERM', () => void running.stop({ deadlineMs: 10_000 }))
+await running.ready() // it consumes; rejects when it cannot
 // #endregion
 
 const publisher = confirmedPublisher(rabbitUrl())

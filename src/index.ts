@@ -39,7 +39,7 @@ export {
   withoutUndefined,
   type Show,
 } from './option-checks.ts'
-export type { Health, LifecycleState, Running, StopOptions } from './lifecycle.ts'
+export type { Health, LifecycleState, Running, Starting, StopOptions } from './lifecycle.ts'
 export {
   ERROR_CODES,
   BrokerError,

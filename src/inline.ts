@@ -64,7 +64,7 @@ export interface InlineOptions {
   readonly entropy?: Entropy
 }
 
-/** A consumer without a source: its caller brings the deliveries, and settles them. */
+/** A consumer without a source: its caller brings the deliveries, and settles them. `ready()` is `open()`. */
 export interface InlineRunning extends Running {
   readonly capacity: Capacity
   /**
@@ -175,6 +175,10 @@ class RunningInline implements InlineRunning {
 
   get capacity(): Capacity {
     return this.#pipeline.capacity
+  }
+
+  ready(): Promise<void> {
+    return this.open()
   }
 
   open(): Promise<void> {

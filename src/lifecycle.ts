@@ -4,7 +4,7 @@ import type { PartitionHealth } from './ports/source.ts'
 /** How long running handlers may go on after `stop()`. */
 export const STOP_DEADLINE_MS: DurationMs = 30_000
 
-/** Where a running consumer is in its life. `failed`: it will not go on by itself. */
+/** Where a running consumer is in its life. `failed`: its start failed, and it will not go on by itself. */
 export type LifecycleState = 'idle' | 'starting' | 'running' | 'draining' | 'stopped' | 'failed'
 
 export interface StopOptions {
@@ -32,8 +32,18 @@ export interface Health {
 export interface Running extends AsyncDisposable {
   readonly state: LifecycleState
   /**
+   * Resolves when it consumes: the store is open, the group or queue joined. Every call gets the same answer.
+   *
+   * @throws StoreError, BrokerError or ConfigError why the start failed; nothing is left running then
+   * @throws StoppedError `STOPPED`: `stop()` came first
+   */
+  ready(): Promise<void>
+  /**
    * Refuses new work, drains, aborts what still runs at the deadline, writes the last marks, flushes the last settles, then
    * leaves. Idempotent: every call gets the first one's promise. What the user opened stays open.
+   *
+   * While it starts, this cancels the start: `ready()` rejects with `STOPPED`, and nothing is consumed. What a client has under
+   * way then (a dial, a join) is waited for up to 5 s; what takes longer ends in the background, and is closed there.
    *
    * Takes up to `deadlineMs`, plus the consumer's `graceMs`, plus the last marks and settles. Set the orchestrator's grace period
    * above that sum: Kubernetes kills after 30 s (`terminationGracePeriodSeconds`), which is less than with both defaults.
@@ -41,3 +51,10 @@ export interface Running extends AsyncDisposable {
   stop(options?: StopOptions): Promise<void>
   health(): Health
 }
+
+/**
+ * What a start returns: a handle at once, whose `health()` and `stop()` work from the first moment, and a promise of the same
+ * consumer for whoever wants to wait: `await` does what `ready()` does. A start that fails while nobody waits is no unhandled
+ * rejection: `health()` and the event `start-failed` tell it. Options that are refused are one.
+ */
+export interface Starting extends Running, Promise<Running> {}

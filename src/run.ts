@@ -1,9 +1,16 @@
 import { systemClock } from './clock.ts'
 import { definitionOf, type Consumer } from './define-consumer.ts'
 import { tooShort } from './core/retention.ts'
-import { ConfigError } from './errors.ts'
+import { ConfigError, describeError, StoppedError } from './errors.ts'
 import { systemEntropy } from './entropy.ts'
-import { STOP_DEADLINE_MS, type Health, type LifecycleState, type Running, type StopOptions } from './lifecycle.ts'
+import {
+  STOP_DEADLINE_MS,
+  type Health,
+  type LifecycleState,
+  type Running,
+  type Starting,
+  type StopOptions,
+} from './lifecycle.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
 import type { ResolvedConsumer } from './resolve-options.ts'
 import type { Clock } from './ports/clock.ts'
@@ -20,38 +27,67 @@ export interface RunDependencies {
 }
 
 /**
- * Runs a consumer over a source: what `runKafka` and `runRabbit` do, and what an adapter of your own does. Resolves when the
- * source consumes.
+ * Runs a consumer over a source: what `runKafka` and `runRabbit` do, and what an adapter of your own does. Returns a handle at
+ * once; await it, or its `ready()`, to wait until the source consumes. Dependencies that are a function are made once the consumer
+ * was found valid, and what it throws is what the start rejects with.
  *
- * @throws ConfigError `CONFIG_INVALID` for what is not from `defineConsumer`
- * @throws StoreError, BrokerError or ConfigError when store or source cannot be opened; nothing is left running then
+ * @throws (rejects) ConfigError `CONFIG_INVALID` for what is not from `defineConsumer`
+ * @throws (rejects) StoreError, BrokerError or ConfigError when store or source cannot be opened; nothing is left running then
  */
-export async function runConsumer(consumer: Consumer, dependencies: RunDependencies): Promise<Running> {
-  const running = new RunningConsumer(consumer, dependencies)
-  await running.start()
-  return running
+export function runConsumer(consumer: Consumer, dependencies: RunDependencies | (() => RunDependencies)): Starting {
+  try {
+    const definition = definitionOf(consumer)
+    const parts = typeof dependencies === 'function' ? dependencies() : dependencies
+    const starting = handleOf(new RunningConsumer(definition, parts))
+    // Whoever does not wait is told by health and an event.
+    starting.catch(() => {})
+    return starting
+  } catch (error) {
+    return handleOf(new RefusedConsumer(error))
+  }
 }
+
+/** The consumer itself is no promise: a promise can not resolve with one. */
+function handleOf(running: Running): Starting {
+  const started = running.ready().then(() => running)
+  return Object.defineProperties(started, {
+    state: { get: () => running.state },
+    ready: { value: async () => void (await started) },
+    stop: { value: (options?: StopOptions) => running.stop(options) },
+    health: { value: () => running.health() },
+    [Symbol.asyncDispose]: { value: () => running.stop() },
+  }) as Starting
+}
+
+/** How long a stop waits for a start that it cancelled. */
+const START_ENDS_WITHIN_MS = 5_000
 
 class RunningConsumer implements Running {
   readonly #pipeline: Pipeline
   readonly #source: Source
+  readonly #publisher: Publisher
   readonly #definition: ResolvedConsumer
-  readonly #open: () => Promise<void>
-  #state: LifecycleState = 'idle'
+  readonly #clock: Clock
+  /** Over as soon as the start was cancelled, whatever is still under way. */
+  readonly #ready: Promise<void>
+  /** Resolves when nothing of the start is under way any more. */
+  readonly #startEnded: Promise<void>
+  #state: LifecycleState = 'starting'
+  #isStoreOpen = false
+  /** Why the start failed. */
+  #failure: string | undefined
   #isPaused = false
+  #cancelStart: () => void = () => {}
   #stopped: Promise<void> | undefined
 
   constructor(
-    consumer: Consumer,
+    definition: ResolvedConsumer,
     { source, publisher, clock = systemClock, entropy = systemEntropy }: RunDependencies,
   ) {
-    const definition = definitionOf(consumer)
     this.#source = source
+    this.#publisher = publisher
     this.#definition = definition
-    this.#open = () => {
-      if (definition.store.strategy === 'offsets') checkPositions(definition.name, source, publisher)
-      return definition.store.open()
-    }
+    this.#clock = clock
     const setPaused = (paused: boolean): void => this.#setPaused(paused)
     const isBoundBySource = source.boundsItself === true
     const { group } = source
@@ -65,27 +101,20 @@ class RunningConsumer implements Running {
       isBoundBySource,
       rewind: (stream) => source.rewind?.(stream),
     })
+    const cancelled = new Promise<never>((_, reject) => {
+      this.#cancelStart = () => reject(new StoppedError(`consumer ${definition.name} was stopped while it started`))
+    })
+    const starting = this.#start()
+    this.#startEnded = starting.catch(() => {})
+    this.#ready = Promise.race([starting, cancelled])
   }
 
   get state(): LifecycleState {
     return this.#state
   }
 
-  async start(): Promise<void> {
-    this.#state = 'starting'
-    try {
-      await this.#open()
-      await this.#source.open(this.#pipeline)
-    } catch (error) {
-      this.#state = 'failed'
-      // What was delivered before it failed runs already.
-      await Promise.allSettled([this.#pipeline.drain(0), this.#source.close()])
-      throw error
-    }
-    if (this.#state !== 'starting') return
-    this.#state = 'running'
-    this.#pipeline.purger.start()
-    void this.#compareRetention()
+  ready(): Promise<void> {
+    return this.#ready
   }
 
   stop({ deadlineMs = STOP_DEADLINE_MS }: StopOptions = {}): Promise<void> {
@@ -106,13 +135,40 @@ class RunningConsumer implements Running {
       ready: this.#state === 'running' && source.ready && !this.#isPaused,
       state: this.#state,
       checks: {
-        source: source.detail,
-        store: line.isDown ? 'down' : 'ok',
+        source: this.#failure === undefined ? source.detail : `failed to start: ${this.#failure}`,
+        store: line.isDown ? 'down' : this.#isStoreOpen ? 'ok' : 'not open',
         handlers: stuck === 0 ? `${inFlight} in flight` : `${stuck} stuck`,
       },
       partitions: source.partitions ?? [],
       counts: source.counts ?? {},
     }
+  }
+
+  async #start(): Promise<void> {
+    try {
+      if (this.#definition.store.strategy === 'offsets') {
+        checkPositions(this.#definition.name, this.#source, this.#publisher)
+      }
+      await this.#definition.store.open()
+      this.#isStoreOpen = true
+      if (this.#stopped !== undefined) return
+      await this.#source.open(this.#pipeline)
+    } catch (error) {
+      if (this.#stopped === undefined) await this.#failed(error)
+      throw error
+    }
+    if (this.#stopped !== undefined) return
+    this.#state = 'running'
+    this.#pipeline.purger.start()
+    void this.#compareRetention()
+  }
+
+  async #failed(reason: unknown): Promise<void> {
+    this.#state = 'failed'
+    this.#failure = describeError(reason)
+    this.#pipeline.report({ type: 'source', event: 'start-failed', detail: this.#failure, isWarning: true })
+    // What was delivered before it failed runs already.
+    await Promise.allSettled([this.#pipeline.drain(0), this.#source.close()])
   }
 
   /** What comes again after its record has gone runs again: said once, at the start. */
@@ -136,15 +192,25 @@ class RunningConsumer implements Running {
 
   async #drainAndLeave(deadlineMs: number): Promise<void> {
     this.#state = 'draining'
+    this.#cancelStart()
     try {
       // Both at once: the deadline counts from here, however long the source takes to end its intake.
       const ended = await Promise.allSettled([this.#source.stopIntake(), this.#pipeline.drain(deadlineMs)])
       for (const end of ended) if (end.status === 'rejected') throw end.reason
     } finally {
-      await this.#source.close().finally(() => {
+      await Promise.all([this.#source.close(), this.#startIsOver()]).finally(() => {
         this.#state = 'stopped'
       })
     }
+  }
+
+  /** A client can not be made to give up what it has begun, but what it has begun ends. */
+  async #startIsOver(): Promise<void> {
+    const late = new Promise<void>((resolve) => {
+      const cancel = this.#clock.after(START_ENDS_WITHIN_MS, resolve)
+      void this.#startEnded.then(cancel)
+    })
+    await Promise.race([this.#startEnded, late])
   }
 
   #setPaused(paused: boolean): void {
@@ -153,6 +219,31 @@ class RunningConsumer implements Running {
     if (this.#state !== 'starting' && this.#state !== 'running') return
     if (paused) this.#source.pause()
     else this.#source.resume()
+  }
+}
+
+/** Consumer or options were refused: nothing was started, and there is nothing to stop. */
+class RefusedConsumer implements Running {
+  readonly state = 'failed'
+  readonly #refused: Promise<never>
+  readonly #why: string
+
+  constructor(reason: unknown) {
+    this.#why = describeError(reason)
+    this.#refused = Promise.reject(reason)
+  }
+
+  ready(): Promise<never> {
+    return this.#refused
+  }
+
+  async stop(): Promise<void> {}
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+
+  health(): Health {
+    const checks = { source: `failed to start: ${this.#why}`, store: 'not open', handlers: '0 in flight' }
+    return { live: false, ready: false, state: this.state, checks, partitions: [], counts: {} }
   }
 }
 

@@ -1,4 +1,4 @@
-import { runConsumer, type Consumer, type Running } from '../../src/index.ts'
+import { runConsumer, type Consumer, type Starting } from '../../src/index.ts'
 import { rabbitBroker } from './broker.ts'
 import type { RabbitConnect } from './connection/connector.ts'
 import type { RabbitOptions } from './options/options.ts'
@@ -7,11 +7,15 @@ import type { RabbitOptions } from './options/options.ts'
  * Runs a consumer on a RabbitMQ queue until it is stopped: it reconnects for ever, and gives up only before the first
  * success.
  *
- * @throws ConfigError `CONFIG_INVALID`: options, a queue that is missing or of another kind, amqplib not installed
- * @throws BrokerError `BROKER_UNREACHABLE`: no connection at the start
+ * Returns a handle at once, whose `health()` and `stop()` work while it connects; await it, or its `ready()`, to wait until it consumes.
+ *
+ * @throws (rejects) ConfigError `CONFIG_INVALID`: options, a queue that is missing or of another kind, amqplib not installed
+ * @throws (rejects) BrokerError `BROKER_UNREACHABLE`: no connection at the start
+ * @throws (rejects) StoreError when the store cannot be opened
+ * @throws (rejects) StoppedError `STOPPED` when it was stopped before it consumed
  */
-export async function runRabbit(connect: RabbitConnect, consumer: Consumer, options: RabbitOptions): Promise<Running> {
-  return runConsumer(consumer, rabbitBroker(connect, options))
+export function runRabbit(connect: RabbitConnect, consumer: Consumer, options: RabbitOptions): Starting {
+  return runConsumer(consumer, () => rabbitBroker(connect, options))
 }
 
 export {

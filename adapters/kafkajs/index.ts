@@ -1,4 +1,4 @@
-import { runConsumer, type Consumer, type Running } from '../../src/index.ts'
+import { runConsumer, type Consumer, type Starting } from '../../src/index.ts'
 import { kafkaBroker } from './broker.ts'
 import type { KafkaOptions } from './options/options.ts'
 import type { KafkaLike } from './slice.ts'
@@ -15,10 +15,13 @@ export type { CheckupAdminLike, CheckupKafkaLike, KafkaLike } from './slice.ts'
  * Runs a consumer on topics of Kafka, with a client of kafkajs 2.2, until it is stopped: it rebuilds its consumer for ever,
  * and gives up only before the first join. Consumer, producer and admin are made from `kafka` and closed by `stop()`.
  *
- * @throws ConfigError `CONFIG_INVALID`: all problems of the options at once; a topic that does not exist
- * @throws BrokerError `BROKER_UNREACHABLE` when the group cannot be joined at the start
- * @throws StoreError when the store cannot be opened
+ * Returns a handle at once, whose `health()` and `stop()` work while it connects and joins; await it, or its `ready()`, to wait for the join.
+ *
+ * @throws (rejects) ConfigError `CONFIG_INVALID`: all problems of the options at once; a topic that does not exist
+ * @throws (rejects) BrokerError `BROKER_UNREACHABLE` when the group cannot be joined at the start
+ * @throws (rejects) StoreError when the store cannot be opened
+ * @throws (rejects) StoppedError `STOPPED` when it was stopped before it had joined
  */
-export async function runKafka(kafka: KafkaLike, consumer: Consumer, options: KafkaOptions): Promise<Running> {
-  return runConsumer(consumer, kafkaBroker(kafka, options))
+export function runKafka(kafka: KafkaLike, consumer: Consumer, options: KafkaOptions): Starting {
+  return runConsumer(consumer, () => kafkaBroker(kafka, options))
 }

@@ -139,6 +139,8 @@ export class KafkaSource implements Source {
       this.#committer.startFrom(committed)
       this.#storedStarts?.startFrom(committed)
       await this.#firstStart?.look()
+      this.#refuseIfClosed()
+      this.#isNotReady('joining')
       await this.#membership.start()
     } catch (error) {
       throw this.#unreachable(error)

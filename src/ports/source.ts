@@ -92,7 +92,10 @@ export interface Source {
   readonly boundsItself?: true
   /** Its deliveries have positions, and it begins at `Intake.storedPositions`: strategy `offsets` can be used. */
   readonly seeksPositions?: true
-  /** Resolves when it consumes. Rejects when it cannot begin; later it comes back by itself, for ever. */
+  /**
+   * Resolves when it consumes. Rejects when it cannot begin; later it comes back by itself, for ever. `close()` may come before it
+   * has resolved: then it rejects, and nothing is delivered or left behind.
+   */
   open(intake: Intake): Promise<void>
   /** Stop delivering, for now: too much is in flight, or the store is down. Membership is kept. May be called twice. */
   pause(): void

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { rabbitBroker, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
-import { hasCode, type BrokerError, type ConfigError } from '../../src/index.ts'
+import { rabbitBroker, runRabbit, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { defineConsumer, hasCode, memoryStore, type BrokerError, type ConfigError } from '../../src/index.ts'
 import { freePort } from '../support/servers/ports.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
-import { Rabbit } from './amqplib-rabbit.ts'
+import { eventually, Rabbit } from './amqplib-rabbit.ts'
 import { Tap } from './amqplib-tap.ts'
-import { RecordingIntake } from './amqplib-watching.ts'
+import { Gate, RecordingIntake } from './amqplib-watching.ts'
 
 let rabbit: Rabbit
 
@@ -103,6 +103,25 @@ describe('starting on RabbitMQ', () => {
     await source.close()
     expect(hasCode(await opening, 'STOPPED')).toBe(true)
     await expect(tap.models[0]?.createChannel()).rejects.toThrow(/closed/i)
+  })
+
+  it('tells its health while it connects; a stop closes the connection that comes after it', async () => {
+    const tap = new Tap(rabbit.url)
+    const gate = new Gate()
+    const dial = async (): ReturnType<typeof tap.connect> => {
+      await gate.opened
+      return tap.connect()
+    }
+    const sms = defineConsumer({ name: 'sms', store: memoryStore(), handle: () => {} })
+    const running = runRabbit(dial, sms, { queue: rabbit.name() })
+    await eventually(() => running.health().checks['source'] === 'connecting')
+    expect(running.health()).toMatchObject({ live: true, ready: false, state: 'starting' })
+    const stopping = running.stop()
+    await expect(running.ready()).rejects.toMatchObject({ code: 'STOPPED' })
+    gate.open()
+    await stopping
+    await expect(tap.models[0]?.createChannel()).rejects.toThrow(/closed/i)
+    expect(tap.consuming).toEqual([])
   })
 
   it.each<[string, RabbitOptions]>([

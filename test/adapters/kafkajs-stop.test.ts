@@ -1,7 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { PartitionAssigners, type PartitionAssigner } from 'kafkajs'
-import { kafkaBroker } from '../../adapters/kafkajs/index.ts'
+import { Kafka, logLevel, PartitionAssigners, type PartitionAssigner } from 'kafkajs'
+import { kafkaBroker, runKafka } from '../../adapters/kafkajs/index.ts'
+import { defineConsumer, memoryStore } from '../../src/index.ts'
 import { uniqueName } from '../support/namespace.ts'
+import { freePort } from '../support/servers/ports.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
 import { startPrivateKafka } from '../support/servers/private-kafka.ts'
 import { Cluster, eventually, FAST, RecordingIntake } from './kafkajs-kit.ts'
@@ -140,6 +142,36 @@ describe('stopping a Kafka source', () => {
     expect(await refusal).toMatchObject({ code: 'STOPPED' })
     expect(await state(groupId)).toBe('Empty, 0 members')
     expect(source.health().ready).toBe(false)
+  })
+
+  it('cancels the first join of a consumer whose health is told all the while', async () => {
+    const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
+    const gate = new Held()
+    const consumer = { ...FAST.consumer, partitionAssigners: [gate.assigner] }
+    const sms = defineConsumer({ name: 'sms', store: memoryStore(), handle: () => {} })
+    const running = runKafka(cluster.client(), sms, { ...FAST, topics: [topic], groupId, consumer })
+    await eventually(async () => gate.entered === 1)
+    expect(running.health()).toMatchObject({
+      live: true,
+      ready: false,
+      state: 'starting',
+      checks: { source: 'joining' },
+    })
+    const stopping = running.stop()
+    await expect(running.ready()).rejects.toMatchObject({ code: 'STOPPED' })
+    gate.open()
+    await stopping
+    expect(running.state).toBe('stopped')
+    expect(await state(groupId)).toBe('Empty, 0 members')
+  })
+
+  it('ends a start that finds no broker, before kafkajs has given up', async () => {
+    const kafka = new Kafka({ brokers: [`127.0.0.1:${await freePort()}`], logLevel: logLevel.NOTHING })
+    const sms = defineConsumer({ name: 'sms', store: memoryStore(), handle: () => {} })
+    const running = runKafka(kafka, sms, { topics: ['t'], groupId: uniqueName('group') })
+    await eventually(async () => running.health().checks['source'] === 'connecting')
+    await running.stop()
+    await expect(running).rejects.toMatchObject({ code: 'STOPPED' })
   })
 
   it('ends within bounds though the broker is frozen', async () => {

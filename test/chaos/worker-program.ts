@@ -7,7 +7,7 @@ import {
   type Consumer,
   type ConsumerSettings,
   type ObserverEvent,
-  type Running,
+  type Starting,
 } from 'consume-once'
 import { redisLease } from 'consume-once/ioredis'
 import { postgresInbox } from 'consume-once/pg'
@@ -40,15 +40,17 @@ export function readSettings(): unknown {
 export async function work(
   settings: WorkerSettings,
   tuning: Tuning,
-  run: (consumer: Consumer) => Promise<Running>,
+  run: (consumer: Consumer) => Starting,
 ): Promise<void> {
   const asked = new Promise<void>((resolve) => process.once('SIGTERM', resolve))
   process.stdin.resume().once('end', () => process.exit(0)) // Nobody is there any more.
   const outcomes = new Outcomes()
   if (settings.soak !== undefined) tellUsage(TELL_USAGE_EVERY_MS, (usage) => say({ says: 'usage', usage }))
   try {
-    const running = await run(consumerOf(settings, tuning, outcomes))
-    say({ says: 'running' })
+    const running = run(consumerOf(settings, tuning, outcomes))
+    // Stopped while it starts, it need not have joined first.
+    const cancelled = asked.then(() => 'cancelled' as const)
+    if ((await Promise.race([running.ready(), cancelled])) !== 'cancelled') say({ says: 'running' })
     await asked
     await running.stop({ deadlineMs: STOP_DEADLINE_MS })
     outcomes.say()

@@ -163,8 +163,7 @@ describe('the broker in memory', () => {
 
   it('wants a topic and a group', async () => {
     const consumer = defineConsumer({ name: 'c', store: memoryStore(), handle: () => {} })
-    expect(() => runMemory(new MemoryBroker(), consumer, { topic: '', group: 'g' })).toThrow(ConfigError)
-    await turns()
+    await expect(runMemory(new MemoryBroker(), consumer, { topic: '', group: 'g' })).rejects.toThrow(ConfigError)
   })
 
   it.each([

@@ -7,6 +7,7 @@ import {
   type ConfiguredConsumer,
   type ConsumeOnceConfig,
 } from '../src/index.ts'
+import { scopeText } from '../src/scope.ts'
 import { loadConfig } from './config-file.ts'
 import { CommandError, EXIT } from './exit.ts'
 import { say } from './output.ts'
@@ -98,7 +99,7 @@ export class Session {
 
 /** As people name it where its name alone is not enough. */
 export function titleOf({ consumer, from }: ConfiguredConsumer): string {
-  return `${from.group}/${consumer.name}`
+  return scopeText([from.group, consumer.name])
 }
 
 async function within<T>(ms: number, work: Promise<T>): Promise<T> {

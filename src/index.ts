@@ -112,6 +112,7 @@ export {
 } from './core/expected-offset.ts'
 export type { BeyondRetentionPolicy, DeadLetterReason, InDoubtPolicy } from './core/decision.ts'
 
+export { findScopeRow, formerScope, isSharedBy, mayBeAnothers, type ScopeRow, type ScopeStep } from './scope.ts'
 export type { CheckFinding, Checkup } from './ports/checkup.ts'
 export type { Clock } from './ports/clock.ts'
 export type { CheckedConsumer, ConsumedFrom } from './ports/consumed-from.ts'

@@ -1,10 +1,11 @@
 import type { Migration } from './sql/migration.ts'
 import { storesMigration } from './sql/migration-0001-stores.ts'
+import { sharedScopeMigration } from './sql/migration-0002-shared-scope.ts'
 import { createMigrationTable, recordMigration } from './sql/migration-table.ts'
 import type { Tables } from './sql/tables.ts'
 
 /** In the order of their versions, without a gap. */
-export const MIGRATIONS: readonly Migration[] = [storesMigration]
+export const MIGRATIONS: readonly Migration[] = [storesMigration, sharedScopeMigration]
 
 export const NEWEST: number = MIGRATIONS.length
 

@@ -1,7 +1,8 @@
-import { StoreError } from '../../src/index.ts'
+import { ConfigError, findScopeRow, formerScope, StoreError } from '../../src/index.ts'
 import type { Sessions } from './sessions.ts'
 import { isConflictOfTransactions, isDuplicateKey } from './sql-errors.ts'
-import { findScope, registerScope } from './sql/register-scope.ts'
+import { fromHex } from './sql/literals.ts'
+import { findScopes, registerScope, shareScope } from './sql/register-scope.ts'
 import type { Tables } from './sql/tables.ts'
 
 /** Each is registered by somebody after this many collisions with others that register theirs. */
@@ -25,14 +26,30 @@ export class Scopes {
     return id
   }
 
-  async #look(tables: Tables, name: string): Promise<number> {
+  /** @throws ConfigError where an earlier version has left the row of another scope */
+  async #look(tables: Tables, scope: string): Promise<number> {
     for (let round = 0; round < TRIES; round++) {
-      const [found] = await this.#sessions.committed(findScope(tables, name))
-      if (found !== undefined) return found.id
-      await this.#sessions.committed(registerScope(tables, name)).catch((error: unknown) => {
-        if (!(isDuplicateKey(error) || isConflictOfTransactions(error))) throw error
-      })
+      const rows = await this.#sessions.committed(findScopes(tables, [scope, formerScope(scope)]))
+      const found = findScopeRow(
+        scope,
+        rows.map(({ id, name, shared }) => {
+          return { id, name: fromHex(name), isShared: shared === null ? null : Number(shared) === 1 }
+        }),
+      )
+      switch (found.step) {
+        case 'use':
+          return found.id
+        case 'refuse':
+          throw new ConfigError([found.problem])
+        case 'share':
+          await this.#sessions.committed(shareScope(tables, found.id))
+          return found.id
+        case 'register':
+          await this.#sessions.committed(registerScope(tables, scope)).catch((error: unknown) => {
+            if (!(isDuplicateKey(error) || isConflictOfTransactions(error))) throw error
+          })
+      }
     }
-    throw new StoreError('STORE_UNREACHABLE', `the scope ${JSON.stringify(name)} could not be registered`)
+    throw new StoreError('STORE_UNREACHABLE', `the scope ${JSON.stringify(scope)} could not be registered`)
   }
 }

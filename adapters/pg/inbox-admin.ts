@@ -1,4 +1,6 @@
 import {
+  ConfigError,
+  isSharedBy,
   viewOf,
   type DecideVerdict,
   type Decision,
@@ -22,6 +24,7 @@ import { claimKeys } from './sql/claim-keys.ts'
 import { listRecords } from './sql/list-records.ts'
 import { readAttempts } from './sql/read-attempts.ts'
 import { readRecords } from './sql/read-records.ts'
+import { findShared } from './sql/register-scope.ts'
 
 /** How long a look waits for whoever has a key, in milliseconds. */
 const GLANCE_MS = 20
@@ -72,7 +75,11 @@ export class InboxAdmin implements StoreAdmin {
   }
 
   async purge(scope: string, how: Purging): Promise<Purged> {
-    return this.#purge.run(await this.#placeOf(scope), how)
+    const place = await this.#placeOf(scope)
+    const [shared] = await place.sessions.committed(findShared(place.tables, place.scope))
+    // A lease ends at a time of its own. Here the retention of one consumer would end the records of another.
+    if (shared !== undefined) throw new ConfigError([isSharedBy(shared)])
+    return this.#purge.run(place, how)
   }
 
   async #decide(scope: string, keys: readonly Key[], decision: Decision, why: Why): Promise<readonly DecideVerdict[]> {

@@ -4,6 +4,7 @@ import { positionMigration } from './sql/migration-0002-position.ts'
 import { resultMigration } from './sql/migration-0003-result.ts'
 import { leaseMigration } from './sql/migration-0004-lease.ts'
 import { asideMigration } from './sql/migration-0005-aside.ts'
+import { sharedScopeMigration } from './sql/migration-0006-shared-scope.ts'
 import { createMigrationTable, createSchema, lockMigrations, recordMigration } from './sql/migration-table.ts'
 import type { Tables } from './sql/tables.ts'
 
@@ -14,6 +15,7 @@ export const MIGRATIONS: readonly Migration[] = [
   resultMigration,
   leaseMigration,
   asideMigration,
+  sharedScopeMigration,
 ]
 
 export const NEWEST: number = Math.max(...MIGRATIONS.map(({ version }) => version))

@@ -1,22 +1,29 @@
-import { StoreError } from '../../src/index.ts'
+import { ConfigError, findScopeRow, formerScope, mayBeAnothers, StoreError, type Strategy } from '../../src/index.ts'
 import type { Flushing, Sessions } from './session.ts'
-import { announceTicker, findScope, registerScope } from './sql/register-scope.ts'
+import { announceTicker, findScopes, registerScope, shareScope } from './sql/register-scope.ts'
 import type { Tables } from './sql/tables.ts'
 
 /** Each is registered by somebody after this many collisions with others that register theirs. */
 const TRIES = 50
+
+interface ScopesOf {
+  readonly flushing: Flushing
+  readonly strategy: Strategy
+}
 
 /** IDs of scopes, looked up once. They are never changed and never removed. */
 export class Scopes {
   readonly #sessions: Sessions
   readonly #tables: Tables
   readonly #flushing: Flushing
+  readonly #strategy: Strategy
   readonly #ids = new Map<string, Promise<number>>()
 
-  constructor(sessions: Sessions, tables: Tables, flushing: Flushing) {
+  constructor(sessions: Sessions, tables: Tables, { flushing, strategy }: ScopesOf) {
     this.#sessions = sessions
     this.#tables = tables
     this.#flushing = flushing
+    this.#strategy = strategy
   }
 
   idOf(name: string): Promise<number> {
@@ -35,11 +42,24 @@ export class Scopes {
     return id
   }
 
+  /** @throws ConfigError where an earlier version has left the row of another scope, or it may be */
   async #look(name: string): Promise<number> {
     for (let round = 0; round < TRIES; round++) {
-      for (const statement of [findScope(this.#tables, name), registerScope(this.#tables, name)]) {
-        const [row] = await this.#sessions.committed(statement)
-        if (row !== undefined) return row.id
+      const rows = await this.#sessions.committed(findScopes(this.#tables, [name, formerScope(name)]))
+      const found = findScopeRow(name, rows)
+      switch (found.step) {
+        case 'use':
+          return found.id
+        case 'refuse':
+          throw new ConfigError([found.problem])
+        case 'share':
+          if (this.#strategy === 'offsets') throw new ConfigError([mayBeAnothers(name, found)])
+          await this.#sessions.committed(shareScope(this.#tables, found.id))
+          return found.id
+        case 'register': {
+          const [row] = await this.#sessions.committed(registerScope(this.#tables, name))
+          if (row !== undefined) return row.id
+        }
       }
     }
     throw new StoreError('STORE_UNREACHABLE', `the scope ${JSON.stringify(name)} could not be registered`)

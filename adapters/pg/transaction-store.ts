@@ -64,7 +64,7 @@ export class TransactionStore implements Store<PgTransaction> {
     this.strategy = strategy
     this.#parts = parts
     this.checkup = () => answered('checkup', () => checkup(parts, strategy))
-    this.#scopes = new Scopes(sessions, tables, flushing)
+    this.#scopes = new Scopes(sessions, tables, { flushing, strategy })
     if (strategy === 'inbox') this.admin = answering(new InboxAdmin((scope) => this.#placeOf(scope)))
     if (strategy === 'offsets') {
       const positions = new StoredPositions((scope) => this.#placeOf(scope))

@@ -68,7 +68,7 @@ export interface Positions {
 }
 
 export interface ClaimRequest {
-  /** For people and for the registry of tables: `group/consumer`. It is in the keys already. */
+  /** For people and for the registry of tables: `group/consumer`, another text for each scope. It is in the keys already. */
   readonly scope: string
   readonly token: OwnerToken
   readonly leaseMs: DurationMs

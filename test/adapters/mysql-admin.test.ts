@@ -141,6 +141,7 @@ describeMariadb('Tables of consume-once in MariaDB', () => {
     expect(stores).toHaveLength(6)
     expect(await place.rows('select version, name from consume_once_migration')).toEqual([
       { version: 1, name: 'stores' },
+      { version: 2, name: 'shared-scope' },
     ])
   })
 

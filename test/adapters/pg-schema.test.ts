@@ -12,6 +12,7 @@ const ALL = [
   { version: 3, name: 'result' },
   { version: 4, name: 'lease' },
   { version: 5, name: 'aside' },
+  { version: 6, name: 'shared-scope' },
 ]
 
 describePostgres('the schema of postgresInbox', () => {

@@ -1,4 +1,6 @@
 import {
+  ConfigError,
+  isSharedBy,
   viewOf,
   type DecideVerdict,
   type Decision,
@@ -19,7 +21,9 @@ import { Purge } from '../purge.ts'
 import { answered, isLockTimeout } from '../sql-errors.ts'
 import { readAttempts } from '../sql/attempts.ts'
 import { glanceAt, listInbox, readInbox } from '../sql/inbox-records.ts'
+import { fromHex } from '../sql/literals.ts'
 import { isBefore } from '../sql/purge.ts'
+import { findShared } from '../sql/register-scope.ts'
 import { decide } from './decide.ts'
 import { OUTCOMES, recordOf, recordOfAttempts, seen } from './inbox-record.ts'
 
@@ -76,6 +80,9 @@ export class InboxAdmin implements StoreAdmin {
     return answered('purge', async () => {
       const place = await this.#database.placeOf(scope)
       const { inbox, attempt } = place.tables
+      const [shared] = await place.sessions.committed(findShared(place.tables, place.scope))
+      // A lease ends at a time of its own. Here the retention of one consumer would end the records of another.
+      if (shared !== undefined) throw new ConfigError([isSharedBy({ ...shared, name: fromHex(shared.name) })])
       const isOver = `outcome in ('d', 'g') and ${isBefore('done_at', retentionMs)}`
       const records = await this.#purge.step(place, { table: inbox, isOver }, limit)
       if (records.more) return records

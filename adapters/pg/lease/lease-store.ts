@@ -48,7 +48,7 @@ export class LeaseStore implements Store {
 
   constructor(parts: LeaseParts) {
     this.#parts = parts
-    this.#scopes = new Scopes(parts.sessions, parts.tables, 'at-once')
+    this.#scopes = new Scopes(parts.sessions, parts.tables, { flushing: 'at-once', strategy: 'lease' })
     this.checkup = () => answered('checkup', () => checkup(parts, 'lease'))
     this.admin = new LeaseAdmin((scope) => this.#placeOf(scope))
   }

@@ -1,0 +1,13 @@
+import { addColumn } from './add-column.ts'
+import type { Migration } from './migration.ts'
+
+/**
+ * Whether a scope has its row for itself. `null`, which is all that earlier versions write: the text of the row may be that of
+ * two scopes.
+ */
+export const sharedScopeMigration: Migration = {
+  version: 2,
+  name: 'shared-scope',
+  breaking: false,
+  statements: (tables) => addColumn(tables, tables.scope, 'shared boolean'),
+}

@@ -12,7 +12,10 @@ interface HandlerContextBase<Payload> {
   readonly message: Message
   /** Decoded and, with a `schema`, checked. */
   readonly payload: Payload
-  /** Aborts when the lease is lost, the partition or channel is gone, the handler timed out, or the stop deadline passed. */
+  /**
+   * Aborts when the handler timed out or the stop deadline passed; under a lease also when the lease is lost, or the partition or
+   * channel is gone. In a transaction (inbox, `offsets`) a handler whose partition or channel is gone is not aborted: it can still commit.
+   */
   readonly signal: AbortSignal
   /** 43 characters, the same in every attempt: hand it to a provider that deduplicates on it. No personal data in it. */
   readonly idempotencyKey: string
@@ -139,7 +142,10 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
   readonly handlerTimeoutMs?: DurationMs
   /** How long an aborted handler may take to end; after that it counts as stuck and health is not live. @defaultValue 5000 */
   readonly graceMs?: DurationMs
-  /** Handler starts, counted in the store, before a message is set aside and dead-lettered. @defaultValue 5 */
+  /**
+   * Handler starts, counted in the store, before a message is set aside and dead-lettered. Every start counts, also one that died with
+   * its process or that the deadline of `stop()` ended; only what was claimed and never began is given back. @defaultValue 5
+   */
   readonly maxAttempts?: number
   /** Delay between attempts: exponential with jitter, in the message's lane. @defaultValue 200 ms to 30 s */
   readonly retry?: Partial<Backoff>

@@ -6,7 +6,7 @@ const KEYED = { KEYED: 1, EFFECTS: 1 }
 const INBOX = { INBOX: 1, EFFECTS: 1 }
 const CALM = { CRASHES: 0, EXPIRIES: 0, UNKNOWNS: 0, FAILS: 0 }
 
-const QUICK = new Set(['rerun-twice-no-crash', 'reopen-runs', 'loss-park-twice'])
+const QUICK = new Set(['rerun-twice-no-crash', 'reopen-runs', 'loss-park-twice', 'inbox-cut-rolls-back'])
 
 /** The protocol of one message, as built. Laws A1, A3, A14, SEAL are asked of every cell that does not say otherwise. */
 const SAFE: readonly Cell[] = [
@@ -23,6 +23,19 @@ const SAFE: readonly Cell[] = [
   safe('inbox', 'inbox: one committed effect', { ...INBOX, CRASHES: 2, EXPIRIES: 3, TRANSFER: 1 }),
   safe('inbox-full', 'the same without reduction', { ...INBOX, CRASHES: 2, TRANSFER: 1 }, 'full'),
   safe('inbox-three-workers', 'the same with three workers', { ...INBOX, WORKERS: 3, EXPIRIES: 1 }),
+  safe('inbox-outlives', 'inbox: a handler outlives its delivery, or is ended by a stop: one effect, each start counted', {
+    ...INBOX,
+    CUTS: 3,
+    STOPS: 3,
+    EXPIRIES: 1,
+    ASK_COUNTED: 1,
+  }),
+  safe('rerun-counted', 'lease, rerun: each start is counted, that of what a stop interrupted too', {
+    ...RERUN,
+    EXPIRIES: 1,
+    UNKNOWNS: 2,
+    ASK_COUNTED: 1,
+  }),
   safe('redrive-park', 'a dead letter sent again goes back to its place', { ...PARK, REDRIVE: 1, MAXATTEMPTS: 1 }),
   safe('redrive-rerun', 'the same under rerun', { ...RERUN, REDRIVE: 1, MAXATTEMPTS: 1 }),
   safe('redrive-inbox', 'the same under an inbox', { ...INBOX, REDRIVE: 1, TRANSFER: 1, CRASHES: 2 }),
@@ -114,6 +127,31 @@ const UNSAFE: readonly Cell[] = [
     ASK_A14: 0,
   }),
   unsafe('inbox-row-lost', 'inbox, row purged before the last redelivery', 'A2', { ...INBOX, LOSS: 1, ASK_A14: 0 }),
+  unsafe('inbox-cut-rolls-back', 'a lost delivery rolls back, and gives the attempt back', 'COUNTED', {
+    ...INBOX,
+    CUTS: 3,
+    CUTRELEASES: 1,
+    ASK_COUNTED: 1,
+  }),
+  unsafe('inbox-cut-frees', 'a lost delivery frees the row of a handler that goes on', 'A2', {
+    ...INBOX,
+    CUTS: 1,
+    CUTFREES: 1,
+    // Its effect comes after another has given the message up, too.
+    ASK_A14: 0,
+  }),
+  unsafe('inbox-stop-refunds', 'what a stop ended is given back', 'COUNTED', {
+    ...INBOX,
+    STOPS: 3,
+    STOPREFUNDS: 1,
+    ASK_COUNTED: 1,
+  }),
+  unsafe('rerun-stop-refunds', 'the same under a lease', 'COUNTED', {
+    ...RERUN,
+    UNKNOWNS: 3,
+    STOPREFUNDS: 1,
+    ASK_COUNTED: 1,
+  }),
   unsafe('swallow', 'what is set aside swallows a delivery', 'A1', { PARK: 1, SWALLOW: 1 }),
   unsafe('settle-first', 'the original is settled before its copy is confirmed', 'A1', {
     PARK: 1,
@@ -146,6 +184,7 @@ const REACHABLE: readonly Cell[] = [
     // A person may let it run though it lies in the dead-letter place.
     ASK_A14: 0,
   }),
+  reaches('inbox-outlived', 'OUTLIVED', { INBOX: 1, CUTS: 1 }),
   reaches('inbox-given-up', 'GIVENUP', { INBOX: 1 }),
   reaches('marked-after-loss', 'MARKED_AFTER_LOSS', { PARK: 1, LOSS: 1, ASK_A14: 0 }),
 ]

@@ -41,6 +41,7 @@
 #define BEHIND 1
 #define HEALED 2
 #define AFTER_GAP 3
+#define OUTLIVED 4
 #ifndef REACH
 #define REACH NOTHING
 #endif
@@ -50,7 +51,7 @@
 byte effects[N], next = NONE, asideAt = NONE;          /* the database, as committed */
 byte savedEffects[N], savedNext = NONE, savedAside = NONE; bool saved, letter[N];
 byte group, holder = 1, epoch = 1, lock, restores, crashes, moved, fails, fin;
-bool behind, healed, afterGap;
+bool behind, healed, afterGap, outlived;
 #define OVER(i) (i == GAP || effects[i] > 0 || letter[i])
 #define CRASHPOINT if :: atomic { crashes < CRASHES -> crashes++; printf("> process %d dies\n", id); if :: lock == id -> lock = 0 :: else fi }; goto join :: skip fi
 
@@ -93,6 +94,7 @@ read:
   :: true -> atomic { if :: tx != restores || (next != was && !UNHELD) -> goto lost :: else fi;       /* its transaction died with the database */
        effects[pos]++; next = pos + 1; if :: lock == id -> lock = 0 :: else fi;
        LAW(A2, effects[pos] <= 1);
+       if :: mine != epoch -> outlived = true :: else fi;                       /* the partition has gone, the handler ran on */
        if :: restores > 0 && group > pos -> healed = true :: else fi;
        printf("> process %d commits the effect of %d and position %d\n", id, pos, next) }
 #endif
@@ -132,4 +134,5 @@ init {
   LAW(A2, effects[0] <= 1 && effects[2] <= 1 && effects[3] <= 1);
   LAW(REACH, !(REACH == BEHIND && behind));
   LAW(REACH, !(REACH == AFTER_GAP && afterGap && effects[2] == 1));
+  LAW(REACH, !(REACH == OUTLIVED && outlived && next == N));
   LAW(REACH, !(REACH == HEALED && healed && next == N)) }

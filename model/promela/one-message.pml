@@ -7,8 +7,11 @@
                       DOUBTPARKED (in doubt and attempts spent: parked, never given up)
    Faults:            CRASHES  EXPIRIES (leases that end)  FAILS (plain throws, drains)  UNKNOWNS  LOSS (the store forgets)
                       SENTTWICE (by the sender)
+                      CUTS (the delivery is lost while its handler runs in a transaction)  STOPS (its deadline ends a transaction)
    People:            REDRIVE (dead letters are sent again)  DECIDE (1 reopen what is given up, 2 rerun what is set aside)
-   Bent rules:        SWALLOW SETTLEFIRST RELEASEAFTER FORGETDOUBT PLAINUNKNOWN OLDORDER */
+   Bent rules:        SWALLOW SETTLEFIRST RELEASEAFTER FORGETDOUBT PLAINUNKNOWN OLDORDER
+                      CUTRELEASES (a lost delivery rolls back, and gives the attempt back)  CUTFREES (it frees the row of what runs on)
+                      STOPREFUNDS (what a stop or a lost partition interrupted is given back) */
 #include "law.pml"
 #ifndef PARK
 #define PARK 0
@@ -79,7 +82,22 @@
 #ifndef OLDORDER
 #define OLDORDER 0
 #endif
-/* What is asked. EFFECTS: at most so many, 99 for not asked. */
+#ifndef CUTS
+#define CUTS 0
+#endif
+#ifndef STOPS
+#define STOPS 0
+#endif
+#ifndef CUTRELEASES
+#define CUTRELEASES 0
+#endif
+#ifndef CUTFREES
+#define CUTFREES 0
+#endif
+#ifndef STOPREFUNDS
+#define STOPREFUNDS 0
+#endif
+/* What is asked. COUNTED: no handler starts more often than attempts allow. EFFECTS: at most so many, 99 for not asked. */
 #ifndef EFFECTS
 #define EFFECTS 99
 #endif
@@ -95,6 +113,9 @@
 #ifndef ASK_NOWORSE
 #define ASK_NOWORSE 0
 #endif
+#ifndef ASK_COUNTED
+#define ASK_COUNTED 0
+#endif
 #define NOTHING 0
 #define DONE 1
 #define GIVENUP 2
@@ -108,6 +129,7 @@
 #define MARKED_LATE 10
 #define DEAF_EFFECT 11
 #define UNKNOWN_EFFECT 12
+#define OUTLIVED 13
 #ifndef REACH
 #define REACH NOTHING
 #endif
@@ -121,6 +143,7 @@ bool live, doubt, accepted, markEver, opDone, sealed, decided, redriven, transfe
 byte copies = 1 + 8 * SENTTWICE;                      /* bits: 1 original, 2 on a retry place, 4 redriven, 8 sent twice */
 byte letters_given, letters_parked;                   /* dead letters: as given-up, as parked (2: two or more) */
 byte tok, own, att, effects, crashes, ended, fails, unknowns, losses, fin;
+byte cuts, stops, starts; bool outlived;
 byte deaf; bool deafMarks;                            /* the handler nobody waits for: its token, and whether it can still mark */
 
 #define CRASHPOINT if :: atomic { crashes < CRASHES -> crashes++; printf("> worker %d dies\n", WHO) }; goto again :: skip fi
@@ -177,7 +200,12 @@ again:
      atomic { fails++; release(ok, 1, false);
        if :: FORGETDOUBT -> doubt = false :: else fi;
        printf("> worker %d stops before its handler began, releases\n", WHO) }; goto again
-  :: v == 1 || (v == 2 && !PARK) -> skip                                        /* the handler starts */
+  :: v == 1 || (v == 2 && !PARK) ->                                             /* the handler starts */
+#if ASK_COUNTED
+     atomic { starts++; LAW(COUNTED, starts <= MAXATTEMPTS) }
+#else
+     skip
+#endif
   fi;
   if
   :: !INBOX && crashes < CRASHES && deaf == 0 ->
@@ -203,10 +231,21 @@ again:
      if :: PARK && !PLAINUNKNOWN -> goto parkit
         :: !PARK || PLAINUNKNOWN ->
            atomic { release(ok, 0, !PLAINUNKNOWN); printf("> worker %d releases\n", WHO) }; goto again
-        :: !PARK && !PLAINUNKNOWN ->                                            /* by a stop or a lost partition: refunded */
-           atomic { release(ok, 1, true); printf("> worker %d was interrupted, releases\n", WHO) }; goto again fi
+        :: !PARK && !PLAINUNKNOWN ->                                            /* by a stop or a lost partition: counted too */
+           atomic { release(ok, STOPREFUNDS, true); printf("> worker %d was interrupted, releases\n", WHO) }; goto again fi
   :: !INBOX && PARK && unknowns < UNKNOWNS && deaf == 0 ->
      atomic { unknowns++; deaf = my; deafMarks = 1; printf("> worker %d: its handler is deaf past its time\n", WHO) }; goto parkit
+  :: INBOX && stops < STOPS ->
+     atomic { stops++; release(ok, STOPREFUNDS, false); printf("> worker %d: the stop deadline ends its transaction\n", WHO) }; goto again
+  :: INBOX && cuts < CUTS ->                                                    /* only the settle is refused */
+     atomic { cuts++; printf("> worker %d has lost its delivery, its handler runs\n", WHO);
+       if :: CUTRELEASES -> release(ok, 1, false); goto again
+          :: CUTFREES -> if :: MINE -> rec = absent; live = false :: else fi
+          :: else fi };
+     atomic { if :: MINE || (CUTFREES && rec == absent) -> rec = done; live = false; markEver = true; outlived = true; effect();
+                    printf("> worker %d commits effect and mark, and cannot settle\n", WHO)
+                 :: CUTFREES && rec != absent && !MINE -> effect(); printf("> worker %d commits its effect\n", WHO)
+                 :: else fi }; goto again
   :: INBOX ->                                                                   /* effect and mark in one transaction */
      atomic { if :: MINE -> rec = done; live = false; markEver = true; effect(); ok = 1; printf("> worker %d commits effect and mark\n", WHO)
                  :: else -> ok = 0 fi };
@@ -331,4 +370,5 @@ init {
   LAW(REACH, !(REACH == MARKED_AFTER_LOSS && losses && rec == done && own > 0));
   LAW(REACH, !(REACH == DEAF_EFFECT && deafEffect));
   LAW(REACH, !(REACH == UNKNOWN_EFFECT && unknownEffect));
+  LAW(REACH, !(REACH == OUTLIVED && outlived && effects == 1));
   LAW(REACH, !(REACH == MARKED_LATE && lateMark && rec == done)) }

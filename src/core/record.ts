@@ -86,7 +86,7 @@ export type Command =
   | {
       readonly command: 'release'
       readonly token: OwnerToken
-      /** Gives the attempt back: its handler never started, or was interrupted by a shutdown or a lost partition. */
+      /** Gives the attempt back: its handler never started, or runs again alone in the same attempt. */
       readonly refund: boolean
       /** The handler has ended, and nobody knows whether its effect happened. */
       readonly doubt: boolean

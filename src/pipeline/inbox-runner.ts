@@ -26,7 +26,7 @@ interface Followed {
 
 /** How a transaction full of handlers ended. */
 interface TransactionEnd extends RunEnd {
-  /** Not the handler failed: the delivery is gone or the process stops, so the attempt is given back. */
+  /** The stop deadline ended it: its attempt counts, and whoever claims next says what follows. */
   readonly isInterrupted?: boolean
   /** What is to be kept with the marks, in the order of the items. */
   readonly results?: readonly (Result | undefined)[] | undefined
@@ -85,12 +85,14 @@ export class InboxRunner implements Runner {
     })
   }
 
-  abort(which: (task: Task) => boolean, reason: Error): void {
+  deliveriesLost(): void {
+    // A transaction that has begun goes on: effect and mark commit together, and the redelivery waits for them or joins.
+  }
+
+  interrupt(reason: Error): void {
     // Handlers that wait for their turn in a transaction must not begin either.
-    if (hasCode(reason, 'STOPPED')) this.#isOver = true
-    for (const run of this.#running) {
-      if (run.items.every(({ task }) => which(task))) run.abort(reason)
-    }
+    this.#isOver = true
+    for (const run of this.#running) run.abort(reason)
   }
 
   #openTransactions(): void {
@@ -271,6 +273,8 @@ export class InboxRunner implements Runner {
   async #handle(run: readonly RunItem[], skipped: readonly RunItem[], limit: TimeLimit): Promise<void> {
     const { consumer, line } = this.#desk
     const items = skipped.length === 0 ? run : [...run, ...skipped]
+    // No handler of it began, so the attempt was none.
+    if (this.#isOver) return this.#rollBack(items, true)
     const end = await this.#runAll(run, limit)
     // What a remembered failure wrote is rolled back under its own mark: nothing else may be in its transaction.
     const mayMark = end.result === 'handled' || (end.result === 'remembered' && items.length === 1)
@@ -320,7 +324,7 @@ export class InboxRunner implements Runner {
     const results: (Result | undefined)[] | undefined = this.#remembers ? [] : undefined
     let isInterrupted = false
     for (const together of runs) {
-      if (this.#isOver || together.every(({ task }) => task.isLost)) return { result: 'failed', isInterrupted: true }
+      if (this.#isOver) return { result: 'failed', isInterrupted: true }
       const end = await this.#run(together, limit)
       results?.push(end.kept)
       if (end.result !== 'handled') return { ...end, results }
@@ -374,10 +378,12 @@ export class InboxRunner implements Runner {
   async #failed(items: readonly RunItem[], { result, error, isInterrupted = false }: TransactionEnd): Promise<void> {
     const [first, ...others] = items
     if (first === undefined) return
-    if (isInterrupted) return this.#rollBack(items, true)
+    if (isInterrupted) return this.#rollBack(items, false)
     for (const { task } of items) task.alone = true
-    if (others.length > 0) return this.#rollBack(items, true)
-    const { consumer, entropy } = this.#desk
+    const { consumer, entropy, isDraining } = this.#desk
+    // Each runs again alone, in the same attempt; but where that is left to another process, the attempt counts, or nothing would
+    // ever count what makes every batch fail.
+    if (others.length > 0) return this.#rollBack(items, !isDraining && items.every(({ task }) => task.isCurrent))
     const { task, claim } = first
     const step = afterHandler(
       result === 'unknown' ? 'failed' : result,

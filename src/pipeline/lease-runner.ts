@@ -1,6 +1,6 @@
 import { backoffMs } from '../core/backoff.ts'
 import { afterClaim, afterHandler } from '../core/decision.ts'
-import { describeError } from '../errors.ts'
+import { LeaseLostError, describeError } from '../errors.ts'
 import type { Reconciled } from '../options.ts'
 import type { ReleaseOptions } from '../ports/store.ts'
 import { BEYOND_RETENTION, BeyondRetention } from './beyond-retention.ts'
@@ -78,10 +78,13 @@ export class LeaseRunner implements Runner {
     this.#claimReady()
   }
 
-  abort(which: (task: Task) => boolean, reason: Error): void {
-    for (const run of this.#keeper.runs) {
-      if (run.items.every(({ task }) => which(task))) run.abort(reason)
-    }
+  deliveriesLost(): void {
+    const reason = new LeaseLostError('DELIVERY_LOST', 'its partition or channel is gone')
+    for (const run of this.#keeper.runs) if (run.items.every(({ task }) => task.isLost)) run.abort(reason)
+  }
+
+  interrupt(reason: Error): void {
+    for (const run of this.#keeper.runs) run.abort(reason)
   }
 
   drain(): void {
@@ -250,7 +253,10 @@ export class LeaseRunner implements Runner {
     const beginning = mayBegin ? currentOf(items) : []
     if (beginning.length < items.length) {
       const begins = new Set(beginning)
-      void this.#giveBack(items.filter((item) => !begins.has(item)))
+      void this.#giveBack(
+        items.filter((item) => !begins.has(item)),
+        true,
+      )
     }
     if (beginning.length === 0) return
 
@@ -260,9 +266,9 @@ export class LeaseRunner implements Runner {
     run.start(consumer, undefined, now, this.#onEnd)
   }
 
-  /** Their handler never began, or says that it did nothing: the attempt was none. */
-  async #giveBack(items: readonly RunItem[]): Promise<void> {
-    await this.#release(items, { refund: true, doubt: false })
+  /** Their handler never began, or says that it did nothing. `refund`: the attempt was none. */
+  async #giveBack(items: readonly RunItem[], refund: boolean): Promise<void> {
+    await this.#release(items, { refund, doubt: false })
     const tasks = items.map(({ task }) => task)
     this.#freeSlots(tasks)
     this.#desk.putBack(tasks)
@@ -287,13 +293,15 @@ export class LeaseRunner implements Runner {
   async #endedWithoutEffect(run: HandlerRun, { result, error }: RunEnd): Promise<void> {
     const [first, ...others] = run.items
     if (first === undefined) return
-    const { consumer, entropy } = this.#desk
-    // A batch that failed says nothing about each of its messages: every one runs again alone, in the same attempt.
+    const { consumer, entropy, isDraining } = this.#desk
+    // A batch that failed says nothing about each of its messages: every one runs again alone, in the same attempt; but where that is
+    // left to another process the attempt counts, as that of a run that was interrupted, or such runs would never come to an end.
     const isSplit = others.length > 0 && (result === 'failed' || result === 'fatal')
     if (isSplit) for (const { task } of run.items) task.alone = true
     if (isSplit || (result === 'failed' && run.isInterrupted)) {
       this.#keeper.release(run)
-      return this.#giveBack(run.items)
+      const runsAgainHere = !isDraining && run.items.every(({ task: its }) => its.isCurrent)
+      return this.#giveBack(run.items, isSplit && runsAgainHere)
     }
     const { task, claim, doubt } = first
     const step = afterHandler(result, { attempt: claim.attempt, doubt }, consumer)
@@ -316,7 +324,7 @@ export class LeaseRunner implements Runner {
       }
       case 'rerun-in-doubt': {
         this.#inDoubt(run.items, error)
-        await this.#release(run.items, { refund: run.isInterrupted, doubt: true })
+        await this.#release(run.items, { refund: false, doubt: true })
         this.#leave([run])
         // Not at once: what did not answer in time is given time, as after any other failure.
         const rerunInMs = backoffMs(claim.attempt, consumer.retry, entropy.fraction())

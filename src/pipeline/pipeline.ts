@@ -2,7 +2,7 @@ import type { Reason, Result } from '../core/record.ts'
 import { isFailure } from '../core/result.ts'
 import { horizonOf } from '../core/retention.ts'
 import type { DurationMs } from '../core/units.ts'
-import { InvariantError, LeaseLostError, StoppedError } from '../errors.ts'
+import { InvariantError, StoppedError } from '../errors.ts'
 import type { ResolvedConsumer } from '../resolve-options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
@@ -135,7 +135,7 @@ export class Pipeline implements Intake, Desk {
     this.purger.postpone()
     // Also what is merely stale: one by one, a late copy would join behind one that had come after it in its lane.
     for (const task of this.lanes.removeQueued((queued) => !queued.isCurrent)) this.#forget(task, 'handed-back')
-    this.#runner.abort((task) => task.isLost, new LeaseLostError('DELIVERY_LOST', 'its partition or channel is gone'))
+    this.#runner.deliveriesLost()
   }
 
   /**
@@ -152,7 +152,7 @@ export class Pipeline implements Intake, Desk {
       if (this.#inFlight === 0) resolve()
     })
     const cancelDeadline = this.clock.after(deadlineMs, () =>
-      this.#runner.abort(() => true, new StoppedError(`still running ${deadlineMs} ms after stop()`)),
+      this.#runner.interrupt(new StoppedError(`still running ${deadlineMs} ms after stop()`)),
     )
     const cancelAbandon = this.clock.after(deadlineMs + this.consumer.graceMs, () => {
       this.#leave()

@@ -16,8 +16,10 @@ import type { Task } from './task.ts'
 export interface Runner {
   /** Something became ready or ended: looks again, once, at the end of this turn of the event loop. */
   wake(): void
-  /** Aborts the runs that `which` names. What finishes all the same is still marked. */
-  abort(which: (task: Task) => boolean, reason: Error): void
+  /** The standing of deliveries has changed: partitions revoked, a channel closed. */
+  deliveriesLost(): void
+  /** The stop deadline has passed: aborts every run. What finishes all the same is still marked. */
+  interrupt(reason: Error): void
   /** Gives back what waits outside the lanes; claims nothing more. */
   drain(): void
   /** The stop deadline and its grace are over: nobody waits for a handler any more, and no timer stays. */

@@ -12,7 +12,7 @@ export interface Delivery {
   readonly position?: StreamPosition | undefined
   /**
    * `stale`: its epoch is over, it will be delivered again here, and its running handler goes on and is joined.
-   * `lost`: its partition or channel is gone; its running handler is aborted. Neither can be settled.
+   * `lost`: its partition or channel is gone; under a lease its running handler is aborted, a transaction goes on. Neither can be settled.
    */
   standing(): Standing
   /** Tells the broker, sooner or later, that this delivery is finished. `false`: refused, its epoch or generation is over. */

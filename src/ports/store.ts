@@ -130,7 +130,7 @@ export interface LentTransaction<Tx> {
 }
 
 export interface ReleaseOptions {
-  /** Give the attempt back: the handler never began, was interrupted, or not it but the store failed. */
+  /** Give the attempt back: no handler began, each runs again alone in the same attempt, or not a handler but the store failed. */
   readonly refund: boolean
   /** The handler has ended and nobody knows whether its effect happened. Lease only. */
   readonly doubt: boolean

@@ -128,9 +128,6 @@ function expectOwnTags({ frames, delivered }: TappedChannel): void {
   }
 }
 
-/** A lease is marked, and only the settle comes too late; a transaction is rolled back, and its effects with it. */
-const END_OF_OLD = { lease: 'settle-refused', inbox: 'handed-back' } as const
-
 describe.each<Strategy>(['lease', 'inbox'])('with strategy %s, a TCP connection that is cut', (strategy) => {
   it('while handlers run: nothing they say reaches the next channel, whose tags mean other messages', async () => {
     const queue = rabbit.name()
@@ -154,7 +151,7 @@ describe.each<Strategy>(['lease', 'inbox'])('with strategy %s, a TCP connection 
       await watching.untilTold('rebuilt')
       await eventually(() => tap.consuming[1]?.delivered === 5)
       gates.old.open()
-      await watching.untilOutcomes(END_OF_OLD[strategy], 5)
+      await watching.untilOutcomes('settle-refused', 5)
     })
     // They came back with that channel.
     await eventually(() => tap.consuming[1]?.delivered === 10)
@@ -191,6 +188,47 @@ describe.each<Strategy>(['lease', 'inbox'])('with strategy %s, a TCP connection 
     expect(tap.consuming).toHaveLength(5)
     tap.consuming.forEach(expectOwnTags)
   }, 60_000)
+})
+
+describe('a handler in a transaction that takes longer than each connection lasts', () => {
+  it('runs once, with its batch, and commits in its first attempt: each redelivery joins it', async () => {
+    const queue = rabbit.name()
+    const [all, gate, tap] = [bodies(5), new Gate(), new Tap(viaProxy())]
+    const { watching, starts, running, effects } = await start('inbox', { queue }, tap.connect, () => gate.opened)
+    await rabbit.send(queue, all)
+    for (let cut = 1; cut <= 4; cut++) {
+      await eventually(() => tap.consuming[cut - 1]?.delivered === 5 && starts.length > 0)
+      proxy.cut()
+      await watching.untilTold('rebuilt', cut)
+    }
+    await eventually(() => tap.consuming[4]?.delivered === 5)
+    gate.open()
+    await watching.untilOutcomes('joined', 5)
+    await running.stop()
+    expect(starts.toSorted()).toEqual(all.toSorted())
+    expect(await effects()).toEqual(once(all))
+    expect(watching.told('attempt-failed')).toBe(0)
+    expect(await rabbit.takeLeft(queue)).toEqual([])
+    tap.consuming.forEach(expectOwnTags)
+  })
+
+  it('is waited for by another process that has the redelivery, which finds it done', async () => {
+    const queue = rabbit.name()
+    const [gate, tap] = [new Gate(), new Tap(viaProxy())]
+    const one = await start('inbox', { queue }, tap.connect, () => gate.opened)
+    await rabbit.send(queue, ['a'])
+    await eventually(() => one.starts.length === 1)
+    proxy.refuse()
+    proxy.cut()
+    await one.watching.untilTold('connection-lost')
+    const other = await start('inbox', { queue }, new Tap(rabbit.url).connect)
+    await eventually(() => other.watching.told('claims') > 0)
+    gate.open()
+    await one.watching.untilOutcomes('settle-refused', 1)
+    await other.watching.untilOutcomes('duplicate', 1)
+    expect(other.starts).toEqual([])
+    expect(await one.effects()).toEqual(once(['a']))
+  })
 })
 
 async function getOne(channel: Parameters<Parameters<Rabbit['ask']>[0]>[0], queue: string): Promise<string> {

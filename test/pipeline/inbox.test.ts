@@ -157,11 +157,11 @@ describe.each(INBOXES)('a transaction ($handler)', (style) => {
   })
 })
 
-const start = (world: World, effect: (work: Work) => unknown): Promise<Rig> =>
-  startRig({ style: { strategy: 'inbox', handler: 'handle' }, world, maxAttempts: 1, graceMs: 1_000, effect })
-
 describe('a transaction of many handlers', () => {
-  it('begins none that waits for its turn when the stop deadline has passed, and rolls back without an attempt spent', async () => {
+  const start = (world: World, effect: (work: Work) => unknown): Promise<Rig> =>
+    startRig({ style: { strategy: 'inbox', handler: 'handle' }, world, maxAttempts: 2, graceMs: 1_000, effect })
+
+  it('begins none that waits for its turn when the stop deadline has passed, and is rolled back', async () => {
     const world = new World()
     const rig = await start(world, async (work) => {
       await work.apply()
@@ -178,7 +178,23 @@ describe('a transaction of many handlers', () => {
     expect(world.effects).toEqual(['a', 'b', 'c'])
   })
 
-  it('begins none whose partition was lost meanwhile; the others run again', async () => {
+  it('that is longer than the time between two stops comes to an end: what is counted runs in smaller ones', async () => {
+    const world = new World()
+    const ids = ['a', 'b', 'c', 'd']
+    for (let stop = 1; stop <= 5 && world.effects.length < ids.length; stop++) {
+      const rig = await start(world, async (work) => {
+        await new Promise<void>((resolve) => void world.clock.after(100, resolve))
+        await work.apply()
+      })
+      await rig.deliver(...ids)
+      const stopping = rig.running.stop({ deadlineMs: 150 })
+      await world.clock.advance(1_500)
+      await stopping
+    }
+    expect(world.effects.toSorted()).toEqual(ids)
+  })
+
+  it('goes on when a partition of it is lost: all of it commits, and what was lost settles nothing', async () => {
     const world = new World()
     const held = gate()
     const rig = await start(world, async (work) => {
@@ -189,24 +205,25 @@ describe('a transaction of many handlers', () => {
     rig.source.stand('lost', ...(b === undefined ? [] : [b]))
     held.open()
     await turns()
-    expect(rig.started).toEqual(['a', 'a', 'c'])
-    expect(world.effects).toEqual(['a', 'c'])
-    expect(rig.outcomes()).toEqual(['handed-back', 'handled', 'handled'])
+    expect(rig.started).toEqual(['a', 'b', 'c'])
+    expect(world.effects).toEqual(['a', 'b', 'c'])
+    expect(rig.outcomes()).toEqual(['handled', 'settle-refused', 'handled'])
   })
 
-  it('spends no attempt when an interrupted handler left a query pending', async () => {
+  it('is rolled back when the stop deadline finds a query pending, and its attempt counts', async () => {
     const world = new World()
     const rig = await start(world, async (work) => {
       const stalled = work.tx?.stall()
       await Promise.race([stalled, aborted(work.signal)])
     })
-    const deliveries = await rig.deliver('a')
-    rig.source.stand('lost', ...deliveries)
-    await turns()
+    await rig.deliver('a')
+    const stopping = rig.running.stop({ deadlineMs: 100 })
+    await rig.clock.advance(100)
+    await stopping
     expect(rig.outcomes()).toEqual(['handed-back'])
     expect(rig.store.calls('setAside')).toEqual([])
     const next = await start(world, (work) => work.apply())
     await next.deliver('a')
-    expect(next.outcomes()).toEqual(['handled'])
+    expect(next.events.find((event) => event.type === 'delivery')).toMatchObject({ outcome: 'handled', attempt: 2 })
   })
 })

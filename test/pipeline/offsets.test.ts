@@ -179,14 +179,14 @@ describe.each(['handle', 'handleBatch'] as const)('stored positions (%s)', (hand
     expect(effects()).toEqual(['a', 'c'])
   })
 
-  it('give the attempt back of what a stop interrupts', async () => {
+  it('count the attempt of what a stop interrupts', async () => {
     await world.append(P0, 'a', 'b')
     const first = await world.start({ handler, before: waitAt('a') })
     const stopping = first.running.stop({ deadlineMs: 0 })
     await world.clock.advance(60_000)
     await stopping
     const second = await world.start({ handler })
-    expect(second.started).toEqual(['a1', 'b1'])
+    expect(second.started).toEqual(['a2', 'b2'])
   })
 })
 

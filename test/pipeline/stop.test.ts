@@ -91,21 +91,25 @@ describe.each(STYLES)('stop ($strategy, $handler)', (style) => {
   it.each([
     ['says that nothing happened', new NoEffectError('stopped in time')],
     ['says nothing about it', new Error('stopped')],
-  ])('spends no attempt on what its deadline interrupted and which %s', async (_, error) => {
+  ])('spends an attempt on what its deadline interrupted and which %s', async (_, error) => {
     const world = new World()
     const interrupted = async (work: Work): Promise<void> => {
       await aborted(work.signal)
       throw error
     }
-    const rig = await startRig({ ...BRIEF, style, world, maxAttempts: 1, effect: interrupted })
-    await rig.deliver('a', 'b')
-    const stopping = rig.running.stop({ deadlineMs: 100 })
-    await rig.clock.advance(100)
-    await stopping
-    expect(rig.outcomes()).toEqual(['handed-back', 'handed-back'])
-    const next = await startRig({ style, world, maxAttempts: 1, effect: (work) => work.apply() })
-    await next.deliver('a', 'b')
-    expect(next.outcomes()).toEqual(['handled', 'handled'])
+    const settings = { style, world, maxAttempts: 2 }
+    for (let stop = 1; stop <= 2; stop++) {
+      const rig = await startRig({ ...BRIEF, ...settings, effect: interrupted })
+      await rig.deliver('a')
+      const stopping = rig.running.stop({ deadlineMs: 100 })
+      await rig.clock.advance(100)
+      await stopping
+      expect(rig.outcomes()).toEqual(['handed-back'])
+    }
+    const next = await startRig({ ...settings, effect: (work) => work.apply() })
+    await next.deliver('a')
+    expect(next.started).toEqual([])
+    expect(next.source.deadLetters).toMatchObject([{ reason: 'attempts-spent', attempts: 2 }])
   })
 
   it('gives back claims whose handler never began, without spending an attempt', async () => {

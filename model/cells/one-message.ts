@@ -23,13 +23,17 @@ const SAFE: readonly Cell[] = [
   safe('inbox', 'inbox: one committed effect', { ...INBOX, CRASHES: 2, EXPIRIES: 3, TRANSFER: 1 }),
   safe('inbox-full', 'the same without reduction', { ...INBOX, CRASHES: 2, TRANSFER: 1 }, 'full'),
   safe('inbox-three-workers', 'the same with three workers', { ...INBOX, WORKERS: 3, EXPIRIES: 1 }),
-  safe('inbox-outlives', 'inbox: a handler outlives its delivery, or is ended by a stop: one effect, each start counted', {
-    ...INBOX,
-    CUTS: 3,
-    STOPS: 3,
-    EXPIRIES: 1,
-    ASK_COUNTED: 1,
-  }),
+  safe(
+    'inbox-outlives',
+    'inbox: a handler outlives its delivery, or is ended by a stop: one effect, each start counted',
+    {
+      ...INBOX,
+      CUTS: 3,
+      STOPS: 3,
+      EXPIRIES: 1,
+      ASK_COUNTED: 1,
+    },
+  ),
   safe('rerun-counted', 'lease, rerun: each start is counted, that of what a stop interrupted too', {
     ...RERUN,
     EXPIRIES: 1,

@@ -104,7 +104,9 @@ export const STREAMS: readonly Cell[] = [
   cell('offsets', 'reach-healed', 'what was lost with the tail is handled again', REACHED, {
     REACH: 'HEALED',
   }),
-  cell('offsets', 'reach-outlived', 'a transaction outlives its partition, and commits', REACHED, { REACH: 'OUTLIVED' }),
+  cell('offsets', 'reach-outlived', 'a transaction outlives its partition, and commits', REACHED, {
+    REACH: 'OUTLIVED',
+  }),
   cell('offsets', 'reach-gap', 'a gap of the log is passed', REACHED, { REACH: 'AFTER_GAP' }),
 
   cell('flush', 'ticker', 'asynchronous commits: what is settled is on disk', HOLDS, {}),

@@ -3,6 +3,7 @@ import { runKafka } from '../../adapters/kafkajs/index.ts'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import { defineConsumer, type Running, type Store } from '../../src/index.ts'
 import { uniqueName } from '../support/namespace.ts'
+import { gate } from '../support/rig.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
 import { Cluster, eventually, FAST, Watching } from './kafkajs-kit.ts'
 import { newPlace, type PgPlace } from './pg-support.ts'
@@ -33,10 +34,7 @@ interface Member {
 /** A member whose handlers wait until they are let go, then write their payload. */
 async function join(store: Store<PgTransaction>, topic: string, groupId: string): Promise<Member> {
   const [watching, starts, aborts] = [new Watching(), [] as string[], [] as unknown[]]
-  let letGo = (): void => {}
-  const free = new Promise<void>((resolve) => {
-    letGo = resolve
-  })
+  const held = gate()
   const consumer = defineConsumer<string, string, PgTransaction>({
     name: 'outlived',
     ...(store.strategy === 'inbox' ? { id: ({ payload }: { readonly payload: string }) => payload } : {}),
@@ -48,13 +46,13 @@ async function join(store: Store<PgTransaction>, topic: string, groupId: string)
     handle: async ({ payload, tx, signal }) => {
       starts.push(payload)
       signal.addEventListener('abort', () => aborts.push(signal.reason))
-      await free
+      await held.opened
       await place.write(tx, payload)
     },
   })
   const running = await runKafka(cluster.client(), consumer, { ...FAST, topics: [topic], groupId })
   started.push(running)
-  return { watching, starts, aborts, letGo }
+  return { watching, starts, aborts, letGo: held.open }
 }
 
 describe.each<[string, () => Promise<Store<PgTransaction>>]>([

@@ -157,10 +157,10 @@ describe.each(INBOXES)('a transaction ($handler)', (style) => {
   })
 })
 
-describe('a transaction of many handlers', () => {
-  const start = (world: World, effect: (work: Work) => unknown): Promise<Rig> =>
-    startRig({ style: { strategy: 'inbox', handler: 'handle' }, world, maxAttempts: 2, graceMs: 1_000, effect })
+const start = (world: World, effect: (work: Work) => unknown): Promise<Rig> =>
+  startRig({ style: { strategy: 'inbox', handler: 'handle' }, world, maxAttempts: 2, graceMs: 1_000, effect })
 
+describe('a transaction of many handlers', () => {
   it('begins none that waits for its turn when the stop deadline has passed, and is rolled back', async () => {
     const world = new World()
     const rig = await start(world, async (work) => {

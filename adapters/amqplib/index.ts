@@ -5,7 +5,7 @@ import type { RabbitOptions } from './options/options.ts'
 
 /**
  * Runs a consumer on a RabbitMQ queue until it is stopped: it reconnects for ever, and gives up only before the first
- * success.
+ * success. A queue that another connection consumes exclusively is waited for from the start.
  *
  * Returns a handle at once, whose `health()` and `stop()` work while it connects; await it, or its `ready()`, to wait until it consumes.
  *

@@ -25,6 +25,7 @@ import type { RabbitMessage } from './consuming/message.ts'
 import { sourceEvent, type RabbitEvent } from './report.ts'
 import { fitToCapacity, type FittedSettings } from './options/fit.ts'
 import type { RabbitSettings } from './options/resolve.ts'
+import { isInUse } from './topology/questions.ts'
 import { assertMove, healthOf, type SourceState } from './consuming/source-state.ts'
 
 const BACKOFF: Backoff = { initialMs: 100, maxMs: 10_000 }
@@ -64,19 +65,17 @@ export class RabbitSource implements Source {
   async open(intake: Intake): Promise<void> {
     this.#intake = intake
     const { settings, connector } = this.#parts
-    const building: SourceState = { phase: 'building', attempt: 1, why: undefined }
-    this.#become(building)
     try {
       const { settings: fitted, warning } = fitToCapacity(settings, intake.capacity)
       if (warning !== undefined) this.#report('consumer-timeout', warning)
       const assembly = this.#assemblyOf(fitted, intake)
       this.#assembly = assembly
-      await this.#build(building, assembly)
+      await this.#buildFirst(assembly)
       this.#watches = this.#watchOver(assembly)
       this.#stallWatch = this.#watchForStalls(assembly)
     } catch (error) {
       await this.#assembly?.drop()
-      if (this.#state === building) this.#become({ phase: 'closed' })
+      if (this.#state.phase === 'idle' || this.#state.phase === 'building') this.#become({ phase: 'closed' })
       throw isConsumeOnceError(error) ? error : unreachable(connector, error)
     }
   }
@@ -166,10 +165,45 @@ export class RabbitSource implements Source {
     )
   }
 
+  /**
+   * A queue that another connection has for itself is waited for, also over a broker that goes meanwhile. Whatever else fails at
+   * the start is for the caller.
+   */
+  async #buildFirst(assembly: Assembly): Promise<void> {
+    let why: string | undefined
+    for (let attempt = 1; ; attempt++) {
+      const building: SourceState = { phase: 'building', attempt, why }
+      this.#become(building)
+      try {
+        return await this.#build(building, assembly)
+      } catch (error) {
+        const isWaiting = isInUse(error) || (attempt > 1 && !isConsumeOnceError(error))
+        if (!isWaiting || this.#state !== building) throw error
+        if (!isInUse(error)) await assembly.drop()
+        why = reasonOf(error)
+        this.#report('set-up-failed', `attempt ${attempt}: ${why}`)
+        if (this.#state !== building) throw stoppedWhileStarting(this.group)
+        await this.#waitBefore(attempt + 1, why)
+      }
+    }
+  }
+
+  /** Rejects when a stop comes first. */
+  #waitBefore(attempt: number, why: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const delayMs = backoffMs(attempt, BACKOFF, systemEntropy.fraction())
+      const cancelTimer = systemClock.after(delayMs, resolve)
+      const cancel = (): void => {
+        cancelTimer()
+        reject(stoppedWhileStarting(this.group))
+      }
+      this.#become({ phase: 'backing-off', attempt, why, cancel })
+    })
+  }
+
   async #build(building: Extract<SourceState, { phase: 'building' }>, assembly: Assembly): Promise<void> {
     const goOn = (): void => {
-      if (this.#state !== building)
-        throw new StoppedError(`the consumer of ${this.group} was stopped while it was starting`)
+      if (this.#state !== building) throw stoppedWhileStarting(this.group)
     }
     const generation = await assembly.make(goOn, () => this.#isPaused)
     this.#become({ phase: 'consuming', attempt: building.attempt, generation, since: systemClock.monotonic() })
@@ -183,7 +217,7 @@ export class RabbitSource implements Source {
     this.#become(building)
     this.#build(building, assembly).catch(async (error: unknown) => {
       // After "no" to a question the connection is good; after silence, or on a closed one, it is not.
-      if (!(error instanceof ConfigError)) await assembly.drop()
+      if (!(error instanceof ConfigError) && !isInUse(error)) await assembly.drop()
       if (this.#state !== building) return
       this.#report('set-up-failed', `attempt ${attempt}: ${reasonOf(error)}`)
       this.#backOff(attempt + 1, reasonOf(error))
@@ -253,6 +287,10 @@ export class RabbitSource implements Source {
     this.#parts.counts.add(event)
     this.#intake?.report(sourceEvent(event, detail))
   }
+}
+
+function stoppedWhileStarting(queue: string): StoppedError {
+  return new StoppedError(`the consumer of ${queue} was stopped while it was starting`)
 }
 
 function unreachable({ where }: Connector, cause: unknown): BrokerError {

@@ -27,6 +27,19 @@ rabbitVersions.describeOn('4.3', 'on RabbitMQ 4.3', () => {
     await broker.stop()
   })
 
+  it('refuses a user who may not read the queue, which is not waited for as an exclusive consumer is', async () => {
+    const queue = rabbit.name()
+    await rabbit.declare(queue, UNLIMITED)
+    await rabbit.declare(`${queue}.dead-letter`, UNLIMITED)
+    await broker.control('add_user', 'writer', 'writer')
+    await broker.control('set_permissions', 'writer', '.*', '.*', '^$')
+    const url = broker.url.replace('guest:guest', 'writer:writer')
+    await expect(consumers.open(url, { queue })).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining('expected to be allowed to use it, got: '),
+    })
+  })
+
   describe('a queue that delays what comes back', () => {
     it('is declared as one', async () => {
       const queue = rabbit.name()

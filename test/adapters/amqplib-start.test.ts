@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { connect as dial, type ChannelModel } from 'amqplib'
 import { rabbitBroker, runRabbit, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { defineConsumer, hasCode, memoryStore, type BrokerError, type ConfigError } from '../../src/index.ts'
 import { freePort } from '../support/servers/ports.ts'
@@ -24,6 +25,21 @@ async function failure(connect: RabbitConnect, options: RabbitOptions): Promise<
   } catch (error) {
     return error
   }
+}
+
+/** Quorum queues know no exclusive consumer. */
+async function consumeAlone(queue: string): Promise<ChannelModel> {
+  const other = await dial(rabbit.url)
+  const channel = await other.createChannel()
+  await channel.assertQueue(queue, { durable: true, arguments: { 'x-queue-type': 'classic' } })
+  await channel.consume(queue, () => {}, { exclusive: true })
+  return other
+}
+
+async function declareAlone(queue: string): Promise<ChannelModel> {
+  const other = await dial(rabbit.url)
+  await (await other.createChannel()).assertQueue(queue, { exclusive: true })
+  return other
 }
 
 describe('starting on RabbitMQ', () => {
@@ -87,6 +103,47 @@ describe('starting on RabbitMQ', () => {
     expect(error.message).not.toContain('wrong')
   })
 
+  it.each([
+    ['consumed by another connection alone', (queue: string) => consumeAlone(queue)],
+    ['exclusive to another connection', (queue: string) => declareAlone(queue)],
+  ])('waits for a queue that is %s, and says so', async (_, take) => {
+    const queue = rabbit.name()
+    const other = await take(queue)
+    const intake = new RecordingIntake()
+    const { source } = rabbitBroker(rabbit.url, { queue, queueType: 'classic' })
+    const opening = source.open(intake)
+    await intake.untilTold('set-up-failed', 2)
+    expect(source.health()).toMatchObject({ ready: false, detail: expect.stringMatching(/exclusive/) })
+    await other.close()
+    await opening
+    expect(source.health().ready).toBe(true)
+    await source.close()
+  })
+
+  it('ends its wait for such a queue when it is stopped', async () => {
+    const queue = rabbit.name()
+    const other = await consumeAlone(queue)
+    const intake = new RecordingIntake()
+    const tap = new Tap(rabbit.url)
+    const { source } = rabbitBroker(tap.connect, { queue, queueType: 'classic' })
+    const opening = source.open(intake).catch((error: unknown) => error)
+    await intake.untilTold('set-up-failed')
+    await source.close()
+    expect(hasCode(await opening, 'STOPPED')).toBe(true)
+    await expect(tap.models[0]?.createChannel()).rejects.toThrow(/closed/i)
+    await other.close()
+  })
+
+  it('does not wait for a queue that is exclusive to the connection it was lent', async () => {
+    const connection = await dial(rabbit.url)
+    const queue = rabbit.name()
+    await (await connection.createChannel()).assertQueue(queue, { exclusive: true })
+    const error = (await failure({ connection }, { queue, queueType: 'classic' })) as ConfigError
+    expect(error.code).toBe('CONFIG_INVALID')
+    expect(error.message).toContain(`queue ${queue}: expected one that outlives its connection`)
+    await connection.close()
+  })
+
   it('leaves no connection behind when it fails', async () => {
     const queue = rabbit.name()
     const tap = new Tap(rabbit.url)
@@ -108,12 +165,12 @@ describe('starting on RabbitMQ', () => {
   it('tells its health while it connects; a stop closes the connection that comes after it', async () => {
     const tap = new Tap(rabbit.url)
     const gate = new Gate()
-    const dial = async (): ReturnType<typeof tap.connect> => {
+    const slowly = async (): ReturnType<typeof tap.connect> => {
       await gate.opened
       return tap.connect()
     }
     const sms = defineConsumer({ name: 'sms', store: memoryStore(), handle: () => {} })
-    const running = runRabbit(dial, sms, { queue: rabbit.name() })
+    const running = runRabbit(slowly, sms, { queue: rabbit.name() })
     await eventually(() => running.health().checks['source'] === 'connecting')
     expect(running.health()).toMatchObject({ live: true, ready: false, state: 'starting' })
     const stopping = running.stop()

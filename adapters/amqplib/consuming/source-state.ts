@@ -6,7 +6,7 @@ import type { Generation } from './generation.ts'
  *
  *   idle ──> building ──> consuming ──> backing-off ──> building ──> …
  *                └──> backing-off ──┘
- *   any of them ──> draining ──> closed          a first build that fails ──> closed
+ *   any of them ──> draining ──> closed          a start that fails ──> closed
  *
  * Everything that can go wrong (connection, channel, a consumer that the broker ended, a set-up that failed) leads to
  * `backing-off`, and from there to the next build, for ever. Only `building`, `consuming` and `backing-off` react to it: so
@@ -23,7 +23,7 @@ export type SourceState =
 type Phase = SourceState['phase']
 
 const NEXT: Readonly<Record<Phase, readonly Phase[]>> = {
-  idle: ['building', 'draining'],
+  idle: ['building', 'draining', 'closed'],
   building: ['consuming', 'backing-off', 'draining', 'closed'],
   consuming: ['backing-off', 'draining'],
   'backing-off': ['building', 'draining'],

@@ -120,6 +120,7 @@ export class Topology {
       const isLossy = role === 'delay' && wanted['x-queue-type'] !== 'quorum'
       return { problems: [], findings: isLossy ? [lossyDelay(name)] : [] }
     } catch (error) {
+      if (isReply(error, 405)) return lockedHere(link, plan)
       const declared = isReply(error, 406) ? await argumentsOf(link, name) : 'unknown'
       if (typeof declared === 'string') return this.#refusal(error, plan)
       const problems = mismatch(plan, declared)
@@ -188,6 +189,13 @@ function mismatch({ name, role, arguments: wanted }: QueuePlan, declared: QueueA
   return [
     `queue ${name}: exists, and was declared otherwise; ${differing.join('; ')}. Choose the options after the queue${option}, or take it as it is by assert: 'check', or delete it`,
   ]
+}
+
+/** Locked by another connection it is waited for; locked by the one that was lent, it stays as it is. */
+async function lockedHere(link: Link, { name }: QueuePlan): Promise<Judgement> {
+  await checkQueue(link, name)
+  const problem = `queue ${name}: expected one that outlives its connection, got one that is exclusive to the lent connection. Declare it without exclusive, or take it as it is by assert: 'check'`
+  return { problems: [problem], findings: [] }
 }
 
 function asFindings({ problems, findings }: Judgement): Judgement {

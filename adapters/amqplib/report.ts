@@ -16,6 +16,12 @@ export type RabbitEvent =
   | 'lane-failed'
   /** A queue may drop messages that come back too often. */
   | 'delivery-limit'
+  /** A queue drops messages that nobody has handled: by length, age, or because nobody consumes it. */
+  | 'message-limits'
+  /** A queue is gone when the broker restarts, or when its last consumer leaves. */
+  | 'durability'
+  /** The queue's own dead-letter exchange may lose what is rejected. */
+  | 'dead-letter-strategy'
   /** The queue has it and the options have not, or the reverse. */
   | 'single-active-consumer'
   /** A delay queue may lose copies when the broker stops. */

@@ -67,6 +67,14 @@ describe('assert: true', () => {
     await rabbit.declare(long, delaying(queue, 5_000))
   })
 
+  it('refuses a queue that does not outlive the broker, though its arguments are the same', async () => {
+    const queue = rabbit.name()
+    await rabbit.ask((channel) => channel.assertQueue(queue, { durable: false, arguments: {} }))
+    expect(await refusal({ queue, queueType: 'classic' })).toContain(
+      `queue ${queue}: exists, and was declared otherwise; durable: expected true, got false.`,
+    )
+  })
+
   it('says of classic delay queues what they lose', async () => {
     const queue = rabbit.name()
     const [delay = ''] = rabbit.delayQueues(queue, 100)
@@ -155,6 +163,59 @@ describe.each(['check', false] as const)('a foreign queue with assert: %s', (ass
     const limit = /^delivery-limit: queue (\S+): .*limit of 20/
     const expected = rabbit.limitsDeliveries ? [`${queue}.dead-letter`] : []
     expect(told.map((text) => limit.exec(text)?.[1])).toEqual(expected)
+  })
+
+  it('is told of when it drops messages by length, bytes, age or disuse, itself or its dead-letter queue', async () => {
+    const queue = rabbit.name()
+    const byLength = { 'x-max-length': 3, 'x-expires': 3_600_000 }
+    await rabbit.declare(queue, { ...unlimited(), ...byLength })
+    await rabbit.declare(`${queue}.dead-letter`, { 'x-max-length-bytes': 1_000, 'x-message-ttl': 60_000 })
+    expect(findings(await open({ queue, assert }))).toEqual([
+      expect.stringContaining(`message-limits: queue ${queue}: x-max-length 3, x-expires 3600000: the broker drops`),
+      expect.stringContaining(`queue ${queue}.dead-letter: x-max-length-bytes 1000, x-message-ttl 60000: the broker`),
+    ])
+  })
+
+  it('is fine with a length limit that refuses what is published, where its type knows that', async () => {
+    const limit = { 'x-max-length': 3 }
+    expect(await foreign({ ...unlimited(), ...limit, 'x-overflow': 'reject-publish' })).toEqual([])
+    expect(await foreign({ ...limit, 'x-overflow': 'reject-publish-dlx' })).toEqual([])
+    const told = [expect.stringMatching(/^message-limits: queue \S+: x-max-length 3: /)]
+    expect(await foreign({ ...limit, 'x-overflow': 'drop-head' })).toEqual(told)
+    expect(await foreign({ ...unlimited(), ...limit, 'x-overflow': 'reject-publish-dlx' })).toEqual(told)
+  })
+
+  it('is told of when a delay queue drops copies, but not of the time to live that is its purpose', async () => {
+    const queue = rabbit.name()
+    const [delay = ''] = rabbit.delayQueues(queue, 100)
+    await rabbit.declare(queue, unlimited())
+    await rabbit.declare(`${queue}.dead-letter`, unlimited())
+    await rabbit.declare(delay, { ...delaying(queue, 100), 'x-max-length': 9, 'x-expires': 60_000 })
+    expect(findings(await open({ queue, assert, retry: { delayQueues: [100] } }))).toEqual([
+      expect.stringContaining(`message-limits: queue ${delay}: x-expires 60000: the broker drops`),
+    ])
+  })
+
+  it('is told of when it does not outlive the broker, or its consumers', async () => {
+    const queue = rabbit.name()
+    await rabbit.ask((channel) => channel.assertQueue(queue, { durable: true, autoDelete: true }))
+    await rabbit.ask((channel) => channel.assertQueue(`${queue}.dead-letter`, { durable: false }))
+    expect(findings(await open({ queue, assert }))).toEqual([
+      expect.stringMatching(new RegExp(`^durability: queue ${queue}: is auto-delete: `)),
+      expect.stringMatching(new RegExp(`^durability: queue ${queue}.dead-letter: is not durable: `)),
+    ])
+  })
+
+  it('is told of when the dead letters that it is to move may be lost on the way', async () => {
+    const queue = rabbit.name()
+    await rabbit.declare(queue, { ...unlimited(), 'x-dead-letter-exchange': 'amq.topic' })
+    expect(findings(await open({ queue, assert, deadLetter: 'reject' }))).toEqual([
+      expect.stringMatching(/^dead-letter-strategy: .* at most once/),
+    ])
+    const sure = rabbit.name()
+    const surely = { 'x-dead-letter-strategy': 'at-least-once', 'x-overflow': 'reject-publish' }
+    await rabbit.declare(sure, { ...unlimited(), 'x-dead-letter-exchange': 'amq.topic', ...surely })
+    expect(findings(await open({ queue: sure, assert, deadLetter: 'reject' }))).toEqual([])
   })
 
   it('is unknown where nobody may ask, and that is said', async () => {

@@ -1,6 +1,6 @@
 import type { CheckedConsumer, CheckFinding } from '../../../src/index.ts'
 import type { RabbitSettings } from '../options/resolve.ts'
-import { judge, limitOf, type Finding } from '../topology/judgement.ts'
+import { droppingArguments, judge, limitOf, type Finding } from '../topology/judgement.ts'
 import type { QueuePlan } from '../topology/plans.ts'
 import type { Declaration, QueueArguments } from '../topology/questions.ts'
 
@@ -12,12 +12,15 @@ interface Server {
 
 type Found = Omit<CheckFinding, 'check'>
 
+/** What has a finding of its own here, which is told where all is well too. */
+const LOOKED_AT: ReadonlySet<Finding['event']> = new Set(['delivery-limit', 'message-limits', 'durability'])
+
 /** What an existing queue does to its messages. */
 export function findingsOfQueue(plan: QueuePlan, declared: Declaration, server: Server): CheckFinding[] {
   const { settings, version } = server
   const given = declared.arguments
-  const { problems, findings } = judge(plan, given, { settings, version })
-  const told = findings.filter(({ event }) => event !== 'delivery-limit')
+  const { problems, findings } = judge(plan, declared, { settings, version })
+  const told = findings.filter(({ event }) => !LOOKED_AT.has(event))
   return [
     { check: 'rabbitmq.durability', ...durability(plan, declared) },
     { check: 'rabbitmq.queue-type', ...queueType(plan, given) },
@@ -73,18 +76,12 @@ function queueType({ name }: QueuePlan, { 'x-queue-type': type = 'classic' }: Qu
   }
 }
 
-/** Arguments by which the broker drops messages that nobody has handled. A delay queue's TTL is its purpose. */
-function messageLimits({ name, role }: QueuePlan, given: QueueArguments): Found {
-  const told = (argument: string): string => `${argument} ${String(given[argument])}`
-  const has = (argument: string): boolean => given[argument] !== undefined
-  const lengths = ['x-max-length', 'x-max-length-bytes'].filter(has)
-  const drops = lengths.length > 0 && !String(given['x-overflow'] ?? 'drop-head').startsWith('reject-publish')
-  const times = ['x-expires', ...(role === 'delay' ? [] : ['x-message-ttl'])].filter(has)
-  const dropping = [...(drops ? lengths : []), ...times]
-  if (dropping.length === 0) return fine(`queue ${name}: no argument that drops messages`)
+function messageLimits(plan: QueuePlan, given: QueueArguments): Found {
+  const dropping = droppingArguments(plan, given)
+  if (dropping.length === 0) return fine(`queue ${plan.name}: no argument that drops messages`)
   return {
     verdict: 'weaker',
-    found: `queue ${name}: ${dropping.map(told).join(', ')}`,
+    found: `queue ${plan.name}: ${dropping.join(', ')}`,
     meaning:
       'What is beyond that is dropped, or moved to its dead-letter exchange, unhandled. Leave it out; x-overflow reject-publish tells producers instead.',
   }

@@ -64,8 +64,8 @@ export interface RabbitOptions {
    * later; where they exist they must be alike, but for the delivery limit, which is a warning. `'check'`: they must exist,
    * a delay queue with its delay and target; what else can lose messages is a warning. `false`: warnings only, but
    * consuming a queue that is missing fails; a copy whose queue is missing is published again and again until it is there.
-   * How an existing queue was declared is found out by declaring it otherwise, which changes nothing; what a policy adds
-   * cannot be seen. @defaultValue true
+   * How an existing queue was declared is found out by declaring it otherwise, which changes nothing. What a policy adds
+   * cannot be seen, nor the queues behind a dead-letter exchange. @defaultValue true
    */
   readonly assert?: true | 'check' | false
   /**

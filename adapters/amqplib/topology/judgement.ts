@@ -1,12 +1,20 @@
 import { shown } from '../options/shown.ts'
 import type { RabbitSettings } from '../options/resolve.ts'
 import type { QueuePlan } from './plans.ts'
-import type { QueueArguments } from './questions.ts'
+import type { Declaration, QueueArguments } from './questions.ts'
 import { isAtLeast } from './server-version.ts'
 
 /** What a queue is not, but should be. */
 export interface Finding {
-  readonly event: 'delivery-limit' | 'single-active-consumer' | 'delay-queue' | 'queue-mismatch' | 'queue-unknown'
+  readonly event:
+    | 'delivery-limit'
+    | 'message-limits'
+    | 'durability'
+    | 'dead-letter-strategy'
+    | 'single-active-consumer'
+    | 'delay-queue'
+    | 'queue-mismatch'
+    | 'queue-unknown'
   readonly detail: string
 }
 
@@ -19,11 +27,17 @@ export interface Judgement {
 const NO_POLICIES = 'What a policy adds cannot be seen from here'
 
 /** Differences between what is wanted and what is declared, beside the delivery limit. */
-export function differences(wanted: QueueArguments, declared: QueueArguments): string[] {
+export function differences(
+  wanted: QueueArguments,
+  { durable, autoDelete, arguments: declared }: Declaration,
+): string[] {
   const names = new Set([...Object.keys(wanted), ...Object.keys(declared)])
   names.delete('x-delivery-limit')
-  return [...names]
-    .map((name) => ({ name, here: wanted[name], there: typed(declared)[name] }))
+  return [
+    { name: 'durable', here: true, there: durable },
+    { name: 'auto-delete', here: false, there: autoDelete },
+    ...[...names].map((name) => ({ name, here: wanted[name], there: typed(declared)[name] })),
+  ]
     .filter(({ here, there }) => here !== there)
     .map(({ name, here, there }) => `${name}: expected ${shown(here)}, got ${shown(there)}`)
 }
@@ -31,10 +45,10 @@ export function differences(wanted: QueueArguments, declared: QueueArguments): s
 /** A queue that this consumer would have declared otherwise, or not at all. */
 export function judge(
   plan: QueuePlan,
-  given: QueueArguments,
+  declaration: Declaration,
   { settings, version }: { readonly settings: RabbitSettings; readonly version: string },
 ): Judgement {
-  const declared = typed(given)
+  const declared = typed(declaration.arguments)
   const findings: Finding[] = []
   const problems: string[] = []
   const { 'x-dead-letter-exchange': exchange } = declared
@@ -42,6 +56,9 @@ export function judge(
     case 'consumed': {
       const isActiveAlone = declared['x-single-active-consumer'] === true
       if (isActiveAlone !== settings.singleActiveConsumer) findings.push(otherActive(plan, isActiveAlone))
+      if (settings.deadLetter.kind === 'reject' && exchange !== undefined && !losesNothing(declared)) {
+        findings.push(lossyReject(plan))
+      }
       if (settings.deadLetter.kind === 'reject' && exchange === undefined) {
         problems.push(
           `queue ${plan.name}: expected x-dead-letter-exchange with deadLetter: 'reject', got none: the broker would drop dead letters. Declare the queue with one, or leave deadLetter out. ${NO_POLICIES}: if one sets it, choose assert: false`,
@@ -52,12 +69,15 @@ export function judge(
     }
     case 'delay':
       problems.push(...otherDelay(plan, declared))
-      if (declared['x-queue-type'] !== 'quorum' || !losesNothing(declared)) findings.push(lossyDelay(plan.name))
+      if (!losesNothing(declared)) findings.push(lossyDelay(plan.name))
       break
     case 'dead-letter':
   }
   const limited = plan.role === 'delay' || exchange !== undefined ? undefined : limitOf(declared, version)
   if (limited !== undefined) findings.push(limitedQueue(plan, limited))
+  const dropping = droppingArguments(plan, declared)
+  if (dropping.length > 0) findings.push(droppingQueue(plan, dropping))
+  if (!declaration.durable || declaration.autoDelete) findings.push(fleetingQueue(plan, declaration))
   return { problems, findings }
 }
 
@@ -111,8 +131,51 @@ function otherDelay({ name, arguments: wanted }: QueuePlan, declared: QueueArgum
   ]
 }
 
+/** By its dead-lettering. */
 function losesNothing(declared: QueueArguments): boolean {
-  return declared['x-dead-letter-strategy'] === 'at-least-once' && declared['x-overflow'] === 'reject-publish'
+  const isSure = declared['x-dead-letter-strategy'] === 'at-least-once' && declared['x-overflow'] === 'reject-publish'
+  return declared['x-queue-type'] === 'quorum' && isSure
+}
+
+function lossyReject({ name }: QueuePlan): Finding {
+  return {
+    event: 'dead-letter-strategy',
+    detail: `queue ${name}: moves dead letters to its x-dead-letter-exchange at most once: a broker that stops in that moment, or an exchange that leads nowhere, loses the message. Only a quorum queue with x-dead-letter-strategy at-least-once and x-overflow reject-publish does not; or leave out deadLetter: 'reject'`,
+  }
+}
+
+/**
+ * Arguments by which the broker drops messages that nobody has handled, with their values. A length limit that refuses what is
+ * published drops nothing: producers that wait for confirms are told. The TTL of a delay queue is its purpose.
+ */
+export function droppingArguments({ role }: QueuePlan, declared: QueueArguments): string[] {
+  const { 'x-overflow': overflow, 'x-queue-type': type } = declared
+  // Quorum queues accept reject-publish-dlx and drop the oldest all the same.
+  const refuses = overflow === 'reject-publish' || (type !== 'quorum' && overflow === 'reject-publish-dlx')
+  const lengths = refuses ? [] : ['x-max-length', 'x-max-length-bytes']
+  const times = role === 'delay' ? ['x-expires'] : ['x-message-ttl', 'x-expires']
+  return [...lengths, ...times]
+    .filter((name) => declared[name] !== undefined)
+    .map((name) => `${name} ${String(declared[name])}`)
+}
+
+function droppingQueue({ name, role }: QueuePlan, dropping: readonly string[]): Finding {
+  const unused =
+    role === 'delay'
+      ? 'with x-expires it deletes the queue with all that waits there, since nobody ever consumes it'
+      : 'with x-expires it deletes the queue with all messages when nobody has consumed it for so long'
+  return {
+    event: 'message-limits',
+    detail: `queue ${name}: ${dropping.join(', ')}: the broker drops messages beyond that, or moves them to its x-dead-letter-exchange, though nobody has handled them; ${unused}. Leave these arguments out; a length limit with x-overflow reject-publish tells producers instead. ${NO_POLICIES}`,
+  }
+}
+
+function fleetingQueue({ name }: QueuePlan, { durable, autoDelete }: Declaration): Finding {
+  const ends = [
+    ...(durable ? [] : ['is not durable: it is gone, with all messages, when the broker restarts']),
+    ...(autoDelete ? ['is auto-delete: it is gone, with all messages, when its last consumer leaves'] : []),
+  ]
+  return { event: 'durability', detail: `queue ${name}: ${ends.join('; ')}. Declare it durable, without auto-delete` }
 }
 
 /** How often a message may come back; `undefined`: as often as it likes. */

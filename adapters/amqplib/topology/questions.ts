@@ -43,12 +43,6 @@ export interface Declaration {
   readonly arguments: QueueArguments
 }
 
-/** Its arguments alone. */
-export async function argumentsOf(link: Link, queue: string): Promise<QueueArguments | 'missing' | 'unknown'> {
-  const declared = await declarationOf(link, queue)
-  return typeof declared === 'string' ? declared : declared.arguments
-}
-
 /**
  * How an existing queue was declared. To a declaration that differs the broker answers with the first argument that does,
  * and its value: so each answer mends the next question, and none changes anything. Each time the queue must just have been

@@ -5,12 +5,13 @@ import { differences, judge, lossyDelay, missing, unknown, type Finding, type Ju
 import { queuePlans, type QueuePlan } from './plans.ts'
 import {
   adviceOn,
-  argumentsOf,
   ask,
   checkQueue,
+  declarationOf,
   declare,
   isReply,
   problemIn,
+  type Declaration,
   type QueueArguments,
 } from './questions.ts'
 import { isAtLeast } from './server-version.ts'
@@ -121,7 +122,7 @@ export class Topology {
       return { problems: [], findings: isLossy ? [lossyDelay(name)] : [] }
     } catch (error) {
       if (isReply(error, 405)) return lockedHere(link, plan)
-      const declared = isReply(error, 406) ? await argumentsOf(link, name) : 'unknown'
+      const declared = isReply(error, 406) ? await declarationOf(link, name) : 'unknown'
       if (typeof declared === 'string') return this.#refusal(error, plan)
       const problems = mismatch(plan, declared)
       return problems.length > 0 ? { problems, findings: [] } : this.#judgementOf(link, plan, declared)
@@ -140,7 +141,7 @@ export class Topology {
   async #judge(link: Link, plan: QueuePlan): Promise<Judgement> {
     const known = this.#judged.get(plan.name)
     if (known !== undefined) return known
-    const declared = await argumentsOf(link, plan.name)
+    const declared = await declarationOf(link, plan.name)
     if (declared === 'unknown' && plan.role === 'consumed') this.#hasTurns = true
     if (declared === 'missing') return { problems: [], findings: plan.role === 'consumed' ? [] : [missing(plan)] }
     const judgement =
@@ -156,8 +157,8 @@ export class Topology {
     return { problems: [problem], findings: [] }
   }
 
-  #judgementOf(link: Link, plan: QueuePlan, declared: QueueArguments): Judgement {
-    if (plan.role === 'consumed') this.#noteConsumed(declared)
+  #judgementOf(link: Link, plan: QueuePlan, declared: Declaration): Judgement {
+    if (plan.role === 'consumed') this.#noteConsumed(declared.arguments)
     return judge(plan, declared, { settings: this.#settings, version: link.serverVersion })
   }
 
@@ -179,10 +180,10 @@ async function exists(link: Link, queue: string): Promise<boolean> {
   }
 }
 
-function mismatch({ name, role, arguments: wanted }: QueuePlan, declared: QueueArguments): string[] {
+function mismatch({ name, role, arguments: wanted }: QueuePlan, declared: Declaration): string[] {
   const differing = differences(wanted, declared)
   if (differing.length === 0) return []
-  const { 'x-queue-type': type = 'classic' } = declared
+  const { 'x-queue-type': type = 'classic' } = declared.arguments
   const isOtherType =
     role === 'consumed' && type !== wanted['x-queue-type'] && (type === 'classic' || type === 'quorum')
   const option = isOtherType ? ` (queueType: '${type}')` : ''

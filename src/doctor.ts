@@ -132,7 +132,7 @@ function retentionOf({ retentionMs, onBeyondRetention }: ResolvedConsumer): stri
 }
 
 function leasePromise({ onInDoubt, concurrency, leaseMs }: ResolvedConsumer): string {
-  const after = `After a crash, or a pause longer than the lease (${durationText(leaseMs)}), what was under way (${concurrency} at most) is in doubt`
+  const after = `After a crash, or when paused or cut off from its store for longer than the lease (${durationText(leaseMs)}), what was under way (${concurrency} at most) is in doubt`
   switch (onInDoubt) {
     case 'park':
       return `${after} and parked for a person: no effect happens twice, unless a handler throws although its effect happened, or a person lets it run again.`

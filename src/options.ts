@@ -115,11 +115,11 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
    */
   readonly maxInFlight?: number
   /**
-   * How long a claim holds without renewal. Shorter: a dead owner is noticed sooner, but a long pause of the process loses
-   * the claim. @defaultValue 30000
+   * How long a claim holds without renewal, in milliseconds. Shorter: a dead owner is noticed sooner, but a long pause of the process, or
+   * of its connection to the store, loses the claim. `ctx.signal` aborts a tenth of it, a second at most, before it ends. @defaultValue 30000
    */
   readonly leaseMs?: DurationMs
-  /** How often running claims are renewed, in batches. @defaultValue a third of `leaseMs` */
+  /** How often running claims are renewed, in batches: less than `leaseMs` without the margin before its end. @defaultValue a third of `leaseMs` */
   readonly renewEveryMs?: DurationMs
   /**
    * How long `done` is kept: longer than the broker can redeliver (`suggestRetention()` adds it up), and than an attempt and the delay after it.

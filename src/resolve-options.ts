@@ -1,5 +1,6 @@
 import type { Backoff } from './core/backoff.ts'
 import type { BeyondRetentionPolicy, InDoubtPolicy } from './core/decision.ts'
+import { leaseMarginMs } from './core/lease-margin.ts'
 import { longestAttempt } from './core/retention.ts'
 import type { DurationMs } from './core/units.ts'
 import { json, type Decode, type StandardSchema } from './decode.ts'
@@ -227,9 +228,11 @@ function problemsOfTimes(numbers: Numbers, retry: Backoff): string[] {
   const problems: string[] = []
   // Said of each already; and with a bigint one cannot reckon.
   if (!Object.values({ ...numbers, ...retry }).every((value) => typeof value === 'number')) return problems
-  if (renewEveryMs >= leaseMs) {
+  const marginMs = leaseMarginMs(leaseMs)
+  if (renewEveryMs >= leaseMs - marginMs) {
     problems.push(
-      `renewEveryMs: expected less than leaseMs (${leaseMs}), got ${renewEveryMs}: a lease would end before its renewal`,
+      `renewEveryMs: expected less than leaseMs (${leaseMs}) less the margin before its end (${marginMs}), got ${renewEveryMs}: ` +
+        `handlers would be aborted before the renewal of their lease`,
     )
   }
   const longest = longestAttempt({ ...numbers, retry })

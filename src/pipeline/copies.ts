@@ -1,7 +1,7 @@
 import { backoffMs } from '../core/backoff.ts'
 import type { Key } from '../core/record.ts'
 import type { DurationMs } from '../core/units.ts'
-import { describeError, errorClass } from '../errors.ts'
+import { errorClass } from '../errors.ts'
 import { DEFAULTS } from '../defaults.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
@@ -10,7 +10,7 @@ import type { ObserverEvent } from '../ports/observer.ts'
 import type { Letter, Publisher } from '../ports/source.ts'
 import { Evidence } from './evidence.ts'
 import { Pauses } from './pauses.ts'
-import { redacted } from './redact.ts'
+import { redactedError } from './redact.ts'
 import type { DeadLettering, Postponing } from './runner.ts'
 import type { Task } from './task.ts'
 
@@ -59,7 +59,7 @@ export class Copies {
   /** `undefined`: not confirmed before the end. */
   retryLater(task: Task, { why, attempts, delayMs, error }: Postponing): Promise<Evidence | undefined> {
     const { message, firstFailureAt, key } = task
-    const detail = error === undefined ? '' : redacted(describeError(error), message)
+    const detail = error === undefined ? '' : redactedError(error, message)
     const letter = { ...this.#letter(message, { attempts, error, detail, firstFailureAt }), why, delayMs }
     return this.#untilConfirmed('retry', letter, key, async (publisher) => publisher.retryLater?.(letter))
   }

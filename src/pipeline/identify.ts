@@ -9,6 +9,7 @@ import type { Message } from '../ports/message.ts'
 import type { Delivery } from '../ports/source.ts'
 import { keyScope } from '../scope.ts'
 import type { RunItem } from './handler-run.ts'
+import { redacted } from './redact.ts'
 import { Task } from './task.ts'
 
 /** A message that no key can be made for. */
@@ -193,7 +194,11 @@ function decodePayload(message: Message, consumer: ResolvedConsumer): Decoded | 
   try {
     const result = consumer.schema['~standard'].validate(payload)
     // Not instanceof: a promise of another realm, taken for a result, would be a payload of nothing.
-    return 'then' in result ? Promise.resolve(result).then(asDecoded).catch(schemaThrew) : asDecoded(result)
+    return 'then' in result
+      ? Promise.resolve(result)
+          .then((later) => asDecoded(later, message))
+          .catch(schemaThrew)
+      : asDecoded(result, message)
   } catch (error) {
     return schemaThrew(error)
   }
@@ -201,10 +206,11 @@ function decodePayload(message: Message, consumer: ResolvedConsumer): Decoded | 
 
 function asDecoded(
   result: Awaited<ReturnType<NonNullable<ResolvedConsumer['schema']>['~standard']['validate']>>,
+  message: Message,
 ): Decoded {
   return result.issues === undefined
     ? { ok: true, payload: result.value }
-    : { ok: false, why: { reason: 'schema', detail: describeIssues(result.issues) } }
+    : { ok: false, why: { reason: 'schema', detail: redacted(describeIssues(result.issues), message) } }
 }
 
 function schemaThrew(error: unknown): Decoded {

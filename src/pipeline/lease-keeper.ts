@@ -1,3 +1,5 @@
+import { leaseMarginMs } from '../core/lease-margin.ts'
+import type { MonotonicMs } from '../core/units.ts'
 import { LeaseLostError } from '../errors.ts'
 import type { HandlerRun } from './handler-run.ts'
 import type { Desk } from './runner.ts'
@@ -6,8 +8,9 @@ import type { Desk } from './runner.ts'
 const LONGEST_TICK_MS = 500
 
 /**
- * Renews the leases of running handlers, all in one call, and watches their time: it aborts a handler whose lease may be
- * over by the local clock, or that is past its timeout, and reports one that stays deaf. One timer for all runs.
+ * Renews the leases of running handlers, all in one call, and watches their time: it aborts a handler shortly before its lease
+ * can end, or when it is past its timeout, and reports one that stays deaf. One timer for all runs: a tick, or earlier where the
+ * lease of one could end before the next.
  */
 export class LeaseKeeper {
   readonly #desk: Desk
@@ -15,12 +18,16 @@ export class LeaseKeeper {
   /** Each knows its place here: adding and taking out are done for every message. */
   readonly #kept: HandlerRun[] = []
   readonly #tickMs: number
+  readonly #marginMs: number
+  /** When the timer goes off. */
+  #tickAt: MonotonicMs = Number.POSITIVE_INFINITY
   #cancelTick: (() => void) | undefined
 
   constructor(desk: Desk, onStuck: (run: HandlerRun) => void) {
     this.#desk = desk
     this.#onStuck = onStuck
     this.#tickMs = Math.min(LONGEST_TICK_MS, Math.ceil(desk.consumer.renewEveryMs / 2))
+    this.#marginMs = leaseMarginMs(desk.consumer.leaseMs)
   }
 
   /** As it is now: what is done with one may end others. */
@@ -30,7 +37,17 @@ export class LeaseKeeper {
 
   keep(run: HandlerRun): void {
     run.keptAt = this.#kept.push(run) - 1
-    if (this.#cancelTick === undefined) this.#schedule()
+    if (this.#cancelTick === undefined) this.#schedule(run.leaseUntil)
+    else if (!run.hasEnded && this.#abortAt(run) < this.#tickAt) {
+      // Granted long ago: its answer was slow.
+      this.#cancelTick()
+      this.#schedule(run.leaseUntil)
+    }
+  }
+
+  /** Whether a handler that begins now has time before it would be aborted. */
+  mayBegin(leaseUntil: MonotonicMs, now: MonotonicMs): boolean {
+    return now < leaseUntil - this.#marginMs
   }
 
   release(run: HandlerRun): void {
@@ -50,30 +67,43 @@ export class LeaseKeeper {
     this.#cancelTick = undefined
   }
 
-  #schedule(): void {
-    this.#cancelTick = this.#desk.clock.after(this.#tickMs, () => {
+  #abortAt({ leaseUntil }: HandlerRun): MonotonicMs {
+    return leaseUntil - this.#marginMs
+  }
+
+  /** At the next tick, or right before `leaseUntil` if that is earlier. */
+  #schedule(leaseUntil: MonotonicMs): void {
+    const { clock } = this.#desk
+    const now = clock.monotonic()
+    this.#tickAt = Math.min(now + this.#tickMs, Math.max(now, leaseUntil - this.#marginMs))
+    this.#cancelTick = clock.after(Math.ceil(this.#tickAt - now), () => {
       this.#cancelTick = undefined
       if (this.#kept.length === 0) return
-      this.#watchTime()
+      const firstLeaseUntil = this.#watchTime()
       void this.#renew()
-      this.#schedule()
+      this.#schedule(firstLeaseUntil)
     })
   }
 
-  #watchTime(): void {
+  /** Answers with the earliest end of a lease under which a handler goes on. */
+  #watchTime(): MonotonicMs {
     const { consumer, clock } = this.#desk
     const now = clock.monotonic()
+    let first = Number.POSITIVE_INFINITY
     for (const run of this.runs) {
       // What has ended waits for its mark, and asks nothing of its signal any more.
       if (run.hasEnded) continue
       const ranMs = run.startedAt === undefined ? 0 : now - run.startedAt
-      if (now >= run.leaseUntil) run.abort(new LeaseLostError('LEASE_LOST', 'the lease could not be renewed in time'))
+      if (now >= this.#abortAt(run))
+        run.abort(new LeaseLostError('LEASE_LOST', 'the lease could not be renewed in time'))
       if (ranMs >= consumer.handlerTimeoutMs) {
         run.abort(new LeaseLostError('HANDLER_TIMEOUT', `the handler ran longer than ${consumer.handlerTimeoutMs} ms`))
       }
       // Past the grace nobody waits for it: its lease is left to run out, so that the store can say what is in doubt.
       if (ranMs >= consumer.handlerTimeoutMs + consumer.graceMs) this.#onStuck(run)
+      if (!run.isAborted) first = Math.min(first, run.leaseUntil)
     }
+    return first
   }
 
   async #renew(): Promise<void> {

@@ -249,7 +249,7 @@ export class LeaseRunner implements Runner {
     const leaseUntil = sentAt + consumer.leaseMs
     const now = clock.monotonic()
     // The last look before effects begin: the answer may have been long under way, a stop or a rebalance have come meanwhile.
-    const mayBegin = !isDraining && now < leaseUntil
+    const mayBegin = !isDraining && this.#keeper.mayBegin(leaseUntil, now)
     const beginning = mayBegin ? currentOf(items) : []
     if (beginning.length < items.length) {
       const begins = new Set(beginning)

@@ -1,6 +1,6 @@
 import { describeError, errorClass } from '../errors.ts'
 import type { Message } from '../ports/message.ts'
-import { redacted } from './redact.ts'
+import { redactedError } from './redact.ts'
 
 /** Of a stack: where it was thrown, and who called. */
 const FRAMES_SHOWN = 10
@@ -14,8 +14,7 @@ const FRAMES_SHOWN = 10
 export function loggedError(error: unknown, about?: Message): object {
   const type = errorClass(error)
   const { code, stack } = detailsOf(error)
-  const text = describeError(error)
-  const message = about === undefined ? text : redacted(text, about)
+  const message = about === undefined ? describeError(error) : redactedError(error, about)
   return Object.assign(Object.create(null), { type, name: type, message, code, stack }) as object
 }
 

@@ -19,7 +19,7 @@ import { Lanes } from './lanes.ts'
 import { LeaseRunner } from './lease-runner.ts'
 import { observerOf } from './observe.ts'
 import { Purger } from './purger.ts'
-import { redacted } from './redact.ts'
+import { redactedDetail } from './redact.ts'
 import { openKept } from './remember.ts'
 import type { ClaimBatch, DeadLettering, Desk, Postponing, Runner, SettingAside } from './runner.ts'
 import { faultOfSetAside, faultsOfClaims } from './store-answers.ts'
@@ -242,9 +242,9 @@ export class Pipeline implements Intake, Desk {
     if (position !== undefined && isCurrent && !this.#isDraining) this.#rewind(position.stream)
   }
 
-  async deadLetter(task: Task, { detail, ...how }: DeadLettering): Promise<void> {
+  async deadLetter(task: Task, how: DeadLettering): Promise<void> {
     const { messageToSettle, firstFailureAt } = task
-    const why = { ...how, detail: redacted(detail, task.message) }
+    const why = { ...how, detail: redactedDetail(how, task.message) }
     const evidence = await this.#copies.deadLetter(messageToSettle, { ...why, firstFailureAt }, task.key)
     if (evidence === undefined) return this.drop(task)
     await this.#pass(task)
@@ -295,8 +295,8 @@ export class Pipeline implements Intake, Desk {
   }
 
   /** A delivery that is no task: it has no usable ID. */
-  async #deadLetterAlone(delivery: Delivery, { detail, ...how }: DeadLettering): Promise<void> {
-    const why = { ...how, detail: redacted(detail, delivery.message) }
+  async #deadLetterAlone(delivery: Delivery, how: DeadLettering): Promise<void> {
+    const why = { ...how, detail: redactedDetail(how, delivery.message) }
     this.#unclaimed.set(delivery, why.reason)
     const evidence = await this.#copies.deadLetter(delivery.message, why, undefined)
     if (!this.#unclaimed.delete(delivery)) return

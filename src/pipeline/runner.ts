@@ -74,7 +74,9 @@ export interface Desk {
 export interface DeadLettering {
   readonly reason: Reason
   readonly parked: boolean
+  /** In the library's own words, or ending with the text of `error`. */
   readonly detail: string
+  /** What was thrown: its text may repeat the message. */
   readonly error?: unknown
   readonly attempts?: number
   readonly firstFailureAt?: EpochMs | undefined

@@ -30,15 +30,18 @@ export async function leaseAt(place: LeasePlace): Promise<LeaseAt> {
   switch (place.library) {
     case 'ioredis': {
       const redis = new Redis(place.url)
+      redis.on('error', () => {})
       return { store: ioredis.redisLease({ redis, prefix: place.prefix }), close: () => redis.quit() }
     }
     case 'node-redis': {
       const redis = createClient({ url: place.url })
+      redis.on('error', () => {})
       await redis.connect()
       return { store: nodeRedis.redisLease({ redis, prefix: place.prefix }), close: () => redis.close() }
     }
     case 'pg': {
       const pool = new Pool({ connectionString: place.url, max: 2 })
+      pool.on('error', () => {})
       return { store: postgresLease({ pool, schema: place.schema }), close: () => pool.end() }
     }
     case 'mysql2': {

@@ -1,9 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
-import { runInline } from '../../src/index.ts'
-import { claim, claimAll, hold, leaseEnds, newItem } from '../../testing/contract/store/claims.ts'
+import { NoEffectError, runInline, type ClaimAnswer, type ClaimRequest, type Store } from '../../src/index.ts'
+import { claim, claimAll, hold, leaseEnds, newItem, newToken } from '../../testing/contract/store/claims.ts'
 import { backends } from '../support/backends.ts'
+import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts'
 import { uniqueName } from '../support/namespace.ts'
+import { aborted, gate } from '../support/rig.ts'
 import { server } from '../support/servers/server.ts'
 import { leaseAt, MESSAGE, ownerOf, type LeaseAt, type LeasePlace } from './lease-at.ts'
 import { newMysqlPlace } from './mysql-support.ts'
@@ -78,6 +80,38 @@ for (const [name, backend, newLeasePlace] of STORES) {
       await expect(marks.mock.results.at(-1)?.value).resolves.toEqual(['refused-done'])
     }, 60_000)
 
+    it('is aborted before another process can take over, when it is cut off from its store', async () => {
+      const place = await newLeasePlace()
+      const { port } = new URL(place.url)
+      const proxy = await startCuttingProxy(Number(port))
+      closing.push(() => proxy.stop())
+      const [{ store }, { store: rival }] = [await open(through(proxy, place)), await open(place)]
+      const claims = jest.spyOn(store, 'claim')
+      const told: string[] = []
+      const cutOff = gate()
+      const consumer = ownerOf(store, async ({ signal }) => {
+        if (told.length > 0) return
+        proxy.refuse()
+        proxy.cut()
+        cutOff.open()
+        await aborted(signal)
+        told.push((signal.reason as { code: string }).code)
+        throw new NoEffectError('stopped in time')
+      })
+      const running = runInline(consumer, { group: uniqueName('group') })
+      const handled = running.handle(MESSAGE)
+      await cutOff.opened
+      // Before it: what an open tries out.
+      const [claimed] = claims.mock.calls.at(-1) ?? []
+      const taken = await takeOver(rival, claimed)
+      told.push('taken over')
+      await rival.mark([taken.claim])
+      proxy.accept()
+      expect(await handled).toMatchObject({ outcome: 'duplicate', settle: 'ack' })
+      await running.stop()
+      expect(told).toEqual(['LEASE_LOST', 'taken over'])
+    }, 15_000)
+
     it.each([-86_400_000, 86_400_000])('asks nothing of a clock that has jumped by %d ms', async (jumpMs) => {
       const place = await newLeasePlace()
       const [{ store }, { store: rival }] = [await open(place), await open(place)]
@@ -101,6 +135,25 @@ for (const [name, backend, newLeasePlace] of STORES) {
 
 // Compiled before a lease is running out.
 const RIVAL = compiled(new URL('lease-rival.ts', import.meta.url))
+
+function through({ port }: CuttingProxy, place: LeasePlace): LeasePlace {
+  return { ...place, url: Object.assign(new URL(place.url), { port: String(port), hostname: '127.0.0.1' }).href }
+}
+
+/** As soon as the store lets it. */
+async function takeOver(
+  store: Store,
+  claimed: ClaimRequest | undefined,
+): Promise<Extract<ClaimAnswer, { claim: unknown }>> {
+  if (claimed === undefined) throw new Error('nothing was claimed')
+  const request = { ...claimed, token: newToken(), alone: true }
+  for (let attempt = 0; attempt < 10_000; attempt++) {
+    const [answer] = await store.claim(request)
+    if (answer?.verdict === 'taken-over') return answer
+    if (answer?.verdict !== 'busy') throw new Error(`expected busy or taken-over, got ${answer?.verdict}`)
+  }
+  throw new Error('the lease does not end')
+}
 
 /** Until another process has had the message, which it can have only once the lease is over. */
 function blockUntilTakenOver(place: LeasePlace, group: string): string {

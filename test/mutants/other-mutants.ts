@@ -105,4 +105,30 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     ],
     tests: ['test/pipeline/lanes.test.ts', '-t', 'begin no handler before those marks are durable'],
   },
+  {
+    name: 'abort-at-the-end-of-the-lease',
+    what: 'A handler that is cut off from its store is aborted when its lease ends, not before.',
+    layer: 'unit',
+    patches: [
+      {
+        file: 'src/pipeline/lease-keeper.ts',
+        find: '    return leaseUntil - this.#marginMs\n',
+        replace: '    return leaseUntil\n',
+      },
+    ],
+    tests: ['test/pipeline/leases.test.ts', '-t', 'before another process can take it over'],
+  },
+  {
+    name: 'own-headers-redacted',
+    what: 'What the library wrote on its own copies is taken for the words of the message.',
+    layer: 'unit',
+    patches: [
+      {
+        file: 'src/pipeline/redact.ts',
+        find: '(NOT_OF_PRODUCERS.test(name) ? [] : [header])',
+        replace: '(NOT_OF_PRODUCERS.test(name) ? [header] : [header])',
+      },
+    ],
+    tests: ['test/security/redact.test.ts', '-t', 'is not looked for in the headers of its own copies'],
+  },
 ]

@@ -44,7 +44,7 @@ describe.each(LEASES)('a lease ($handler)', (style) => {
     const rig = await startRig({
       style,
       leaseMs: 10_000,
-      renewEveryMs: 9_999,
+      renewEveryMs: 8_999,
       effect: (work) => {
         signal = work.signal
         return held.opened
@@ -107,6 +107,85 @@ describe.each(LEASES)('a lease ($handler)', (style) => {
     expect(rig.outcomes()).toEqual(['handled'])
   })
 
+  it.each([100, 1_000, 3_000, 30_000])(
+    'of %d ms aborts its handler before another process can take it over, with a margin, when the store cannot be reached',
+    async (leaseMs) => {
+      const world = new World()
+      const { clock } = world
+      let [claimedAt, abortedAt] = [0, 0]
+      const rig = await startRig({
+        style,
+        world,
+        leaseMs,
+        effect: async (work) => {
+          await aborted(work.signal)
+          abortedAt = clock.monotonic()
+          throw new Error('stopped')
+        },
+      })
+      // Not in step with the ticks of the keeper.
+      await clock.advance(Math.ceil(leaseMs / 7))
+      claimedAt = clock.monotonic()
+      await rig.deliver('a')
+      rig.store.isDown = true
+      await clock.advance(2 * leaseMs)
+      const margin = claimedAt + leaseMs - abortedAt
+      expect(margin).toBeGreaterThanOrEqual(Math.min(leaseMs / 10, 1_000))
+      expect(margin).toBeLessThanOrEqual(Math.min(leaseMs / 10, 1_000) + 1)
+    },
+  )
+
+  it('is counted from before its claim was sent, also where the answer was slow and others are watched', async () => {
+    const answering = gate()
+    const ends = new Map<string, number>()
+    const rig = await startRig({
+      style,
+      leaseMs: 10_000,
+      renewEveryMs: 8_000,
+      effect: async (work) => {
+        await aborted(work.signal)
+        ends.set(work.id, rig.clock.monotonic())
+        throw new Error('stopped')
+      },
+    })
+    rig.store.script('claim', answering.opened)
+    await rig.deliver('slow')
+    await rig.clock.advance(8_800)
+    await rig.deliver('quick')
+    rig.store.isDown = true
+    answering.open()
+    await rig.clock.advance(20_000)
+    expect(Object.fromEntries(ends)).toEqual({ slow: 9_000, quick: 17_800 })
+  })
+
+  it('that is renewed late is renewed all the same: an answer before the margin counts, one after it aborts nothing twice', async () => {
+    const [inTime, tooLate] = [gate(), gate()]
+    const ends: number[] = []
+    const rig = await startRig({
+      style,
+      leaseMs: 10_000,
+      renewEveryMs: 4_000,
+      effect: async (work) => {
+        await aborted(work.signal)
+        ends.push(rig.clock.monotonic())
+        await work.apply()
+      },
+    })
+    rig.store.script('renew', inTime.opened)
+    await rig.deliver('a')
+    await rig.clock.advance(8_900)
+    rig.store.script('renew', tooLate.opened)
+    // Sent at 4 s.
+    inTime.open()
+    await rig.clock.advance(6_500)
+    // By the first renewal it ends at 14 s; the second, sent before that, is answered after it.
+    expect(ends).toEqual([13_000])
+    tooLate.open()
+    await rig.clock.advance(30_000)
+    expect(rig.outcomes()).toEqual(['handled'])
+    expect(ends).toEqual([13_000])
+  })
+
   it('aborts its handler at its local end when renewals are not answered, and the store decides about the mark', async () => {
     const rig = await startRig({
       style,
@@ -148,6 +227,27 @@ describe.each(LEASES)('a lease ($handler)', (style) => {
     await rig.clock.advance(0)
     expect(rig.store.calls('release').map(({ refund }) => refund)).toEqual([true])
     expect(attempts).toEqual([1])
+    expect(rig.outcomes()).toEqual(['handled'])
+  })
+
+  it('that is nearly over before its handler could start is given back: what begins has more than the margin left', async () => {
+    const left: number[] = []
+    const rig = await startRig({
+      style,
+      leaseMs: 10_000,
+      effect: (work) => {
+        left.push(10_000 - rig.clock.monotonic())
+        return work.apply()
+      },
+    })
+    const answering = gate()
+    rig.store.script('claim', answering.opened)
+    await rig.deliver('a')
+    await rig.clock.advance(9_000)
+    answering.open()
+    await rig.clock.advance(0)
+    expect(rig.store.calls('release').map(({ refund }) => refund)).toEqual([true])
+    expect(rig.store.calls('claim').length).toBe(2)
     expect(rig.outcomes()).toEqual(['handled'])
   })
 

@@ -93,8 +93,8 @@ describe('resolveOptions', () => {
     ['two handlers', { handleBatch: () => {} }, 'handle, handleBatch: expected exactly one'],
     [
       'a renewal that comes with the end of the lease',
-      { renewEveryMs: 30_000 },
-      'renewEveryMs: expected less than leaseMs',
+      { renewEveryMs: 29_000 },
+      'renewEveryMs: expected less than leaseMs (30000) less the margin before its end (1000)',
     ],
     ['a retention within the lease', { retentionMs: 30_000 }, 'retentionMs: expected more than leaseMs'],
     [
@@ -148,7 +148,7 @@ describe('resolveOptions', () => {
 
   it.each<readonly [string, Readonly<Record<string, unknown>>]>([
     ['the longest name', { name: 'x'.repeat(200) }],
-    ['a renewal just before the end of the lease', { renewEveryMs: 29_999 }],
+    ['a renewal just before the end of the lease', { renewEveryMs: 28_999 }],
     ['as many in flight as slots', { maxInFlight: 64 }],
     ['one attempt', { maxAttempts: 1 }],
     ['a retention just beyond one attempt and the delay after it', { retentionMs: 96_601 }],

@@ -91,6 +91,8 @@ export const SECURITY: readonly ListedItem[] = [
     item: 'Error messages of handlers are cut, and what they repeat of their message is taken out',
     tests: [
       ['test/security/redact.test.ts', 'what an error says of its message is told without'],
+      ['test/security/redact.test.ts', 'never holds a planted word of the message, wherever the handler puts it'],
+      ['test/security/redact.test.ts', 'keeps each sentence of the library, whatever the message holds'],
       ['test/pipeline/log.test.ts', 'has no more than ten frames, and nothing of a long message but its beginning'],
       ['test/pipeline/log.test.ts', 'has its class, message, code and frames'],
     ],

@@ -22,9 +22,17 @@ export const LEASE_ON_REDIS: Guarantee = {
       models: ['rerun', 'rerun-full', 'rerun-two-crashes', 'rerun-three-workers', 'redrive-rerun', 'liveness-drained'],
     },
     {
-      says: 'after a crash, or a pause longer than the lease',
+      says: 'after a crash, a pause longer than the lease, or being cut off from the store for longer than the lease',
       tests: [
         ['test/pipeline/leases.test.ts', 'is renewed while its handler runs, so that nobody takes over, and no longer'],
+        [
+          'test/pipeline/leases.test.ts',
+          'of %d ms aborts its handler before another process can take it over, with a margin, when the store cannot be reached',
+        ],
+        [
+          'test/adapters/lease-late-owners.test.ts',
+          'is aborted before another process can take over, when it is cut off from its store',
+        ],
         [CLAIM_LAWS, 'answers busy to every other token while a lease holds, and for how long'],
         [CLAIM_LAWS, 'gives a lease that has run out to a claim that is alone, as taken over'],
       ],

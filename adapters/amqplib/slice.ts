@@ -19,7 +19,7 @@ export interface AmqpChannel extends AmqpEvents {
   close(): Promise<void>
   prefetch(count: number): Promise<unknown>
   assertQueue(queue: string, options: AmqpQueueOptions): Promise<unknown>
-  checkQueue(queue: string): Promise<{ readonly messageCount: number }>
+  checkQueue(queue: string): Promise<{ readonly messageCount: number; readonly consumerCount: number }>
   checkExchange(exchange: string): Promise<unknown>
   consume(
     queue: string,

@@ -146,6 +146,7 @@ export class RabbitSource implements Source {
     return new Watches({
       delayed,
       overdueAfterMs,
+      hasRivals: () => assembly.hasRivals(),
       heartbeat: () => assembly.heartbeat,
       report: (event, detail) => this.#report(event, detail),
     })

@@ -3,7 +3,7 @@ import { DelayedCopies } from '../../adapters/amqplib/copies/delayed.ts'
 import { rabbitBroker, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { Message, RetryLetter, Source } from '../../src/index.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
-import { Rabbit } from './amqplib-rabbit.ts'
+import { eventually, Rabbit } from './amqplib-rabbit.ts'
 import { RecordingIntake } from './amqplib-watching.ts'
 
 let rabbit: Rabbit
@@ -37,6 +37,14 @@ describe('the age of delayed copies', () => {
     expect(overdue(99_999)).toBe(0)
   })
 
+  it('is not that of what others may have got, who consume the queue too', () => {
+    const copies = new DelayedCopies([{ queue: 'q.1', delayMs: 10 }])
+    for (const dueAt of [10_000, 20_000]) copies.delayed('q.1', dueAt)
+    copies.sharedAt(12_000)
+    expect(copies.overdueMs(19_000).get('q.1')).toBe(0)
+    expect(copies.overdueMs(20_300).get('q.1')).toBe(300)
+  })
+
   it('does not wait for one that came back before its confirm did', () => {
     const copies = new DelayedCopies([{ queue: 'q.1', delayMs: 10 }])
     copies.arrived(copy('q.1', 10_000))
@@ -64,6 +72,28 @@ async function open(
   await broker.source.open(intake)
   return { ...broker, intake }
 }
+
+describe('a copy that another consumer of the queue got', () => {
+  it('is not overdue', async () => {
+    const queue = rabbit.name()
+    rabbit.delayQueues(queue, 50)
+    const retry = { delayQueues: [50], overdueAfterMs: 100 }
+    // Holds the first message, and so gets none of what follows.
+    const here = await open({ queue, retry, prefetch: 1 })
+    await rabbit.send(queue, ['a'])
+    await here.intake.untilDelivered(1)
+    const elsewhere = await open({ queue, retry })
+    const [delivery] = here.intake.deliveries
+    if (delivery === undefined) throw new TypeError('nothing was delivered')
+    const letter = { why: 'failed', attempts: 1, delayMs: 50, detail: '', errorClass: undefined } as const
+    await here.publisher.retryLater?.({ ...letter, message: delivery.message, consumer: 'c', group: 'g' })
+    await elsewhere.intake.untilDelivered(1)
+    // Longer than it takes to tell of one that is missing.
+    for (let look = 0; look < 4; look++) await nextLook()
+    expect(here.intake.told('delayed-overdue')).toBe(0)
+    await eventually(() => Object.entries(here.source.health().counts ?? {}).every(isNotLate))
+  })
+})
 
 describe('a delay queue that moves nothing on', () => {
   it('is told of once, and by the age of its oldest copy', async () => {
@@ -111,6 +141,10 @@ describe('a blocked event loop', () => {
     })
   })
 })
+
+function isNotLate([name, count]: [string, number]): boolean {
+  return !name.startsWith('delayed-overdue') || count === 0
+}
 
 /** A copy as it comes back. */
 function copy(queue: string, dueAt: number): Message {

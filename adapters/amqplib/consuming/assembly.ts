@@ -4,7 +4,7 @@ import { Generation, type GenerationHooks } from './generation.ts'
 import { Link } from '../connection/link.ts'
 import type { FittedSettings } from '../options/fit.ts'
 import type { Finding } from '../topology/judgement.ts'
-import { adviceOn, asConfigError } from '../topology/questions.ts'
+import { adviceOn, asConfigError, consumersOf } from '../topology/questions.ts'
 import { Topology } from '../topology/topology.ts'
 
 interface AssemblyHooks extends GenerationHooks {
@@ -61,6 +61,12 @@ export class Assembly {
   /** The queue holds messages for whoever has room, or is gone. */
   async hasReady(): Promise<boolean> {
     return this.#link !== undefined && this.#topology.hasReady(this.#link)
+  }
+
+  /** Whether others consume the queue too, as far as the broker knows now. Rejects without a connection. */
+  async hasRivals(): Promise<boolean> {
+    if (this.#link === undefined) throw new Error('no connection')
+    return (await consumersOf(this.#link, this.#settings.queue)) > 1
   }
 
   /** The queue may be another one when it is back. */

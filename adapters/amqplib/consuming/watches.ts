@@ -3,10 +3,14 @@ import type { DelayedCopies } from '../copies/delayed.ts'
 
 const LOOK_EVERY_MS = 250
 const TELL_BLOCKED_EVERY_MS = 60_000
+/** A copy that another consumer got is taken for missing so long, at most. */
+const ASK_FOR_RIVALS_EVERY_MS = 5_000
 
 interface WatchParts {
   readonly delayed: DelayedCopies
   readonly overdueAfterMs: DurationMs
+  /** Whether others consume the queue too. May reject. */
+  readonly hasRivals: () => Promise<boolean>
   /** Seconds; 0 is none. */
   readonly heartbeat: () => number
   readonly report: (event: 'loop-blocked' | 'delayed-overdue', detail: string) => void
@@ -20,6 +24,8 @@ export class Watches {
   readonly #overdue = new Set<string>()
   #lookedAt = systemClock.monotonic()
   #toldBlockedAt = Number.NEGATIVE_INFINITY
+  #askedForRivalsAt = Number.NEGATIVE_INFINITY
+  #isAsking = false
 
   constructor(parts: WatchParts) {
     this.#parts = parts
@@ -52,16 +58,40 @@ export class Watches {
   }
 
   #lookAtDelayed(now: EpochMs): void {
+    const { delayed, overdueAfterMs } = this.#parts
+    const late = [...delayed.overdueMs(now)].filter(([queue, lateMs]) => {
+      if (lateMs <= overdueAfterMs) this.#overdue.delete(queue)
+      return lateMs > 0
+    })
+    const askEveryMs = Math.min(ASK_FOR_RIVALS_EVERY_MS, overdueAfterMs)
+    if (late.length === 0 || this.#isAsking || this.#lookedAt - this.#askedForRivalsAt < askEveryMs) return
+    this.#askedForRivalsAt = this.#lookedAt
+    this.#isAsking = true
+    void this.#askForRivals(now)
+  }
+
+  /** What is due and has not come back is overdue only where nobody else can have got it. */
+  async #askForRivals(now: EpochMs): Promise<void> {
+    const { delayed, hasRivals } = this.#parts
+    try {
+      if (await hasRivals()) delayed.sharedAt(now)
+      else this.#tellOverdue(now)
+    } catch {
+      // Without an answer nothing is known. It is asked again.
+    } finally {
+      this.#isAsking = false
+    }
+  }
+
+  #tellOverdue(now: EpochMs): void {
     const { delayed, overdueAfterMs, report } = this.#parts
     for (const [queue, lateMs] of delayed.overdueMs(now)) {
-      if (lateMs <= overdueAfterMs) this.#overdue.delete(queue)
-      else if (!this.#overdue.has(queue)) {
-        this.#overdue.add(queue)
-        report(
-          'delayed-overdue',
-          `queue ${queue}: the oldest copy that was delayed here and has not come back is ${lateMs} ms past its time: another process got it, or it waits in the consumed queue, or the broker does not move it on (a restart of the broker does)`,
-        )
-      }
+      if (lateMs <= overdueAfterMs || this.#overdue.has(queue)) continue
+      this.#overdue.add(queue)
+      report(
+        'delayed-overdue',
+        `queue ${queue}: the oldest copy that was delayed here and has not come back is ${lateMs} ms past its time, and nobody else consumes the queue: it waits in the consumed queue, or the broker does not move it on (a restart of the broker does)`,
+      )
     }
   }
 }

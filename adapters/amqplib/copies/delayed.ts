@@ -8,9 +8,9 @@ const LEAST_SPAN_MS = 1_000
 const MOST_SPANS = 5_000
 
 /**
- * Copies that this process has delayed and not yet seen come back. A delay queue is first in, first out: a copy that
- * arrives, whoever has delayed it, tells that all that were due before it have left. Those that another process got are
- * missed until then, so with several processes an age is an upper bound.
+ * Copies that this process has delayed and that nobody can have got since. A delay queue is first in, first out: a copy that
+ * arrives, whoever has delayed it, tells that all that were due before it have left. Where others consume the queue too, each
+ * copy that is due may have gone to them, and is not missed here any more.
  */
 export class DelayedCopies {
   readonly #queues: ReadonlyMap<string, DelayLine>
@@ -30,6 +30,11 @@ export class DelayedCopies {
   arrived({ headers }: Message): void {
     const dueAt = headers[NOT_BEFORE]
     if (typeof dueAt === 'number') this.#queues.get(headerText(headers, DELAY_QUEUE) ?? '')?.passed(dueAt)
+  }
+
+  /** Others consume the queue: what was due by then may be theirs. */
+  sharedAt(now: EpochMs): void {
+    for (const line of this.#queues.values()) line.passed(now)
   }
 
   /** By queue: how long the oldest copy that is missing is past its time; 0 where none is. */

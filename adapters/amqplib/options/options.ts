@@ -29,8 +29,8 @@ export interface RabbitDelayQueues extends RabbitBusy {
   readonly delayedByQueue?: never
   /**
    * How long after its time a delayed copy may be missing before `delayed-overdue` is told. Set it above the time a message
-   * takes from the queue's tail to its head. Where several processes consume the queue, a copy that another of them got is
-   * missed here until a later copy from the same delay queue comes. At least 1. @defaultValue 60000
+   * takes from the queue's tail to its head. Told only while this is the queue's only consumer: a copy that is missing here may
+   * have gone to another one. At least 1. @defaultValue 60000
    */
   readonly overdueAfterMs?: DurationMs
 }

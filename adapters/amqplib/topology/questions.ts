@@ -36,6 +36,12 @@ export async function checkQueue(link: Link, queue: string): Promise<number> {
   return messageCount
 }
 
+/** How many consume it, from any connection. */
+export async function consumersOf(link: Link, queue: string): Promise<number> {
+  const { consumerCount } = await ask(link, `check ${queue}`, (channel) => channel.checkQueue(queue))
+  return consumerCount
+}
+
 /** How a queue was declared, as far as its answers tell. */
 export interface Declaration {
   readonly durable: boolean

@@ -11,6 +11,7 @@ import {
   type ReleaseVerdict,
   type RenewVerdict,
   type Result,
+  type SetAsideOptions,
   type SetAsideVerdict,
   type Store,
   type Transition,
@@ -32,7 +33,7 @@ describeStoreContract(
         close: async () => {}, // ends its clients, and removes its data
       }
     },
-    lacks: { admin: 'nobody may decide about records yet' }, // its laws are skipped, and say why
+    lacks: { admin: 'nobody may decide about records yet', unreadable: 'rows are objects' }, // their laws are skipped, and say why
   },
   { describe, it },
 )
@@ -72,9 +73,9 @@ function tableLease(table: Table): Store {
       ),
     release: async (claims: readonly Claim[], how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> =>
       claims.map(({ key, token }) => table.change<'release'>(key, { command: 'release', token, ...how })),
-    setAside: async (claims: readonly Claim[], as: 'given-up' | 'parked', reason: string) =>
+    setAside: async (claims: readonly Claim[], as: 'given-up' | 'parked', why: SetAsideOptions) =>
       claims.map(({ key, token }): SetAsideVerdict =>
-        table.change<'set-aside'>(key, { command: 'set-aside', token, as, reason }),
+        table.change<'set-aside'>(key, { command: 'set-aside', token, as, ...why }),
       ),
   }
 }

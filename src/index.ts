@@ -67,6 +67,8 @@ export { systemEntropy } from './entropy.ts'
 
 export { transition, verdictOn, viewOf } from './core/record.ts'
 export type {
+  AsideStory,
+  Cause,
   ClaimVerdict,
   Command,
   DecideVerdict,
@@ -145,6 +147,7 @@ export type {
   OpenTransaction,
   Positions,
   ReleaseOptions,
+  SetAsideOptions,
   Store,
   Strategy,
 } from './ports/store.ts'

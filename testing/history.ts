@@ -83,6 +83,7 @@ interface Claimed {
     | 'conflict'
     | 'given-up'
     | 'parked'
+    | 'unreadable'
     | 'other'
   /** Of what was granted. */
   readonly fence?: number
@@ -121,6 +122,8 @@ interface Released {
   readonly token: string
   readonly refund: boolean
   readonly doubt: boolean
+  /** True time before which nobody may be granted it. `undefined`: at once, or not known. */
+  readonly notBefore?: number | undefined
 }
 
 interface SetAside {

@@ -9,11 +9,11 @@ import {
   type DurationMs,
   type Key,
   type MarkVerdict,
-  type Reason,
   type ReleaseOptions,
   type ReleaseVerdict,
   type RenewVerdict,
   type Result,
+  type SetAsideOptions,
   type SetAsideVerdict,
   type Store,
   type StoreAdmin,
@@ -75,9 +75,9 @@ export class CachedStore<Tx> implements Store<Tx> {
   setAside(
     claims: readonly Claim<Tx>[],
     as: 'given-up' | 'parked',
-    reason: Reason,
+    why: SetAsideOptions,
   ): Promise<readonly SetAsideVerdict[]> {
-    return this.#store.setAside(claims, as, reason)
+    return this.#store.setAside(claims, as, why)
   }
 
   async #ask(request: ClaimRequest): Promise<readonly ClaimAnswer<Tx>[]> {

@@ -5,6 +5,7 @@ import { resultMigration } from './sql/migration-0003-result.ts'
 import { leaseMigration } from './sql/migration-0004-lease.ts'
 import { asideMigration } from './sql/migration-0005-aside.ts'
 import { sharedScopeMigration } from './sql/migration-0006-shared-scope.ts'
+import { leaseStoryMigration } from './sql/migration-0007-lease-story.ts'
 import { createMigrationTable, createSchema, lockMigrations, recordMigration } from './sql/migration-table.ts'
 import type { Tables } from './sql/tables.ts'
 
@@ -16,6 +17,7 @@ export const MIGRATIONS: readonly Migration[] = [
   leaseMigration,
   asideMigration,
   sharedScopeMigration,
+  leaseStoryMigration,
 ]
 
 export const NEWEST: number = Math.max(...MIGRATIONS.map(({ version }) => version))

@@ -9,11 +9,11 @@ import {
   type Key,
   type MarkVerdict,
   type Positions,
-  type Reason,
   type ReleaseOptions,
   type ReleaseVerdict,
   type RenewVerdict,
   type Result,
+  type SetAsideOptions,
   type SetAsideVerdict,
   type Store,
   type StoreAdmin,
@@ -129,7 +129,7 @@ export class TransactionStore implements Store<PgTransaction> {
   setAside(
     claims: readonly Claim<PgTransaction>[],
     as: 'given-up' | 'parked',
-    reason: Reason,
+    { reason }: SetAsideOptions,
   ): Promise<readonly SetAsideVerdict[]> {
     const { lockTimeoutMs } = this.#parts
     return this.#perTransaction('set aside', claims, 'refused', (transaction, owned) =>

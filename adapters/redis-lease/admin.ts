@@ -30,7 +30,6 @@ const LETTERS: { readonly [S in ListedState]: string } = {
   parked: 'X',
   done: 'dD',
 }
-const ALL = 'PRdDGX'
 
 /** Keys that one SCAN looks at. */
 const SCANNED_AT_ONCE = 1_000
@@ -58,10 +57,11 @@ export class RedisAdmin implements StoreAdmin {
 
   async peek(_scope: string, keys: readonly Key[]): Promise<readonly RecordView[]> {
     return this.#line.run({
-      ...lookingFor(ALL, keys),
-      read: (answer) => {
+      ...lookingFor('', keys),
+      read: (answer, { key }) => {
         const view = readLook(answer)
-        return view === 'other' ? undefined : view
+        if (view === 'other' || view?.found === undefined) return view === 'other' ? undefined : view
+        return { ...view, found: `${this.#names.of(key)}: ${view.found}` }
       },
     })
   }

@@ -10,11 +10,11 @@ import {
   type ClaimRequest,
   type DurationMs,
   type MarkVerdict,
-  type Reason,
   type Result,
   type ReleaseOptions,
   type ReleaseVerdict,
   type RenewVerdict,
+  type SetAsideOptions,
   type SetAsideVerdict,
   type Store,
   type StoreAdmin,
@@ -50,13 +50,14 @@ class RedisLease implements Store {
   readonly inOrder: boolean
   readonly admin: StoreAdmin
   readonly #redis: RedisPort
+  readonly #names: KeyNames
   readonly #line: ScriptLine
   readonly #shards: number
   readonly #timeoutMs: DurationMs
   readonly #durability: Durability
 
   constructor(redis: RedisPort, { prefix, shards, timeoutMs, durability }: ResolvedLease) {
-    const names = new KeyNames(prefix, shards)
+    const names = (this.#names = new KeyNames(prefix, shards))
     this.#redis = redis
     this.#line = new ScriptLine(redis, names, timeoutMs, durability)
     this.admin = new RedisAdmin(redis, names, this.#line)
@@ -107,6 +108,9 @@ class RedisLease implements Store {
       argumentsOf: (part) => [token, wholeMs(leaseMs), wholeMs(retentionMs), alone ? 1 : 0, ...digestArguments(part)],
       read: (answer, { key, digest }: ClaimItem): ClaimAnswer | undefined => {
         const answered = readClaim(answer)
+        if (answered?.verdict === 'unreadable') {
+          return { ...answered, found: `${this.#names.of(key)}: ${answered.found}` }
+        }
         if (answered === undefined || !('fence' in answered)) return answered
         const { verdict, fence, attempt } = answered
         return { verdict, fence, attempt, claim: { key, digest, scope, token, fence, attempt, retentionMs } }
@@ -154,11 +158,20 @@ class RedisLease implements Store {
     })
   }
 
-  async release(claims: readonly Claim[], { refund, doubt }: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+  async release(
+    claims: readonly Claim[],
+    { refund, doubt, delayMs = 0, cause = '' }: ReleaseOptions,
+  ): Promise<readonly ReleaseVerdict[]> {
     return this.#line.run({
       script: RELEASE,
       items: claims,
-      argumentsOf: (part) => [refund ? 1 : 0, doubt ? 1 : 0, ...part.map(tokenOf)],
+      argumentsOf: (part) => [
+        refund ? 1 : 0,
+        doubt ? 1 : 0,
+        wholeMs(delayMs),
+        cause,
+        ...part.map(tokenOf),
+      ],
       read: readRelease,
     })
   }
@@ -166,12 +179,18 @@ class RedisLease implements Store {
   async setAside(
     claims: readonly Claim[],
     as: 'given-up' | 'parked',
-    reason: Reason,
+    { reason, refund = false, cause = '' }: SetAsideOptions,
   ): Promise<readonly SetAsideVerdict[]> {
     return this.#line.run({
       script: SET_ASIDE,
       items: claims,
-      argumentsOf: (part) => [as === 'given-up' ? 'G' : 'X', reason, ...part.map(tokenOf)],
+      argumentsOf: (part) => [
+        as === 'given-up' ? 'G' : 'X',
+        reason,
+        refund ? 1 : 0,
+        cause,
+        ...part.map(tokenOf),
+      ],
       read: readSetAside,
       durable: true,
     })
@@ -200,9 +219,9 @@ function tokenOf({ token }: Claim): Argument {
   return token
 }
 
-/** Fields of a record are told apart by bars. */
+/** Fields of a record are told apart by bars, and what follows a token by a line break. */
 function refuseBars(token: string, items: readonly ClaimItem[]): void {
-  const field = token.includes('|') ? token : items.find(({ digest }) => digest.includes('|'))?.digest
+  const field = /[|\n]/.test(token) ? token : items.find(({ digest }) => digest.includes('|'))?.digest
   if (field === undefined) return
-  throw new StoreError('STORE_MISUSED', `a token or digest must not contain '|', got '${field}'`)
+  throw new StoreError('STORE_MISUSED', `a token or digest must not contain '|' or a line break, got '${field}'`)
 }

@@ -1,13 +1,37 @@
-import { viewOf, type MessageRecord, type RecordView } from '../../src/index.ts'
+import { viewOf, type AsideStory, type MessageRecord, type RecordView } from '../../src/index.ts'
 
-/** What the script LOOK answered, as a person is shown it; `undefined` for what this library has not written. */
+/** What the script LOOK answered, as a person is shown it; `undefined` where that is no answer. */
 export function readLook(answer: string): RecordView | 'other' | undefined {
   if (answer === 'absent') return { state: 'absent' }
   if (answer === 'other') return 'other'
+  const [, type] = /^type\|(.+)$/.exec(answer) ?? []
+  if (type !== undefined) return { state: 'unreadable', found: whatIsThere(type) }
   const [, now, ttl, value] = /^(\d+)\|(-?\d+)\|(.*)$/s.exec(answer) ?? []
   if (value === undefined) return undefined
-  const record = recordOf(value, Number(now) + Number(ttl))
-  return record && viewOf(record, Number(now))
+  const record = recordOf(value, Number(now) + Number(ttl)) ?? {
+    state: 'unreadable',
+    found: whatIsThere('string', String(Buffer.byteLength(value))),
+  }
+  return viewOf(record, Number(now))
+}
+
+/** For people; nothing of the value itself, which is anybody's. */
+export function whatIsThere(type: string, bytes: string = ''): string {
+  return bytes === ''
+    ? `a ${type}, where a string was expected`
+    : `a string of ${bytes} bytes that this version cannot read`
+}
+
+/** What follows the token of what was set aside, as scripts/script.ts has it. A version before wrote none of it. */
+export function storyIn(owner: string): Pick<AsideStory, 'since' | 'cause'> {
+  const [, since, cause] = /^[^\n]*\n(\d+)\n(.*)$/s.exec(owner) ?? []
+  if (since === undefined || cause === undefined) return {}
+  return { since: Number(since), cause: textOf(cause.replaceAll('%7C', '|').replaceAll('%25', '%')) }
+}
+
+/** Empty where there is none. */
+function textOf(text: string): string | undefined {
+  return text === '' ? undefined : text
 }
 
 function recordOf(value: string, keepUntil: number): MessageRecord | undefined {
@@ -16,18 +40,22 @@ function recordOf(value: string, keepUntil: number): MessageRecord | undefined {
   const shared = { digest, owner, fence: Number(fence) }
   switch (state) {
     case 'P': {
+      if (!/^\d+$/.test(rest)) return undefined
       const held = { attempt: Number(attempt), doubt: doubt === '1', leaseUntil: Number(rest), keepUntil }
       return { state: 'processing', ...shared, ...held }
     }
-    case 'R':
-      return { state: 'released', ...shared, attempt: Number(attempt), doubt: doubt === '1', keepUntil }
+    case 'R': {
+      const [, notBefore, cause = ''] = /^(\d+)\|(.*)$/s.exec(rest) ?? []
+      const waits = { notBefore: Number(notBefore ?? 0), cause: textOf(cause) }
+      return { state: 'released', ...shared, attempt: Number(attempt), doubt: doubt === '1', ...waits, keepUntil }
+    }
     case 'D':
     case 'd':
-      return { state: 'done', ...shared, result: rest === '' ? undefined : rest, keepUntil }
+      return { state: 'done', ...shared, result: textOf(rest), keepUntil }
     case 'G':
-      return { state: 'given-up', ...shared, reason: rest, keepUntil }
+      return { state: 'given-up', ...shared, reason: rest, attempt: Number(attempt), ...storyIn(owner), keepUntil }
     case 'X':
-      return { state: 'parked', ...shared, reason: rest }
+      return { state: 'parked', ...shared, reason: rest, attempt: Number(attempt), ...storyIn(owner) }
     case undefined:
     default:
       return undefined

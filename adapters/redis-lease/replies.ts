@@ -7,6 +7,7 @@ import type {
   SetAsideVerdict,
 } from '../../src/index.ts'
 import { StoreError } from '../../src/index.ts'
+import { storyIn, whatIsThere } from './records.ts'
 import type { Letters } from './scripts/script.ts'
 
 /** What a script answered for an item, or `undefined` where that is no answer. */
@@ -46,8 +47,16 @@ export function readClaim(answer: string): ClaimVerdict | undefined {
     case 'done':
       return rest === undefined ? undefined : { verdict, result: rest === '' ? undefined : rest }
     case 'given-up':
-    case 'parked':
-      return rest === undefined ? undefined : { verdict, reason: rest }
+    case 'parked': {
+      const [, attempt, owner, reason] = /^(\d+)\|([^|]*)\|(.*)$/s.exec(rest ?? '') ?? []
+      return owner === undefined || reason === undefined
+        ? undefined
+        : { verdict, reason, attempt: Number(attempt), ...storyIn(owner) }
+    }
+    case 'unreadable': {
+      const [, type, bytes] = /^([^|]+)\|(\d*)$/.exec(rest ?? '') ?? []
+      return type === undefined ? undefined : { verdict, found: whatIsThere(type, bytes) }
+    }
     case undefined:
     default:
       return undefined

@@ -1,4 +1,4 @@
-import type { ClaimVerdict, MarkVerdict, Reason, Result } from './record.ts'
+import type { AsideStory, ClaimVerdict, MarkVerdict, Reason, Result } from './record.ts'
 import type { DurationMs } from './units.ts'
 
 /** Why a message goes to the dead-letter place, as its header and its record say it. */
@@ -11,6 +11,7 @@ export type DeadLetterReason =
   | 'attempts-spent'
   | 'in-doubt'
   | 'beyond-retention'
+  | 'record-unreadable'
 
 /** What to do with a message that is in doubt: its effect may or may not have happened. */
 export type InDoubtPolicy = 'rerun' | 'park' | 'reconcile'
@@ -37,7 +38,13 @@ export type AfterClaim =
   | { readonly next: 'rewind' }
   | { readonly next: 'set-aside'; readonly as: 'given-up' | 'parked'; readonly reason: DeadLetterReason }
   /** The record stays as it is; a record without an effect never swallows a delivery. A set-aside one keeps its reason. */
-  | { readonly next: 'dead-letter'; readonly parked: boolean; readonly reason: Reason; readonly detail: string }
+  | {
+      readonly next: 'dead-letter'
+      readonly parked: boolean
+      readonly reason: Reason
+      readonly detail: string
+      readonly story?: AsideStory
+    }
 
 /**
  * The table of DESIGN.md, section 3, for verdicts of a claim. `again-alone` is what an inbox says of an earlier attempt, `behind`
@@ -69,10 +76,13 @@ export function afterClaim(
       return { next: 'settle-duplicate', result: answer.result }
     case 'conflict':
       return { next: 'dead-letter', parked: false, reason: 'conflict', detail: 'same ID, another payload' }
+    case 'unreadable':
+      return { next: 'dead-letter', parked: true, reason: 'record-unreadable', detail: answer.found }
     case 'given-up':
     case 'parked': {
-      const parked = answer.verdict === 'parked'
-      return { next: 'dead-letter', parked, reason: answer.reason, detail: `${answer.verdict} by an earlier delivery` }
+      const { verdict, ...story } = answer
+      const detail = `${verdict} by an earlier delivery`
+      return { next: 'dead-letter', parked: verdict === 'parked', reason: story.reason, detail, story }
     }
   }
 }

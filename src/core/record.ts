@@ -12,6 +12,12 @@ export type OwnerToken = string & { readonly __brand?: 'OwnerToken' }
 /** Why a record was set aside: a code and a short text, never a payload and never a raw ID. */
 export type Reason = string
 
+/**
+ * Why the last attempt failed, for whoever meets the record: class and text, as its letter says them (`Error: no such card`), at
+ * most 1 KB, without what the text repeats of the message.
+ */
+export type Cause = string
+
 /** What a handler returned, or the failure that is to be remembered, as text (core/result.ts). Never empty. */
 export type Result = string
 
@@ -36,6 +42,9 @@ export type MessageRecord =
       readonly attempt: number
       readonly doubt: boolean
       readonly owner: OwnerToken
+      /** Its backoff: nobody may claim it before, whichever copy of the message comes. `undefined`: at once. */
+      readonly notBefore?: EpochMs | undefined
+      readonly cause?: Cause | undefined
       readonly keepUntil: EpochMs
     }
   | {
@@ -47,22 +56,31 @@ export type MessageRecord =
       readonly result?: Result | undefined
       readonly keepUntil: EpochMs
     }
-  | {
+  | ({
       readonly state: 'given-up'
       readonly digest: Digest
       readonly fence: number
       readonly owner: OwnerToken
-      readonly reason: Reason
       readonly keepUntil: EpochMs
-    }
-  | {
+    } & AsideStory)
+  | ({
       /** Waits for a person, however long: nothing ends it by time. */
       readonly state: 'parked'
       readonly digest: Digest
       readonly fence: number
       readonly owner: OwnerToken
-      readonly reason: Reason
-    }
+    } & AsideStory)
+  /** Nobody can say what it is: of another type, cut off, or written by a newer version. It stays as it is. */
+  | { readonly state: 'unreadable'; readonly found: string }
+
+/** What is kept of how a message was set aside: each letter about it says the same. */
+export interface AsideStory {
+  readonly reason: Reason
+  /** Starts of its handler. `undefined`: written by a version that did not keep it, and so below. */
+  readonly attempt?: number | undefined
+  readonly since?: EpochMs | undefined
+  readonly cause?: Cause | undefined
+}
 
 export type Command =
   | {
@@ -90,6 +108,9 @@ export type Command =
       readonly refund: boolean
       /** The handler has ended, and nobody knows whether its effect happened. */
       readonly doubt: boolean
+      /** No claim is granted for so long. @defaultValue 0 */
+      readonly delayMs?: DurationMs | undefined
+      readonly cause?: Cause | undefined
     }
   | {
       readonly command: 'set-aside'
@@ -97,6 +118,9 @@ export type Command =
       /** `given-up` asserts that no effect happened; on a record in doubt it is written as `parked`. */
       readonly as: 'given-up' | 'parked'
       readonly reason: Reason
+      /** As for `release`: the attempt of this claim was none. @defaultValue false */
+      readonly refund?: boolean | undefined
+      readonly cause?: Cause | undefined
     }
   | {
       /** A person decides. Nobody owns what may be decided, so it takes no token. */
@@ -115,10 +139,13 @@ export type Decision = 'done' | 'rerun' | 'reopen' | 'forget'
 
 export type ClaimVerdict =
   | { readonly verdict: 'claimed' | 'taken-over'; readonly fence: number; readonly attempt: number }
+  /** Another owner has it; or its backoff is not over, whoever comes. */
   | { readonly verdict: 'busy'; readonly leaseLeftMs: DurationMs }
   | { readonly verdict: 'in-doubt' | 'conflict' }
   | { readonly verdict: 'done'; readonly result?: Result | undefined }
-  | { readonly verdict: 'given-up' | 'parked'; readonly reason: Reason }
+  | ({ readonly verdict: 'given-up' | 'parked' } & AsideStory)
+  /** The store cannot read its record, and leaves it alone. `found`: where, and what, for people. */
+  | { readonly verdict: 'unreadable'; readonly found: string }
 
 export type RenewVerdict = 'renewed' | 'lost'
 
@@ -167,7 +194,9 @@ type Held = Extract<MessageRecord, { state: 'processing' }>
  * - A command that is sent again with the same token gets the same verdict, or one that says so (`already-…`), and changes
  *   nothing more.
  * - Doubt is sticky: a lease that ended without mark or release leaves it, and only mark or set-aside ends it.
- * - `busy`, `in-doubt`, `done`, `conflict` and what was set aside write nothing, so contention spends no attempt.
+ * - `busy`, `in-doubt`, `done`, `conflict`, `unreadable` and what was set aside write nothing, so contention spends no attempt.
+ * - A released record is granted to nobody before its time, neither to the copy that failed nor to another.
+ * - What cannot be read is moved by nothing, and belongs to somebody else as far as anyone can tell.
  * - A mark is refused only where another owner is processing or the record is done: an effect that happened is
  *   never denied because the store forgot, and a late owner never overwrites a new one.
  * - A person decides only what no living owner holds. Fences go on growing over a decision.
@@ -187,9 +216,9 @@ export function transition(record: MessageRecord, command: Command, now: EpochMs
     case 'mark':
       return mark(kept, command, now)
     case 'release':
-      return release(kept, command)
+      return release(kept, command, now)
     case 'set-aside':
-      return setAside(kept, command)
+      return setAside(kept, command, now)
     case 'decide':
       return decide(kept, command, now)
   }
@@ -201,7 +230,7 @@ function forgetExpired(record: MessageRecord, now: EpochMs): MessageRecord {
 }
 
 function claim(record: MessageRecord, command: CommandOf<'claim'>, now: EpochMs): Transition<'claim'> {
-  if (record.state !== 'absent' && differ(record.digest, command.digest)) {
+  if ('digest' in record && differ(record.digest, command.digest)) {
     return { next: record, verdict: { verdict: 'conflict' } }
   }
   switch (record.state) {
@@ -211,7 +240,9 @@ function claim(record: MessageRecord, command: CommandOf<'claim'>, now: EpochMs)
       return { next: record, verdict: { verdict: 'done', result: record.result } }
     case 'given-up':
     case 'parked':
-      return { next: record, verdict: { verdict: record.state, reason: record.reason } }
+      return { next: record, verdict: { verdict: record.state, ...asideStoryOf(record) } }
+    case 'unreadable':
+      return { next: record, verdict: { verdict: 'unreadable', found: record.found } }
     case 'processing':
       // Sent again: the same grant, its deadline refreshed. A lost take-over must answer `taken-over` once more.
       if (record.owner === command.token) return grant(command, now, record)
@@ -221,6 +252,9 @@ function claim(record: MessageRecord, command: CommandOf<'claim'>, now: EpochMs)
       if (!command.alone) return { next: record, verdict: { verdict: 'in-doubt' } }
       return grant(command, now, { fence: record.fence + 1, attempt: record.attempt + 1, doubt: true })
     case 'released':
+      if (record.notBefore !== undefined && record.notBefore > now) {
+        return { next: record, verdict: { verdict: 'busy', leaseLeftMs: record.notBefore - now } }
+      }
       if (record.doubt && !command.alone) return { next: record, verdict: { verdict: 'in-doubt' } }
       return grant(command, now, { fence: record.fence + 1, attempt: record.attempt + 1, doubt: record.doubt })
   }
@@ -257,6 +291,7 @@ function renew(record: MessageRecord, command: CommandOf<'renew'>, now: EpochMs)
 }
 
 function mark(record: MessageRecord, command: CommandOf<'mark'>, now: EpochMs): Transition<'mark'> {
+  if (record.state === 'unreadable') return { next: record, verdict: 'refused-busy' }
   const done: MessageRecord = {
     state: 'done',
     digest: command.digest,
@@ -280,7 +315,7 @@ function mark(record: MessageRecord, command: CommandOf<'mark'>, now: EpochMs): 
   }
 }
 
-function release(record: MessageRecord, command: CommandOf<'release'>): Transition<'release'> {
+function release(record: MessageRecord, command: CommandOf<'release'>, now: EpochMs): Transition<'release'> {
   if (record.state === 'released' && record.owner === command.token)
     return { next: record, verdict: 'already-released' }
   if (record.state !== 'processing' || record.owner !== command.token) return { next: record, verdict: 'refused' }
@@ -293,22 +328,34 @@ function release(record: MessageRecord, command: CommandOf<'release'>): Transiti
       attempt: command.refund ? attempt - 1 : attempt,
       doubt: doubt || command.doubt,
       owner,
+      notBefore: command.delayMs === undefined || command.delayMs <= 0 ? undefined : now + command.delayMs,
+      cause: command.cause,
       keepUntil,
     },
     verdict: 'released',
   }
 }
 
-function setAside(record: MessageRecord, command: CommandOf<'set-aside'>): Transition<'set-aside'> {
-  if ((record.state === 'given-up' || record.state === 'parked') && record.owner === command.token) {
+function setAside(
+  record: MessageRecord,
+  { token, as, reason, refund, cause }: CommandOf<'set-aside'>,
+  now: EpochMs,
+): Transition<'set-aside'> {
+  if ((record.state === 'given-up' || record.state === 'parked') && record.owner === token) {
     return { next: record, verdict: record.state }
   }
-  if (record.state !== 'processing' || record.owner !== command.token) return { next: record, verdict: 'refused' }
+  if (record.state !== 'processing' || record.owner !== token) return { next: record, verdict: 'refused' }
   const { digest, fence, owner, doubt, keepUntil } = record
-  const { reason } = command
-  return command.as === 'given-up' && !doubt
-    ? { next: { state: 'given-up', digest, fence, owner, reason, keepUntil }, verdict: 'given-up' }
-    : { next: { state: 'parked', digest, fence, owner, reason }, verdict: 'parked' }
+  const attempt = refund ? record.attempt - 1 : record.attempt
+  const told = { digest, fence, owner, reason, attempt, since: now, cause }
+  return as === 'given-up' && !doubt
+    ? { next: { state: 'given-up', ...told, keepUntil }, verdict: 'given-up' }
+    : { next: { state: 'parked', ...told }, verdict: 'parked' }
+}
+
+/** Nothing but the story. */
+function asideStoryOf({ reason, attempt, since, cause }: AsideStory): AsideStory {
+  return { reason, attempt, since, cause }
 }
 
 /** Whether the effect may or may not have happened, and nobody is at it. */
@@ -323,7 +370,7 @@ function decide(
   now: EpochMs,
 ): Transition<'decide'> {
   const verdict = verdictOn(decision, viewOf(record, now))
-  if (verdict !== 'decided' || record.state === 'absent') return { next: record, verdict }
+  if (verdict !== 'decided' || !('digest' in record)) return { next: record, verdict }
   const { digest, fence, owner } = record
   const keepUntil = now + retentionMs
   const next: MessageRecord =
@@ -351,13 +398,21 @@ export function verdictOn(decision: Decision, { state, attempt }: RecordView): D
 export interface RecordView {
   readonly state: MessageRecord['state'] | 'in-doubt'
   readonly fence?: number | undefined
-  /** Handler starts that count. Of what is processing, in doubt or released. */
+  /** Handler starts that count. Of what is processing, in doubt, released or set aside. */
   readonly attempt?: number | undefined
+  /** When it was set aside. */
+  readonly since?: EpochMs | undefined
+  /** Of what is released, and waits for its next attempt until then. */
+  readonly notBefore?: EpochMs | undefined
   readonly leaseLeftMs?: DurationMs | undefined
   readonly reason?: Reason | undefined
+  /** Why its last attempt failed. Of what is released, in doubt or set aside. */
+  readonly cause?: Cause | undefined
   readonly result?: Result | undefined
   /** When retention ends it. */
   readonly keepUntil?: EpochMs | undefined
+  /** Of what is `unreadable`: where it is, and what was found there. */
+  readonly found?: string | undefined
 }
 
 export function viewOf(record: MessageRecord, now: EpochMs): RecordView {
@@ -371,14 +426,18 @@ export function viewOf(record: MessageRecord, now: EpochMs): RecordView {
       return { state: 'processing', fence, attempt, keepUntil, leaseLeftMs: kept.leaseUntil - now }
     }
     case 'released': {
-      const { fence, attempt, keepUntil } = kept
-      return { state: kept.doubt ? 'in-doubt' : 'released', fence, attempt, keepUntil }
+      const { fence, attempt, notBefore, cause, keepUntil } = kept
+      const state = kept.doubt ? 'in-doubt' : 'released'
+      const waits = notBefore !== undefined && notBefore > now
+      return { state, fence, attempt, notBefore: waits ? notBefore : undefined, cause, keepUntil }
     }
     case 'done':
       return { state: 'done', fence: kept.fence, result: kept.result, keepUntil: kept.keepUntil }
     case 'given-up':
-      return { state: 'given-up', fence: kept.fence, reason: kept.reason, keepUntil: kept.keepUntil }
+      return { state: 'given-up', fence: kept.fence, ...asideStoryOf(kept), keepUntil: kept.keepUntil }
     case 'parked':
-      return { state: 'parked', fence: kept.fence, reason: kept.reason }
+      return { state: 'parked', fence: kept.fence, ...asideStoryOf(kept) }
+    case 'unreadable':
+      return { state: 'unreadable', found: kept.found }
   }
 }

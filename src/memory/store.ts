@@ -4,7 +4,6 @@ import type {
   Key,
   MarkVerdict,
   MessageRecord,
-  Reason,
   Result,
   ReleaseVerdict,
   RenewVerdict,
@@ -16,7 +15,7 @@ import { systemClock } from '../clock.ts'
 import type { CheckFinding } from '../ports/checkup.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ListQuery, RecordPage, StoreAdmin, Why } from '../ports/store-admin.ts'
-import type { Claim, ClaimAnswer, ClaimRequest, ReleaseOptions, Store } from '../ports/store.ts'
+import type { Claim, ClaimAnswer, ClaimRequest, ReleaseOptions, SetAsideOptions, Store } from '../ports/store.ts'
 
 export interface MemoryStoreOptions {
   /** @defaultValue the system's */
@@ -89,16 +88,16 @@ class MemoryStore implements Store {
     )
   }
 
-  async release(claims: readonly Claim[], { refund, doubt }: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
-    return claims.map(({ key, token }) => this.#move<'release'>(key, { command: 'release', token, refund, doubt }))
+  async release(claims: readonly Claim[], how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+    return claims.map(({ key, token }) => this.#move<'release'>(key, { ...how, command: 'release', token }))
   }
 
   async setAside(
     claims: readonly Claim[],
     as: 'given-up' | 'parked',
-    reason: Reason,
+    why: SetAsideOptions,
   ): Promise<readonly SetAsideVerdict[]> {
-    return claims.map(({ key, token }) => this.#move<'set-aside'>(key, { command: 'set-aside', token, as, reason }))
+    return claims.map(({ key, token }) => this.#move<'set-aside'>(key, { ...why, command: 'set-aside', token, as }))
   }
 
   /** Nobody but this process could read an audit of it, so there is none. */

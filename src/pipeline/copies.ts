@@ -23,7 +23,7 @@ interface CopiesParts {
   readonly observe: (event: ObserverEvent) => void
 }
 
-type Why = Pick<DeadLettering, 'detail' | 'error' | 'attempts' | 'firstFailureAt'>
+type Why = Pick<DeadLettering, 'detail' | 'error' | 'errorClass' | 'attempts' | 'firstFailureAt'>
 
 /**
  * Publishes the copies that replace their originals, until they are confirmed. A place that confirms nothing holds its messages
@@ -52,7 +52,8 @@ export class Copies {
 
   /** `undefined`: not confirmed before the end. `key`: of the task that the message is, if it is one. */
   deadLetter(message: Message, why: DeadLettering, key: Key | undefined): Promise<Evidence | undefined> {
-    const letter = { ...this.#letter(message, why), reason: why.reason, parked: why.parked }
+    const { reason, parked, setAsideAt, isRepeated } = why
+    const letter = { ...this.#letter(message, why), reason, parked, setAsideAt, isRepeated }
     return this.#untilConfirmed('dead-letter', letter, key, (publisher) => publisher.deadLetter(letter))
   }
 
@@ -69,12 +70,12 @@ export class Copies {
     this.#pauses.end()
   }
 
-  #letter(message: Message, { detail, error, attempts = 0, firstFailureAt }: Why): Letter {
+  #letter(message: Message, { detail, error, errorClass: known, attempts = 0, firstFailureAt }: Why): Letter {
     const { consumer, group } = this.#parts
     return {
       message,
       detail,
-      errorClass: error === undefined ? undefined : errorClass(error),
+      errorClass: error === undefined ? known : errorClass(error),
       attempts,
       firstFailureAt,
       consumer,

@@ -224,7 +224,7 @@ export class InboxRunner implements Runner {
           }
           break
         case 'dead-letter':
-          void this.#desk.deadLetter(task, step)
+          void this.#desk.deadLetterAgain(task, step)
           break
         case 'rewind':
           this.#desk.rewind(task)

@@ -1,9 +1,10 @@
-import { backoffMs } from '../core/backoff.ts'
+import { backoffMs, heldBackMs } from '../core/backoff.ts'
 import { afterClaim, afterHandler } from '../core/decision.ts'
 import { LeaseLostError, describeError } from '../errors.ts'
 import type { Reconciled } from '../options.ts'
 import type { ReleaseOptions } from '../ports/store.ts'
 import { BEYOND_RETENTION, BeyondRetention } from './beyond-retention.ts'
+import { causeOf } from './cause.ts'
 import { DoubtQueue } from './doubt-queue.ts'
 import { Evidence } from './evidence.ts'
 import { HandlerRun, type RunEnd, type RunItem } from './handler-run.ts'
@@ -192,7 +193,7 @@ export class LeaseRunner implements Runner {
         this.#doubts.add(task)
         break
       case 'dead-letter':
-        void this.#desk.deadLetter(task, step)
+        void this.#desk.deadLetterAgain(task, step)
         break
       case 'rewind':
         this.#desk.rewind(task)
@@ -315,8 +316,10 @@ export class LeaseRunner implements Runner {
         const retryInMs = elsewhereMs ?? backoffMs(attempt, consumer.retry, entropy.fraction())
         task.firstFailureAt ??= this.#desk.clock.now()
         this.#desk.observe({ type: 'attempt-failed', key: task.key, message: task.message, attempt, error, retryInMs })
+        const delayMs = elsewhereMs === undefined ? retryInMs : heldBackMs(elsewhereMs)
+        const cause = causeOf({ detail: describeError(error), error }, task.message)
         // Before the copy is published, or it would meet `busy`.
-        await this.#release(run.items, { refund: false, doubt: false })
+        await this.#release(run.items, { refund: false, doubt: false, delayMs, cause })
         this.#leave([run])
         if (elsewhereMs === undefined) this.#desk.putBack([task], retryInMs)
         else void this.#desk.retryLater(task, { why: 'failed', attempts: attempt, delayMs: elsewhereMs, error })
@@ -324,10 +327,12 @@ export class LeaseRunner implements Runner {
       }
       case 'rerun-in-doubt': {
         this.#inDoubt(run.items, error)
-        await this.#release(run.items, { refund: false, doubt: true })
-        this.#leave([run])
         // Not at once: what did not answer in time is given time, as after any other failure.
         const rerunInMs = backoffMs(claim.attempt, consumer.retry, entropy.fraction())
+        const delayMs = run.isInterrupted ? 0 : rerunInMs
+        const cause = causeOf({ detail: describeError(error), error }, task.message)
+        await this.#release(run.items, { refund: false, doubt: true, delayMs, cause })
+        this.#leave([run])
         this.#desk.putBack(
           run.items.map((item) => item.task),
           rerunInMs,

@@ -10,6 +10,7 @@ import type { Observer, ObserverEvent, Outcome } from '../ports/observer.ts'
 import type { Capacity, Delivery, Intake, Publisher, SourceEvent } from '../ports/source.ts'
 import type { Claim, ClaimAnswer } from '../ports/store.ts'
 import { scopeName } from '../scope.ts'
+import { causeOf, toldOfCause } from './cause.ts'
 import { Copies } from './copies.ts'
 import { Evidence } from './evidence.ts'
 import { Flights } from './flights.ts'
@@ -29,6 +30,7 @@ import { Task } from './task.ts'
 /** A claim is asked for again this often while another owner is busy: it may end long before its lease. */
 const BUSY_POLL_MS = 1_000
 const BUSY_JITTER_MS = 100
+const LEAST_JITTER_MS = 5
 
 export interface PipelineDependencies {
   readonly consumer: ResolvedConsumer
@@ -227,7 +229,8 @@ export class Pipeline implements Intake, Desk {
     const now = this.clock.monotonic()
     task.busySince ??= now
     const leftMs = task.busySince + this.#copies.busyWaitMs - now
-    const jitterMs = Math.ceil(this.entropy.fraction() * BUSY_JITTER_MS)
+    // What is nearly over is not waited for much longer than that: a backoff that a timer has beaten by a millisecond.
+    const jitterMs = Math.ceil(this.entropy.fraction() * Math.min(BUSY_JITTER_MS, leaseLeftMs + LEAST_JITTER_MS))
     if (leftMs <= 0) {
       void this.retryLater(task, { why: 'busy', attempts: 0, delayMs: leaseLeftMs + jitterMs })
     } else {
@@ -251,6 +254,14 @@ export class Pipeline implements Intake, Desk {
     this.#settle(task, evidence, why.parked ? 'parked' : 'dead-lettered', { key: task.key, ...toldOf(why) })
   }
 
+  deadLetterAgain(task: Task, { parked, reason, detail, story }: FoundAside): Promise<void> {
+    const told = story?.cause === undefined ? { detail } : toldOfCause(story.cause)
+    if (story === undefined) return this.deadLetter(task, { parked, reason, ...told })
+    const { attempt: attempts = 0, since } = story
+    task.firstFailureAt ??= since
+    return this.deadLetter(task, { parked, reason, ...told, attempts, setAsideAt: since, isRepeated: true })
+  }
+
   retryDelayMs(attempts: number): DurationMs | undefined {
     return this.#copies.retryDelayMs(attempts)
   }
@@ -265,11 +276,14 @@ export class Pipeline implements Intake, Desk {
 
   async setAside(task: Task, claim: Claim<unknown>, as: 'given-up' | 'parked', why: SettingAside): Promise<void> {
     const { store } = this.consumer
-    const verdicts = await this.line.ask(1, () => store.setAside([claim], as, why.reason), faultOfSetAside)
+    const { reason, attempts } = why
+    const setAsideAt = this.clock.now()
+    const how = { reason, refund: attempts < claim.attempt, cause: causeOf(why, task.message) }
+    const verdicts = await this.line.ask(1, () => store.setAside([claim], as, how), faultOfSetAside)
     const verdict = verdicts?.[0]
     if (verdict === undefined) return this.drop(task)
     if (verdict === 'refused') return this.putBack([task])
-    void this.deadLetter(task, { ...why, parked: verdict === 'parked' })
+    void this.deadLetter(task, { ...why, parked: verdict === 'parked', setAsideAt })
   }
 
   /** Strategy `offsets`: what is dead-lettered is over. That it is not known would mean another dead letter, nothing else. */
@@ -396,6 +410,7 @@ export class Pipeline implements Intake, Desk {
   }
 }
 
+type FoundAside = Parameters<Desk['deadLetterAgain']>[1]
 type DeliveryEvent = Extract<ObserverEvent, { type: 'delivery' }>
 type OutcomeDetail = Partial<Omit<DeliveryEvent, 'type' | 'message' | 'outcome'>>
 

@@ -1,4 +1,4 @@
-import type { DeadLetterReason } from '../core/decision.ts'
+import type { AfterClaim, DeadLetterReason } from '../core/decision.ts'
 import type { Reason, Result } from '../core/record.ts'
 import type { DurationMs, EpochMs } from '../core/units.ts'
 import type { ResolvedConsumer } from '../resolve-options.ts'
@@ -54,6 +54,8 @@ export interface Desk {
   rewind(task: Task): void
   /** Publishes until confirmed, then settles. The record stays as it is. */
   deadLetter(task: Task, why: DeadLettering): Promise<void>
+  /** The same for what a claim has found. */
+  deadLetterAgain(task: Task, found: Extract<AfterClaim, { next: 'dead-letter' }>): Promise<void>
   /**
    * Another owner has it, by a lease that ends in `leaseLeftMs`: to be claimed again soon, from the front of its lane. When that
    * has been so for too long it leaves the lane, for a retry place.
@@ -79,6 +81,12 @@ export interface DeadLettering {
   /** What was thrown: its text may repeat the message. */
   readonly error?: unknown
   readonly attempts?: number
+  /** In place of `error`, of what an earlier delivery met. */
+  readonly errorClass?: string | undefined
+  /** When its record was set aside; `undefined`: it was not, or nobody knows. */
+  readonly setAsideAt?: EpochMs | undefined
+  /** Told by the record of an earlier delivery. */
+  readonly isRepeated?: true | undefined
   readonly firstFailureAt?: EpochMs | undefined
 }
 

@@ -29,7 +29,9 @@ export function faultsOfClaims(
         return answer.result === undefined || typeof answer.result === 'string' ? undefined : 'a result that is no text'
       case 'given-up':
       case 'parked':
-        return typeof answer.reason === 'string' ? undefined : `${answer.verdict} without a reason`
+        return faultOfStory(answer)
+      case 'unreadable':
+        return typeof answer.found === 'string' ? undefined : 'unreadable, and not what was found'
       case 'in-doubt':
       case 'conflict':
       case 'again-alone':
@@ -38,6 +40,19 @@ export function faultsOfClaims(
     }
     return unknown('claim', (answer as { readonly verdict?: unknown } | undefined)?.verdict)
   }
+}
+
+function faultOfStory({
+  verdict,
+  reason,
+  attempt,
+  since,
+  cause,
+}: Extract<ClaimAnswer, { verdict: 'given-up' | 'parked' }>): string | undefined {
+  if (typeof reason !== 'string') return `${verdict} without a reason`
+  if (attempt !== undefined && !Number.isSafeInteger(attempt)) return `${verdict} after a number of attempts that is none`
+  if (since !== undefined && !Number.isFinite(since)) return `${verdict} since a time that is none`
+  return cause === undefined || typeof cause === 'string' ? undefined : `${verdict} for a cause that is no text`
 }
 
 export const faultOfMark: FindFault<MarkVerdict> = oneOf('mark', {

@@ -167,7 +167,7 @@ export interface Letter {
   readonly errorClass: string | undefined
   /** Starts of its handler, those that died with their process included. */
   readonly attempts: number
-  /** Of those in this process; `undefined`: just now, or never handled. */
+  /** As far as it is known; `undefined`: just now, or never handled. */
   readonly firstFailureAt?: EpochMs | undefined
   readonly consumer: string
   readonly group: string
@@ -178,6 +178,10 @@ export interface DeadLetter extends Letter {
   readonly reason: Reason
   /** The effect may have happened, or may still: it waits for a person. */
   readonly parked: boolean
+  /** When its record was set aside. The same in each further letter; `undefined`: there is no such record, or it does not say. */
+  readonly setAsideAt?: EpochMs | undefined
+  /** An earlier delivery was set aside: this one was not run, and its letter tells what the record says. */
+  readonly isRepeated?: true | undefined
 }
 
 export interface RetryLetter extends Letter {

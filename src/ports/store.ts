@@ -1,4 +1,5 @@
 import type {
+  Cause,
   ClaimVerdict,
   Digest,
   Key,
@@ -22,6 +23,8 @@ import type { StoreAdmin } from './store-admin.ts'
  * - It takes a batch and answers in its order; each key moves atomically, the batch need not.
  * - It may be sent again with the same token after any error, and then answers as if the first call had been the only one.
  * - It rejects with a `StoreError`, within a time of its own, when the answer is not known. It never guesses.
+ * - A record that it cannot read concerns its own key alone: `claim` answers `unreadable`, nothing else moves it, and all other keys
+ *   of the batch are answered as ever.
  *
  * Three strategies share the port. `lease`: a claim holds by time. `inbox`: a claim holds by an open transaction in which
  * the effect is written too, one transaction for all keys of one `claim()`; `mark` is its COMMIT. `offsets`: as `inbox`, but
@@ -54,8 +57,12 @@ export interface Store<Tx = never> {
   mark(claims: readonly Claim<Tx>[], results?: readonly (Result | undefined)[]): Promise<readonly MarkVerdict[]>
   /** Inbox: rolls back the whole transaction of the claims. */
   release(claims: readonly Claim<Tx>[], how: ReleaseOptions): Promise<readonly ReleaseVerdict[]>
-  /** `given-up` on a record in doubt is written, and answered, as `parked`. */
-  setAside(claims: readonly Claim<Tx>[], as: 'given-up' | 'parked', reason: Reason): Promise<readonly SetAsideVerdict[]>
+  /** `given-up` on a record in doubt is written, and answered, as `parked`. Whoever meets the record is told `why`, and since when. */
+  setAside(
+    claims: readonly Claim<Tx>[],
+    as: 'given-up' | 'parked',
+    why: SetAsideOptions,
+  ): Promise<readonly SetAsideVerdict[]>
 }
 
 export type Strategy = 'lease' | 'inbox' | 'offsets'
@@ -134,4 +141,15 @@ export interface ReleaseOptions {
   readonly refund: boolean
   /** The handler has ended and nobody knows whether its effect happened. Lease only. */
   readonly doubt: boolean
+  /** For so long, by the clock of the store, a claim of it is `busy`, in whatever process and for whatever copy. @defaultValue 0 */
+  readonly delayMs?: DurationMs | undefined
+  /** Why the attempt failed, for people: kept with the record. */
+  readonly cause?: Cause | undefined
+}
+
+export interface SetAsideOptions {
+  readonly reason: Reason
+  /** As for `release`: the attempt of this claim was none, since its handler never began. @defaultValue false */
+  readonly refund?: boolean | undefined
+  readonly cause?: Cause | undefined
 }

@@ -42,7 +42,7 @@ const CALLS: readonly (readonly [string, (store: Store) => Promise<unknown>])[] 
   ['renew', (store) => store.renew([CLAIMED], 1_000)],
   ['mark', (store) => store.mark([CLAIMED])],
   ['release', (store) => store.release([CLAIMED], { refund: false, doubt: false })],
-  ['setAside', (store) => store.setAside([CLAIMED], 'parked', 'wait')],
+  ['setAside', (store) => store.setAside([CLAIMED], 'parked', { reason: 'wait' })],
 ]
 
 describe('redisLease over a client that misbehaves', () => {

@@ -29,7 +29,7 @@ function dyingAfterItsMark(store: Store): Store {
     claim: (request) => store.claim(request),
     renew: (claims, leaseMs) => store.renew(claims, leaseMs),
     release: (claims, how) => store.release(claims, how),
-    setAside: (claims, as, reason) => store.setAside(claims, as, reason),
+    setAside: (claims, as, why) => store.setAside(claims, as, why),
     mark: async (claims) => {
       await store.mark(claims)
       process.kill(process.pid, 'SIGKILL')

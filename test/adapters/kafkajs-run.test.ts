@@ -191,7 +191,7 @@ describe('a consumer on Kafka', () => {
       renew: (claims, leaseMs) => memory.renew(claims, leaseMs),
       mark: (claims) => memory.mark(claims),
       release: (claims, how) => memory.release(claims, how),
-      setAside: (claims, as, reason) => memory.setAside(claims, as, reason),
+      setAside: (claims, as, why) => memory.setAside(claims, as, why),
     }
     const handled: string[] = []
     await cluster.send(topic, [body('a'), body('b')])

@@ -32,7 +32,10 @@ describeStoreContract(
       }
       return { store: one(), secondStore: async () => one(), advance, close: async () => {} }
     },
-    lacks: { loss: 'only the process loses it, with everything else' },
+    lacks: {
+      loss: 'only the process loses it, with everything else',
+      unreadable: 'records are objects of this process',
+    },
   },
   { describe, it },
 )

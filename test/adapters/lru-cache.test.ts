@@ -110,7 +110,7 @@ describe('a cache of what is done', () => {
     const item = newItem()
     const { claim: claimed } = await hold(store, item)
     if (how === 'release') await store.release([claimed], { refund: false, doubt: false })
-    else await store.setAside([claimed], 'given-up', 'no')
+    else await store.setAside([claimed], 'given-up', { reason: 'no' })
     expect(await store.mark([claimed])).toEqual(['marked-late'])
     asked()
     await claim(store, item)

@@ -24,7 +24,7 @@ describeMariadb('mysqlInbox in the hands of people', () => {
   it('writes down who decided what, why, and the record as it was', async () => {
     const inbox = await place.newInbox()
     const item = newItem()
-    await inbox.setAside([(await hold(inbox, item)).claim], 'parked', 'no luck')
+    await inbox.setAside([(await hold(inbox, item)).claim], 'parked', { reason: 'no luck' })
     await adminOf(inbox).resolve(SCOPE, [item.key, newItem().key], { ...WHY, as: 'rerun' })
     const rows = await place.rows('select decision, by_whom, reason, `before` from consume_once_audit')
     expect(rows).toEqual([
@@ -48,7 +48,7 @@ describeMariadb('mysqlInbox in the hands of people', () => {
     const items = Array.from({ length: 7 }, () => newItem())
     for (const item of items) await inbox.mark([(await hold(inbox, item)).claim])
     const [parked, tried, young] = [newItem(), newItem(), newItem()]
-    await inbox.setAside([(await hold(inbox, parked)).claim], 'parked', 'wait')
+    await inbox.setAside([(await hold(inbox, parked)).claim], 'parked', { reason: 'wait' })
     await inbox.release([(await hold(inbox, tried)).claim], NO_REFUND)
     await place.pool.query(`update consume_once_inbox ${back('done_at')}`)
     await place.pool.query(`update consume_once_attempt ${back('last_at')}`)
@@ -107,7 +107,7 @@ describeMariadb('mysqlLease in the hands of people', () => {
   it('writes down what was decided in its transaction, once', async () => {
     const { store, place } = harness
     const item = newItem()
-    await store.setAside([(await hold(store, item)).claim], 'parked', 'no luck')
+    await store.setAside([(await hold(store, item)).claim], 'parked', { reason: 'no luck' })
     for (const verdict of ['decided', 'already']) {
       expect(await adminOf(store).resolve(SCOPE, [item.key], { ...WHY, as: 'done' })).toEqual([verdict])
     }
@@ -120,7 +120,7 @@ describeMariadb('mysqlLease in the hands of people', () => {
     const [done, long, parked] = [newItem(), newItem(), newItem()]
     await store.mark([(await hold(store, done, { retentionMs: LONG_MS, leaseMs: SHORT_MS })).claim])
     await store.mark([(await hold(store, long, { retentionMs: 10 * LONG_MS })).claim])
-    await store.setAside([(await hold(store, parked, { retentionMs: LONG_MS })).claim], 'parked', 'wait')
+    await store.setAside([(await hold(store, parked, { retentionMs: LONG_MS })).claim], 'parked', { reason: 'wait' })
     await age(2 * LONG_MS)
     const purged = await adminOf(store).purge(SCOPE, { retentionMs: 0, limit: 10 })
     expect(purged).toEqual({ removed: 1, more: false })

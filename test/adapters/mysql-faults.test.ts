@@ -112,9 +112,9 @@ describeMariadb('mysqlInbox on a connection that is lost', () => {
     const { claim: claimed } = await hold(inbox, item)
     proxy.loseReplyTo(1)
     // It was the reply to the ROLLBACK; the record is written all the same, on another connection.
-    expect(await inbox.setAside([claimed], 'parked', 'why')).toEqual(['parked'])
-    expect(await inbox.setAside([claimed], 'parked', 'why')).toEqual(['parked'])
-    expect(await claim(rival, item)).toEqual({ verdict: 'parked', reason: 'why' })
+    expect(await inbox.setAside([claimed], 'parked', { reason: 'why' })).toEqual(['parked'])
+    expect(await inbox.setAside([claimed], 'parked', { reason: 'why' })).toEqual(['parked'])
+    expect(await claim(rival, item)).toMatchObject({ verdict: 'parked', reason: 'why' })
   })
 
   it('rolls back what a handler wrote when the reply to a release is lost', async () => {
@@ -147,7 +147,7 @@ describeMariadb('mysqlInbox on a connection that is lost', () => {
     const { claim: claimed } = await hold(inbox, item)
     proxy.cut()
     const verdicts = await settled(async () => {
-      const [verdict] = await inbox.setAside([claimed], 'parked', 'why')
+      const [verdict] = await inbox.setAside([claimed], 'parked', { reason: 'why' })
       if (verdict === 'refused') throw new Error('the server has not noticed yet')
       return [verdict]
     })

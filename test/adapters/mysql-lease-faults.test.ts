@@ -62,8 +62,8 @@ describeMariadb('mysqlLease whose answers are lost', () => {
     ])
     expect(await hold(lease, released)).toMatchObject({ verdict: 'claimed', fence: 2, attempt: 1 })
     const { claim: fourth } = await hold(lease, parked)
-    expect(await despiteLoss(() => lease.setAside([fourth], 'parked', 'why'))).toEqual(['parked'])
-    expect(await claim(harness.store, parked)).toEqual({ verdict: 'parked', reason: 'why' })
+    expect(await despiteLoss(() => lease.setAside([fourth], 'parked', { reason: 'why' }))).toEqual(['parked'])
+    expect(await claim(harness.store, parked)).toMatchObject({ verdict: 'parked', reason: 'why' })
   })
 
   it('says that a mark is unknown while its connection is frozen, and marks once it thaws', async () => {

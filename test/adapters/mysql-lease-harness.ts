@@ -29,9 +29,14 @@ export async function mysqlLeaseHarness(): Promise<MysqlLeaseHarness> {
       const hex = Buffer.from(key, 'base64url').toString('hex', 0, 16)
       await place.pool.query(`delete from consume_once_lease where \`key\` = x'${hex}'`)
     },
+    spoil: async (key) => {
+      const hex = Buffer.from(key, 'base64url').toString('hex', 0, 16)
+      await place.pool.query(`update consume_once_lease set state = 'Z' where \`key\` = x'${hex}'`)
+    },
     age: async (ms) => {
       const back = (column: string): string => `${column} = date_sub(${column}, interval ${ms * 1_000} microsecond)`
-      await place.pool.query(`update consume_once_lease set ${back('lease_until')}, ${back('keep_until')}`)
+      const columns = ['lease_until', 'keep_until', 'not_before', 'since']
+      await place.pool.query(`update consume_once_lease set ${columns.map(back).join(', ')}`)
     },
     close: place.close,
   }

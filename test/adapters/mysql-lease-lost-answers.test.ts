@@ -95,7 +95,7 @@ const SCENES: Readonly<Record<string, (harness: MysqlLeaseHarness) => Promise<Sc
     await hold(before, item, { leaseMs: 0 })
     const { claim: taken } = await hold(before, item, ALONE)
     return {
-      call: (store) => store.setAside([taken], 'given-up', 'no'),
+      call: (store) => store.setAside([taken], 'given-up', { reason: 'no' }),
       answer: ['parked'],
       after: (store) => claim(store, item),
       left: { verdict: 'parked', reason: 'no' },
@@ -103,7 +103,7 @@ const SCENES: Readonly<Record<string, (harness: MysqlLeaseHarness) => Promise<Sc
   },
   async decide({ store: before, place }) {
     const item = newItem()
-    await before.setAside([(await hold(before, item)).claim], 'parked', 'wait')
+    await before.setAside([(await hold(before, item)).claim], 'parked', { reason: 'wait' })
     await place.pool.query('delete from consume_once_audit')
     return {
       call: async (store) => store.admin?.resolve(SCOPE, [item.key], { ...WHY, as: 'done' }),

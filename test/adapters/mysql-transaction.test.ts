@@ -143,9 +143,9 @@ describeMariadb('ctx.tx of mysqlInbox', () => {
     const item = newItem()
     const { claim: claimed } = await hold(inbox, item)
     await lend(claimed).tx.query('call hidden()')
-    expect(await inbox.setAside([claimed], 'given-up', 'attempts-spent')).toEqual(['parked'])
-    expect(await inbox.setAside([claimed], 'given-up', 'attempts-spent')).toEqual(['parked'])
-    expect(await claim(inbox, item, ALONE)).toEqual({ verdict: 'parked', reason: 'attempts-spent' })
+    expect(await inbox.setAside([claimed], 'given-up', { reason: 'attempts-spent' })).toEqual(['parked'])
+    expect(await inbox.setAside([claimed], 'given-up', { reason: 'attempts-spent' })).toEqual(['parked'])
+    expect(await claim(inbox, item, ALONE)).toMatchObject({ verdict: 'parked', reason: 'attempts-spent' })
   })
 
   it('parks what a handler has committed in part and gone on with in a transaction of its own', async () => {
@@ -319,8 +319,8 @@ describeMariadb('mysqlInbox between two processes', () => {
     })
     const store = await place.newInbox({ pool })
     const item = newItem()
-    expect(await store.setAside([(await hold(store, item)).claim], 'parked', 'ключ \'"\\ 🔑')).toEqual(['parked'])
-    expect(await claim(store, item)).toEqual({ verdict: 'parked', reason: 'ключ \'"\\ 🔑' })
+    expect(await store.setAside([(await hold(store, item)).claim], 'parked', { reason: 'ключ \'"\\ 🔑' })).toEqual(['parked'])
+    expect(await claim(store, item)).toMatchObject({ verdict: 'parked', reason: 'ключ \'"\\ 🔑' })
     const other = newItem()
     await store.release([(await hold(store, other)).claim], NO_REFUND)
     const second = await hold(store, other, ALONE)

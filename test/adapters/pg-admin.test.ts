@@ -19,7 +19,7 @@ describePostgres('decisions about records of postgresInbox', () => {
   afterEach(() => place.close())
 
   const setAside = async (item: ClaimItem, as: 'given-up' | 'parked'): Promise<void> => {
-    await inbox.setAside([(await hold(inbox, item)).claim], as, 'no luck')
+    await inbox.setAside([(await hold(inbox, item)).claim], as, { reason: 'no luck' })
   }
   const audit = async (): Promise<unknown[]> => {
     const { rows } = await place.pool.query(
@@ -170,8 +170,8 @@ describePostgres('the purge of postgresInbox', () => {
   it('removes what was done or given up longer ago than retention, and never what is parked', async () => {
     const [done, recent, givenUp, parked] = [newItem(), newItem(), newItem(), newItem()]
     for (const item of [done, recent]) await inbox.mark([(await hold(inbox, item)).claim])
-    await inbox.setAside([(await hold(inbox, givenUp)).claim], 'given-up', 'no luck')
-    await inbox.setAside([(await hold(inbox, parked)).claim], 'parked', 'no luck')
+    await inbox.setAside([(await hold(inbox, givenUp)).claim], 'given-up', { reason: 'no luck' })
+    await inbox.setAside([(await hold(inbox, parked)).claim], 'parked', { reason: 'no luck' })
     for (const item of [done, givenUp, parked]) await older(item)
     expect(await admin.purge('another/scope', { retentionMs: DAY_MS, limit: 100 })).toEqual({ removed: 0, more: false })
     expect(await daily()).toEqual({ removed: 2, more: false })

@@ -101,7 +101,7 @@ describePostgres('attempts of postgresInbox', () => {
     const item = newItem()
     for (const how of [{}, ALONE]) await inbox.release([(await hold(inbox, item, how)).claim], NO_REFUND)
     const third = await hold(inbox, item, ALONE)
-    expect(await inbox.setAside([third.claim], 'given-up', 'attempts-spent')).toEqual(['given-up'])
+    expect(await inbox.setAside([third.claim], 'given-up', { reason: 'attempts-spent' })).toEqual(['given-up'])
     expect(await counts()).toEqual([])
     await place.pool.query(`delete from ${place.schema}.inbox`)
     const again = await hold(inbox, item)

@@ -126,7 +126,7 @@ describePostgres('postgresInbox between two processes', () => {
     const stranger = [{ ...one, token: 'somebody else' }]
     expect(await inbox.mark(stranger)).toEqual(['refused-busy'])
     expect(await inbox.release(stranger, NO_REFUND)).toEqual(['refused'])
-    expect(await inbox.setAside(stranger, 'parked', 'no')).toEqual(['refused'])
+    expect(await inbox.setAside(stranger, 'parked', { reason: 'no' })).toEqual(['refused'])
     expect(await inbox.renew(stranger, 1)).toEqual(['lost'])
     await expect(inbox.mark([one])).rejects.toMatchObject({ code: 'STORE_MISUSED' })
     expect(await inbox.mark([two, one])).toEqual(['marked', 'marked'])
@@ -136,8 +136,8 @@ describePostgres('postgresInbox between two processes', () => {
     const inbox = await place.newInbox()
     const item = newItem()
     const { claim: claimed } = await hold(inbox, item)
-    expect(await inbox.setAside([claimed], 'parked', 'zero \0 byte')).toEqual(['parked'])
-    expect(await claim(inbox, item)).toEqual({ verdict: 'parked', reason: 'zero ? byte' })
+    expect(await inbox.setAside([claimed], 'parked', { reason: 'zero \0 byte' })).toEqual(['parked'])
+    expect(await claim(inbox, item)).toMatchObject({ verdict: 'parked', reason: 'zero ? byte' })
   })
 
   it('refuses to set aside what another owner holds or has done', async () => {
@@ -148,7 +148,7 @@ describePostgres('postgresInbox between two processes', () => {
       await first.release(claims, NO_REFUND)
       const rival = await hold(second, taken, ALONE)
       if (isDone) await second.mark([rival.claim])
-      expect(await first.setAside(claims, 'given-up', 'no')).toEqual(['refused', 'given-up'])
+      expect(await first.setAside(claims, 'given-up', { reason: 'no' })).toEqual(['refused', 'given-up'])
       expect(await second.mark([rival.claim])).toEqual([isDone ? 'already-marked' : 'marked'])
     }
   })

@@ -112,14 +112,14 @@ describePostgres('postgresLease, when an answer is lost', () => {
       const [doubtful, clean] = [newItem(), newItem()]
       await hold(store, doubtful, { leaseMs: 0 })
       const { claim: taken } = await hold(store, doubtful, ALONE)
-      expect(await despite(fault, () => store.setAside([taken], 'given-up', 'no'))).toEqual(['parked'])
+      expect(await despite(fault, () => store.setAside([taken], 'given-up', { reason: 'no' }))).toEqual(['parked'])
       const { claim: claimed } = await hold(store, clean)
-      expect(await despite(fault, () => store.setAside([claimed], 'given-up', 'no'))).toEqual(['given-up'])
+      expect(await despite(fault, () => store.setAside([claimed], 'given-up', { reason: 'no' }))).toEqual(['given-up'])
     })
 
     it('writes a decision down once', async () => {
       const item = newItem()
-      await store.setAside([(await hold(store, item)).claim], 'parked', 'wait')
+      await store.setAside([(await hold(store, item)).claim], 'parked', { reason: 'wait' })
       const decided = await despite(
         fault,
         async () => (await store.admin?.resolve(SCOPE, [item.key], { ...WHY, as: 'done' })) ?? [],
@@ -152,13 +152,13 @@ describePostgres('postgresLease, when its server goes down', () => {
     const { claim: ofMarked } = await hold(store, marked)
     const { claim: ofParked } = await hold(store, parked)
     await store.mark([ofMarked])
-    await store.setAside([ofParked], 'parked', 'wait')
+    await store.setAside([ofParked], 'parked', { reason: 'wait' })
     const { claim: ofHeld } = await hold(store, held)
     await postgres.kill()
     expect(await codeOf(claim(store, newItem()))).toMatch(/^STORE_/)
     await postgres.restart()
     expect(await claim(store, marked)).toEqual({ verdict: 'done' })
-    expect(await claim(store, parked)).toEqual({ verdict: 'parked', reason: 'wait' })
+    expect(await claim(store, parked)).toMatchObject({ verdict: 'parked', reason: 'wait' })
     // A worker that died with the server would leave it in doubt, and not as if nothing had begun.
     expect(await claim(store, held, ALONE)).toMatchObject({ verdict: 'busy' })
     expect(await store.mark([ofHeld])).toEqual(['marked'])

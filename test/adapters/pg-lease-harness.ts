@@ -42,12 +42,13 @@ export async function pgLeaseHarness(options: Partial<PostgresLeaseOptions> = {}
     store: await newLease(),
     secondStore: () => newLease(),
     forget: async (key) => void (await pool.query(`delete from ${schema}.lease where key = $1`, [bytesOf(key)])),
+    spoil: async (key) => {
+      await pool.query(`alter table ${schema}.lease drop constraint if exists lease_state_check`)
+      await pool.query(`update ${schema}.lease set state = 'Z' where key = $1`, [bytesOf(key)])
+    },
     age: async (ms) => {
-      const by = `$1 * interval '1 ms'`
-      await pool.query(
-        `update ${schema}.lease set lease_until = lease_until - ${by}, keep_until = keep_until - ${by}`,
-        [ms],
-      )
+      const aged = ['lease_until', 'keep_until', 'not_before', 'since'].map((at) => `${at} = ${at} - $1 * interval '1 ms'`)
+      await pool.query(`update ${schema}.lease set ${aged.join(', ')}`, [ms])
     },
     look: async (key) => {
       const { rows } = await pool.query(`select *, encode(fp, 'base64') as fp from ${schema}.lease where key = $1`, [

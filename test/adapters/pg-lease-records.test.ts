@@ -93,8 +93,8 @@ describePostgres('the records of postgresLease', () => {
   it('take any reason, and a person any words', async () => {
     const item = newItem()
     const { claim: claimed } = await hold(store, item)
-    expect(await store.setAside([claimed], 'parked', 'a zero byte: \u0000')).toEqual(['parked'])
-    expect(await claim(store, item)).toEqual({ verdict: 'parked', reason: 'a zero byte: ?' })
+    expect(await store.setAside([claimed], 'parked', { reason: 'a zero byte: \u0000' })).toEqual(['parked'])
+    expect(await claim(store, item)).toMatchObject({ verdict: 'parked', reason: 'a zero byte: ?' })
     const why = { ...WHY, reason: 'copied \u0000 from somewhere' }
     expect(await admin.resolve(SCOPE, [item.key], { ...why, as: 'done' })).toEqual(['decided'])
   })
@@ -118,7 +118,7 @@ describePostgres('the records of postgresLease', () => {
       expect(JSON.parse(result.slice(1))).toEqual(value)
       const poison = newItem()
       const { claim: poisoned } = await hold(lease, poison)
-      expect(await lease.setAside([poisoned], 'given-up', 'ключ')).toEqual(['given-up'])
+      expect(await lease.setAside([poisoned], 'given-up', { reason: 'ключ' })).toEqual(['given-up'])
     } finally {
       await pool.query(`drop database ${name} with (force)`)
     }
@@ -127,7 +127,7 @@ describePostgres('the records of postgresLease', () => {
   it('are listed out of a large table in bounded steps', async () => {
     const parked = Array.from({ length: 5 }, () => newItem())
     const claims = (await claimAll(store, parked)).map((answer) => grantedBy(answer).claim)
-    await store.setAside(claims, 'parked', 'wait')
+    await store.setAside(claims, 'parked', { reason: 'wait' })
     await fill(120_000, 'D', `now() + interval '1 hour'`)
     const seen: string[] = []
     for (let after: string | undefined, more = true; more;) {
@@ -158,15 +158,15 @@ describePostgres('the records of postgresLease', () => {
     const answers = await claimAll(store, items, { retentionMs: DAY_MS, leaseMs: 10 * DAY_MS })
     const [parked, held, ...others] = answers.map((answer) => grantedBy(answer).claim)
     if (parked === undefined || held === undefined) throw new Error('expected five claims')
-    await store.setAside([parked], 'parked', 'wait')
+    await store.setAside([parked], 'parked', { reason: 'wait' })
     await harness.age(DAY_MS)
     expect(await store.renew([held], DAY_MS)).toEqual(['lost'])
     expect(await store.release(others, NO_REFUND)).toEqual(['refused', 'refused', 'refused'])
-    expect(await store.setAside(others, 'parked', 'late')).toEqual(['refused', 'refused', 'refused'])
+    expect(await store.setAside(others, 'parked', { reason: 'late' })).toEqual(['refused', 'refused', 'refused'])
     expect(await store.mark([{ ...held, fence: 7 }])).toEqual(['marked-late'])
     expect(await admin.peek(SCOPE, [held.key])).toMatchObject([{ state: 'done', fence: 7 }])
     await harness.age(10_000 * DAY_MS)
-    expect(await claim(store, parked)).toEqual({ verdict: 'parked', reason: 'wait' })
+    expect(await claim(store, parked)).toMatchObject({ verdict: 'parked', reason: 'wait' })
   })
 
   describe('are purged', () => {
@@ -175,7 +175,7 @@ describePostgres('the records of postgresLease', () => {
     /** Three whose retention has ended, one that has not, one that is parked. */
     async function leave(): Promise<void> {
       const [parked, ...over] = [newItem(), newItem(), newItem(), newItem()]
-      await store.setAside([(await hold(store, parked)).claim], 'parked', 'wait')
+      await store.setAside([(await hold(store, parked)).claim], 'parked', { reason: 'wait' })
       for (const item of over) await store.mark([(await hold(store, item, { retentionMs: DAY_MS })).claim])
       await harness.age(DAY_MS)
       await hold(store, newItem())

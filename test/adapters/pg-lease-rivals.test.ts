@@ -50,13 +50,13 @@ describePostgres('postgresLease beside others', () => {
       [taken, (one) => store.mark([one]), ['refused-busy']],
       [taken, (one) => store.renew([one], 60_000), ['lost']],
       [taken, (one) => store.release([one], NO_REFUND), ['refused']],
-      [taken, (one) => store.setAside([one], 'parked', 'no'), ['refused']],
+      [taken, (one) => store.setAside([one], 'parked', { reason: 'no' }), ['refused']],
       [`state = 'D', owner = 'another'`, (one) => store.mark([one]), ['refused-done']],
       [`state = 'D'`, (one) => store.mark([one]), ['already-marked']],
       [`state = 'R'`, (one) => store.mark([one]), ['marked-late']],
       [`state = 'R'`, (one) => store.release([one], NO_REFUND), ['already-released']],
-      [`state = 'X', rest = 'wait'`, (one) => store.setAside([one], 'parked', 'no'), ['parked']],
-      [`doubt = true`, (one) => store.setAside([one], 'given-up', 'no'), ['parked']],
+      [`state = 'X', rest = 'wait'`, (one) => store.setAside([one], 'parked', { reason: 'no' }), ['parked']],
+      [`doubt = true`, (one) => store.setAside([one], 'given-up', { reason: 'no' }), ['parked']],
       [`keep_until = now()`, (one) => store.renew([one], 60_000), ['lost']],
       [`keep_until = now()`, (one) => store.mark([one]), ['marked-late']],
     ]
@@ -98,7 +98,7 @@ describePostgres('postgresLease beside others', () => {
     const { claim: ofSecond } = await hold(store, second)
     expect(await removed(ofSecond, () => store.mark([ofSecond]))).toEqual(['marked-late'])
     const { claim: ofThird } = await hold(store, third)
-    await store.setAside([ofThird], 'given-up', 'no')
+    await store.setAside([ofThird], 'given-up', { reason: 'no' })
     expect(await removed(ofThird, async () => store.admin?.reopen(SCOPE, [third.key], WHY))).toEqual(['already'])
   })
 
@@ -118,7 +118,7 @@ describePostgres('postgresLease beside others', () => {
       () => store.mark([claimed]),
       () => store.renew([claimed], 60_000),
       () => store.release([claimed], NO_REFUND),
-      () => store.setAside([claimed], 'parked', 'no'),
+      () => store.setAside([claimed], 'parked', { reason: 'no' }),
     ]) {
       expect(await codeOf(call())).toBe('STORE_UNREACHABLE')
     }

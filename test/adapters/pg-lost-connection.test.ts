@@ -113,8 +113,8 @@ describePostgres('postgresInbox on a connection that is lost', () => {
     const item = newItem()
     const { claim: claimed } = await hold(inbox, item)
     proxy.cut()
-    expect(await inbox.setAside([claimed], 'parked', 'why')).toEqual(['parked'])
-    expect(await claim(inbox, item)).toEqual({ verdict: 'parked', reason: 'why' })
+    expect(await inbox.setAside([claimed], 'parked', { reason: 'why' })).toEqual(['parked'])
+    expect(await claim(inbox, item)).toMatchObject({ verdict: 'parked', reason: 'why' })
   })
 
   it('rejects with STORE_UNREACHABLE while there is no connection, and works again after', async () => {

@@ -122,8 +122,8 @@ describePostgres('postgresOffsets on a connection that is lost', () => {
     const stream = newName()
     const { claim: claimed } = await hold(store, message(stream, 0))
     proxy.cut()
-    expect(await store.setAside([claimed], 'given-up', 'why \0')).toEqual(['given-up'])
-    expect(await claim(store, message(stream, 0))).toEqual({ verdict: 'given-up', reason: 'why ?' })
+    expect(await store.setAside([claimed], 'given-up', { reason: 'why \0' })).toEqual(['given-up'])
+    expect(await claim(store, message(stream, 0))).toMatchObject({ verdict: 'given-up', reason: 'why ?' })
   })
 
   it('frees the partition of a process that is frozen after idleInTransactionTimeoutMs', async () => {

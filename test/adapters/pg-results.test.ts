@@ -94,7 +94,7 @@ describePostgres('failures that postgresInbox remembers', () => {
     const second = await place.newInbox({ lockTimeoutMs: 5_000 })
     const rival = await hold(second, item, ALONE)
     if (what === 'has marked it') await second.mark([rival.claim])
-    if (what === 'has set it aside') await second.setAside([rival.claim], 'parked', 'why')
+    if (what === 'has set it aside') await second.setAside([rival.claim], 'parked', { reason: 'why' })
     expect(await idle.mark([claimed], [FAILURE])).toEqual([verdict])
     const afterwards = what === 'is at it' ? await second.mark([rival.claim], [resultOf(1)]) : ['marked']
     expect(afterwards).toEqual(['marked'])

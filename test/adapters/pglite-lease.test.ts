@@ -32,6 +32,10 @@ describePglite('pgliteLease', () => {
       secondStore: opened,
       forget: async (key) =>
         void (await db.query(`delete from ${schema}.lease where key = $1`, [Buffer.from(key, 'base64url')])),
+      spoil: async (key) => {
+        await db.exec(`alter table ${schema}.lease drop constraint if exists lease_state_check`)
+        await db.query(`update ${schema}.lease set state = 'Z' where key = $1`, [Buffer.from(key, 'base64url')])
+      },
       close: async () => void (await db.exec(`drop schema ${schema} cascade`)),
     }
   }
@@ -41,8 +45,9 @@ describePglite('pgliteLease', () => {
   it('answers random calls of three owners and of people as transition() says, while time passes', async () => {
     const { store, schema, close } = await createHarness()
     const age = async (ms: number): Promise<void> => {
-      const by = `interval '${ms} ms'`
-      await db.exec(`update ${schema}.lease set lease_until = lease_until - ${by}, keep_until = keep_until - ${by}`)
+      const columns = ['lease_until', 'keep_until', 'not_before', 'since']
+      const aged = columns.map((at) => `${at} = ${at} - interval '${ms} ms'`)
+      await db.exec(`update ${schema}.lease set ${aged.join(', ')}`)
     }
     await expect(assertLikeTransition(store, { numRuns: 100, age })).resolves.toBeUndefined()
     await close()

@@ -33,7 +33,7 @@ describeOnRedis.each(LIBRARIES)('People who look after a redisLease by $name', (
     const { store, redis, prefix } = harness
     const [parked, done] = [newItem(), newItem()]
     const { claim: claimed } = await hold(store, parked)
-    await store.setAside([claimed], 'parked', 'a|b')
+    await store.setAside([claimed], 'parked', { reason: 'a|b' })
     const { claim: marked } = await hold(store, done)
     await store.mark([marked], ['v1'])
     const keys = [parked.key, newItem().key]
@@ -42,7 +42,9 @@ describeOnRedis.each(LIBRARIES)('People who look after a redisLease by $name', (
     const written = (await redis.xrange(`${prefix}:audit`, '-', '+')).map(([, fields]) => entryOf(fields))
     const said = { by: 'alice', reason: 'the provider | says so' }
     const name = (key: string): unknown => expect.stringMatching(new RegExp(`^${prefix}:\\{\\d\\d\\}:${key}$`))
-    const ofParked = `X|1|1|0|${parked.digest}|${claimed.token}|a|b`
+    const ofParked = expect.stringMatching(
+      new RegExp(`^X\\|1\\|1\\|0\\|${parked.digest}\\|${claimed.token}\\n\\d{13}\\n\\|a\\|b$`),
+    )
     const ofDone = `d1${done.digest}${marked.token.slice(0, 4)}v1`
     expect(written).toEqual([
       { key: name(parked.key), decision: 'rerun', before: ofParked, ...said },
@@ -91,7 +93,7 @@ describeOnRedis.each(LIBRARIES)('People who look after a redisLease by $name', (
     const items = Array.from({ length: 4 }, () => newItem())
     const claims = (await claimAll(store, items)).map((answer) => grantedBy(answer).claim)
     await store.mark(claims.slice(0, 1))
-    await store.setAside(claims.slice(1, 2), 'given-up', 'no')
+    await store.setAside(claims.slice(1, 2), 'given-up', { reason: 'no' })
     await store.release(claims.slice(2, 3), { refund: false, doubt: true })
     const expected = { done: 0, 'given-up': 1, 'in-doubt': 2, processing: 3 }[state]
     const listed = await listAll(adminOf(store), state, 10)
@@ -174,7 +176,7 @@ function adminOf({ admin }: Store): StoreAdmin {
 async function parkMany(store: Store, count: number): Promise<readonly string[]> {
   const items = Array.from({ length: count }, () => newItem())
   const claims = (await claimAll(store, items)).map((answer) => grantedBy(answer).claim)
-  await store.setAside(claims, 'parked', 'wait')
+  await store.setAside(claims, 'parked', { reason: 'wait' })
   return items.map(({ key }) => key)
 }
 

@@ -157,8 +157,8 @@ describeOnRedis('redisLease over a client of the shape of a cluster', () => {
     const claims = async (kind: (typeof kinds)[number], leaseMs = 60_000): Promise<Claim[]> =>
       (await claimAll(store, of(kind), { leaseMs })).map((answer) => grantedBy(answer).claim)
     await store.mark(await claims('done'))
-    await store.setAside(await claims('given-up'), 'given-up', 'no')
-    await store.setAside(await claims('parked'), 'parked', 'wait')
+    await store.setAside(await claims('given-up'), 'given-up', { reason: 'no' })
+    await store.setAside(await claims('parked'), 'parked', { reason: 'wait' })
     await claims('busy')
     await claims('conflict')
     await claims('in-doubt', 0)

@@ -66,10 +66,10 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name with durability replicas', 
     for (const as of ['given-up', 'parked'] as const) {
       const { claim: claimed } = await hold(store, newItem())
       await whileStalled(async () => {
-        await expect(store.setAside([claimed], as, 'no')).rejects.toMatchObject(AMBIGUOUS)
-        await expect(store.setAside([claimed], as, 'no')).rejects.toMatchObject(AMBIGUOUS)
+        await expect(store.setAside([claimed], as, { reason: 'no' })).rejects.toMatchObject(AMBIGUOUS)
+        await expect(store.setAside([claimed], as, { reason: 'no' })).rejects.toMatchObject(AMBIGUOUS)
       })
-      expect(await store.setAside([claimed], as, 'no')).toEqual([as])
+      expect(await store.setAside([claimed], as, { reason: 'no' })).toEqual([as])
     }
   })
 

@@ -222,7 +222,7 @@ function callsOf(claimed: Claim): readonly ((store: Store) => Promise<unknown>)[
     (store) => store.renew([claimed], 30_000),
     (store) => store.mark([claimed]),
     (store) => store.release([claimed], { refund: false, doubt: false }),
-    (store) => store.setAside([claimed], 'parked', 'wait'),
+    (store) => store.setAside([claimed], 'parked', { reason: 'wait' }),
     async (store) => store.admin?.forget(SCOPE, [claimed.key], { by: 'me', reason: 'why', retentionMs: 1_000 }),
     async (store) => store.admin?.peek(SCOPE, [claimed.key]),
   ]

@@ -76,7 +76,7 @@ const CASES: Readonly<Record<string, (store: Store) => Promise<Case>>> = {
   async 'set aside'(before) {
     const item = newItem()
     const { claim: claimed } = await hold(before, item)
-    const call = (store: Store): Promise<unknown> => store.setAside([claimed], 'given-up', 'no')
+    const call = (store: Store): Promise<unknown> => store.setAside([claimed], 'given-up', { reason: 'no' })
     const stands = (store: Store): Promise<unknown> => claim(store, item)
     const expected = { verdict: 'given-up', reason: 'no' }
     return { call, first: ['given-up'], again: ['given-up'], stands, expected }
@@ -85,14 +85,14 @@ const CASES: Readonly<Record<string, (store: Store) => Promise<Case>>> = {
     const item = newItem()
     await hold(before, item, { leaseMs: 0 })
     const { claim: claimed } = await hold(before, item, ALONE)
-    const call = (store: Store): Promise<unknown> => store.setAside([claimed], 'given-up', 'no')
+    const call = (store: Store): Promise<unknown> => store.setAside([claimed], 'given-up', { reason: 'no' })
     const stands = (store: Store): Promise<unknown> => claim(store, item)
     return { call, first: ['parked'], again: ['parked'], stands, expected: { verdict: 'parked', reason: 'no' } }
   },
   async decide(before) {
     const item = newItem()
     const { claim: claimed } = await hold(before, item)
-    await before.setAside([claimed], 'parked', 'wait')
+    await before.setAside([claimed], 'parked', { reason: 'wait' })
     const why = { by: 'alice', reason: 'seen', retentionMs: 60_000, as: 'done' } as const
     const call = async (store: Store): Promise<unknown> => store.admin?.resolve(SCOPE, [item.key], why)
     const stands = (store: Store): Promise<unknown> => claim(store, item)

@@ -43,13 +43,13 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name with durability fsync', ({ 
         message: 'Redis: written, but not on disk within 300 ms',
       })
       await expect(store.mark([ofMarked])).rejects.toMatchObject(AMBIGUOUS)
-      await expect(store.setAside([ofSetAside], 'parked', 'no')).rejects.toMatchObject(AMBIGUOUS)
+      await expect(store.setAside([ofSetAside], 'parked', { reason: 'no' })).rejects.toMatchObject(AMBIGUOUS)
       await client.lease().mark([ofRead])
       await expect(claim(store, read)).rejects.toMatchObject(AMBIGUOUS)
       await server.config('SET', 'appendfsync', 'always')
     })
     expect(await store.mark([ofMarked])).toEqual(['already-marked'])
-    expect(await store.setAside([ofSetAside], 'parked', 'no')).toEqual(['parked'])
+    expect(await store.setAside([ofSetAside], 'parked', { reason: 'no' })).toEqual(['parked'])
     expect(await claim(store, read)).toEqual({ verdict: 'done' })
   })
 

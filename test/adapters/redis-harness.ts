@@ -40,6 +40,10 @@ export async function redisHarness(
     store: await open(),
     secondStore: open,
     forget: async (key) => void (await redis.del(names.of(key))),
+    spoil: async (key) => {
+      await redis.del(names.of(key))
+      await redis.rpush(names.of(key), 'a list')
+    },
     look: async (key) => {
       const name = names.of(key)
       return { value: await redis.get(name), ttlMs: await redis.pttl(name) }

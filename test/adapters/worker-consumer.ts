@@ -150,9 +150,9 @@ function mortal<Tx>(store: Store<Tx>): Store<Tx> {
       await dieAt('after the mark')
       return verdicts
     },
-    setAside: async (claims, as, reason) => {
+    setAside: async (claims, as, why) => {
       await dieAt('before the set-aside')
-      const verdicts = await store.setAside(claims, as, reason)
+      const verdicts = await store.setAside(claims, as, why)
       await dieAt('after the set-aside')
       return verdicts
     },

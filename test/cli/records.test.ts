@@ -41,8 +41,8 @@ describe('consume-once inspect', () => {
       'no\u001b[2J',
     ])
     expect(exitCode).toBe(0)
-    expect(stdout).toMatch(/^ID +KEY +ORIGIN +STATE +FENCE +KEPT UNTIL +REASON$/m)
-    expect(stdout).toMatch(/^given-up +[\w-]{22} +sms +given-up +1 +\S+Z +handler-failed$/m)
+    expect(stdout).toMatch(/^ID +KEY +ORIGIN +STATE +ATTEMPT +FENCE +KEPT UNTIL +REASON$/m)
+    expect(stdout).toMatch(/^given-up +[\w-]{22} +sms +given-up +1 +1 +\S+Z +handler-failed$/m)
     expect(stdout).toMatch(/^no\\u001b\[2J +[\w-]{22} +sms +absent$/m)
     expect(stdout).not.toContain('a config may log')
     expect(stderr).toContain('a config may log')

@@ -10,7 +10,7 @@ import {
   type Transition,
 } from '../../src/core/record.ts'
 import type { ListQuery, Purging, RecordPage, StoreAdmin } from '../../src/ports/store-admin.ts'
-import type { Claim, ClaimAnswer, ClaimRequest, ReleaseOptions, Store } from '../../src/ports/store.ts'
+import type { Claim, ClaimAnswer, ClaimRequest, ReleaseOptions, SetAsideOptions, Store } from '../../src/ports/store.ts'
 import type { MarkVerdict, ReleaseVerdict, RenewVerdict, Result, SetAsideVerdict } from '../../src/core/record.ts'
 import type { LeaseHarness } from '../../testing/contract/store/harness.ts'
 
@@ -70,10 +70,10 @@ export class MapStore implements Store {
   async setAside(
     claims: readonly Claim[],
     as: 'given-up' | 'parked',
-    reason: string,
+    why: SetAsideOptions,
   ): Promise<readonly SetAsideVerdict[]> {
     return claims.map(
-      ({ key, token }) => this.move(key, { command: 'set-aside', token, as, reason }) as SetAsideVerdict,
+      ({ key, token }) => this.move(key, { ...why, command: 'set-aside', token, as }) as SetAsideVerdict,
     )
   }
 
@@ -116,6 +116,7 @@ export function mapHarness(store: MapStore): LeaseHarness {
     advance: async (ms) => {
       store.now += ms
     },
+    spoil: async (key) => void store.records.set(key, { state: 'unreadable', found: 'a list' }),
     forget: async (key) => void store.records.delete(key),
     close: async () => {},
   }

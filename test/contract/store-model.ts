@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { expect } from '@jest/globals'
 import { viewOf, type Decision, type Key, type Result } from '../../src/core/record.ts'
 import type { StoreAdmin } from '../../src/ports/store-admin.ts'
-import type { Claim, ClaimRequest, ReleaseOptions, Store } from '../../src/ports/store.ts'
+import type { Claim, ClaimRequest, ReleaseOptions, SetAsideOptions, Store } from '../../src/ports/store.ts'
 import { newName } from '../../testing/contract/store/claims.ts'
 import { MapStore } from './map-store.ts'
 
@@ -13,7 +13,7 @@ type Call =
   | { readonly call: 'renew'; readonly claims: readonly Claim[]; readonly leaseMs: number }
   | { readonly call: 'mark'; readonly claims: readonly Claim[]; readonly results: readonly (Result | undefined)[] }
   | { readonly call: 'release'; readonly claims: readonly Claim[]; readonly how: ReleaseOptions }
-  | { readonly call: 'set-aside'; readonly claims: readonly Claim[]; readonly as: 'given-up' | 'parked' }
+  | { readonly call: 'set-aside'; readonly claims: readonly Claim[]; readonly as: 'given-up' | 'parked'; readonly why: SetAsideOptions }
   | {
       readonly call: 'decide'
       readonly keys: readonly Key[]
@@ -26,10 +26,11 @@ interface Times {
   readonly leases: readonly number[]
   readonly retentions: readonly number[]
   readonly waits: readonly number[]
+  readonly delays: readonly number[]
 }
 
 /** For a clock that is moved by hand. */
-const STEERED: Times = { leases: [0, 5, 20], retentions: [10, 30, 1_000], waits: [1, 4, 5, 25] }
+const STEERED: Times = { leases: [0, 5, 20], retentions: [10, 30, 1_000], waits: [1, 4, 5, 25], delays: [0, 4, 20] }
 
 const HOUR_MS = 3_600_000
 
@@ -38,10 +39,11 @@ const AGED: Times = {
   leases: [0, HOUR_MS, 4 * HOUR_MS],
   retentions: [2 * HOUR_MS, 6 * HOUR_MS, 1_000 * HOUR_MS],
   waits: [HOUR_MS, 2 * HOUR_MS, 5 * HOUR_MS],
+  delays: [0, 1.5 * HOUR_MS, 4.5 * HOUR_MS],
 }
 
 /** For a server's own clock: leases are over at once or never, so nothing depends on the time between two calls. */
-const UNSTEERED: Times = { leases: [0, HOUR_MS], retentions: [HOUR_MS], waits: [0] }
+const UNSTEERED: Times = { leases: [0, HOUR_MS], retentions: [HOUR_MS], waits: [0], delays: [0, HOUR_MS] }
 
 export interface ModelOptions {
   readonly numRuns: number
@@ -108,7 +110,7 @@ function send(store: Store, call: StoreCall): Promise<readonly unknown[]> {
     case 'release':
       return store.release(call.claims, call.how)
     case 'set-aside':
-      return store.setAside(call.claims, call.as, `${call.as}|why`)
+      return store.setAside(call.claims, call.as, call.why)
     case 'decide':
       return decide(adminOf(store), call)
     case 'peek':
@@ -141,19 +143,20 @@ function adminOf({ admin }: Store): StoreAdmin {
   return admin
 }
 
-/** The clocks of store and model need not begin at the same date. */
+/** The clocks of store and model need not begin at the same date. That there is one is told, of what the model has. */
 function withoutDates(answer: unknown): unknown {
-  return typeof answer === 'object' && answer !== null ? { ...answer, keepUntil: undefined } : answer
+  if (typeof answer !== 'object' || answer === null) return answer
+  const { since, notBefore } = answer as { readonly since?: unknown; readonly notBefore?: unknown }
+  return { ...answer, keepUntil: undefined, since: typeof since, notBefore: typeof notBefore }
 }
 
 /** What is left of a lease depends on the store's clock. */
 function withoutTimes(answer: unknown): unknown {
-  return typeof answer === 'object' && answer !== null
-    ? { ...answer, keepUntil: undefined, leaseLeftMs: undefined }
-    : answer
+  const dateless = withoutDates(answer)
+  return typeof dateless === 'object' && dateless !== null ? { ...dateless, leaseLeftMs: undefined } : dateless
 }
 
-function callIn({ leases, retentions, waits }: Times, hasAdmin: boolean): fc.Arbitrary<Call> {
+function callIn({ leases, retentions, waits, delays }: Times, hasAdmin: boolean): fc.Arbitrary<Call> {
   // Of the length of real ones.
   const token = fc.constantFrom('left-owner--', 'middle-owner', 'right-owner-')
   const retentionMs = fc.constantFrom(...retentions)
@@ -168,7 +171,9 @@ function callIn({ leases, retentions, waits }: Times, hasAdmin: boolean): fc.Arb
   const result = fc.constantFrom(undefined, 'u', 'v"a|b"', 'f{}')
   const results = fc.array(result, { maxLength: 3 })
   const request = fc.record({ token, leaseMs, retentionMs, alone: fc.boolean(), scope: fc.constant('model'), items })
-  const how = fc.record({ refund: fc.boolean(), doubt: fc.boolean() })
+  const cause = fc.constantFrom(undefined, 'Error: no', 'a|b\n100 % %7C')
+  const how = fc.record({ refund: fc.boolean(), doubt: fc.boolean(), delayMs: fc.constantFrom(...delays), cause })
+  const why = fc.record({ reason: fc.constantFrom('no', 'given-up|why\n'), refund: fc.boolean(), cause })
   const keys = fc.uniqueArray(key, { minLength: 1, maxLength: 3 })
   const decision = fc.constantFrom('done' as const, 'rerun' as const, 'reopen' as const, 'forget' as const)
   const byPeople = hasAdmin ? 2 : 0
@@ -184,6 +189,7 @@ function callIn({ leases, retentions, waits }: Times, hasAdmin: boolean): fc.Arb
         call: fc.constant('set-aside' as const),
         claims,
         as: fc.constantFrom('given-up' as const, 'parked' as const),
+        why,
       }),
     },
     {

@@ -9,7 +9,7 @@ import type {
   SetAsideVerdict,
 } from '../../src/core/record.ts'
 import { isFailure } from '../../src/core/result.ts'
-import type { Claim, ClaimAnswer, ClaimItem, ClaimRequest, ReleaseOptions } from '../../src/ports/store.ts'
+import type { Claim, ClaimAnswer, ClaimItem, ClaimRequest, ReleaseOptions, SetAsideOptions } from '../../src/ports/store.ts'
 import type { ListQuery, RecordPage } from '../../src/ports/store-admin.ts'
 import { MemoryInbox, transactionOf } from '../../testing/stores/memory-inbox.ts'
 import type { MemoryTx } from '../../testing/stores/memory-transaction.ts'
@@ -31,9 +31,9 @@ export const WRONG_INBOXES: Readonly<Record<string, InboxClass>> = {
     override async setAside(
       claims: Claims,
       as: 'given-up' | 'parked',
-      reason: string,
+      why: SetAsideOptions,
     ): Promise<readonly SetAsideVerdict[]> {
-      const verdicts = await super.setAside(claims, as, reason)
+      const verdicts = await super.setAside(claims, as, why)
       this.database.effects.push(...claims.flatMap((claim) => transactionOf(claim).effects))
       return verdicts
     }

@@ -1,6 +1,6 @@
 import { claimStream, nextAfter, type StreamClaim } from '../../src/core/position.ts'
 import type { MarkVerdict, ReleaseVerdict, SetAsideVerdict } from '../../src/core/record.ts'
-import type { Claim, ReleaseOptions } from '../../src/ports/store.ts'
+import type { Claim, ReleaseOptions, SetAsideOptions } from '../../src/ports/store.ts'
 import { MemoryOffsets } from '../../testing/stores/memory-offsets.ts'
 import type { MemoryTx } from '../../testing/stores/memory-transaction.ts'
 import { transactionOf } from '../../testing/stores/offsets-transaction.ts'
@@ -44,9 +44,9 @@ export const WRONG_OFFSETS: Readonly<Record<string, OffsetsClass>> = {
     override async setAside(
       claims: Claims,
       as: 'given-up' | 'parked',
-      reason: string,
+      why: SetAsideOptions,
     ): Promise<readonly SetAsideVerdict[]> {
-      const verdicts = await super.setAside(claims, as, reason)
+      const verdicts = await super.setAside(claims, as, why)
       for (const claim of claims) {
         const { stream, offset } = transactionOf(claim).positionOf(claim.key)
         this.pass(stream, offset)
@@ -66,7 +66,7 @@ export const WRONG_OFFSETS: Readonly<Record<string, OffsetsClass>> = {
     override async setAside(
       claims: Claims,
       as: 'given-up' | 'parked',
-      reason: string,
+      why: SetAsideOptions,
     ): Promise<readonly SetAsideVerdict[]> {
       for (const claim of claims) {
         const transaction = transactionOf(claim)
@@ -74,7 +74,7 @@ export const WRONG_OFFSETS: Readonly<Record<string, OffsetsClass>> = {
         const held = transaction.streams.get(stream)
         held?.offsets.splice(0, held.offsets.indexOf(offset))
       }
-      return super.setAside(claims, as, reason)
+      return super.setAside(claims, as, why)
     }
   },
   'moves by one, whatever it marks': class extends MemoryOffsets {

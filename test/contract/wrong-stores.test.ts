@@ -6,7 +6,7 @@ import { memoryInboxHarness } from './memory-inbox.ts'
 import { memoryOffsetsHarness } from './memory-offsets.ts'
 import { WRONG_INBOXES } from './wrong-inboxes.ts'
 import { WRONG_OFFSETS } from './wrong-offsets.ts'
-import { WRONG_BATCHES, WRONG_STEPS } from './wrong-stores.ts'
+import { WRONG_BATCHES, WRONG_RECORDS, WRONG_STEPS } from './wrong-stores.ts'
 
 const ofLease = (createStore: () => MapStore): Promise<readonly Broken[]> =>
   brokenLaws(storeLaws.lease, async () => mapHarness(createStore()))
@@ -23,7 +23,7 @@ interface Broken {
 
 /** Stores that must not pass, each with the laws that it breaks. */
 const WRONG: readonly (readonly [string, () => Promise<readonly Broken[]>])[] = [
-  ...Object.entries(WRONG_STEPS).map(
+  ...Object.entries({ ...WRONG_STEPS, ...WRONG_RECORDS }).map(
     ([flaw, step]) => [`a lease that ${flaw}`, () => ofLease(() => new MapStore(step))] as const,
   ),
   ...Object.entries(WRONG_BATCHES).map(

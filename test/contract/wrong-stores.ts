@@ -78,6 +78,29 @@ export const WRONG_STEPS: Readonly<Record<string, Step>> = {
     verdict,
   })),
   'gives up what is in doubt': onHeld('set-aside', (held) => ({ ...held, doubt: false })),
+  'lets what is released be claimed at once': after('release', ({ next, verdict }) => ({
+    next: next.state === 'released' ? { ...next, notBefore: undefined } : next,
+    verdict,
+  })),
+  'never lets what waits be claimed': after('release', ({ next, verdict }) => ({
+    next: next.state === 'released' && next.notBefore !== undefined ? { ...next, notBefore: 1e15 } : next,
+    verdict,
+  })),
+  'refuses a mark before its time': (record, command, now) =>
+    command.command === 'mark' && record.state === 'released' && (record.notBefore ?? 0) > now
+      ? { next: record, verdict: 'refused-busy' }
+      : rightStep(record, command, now),
+  'keeps a backoff over the decision of a person': after('decide', ({ next, verdict }, record) => ({
+    next: next.state === 'released' && record.state === 'released' ? { ...next, notBefore: record.notBefore } : next,
+    verdict,
+  })),
+  'forgets why an attempt failed': before('release', (record, command) => [record, { ...command, cause: undefined }]),
+  'forgets why it was set aside': before('set-aside', (record, command) => [record, { ...command, cause: undefined }]),
+  'forgets since when it was set aside': after('set-aside', ({ next, verdict }) => ({
+    next: next.state === 'given-up' || next.state === 'parked' ? { ...next, since: undefined } : next,
+    verdict,
+  })),
+  'counts starts that were none': before('set-aside', (record, command) => [record, { ...command, refund: false }]),
   'forgets half of the reason': before('set-aside', (record, command) => [
     record,
     { ...command, reason: command.reason.split('|')[0] ?? '' },
@@ -150,6 +173,18 @@ export const WRONG_STEPS: Readonly<Record<string, Step>> = {
   })),
   'forgets nothing': (record, command, now) =>
     rightStep('keepUntil' in record ? { ...record, keepUntil: now + 1 } : record, command, now),
+}
+
+/** As `WRONG_STEPS`, about dates and about what only another hand leaves: random calls do not meet it. */
+export const WRONG_RECORDS: Readonly<Record<string, Step>> = {
+  'tells that it was set aside just now': (record, command, now) =>
+    rightStep(record.state === 'parked' ? { ...record, since: Math.random() } : record, command, now),
+  'takes what it cannot read for absent': (record, command, now) =>
+    rightStep(record.state === 'unreadable' ? { state: 'absent' } : record, command, now),
+  'lets people decide of what it cannot read': (record, command, now) =>
+    command.command === 'decide' && record.state === 'unreadable'
+      ? { next: { state: 'absent' }, verdict: 'decided' }
+      : rightStep(record, command, now),
 }
 
 /** Right about each key, and wrong about batches. */

@@ -10,16 +10,19 @@ const fence = fc.integer({ min: 1, max: 5 })
 const token = fc.constantFrom('left', 'right')
 const digest = fc.constantFrom('d', 'e', '')
 const reason = fc.constantFrom('no', 'a|b')
+const cause = fc.constantFrom(undefined, 'Error: no')
+const story = { reason, attempt: fence, since: ms, cause }
 const shared = { digest, fence, owner: token }
 const counted = { ...shared, attempt: fence, doubt: fc.boolean(), keepUntil: ms }
 
 const records: fc.Arbitrary<MessageRecord> = fc.oneof(
   fc.constant({ state: 'absent' as const }),
   fc.record({ ...counted, state: fc.constant('processing' as const), leaseUntil: ms }),
-  fc.record({ ...counted, state: fc.constant('released' as const) }),
+  fc.record({ ...counted, state: fc.constant('released' as const), notBefore: fc.option(ms, { nil: undefined }), cause }),
   fc.record({ ...shared, state: fc.constant('done' as const), keepUntil: ms }),
-  fc.record({ ...shared, state: fc.constant('given-up' as const), keepUntil: ms, reason }),
-  fc.record({ ...shared, state: fc.constant('parked' as const), reason }),
+  fc.record({ ...shared, state: fc.constant('given-up' as const), keepUntil: ms, ...story }),
+  fc.record({ ...shared, state: fc.constant('parked' as const), ...story }),
+  fc.constant({ state: 'unreadable' as const, found: 'a list' }),
 )
 
 const times = { leaseMs: ms, retentionMs: ms }
@@ -27,12 +30,14 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
   fc.record({ command: fc.constant('claim' as const), token, digest, ...times, alone: fc.boolean() }),
   fc.record({ command: fc.constant('renew' as const), token, leaseMs: ms }),
   fc.record({ command: fc.constant('mark' as const), token, digest, fence, retentionMs: ms }),
-  fc.record({ command: fc.constant('release' as const), token, refund: fc.boolean(), doubt: fc.boolean() }),
+  fc.record({ command: fc.constant('release' as const), token, refund: fc.boolean(), doubt: fc.boolean(), delayMs: ms, cause }),
   fc.record({
     command: fc.constant('set-aside' as const),
     token,
     as: fc.constantFrom('given-up' as const, 'parked' as const),
     reason,
+    refund: fc.boolean(),
+    cause,
   }),
   fc.record({
     command: fc.constant('decide' as const),
@@ -163,16 +168,18 @@ const LAWS: Readonly<Record<string, (one: Case) => boolean>> = {
 
   'raises the fence by one for each new owner, and never lowers it while the record lives': (one: Case): boolean => {
     const { moved, kept } = one
-    if (kept.state === 'absent') return true
+    if (!('fence' in kept)) return true
     return 'fence' in moved.next && moved.next.fence === kept.fence + (hasNewOwner(one) ? 1 : 0)
   },
 
-  'counts an attempt for each new owner, and takes one back only where a release says so': (one: Case): boolean => {
+  'counts an attempt for each new owner, and takes one back only where a release or a set-aside says so': (one: Case): boolean => {
     const { command, moved, kept } = one
     if (!('attempt' in kept) || !('attempt' in moved.next)) return true
-    if (command.command === 'decide' && wordOf(moved) === 'decided') return moved.next.attempt === 0
-    const isRefunded = command.command === 'release' && command.refund && wordOf(moved) === 'released'
-    return moved.next.attempt - kept.attempt === (hasNewOwner(one) ? 1 : isRefunded ? -1 : 0)
+    const [before = 0, after = 0] = [kept.attempt, moved.next.attempt]
+    if (command.command === 'decide' && wordOf(moved) === 'decided') return after === 0
+    const isEnded = moved.next !== kept && (command.command === 'release' || command.command === 'set-aside')
+    const isRefunded = isEnded && command.refund === true
+    return after - before === (hasNewOwner(one) ? 1 : isRefunded ? -1 : 0)
   },
 
   'keeps doubt until a mark, a parking or a person ends it': ({ command, moved: { next }, kept }: Case): boolean => {
@@ -188,7 +195,7 @@ const LAWS: Readonly<Record<string, (one: Case) => boolean>> = {
   'refuses a mark only where another owner is processing or has marked': ({ command, moved, kept }: Case): boolean => {
     if (command.command !== 'mark') return true
     const isAnothers = (kept.state === 'processing' || kept.state === 'done') && kept.owner !== command.token
-    if (isAnothers) return wordOf(moved).startsWith('refused')
+    if (isAnothers || kept.state === 'unreadable') return wordOf(moved).startsWith('refused')
     return moved.next.state === 'done' && moved.next.owner === command.token
   },
 
@@ -198,6 +205,28 @@ const LAWS: Readonly<Record<string, (one: Case) => boolean>> = {
     [now, now + 1e12].every(
       (at) => move(record, command, at).next.state === (command.command === 'mark' ? 'done' : 'parked'),
     ),
+
+  'grants what is released to nobody before its time': ({ kept, command, now, moved }: Case): boolean => {
+    if (command.command !== 'claim' || kept.state !== 'released' || (kept.notBefore ?? 0) <= now) return true
+    if (differ(kept.digest, command.digest)) return wordOf(moved) === 'conflict'
+    return isDeepStrictEqual(moved, { next: kept, verdict: { verdict: 'busy', leaseLeftMs: (kept.notBefore ?? 0) - now } })
+  },
+
+  'lets a decision to run again end a backoff': ({ command, moved }: Case): boolean =>
+    command.command !== 'decide' || wordOf(moved) !== 'decided' || !('notBefore' in moved.next),
+
+  'leaves alone what cannot be read, and belongs to somebody else as far as anyone can tell': (one: Case): boolean => {
+    const { kept, moved, command } = one
+    if (kept.state !== 'unreadable') return true
+    return moved.next === kept && (command.command === 'claim') === (wordOf(moved) === 'unreadable')
+  },
+
+  'tells whoever meets what was set aside what the first letter said': ({ kept, command, moved }: Case): boolean => {
+    if (command.command !== 'claim' || !['given-up', 'parked'].includes(wordOf(moved))) return true
+    if (kept.state !== 'given-up' && kept.state !== 'parked') return false
+    const { reason: why, attempt, since, cause: of } = kept
+    return isDeepStrictEqual(moved.verdict, { verdict: kept.state, reason: why, attempt, since, cause: of })
+  },
 
   'never swallows a delivery without an effect': ({ kept, command, moved }: Case): boolean =>
     command.command !== 'claim' || wordOf(moved) !== 'done' || kept.state === 'done',
@@ -213,8 +242,8 @@ describe('transition, whatever the record and the command', () => {
       return true
     }
     expect(exceptionTo(knows)).toBeUndefined()
-    expect([...states].toSorted()).toEqual(['absent', 'done', 'given-up', 'parked', 'processing', 'released'])
-    const ofClaims = ['claimed', 'taken-over', 'busy', 'in-doubt', 'done', 'conflict', 'given-up', 'parked']
+    expect([...states].toSorted()).toEqual(['absent', 'done', 'given-up', 'parked', 'processing', 'released', 'unreadable'])
+    const ofClaims = ['claimed', 'taken-over', 'busy', 'in-doubt', 'done', 'conflict', 'given-up', 'parked', 'unreadable']
     const ofMarks = ['marked', 'already-marked', 'marked-late', 'refused-busy', 'refused-done']
     const ofOthers = ['renewed', 'lost', 'released', 'already-released', 'refused', 'decided', 'already']
     expect([...verdicts].toSorted()).toEqual([...ofClaims, ...ofMarks, ...ofOthers].toSorted())

@@ -183,7 +183,7 @@ describe('transition', () => {
   })
 
   it('keeps what was given up for the rest of its retention, and what is parked for ever', () => {
-    const aside = { digest: 'd', fence: 4, owner: 'mine' }
+    const aside = { digest: 'd', fence: 4, owner: 'mine', attempt: expect.any(Number), since: NOW }
     expect(move(RECORDS['held by me'], GIVE_UP).next).toEqual({
       ...aside,
       state: 'given-up',

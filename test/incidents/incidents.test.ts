@@ -90,6 +90,7 @@ describe.each(STYLES)(
       for (const copy of [0, 1]) {
         const letter = rig.source.retries[copy]
         if (letter === undefined) throw new Error('expected a copy on the retry place')
+        await rig.clock.advance(1_000)
         rig.source.deliverCopy(letter)
         await turns()
       }

@@ -94,7 +94,7 @@ describe.each(STYLES)('a message that another owner stays busy with ($strategy, 
     const [letter] = rig.source.retries
     if (letter === undefined) throw new Error('no copy')
     rig.source.deliverCopy(letter)
-    await turns()
+    await rig.clock.advance(1_000)
     expect([attempts, world.effects]).toEqual([[2], ['a']])
   })
 
@@ -139,8 +139,11 @@ describe.each(STYLES)('a message that another owner stays busy with ($strategy, 
     await rig.clock.advance(1_100)
     expect(rig.started).toEqual(['a'])
     const third = await startRig({ style, world, effect: () => failAfter(again) })
+    // Its backoff is over, and this process has not noticed yet.
+    rig.clock.skip(3_000)
     await third.deliver('a')
-    await rig.clock.advance(4_000)
+    expect(third.started).toEqual(['a'])
+    await rig.clock.advance(1_000)
     expect([rig.source.retries, rig.outcomes()]).toEqual([[], []])
     await rig.clock.advance(WAIT_MS)
     expect(rig.outcomes()).toEqual(['handed-back'])

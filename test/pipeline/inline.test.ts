@@ -303,7 +303,9 @@ describe('a caller who waits between attempts', () => {
       { options: { maxAttempts: 3 }, how: { retry: 'caller' } },
     )
     const first = await bench.handle(messageOf('a'))
+    await bench.clock.advance(first.retryAfterMs ?? 0)
     const second = await bench.handle(messageOf('a'))
+    await bench.clock.advance(second.retryAfterMs ?? 0)
     const third = await bench.handle(messageOf('a'))
     expect(first).toEqual({ outcome: 'failed', settle: 'retry', retryAfterMs: expect.any(Number) })
     expect(second.retryAfterMs).toBeGreaterThan(first.retryAfterMs ?? Infinity)
@@ -322,7 +324,24 @@ describe('a caller who waits between attempts', () => {
     )
     const message = messageOf('a')
     expect(await bench.handle(message)).toMatchObject({ outcome: 'failed', settle: 'retry' })
+    await bench.clock.advance(1_000)
     expect(await bench.handle(message)).toEqual({ outcome: 'handled', settle: 'ack' })
+  })
+
+  it('may come back too early: the message then waits for its time', async () => {
+    let failures = 0
+    const bench = new Bench(
+      () => {
+        if (failures++ === 0) throw new Error('no')
+      },
+      { how: { retry: 'caller' } },
+    )
+    const { retryAfterMs = 0 } = await bench.handle(messageOf('a'))
+    const again = bench.handle(messageOf('a'))
+    await bench.clock.advance(retryAfterMs / 2)
+    expect(bench.runs).toEqual(['a'])
+    await bench.clock.advance(retryAfterMs)
+    expect(await again).toEqual({ outcome: 'handled', settle: 'ack' })
   })
 
   it('may have a publisher for the dead letters all the same', async () => {
@@ -335,6 +354,7 @@ describe('a caller who waits between attempts', () => {
       { options: { maxAttempts: 2 }, how: { retry: 'caller', publisher } },
     )
     expect(await bench.handle(messageOf('a'))).toMatchObject({ settle: 'retry' })
+    await bench.clock.advance(1_000)
     expect(await bench.handle(messageOf('a'))).toMatchObject({ settle: 'ack', reason: 'attempts-spent' })
     expect(letters.map(({ attempts }) => attempts)).toEqual([2])
   })

@@ -37,6 +37,7 @@ describe.each(STYLES)('a message that fails, with a retry place ($strategy, $han
     expect(copyOf(rig).message).toBe(failed?.message)
     expect(rig.events).toContainEqual(expect.objectContaining({ type: 'attempt-failed', retryInMs: DELAY_MS }))
 
+    await rig.clock.advance(DELAY_MS)
     rig.source.deliverCopy(copyOf(rig))
     await turns()
     expect(rig.world.effects).toEqual(['b', 'a'])
@@ -48,6 +49,7 @@ describe.each(STYLES)('a message that fails, with a retry place ($strategy, $han
     const rig = await start({ style, maxAttempts: 4, effect: failing(10) }, [10, 20])
     await rig.deliver('a')
     for (let copy = 0; copy < 3; copy++) {
+      await rig.clock.advance(20)
       rig.source.deliverCopy(copyOf(rig, copy))
       await turns()
     }
@@ -86,6 +88,7 @@ describe.each(STYLES)('a message that fails, with a retry place ($strategy, $han
     await rig.deliver('a')
     const elsewhere = await startRig({ style, world, effect: (work) => work.apply() })
     await elsewhere.deliver('a')
+    await rig.clock.advance(DELAY_MS)
     expect(elsewhere.outcomes()).toEqual(['handled'])
     confirming.open()
     await turns()
@@ -107,7 +110,7 @@ describe.each(STYLES)('a message that fails, with a retry place ($strategy, $han
     await turns()
     expect(rig.outcomes()).toEqual([])
     confirming.open()
-    await turns()
+    await rig.clock.advance(DELAY_MS)
     // The original's own redelivery ends with it; the copy is the message from now on.
     expect([original.settled, again?.settled, early?.settled]).toEqual([1, 1, 1])
     expect(rig.outcomes().toSorted()).toEqual(['failed', 'handled', 'joined'])

@@ -47,7 +47,7 @@ async function giveText({ store, admin }: Awaited<ReturnType<typeof open>>, text
     return answer.claim
   }
   expect(await store.mark([await claimOne(item)], [resultOf(text)])).toEqual(['marked'])
-  expect(await store.setAside([await claimOne(aside)], 'given-up', text)).toEqual(['given-up'])
+  expect(await store.setAside([await claimOne(aside)], 'given-up', { reason: text })).toEqual(['given-up'])
   expect(await store.claim({ ...request, token: newToken(), items: [item, aside] })).toEqual([
     { verdict: 'done', result: resultOf(text) },
     { verdict: 'given-up', reason: text },

@@ -1,3 +1,4 @@
+import type { Key, MessageRecord } from '../../src/core/record.ts'
 import { defineConsumer } from '../../src/define-consumer.ts'
 import type { Running } from '../../src/lifecycle.ts'
 import { memoryStore } from '../../src/memory/store.ts'
@@ -58,7 +59,8 @@ export interface RigOptions extends Settings {
 /** Servers, and time. */
 export class World {
   readonly clock: ManualClock = new ManualClock()
-  readonly lease: Store = memoryStore({ clock: this.clock })
+  readonly records: Map<Key, MessageRecord> = new Map()
+  readonly lease: Store = memoryStore({ clock: this.clock, records: this.records })
   readonly database: InboxDatabase = new InboxDatabase()
   /** Effects that happened, in order. */
   readonly effects: string[] = this.database.effects

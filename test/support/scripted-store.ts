@@ -1,7 +1,6 @@
-import type { ReleaseOptions, Store } from '../../src/ports/store.ts'
+import type { ReleaseOptions, SetAsideOptions, Store } from '../../src/ports/store.ts'
 import type {
   MarkVerdict,
-  Reason,
   Result,
   ReleaseVerdict,
   RenewVerdict,
@@ -97,10 +96,10 @@ export class ScriptedStore<Tx> implements Store<Tx> {
   setAside(
     claims: readonly Claim<Tx>[],
     as: 'given-up' | 'parked',
-    reason: Reason,
+    why: SetAsideOptions,
   ): Promise<readonly SetAsideVerdict[]> {
     return this.#apply(seenClaims('setAside', claims), async () => {
-      const verdicts = await this.#store.setAside(claims, as, reason)
+      const verdicts = await this.#store.setAside(claims, as, why)
       this.#journal.push(...verdicts.map((verdict) => `record ${verdict}`))
       return verdicts
     })

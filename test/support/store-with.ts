@@ -11,7 +11,7 @@ export function storeWith(some: (store: Store) => Partial<Store>): Store {
     renew: (claims, leaseMs) => store.renew(claims, leaseMs),
     mark: (claims, results) => store.mark(claims, results),
     release: (claims, how) => store.release(claims, how),
-    setAside: (claims, as, reason) => store.setAside(claims, as, reason),
+    setAside: (claims, as, why) => store.setAside(claims, as, why),
     ...some(store),
   }
 }

@@ -8,7 +8,7 @@ const run = promisify(execFile)
 it.each([
   ['testing-handler', 2, 0],
   ['testing-faults', 2, 0],
-  ['testing-store', 60, 10],
+  ['testing-store', 60, 14],
   ['testing-source', 10, 0],
 ])('examples/%s.ts passes on the runner of Node', async (example, least, mostSkipped) => {
   const { stdout } = await run(process.execPath, ['--import', 'tsx', `examples/${example}.ts`], {

@@ -129,7 +129,7 @@ it('the inbox in memory sets nothing aside that is another owner’s by now', as
   const { claim: late } = await hold(first, item)
   first.die()
   const { claim: owned } = await hold(second, item, ALONE)
-  expect(await first.setAside([late], 'given-up', 'late')).toEqual(['refused'])
+  expect(await first.setAside([late], 'given-up', { reason: 'late' })).toEqual(['refused'])
   expect(await second.mark([owned])).toEqual(['marked'])
 })
 

@@ -66,7 +66,7 @@ export function judgeRelease(event: EventOf<'release'>, facts: Facts): void {
     const says = `${event.token} released as if nothing had happened what its handler ended ${owner.handlerEnded}`
     facts.found('A13 unknown as failure', says, { subject: subject.name })
   }
-  judgeWrite(record.release(event.token, event.refund, event.doubt), subject, facts)
+  judgeWrite(record.release(event), subject, facts)
 }
 
 /** A5, and A13 of attempts that are said to be spent. */

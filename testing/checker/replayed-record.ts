@@ -3,6 +3,13 @@ interface Holds {
   readonly keepUntil?: number | undefined
 }
 
+interface Releasing {
+  readonly token: string
+  readonly refund: boolean
+  readonly doubt: boolean
+  readonly notBefore?: number | undefined
+}
+
 /**
  * The record of one key, replayed from what its store is said to have written. It knows nothing of `transition()`, so that it is a
  * second opinion: each command answers why it should not have been written, if it should not.
@@ -18,6 +25,8 @@ export class ReplayedRecord {
   /** Of a lease: one ended without mark or release, or was released so. Only a mark, a set-aside and a person end doubt. */
   isInDoubt = false
   #owner = ''
+  /** True time before which its backoff lets nobody claim it. */
+  #notBefore: number | undefined = undefined
 
   grant(token: string, at: number, { until, keepUntil }: Holds): string | undefined {
     if (this.isExpired(at) && (this.state === 'processing' || this.state === 'released')) this.lose()
@@ -48,11 +57,12 @@ export class ReplayedRecord {
     return wrong
   }
 
-  release(token: string, refund: boolean, doubt: boolean): string | undefined {
+  release({ token, refund, doubt, notBefore }: Releasing): string | undefined {
     const wrong = this.#whyNotOwner(token)
     if (doubt) this.isInDoubt = true
     if (refund && this.state === 'processing') this.attempts--
     this.#write('released', token, this.keepUntil)
+    this.#notBefore = notBefore
     return wrong
   }
 
@@ -85,13 +95,17 @@ export class ReplayedRecord {
     this.#owner = owner
     this.keepUntil = keepUntil
     this.leaseUntil = undefined
+    this.#notBefore = undefined
   }
 
   #whyNotGranted(token: string, at: number): string | undefined {
     switch (this.state) {
       case 'absent':
-      case 'released':
         return undefined
+      case 'released':
+        return this.#notBefore === undefined || this.#notBefore <= at
+          ? undefined
+          : 'a claim was granted before the backoff of the attempt before was over'
       case 'processing':
         if (this.#owner === token || this.leaseUntil === undefined || this.leaseUntil <= at) return undefined
         return 'a claim was granted while the lease of another owner held'

@@ -120,23 +120,28 @@ export class FaultyStore<Tx> implements Store<Tx> {
   }
 
   release(...[claims, how]: Parameters<Store<Tx>['release']>): ReturnType<Store<Tx>['release']> {
-    const { refund, doubt } = how
+    const { refund, doubt, delayMs = 0 } = how
     this.#asked(claims, (of) => ({ f: 'release', type: 'invoke', ...of, refund, doubt }))
     return this.#call('release', async () => {
       const verdicts = await this.#store.release(claims, how)
       this.#applied(
         claims,
         verdicts,
-        (verdict, of) => verdict === 'released' && { f: 'release', type: 'ok', ...of, refund, doubt },
+        (verdict, of) => {
+          if (verdict !== 'released') return false
+          const notBefore = delayMs > 0 ? this.#stage.timeline.now + delayMs : undefined
+          return { f: 'release', type: 'ok', ...of, refund, doubt, notBefore }
+        },
       )
       return verdicts
     })
   }
 
-  setAside(...[claims, as, reason]: Parameters<Store<Tx>['setAside']>): ReturnType<Store<Tx>['setAside']> {
+  setAside(...[claims, as, why]: Parameters<Store<Tx>['setAside']>): ReturnType<Store<Tx>['setAside']> {
+    const { reason } = why
     this.#asked(claims, (of) => ({ f: 'set-aside', type: 'invoke', ...of, as, reason }))
     return this.#call('setAside', async () => {
-      const verdicts = await this.#store.setAside(claims, as, reason)
+      const verdicts = await this.#store.setAside(claims, as, why)
       this.#applied(
         claims,
         verdicts,

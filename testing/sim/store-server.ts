@@ -1,6 +1,6 @@
-import type { Key, MessageRecord, Reason, Result } from '../../src/core/record.ts'
+import type { Key, MessageRecord, Result } from '../../src/core/record.ts'
 import { memoryStore } from '../../src/memory/store.ts'
-import type { Claim, ClaimRequest, ReleaseOptions, Store } from '../../src/ports/store.ts'
+import type { Claim, ClaimRequest, ReleaseOptions, SetAsideOptions, Store } from '../../src/ports/store.ts'
 import type { End } from '../history.ts'
 import { InboxDatabase } from '../stores/inbox-database.ts'
 import { MemoryInbox } from '../stores/memory-inbox.ts'
@@ -42,7 +42,7 @@ export function leaseServer(stage: Stage): StoreServer {
     },
     states: () => {
       const states = new Map<string, State>()
-      for (const [key, { state }] of records) if (state !== 'absent') states.set(key, state)
+      for (const [key, { state }] of records) if (state !== 'absent' && state !== 'unreadable') states.set(key, state)
       return states
     },
   }
@@ -128,8 +128,8 @@ class Connections implements Store<EffectTx> {
     return this.#store.release(claims, how)
   }
 
-  setAside(claims: Claims, as: 'given-up' | 'parked', reason: Reason): ReturnType<TxStore['setAside']> {
-    return this.#store.setAside(claims, as, reason)
+  setAside(claims: Claims, as: 'given-up' | 'parked', why: SetAsideOptions): ReturnType<TxStore['setAside']> {
+    return this.#store.setAside(claims, as, why)
   }
 }
 

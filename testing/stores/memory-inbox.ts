@@ -14,7 +14,7 @@ import {
 import { isFailure } from '../../src/core/result.ts'
 import { StoreError } from '../../src/errors.ts'
 import type { ListQuery, RecordPage, StoreAdmin } from '../../src/ports/store-admin.ts'
-import type { Claim, ClaimAnswer, ClaimItem, ClaimRequest, ReleaseOptions, Store } from '../../src/ports/store.ts'
+import type { Claim, ClaimAnswer, ClaimItem, ClaimRequest, ReleaseOptions, SetAsideOptions, Store } from '../../src/ports/store.ts'
 import { InboxDatabase } from './inbox-database.ts'
 import { MemoryTransaction, type LendAs, type MemoryTx } from './memory-transaction.ts'
 
@@ -146,7 +146,7 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
   async setAside(
     claims: readonly Claim<Tx>[],
     as: 'given-up' | 'parked',
-    reason: string,
+    { reason }: SetAsideOptions,
   ): Promise<readonly SetAsideVerdict[]> {
     const { rows, known, locks } = this.database
     const verdicts = claims.map((claim): SetAsideVerdict => {

@@ -15,6 +15,7 @@ import type {
   ClaimRequest,
   Positions,
   ReleaseOptions,
+  SetAsideOptions,
   Store,
 } from '../../src/ports/store.ts'
 import type { LendAs, MemoryTx } from './memory-transaction.ts'
@@ -140,7 +141,7 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements Store<Tx> 
   async setAside(
     claims: readonly Claim<Tx>[],
     as: 'given-up' | 'parked',
-    reason: string,
+    { reason }: SetAsideOptions,
   ): Promise<readonly SetAsideVerdict[]> {
     return claims.map((claim) => {
       const transaction = transactionOf(claim)

@@ -33,6 +33,7 @@ export function deadLetterHeaders(letter: DeadLetter, at: EpochMs): Headers {
     [REASON]: named(letter.reason),
     ...(letter.parked ? { 'consume-once-parked': true } : {}),
     'consume-once-dead-lettered-at': new Date(at).toISOString(),
+    ...(letter.setAsideAt === undefined ? {} : { 'consume-once-set-aside-at': new Date(letter.setAsideAt).toISOString() }),
     ...commonHeaders(letter, at),
     ...(letter.attempts > 0 ? firstFailure(letter, at) : {}),
     ...earlierDiagnosis(letter),
@@ -40,14 +41,16 @@ export function deadLetterHeaders(letter: DeadLetter, at: EpochMs): Headers {
 }
 
 /**
- * Of a dead letter that somebody moved back, and that was not run again: only the earlier letter can say what went wrong.
- * Another reason, or another consumer, has a diagnosis of its own.
+ * Of a dead letter that somebody moved back, and that was not run again. Where its record does not say what went wrong, only the
+ * earlier letter can. Another reason, or another consumer, has a diagnosis of its own.
  */
-function earlierDiagnosis({ message, attempts, errorClass, reason, consumer }: DeadLetter): Headers {
+function earlierDiagnosis({ message, attempts, errorClass, reason, consumer, isRepeated }: DeadLetter): Headers {
   const { headers } = message
-  if (attempts > 0 || errorClass !== undefined || headerText(headers, REASON) !== named(reason)) return {}
+  const isTold = attempts > 0 || errorClass !== undefined
+  if ((isTold && isRepeated !== true) || headerText(headers, REASON) !== named(reason)) return {}
   if (headerText(headers, CONSUMER) !== named(consumer)) return {}
   const kept: Headers = { 'consume-once-repeated': true }
+  if (isTold) return kept
   for (const name of [DETAIL, ERROR_CLASS, FIRST_FAILURE_AT]) {
     const text = headerText(headers, name)
     if (text !== undefined) kept[name] = cutBytes(text, MOST_DETAIL_BYTES)

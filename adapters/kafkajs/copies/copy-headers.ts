@@ -11,6 +11,7 @@ const OF_ONE_COPY: ReadonlySet<string> = new Set([
   'x-dead-letter-reason',
   'x-parked',
   'x-dead-lettered-at',
+  'x-set-aside-at',
   'x-attempts',
   'x-not-before',
   'x-consumer',

@@ -16,7 +16,7 @@ export function minimalHeaders(letter: DeadLetter, style: DeadLetterHeaders, at:
 }
 
 function necessary(letter: DeadLetter, style: DeadLetterHeaders, at: Date): readonly HeaderEntry[] {
-  const { message, reason, parked, attempts, group } = letter
+  const { message, reason, parked, attempts, group, setAsideAt } = letter
   const origin = originOf(message)
   return [
     ...(style === 'own' ? [] : springOriginHeaders(origin)),
@@ -29,6 +29,7 @@ function necessary(letter: DeadLetter, style: DeadLetterHeaders, at: Date): read
     ['x-dead-letter-reason', bounded(reason)],
     ...(parked ? [['x-parked', 'true'] as const] : []),
     ['x-dead-lettered-at', at.toISOString()],
+    ...(setAsideAt === undefined ? [] : [['x-set-aside-at', new Date(setAsideAt).toISOString()] as const]),
     ['x-first-failure-at', firstFailureAt(message, letter.firstFailureAt ?? at.getTime())],
     ['x-attempts', String(attempts)],
   ]

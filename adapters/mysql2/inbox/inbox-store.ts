@@ -7,11 +7,11 @@ import {
   type ClaimRequest,
   type Key,
   type MarkVerdict,
-  type Reason,
   type ReleaseOptions,
   type ReleaseVerdict,
   type RenewVerdict,
   type Result,
+  type SetAsideOptions,
   type SetAsideVerdict,
   type Store,
   type StoreAdmin,
@@ -89,7 +89,7 @@ export class InboxStore implements Store<MysqlTransaction> {
   setAside(
     claims: readonly Claim<MysqlTransaction>[],
     as: 'given-up' | 'parked',
-    reason: Reason,
+    { reason }: SetAsideOptions,
   ): Promise<readonly SetAsideVerdict[]> {
     return this.#perTransaction('set aside', claims, 'refused', (transaction, owned) =>
       transaction.setAside(owned, { as, reason }),

@@ -1,57 +1,70 @@
-import type { EpochMs, MessageRecord } from '../../../src/index.ts'
+import type { AsideStory, EpochMs, MessageRecord } from '../../../src/index.ts'
 import { keyOf, storedDigest } from '../bytes.ts'
 import type { LeaseRow, LeaseValues } from '../sql/lease-records.ts'
 import { fromHex } from '../sql/literals.ts'
 
-type KeptRecord = Exclude<MessageRecord, { state: 'absent' }>
-
 /** What a row says, in the words of `transition()`. */
-export function recordOf(row: LeaseRow): KeptRecord {
+export function recordOf(row: LeaseRow): MessageRecord {
   const { fence, attempt } = row
   const digest = row.fp === null ? '' : keyOf(row.fp)
   const owner = fromHex(row.owner)
-  const rest = row.rest === null ? undefined : fromHex(row.rest)
   const doubt = row.doubt === 1
-  const keepUntil = timeOf(row.keep_until_ms)
+  const keepUntil = timeOf(row.keep_until_ms) ?? 0
+  const cause = textOf(row.cause)
+  const story = (): AsideStory => ({ reason: textOf(row.rest) ?? '', attempt, since: timeOf(row.since_ms), cause })
   switch (row.state) {
     case 'P': {
-      const leaseUntil = timeOf(row.lease_until_ms)
+      const leaseUntil = timeOf(row.lease_until_ms) ?? 0
       return { state: 'processing', digest, fence, attempt, doubt, owner, leaseUntil, keepUntil }
     }
-    case 'R':
-      return { state: 'released', digest, fence, attempt, doubt, owner, keepUntil }
+    case 'R': {
+      const notBefore = timeOf(row.not_before_ms)
+      return { state: 'released', digest, fence, attempt, doubt, owner, notBefore, cause, keepUntil }
+    }
     case 'D':
-      return { state: 'done', digest, fence, owner, result: rest, keepUntil }
+      return { state: 'done', digest, fence, owner, result: textOf(row.rest), keepUntil }
     case 'G':
-      return { state: 'given-up', digest, fence, owner, reason: rest ?? '', keepUntil }
+      return { state: 'given-up', digest, fence, owner, ...story(), keepUntil }
     case 'X':
-      return { state: 'parked', digest, fence, owner, reason: rest ?? '' }
+      return { state: 'parked', digest, fence, owner, ...story() }
+    default:
+      return { state: 'unreadable', found: `a lease in state '${row.state}', which this version does not know` }
   }
 }
 
+/** Of what can be written. */
+export type WrittenRecord = Exclude<MessageRecord, { state: 'absent' | 'unreadable' }>
+
 /** The other way; `k` is the key in hex. */
-export function valuesOf(k: string, record: KeptRecord): LeaseValues {
+export function valuesOf(k: string, record: WrittenRecord): LeaseValues {
   const { digest, fence, owner } = record
   const shared = { k, fp: storedDigest(digest), fence, owner }
-  const ended = { ...shared, attempt: 0, doubt: false, leaseUntil: undefined }
   switch (record.state) {
     case 'processing': {
       const { attempt, doubt, leaseUntil, keepUntil } = record
-      return { ...shared, state: 'P', attempt, doubt, leaseUntil, keepUntil, rest: null }
+      return { ...shared, state: 'P', attempt, doubt, leaseUntil, keepUntil }
     }
     case 'released': {
-      const { attempt, doubt, keepUntil } = record
-      return { ...shared, state: 'R', attempt, doubt, leaseUntil: undefined, keepUntil, rest: null }
+      const { attempt, doubt, notBefore, cause, keepUntil } = record
+      return { ...shared, state: 'R', attempt, doubt, notBefore, cause, keepUntil }
     }
     case 'done':
-      return { ...ended, state: 'D', keepUntil: record.keepUntil, rest: record.result ?? null }
+      return { ...shared, state: 'D', attempt: 0, keepUntil: record.keepUntil, rest: record.result }
     case 'given-up':
-      return { ...ended, state: 'G', keepUntil: record.keepUntil, rest: record.reason }
+      return { ...shared, state: 'G', ...toldOf(record), keepUntil: record.keepUntil }
     case 'parked':
-      return { ...ended, state: 'X', keepUntil: undefined, rest: record.reason }
+      return { ...shared, state: 'X', ...toldOf(record) }
   }
 }
 
-function timeOf(ms: number | string | null): EpochMs {
-  return Number(ms ?? 0)
+function toldOf({ reason: rest, attempt = 0, since, cause }: AsideStory): Pick<LeaseValues, 'attempt' | 'rest' | 'since' | 'cause'> {
+  return { rest, attempt, since, cause }
+}
+
+function timeOf(ms: number | string | null): EpochMs | undefined {
+  return ms === null ? undefined : Number(ms)
+}
+
+function textOf(hex: string | null): string | undefined {
+  return hex === null ? undefined : fromHex(hex)
 }

@@ -9,11 +9,11 @@ import type {
   Digest,
   DurationMs,
   MarkVerdict,
-  Reason,
   ReleaseOptions,
   ReleaseVerdict,
   RenewVerdict,
   Result,
+  SetAsideOptions,
   SetAsideVerdict,
   Store,
   StoreAdmin,
@@ -62,12 +62,16 @@ export class LeaseStore implements Store {
     })
   }
 
-  release(claims: readonly Claim[], { refund, doubt }: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
-    return this.#move('release', claims, ({ token }) => ({ command: 'release', token, refund, doubt }))
+  release(claims: readonly Claim[], how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+    return this.#move('release', claims, ({ token }) => ({ ...how, command: 'release', token }))
   }
 
-  setAside(claims: readonly Claim[], as: 'given-up' | 'parked', reason: Reason): Promise<readonly SetAsideVerdict[]> {
-    return this.#move('set aside', claims, ({ token }) => ({ command: 'set-aside', token, as, reason }))
+  setAside(
+    claims: readonly Claim[],
+    as: 'given-up' | 'parked',
+    why: SetAsideOptions,
+  ): Promise<readonly SetAsideVerdict[]> {
+    return this.#move('set aside', claims, ({ token }) => ({ ...why, command: 'set-aside', token, as }))
   }
 
   async #claim(

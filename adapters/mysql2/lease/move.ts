@@ -50,7 +50,8 @@ async function moveOnce(
     for (const key of keys) {
       const record = current.get(key)
       // What has expired is absent, and stays until it is purged or written over.
-      if (record === undefined || record.state === 'absent' || record === found.get(key)) continue
+      if (record === undefined || record === found.get(key)) continue
+      if (record.state === 'absent' || record.state === 'unreadable') continue
       const values = valuesOf(key, record)
       if (found.has(key)) kept.push(values)
       else fresh.push(values)

@@ -7,13 +7,16 @@ export interface LeaseRow {
   readonly k: string
   readonly fp: string | null
   readonly owner: string
-  readonly state: 'P' | 'R' | 'D' | 'G' | 'X'
+  readonly state: string
   readonly doubt: number
   readonly fence: number
   readonly attempt: number
   readonly lease_until_ms: number | string | null
   readonly keep_until_ms: number | string | null
   readonly rest: string | null
+  readonly not_before_ms: number | string | null
+  readonly since_ms: number | string | null
+  readonly cause: string | null
 }
 
 export interface NowRow {
@@ -21,7 +24,8 @@ export interface NowRow {
 }
 
 const COLUMNS = `${inHex('`key`')} as k, ${inHex('fp')} as fp, ${inHex('owner')} as owner, state, doubt, fence, attempt,
-  ${epochMs('lease_until')} as lease_until_ms, ${epochMs('keep_until')} as keep_until_ms, hex(rest) as rest`
+  ${epochMs('lease_until')} as lease_until_ms, ${epochMs('keep_until')} as keep_until_ms, hex(rest) as rest,
+  ${epochMs('not_before')} as not_before_ms, ${epochMs('since')} as since_ms, hex(cause) as cause`
 
 /**
  * Two sets: the rows that are there, locked until the transaction ends, in the order of keys; and the time after that wait. By
@@ -44,13 +48,23 @@ export function readLeases(
   return { statements: [`select now_ms, ${COLUMNS} from ${now} left join ${lease} as l on ${hasKey(scope, keys)}`] }
 }
 
-export interface LeaseValues extends Omit<LeaseRow, 'lease_until_ms' | 'keep_until_ms' | 'doubt'> {
-  readonly doubt: boolean
-  readonly leaseUntil: number | undefined
-  readonly keepUntil: number | undefined
+export interface LeaseValues {
+  readonly k: string
+  readonly fp: string | null
+  readonly owner: string
+  readonly state: 'P' | 'R' | 'D' | 'G' | 'X'
+  readonly fence: number
+  readonly attempt: number
+  readonly doubt?: boolean
+  readonly leaseUntil?: number
+  readonly keepUntil?: number
+  readonly rest?: string | undefined
+  readonly notBefore?: number | undefined
+  readonly since?: number | undefined
+  readonly cause?: string | undefined
 }
 
-const NAMES = ['fp', 'owner', 'state', 'doubt', 'fence', 'attempt', 'lease_until', 'keep_until', 'rest']
+const NAMES = `fp, owner, state, doubt, fence, attempt, lease_until, keep_until, rest, not_before, since, cause`.split(', ')
 
 /**
  * Writes rows where there were none, and others over those that this transaction has locked. Fails with 1062 where someone has
@@ -71,9 +85,10 @@ export function writeLeases(
 }
 
 function rowOf(scope: number, value: LeaseValues): string {
-  const { k, fp, owner, state, doubt, fence, attempt, leaseUntil, keepUntil, rest } = value
-  const times = `${time(leaseUntil)}, ${time(keepUntil)}`
-  return `(${scope}, ${bytes(k)}, ${bytes(fp)}, ${ascii(owner)}, '${state}', ${doubt ? 1 : 0}, ${fence}, ${attempt}, ${times}, ${text(rest)})`
+  const { k, fp, owner, state, doubt = false, fence, attempt, leaseUntil, keepUntil, rest, notBefore, since, cause } = value
+  const lease = `${doubt ? 1 : 0}, ${fence}, ${attempt}, ${time(leaseUntil)}, ${time(keepUntil)}`
+  const story = `${text(rest)}, ${time(notBefore)}, ${time(since)}, ${text(cause)}`
+  return `(${scope}, ${bytes(k)}, ${bytes(fp)}, ${ascii(owner)}, '${state}', ${lease}, ${story})`
 }
 
 export interface LeasePage {

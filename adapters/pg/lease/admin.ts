@@ -18,6 +18,7 @@ import { isUnstorable } from '../sql-errors.ts'
 import { decideLeases } from '../sql/lease-decide.ts'
 import { findLeases, peekLeases, type LeaseView } from '../sql/lease-look.ts'
 import { purgeLeases } from '../sql/lease-purge.ts'
+import { foundIn } from './claim.ts'
 import { ask, type LeasePlace } from './lease-place.ts'
 
 /** Records that one statement looks through: it takes well under a second. */
@@ -119,18 +120,22 @@ export class LeaseAdmin implements StoreAdmin {
   }
 }
 
-function viewOf({ state, fence, attempt, left_ms, rest, keep_until: keepUntil }: LeaseView): RecordView {
+function viewOf({ state, fence, attempt, left_ms, rest, keep_until: keepUntil, ...row }: LeaseView): RecordView {
+  const cause = row.cause ?? undefined
+  const aside = { fence, reason: rest, attempt, since: row.since ?? undefined, cause }
   switch (state) {
     case 'processing':
       return { state, fence, attempt, keepUntil, leaseLeftMs: left_ms }
     case 'in-doubt':
     case 'released':
-      return { state, fence, attempt, keepUntil }
+      return { state, fence, attempt, notBefore: row.not_before ?? undefined, cause, keepUntil }
     case 'done':
       return { state, fence, result: rest === '' ? undefined : rest, keepUntil }
     case 'given-up':
-      return { state, fence, reason: rest, keepUntil }
+      return { state, ...aside, keepUntil }
     case 'parked':
-      return { state, fence, reason: rest }
+      return { state, ...aside }
+    case 'unreadable':
+      return { state, found: foundIn(rest) }
   }
 }

@@ -63,10 +63,17 @@ function answerOf(request: ClaimRequest, stored: StoredItem, row: ClaimRow): Cla
       return { verdict, result: rest === '' ? undefined : rest }
     case 'given-up':
     case 'parked':
-      return { verdict, reason: rest }
+      return { verdict, reason: rest, attempt: row.attempt, since: row.since ?? undefined, cause: row.cause ?? undefined }
+    case 'unreadable':
+      return { verdict, found: foundIn(rest) }
     case 'changed':
       return { verdict: 'busy', leaseLeftMs: 0 }
   }
+}
+
+/** For people. */
+export function foundIn(state: string): string {
+  return `a lease in state '${state}', which this version does not know`
 }
 
 function grant(

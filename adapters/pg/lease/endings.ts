@@ -1,10 +1,10 @@
 import type {
   Claim,
   DurationMs,
-  Reason,
   ReleaseOptions,
   ReleaseVerdict,
   RenewVerdict,
+  SetAsideOptions,
   SetAsideVerdict,
 } from '../../../src/index.ts'
 import { hexOf } from '../bytes.ts'
@@ -31,21 +31,29 @@ export async function release(
   claims: readonly Claim[],
   how: ReleaseOptions,
 ): Promise<readonly ReleaseVerdict[]> {
-  const asked = ownedBy(place, claims)
-  return inOrder(asked, await ask(place, releaseLeases, { ...asked, refund: how.refund, doubt: how.doubt }))
+  const { refund, doubt, delayMs = 0, cause } = how
+  const asked = { ...ownedBy(place, claims), refund, doubt, delayMs, cause }
+  try {
+    return inOrder(asked, await ask(place, releaseLeases, asked))
+  } catch (error) {
+    if (!isUnstorable(error)) throw error
+    return inOrder(asked, await ask(place, releaseLeases, { ...asked, cause: cause && storable(cause) }))
+  }
 }
 
 export async function setAside(
   place: LeasePlace,
   claims: readonly Claim[],
-  how: { readonly as: 'given-up' | 'parked'; readonly reason: Reason },
+  as: 'given-up' | 'parked',
+  { reason, refund = false, cause }: SetAsideOptions,
 ): Promise<readonly SetAsideVerdict[]> {
-  const asked = ownedBy(place, claims)
+  const asked = { ...ownedBy(place, claims), as, reason, refund, cause }
   try {
-    return inOrder(asked, await ask(place, setLeasesAside, { ...asked, ...how }))
+    return inOrder(asked, await ask(place, setLeasesAside, asked))
   } catch (error) {
     if (!isUnstorable(error)) throw error
-    return inOrder(asked, await ask(place, setLeasesAside, { ...asked, as: how.as, reason: storable(how.reason) }))
+    const told = { reason: storable(reason), cause: cause && storable(cause) }
+    return inOrder(asked, await ask(place, setLeasesAside, { ...asked, ...told }))
   }
 }
 

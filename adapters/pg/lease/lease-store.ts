@@ -5,11 +5,11 @@ import type {
   ClaimRequest,
   DurationMs,
   MarkVerdict,
-  Reason,
   ReleaseOptions,
   ReleaseVerdict,
   RenewVerdict,
   Result,
+  SetAsideOptions,
   SetAsideVerdict,
   Store,
   StoreAdmin,
@@ -81,8 +81,12 @@ export class LeaseStore implements Store {
     return this.#perScope('release', claims, (place, part) => release(place, part, how))
   }
 
-  setAside(claims: readonly Claim[], as: 'given-up' | 'parked', reason: Reason): Promise<readonly SetAsideVerdict[]> {
-    return this.#perScope('set aside', claims, (place, part) => setAside(place, part, { as, reason }))
+  setAside(
+    claims: readonly Claim[],
+    as: 'given-up' | 'parked',
+    why: SetAsideOptions,
+  ): Promise<readonly SetAsideVerdict[]> {
+    return this.#perScope('set aside', claims, (place, part) => setAside(place, part, as, why))
   }
 
   async #placeOf(scope: string): Promise<LeasePlace> {

@@ -56,7 +56,9 @@ async function write(place: LeasePlace, open: readonly StoredMark[]): Promise<re
 /** `undefined`: it could be marked now. */
 function refusalOf(row: OwnerRow | undefined, { token }: Claim): MarkVerdict | undefined {
   if (row?.state === 'D') return row.owner === token ? 'already-marked' : 'refused-done'
-  return row?.state === 'P' && row.owner !== token ? 'refused-busy' : undefined
+  // What nobody can read belongs to somebody else, as far as anyone can tell.
+  const isOthers = row !== undefined && (row.state === 'P' ? row.owner !== token : !'RGX'.includes(row.state))
+  return isOthers ? 'refused-busy' : undefined
 }
 
 /** The same JSON, for a database that is not in UTF-8: a mark is never kept back by its result. */

@@ -1,10 +1,11 @@
 import {
   IS_OVER,
+  epochMs,
   isAmong,
   IS_OWNED_BY,
   lockedRows,
   MILLISECOND,
-  LEASE_LEFT_MS,
+  LEFT_MS,
   START_DURABLY,
   valuesOf,
   type LeaseKeys,
@@ -38,10 +39,15 @@ export interface ClaimRow {
     | 'parked'
     | 'conflict'
     | 'changed'
+    | 'unreadable'
   readonly fence: number
   readonly attempt: number
   readonly left_ms: number
+  /** Of what cannot be read: its state. */
   readonly rest: string
+  /** Milliseconds since 1970. */
+  readonly since: number | null
+  readonly cause: string | null
 }
 
 /**
@@ -72,7 +78,7 @@ export function claimKept(tables: Tables, claim: LeaseClaim): Statement<ClaimRow
   return {
     text: `with ${START_DURABLY},
 seen as materialized (
-  select l.key, l.state, l.fence, l.attempts, ${LEASE_LEFT_MS} as left_ms, l.rest,
+  select l.key, l.state, l.fence, l.attempts, ${LEFT_MS} as left_ms, l.rest, ${epochMs('l.since')} as since, l.cause,
     not (${IS_SAME}) as is_conflict, ${MAY_BE_CLAIMED} as is_free
   from start, ${ASKED} cross join lateral (
     select * from ${tables.lease} l where l.scope = $1 and l.key = decode(x.key, 'hex') offset 0
@@ -84,7 +90,7 @@ free as materialized (
   ${lockedRows(tables, { asked: ASKED, columns: 'x.fp', which: MAY_BE_CLAIMED })}
 ),
 granted as (
-  update ${tables.lease} l set state = 'P', owner = $5, fp = free.fp, rest = '',
+  update ${tables.lease} l set state = 'P', owner = $5, fp = free.fp, rest = '', not_before = null, since = null, cause = null,
     fence    = case free.claimed when 'anew' then 1 when 'again' then l.fence else l.fence + 1 end,
     attempts = case free.claimed when 'anew' then 1 when 'again' then l.attempts else l.attempts + 1 end,
     doubt    = case free.claimed when 'anew' then false when 'over' then true else l.doubt end,
@@ -93,13 +99,15 @@ granted as (
   returning l.key, l.fence, l.attempts, l.doubt
 )
 select encode(seen.key, 'hex') as key, coalesce(granted.fence, seen.fence) as fence,
-  coalesce(granted.attempts, seen.attempts) as attempt, seen.left_ms, seen.rest,
+  coalesce(granted.attempts, seen.attempts) as attempt, seen.left_ms, seen.since, seen.cause,
+  case when seen.state in ('P', 'R', 'D', 'G', 'X') then seen.rest else seen.state::text end as rest,
   case
     when granted.doubt then 'taken-over'
     when granted.key is not null then 'claimed'
     when seen.is_free then 'changed'
+    when seen.state not in ('P', 'R', 'D', 'G', 'X') then 'unreadable'
     when seen.is_conflict then 'conflict'
-    when seen.state = 'P' and seen.left_ms > 0 then 'busy'
+    when seen.left_ms > 0 then 'busy'
     when seen.state = 'D' then 'done'
     when seen.state = 'G' then 'given-up'
     when seen.state = 'X' then 'parked'
@@ -117,4 +125,5 @@ const IS_SAME = `l.fp = decode(x.fp, 'hex') or l.fp = '' or x.fp = ''`
 
 /** What is in doubt may be claimed in no other way than alone ($8); so may the claim that is sent again. */
 const MAY_BE_CLAIMED = `(${IS_OVER} or (${IS_SAME}) and (
-    ${IS_OWNED_BY('$5')} or l.state = 'P' and l.lease_until <= start.now and $8::boolean or l.state = 'R' and (not l.doubt or $8::boolean)))`
+    ${IS_OWNED_BY('$5')} or l.state = 'P' and l.lease_until <= start.now and $8::boolean or l.state = 'R' and (not l.doubt or $8::boolean)
+    and (l.not_before is null or l.not_before <= start.now)))`

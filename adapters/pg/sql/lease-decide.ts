@@ -36,12 +36,13 @@ held as materialized (
       else 'refused'
     end as verdict,
     json_strip_nulls(json_build_object('state', ${VIEW_STATE}, 'fence', l.fence,
-      'attempt', case when l.state in ('P', 'R') then l.attempts end, 'owner', l.owner,
-      'reason', case when l.state in ('G', 'X') then l.rest end, 'result', case when l.state = 'D' then nullif(l.rest, '') end)) as before
+      'attempt', case when l.state <> 'D' then l.attempts end, 'owner', l.owner,
+      'since', l.since, 'cause', l.cause, 'reason', case when l.state in ('G', 'X') then l.rest end, 'result', case when l.state = 'D' then nullif(l.rest, '') end)) as before
   ${rows}
 ),
 written as (
   update ${tables.lease} l set state = case $4::text when 'done' then 'D'::"char" else 'R' end, attempts = 0, doubt = false, rest = '',
+    not_before = null, since = null, cause = null,
     keep_until = start.now + $5::float8 * ${MILLISECOND}
   from held, start where ${isAmong('held')} and held.verdict = 'decided'
 ),

@@ -1,28 +1,34 @@
-import { LEASE_LEFT_MS } from './lease-parts.ts'
+import { epochMs, LEFT_MS } from './lease-parts.ts'
 import type { Statement } from './statement.ts'
 import type { Tables } from './tables.ts'
 
 export interface LeaseView {
   readonly key: string
-  readonly state: 'processing' | 'in-doubt' | 'released' | 'done' | 'given-up' | 'parked'
+  readonly state: 'processing' | 'in-doubt' | 'released' | 'done' | 'given-up' | 'parked' | 'unreadable'
   readonly fence: number
   readonly attempt: number
   readonly left_ms: number
   readonly rest: string
-  /** Milliseconds since 1970; of what is not parked. */
+  /** Milliseconds since 1970, and so below; of what is not parked. */
   readonly keep_until: number
+  /** Of what is released and waits. */
+  readonly not_before: number | null
+  readonly since: number | null
+  readonly cause: string | null
 }
 
 export const IS_IN_DOUBT = `(l.state = 'P' and l.lease_until <= start.now or l.state = 'R' and l.doubt)`
 
 export const VIEW_STATE: string = `case when ${IS_IN_DOUBT} then 'in-doubt' when l.state = 'P' then 'processing' when l.state = 'R' then 'released'
-  when l.state = 'D' then 'done' when l.state = 'G' then 'given-up' else 'parked' end`
+  when l.state = 'D' then 'done' when l.state = 'G' then 'given-up' when l.state = 'X' then 'parked' else 'unreadable' end`
 
 const START = 'with start as materialized (select clock_timestamp() as now)'
 
-const COLUMNS = `encode(l.key, 'hex') as key, ${VIEW_STATE} as state, l.fence, l.attempts as attempt, l.rest,
-  ${LEASE_LEFT_MS} as left_ms,
-  case when l.state <> 'X' then floor(extract(epoch from l.keep_until) * 1000)::float8 end as keep_until`
+const COLUMNS = `encode(l.key, 'hex') as key, ${VIEW_STATE} as state, l.fence, l.attempts as attempt,
+  case when l.state in ('P', 'R', 'D', 'G', 'X') then l.rest else l.state::text end as rest,
+  ${LEFT_MS} as left_ms, ${epochMs('l.since')} as since, l.cause,
+  case when l.not_before > start.now then ${epochMs('l.not_before')} end as not_before,
+  case when l.state <> 'X' then ${epochMs('l.keep_until')} end as keep_until`
 
 /** Locks nothing. A key that is not returned has no record, or one whose retention has ended. */
 export function peekLeases({ lease }: Tables, scope: number, keys: readonly string[]): Statement<LeaseView> {

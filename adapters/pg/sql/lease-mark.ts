@@ -31,7 +31,7 @@ select '-infinity', start.now + x.retention * ${MILLISECOND}, x.fence, 0, $1::sm
   decode(x.key, 'hex'), decode(x.fp, 'hex'), x.owner, x.result
 from start, unnest($3::text[], $4::text[], $5::text[], $6::int[], $7::float8[], $8::text[]) as x (key, fp, owner, fence, retention, result)
 order by 8
-on conflict (scope, key) do update set state = 'D', doubt = false, fp = excluded.fp, owner = excluded.owner, rest = excluded.rest,
+on conflict (scope, key) do update set state = 'D', doubt = false, not_before = null, since = null, cause = null, fp = excluded.fp, owner = excluded.owner, rest = excluded.rest,
   keep_until  = excluded.keep_until,
   fence       = case when ${IS_OVER_NOW} then excluded.fence else l.fence end,
   lease_until = case when l.state = 'P' and not ${IS_OVER_NOW} then l.lease_until else '-infinity' end
@@ -45,7 +45,7 @@ const IS_OVER_NOW = '(l.keep_until <= (select now from start))'
 
 export interface OwnerRow {
   readonly key: string
-  readonly state: 'P' | 'R' | 'D' | 'G' | 'X'
+  readonly state: string
   readonly owner: string
 }
 

@@ -66,5 +66,14 @@ export const KEYS_OF_OWNERS = 'unnest($3::text[], $4::text[]) as x (key, owner)'
 
 export const MILLISECOND = `interval '1 millisecond'`
 
-/** What a lease has left, in milliseconds; 0 where there is none. */
-export const LEASE_LEFT_MS = `case when l.state = 'P' then ceil(extract(epoch from l.lease_until - start.now) * 1000)::float8 else 0 end`
+/** What a lease, or a backoff, has left, in milliseconds; 0 where there is none. */
+export const LEFT_MS = `case
+    when l.state = 'P' then ceil(extract(epoch from l.lease_until - start.now) * 1000)::float8
+    when l.state = 'R' and l.not_before is not null then ceil(extract(epoch from l.not_before - start.now) * 1000)::float8
+    else 0
+  end`
+
+/** Milliseconds since 1970; null where the column is. */
+export function epochMs(column: string): string {
+  return `floor(extract(epoch from ${column}) * 1000)::float8`
+}

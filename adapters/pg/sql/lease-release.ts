@@ -3,6 +3,7 @@ import {
   isAmong,
   KEYS_OF_OWNERS,
   lockedRows,
+  MILLISECOND,
   START_QUICKLY,
   valuesOf,
   type LeaseKeys,
@@ -14,6 +15,9 @@ export interface LeaseRelease extends LeaseKeys {
   readonly owners: readonly string[]
   readonly refund: boolean
   readonly doubt: boolean
+  /** 0: at once. */
+  readonly delayMs: number
+  readonly cause: string | undefined
 }
 
 export interface ReleaseRow {
@@ -26,6 +30,7 @@ export interface ReleaseRow {
  * record: refused. A crash of the server may forget it: the lease then ends by itself, in doubt.
  */
 export function releaseLeases(tables: Tables, release: LeaseRelease): Statement<ReleaseRow> {
+  const { owners, refund, doubt, delayMs, cause } = release
   return {
     text: `with ${START_QUICKLY},
 held as materialized (
@@ -39,10 +44,11 @@ held as materialized (
   ${lockedRows(tables, { asked: KEYS_OF_OWNERS, columns: 'x.owner' })}
 ),
 released as (
-  update ${tables.lease} l set state = 'R', attempts = l.attempts - $5::boolean::int, doubt = l.doubt or $6::boolean
-  from held where ${isAmong('held')} and held.verdict = 'released'
+  update ${tables.lease} l set state = 'R', attempts = l.attempts - $5::boolean::int, doubt = l.doubt or $6::boolean,
+    not_before = case when $7::float8 > 0 then start.now + $7::float8 * ${MILLISECOND} end, cause = $8::text
+  from held, start where ${isAmong('held')} and held.verdict = 'released'
 )
 select encode(key, 'hex') as key, verdict from held`,
-    values: valuesOf(release, release.owners, release.refund, release.doubt),
+    values: valuesOf(release, owners, refund, doubt, delayMs, cause ?? null),
   }
 }

@@ -14,6 +14,8 @@ export interface LeaseAside extends LeaseKeys {
   readonly owners: readonly string[]
   readonly as: 'given-up' | 'parked'
   readonly reason: string
+  readonly refund: boolean
+  readonly cause: string | undefined
 }
 
 export interface AsideRow {
@@ -40,11 +42,12 @@ held as materialized (
   ${lockedRows(tables, { asked: KEYS_OF_OWNERS, columns: 'x.owner' })}
 ),
 written as (
-  update ${tables.lease} l set rest = $6::text, state = case held.verdict when 'parked' then 'X'::"char" else 'G' end,
+  update ${tables.lease} l set rest = $6::text, attempts = l.attempts - $7::boolean::int, since = start.now, cause = $8::text,
+    state = case held.verdict when 'parked' then 'X'::"char" else 'G' end,
     keep_until = case held.verdict when 'parked' then 'infinity' else l.keep_until end
-  from held where ${isAmong('held')} and held.is_owned
+  from held, start where ${isAmong('held')} and held.is_owned
 )
 select encode(key, 'hex') as key, verdict from held`,
-    values: valuesOf(aside, aside.owners, aside.as, aside.reason),
+    values: valuesOf(aside, aside.owners, aside.as, aside.reason, aside.refund, aside.cause ?? null),
   }
 }

@@ -9,8 +9,8 @@ import { ARE_PLAIN, DIGEST_CHARACTERS, script, type Script } from './script.ts'
  * - ARGV: token, leaseMs, retentionMs, alone ('1' or '0'), then the digests: '1' and all in one text of 22 characters each, or
  *   '0' and one for each key
  * - Returns a text with a letter for each key: `c` for `claimed|1|1`, `d` for `done|`, or `-`; and behind it, for each `-`,
- *   `claimed|fence|attempt`, `taken-over|fence|attempt`, `busy|leaseLeftMs`, `in-doubt`, `done|result`, `given-up|reason`,
- *   `parked|reason`, `conflict` or `unreadable`
+ *   `claimed|fence|attempt`, `taken-over|fence|attempt`, `busy|leaseLeftMs`, `in-doubt`, `done|result`,
+ *   `given-up|attempts|owner|reason`, `parked|attempts|owner|reason`, `conflict` or `unreadable|type|bytes`
  * - Sent again: the same grant, its lease started anew
  */
 export const CLAIM: Script = script(
@@ -20,16 +20,23 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local token, lease, retention, alone = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4] == '1'
 local digests = ARGV[5] == '1' and ARGV[6]
 local held = '|' .. token .. '|' .. string.format('%.0f', now + lease)
+local function unreadable(key)
+  local kind = redis.call('TYPE', key).ok
+  return 'unreadable|' .. kind .. '|' .. (kind == 'string' and redis.call('STRLEN', key) or '')
+end
 local function claim(key, digest, value)
   local state, fence, attempts, doubt, fp, owner, rest = parse(value)
   local mine = state == 'P' and owner == token
-  if not state then return 'unreadable'
+  if not state then return unreadable(key)
   elseif fp ~= digest and fp ~= '' and digest ~= '' then return 'conflict'
   elseif state == 'D' then return 'done|' .. rest
-  elseif state == 'G' then return 'given-up|' .. rest
-  elseif state == 'X' then return 'parked|' .. rest
+  elseif state == 'G' or state == 'X' then
+    return (state == 'G' and 'given-up|' or 'parked|') .. attempts .. '|' .. owner .. '|' .. rest
   elseif state == 'P' and not mine and tonumber(rest) > now then
     return 'busy|' .. string.format('%.0f', rest - now)
+  end
+  local notBefore = state == 'R' and string.match(rest, '^(%d+)|')
+  if notBefore and tonumber(notBefore) > now then return 'busy|' .. string.format('%.0f', notBefore - now)
   elseif not mine and (state == 'P' or doubt == '1') and not alone then return 'in-doubt'
   else
     if not mine then
@@ -50,7 +57,7 @@ for i, key in ipairs(KEYS) do
   if not value and redis.call('SET', key, 'P|1|1|0|' .. digest .. held, 'PX', retention, 'NX') then
     letters[i] = 'c'
   else
-    local answer = value and claim(key, digest, value) or 'unreadable'
+    local answer = value and claim(key, digest, value) or unreadable(key)
     letters[i] = answer == 'done|' and 'd' or '-'
     if letters[i] == '-' then out[#out + 1] = answer end
   end

@@ -12,7 +12,7 @@ import { script, type Script } from './script.ts'
 export const CONFIRM: Script = script(`
 local out, last, found = {}, nil, nil
 for i, key in ipairs(KEYS) do
-  local value = redis.call('GET', key)
+  local value = get(key)
   local isDone = parse(value) == 'D'
   if isDone then last, found = key, value end
   out[i] = isDone and 'done' or 'gone'

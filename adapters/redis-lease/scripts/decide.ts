@@ -5,8 +5,8 @@ import { script, type Script } from './script.ts'
  *
  * - KEYS: the keys, then for each of them the stream of decisions
  * - ARGV: `done`, `rerun`, `reopen` or `forget`, retentionMs, who decides, why
- * - Returns for each key: `decided`, `already` (nothing to do, or sent again), `refused` (not of a record in this state) or
- *   `unreadable`
+ * - Returns for each key: `decided`, `already` (nothing to do, or sent again) or `refused` (not of a record in this state, nor of what
+ *   cannot be read)
  * - Sent again: `already`; written again, so that what waits for replicas or for the disk waits for it
  */
 export const DECIDE: Script = script(`
@@ -20,9 +20,11 @@ local function isFor(state, doubt, rest)
   return state == 'X' or state == 'G' or inDoubt
 end
 local function decide(key, audit)
-  local value = redis.call('GET', key)
+  local value = get(key)
   local state, fence, attempts, doubt, fp, owner, rest = parse(value)
-  if not state then return 'unreadable' end
+  if not state then return 'refused' end
+  -- Of what was set aside the token alone.
+  owner = string.match(owner, '^[^\\n]*')
   local isOpen = state == 'A' or (state == 'R' and doubt == '0' and tonumber(attempts) == 0)
   if (decision == 'done' and state == 'D') or (decision ~= 'done' and isOpen) then
     if value then redis.call('SET', key, value, 'KEEPTTL') end

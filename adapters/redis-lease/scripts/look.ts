@@ -4,18 +4,19 @@ import { script, type Script } from './script.ts'
  * Reads records.
  *
  * - KEYS: the keys
- * - ARGV: first characters of the values that are wanted
- * - Returns for each key: `now|ttl|value` (ms of the server's clock, ms that are left or -1), `absent`, or `other` where the
- *   value does not begin with any of these characters
+ * - ARGV: first characters of the values that are wanted; empty: all
+ * - Returns for each key: `now|ttl|value` (ms of the server's clock, ms that are left or -1), `absent`, `other` where the
+ *   value does not begin with any of these characters, or `type|name` where it is no text
  */
 export const LOOK: Script = script(`
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 local out = {}
 for i, key in ipairs(KEYS) do
-  local value = redis.call('GET', key)
+  local value = get(key)
   if not value then out[i] = 'absent'
-  elseif value == '' or not string.find(ARGV[1], string.sub(value, 1, 1), 1, true) then out[i] = 'other'
+  elseif type(value) ~= 'string' then out[i] = 'type|' .. redis.call('TYPE', key).ok
+  elseif ARGV[1] ~= '' and (value == '' or not string.find(ARGV[1], string.sub(value, 1, 1), 1, true)) then out[i] = 'other'
   else out[i] = now .. '|' .. redis.call('PTTL', key) .. '|' .. value
   end
 end

@@ -16,16 +16,17 @@ const PACKED_CHARACTERS = 2 + DIGEST_CHARACTERS
  *   characters), all in one text. Or '0', then for each key `|digest|token|`, as they stand in its record, retentionMs, and the
  *   record of what is done
  * - Returns a text with a letter for each key: `m` for `marked`, or `-`; and behind it, for each `-`, `marked`, `already-marked`,
- *   `marked-late`, `refused-busy`, `refused-done` or `unreadable`
+ *   `marked-late`, `refused-busy` (also of what cannot be read) or `refused-done`
  * - Sent again: `already-marked` where it was written, else the same
  */
 export const MARK: Script = script(
   `
 local function mark(key, owned, retention, done)
-  local value = redis.call('GET', key)
+  local value = get(key)
   local digest, token = string.match(owned, '^|([^|]*)|([^|]*)|$')
   local state, fence, attempts, doubt, fp, owner = parse(value)
-  if not state then return 'unreadable'
+  -- It belongs to somebody else, as far as anyone can tell.
+  if not state then return 'refused-busy'
   elseif state == 'D' then
     -- Written once more, so that what waits for replicas or for the disk behind this script waits for this mark too.
     redis.call('SET', key, value, 'KEEPTTL')

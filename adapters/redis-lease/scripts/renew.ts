@@ -5,7 +5,7 @@ import { script, type Script } from './script.ts'
  *
  * - KEYS: the keys
  * - ARGV: leaseMs, then the token for each key
- * - Returns for each key: `renewed`, `lost` (not, or no longer, the owner's) or `unreadable`
+ * - Returns for each key: `renewed` or `lost` (not, or no longer, the owner's)
  * - Sent again: the same
  */
 export const RENEW: Script = script(`
@@ -15,8 +15,7 @@ local out = {}
 for i, key in ipairs(KEYS) do
   local token = ARGV[1 + i]
   local state, fence, attempts, doubt, fp, owner = read(key)
-  if not state then out[i] = 'unreadable'
-  elseif state ~= 'P' or owner ~= token then out[i] = 'lost'
+  if state ~= 'P' or owner ~= token then out[i] = 'lost'
   else
     local value = table.concat({ 'P', fence, attempts, doubt, fp, token, deadline }, '|')
     redis.call('SET', key, value, 'KEEPTTL')

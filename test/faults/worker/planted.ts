@@ -70,6 +70,6 @@ function methodsOf<Tx>(store: Store<Tx>): Store<Tx> {
     renew: (claims, leaseMs) => store.renew(claims, leaseMs),
     mark: (claims, results) => store.mark(claims, results),
     release: (claims, how) => store.release(claims, how),
-    setAside: (claims, as, reason) => store.setAside(claims, as, reason),
+    setAside: (claims, as, why) => store.setAside(claims, as, why),
   }
 }

@@ -79,6 +79,6 @@ function whileUp(store: Store, isUp: () => boolean): Store {
     renew: (claims, leaseMs) => up(() => store.renew(claims, leaseMs)),
     mark: (claims, results) => up(() => store.mark(claims, results)),
     release: (claims, how) => up(() => store.release(claims, how)),
-    setAside: (claims, as, reason) => up(() => store.setAside(claims, as, reason)),
+    setAside: (claims, as, why) => up(() => store.setAside(claims, as, why)),
   }
 }

@@ -17,7 +17,7 @@ async function stateOf(store: Store<unknown>, { key }: ClaimItem): Promise<strin
 }
 
 async function setAside(store: Store<unknown>, item: ClaimItem, as: 'given-up' | 'parked'): Promise<void> {
-  await store.setAside([(await hold(store, item)).claim], as, 'no luck')
+  await store.setAside([(await hold(store, item)).claim], as, { reason: 'no luck' })
 }
 
 /** Its next delivery runs, with all its attempts. Leaves nothing open. */

@@ -10,6 +10,8 @@ export interface StoreHarness<Tx = unknown> {
   readonly secondStore: () => Promise<Store<Tx>>
   /** The store loses its record of the key: eviction, a failover, the hand of a person. Needed by the laws on `loss`. */
   readonly forget?: (key: Key) => Promise<void>
+  /** The key has a record, and what is left there nobody can read: of another type, or of a newer version. Needed by the laws on `unreadable`. */
+  readonly spoil?: (key: Key) => Promise<void>
   /** Closes every client that the harness opened, and removes its data. */
   readonly close: () => Promise<void>
 }
@@ -39,6 +41,8 @@ export interface OffsetsHarness<Tx = unknown> extends InboxHarness<Tx> {
 export type Capability =
   /** A harness that can `forget`. */
   | 'loss'
+  /** A harness that can `spoil`. */
+  | 'unreadable'
   /** Retention ends records by itself: no purge has to run. */
   | 'retention'
   /** It compares payloads. */

@@ -36,7 +36,7 @@ export const inboxAdminLaws: readonly StoreLaw<InboxHarness>[] = [
       const second = await secondStore()
       const [held, parked, failed] = [newItem(), newItem(), newItem()]
       await store.release([(await hold(store, parked)).claim], NO_REFUND)
-      await store.setAside([(await hold(store, parked, { alone: true })).claim], 'parked', 'no luck')
+      await store.setAside([(await hold(store, parked, { alone: true })).claim], 'parked', { reason: 'no luck' })
       await store.release([(await hold(store, failed)).claim], NO_REFUND)
       const { claim: claimed } = await hold(store, held)
       const keys = [parked, held, failed].map(({ key }) => key)
@@ -61,7 +61,7 @@ export const inboxAdminLaws: readonly StoreLaw<InboxHarness>[] = [
     needs: 'admin',
     async run({ store }) {
       const item = newItem()
-      await store.setAside([(await hold(store, item)).claim], 'given-up', 'no luck')
+      await store.setAside([(await hold(store, item)).claim], 'given-up', { reason: 'no luck' })
       await store.admin?.reopen(SCOPE, [item.key], WHY)
       for (const refund of [true, false]) {
         const again = await hold(store, item)

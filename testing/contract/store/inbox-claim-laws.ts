@@ -59,7 +59,7 @@ export const claimLaws: readonly StoreLaw<InboxHarness>[] = [
       const { claim: claimed } = await hold(store, item)
       const second = await secondStore()
       const rival = answered(second, item, ALONE)
-      const [verdict] = await store.setAside([claimed], 'given-up', 'no')
+      const [verdict] = await store.setAside([claimed], 'given-up', { reason: 'no' })
       const answer = await rival
       if ('claim' in answer) {
         expect(verdict).toBe('refused')

@@ -15,6 +15,6 @@ export function keysAsStreams<Tx>(store: Store<Tx>): Store<Tx> {
     mark: (claims, results) => store.mark(claims, results),
     ...(store.admin === undefined ? {} : { admin: store.admin }),
     release: (claims, how) => store.release(claims, how),
-    setAside: (claims, as, reason) => store.setAside(claims, as, reason),
+    setAside: (claims, as, why) => store.setAside(claims, as, why),
   }
 }

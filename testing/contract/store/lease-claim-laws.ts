@@ -183,8 +183,8 @@ export const claimLaws: readonly StoreLaw<LeaseHarness>[] = [
       if (ended) await leaseEnds(harness, ended)
       await store.release(releasedClaim ?? [], OUTCOME_KNOWN)
       await store.release(doubtfulClaim ?? [], IN_DOUBT)
-      await store.setAside(givenUpClaim ?? [], 'given-up', 'no')
-      await store.setAside(parkedClaim ?? [], 'parked', 'wait')
+      await store.setAside(givenUpClaim ?? [], 'given-up', { reason: 'no' })
+      await store.setAside(parkedClaim ?? [], 'parked', { reason: 'wait' })
       for (const how of [ALONE, {}]) {
         const others = items.map(({ key }) => newItem({ key }))
         const answers = await claimAll(store, others, how)

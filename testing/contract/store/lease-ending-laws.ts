@@ -39,7 +39,7 @@ export const endingLaws: readonly StoreLaw<LeaseHarness>[] = [
       ]
       await store.mark([marked.claim])
       await store.release([released.claim], OUTCOME_KNOWN)
-      await store.setAside([setAside.claim], 'parked', 'wait')
+      await store.setAside([setAside.claim], 'parked', { reason: 'wait' })
       const item = newItem()
       const lost = await abandon(harness, item)
       await hold(store, item, ALONE)
@@ -104,9 +104,9 @@ export const endingLaws: readonly StoreLaw<LeaseHarness>[] = [
       await store.release([(await hold(store, released)).claim], { refund: false, doubt: true })
       for (const item of [taken, released]) {
         const { claim: claimed } = await hold(store, item, ALONE)
-        expect(await store.setAside([claimed], 'given-up', 'attempts-spent')).toEqual(['parked'])
-        expect(await store.setAside([claimed], 'given-up', 'attempts-spent')).toEqual(['parked'])
-        expect(await claim(store, item, ALONE)).toEqual({ verdict: 'parked', reason: 'attempts-spent' })
+        expect(await store.setAside([claimed], 'given-up', { reason: 'attempts-spent' })).toEqual(['parked'])
+        expect(await store.setAside([claimed], 'given-up', { reason: 'attempts-spent' })).toEqual(['parked'])
+        expect(await claim(store, item, ALONE)).toMatchObject({ verdict: 'parked', reason: 'attempts-spent' })
       }
     },
   },
@@ -127,8 +127,8 @@ export const endingLaws: readonly StoreLaw<LeaseHarness>[] = [
       const { claim: poison } = await hold(store, newItem())
       const batch = [forged(own.claim), marked.claim, poison, released.claim, late.claim]
       const verdicts = ['refused', 'refused', 'given-up', 'refused', 'refused']
-      expect(await store.setAside(batch, 'given-up', 'no')).toEqual(verdicts)
-      expect(await store.setAside(batch, 'given-up', 'no')).toEqual(verdicts)
+      expect(await store.setAside(batch, 'given-up', { reason: 'no' })).toEqual(verdicts)
+      expect(await store.setAside(batch, 'given-up', { reason: 'no' })).toEqual(verdicts)
       expect(await store.mark([own.claim, taken.claim])).toEqual(['marked', 'marked'])
     },
   },
@@ -137,10 +137,10 @@ export const endingLaws: readonly StoreLaw<LeaseHarness>[] = [
     async run({ store }) {
       const item = newItem()
       const { claim: claimed } = await hold(store, item)
-      await store.setAside([claimed], 'parked', 'wait')
+      await store.setAside([claimed], 'parked', { reason: 'wait' })
       expect(await store.release([claimed], OUTCOME_KNOWN)).toEqual(['refused'])
       expect(await store.renew([claimed], LONG_MS)).toEqual(['lost'])
-      expect(await claim(store, item, { alone: true, token: claimed.token })).toEqual({
+      expect(await claim(store, item, { alone: true, token: claimed.token })).toMatchObject({
         verdict: 'parked',
         reason: 'wait',
       })

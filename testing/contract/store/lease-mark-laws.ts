@@ -100,7 +100,7 @@ export const markLaws: readonly StoreLaw<LeaseHarness>[] = [
       for (const as of ['given-up', 'parked'] as const) {
         const item = newItem()
         const { claim: claimed } = await hold(store, item)
-        await store.setAside([claimed], as, 'too early')
+        await store.setAside([claimed], as, { reason: 'too early' })
         expect(await store.mark([claimed])).toEqual(['marked-late'])
         expect(await store.mark([claimed])).toEqual(['already-marked'])
         expect(await claim(store, item)).toEqual({ verdict: 'done' })

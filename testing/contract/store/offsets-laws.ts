@@ -83,7 +83,7 @@ export const offsetsLaws: readonly StoreLaw<OffsetsHarness>[] = [
       const items = messages(stream, [0n, 1n, 2n])
       const [first, ...others] = items
       if (first === undefined) throw new Error('expected a message')
-      expect(await store.setAside([(await hold(store, first)).claim], 'given-up', 'why')).toEqual(['given-up'])
+      expect(await store.setAside([(await hold(store, first)).claim], 'given-up', { reason: 'why' })).toEqual(['given-up'])
       expect(await next(store, stream)).toBe(0n)
       for (const how of [{}, ALONE]) {
         expect((await verdicts(store, items, how))[0]).toBe('given-up')
@@ -121,10 +121,10 @@ export const offsetsLaws: readonly StoreLaw<OffsetsHarness>[] = [
       await store.mark(await holdAll(store, messages(stream, [0n])))
       const [lowest, higher] = await holdAll(store, messages(stream, [4n, 5n], 1n))
       if (lowest === undefined || higher === undefined) throw new Error('expected two claims')
-      expect(await store.setAside([higher], 'given-up', 'no')).toEqual(['refused'])
+      expect(await store.setAside([higher], 'given-up', { reason: 'no' })).toEqual(['refused'])
       expect(await next(store, stream)).toBe(1n)
-      expect(await store.setAside([lowest], 'parked', 'wait')).toEqual(['parked'])
-      expect(await claim(store, one(messages(stream, [4n], 1n)))).toEqual({ verdict: 'parked', reason: 'wait' })
+      expect(await store.setAside([lowest], 'parked', { reason: 'wait' })).toEqual(['parked'])
+      expect(await claim(store, one(messages(stream, [4n], 1n)))).toMatchObject({ verdict: 'parked', reason: 'wait' })
       expect(await next(store, stream)).toBe(4n)
     },
   },

@@ -113,8 +113,8 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'adapters/redis-lease/scripts/renew.ts',
-        find: "elseif state ~= 'P' or owner ~= token then",
-        replace: "elseif state ~= 'P' then",
+        find: "  if state ~= 'P' or owner ~= token then",
+        replace: "  if state ~= 'P' then",
       },
     ],
     tests: ['test/adapters/redis-store.test.ts', '-t', 'ioredis.*renews nothing for a stranger'],
@@ -126,8 +126,8 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'adapters/redis-lease/scripts/set-aside.ts',
-        find: "token, reason }, '|'))\n  return 'parked'",
-        replace: "token, reason }, '|'), 'KEEPTTL')\n  return 'parked'",
+        find: "token .. story, reason }, '|'))\n  return 'parked'",
+        replace: "token .. story, reason }, '|'), 'KEEPTTL')\n  return 'parked'",
       },
     ],
     tests: ['test/adapters/redis-store.test.ts', '-t', 'ioredis.*unless it is parked'],

@@ -38,11 +38,16 @@ export const SIMULATOR_MUTANTS: readonly Mutant[] = [
   mutant('blind-set-aside', 'Sets aside without comparing the owner token.', {
     file: 'src/core/record.ts',
     find:
-      "  if (record.state !== 'processing' || record.owner !== command.token) return { next: record, verdict: 'refused' }\n" +
+      "  if (record.state !== 'processing' || record.owner !== token) return { next: record, verdict: 'refused' }\n" +
       '  const { digest, fence, owner, doubt, keepUntil } = record\n',
     replace:
       "  if (record.state !== 'processing') return { next: record, verdict: 'refused' }\n" +
       '  const { digest, fence, owner, doubt, keepUntil } = record\n',
+  }),
+  mutant('claim-in-backoff', 'Grants what is released before the time of its next attempt.', {
+    file: 'src/core/record.ts',
+    find: '      if (record.notBefore !== undefined && record.notBefore > now) {\n',
+    replace: '      if (record.notBefore !== undefined && record.notBefore > now + 1e15) {\n',
   }),
   mutant('blind-renew', 'Renews without comparing the owner token.', {
     file: 'src/core/record.ts',
@@ -56,7 +61,7 @@ export const SIMULATOR_MUTANTS: readonly Mutant[] = [
   }),
   mutant('swallow-given-up', 'Takes a message that was given up or parked for a duplicate.', {
     file: 'src/pipeline/lease-runner.ts',
-    find: '        void this.#desk.deadLetter(task, step)\n',
+    find: '        void this.#desk.deadLetterAgain(task, step)\n',
     replace: '        this.#desk.duplicate(task, Evidence.ofDone(answer as never), {})\n',
   }),
   mutant('settle-refused-mark', 'Settles though the mark was refused.', {
@@ -117,8 +122,8 @@ export const SIMULATOR_MUTANTS: readonly Mutant[] = [
     },
     {
       file: 'src/core/record.ts',
-      find: "  return command.as === 'given-up' && !doubt\n",
-      replace: "  return command.as === 'given-up'\n",
+      find: "  return as === 'given-up' && !doubt\n",
+      replace: "  return as === 'given-up'\n",
     },
   ),
   mutant('settle-before-copy', 'Settles when a dead letter or a retry copy is sent, not when it is confirmed.', {

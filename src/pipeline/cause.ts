@@ -1,7 +1,7 @@
 import type { Cause } from '../core/record.ts'
 import { errorClass } from '../errors.ts'
 import type { Message } from '../ports/message.ts'
-import { redacted } from './redact.ts'
+import { redactedDetail } from './redact.ts'
 
 const LONGEST = 1_024
 
@@ -9,8 +9,11 @@ const LONGEST = 1_024
 const TOLD = /^([A-Z][\w$]*): (.*)$/s
 
 /** What a record keeps of a failure. Without what the text repeats of the message: records are kept for long, and shown. */
-export function causeOf({ detail, error }: { readonly detail: string; readonly error?: unknown }, message: Message): Cause {
-  const said = redacted(detail, message).replaceAll('\0', ' ').toWellFormed()
+export function causeOf(
+  { detail, error }: { readonly detail: string; readonly error?: unknown },
+  message: Message,
+): Cause {
+  const said = redactedDetail({ detail, error }, message).replaceAll('\0', ' ').toWellFormed()
   const cause = error === undefined ? said : `${errorClass(error)}: ${said}`
   return cause.length > LONGEST ? `${cause.slice(0, LONGEST - 1).toWellFormed()}…` : cause
 }

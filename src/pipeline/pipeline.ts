@@ -245,9 +245,12 @@ export class Pipeline implements Intake, Desk {
     if (position !== undefined && isCurrent && !this.#isDraining) this.#rewind(position.stream)
   }
 
-  async deadLetter(task: Task, how: DeadLettering): Promise<void> {
+  deadLetter(task: Task, how: DeadLettering): Promise<void> {
+    return this.#sendLetter(task, { ...how, detail: redactedDetail(how, task.message) })
+  }
+
+  async #sendLetter(task: Task, why: DeadLettering): Promise<void> {
     const { messageToSettle, firstFailureAt } = task
-    const why = { ...how, detail: redactedDetail(how, task.message) }
     const evidence = await this.#copies.deadLetter(messageToSettle, { ...why, firstFailureAt }, task.key)
     if (evidence === undefined) return this.drop(task)
     await this.#pass(task)
@@ -255,11 +258,12 @@ export class Pipeline implements Intake, Desk {
   }
 
   deadLetterAgain(task: Task, { parked, reason, detail, story }: FoundAside): Promise<void> {
-    const told = story?.cause === undefined ? { detail } : toldOfCause(story.cause)
-    if (story === undefined) return this.deadLetter(task, { parked, reason, ...told })
-    const { attempt: attempts = 0, since } = story
+    if (story === undefined) return this.#sendLetter(task, { parked, reason, detail })
+    const { attempt: attempts = 0, since, cause } = story
     task.firstFailureAt ??= since
-    return this.deadLetter(task, { parked, reason, ...told, attempts, setAsideAt: since, isRepeated: true })
+    // What stands in a record was redacted before it was written.
+    const told = cause === undefined ? { detail } : toldOfCause(cause)
+    return this.#sendLetter(task, { parked, reason, ...told, attempts, setAsideAt: since, isRepeated: true })
   }
 
   retryDelayMs(attempts: number): DurationMs | undefined {

@@ -31,7 +31,7 @@ const MOST_WORDS = 64
  * the producer's. A text that repeats one of them is a diagnosis.
  */
 const NOT_OF_PRODUCERS =
-  /^(?:consume-once-|kafka_dlt-|kafka_original-|x-(?:original-|dead-letter|error-|consumer|first-|last-death-|death$|delivery-count$|acquired-count$|attempts$|not-before$|parked$))/
+  /^(?:consume-once-|kafka_dlt-|kafka_original-|x-(?:original-|dead-letter|set-aside-at$|error-|consumer|first-|last-death-|death$|delivery-count$|acquired-count$|attempts$|not-before$|parked$))/
 
 /** What only the library says: its text holds nothing of a message. */
 const OWN_WORDS: readonly ErrorCode[] = [

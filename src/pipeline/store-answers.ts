@@ -50,7 +50,8 @@ function faultOfStory({
   cause,
 }: Extract<ClaimAnswer, { verdict: 'given-up' | 'parked' }>): string | undefined {
   if (typeof reason !== 'string') return `${verdict} without a reason`
-  if (attempt !== undefined && !Number.isSafeInteger(attempt)) return `${verdict} after a number of attempts that is none`
+  if (attempt !== undefined && !Number.isSafeInteger(attempt))
+    return `${verdict} after a number of attempts that is none`
   if (since !== undefined && !Number.isFinite(since)) return `${verdict} since a time that is none`
   return cause === undefined || typeof cause === 'string' ? undefined : `${verdict} for a cause that is no text`
 }

@@ -165,13 +165,7 @@ class RedisLease implements Store {
     return this.#line.run({
       script: RELEASE,
       items: claims,
-      argumentsOf: (part) => [
-        refund ? 1 : 0,
-        doubt ? 1 : 0,
-        wholeMs(delayMs),
-        cause,
-        ...part.map(tokenOf),
-      ],
+      argumentsOf: (part) => [refund ? 1 : 0, doubt ? 1 : 0, wholeMs(delayMs), cause, ...part.map(tokenOf)],
       read: readRelease,
     })
   }
@@ -184,13 +178,7 @@ class RedisLease implements Store {
     return this.#line.run({
       script: SET_ASIDE,
       items: claims,
-      argumentsOf: (part) => [
-        as === 'given-up' ? 'G' : 'X',
-        reason,
-        refund ? 1 : 0,
-        cause,
-        ...part.map(tokenOf),
-      ],
+      argumentsOf: (part) => [as === 'given-up' ? 'G' : 'X', reason, refund ? 1 : 0, cause, ...part.map(tokenOf)],
       read: readSetAside,
       durable: true,
     })

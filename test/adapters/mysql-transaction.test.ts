@@ -319,7 +319,9 @@ describeMariadb('mysqlInbox between two processes', () => {
     })
     const store = await place.newInbox({ pool })
     const item = newItem()
-    expect(await store.setAside([(await hold(store, item)).claim], 'parked', { reason: 'ключ \'"\\ 🔑' })).toEqual(['parked'])
+    expect(await store.setAside([(await hold(store, item)).claim], 'parked', { reason: 'ключ \'"\\ 🔑' })).toEqual([
+      'parked',
+    ])
     expect(await claim(store, item)).toMatchObject({ verdict: 'parked', reason: 'ключ \'"\\ 🔑' })
     const other = newItem()
     await store.release([(await hold(store, other)).claim], NO_REFUND)

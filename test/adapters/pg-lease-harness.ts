@@ -47,7 +47,9 @@ export async function pgLeaseHarness(options: Partial<PostgresLeaseOptions> = {}
       await pool.query(`update ${schema}.lease set state = 'Z' where key = $1`, [bytesOf(key)])
     },
     age: async (ms) => {
-      const aged = ['lease_until', 'keep_until', 'not_before', 'since'].map((at) => `${at} = ${at} - $1 * interval '1 ms'`)
+      const aged = ['lease_until', 'keep_until', 'not_before', 'since'].map(
+        (at) => `${at} = ${at} - $1 * interval '1 ms'`,
+      )
       await pool.query(`update ${schema}.lease set ${aged.join(', ')}`, [ms])
     },
     look: async (key) => {

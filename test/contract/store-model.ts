@@ -13,7 +13,12 @@ type Call =
   | { readonly call: 'renew'; readonly claims: readonly Claim[]; readonly leaseMs: number }
   | { readonly call: 'mark'; readonly claims: readonly Claim[]; readonly results: readonly (Result | undefined)[] }
   | { readonly call: 'release'; readonly claims: readonly Claim[]; readonly how: ReleaseOptions }
-  | { readonly call: 'set-aside'; readonly claims: readonly Claim[]; readonly as: 'given-up' | 'parked'; readonly why: SetAsideOptions }
+  | {
+      readonly call: 'set-aside'
+      readonly claims: readonly Claim[]
+      readonly as: 'given-up' | 'parked'
+      readonly why: SetAsideOptions
+    }
   | {
       readonly call: 'decide'
       readonly keys: readonly Key[]

@@ -9,7 +9,14 @@ import type {
   SetAsideVerdict,
 } from '../../src/core/record.ts'
 import { isFailure } from '../../src/core/result.ts'
-import type { Claim, ClaimAnswer, ClaimItem, ClaimRequest, ReleaseOptions, SetAsideOptions } from '../../src/ports/store.ts'
+import type {
+  Claim,
+  ClaimAnswer,
+  ClaimItem,
+  ClaimRequest,
+  ReleaseOptions,
+  SetAsideOptions,
+} from '../../src/ports/store.ts'
 import type { ListQuery, RecordPage } from '../../src/ports/store-admin.ts'
 import { MemoryInbox, transactionOf } from '../../testing/stores/memory-inbox.ts'
 import type { MemoryTx } from '../../testing/stores/memory-transaction.ts'

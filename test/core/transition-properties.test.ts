@@ -18,7 +18,12 @@ const counted = { ...shared, attempt: fence, doubt: fc.boolean(), keepUntil: ms 
 const records: fc.Arbitrary<MessageRecord> = fc.oneof(
   fc.constant({ state: 'absent' as const }),
   fc.record({ ...counted, state: fc.constant('processing' as const), leaseUntil: ms }),
-  fc.record({ ...counted, state: fc.constant('released' as const), notBefore: fc.option(ms, { nil: undefined }), cause }),
+  fc.record({
+    ...counted,
+    state: fc.constant('released' as const),
+    notBefore: fc.option(ms, { nil: undefined }),
+    cause,
+  }),
   fc.record({ ...shared, state: fc.constant('done' as const), keepUntil: ms }),
   fc.record({ ...shared, state: fc.constant('given-up' as const), keepUntil: ms, ...story }),
   fc.record({ ...shared, state: fc.constant('parked' as const), ...story }),
@@ -30,7 +35,14 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
   fc.record({ command: fc.constant('claim' as const), token, digest, ...times, alone: fc.boolean() }),
   fc.record({ command: fc.constant('renew' as const), token, leaseMs: ms }),
   fc.record({ command: fc.constant('mark' as const), token, digest, fence, retentionMs: ms }),
-  fc.record({ command: fc.constant('release' as const), token, refund: fc.boolean(), doubt: fc.boolean(), delayMs: ms, cause }),
+  fc.record({
+    command: fc.constant('release' as const),
+    token,
+    refund: fc.boolean(),
+    doubt: fc.boolean(),
+    delayMs: ms,
+    cause,
+  }),
   fc.record({
     command: fc.constant('set-aside' as const),
     token,
@@ -172,7 +184,9 @@ const LAWS: Readonly<Record<string, (one: Case) => boolean>> = {
     return 'fence' in moved.next && moved.next.fence === kept.fence + (hasNewOwner(one) ? 1 : 0)
   },
 
-  'counts an attempt for each new owner, and takes one back only where a release or a set-aside says so': (one: Case): boolean => {
+  'counts an attempt for each new owner, and takes one back only where a release or a set-aside says so': (
+    one: Case,
+  ): boolean => {
     const { command, moved, kept } = one
     if (!('attempt' in kept) || !('attempt' in moved.next)) return true
     const [before = 0, after = 0] = [kept.attempt, moved.next.attempt]
@@ -209,7 +223,10 @@ const LAWS: Readonly<Record<string, (one: Case) => boolean>> = {
   'grants what is released to nobody before its time': ({ kept, command, now, moved }: Case): boolean => {
     if (command.command !== 'claim' || kept.state !== 'released' || (kept.notBefore ?? 0) <= now) return true
     if (differ(kept.digest, command.digest)) return wordOf(moved) === 'conflict'
-    return isDeepStrictEqual(moved, { next: kept, verdict: { verdict: 'busy', leaseLeftMs: (kept.notBefore ?? 0) - now } })
+    return isDeepStrictEqual(moved, {
+      next: kept,
+      verdict: { verdict: 'busy', leaseLeftMs: (kept.notBefore ?? 0) - now },
+    })
   },
 
   'lets a decision to run again end a backoff': ({ command, moved }: Case): boolean =>
@@ -242,8 +259,26 @@ describe('transition, whatever the record and the command', () => {
       return true
     }
     expect(exceptionTo(knows)).toBeUndefined()
-    expect([...states].toSorted()).toEqual(['absent', 'done', 'given-up', 'parked', 'processing', 'released', 'unreadable'])
-    const ofClaims = ['claimed', 'taken-over', 'busy', 'in-doubt', 'done', 'conflict', 'given-up', 'parked', 'unreadable']
+    expect([...states].toSorted()).toEqual([
+      'absent',
+      'done',
+      'given-up',
+      'parked',
+      'processing',
+      'released',
+      'unreadable',
+    ])
+    const ofClaims = [
+      'claimed',
+      'taken-over',
+      'busy',
+      'in-doubt',
+      'done',
+      'conflict',
+      'given-up',
+      'parked',
+      'unreadable',
+    ]
     const ofMarks = ['marked', 'already-marked', 'marked-late', 'refused-busy', 'refused-done']
     const ofOthers = ['renewed', 'lost', 'released', 'already-released', 'refused', 'decided', 'already']
     expect([...verdicts].toSorted()).toEqual([...ofClaims, ...ofMarks, ...ofOthers].toSorted())

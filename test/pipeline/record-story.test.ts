@@ -34,7 +34,11 @@ describe('a copy of a message that failed', () => {
   it('runs at once after a refund: a handler that a stop has interrupted keeps nobody waiting', async () => {
     const world = new World()
     const held = gate()
-    const one = await startRig({ world, retry: RETRY, effect: ({ signal }) => held.opened.then(() => signal.throwIfAborted()) })
+    const one = await startRig({
+      world,
+      retry: RETRY,
+      effect: ({ signal }) => held.opened.then(() => signal.throwIfAborted()),
+    })
     await one.deliver('a')
     const stopping = one.running.stop({ deadlineMs: 10 })
     await world.clock.advance(10)
@@ -68,7 +72,12 @@ describe('a copy of a message that failed', () => {
 describe('whoever meets what was set aside', () => {
   it('publishes the letter that a process did not live to publish, with cause, attempts and time', async () => {
     const world = new World()
-    const dying = await startRig({ world, maxAttempts: 2, retry: RETRY, effect: () => Promise.reject(new TypeError('no field x')) })
+    const dying = await startRig({
+      world,
+      maxAttempts: 2,
+      retry: RETRY,
+      effect: () => Promise.reject(new TypeError('no field x')),
+    })
     dying.source.publishFailures = Number.POSITIVE_INFINITY
     await dying.deliver('a')
     await world.clock.advance(BACKOFF_MS)
@@ -80,18 +89,32 @@ describe('whoever meets what was set aside', () => {
     const next = await startRig({ world, effect: (work) => work.apply() })
     await next.deliver('a')
     expect(next.source.deadLetters).toMatchObject([
-      { reason: 'attempts-spent', parked: false, detail: 'no field x', errorClass: 'TypeError', attempts: 2, setAsideAt },
+      {
+        reason: 'attempts-spent',
+        parked: false,
+        detail: 'no field x',
+        errorClass: 'TypeError',
+        attempts: 2,
+        setAsideAt,
+      },
     ])
   })
 
   it('publishes the same letter each time', async () => {
-    const rig = await startRig({ effect: () => Promise.reject(new TerminalError('cannot read field of o-0 (attempt 3)')) })
+    const rig = await startRig({
+      effect: () => Promise.reject(new TerminalError('cannot read field of o-0 (attempt 3)')),
+    })
     await rig.deliver('a')
     await rig.clock.advance(5_000)
     await rig.deliver('a')
     await rig.deliver('a')
     const [first, ...others] = rig.source.deadLetters
-    const said = { reason: first?.reason, detail: first?.detail, errorClass: first?.errorClass, attempts: first?.attempts }
+    const said = {
+      reason: first?.reason,
+      detail: first?.detail,
+      errorClass: first?.errorClass,
+      attempts: first?.attempts,
+    }
     expect(said).toMatchObject({ reason: 'handler-failed', errorClass: 'TerminalError', attempts: 1 })
     expect(others).toHaveLength(2)
     for (const letter of others) expect(letter).toMatchObject({ ...said, setAsideAt: first?.setAsideAt })

@@ -1,11 +1,5 @@
 import type { ReleaseOptions, SetAsideOptions, Store } from '../../src/ports/store.ts'
-import type {
-  MarkVerdict,
-  Result,
-  ReleaseVerdict,
-  RenewVerdict,
-  SetAsideVerdict,
-} from '../../src/core/record.ts'
+import type { MarkVerdict, Result, ReleaseVerdict, RenewVerdict, SetAsideVerdict } from '../../src/core/record.ts'
 import type { Claim, ClaimAnswer, ClaimRequest, Positions } from '../../src/ports/store.ts'
 import { StoreError } from '../../src/errors.ts'
 

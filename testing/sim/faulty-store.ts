@@ -124,15 +124,11 @@ export class FaultyStore<Tx> implements Store<Tx> {
     this.#asked(claims, (of) => ({ f: 'release', type: 'invoke', ...of, refund, doubt }))
     return this.#call('release', async () => {
       const verdicts = await this.#store.release(claims, how)
-      this.#applied(
-        claims,
-        verdicts,
-        (verdict, of) => {
-          if (verdict !== 'released') return false
-          const notBefore = delayMs > 0 ? this.#stage.timeline.now + delayMs : undefined
-          return { f: 'release', type: 'ok', ...of, refund, doubt, notBefore }
-        },
-      )
+      this.#applied(claims, verdicts, (verdict, of) => {
+        if (verdict !== 'released') return false
+        const notBefore = delayMs > 0 ? this.#stage.timeline.now + delayMs : undefined
+        return { f: 'release', type: 'ok', ...of, refund, doubt, notBefore }
+      })
       return verdicts
     })
   }

@@ -14,7 +14,15 @@ import {
 import { isFailure } from '../../src/core/result.ts'
 import { StoreError } from '../../src/errors.ts'
 import type { ListQuery, RecordPage, StoreAdmin } from '../../src/ports/store-admin.ts'
-import type { Claim, ClaimAnswer, ClaimItem, ClaimRequest, ReleaseOptions, SetAsideOptions, Store } from '../../src/ports/store.ts'
+import type {
+  Claim,
+  ClaimAnswer,
+  ClaimItem,
+  ClaimRequest,
+  ReleaseOptions,
+  SetAsideOptions,
+  Store,
+} from '../../src/ports/store.ts'
 import { InboxDatabase } from './inbox-database.ts'
 import { MemoryTransaction, type LendAs, type MemoryTx } from './memory-transaction.ts'
 

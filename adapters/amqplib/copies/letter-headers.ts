@@ -33,7 +33,9 @@ export function deadLetterHeaders(letter: DeadLetter, at: EpochMs): Headers {
     [REASON]: named(letter.reason),
     ...(letter.parked ? { 'consume-once-parked': true } : {}),
     'consume-once-dead-lettered-at': new Date(at).toISOString(),
-    ...(letter.setAsideAt === undefined ? {} : { 'consume-once-set-aside-at': new Date(letter.setAsideAt).toISOString() }),
+    ...(letter.setAsideAt === undefined
+      ? {}
+      : { 'consume-once-set-aside-at': new Date(letter.setAsideAt).toISOString() }),
     ...commonHeaders(letter, at),
     ...(letter.attempts > 0 ? firstFailure(letter, at) : {}),
     ...earlierDiagnosis(letter),

@@ -57,7 +57,12 @@ export function valuesOf(k: string, record: WrittenRecord): LeaseValues {
   }
 }
 
-function toldOf({ reason: rest, attempt = 0, since, cause }: AsideStory): Pick<LeaseValues, 'attempt' | 'rest' | 'since' | 'cause'> {
+function toldOf({
+  reason: rest,
+  attempt = 0,
+  since,
+  cause,
+}: AsideStory): Pick<LeaseValues, 'attempt' | 'rest' | 'since' | 'cause'> {
   return { rest, attempt, since, cause }
 }
 

@@ -64,7 +64,9 @@ export interface LeaseValues {
   readonly cause?: string | undefined
 }
 
-const NAMES = `fp, owner, state, doubt, fence, attempt, lease_until, keep_until, rest, not_before, since, cause`.split(', ')
+const NAMES = `fp, owner, state, doubt, fence, attempt, lease_until, keep_until, rest, not_before, since, cause`.split(
+  ', ',
+)
 
 /**
  * Writes rows where there were none, and others over those that this transaction has locked. Fails with 1062 where someone has
@@ -85,7 +87,21 @@ export function writeLeases(
 }
 
 function rowOf(scope: number, value: LeaseValues): string {
-  const { k, fp, owner, state, doubt = false, fence, attempt, leaseUntil, keepUntil, rest, notBefore, since, cause } = value
+  const {
+    k,
+    fp,
+    owner,
+    state,
+    doubt = false,
+    fence,
+    attempt,
+    leaseUntil,
+    keepUntil,
+    rest,
+    notBefore,
+    since,
+    cause,
+  } = value
   const lease = `${doubt ? 1 : 0}, ${fence}, ${attempt}, ${time(leaseUntil)}, ${time(keepUntil)}`
   const story = `${text(rest)}, ${time(notBefore)}, ${time(since)}, ${text(cause)}`
   return `(${scope}, ${bytes(k)}, ${bytes(fp)}, ${ascii(owner)}, '${state}', ${lease}, ${story})`

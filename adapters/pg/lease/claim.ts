@@ -63,7 +63,13 @@ function answerOf(request: ClaimRequest, stored: StoredItem, row: ClaimRow): Cla
       return { verdict, result: rest === '' ? undefined : rest }
     case 'given-up':
     case 'parked':
-      return { verdict, reason: rest, attempt: row.attempt, since: row.since ?? undefined, cause: row.cause ?? undefined }
+      return {
+        verdict,
+        reason: rest,
+        attempt: row.attempt,
+        since: row.since ?? undefined,
+        cause: row.cause ?? undefined,
+      }
     case 'unreadable':
       return { verdict, found: foundIn(rest) }
     case 'changed':

@@ -9,5 +9,6 @@ export const leaseStoryMigration: Migration = {
   version: 7,
   name: 'lease-story',
   breaking: false,
-  sql: ({ lease }) => `alter table ${lease} add column not_before timestamptz, add column since timestamptz, add column cause text;`,
+  sql: ({ lease }) =>
+    `alter table ${lease} add column not_before timestamptz, add column since timestamptz, add column cause text;`,
 }

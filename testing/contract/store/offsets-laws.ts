@@ -83,7 +83,9 @@ export const offsetsLaws: readonly StoreLaw<OffsetsHarness>[] = [
       const items = messages(stream, [0n, 1n, 2n])
       const [first, ...others] = items
       if (first === undefined) throw new Error('expected a message')
-      expect(await store.setAside([(await hold(store, first)).claim], 'given-up', { reason: 'why' })).toEqual(['given-up'])
+      expect(await store.setAside([(await hold(store, first)).claim], 'given-up', { reason: 'why' })).toEqual([
+        'given-up',
+      ])
       expect(await next(store, stream)).toBe(0n)
       for (const how of [{}, ALONE]) {
         expect((await verdicts(store, items, how))[0]).toBe('given-up')

@@ -1,7 +1,20 @@
 import { expect } from '../expect.ts'
 import type { RecordView } from '../../../src/core/record.ts'
 import type { ClaimItem, Store } from '../../../src/ports/store.ts'
-import { claim, claimAll, grantedBy, hold, LONG_MS, newDigest, newItem, only, SCOPE, SHORT_MS, until, verdictOf } from './claims.ts'
+import {
+  claim,
+  claimAll,
+  grantedBy,
+  hold,
+  LONG_MS,
+  newDigest,
+  newItem,
+  only,
+  SCOPE,
+  SHORT_MS,
+  until,
+  verdictOf,
+} from './claims.ts'
 import type { LeaseHarness, StoreLaw } from './harness.ts'
 
 const ALONE = { alone: true }
@@ -123,7 +136,8 @@ export const recordLaws: readonly StoreLaw<LeaseHarness>[] = [
     name: 'answers unreadable for the key that it cannot read alone, grants the others, and leaves that record as it is',
     needs: 'unreadable',
     async run({ store, secondStore, spoil }) {
-      if (spoil === undefined) throw new Error('expected a harness that can spoil, got one that cannot: see lacks.unreadable')
+      if (spoil === undefined)
+        throw new Error('expected a harness that can spoil, got one that cannot: see lacks.unreadable')
       const [before, spoiled, after] = [newItem(), newItem(), newItem()]
       const { claim: claimed } = await hold(store, spoiled)
       await spoil(spoiled.key)

@@ -225,15 +225,15 @@ class RunningInline implements InlineRunning {
   }
 
   health(): Health {
-    const { line, stuck, inFlight, isBroken } = this.#pipeline
+    const { line, stuck, isBroken, isHeldUp, handlersCheck } = this.#pipeline
     return {
       live: stuck === 0 && !isBroken,
-      ready: this.#state === 'running' && !line.isDown,
+      ready: this.#state === 'running' && !line.isDown && !isHeldUp,
       state: this.#state,
       checks: {
         source: 'settled by its caller',
         store: line.isDown ? 'down' : 'ok',
-        handlers: stuck === 0 ? `${inFlight} in flight` : `${stuck} stuck`,
+        handlers: handlersCheck,
       },
       partitions: [],
       counts: {},

@@ -18,7 +18,10 @@ export interface StopOptions {
 export interface Health {
   /** False only where a restart would help: failed, or a handler that is past its timeout and deaf to `signal`. */
   readonly live: boolean
-  /** False while paused, rebalancing, reconnecting, or while the store is down. */
+  /**
+   * False while paused, rebalancing, reconnecting, or while the store is down; and where all waits for more than 4 s for a message in its
+   * last attempt, which may be what killed a process (`checks.handlers` says so).
+   */
   readonly ready: boolean
   readonly state: LifecycleState
   readonly checks: Readonly<Record<string, string>>

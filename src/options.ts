@@ -144,7 +144,8 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
   readonly graceMs?: DurationMs
   /**
    * Handler starts, counted in the store, before a message is set aside and dead-lettered. Every start counts, also one that died with
-   * its process or that the deadline of `stop()` ended; only what was claimed and never began is given back. @defaultValue 5
+   * its process or that the deadline of `stop()` ended; only what was claimed and never began is given back. What was interrupted by a crash runs again in smaller batches, its last attempt beside
+   * nothing: with 2 that is each message that was under way. @defaultValue 5
    */
   readonly maxAttempts?: number
   /** Delay between attempts: exponential with jitter, in the message's lane. @defaultValue 200 ms to 30 s */

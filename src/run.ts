@@ -129,15 +129,15 @@ class RunningConsumer implements Running {
 
   health(): Health {
     const source = this.#source.health()
-    const { line, stuck, inFlight, isBroken } = this.#pipeline
+    const { line, stuck, isBroken, isHeldUp, handlersCheck } = this.#pipeline
     return {
       live: this.#state !== 'failed' && stuck === 0 && !isBroken,
-      ready: this.#state === 'running' && source.ready && !this.#isPaused,
+      ready: this.#state === 'running' && source.ready && !this.#isPaused && !isHeldUp,
       state: this.#state,
       checks: {
         source: this.#failure === undefined ? source.detail : `failed to start: ${this.#failure}`,
         store: line.isDown ? 'down' : this.#isStoreOpen ? 'ok' : 'not open',
-        handlers: stuck === 0 ? `${inFlight} in flight` : `${stuck} stuck`,
+        handlers: handlersCheck,
       },
       partitions: source.partitions ?? [],
       counts: source.counts ?? {},

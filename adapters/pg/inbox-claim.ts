@@ -11,6 +11,7 @@ import { isLockTimeout } from './sql-errors.ts'
 import { AnsweredKeys } from './sql/answered-keys.ts'
 import { claimTogether } from './sql/claim-keys.ts'
 import { countAttempts, Counts, type Counted } from './sql/count-attempts.ts'
+import { readAttempts } from './sql/read-attempts.ts'
 import { readRecords, type ReadRow } from './sql/read-records.ts'
 import { removeKeys } from './sql/remove-keys.ts'
 
@@ -52,7 +53,7 @@ async function claimAll(
 async function lookFirst(place: Place, items: readonly StoredItem[]): Promise<readonly Answer[] | undefined> {
   const records = await recordsOf(place, { run: (statement) => place.sessions.committed(statement) }, items)
   if (records.size < items.length) return undefined
-  return items.map((stored) => ungranted(stored, false, records))
+  return items.map((stored) => ungranted(stored, records))
 }
 
 async function claimOnce(
@@ -70,9 +71,11 @@ async function claimOnce(
     const records = await recordsOf(place, session, others)
     const attempts = await attemptsOf(place, session, request, inserted)
     const granted = attempts.size === inserted.length ? inserted : inserted.filter(({ key }) => attempts.of(key))
+    const uncounted = granted.length === inserted.length ? [] : inserted.filter(({ key }) => !attempts.of(key))
+    const earlier = await earlierOf(place, session, uncounted)
     if (granted.length === 0 || writer === null) {
       await session.rollback()
-      return items.map((stored) => ungranted(stored, answered.has(stored.key), records))
+      return items.map((stored) => ungranted(stored, records, earlier))
     }
     const { token } = request
     const ledger = new InboxLedger(place, { token, items: granted, transaction: writer })
@@ -81,9 +84,7 @@ async function claimOnce(
     return items.map((stored) => {
       const isInserted = answered.has(stored.key)
       const attempt = isInserted ? attempts.of(stored.key) : undefined
-      return attempt === undefined
-        ? ungranted(stored, isInserted, records)
-        : grant(stored, request, transaction, attempt)
+      return attempt === undefined ? ungranted(stored, records, earlier) : grant(stored, request, transaction, attempt)
     })
   } catch (error) {
     await session.rollback()
@@ -135,8 +136,27 @@ function grant(
   return isKnown ? { ...answer, isKnown } : answer
 }
 
-function ungranted({ key, fp }: StoredItem, isInserted: boolean, records: ReadonlyMap<string, ReadRow>): Answer {
-  if (isInserted) return { verdict: 'again-alone' }
+/** How often each of these was tried, which nobody holds and this claim has not counted. */
+async function earlierOf(
+  { tables, scope }: Place,
+  session: Session,
+  items: readonly StoredItem[],
+): Promise<ReadonlyMap<string, number>> {
+  if (items.length === 0) return new Map()
+  const keys = items.map(({ key }) => key)
+  const rows = await session.run(readAttempts(tables, scope, keys))
+  const counted = new Map(rows.map(({ key, n }) => [key, n]))
+  // Given back this moment: claimed again, it tells.
+  return new Map(keys.map((key) => [key, counted.get(key) ?? 0]))
+}
+
+function ungranted(
+  { key, fp }: StoredItem,
+  records: ReadonlyMap<string, ReadRow>,
+  earlier: ReadonlyMap<string, number> = new Map(),
+): Answer {
+  const attempts = earlier.get(key)
+  if (attempts !== undefined) return { verdict: 'again-alone', attempts }
   const record = records.get(key)
   // Purged or reopened between the insert and the look: claimed again, it is free.
   if (record === undefined) return { verdict: 'busy', leaseLeftMs: 0 }

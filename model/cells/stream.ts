@@ -6,6 +6,7 @@ const QUICK = new Set([
   'channel-generations',
   'channel-old-tag',
   'offsets-position-first',
+  'suspects-last-beside',
   'flush-ticker',
   'liveness-drained',
 ])
@@ -108,6 +109,22 @@ export const STREAMS: readonly Cell[] = [
     REACH: 'OUTLIVED',
   }),
   cell('offsets', 'reach-gap', 'a gap of the log is passed', REACHED, { REACH: 'AFTER_GAP' }),
+
+  cell('suspects', 'two-killers', 'inbox: what kills its process is given up, nothing beside it is', HOLDS, {}),
+  cell('suspects', 'more-attempts', 'the same with four attempts', HOLDS, { MAXATTEMPTS: 4, N: 3 }),
+  cell('suspects', 'last-beside', 'a last attempt runs beside other transactions', violates('POISON'), {
+    LASTBESIDE: 1,
+    KILLERS: 1,
+  }),
+  cell('suspects', 'fresh-beside', 'what was never counted may begin beside a last attempt', violates('POISON'), {
+    FRESHBESIDE: 1,
+  }),
+  cell('suspects', 'fresh-beside-one-killer', 'the same, where only one message kills', HOLDS, {
+    FRESHBESIDE: 1,
+    KILLERS: 1,
+  }),
+  cell('suspects', 'reach-hurt', 'an innocent has one attempt left', REACHED, { REACH: 'HURT' }),
+  cell('suspects', 'reach-last', 'it is done in its last attempt', REACHED, { REACH: 'LAST_DONE' }),
 
   cell('flush', 'ticker', 'asynchronous commits: what is settled is on disk', HOLDS, {}),
   cell('flush', 'reader-does-not-wait', 'a duplicate is settled by a mark not yet on disk', violates('A1'), {

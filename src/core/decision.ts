@@ -33,7 +33,8 @@ export type AfterClaim =
   | { readonly next: 'skip' }
   | { readonly next: 'settle-duplicate'; readonly result: Result | undefined }
   | { readonly next: 'wait'; readonly waitMs: DurationMs }
-  | { readonly next: 'claim-alone' }
+  /** `attempts`: how many are counted, where that is told. */
+  | { readonly next: 'claim-alone'; readonly attempts: number | undefined }
   /** The store is behind what was delivered: the stream is read again from the stored position. */
   | { readonly next: 'rewind' }
   | { readonly next: 'set-aside'; readonly as: 'given-up' | 'parked'; readonly reason: DeadLetterReason }
@@ -52,7 +53,10 @@ export type AfterClaim =
  * what is still known.
  */
 export function afterClaim(
-  answer: ClaimVerdict | { readonly verdict: 'again-alone' | 'behind' },
+  answer:
+    | ClaimVerdict
+    | { readonly verdict: 'again-alone'; readonly attempts: number }
+    | { readonly verdict: 'behind' },
   policy: Policy,
   isBeyondRetention: boolean = false,
 ): AfterClaim {
@@ -68,8 +72,9 @@ export function afterClaim(
     case 'busy':
       return { next: 'wait', waitMs: answer.leaseLeftMs }
     case 'in-doubt':
+      return { next: 'claim-alone', attempts: undefined }
     case 'again-alone':
-      return { next: 'claim-alone' }
+      return { next: 'claim-alone', attempts: answer.attempts }
     case 'behind':
       return { next: 'rewind' }
     case 'done':

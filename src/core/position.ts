@@ -30,7 +30,8 @@ export interface StreamItem {
 export type StreamVerdict =
   | { readonly verdict: 'claimed'; readonly attempt: number }
   | { readonly verdict: 'busy'; readonly leaseLeftMs: number }
-  | { readonly verdict: 'again-alone' | 'behind' | 'done' }
+  | { readonly verdict: 'again-alone'; readonly attempts: number }
+  | { readonly verdict: 'behind' | 'done' }
   | { readonly verdict: 'given-up' | 'parked'; readonly reason: Reason }
 
 export interface StreamClaim {
@@ -58,6 +59,8 @@ export function claimStream(
   let reached = record?.next
   /** What everything behind a message is told that must not be passed. */
   let held: StreamVerdict | undefined
+  /** One before it was started before, and is not over. */
+  let isTriedBefore = false
   let first: { readonly offset: bigint; readonly attempt: number } | undefined
   let last: bigint | undefined
 
@@ -66,7 +69,7 @@ export function claimStream(
       verdicts.push(DONE)
       continue
     }
-    held ??= isBehind(reached, { offset, follows }) ? BEHIND : undefined
+    if (!isTriedBefore) held ??= isBehind(reached, { offset, follows }) ? BEHIND : undefined
     if (held !== undefined) {
       verdicts.push(held)
       continue
@@ -77,13 +80,13 @@ export function claimStream(
       continue
     }
     const earlier = startsOf(record?.attempts, offset, token)
-    // What has been started before may be what kills a process: it shares a transaction with nothing.
-    if (earlier > 0 && (!alone || first !== undefined)) {
-      held = AGAIN_ALONE
-      verdicts.push(held)
+    // What has been started before may be what kills a process: nothing of its stream is granted with it.
+    if (isTriedBefore || (earlier > 0 && (!alone || first !== undefined))) {
+      isTriedBefore = true
+      verdicts.push({ verdict: 'again-alone', attempts: earlier })
       continue
     }
-    if (earlier > 0) held = AGAIN_ALONE
+    isTriedBefore = earlier > 0
     verdicts.push({ verdict: 'claimed', attempt: earlier + 1 })
     first ??= { offset, attempt: earlier + 1 }
     last = offset
@@ -125,4 +128,3 @@ function startsOf(attempts: CountedAttempts | undefined, offset: bigint, token: 
 const DONE: StreamVerdict = { verdict: 'done' }
 const BEHIND: StreamVerdict = { verdict: 'behind' }
 const WAIT: StreamVerdict = { verdict: 'busy', leaseLeftMs: 0 }
-const AGAIN_ALONE: StreamVerdict = { verdict: 'again-alone' }

@@ -1,3 +1,4 @@
+import type { DurationMs, MonotonicMs } from '../core/units.ts'
 import { DEFAULTS } from '../defaults.ts'
 import type { Desk } from './runner.ts'
 import type { Slots } from './slots.ts'
@@ -6,20 +7,35 @@ import type { Task } from './task.ts'
 interface DoubtHooks {
   /** What this process has claimed. */
   readonly slots: Slots
+  /** How many may run together with it. */
+  readonly companyOf: (task: Task) => number
+  /** It has one attempt left: nothing else begins before it has ended. */
+  readonly isLast: (task: Task) => boolean
   readonly claim: (tasks: readonly Task[]) => Promise<void>
   readonly onOpen: () => void
 }
 
+/** What holds up everything else, and since when. */
+export interface Apart {
+  readonly count: number
+  readonly sinceMs: DurationMs
+}
+
 /**
- * Messages in doubt. One of them may be what killed the process, so none runs beside others: the claim gate closes until
- * the process holds no other claim, or for `quietMs`, then they are claimed and run one at a time, each attempt counted
- * just before its own start. To park them needs no quiet: no handler runs.
+ * Messages that may be what killed a process, and run apart from others: under a lease those in doubt, of an inbox those in their last
+ * attempt. The claim gate closes until the process holds no other claim, or for `quietMs`; then they are claimed and run, as
+ * many at once as their attempts allow. It opens when they have ended, and for all but a last attempt when they have run for
+ * `quietMs`: what kills a process at once has done so by then, and what is merely slow holds up nobody. To park them needs no
+ * quiet: no handler runs.
  */
 export class DoubtQueue {
   readonly #desk: Desk
   readonly #hooks: DoubtHooks
   #tasks: Task[] = []
-  #isGateClosed = false
+  #isAtWork = false
+  #closedAt: MonotonicMs | undefined
+  /** Of the group that the gate is closed for. */
+  #count = 0
   #onFreed: (() => void) | undefined
 
   constructor(desk: Desk, hooks: DoubtHooks) {
@@ -28,7 +44,13 @@ export class DoubtQueue {
   }
 
   get isGateOpen(): boolean {
-    return !this.#isGateClosed
+    return this.#closedAt === undefined
+  }
+
+  /** `undefined`: nothing waits for them. */
+  get apart(): Apart | undefined {
+    if (this.#closedAt === undefined) return undefined
+    return { count: this.#count, sinceMs: this.#desk.clock.monotonic() - this.#closedAt }
   }
 
   add(task: Task): void {
@@ -49,43 +71,79 @@ export class DoubtQueue {
   }
 
   async #run(): Promise<void> {
-    if (this.#isGateClosed) return
+    if (this.#isAtWork) return
+    this.#isAtWork = true
     if (this.#desk.consumer.onInDoubt === 'park') {
-      for (let wanted = this.#take(); wanted.length > 0; wanted = this.#take()) await this.#hooks.claim(wanted)
-      return
+      for (let wanted = this.#parked(); wanted.length > 0; wanted = this.#parked()) await this.#hooks.claim(wanted)
+    } else {
+      while (this.#tasks.length > 0) await this.#runSome()
+      this.#open()
     }
-    this.#isGateClosed = true
-    await this.#until(() => this.#hooks.slots.taken === 0, DEFAULTS.quietMs)
-    for (let wanted = this.#take(1); wanted.length > 0; wanted = this.#take(1)) {
-      await this.#hooks.claim(wanted)
-      await this.#until(() => !wanted.some((task) => this.#hooks.slots.has(task)))
-    }
-    this.#isGateClosed = false
+    this.#isAtWork = false
+  }
+
+  /** The next that may run together. */
+  async #runSome(): Promise<void> {
+    const { slots, claim, isLast } = this.#hooks
+    this.#closedAt ??= this.#desk.clock.monotonic()
+    await this.#until(() => slots.taken === 0, DEFAULTS.quietMs)
+    const group = this.#takeGroup()
+    if (group.length === 0) return
+    this.#count = group.length
+    this.#desk.observe({ type: 'apart', keys: group.map(({ key }) => key) })
+    await claim(group)
+    const atMostMs = group.some(isLast) ? undefined : DEFAULTS.quietMs
+    const haveEnded = await this.#until(() => !group.some((task) => slots.has(task)), atMostMs)
+    if (haveEnded) return
+    // Others get as much time as they have waited for.
+    this.#open()
+    await this.#until(() => false, DEFAULTS.quietMs)
+  }
+
+  #open(): void {
+    this.#closedAt = undefined
+    this.#count = 0
     this.#hooks.onOpen()
   }
 
-  /** The next ones that are still ours. */
-  #take(most: number = this.#desk.consumer.concurrency): Task[] {
+  /** Those that are still ours and to be parked. */
+  #parked(): Task[] {
+    return this.#take(() => this.#desk.consumer.concurrency)
+  }
+
+  #takeGroup(): Task[] {
+    const { slots, companyOf } = this.#hooks
+    const free = Math.max(1, this.#desk.consumer.concurrency - slots.taken)
+    return this.#take((task) => Math.min(free, companyOf(task)))
+  }
+
+  /** The next ones that are still ours, each in company of at most so many. */
+  #take(mostOf: (task: Task) => number): Task[] {
     const wanted: Task[] = []
+    let most = Number.POSITIVE_INFINITY
     while (wanted.length < most) {
-      const task = this.#tasks.shift()
-      if (task === undefined) break
-      if (task.isCurrent) wanted.push(task)
-      else this.#desk.drop(task)
+      const [task] = this.#tasks
+      if (task === undefined || (wanted.length > 0 && wanted.length >= mostOf(task))) break
+      this.#tasks.shift()
+      if (task.isCurrent) {
+        wanted.push(task)
+        most = Math.min(most, mostOf(task))
+      } else this.#desk.drop(task)
     }
     return wanted
   }
 
-  #until(condition: () => boolean, atMostMs?: number): Promise<void> {
+  /** Resolves with whether it is so, at the latest after `atMostMs`, or when the process stops. */
+  #until(isSo: () => boolean, atMostMs?: DurationMs): Promise<boolean> {
     return new Promise((resolve) => {
       const finish = (): void => {
         cancel?.()
         this.#onFreed = undefined
-        resolve()
+        resolve(isSo())
       }
       const cancel = atMostMs === undefined ? undefined : this.#desk.clock.after(atMostMs, finish)
       this.#onFreed = () => {
-        if (condition() || this.#desk.isDraining) finish()
+        if (isSo() || this.#desk.isDraining) finish()
       }
       this.#onFreed()
     })

@@ -1,10 +1,11 @@
 import { backoffMs } from '../core/backoff.ts'
+import { companyOf } from '../core/company.ts'
 import { afterClaim, afterHandler } from '../core/decision.ts'
 import type { MarkVerdict, Result } from '../core/record.ts'
 import type { DurationMs } from '../core/units.ts'
 import { LeaseLostError, TransactionError, describeError, hasCode } from '../errors.ts'
 import { BEYOND_RETENTION, BeyondRetention } from './beyond-retention.ts'
-import { DoubtQueue } from './doubt-queue.ts'
+import { DoubtQueue, type Apart } from './doubt-queue.ts'
 import { Evidence } from './evidence.ts'
 import { HandlerRun, type RunEnd, type RunItem } from './handler-run.ts'
 import { decodePayloads } from './identify.ts'
@@ -35,8 +36,9 @@ interface TransactionEnd extends RunEnd {
 /**
  * Runs tasks in transactions: claim, effects and mark of a batch commit together, or not at all. Optimistic: a batch is one
  * transaction without savepoints, its handlers run in turn, and when one fails everything is rolled back and each message
- * runs again alone, which belongs to the same attempt. Several transactions run beside each other, but a message with an
- * attempt that this process knows nothing of may be what killed another one: it runs beside nothing.
+ * runs again alone, which belongs to the same attempt. Several transactions run beside each other. A message with an attempt
+ * that nobody saw end may be what killed a process: it runs in a smaller batch with its like, smaller with each attempt, and its last
+ * attempt beside nothing, so that what kills the process is found and nothing beside it is given up (model/promela/suspects.pml).
  */
 export class InboxRunner implements Runner {
   readonly #desk: Desk
@@ -58,13 +60,19 @@ export class InboxRunner implements Runner {
     this.#remembers = remembers(desk.consumer)
     this.#suspects = new DoubtQueue(desk, {
       slots: this.#slots,
-      claim: (tasks) => this.#transact(tasks, true),
+      companyOf: () => 1,
+      isLast: () => true,
+      claim: (tasks) => this.#transact(tasks, { isQuiet: true }),
       onOpen: () => this.wake(),
     })
   }
 
   get stuck(): number {
     return this.#stuck.size
+  }
+
+  get apart(): Apart | undefined {
+    return this.#suspects.apart
   }
 
   drain(): void {
@@ -99,31 +107,41 @@ export class InboxRunner implements Runner {
     const { consumer, lanes, line, isDraining } = this.#desk
     if (isDraining) return
     while (this.#open < consumer.transactions && !line.isDown && this.#suspects.isGateOpen) {
-      const taken = lanes.takeBatch(consumer.batchSize)
+      const taken = lanes.takeBatch((task) => this.#companyOf(task))
       if (taken.length === 0) return
       const tasks: Task[] = []
       for (const task of taken) {
         if (task.isCurrent) tasks.push(task)
         else this.#desk.drop(task)
       }
-      const [first, second] = tasks
+      const [first] = tasks
       if (first === undefined) continue
-      if (first.isSuspect) this.#suspect(first)
-      else void this.#transact(tasks, second === undefined && first.alone)
+      if (this.#needsQuiet(first)) this.#suspects.add(first)
+      else void this.#transact(tasks, { isQuiet: false })
     }
   }
 
-  #suspect(task: Task): void {
-    task.isSuspect = false
-    this.#suspects.add(task)
+  /** How many may share its transaction. */
+  #companyOf({ alone, attempts }: Task): number {
+    const { batchSize, transactions, maxAttempts, store } = this.#desk.consumer
+    if (attempts === 0) return alone ? 1 : batchSize
+    // Of a stream one is granted at a time that was tried before.
+    if (alone || store.strategy === 'offsets') return 1
+    const together = companyOf(attempts, { all: transactions * batchSize, maxAttempts })
+    return Math.max(1, Math.min(batchSize, Math.floor(together / transactions)))
+  }
+
+  /** What has one attempt left must not lose it by what another one does to the process, nor the other way round. */
+  #needsQuiet({ isSuspect, attempts }: Task): boolean {
+    return isSuspect && attempts === this.#desk.consumer.maxAttempts - 1
   }
 
   /** Resolves when the transaction is over, one way or another. */
-  async #transact(tasks: readonly Task[], alone: boolean): Promise<void> {
+  async #transact(tasks: readonly Task[], how: { readonly isQuiet: boolean }): Promise<void> {
     this.#open++
     for (const task of tasks) this.#slots.take(task)
     try {
-      await this.#claimAndHandle(tasks, alone)
+      await this.#claimAndHandle(tasks, how)
     } finally {
       this.#open--
       for (const task of tasks) this.#slots.free(task)
@@ -132,13 +150,17 @@ export class InboxRunner implements Runner {
     }
   }
 
-  async #claimAndHandle(tasks: readonly Task[], alone: boolean): Promise<void> {
-    const batch = await this.#desk.claim(tasks, alone)
+  async #claimAndHandle(tasks: readonly Task[], { isQuiet }: { readonly isQuiet: boolean }): Promise<void> {
+    // Only what it is known of, each of them, that it was tried: of others the store has yet to tell how often.
+    const batch = await this.#desk.claim(
+      tasks,
+      tasks.every(({ attempts }) => attempts > 0),
+    )
     if (batch === undefined) {
       for (const task of tasks) this.#desk.drop(task)
       return
     }
-    const { granted, skipped, again, mustStartOver } = this.#follow(tasks, batch)
+    const { granted, skipped, again, mustStartOver } = this.#follow(tasks, batch, isQuiet)
     if (mustStartOver) {
       const held = [...granted, ...skipped]
       await this.#release(held, true)
@@ -165,9 +187,9 @@ export class InboxRunner implements Runner {
   /**
    * Ends the tasks that were granted nothing. One that must be claimed again holds back what is granted behind it in its
    * lane, and one that is to be parked cannot be in a transaction with others: then nobody may begin, and all go back in order.
-   * One that must run beside nothing waits for what comes before it in its lane: that may fail, and go first all the same.
+   * One that has more attempts than was known goes back too where it must have less company than it has.
    */
-  #follow(tasks: readonly Task[], { answers, horizon }: ClaimBatch): Followed {
+  #follow(tasks: readonly Task[], { answers, horizon }: ClaimBatch, isQuiet: boolean): Followed {
     const granted: RunItem[] = []
     const skipped: RunItem[] = []
     const again: Task[] = []
@@ -181,7 +203,14 @@ export class InboxRunner implements Runner {
       switch (step.next) {
         case 'handle':
         case 'reconcile':
-          if ('claim' in answer) granted.push({ task, claim: answer.claim, payload: undefined, doubt: false })
+          if ('claim' in answer) {
+            granted.push({ task, claim: answer.claim, payload: undefined, doubt: false })
+            if (answer.attempt - 1 > task.attempts) {
+              task.attempts = answer.attempt - 1
+              task.isSuspect = true
+              mustStartOver ||= tasks.length > this.#companyOf(task) || (!isQuiet && this.#needsQuiet(task))
+            }
+          }
           mustStartOver ||= task.lane !== undefined && waitingLanes.has(task.lane)
           break
         case 'skip':
@@ -203,15 +232,9 @@ export class InboxRunner implements Runner {
           if (answer.verdict === 'done') this.#desk.duplicate(task, Evidence.ofDone(answer), answer)
           break
         case 'claim-alone':
-          if (
-            (task.lane !== undefined && waitingLanes.has(task.lane)) ||
-            isInLane(task, granted) ||
-            isInLane(task, skipped)
-          ) {
-            task.alone = true
-            task.isSuspect = true
-            again.push(task)
-          } else this.#suspect(task)
+          task.attempts = step.attempts ?? 1
+          task.isSuspect = task.attempts > 0
+          again.push(task)
           waitingLanes.add(task.lane)
           break
         case 'wait':
@@ -390,6 +413,9 @@ export class InboxRunner implements Runner {
       { attempt: claim.attempt, doubt: false },
       consumer,
     )
+    // It ended here: what kills a process it is not.
+    task.attempts = claim.attempt
+    task.isSuspect = false
     if (step.next === 'set-aside') {
       const why = { reason: step.reason, detail: describeError(error), error, attempts: claim.attempt }
       await this.#desk.setAside(task, claim, step.as, why)
@@ -418,9 +444,4 @@ export class InboxRunner implements Runner {
     const { line, consumer } = this.#desk
     await line.ask(claims.length, () => consumer.store.release(claims, { refund, doubt: false }), faultOfRelease)
   }
-}
-
-/** One of them comes before it in its lane. */
-function isInLane({ lane }: Task, items: readonly RunItem[]): boolean {
-  return lane !== undefined && items.some(({ task }) => task.lane === lane)
 }

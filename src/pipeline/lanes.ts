@@ -66,23 +66,30 @@ export class Lanes {
   }
 
   /**
-   * Takes up to `most` tasks that share one transaction and run in turn: several of one lane, in its order. A task that
-   * must be alone comes alone.
+   * Takes tasks that share one transaction and run in turn: several of one lane, in its order. Each comes in company of at most so many as
+   * `companyOf` says of it, and what has earlier attempts with its like.
    */
-  takeBatch(most: number): Task[] {
+  takeBatch(companyOf: (task: Task) => number): Task[] {
     const taken: Task[] = []
     const later: (Lane | Task)[] = []
+    let most = Number.POSITIVE_INFINITY
+    const mayJoin = (task: Task): boolean => {
+      const [first = task] = taken
+      return taken.length < companyOf(task) && task.attempts > 0 === first.attempts > 0
+    }
     while (taken.length < most) {
       const ready = this.#ready.shift()
       if (ready === undefined) break
-      const head = ready instanceof Task ? ready : ready.queue[0]
-      if (head?.alone === true && taken.length > 0) {
-        later.push(ready)
-        continue
+      const heads = ready instanceof Task ? [ready] : ready.queue
+      let count = 0
+      for (const task of heads) {
+        if (task.isBlocked || taken.length >= most || !mayJoin(task)) break
+        taken.push(task)
+        most = Math.min(most, companyOf(task))
+        count++
       }
-      if (ready instanceof Task) taken.push(ready)
-      else taken.push(...takeHeads(ready, head?.alone === true ? 1 : together(ready, most - taken.length)))
-      if (head?.alone === true) break
+      if (count === 0 && heads[0]?.isBlocked === false) later.push(ready)
+      else if (!(ready instanceof Task)) leave(ready, count)
     }
     this.#ready.putFront(later)
     for (const task of taken) task.isOut = true
@@ -183,17 +190,11 @@ function takeHead(lane: Lane): Task | undefined {
   return lane.queue.shift()
 }
 
-function takeHeads(lane: Lane, most: number): Task[] {
-  const tasks = lane.queue.splice(0, most)
+/** Its first tasks are taken. */
+function leave(lane: Lane, count: number): void {
+  lane.queue.splice(0, count)
   lane.isReady = false
-  lane.out = tasks.length
-  return tasks
-}
-
-/** How many of its first tasks may share a transaction. */
-function together({ queue }: Lane, most: number): number {
-  const firstAlone = queue.findIndex((task) => task.alone || task.isBlocked)
-  return Math.min(firstAlone === -1 ? queue.length : firstAlone, most)
+  lane.out = count
 }
 
 /** Never pushed to. */

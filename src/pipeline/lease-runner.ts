@@ -1,11 +1,12 @@
 import { backoffMs, heldBackMs } from '../core/backoff.ts'
+import { companyOf } from '../core/company.ts'
 import { afterClaim, afterHandler } from '../core/decision.ts'
 import { LeaseLostError, describeError } from '../errors.ts'
 import type { Reconciled } from '../options.ts'
 import type { ReleaseOptions } from '../ports/store.ts'
 import { BEYOND_RETENTION, BeyondRetention } from './beyond-retention.ts'
 import { causeOf } from './cause.ts'
-import { DoubtQueue } from './doubt-queue.ts'
+import { DoubtQueue, type Apart } from './doubt-queue.ts'
 import { Evidence } from './evidence.ts'
 import { HandlerRun, type RunEnd, type RunItem } from './handler-run.ts'
 import { decodePayloads, type Undecoded } from './identify.ts'
@@ -51,6 +52,8 @@ export class LeaseRunner implements Runner {
     this.#marks = new Marks(desk, (runs) => this.#leave(runs))
     this.#doubts = new DoubtQueue(desk, {
       slots: this.#slots,
+      companyOf: (task) => this.#companyOf(task),
+      isLast: ({ attempts }) => attempts >= desk.consumer.maxAttempts - 1,
       claim: (tasks) => this.#claim(tasks, true),
       onOpen: () => this.wake(),
     })
@@ -58,6 +61,10 @@ export class LeaseRunner implements Runner {
 
   get stuck(): number {
     return this.#stuck.size
+  }
+
+  get apart(): Apart | undefined {
+    return this.#doubts.apart
   }
 
   wake(): void {
@@ -141,9 +148,23 @@ export class LeaseRunner implements Runner {
       else (skipped ??= []).push(grant)
     }
     if (skipped !== undefined) void this.#marks.skip(skipped, 'beyond-retention')
+    if (alone) this.#giveBackCompany(granted)
     // Whatever became of the order: no handler begins before the marks are durable whose room it takes.
     const mustWait = earlier !== undefined && granted.length > 0
     this.#start(granted, mustWait ? await this.#renewedUntil(earlier, granted, batch.sentAt) : batch.sentAt)
+  }
+
+  /** How many may run together that are in doubt: before it is claimed, nobody says how many attempts a message had. */
+  #companyOf({ attempts }: Task): number {
+    const { concurrency, maxAttempts } = this.#desk.consumer
+    return companyOf(Math.max(1, attempts), { all: concurrency, maxAttempts })
+  }
+
+  /** What has too much company by its attempts, which are known now, is claimed again with less. The others stay. */
+  #giveBackCompany(granted: Granted[]): void {
+    granted.sort((a, b) => a.task.attempts - b.task.attempts)
+    const tooMany = granted.findIndex(({ task }, at) => at + 1 > this.#companyOf(task))
+    if (tooMany > 0) void this.#giveBack(granted.splice(tooMany), true)
   }
 
   /** Keeps the leases of what waits to begin. Answers with when they were granted or renewed last. */
@@ -169,6 +190,7 @@ export class LeaseRunner implements Runner {
       case 'handle':
       case 'reconcile':
         if (!('claim' in answer)) return undefined
+        task.attempts = answer.attempt - 1
         return { task, claim: answer.claim, payload: undefined, doubt, reconcile: step.next === 'reconcile' }
       case 'set-aside':
         if ('claim' in answer) {

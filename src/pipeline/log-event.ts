@@ -59,6 +59,11 @@ export function logEvent(log: Logger, consumer: string, event: ObserverEvent): v
         },
         'in doubt: its effect may or may not have happened',
       )
+    case 'apart':
+      return log.info(
+        { consumer, keys: event.keys.map(shown), count: event.keys.length },
+        'run apart: one of them may have killed a process, and nothing else begins meanwhile',
+      )
     case 'result-not-kept':
       return log.error(
         { consumer, key: shown(event.key), err: loggedError(event.error, event.message) },

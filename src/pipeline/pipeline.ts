@@ -2,6 +2,7 @@ import type { Reason, Result } from '../core/record.ts'
 import { isFailure } from '../core/result.ts'
 import { horizonOf } from '../core/retention.ts'
 import type { DurationMs } from '../core/units.ts'
+import { DEFAULTS } from '../defaults.ts'
 import { InvariantError, StoppedError } from '../errors.ts'
 import type { ResolvedConsumer } from '../resolve-options.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -120,6 +121,20 @@ export class Pipeline implements Intake, Desk {
 
   get stuck(): number {
     return this.#runner.stuck
+  }
+
+  /** Nothing begins, for longer than what may have killed a process is given as a rule: a last attempt runs, beside nothing. */
+  get isHeldUp(): boolean {
+    return (this.#runner.apart?.sinceMs ?? 0) > 2 * DEFAULTS.quietMs
+  }
+
+  /** For health. */
+  get handlersCheck(): string {
+    const { stuck, apart } = this.#runner
+    if (stuck > 0) return `${stuck} stuck`
+    const running = `${this.#inFlight} in flight`
+    if (apart === undefined) return running
+    return `${running}, ${apart.count} run apart and hold up the rest for ${Math.round(apart.sinceMs / 1000)} s`
   }
 
   /** A settle was refused that nothing allowed. Its message may come again only when this process is gone. */

@@ -7,6 +7,7 @@ import type { Entropy } from '../ports/entropy.ts'
 import type { Observer } from '../ports/observer.ts'
 import type { RetryLetter } from '../ports/source.ts'
 import type { Claim, ClaimAnswer } from '../ports/store.ts'
+import type { Apart } from './doubt-queue.ts'
 import type { Evidence } from './evidence.ts'
 import type { Lanes } from './lanes.ts'
 import type { StoreLine } from './store-line.ts'
@@ -26,6 +27,8 @@ export interface Runner {
   abandon(): void
   /** Handlers past their timeout and deaf to `signal`. */
   readonly stuck: number
+  /** What runs apart from all others, which wait for it. */
+  readonly apart: Apart | undefined
 }
 
 /** What a runner asks of the pipeline. A task that was taken from the lanes ends in exactly one of these. */

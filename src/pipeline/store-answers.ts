@@ -32,9 +32,12 @@ export function faultsOfClaims(
         return faultOfStory(answer)
       case 'unreadable':
         return typeof answer.found === 'string' ? undefined : 'unreadable, and not what was found'
+      case 'again-alone':
+        return Number.isSafeInteger(answer.attempts) && answer.attempts >= 0
+          ? undefined
+          : 'earlier attempts, and not how many'
       case 'in-doubt':
       case 'conflict':
-      case 'again-alone':
       case 'behind':
         return undefined
     }

@@ -18,9 +18,11 @@ export class Task {
   rival: Task | undefined
   /** Of `Flights` alone: it stays in its lane. */
   isBlocked = false
-  /** Must not share a claim or a transaction with others: it may be what kills the process or fails the batch. */
+  /** Must not share a claim or a transaction with others: it may be what fails the batch. */
   alone = false
-  /** Of `InboxRunner` alone: nor run beside others in this process, as soon as it is its turn in its lane. */
+  /** How many of its attempts are counted in the store, as far as this process was told, or has counted itself. */
+  attempts = 0
+  /** Nobody saw the last of them end: it may be what killed a process. */
   isSuspect = false
   /** Of `Lanes` alone: the lane it is queued in, held in, or out of, where it shares one. */
   queuedIn: Lane | undefined

@@ -65,6 +65,11 @@ export type ObserverEvent =
       /** What left it in doubt, where that is known here. */
       readonly error?: unknown
     }
+  /**
+   * One of these may be what killed a process: in doubt under a lease, or in the last attempt of an inbox. They run together, and nothing else
+   * begins beside them: until they have ended, or, where they have more attempts left, for 2 s.
+   */
+  | { readonly type: 'apart'; readonly keys: readonly Key[] }
   | { readonly type: 'claims'; readonly count: number; readonly granted: number }
   | { readonly type: 'marks'; readonly count: number; readonly late: number }
   /** Lease: its effect happened, and what its handler returned cannot be kept. It is marked, and duplicates are told so. */

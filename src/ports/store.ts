@@ -81,7 +81,10 @@ export interface ClaimRequest {
   readonly leaseMs: DurationMs
   /** How long `done` is kept, counted from the mark. */
   readonly retentionMs: DurationMs
-  /** No other claim of this process is under way: what is in doubt, or was tried before, may be claimed. */
+  /**
+   * What is in doubt, or was tried before, may be claimed: the caller runs it apart from what is neither. Inbox: in the company that the
+   * attempts allow which it was told of.
+   */
   readonly alone: boolean
   /** Distinct keys. */
   readonly items: readonly ClaimItem[]
@@ -103,8 +106,11 @@ export type ClaimAnswer<Tx = never> =
       /** Inbox only, which has no fence to tell it by: a person has let the key run, so it is not new, however old its message. */
       readonly isKnown?: true
     }
-  /** Inbox only: an earlier attempt is counted, so it must not share a transaction. Claim it again, alone. */
-  | { readonly verdict: 'again-alone' }
+  /**
+   * Inbox only: `attempts` earlier ones are counted, and this claim counted none. It may be what killed a process: claim it again `alone`,
+   * in the company that so many attempts allow. Strategy `offsets`, with 0: it follows such a message, which is not over.
+   */
+  | { readonly verdict: 'again-alone'; readonly attempts: number }
   /**
    * Strategy `offsets` only: what this item follows is not over by what is stored, as after a restore of the database. Its
    * stream must be read again, from the stored position.

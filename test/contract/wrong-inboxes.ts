@@ -28,6 +28,17 @@ type How = Pick<ClaimRequest, 'alone' | 'token'>
 
 /** Each looks right, and breaks one promise of an inbox. None may hang: a law that waits for ever shows nothing. */
 export const WRONG_INBOXES: Readonly<Record<string, InboxClass>> = {
+  'tells one earlier attempt, however many are counted': class extends MemoryInbox {
+    protected override standing(item: ClaimItem, how: How): ClaimAnswer<MemoryTx> | undefined {
+      const answer = super.standing(item, how)
+      return answer?.verdict === 'again-alone' ? { ...answer, attempts: 1 } : answer
+    }
+  },
+  'grants only one key that was tried before in one claim': class extends MemoryInbox {
+    override claim(request: ClaimRequest): Promise<readonly ClaimAnswer<MemoryTx>[]> {
+      return super.claim({ ...request, alone: request.alone && request.items.length === 1 })
+    }
+  },
   'commits the effect with a release': class extends MemoryInbox {
     override async release(claims: Claims, how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
       for (const claim of claims) transactionOf(claim).end('committed')

@@ -76,6 +76,8 @@ describe('a claim of a stream', () => {
     const items = run([5n, 6n, 7n, 8n], 5n)
     const record = at(5n, { attempts })
     expect(verdicts(record, items)).toEqual(['again-alone', 'again-alone', 'again-alone', 'again-alone'])
+    const told = claimStream(at(5n, { attempts: { ...attempts, count: 3 } }), items, { token: 'mine', alone: false })
+    expect(told.verdicts.map((one) => 'attempts' in one && one.attempts)).toEqual([3, 1, 1, 0])
     expect(verdicts(record, items, { alone: true })).toEqual(['claimed 2', 'again-alone', 'again-alone', 'again-alone'])
     expect(claimStream(record, items, { token: 'mine', alone: true }).granted?.attempts).toEqual({
       owner: 'mine',

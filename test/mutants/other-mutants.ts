@@ -4,16 +4,55 @@ import type { Mutant } from './mutant.ts'
 export const OTHER_MUTANTS: readonly Mutant[] = [
   {
     name: 'suspect-overtakes-its-lane',
-    what: 'On an inbox, what must run beside nothing does not wait for what comes before it in its lane.',
+    what: 'Inbox: runs a message before one of its lane that goes back since it was tried before.',
     layer: 'unit',
     patches: [
       {
         file: 'src/pipeline/inbox-runner.ts',
-        find: '  return lane !== undefined && items.some(({ task }) => task.lane === lane)\n',
-        replace: '  return lane !== undefined && items.length < 0\n',
+        find: '          again.push(task)\n          waitingLanes.add(task.lane)\n',
+        replace: '          again.push(task)\n',
       },
     ],
     tests: ['test/pipeline/inbox-suspects.test.ts', '-t', 'does not overtake in its lane'],
+  },
+  {
+    name: 'last-attempt-beside-others',
+    what: 'Inbox: runs the last attempt of what may kill the process beside others.',
+    layer: 'unit',
+    patches: [
+      {
+        file: 'src/pipeline/inbox-runner.ts',
+        find: '    return isSuspect && attempts === this.#desk.consumer.maxAttempts - 1\n',
+        replace: '    return isSuspect && attempts < 0\n',
+      },
+    ],
+    tests: ['test/pipeline/inbox-suspects.test.ts', '-t', 'in its last attempt runs beside nothing'],
+  },
+  {
+    name: 'suspects-all-together',
+    what: 'Runs what may kill the process in as large a company in each attempt.',
+    layer: 'unit',
+    patches: [
+      {
+        file: 'src/core/company.ts',
+        find: '  if (attempts <= 0) return all\n',
+        replace: '  if (attempts < maxAttempts - 1) return all\n',
+      },
+    ],
+    tests: ['test/core/company.test.ts', '-t', 'gets fewer by the same factor'],
+  },
+  {
+    name: 'stop-refunds',
+    what: 'Inbox: gives the attempt back that the stop deadline ended.',
+    layer: 'unit',
+    patches: [
+      {
+        file: 'src/pipeline/inbox-runner.ts',
+        find: '    if (isInterrupted) return this.#rollBack(items, false)\n',
+        replace: '    if (isInterrupted) return this.#rollBack(items, true)\n',
+      },
+    ],
+    tests: ['test/pipeline/stop.test.ts', '-t', 'spends an attempt on what its deadline interrupted'],
   },
   {
     name: 'cache-learns-what-was-refused',

@@ -108,7 +108,7 @@ describe.each(LEASES)('a claim that a dead process left ($strategy, $handler)', 
     expect(rig.source.deadLetters).toMatchObject([{ attempts: 1 }, { attempts: 1 }])
   })
 
-  it('runs beside nothing: the others wait until it has ended', async () => {
+  it('runs beside nothing but its like: the others wait until it has ended', async () => {
     const world = new World()
     await afterDeath(world, 'a', 'b')
     const held = new Map(['x', 'a', 'b', 'y'].map((id) => [id, gate()]))
@@ -117,16 +117,79 @@ describe.each(LEASES)('a claim that a dead process left ($strategy, $handler)', 
     await rig.deliver('a', 'b')
     await rig.deliver('y')
     expect([...rig.now]).toEqual(['x'])
-    for (const id of ['x', 'a', 'b']) {
-      expect(rig.now.size).toBe(1)
-      held.get(id)?.open()
-      await rig.clock.advance(0)
-    }
+    held.get('x')?.open()
+    await rig.clock.advance(0)
+    expect([...rig.now]).toContain('a')
+    expect([...rig.now]).not.toContain('y')
+    expect(rig.events).toContainEqual({ type: 'apart', keys: [expect.any(String), expect.any(String)] })
+    for (const id of ['a', 'b']) held.get(id)?.open()
+    await rig.clock.advance(0)
     expect(rig.started).toEqual(['x', 'a', 'b', 'y'])
-    expect(rig.peak).toBe(1)
     held.get('y')?.open()
     await rig.clock.advance(0)
     expect(rig.outcomes()).toEqual(['handled', 'handled', 'handled', 'handled'])
+  })
+
+  it('holds up nobody when it is merely slow: after 2 s the others go on beside it', async () => {
+    const world = new World()
+    await afterDeath(world, 'slow')
+    const slow = gate()
+    const rig = await startRig({ style, world, effect: (work) => (work.id === 'slow' ? slow.opened : work.apply()) })
+    await rig.deliver('slow')
+    await rig.deliver('x')
+    await rig.clock.advance(1_900)
+    expect(world.effects).toEqual([])
+    await rig.clock.advance(200)
+    expect(world.effects).toEqual(['x'])
+    expect(rig.running.health().ready).toBe(true)
+    slow.open()
+    await rig.clock.advance(10_000)
+    expect(rig.outcomes()).toEqual(['handled', 'handled'])
+  })
+
+  it('holds up nobody with many slow ones: each group waits as long as the others have had', async () => {
+    const world = new World()
+    const slow = Array.from({ length: 40 }, (_, index) => `slow${index}`)
+    await afterDeath(world, ...slow)
+    const rig = await startRig({
+      style: { ...style, handler: 'handle' },
+      world,
+      effect: async (work) => {
+        if (work.id.startsWith('slow')) await new Promise<void>((resolve) => void world.clock.after(30_000, resolve))
+        await work.apply()
+      },
+    })
+    await rig.deliver(...slow)
+    let waited = 0
+    for (let second = 0; second < 40; second++) {
+      await rig.deliver(`x${second}`)
+      await rig.clock.advance(1_000)
+      waited = rig.started.includes(`x${second}`) ? 0 : waited + 1
+      expect(waited).toBeLessThanOrEqual(5)
+    }
+    await rig.clock.advance(40_000)
+    expect(rig.outcomes().filter((outcome) => outcome === 'handled').length).toBe(80)
+  })
+
+  it('in its last attempt runs beside nothing until it has ended, and health says so', async () => {
+    const world = new World()
+    await afterDeath(world, 'slow')
+    const slow = gate()
+    const settings = { style, world, maxAttempts: 2 }
+    const rig = await startRig({
+      ...settings,
+      effect: (work) => (work.id === 'slow' ? slow.opened : work.apply()),
+    })
+    await rig.deliver('slow')
+    await rig.deliver('x')
+    await rig.clock.advance(10_000)
+    expect(rig.running.health()).toMatchObject({ live: true, ready: false })
+    expect(rig.running.health().checks['handlers']).toBe('2 in flight, 1 run apart and hold up the rest for 10 s')
+    expect(world.effects).toEqual([])
+    slow.open()
+    await rig.clock.advance(0)
+    expect(world.effects).toEqual(['x'])
+    expect(rig.running.health()).toMatchObject({ live: true, ready: true })
   })
 
   it('is not held up for ever by a long neighbour', async () => {
@@ -137,6 +200,24 @@ describe.each(LEASES)('a claim that a dead process left ($strategy, $handler)', 
     await rig.deliver('a')
     await rig.clock.advance(2_000)
     expect(rig.world.effects).toEqual(['a'])
+  })
+
+  it('runs in smaller company with each attempt', async () => {
+    const world = new World()
+    const ids = Array.from({ length: 64 }, (_, index) => `m${index}`)
+    const companies: number[] = []
+    for (let death = 1; death <= 4; death++) {
+      const dying = await startRig({
+        style: { ...style, handler: 'handle' },
+        world,
+        effect: () => new Promise(() => {}),
+      })
+      await dying.deliver(...ids)
+      companies.push(dying.now.size)
+      await die(dying)
+    }
+    // What has fewer attempts comes first.
+    expect(companies).toEqual([64, 22, 8, 8])
   })
 
   it('ends parked, not given up, when every attempt killed its process', async () => {

@@ -1,11 +1,14 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { turns } from '../support/manual-clock.ts'
-import { endRigs, gate, startRig, STYLES, World } from '../support/rig.ts'
+import { endRigs, gate, startRig, STYLES, World, type Rig } from '../support/rig.ts'
 
 afterEach(endRigs)
 
 const RETRY = { initialMs: 100, maxMs: 100 }
 const INBOXES = STYLES.filter(({ strategy }) => strategy === 'inbox')
+
+const given = new Set<string>()
+afterEach(() => given.clear())
 
 describe.each(INBOXES)('a message with an attempt that another process counted ($handler)', (style) => {
   async function dead(world: World, ...ids: readonly string[]): Promise<void> {
@@ -15,11 +18,30 @@ describe.each(INBOXES)('a message with an attempt that another process counted (
     rig.store.isDown = true
   }
 
-  it('runs beside nothing: it may be what killed that process', async () => {
+  it('runs beside others, which go on whatever it takes', async () => {
     const world = new World()
+    await dead(world, 'slow', 'b')
+    const slow = gate()
+    const rig = await startRig({
+      style,
+      world,
+      batchSize: 1,
+      effect: (work) => (work.id === 'slow' ? slow.opened : work.apply()),
+    })
+    await rig.deliver('x', 'slow', 'b', 'y')
+    expect(world.effects.toSorted()).toEqual(['b', 'x', 'y'])
+    expect(rig.running.health()).toMatchObject({ ready: true, checks: { handlers: '1 in flight' } })
+    slow.open()
+    await turns()
+    expect(rig.outcomes()).toEqual(['handled', 'handled', 'handled', 'handled'])
+  })
+
+  it('in its last attempt runs beside nothing: that would cost one of them its last attempt', async () => {
+    const world = new World()
+    const settings = { style, world, batchSize: 1, maxAttempts: 2 }
     await dead(world, 'a', 'b')
     const held = new Map(['x', 'a', 'b', 'y'].map((id) => [id, gate()]))
-    const rig = await startRig({ style, world, batchSize: 1, effect: (work) => held.get(work.id)?.opened })
+    const rig = await startRig({ ...settings, effect: (work) => held.get(work.id)?.opened })
     await rig.deliver('x')
     await rig.deliver('a', 'b')
     await rig.deliver('y')
@@ -28,7 +50,64 @@ describe.each(INBOXES)('a message with an attempt that another process counted (
       held.get(id)?.open()
       await turns()
     }
+    expect(rig.count('apart')).toBe(2)
     expect(rig.outcomes()).toEqual(['handled', 'handled', 'handled', 'handled'])
+  })
+
+  it('in its last attempt is seen by health when it is slow', async () => {
+    const world = new World()
+    await dead(world, 'slow')
+    const slow = gate()
+    const rig = await startRig({
+      style,
+      world,
+      maxAttempts: 2,
+      effect: (work) => (work.id === 'slow' ? slow.opened : work.apply()),
+    })
+    await rig.deliver('slow', 'x')
+    await rig.clock.advance(5_000)
+    expect(rig.running.health()).toMatchObject({
+      live: true,
+      ready: false,
+      checks: { handlers: expect.stringMatching(/1 run apart and hold up the rest for \d s/) },
+    })
+    slow.open()
+    await turns()
+    expect(rig.running.health().ready).toBe(true)
+  })
+
+  it('is found among 2,000: the killers are given up, no other is, and each has one effect', async () => {
+    const world = new World()
+    const ids = Array.from({ length: 2_000 }, (_, index) => `m${index}`)
+    const killers = new Set(['m7', 'm1234', 'm1999'])
+    const settings = { style, world, maxInFlight: 4_000, batchSize: 500 }
+    let deaths = 0
+    let rig: Rig
+    for (;;) {
+      let isDead = false
+      rig = await startRig({
+        ...settings,
+        effect: async (work) => {
+          await work.apply()
+          if (!killers.has(work.id) && !isDead) return
+          isDead = true
+          dying.inbox.die()
+          dying.store.isDown = true
+          await new Promise(() => {})
+        },
+      })
+      const dying = rig
+      await rig.deliver(...ids.filter((id) => !world.effects.includes(id) && !given.has(id)))
+      await turns(2_000)
+      for (const { message } of rig.source.deadLetters) given.add(String(message.headers['id']))
+      if (!isDead) break
+      deaths++
+      if (deaths > 50) throw new Error('it does not come to an end')
+    }
+    expect([...given].toSorted()).toEqual([...killers].toSorted())
+    expect(world.effects.length).toBe(1_997)
+    expect(new Set(world.effects).size).toBe(1_997)
+    expect(deaths).toBeLessThanOrEqual(5 * killers.size)
   })
 
   it('is given up when all its attempts killed their process, and its neighbours are unharmed', async () => {

@@ -111,8 +111,8 @@ describe('nothing of payload, ID or address is told where something is remembere
 it('each kind of event that can tell something of a message was listened to', () => {
   const told = new Set([...WAYS, ...LEASE_WAYS].flatMap(([, types]) => types))
   const elsewhere: readonly ObserverEvent['type'][] = ['result-not-kept', 'policy-threw', 'purged', 'purge-failed']
-  // Of deliveries each outcome is one; the others say numbers, or words of our own.
-  const others: readonly string[] = ['delivery', 'settles', 'source', 'invariant-broken']
+  // Of deliveries each outcome is one; the others say numbers, keys, or words of our own.
+  const others: readonly string[] = ['delivery', 'apart', 'settles', 'source', 'invariant-broken']
   const types = Object.keys(TYPES).filter((type) => !others.includes(type))
   expect(types.filter((type) => !told.has(type) && !elsewhere.includes(type as ObserverEvent['type']))).toEqual([])
   expect(Object.keys(OUTCOMES).filter((outcome) => !told.has(outcome))).toEqual([])
@@ -127,6 +127,7 @@ const TYPES: Readonly<Record<ObserverEvent['type'], true>> = {
   delivery: true,
   'attempt-failed': true,
   'in-doubt': true,
+  apart: true,
   claims: true,
   marks: true,
   'result-not-kept': true,

@@ -113,8 +113,8 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
     }
     if (locks.has(key)) return { verdict: 'busy', leaseLeftMs: 50 }
     const ofThisClaim = countedBy.get(key) === token ? 1 : 0
-    const isTriedBefore = (attempts.get(key) ?? 0) > ofThisClaim
-    return isTriedBefore && !alone ? { verdict: 'again-alone' } : undefined
+    const earlier = (attempts.get(key) ?? 0) - ofThisClaim
+    return earlier > 0 && !alone ? { verdict: 'again-alone', attempts: earlier } : undefined
   }
 
   async renew(claims: readonly Claim<Tx>[]): Promise<readonly RenewVerdict[]> {

@@ -50,8 +50,8 @@ async function claimOnce(
       else records.set(row.k, row)
     }
     const attempts = await attemptsOf(place, request, [...inserted].toSorted())
-    const granted = items.filter(({ key }) => attempts.has(key))
-    const uncounted = [...inserted].filter((key) => !attempts.has(key))
+    const granted = items.filter(({ key }) => attempts.get(key)?.is_counted === 1)
+    const uncounted = [...inserted].filter((key) => attempts.get(key)?.is_counted !== 1)
     if (granted.length === 0) {
       await session.rollback()
     } else if (uncounted.length > 0) {
@@ -63,8 +63,10 @@ async function claimOnce(
     const transaction = new ClaimTransaction({ sessions, session, ledger }, { token: request.token, keys })
     return items.map((stored) => {
       const attempt = attempts.get(stored.key)
-      if (attempt !== undefined) return grant(stored, request, transaction, attempt)
-      return inserted.has(stored.key) ? { verdict: 'again-alone' } : ungranted(stored, records.get(stored.key))
+      if (attempt === undefined) return ungranted(stored, records.get(stored.key))
+      return attempt.is_counted === 1
+        ? grant(stored, request, transaction, attempt)
+        : { verdict: 'again-alone', attempts: attempt.n }
     })
   } catch (error) {
     await session.rollback()
@@ -95,7 +97,7 @@ async function flush({ sessions, tables, scope }: Place, records: Map<string, In
   for (const row of rows) records.set(row.k, row)
 }
 
-/** Keys that are not returned have an earlier attempt and must not share the transaction. */
+/** What is not counted has an earlier attempt, and must not share the transaction. */
 async function attemptsOf(
   { sessions, tables, scope }: Place,
   { token, alone }: ClaimRequest,

@@ -5,6 +5,8 @@ import type { Tables } from './tables.ts'
 export interface CountedRow {
   readonly k: string
   readonly n: number
+  /** This claim's is among them: 1 or 0. */
+  readonly is_counted: number
   /** A person has let it run (`letRun`): 1 or 0. */
   readonly is_known: number
 }
@@ -22,8 +24,8 @@ interface Counting {
 
 /**
  * Counts an attempt for each key, committed by itself before the handler starts, so that a message that kills the process
- * is found out. Only for keys whose inbox row the caller holds: nobody else counts them meanwhile. A key is not returned
- * where it has an earlier attempt and the claim is not alone; it is not counted then. One that a person has let run has none. The owner token makes the script
+ * is found out. Only for keys whose inbox row the caller holds: nobody else counts them meanwhile. A key is not counted
+ * where it has an earlier attempt and the claim is not alone. One that a person has let run has none. The owner token makes the script
  * safe to send again: a claim counts once. (Columns are assigned from left to right.)
  */
 export function countAttempts({ attempt }: Tables, { scope, keys, owner, alone }: Counting): Script<CountedRow> {
@@ -34,8 +36,8 @@ export function countAttempts({ attempt }: Tables, { scope, keys, owner, alone }
   return {
     statements: [
       `insert into ${attempt} (scope, \`key\`, owner, n, last_at) values ${rows.join(', ')} on duplicate key update ${again}`,
-      `select ${inHex('`key`')} as k, n, last_at = ${FOR_EVER} as is_known
-from ${attempt} where ${hasKey(scope, keys)} and owner = ${ascii(owner)}`,
+      `select ${inHex('`key`')} as k, n, owner = ${ascii(owner)} as is_counted, last_at = ${FOR_EVER} as is_known
+from ${attempt} where ${hasKey(scope, keys)}`,
     ],
   }
 }
@@ -78,6 +80,6 @@ export function readAttempts(
   { attempt }: Tables,
   scope: number,
   keys: readonly string[],
-): Script<Omit<CountedRow, 'is_known'>> {
+): Script<Pick<CountedRow, 'k' | 'n'>> {
   return { statements: [`select ${inHex('`key`')} as k, n from ${attempt} where ${hasKey(scope, keys)}`] }
 }

@@ -117,6 +117,27 @@ export const claimLaws: readonly StoreLaw<InboxHarness>[] = [
     },
   },
   {
+    name: 'tells how many attempts are counted, counts none by that, and grants several such keys to who knows it',
+    async run(harness) {
+      const { store } = harness
+      const items = [newItem(), newItem(), newItem()]
+      const [once, twice] = items
+      if (once === undefined || twice === undefined) throw new Error('expected items')
+      for (const item of items) await store.release([(await hold(store, item)).claim], NO_REFUND)
+      await store.release([(await hold(store, twice, ALONE)).claim], NO_REFUND)
+      for (const fresh of [undefined, newItem()]) {
+        const answers = await claimAll(store, fresh === undefined ? items : [...items, fresh])
+        const told = answers.map((answer) => (answer.verdict === 'again-alone' ? answer.attempts : answer.verdict))
+        expect(told).toEqual([1, 2, 1, ...(fresh === undefined ? [] : ['claimed'])])
+        if (fresh !== undefined) await handle(harness, store, [grantedBy(answers[3])])
+      }
+      const granted = (await claimAll(store, items, ALONE)).map(grantedBy)
+      expect(granted.map(({ attempt }) => attempt)).toEqual([2, 3, 2])
+      await handle(harness, store, granted)
+      for (const { key } of items) expect(await harness.committed(key)).toBe(1)
+    },
+  },
+  {
     name: 'spends no attempt on a claim that was not granted',
     async run({ store, secondStore }) {
       const item = newItem()
@@ -125,7 +146,7 @@ export const claimLaws: readonly StoreLaw<InboxHarness>[] = [
       const rival = answered(second, item, ALONE)
       await store.release([claimed], NO_REFUND)
       await second.release([grantedBy(await rival).claim], REFUND)
-      for (const _ of [1, 2, 3]) expect(await claim(store, item)).toEqual({ verdict: 'again-alone' })
+      for (const _ of [1, 2, 3]) expect(await claim(store, item)).toEqual({ verdict: 'again-alone', attempts: 1 })
       const next = await hold(store, item, ALONE)
       expect(next.attempt).toBe(2)
       await store.release([next.claim], NO_REFUND)

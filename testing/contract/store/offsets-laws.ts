@@ -170,6 +170,8 @@ export const offsetsLaws: readonly StoreLaw<OffsetsHarness>[] = [
       const items = messages(stream, [0n, 2n, 5n])
       await store.release(await holdAll(store, items), NO_REFUND)
       expect(await verdicts(store, items)).toEqual(['again-alone', 'again-alone', 'again-alone'])
+      const told = await claimAll(store, [...items, ...messages(stream, [6n], 6n)])
+      expect(told.map((answer) => ('attempts' in answer ? answer.attempts : answer.verdict))).toEqual([1, 1, 1, 0])
       for (const [index, item] of items.entries()) {
         expect(await verdicts(store, items.slice(index))).toEqual(items.slice(index).map(() => 'again-alone'))
         const granted = await hold(store, item, ALONE)

@@ -239,6 +239,9 @@ export class InboxRunner implements Runner {
           break
         case 'wait':
           waitingLanes.add(task.lane)
+          // Whoever is busy with it may count more attempts. Asked anew, it holds up nobody before it is free.
+          task.attempts = 0
+          task.isSuspect = false
           // In a batch nobody can say which row was waited for: alone, each finds out for itself.
           if (tasks.length === 1) this.#desk.awaitOwner(task, step.waitMs)
           else {

@@ -54,6 +54,46 @@ describe.each(INBOXES)('a message with an attempt that another process counted (
     expect(rig.outcomes()).toEqual(['handled', 'handled', 'handled', 'handled'])
   })
 
+  it('in its last attempt holds up nobody while another process is busy with it', async () => {
+    const world = new World()
+    await dead(world, 'a')
+    const [held, long] = [gate(), gate()]
+    const settings = { style, world, batchSize: 1, maxAttempts: 2 }
+    const rig = await startRig({ ...settings, effect: (work) => (work.id === 'long' ? long.opened : work.apply()) })
+    await rig.deliver('long')
+    // Found to be in its last attempt, it waits for its neighbour; another process is quicker.
+    await rig.deliver('a')
+    const quicker = await startRig({ ...settings, effect: (work) => held.opened.then(work.apply) })
+    await quicker.deliver('a')
+    expect([...quicker.now]).toEqual(['a'])
+    await rig.clock.advance(2_000)
+    for (let second = 0; second < 5; second++) {
+      await rig.deliver(`x${second}`)
+      expect(world.effects).toContain(`x${second}`)
+      await rig.clock.advance(1_000)
+    }
+    expect(rig.count('apart')).toBe(1)
+    held.open()
+    long.open()
+    await rig.clock.advance(2_000)
+    expect(rig.outcomes().filter((outcome) => outcome === 'duplicate').length).toBe(1)
+  })
+
+  it('comes with as many as may run together: 2,000 of them take dozens of transactions, not 2,000', async () => {
+    const world = new World()
+    const ids = Array.from({ length: 2_000 }, (_, index) => `m${index}`)
+    const settings = { style, world, maxInFlight: 4_000, batchSize: 500 }
+    const dying = await startRig({ ...settings, effect: () => new Promise(() => {}) })
+    await dying.deliver(...ids)
+    dying.inbox.die()
+    dying.store.isDown = true
+    const rig = await startRig({ ...settings, effect: (work) => work.apply() })
+    await rig.deliver(...ids)
+    await turns(2_000)
+    expect(world.effects.length).toBe(2_000)
+    expect(rig.store.calls('mark').length).toBeLessThanOrEqual(30)
+  })
+
   it('in its last attempt is seen by health when it is slow', async () => {
     const world = new World()
     await dead(world, 'slow')

@@ -170,6 +170,24 @@ describe.each(['handle', 'handleBatch'] as const)('stored positions (%s)', (hand
     expect(second.started.at(-1)).toBe('d1')
   })
 
+  it('go on in other partitions, whatever was started before takes in one', async () => {
+    await world.append(P0, 'slow', 'b')
+    await world.append(P1, 'c', 'd')
+    const stuck = gate()
+    const first = await world.start({ handler, before: () => new Promise(() => {}) })
+    first.die()
+    const second = await world.start({
+      handler,
+      before: ({ payload }) => (payload === 'slow' ? stuck.opened : undefined),
+    })
+    await world.append(P1, 'e')
+    expect(effects()).toEqual(['c', 'd', 'e'])
+    expect(second.running.health()).toMatchObject({ ready: true })
+    stuck.open()
+    await turns(60)
+    expect(effects()).toEqual(['c', 'd', 'e', 'slow', 'b'])
+  })
+
   it('dead-letter what kills its process each time, and nothing beside it', async () => {
     await world.append(P0, 'a', 'killer', 'c')
     const dying = { handler, maxAttempts: 3, before: waitAt('killer') } as const

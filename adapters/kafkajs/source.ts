@@ -123,6 +123,8 @@ export class KafkaSource implements Source {
       limits: { bytes: options.maxBytesInFlight, watermarkLag: options.maxWatermarkLag },
       order: options.order,
       heartbeatEveryMs: options.heartbeatEveryMs,
+      report: this.#report,
+      readAgain: (epoch) => this.#readAgain(epoch),
     })
   }
 
@@ -224,19 +226,17 @@ export class KafkaSource implements Source {
 
   /** What it has delivered can not be settled any more; what came of it is in the store, or is not. */
   #readAgain(epoch: PartitionEpoch): void {
-    this.#assignment.renew(epoch)
+    const next = this.#assignment.end(epoch)
     this.#renewed()
-    this.#storedStarts?.again()
+    if (this.#storedStarts !== undefined) this.#storedStarts.again()
+    else if (next !== undefined) void this.#gate.readAgain(next)
   }
 
   /** What it has delivered can not be settled any more, and comes again. */
   #broken(epoch: PartitionEpoch, error: Error): void {
     this.#tell({ type: 'invariant-broken', error })
     this.#report('invariant-broken', error.message)
-    const next = this.#assignment.end(epoch)
-    this.#renewed()
-    if (this.#storedStarts !== undefined) this.#storedStarts.again()
-    else if (next !== undefined) void this.#gate.readAgain(next)
+    this.#readAgain(epoch)
   }
 
   /** What held the partition before does not any more. */

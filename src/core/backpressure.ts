@@ -6,10 +6,15 @@ export interface Load {
   readonly watermarkLag: number
 }
 
-/** Full at any one of the limits; then full until all of them are at most half used. */
+/**
+ * Full at any one of the limits. Then full until messages and bytes are at most half of theirs, so that what is taken next is worth a
+ * turn. The lag of a watermark does not go down bit by bit as messages finish: one stuck message holds all of it, and what lies behind
+ * that message may use the whole limit, however often the partition was full.
+ */
 export function isFull(load: Load, limits: Load, wasFull: boolean): boolean {
   const { inFlight, bytes, watermarkLag } = limits
+  if (load.watermarkLag >= watermarkLag) return true
   return wasFull
-    ? load.inFlight > inFlight / 2 || load.bytes > bytes / 2 || load.watermarkLag > watermarkLag / 2
-    : load.inFlight >= inFlight || load.bytes >= bytes || load.watermarkLag >= watermarkLag
+    ? load.inFlight > inFlight / 2 || load.bytes > bytes / 2
+    : load.inFlight >= inFlight || load.bytes >= bytes
 }

@@ -14,6 +14,7 @@ import { scopeName } from '../scope.ts'
 import { causeOf, toldOfCause } from './cause.ts'
 import { Copies } from './copies.ts'
 import { Evidence } from './evidence.ts'
+import { Fifo } from './fifo.ts'
 import { Flights } from './flights.ts'
 import { createIdentify } from './identify.ts'
 import { InboxRunner } from './inbox-runner.ts'
@@ -24,6 +25,7 @@ import { Purger } from './purger.ts'
 import { redactedDetail } from './redact.ts'
 import { openKept } from './remember.ts'
 import type { ClaimBatch, DeadLettering, Desk, Postponing, Runner, SettingAside } from './runner.ts'
+import { Slices } from './slices.ts'
 import { faultOfSetAside, faultsOfClaims } from './store-answers.ts'
 import { StoreLine } from './store-line.ts'
 import { Task } from './task.ts'
@@ -72,6 +74,11 @@ export class Pipeline implements Intake, Desk {
   /** Deliveries that are no task: on the way to the dead-letter place, and why. */
   readonly #unclaimed = new Map<Delivery, Reason>()
   readonly #isBoundBySource: boolean
+  /** Taken and not looked at yet. */
+  readonly #arrivals = new Fifo<Delivery>()
+  /** Out of the lanes, and to be handed back. */
+  readonly #leaving = new Fifo<Task | Delivery>()
+  readonly #slices: Slices
   #inFlight = 0
   #isFull = false
   #isDraining = false
@@ -92,6 +99,7 @@ export class Pipeline implements Intake, Desk {
     this.#setPaused = setPaused
     this.#rewind = rewind ?? (() => {})
     this.#identify = createIdentify(consumer, group)
+    this.#slices = new Slices(clock, () => this.#handBackNext() || this.#acceptNext())
     const { observe } = this
     this.#copies = new Copies({ consumer: consumer.name, group, publisher, clock, entropy, observe })
     this.lanes = new Lanes(clock, () => this.#runner.wake())
@@ -144,14 +152,15 @@ export class Pipeline implements Intake, Desk {
 
   deliver(deliveries: readonly Delivery[]): void {
     this.#inFlight += deliveries.length
-    for (const delivery of deliveries) this.#accept(delivery)
+    for (const delivery of deliveries) this.#arrivals.push(delivery)
+    this.#slices.run()
     this.#applyPause()
   }
 
   standingChanged(): void {
     this.purger.postpone()
     // Also what is merely stale: one by one, a late copy would join behind one that had come after it in its lane.
-    for (const task of this.lanes.removeQueued((queued) => !queued.isCurrent)) this.#forget(task, 'handed-back')
+    this.#handBack(this.lanes.removeQueued((queued) => !queued.isCurrent))
     this.#runner.deliveriesLost()
   }
 
@@ -163,7 +172,7 @@ export class Pipeline implements Intake, Desk {
     this.#isDraining = true
     this.purger.stop()
     this.#runner.drain()
-    for (const task of this.lanes.removeQueued(() => true)) this.#forget(task, 'handed-back')
+    this.#handBack([...this.lanes.removeQueued(() => true), ...this.#arrivals.remove(() => true)])
     const over = new Promise<void>((resolve) => {
       this.#idle = resolve
       if (this.#inFlight === 0) resolve()
@@ -316,6 +325,33 @@ export class Pipeline implements Intake, Desk {
     )
   }
 
+  #handBack(leaving: readonly (Task | Delivery)[]): void {
+    for (const one of leaving) this.#leaving.push(one)
+    this.#slices.run()
+  }
+
+  #handBackNext(): boolean {
+    const next = this.#leaving.shift()
+    if (next === undefined) return false
+    if (next instanceof Task) this.#forget(next, 'handed-back')
+    else this.#giveBack(next, 'handed-back', {})
+    return true
+  }
+
+  /** Not while anything is to be handed back: its copy would join it, and go with it or before what came earlier. */
+  #acceptNext(): boolean {
+    if (this.#isLookingAtEnough) return false
+    const next = this.#arrivals.shift()
+    if (next === undefined) return false
+    if (next.standing() === 'current') this.#accept(next)
+    else this.#giveBack(next, 'handed-back', {})
+    return true
+  }
+
+  get #isLookingAtEnough(): boolean {
+    return !this.#isBoundBySource && this.#inFlight - this.#arrivals.length >= this.consumer.maxInFlight
+  }
+
   #accept(delivery: Delivery): void {
     const identified = this.#identify(delivery)
     if (!(identified instanceof Task)) {
@@ -351,9 +387,10 @@ export class Pipeline implements Intake, Desk {
       if (message.destination === destination && message.position === position) {
         this.#end(delivery, evidence, 'joined', { key: task.key })
       } else {
-        this.#accept(delivery)
+        this.#arrivals.push(delivery)
       }
     }
+    if (this.#arrivals.length > 0) this.#slices.later()
   }
 
   #settle(task: Task, evidence: Evidence, outcome: Exclude<Settled, 'joined'>, detail: OutcomeDetail): void {
@@ -381,6 +418,9 @@ export class Pipeline implements Intake, Desk {
     this.#copies.end()
     this.#runner.abandon()
     for (const task of this.#flights.all()) this.drop(task)
+    for (const one of [...this.#leaving.remove(() => true), ...this.#arrivals.remove(() => true)]) {
+      if (!(one instanceof Task)) this.#giveBack(one, 'handed-back', {})
+    }
     for (const [delivery, reason] of this.#unclaimed) {
       this.#unclaimed.delete(delivery)
       this.#giveBack(delivery, 'handed-back', { reason })
@@ -415,6 +455,7 @@ export class Pipeline implements Intake, Desk {
   #ended({ message }: Delivery, outcome: Outcome, detail: OutcomeDetail): void {
     this.observe({ type: 'delivery', message, outcome, ...detail })
     this.#inFlight--
+    if (this.#arrivals.length > 0) this.#slices.later()
     this.#applyPause()
     if (this.#inFlight === 0) this.#idle?.()
   }

@@ -208,14 +208,20 @@ describe('a later batch', () => {
     expect(intake.positions).toEqual(['0@0'])
   })
 
-  it('that cannot be taken over is told, dropped unresolved, and nothing reaches kafkajs (K3, K6)', async () => {
+  it('that cannot be handed over is told and read again, and nothing reaches kafkajs (K3, K6)', async () => {
     const { consumer, intake } = await start(0)
+    const deliver = intake.deliver.bind(intake)
     intake.deliver = () => {
       throw new TypeError('a mistake')
     }
-    await consumer.fetch('t/0', 0, [0])
+    await consumer.fetch('t/0', 0, [0, 1])
     expect(intake.told('adapter-error')).toEqual([expect.stringContaining('a mistake')])
-    expect(consumer.resolved).toEqual([])
+    intake.deliver = deliver
+    await eventually(async () => consumer.seeks.includes('t/0@0'))
+    await consumer.fetch('t/0', 0, [0, 1])
+    expect(intake.positions).toEqual(['0@0', '0@1'])
+    settleAll(intake)
+    await eventually(async () => consumer.commits.includes('t/0@2'))
   })
 
   it('is dropped unresolved after its partition was lost, before or while the broker is asked', async () => {

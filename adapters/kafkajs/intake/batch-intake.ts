@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import type { Intake, Load } from '../../../src/index.ts'
+import { describeError, type Intake, type Load } from '../../../src/index.ts'
 import type { Assignment } from '../membership/assignment.ts'
 import type { BatchGate } from '../offsets/batch-gate.ts'
 import type { Committer } from '../offsets/committer.ts'
 import { KafkaDelivery, type Order } from './delivery.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 import type { PartitionHolds } from './partition-holds.ts'
+import type { Report } from '../report.ts'
 import type { RetryDelays } from './retry-delays.ts'
 import type { EachBatchPayloadLike, EndBatchProcess } from '../slice.ts'
 import { whileBeating } from './while-beating.ts'
@@ -20,6 +21,9 @@ interface BatchIntakeParts {
   /** @defaultValue `partition` where positions are stored, else `key` */
   readonly order: Order | undefined
   readonly heartbeatEveryMs: number
+  readonly report: Report
+  /** Reads a partition again from what is known to be over. */
+  readonly readAgain: (epoch: PartitionEpoch) => void
 }
 
 /** How long `eachBatch` may hold its fetch loop while the broker is asked about offsets. */
@@ -30,13 +34,21 @@ const DECIDE_WITHIN_MS = 5_000
  */
 const ROOM_WITHIN_MS = 200
 
-/** What `eachBatch` does: registers the offsets of a batch, hands its deliveries over, and returns. */
+/** What cannot be handed over, by a mistake somewhere, is read again: not at full speed. */
+const READ_AGAIN_AFTER_MS = 1_000
+
+/** Messages of one partition that are handed over together, and of all partitions in one turn of the event loop. */
+const SLICE = 50
+const MOST_IN_A_TURN = 250
+
+/** What `eachBatch` does: registers the offsets of a batch, hands its deliveries over as there is room, and returns. */
 export class BatchIntake {
   readonly #parts: BatchIntakeParts
   #intake: Intake | undefined
   #limits: Load
   #order: Order = 'key'
   #turn: Promise<void> | undefined
+  #takenInTurn = 0
 
   constructor(parts: BatchIntakeParts) {
     this.#parts = parts
@@ -67,26 +79,84 @@ export class BatchIntake {
       return this.#rest(epoch, payload)
     }
     admitted.high = BigInt(batch.highWatermark)
+    if (admitted.waiting > 0) return this.#dropBehindWaiting(payload)
     const messages = delays.takeDue(admitted, batch)
     // kafkajs counts what follows the last message, markers and aborted records, to the batch; so does a whole one here.
     const last = messages.length === batch.messages.length ? batch.lastOffset() : messages.at(-1)?.offset
     if (last === undefined) return
-    const deliveries = messages.map((raw) => new KafkaDelivery(assignment, admitted, raw, this.#order))
-    admitted.advanceTo(BigInt(last) + 1n)
-    this.#intake.deliver(deliveries)
+    admitted.fetched(messages, BigInt(last) + 1n)
     try {
+      // Before the first await: resolved after a join, it would move the position of the next epoch.
       payload.resolveOffset(last)
     } catch {
       // The partition has been lost this moment; the join that says so comes next.
     }
-    if (admitted.isFullBy(this.#limits)) await this.#untilRoom(admitted, payload)
-    else await this.#claimsSent()
+    await this.#takeAll(admitted, payload)
   }
 
   stepOver(batch: EndBatchProcess): void {
     const { assignment, gate } = this.#parts
     const epoch = assignment.live(batch.topic, batch.partition)
     if (epoch !== undefined && this.#intake !== undefined) void gate.stepOver(epoch, batch)
+  }
+
+  /**
+   * Holds the fetch loop for a moment, and kafkajs's heartbeats go on. What has no room by then waits here, and its partition is
+   * paused alone: the others go on.
+   */
+  async #takeAll(epoch: PartitionEpoch, payload: EachBatchPayloadLike): Promise<void> {
+    const { holds } = this.#parts
+    const taking = this.#takeAsThereIsRoom(epoch)
+    const isTaken = await this.#waitFor(taking, payload, ROOM_WITHIN_MS)
+    if (isTaken !== undefined || !epoch.isLive || this.#intake === undefined) return
+    holds.hold(epoch, 'full')
+    void taking.then(() => holds.release(epoch, 'full'))
+  }
+
+  /**
+   * Hands over what was fetched of a partition, in slices, so that nothing beyond the limits is more than raw bytes and no slice keeps
+   * the event loop from anything else. Resolves when none of it waits any more and there is room for the next batch; with `false`, or
+   * never, when the epoch ends before. Never rejects.
+   */
+  async #takeAsThereIsRoom(epoch: PartitionEpoch): Promise<boolean> {
+    try {
+      await this.#takeWhatWaits(epoch)
+      return epoch.isLive
+    } catch (error) {
+      // Registered, and handed to nobody: nothing of this epoch can be finished any more.
+      this.#parts.report('adapter-error', `${epoch.name}: ${describeError(error)}`)
+      await sleep(READ_AGAIN_AFTER_MS)
+      if (epoch.isLive) this.#parts.readAgain(epoch)
+      return false
+    }
+  }
+
+  async #takeWhatWaits(epoch: PartitionEpoch): Promise<void> {
+    for (;;) {
+      if (epoch.isFullBy(this.#limits)) {
+        await new Promise<void>((resolve) => {
+          epoch.onRoom = resolve
+        })
+      } else if (epoch.waiting === 0 || this.#intake === undefined) {
+        return
+      } else {
+        this.#takeSlice(epoch)
+        await this.#claimsSent()
+      }
+    }
+  }
+
+  #takeSlice(epoch: PartitionEpoch): void {
+    const most = Math.min(SLICE, MOST_IN_A_TURN - this.#takenInTurn)
+    const deliveries: KafkaDelivery[] = []
+    while (deliveries.length < most && !epoch.isFullBy(this.#limits)) {
+      const raw = epoch.takeWaiting()
+      if (raw === undefined) break
+      deliveries.push(new KafkaDelivery(this.#parts.assignment, epoch, raw, this.#order))
+    }
+    if (deliveries.length === 0) return
+    this.#takenInTurn += deliveries.length
+    this.#intake?.deliver(deliveries)
   }
 
   /**
@@ -101,24 +171,17 @@ export class BatchIntake {
   async #endOfTurn(): Promise<void> {
     await nextTurn()
     this.#turn = undefined
-  }
-
-  /** Only this partition is paused where it stays full: the others go on. */
-  async #untilRoom(epoch: PartitionEpoch, payload: EachBatchPayloadLike): Promise<void> {
-    const { holds } = this.#parts
-    const room = new Promise<true>((resolve) => {
-      epoch.onRoom = () => {
-        holds.release(epoch, 'full')
-        resolve(true)
-      }
-    })
-    const hasRoom = await this.#waitFor(room, payload, ROOM_WITHIN_MS)
-    if (hasRoom === undefined && epoch.isFullBy(this.#limits)) holds.hold(epoch, 'full')
+    this.#takenInTurn = 0
   }
 
   /** A batch that does not fit is fetched again at once: not for ever at full speed. */
   async #rest({ misfits }: PartitionEpoch, payload: EachBatchPayloadLike): Promise<void> {
     if (misfits > 2) await this.#waitFor(sleep(Math.min(1_000, 20 * 2 ** Math.min(misfits, 6))), payload, 1_000)
+  }
+
+  /** Its partition is paused, or about to be: one batch of each is in memory at most. Unresolved, this one comes again. */
+  async #dropBehindWaiting(payload: EachBatchPayloadLike): Promise<void> {
+    await this.#waitFor(sleep(ROOM_WITHIN_MS), payload, ROOM_WITHIN_MS)
   }
 
   #waitFor<T>(work: Promise<T>, payload: EachBatchPayloadLike, limitMs: number): Promise<T | undefined> {

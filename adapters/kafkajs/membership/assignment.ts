@@ -39,7 +39,7 @@ export class Assignment {
   end(epoch: PartitionEpoch): PartitionEpoch | undefined {
     if (epoch.join === this.joins) return this.renew(epoch)
     if (this.#live.get(epoch.name) === epoch) this.#live.delete(epoch.name)
-    epoch.isLive = false
+    epoch.end()
     return undefined
   }
 
@@ -63,14 +63,14 @@ export class Assignment {
   #start(topic: string, partition: number): PartitionEpoch {
     const epoch = new PartitionEpoch(topic, partition, this.joins)
     const before = this.#live.get(epoch.name)
-    if (before !== undefined) before.isLive = false
+    before?.end()
     this.#live.set(epoch.name, epoch)
     epoch.isLive = true
     return epoch
   }
 
   #endAll(): void {
-    for (const epoch of this.#live.values()) epoch.isLive = false
+    for (const epoch of this.#live.values()) epoch.end()
     this.#live.clear()
   }
 }

@@ -1,4 +1,5 @@
 import { isFull, Watermark, type Expected, type Load } from '../../../src/index.ts'
+import type { KafkaMessageLike } from '../slice.ts'
 
 /** Why nothing of a partition is to be fetched for now. */
 export type Hold =
@@ -51,6 +52,9 @@ export class PartitionEpoch {
   /** Set while `isFull`: called when there is room again. */
   onRoom: (() => void) | undefined
   #limits: Load | undefined
+  /** Of the last batch, from `#rawFrom` on: fetched, and not taken yet. */
+  #raw: readonly KafkaMessageLike[] = NONE
+  #rawFrom = 0
   #received = 0
   #inFlight = 0
   #bytes = 0
@@ -63,6 +67,34 @@ export class PartitionEpoch {
     this.partition = partition
     this.name = `${topic}/${partition}`
     this.join = join
+  }
+
+  /**
+   * All below `next` is fetched: these messages, which are taken one by one as there is room, and gaps, markers and aborted records
+   * between and behind them.
+   */
+  fetched(messages: readonly KafkaMessageLike[], next: bigint): void {
+    this.#raw = messages
+    this.#rawFrom = 0
+    this.advanceTo(next)
+  }
+
+  /** Messages that are fetched and not taken yet. */
+  get waiting(): number {
+    return this.#raw.length - this.#rawFrom
+  }
+
+  /** The first that waits, and it does so no longer: to be registered at once. */
+  takeWaiting(): KafkaMessageLike | undefined {
+    const first = this.#raw[this.#rawFrom++]
+    if (this.#rawFrom >= this.#raw.length) this.#dropWaiting()
+    return first
+  }
+
+  /** Nothing of it is taken or settled any more. */
+  end(): void {
+    this.isLive = false
+    this.#dropWaiting()
   }
 
   /** Registers a message that arrived. Returns the ticket that finishes it. */
@@ -86,7 +118,7 @@ export class PartitionEpoch {
     this.onRoom?.()
   }
 
-  /** More than `limits` allow is under way. Stays so until at most half is left; `onRoom` tells when. */
+  /** As much as `limits` allow is under way. Stays so until at most half is left; `onRoom` tells when. */
   isFullBy(limits: Load): boolean {
     if (this.#limits === undefined && isFull(this.load, limits, false)) this.#limits = limits
     return this.#limits !== undefined
@@ -94,7 +126,7 @@ export class PartitionEpoch {
 
   get load(): Load {
     const lowest = this.#watermark.lowestUnfinished
-    const next = this.expected?.kind === 'offset' ? this.expected.offset : lowest
+    const next = this.#taken
     const watermarkLag = lowest === undefined || next === undefined ? 0 : Number(next - lowest)
     return { inFlight: this.#inFlight, bytes: this.#bytes, watermarkLag }
   }
@@ -124,8 +156,14 @@ export class PartitionEpoch {
   /** What may be committed: the lowest unfinished offset, else the one after the last received. */
   get watermark(): bigint | undefined {
     if (this.isUnchecked || this.holds.has('beyond-end')) return undefined
-    const received = this.expected?.kind === 'offset' ? this.expected.offset : undefined
-    return this.#watermark.lowestUnfinished ?? received
+    return this.#watermark.lowestUnfinished ?? this.#taken
+  }
+
+  /** All below it was taken, or is a gap, a marker or an aborted record. */
+  get #taken(): bigint | undefined {
+    const waiting = this.#raw[this.#rawFrom]
+    if (waiting !== undefined) return BigInt(waiting.offset)
+    return this.expected?.kind === 'offset' ? this.expected.offset : undefined
   }
 
   /**
@@ -138,7 +176,16 @@ export class PartitionEpoch {
     const unfinished = this.#watermark.lowestUnfinished
     if (unfinished !== undefined) return offset > unfinished ? `${offset}, with ${unfinished} unfinished` : undefined
     if (this.#inFlight > 0) return `${offset}, with ${this.#inFlight} under way`
+    const waiting = this.#raw[this.#rawFrom]
+    if (waiting !== undefined && offset > BigInt(waiting.offset)) return `${offset}, with ${waiting.offset} not taken`
     const isReceived = expected?.kind === 'offset' && offset <= expected.offset
     return isReceived ? undefined : `${offset}, which was not received`
   }
+
+  #dropWaiting(): void {
+    this.#raw = NONE
+    this.#rawFrom = 0
+  }
 }
+
+const NONE: readonly KafkaMessageLike[] = []

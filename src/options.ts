@@ -109,8 +109,9 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
   /** Messages that share a transaction or a `handleBatch` call at most. @defaultValue 100, with `handleBatch` 500 */
   readonly batchSize?: number
   /**
-   * Deliveries of one Kafka partition, or one queue, taken and not yet settled; past it that partition or queue is paused,
-   * until half is left. It must hold enough keys for all handlers; what waits beyond that costs memory and the time of the garbage collector.
+   * Deliveries of one Kafka partition, or one queue, taken and not yet settled. At the limit no further message is identified: that
+   * partition or queue is paused until half is left, and what the broker has sent already waits as raw bytes. It must hold enough keys
+   * for all handlers; what waits beyond that costs memory and the time of the garbage collector.
    * @defaultValue twice what can be claimed at once (`concurrency` of a lease, `transactions` x `batchSize` of an inbox), at least 500
    */
   readonly maxInFlight?: number

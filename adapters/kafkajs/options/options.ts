@@ -72,14 +72,16 @@ export interface KafkaOptions {
    */
   readonly order?: Order
   /**
-   * Bytes of keys and values of one partition that are taken and not finished; past it that partition is paused, until half
-   * is left. The consumer's `maxInFlight` bounds their number likewise. @defaultValue 32 MiB
+   * Bytes of keys and values of one partition that are taken and not finished, exceeded by one message at most. At the limit nothing
+   * more of that partition is taken until half is left. The consumer's `maxInFlight` bounds their number likewise. What kafkajs has
+   * fetched beyond that, one batch of each partition at most, waits as raw bytes. @defaultValue 32 MiB
    */
   readonly maxBytesInFlight?: number
   /**
-   * Offsets from the lowest unfinished message of a partition to its newest one taken; past it that partition is paused, until
-   * half is left. What finishes behind one slow message is remembered until it ends: longer takes memory (about 30 bytes
-   * each) and is repeated, as duplicates, after a crash. @defaultValue 100000
+   * Offsets from the lowest unfinished message of a partition to the next one that would be taken. At the limit nothing more of that
+   * partition is taken until the lowest message has ended. So this says how many messages behind one stuck message are handled before
+   * its partition stops. What finishes behind it is remembered until it ends: a higher limit takes memory (about 30 bytes each), and
+   * that many messages come again after a crash, as duplicates. @defaultValue 100000
    */
   readonly maxWatermarkLag?: number
   /** How often watermarks are committed. Longer: more is redelivered after a crash. @defaultValue 1000 */

@@ -15,10 +15,9 @@ describe('a partition', () => {
   })
 
   it('is full at its limit of watermarkLag, and as soon as it is below that no longer', () => {
-    const load = (watermarkLag: number): Load => ({ ...AT_MOST_HALF, watermarkLag })
     for (const wasFull of [true, false]) {
-      expect(isFull(load(1_000), LIMITS, wasFull)).toBe(true)
-      expect(isFull(load(999), LIMITS, wasFull)).toBe(false)
+      expect(isFull({ ...AT_MOST_HALF, watermarkLag: 1_000 }, LIMITS, wasFull)).toBe(true)
+      expect(isFull({ ...AT_MOST_HALF, watermarkLag: 999 }, LIMITS, wasFull)).toBe(false)
     }
   })
 

@@ -36,7 +36,7 @@ async function start(options: Omit<RigOptions, 'id'>): Promise<Watched> {
 /** How often it grew in a turn of the event loop, until it has grown by `total`. */
 async function growths(count: () => number, total: number): Promise<number[]> {
   const found = [count()]
-  for (let sum = found[0] ?? 0; sum < total; ) {
+  for (let sum = found[0] ?? 0; sum < total;) {
     await nextTurn()
     found.push(count() - sum)
     sum = count()

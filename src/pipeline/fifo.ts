@@ -10,6 +10,10 @@ export class Fifo<T> {
     return this.#items.length - this.#head
   }
 
+  get first(): T | undefined {
+    return this.#items[this.#head]
+  }
+
   push(item: T): void {
     this.#items.push(item)
   }

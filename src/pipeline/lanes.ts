@@ -80,6 +80,7 @@ export class Lanes {
     while (taken.length < most) {
       const ready = this.#ready.shift()
       if (ready === undefined) break
+      if (!isReady(ready)) continue
       const heads = ready instanceof Task ? [ready] : ready.queue
       let count = 0
       for (const task of heads) {
@@ -113,19 +114,26 @@ export class Lanes {
     else this.#refresh(lane)
   }
 
-  /** Takes every queued task that `which` names out of its lane, held lanes included. What is out stays out. */
-  removeQueued(which: (task: Task) => boolean): Task[] {
-    const removed: Task[] = this.#ready.remove((ready) => ready instanceof Task && which(ready)) as Task[]
-    for (const lane of [...this.#named.values(), ...this.#private]) {
-      const kept = lane.queue.filter((task) => !which(task))
-      if (kept.length === lane.queue.length) continue
-      removed.push(...lane.queue.filter(which))
-      lane.queue = kept
-      if (lane.queue.length === 0 && lane.out === 0) this.#drop(lane)
-      else this.#refresh(lane)
+  /**
+   * Takes every queued task that `which` names out of its lane, held lanes included; what is out stays out. Looks at lane after lane as
+   * it is asked for the next task: there may be tens of thousands. In between, tasks may be taken and end, but none may come.
+   */
+  *removeQueued(which: (task: Task) => boolean): Generator<Task> {
+    yield* this.#ready.remove((ready) => ready instanceof Task && which(ready)) as Task[]
+    for (const lanes of [this.#named, this.#private]) {
+      for (const lane of lanes.values()) yield* this.#removeFrom(lane, which)
     }
-    this.#ready.remove((ready) => !(ready instanceof Task) && !ready.isReady)
+    this.#ready.remove((ready) => !isReady(ready))
+  }
+
+  #removeFrom(lane: Lane, which: (task: Task) => boolean): readonly Task[] {
+    const [kept, removed]: [Task[], Task[]] = [[], []]
+    for (const task of lane.queue) (which(task) ? removed : kept).push(task)
+    if (removed.length === 0) return removed
+    lane.queue = kept
     for (const task of removed) task.queuedIn = undefined
+    if (kept.length === 0 && lane.out === 0) this.#drop(lane)
+    else this.#refresh(lane)
     return removed
   }
 
@@ -184,7 +192,13 @@ export class Lanes {
   }
 }
 
+/** A lane may have lost its head since it became ready. */
+function isReady(ready: Lane | Task): boolean {
+  return ready instanceof Task || ready.isReady
+}
+
 function takeHead(lane: Lane): Task | undefined {
+  if (!lane.isReady) return undefined
   lane.isReady = false
   lane.out = 1
   return lane.queue.shift()

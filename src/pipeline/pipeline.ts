@@ -76,8 +76,8 @@ export class Pipeline implements Intake, Desk {
   readonly #isBoundBySource: boolean
   /** Taken and not looked at yet. */
   readonly #arrivals = new Fifo<Delivery>()
-  /** Out of the lanes, and to be handed back. */
-  readonly #leaving = new Fifo<Task | Delivery>()
+  /** What is to be handed back, out of the lanes or never looked at. */
+  readonly #leaving = new Fifo<Iterator<Task | Delivery>>()
   readonly #slices: Slices
   #inFlight = 0
   #isFull = false
@@ -172,7 +172,8 @@ export class Pipeline implements Intake, Desk {
     this.#isDraining = true
     this.purger.stop()
     this.#runner.drain()
-    this.#handBack([...this.lanes.removeQueued(() => true), ...this.#arrivals.remove(() => true)])
+    this.#handBack(this.lanes.removeQueued(() => true))
+    this.#handBack(this.#arrivals.remove(() => true).values())
     const over = new Promise<void>((resolve) => {
       this.#idle = resolve
       if (this.#inFlight === 0) resolve()
@@ -325,15 +326,17 @@ export class Pipeline implements Intake, Desk {
     )
   }
 
-  #handBack(leaving: readonly (Task | Delivery)[]): void {
-    for (const one of leaving) this.#leaving.push(one)
+  #handBack(leaving: Iterator<Task | Delivery>): void {
+    this.#leaving.push(leaving)
     this.#slices.run()
   }
 
   #handBackNext(): boolean {
-    const next = this.#leaving.shift()
-    if (next === undefined) return false
-    if (next instanceof Task) this.#forget(next, 'handed-back')
+    const first = this.#leaving.first
+    if (first === undefined) return false
+    const { value: next, done = false } = first.next()
+    if (done) this.#leaving.shift()
+    else if (next instanceof Task) this.#forget(next, 'handed-back')
     else this.#giveBack(next, 'handed-back', {})
     return true
   }
@@ -418,9 +421,8 @@ export class Pipeline implements Intake, Desk {
     this.#copies.end()
     this.#runner.abandon()
     for (const task of this.#flights.all()) this.drop(task)
-    for (const one of [...this.#leaving.remove(() => true), ...this.#arrivals.remove(() => true)]) {
-      if (!(one instanceof Task)) this.#giveBack(one, 'handed-back', {})
-    }
+    while (this.#handBackNext());
+    for (const delivery of this.#arrivals.remove(() => true)) this.#giveBack(delivery, 'handed-back', {})
     for (const [delivery, reason] of this.#unclaimed) {
       this.#unclaimed.delete(delivery)
       this.#giveBack(delivery, 'handed-back', { reason })

@@ -9,8 +9,8 @@ export const KAFKAJS_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'adapters/kafkajs/membership/partition-epoch.ts',
-        find: 'return this.#watermark.lowestUnfinished ?? received',
-        replace: 'return received',
+        find: 'return this.#watermark.lowestUnfinished ?? this.#taken',
+        replace: 'return this.#taken',
       },
       {
         file: 'adapters/kafkajs/offsets/committer.ts',

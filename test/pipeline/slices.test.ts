@@ -66,6 +66,25 @@ describe('a turn of the event loop', () => {
     held.open()
   })
 
+  it('looks at no more than a few lanes of thousands when a rebalance takes all of them', async () => {
+    const held = gate()
+    const { rig, identified } = await start({ maxInFlight: 5_000, effect: () => held.opened })
+    const deliveries = rig.source.deliver(...sent(2_000).map(({ id }) => ({ id, lane: id })))
+    await growths(identified, 2_000)
+    let asked = 0
+    for (const delivery of deliveries) {
+      delivery.standing = () => {
+        asked++
+        return 'lost'
+      }
+    }
+    rig.source.stand('lost')
+    expect(asked).toBeLessThan(1_000)
+    const running = rig.started.length
+    await growths(() => rig.outcomes().length, 2_000 - running)
+    held.open()
+  })
+
   it('hands back at most 250 messages when a stop meets thousands', async () => {
     const held = gate()
     const { rig, identified } = await start({ maxInFlight: 5_000, effect: () => held.opened })

@@ -1,3 +1,4 @@
+import { safeCause } from './safe-cause.ts'
 import { withoutSecrets } from './without-secrets.ts'
 
 /**
@@ -40,17 +41,35 @@ export abstract class ConsumeOnceError extends Error {
   }
 }
 
+/** Base of those whose cause is an error of a client or of a server, which may hold whatever the client was given. */
+abstract class FailureError extends ConsumeOnceError {
+  constructor(message?: string, options?: { readonly cause?: unknown }) {
+    super(message === undefined ? undefined : withoutSecrets(message), withSafeCause(options))
+  }
+}
+
+function withSafeCause(options?: { readonly cause?: unknown }): { readonly cause?: unknown } | undefined {
+  if (options?.cause === undefined) return undefined
+  const { cause } = options
+  return { cause: isConsumeOnceError(cause) ? cause : safeCause(cause) }
+}
+
 /** Nothing starts; all problems in one message, each with what was expected and what was got. */
-export class ConfigError extends ConsumeOnceError {
+export class ConfigError extends FailureError {
   override readonly name = 'ConfigError'
   readonly code: ErrorCode
   readonly problems: readonly string[]
 
-  constructor(given: readonly string[], code: 'CONFIG_INVALID' | 'CONSUMER_NAME_TAKEN' = 'CONFIG_INVALID') {
+  constructor(
+    given: readonly string[],
+    code: 'CONFIG_INVALID' | 'CONSUMER_NAME_TAKEN' = 'CONFIG_INVALID',
+    options?: { readonly cause?: unknown },
+  ) {
     // What was got may be an address, in a wrong place.
     const problems = given.map(withoutSecrets)
     super(
       problems.length === 1 ? problems[0] : `${problems.length} problems:\n${problems.map((p) => `- ${p}`).join('\n')}`,
+      options,
     )
     this.problems = problems
     this.code = code
@@ -58,7 +77,7 @@ export class ConfigError extends ConsumeOnceError {
 }
 
 /** The store is unreachable or its answer is unknown: nothing is marked or settled. */
-export class StoreError extends ConsumeOnceError {
+export class StoreError extends FailureError {
   override readonly name = 'StoreError'
   readonly code: ErrorCode
 
@@ -73,7 +92,7 @@ export class StoreError extends ConsumeOnceError {
 }
 
 /** Connection, channel, commit or dead-letter confirm failed: nothing is settled. */
-export class BrokerError extends ConsumeOnceError {
+export class BrokerError extends FailureError {
   override readonly name = 'BrokerError'
   readonly code: ErrorCode
 
@@ -127,7 +146,7 @@ export class TerminalError extends ConsumeOnceError {
 }
 
 /** A transaction was used after its handler ended, or its handler left a query pending. */
-export class TransactionError extends ConsumeOnceError {
+export class TransactionError extends FailureError {
   override readonly name = 'TransactionError'
   readonly code: ErrorCode
 

@@ -72,7 +72,7 @@ async function openPool(url: string): Promise<PoolLike & { end(): Promise<void> 
     const { default: pg } = await import('pg')
     return new pg.Pool({ connectionString: url, max: 2 })
   } catch (cause) {
-    throw Object.assign(new ConfigError(['pg is not installed: run `npm install pg`, or give a pool']), { cause })
+    throw new ConfigError(['pg is not installed: run `npm install pg`, or give a pool'], 'CONFIG_INVALID', { cause })
   }
 }
 

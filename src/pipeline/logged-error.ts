@@ -1,5 +1,6 @@
 import { describeError, errorClass } from '../errors.ts'
 import type { Message } from '../ports/message.ts'
+import { framesOf } from '../safe-cause.ts'
 import { redactedError } from './redact.ts'
 
 /** Of a stack: where it was thrown, and who called. */
@@ -28,19 +29,9 @@ function detailsOf(error: unknown): {
     const { code, stack, message } = error as Readonly<Record<'code' | 'stack' | 'message', unknown>>
     return {
       code: typeof code === 'string' || typeof code === 'number' ? code : undefined,
-      stack: typeof stack === 'string' ? framesOf(stack, String(message)) : undefined,
+      stack: framesOf(stack, message, FRAMES_SHOWN).join('\n') || undefined,
     }
   } catch {
     return {}
   }
-}
-
-/** A stack begins with the whole message, which may hold a payload, and lines that look like frames. */
-function framesOf(stack: string, message: string): string | undefined {
-  const at = stack.indexOf(message)
-  const frames = (at < 0 ? stack : stack.slice(at + message.length))
-    .split('\n')
-    .filter((line) => line.startsWith('    at '))
-    .slice(0, FRAMES_SHOWN)
-  return frames.length === 0 ? undefined : frames.join('\n')
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { inspect } from 'node:util'
 import { describe, expect, it, jest } from '@jest/globals'
 import * as errors from '../../src/errors.ts'
 import {
@@ -64,8 +65,54 @@ describe('errors', () => {
 
   it('keep their cause', () => {
     const cause = new Error('socket closed')
-    expect(new StoreError('STORE_UNREACHABLE', 'x', { cause }).cause).toBe(cause)
     expect(new TerminalError('x', { cause }).cause).toBe(cause)
+    const own = new StoreError('STORE_AMBIGUOUS', 'x', { cause })
+    expect(new StoreError('STORE_UNREACHABLE', 'x', { cause: own }).cause).toBe(own)
+  })
+
+  it('of clients and servers tell name, message, code and frames of their cause, and nothing that the client was given', () => {
+    class ReplyError extends Error {
+      override readonly name = 'ReplyError'
+      readonly code = 'WRONGPASS'
+      readonly errno = 7
+      readonly command = { name: 'hello', args: ['3', 'AUTH', 'us', 'hunter2'] }
+      readonly input = 'amqp://us:hunter2@rabbit'
+    }
+    const inner = Object.assign(new AggregateError([new ReplyError('refused')], 'at redis://us:hun@ter2@cache:6379'), {
+      cause: new ReplyError("ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'us' 'hunter2'"),
+    })
+    for (const Failure of [StoreError, BrokerError, TransactionError]) {
+      const error = new Failure('STORE_UNREACHABLE' as never, 'at amqp://us:hunter2@rabbit', { cause: inner })
+      expect(inspect(error, { depth: Infinity, showHidden: true })).not.toMatch(/hunter2|ter2/)
+      expect(error.cause).toMatchObject({
+        name: 'AggregateError',
+        message: 'at redis://***@cache:6379',
+        errors: [{ name: 'ReplyError', message: 'refused', code: 'WRONGPASS', errno: 7 }],
+        cause: { name: 'ReplyError', message: "ERR unknown command 'HELLO', with args beginning with: ***" },
+      })
+      expect((error.cause as Error).stack).toMatch(
+        /^AggregateError: at redis:\/\/\*\*\*@cache:6379\n    at .*errors\.test/,
+      )
+    }
+  })
+
+  it('have a cause also where that cannot be read, or has no end', () => {
+    const hostile = {
+      get message(): never {
+        throw new Error('a getter')
+      },
+    }
+    expect(new StoreError('STORE_UNREACHABLE', 'x', { cause: hostile }).cause).toMatchObject({
+      message: 'an error that cannot be read',
+    })
+    const circle: Error & { cause?: unknown } = new Error('round and round')
+    circle.cause = circle
+    expect(new StoreError('STORE_UNREACHABLE', 'x', { cause: circle }).cause).toMatchObject({
+      message: 'round and round',
+    })
+    expect(new StoreError('STORE_UNREACHABLE', 'x', { cause: 'at amqp://us:hunter2@rabbit' }).cause).toBe(
+      'at amqp://***@rabbit',
+    )
   })
 
   it('show one problem as it is, and several as a list', () => {

@@ -78,9 +78,18 @@ export const SECURITY: readonly ListedItem[] = [
     but: 'The command-line tool repeats the ID that it was asked for. An observer gets message and error as they are.',
   },
   {
-    item: 'Passwords of addresses are never in errors or in what the tool prints',
+    item: 'Passwords of addresses and of clients are never in errors, their causes, events, health, logs or what the tool prints',
     tests: [
       ['test/security/addresses.test.ts', 'an error holds no password of an address:'],
+      ['test/security/refusals.test.ts', 'no password is told by a lease whose Redis refuses:'],
+      ['test/security/refusals.test.ts', 'no password is told by a store whose Postgres refuses:'],
+      ['test/security/refusals.test.ts', 'no password is told by a store whose MariaDB refuses:'],
+      ['test/security/refusals.test.ts', 'no password is told by runRabbit where RabbitMQ refuses:'],
+      ['test/security/refusals.test.ts', 'no password is told by runKafka where Kafka refuses:'],
+      [
+        'test/pipeline/errors.test.ts',
+        'of clients and servers tell name, message, code and frames of their cause, and nothing that the client was given',
+      ],
       ['test/security/redact.test.ts', 'its password: %s'],
       ['test/cli/redis.test.ts', 'exits with 4 where the server is not there, and tells no secret'],
       ['test/cli/usage.test.ts', '%s: exit 4, and no secret is told'],

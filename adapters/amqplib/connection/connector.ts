@@ -90,11 +90,10 @@ async function loadAmqplib(): Promise<typeof import('amqplib')> {
   try {
     return await import('amqplib')
   } catch (cause) {
-    throw Object.assign(
-      new ConfigError(['amqplib is not installed: run `npm install amqplib`, or give a connection']),
-      {
-        cause,
-      },
+    throw new ConfigError(
+      ['amqplib is not installed: run `npm install amqplib`, or give a connection'],
+      'CONFIG_INVALID',
+      { cause },
     )
   }
 }

@@ -137,7 +137,7 @@ export function isInUse(error: unknown): boolean {
 /** For what `problemIn` knows; other errors as they are. */
 export function asConfigError(error: unknown, what: string, ifMissing: string): unknown {
   const problem = problemIn(error, what, ifMissing)
-  return problem === undefined ? error : Object.assign(new ConfigError([`RabbitMQ: ${problem}`]), { cause: error })
+  return problem === undefined ? error : new ConfigError([`RabbitMQ: ${problem}`], 'CONFIG_INVALID', { cause: error })
 }
 
 export function isReply(error: unknown, ...codes: readonly number[]): boolean {

@@ -1,0 +1,315 @@
+import { chmodSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { dirname, join } from 'node:path'
+import { inspect } from 'node:util'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { Redis } from 'ioredis'
+import { Kafka, logLevel } from 'kafkajs'
+import { createPool } from 'mysql2/promise'
+import { Pool } from 'pg'
+import { createClient } from 'redis'
+import { runRabbit } from '../../adapters/amqplib/index.ts'
+import { redisLease } from '../../adapters/ioredis/index.ts'
+import { runKafka } from '../../adapters/kafkajs/index.ts'
+import { mysqlInbox, mysqlLease } from '../../adapters/mysql2/index.ts'
+import { redisLease as nodeRedisLease } from '../../adapters/node-redis/index.ts'
+import { postgresInbox, postgresLease } from '../../adapters/pg/index.ts'
+import {
+  adminOf,
+  defineConsumer,
+  doctor,
+  memoryStore,
+  runInline,
+  type Consumer,
+  type Message,
+  type Observer,
+  type Store,
+} from '../../src/index.ts'
+import { backends, type Backend } from '../support/backends.ts'
+import { uniqueName } from '../support/namespace.ts'
+import { newFolder } from '../support/servers/private-instance.ts'
+import { startPrivatePostgres } from '../support/servers/private-postgres.ts'
+import { startPrivateRedis } from '../support/servers/private-redis.ts'
+import { server } from '../support/servers/server.ts'
+import { withMariadb, withPostgres, withRedis } from '../support/servers/clients.ts'
+import { Ears } from './ears.ts'
+
+/** Planted where a client keeps its password. */
+const SECRET = 'planted-s3cr3t'
+
+const closing: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close()
+})
+
+/** All that a program could print of what it was told: every own field, hidden ones too. */
+function allOf(value: unknown): string {
+  return inspect(value, { depth: Infinity, showHidden: true, maxStringLength: null, maxArrayLength: null })
+}
+
+/** What a store says that its server refuses: at open, to doctor, to people, and to a consumer that runs meanwhile. */
+async function heardOf(store: Store<unknown>): Promise<string> {
+  const ears = new Ears()
+  const events: unknown[] = []
+  // As if it had been opened before.
+  const opened: Store<unknown> = {
+    strategy: store.strategy,
+    ...(store.admin && { admin: store.admin }),
+    ...(store.checkup && { checkup: () => store.checkup?.() ?? Promise.resolve([]) }),
+    open: async () => {},
+    claim: (request) => store.claim(request),
+    renew: (claims, leaseMs) => store.renew(claims, leaseMs),
+    mark: (claims, results) => store.mark(claims, results),
+    release: (claims, how) => store.release(claims, how),
+    setAside: (...how) => store.setAside(...how),
+  }
+  const consumer = consumerOf(opened, ears, events)
+  const running = runInline(consumer, { group: 'g' })
+  await running.open()
+  const handled = running.handle(MESSAGE).catch((error: unknown) => error)
+  const asked = await Promise.allSettled([
+    store.open(),
+    runInline(consumerOf(store, ears, events), { group: 'g' }).open(),
+    doctor(consumer),
+    adminOf(consumer, { group: 'g', origins: ['queue'] }).inspect([{ origin: 'queue', id: 'x' }] as never),
+  ])
+  await until(() => events.some((event) => (event as { type: string }).type === 'store-down'))
+  const health = running.health()
+  await running.stop({ deadlineMs: 0 }).catch(() => {})
+  expect(asked[0].status).toBe('rejected')
+  return [allOf(asked), allOf(events), allOf(health), allOf(await handled), ...ears.heard].join('\n')
+}
+
+function consumerOf(store: Store<unknown>, ears: Ears, events: unknown[]): Consumer {
+  const observe: Observer = (event) => {
+    ears.observe(event)
+    events.push(event)
+  }
+  const given = { id: () => 'the one', log: ears.log, graceMs: 1, observe, handle: () => {} }
+  return defineConsumer({ name: 'consumer', store: store as Store, ...given })
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => void setTimeout(resolve, 10))
+}
+
+/** A port on which nobody answers, and one that is silent. */
+async function silentPort(): Promise<number> {
+  const silent = createServer(() => {})
+  await new Promise<void>((resolve) => void silent.listen(0, '127.0.0.1', resolve))
+  closing.push(() => silent.close())
+  return (silent.address() as AddressInfo).port
+}
+
+function at(
+  url: string,
+  changes: Partial<Record<'username' | 'password' | 'pathname' | 'port' | 'protocol', string>>,
+): string {
+  return Object.assign(new URL(url), { password: SECRET, ...changes }).href
+}
+
+const MESSAGE: Message = {
+  system: 'memory',
+  destination: 'queue',
+  origin: 'queue',
+  position: '1',
+  key: null,
+  value: Buffer.from('{}'),
+  headers: {},
+}
+
+type Refusal = readonly [what: string, url: () => string | Promise<string>]
+
+function ifWanted(name: Backend): typeof describe | typeof describe.skip {
+  return backends.has(name) ? describe : describe.skip
+}
+
+ifWanted('redis')('no password is told by a lease whose Redis refuses:', () => {
+  let url: string
+  let nameless: string
+  let stop: () => Promise<unknown>
+  beforeAll(async () => {
+    const [redis, old] = await Promise.all([
+      startPrivateRedis(),
+      // As one that knows no user names, or hides what it knows: it quotes the commands that it refuses.
+      startPrivateRedis({ args: ['--rename-command', 'HELLO', '', '--rename-command', 'AUTH', ''] }),
+    ])
+    ;[url, nameless] = [redis.url, old.url]
+    stop = () => Promise.all([redis.stop(), old.stop()])
+    await withRedis(url, async (client) => {
+      await client.call('ACL', 'SETUSER', 'limited', 'on', `>${SECRET}`, '~*', '+ping', '+info')
+      await client.config('SET', 'requirepass', 'another')
+    })
+  }, 30_000)
+  afterAll(() => stop())
+
+  const refusals: readonly Refusal[] = [
+    ['a wrong password', () => at(url, { username: 'default' })],
+    ['an unknown user', () => at(url, { username: 'nobody' })],
+    ['a database that is not there', () => at(url, { username: 'limited', pathname: '/99' })],
+    ['a user without the rights', () => at(url, { username: 'limited' })],
+    ['a server without AUTH', () => at(nameless, { username: 'us' })],
+    ['TLS', () => at(url, { protocol: 'rediss:' })],
+    ['every connection', () => at(url, { port: '1' })],
+    ['to answer', async () => at(url, { port: String(await silentPort()) })],
+  ]
+
+  it.each(refusals)(
+    '%s, by ioredis',
+    async (_, urlOf) => {
+      const redis = new Redis(await urlOf(), { maxRetriesPerRequest: 1, commandTimeout: 400 })
+      redis.on('error', () => {})
+      closing.push(() => redis.disconnect())
+      expect(await heardOf(redisLease({ redis, timeoutMs: 600 }))).not.toContain(SECRET)
+    },
+    30_000,
+  )
+
+  it.each(refusals)(
+    '%s, by node-redis',
+    async (_, urlOf) => {
+      const redis = createClient({ url: await urlOf(), socket: { connectTimeout: 400 }, commandsQueueMaxLength: 10 })
+      redis.on('error', () => {})
+      const connected = redis.connect().catch(() => {})
+      closing.push(() => redis.destroy())
+      void connected
+      expect(await heardOf(nodeRedisLease({ redis, timeoutMs: 600 }))).not.toContain(SECRET)
+    },
+    30_000,
+  )
+})
+
+ifWanted('postgres')('no password is told by a store whose Postgres refuses:', () => {
+  let url: string
+  let stop: () => Promise<unknown>
+  beforeAll(async () => {
+    const hba = join(newFolder('hba'), 'pg_hba.conf')
+    writeFileSync(hba, 'host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n')
+    chmodSync(dirname(hba), 0o755)
+    const postgres = await startPrivatePostgres({ settings: { hba_file: hba } })
+    ;({ url } = postgres)
+    stop = () => postgres.stop()
+    await withPostgres(url, async (client) => {
+      await client.query(`create role limited login password '${SECRET}'`)
+      await client.query(`create role other login password 'another'`)
+    })
+  }, 30_000)
+  afterAll(() => stop())
+
+  const refusals: readonly Refusal[] = [
+    ['a wrong password', () => at(url, { username: 'other' })],
+    ['an unknown user', () => at(url, { username: 'nobody' })],
+    ['a database that is not there', () => at(url, { username: 'limited', pathname: '/nowhere' })],
+    ['a user without the rights', () => at(url, { username: 'limited' })],
+    ['TLS', () => `${at(url, { username: 'limited' })}?sslmode=require&uselibpqcompat=true`],
+    ['every connection', () => at(url, { port: '1' })],
+    ['to answer', async () => at(url, { port: String(await silentPort()) })],
+    ['its address', () => at(url, {}).replace('127.0.0.1', '127.0.0.1:x')],
+  ]
+
+  it.each(refusals)(
+    '%s',
+    async (_, urlOf) => {
+      const connectionString = await urlOf()
+      for (const make of [postgresInbox, postgresLease]) {
+        const pool = new Pool({ connectionString, connectionTimeoutMillis: 400, max: 4 })
+        pool.on('error', () => {})
+        closing.push(() => pool.end())
+        expect(await heardOf(make({ pool }))).not.toContain(SECRET)
+      }
+    },
+    30_000,
+  )
+})
+
+ifWanted('mariadb')('no password is told by a store whose MariaDB refuses:', () => {
+  let url: string
+  const user = uniqueName('limited').slice(0, 32)
+  beforeAll(async () => {
+    ;({ url } = await server('mariadb'))
+    await withMariadb(url, (connection) => connection.query(`create user '${user}'@'%' identified by '${SECRET}'`))
+  })
+  afterAll(() => withMariadb(url, (connection) => connection.query(`drop user '${user}'@'%'`)))
+
+  const refusals: readonly Refusal[] = [
+    ['a wrong password', () => at(url, {})],
+    ['an unknown user', () => at(url, { username: 'nobody' })],
+    ['a database that is not there', () => at(url, { username: user, pathname: '/nowhere' })],
+    ['a user without the rights', () => at(url, { username: user, pathname: '/mysql' })],
+    ['every connection', () => at(url, { port: '1' })],
+    ['to answer', async () => at(url, { port: String(await silentPort()) })],
+    ['TLS', () => `${at(url, { username: user })}?ssl={"rejectUnauthorized":true}`],
+  ]
+
+  it.each(refusals)(
+    '%s',
+    async (_, urlOf) => {
+      const uri = await urlOf()
+      for (const make of [mysqlInbox, mysqlLease]) {
+        const pool = createPool({ uri, connectTimeout: 400 })
+        closing.push(() => pool.end())
+        expect(await heardOf(make({ pool }) as Store<unknown>)).not.toContain(SECRET)
+      }
+    },
+    30_000,
+  )
+})
+
+ifWanted('rabbitmq')('no password is told by runRabbit where RabbitMQ refuses:', () => {
+  const refusals: readonly (readonly [string, (url: string) => string | Promise<string>])[] = [
+    ['a wrong password', (url) => at(url, {})],
+    ['an unknown user', (url) => at(url, { username: 'nobody' })],
+    ['a virtual host that is not there', (url) => at(url, { pathname: '/nowhere' })],
+    ['TLS', (url) => at(url, { protocol: 'amqps:' })],
+    ['every connection', (url) => at(url, { port: '1' })],
+    ['an address', (url) => at(url, {}).replace(/@.*/, '@127.0.0.1:x')],
+  ]
+
+  it.each(refusals)(
+    '%s',
+    async (_, urlOf) => {
+      const ears = new Ears()
+      const events: unknown[] = []
+      const consumer = consumerOf(memoryStore(), ears, events)
+      const error: unknown = await runRabbit(await urlOf((await server('rabbitmq')).url), consumer, {
+        queue: 'q',
+      }).then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      )
+      expect(error).toBeInstanceOf(Error)
+      expect([allOf(error), allOf(events), ...ears.heard].join('\n')).not.toContain(SECRET)
+    },
+    30_000,
+  )
+})
+
+ifWanted('kafka')('no password is told by runKafka where Kafka refuses:', () => {
+  it.each([
+    ['SASL', { sasl: { mechanism: 'plain', username: 'us', password: SECRET } as const }],
+    ['TLS', { ssl: true, sasl: { mechanism: 'scram-sha-256', username: 'us', password: SECRET } as const }],
+  ])(
+    '%s',
+    async (_, how) => {
+      const ears = new Ears()
+      const events: unknown[] = []
+      const consumer = consumerOf(memoryStore(), ears, events)
+      const kafka = new Kafka({
+        brokers: (await server('kafka')).brokers,
+        connectionTimeout: 400,
+        authenticationTimeout: 400,
+        requestTimeout: 1_000,
+        logLevel: logLevel.NOTHING,
+        retry: { retries: 0 },
+        ...how,
+      })
+      const error: unknown = await runKafka(kafka, consumer, { topics: ['t'], groupId: 'g' }).then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      )
+      expect(error).toBeInstanceOf(Error)
+      expect([allOf(error), allOf(events), ...ears.heard].join('\n')).not.toContain(SECRET)
+    },
+    60_000,
+  )
+})

@@ -47,6 +47,6 @@ export const DEFAULTS: {
   onBeyondRetention: 'run',
   purge: 'background',
   quietMs: 2_000,
-  storeRetry: { initialMs: 50, maxMs: 5_000 },
+  storeRetry: { initialMs: 50, maxMs: 2_000 },
   publishRetry: { initialMs: 200, maxMs: 30_000 },
 }

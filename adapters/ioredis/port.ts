@@ -22,6 +22,10 @@ export function portOf(redis: RedisLike): RedisPort {
         return reply
       })
     },
+    onReady: (listener) => {
+      redis.on?.('ready', listener)
+      return () => void redis.off?.('ready', listener)
+    },
     nodes: async () =>
       redis.nodes === undefined
         ? [{ name: 'primary', command: commandOf(redis) }]

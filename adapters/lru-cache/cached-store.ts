@@ -27,6 +27,7 @@ export class CachedStore<Tx> implements Store<Tx> {
   readonly inOrder: boolean
   readonly admin?: StoreAdmin
   readonly checkup?: Checkup
+  readonly onReachable?: (listener: () => void) => () => void
   readonly #store: Store<Tx>
   readonly #done: DoneCache
 
@@ -37,6 +38,7 @@ export class CachedStore<Tx> implements Store<Tx> {
     this.#done = done
     const { admin } = store
     if (admin !== undefined) this.admin = this.#deciding(admin)
+    if (store.onReachable !== undefined) this.onReachable = (listener) => store.onReachable?.(listener) ?? (() => {})
     if (store.checkup !== undefined) this.checkup = async () => (await store.checkup?.()) ?? []
   }
 

@@ -18,6 +18,13 @@ export function portOf(client: RedisLike): RedisPort {
       add([...last])
       return multi.execAsPipeline()
     },
+    onReady(listener) {
+      // Of a client, and of each node of a cluster.
+      for (const event of ['ready', 'node-ready'] as const) client.on?.(event, listener)
+      return () => {
+        for (const event of ['ready', 'node-ready'] as const) client.off?.(event, listener)
+      }
+    },
     nodes: () =>
       isCluster(redis) ? nodesOf(redis) : Promise.resolve([{ name: 'primary', command: commandOf(redis) }]),
   }

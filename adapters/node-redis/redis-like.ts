@@ -1,11 +1,16 @@
 /** The slice of a node-redis 5 or 6 client that is used: what `createClient()`, `createClientPool()` and `createCluster()` give fits. */
 export type RedisLike = ClientLike | ClusterLike
 
-interface ClientLike extends ScriptsLike, NodeLike {
+interface ListenedTo {
+  on?(event: 'ready' | 'node-ready', listener: () => void): unknown
+  off?(event: 'ready' | 'node-ready', listener: () => void): unknown
+}
+
+interface ClientLike extends ScriptsLike, NodeLike, ListenedTo {
   multi(): MultiLike & { addCommand(words: string[]): unknown }
 }
 
-export interface ClusterLike extends ScriptsLike {
+export interface ClusterLike extends ScriptsLike, ListenedTo {
   multi(): MultiLike & { addCommand(firstKey: undefined, isReadonly: boolean, words: string[]): unknown }
   readonly masters: readonly MasterLike[]
   nodeClient(master: MasterLike): Promise<NodeLike> | NodeLike

@@ -30,6 +30,11 @@ export async function answersWithin<T>(
 const REFUSED =
   /(?:^|[\s-])(?:READONLY|LOADING|CLUSTERDOWN|TRYAGAIN|MASTERDOWN|OOM|MISCONF|NOREPLICAS|BUSY|MOVED|CROSSSLOT|NOAUTH|WRONGPASS|NOPERM)\s/
 
+/** Its user may not run a command, of a script too, or not on such a key. */
+export function isWithoutRight({ message }: Error): boolean {
+  return /NOPERM\s|ACL failure in script|user executing the script can't/.test(message)
+}
+
 /** Anything else, a lost connection above all, leaves open whether the script ran. */
 function storeError(cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause

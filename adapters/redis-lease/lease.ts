@@ -2,6 +2,7 @@ import {
   ConfigError,
   hasCode,
   StoreError,
+  systemClock,
   systemEntropy,
   type CheckFinding,
   type Claim,
@@ -20,6 +21,7 @@ import {
   type StoreAdmin,
 } from '../../src/index.ts'
 import { RedisAdmin } from './admin.ts'
+import { isWithoutRight } from './answers-within.ts'
 import { checkServers } from './check-servers.ts'
 import { checkup } from './checkup.ts'
 import { NotFarEnoughError, type Durability } from './durability.ts'
@@ -69,20 +71,38 @@ class RedisLease implements Store {
 
   /**
    * Asks the servers what they are, then claims and marks keys of its own, which end in a second: what a replica, a full or an
-   * old server refuses, and what lacks the replicas that marks are to reach.
+   * old server refuses, and what lacks the replicas that marks are to reach. What may pass is asked again, for as long as one call
+   * may take (`timeoutMs`).
    * @throws ConfigError `CONFIG_INVALID`
    */
   async open(): Promise<void> {
-    try {
-      const problems = await this.#line.ask(checkServers(this.#redis, this.#durability))
-      if (problems.length > 0) throw new ConfigError(problems)
-      await this.#tryOut()
-    } catch (cause) {
-      if (!hasCode(cause, 'STORE_AMBIGUOUS')) throw cause
-      // Whatever became of that key: here it only matters what kept Redis from an answer that counts.
-      const advice = adviceFor(cause, this.#durability)
-      throw new StoreError('STORE_UNREACHABLE', `${cause.message}. ${advice}`, { cause: cause.cause ?? cause })
+    const until = systemClock.monotonic() + this.#timeoutMs
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 2) {
+      try {
+        return await this.#open()
+      } catch (error) {
+        if (!isPassing(error) || systemClock.monotonic() + pauseMs >= until) throw this.#withAdvice(error)
+        await new Promise<void>((resolve) => void systemClock.after(pauseMs, resolve))
+      }
     }
+  }
+
+  async #open(): Promise<void> {
+    const problems = await this.#line.ask(checkServers(this.#redis, this.#durability))
+    if (problems.length > 0) throw new ConfigError(problems)
+    await this.#tryOut()
+  }
+
+  /** Whatever became of its keys: at a start it only matters what kept Redis from an answer that counts. */
+  #withAdvice(error: unknown): unknown {
+    const isRefused = hasCode(error, 'STORE_UNREACHABLE') && isWithoutRight(error)
+    if (!isRefused && !hasCode(error, 'STORE_AMBIGUOUS')) return error
+    const advice = adviceFor(error, this.#durability)
+    return new StoreError('STORE_UNREACHABLE', `${error.message}. ${advice}`, { cause: error.cause ?? error })
+  }
+
+  onReachable(listener: () => void): () => void {
+    return this.#redis.onReady(listener)
   }
 
   async checkup(): Promise<readonly CheckFinding[]> {
@@ -190,6 +210,24 @@ class RedisLease implements Store {
   }
 }
 
+const FIRST_PAUSE_MS = 50
+
+/**
+ * Not an answer that stays: a connection that was closed, a server that loads its file, a cluster that is not whole yet. ioredis
+ * asks CLUSTER INFO first; where that says `cluster_state:fail`, as a new cluster does for a moment, it closes the connections of
+ * all nodes ("Connection is closed.") and connects anew.
+ */
+function isPassing(error: unknown): boolean {
+  if (error instanceof NotFarEnoughError || !(error instanceof StoreError) || isWithoutRight(error)) return false
+  if (isNeverConnected(error)) return false
+  return error.code === 'STORE_AMBIGUOUS' || /\b(?:LOADING|CLUSTERDOWN|TRYAGAIN|MASTERDOWN)\s/.test(error.message)
+}
+
+/** node-redis, which connects when it is told to. */
+function isNeverConnected({ message }: Error): boolean {
+  return /client is closed/i.test(message)
+}
+
 /** What to do about a store that does not open. */
 function adviceFor(error: Error, durability: Durability): string {
   if (error instanceof NotFarEnoughError) {
@@ -197,9 +235,10 @@ function adviceFor(error: Error, durability: Durability): string {
       ? "Its disk or its replicas are too slow, or replicas are missing: see to them, raise durableWithinMs, or choose durability 'memory'"
       : "Attach as many replicas as marks wait for, ask for fewer (replicas), raise durableWithinMs if they are only slow, or choose durability 'memory'"
   }
-  if (/client is closed/i.test(error.message)) {
+  if (isNeverConnected(error)) {
     return 'It was never connected, or closed since: `await client.connect()` before it is given to redisLease()'
   }
+  if (isWithoutRight(error)) return 'Grant its user the rights that docs/stores.md lists (ACL SETUSER)'
   return 'Check that it is up and that the client given to redisLease() has its address'
 }
 

@@ -16,6 +16,8 @@ export interface RedisPort {
    * the connection changed in between.
    */
   runBefore(calls: readonly ScriptCall[], last: readonly string[]): Promise<readonly unknown[]>
+  /** Calls `listener` whenever its client has connected anew, until the returned function is called. */
+  onReady(listener: () => void): () => void
   /** Every primary. */
   nodes(): Promise<readonly RedisNode[]>
 }

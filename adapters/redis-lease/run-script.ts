@@ -13,8 +13,10 @@ export async function runScript(redis: RedisPort, run: ScriptRun): Promise<unkno
   try {
     return await redis.run(bySha(run))
   } catch (error) {
-    if (!isUnknownScript(error)) throw error
-    return redis.run(byLua(run))
+    if (!isUnknownScript(error)) throw namingRights(error, [run])
+    return redis.run(byLua(run)).catch((failure: unknown) => {
+      throw namingRights(failure, [run])
+    })
   }
 }
 
@@ -27,11 +29,25 @@ export async function runScriptsBefore(
   try {
     return await redis.runBefore(runs.map(bySha), last)
   } catch (error) {
-    if (isUnknownScript(error)) return redis.runBefore(runs.map(byLua), last)
+    if (isUnknownScript(error)) {
+      return redis.runBefore(runs.map(byLua), last).catch((failure: unknown) => {
+        throw namingRights(failure, runs)
+      })
+    }
     // Only a script by itself follows a slot that has moved, and tells its client where to.
     if (isMoved(error)) await Promise.allSettled(runs.map((run) => runScript(redis, run)))
-    throw error
+    throw namingRights(error, runs)
   }
+}
+
+/** Redis before 7.2 does not say which command of a script its user may not run. */
+function namingRights(error: unknown, runs: readonly ScriptRun[]): unknown {
+  if (!(error instanceof Error) || !/user executing the script can't run/.test(error.message)) return error
+  const used = runs.flatMap(({ script }) =>
+    [...script.lua.matchAll(/redis\.call\('(\w+)'/g)].map(([, name = '']) => name),
+  )
+  const rights = [...new Set(used)].map((name) => `+${name.toLowerCase()}`)
+  return new Error(`a right is missing, one of ${rights.join(' ')}: ${error.message}`, { cause: error })
 }
 
 function bySha({ script, keys, words }: ScriptRun): ScriptCall {

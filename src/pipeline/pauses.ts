@@ -28,8 +28,13 @@ export class Pauses {
     })
   }
 
+  /** Ends those of this moment. */
+  skip(): void {
+    for (const finish of this.#finishers) finish()
+  }
+
   end(): void {
     this.#areOver = true
-    for (const finish of this.#finishers) finish()
+    this.skip()
   }
 }

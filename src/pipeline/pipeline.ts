@@ -103,7 +103,9 @@ export class Pipeline implements Intake, Desk {
     const { observe } = this
     this.#copies = new Copies({ consumer: consumer.name, group, publisher, clock, entropy, observe })
     this.lanes = new Lanes(clock, () => this.#runner.wake())
+    const { store } = consumer
     this.line = new StoreLine(clock, entropy, {
+      onReachable: (listener) => store.onReachable?.(listener),
       onDown: (error) => {
         this.observe({ type: 'store-down', error })
         this.#applyPause()

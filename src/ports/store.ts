@@ -44,6 +44,11 @@ export interface Store<Tx = never> {
   readonly admin?: StoreAdmin
   /** Asks the server what its marks are worth. */
   readonly checkup?: Checkup
+  /**
+   * Calls `listener` whenever the store may be reachable again, such as when its client has connected anew: who waits to ask again
+   * asks then. It may come too often, or not at all. The returned function ends it.
+   */
+  onReachable?(listener: () => void): () => void
   /** Idempotent. Checks the server and brings its schema up to date. */
   open(): Promise<void>
   claim(request: ClaimRequest): Promise<readonly ClaimAnswer<Tx>[]>

@@ -179,3 +179,22 @@ async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
     }
   }
 }
+
+describeOnRedis('redisLease on a cluster that is being made', () => {
+  it('opens as soon as the cluster is whole, by ioredis', async () => {
+    const node = await startPrivateRedis({ args: ['--cluster-enabled', 'yes'] })
+    const redis = new Cluster([{ host: '127.0.0.1', port: node.port }]).on('error', () => {})
+    try {
+      const opening = redisLease({ redis, timeoutMs: 10_000 }).open()
+      await withRedis(node.url, async (client) => {
+        // Until the store has been refused at least once.
+        while (!/total_error_replies:[1-9]|errorstat_/.test(await client.info('all'))) continue
+        await client.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
+      })
+      await expect(opening).resolves.toBeUndefined()
+    } finally {
+      redis.disconnect()
+      await node.stop()
+    }
+  }, 30_000)
+})

@@ -21,12 +21,16 @@ export interface RedisHarness extends LeaseHarness {
 /** Records under a prefix of their own, removed in the end. */
 export async function redisHarness(
   url: string,
-  { library = IOREDIS, ...options }: LeaseOptions & { readonly library?: RedisLibrary } = {},
+  {
+    library = IOREDIS,
+    storeUrl = url,
+    ...options
+  }: LeaseOptions & { readonly library?: RedisLibrary; /** Of another user. */ readonly storeUrl?: string } = {},
 ): Promise<RedisHarness> {
   const prefix = uniqueName('contract')
   const clients: UsersClient[] = []
   const open = async (): Promise<Store> => {
-    const client = await library.connect(url)
+    const client = await library.connect(storeUrl)
     clients.push(client)
     const store = client.lease({ prefix, ...options })
     await store.open()

@@ -24,6 +24,14 @@ export const WRONG_STEPS: Readonly<Record<string, Step>> = {
   'takes over a lease that holds': onHeld('claim', (held, command, now) =>
     held.owner === command.token ? held : { ...held, leaseUntil: now },
   ),
+  'ends the lease of a claim too soon': before('claim', (record, command) => [
+    record,
+    { ...command, leaseMs: command.leaseMs * 0.9 },
+  ]),
+  'ends the lease of a renewal too soon': before('renew', (record, command) => [
+    record,
+    { ...command, leaseMs: command.leaseMs * 0.9 },
+  ]),
   'never lets a lease run out': onHeld('claim', (held, _, now) => ({ ...held, leaseUntil: now + 1 })),
   'deletes a record when its lease runs out': onHeld('claim', (held, _, now) =>
     held.leaseUntil > now ? held : { state: 'absent' },

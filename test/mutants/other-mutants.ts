@@ -170,4 +170,30 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     ],
     tests: ['test/security/redact.test.ts', '-t', 'is not looked for in the headers of its own copies'],
   },
+  {
+    name: 'cause-as-it-is',
+    what: 'An error has as its cause the error of the client, with all that the client was given.',
+    layer: 'unit',
+    patches: [
+      {
+        file: 'src/errors.ts',
+        find: 'isConsumeOnceError(cause) ? cause : safeCause(cause)',
+        replace: 'isConsumeOnceError(cause) ? cause : (safeCause(cause) && cause)',
+      },
+    ],
+    tests: ['test/pipeline/errors.test.ts', '-t', 'nothing that the client was given'],
+  },
+  {
+    name: 'deaf-to-a-store-that-is-back',
+    what: 'Who waits to ask a store again waits on when it can be reached.',
+    layer: 'unit',
+    patches: [
+      {
+        file: 'src/pipeline/store-line.ts',
+        find: '      this.#pauses.skip()\n',
+        replace: '',
+      },
+    ],
+    tests: ['test/pipeline/store-down.test.ts', '-t', 'asks again a moment after'],
+  },
 ]

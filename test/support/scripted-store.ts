@@ -32,6 +32,7 @@ export interface SeenCall {
 export class ScriptedStore<Tx> implements Store<Tx> {
   readonly strategy: Store<Tx>['strategy']
   readonly positions?: Positions
+  onReachable?: (listener: () => void) => () => void
   /** As it says; a script may lie. */
   inOrder = false
   readonly seen: SeenCall[] = []

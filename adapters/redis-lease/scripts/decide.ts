@@ -33,11 +33,11 @@ local function decide(key, audit)
   if not isFor(state, doubt, rest) then return 'refused' end
   local next = decision == 'done' and table.concat({ 'D', fence, '0', '0', fp, owner, '' }, '|')
     or table.concat({ 'R', fence, '0', '0', fp, owner, '' }, '|')
-  redis.call('SET', key, next, 'PX', retention)
-  -- Not all of a long result: the stream is for people.
+  -- Not all of a long result: the stream is for people. First, so that a user without the right to write it decides nothing.
   local before = string.sub(value, 1, 1024)
   redis.call('XADD', audit, 'MAXLEN', '~', 10000, '*',
     'key', key, 'decision', decision, 'by', by, 'reason', reason, 'before', before)
+  redis.call('SET', key, next, 'PX', retention)
   return 'decided'
 end
 local out = {}

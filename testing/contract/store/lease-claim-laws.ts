@@ -1,4 +1,4 @@
-import type { ClaimItem } from '../../../src/index.ts'
+import { systemClock, type ClaimItem } from '../../../src/index.ts'
 import { expect } from '../expect.ts'
 import {
   abandon,
@@ -12,11 +12,14 @@ import {
   newItem,
   newToken,
   SHORT_MS,
+  until,
   verdictOf,
 } from './claims.ts'
 import type { LeaseHarness, StoreLaw } from './harness.ts'
 
 const ALONE = { alone: true }
+/** Of a lease whose end is waited for. */
+const HELD_MS = 150
 const OUTCOME_KNOWN = { refund: false, doubt: false }
 const IN_DOUBT = { refund: false, doubt: true }
 
@@ -31,6 +34,32 @@ export const claimLaws: readonly StoreLaw<LeaseHarness>[] = [
         if (answer.verdict !== 'busy') throw new Error(`expected busy, got ${answer.verdict}`)
         expect(answer.leaseLeftMs).toBeGreaterThan(LONG_MS / 2)
         expect(answer.leaseLeftMs).toBeAtMost(LONG_MS)
+      }
+    },
+  },
+  {
+    name: 'lets no lease end sooner than its holder must think, who counts from before the call',
+    async run(harness) {
+      const { store } = harness
+      const [claimed, renewed] = [newItem(), newItem()]
+      const { claim: ofRenewed } = await hold(store, renewed, { leaseMs: LONG_MS })
+      const rival = await harness.secondStore()
+      for (const [item, ask] of [
+        [claimed, () => hold(store, claimed, { leaseMs: HELD_MS })],
+        [renewed, () => store.renew([ofRenewed], HELD_MS)],
+      ] as const) {
+        const askedAt = systemClock.monotonic()
+        await ask()
+        await harness.advance?.(HELD_MS - 1)
+        let heldMs = 0
+        await until(harness, 'the end of a lease', async () => {
+          const { verdict } = await claim(rival, item)
+          heldMs = systemClock.monotonic() - askedAt
+          if (harness.advance !== undefined) expect(verdict).toBe('busy')
+          return verdict !== 'busy' || harness.advance !== undefined
+        })
+        // Answers count in whole milliseconds.
+        if (harness.advance === undefined) expect(heldMs).toBeGreaterThan(HELD_MS - 2)
       }
     },
   },

@@ -77,7 +77,7 @@ class RedisLease implements Store {
    */
   async open(): Promise<void> {
     const until = systemClock.monotonic() + this.#timeoutMs
-    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 2) {
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
       try {
         return await this.#open()
       } catch (error) {
@@ -211,6 +211,7 @@ class RedisLease implements Store {
 }
 
 const FIRST_PAUSE_MS = 50
+const LONGEST_PAUSE_MS = 500
 
 /**
  * Not an answer that stays: a connection that was closed, a server that loads its file, a cluster that is not whole yet. ioredis

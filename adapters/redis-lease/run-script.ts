@@ -44,7 +44,7 @@ export async function runScriptsBefore(
 function namingRights(error: unknown, runs: readonly ScriptRun[]): unknown {
   if (!(error instanceof Error) || !/user executing the script can't run/.test(error.message)) return error
   const used = runs.flatMap(({ script }) =>
-    [...script.lua.matchAll(/redis\.call\('(\w+)'/g)].map(([, name = '']) => name),
+    [...script.lua.matchAll(/redis\.p?call\('(\w+)'/g)].map(([, name = '']) => name),
   )
   const rights = [...new Set(used)].map((name) => `+${name.toLowerCase()}`)
   return new Error(`a right is missing, one of ${rights.join(' ')}: ${error.message}`, { cause: error })

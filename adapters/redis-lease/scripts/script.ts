@@ -46,7 +46,10 @@ local function parse(value)
   return state, fence, attempts, doubt, fp, owner, rest
 end
 local function get(key)
-  return redis.pcall('GET', key)
+  local value = redis.pcall('GET', key)
+  -- A value of another type is the record's own fault. A right that is missing is not: it must not make all records unreadable.
+  if type(value) == 'table' and not string.find(value.err, 'WRONGTYPE', 1, true) then error(value.err) end
+  return value
 end
 local function read(key)
   return parse(get(key))

@@ -21,6 +21,24 @@ export const KAFKAJS_MUTANTS: readonly Mutant[] = [
     tests: ['test/adapters/kafkajs-source.test.ts', '-t', 'commits the lowest unfinished offset'],
   },
   {
+    name: 'commit-over-what-waits',
+    what: 'What was fetched and waits for room is taken for handled when all before it is.',
+    layer: 'unit',
+    patches: [
+      {
+        file: 'adapters/kafkajs/membership/partition-epoch.ts',
+        find: '    if (waiting !== undefined) return BigInt(waiting.offset)\n',
+        replace: '',
+      },
+      {
+        file: 'adapters/kafkajs/offsets/committer.ts',
+        find: ' || this.#isBroken(epoch, offset)',
+        replace: '',
+      },
+    ],
+    tests: ['test/adapters/kafkajs-slices.test.ts', '-t', 'is committed up to the first message that waits'],
+  },
+  {
     name: 'settle-from-an-old-epoch',
     what: 'A delivery of an earlier assignment epoch is taken for settled in a later one.',
     layer: 'real servers',

@@ -7,6 +7,9 @@ const DEFAULTS = {
   sessionTimeout: 30_000,
   heartbeatInterval: 3_000,
   maxWaitTimeInMs: 500,
+  // kafkajs decodes an answer in one synchronous stretch, and each message of it keeps all of its bytes in memory.
+  maxBytesPerPartition: 256 * 1024,
+  maxBytes: 1024 * 1024,
   metadataMaxAge: 30_000,
   allowAutoTopicCreation: false,
 } as const satisfies KafkaConsumerOptions

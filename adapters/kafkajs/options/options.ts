@@ -88,7 +88,11 @@ export interface KafkaOptions {
   readonly commitEveryMs?: DurationMs
   /** Batches taken over at once from one fetch. Handlers run outside of it: this bounds none of them. @defaultValue 8 */
   readonly partitionsConsumedConcurrently?: number
-  /** Passed through to kafkajs's consumer. `maxWaitTimeInMs` defaults to 500, `metadataMaxAge` to 30000. */
+  /**
+   * Passed through to kafkajs's consumer. `maxWaitTimeInMs` defaults to 500, `metadataMaxAge` to 30000, `maxBytes` to 1 MiB and
+   * `maxBytesPerPartition` to 256 KiB: kafkajs decodes what one fetch brings in one stretch, and keeps all of its bytes while one
+   * message of it is under way. A broker far away (50 ms and more) is read faster with more. A larger message comes all the same.
+   */
   readonly consumer?: KafkaConsumerOptions
 }
 

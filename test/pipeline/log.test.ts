@@ -141,11 +141,16 @@ describe.each(LOGGERS)('a message that will not be tried again, in the lines of 
       sentAs('1'),
       { msg: 'dead-lettered', reason: 'schema', attempt: 0, detail: 'to: expected text' },
     ],
+    ['it has no ID', {}, { id: '' }, { msg: 'dead-lettered', reason: 'no-id', detail: 'no message ID' }],
     [
-      'it has no ID',
+      'its ID is of a kind that is none',
       {},
-      { id: '' },
-      { msg: 'dead-lettered', reason: 'no-id', detail: 'no message ID, or one that is repeated with different values' },
+      { id: undefined, headers: { id: true } },
+      {
+        msg: 'dead-lettered',
+        reason: 'no-id',
+        err: { type: 'Error', message: 'header "id": expected text, bytes or a whole number, got a boolean' },
+      },
     ],
   ])('says why: %s', async (__, settings, sent, expected) => {
     const lines: Line[] = []

@@ -13,8 +13,8 @@ import type {
 export interface Sent {
   readonly id?: string | undefined
   readonly payload?: unknown
-  /** In place of the payload's JSON. */
-  readonly bytes?: Uint8Array
+  /** In place of the payload's JSON; null is a tombstone. */
+  readonly bytes?: Uint8Array | null
   readonly lane?: string | undefined
   readonly headers?: Readonly<Record<string, unknown>>
   readonly timestamp?: number
@@ -165,7 +165,7 @@ export class RecordingSource implements Source, Publisher {
       origin: 'topic',
       position: `0@${this.deliveries.length}`,
       key: null,
-      value: bytes ?? Buffer.from(JSON.stringify(payload)),
+      value: bytes === undefined ? Buffer.from(JSON.stringify(payload)) : bytes,
       headers: id === undefined ? headers : { id, ...headers },
       timestamp,
     }

@@ -5,7 +5,7 @@ export type Decode<Decoded> = (value: Uint8Array | null, message: Message) => De
 
 /**
  * JSON from UTF-8 bytes, strictly: bytes that are not UTF-8 are not JSON. A leading byte order mark is dropped, a tombstone
- * is `null`, whatever type you name (`json<Order | null>()` says so). An empty value is no JSON. The default; call it with a type to name what you expect, or give a `schema` to have it checked.
+ * is `null`. The default; call it with a type to name what you expect, or give a `schema` to have it checked.
  */
 export function json<Decoded = unknown>(): Decode<Decoded> {
   const decoder = new TextDecoder('utf-8', { fatal: true })

@@ -15,7 +15,7 @@ export type IdExtractor<Decoded = unknown> = (message: IncomingMessage<Decoded>)
 
 /** For people. */
 export const WHY_UNUSABLE: Readonly<Record<UnusableId, string>> = {
-  missing: 'no message ID',
+  missing: 'no message ID, or one that is repeated with different values',
   blank: 'the message ID is blank',
   'too-long': 'the message ID is longer than 512 bytes',
   'ill-formed': 'the message ID holds a lone surrogate',
@@ -23,14 +23,7 @@ export const WHY_UNUSABLE: Readonly<Record<UnusableId, string>> = {
 
 /** ID extractors for the usual places. */
 export const messageId: {
-  /**
-   * The first of these headers that is there, as text or bytes; a whole number, as AMQP knows them, counts as its decimal text
-   * (`7` and `'7'` are one ID). A header repeated with one value, which AMQP writes as an array, counts once. Whatever else is
-   * there is not usable, and no other header is looked at: a repeated header whose values differ, a number with a fraction or beyond
-   * 2^53 (not exact), a boolean, a timestamp, a decimal, a table, null, text with U+FFFD.
-   *
-   * @throws Error for such a header, without its value; the message is dead-lettered as `no-id` with that reason
-   */
+  /** The first of these headers that is there. Compared as bytes; a header repeated with different values is not usable. */
   header(...names: readonly [string, ...string[]]): IdExtractor
   /** AMQP's `messageId` property. */
   property(): IdExtractor
@@ -38,7 +31,7 @@ export const messageId: {
   header: (...names) => {
     return (message) => {
       for (const name of names) {
-        if (Object.hasOwn(message.headers, name)) return singleValue(name, message.headers[name])
+        if (Object.hasOwn(message.headers, name)) return singleValue(message.headers[name])
       }
       return undefined
     }
@@ -57,8 +50,8 @@ export function cloudEvent(): IdExtractor {
     for (const [idName, sourceName] of places) {
       if (!Object.hasOwn(headers, idName) || !Object.hasOwn(headers, sourceName)) continue
       // Each must be usable by itself: an empty ID beside a good source would be one for all events of that source.
-      const id = idBytes(singleValue(idName, headers[idName]))
-      const source = idBytes(singleValue(sourceName, headers[sourceName]))
+      const id = idBytes(singleValue(headers[idName]))
+      const source = idBytes(singleValue(headers[sourceName]))
       if (typeof id === 'string' || typeof source === 'string') return undefined
       return Buffer.concat([Buffer.from(`${source.length}:`), source, id])
     }
@@ -76,36 +69,17 @@ export function standardId(): IdExtractor {
   return (message) => event(message) ?? intact(message.messageId) ?? header(message)
 }
 
-/** @throws Error what is there is no ID */
-function singleValue(name: string, value: unknown): string | Uint8Array | undefined {
-  if (!Array.isArray(value)) return plainValue(name, value)
-  const [first, ...others] = value.map((one) => plainValue(name, one))
-  if (first !== undefined && others.some((other) => !sameBytes(first, other))) {
-    throw new Error(`header ${JSON.stringify(name)}: repeated with different values`)
-  }
+function singleValue(value: unknown): string | Uint8Array | undefined {
+  if (!Array.isArray(value)) return plainValue(value)
+  const [first, ...others] = value.map(plainValue)
+  if (first === undefined || others.some((other) => other === undefined || !sameBytes(first, other))) return undefined
   return first
 }
 
 /** Of an array that is an element of another nobody can say what it repeats. */
-function plainValue(name: string, value: unknown): string | Uint8Array {
-  if (typeof value === 'string' && intact(value) !== undefined) return value
-  if (value instanceof Uint8Array) return value
-  if (Number.isSafeInteger(value) || typeof value === 'bigint') return String(value)
-  throw new Error(`header ${JSON.stringify(name)}: expected text, bytes or a whole number, got ${kindOf(value)}`)
-}
-
-/** Never the value: it may be an ID. */
-function kindOf(value: unknown): string {
-  if (typeof value === 'string') return 'text with U+FFFD, which stands for bytes that are not UTF-8'
-  if (typeof value === 'number') {
-    return Number.isInteger(value) ? 'a whole number beyond 2^53, which is not exact' : 'a number with a fraction'
-  }
-  if (typeof value !== 'object') return `a ${typeof value}`
-  if (value === null) return 'null'
-  if (Array.isArray(value)) return 'an array within an array'
-  // What amqplib makes of the types of AMQP that JavaScript lacks.
-  const { '!': type } = value as { readonly '!'?: unknown }
-  return type === 'timestamp' || type === 'decimal' ? `a ${type}` : 'a table'
+function plainValue(value: unknown): string | Uint8Array | undefined {
+  if (typeof value === 'string') return intact(value)
+  return value instanceof Uint8Array ? value : undefined
 }
 
 function sameBytes(a: string | Uint8Array, b: string | Uint8Array): boolean {

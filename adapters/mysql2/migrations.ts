@@ -2,11 +2,17 @@ import type { Migration } from './sql/migration.ts'
 import { storesMigration } from './sql/migration-0001-stores.ts'
 import { sharedScopeMigration } from './sql/migration-0002-shared-scope.ts'
 import { leaseStoryMigration } from './sql/migration-0003-lease-story.ts'
+import { inboxStoryMigration } from './sql/migration-0004-inbox-story.ts'
 import { createMigrationTable, recordMigration } from './sql/migration-table.ts'
 import type { Tables } from './sql/tables.ts'
 
 /** In the order of their versions, without a gap. */
-export const MIGRATIONS: readonly Migration[] = [storesMigration, sharedScopeMigration, leaseStoryMigration]
+export const MIGRATIONS: readonly Migration[] = [
+  storesMigration,
+  sharedScopeMigration,
+  leaseStoryMigration,
+  inboxStoryMigration,
+]
 
 export const NEWEST: number = MIGRATIONS.length
 

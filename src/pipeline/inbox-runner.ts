@@ -1,10 +1,11 @@
-import { backoffMs } from '../core/backoff.ts'
+import { backoffMs, heldBackMs } from '../core/backoff.ts'
 import { companyOf } from '../core/company.ts'
 import { afterClaim, afterHandler } from '../core/decision.ts'
 import type { MarkVerdict, Result } from '../core/record.ts'
-import type { DurationMs } from '../core/units.ts'
 import { LeaseLostError, TransactionError, describeError, hasCode } from '../errors.ts'
+import type { ReleaseOptions } from '../ports/store.ts'
 import { BEYOND_RETENTION, BeyondRetention } from './beyond-retention.ts'
+import { causeOf } from './cause.ts'
 import { DoubtQueue, type Apart } from './doubt-queue.ts'
 import { Evidence } from './evidence.ts'
 import { HandlerRun, type RunEnd, type RunItem } from './handler-run.ts'
@@ -429,22 +430,28 @@ export class InboxRunner implements Runner {
     const retryInMs = elsewhereMs ?? backoffMs(attempt, consumer.retry, entropy.fraction())
     task.firstFailureAt ??= this.#desk.clock.now()
     this.#desk.observe({ type: 'attempt-failed', key: task.key, message: task.message, attempt, error, retryInMs })
-    if (elsewhereMs === undefined) return this.#rollBack(items, false, retryInMs)
-    await this.#release(items, false)
+    const cause = causeOf({ detail: describeError(error), error }, task.message)
+    await this.#release(items, false, {
+      delayMs: elsewhereMs === undefined ? retryInMs : heldBackMs(elsewhereMs),
+      cause,
+    })
+    if (elsewhereMs === undefined) return this.#desk.putBack([task], retryInMs)
     void this.#desk.retryLater(task, { why: 'failed', attempts: attempt, delayMs: elsewhereMs, error })
   }
 
-  async #rollBack(items: readonly RunItem[], refund: boolean, delayMs?: DurationMs): Promise<void> {
+  async #rollBack(items: readonly RunItem[], refund: boolean): Promise<void> {
     await this.#release(items, refund)
-    this.#desk.putBack(
-      items.map(({ task }) => task),
-      delayMs,
-    )
+    this.#desk.putBack(items.map(({ task }) => task))
   }
 
-  async #release(items: readonly RunItem[], refund: boolean): Promise<void> {
+  async #release(
+    items: readonly RunItem[],
+    refund: boolean,
+    later: Pick<ReleaseOptions, 'delayMs' | 'cause'> = {},
+  ): Promise<void> {
     const claims = items.map(({ claim }) => claim)
     const { line, consumer } = this.#desk
-    await line.ask(claims.length, () => consumer.store.release(claims, { refund, doubt: false }), faultOfRelease)
+    const how = { ...later, refund, doubt: false }
+    await line.ask(claims.length, () => consumer.store.release(claims, how), faultOfRelease)
   }
 }

@@ -142,6 +142,8 @@ describeMariadb('Tables of consume-once in MariaDB', () => {
     expect(await place.rows('select version, name from consume_once_migration')).toEqual([
       { version: 1, name: 'stores' },
       { version: 2, name: 'shared-scope' },
+      { version: 3, name: 'lease-story' },
+      { version: 4, name: 'inbox-story' },
     ])
   })
 

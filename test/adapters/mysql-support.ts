@@ -84,6 +84,10 @@ export async function mysqlInboxHarness(options?: Partial<MysqlInboxOptions>): P
     stall: (tx) => tx.query('select sleep(0.5)'),
     fail: (tx) => tx.query('select * from there_is_no_such_table'),
     committed: place.committed,
+    spoil: async (key) => {
+      const hex = Buffer.from(key, 'base64url').toString('hex', 0, 16)
+      await place.pool.query(`update consume_once_inbox set outcome = 'Z' where \`key\` = x'${hex}'`)
+    },
     close: place.close,
   }
 }

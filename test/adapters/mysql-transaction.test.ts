@@ -133,9 +133,9 @@ describeMariadb('ctx.tx of mysqlInbox', () => {
     expect(await codeOf(inbox.mark([claimed]))).toBe('COMMIT_REFUSED')
     expect([await place.committed(item.key), await place.committed('loose')]).toEqual([1, 0])
     const torn = { verdict: 'parked', reason: expect.stringMatching(/^transaction-torn/) }
-    expect(await claim(await place.newInbox(), item)).toEqual(torn)
+    expect(await claim(await place.newInbox(), item)).toMatchObject(torn)
     expect(await inbox.release([claimed], NO_REFUND)).toEqual(['released'])
-    expect(await claim(inbox, item, ALONE)).toEqual(torn)
+    expect(await claim(inbox, item, ALONE)).toMatchObject(torn)
   })
 
   it('writes down as parked what a handler has committed in part, also where it is to be given up', async () => {

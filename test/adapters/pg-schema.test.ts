@@ -13,6 +13,7 @@ const ALL = [
   { version: 4, name: 'lease' },
   { version: 5, name: 'aside' },
   { version: 6, name: 'shared-scope' },
+  { version: 7, name: 'lease-story' },
 ]
 
 describePostgres('the schema of postgresInbox', () => {

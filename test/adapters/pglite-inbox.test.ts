@@ -54,6 +54,8 @@ describePglite('pgliteInbox', () => {
       strategy: 'inbox',
       createHarness,
       lacks: {
+        stories: 'what was tried keeps its count alone yet',
+        unreadable: 'a check of the table keeps out what it does not know',
         retention: 'a purge ends records',
         'parallel-transactions': 'PGlite has one connection',
       },

@@ -212,6 +212,46 @@ export const WRONG_INBOXES: Readonly<Record<string, InboxClass>> = {
       return super.standing(item, { ...how, alone: true })
     }
   },
+  'forgets the payload of what failed': class extends MemoryInbox {
+    override async release(claims: Claims, how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+      const verdicts = await super.release(claims, how)
+      for (const { key } of claims) this.database.tried.set(key, { ...this.database.tried.get(key), digest: '' })
+      return verdicts
+    }
+  },
+  'lets what failed be claimed at once': class extends MemoryInbox {
+    override release(claims: Claims, how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+      return super.release(claims, { ...how, delayMs: 0 })
+    }
+  },
+  'forgets why it failed': class extends MemoryInbox {
+    override release(claims: Claims, how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+      return super.release(claims, { ...how, cause: undefined })
+    }
+  },
+  'keeps why it failed over the decision of a person': class extends MemoryInbox {
+    protected override decide(key: Key, decision: Decision): DecideVerdict {
+      const verdict = super.decide(key, decision)
+      if (verdict === 'decided') this.database.tried.set(key, { digest: '', cause: 'Error: long ago' })
+      return verdict
+    }
+    protected override record(key: Key): MessageRecord {
+      const record = super.record(key)
+      const cause = this.database.tried.get(key)?.cause
+      return record.state === 'absent' && cause !== undefined
+        ? { state: 'released', digest: '', fence: 0, attempt: 0, doubt: false, owner: '', keepUntil: 1e15, cause }
+        : record
+    }
+  },
+  'forgets the story of what is set aside': class extends MemoryInbox {
+    override setAside(
+      claims: Claims,
+      as: 'given-up' | 'parked',
+      { reason }: SetAsideOptions,
+    ): Promise<readonly SetAsideVerdict[]> {
+      return super.setAside(claims, as, { reason })
+    }
+  },
   'forgets attempts with the transaction': class extends MemoryInbox {
     override release(claims: Claims): Promise<readonly ReleaseVerdict[]> {
       return super.release(claims, { refund: true, doubt: false })

@@ -40,7 +40,7 @@ export const MYSQL2_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'adapters/mysql2/inbox/claim-transaction.ts',
-        find: 'await this.#session.rollback(refund)',
+        find: 'await this.#session.rollback(told)',
         replace: 'await this.#session.commit({ statements: [] })',
       },
     ],

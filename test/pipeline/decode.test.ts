@@ -14,10 +14,6 @@ function schema(validate: (value: unknown) => Answer): StandardSchema<unknown, u
   return { '~standard': { version: 1, vendor: 'test', validate } }
 }
 
-function fromPayload({ payload }: { readonly payload: unknown }): string {
-  return (payload as { id: string }).id
-}
-
 describe.each(STYLES)('a payload ($strategy, $handler)', (style) => {
   const flavours: readonly (readonly [string, (answer: () => Answer) => Answer])[] = [
     ['at once', (answer) => answer()],
@@ -67,40 +63,6 @@ describe.each(STYLES)('a payload ($strategy, $handler)', (style) => {
       expect(rig.source.deadLetters).toMatchObject([{ reason: 'schema' }])
       expect(rig.started).toEqual([])
     })
-  })
-
-  it('of a tombstone is null, to the handler and to the schema, and it is no other message of its ID', async () => {
-    const payloads: unknown[] = []
-    const rig = await startRig({ style, effect: (work) => payloads.push(work.payload) })
-    await rig.deliver({ id: 'a', bytes: null }, { id: 'b', payload: 1 }, { id: 'a', bytes: null })
-    expect(payloads).toEqual([null, 1])
-    await rig.deliver({ id: 'b', bytes: null })
-    expect(rig.source.deadLetters).toMatchObject([{ reason: 'conflict' }])
-    const given: unknown[] = []
-    const check = schema((value) => {
-      given.push(value)
-      return bad
-    })
-    const strict = await startRig({ style, schema: check, effect: (work) => work.apply() })
-    await strict.deliver({ id: 'c', bytes: null })
-    expect(given).toEqual([null])
-    expect(strict.source.deadLetters).toMatchObject([{ reason: 'schema' }])
-  })
-
-  it('of a tombstone has no ID within: it is dead-lettered, unless the extractor looks elsewhere', async () => {
-    const careless = await startRig({ style, id: fromPayload, effect: (work) => work.apply() })
-    await careless.deliver({ bytes: null })
-    expect(careless.source.deadLetters).toMatchObject([
-      { reason: 'no-id', detail: expect.stringMatching(/^the ID extractor threw: /) },
-    ])
-    const rig = await startRig({
-      style,
-      id: (message) =>
-        message.value === null ? `deleted ${String(message.headers['version'])}` : fromPayload(message),
-      effect: (work) => work.apply(),
-    })
-    await rig.deliver({ bytes: null, headers: { version: '7' } })
-    expect(rig.outcomes()).toEqual(['handled'])
   })
 
   it('that cannot be decoded is set aside as such', async () => {

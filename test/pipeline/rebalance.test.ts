@@ -231,7 +231,7 @@ describe.each(INBOXES)('a handler in a transaction whose partition or channel is
       const lost = await rig.deliver('bad', 'good')
       rig.source.stand('lost', ...lost)
       answering.open()
-      await rig.clock.advance(0)
+      await rig.clock.advance(1_000)
     }
     expect(rig.source.deadLetters[0]).toMatchObject({ reason: 'attempts-spent', attempts: 3 })
     expect(rig.world.effects).toEqual(['good'])

@@ -47,7 +47,9 @@ class Desk {
 
   constructor(strategy: Strategy, handle: Handle, options: Options = {}) {
     const lease = memoryStore({ clock: this.clock }) as unknown as Store<MemoryTx>
-    this.store = new ScriptedStore(strategy === 'lease' ? lease : new MemoryInbox({ database: this.database }))
+    this.store = new ScriptedStore(
+      strategy === 'lease' ? lease : new MemoryInbox({ database: this.database, clock: this.clock }),
+    )
     const consumer = defineConsumer<unknown, unknown, MemoryTx>({
       name: 'consumer',
       id: messageId.header('id'),

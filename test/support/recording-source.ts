@@ -13,8 +13,8 @@ import type {
 export interface Sent {
   readonly id?: string | undefined
   readonly payload?: unknown
-  /** In place of the payload's JSON; null is a tombstone. */
-  readonly bytes?: Uint8Array | null
+  /** In place of the payload's JSON. */
+  readonly bytes?: Uint8Array
   readonly lane?: string | undefined
   readonly headers?: Readonly<Record<string, unknown>>
   readonly timestamp?: number
@@ -165,7 +165,7 @@ export class RecordingSource implements Source, Publisher {
       origin: 'topic',
       position: `0@${this.deliveries.length}`,
       key: null,
-      value: bytes === undefined ? Buffer.from(JSON.stringify(payload)) : bytes,
+      value: bytes ?? Buffer.from(JSON.stringify(payload)),
       headers: id === undefined ? headers : { id, ...headers },
       timestamp,
     }

@@ -120,7 +120,7 @@ export class Rig {
   constructor(world: World, { strategy }: Style) {
     this.world = world
     this.clock = world.clock
-    this.inbox = new MemoryInbox({ database: world.database })
+    this.inbox = new MemoryInbox({ database: world.database, clock: world.clock })
     // The lease never gives a transaction, so what it says about one is never asked for.
     const lease = world.lease as unknown as Store<MemoryTx>
     this.store = new ScriptedStore<MemoryTx>(strategy === 'inbox' ? this.inbox : lease, this.journal)

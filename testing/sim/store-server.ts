@@ -49,9 +49,10 @@ export function leaseServer(stage: Stage): StoreServer {
 }
 
 export function inboxServer(stage: Stage): StoreServer {
+  const clock = { now: () => wallAt(stage.timeline.now) }
   const database = new InboxDatabase<Effected>()
   return {
-    connect: (process) => new Connections(new MemoryInbox<EffectTx, Effected>({ database }), process, stage),
+    connect: (process) => new Connections(new MemoryInbox<EffectTx, Effected>({ database, clock }), process, stage),
     lose: () => undefined,
     states: () => {
       const states = new Map<string, State>()

@@ -3,6 +3,7 @@ import {
   viewOf,
   type DecideVerdict,
   type Decision,
+  type Digest,
   type Key,
   type MarkVerdict,
   type MessageRecord,
@@ -11,8 +12,10 @@ import {
   type Result,
   type SetAsideVerdict,
 } from '../../src/core/record.ts'
+import { systemClock } from '../../src/clock.ts'
 import { isFailure } from '../../src/core/result.ts'
 import { StoreError } from '../../src/errors.ts'
+import type { Clock } from '../../src/ports/clock.ts'
 import type { ListQuery, RecordPage, StoreAdmin } from '../../src/ports/store-admin.ts'
 import type {
   Claim,
@@ -29,6 +32,8 @@ import { MemoryTransaction, type LendAs, type MemoryTx } from './memory-transact
 export interface MemoryInboxOptions<Tx = MemoryTx, Effect = string> {
   /** Share it between the stores of several processes. @defaultValue a new one */
   readonly database?: InboxDatabase<Effect>
+  /** For how long a failed attempt holds the next one back. @defaultValue the system's */
+  readonly clock?: Pick<Clock, 'now'>
   /** Makes the `tx` that your handlers expect. @defaultValue they get the `MemoryTx` itself */
   readonly lendAs?: LendAs<Tx, Effect>
   /**
@@ -46,24 +51,27 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
   readonly strategy = 'inbox'
   readonly database: InboxDatabase<Effect>
   readonly admin: StoreAdmin = {
-    peek: async (_scope, keys) => keys.map((key) => viewOf(this.record(key), 0)),
+    peek: async (_scope, keys) => keys.map((key) => viewOf(this.record(key), this.#clock.now())),
     list: async (_scope, query) => this.list(query),
     resolve: async (_scope, keys, { as }) => keys.map((key) => this.decide(key, as)),
     reopen: async (_scope, keys) => keys.map((key) => this.decide(key, 'reopen')),
     forget: async (_scope, keys) => keys.map((key) => this.decide(key, 'forget')),
     purge: async () => ({ removed: 0, more: false }),
   }
+  readonly #clock: Pick<Clock, 'now'>
   readonly #lendAs: LendAs<Tx, Effect>
   readonly #whenHeld: 'busy' | 'wait'
   readonly #open = new Set<MemoryTransaction<Tx, Effect>>()
 
   constructor({
     database = new InboxDatabase(),
+    clock = systemClock,
     // Whoever names another `Tx` than `MemoryTx` has to say how it is made.
     lendAs = (memory) => memory as Tx,
     whenHeld = 'busy',
   }: MemoryInboxOptions<Tx, Effect> = {}) {
     this.database = database
+    this.#clock = clock
     this.#lendAs = lendAs
     this.#whenHeld = whenHeld
   }
@@ -103,15 +111,20 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
     { key, digest }: ClaimItem,
     { alone, token }: Pick<ClaimRequest, 'alone' | 'token'>,
   ): ClaimAnswer<Tx> | undefined {
-    const { rows, attempts, countedBy, locks } = this.database
+    const { rows, attempts, countedBy, locks, tried } = this.database
     const row = rows.get(key)
     if (row !== undefined) {
-      if (row.digest !== digest && row.digest !== '' && digest !== '') return { verdict: 'conflict' }
-      return row.outcome === 'done'
+      if (differ(row.digest, digest)) return { verdict: 'conflict' }
+      const { outcome, reason, attempt, since, cause } = row
+      return outcome === 'done'
         ? { verdict: 'done', result: row.result }
-        : { verdict: row.outcome, reason: row.reason }
+        : { verdict: outcome, reason, attempt, since, cause }
     }
     if (locks.has(key)) return { verdict: 'busy', leaseLeftMs: 50 }
+    const before = tried.get(key)
+    if (before !== undefined && differ(before.digest, digest)) return { verdict: 'conflict' }
+    const leaseLeftMs = (before?.notBefore ?? 0) - this.#clock.now()
+    if (leaseLeftMs > 0) return { verdict: 'busy', leaseLeftMs }
     const ofThisClaim = countedBy.get(key) === token ? 1 : 0
     const earlier = (attempts.get(key) ?? 0) - ofThisClaim
     return earlier > 0 && !alone ? { verdict: 'again-alone', attempts: earlier } : undefined
@@ -136,17 +149,27 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
     for (const [at, { key, digest }] of claims.entries()) {
       this.database.rows.set(key, { digest, outcome: 'done', reason: '', result: results[at] })
       this.database.known.delete(key)
+      this.database.tried.delete(key)
     }
     transaction.end('committed')
     return claims.map(() => 'marked')
   }
 
-  async release(claims: readonly Claim<Tx>[], { refund }: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+  async release(
+    claims: readonly Claim<Tx>[],
+    { refund, delayMs = 0, cause }: ReleaseOptions,
+  ): Promise<readonly ReleaseVerdict[]> {
     const [transaction] = claims.map(transactionOf)
     if (transaction === undefined) return []
     if (transaction.state === 'committed') return claims.map(() => 'refused')
-    if (refund) for (const claim of claims) this.#refund(claim)
+    const notBefore = delayMs > 0 ? this.#clock.now() + delayMs : undefined
+    const { countedBy, tried } = this.database
     const isSentAgain = transaction.state === 'rolled-back'
+    for (const claim of claims) {
+      const { key, digest, token } = claim
+      if (refund) this.#refund(claim)
+      else if (!isSentAgain && countedBy.get(key) === token) tried.set(key, { digest, notBefore, cause })
+    }
     transaction.end('rolled-back')
     return claims.map(() => (isSentAgain ? 'already-released' : 'released'))
   }
@@ -154,16 +177,19 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
   async setAside(
     claims: readonly Claim<Tx>[],
     as: 'given-up' | 'parked',
-    { reason }: SetAsideOptions,
+    { reason, refund = false, cause }: SetAsideOptions,
   ): Promise<readonly SetAsideVerdict[]> {
-    const { rows, known, locks } = this.database
+    const { rows, known, locks, tried } = this.database
+    const since = this.#clock.now()
     const verdicts = claims.map((claim): SetAsideVerdict => {
       const row = rows.get(claim.key)
       if (row !== undefined) return row.outcome === 'done' ? 'refused' : row.outcome
       // Rolled back before: it may be another's by now.
       if (locks.has(claim.key) && locks.get(claim.key) !== transactionOf(claim)) return 'refused'
-      rows.set(claim.key, { digest: claim.digest, outcome: as, reason })
+      const attempt = refund ? claim.attempt - 1 : claim.attempt
+      rows.set(claim.key, { digest: claim.digest, outcome: as, reason, attempt, since, cause })
       known.delete(claim.key)
+      tried.delete(claim.key)
       return as
     })
     for (const claim of claims) transactionOf(claim).end('rolled-back')
@@ -171,14 +197,16 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
   }
 
   protected list({ state, limit, after }: ListQuery): RecordPage {
-    const all = [...this.database.rows.keys()].toSorted().map((key) => ({ key, ...viewOf(this.record(key), 0) }))
+    const all = [...this.database.rows.keys()]
+      .toSorted()
+      .map((key) => ({ key, ...viewOf(this.record(key), this.#clock.now()) }))
     const rest = all.filter((record) => record.state === state && record.key > (after ?? ''))
     const records = rest.slice(0, limit)
     return { records, next: rest.length > limit ? records.at(-1)?.key : undefined }
   }
 
   protected decide(key: Key, decision: Decision): DecideVerdict {
-    const { rows, attempts, countedBy, known, locks } = this.database
+    const { rows, attempts, countedBy, known, locks, tried } = this.database
     // Held by an open transaction: what becomes of it is decided by nobody else.
     if (locks.has(key)) return 'refused'
     const command = { command: 'decide', decision, retentionMs: 1 } as const
@@ -186,6 +214,7 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
     if (verdict !== 'decided') return verdict
     attempts.delete(key)
     countedBy.delete(key)
+    tried.delete(key)
     if (next.state === 'done') rows.set(key, { digest: next.digest, outcome: 'done', reason: '' })
     else {
       rows.delete(key)
@@ -198,8 +227,9 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
     const common = { fence: 0, owner: '', keepUntil: Number.POSITIVE_INFINITY }
     const row = this.database.rows.get(key)
     if (row !== undefined) return { ...row, ...common, state: row.outcome }
+    const before = this.database.tried.get(key) ?? { digest: '' }
     const attempt = this.database.attempts.get(key) ?? 0
-    return attempt === 0 ? { state: 'absent' } : { state: 'released', digest: '', attempt, doubt: false, ...common }
+    return attempt === 0 ? { state: 'absent' } : { state: 'released', ...before, attempt, doubt: false, ...common }
   }
 
   #begin({ token }: ClaimRequest): MemoryTransaction<Tx, Effect> {
@@ -222,22 +252,30 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
     { scope, token, retentionMs }: ClaimRequest,
     transaction: MemoryTransaction<Tx, Effect>,
   ): ClaimAnswer<Tx> {
-    const { attempts, countedBy, known, locks } = this.database
+    const { attempts, countedBy, known, locks, tried } = this.database
     const counted = attempts.get(item.key) ?? 0
     const attempt = countedBy.get(item.key) === token ? counted : counted + 1
     attempts.set(item.key, attempt)
     countedBy.set(item.key, token)
+    tried.set(item.key, { digest: item.digest })
     locks.set(item.key, transaction)
     const claim: Claim<Tx> = { ...item, scope, token, fence: 0, attempt, retentionMs, transaction }
     return { verdict: 'claimed', fence: 0, attempt, claim, ...(known.has(item.key) ? { isKnown: true } : {}) }
   }
 
   #refund({ key, token }: Claim<Tx>): void {
-    const { attempts, countedBy } = this.database
+    const { attempts, countedBy, tried } = this.database
     if (countedBy.get(key) !== token) return
+    const left = (attempts.get(key) ?? 1) - 1
     countedBy.delete(key)
-    attempts.set(key, (attempts.get(key) ?? 1) - 1)
+    attempts.set(key, left)
+    if (left === 0) tried.delete(key)
   }
+}
+
+/** An empty digest is compared with no other. */
+function differ(kept: Digest, claimed: Digest): boolean {
+  return kept !== claimed && kept !== '' && claimed !== ''
 }
 
 /** The transaction that this store has opened for a claim. */

@@ -69,24 +69,12 @@ function isStale(name: string): boolean {
 /** Tables within tables: what lies deeper would be measured and written by recursion, which has an end. */
 const DEEPEST = 100
 
-/**
- * amqplib writes a table with a field named `!` as the type that this names. What it has not read as one would become something
- * else in a copy: a number, or a double that is NaN, for which RabbitMQ closes the connection at each try.
- */
-function isDisguised(table: object): boolean {
-  if (!Object.hasOwn(table, '!')) return false
-  const { '!': type, value } = table as { readonly '!'?: unknown; readonly value?: unknown }
-  const isTimestamp = type === 'timestamp' && Number.isInteger(value)
-  const isDecimal = type === 'decimal' && typeof value === 'object' && value !== null
-  return !isTimestamp && !isDecimal
-}
-
-/** Roughly what a header value takes in a frame; without end for what cannot be written as it is. */
+/** Roughly what a header value takes in a frame. */
 function sizeOf(value: unknown, depth: number = 0): number {
   if (typeof value === 'string') return 5 + Buffer.byteLength(value)
   if (value instanceof Uint8Array) return 5 + value.byteLength
   if (typeof value !== 'object' || value === null) return 9
-  if (depth === DEEPEST || isDisguised(value)) return Number.POSITIVE_INFINITY
+  if (depth === DEEPEST) return Number.POSITIVE_INFINITY
   return Object.entries(value).reduce(
     (sum, [name, part]) => sum + 1 + Buffer.byteLength(name) + sizeOf(part, depth + 1),
     5,

@@ -6,6 +6,7 @@ import {
   type MarkVerdict,
   type OpenTransaction,
   type OwnerToken,
+  type ReleaseOptions,
   type ReleaseVerdict,
   type Result,
   type SetAsideVerdict,
@@ -103,7 +104,10 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
   }
 
   /** Rolls back; gives the attempts of `claims` back, each once, if asked to. */
-  release(claims: readonly Claim<MysqlTransaction>[], refund: boolean): Promise<readonly ReleaseVerdict[]> {
+  release(
+    claims: readonly Claim<MysqlTransaction>[],
+    { refund, delayMs = 0, cause }: ReleaseOptions,
+  ): Promise<readonly ReleaseVerdict[]> {
     return this.#inTurn(async () => {
       if (this.#phase !== 'open' && this.#phase !== 'over') return claims.map(() => 'refused')
       const keys = claims.map(({ key }) => key)
@@ -112,7 +116,12 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
       const { failure, spoiledBy } = this.#session
       // Not the handler failed: a deadlock has chosen it to lose, or the server went down.
       const isBlameless = refund || isConflictOfTransactions(failure?.cause) || isShutdown(spoiledBy)
-      await this.#rollBack(isBlameless ? keys.filter((key) => !this.#refunded.has(key)) : [])
+      if (isBlameless) await this.#rollBack(keys.filter((key) => !this.#refunded.has(key)))
+      else
+        await this.#rollBack(
+          [],
+          delayMs > 0 || cause !== undefined ? this.#ledger.holdBack(keys, delayMs, cause) : undefined,
+        )
       return verdicts
     })
   }
@@ -182,13 +191,16 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
     return verdicts
   }
 
-  async #rollBack(refunded: readonly Key[]): Promise<void> {
-    const refund = refunded.length === 0 ? undefined : this.#ledger.refund(refunded)
+  /** And commits something about the attempts, by itself. */
+  async #rollBack(
+    refunded: readonly Key[],
+    told = refunded.length === 0 ? undefined : this.#ledger.refund(refunded),
+  ): Promise<void> {
     if (this.#phase === 'open') {
       this.#lending.revoke()
       this.#phase = 'over'
-      await this.#session.rollback(refund)
-    } else if (refund !== undefined) await this.#sessions.committed(refund)
+      await this.#session.rollback(told)
+    } else if (told !== undefined) await this.#sessions.committed(told)
     for (const key of refunded) this.#refunded.add(key)
   }
 

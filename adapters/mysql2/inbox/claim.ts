@@ -4,7 +4,7 @@ import { despiteConflicts } from '../despite-conflicts.ts'
 import type { MysqlTransaction } from '../mysql-transaction.ts'
 import type { Place } from '../place.ts'
 import { isLockTimeout } from '../sql-errors.ts'
-import { countAttempts, type CountedRow } from '../sql/attempts.ts'
+import { countAttempts, type CountedRow, type TriedRow } from '../sql/attempts.ts'
 import { claimKeys, readFlushed, readInbox, removeKeys, type InboxRow } from '../sql/inbox-records.ts'
 import { fromHex } from '../sql/literals.ts'
 import { lastRows } from '../sql/script.ts'
@@ -49,7 +49,8 @@ async function claimOnce(
       if (row.outcome === 'c' && fromHex(row.owner) === request.token) inserted.add(row.k)
       else records.set(row.k, row)
     }
-    const attempts = await attemptsOf(place, request, [...inserted].toSorted())
+    const own = free.filter(({ key }) => inserted.has(key))
+    const attempts = await attemptsOf(place, request, own)
     const granted = items.filter(({ key }) => attempts.get(key)?.is_counted === 1)
     const uncounted = [...inserted].filter((key) => attempts.get(key)?.is_counted !== 1)
     if (granted.length === 0) {
@@ -58,15 +59,14 @@ async function claimOnce(
       await session.run(removeKeys(tables, scope, uncounted).statements)
     }
     await flush(place, records)
-    const ledger = new InboxLedger(place, request.token, granted)
+    const counted = new Map(granted.map(({ key, item }) => [item.key, attempts.get(key)?.n ?? 1]))
+    const ledger = new InboxLedger(place, { token: request.token, items: granted, attempts: counted })
     const keys = granted.map(({ item }) => item.key)
     const transaction = new ClaimTransaction({ sessions, session, ledger }, { token: request.token, keys })
     return items.map((stored) => {
       const attempt = attempts.get(stored.key)
       if (attempt === undefined) return ungranted(stored, records.get(stored.key))
-      return attempt.is_counted === 1
-        ? grant(stored, request, transaction, attempt)
-        : { verdict: 'again-alone', attempts: attempt.n }
+      return attempt.is_counted === 1 ? grant(stored, request, transaction, attempt) : whyNotCounted(stored, attempt)
     })
   } catch (error) {
     await session.rollback()
@@ -101,11 +101,18 @@ async function flush({ sessions, tables, scope }: Place, records: Map<string, In
 async function attemptsOf(
   { sessions, tables, scope }: Place,
   { token, alone }: ClaimRequest,
-  keys: readonly string[],
+  items: readonly StoredItem[],
 ): Promise<ReadonlyMap<string, CountedRow>> {
-  if (keys.length === 0) return new Map()
-  const counted = await sessions.committed(countAttempts(tables, { scope, keys, owner: token, alone }))
+  if (items.length === 0) return new Map()
+  const counted = await sessions.committed(countAttempts(tables, { scope, items, owner: token, alone }))
   return new Map(counted.map((row) => [row.k, row]))
+}
+
+/** Why an attempt was not counted. */
+function whyNotCounted({ fp }: StoredItem, tried: TriedRow): Answer {
+  if (tried.fp !== null && fp !== null && tried.fp !== fp) return { verdict: 'conflict' }
+  const leaseLeftMs = Math.ceil(Number(tried.wait_ms))
+  return leaseLeftMs > 0 ? { verdict: 'busy', leaseLeftMs } : { verdict: 'again-alone', attempts: tried.n }
 }
 
 function grant(
@@ -123,8 +130,12 @@ function grant(
 function ungranted({ fp }: StoredItem, record: InboxRow | undefined): Answer {
   // Purged or reopened between the insert and the look: claimed again, it is free.
   if (record === undefined) return { verdict: 'busy', leaseLeftMs: 0 }
-  if (record.fp !== null && fp !== null && record.fp !== fp) return { verdict: 'conflict' }
   const kept = recordOf(record)
-  if (kept.state !== 'done') return { verdict: kept.state, reason: kept.reason }
+  if (kept.state === 'unreadable') return { verdict: kept.state, found: kept.found }
+  if (record.fp !== null && fp !== null && record.fp !== fp) return { verdict: 'conflict' }
+  if (kept.state !== 'done') {
+    const { reason, attempt, since, cause } = kept
+    return { verdict: kept.state, reason, attempt, since, cause }
+  }
   return kept.result === undefined ? { verdict: 'done' } : { verdict: 'done', result: kept.result }
 }

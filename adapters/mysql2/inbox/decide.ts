@@ -2,7 +2,7 @@ import { systemEntropy, transition, type DecideVerdict, type Decision, type Why 
 import { despiteConflicts } from '../despite-conflicts.ts'
 import type { Place } from '../place.ts'
 import { isLockTimeout } from '../sql-errors.ts'
-import { forgetAttempts, letRun, readAttempts, type CountedRow } from '../sql/attempts.ts'
+import { forgetAttempts, letRun, readAttempts, type TriedRow } from '../sql/attempts.ts'
 import { auditDecision, type Decided } from '../sql/audit.ts'
 import { claimKeys, makeDone, removeKeys, type InboxRow } from '../sql/inbox-records.ts'
 import { fromHex } from '../sql/literals.ts'
@@ -39,8 +39,8 @@ async function decideOnce(
   const { session, sets } = await sessions.begin(claimKeys(tables, { scope, items, owner }))
   try {
     const rows = new Map((lastRows(sets) as readonly InboxRow[]).map((row) => [row.k, row]))
-    const counted = lastRows(await session.run(readAttempts(tables, scope, keys).statements)) as readonly CountedRow[]
-    const attempts = new Map(counted.map(({ k, n }) => [k, n]))
+    const counted = lastRows(await session.run(readAttempts(tables, scope, keys).statements)) as readonly TriedRow[]
+    const attempts = new Map(counted.map((row) => [row.k, row]))
     const verdicts = new Map<string, DecideVerdict>()
     const decided: Decided[] = []
     const [done, open, gone]: [string[], string[], string[]] = [[], [], []]

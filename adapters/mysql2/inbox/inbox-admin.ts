@@ -19,7 +19,7 @@ import type { Database } from '../database.ts'
 import type { Place } from '../place.ts'
 import { Purge } from '../purge.ts'
 import { answered, isLockTimeout } from '../sql-errors.ts'
-import { readAttempts } from '../sql/attempts.ts'
+import { readAttempts, type TriedRow } from '../sql/attempts.ts'
 import { glanceAt, listInbox, readInbox } from '../sql/inbox-records.ts'
 import { fromHex } from '../sql/literals.ts'
 import { isBefore } from '../sql/purge.ts'
@@ -46,7 +46,7 @@ export class InboxAdmin implements StoreAdmin {
       const absent = wanted.filter((key) => !views.has(key))
       const tried =
         absent.length === 0 ? [] : await place.sessions.committed(readAttempts(place.tables, place.scope, absent))
-      for (const { k, n } of tried) views.set(k, await viewOfTried(place, k, n))
+      for (const row of tried) views.set(row.k, await viewOfTried(place, row))
       return wanted.map((key) => views.get(key) ?? { state: 'absent' })
     })
   }
@@ -103,10 +103,13 @@ export class InboxAdmin implements StoreAdmin {
 }
 
 /** An attempt is counted and there is no record: its handler runs, or has failed. Only who asks for the row can tell. */
-async function viewOfTried({ sessions, tables, scope }: Place, key: string, attempt: number): Promise<RecordView> {
+async function viewOfTried({ sessions, tables, scope }: Place, row: TriedRow): Promise<RecordView> {
+  const { k: key, n: attempt } = row
   try {
     await sessions.committed(glanceAt(tables, scope, key))
-    return { state: viewOf(recordOfAttempts(attempt), 0).state, attempt }
+    const now = Number(row.not_before_ms ?? 0) - Number(row.wait_ms)
+    const { state, notBefore, cause } = viewOf(recordOfAttempts(row), now)
+    return { state, attempt, notBefore, cause }
   } catch (error) {
     if (!isLockTimeout(error)) throw error
     return { state: 'processing', attempt }

@@ -1,10 +1,11 @@
-import type { ListedState, MessageRecord, RecordView } from '../../../src/index.ts'
+import type { AsideStory, ListedState, MessageRecord, RecordView } from '../../../src/index.ts'
 import { keyOf } from '../bytes.ts'
+import type { TriedRow } from '../sql/attempts.ts'
 import type { InboxRow } from '../sql/inbox-records.ts'
 import { fromHex } from '../sql/literals.ts'
 
 /** What is being handled is a row that nobody sees, and nothing is ever in doubt. */
-export const OUTCOMES: Readonly<Record<ListedState, readonly InboxRow['outcome'][]>> = {
+export const OUTCOMES: Readonly<Record<ListedState, readonly string[]>> = {
   processing: [],
   'in-doubt': [],
   done: ['d'],
@@ -18,33 +19,43 @@ export const OUTCOMES: Readonly<Record<ListedState, readonly InboxRow['outcome']
  */
 const TORN = 'transaction-torn: a handler committed its transaction by itself (DDL, LOCK TABLES, COMMIT)'
 
-type Kept = Extract<MessageRecord, { state: 'done' | 'given-up' | 'parked' }>
+type Kept = Extract<MessageRecord, { state: 'done' | 'given-up' | 'parked' | 'unreadable' }>
 
 /** The record as `transition()` knows it. A row that is there is kept, however old. */
-export function recordOf({ outcome, fp, owner: writer, reason, result }: InboxRow): Kept {
+export function recordOf({ outcome, fp, owner: writer, reason, result, ...row }: InboxRow): Kept {
   const common = { digest: fp === null ? '' : keyOf(fp), fence: 0, owner: fromHex(writer) }
   const keepUntil = Number.POSITIVE_INFINITY
+  const story = (why: string): AsideStory => {
+    const cause = row.cause === null ? undefined : fromHex(row.cause)
+    return { reason: why, attempt: row.attempt ?? undefined, since: Number(row.since_ms), cause }
+  }
   switch (outcome) {
     case 'd':
       return { state: 'done', ...common, result: result === null ? undefined : fromHex(result), keepUntil }
     case 'g':
-      return { state: 'given-up', ...common, reason: fromHex(reason ?? ''), keepUntil }
+      return { state: 'given-up', ...common, ...story(fromHex(reason ?? '')), keepUntil }
     case 'p':
-      return { state: 'parked', ...common, reason: fromHex(reason ?? '') }
+      return { state: 'parked', ...common, ...story(fromHex(reason ?? '')) }
     case 'c':
-      return { state: 'parked', ...common, reason: TORN }
+      return { state: 'parked', ...common, ...story(TORN) }
+    default:
+      return { state: 'unreadable', found: `a record of outcome '${outcome}', which this version does not know` }
   }
 }
 
 /** The record of a key without a row that nobody holds. */
-export function recordOfAttempts(attempt: number | undefined): MessageRecord {
-  if (attempt === undefined) return { state: 'absent' }
-  const keepUntil = Number.POSITIVE_INFINITY
-  return { state: 'released', digest: '', fence: 0, attempt, doubt: false, owner: '', keepUntil }
+export function recordOfAttempts(row: TriedRow | undefined): MessageRecord {
+  if (row === undefined) return { state: 'absent' }
+  const kept = { digest: row.fp === null ? '' : keyOf(row.fp), fence: 0, attempt: row.n, doubt: false, owner: '' }
+  const notBefore = row.not_before_ms === null ? undefined : Number(row.not_before_ms)
+  const cause = row.cause === null ? undefined : fromHex(row.cause)
+  return { state: 'released', ...kept, notBefore, cause, keepUntil: Number.POSITIVE_INFINITY }
 }
 
 /** Neither fences nor ends of retention are kept with a row, so none is told. */
 export function seen(record: Kept): RecordView {
   if (record.state === 'done') return { state: 'done', result: record.result }
-  return { state: record.state, reason: record.reason }
+  if (record.state === 'unreadable') return record
+  const { state, reason, attempt, since, cause } = record
+  return { state, reason, attempt, since, cause }
 }

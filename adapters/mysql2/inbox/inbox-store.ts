@@ -80,19 +80,17 @@ export class InboxStore implements Store<MysqlTransaction> {
     })
   }
 
-  release(claims: readonly Claim<MysqlTransaction>[], { refund }: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
-    return this.#perTransaction('release', claims, 'refused', (transaction, owned) =>
-      transaction.release(owned, refund),
-    )
+  release(claims: readonly Claim<MysqlTransaction>[], how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+    return this.#perTransaction('release', claims, 'refused', (transaction, owned) => transaction.release(owned, how))
   }
 
   setAside(
     claims: readonly Claim<MysqlTransaction>[],
     as: 'given-up' | 'parked',
-    { reason }: SetAsideOptions,
+    why: SetAsideOptions,
   ): Promise<readonly SetAsideVerdict[]> {
     return this.#perTransaction('set aside', claims, 'refused', (transaction, owned) =>
-      transaction.setAside(owned, { as, reason }),
+      transaction.setAside(owned, { as, why }),
     )
   }
 

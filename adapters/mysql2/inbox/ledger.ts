@@ -3,22 +3,24 @@ import {
   type Key,
   type MarkVerdict,
   type OwnerToken,
+  type DurationMs,
   type Reason,
   type Result,
+  type SetAsideOptions,
   type SetAsideVerdict,
 } from '../../../src/index.ts'
 import { inKeyOrder, type StoredItem } from '../bytes.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'
 import type { Place } from '../place.ts'
 import { isLockTimeout } from '../sql-errors.ts'
-import { refundAttempts } from '../sql/attempts.ts'
+import { holdBack, refundAttempts } from '../sql/attempts.ts'
 import { claimKeys, markKeys, readFlushed, writeRecords, type InboxRow } from '../sql/inbox-records.ts'
 import { fromHex } from '../sql/literals.ts'
 import { lastRows, type Script } from '../sql/script.ts'
 
 export interface SettingAside {
   readonly as: 'given-up' | 'parked'
-  readonly reason: Reason
+  readonly why: SetAsideOptions
 }
 
 export interface MarkingFailure {
@@ -30,17 +32,30 @@ export interface MarkingFailure {
 /** Runs a script that commits by itself; the first that is run ends the transaction. */
 export type Replacement = <Row>(script: Script<Row>) => Promise<readonly Row[]>
 
-const VERDICTS = { c: 'parked', d: 'refused', g: 'given-up', p: 'parked' } as const
+const VERDICTS: Readonly<Record<string, SetAsideVerdict>> = { c: 'parked', g: 'given-up', p: 'parked' }
 
 /** What the claims of one transaction write: rows that the claim has inserted, and their attempts. */
 export class InboxLedger {
   readonly #place: Place
   readonly #token: OwnerToken
   readonly #items: ReadonlyMap<Key, StoredItem>
+  readonly #attempts: ReadonlyMap<Key, number>
 
-  constructor(place: Place, token: OwnerToken, items: readonly StoredItem[]) {
+  constructor(
+    place: Place,
+    {
+      token,
+      items,
+      attempts,
+    }: {
+      readonly token: OwnerToken
+      readonly items: readonly StoredItem[]
+      readonly attempts: ReadonlyMap<Key, number>
+    },
+  ) {
     this.#place = place
     this.#token = token
+    this.#attempts = attempts
     this.#items = new Map(inKeyOrder(items).map((stored) => [stored.item.key, stored]))
   }
 
@@ -64,6 +79,13 @@ export class InboxLedger {
   refund(keys: readonly Key[]): Script {
     const { tables, scope } = this.#place
     return refundAttempts(tables, { scope, keys: this.#stored(keys).map(({ key }) => key), owner: this.#token })
+  }
+
+  /** Keeps until when the next attempts are held back, and why; committed by itself. */
+  holdBack(keys: readonly Key[], delayMs: DurationMs, cause: string | undefined): Script {
+    const { tables, scope } = this.#place
+    const stored = this.#stored(keys).map(({ key }) => key)
+    return holdBack(tables, { scope, keys: stored, owner: this.#token, delayMs, cause })
   }
 
   /**
@@ -98,14 +120,18 @@ export class InboxLedger {
 
   async setAside(
     keys: readonly Key[],
-    { as, reason }: SettingAside,
+    { as, why: { reason, refund = false, cause } }: SettingAside,
     run: Replacement,
   ): Promise<readonly SetAsideVerdict[]> {
     const outcome = as === 'given-up' ? 'g' : 'p'
-    const rows = await this.#write(this.#stored(keys), { outcome, reason, result: null }, run)
+    const items = this.#stored(keys).map((stored) => {
+      const started = this.#attempts.get(stored.item.key) ?? 1
+      return { ...stored, attempt: refund ? started - 1 : started }
+    })
+    const rows = await this.#write(items, { outcome, reason, result: null, cause }, run)
     return this.#stored(keys).map(({ key }) => {
       const row = rows.get(key)
-      return row === undefined || !this.#isOurs(row) ? 'refused' : VERDICTS[row.outcome]
+      return row === undefined || !this.#isOurs(row) ? 'refused' : (VERDICTS[row.outcome] ?? 'refused')
     })
   }
 
@@ -125,8 +151,13 @@ export class InboxLedger {
 
   /** Returns the rows as they are now; none for a key that another owner holds. */
   async #write(
-    items: readonly StoredItem[],
-    how: { readonly outcome: 'd' | 'g' | 'p'; readonly reason: Reason | null; readonly result: Result | null },
+    items: readonly (StoredItem & { readonly attempt?: number })[],
+    how: {
+      readonly outcome: 'd' | 'g' | 'p'
+      readonly reason: Reason | null
+      readonly result: Result | null
+      readonly cause?: string | undefined
+    },
     run: Replacement,
   ): Promise<ReadonlyMap<string, InboxRow>> {
     const { tables, scope } = this.#place

@@ -1,10 +1,22 @@
-import { ascii, bytes, hasKey, inHex } from './literals.ts'
+import { ascii, bytes, epochMs, hasKey, inHex, text } from './literals.ts'
 import type { Script } from './script.ts'
 import type { Tables } from './tables.ts'
 
-export interface CountedRow {
+/** What is kept of a key that was tried, in hex but for numbers. */
+export interface TriedRow {
   readonly k: string
   readonly n: number
+  readonly fp: string | null
+  /** Until its backoff is over, in milliseconds; not above 0: it is over, or there is none. */
+  readonly wait_ms: number | string
+  readonly not_before_ms: number | string | null
+  readonly cause: string | null
+}
+
+const TRIED = `${inHex('`key`')} as k, n, ${inHex('fp')} as fp, hex(cause) as cause, ${epochMs('not_before')} as not_before_ms,
+  coalesce(timestampdiff(microsecond, utc_timestamp(6), not_before), 0) / 1000 as wait_ms`
+
+export interface CountedRow extends TriedRow {
   /** This claim's is among them: 1 or 0. */
   readonly is_counted: number
   /** A person has let it run (`letRun`): 1 or 0. */
@@ -17,36 +29,64 @@ const FOR_EVER = `'9999-12-31'`
 interface Counting {
   readonly scope: number
   /** In their order. */
-  readonly keys: readonly string[]
+  readonly items: readonly { readonly key: string; readonly fp: string | null }[]
   readonly owner: string
   readonly alone: boolean
 }
 
 /**
  * Counts an attempt for each key, committed by itself before the handler starts, so that a message that kills the process
- * is found out. Only for keys whose inbox row the caller holds: nobody else counts them meanwhile. A key is not counted
- * where it has an earlier attempt and the claim is not alone. One that a person has let run has none. The owner token makes the script
+ * is found out. Only for keys whose inbox row the caller holds: nobody else counts them meanwhile. A key is not counted where it has
+ * an earlier attempt and the claim is not alone, where its backoff is not over, and where another payload was tried under it.
+ * One that a person has let run has none of these. The owner token makes the script
  * safe to send again: a claim counts once. (Columns are assigned from left to right.)
  */
-export function countAttempts({ attempt }: Tables, { scope, keys, owner, alone }: Counting): Script<CountedRow> {
-  const rows = keys.map((key) => `(${scope}, ${bytes(key)}, ${ascii(owner)}, 1, utc_timestamp(6))`)
-  const again = alone
-    ? 'n = n + (owner <> values(owner)), owner = values(owner), last_at = greatest(last_at, values(last_at))'
-    : 'owner = if(n = 0, values(owner), owner), n = greatest(n, 1)'
+export function countAttempts({ attempt }: Tables, { scope, items, owner, alone }: Counting): Script<CountedRow> {
+  const keys = items.map(({ key }) => key)
+  const rows = items.map(
+    ({ key, fp }) => `(${scope}, ${bytes(key)}, ${ascii(owner)}, 1, utc_timestamp(6), ${bytes(fp)})`,
+  )
+  const isFree = `(not_before is null or not_before <= utc_timestamp(6))
+  and (fp is null or values(fp) is null or fp = values(fp))`
+  const isOurs = 'owner = values(owner)'
+  const counted = alone
+    ? `n = n + if(${isFree} and owner <> values(owner), 1, 0), owner = if(${isFree}, values(owner), owner),
+last_at = if(${isOurs}, greatest(last_at, values(last_at)), last_at)`
+    : `owner = if(n = 0 and ${isFree}, values(owner), owner), n = if(${isOurs}, greatest(n, 1), n)`
+  const again = `${counted}, fp = if(${isOurs}, values(fp), fp), cause = if(${isOurs}, null, cause), not_before = if(${isOurs}, null, not_before)`
   return {
     statements: [
-      `insert into ${attempt} (scope, \`key\`, owner, n, last_at) values ${rows.join(', ')} on duplicate key update ${again}`,
-      `select ${inHex('`key`')} as k, n, owner = ${ascii(owner)} as is_counted, last_at = ${FOR_EVER} as is_known
+      `insert into ${attempt} (scope, \`key\`, owner, n, last_at, fp) values ${rows.join(', ')} on duplicate key update ${again}`,
+      `select ${TRIED}, owner = ${ascii(owner)} as is_counted, last_at = ${FOR_EVER} as is_known
 from ${attempt} where ${hasKey(scope, keys)}`,
     ],
   }
+}
+
+interface Ended {
+  readonly scope: number
+  readonly keys: readonly string[]
+  readonly owner: string
+}
+
+/**
+ * Keeps until when a failed attempt holds the next one back, and why it failed; committed by itself. Not of what a later claim has
+ * counted.
+ */
+export function holdBack(
+  { attempt }: Tables,
+  { scope, keys, owner, delayMs, cause }: Ended & { readonly delayMs: number; readonly cause: string | undefined },
+): Script {
+  const until = delayMs > 0 ? `date_add(utc_timestamp(6), interval ${Math.round(delayMs * 1_000)} microsecond)` : 'null'
+  const kept = `not_before = ${until}, cause = ${text(cause)}`
+  return { statements: [`update ${attempt} set ${kept} where ${hasKey(scope, keys)} and owner = ${ascii(owner)}`] }
 }
 
 /**
  * Gives the attempts of one claim back, committed by itself. Locks their rows. Finds none where they were given back
  * before, or counted again by a later claim: the owner token says whose attempt the last one is.
  */
-export function refundAttempts({ attempt }: Tables, { scope, keys, owner }: Omit<Counting, 'alone'>): Script {
+export function refundAttempts({ attempt }: Tables, { scope, keys, owner }: Ended): Script {
   const mine = `${hasKey(scope, keys)} and owner = ${ascii(owner)}`
   return {
     statements: [
@@ -70,16 +110,12 @@ export function letRun({ attempt }: Tables, scope: number, keys: readonly string
   return {
     statements: [
       `insert into ${attempt} (scope, \`key\`, owner, n, last_at) values ${rows.join(', ')}
-on duplicate key update owner = '', n = 0, last_at = ${FOR_EVER}`,
+on duplicate key update owner = '', n = 0, last_at = ${FOR_EVER}, fp = null, not_before = null, cause = null`,
     ],
   }
 }
 
 /** Locks nothing. */
-export function readAttempts(
-  { attempt }: Tables,
-  scope: number,
-  keys: readonly string[],
-): Script<Pick<CountedRow, 'k' | 'n'>> {
-  return { statements: [`select ${inHex('`key`')} as k, n from ${attempt} where ${hasKey(scope, keys)}`] }
+export function readAttempts({ attempt }: Tables, scope: number, keys: readonly string[]): Script<TriedRow> {
+  return { statements: [`select ${TRIED} from ${attempt} where ${hasKey(scope, keys)}`] }
 }

@@ -1,6 +1,6 @@
 import { forgetAttempts } from './attempts.ts'
 import { somethingToFlush } from './flush.ts'
-import { ascii, bytes, hasKey, inHex, text } from './literals.ts'
+import { ascii, bytes, epochMs, hasKey, inHex, text } from './literals.ts'
 import type { Script } from './script.ts'
 import type { Tables } from './tables.ts'
 
@@ -9,9 +9,13 @@ export interface InboxRow {
   readonly k: string
   readonly fp: string | null
   readonly owner: string
-  readonly outcome: 'c' | 'd' | 'g' | 'p'
+  readonly outcome: string
   readonly reason: string | null
   readonly result: string | null
+  /** Of what is set aside, and so below; `null`: written by code that did not keep it. */
+  readonly attempt: number | null
+  readonly since_ms: number | string
+  readonly cause: string | null
 }
 
 export interface StoredKey {
@@ -19,7 +23,8 @@ export interface StoredKey {
   readonly fp: string | null
 }
 
-const COLUMNS = `${inHex('`key`')} as k, ${inHex('fp')} as fp, ${inHex('owner')} as owner, outcome, hex(reason) as reason, hex(result) as result`
+const COLUMNS = `${inHex('`key`')} as k, ${inHex('fp')} as fp, ${inHex('owner')} as owner, outcome, hex(reason) as reason, hex(result) as result,
+  attempt, ${epochMs('done_at')} as since_ms, hex(cause) as cause`
 
 /** Sees what is committed, and what its own transaction has written; locks nothing. A key that is not returned has no record. */
 export function readInbox({ inbox }: Tables, scope: number, keys: readonly string[]): Script<InboxRow> {
@@ -43,7 +48,7 @@ export function glanceAt({ inbox }: Tables, scope: number, key: string): Script 
 
 export interface InboxPage {
   readonly scope: number
-  readonly outcomes: readonly InboxRow['outcome'][]
+  readonly outcomes: readonly string[]
   /** In hex, or empty. */
   readonly after: string
   readonly limit: number
@@ -66,7 +71,7 @@ export function claimKeys(
   tables: Tables,
   { scope, items, owner }: { readonly scope: number; readonly items: readonly StoredKey[]; readonly owner: string },
 ): Script<InboxRow> {
-  const rows = items.map(({ key, fp }) => rowOf({ scope, key, fp, owner, outcome: 'c', reason: null, result: null }))
+  const rows = items.map(({ key, fp }) => rowOf({ scope, key, fp, owner, outcome: 'c' }))
   return {
     statements: [
       `insert into ${tables.inbox} ${INTO} values ${rows.join(', ')} on duplicate key update scope = scope`,
@@ -83,14 +88,16 @@ interface NewRow extends StoredKey {
   readonly scope: number
   readonly owner: string
   readonly outcome: string
-  readonly reason: string | null
-  readonly result: string | null
+  readonly reason?: string | null
+  readonly result?: string | null
+  readonly attempt?: number
+  readonly cause?: string | undefined
 }
 
-const INTO = '(scope, `key`, fp, owner, outcome, done_at, reason, result)'
+const INTO = '(scope, `key`, fp, owner, outcome, done_at, reason, result, attempt, cause)'
 
-function rowOf({ scope, key, fp, owner, outcome, reason, result }: NewRow): string {
-  const kept = `${text(reason)}, ${text(result)}`
+function rowOf({ scope, key, fp, owner, outcome, reason, result, attempt, cause }: NewRow): string {
+  const kept = `${text(reason)}, ${text(result)}, ${attempt ?? 'null'}, ${text(cause)}`
   return `(${scope}, ${bytes(key)}, ${bytes(fp)}, ${ascii(owner)}, '${outcome}', utc_timestamp(6), ${kept})`
 }
 
@@ -127,11 +134,12 @@ export function markKeys(
 
 export interface Writing {
   readonly scope: number
-  readonly items: readonly StoredKey[]
+  readonly items: readonly (StoredKey & { readonly attempt?: number })[]
   readonly owner: string
   readonly outcome: 'd' | 'g' | 'p'
   readonly reason: string | null
   readonly result: string | null
+  readonly cause?: string | undefined
 }
 
 /**
@@ -141,14 +149,15 @@ export interface Writing {
  * flushed.
  */
 export function writeRecords(tables: Tables, writing: Writing): Script<InboxRow> {
-  const { scope, items, owner, outcome, reason, result } = writing
-  const rows = items.map(({ key, fp }) => rowOf({ scope, key, fp, owner, outcome, reason, result }))
+  const { scope, items, owner, ...kept } = writing
+  const rows = items.map((item) => rowOf({ scope, owner, ...kept, ...item }))
   const keys = items.map(({ key }) => key)
   const isTorn = `outcome = 'c' and owner = values(owner)`
   return {
     statements: [
       `insert into ${tables.inbox} ${INTO} values ${rows.join(', ')}
-on duplicate key update reason = if(${isTorn}, values(reason), reason), outcome = if(${isTorn}, 'p', outcome)`,
+on duplicate key update reason = if(${isTorn}, values(reason), reason), attempt = if(${isTorn}, values(attempt), attempt),
+cause = if(${isTorn}, values(cause), cause), outcome = if(${isTorn}, 'p', outcome)`,
       `delete a from ${tables.attempt} as a join ${tables.inbox} as i on i.scope = a.scope and i.\`key\` = a.\`key\`
 where a.scope = ${scope} and a.\`key\` in (${keys.map(bytes).join(', ')}) and i.owner = ${ascii(owner)}`,
       ...readFlushed(tables, scope, keys).statements,

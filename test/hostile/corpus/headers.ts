@@ -4,6 +4,8 @@ import { Raw, bytes, rawText, utf8, type HostileEntry, type HostileMessage } fro
 const typed = (type: string, value: unknown): object => ({ '!': type, value })
 
 const WRONG_TYPES: Readonly<Record<string, unknown>> = {
+  number: 7,
+  zero: 0,
   'number with a fraction': 7.5,
   'number beyond 2^53': 2 ** 60,
   true: true,
@@ -11,27 +13,19 @@ const WRONG_TYPES: Readonly<Record<string, unknown>> = {
   void: null,
   decimal: typed('decimal', { places: 2, digits: 700 }),
   timestamp: typed('timestamp', 1_700_000_000),
+  'signed byte': typed('int8', -1),
+  'unsigned int': typed('uint32', 4_294_967_295),
   float: typed('float', 0.5),
   table: { id: 'a' },
   'table that looks like text': { length: 1, 0: 'a' },
   'empty table': {},
-  'array of numbers, differing': [1, 2],
+  'array of numbers': [1, 1],
   'array of tables': [{ id: 'a' }, { id: 'a' }],
   'array of void': [null],
   'array of text and void': ['a', null],
   'array of an array': [['a']],
   'array of arrays, the same': [['a'], ['a']],
   'array of arrays, differing': [['a'], ['b']],
-}
-
-/** Exact in every client: the ID is their decimal text. */
-const WHOLE_NUMBERS: Readonly<Record<string, unknown>> = {
-  number: 70_707,
-  'number below zero': -70_707,
-  'signed byte': typed('int8', -77),
-  'unsigned int': typed('uint32', 4_294_967_295),
-  'number of 53 bits': Number.MAX_SAFE_INTEGER,
-  'array of numbers': [70_708, 70_708],
 }
 
 const INHERITED = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', '__defineGetter__'] as const
@@ -46,22 +40,6 @@ export const HEADERS: readonly HostileEntry[] = [
     on: ['memory', 'rabbitmq'],
     messages: [{ must: 'no-id', headers: { 'message-id': id } }],
   })),
-  ...Object.entries(WHOLE_NUMBERS).map(([name, id]): HostileEntry => ({
-    name: `type of the ID header: ${name}`,
-    on: ['rabbitmq'],
-    messages: [
-      { must: 'run', headers: { 'message-id': id } },
-      { must: { same: 0 }, headers: { 'message-id': id } },
-    ],
-  })),
-  {
-    name: 'type of the ID header: a number, and its text',
-    on: ['memory', 'rabbitmq'],
-    messages: [
-      { must: 'run', headers: { 'message-id': 70_709 } },
-      { must: { same: 0 }, headers: { 'message-id': '70709' } },
-    ],
-  },
   ...Object.entries(WRONG_TYPES).map(([name, value]): HostileEntry => ({
     name: `type of another header, of a message and of its dead letter: ${name}`,
     on: ['memory', 'rabbitmq'],
@@ -173,10 +151,7 @@ export const HEADERS: readonly HostileEntry[] = [
     'array within arrays, 20 deep': nested('A', 20),
     'table within tables, 500 deep': nested('F', 500),
     'array within arrays, 1000 deep': nested('A', 1_000),
-    // In a copy amqplib would make of it what it says: a whole number, which is an ID.
     'table that says it has another type': table({ '!': 'S int8', value: 'S x' }),
-    // And here NaN, which RabbitMQ cannot read: it closes the connection.
-    'table that says it is a double': table({ '!': 'S double', value: 'S x' }),
     'table that says it has no type there is': table({ '!': 'S there is none', value: 'S x' }),
     'timestamp of 64 bits': new Raw(Buffer.concat([utf8('T'), Buffer.alloc(8, 0xff), utf8('t'.repeat(0))])),
     'table with a name of broken text': table({ [`broken-\xff`]: 'S x' }),

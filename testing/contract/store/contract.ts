@@ -8,6 +8,7 @@ import { inboxLaws } from './inbox-laws.ts'
 import { keysAsStreams } from './keys-as-streams.ts'
 import { leaseLaws } from './lease-laws.ts'
 import { offsetsLaws } from './offsets-laws.ts'
+import { recordLaws } from './record-laws.ts'
 import { resultLaws } from './result-laws.ts'
 
 export type StoreUnderContract =
@@ -42,7 +43,7 @@ const OF_EVERY_STORE: readonly StoreLaw[] = [...commonLaws, ...resultLaws, ...ad
 /** What a store must do, by its strategy: no call may tell it from `transition()`, or from `claimStream()`. */
 export const storeLaws: LawsOf = {
   lease: [...OF_EVERY_STORE, ...leaseAdminLaws, ...leaseLaws],
-  inbox: [...OF_EVERY_STORE, ...inboxAdminLaws, ...inboxLaws],
+  inbox: [...OF_EVERY_STORE, ...inboxAdminLaws, ...inboxLaws, ...recordLaws],
   offsets: [...OF_EVERY_STORE, ...inboxLaws, ...offsetsLaws],
 }
 

@@ -51,6 +51,8 @@ export type Capability =
   | 'results'
   /** People may look at records and decide about them. */
   | 'admin'
+  /** It keeps with an attempt that failed its payload's digest, the end of its backoff and its cause, and shows what was set aside with its story. */
+  | 'stories'
   /** Two transactions of one process are open at once. */
   | 'parallel-transactions'
 

@@ -2,7 +2,7 @@ import type { LeaseHarness, StoreLaw } from './harness.ts'
 import { claimLaws } from './lease-claim-laws.ts'
 import { endingLaws } from './lease-ending-laws.ts'
 import { markLaws } from './lease-mark-laws.ts'
-import { recordLaws } from './record-laws.ts'
+import { leaseRecordLaws, recordLaws } from './record-laws.ts'
 import { retentionLaws } from './lease-retention-laws.ts'
 
 /** What holds where a claim holds by time. */
@@ -12,4 +12,5 @@ export const leaseLaws: readonly StoreLaw<LeaseHarness>[] = [
   ...endingLaws,
   ...retentionLaws,
   ...recordLaws,
+  ...leaseRecordLaws,
 ]

@@ -15,7 +15,7 @@ import {
   until,
   verdictOf,
 } from './claims.ts'
-import type { LeaseHarness, StoreLaw } from './harness.ts'
+import type { LeaseHarness, StoreHarness, StoreLaw } from './harness.ts'
 
 const ALONE = { alone: true }
 const CAUSE = `Error: no card | "ключ" 100 % %7C\n'; drop table x --`
@@ -25,13 +25,20 @@ async function viewOf({ admin }: Store<unknown>, { key }: ClaimItem): Promise<Re
   return only(await admin.peek(SCOPE, [key]))
 }
 
-/** What a record tells whoever meets it, and what nobody can read. */
-export const recordLaws: readonly StoreLaw<LeaseHarness>[] = [
+async function spoiledBy(spoil: StoreHarness['spoil'], { key }: ClaimItem): Promise<void> {
+  if (spoil === undefined)
+    throw new Error('expected a harness that can spoil, got one that cannot: see lacks.unreadable')
+  await spoil(key)
+}
+
+/** What a record tells whoever meets it, and what nobody can read. Of every store that keeps one for each key. */
+export const recordLaws: readonly StoreLaw[] = [
   {
     name: 'lets nobody claim what is released before its time, in whatever process and for whatever copy, and says how long',
+    needs: 'stories',
     async run({ store, secondStore }) {
       const item = newItem()
-      const { claim: claimed, fence } = await hold(store, item)
+      const { claim: claimed } = await hold(store, item)
       const later = { refund: false, doubt: false, delayMs: LONG_MS }
       expect(await store.release([claimed], later)).toEqual(['released'])
       for (const other of [store, await secondStore()]) {
@@ -45,13 +52,12 @@ export const recordLaws: readonly StoreLaw<LeaseHarness>[] = [
       }
       expect(await store.release([claimed], { ...later, delayMs: 0 })).toEqual(['already-released'])
       expect(await verdictOf(claim(store, item, ALONE))).toBe('busy')
-      const next = newItem({ key: newItem().key, digest: item.digest })
-      expect(await hold(store, next)).toMatchObject({ attempt: 1, fence })
     },
   },
   {
     name: 'lets everybody claim what is released as soon as its time has come',
-    async run(harness) {
+    needs: 'stories',
+    async run(harness: LeaseHarness) {
       const { store, secondStore } = harness
       const item = newItem()
       const { claim: claimed } = await hold(store, item)
@@ -60,11 +66,160 @@ export const recordLaws: readonly StoreLaw<LeaseHarness>[] = [
       const second = await secondStore()
       await until(harness, 'claimed', async () => {
         const answer = await claim(second, item, ALONE)
-        if ('claim' in answer) expect(answer).toMatchObject({ verdict: 'claimed', attempt: 2 })
-        return 'claim' in answer
+        if (!('claim' in answer)) return false
+        expect(answer).toMatchObject({ verdict: 'claimed', attempt: 2 })
+        await second.release([answer.claim], { refund: false, doubt: false })
+        return true
       })
     },
   },
+  {
+    name: 'keeps the payload of an attempt that failed: another one under the same key is a conflict, and changes nothing',
+    needs: 'stories',
+    async run({ store, secondStore }) {
+      const item = newItem()
+      for (const attempt of [1, 2]) {
+        const granted = await hold(store, item, ALONE)
+        expect(granted.attempt).toBe(attempt)
+        await store.release([granted.claim], { refund: false, doubt: false })
+        for (const other of [store, await secondStore()]) {
+          for (const how of [ALONE, {}]) {
+            expect(await verdictOf(claim(other, { ...item, digest: newDigest() }, how))).toBe('conflict')
+          }
+        }
+      }
+      const { claim: unlike, attempt } = await hold(store, { ...item, digest: '' }, ALONE)
+      expect(attempt).toBe(3)
+      await store.release([unlike], { refund: false, doubt: false })
+    },
+  },
+  {
+    name: 'shows people of what failed why, and when its next attempt may begin',
+    needs: 'stories',
+    async run({ store }) {
+      if (store.admin === undefined) return // nobody may look: see lacks.admin
+      const item = newItem()
+      const { claim: claimed } = await hold(store, item)
+      await store.release([claimed], { refund: false, doubt: false, delayMs: LONG_MS, cause: CAUSE })
+      const view = await viewOf(store, item)
+      expect(view).toMatchObject({ state: 'released', attempt: 1, cause: CAUSE })
+      expect(view.notBefore).toBeGreaterThan(0)
+    },
+  },
+  {
+    name: 'tells every later claim why, after how many attempts and since when a record is set aside',
+    needs: 'stories',
+    async run({ store, secondStore }) {
+      for (const as of ['given-up', 'parked'] as const) {
+        const item = newItem()
+        await store.release([(await hold(store, item)).claim], { refund: false, doubt: false, cause: 'Error: first' })
+        const { claim: claimed } = await hold(store, item, ALONE)
+        expect(await store.setAside([claimed], as, { reason: 'attempts|spent', cause: CAUSE })).toEqual([as])
+        const met = await claim(await secondStore(), item, ALONE)
+        expect(met).toMatchObject({ verdict: as, reason: 'attempts|spent', attempt: 2, cause: CAUSE })
+        if (!('since' in met) || met.since === undefined) throw new Error('expected since when, got nothing')
+        expect(await store.setAside([claimed], as, { reason: 'another', cause: 'another' })).toEqual([as])
+        expect(await claim(store, item)).toEqual(met)
+      }
+    },
+  },
+  {
+    name: 'counts no start of a handler that never began, in what it sets aside',
+    needs: 'stories',
+    async run({ store }) {
+      const item = newItem()
+      const { claim: claimed } = await hold(store, item)
+      await store.setAside([claimed], 'given-up', { reason: 'schema', refund: true })
+      const met = await claim(store, item)
+      expect(met).toMatchObject({ verdict: 'given-up', reason: 'schema', attempt: 0 })
+      expect('cause' in met ? met.cause : undefined).toBe(undefined)
+    },
+  },
+  {
+    name: 'shows people since when, after how many attempts and why a record is set aside',
+    needs: 'stories',
+    async run({ store }) {
+      if (store.admin === undefined) return // nobody may look: see lacks.admin
+      const item = newItem()
+      const { claim: claimed } = await hold(store, item)
+      await store.setAside([claimed], 'parked', { reason: 'in-doubt', cause: CAUSE })
+      const view = await viewOf(store, item)
+      expect(view).toMatchObject({ state: 'parked', reason: 'in-doubt', attempt: 1, cause: CAUSE })
+      expect(view.since).toBeGreaterThan(0)
+      const page = await store.admin?.list(SCOPE, { state: 'parked', limit: 1_000 })
+      expect(page?.records.find(({ key }) => key === item.key)).toMatchObject(view)
+    },
+  },
+  {
+    name: 'starts again without backoff and cause once a person has let it run',
+    needs: 'stories',
+    async run({ store }) {
+      if (store.admin === undefined) return // nobody may look: see lacks.admin
+      const item = newItem()
+      await store.release([(await hold(store, item)).claim], { refund: false, doubt: false, cause: CAUSE })
+      const { claim: claimed } = await hold(store, item, ALONE)
+      await store.setAside([claimed], 'parked', { reason: 'wait', cause: CAUSE })
+      await store.admin?.resolve(SCOPE, [item.key], {
+        by: 'contract',
+        reason: 'a law',
+        retentionMs: LONG_MS,
+        as: 'rerun',
+      })
+      expect((await viewOf(store, item)).cause).toBe(undefined)
+      const again = await hold(store, item)
+      expect(again.attempt).toBe(1)
+      await store.release([again.claim], { refund: false, doubt: false })
+    },
+  },
+  {
+    name: 'answers unreadable for the key that it cannot read alone, and grants the others',
+    needs: 'unreadable',
+    async run({ store, secondStore, spoil }) {
+      const [before, spoiled, after] = [newItem(), newItem(), newItem()]
+      await store.setAside([(await hold(store, spoiled)).claim], 'parked', { reason: 'wait' })
+      await spoiledBy(spoil, spoiled)
+      for (const other of [store, await secondStore()]) {
+        for (const how of [ALONE, {}]) {
+          const answers = await claimAll(other, [before, spoiled, after], how)
+          expect(answers.map(({ verdict }) => verdict)).toEqual(['claimed', 'unreadable', 'claimed'])
+          const granted = [grantedBy(answers[0]).claim, grantedBy(answers[2]).claim]
+          await other.release(granted, { refund: true, doubt: false })
+        }
+      }
+      const answer = await claim(store, { ...spoiled, digest: newDigest() })
+      if (answer.verdict !== 'unreadable') throw new Error(`expected unreadable, got ${answer.verdict}`)
+      expect(answer.found).toMatch(/./)
+    },
+  },
+  {
+    name: 'shows people a record that it cannot read among the others, and decides nothing of it',
+    needs: 'unreadable',
+    async run({ store, spoil }) {
+      const { admin } = store
+      if (admin === undefined) return
+      const [done, spoiled] = [newItem(), newItem()]
+      await store.mark([(await hold(store, done)).claim])
+      await store.setAside([(await hold(store, spoiled)).claim], 'parked', { reason: 'wait' })
+      await spoiledBy(spoil, spoiled)
+      const keys = [spoiled.key, done.key]
+      const [view, other] = await admin.peek(SCOPE, keys)
+      expect([view?.state, other?.state]).toEqual(['unreadable', 'done'])
+      expect(view?.found).toMatch(/./)
+      const { records } = await admin.list(SCOPE, { state: 'parked', limit: 1_000 })
+      expect(records.map(({ key }) => key)).notToContain(spoiled.key)
+      const why = { by: 'contract', reason: 'a law', retentionMs: LONG_MS }
+      for (const as of ['done', 'rerun'] as const) {
+        expect((await admin.resolve(SCOPE, keys, { ...why, as }))[0]).toBe('refused')
+      }
+      expect(await admin.reopen(SCOPE, keys, why)).toEqual(['refused', 'refused'])
+      expect((await admin.forget(SCOPE, [spoiled.key], why))[0]).toBe('refused')
+      expect(await verdictOf(claim(store, spoiled, ALONE))).toBe('unreadable')
+    },
+  },
+]
+
+/** The same where a claim holds by time. */
+export const leaseRecordLaws: readonly StoreLaw<LeaseHarness>[] = [
   {
     name: 'marks what is released before its time, since its effect did happen',
     async run({ store }) {
@@ -92,96 +247,16 @@ export const recordLaws: readonly StoreLaw<LeaseHarness>[] = [
     },
   },
   {
-    name: 'tells every later claim why, after how many attempts and since when a record is set aside',
-    async run({ store, secondStore }) {
-      for (const as of ['given-up', 'parked'] as const) {
-        const item = newItem()
-        await store.release([(await hold(store, item)).claim], { refund: false, doubt: false, cause: 'Error: first' })
-        const { claim: claimed } = await hold(store, item, ALONE)
-        expect(await store.setAside([claimed], as, { reason: 'attempts|spent', cause: CAUSE })).toEqual([as])
-        const met = await claim(await secondStore(), item, ALONE)
-        expect(met).toMatchObject({ verdict: as, reason: 'attempts|spent', attempt: 2, cause: CAUSE })
-        if (!('since' in met) || met.since === undefined) throw new Error('expected since when, got nothing')
-        expect(await store.setAside([claimed], as, { reason: 'another', cause: 'another' })).toEqual([as])
-        expect(await claim(store, item)).toEqual(met)
-      }
-    },
-  },
-  {
-    name: 'counts no start of a handler that never began, in what it sets aside',
-    async run({ store }) {
-      const item = newItem()
-      const { claim: claimed } = await hold(store, item)
-      await store.setAside([claimed], 'given-up', { reason: 'schema', refund: true })
-      const met = await claim(store, item)
-      expect(met).toMatchObject({ verdict: 'given-up', reason: 'schema', attempt: 0 })
-      expect('cause' in met ? met.cause : undefined).toBe(undefined)
-    },
-  },
-  {
-    name: 'shows people since when, after how many attempts and why a record is set aside',
-    needs: 'admin',
-    async run({ store }) {
-      const item = newItem()
-      const { claim: claimed } = await hold(store, item)
-      await store.setAside([claimed], 'parked', { reason: 'in-doubt', cause: CAUSE })
-      const view = await viewOf(store, item)
-      expect(view).toMatchObject({ state: 'parked', reason: 'in-doubt', attempt: 1, cause: CAUSE })
-      expect(view.since).toBeGreaterThan(0)
-      const page = await store.admin?.list(SCOPE, { state: 'parked', limit: 1_000 })
-      expect(page?.records.find(({ key }) => key === item.key)).toMatchObject(view)
-    },
-  },
-  {
-    name: 'answers unreadable for the key that it cannot read alone, grants the others, and leaves that record as it is',
-    needs: 'unreadable',
-    async run({ store, secondStore, spoil }) {
-      if (spoil === undefined)
-        throw new Error('expected a harness that can spoil, got one that cannot: see lacks.unreadable')
-      const [before, spoiled, after] = [newItem(), newItem(), newItem()]
-      const { claim: claimed } = await hold(store, spoiled)
-      await spoil(spoiled.key)
-      for (const other of [store, await secondStore()]) {
-        for (const how of [ALONE, {}]) {
-          const answers = await claimAll(other, [before, spoiled, after], how)
-          expect(answers.map(({ verdict }) => verdict)).toEqual(['claimed', 'unreadable', 'claimed'])
-          const granted = [grantedBy(answers[0]).claim, grantedBy(answers[2]).claim]
-          await other.release(granted, { refund: true, doubt: false })
-        }
-      }
-      const answer = await claim(store, { ...spoiled, digest: newDigest() })
-      if (answer.verdict !== 'unreadable') throw new Error(`expected unreadable, got ${answer.verdict}`)
-      expect(answer.found).toMatch(/./)
-      const { claim: whole } = await hold(store, before, ALONE)
-      expect(await store.renew([claimed, whole], LONG_MS)).toEqual(['lost', 'renewed'])
-      expect(await store.mark([claimed, whole])).toEqual(['refused-busy', 'marked'])
-      expect(await store.release([claimed], { refund: false, doubt: false })).toEqual(['refused'])
-      expect(await store.setAside([claimed], 'parked', { reason: 'no' })).toEqual(['refused'])
-      expect(await verdictOf(claim(store, spoiled, ALONE))).toBe('unreadable')
-    },
-  },
-  {
-    name: 'shows people a record that it cannot read among the others, and decides nothing of it',
+    name: 'moves nothing that it cannot read: it belongs to somebody else, as far as anyone can tell',
     needs: 'unreadable',
     async run({ store, spoil }) {
-      const { admin } = store
-      if (admin === undefined || spoil === undefined) return
-      const [done, spoiled] = [newItem(), newItem()]
-      await store.mark([(await hold(store, done)).claim])
-      await hold(store, spoiled)
-      await spoil(spoiled.key)
-      const keys = [spoiled.key, done.key]
-      const [view, other] = await admin.peek(SCOPE, keys)
-      expect([view?.state, other?.state]).toEqual(['unreadable', 'done'])
-      expect(view?.found).toMatch(/./)
-      const { records } = await admin.list(SCOPE, { state: 'processing', limit: 1_000 })
-      expect(records.map(({ key }) => key)).notToContain(spoiled.key)
-      const why = { by: 'contract', reason: 'a law', retentionMs: LONG_MS }
-      for (const as of ['done', 'rerun'] as const) {
-        expect((await admin.resolve(SCOPE, keys, { ...why, as }))[0]).toBe('refused')
-      }
-      expect(await admin.reopen(SCOPE, keys, why)).toEqual(['refused', 'refused'])
-      expect((await admin.forget(SCOPE, [spoiled.key], why))[0]).toBe('refused')
+      const [whole, spoiled] = [newItem(), newItem()]
+      const [{ claim: ofWhole }, { claim: claimed }] = [await hold(store, whole), await hold(store, spoiled)]
+      await spoiledBy(spoil, spoiled)
+      expect(await store.renew([claimed, ofWhole], LONG_MS)).toEqual(['lost', 'renewed'])
+      expect(await store.mark([claimed, ofWhole])).toEqual(['refused-busy', 'marked'])
+      expect(await store.release([claimed], { refund: false, doubt: false })).toEqual(['refused'])
+      expect(await store.setAside([claimed], 'parked', { reason: 'no' })).toEqual(['refused'])
       expect(await verdictOf(claim(store, spoiled, ALONE))).toBe('unreadable')
     },
   },

@@ -220,7 +220,7 @@ describe('redisLease over a client that misbehaves', () => {
       },
     })
     expect(await redisLease({ redis }).mark([CLAIMED])).toEqual(['marked'])
-    expect(asked).toEqual([expect.stringMatching(/^[0-9a-f]{40}$/), expect.stringContaining("redis.call('GET', key)")])
+    expect(asked).toEqual([expect.stringMatching(/^[0-9a-f]{40}$/), expect.stringContaining("redis.pcall('GET', key)")])
   })
 })
 

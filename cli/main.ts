@@ -9,6 +9,7 @@ import { addMigrate } from './migrate.ts'
 import { say } from './output.ts'
 import { addDecisions } from './records/decide.ts'
 import { addInspect } from './records/inspect.ts'
+import { addPositions } from './records/positions.ts'
 import { addPurge } from './records/purge.ts'
 import { isConsumeOnceError } from '../src/index.ts'
 
@@ -32,7 +33,7 @@ async function main(): Promise<number> {
     .exitOverride()
     .showHelpAfterError('Run it with --help to see what it takes.')
   let exitCode: number = EXIT.ok
-  for (const add of [addDemo, addInspect, addDecisions, addPurge, addMigrate, addDoctor]) {
+  for (const add of [addDemo, addInspect, addDecisions, addPositions, addPurge, addMigrate, addDoctor]) {
     add(program, (code) => {
       exitCode = code
     })

@@ -1,5 +1,6 @@
 import { idBytes } from './core/message-id.ts'
 import type { DecideVerdict, Key, RecordView } from './core/record.ts'
+import { checkDecider, type Decider } from './decider.ts'
 import { definitionOf, type Consumer } from './define-consumer.ts'
 import { identityOf } from './digest.ts'
 import { ConfigError } from './errors.ts'
@@ -25,14 +26,6 @@ export interface Decided {
   readonly ref: RecordRef
   readonly key: Key
   readonly verdict: DecideVerdict
-}
-
-/** Who decides, and why: written down with the record as it was before. */
-export interface Decider {
-  /** 1 to 200 characters. */
-  readonly by: string
-  /** 1 to 1000 characters, such as the number of a ticket. No payload and no secret. */
-  readonly reason: string
 }
 
 /** How many records are in a state. `isAtLeast`: there are more, the count was ended. */
@@ -100,7 +93,9 @@ export function adminOf(consumer: Consumer, from: Pick<ConsumedFrom, 'group' | '
   for (const origin of origins) checkText('origins', origin, problems)
   const { strategy, admin } = definition.store
   if (strategy === 'offsets') {
-    problems.push('store: expected one with a record for each message, got strategy offsets, which has a position only')
+    problems.push(
+      'store: expected one with a record for each message, got strategy offsets, which has a position only: see positionsOf()',
+    )
   } else if (admin === undefined) {
     problems.push('store: expected one that people may look into (`admin`), got one without')
   }
@@ -227,13 +222,7 @@ class StoreRecords implements Admin {
 
   #checked({ by, reason }: Decider): Why {
     const problems: string[] = []
-    for (const [name, text, most] of [
-      ['by', by, 200],
-      ['reason', reason, 1_000],
-    ] as const) {
-      if (typeof text === 'string' && text.trim() !== '' && text.length <= most) continue
-      problems.push(`${name}: expected 1 to ${most} characters, got ${JSON.stringify(text)}`)
-    }
+    checkDecider({ by, reason }, problems)
     if (problems.length > 0) throw this.#invalid(...problems)
     return { by, reason, retentionMs: this.#consumer.retentionMs }
   }

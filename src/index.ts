@@ -4,11 +4,12 @@ export {
   type Admin,
   type CountedState,
   type Decided,
-  type Decider,
   type Inspected,
   type RecordRef,
   type StateCount,
 } from './admin.ts'
+export type { Decider } from './decider.ts'
+export { positionsOf, type GoOnFrom, type PositionAdmin } from './position-admin.ts'
 export { defineConfig, type ConfiguredConsumer, type ConsumeOnceConfig } from './config.ts'
 export { doctor, type CheckVerdict, type Diagnosis, type DoctorOptions } from './doctor.ts'
 export { durationText } from './duration-text.ts'
@@ -92,6 +93,7 @@ export {
   refundStarts,
   type CountedAttempts,
   type PositionRecord,
+  type StoredPosition,
   type StreamClaim,
   type StreamItem,
   type StreamVerdict,
@@ -136,6 +138,7 @@ export type {
   SourceEvent,
   SourceHealth,
   Standing,
+  StoredPositions,
   StreamPosition,
 } from './ports/source.ts'
 export type {
@@ -143,7 +146,11 @@ export type {
   ClaimAnswer,
   ClaimItem,
   ClaimRequest,
+  HeldAt,
+  HoldRelease,
+  HoldVerdict,
   LentTransaction,
+  ListedPosition,
   OpenTransaction,
   Positions,
   ReleaseOptions,

@@ -26,8 +26,14 @@ export type KafkaEvent =
   | 'position-sought'
   /** Strategy `offsets`: the database has lost what was handled already; it is read again. */
   | 'position-rewound'
-  /** Strategy `offsets`: the partition ends before its stored position. It is not consumed. */
+  /** Strategy `offsets`: the partition ends before its stored position. It is held: not consumed until a person decides. */
   | 'position-beyond-end'
+  /** Strategy `offsets`: the last message handled is another one now. The partition is held. */
+  | 'position-of-another-log'
+  /** Strategy `offsets`: the partition is held, since earlier. */
+  | 'position-held'
+  /** Strategy `offsets`: the partition was held, and its log is the same after all. */
+  | 'position-proven'
   /** Strategy `offsets`: the store did not tell the positions; asked again. */
   | 'positions-unknown'
   /** The broker did not tell the group's offsets or those of a topic; asked again. */
@@ -38,6 +44,9 @@ export type KafkaEvent =
   /** Such a topic was created, or takes no message as large as its source does. */
   | 'dead-letter-topic'
   | 'retry-topic'
+  /** A topic of the group does not exist any more. The others are consumed, health is not ready. */
+  | 'topic-missing'
+  | 'topic-back'
   | 'adapter-error'
 
 /** What belongs to a normal day. */
@@ -49,8 +58,10 @@ const INFORMS: ReadonlySet<KafkaEvent> = new Set([
   'partition-paused',
   'partition-resumed',
   'position-sought',
+  'position-proven',
   'dead-letter-topic',
   'retry-topic',
+  'topic-back',
 ])
 
 export function sourceEvent(event: KafkaEvent, detail: string): SourceEvent {

@@ -49,7 +49,8 @@ export interface ConsumerLike {
   on(event: 'consumer.group_join', listener: (event: { payload: GroupJoin }) => void): unknown
   on(event: 'consumer.end_batch_process', listener: (event: { payload: EndBatchProcess }) => void): unknown
   on(event: 'consumer.crash', listener: (event: { payload: { error: Error } }) => void): unknown
-  on(event: 'consumer.rebalancing' | 'consumer.fetch_start' | 'consumer.stop', listener: () => void): unknown
+  on(event: 'consumer.fetch_start' | 'consumer.fetch', listener: (event: { payload: FetchOf }) => void): unknown
+  on(event: 'consumer.rebalancing' | 'consumer.stop', listener: () => void): unknown
 }
 
 export interface TopicPartitions {
@@ -59,6 +60,11 @@ export interface TopicPartitions {
 
 export interface GroupJoin {
   readonly memberAssignment: { readonly [topic: string]: readonly number[] }
+}
+
+/** Each broker has a fetch loop of its own. */
+export interface FetchOf {
+  readonly nodeId: number
 }
 
 export interface EndBatchProcess {

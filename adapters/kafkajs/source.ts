@@ -27,6 +27,7 @@ import { sourceEvent, type Report } from './report.ts'
 import { RetryDelays } from './intake/retry-delays.ts'
 import type { CommitRequest, GroupJoin, KafkaLike } from './slice.ts'
 import { redeliveryWindow } from './offsets/redelivery-window.ts'
+import { Subscription } from './membership/subscription.ts'
 import { StoredStarts } from './offsets/stored-starts.ts'
 import { prepareTopics } from './copies/topics.ts'
 
@@ -62,6 +63,7 @@ export class KafkaSource implements Source {
   readonly #holds: PartitionHolds
   readonly #delays: RetryDelays
   readonly #membership: Membership
+  readonly #subscription: Subscription
   readonly #counts: Record<string, number> = {}
   readonly #firstStart: FirstStart | undefined
   #storedStarts: StoredStarts | undefined
@@ -85,18 +87,28 @@ export class KafkaSource implements Source {
       onSettled: (count) => this.#tell({ type: 'settles', count }),
       onBroken: (epoch, error) => this.#broken(epoch, error),
     })
+    this.#subscription = new Subscription({
+      desk,
+      options,
+      report: this.#report,
+      changed: (detail) => {
+        this.#committer.commitBeforeRebalance()
+        this.#membership.rejoin(detail)
+      },
+    })
     this.#membership = new Membership(
-      { ...options, kafka, report: this.#report },
+      { ...options, kafka, report: this.#report, topics: () => this.#subscription.topics() },
       {
         batch: (payload) => this.#batches.take(payload),
         controlBatch: (batch) => this.#batches.stepOver(batch),
         joined: (join) => this.#joined(join),
         rebalancing: () => this.#rebalancing(),
+        fetchFailed: () => this.#subscription.suspect(),
         halted: () => this.#halted(),
         waiting: (detail) => this.#isNotReady(detail),
       },
     )
-    this.#offsets = new GroupOffsets(desk, options.groupId, options.topics)
+    this.#offsets = new GroupOffsets(desk, options.groupId, () => this.#subscription.present)
     if (options.start === 'latest') this.#firstStart = new FirstStart(desk, this.#offsets, options.topology.sources)
     this.#gate = new BatchGate({
       assignment: this.#assignment,
@@ -129,21 +141,13 @@ export class KafkaSource implements Source {
   }
 
   async open(intake: Intake): Promise<void> {
-    const { desk, options } = this.#parts
+    const { options } = this.#parts
     this.#useStored(intake)
     this.#intake = intake
     this.#batches.begin(intake)
     this.#isNotReady('connecting')
     try {
-      await prepareTopics(desk, options, this.#report)
-      await this.#storedStarts?.check(options.topics)
-      const committed = await this.#offsets.allCommitted().catch(() => new Map<string, bigint>())
-      this.#committer.startFrom(committed)
-      this.#storedStarts?.startFrom(committed)
-      await this.#firstStart?.look()
-      this.#refuseIfClosed()
-      this.#isNotReady('joining')
-      await this.#membership.start()
+      await this.#membership.start(() => this.#prepare())
     } catch (error) {
       throw this.#unreachable(error)
     }
@@ -154,6 +158,18 @@ export class KafkaSource implements Source {
       () => this.#closed !== undefined,
     )
     this.#refuseIfClosed()
+  }
+
+  /** Before the group is joined. */
+  async #prepare(): Promise<void> {
+    const { desk, options } = this.#parts
+    await prepareTopics(desk, options, this.#report)
+    const committed = await this.#offsets.allCommitted().catch(() => new Map<string, bigint>())
+    this.#committer.startFrom(committed)
+    this.#storedStarts?.startFrom(committed)
+    await this.#firstStart?.look()
+    this.#refuseIfClosed()
+    this.#isNotReady('joining')
   }
 
   rewind(stream: string): void {
@@ -185,7 +201,7 @@ export class KafkaSource implements Source {
 
   health(): SourceHealth {
     const partitions = this.#assignment.epochs.map((epoch) => partitionHealth(epoch, this.#isPaused))
-    const problem = this.#state.ready ? this.#storedStarts?.problem : undefined
+    const problem = this.#state.ready ? (this.#storedStarts?.problem ?? this.#subscription.problem) : undefined
     const state = problem === undefined ? this.#state : { ready: false, detail: problem }
     return { ...state, partitions, counts: { ...this.#counts } }
   }
@@ -314,6 +330,7 @@ export class KafkaSource implements Source {
     this.#endIntake()
     clearInterval(this.#commitTimer)
     this.#storedStarts?.close()
+    this.#subscription.close()
     await this.#committer.flush(FLUSH_WITHIN_MS)
     this.#assignment.join({}) // What is settled from here on would not be committed any more: it is refused.
     this.#isNotReady('stopped')

@@ -6,6 +6,7 @@ import { leaseMigration } from './sql/migration-0004-lease.ts'
 import { asideMigration } from './sql/migration-0005-aside.ts'
 import { sharedScopeMigration } from './sql/migration-0006-shared-scope.ts'
 import { leaseStoryMigration } from './sql/migration-0007-lease-story.ts'
+import { holdMigration } from './sql/migration-0008-hold.ts'
 import { createMigrationTable, createSchema, lockMigrations, recordMigration } from './sql/migration-table.ts'
 import type { Tables } from './sql/tables.ts'
 
@@ -18,6 +19,7 @@ export const MIGRATIONS: readonly Migration[] = [
   asideMigration,
   sharedScopeMigration,
   leaseStoryMigration,
+  holdMigration,
 ]
 
 export const NEWEST: number = Math.max(...MIGRATIONS.map(({ version }) => version))

@@ -26,6 +26,7 @@ type Answer = ClaimAnswer<PgTransaction>
 /** A message of a stream with the claim that it asks for. */
 interface PlacedItem extends StreamItem {
   readonly item: ClaimItem
+  readonly timestamp: number | undefined
 }
 
 /**
@@ -109,7 +110,11 @@ function grant(
       granted.push(placed)
       attempts.set(placed.item, verdict.attempt)
     }
-    ledgerStreams.push({ stream, next, items: granted.map(({ item, offset }) => ({ key: item.key, offset })) })
+    ledgerStreams.push({
+      stream,
+      next,
+      items: granted.map(({ item, offset, timestamp }) => ({ key: item.key, offset, timestamp })),
+    })
   }
   const ledger = new OffsetsLedger(place, token, ledgerStreams)
   const keys = [...attempts.keys()].map(({ key }) => key)
@@ -128,8 +133,8 @@ function byStream(items: readonly ClaimItem[]): ReadonlyMap<string, readonly Pla
     if (item.position === undefined) {
       throw new StoreError('STORE_MISUSED', 'expected a position of each item of a store of strategy offsets, got none')
     }
-    const { stream, offset, follows } = item.position
-    const placed = { item, offset, follows }
+    const { stream, offset, follows, timestamp } = item.position
+    const placed = { item, offset, follows, timestamp }
     const ofStream = streams.get(stream)
     if (ofStream === undefined) streams.set(stream, [placed])
     else ofStream.push(placed)
@@ -139,9 +144,10 @@ function byStream(items: readonly ClaimItem[]): ReadonlyMap<string, readonly Pla
 
 function recordOf(row: HeldRow): PositionRecord | undefined {
   if (row.next === null) return undefined
-  const { outcome, reason, attempt_offset: offset, attempt_until: until, attempt_owner: owner } = row
+  const { outcome, reason, held, attempt_offset: offset, attempt_until: until, attempt_owner: owner } = row
   return {
     next: BigInt(row.next),
+    held: held ?? undefined,
     aside: outcome === null ? undefined : { as: outcome === 'g' ? 'given-up' : 'parked', reason: reason ?? '' },
     attempts:
       offset === null

@@ -11,13 +11,19 @@ import { refundStarts } from './sql/refund-starts.ts'
 import { setOffsetAside } from './sql/set-offset-aside.ts'
 import type { Script } from './sql/statement.ts'
 
+interface GrantedItem {
+  readonly key: Key
+  readonly offset: bigint
+  readonly timestamp: number | undefined
+}
+
 /** What one claim was granted of a stream. */
 export interface GrantedStream {
   readonly stream: string
   /** Where the claim has found it. */
   readonly next: bigint
   /** In their order. */
-  readonly items: readonly { readonly key: Key; readonly offset: bigint }[]
+  readonly items: readonly GrantedItem[]
 }
 
 /** Positions that the mark moves behind what was handled. */
@@ -37,6 +43,7 @@ export class OffsetsLedger implements Ledger {
       stream,
       from: next,
       to: nextAfter(items.map(({ offset }) => offset)),
+      timestamp: items.at(-1)?.timestamp,
     }))
     return movePositions(this.#place.tables, this.#place.scope, this.#token, moves)
   }

@@ -1,7 +1,20 @@
-import type { Positions, StreamPosition } from '../../src/index.ts'
+import type {
+  HeldAt,
+  HoldRelease,
+  HoldVerdict,
+  ListedPosition,
+  Positions,
+  Reason,
+  StoredPosition,
+  StreamPosition,
+} from '../../src/index.ts'
 import type { Place } from './place.ts'
+import { storable } from './set-keys-aside.ts'
+import { isUnstorable } from './sql-errors.ts'
+import { endHold, holdPosition, releaseHold } from './sql/hold-position.ts'
+import { listPositions } from './sql/list-positions.ts'
 import { passOffset } from './sql/pass-offset.ts'
-import { readPositions } from './sql/read-positions.ts'
+import { readPositions, type PositionRow } from './sql/read-positions.ts'
 
 /** Positions outside of claims. */
 export class StoredPositions implements Positions {
@@ -11,14 +24,53 @@ export class StoredPositions implements Positions {
     this.#placeOf = placeOf
   }
 
-  async next(scope: string, streams: readonly string[]): Promise<ReadonlyMap<string, bigint>> {
+  async next(scope: string, streams: readonly string[]): Promise<ReadonlyMap<string, StoredPosition>> {
     const place = await this.#placeOf(scope)
     const rows = await place.sessions.committed(readPositions(place.tables, place.scope, streams))
-    return new Map(rows.map(({ stream, next }) => [stream, BigInt(next)]))
+    return new Map(rows.map((row) => [row.stream, positionOf(row)]))
   }
 
-  async pass(scope: string, { stream, offset }: StreamPosition): Promise<void> {
-    const place = await this.#placeOf(scope)
-    await place.sessions.committed(passOffset(place.tables, { scope: place.scope, stream, offset }))
+  async pass(scope: string, { stream, offset, timestamp }: StreamPosition): Promise<void> {
+    const { sessions, tables, scope: id } = await this.#placeOf(scope)
+    await sessions.committed(passOffset(tables, { scope: id, stream, offset, timestamp }))
+  }
+
+  async hold(scope: string, at: HeldAt, why: Reason): Promise<void> {
+    const { sessions, tables, scope: id } = await this.#placeOf(scope)
+    await sessions.committed(holdPosition(tables, { ...at, scope: id }, why))
+  }
+
+  async prove(scope: string, at: HeldAt): Promise<void> {
+    const { sessions, tables, scope: id } = await this.#placeOf(scope)
+    await sessions.committed(endHold(tables, { ...at, scope: id }))
+  }
+
+  async list(scope: string): Promise<readonly ListedPosition[]> {
+    const { sessions, tables, scope: id } = await this.#placeOf(scope)
+    const rows = await sessions.committed(listPositions(tables, id))
+    return rows.map((row) => ({
+      stream: row.stream,
+      ...positionOf(row),
+      heldSince: row.held_since === null ? undefined : Number(row.held_since),
+    }))
+  }
+
+  async release(scope: string, stream: string, { from, by, reason }: HoldRelease): Promise<HoldVerdict> {
+    const { sessions, tables, scope: id } = await this.#placeOf(scope)
+    const release = (how: Pick<HoldRelease, 'by' | 'reason'>): Promise<readonly { readonly verdict: HoldVerdict }[]> =>
+      sessions.committed(releaseHold(tables, { scope: id, stream, from, ...how }))
+    const [row] = await release({ by, reason }).catch((error: unknown) => {
+      if (!isUnstorable(error)) throw error
+      return release({ by: storable(by), reason: storable(reason) })
+    })
+    return row?.verdict ?? 'no-position'
+  }
+}
+
+function positionOf({ next, timestamp, held }: Pick<PositionRow, 'next' | 'timestamp' | 'held'>): StoredPosition {
+  return {
+    next: BigInt(next),
+    timestamp: timestamp === null ? undefined : Number(timestamp),
+    held: held ?? undefined,
   }
 }

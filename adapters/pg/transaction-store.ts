@@ -71,6 +71,10 @@ export class TransactionStore implements Store<PgTransaction> {
       this.positions = {
         next: (scope, streams) => answered('positions', () => positions.next(scope, streams)),
         pass: (scope, position) => answered('pass', () => positions.pass(scope, position)),
+        hold: (scope, at, why) => answered('hold', () => positions.hold(scope, at, why)),
+        prove: (scope, at) => answered('prove', () => positions.prove(scope, at)),
+        list: (scope) => answered('list', () => positions.list(scope)),
+        release: (scope, stream, how) => answered('release', () => positions.release(scope, stream, how)),
       }
     }
   }

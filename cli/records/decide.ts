@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import {
   verdictOn,
@@ -14,12 +13,14 @@ import { confirm } from '../confirm.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { printJson, printText, printable, say, table } from '../output.ts'
 import { addSessionOptions, Session, titleOf, type SessionFlags } from '../session.ts'
+import { addDeciderOptions, deciderOf, type DeciderFlags } from './decider.ts'
 import { addRefOptions } from './inspect.ts'
 import { adminFor, nameOf, refsOf, type RefFlags } from './refs.ts'
 import { recordJson } from './show.ts'
 
 type DecideFlags = SessionFlags &
-  RefFlags & { readonly reason: string; readonly by?: string; readonly yes: boolean } & {
+  RefFlags &
+  DeciderFlags & {
     readonly done?: true
     readonly rerun?: true
   }
@@ -66,10 +67,7 @@ export function addDecisions(program: Command, exit: (code: number) => void): vo
     command
       .argument('<consumer>', 'name of a consumer of the config, or group/name')
       .argument('<ids...>', 'message IDs, or - for standard input, one a line')
-      .requiredOption('--reason <text>', 'why, for the audit: a ticket, or a sentence; no payload, no secret')
-      .option('--by <name>', 'who decides, for the audit (default: the user of the operating system)')
-      .option('--yes', 'do not ask', false)
-    addRefOptions(addSessionOptions(command)).action(
+    addRefOptions(addSessionOptions(addDeciderOptions(command))).action(
       async (consumer: string, ids: readonly string[], flags: DecideFlags) => {
         const decision = decisionOf(flags)
         exit(await Session.run(flags, (session) => decide(session, { consumer, ids, flags, decision })))
@@ -118,7 +116,7 @@ interface Row {
 }
 
 async function decide(session: Session, { consumer, ids, flags, decision }: Request): Promise<number> {
-  const decider = { by: flags.by ?? osUser(), reason: checkedReason(flags.reason) }
+  const decider = deciderOf(flags)
   const entry = session.consumer(consumer)
   const admin = adminFor(entry, flags)
   const refs = refsOf(ids, flags)
@@ -127,7 +125,7 @@ async function decide(session: Session, { consumer, ids, flags, decision }: Requ
   const keys = rows.filter(({ verdict }) => verdict === 'decided').map(({ record }) => record.key)
   if (keys.length > 0) await confirm(`${entry.consumer.name} ${keys.length}`, flags.yes)
   // By key: exactly the records that were shown.
-  const deciding = deciderOf(admin, decision)(
+  const deciding = methodOf(admin, decision)(
     keys.map((key) => ({ key })),
     decider,
   )
@@ -137,7 +135,7 @@ async function decide(session: Session, { consumer, ids, flags, decision }: Requ
   return outcome.some(({ verdict }) => isFinding(verdict)) ? EXIT.findings : EXIT.ok
 }
 
-function deciderOf(
+function methodOf(
   admin: Admin,
   decision: Decision,
 ): (refs: readonly RecordRef[], why: Decider) => Promise<readonly Decided[]> {
@@ -214,18 +212,4 @@ function tell(
   }
   const told = rows.map(({ record, verdict }) => [nameOf(record.ref), record.key, record.state, verdict])
   printText(table(['MESSAGE', 'KEY', 'WAS', 'VERDICT'], told))
-}
-
-function checkedReason(reason: string): string {
-  if (reason.trim() !== '') return reason
-  throw new CommandError(EXIT.usage, '--reason: expected why, got nothing')
-}
-
-function osUser(): string {
-  try {
-    return userInfo().username
-  } catch {
-    // A user ID without an entry, as in many containers.
-    return `uid ${process.getuid?.() ?? 'unknown'}`
-  }
 }

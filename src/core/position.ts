@@ -1,4 +1,18 @@
 import type { OwnerToken, Reason } from './record.ts'
+import type { EpochMs } from './units.ts'
+
+/** Where a stream goes on, by what is stored of it. */
+export interface StoredPosition {
+  /** The lowest offset that is not over. */
+  readonly next: bigint
+  /**
+   * The broker's timestamp of the message right before `next`. The two together tell this log from another one with the same
+   * name. `undefined`: not known.
+   */
+  readonly timestamp?: EpochMs | undefined
+  /** Why nothing of the stream may be handled until a person decides. */
+  readonly held?: Reason | undefined
+}
 
 /** What a store of strategy `offsets` keeps of one stream, however many messages it has. */
 export interface PositionRecord {
@@ -7,6 +21,8 @@ export interface PositionRecord {
   /** The message at `next` is set aside; that its dead letter is confirmed is not known yet. */
   readonly aside: { readonly as: 'given-up' | 'parked'; readonly reason: Reason } | undefined
   readonly attempts: CountedAttempts | undefined
+  /** Why nothing of the stream is granted until a person decides: its offsets may belong to another log. */
+  readonly held?: Reason | undefined
 }
 
 /** Attempts of what is not over yet, committed before the handler starts. */
@@ -54,6 +70,8 @@ export function claimStream(
   items: readonly StreamItem[],
   { token, alone }: { readonly token: OwnerToken; readonly alone: boolean },
 ): StreamClaim {
+  // Not even `done`: below the position of a topic that was created anew lie messages that nobody has handled.
+  if (record?.held !== undefined) return { verdicts: items.map(() => BEHIND), granted: undefined }
   const verdicts: StreamVerdict[] = []
   /** All below is over, or is by then. */
   let reached = record?.next

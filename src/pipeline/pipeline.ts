@@ -91,7 +91,11 @@ export class Pipeline implements Intake, Desk {
     this.scope = scopeName(consumer, group)
     this.capacity = capacityOf(consumer)
     const { positions } = consumer.store
-    this.storedPositions = positions && ((streams) => positions.next(this.scope, streams))
+    this.storedPositions = positions && {
+      next: (streams) => positions.next(this.scope, streams),
+      hold: (stream, next, why) => positions.hold(this.scope, { stream, next }, why),
+      prove: (stream, next) => positions.prove(this.scope, { stream, next }),
+    }
     this.#isBoundBySource = isBoundBySource
     this.clock = clock
     this.entropy = entropy

@@ -1,3 +1,4 @@
+import type { StoredPosition } from '../core/position.ts'
 import type { Reason } from '../core/record.ts'
 import type { RedeliveryWindow } from '../core/retention.ts'
 import type { DurationMs, EpochMs } from '../core/units.ts'
@@ -37,6 +38,8 @@ export interface StreamPosition {
    * holds nothing. `undefined`: nothing was stored of the stream, and it begins with this delivery.
    */
   readonly follows?: bigint | undefined
+  /** As the broker tells it: see `StoredPosition.timestamp`. */
+  readonly timestamp?: EpochMs | undefined
 }
 
 /** What the pipeline can hold and do at once. */
@@ -57,16 +60,29 @@ export interface Capacity {
 export interface Intake {
   readonly capacity: Capacity
   /**
-   * Strategy `offsets` only: the stored position of each stream that has one. The source delivers a stream in order, from
-   * there, whatever the broker has committed. Rejects while the store does not answer.
+   * Strategy `offsets` only. The source delivers a stream in order, from its stored position, whatever the broker has committed,
+   * and nothing of a stream that is held.
    */
-  readonly storedPositions?: ((streams: readonly string[]) => Promise<ReadonlyMap<string, bigint>>) | undefined
+  readonly storedPositions?: StoredPositions | undefined
   /** Takes deliveries over, in this order. */
   deliver(deliveries: readonly Delivery[]): void
   /** The standing of earlier deliveries may have changed: partitions revoked, channel closed. */
   standingChanged(): void
   /** For observers and logs. */
   report(event: SourceEvent): void
+}
+
+/** The positions of one consumer. Each method rejects while the store does not answer, and may be called again. */
+export interface StoredPositions {
+  /** Of each of these streams that has one. */
+  next(streams: readonly string[]): Promise<ReadonlyMap<string, StoredPosition>>
+  /**
+   * The log is not the one that `next` was stored of, or may not be: from here on nothing of the stream is granted to anybody,
+   * until a person decides or the log is proven to be the same. Changes nothing where the stream is elsewhere by now.
+   */
+  hold(stream: string, next: bigint, why: Reason): Promise<void>
+  /** The message right before `next` was found in the log: it is the same. Ends a hold of the stream at `next`. */
+  prove(stream: string, next: bigint): Promise<void>
 }
 
 export type SourceEvent =

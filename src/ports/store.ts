@@ -11,10 +11,11 @@ import type {
   RenewVerdict,
   SetAsideVerdict,
 } from '../core/record.ts'
-import type { DurationMs } from '../core/units.ts'
+import type { StoredPosition } from '../core/position.ts'
+import type { DurationMs, EpochMs } from '../core/units.ts'
 import type { Checkup } from './checkup.ts'
 import type { StreamPosition } from './source.ts'
-import type { StoreAdmin } from './store-admin.ts'
+import type { StoreAdmin, Why } from './store-admin.ts'
 
 /**
  * Where records live. One instance may serve many consumers.
@@ -72,12 +73,43 @@ export interface Store<Tx = never> {
 
 export type Strategy = 'lease' | 'inbox' | 'offsets'
 
+/** Each method may be sent again after any error. */
 export interface Positions {
-  /** The lowest offset that is not over, of each of these streams that has a row. Idempotent. */
-  next(scope: string, streams: readonly string[]): Promise<ReadonlyMap<string, bigint>>
-  /** The dead letter of what was set aside here is confirmed: it is over. Anything else stays as it is. Idempotent. */
+  /** Of each of these streams that has a row. */
+  next(scope: string, streams: readonly string[]): Promise<ReadonlyMap<string, StoredPosition>>
+  /** The dead letter of what was set aside here is confirmed: it is over. Anything else stays as it is. */
   pass(scope: string, position: StreamPosition): Promise<void>
+  /**
+   * From here on no claim grants anything of the stream, and no mark moves it. The first reason stays. Changes nothing where
+   * the stream is not at `next`.
+   */
+  hold(scope: string, at: HeldAt, why: Reason): Promise<void>
+  /** Ends a hold because the log was proven to be the one that `next` was stored of. Changes nothing elsewhere. */
+  prove(scope: string, at: HeldAt): Promise<void>
+  /** For people: all streams of a scope, by name. */
+  list(scope: string): Promise<readonly ListedPosition[]>
+  /** For people: ends a hold, and writes down who did so, when and why, with the row as it was. */
+  release(scope: string, stream: string, how: HoldRelease): Promise<HoldVerdict>
 }
+
+export interface HeldAt {
+  readonly stream: string
+  readonly next: bigint
+}
+
+export interface ListedPosition extends StoredPosition {
+  readonly stream: string
+  /** When `held` was written. */
+  readonly heldSince?: EpochMs | undefined
+}
+
+export interface HoldRelease extends Omit<Why, 'retentionMs'> {
+  /** Where the stream goes on. `undefined`: the position is right. */
+  readonly from: bigint | undefined
+}
+
+/** `not-held`: nothing was changed, nothing had to be. */
+export type HoldVerdict = 'released' | 'not-held' | 'no-position'
 
 export interface ClaimRequest {
   /** For people and for the registry of tables: `group/consumer`, another text for each scope. It is in the keys already. */

@@ -14,6 +14,7 @@ import {
   LeaseLostError,
   memoryStore,
   StoppedError,
+  StoreError,
   type Consumer,
   type Store,
 } from '../../src/index.ts'
@@ -21,6 +22,7 @@ import { gate } from '../support/rig.ts'
 import { storeWith } from '../support/store-with.ts'
 import { Watching } from './kafkajs-kit.ts'
 import { ScriptedKafka } from './kafkajs-scripted.ts'
+import { MemoryOffsets } from '../../testing/stores/memory-offsets.ts'
 
 const functions: DropIn[] = []
 afterEach(() => Promise.all(functions.splice(0).map((one) => one.stop({ deadlineMs: 0 }))))
@@ -331,7 +333,7 @@ describe('the group', () => {
   })
 })
 
-const NOWHERE: NonNullable<Store['positions']> = { next: async () => new Map(), pass: async () => {} }
+const NOWHERE: NonNullable<Store['positions']> = new MemoryOffsets().positions
 
 describe('what is refused', () => {
   const consumer = consumerOf(() => {}, {})
@@ -389,5 +391,50 @@ describe('what is refused', () => {
     const dead = { topic: 'dead', partition, message, heartbeat: async () => {} }
     await expect(take(dead)).rejects.toThrow('consumed again for ever')
     await take(new Played('b'))
+  })
+})
+
+describe('a store that cannot be opened', () => {
+  const failing = (failures: number, error: () => Error): Store => {
+    let opened = 0
+    return storeWith((store) => ({
+      open: async () => {
+        if (++opened <= failures) throw error()
+        return store.open()
+      },
+    }))
+  }
+
+  it.each([
+    ['is down', () => new StoreError('STORE_UNREACHABLE', 'nobody there')],
+    ['throws a TypeError', () => new TypeError('nobody there')],
+  ])(
+    '%s: each failure is reported, the batch waits with heartbeats, and is handled once it opens',
+    async (_case, error) => {
+      const handled: string[] = []
+      const onBatch = batchOf((id) => handled.push(id), { store: failing(3, error) })
+      const payload = new Played('a', 'b')
+      await onBatch(payload)
+      expect(handled.toSorted()).toEqual(['a', 'b'])
+      expect(watching.told('store-not-opened')).toBe(3)
+      expect(payload.heartbeats).toBeGreaterThan(3)
+    },
+  )
+
+  it('is reported once for all partitions that wait for it', async () => {
+    const onBatch = batchOf(() => {}, { store: failing(2, () => new Error('nobody there')) })
+    await Promise.all([onBatch(new Played('a')), onBatch(new Played('b')), onBatch(new Played('c'))])
+    expect(watching.told('store-not-opened')).toBe(2)
+  })
+
+  it('is waited for no longer when the function is stopped: the message comes again', async () => {
+    const handled: string[] = []
+    const onMessage = messageOf((id) => handled.push(id), { store: failing(1_000, () => new Error('nobody there')) })
+    const taken = onMessage(new Played('a'))
+    taken.catch(() => {})
+    await watching.until(() => watching.told('store-not-opened') > 0)
+    await onMessage.stop({ deadlineMs: 0 })
+    await expect(taken).rejects.toBeInstanceOf(StoppedError)
+    expect(handled).toEqual([])
   })
 })

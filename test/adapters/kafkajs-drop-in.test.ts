@@ -80,13 +80,6 @@ class Outage {
   }))
 }
 
-function storeThatFailsToOpen(error: Error): Store {
-  const open = async (): Promise<void> => {
-    throw error
-  }
-  return storeWith(() => ({ open }))
-}
-
 describe("eachMessage in a consumer of the user's own", () => {
   it('handles a message once, however often it comes, and kafkajs commits them all', async () => {
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
@@ -235,16 +228,6 @@ describe('a message that must be dead-lettered, in eachMessage', () => {
 
 describe('what is refused, in eachMessage', () => {
   const cases: readonly (readonly [string, Settings, string])[] = [
-    [
-      'a store that cannot be opened',
-      { store: storeThatFailsToOpen(new StoreError('STORE_UNREACHABLE', 'nobody there')) },
-      'nobody there',
-    ],
-    [
-      'a store whose opening throws a TypeError',
-      { store: storeThatFailsToOpen(new TypeError('a mistake')) },
-      'a mistake',
-    ],
     [
       'a dead-letter topic whose naming throws a RangeError',
       {

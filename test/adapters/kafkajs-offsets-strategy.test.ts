@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import type { PgTransaction, PostgresOffsetsOptions } from '../../adapters/pg/index.ts'
-import { defineConsumer, type BatchItem, type Running } from '../../src/index.ts'
+import { defineConsumer, positionsOf, type BatchItem, type GoOnFrom, type Running } from '../../src/index.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { server, SERVER_WITHIN_MS } from '../support/servers/server.ts'
@@ -90,7 +90,7 @@ async function start({
   const running = await runKafka(cluster.client(), consumer, {
     ...FAST,
     ...options,
-    topics: [topic],
+    topics: options.topics ?? [topic],
     groupId,
     consumer: { ...FAST.consumer, ...options.consumer },
   })
@@ -386,46 +386,78 @@ describe('a topic that was compacted', () => {
   }, 60_000)
 })
 
-describe('a topic that was deleted and made again', () => {
-  it('is refused at the start, and taken with another scope, or without its row', async () => {
+describe('a topic that was deleted and created anew', () => {
+  it('is held while running and by the next process, grows beyond the position, and is handled whole once a person says so', async () => {
+    const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
+    await cluster.send(topic, names(1, 5))
+    const first = await start({ topic, groupId })
+    await untilEffects(5)
+    await makeAgain(topic)
+    await cluster.send(topic, ['new 0'])
+    await first.watching.until(() => heldIn(first) > 0)
+    expect(first.running.health()).toMatchObject({ live: true, ready: false })
+    expect(first.running.health().checks['source']).toContain(`${topic}/0 is held`)
+    await cluster.send(topic, ['new 1', 'new 2', 'new 3', 'new 4', 'new 5', 'new 6'])
+    await stop(first)
+    const second = await start({ topic, groupId })
+    await second.watching.until(() => heldIn(second) > 0)
+    expect(second.running.health()).toMatchObject({ live: true, ready: false })
+    expect(await effects()).toEqual(names(1, 5))
+    await decide(groupId, topic, 'beginning')
+    await untilEffects(12)
+    expect((await effects()).slice(5)).toEqual(['new 0', 'new 1', 'new 2', 'new 3', 'new 4', 'new 5', 'new 6'])
+    await eventually(async () => second.running.health().ready)
+  }, 60_000)
+
+  it('is noticed though nobody ran until it had grown beyond the position, and its other topic goes on', async () => {
+    const [topic, other, groupId] = [await cluster.topic(), await cluster.topic(), uniqueName('group')]
+    await cluster.send(topic, names(1, 5))
+    const first = await start({ topic, groupId, topics: [topic, other] })
+    await untilEffects(5)
+    await stop(first)
+    await makeAgain(topic)
+    await cluster.send(
+      topic,
+      names(1, 9).map((name) => `new ${name}`),
+    )
+    const second = await start({ topic, groupId, topics: [topic, other] })
+    await second.watching.until(() => second.watching.told('position-of-another-log') > 0)
+    await cluster.send(other, ['elsewhere'])
+    await untilEffects(6)
+    expect((await effects()).slice(5)).toEqual(['elsewhere'])
+    expect(second.running.health().ready).toBe(false)
+    await decide(groupId, topic, 7n)
+    await untilEffects(8)
+    expect((await effects()).slice(6)).toEqual(['new 008', 'new 009'])
+  }, 60_000)
+
+  it('is told from the same topic by the last message handled: a restart goes on', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, names(1, 5))
     const first = await start({ topic, groupId })
     await untilEffects(5)
     await stop(first)
-    await makeAgain(topic)
-    await cluster.send(topic, ['new'])
-    await expect(start({ topic, groupId })).rejects.toMatchObject({
-      code: 'CONFIG_INVALID',
-      message: expect.stringContaining(`${topic}/0: the stored position is 5, but the partition ends at 1`),
-    })
-    const scoped = await start({ topic, groupId, scope: 'again' })
+    const second = await start({ topic, groupId })
+    await cluster.send(topic, ['006'])
     await untilEffects(6)
-    await stop(scoped)
-    await place.pool.query(`delete from ${place.schema}.position where stream = $1`, [`${topic}/0`])
-    await start({ topic, groupId })
-    await cluster.send(topic, ['newer'])
-    await untilEffects(7)
-    expect((await effects()).slice(5)).toEqual(['new', 'newer'])
-  }, 60_000)
-
-  it('is not consumed by a member that runs, which says so', async () => {
-    const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
-    await cluster.send(topic, names(1, 5))
-    const { running, watching } = await start({ topic, groupId })
-    await untilEffects(5)
-    await makeAgain(topic)
-    await cluster.send(topic, ['new'])
-    await watching.until(() => watching.told('position-beyond-end') > 0)
-    expect(running.health()).toMatchObject({ live: true, ready: false })
-    expect(running.health().checks['source']).toContain(`${topic}/0: stored beyond the end`)
-    expect(await effects()).toEqual(names(1, 5))
-    // It has as many by now as there were: nobody could tell any more.
-    await place.pool.query(`delete from ${place.schema}.position where stream = $1`, [`${topic}/0`])
-    await untilEffects(6)
-    expect((await effects()).at(-1)).toBe('new')
-  }, 60_000)
+    expect(second.starts).toEqual(['006 1'])
+    expect(heldIn(second)).toBe(0)
+    expect(second.watching.outcomes('duplicate')).toBe(0)
+  })
 })
+
+async function decide(groupId: string, topic: string, from: GoOnFrom): Promise<void> {
+  const consumer = defineConsumer({ name: 'effects', store: await place.newOffsets(), handle: () => {} })
+  const why = { by: 'test', reason: 'created anew' }
+  expect(await positionsOf(consumer, { group: groupId }).release(`${topic}/0`, { ...why, from })).toBe('released')
+}
+
+function heldIn({ watching }: Started): number {
+  return ['position-beyond-end', 'position-of-another-log', 'position-held'].reduce(
+    (sum, event) => sum + watching.told(event),
+    0,
+  )
+}
 
 describe('a process with offsets in Postgres that dies', () => {
   it('by a poison message, again and again, is rid of it after maxAttempts, and of nothing else', async () => {

@@ -96,6 +96,7 @@ export class ScriptedKafka implements KafkaLike {
 export class ScriptedConsumer implements ConsumerLike {
   readonly config: ConsumerConfigLike
   readonly seeks: string[] = []
+  subscribed: readonly string[] = []
   readonly resolved: string[] = []
   /** Commits sent through a payload, as `topic/partition@offset`. */
   readonly commits: string[] = []
@@ -108,6 +109,8 @@ export class ScriptedConsumer implements ConsumerLike {
   onCommit: () => Promise<void> = async () => {}
   onResolve: () => void = () => {}
   heartbeats = 0
+  /** Its fetches end in errors, which kafkajs keeps to itself. */
+  fetchFails = false
   readonly #listeners = new Map<string, ((event: never) => void)[]>()
   #eachBatch: EachBatch = async () => {}
   #loop: NodeJS.Timeout | undefined
@@ -135,7 +138,9 @@ export class ScriptedConsumer implements ConsumerLike {
 
   async connect(): Promise<void> {}
   async disconnect(): Promise<void> {}
-  async subscribe(): Promise<void> {}
+  async subscribe({ topics }: { topics: string[] }): Promise<void> {
+    this.subscribed = topics
+  }
 
   async run({ eachBatch }: { eachBatch: EachBatch }): Promise<void> {
     this.#eachBatch = eachBatch
@@ -150,7 +155,8 @@ export class ScriptedConsumer implements ConsumerLike {
 
   #startFetch(): void {
     this.#isStartingFetch = true
-    this.emit('fetch_start')
+    this.emit('fetch_start', { nodeId: 1 })
+    if (!this.fetchFails) this.emit('fetch', { nodeId: 1 })
     queueMicrotask(() => queueMicrotask(() => (this.#isStartingFetch = false)))
   }
 
@@ -182,9 +188,11 @@ export class ScriptedConsumer implements ConsumerLike {
     name: string,
     fetchedOffset: number,
     offsets: readonly number[],
-    lastOffset?: number,
+    ends?: number | { readonly timestamps: Readonly<Record<number, number>> },
     headers: Readonly<Record<number, Readonly<Record<string, string>>>> = {},
   ): Promise<void> {
+    const lastOffset = typeof ends === 'number' ? ends : undefined
+    const timestamps = typeof ends === 'object' ? ends.timestamps : {}
     const [topic = ''] = name.split('/')
     await this.#eachBatch({
       batch: {
@@ -195,7 +203,7 @@ export class ScriptedConsumer implements ConsumerLike {
         messages: offsets.map((offset) => ({
           key: null,
           value: null,
-          timestamp: '-1',
+          timestamp: String(timestamps[offset] ?? -1),
           offset: String(offset),
           headers: headers[offset] ?? {},
         })),

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { kafkaBroker, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
-import { StoreError, type Source } from '../../src/index.ts'
+import { StoreError, type Source, type StoredPositions } from '../../src/index.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { eventually, RecordingIntake } from './kafkajs-kit.ts'
 import { ScriptedKafka, type ScriptedConsumer } from './kafkajs-scripted.ts'
@@ -8,6 +8,9 @@ import { ScriptedKafka, type ScriptedConsumer } from './kafkajs-scripted.ts'
 /** A pipeline whose store keeps positions. */
 class StoredIntake extends RecordingIntake {
   readonly stored: Map<string, bigint>
+  /** Of the messages right before the positions. */
+  readonly timestamps: Map<string, number> = new Map()
+  readonly held: Map<string, string> = new Map()
   readonly reads: string[] = []
   isDown = false
 
@@ -16,10 +19,26 @@ class StoredIntake extends RecordingIntake {
     this.stored = new Map(Object.entries(stored))
   }
 
-  readonly storedPositions = async (streams: readonly string[]): Promise<ReadonlyMap<string, bigint>> => {
-    this.reads.push(streams.join(' '))
-    if (this.isDown) throw new StoreError('STORE_UNREACHABLE', 'down')
-    return new Map([...this.stored].filter(([stream]) => streams.includes(stream)))
+  readonly storedPositions: StoredPositions = {
+    next: async (streams) => {
+      this.reads.push(streams.join(' '))
+      if (this.isDown) throw new StoreError('STORE_UNREACHABLE', 'down')
+      const wanted = [...this.stored].filter(([stream]) => streams.includes(stream))
+      return new Map(
+        wanted.map(([stream, next]) => [
+          stream,
+          { next, timestamp: this.timestamps.get(stream), held: this.held.get(stream) },
+        ]),
+      )
+    },
+    hold: async (stream, next, why) => {
+      if (this.isDown) throw new StoreError('STORE_UNREACHABLE', 'down')
+      if (this.stored.get(stream) === next && !this.held.has(stream)) this.held.set(stream, why)
+    },
+    prove: async (stream, next) => {
+      if (this.isDown) throw new StoreError('STORE_UNREACHABLE', 'down')
+      if (this.stored.get(stream) === next) this.held.delete(stream)
+    },
   }
 
   get follows(): readonly (bigint | undefined)[] {
@@ -37,6 +56,10 @@ interface Started {
 interface Given {
   readonly committed?: number
   readonly stored?: Readonly<Record<string, bigint>>
+  /** When the message right before the stored position came. */
+  readonly at?: number
+  /** Why the partition is held, in the store. */
+  readonly held?: string
   readonly options?: Partial<KafkaOptions>
 }
 
@@ -46,14 +69,15 @@ afterEach(async () => {
 })
 
 /** A source that has joined with partition 0 of `t`, of which the broker has 0 to 100, and gone to where it begins. */
-async function start({ committed = 5, stored = {}, options = {} }: Given): Promise<Started> {
-  const { kafka, source, intake, opening } = open({ committed, stored, options })
+async function start(given: Given): Promise<Started> {
+  const { kafka, source, intake, opening } = open(given)
   await opening
-  await eventually(async () => kafka.newest.seeks.length > 0 || stored['t/0'] === undefined)
+  const begins = given.stored?.['t/0'] !== undefined
+  await eventually(async () => kafka.newest.seeks.length + kafka.newest.pausedNow.size > 0 || !begins)
   return { kafka, consumer: kafka.newest, source, intake }
 }
 
-function open({ committed = 5, stored = {}, options = {} }: Given): Omit<Started, 'consumer'> & {
+function open({ committed = 5, stored = {}, at, held, options = {} }: Given): Omit<Started, 'consumer'> & {
   readonly opening: Promise<void>
 } {
   const kafka = new ScriptedKafka()
@@ -63,6 +87,8 @@ function open({ committed = 5, stored = {}, options = {} }: Given): Omit<Started
   const { source } = kafkaBroker(kafka, { topics: ['t'], groupId: uniqueName('group'), commitEveryMs: 5, ...options })
   sources.push(source)
   const intake = new StoredIntake(stored)
+  if (at !== undefined) intake.timestamps.set('t/0', at)
+  if (held !== undefined) intake.held.set('t/0', held)
   return { kafka, source, intake, opening: source.open(intake) }
 }
 
@@ -186,30 +212,18 @@ describe('a store that does not answer at a join', () => {
     expect(intake.positions).toEqual(['0@9'])
     expect(source.health().ready).toBe(true)
   })
-
-  it('ends the start', async () => {
-    const { intake, opening } = open({ stored: {} })
-    intake.isDown = true
-    await expect(opening).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' })
-  })
 })
 
 describe('a partition that ends before its stored position', () => {
-  it('is refused at the start, with what to do', async () => {
-    const { kafka, opening } = open({ stored: { 't/0': 101n } })
-    await expect(opening).rejects.toMatchObject({
-      code: 'CONFIG_INVALID',
-      message: expect.stringMatching(/t\/0: the stored position is 101.* ends at 100.*another scope.*delete the row/s),
-    })
-    expect(kafka.consumers).toHaveLength(0)
-  })
-
-  it('is not refused where its leader only needed a moment', async () => {
-    const { kafka, opening } = open({ stored: { 't/0': 101n } })
-    await eventually(async () => kafka.asked.bounds >= 2)
-    kafka.bounds.set('t/0', { low: 0n, high: 101n })
-    await opening
-    expect(kafka.newest.seeks).toContain('t/0@101')
+  it('is held from the start, and an event says what to do', async () => {
+    const { consumer, source, intake } = await start({ stored: { 't/0': 101n } })
+    await intake.untilTold('position-beyond-end')
+    expect(intake.told('position-beyond-end')[0]).toMatch(
+      /t\/0: the stored position is 101.* ends at 100.*created anew.*release-hold/s,
+    )
+    expect(consumer.pausedNow).toEqual(new Set(['t/0']))
+    expect(source.health()).toMatchObject({ ready: false, detail: expect.stringContaining('t/0 is held') })
+    await eventually(async () => intake.held.has('t/0'))
   })
 
   it('is not consumed while running, nor told to the group; the others go on', async () => {
@@ -222,7 +236,7 @@ describe('a partition that ends before its stored position', () => {
     expect(consumer.pausedNow).toEqual(new Set(['t/0']))
     await Promise.all([consumer.fetch('t/0', 0, [0, 1, 2]), consumer.fetch('t/1', 8, [8])])
     expect(intake.positions).toEqual(['1@8'])
-    expect(source.health()).toMatchObject({ ready: false, detail: 't/0: stored beyond the end' })
+    expect(source.health()).toMatchObject({ ready: false, detail: expect.stringContaining('t/0 is held') })
     settleAll(intake)
     const committed = consumer.commits.length
     await intake.untilSettled(1)
@@ -240,16 +254,65 @@ describe('a partition that ends before its stored position', () => {
     expect(intake.positions).toEqual(['0@50'])
   })
 
-  it('is consumed again by itself once it reaches to it', async () => {
+  it('stays held when the partition grows beyond the position, also for the next process', async () => {
     const { kafka, consumer, source, intake } = await start({ stored: { 't/0': 50n } })
+    kafka.bounds.set('t/0', { low: 0n, high: 3n })
+    consumer.join({ t: [0] })
+    await eventually(async () => intake.held.has('t/0'))
+    kafka.bounds.set('t/0', { low: 0n, high: 500n })
+    const reads = intake.reads.length
+    await eventually(async () => intake.reads.length > reads + 1)
+    expect(consumer.pausedNow).toEqual(new Set(['t/0']))
+    await consumer.fetch('t/0', 50, [50, 51])
+    expect(intake.positions).toEqual([])
+    expect(source.health().ready).toBe(false)
+    const next = await start({ stored: { 't/0': 50n }, held: intake.held.get('t/0') ?? '' })
+    await next.intake.untilTold('position-held')
+    expect(next.intake.told('position-held')[0]).toMatch(/t\/0: the stored position is 50.*release-hold/)
+    expect(next.consumer.seeks).toEqual([])
+    await next.consumer.fetch('t/0', 50, [50])
+    expect(next.intake.positions).toEqual([])
+    expect(next.source.health().ready).toBe(false)
+  })
+
+  it('is consumed again when the last message handled proves that its log is the same', async () => {
+    const { kafka, consumer, source, intake } = await start({ stored: { 't/0': 50n }, at: 1_000 })
     kafka.bounds.set('t/0', { low: 0n, high: 49n })
     consumer.join({ t: [0] })
-    await intake.untilTold('position-beyond-end')
+    await eventually(async () => intake.held.has('t/0'))
     kafka.bounds.set('t/0', { low: 0n, high: 50n })
-    await eventually(async () => consumer.pausedNow.size === 0)
-    await consumer.fetch('t/0', 50, [50])
+    await eventually(async () => consumer.pausedNow.size === 0 && consumer.seeks.at(-1) === 't/0@49')
+    expect(source.health().ready).toBe(false)
+    await consumer.fetch('t/0', 49, [49, 50], { timestamps: { 49: 1_000 } })
+    expect(intake.held.size).toBe(0)
     expect(intake.positions).toEqual(['0@50'])
     expect(source.health().ready).toBe(true)
+    expect(intake.told('position-proven')).toHaveLength(1)
+  })
+
+  it('is consumed again when a person has ended the hold', async () => {
+    const { consumer, intake } = await start({ stored: { 't/0': 50n }, held: 'created anew' })
+    await intake.untilTold('position-held')
+    intake.held.clear()
+    intake.stored.set('t/0', 0n)
+    await eventually(async () => consumer.seeks.at(-1) === 't/0@0')
+    expect(consumer.pausedNow).toEqual(new Set())
+    await consumer.fetch('t/0', 0, [0, 1])
+    expect(intake.positions).toEqual(['0@0', '0@1'])
+  })
+
+  it('is written down once the store answers', async () => {
+    const { kafka, consumer, intake } = await start({ stored: { 't/0': 50n } })
+    await consumer.fetch('t/0', 50, [50])
+    kafka.bounds.set('t/0', { low: 0n, high: 3n })
+    intake.isDown = true
+    await consumer.fetch('t/0', 0, [0])
+    await intake.untilTold('position-beyond-end')
+    expect(intake.held.size).toBe(0)
+    kafka.bounds.set('t/0', { low: 0n, high: 500n })
+    intake.isDown = false
+    await eventually(async () => intake.held.has('t/0'))
+    expect(consumer.pausedNow).toEqual(new Set(['t/0']))
   })
 
   it('begins where the group has committed when its row was deleted', async () => {
@@ -262,6 +325,71 @@ describe('a partition that ends before its stored position', () => {
     await eventually(async () => consumer.pausedNow.size === 0)
     await consumer.fetch('t/0', 0, [0])
     expect(intake.follows).toEqual([undefined])
+  })
+})
+
+describe('a stored position with the time of the message before it', () => {
+  it('begins at that message, which proves the log, and is not delivered again', async () => {
+    const { consumer, intake } = await start({ stored: { 't/0': 9n }, at: 1_000 })
+    expect(consumer.seeks).toEqual(['t/0@8'])
+    await consumer.fetch('t/0', 8, [8, 9, 10], { timestamps: { 8: 1_000, 9: 2_000 } })
+    expect(intake.positions).toEqual(['0@9', '0@10'])
+    expect(intake.follows).toEqual([9n, 10n])
+    settleAll(intake)
+    await intake.untilSettled(2)
+    expect(consumer.commits.at(-1)).toBe('t/0@11')
+  })
+
+  it('is told to the group when the partition has nothing new', async () => {
+    const { consumer, intake } = await start({ stored: { 't/0': 9n }, at: 1_000 })
+    await consumer.fetch('t/0', 8, [8], { timestamps: { 8: 1_000 } })
+    await eventually(async () => consumer.commits.includes('t/0@9'))
+    expect(intake.positions).toEqual([])
+    expect(intake.told('position-held')).toEqual([])
+  })
+
+  it('is held where that message is another one: the topic was created anew, and has grown beyond it', async () => {
+    const { consumer, source, intake } = await start({ stored: { 't/0': 9n }, at: 1_000 })
+    await consumer.fetch('t/0', 8, [8, 9, 10], { timestamps: { 8: 5_000 } })
+    await eventually(async () => intake.held.has('t/0'))
+    expect(intake.told('position-of-another-log')[0]).toMatch(/t\/0: the message at 8.*another one.*release-hold/)
+    expect(intake.positions).toEqual([])
+    expect(consumer.pausedNow).toEqual(new Set(['t/0']))
+    expect(source.health().ready).toBe(false)
+    await consumer.fetch('t/0', 8, [8, 9, 10], { timestamps: { 8: 5_000 } })
+    expect(intake.positions).toEqual([])
+    expect(consumer.commits.length + consumer.commitsWithoutPayload.length).toBe(0)
+  })
+
+  it.each([
+    ['was compacted away', [11, 12]],
+    ['has no time', [8, 11]],
+  ])('goes on where that message %s', async (_case, offsets) => {
+    const { consumer, intake } = await start({ stored: { 't/0': 9n }, ...(offsets[0] === 8 ? {} : { at: 1_000 }) })
+    await consumer.fetch('t/0', Number(consumer.seeks[0]?.split('@')[1]), offsets.slice(offsets[0] === 8 ? 1 : 0))
+    expect(intake.positions.at(-1)).toBe(`0@${offsets.at(-1)}`)
+    expect(intake.held.size).toBe(0)
+  })
+
+  it('goes to the position itself where that message was deleted by retention, and reports no loss', async () => {
+    const { kafka, intake, opening } = open({ stored: { 't/0': 9n }, at: 1_000 })
+    kafka.bounds.set('t/0', { low: 9n, high: 9n })
+    await opening
+    await eventually(async () => kafka.newest.seeks.length > 0)
+    expect(kafka.newest.seeks).toEqual(['t/0@9'])
+    await kafka.newest.fetch('t/0', 9, [9])
+    expect(intake.positions).toEqual(['0@9'])
+    expect(intake.told('lost-by-retention')).toEqual([])
+  })
+
+  it('is looked at again after kafkajs began the partition anew in the middle of its work', async () => {
+    const { consumer, intake } = await start({ stored: { 't/0': 9n }, at: 1_000 })
+    await consumer.fetch('t/0', 8, [8, 9, 10], { timestamps: { 8: 1_000, 10: 3_000 } })
+    await consumer.fetch('t/0', 0, [0, 1])
+    expect(consumer.seeks.at(-1)).toBe('t/0@10')
+    await consumer.fetch('t/0', 10, [10, 11, 12], { timestamps: { 10: 7_000 } })
+    await eventually(async () => intake.held.has('t/0'))
+    expect(intake.positions).toEqual(['0@9', '0@10'])
   })
 })
 

@@ -28,7 +28,7 @@ function message(stream: string, offset: number): ClaimItem {
 }
 
 const nextOf = async (store: Store<PgTransaction>, stream: string): Promise<bigint | undefined> =>
-  (await store.positions?.next('contract/store', [stream]))?.get(stream)
+  (await store.positions?.next('contract/store', [stream]))?.get(stream)?.next
 
 describePostgres('postgresOffsets on a connection that is lost', () => {
   let proxy: CuttingProxy

@@ -14,6 +14,7 @@ const ALL = [
   { version: 5, name: 'aside' },
   { version: 6, name: 'shared-scope' },
   { version: 7, name: 'lease-story' },
+  { version: 8, name: 'hold' },
 ]
 
 describePostgres('the schema of postgresInbox', () => {

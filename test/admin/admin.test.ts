@@ -15,6 +15,7 @@ import {
 } from '../../src/index.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { storeWith } from '../support/store-with.ts'
+import { MemoryOffsets } from '../../testing/stores/memory-offsets.ts'
 
 const WHY = { by: 'kim', reason: 'OPS-1' }
 const DAY_MS = 86_400_000
@@ -185,7 +186,7 @@ describe('adminOf', () => {
   it('says so where the store lets nobody look, and where messages have no records', () => {
     const at = { group: 'g', origins: ['t'] }
     expect(() => adminOf(of(storeWith(() => ({}))), at)).toThrow('expected one that people may look into')
-    const positions = { next: async () => new Map<string, bigint>(), pass: async () => {} }
+    const { positions } = new MemoryOffsets()
     expect(() => adminOf(of(storeWith(() => ({ strategy: 'offsets', positions }))), at)).toThrow('a position only')
     expect(() => adminOf(of(memoryStore()), { group: '', origins: [] })).toThrow(/group: .*[\s\S]*origins: /)
   })

@@ -13,6 +13,7 @@ import {
   type Store,
 } from '../../src/index.ts'
 import { storeWith } from '../support/store-with.ts'
+import { MemoryOffsets } from '../../testing/stores/memory-offsets.ts'
 
 function consumerOn(
   store: Store<unknown>,
@@ -119,7 +120,7 @@ describe('doctor', () => {
     ['inbox', 'commits once, while the row is kept'],
     ['offsets', 'commits once for each offset'],
   ] as const)('knows the promise of strategy %s', async (strategy, text) => {
-    const positions = { next: async () => new Map<string, bigint>(), pass: async () => {} }
+    const { positions } = new MemoryOffsets()
     const store = storeWith(() => ({ strategy, positions }))
     expect((await doctor(consumerOn(store))).guarantee).toContain(text)
   })

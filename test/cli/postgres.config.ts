@@ -1,6 +1,6 @@
 // A config for the tests of the tool: consumers on Postgres, in the schema that the environment names.
 import { Pool } from 'pg'
-import { postgresInbox, postgresLease, postgresMigrations } from '../../adapters/pg/index.ts'
+import { postgresInbox, postgresLease, postgresMigrations, postgresOffsets } from '../../adapters/pg/index.ts'
 import {
   defineConfig,
   defineConsumer,
@@ -22,6 +22,10 @@ const config: ConsumeOnceConfig = defineConfig({
   consumers: [
     consumer('in-inbox', postgresInbox({ pool, schema })),
     consumer('on-lease', postgresLease({ pool, schema })),
+    {
+      consumer: defineConsumer({ name: 'by-offsets', store: postgresOffsets({ pool, schema }), handle: () => {} }),
+      from,
+    },
   ],
   migrations: [postgresMigrations({ pool, schema })],
   close: () => pool.end(),

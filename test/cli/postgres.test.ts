@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { postgresInbox, postgresLease } from '../../adapters/pg/index.ts'
+import { postgresInbox, postgresLease, postgresOffsets } from '../../adapters/pg/index.ts'
 import { defineConsumer, MemoryBroker, messageId, runMemory, TerminalError, type Store } from '../../src/index.ts'
 import { describePostgres, newPlace, type PgPlace } from '../adapters/pg-support.ts'
+import { holdAt } from '../support/held-position.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { freePort } from '../support/servers/ports.ts'
 import { server } from '../support/servers/server.ts'
@@ -140,13 +141,53 @@ describePostgres('consume-once, on Postgres', () => {
     await run(['migrate', 'up'])
     const told = await run(['doctor', '--json'])
     const { consumers } = dataOf(told) as { consumers: { verdict: string; findings: { check: string }[] }[] }
-    expect(consumers).toHaveLength(2)
+    expect(consumers).toHaveLength(3)
     for (const { findings } of consumers) expect(findings.map(({ check }) => check)).toContain('postgres.fsync')
     expect(told.exitCode).toBe(consumers.some(({ verdict }) => verdict === 'broken') ? 1 : 0)
     const down = `postgres://postgres:s3cret@127.0.0.1:${await freePort()}/x`
     const silent = await run(['doctor', '--timeout', '5'], { TEST_DATABASE_URL: down })
     expect(silent.exitCode).toBe(4)
     expect(silent.stdout + silent.stderr).not.toContain('s3cret')
+  })
+
+  describe('positions', () => {
+    it('are listed, and a hold is ended by a person, and written down', async () => {
+      const store = postgresOffsets({ pool: place.newPool(), schema })
+      await store.open()
+      for (const stream of ['sms/0', 'sms/1', 'sms/2']) await holdAt(store, 'workers/by-offsets', stream, 50n, 'anew')
+      const listed = await run(['positions', 'by-offsets'])
+      expect(listed.exitCode).toBe(1)
+      expect(listed.stdout).toMatch(/^sms\/0 +50 +\S+Z +anew$/m)
+      const why = ['--reason', 'OPS-812', '--by', 'kim']
+      const dry = await run(['release-hold', 'by-offsets', 'sms/0', '--from-beginning', ...why])
+      expect(dry).toMatchObject({ exitCode: 3, stderr: expect.stringMatching(/held at 50 \(anew\) -> goes on at 0/) })
+      expect(await run(['release-hold', 'by-offsets', 'sms/0', '--from-beginning', ...why, '--yes'])).toMatchObject({
+        exitCode: 0,
+        stdout: expect.stringMatching(/^sms\/0 +50 +released$/m),
+      })
+      const kept = await run(['release-hold', 'by-offsets', 'sms/1', '--keep', ...why, '--yes', '--json'])
+      expect(dataOf(kept)).toMatchObject({ partition: 'sms/1', verdict: 'released', from: 'position', by: 'kim' })
+      expect(await run(['release-hold', 'by-offsets', 'sms/2', '--from', '7', ...why, '--yes'])).toMatchObject({
+        exitCode: 0,
+      })
+      const after = await run(['positions', 'by-offsets', '--json'])
+      expect(after.exitCode).toBe(0)
+      expect(dataOf(after)).toMatchObject({ positions: [{ position: '0' }, { position: '50' }, { position: '7' }] })
+      const again = await run(['release-hold', 'by-offsets', 'sms/0', '--keep', ...why])
+      expect(again).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('not-held') })
+      const audit = `select decision, by_whom, reason, before->>'held' as held, before->>'next_offset' as next
+        from ${schema}.audit where convert_from(key, 'UTF8') = 'sms/0'`
+      expect((await place.pool.query(audit)).rows).toEqual([
+        { decision: 'release-hold', by_whom: 'kim', reason: 'OPS-812', held: 'anew', next: '50' },
+      ])
+    })
+
+    it('are refused to consumers that have records, and want one decision', async () => {
+      const other = await run(['positions', 'in-inbox'])
+      expect(other).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('strategy offsets, got inbox') })
+      const both = ['release-hold', 'by-offsets', 'sms/0', '--keep', '--from', '0', '--reason', 'x']
+      expect(await run(both)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('expected one of') })
+    })
   })
 
   describe('records', () => {

@@ -111,15 +111,63 @@ export const WRONG_OFFSETS: Readonly<Record<string, OffsetsClass>> = {
   },
   'tells positions of every scope': class extends MemoryOffsets {
     override readonly positions = {
+      ...new MemoryOffsets({ database: this.database }).positions,
       next: async (_scope: string, streams: readonly string[]) =>
         new Map(
           [...this.database.rows].flatMap(([name, { next }]) => {
             const stream = streams.find((one) => name.endsWith(` ${one}`))
-            return stream === undefined ? [] : [[stream, next] as const]
+            return stream === undefined ? [] : [[stream, { next }] as const]
           }),
         ),
-      pass: async (scope: string, position: { stream: string; offset: bigint }) =>
-        this.pass(this.database.nameOf(scope, position.stream), position.offset),
+    }
+  },
+  'forgets a hold with the next look': class extends MemoryOffsets {
+    override readonly positions = {
+      ...new MemoryOffsets({ database: this.database }).positions,
+      hold: async () => {},
+    }
+  },
+  'answers done below a held position': class extends MemoryOffsets {
+    protected override decide(record: Decide[0], items: Decide[1], how: Decide[2]): StreamClaim {
+      return claimStream(record && { ...record, held: undefined }, items, how)
+    }
+  },
+  'marks in a held stream': class extends MemoryOffsets {
+    override async mark(claims: Claims): Promise<readonly MarkVerdict[]> {
+      const { rows } = this.database
+      const held = [...rows].filter(([, row]) => row.held !== undefined)
+      for (const [name, row] of held) rows.set(name, { ...row, held: undefined })
+      const verdicts = await super.mark(claims)
+      for (const [name, { held: why }] of held) {
+        const row = rows.get(name)
+        if (row !== undefined) rows.set(name, { ...row, held: why })
+      }
+      return verdicts
+    }
+  },
+  'keeps a hold that was released': class extends MemoryOffsets {
+    override readonly positions = {
+      ...new MemoryOffsets({ database: this.database }).positions,
+      release: async () => 'released' as const,
+    }
+  },
+  'releases what is not held': class extends MemoryOffsets {
+    override readonly positions = {
+      ...new MemoryOffsets({ database: this.database }).positions,
+      release: async (scope: string, stream: string, { from }: { readonly from: bigint | undefined }) => {
+        this.move(this.database.nameOf(scope, stream), from ?? 0n, '')
+        return 'released' as const
+      },
+    }
+  },
+  'remembers no timestamp': class extends MemoryOffsets {
+    protected override move(stream: string, next: bigint, movedBy: string): void {
+      super.move(stream, next, movedBy)
+    }
+  },
+  'keeps the timestamp of another message': class extends MemoryOffsets {
+    protected override move(stream: string, next: bigint, movedBy: string, timestamp?: number): void {
+      super.move(stream, next, movedBy, this.database.rows.get(stream)?.timestamp ?? timestamp)
     }
   },
   'forgets attempts with the transaction': class extends MemoryOffsets {

@@ -102,7 +102,7 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     name: 'cli-hides-who-decides',
     what: 'The tool writes down the user of the system in place of who decides.',
     layer: 'unit',
-    patches: [{ file: 'cli/records/decide.ts', find: 'by: flags.by ?? osUser()', replace: 'by: osUser()' }],
+    patches: [{ file: 'cli/records/decider.ts', find: 'by: by ?? osUser()', replace: 'by: osUser()' }],
     tests: ['test/cli/postgres.test.ts', '-t', 'written down \\(on-lease\\)'],
   },
   {

@@ -184,7 +184,7 @@ export const PG_MUTANTS: readonly Mutant[] = [
         find: '`select pg_advisory_xact_lock(${lockOf(schema, scope, stream)});',
         replace: '`select ${scope}, ${text(lockOf(schema, String(scope), stream))};',
       },
-      { file: 'adapters/pg/sql/move-positions.ts', find: ' and p.next_offset = ${only.from}`', replace: '`' },
+      { file: 'adapters/pg/sql/move-positions.ts', find: ' and p.next_offset = ${only.from} and', replace: ' and' },
     ],
     tests: ['test/adapters/pg-offsets.test.ts', '-t', 'has one effect of each message, in order'],
   },
@@ -192,7 +192,9 @@ export const PG_MUTANTS: readonly Mutant[] = [
     name: 'pg-position-moved-blindly',
     what: 'A mark moves a position that another hand has moved.',
     layer: 'real servers',
-    patches: [{ file: 'adapters/pg/sql/move-positions.ts', find: ' and p.next_offset = ${only.from}`', replace: '`' }],
+    patches: [
+      { file: 'adapters/pg/sql/move-positions.ts', find: ' and p.next_offset = ${only.from} and', replace: ' and' },
+    ],
     tests: ['test/adapters/pg-offsets.test.ts', '-t', 'refuses a mark where another hand has moved the position'],
   },
   {

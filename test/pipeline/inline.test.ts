@@ -25,6 +25,7 @@ import { ManualClock, turns } from '../support/manual-clock.ts'
 import { gate } from '../support/rig.ts'
 import { ScriptedStore } from '../support/scripted-store.ts'
 import { storeWith } from '../support/store-with.ts'
+import { MemoryOffsets } from '../../testing/stores/memory-offsets.ts'
 
 const running: InlineRunning[] = []
 const clocks: ManualClock[] = []
@@ -464,7 +465,7 @@ describe('deliveries of an adapter', () => {
   })
 })
 
-const NOWHERE: NonNullable<Store['positions']> = { next: async () => new Map(), pass: async () => {} }
+const NOWHERE: NonNullable<Store['positions']> = new MemoryOffsets().positions
 
 async function contend(how: Partial<InlineOptions>): Promise<{ readonly bench: Bench; readonly finish: () => void }> {
   const held = gate()

@@ -97,9 +97,9 @@ export class LogSource implements Source, Publisher {
   }
 
   async #begin(streams: readonly string[]): Promise<void> {
-    const stored = await this.#intake?.storedPositions?.(streams)
+    const stored = await this.#intake?.storedPositions?.next(streams)
     for (const stream of streams) {
-      const follows = this.staleRead ?? stored?.get(stream)
+      const follows = this.staleRead ?? stored?.get(stream)?.next
       this.#epochs.set(stream, { stream, next: follows ?? this.committed.get(stream) ?? 0n, follows })
       this.fetch(stream)
     }

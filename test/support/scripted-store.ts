@@ -52,6 +52,10 @@ export class ScriptedStore<Tx> implements Store<Tx> {
       this.positions = {
         next: async (scope, streams) => this.#whileUp(() => positions.next(scope, streams)),
         pass: async (scope, position) => this.#whileUp(() => positions.pass(scope, position)),
+        hold: async (scope, at, why) => this.#whileUp(() => positions.hold(scope, at, why)),
+        prove: async (scope, at) => this.#whileUp(() => positions.prove(scope, at)),
+        list: async (scope) => this.#whileUp(() => positions.list(scope)),
+        release: async (scope, stream, how) => this.#whileUp(() => positions.release(scope, stream, how)),
       }
     }
     this.#journal = journal

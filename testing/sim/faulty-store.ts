@@ -47,6 +47,10 @@ export class FaultyStore<Tx> implements Store<Tx> {
     this.positions = {
       next: (scope, streams) => this.#call('positions', () => positions.next(scope, streams)),
       pass: (scope, position) => this.#call('pass', () => positions.pass(scope, position)),
+      hold: (scope, at, why) => this.#call('hold', () => positions.hold(scope, at, why)),
+      prove: (scope, at) => this.#call('prove', () => positions.prove(scope, at)),
+      list: (scope) => positions.list(scope),
+      release: (scope, stream, how) => positions.release(scope, stream, how),
     }
   }
 

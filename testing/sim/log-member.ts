@@ -179,7 +179,9 @@ export class LogMember implements Source, Publisher {
   /** Strategy `offsets`: begins where the store says, if it says anything. */
   async #seek(epoch: Epoch): Promise<void> {
     try {
-      const stored = (await this.#intake?.storedPositions?.([epoch.partition.name]))?.get(epoch.partition.name)
+      const stored = (await this.#intake?.storedPositions?.next([epoch.partition.name]))?.get(
+        epoch.partition.name,
+      )?.next
       if (stored !== undefined) epoch.next = epoch.floor = Number(stored)
       epoch.follows = stored
       this.#ask(epoch)

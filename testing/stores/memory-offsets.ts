@@ -3,16 +3,19 @@ import type {
   Key,
   MarkVerdict,
   OwnerToken,
+  Reason,
   ReleaseVerdict,
   RenewVerdict,
   SetAsideVerdict,
 } from '../../src/core/record.ts'
+import type { EpochMs } from '../../src/core/units.ts'
 import { StoreError } from '../../src/errors.ts'
 import type {
   Claim,
   ClaimAnswer,
   ClaimItem,
   ClaimRequest,
+  HoldVerdict,
   Positions,
   ReleaseOptions,
   SetAsideOptions,
@@ -43,10 +46,22 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements Store<Tx> 
       new Map(
         streams.flatMap((stream) => {
           const row = this.database.rows.get(this.database.nameOf(scope, stream))
-          return row === undefined ? [] : [[stream, row.next] as const]
+          return row === undefined
+            ? []
+            : [[stream, { next: row.next, timestamp: row.timestamp, held: row.held }] as const]
         }),
       ),
-    pass: async (scope, { stream, offset }) => this.pass(this.database.nameOf(scope, stream), offset),
+    pass: async (scope, { stream, offset, timestamp }) =>
+      this.pass(this.database.nameOf(scope, stream), offset, timestamp),
+    hold: async (scope, { stream, next }, why) => this.#setHeld(this.database.nameOf(scope, stream), next, why),
+    prove: async (scope, { stream, next }) => this.#setHeld(this.database.nameOf(scope, stream), next, undefined),
+    list: async (scope) =>
+      [...this.database.rows].flatMap(([name, { next, timestamp, held }]) =>
+        name.startsWith(this.database.nameOf(scope, ''))
+          ? [{ stream: name.slice(this.database.nameOf(scope, '').length), next, timestamp, held }]
+          : [],
+      ),
+    release: async (scope, stream, { from }) => this.#release(this.database.nameOf(scope, stream), from),
   }
   readonly #lendAs: LendAs<Tx, Effect>
   readonly #whenHeld: 'busy' | 'wait'
@@ -107,23 +122,44 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements Store<Tx> 
     if (transaction.state === 'committed') return claims.map(() => 'already-marked')
     if (transaction.state === 'rolled-back') return claims.map(() => 'refused-busy')
     transaction.assertCommittable()
-    const isMoved = [...transaction.streams].some(([stream, { next }]) => this.database.rows.get(stream)?.next !== next)
+    const isMoved = [...transaction.streams].some(([stream, { next }]) => {
+      const row = this.database.rows.get(stream)
+      return row?.next !== next || row.held !== undefined
+    })
     if (isMoved) transaction.end('rolled-back')
     if (isMoved) return claims.map(() => 'refused-busy')
-    for (const [stream, { offsets }] of transaction.streams) this.move(stream, nextAfter(offsets), transaction.token)
+    for (const [stream, { offsets, timestamp }] of transaction.streams) {
+      this.move(stream, nextAfter(offsets), transaction.token, timestamp)
+    }
     transaction.end('committed')
     return claims.map(() => 'marked')
   }
 
-  protected move(stream: string, next: bigint, movedBy: OwnerToken): void {
+  protected move(stream: string, next: bigint, movedBy: OwnerToken, timestamp?: EpochMs): void {
     const row = this.database.rows.get(stream)
-    this.database.rows.set(stream, { attempts: row?.attempts, next, aside: undefined, movedBy })
+    this.database.rows.set(stream, { attempts: row?.attempts, next, timestamp, aside: undefined, movedBy })
   }
 
-  protected pass(stream: string, offset: bigint): void {
+  protected pass(stream: string, offset: bigint, timestamp?: EpochMs): void {
     const row = this.database.rows.get(stream)
     if (row?.aside === undefined || row.next !== offset) return
-    this.database.rows.set(stream, { ...row, next: offset + 1n, aside: undefined })
+    this.database.rows.set(stream, { ...row, next: offset + 1n, timestamp, aside: undefined })
+  }
+
+  #setHeld(stream: string, next: bigint, held: Reason | undefined): void {
+    const row = this.database.rows.get(stream)
+    if (row === undefined || row.next !== next || (held !== undefined && row.held !== undefined)) return
+    this.database.rows.set(stream, { ...row, held })
+  }
+
+  #release(stream: string, from: bigint | undefined): HoldVerdict {
+    const row = this.database.rows.get(stream)
+    if (row === undefined) return 'no-position'
+    if (row.held === undefined) return 'not-held'
+    const kept = { ...row, held: undefined, timestamp: undefined }
+    const moved = from !== undefined && { next: from, aside: undefined, attempts: undefined }
+    this.database.rows.set(stream, { ...kept, ...moved })
+    return 'released'
   }
 
   async release(claims: readonly Claim<Tx>[], { refund }: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
@@ -157,7 +193,9 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements Store<Tx> 
       transaction.end('rolled-back')
       // What shared a transaction with it was started once all the same.
       const attempts = row?.attempts && { ...row.attempts, offset, count: 0, owner: '' }
-      this.database.rows.set(stream, { next: offset, aside: { as, reason }, attempts, movedBy: transaction.token })
+      const timestamp = row?.next === offset ? row.timestamp : undefined
+      const aside = { as, reason }
+      this.database.rows.set(stream, { next: offset, timestamp, aside, attempts, movedBy: transaction.token })
       return as
     })
   }
@@ -198,7 +236,7 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements Store<Tx> 
       if (verdict === undefined) return []
       if (verdict.verdict !== 'claimed') return [[item.key, verdict]]
       const { attempt } = verdict
-      transaction.claimed({ key: item.key, stream, offset }, granted?.next ?? 0n)
+      transaction.claimed({ key: item.key, stream, offset }, granted?.next ?? 0n, item.position?.timestamp)
       const claim: Claim<Tx> = { ...item, scope, token, fence: 0, attempt, retentionMs, transaction }
       return [[item.key, { verdict: 'claimed', fence: 0, attempt, claim }]]
     })

@@ -1,5 +1,6 @@
 import type { PositionRecord } from '../../src/core/position.ts'
 import type { OwnerToken } from '../../src/core/record.ts'
+import type { EpochMs } from '../../src/core/units.ts'
 
 /** What outlives the processes of a `MemoryOffsets`: give it to the store of each. */
 export class OffsetsDatabase<Effect = string> {
@@ -30,6 +31,8 @@ export class OffsetsDatabase<Effect = string> {
 export interface OffsetsRow extends PositionRecord {
   /** The claim that moved it or set it aside last. */
   readonly movedBy: OwnerToken
+  /** Of the message right before `next`. */
+  readonly timestamp?: EpochMs | undefined
 }
 
 interface Holder {

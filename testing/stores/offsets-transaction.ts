@@ -1,4 +1,5 @@
 import type { Key } from '../../src/core/record.ts'
+import type { EpochMs } from '../../src/core/units.ts'
 import type { Claim } from '../../src/ports/store.ts'
 import { MemoryTransaction } from './memory-transaction.ts'
 
@@ -6,14 +7,13 @@ import { MemoryTransaction } from './memory-transaction.ts'
 export class OffsetsTransaction<Tx, Effect> extends MemoryTransaction<Tx, Effect> {
   readonly released: Set<Key> = new Set()
   /** What was granted of each stream, and where it stood. */
-  readonly streams: Map<string, { readonly next: bigint; readonly offsets: bigint[] }> = new Map()
+  readonly streams: Map<string, GrantedStream> = new Map()
   readonly #positions = new Map<Key, Place>()
 
-  claimed({ key, stream, offset }: Place & { readonly key: Key }, next: bigint): void {
+  claimed({ key, stream, offset }: Place & { readonly key: Key }, next: bigint, timestamp?: EpochMs): void {
     this.#positions.set(key, { stream, offset })
-    const held = this.streams.get(stream)
-    if (held === undefined) this.streams.set(stream, { next, offsets: [offset] })
-    else held.offsets.push(offset)
+    const offsets = [...(this.streams.get(stream)?.offsets ?? []), offset]
+    this.streams.set(stream, { next, offsets, timestamp })
   }
 
   positionOf(key: Key): Place {
@@ -27,6 +27,13 @@ export class OffsetsTransaction<Tx, Effect> extends MemoryTransaction<Tx, Effect
 export function transactionOf<Tx, Effect = string>({ transaction }: Claim<Tx>): OffsetsTransaction<Tx, Effect> {
   if (transaction instanceof OffsetsTransaction) return transaction as OffsetsTransaction<Tx, Effect>
   throw new TypeError('a claim of another store (memory-offsets)')
+}
+
+interface GrantedStream {
+  readonly next: bigint
+  readonly offsets: bigint[]
+  /** Of the last of them. */
+  readonly timestamp?: EpochMs | undefined
 }
 
 interface Place {

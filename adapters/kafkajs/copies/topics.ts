@@ -74,7 +74,8 @@ function missingText({ kind, topic }: CopyPlace): string {
 
 const OPTION: Readonly<Record<CopyPlace['kind'], string>> = { 'dead-letter': 'deadLetterTopic', retry: 'retry.topics' }
 
-async function existingOf(admin: AdminLike, wanted: readonly string[]): Promise<ReadonlySet<string>> {
+/** Looks again for a while for those that are wanted: a new topic is not known to every broker at once. */
+export async function existingOf(admin: AdminLike, wanted: readonly string[]): Promise<ReadonlySet<string>> {
   for (let looks = 1; ; looks++) {
     const existing = new Set(await admin.listTopics())
     if (looks === LOOKS || wanted.every((topic) => existing.has(topic))) return existing

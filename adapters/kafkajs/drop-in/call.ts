@@ -1,10 +1,8 @@
 import {
   BrokerError,
   describeError,
-  isConsumeOnceError,
   LeaseLostError,
   StoppedError,
-  StoreError,
   Watermark,
   type DurationMs,
   type InlineDelivery,
@@ -34,6 +32,8 @@ export interface Handover {
 
 interface CallOptions {
   readonly inline: InlineRunning
+  /** Resolves when the store is open, or `stop()` was called. Never rejects. */
+  readonly storeOpened: () => Promise<void>
   readonly order: Order
   readonly heartbeatEveryMs: DurationMs
 }
@@ -95,24 +95,20 @@ export class DropInCall {
     return `${this.#handover.topic}/${this.#handover.partition}`
   }
 
-  /** It may be down for longer than the session lasts. */
+  /** It may be down for longer than the session lasts: the messages wait here, so that kafkajs keeps its membership. */
   async #openStore(): Promise<void> {
-    const { inline } = this.#options
-    if (inline.state === 'running') return
-    const opening: { end?: { readonly error?: unknown } } = {}
-    const ended = (end: { readonly error?: unknown }): void => {
-      opening.end = end
+    let isOver = false
+    void this.#options.storeOpened().then(() => {
+      isOver = true
       this.#changed()
-    }
-    inline.open().then(
-      () => ended({}),
-      (error: unknown) => ended({ error }),
-    )
-    while (opening.end === undefined) {
+      return undefined
+    })
+    while (!isOver && this.#handover.ending() === undefined) {
       await this.#changeOrBeat()
-      if (opening.end === undefined) await this.#handover.heartbeat()
+      if (!isOver) await this.#handover.heartbeat()
     }
-    if ('error' in opening.end) throw cannotOpen(opening.end.error)
+    // Else nothing may begin any more, and nothing is open to begin with.
+    if (!isOver) this.#endAt(0)
   }
 
   async #handleAll(): Promise<void> {
@@ -230,9 +226,4 @@ export class DropInCall {
       `${this.#name}: the message at offset ${offset} must be dead-lettered (${why}), and nobody may publish it. Give the option kafka to eachMessage() or eachBatch(); until then this partition stands still here`,
     )
   }
-}
-
-function cannotOpen(error: unknown): Error {
-  if (isConsumeOnceError(error)) return error
-  return new StoreError('STORE_UNREACHABLE', `the store cannot be opened: ${describeError(error)}`, { cause: error })
 }

@@ -1,8 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
+  backoffMs,
   BrokerError,
   ConfigError,
   describeError,
   runInline,
+  systemEntropy,
+  type Backoff,
   type Consumer,
   type Health,
   type InlineRunning,
@@ -15,6 +19,8 @@ import { DropInPublisher } from './publisher.ts'
 import { makesJoinAgain } from '../protocol-error.ts'
 import { endBatchBefore } from './early-return.ts'
 import type { DropInBatchPayloadLike, EachMessagePayloadLike } from '../slice.ts'
+
+const OPEN_STORE_AGAIN: Backoff = { initialMs: 100, maxMs: 10_000 }
 
 /** The life of a drop-in function; that of your kafkajs consumer stays yours. */
 export interface DropIn extends Pick<Running, 'stop' | 'health'>, AsyncDisposable {}
@@ -92,6 +98,9 @@ class DropInHandler {
   readonly #options: ResolvedDropIn
   readonly #inline: InlineRunning
   readonly #publisher: DropInPublisher | undefined
+  readonly #stopping = new AbortController()
+  /** For all calls: each partition has one under way. */
+  #opening: Promise<void> | undefined
   #stopped: Promise<void> | undefined
 
   constructor(consumer: Consumer, options: DropInOptions) {
@@ -107,7 +116,8 @@ class DropInHandler {
       const taken = handover()
       this.#publisher?.admit(taken.topic)
       const { order, heartbeatEveryMs } = this.#options
-      await new DropInCall(taken, { inline: this.#inline, order, heartbeatEveryMs }).run()
+      const storeOpened = (): Promise<void> => (this.#opening ??= this.#openStore())
+      await new DropInCall(taken, { inline: this.#inline, storeOpened, order, heartbeatEveryMs }).run()
     } catch (error) {
       throw survivable(error)
     }
@@ -122,7 +132,24 @@ class DropInHandler {
     return this.#inline.health()
   }
 
+  /** It may be down for long. */
+  async #openStore(): Promise<void> {
+    const { signal } = this.#stopping
+    for (let attempt = 1; !signal.aborted; attempt++) {
+      try {
+        return await this.#inline.open()
+      } catch (error) {
+        if (signal.aborted) return
+        const detail = `attempt ${attempt}: ${describeError(error)}`
+        this.#inline.report({ type: 'source', event: 'store-not-opened', detail, isWarning: true })
+        const delayMs = backoffMs(attempt, OPEN_STORE_AGAIN, systemEntropy.fraction())
+        await sleep(delayMs, undefined, { signal }).catch(() => {})
+      }
+    }
+  }
+
   async #stop(options: StopOptions | undefined): Promise<void> {
+    this.#stopping.abort()
     try {
       await this.#inline.stop(options)
     } finally {

@@ -84,7 +84,7 @@ export class BatchIntake {
     // kafkajs counts what follows the last message, markers and aborted records, to the batch; so does a whole one here.
     const last = messages.length === batch.messages.length ? batch.lastOffset() : messages.at(-1)?.offset
     if (last === undefined) return
-    admitted.fetched(messages, BigInt(last) + 1n)
+    admitted.fetched(admitted.withoutKnown(messages), BigInt(last) + 1n)
     try {
       // Before the first await: resolved after a join, it would move the position of the next epoch.
       payload.resolveOffset(last)

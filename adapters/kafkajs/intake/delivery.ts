@@ -40,13 +40,14 @@ export class KafkaDelivery implements Delivery {
     this.#offset = BigInt(raw.offset)
     this.#bytes = (raw.value?.length ?? 0) + (raw.key?.length ?? 0)
     this.#follows = epoch.follows
-    this.#ticket = epoch.receive(this.#offset, this.#bytes)
     this.message = toMessage(epoch, raw)
+    this.#ticket = epoch.receive(this.#offset, this.#bytes, this.message.timestamp)
     this.lane = laneOf(epoch.name, raw.key, order)
   }
 
   get position(): StreamPosition {
-    return { stream: this.#epoch.name, offset: this.#offset, follows: this.#follows }
+    const { timestamp } = this.message
+    return { stream: this.#epoch.name, offset: this.#offset, follows: this.#follows, timestamp }
   }
 
   standing(): Standing {

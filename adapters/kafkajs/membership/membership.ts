@@ -4,6 +4,11 @@ import { isTransient } from '../protocol-error.ts'
 import { Session, type SessionListener, type SessionOptions } from './session.ts'
 import type { ConsumerLike } from '../slice.ts'
 
+export interface MembershipOptions extends Omit<SessionOptions, 'topics'> {
+  /** What to join with, asked before each join. */
+  readonly topics: () => Promise<readonly string[]>
+}
+
 /** What a membership tells, synchronously, from inside kafkajs: none of these may throw. */
 export interface MembershipListener extends Omit<SessionListener, 'ended'> {
   /** There is no consumer until further notice. For people. */
@@ -11,19 +16,21 @@ export interface MembershipListener extends Omit<SessionListener, 'ended'> {
 }
 
 const BACKOFF = { initialMs: 250, maxMs: 10_000 }
-/** How long the first start bears with a coordinator that loads. kafkajs gives up on that at once. */
+/** How long the first start bears with a coordinator that loads, or a partition without a leader. kafkajs gives up before. */
 const START_WITHIN_MS = 30_000
 const LEAVE_WITHIN_MS = 5_000
 
 /** Being a member of the group: a session, and after it ended the next one, until `leave()`. */
 export class Membership {
-  readonly #options: SessionOptions
+  readonly #options: MembershipOptions
   readonly #listener: MembershipListener
   readonly #leaving = new AbortController()
   #session: Session | undefined
+  /** The last session that has ended or is to end: it ends once, whatever becomes of it meanwhile. */
+  #over: Session | undefined
   #rebuilding: Promise<void> | undefined
 
-  constructor(options: SessionOptions, listener: MembershipListener) {
+  constructor(options: MembershipOptions, listener: MembershipListener) {
     this.#options = options
     this.#listener = listener
   }
@@ -33,11 +40,17 @@ export class Membership {
     return this.#session?.consumer
   }
 
-  /** Resolves when the group was joined. Rejects when that fails at the first time, after all of kafkajs's retries. */
-  async start(): Promise<void> {
+  /**
+   * Resolves when the group was joined, after `prepare`. Rejects when one of them fails at the first time, after all of
+   * kafkajs's retries; but where brokers answer and ask for patience, both are tried again for a while.
+   */
+  async start(prepare: () => Promise<void>): Promise<void> {
     const deadline = performance.now() + START_WITHIN_MS
+    let isPrepared = false
     for (let attempt = 1; ; attempt++) {
       try {
+        if (!isPrepared) await prepare()
+        isPrepared = true
         return await this.#join()
       } catch (error) {
         if (!isTransient(error) || performance.now() > deadline) throw error
@@ -57,7 +70,10 @@ export class Membership {
 
   async #join(): Promise<void> {
     if (this.#leaving.signal.aborted) throw new StoppedError('stopped while it joined')
-    const session = new Session(this.#options, { ...this.#listener, ended: (error) => this.#ended(error) })
+    const topics = await this.#options.topics()
+    if (this.#leaving.signal.aborted) throw new StoppedError('stopped while it joined')
+    const ended = (error: Error): void => this.#ended(session, error)
+    const session: Session = new Session({ ...this.#options, topics }, { ...this.#listener, ended })
     this.#session = session
     try {
       await session.start()
@@ -67,7 +83,15 @@ export class Membership {
     }
   }
 
-  #ended(error: Error): void {
+  /** Leaves the group and joins it again, with the topics of then. */
+  rejoin(why: string): void {
+    const session = this.#session
+    if (session?.hasJoined === true && !this.#leaving.signal.aborted) this.#ended(session, new Error(why))
+  }
+
+  #ended(session: Session, error: Error): void {
+    if (this.#over === session) return
+    this.#over = session
     this.#listener.halted()
     this.#options.report('connection-lost', describeError(error))
     this.#rebuilding = this.#rebuild(error)

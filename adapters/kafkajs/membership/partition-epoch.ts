@@ -1,4 +1,4 @@
-import { isFull, Watermark, type Expected, type Load } from '../../../src/index.ts'
+import { isFull, Watermark, type EpochMs, type Expected, type Load, type StoredPosition } from '../../../src/index.ts'
 import type { KafkaMessageLike } from '../slice.ts'
 
 /** Why nothing of a partition is to be fetched for now. */
@@ -7,8 +7,14 @@ export type Hold =
   | 'full'
   /** The next message of a retry topic waits for its time. */
   | 'not-due'
-  /** Strategy `offsets`: it ends before its stored position. */
-  | 'beyond-end'
+  /** Strategy `offsets`: its log may not be the one that its position was stored of. A person decides. */
+  | 'held'
+
+/** A message that tells its log from another one of the same name. */
+interface Landmark {
+  readonly offset: bigint
+  readonly timestamp: EpochMs
+}
 
 /**
  * One partition during one assignment. Every join of the group ends all epochs: what was delivered in an earlier one can
@@ -33,6 +39,12 @@ export class PartitionEpoch {
   follows: bigint | undefined
   /** Nobody knows yet whether its log reaches to the stored position: that is not committed before. */
   isUnchecked = false
+  /** Must be found in the log before anything of it is taken: kafkajs was sent to its offset. `undefined`: nothing is in question. */
+  proof: Landmark | undefined
+  /** Strategy `offsets`: why nothing of it may be handled. Stored, so that it outlasts this epoch. */
+  heldBecause: string | undefined
+  /** The last message received, where the broker told its time. */
+  last: Landmark | undefined
   /** The stored position that kafkajs was sent to: a batch from there may be the answer to that, however late. */
   sought: bigint | undefined
   /** First offset of a control batch that came after a gap, until it is seen again. */
@@ -97,11 +109,36 @@ export class PartitionEpoch {
     this.#dropWaiting()
   }
 
+  /** Begins at a stored position: one message before it, where that can tell whether the log is the same. */
+  goOnFrom({ next, timestamp, held }: StoredPosition): void {
+    this.follows = next
+    this.isUnchecked = true
+    this.heldBecause = held
+    this.proof = timestamp === undefined ? undefined : { offset: next - 1n, timestamp }
+    this.expected = { kind: 'offset', offset: this.proof?.offset ?? next }
+  }
+
+  /** Whether the log is the one that `proof` was in, by the first message of a batch that begins there. */
+  compare(first: { readonly offset: string; readonly timestamp: string } | undefined): 'same' | 'another' | 'unknown' {
+    const { proof } = this
+    if (proof === undefined || first === undefined || first.offset !== proof.offset.toString()) return 'unknown'
+    return Number(first.timestamp) === proof.timestamp ? 'same' : 'another'
+  }
+
+  /** Some were fetched once more for `proof`, and are over, or under way. */
+  withoutKnown(messages: readonly KafkaMessageLike[]): readonly KafkaMessageLike[] {
+    const { follows } = this
+    const [first] = messages
+    if (first === undefined || follows === undefined || BigInt(first.offset) >= follows) return messages
+    return messages.filter(({ offset }) => BigInt(offset) >= follows)
+  }
+
   /** Registers a message that arrived. Returns the ticket that finishes it. */
-  receive(offset: bigint, bytes: number): number {
+  receive(offset: bigint, bytes: number, timestamp?: EpochMs): number {
     if (this.#watermark.open === 0) this.#watermarkSince = performance.now()
     const ticket = this.#watermark.receive(offset)
     this.follows = offset + 1n
+    this.last = timestamp === undefined ? undefined : { offset, timestamp }
     this.#received++
     this.#inFlight++
     this.#bytes += bytes
@@ -148,6 +185,7 @@ export class PartitionEpoch {
   /** All below `next` has been received, or is a gap, a marker or an aborted record. */
   advanceTo(next: bigint): void {
     this.expected = { kind: 'offset', offset: next }
+    this.proof = undefined
     this.suspect = undefined
     this.misfits = 0
     this.isUnchecked = false
@@ -155,7 +193,7 @@ export class PartitionEpoch {
 
   /** What may be committed: the lowest unfinished offset, else the one after the last received. */
   get watermark(): bigint | undefined {
-    if (this.isUnchecked || this.holds.has('beyond-end')) return undefined
+    if (this.isUnchecked || this.heldBecause !== undefined) return undefined
     return this.#watermark.lowestUnfinished ?? this.#taken
   }
 
@@ -163,7 +201,7 @@ export class PartitionEpoch {
   get #taken(): bigint | undefined {
     const waiting = this.#raw[this.#rawFrom]
     if (waiting !== undefined) return BigInt(waiting.offset)
-    return this.expected?.kind === 'offset' ? this.expected.offset : undefined
+    return this.expected?.kind === 'offset' && this.proof === undefined ? this.expected.offset : undefined
   }
 
   /**

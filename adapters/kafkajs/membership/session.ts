@@ -25,6 +25,8 @@ export interface SessionListener {
   controlBatch(batch: EndBatchProcess): void
   joined(join: GroupJoin): void
   rebalancing(): void
+  /** kafkajs keeps the reason to itself, and tries again. */
+  fetchFailed(): void
   /** The payloads of this session are worthless from now on. */
   halted(): void
   /** It will not come back. At most once, and not after `stop()`. */
@@ -55,6 +57,8 @@ export class Session {
   #isStopping = false
   #hasJoined = false
   #hasHalted = false
+  /** Brokers of which a fetch was begun and not ended. */
+  readonly #fetching = new Set<number>()
   #atFetchOrHalt: (() => void) | undefined
   #starting: Promise<void> | undefined
   #stopped: Promise<void> | undefined
@@ -67,6 +71,10 @@ export class Session {
     const retry = { ...options.consumer.retry, restartOnFailure: async () => false }
     this.consumer = options.kafka.consumer({ ...options.consumer, retry })
     this.#listen()
+  }
+
+  get hasJoined(): boolean {
+    return this.#hasJoined
   }
 
   /** Resolves when it has joined the group. If it rejects, `ended` is not called. */
@@ -149,7 +157,13 @@ export class Session {
     consumer.on('consumer.end_batch_process', ({ payload }) => {
       if (payload.batchSize === 0) this.#tell(() => this.#listener.controlBatch(payload))
     })
-    consumer.on('consumer.fetch_start', () => this.#take(this.#atFetchOrHalt))
+    consumer.on('consumer.fetch_start', ({ payload: { nodeId } }) => {
+      this.#take(this.#atFetchOrHalt)
+      // The one before has not ended but failed: a broker is asked once at a time.
+      if (this.#fetching.has(nodeId)) this.#tell(() => this.#listener.fetchFailed())
+      this.#fetching.add(nodeId)
+    })
+    consumer.on('consumer.fetch', ({ payload: { nodeId } }) => void this.#fetching.delete(nodeId))
     consumer.on('consumer.stop', () => {
       this.#hasHalted = true
       this.#take(this.#atFetchOrHalt)

@@ -41,7 +41,8 @@ export class BatchGate {
   admit(epoch: PartitionEpoch, batch: BatchLike): PartitionEpoch | undefined | Promise<PartitionEpoch | undefined> {
     const { expected } = epoch
     const fits = expected?.kind === 'offset' && expected.offset.toString() === batch.fetchedOffset
-    if (fits && epoch.deciding === undefined && epoch.start === undefined) return epoch
+    const isInQuestion = epoch.deciding !== undefined || epoch.proof !== undefined || epoch.heldBecause !== undefined
+    if (fits && !isInQuestion && epoch.start === undefined) return epoch
     return this.#inTurn(epoch, () => this.#decide(epoch, batch))
   }
 
@@ -51,11 +52,12 @@ export class BatchGate {
     if (epoch.expected !== undefined || (startOf(epoch) === undefined && stored() === undefined)) return
     await this.#inTurn(epoch, async () => {
       if (epoch.expected !== undefined) return undefined
-      await this.#expectedOf(epoch)
-      const { follows } = epoch
-      if (follows === undefined || !assignment.isLive(epoch)) return undefined
-      epoch.sought = follows
-      this.#parts.seek(epoch, follows)
+      const begin = await this.#expectedOf(epoch)
+      const isHeld = epoch.heldBecause !== undefined && epoch.proof === undefined
+      if (epoch.follows === undefined || begin.kind !== 'offset' || isHeld) return undefined
+      if (!assignment.isLive(epoch)) return undefined
+      epoch.sought = begin.offset
+      this.#parts.seek(epoch, begin.offset)
       return undefined
     })
   }
@@ -77,7 +79,7 @@ export class BatchGate {
     await this.#inTurn(epoch, async () => {
       const begin = await this.#expectedOf(epoch)
       const expected = begin.kind === 'offset' ? begin.offset : (await this.#boundsOf(epoch)).low
-      if (!this.#parts.assignment.isLive(epoch)) return undefined
+      if (!this.#parts.assignment.isLive(epoch) || epoch.heldBecause !== undefined) return undefined
       const seenAgain = first !== undefined && first === epoch.suspect
       if (decideControlBatch({ first, last, expected, seenAgain }) === 'enter') {
         epoch.advanceTo(last + 1n)
@@ -94,21 +96,62 @@ export class BatchGate {
     const expected = await this.#expectedOf(epoch)
     if (!this.#parts.assignment.isLive(epoch) || this.#isBeforeStart(epoch, fetched)) return undefined
     let decision = decideBatch({ fetched, expected, bounds: undefined })
+    let low: bigint | undefined
     if (decision.act === 'ask') {
-      const { low, high } = await this.#boundsOf(epoch)
+      const bounds = await this.#boundsOf(epoch)
       const seen = BigInt(batch.highWatermark)
-      decision = decideBatch({ fetched, expected, bounds: { low, high: seen > high ? seen : high } })
+      low = bounds.low
+      decision = decideBatch({ fetched, expected, bounds: { low, high: seen > bounds.high ? seen : bounds.high } })
     }
     if (decision.act === 'ask' || !this.#parts.assignment.isLive(epoch)) return undefined
 
     if (decision.finding?.what === 'truncated' && this.#isRefused(epoch, decision.finding)) return undefined
+    if (decision.act === 'take' && !(await this.#isOfSameLog(epoch, batch))) return undefined
     const inEpoch = decision.finding === undefined ? epoch : this.#acknowledge(epoch, decision.finding, fetched)
     if (decision.act === 'take') {
       if (decision.finding !== undefined) inEpoch.advanceTo(fetched)
       return inEpoch
     }
-    this.#goTo(inEpoch, decision.to)
+    const isOwn = this.#isOwnSeek(epoch, decision.finding, fetched)
+    const landmark = decision.finding.what === 'reset' && !isOwn ? this.#landmarkOf(epoch, low) : undefined
+    this.#goTo(inEpoch, landmark ?? decision.to)
     return undefined
+  }
+
+  /**
+   * After kafkajs began a partition anew it is sent back to where it was. A topic that was deleted, created anew and filled
+   * meanwhile reaches there too: so the last message that was received is fetched once more, and compared.
+   */
+  #landmarkOf(epoch: PartitionEpoch, low: bigint | undefined): bigint | undefined {
+    const { last } = epoch
+    if (last === undefined || low === undefined || last.offset < low) return undefined
+    epoch.proof = last
+    return last.offset
+  }
+
+  /** By the message right before the position, where that must be found and still is. What is in doubt stays as it is. */
+  async #isOfSameLog(epoch: PartitionEpoch, batch: BatchLike): Promise<boolean> {
+    const stored = this.#parts.stored()
+    const found = epoch.compare(batch.messages[0])
+    if (found === 'another') {
+      if (stored === undefined) await this.#readWhole(epoch)
+      else stored.anotherLog(epoch)
+      return false
+    }
+    if (epoch.heldBecause !== undefined) {
+      if (stored === undefined || found === 'unknown') stored?.unproven(epoch)
+      else await stored.proven(epoch)
+    }
+    // The proof stays until the batch is taken: it may be dropped yet, and fetched again.
+    return epoch.heldBecause === undefined
+  }
+
+  /** Its log is another one, of which nothing was received. */
+  async #readWhole(epoch: PartitionEpoch): Promise<void> {
+    const { low } = await this.#boundsOf(epoch)
+    if (!this.#parts.assignment.isLive(epoch)) return
+    this.#parts.report('truncated', `${epoch.name}: the message at ${epoch.proof?.offset} is another one now`)
+    this.#goTo(this.#renew(epoch), low)
   }
 
   /** Until its start is committed; then what was under way from the beginning is dropped too, and is no finding. */
@@ -123,19 +166,20 @@ export class BatchGate {
   }
 
   /** A log that ends before what is stored of it is not read anew: its offsets tell other messages to be over. */
-  #isRefused(epoch: PartitionEpoch, { from, to }: Finding): boolean {
+  #isRefused(epoch: PartitionEpoch, { to }: Finding): boolean {
     const stored = this.#parts.stored()
     if (stored === undefined || epoch.follows === undefined) return false
     epoch.misfits++
-    stored.beyondEnd(epoch, from, to)
+    stored.beyondEnd(epoch, epoch.follows, to)
     return true
   }
 
   /** Tells what was found. Returns the epoch that goes on: a new one where the log is another. */
   #acknowledge(epoch: PartitionEpoch, finding: Finding, fetched: bigint): PartitionEpoch {
-    const { assignment, committer, report, renewed } = this.#parts
-    if (!this.#isOwnSeek(epoch, finding, fetched)) {
-      report(EVENTS[finding.what], `${epoch.name}: expected ${finding.from}, got ${finding.to}`)
+    const from = laterOf(finding.from, epoch.follows)
+    const isNothing = finding.what === 'lost-by-retention' && from >= finding.to
+    if (!isNothing && !this.#isOwnSeek(epoch, finding, fetched)) {
+      this.#parts.report(EVENTS[finding.what], `${epoch.name}: expected ${from}, got ${finding.to}`)
     }
     switch (finding.what) {
       case 'skipped':
@@ -145,13 +189,17 @@ export class BatchGate {
         // kafkajs has committed -2 meanwhile; the watermark must be committed again though it did not move.
         epoch.committed = undefined
         return epoch
-      case 'truncated': {
-        committer.dropFloor(epoch)
-        const other = assignment.renew(epoch)
-        renewed()
-        return other
-      }
+      case 'truncated':
+        return this.#renew(epoch)
     }
+  }
+
+  #renew(epoch: PartitionEpoch): PartitionEpoch {
+    const { assignment, committer, renewed } = this.#parts
+    committer.dropFloor(epoch)
+    const other = assignment.renew(epoch)
+    renewed()
+    return other
   }
 
   /** Strategy `offsets`: on the way to the stored position, or come there once more. */
@@ -171,14 +219,8 @@ export class BatchGate {
   async #expectedOf(epoch: PartitionEpoch): Promise<Expected> {
     if (epoch.expected !== undefined) return epoch.expected
     const { assignment, committer, offsets, report, startOf } = this.#parts
-    const stored = await this.#parts.stored()?.of(epoch)
+    await this.#parts.stored()?.start(epoch)
     if (epoch.expected !== undefined) return epoch.expected
-    if (stored !== undefined) {
-      epoch.follows = stored
-      epoch.isUnchecked = true
-      epoch.expected = { kind: 'offset', offset: stored }
-      return epoch.expected
-    }
     const committed = await offsets.committed(assignment.joins, epoch.topic, epoch.partition)
     if (epoch.expected !== undefined) return epoch.expected
     const floor = committer.floorOf(epoch)
@@ -229,6 +271,10 @@ export class BatchGate {
     epoch.deciding = deciding
     return decision
   }
+}
+
+function laterOf(from: bigint, follows: bigint | undefined): bigint {
+  return follows !== undefined && follows > from ? follows : from
 }
 
 const RESET_BY_KAFKAJS = -2n

@@ -5,18 +5,19 @@ import type { AdminDesk } from './admin-desk.ts'
 export class GroupOffsets {
   readonly #desk: AdminDesk
   readonly #groupId: string
-  readonly #topics: readonly string[]
+  /** Of a topic that does not exist kafkajs cannot ask. */
+  readonly #topics: () => readonly string[]
   #read: { readonly join: number; readonly offsets: Promise<ReadonlyMap<string, bigint>> } | undefined
   readonly #asking = new Map<string, Promise<ReadonlyMap<number, LogBounds>>>()
 
-  constructor(desk: AdminDesk, groupId: string, topics: readonly string[]) {
+  constructor(desk: AdminDesk, groupId: string, topics: () => readonly string[]) {
     this.#desk = desk
     this.#groupId = groupId
     this.#topics = topics
   }
 
   /** By `topic/partition`. */
-  async allCommitted(of: readonly string[] = this.#topics): Promise<ReadonlyMap<string, bigint>> {
+  async allCommitted(of: readonly string[] = this.#topics()): Promise<ReadonlyMap<string, bigint>> {
     const request = { groupId: this.#groupId, topics: [...of] }
     // The first one may fail for the client does not know its brokers yet, and kafkajs asks again only as often as the user's
     // client may, which can be never. By then it does know them.

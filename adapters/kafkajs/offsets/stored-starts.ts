@@ -1,22 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   backoffMs,
-  ConfigError,
   describeError,
   systemEntropy,
   type Backoff,
-  type Intake,
   type LogBounds,
+  type StoredPosition,
+  type StoredPositions,
 } from '../../../src/index.ts'
 import type { Assignment } from '../membership/assignment.ts'
 import type { GroupOffsets } from './group-offsets.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 import type { PartitionHolds } from '../intake/partition-holds.ts'
-import { errorType } from '../protocol-error.ts'
-import type { Report } from '../report.ts'
+import type { KafkaEvent, Report } from '../report.ts'
 
 interface StoredStartsParts {
-  readonly stored: NonNullable<Intake['storedPositions']>
+  readonly stored: StoredPositions
   readonly assignment: Assignment
   readonly offsets: GroupOffsets
   readonly holds: PartitionHolds
@@ -28,29 +27,39 @@ interface StoredStartsParts {
 }
 
 const ASK_AGAIN: Backoff = { initialMs: 100, maxMs: 5_000 }
-
-/**
- * A partition that ends before its stored position may only look so for a moment: a leader that has just been elected does not
- * tell all of its end yet.
- */
-const LOOKS = 5
-const LOOK_AGAIN_MS = 500
+const LOOK_AGAIN: Backoff = { initialMs: 1_000, maxMs: 30_000 }
 const NOTHING_MORE = (): void => {}
 const FIRST_JOIN = 1
 const NONE_COMMITTED = -1n
-const NOTHING: ReadonlyMap<string, bigint> = new Map()
 
-const RECHECK: Backoff = { initialMs: 1_000, maxMs: 30_000 }
+/** What is stored, and what the broker has, of the partitions of one join. */
+interface Starts {
+  readonly positions: ReadonlyMap<string, StoredPosition>
+  /** Asked for after the positions: what is handled between the two looks moves the end before it moves them. */
+  readonly bounds: ReadonlyMap<string, LogBounds>
+}
+
+const NOTHING: Starts = { positions: new Map(), bounds: new Map() }
 
 /**
  * Strategy `offsets`: where a partition begins is in the store, in the transaction of its effects, and whatever the group has
  * committed is information. After every join the positions are read, once for all partitions, and gone to at once: a
  * partition without new messages would bring no batch to find out by that its database was restored.
+ *
+ * A position means nothing in another log, and kafkajs tells no topic IDs. So each epoch begins with the message right before
+ * the position, whose timestamp is stored. Where that is another message, or the partition ends before the position, the
+ * partition is held:
+ *
+ *   unproven ── same message, or none to compare ──> consumed
+ *   unproven or consumed ── another message, or ends before the position ──> held, in the store
+ *   held ── a person decides, or the same message is found ──> unproven
  */
 export class StoredStarts {
   readonly #parts: StoredStartsParts
   readonly #closing = new AbortController()
-  #asked: { readonly join: number; readonly positions: Promise<ReadonlyMap<string, bigint>> } | undefined
+  /** Partitions that are held and could not be proven since the last join. */
+  readonly #unproven = new Set<string>()
+  #asked: { readonly join: number; readonly starts: Promise<Starts> } | undefined
   #queue: Promise<void> = Promise.resolve()
   /** What the group had committed before it was joined, so before this process committed anything. */
   #before: ReadonlyMap<string, bigint> = new Map()
@@ -64,36 +73,32 @@ export class StoredStarts {
   /** Why nothing can be consumed, if so. */
   get problem(): string | undefined {
     if (this.#isWaiting) return 'waiting for the stored positions'
-    const beyond = this.#parts.assignment.epochs.filter(({ holds }) => holds.has('beyond-end'))
-    return beyond.length === 0 ? undefined : `${beyond.map(({ name }) => name).join(', ')}: stored beyond the end`
-  }
-
-  /**
-   * Before anything is consumed: a topic that was made again would be read as if its messages had been handled.
-   *
-   * @throws ConfigError `CONFIG_INVALID`
-   */
-  async check(topics: readonly string[]): Promise<void> {
-    for (let looks = 1; ; looks++) {
-      const problems = await this.#recreated(topics)
-      if (problems.length === 0) return
-      if (looks === LOOKS) throw new ConfigError(problems)
-      await sleep(LOOK_AGAIN_MS)
-    }
+    const held = this.#parts.assignment.epochs.filter(({ heldBecause }) => heldBecause !== undefined)
+    return held.length === 0
+      ? undefined
+      : held.map(({ name, heldBecause }) => `${name} is held: ${heldBecause}`).join('; ')
   }
 
   startFrom(committed: ReadonlyMap<string, bigint>): void {
     this.#before = committed
   }
 
-  /** The stored position of a partition. Rejects while the store does not answer; whoever asks next makes it try again. */
-  async of({ name }: PartitionEpoch): Promise<bigint | undefined> {
-    return (await this.#positions()).get(name)
+  /** Sets where an epoch begins, where that is stored. Rejects while the store does not answer; whoever asks next makes it try again. */
+  async start(epoch: PartitionEpoch): Promise<void> {
+    const { positions, bounds } = await this.#starts()
+    const position = positions.get(epoch.name)
+    if (position === undefined || epoch.expected !== undefined) return
+    const { low = 0n, high } = bounds.get(epoch.name) ?? {}
+    const canBeProven = low < position.next && !this.#unproven.has(epoch.name)
+    epoch.goOnFrom(canBeProven ? position : { ...position, timestamp: undefined })
+    if (high !== undefined && high < position.next) this.beyondEnd(epoch, position.next, high)
+    else if (position.held !== undefined && epoch.proof === undefined) this.#hold(epoch, 'position-held', position.held)
   }
 
   /** After every join. Joins come in storms: only the last of them is followed. */
   joined(): void {
     const { joins } = this.#parts.assignment
+    this.#unproven.clear()
     this.#queue = this.#queue.then(() => this.#follow(joins))
   }
 
@@ -104,37 +109,110 @@ export class StoredStarts {
     this.#queue = this.#queue.then(() => this.#begin(joins)).then(NOTHING_MORE)
   }
 
-  /** Nothing of the partition is taken: it ends before what is stored of it. Looks again by itself, for ever. */
-  beyondEnd(epoch: PartitionEpoch, stored: bigint, high: bigint): void {
-    const { assignment, holds, report } = this.#parts
-    if (epoch.holds.has('beyond-end') || !assignment.isLive(epoch)) return
-    holds.hold(epoch, 'beyond-end')
-    report('position-beyond-end', describeBeyond(epoch.name, stored, high))
-    void this.#recheck(epoch)
+  /** The partition ends before what is stored of it. */
+  beyondEnd(epoch: PartitionEpoch, next: bigint, high: bigint): void {
+    const why = `the stored position is ${next}, but the partition ends at ${high}: the topic was deleted and created anew, or its end was lost`
+    this.#hold(epoch, 'position-beyond-end', why)
+  }
+
+  /** Where the message right before the position should be is another one. */
+  anotherLog(epoch: PartitionEpoch): void {
+    const at = epoch.proof?.offset
+    this.#unproven.add(epoch.name)
+    this.#hold(
+      epoch,
+      'position-of-another-log',
+      `the message at ${at}, the last one handled, is another one now: the topic was deleted and created anew, or its end was lost and written again`,
+    )
+  }
+
+  /** It is held, and the message that could prove its log is not there. */
+  unproven(epoch: PartitionEpoch): void {
+    this.#unproven.add(epoch.name)
+    this.#hold(epoch, 'position-held', epoch.heldBecause ?? '')
+  }
+
+  /** It was held, and is of the log that the position was stored of. Rejects while the store does not answer. */
+  async proven(epoch: PartitionEpoch): Promise<void> {
+    const { follows, name } = epoch
+    if (follows === undefined) return
+    await this.#parts.stored.prove(name, follows)
+    epoch.heldBecause = undefined
+    this.#parts.report('position-proven', `${name}: the last message handled is still there, so the log is the same`)
   }
 
   close(): void {
     this.#closing.abort()
   }
 
-  #positions(): Promise<ReadonlyMap<string, bigint>> {
+  /** Idempotent. What was seen once is written down, whoever has the partition by then. */
+  #hold(epoch: PartitionEpoch, event: KafkaEvent, why: string): void {
+    const { assignment, holds, report } = this.#parts
+    epoch.heldBecause = why
+    epoch.proof = undefined
+    if (epoch.holds.has('held') || !assignment.isLive(epoch)) return
+    holds.hold(epoch, 'held')
+    report(event, `${epoch.name}: ${why}. ${WHAT_TO_DO}`)
+    void this.#keep(epoch, why)
+  }
+
+  /** Until it is written, and then until it has ended in the store, or can be proven wrong. */
+  async #keep(epoch: PartitionEpoch, why: string): Promise<void> {
+    const { assignment, stored, readAgain } = this.#parts
+    const { name } = epoch
+    for (let looks = 1, isWritten = false; !this.#closing.signal.aborted; looks++) {
+      try {
+        let row = (await stored.next([name])).get(name)
+        if (row !== undefined && row.held === undefined && !isWritten) {
+          await stored.hold(name, row.next, why)
+          row = (await stored.next([name])).get(name)
+        }
+        const isOver = row === undefined || (isWritten && row.held === undefined)
+        isWritten ||= row?.held !== undefined
+        if (!assignment.isLive(epoch) && (isWritten || isOver)) return
+        if (isOver || (row?.held !== undefined && (await this.#canBeProven(epoch, row)))) return readAgain(epoch)
+      } catch {
+        // Asked again. Nothing of the partition is taken meanwhile.
+      }
+      await this.#pause(backoffMs(looks, LOOK_AGAIN, systemEntropy.fraction()))
+    }
+  }
+
+  async #canBeProven({ name, topic, partition }: PartitionEpoch, row: StoredPosition): Promise<boolean> {
+    if (row.timestamp === undefined || this.#unproven.has(name)) return false
+    const { low, high } = await this.#parts.offsets.bounds(topic, partition)
+    return low < row.next && row.next <= high
+  }
+
+  #starts(): Promise<Starts> {
     const { assignment } = this.#parts
     const { joins: join } = assignment
     if (this.#asked?.join !== join) {
-      const names = assignment.epochs.map(({ name }) => name)
-      const asked = { join, positions: this.#read(names) }
+      const asked = { join, starts: this.#read(assignment.epochs) }
       this.#asked = asked
-      asked.positions.catch(() => {
+      asked.starts.catch(() => {
         if (this.#asked === asked) this.#asked = undefined
       })
     }
-    return this.#asked.positions
+    return this.#asked.starts
   }
 
-  async #read(names: readonly string[]): Promise<ReadonlyMap<string, bigint>> {
-    const positions = names.length === 0 ? NOTHING : await this.#parts.stored(names)
+  /** Rejects where the store does not answer. Where the broker does not, every batch is compared all the same. */
+  async #read(epochs: readonly PartitionEpoch[]): Promise<Starts> {
+    const names = epochs.map(({ name }) => name)
+    const positions = names.length === 0 ? NOTHING.positions : await this.#parts.stored.next(names)
     this.#isWaiting = false
-    return positions
+    const topics = new Set(epochs.filter(({ name }) => positions.has(name)).map(({ topic }) => topic))
+    const bounds = new Map<string, LogBounds>()
+    try {
+      for (const topic of topics) {
+        for (const [partition, ofOne] of await this.#parts.offsets.boundsOf(topic))
+          bounds.set(`${topic}/${partition}`, ofOne)
+      }
+    } catch (error) {
+      this.#parts.report('offsets-unknown', describeError(error))
+    }
+    return { positions, bounds }
   }
 
   async #follow(join: number): Promise<void> {
@@ -142,18 +220,18 @@ export class StoredStarts {
     if (!this.#isCurrent(join)) return
     // Asked before anything is committed in this epoch; waited for when kafkajs is on its way.
     for (const { topic, partition } of assignment.epochs) offsets.committed(join, topic, partition).catch(() => {})
-    const positions = await this.#begin(join)
-    if (positions !== undefined) await this.#compare(join, positions)
+    const starts = await this.#begin(join)
+    if (starts !== undefined) await this.#compare(join, starts)
   }
 
-  /** Resolves with the positions, or with `undefined` when another join came first. */
-  async #begin(join: number): Promise<ReadonlyMap<string, bigint> | undefined> {
+  /** Resolves with what is stored, or with `undefined` when another join came first. */
+  async #begin(join: number): Promise<Starts | undefined> {
     const { assignment, begin, report } = this.#parts
     for (let failures = 1; this.#isCurrent(join); failures++) {
       try {
-        const positions = await this.#positions()
+        const starts = await this.#starts()
         await Promise.all(assignment.epochs.map((epoch) => begin(epoch)))
-        return positions
+        return starts
       } catch (error) {
         this.#isWaiting = true
         report('positions-unknown', describeError(error))
@@ -163,21 +241,19 @@ export class StoredStarts {
     return undefined
   }
 
-  /** What the broker says beside it. Its silence changes nothing: every batch is compared with the position. */
-  async #compare(join: number, positions: ReadonlyMap<string, bigint>): Promise<void> {
+  /** What the group has committed beside it. Its silence changes nothing. */
+  async #compare(join: number, { positions, bounds }: Starts): Promise<void> {
     const { assignment, offsets, report } = this.#parts
-    const stored = assignment.epochs.filter(({ name }) => positions.has(name))
     try {
-      const highs = await this.#highs([...new Set(stored.map(({ topic }) => topic))])
-      for (const epoch of stored) {
+      for (const epoch of assignment.epochs) {
         const { name, topic, partition } = epoch
-        const position = positions.get(name) ?? 0n
+        const position = positions.get(name)?.next
+        if (position === undefined) continue
         const before = join === FIRST_JOIN ? this.#before.get(name) : undefined
         const committed = before ?? (await offsets.committed(join, topic, partition)) ?? NONE_COMMITTED
         if (!this.#isCurrent(join)) return
-        const high = highs.get(name)
-        if (high !== undefined && position > high) this.beyondEnd(epoch, position, high)
-        else if (high !== undefined) epoch.isUnchecked = false
+        const high = bounds.get(name)?.high
+        if (high !== undefined && position <= high) epoch.isUnchecked = false
         if (committed === position || committed === epoch.committed) continue
         const had = committed === NONE_COMMITTED ? 'nothing' : committed
         report('position-sought', `${name}: stored ${position}, the group had committed ${had}`)
@@ -185,46 +261,6 @@ export class StoredStarts {
     } catch (error) {
       if (this.#isCurrent(join)) report('offsets-unknown', describeError(error))
     }
-  }
-
-  async #recheck(epoch: PartitionEpoch): Promise<void> {
-    const { assignment, offsets, stored, readAgain } = this.#parts
-    for (let looks = 1; ; looks++) {
-      await this.#pause(backoffMs(looks, RECHECK, systemEntropy.fraction()))
-      if (this.#closing.signal.aborted || !assignment.isLive(epoch)) return
-      const isBeyond = await Promise.resolve()
-        .then(() => stored([epoch.name]))
-        .then(async (positions) => {
-          const next = positions.get(epoch.name)
-          return next !== undefined && next > (await offsets.bounds(epoch.topic, epoch.partition)).high
-        })
-        .catch(() => true)
-      if (!isBeyond && assignment.isLive(epoch)) return readAgain(epoch)
-    }
-  }
-
-  async #recreated(topics: readonly string[]): Promise<readonly string[]> {
-    const names = [...(await this.#highs(topics)).keys()]
-    // The positions first: what is handled between the two looks moves the end before it moves them.
-    const positions = await this.#parts.stored(names)
-    const highs = await this.#highs(topics)
-    return [...positions].flatMap(([name, stored]) => {
-      const high = highs.get(name)
-      return high === undefined || stored <= high ? [] : [describeBeyond(name, stored, high)]
-    })
-  }
-
-  async #highs(topics: readonly string[]): Promise<ReadonlyMap<string, bigint>> {
-    const highs = new Map<string, bigint>()
-    for (const topic of topics) {
-      const bounds = await this.#parts.offsets.boundsOf(topic).catch((error: unknown) => {
-        // It may be made when it is subscribed to.
-        if (errorType(error) !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error
-        return new Map<number, LogBounds>()
-      })
-      for (const [partition, { high }] of bounds) highs.set(`${topic}/${partition}`, high)
-    }
-    return highs
   }
 
   #isCurrent(join: number): boolean {
@@ -236,10 +272,5 @@ export class StoredStarts {
   }
 }
 
-function describeBeyond(name: string, stored: bigint, high: bigint): string {
-  return (
-    `${name}: the stored position is ${stored}, but the partition ends at ${high}: the topic was deleted and made again, or ` +
-    `its end was lost. Give the consumer another scope, to handle the topic as a new one, or delete the row of the stream ` +
-    `${name} from the table position, to begin where the group has committed, else at the beginning`
-  )
-}
+const WHAT_TO_DO =
+  'Nothing of the partition is handled until a person says where it goes on: consume-once release-hold, or positionsOf(). The other partitions go on'

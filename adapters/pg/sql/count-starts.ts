@@ -16,7 +16,7 @@ interface CountedStream {
 /**
  * Counts an attempt for what is granted of each stream, committed by itself before the handler starts, so that a message that
  * kills the process is found out. Makes the row where the stream begins. Only for streams that the caller holds: nobody else
- * counts them. A stream is not returned where its row has moved by another hand since it was read.
+ * counts them. A stream is not returned where its row has moved by another hand, or is held, since it was read.
  */
 export function countStarts(
   { position }: Tables,
@@ -32,7 +32,7 @@ insert into ${position} as p (scope, stream, next_offset, attempt_offset, attemp
 values ${rows.join(', ')}
 on conflict (scope, stream) do update set attempt_offset = excluded.attempt_offset,
   attempt_until = excluded.attempt_until, attempts = excluded.attempts, attempt_owner = excluded.attempt_owner
-  where p.next_offset = excluded.next_offset and p.outcome is null
+  where p.next_offset = excluded.next_offset and p.outcome is null and p.held is null
 returning stream`,
   }
 }

@@ -8,6 +8,7 @@ export interface HeldRow {
   readonly next: string | null
   readonly outcome: 'g' | 'p' | null
   readonly reason: string | null
+  readonly held: string | null
   readonly moved_by: string | null
   readonly attempts: number | null
   readonly attempt_offset: string | null
@@ -49,7 +50,7 @@ where s.n = any (string_to_array(current_setting('consume_once.held'), ',')::big
   }
 }
 
-const COLUMNS = `p.next_offset::text as next, p.outcome::text as outcome, p.reason, p.moved_by, p.attempts,
+const COLUMNS = `p.next_offset::text as next, p.outcome::text as outcome, p.reason, p.held, p.moved_by, p.attempts,
   p.attempt_offset::text as attempt_offset, p.attempt_until::text as attempt_until, p.attempt_owner`
 
 /** The number of the advisory lock of a stream. Two streams with one number would only wait for each other. */

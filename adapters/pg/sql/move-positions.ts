@@ -7,6 +7,8 @@ export interface Move {
   /** Where the claim has found it. */
   readonly from: bigint
   readonly to: bigint
+  /** Of the message right before `to`. */
+  readonly timestamp?: number | undefined
 }
 
 const TAKEN_OVER = 'consume-once: moved by another hand'
@@ -14,18 +16,19 @@ const TAKEN_OVER = 'consume-once: moved by another hand'
 /**
  * The mark: moves each stream from where the claim has found it, in the transaction of the effects and in the message of its
  * COMMIT. Locks the rows. Fails, so that nothing is committed, where one of them does not stand there any more: a person has
- * moved it, or the database is another one.
+ * moved it, it is held, or the database is another one.
  */
 export function movePositions({ position }: Tables, scope: number, token: string, moves: readonly Move[]): Script {
   const set = `outcome = null, reason = null, moved_by = ${text(token)}, updated_at = now()`
   const [only, ...others] = moves
   const update =
     only !== undefined && others.length === 0
-      ? `update ${position} p set next_offset = ${only.to}, ${set}
-  where p.scope = ${scope} and p.stream = ${text(only.stream)} and p.next_offset = ${only.from}`
-      : `update ${position} p set next_offset = m.after, ${set}
-  from (values ${moves.map(valuesOf).join(', ')}) as m (stream, before, after)
-  where p.scope = ${scope} and p.stream = m.stream and p.next_offset = m.before`
+      ? `update ${position} p set next_offset = ${only.to}, last_offset = ${only.to} - 1,
+    last_timestamp = ${only.timestamp ?? 'null'}, ${set}
+  where p.scope = ${scope} and p.stream = ${text(only.stream)} and p.next_offset = ${only.from} and p.held is null`
+      : `update ${position} p set next_offset = m.after, last_offset = m.after - 1, last_timestamp = m.timestamp, ${set}
+  from (values ${moves.map(valuesOf).join(', ')}) as m (stream, before, after, timestamp)
+  where p.scope = ${scope} and p.stream = m.stream and p.next_offset = m.before and p.held is null`
   return {
     text: `with moved as (
   ${update}
@@ -35,8 +38,8 @@ select case when count(*) = ${moves.length} then 0 else ('${TAKEN_OVER}, ' || co
   }
 }
 
-function valuesOf({ stream, from, to }: Move): string {
-  return `(${text(stream)}, ${from}::bigint, ${to}::bigint)`
+function valuesOf({ stream, from, to, timestamp }: Move): string {
+  return `(${text(stream)}, ${from}::bigint, ${to}::bigint, ${timestamp ?? 'null'}::bigint)`
 }
 
 /** The text that is no number, in the server's own words around it. */

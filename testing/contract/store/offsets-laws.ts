@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from '../expect.ts'
+import type { StoredPosition } from '../../../src/core/position.ts'
 import type { ClaimAnswer, ClaimItem, Positions, Store } from '../../../src/ports/store.ts'
 import {
   claim,
@@ -54,7 +55,7 @@ export const offsetsLaws: readonly StoreLaw<OffsetsHarness>[] = [
       const [first, second] = [newName(), newName()]
       await store.mark(await holdAll(store, [...messages(first, [0n, 1n]), ...messages(second, [7n])]))
       const told = await positionsOf(store).next(SCOPE, [first, newName(), second])
-      expect(told).toEqual(
+      expect(new Map([...told].map(([stream, position]) => [stream, position.next]))).toEqual(
         new Map([
           [first, 2n],
           [second, 8n],
@@ -143,6 +144,89 @@ export const offsetsLaws: readonly StoreLaw<OffsetsHarness>[] = [
       }
       await harness.move(stream, undefined)
       expect(await verdicts(store, messages(stream, [5n], 5n))).toEqual(['behind'])
+    },
+  },
+  {
+    name: 'tells the timestamp of the message right before the position, and of no other',
+    async run({ store }) {
+      const stream = newName()
+      await store.mark(await holdAll(store, timed(messages(stream, [0n, 1n]), [1_000, 2_000])))
+      expect(await stored(store, stream)).toMatchObject({ next: 2n, timestamp: 2_000 })
+      await store.mark(await holdAll(store, timed(messages(stream, [2n], 2n), [undefined])))
+      expect((await stored(store, stream))?.timestamp).toBe(undefined)
+      const [bad] = await holdAll(store, timed(messages(stream, [3n], 3n), [4_000]))
+      if (bad === undefined) throw new Error('expected a claim')
+      await store.setAside([bad], 'given-up', { reason: 'why' })
+      await positionsOf(store).pass(SCOPE, { stream, offset: 3n, timestamp: 4_000 })
+      expect(await stored(store, stream)).toMatchObject({ next: 4n, timestamp: 4_000 })
+    },
+  },
+  {
+    name: 'grants nothing of a stream that is held, to anybody, and calls nothing of it done',
+    async run({ store, secondStore }) {
+      const [stream, other] = [newName(), newName()]
+      const items = messages(stream, [0n, 1n])
+      await store.mark(await holdAll(store, items))
+      await store.mark(await holdAll(store, messages(other, [0n])))
+      const positions = positionsOf(store)
+      await positions.hold(SCOPE, { stream, next: 1n }, 'not there any more')
+      expect(await verdicts(store, items)).toEqual(['done', 'done'])
+      await positions.hold(SCOPE, { stream, next: 2n }, 'created anew')
+      await positions.hold(SCOPE, { stream, next: 2n }, 'another reason')
+      expect(await stored(store, stream)).toMatchObject({ next: 2n, held: 'created anew' })
+      expect(await stored(store, other)).toMatchObject({ next: 1n, held: undefined })
+      const fresh = messages(stream, [2n], 2n)
+      for (const how of [{}, ALONE]) {
+        expect(await verdicts(store, [...items, ...fresh], how)).toEqual(['behind', 'behind', 'behind'])
+        expect(await verdicts(await secondStore(), fresh, how)).toEqual(['behind'])
+      }
+      await positions.prove(SCOPE, { stream, next: 1n })
+      expect((await stored(store, stream))?.held).toBe('created anew')
+      await positions.prove(SCOPE, { stream, next: 2n })
+      await store.mark(await holdAll(store, fresh))
+      expect(await next(store, stream)).toBe(3n)
+    },
+  },
+  {
+    name: 'refuses a mark in a stream that was held meanwhile, and commits nothing',
+    async run(harness) {
+      const { store } = harness
+      const [stream, effect] = [newName(), newName()]
+      await store.mark(await holdAll(store, messages(stream, [0n])))
+      const claims = await holdAll(store, messages(stream, [1n], 1n))
+      const lent = claims[0]?.transaction?.lend()
+      if (lent !== undefined) await harness.write(lent.tx, effect)
+      expect(lent?.revoke()).toBe(0)
+      await positionsOf(await harness.secondStore()).hold(SCOPE, { stream, next: 1n }, 'created anew')
+      expect(only(await store.mark(claims))).toMatch(/^refused/)
+      expect(await stored(store, stream)).toMatchObject({ next: 1n, held: 'created anew' })
+      expect(await harness.committed(effect)).toBe(0)
+    },
+  },
+  {
+    name: 'ends a hold when a person says where the stream goes on, and changes nothing that is not held',
+    async run({ store }) {
+      const positions = positionsOf(store)
+      const why = { by: 'kim', reason: 'OPS-1' }
+      for (const [from, expected] of [
+        [undefined, 2n],
+        [0n, 0n],
+        [7n, 7n],
+      ] as const) {
+        const stream = newName()
+        await store.mark(await holdAll(store, timed(messages(stream, [0n, 1n]), [1_000, 2_000])))
+        expect(await positions.release(SCOPE, stream, { from: 9n, ...why })).toBe('not-held')
+        expect(await stored(store, stream)).toMatchObject({ next: 2n, timestamp: 2_000 })
+        await positions.hold(SCOPE, { stream, next: 2n }, 'created anew')
+        const listed = (await positions.list(SCOPE)).find((position) => position.stream === stream)
+        expect(listed).toMatchObject({ next: 2n, held: 'created anew' })
+        expect(await positions.release(SCOPE, stream, { from, ...why })).toBe('released')
+        // The message before it is proof of nothing any more.
+        expect(await stored(store, stream)).toEqual({ next: expected, timestamp: undefined, held: undefined })
+        await store.mark(await holdAll(store, messages(stream, [expected], expected)))
+        expect(await next(store, stream)).toBe(expected + 1n)
+      }
+      expect(await positions.release(SCOPE, newName(), { from: 0n, ...why })).toBe('no-position')
     },
   },
   {
@@ -269,7 +353,18 @@ function positionsOf({ positions }: Store<unknown>): Positions {
 }
 
 async function next(store: Store<unknown>, stream: string): Promise<bigint | undefined> {
+  return (await stored(store, stream))?.next
+}
+
+async function stored(store: Store<unknown>, stream: string): Promise<StoredPosition | undefined> {
   return (await positionsOf(store).next(SCOPE, [stream])).get(stream)
+}
+
+function timed(items: readonly ClaimItem[], timestamps: readonly (number | undefined)[]): readonly ClaimItem[] {
+  return items.map((item, index) => {
+    const { position } = item
+    return position === undefined ? item : { ...item, position: { ...position, timestamp: timestamps[index] } }
+  })
 }
 
 function one(items: readonly ClaimItem[]): ClaimItem {

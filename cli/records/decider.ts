@@ -1,0 +1,33 @@
+import { userInfo } from 'node:os'
+import type { Command } from 'commander'
+import type { Decider } from '../../src/index.ts'
+import { CommandError, EXIT } from '../exit.ts'
+
+export interface DeciderFlags {
+  readonly reason: string
+  readonly by?: string
+  readonly yes: boolean
+}
+
+/** What every command takes that decides something for good. */
+export function addDeciderOptions(command: Command): Command {
+  return command
+    .requiredOption('--reason <text>', 'why, for the audit: a ticket, or a sentence; no payload, no secret')
+    .option('--by <name>', 'who decides, for the audit (default: the user of the operating system)')
+    .option('--yes', 'do not ask', false)
+}
+
+/** @throws CommandError where no reason is given */
+export function deciderOf({ by, reason }: DeciderFlags): Decider {
+  if (reason.trim() === '') throw new CommandError(EXIT.usage, '--reason: expected why, got nothing')
+  return { by: by ?? osUser(), reason }
+}
+
+function osUser(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A user ID without an entry, as in many containers.
+    return `uid ${process.getuid?.() ?? 'unknown'}`
+  }
+}

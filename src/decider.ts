@@ -1,0 +1,18 @@
+/** Who decides, and why: written down with the record as it was before. */
+export interface Decider {
+  /** 1 to 200 characters. */
+  readonly by: string
+  /** 1 to 1000 characters, such as the number of a ticket. No payload and no secret. */
+  readonly reason: string
+}
+
+/** Adds to `problems` what an audit cannot take. */
+export function checkDecider({ by, reason }: Decider, problems: string[]): void {
+  for (const [name, text, most] of [
+    ['by', by, 200],
+    ['reason', reason, 1_000],
+  ] as const) {
+    if (typeof text === 'string' && text.trim() !== '' && text.length <= most) continue
+    problems.push(`${name}: expected 1 to ${most} characters, got ${JSON.stringify(text)}`)
+  }
+}

@@ -1,0 +1,71 @@
+import { checkDecider, type Decider } from './decider.ts'
+import { definitionOf, type Consumer } from './define-consumer.ts'
+import { ConfigError } from './errors.ts'
+import { checkText } from './option-checks.ts'
+import type { ConsumedFrom } from './ports/consumed-from.ts'
+import type { HoldVerdict, ListedPosition, Positions } from './ports/store.ts'
+import { scopeName } from './scope.ts'
+
+/** Where a partition that was held goes on. */
+export type GoOnFrom =
+  /** The position is right: the partition is the one it was stored of. */
+  | 'position'
+  /** Offset 0: every message of the topic that was created anew is handled. */
+  | 'beginning'
+  /** This offset: what lies before it is not handled. */
+  | bigint
+
+/** What a person may look at, and decide, about the positions of one consumer. Nothing here opens or closes the store. */
+export interface PositionAdmin {
+  /** As the store is told it: with it an audit is read. */
+  readonly scope: string
+  /** Every partition that has a position, as `topic/partition`, by name. Changes nothing. */
+  list(): Promise<readonly ListedPosition[]>
+  /**
+   * Ends the hold of a partition. A consumer that runs goes on within half a minute.
+   *
+   * @throws ConfigError `CONFIG_INVALID` for an offset below 0, or a decider that the audit cannot take
+   */
+  release(stream: string, how: Decider & { readonly from: GoOnFrom }): Promise<HoldVerdict>
+}
+
+/**
+ * Positions of a consumer with a store of strategy `offsets`, for people. Its counterpart for stores that keep records is
+ * `adminOf`.
+ *
+ * @throws ConfigError `CONFIG_INVALID` for a store of another strategy
+ */
+export function positionsOf(consumer: Consumer, from: Pick<ConsumedFrom, 'group'>): PositionAdmin {
+  const definition = definitionOf(consumer)
+  const { name, store } = definition
+  const problems: string[] = []
+  checkText('group', from?.group, problems)
+  const { positions } = store
+  if (positions === undefined) problems.push(`store: expected one of strategy offsets, got ${store.strategy}`)
+  const invalid = (texts: readonly string[]): ConfigError =>
+    new ConfigError(texts.map((text) => `consumer ${JSON.stringify(name)}: ${text}`))
+  if (positions === undefined || problems.length > 0) throw invalid(problems)
+  const scope = scopeName(definition, from.group)
+  return {
+    scope,
+    list: () => positions.list(scope),
+    release: (stream, how) => release(positions, { scope, stream }, how, invalid),
+  }
+}
+
+async function release(
+  positions: Positions,
+  { scope, stream }: { readonly scope: string; readonly stream: string },
+  { from, by, reason }: Decider & { readonly from: GoOnFrom },
+  invalid: (problems: readonly string[]) => ConfigError,
+): Promise<HoldVerdict> {
+  const problems: string[] = []
+  checkDecider({ by, reason }, problems)
+  const isOffset = typeof from === 'bigint' && from >= 0n
+  if (!isOffset && from !== 'position' && from !== 'beginning') {
+    problems.push(`from: expected 'position', 'beginning' or an offset as a bigint, got ${String(from)}`)
+  }
+  if (problems.length > 0) throw invalid(problems)
+  const offset = from === 'position' ? undefined : from === 'beginning' ? 0n : from
+  return positions.release(scope, stream, { from: offset, by, reason })
+}

@@ -395,16 +395,6 @@ describe('what is refused', () => {
 })
 
 describe('a store that cannot be opened', () => {
-  const failing = (failures: number, error: () => Error): Store => {
-    let opened = 0
-    return storeWith((store) => ({
-      open: async () => {
-        if (++opened <= failures) throw error()
-        return store.open()
-      },
-    }))
-  }
-
   it.each([
     ['is down', () => new StoreError('STORE_UNREACHABLE', 'nobody there')],
     ['throws a TypeError', () => new TypeError('nobody there')],
@@ -438,3 +428,14 @@ describe('a store that cannot be opened', () => {
     expect(handled).toEqual([])
   })
 })
+
+/** A store whose first openings fail. */
+function failing(failures: number, error: () => Error): Store {
+  let opened = 0
+  return storeWith((store) => ({
+    open: async () => {
+      if (++opened <= failures) throw error()
+      return store.open()
+    },
+  }))
+}

@@ -97,18 +97,18 @@ export class DropInCall {
 
   /** It may be down for longer than the session lasts: the messages wait here, so that kafkajs keeps its membership. */
   async #openStore(): Promise<void> {
-    let isOver = false
+    const opening = { isOver: false }
     void this.#options.storeOpened().then(() => {
-      isOver = true
+      opening.isOver = true
       this.#changed()
       return undefined
     })
-    while (!isOver && this.#handover.ending() === undefined) {
+    while (!opening.isOver && this.#handover.ending() === undefined) {
       await this.#changeOrBeat()
-      if (!isOver) await this.#handover.heartbeat()
+      if (!opening.isOver) await this.#handover.heartbeat()
     }
     // Else nothing may begin any more, and nothing is open to begin with.
-    if (!isOver) this.#endAt(0)
+    if (!opening.isOver) this.#endAt(0)
   }
 
   async #handleAll(): Promise<void> {

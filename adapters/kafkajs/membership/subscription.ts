@@ -25,7 +25,7 @@ export class Subscription {
   readonly #parts: SubscriptionParts
   #present: readonly string[]
   #missing: readonly string[] = []
-  #looking: Promise<void> | undefined
+  #isLooking = false
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
 
@@ -54,7 +54,9 @@ export class Subscription {
 
   /** A fetch has failed: a topic may be gone. One look at a time. */
   suspect(): void {
-    this.#looking ??= this.#compare().finally(() => (this.#looking = undefined))
+    if (this.#isLooking) return
+    this.#isLooking = true
+    void this.#compare().finally(() => (this.#isLooking = false))
   }
 
   close(): void {

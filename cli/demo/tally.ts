@@ -44,6 +44,7 @@ export class Tally {
       case 'beyond-retention':
       case 'purged':
       case 'purge-failed':
+      case 'apart':
       case 'claims':
       case 'marks':
       case 'lease-lost':

@@ -148,7 +148,7 @@ export class LeaseRunner implements Runner {
       else (skipped ??= []).push(grant)
     }
     if (skipped !== undefined) void this.#marks.skip(skipped, 'beyond-retention')
-    if (alone) this.#giveBackCompany(granted)
+    if (alone) await this.#giveBackCompany(granted)
     // Whatever became of the order: no handler begins before the marks are durable whose room it takes.
     const mustWait = earlier !== undefined && granted.length > 0
     this.#start(granted, mustWait ? await this.#renewedUntil(earlier, granted, batch.sentAt) : batch.sentAt)
@@ -160,11 +160,14 @@ export class LeaseRunner implements Runner {
     return companyOf(Math.max(1, attempts), { all: concurrency, maxAttempts })
   }
 
-  /** What has too much company by its attempts, which are known now, is claimed again with less. The others stay. */
-  #giveBackCompany(granted: Granted[]): void {
+  /**
+   * What has too much company by its attempts, which are known now, is claimed again with less. The others stay, and begin when it is
+   * given back: else one of them could kill the process first, and cost it this attempt.
+   */
+  async #giveBackCompany(granted: Granted[]): Promise<void> {
     granted.sort((a, b) => a.task.attempts - b.task.attempts)
     const tooMany = granted.findIndex(({ task }, at) => at + 1 > this.#companyOf(task))
-    if (tooMany > 0) void this.#giveBack(granted.splice(tooMany), true)
+    if (tooMany > 0) await this.#giveBack(granted.splice(tooMany), true)
   }
 
   /** Keeps the leases of what waits to begin. Answers with when they were granted or renewed last. */

@@ -220,6 +220,44 @@ describe.each(LEASES)('a claim that a dead process left ($strategy, $handler)', 
     expect(companies).toEqual([64, 22, 8, 8])
   })
 
+  it('is parked when it kills its process each time, and costs no neighbour its last attempt', async () => {
+    const world = new World()
+    const ids = ['a', 'killer', 'b', 'c']
+    const settings = { style: { ...style, handler: 'handle' }, world, maxAttempts: 3 } as const
+    const letters: string[] = []
+    for (let life = 1; life <= 6; life++) {
+      const rig = await startRig({
+        ...settings,
+        effect: async (work) => {
+          await Promise.resolve()
+          if (work.id === 'killer') rig.store.isDown = true
+          if (rig.store.isDown) await new Promise(() => {})
+          await work.apply()
+        },
+      })
+      await rig.deliver(...ids)
+      letters.push(...rig.source.deadLetters.map(({ message }) => String(message.headers['id'])))
+      if (!rig.store.isDown) break
+      await die(rig)
+    }
+    expect([...new Set(letters)]).toEqual(['killer'])
+    expect([...new Set(world.effects)].toSorted()).toEqual(['a', 'b', 'c'])
+  })
+
+  it('begins only when what has too much company is given back: it could kill the process before', async () => {
+    const world = new World()
+    for (let death = 1; death <= 2; death++) await afterDeath(world, 'a', 'b')
+    const released = gate()
+    const rig = await startRig({ style, world, maxAttempts: 3, effect: (work) => work.apply() })
+    rig.store.script('release', released.opened)
+    await rig.deliver('a', 'b')
+    expect(rig.started).toEqual([])
+    released.open()
+    await rig.clock.advance(10_000)
+    expect(rig.started.toSorted()).toEqual(['a', 'b'])
+    expect(rig.peak).toBe(1)
+  })
+
   it('ends parked, not given up, when every attempt killed its process', async () => {
     const world = new World()
     for (let death = 1; death <= 3; death++) await afterDeath(world, 'a')

@@ -9,13 +9,18 @@ import type { KafkaLike } from './slice.ts'
 import { KafkaSource } from './source.ts'
 
 /**
- * The two sides of Kafka that `runConsumer` takes. `source.close()` closes both.
+ * The two sides of Kafka that `runConsumer` takes. `source.close()` closes both. `consumerName`: a consumer of another name is
+ * refused in the same group of this process.
  *
- * @throws ConfigError `CONFIG_INVALID`
+ * @throws ConfigError `CONFIG_INVALID`, `CONSUMER_NAME_TAKEN`
  */
-export function kafkaBroker(kafka: KafkaLike, options: KafkaOptions): { source: Source; publisher: Publisher } {
+export function kafkaBroker(
+  kafka: KafkaLike,
+  options: KafkaOptions,
+  consumerName?: string,
+): { source: Source; publisher: Publisher } {
   const resolved = resolveKafka(options)
-  const leaveGroup = enterGroup(kafka, resolved.groupId, resolved.topology)
+  const leaveGroup = enterGroup(kafka, resolved.groupId, resolved.topology, consumerName)
   const desk = new AdminDesk(kafka)
   const publisher = new KafkaPublisher({
     producer: new ConfirmedProducer(kafka),

@@ -18,10 +18,11 @@ export type { CheckupAdminLike, CheckupKafkaLike, KafkaLike } from './slice.ts'
  * Returns a handle at once, whose `health()` and `stop()` work while it connects and joins; await it, or its `ready()`, to wait for the join.
  *
  * @throws (rejects) ConfigError `CONFIG_INVALID`: all problems of the options at once; a topic that does not exist
+ * @throws (rejects) ConfigError `CONSUMER_NAME_TAKEN`: a consumer of another name runs in this group, in this process
  * @throws (rejects) BrokerError `BROKER_UNREACHABLE` when the group cannot be joined at the start
  * @throws (rejects) StoreError when the store cannot be opened
  * @throws (rejects) StoppedError `STOPPED` when it was stopped before it had joined
  */
 export function runKafka(kafka: KafkaLike, consumer: Consumer, options: KafkaOptions): Starting {
-  return runConsumer(consumer, () => kafkaBroker(kafka, options))
+  return runConsumer(consumer, () => kafkaBroker(kafka, options, consumer.name))
 }

@@ -277,3 +277,16 @@ describe('the first start', () => {
     expect(running.health()).toMatchObject({ live: true, ready: true })
   })
 })
+
+describe('two consumers of different names in one group of a process', () => {
+  it('are refused, as long as the first one runs', async () => {
+    const options = { topics: ['t'], groupId: uniqueName('group') }
+    const first = kafkaBroker(new ScriptedKafka(), options, 'sms')
+    expect(() => kafkaBroker(new ScriptedKafka(), options, 'mail')).toThrow(
+      expect.objectContaining({ code: 'CONSUMER_NAME_TAKEN', message: expect.stringMatching(/"mail".*"sms"/) }),
+    )
+    const second = kafkaBroker(new ScriptedKafka(), options, 'sms')
+    await Promise.all([first.source.close(), second.source.close()])
+    await kafkaBroker(new ScriptedKafka(), options, 'mail').source.close()
+  })
+})

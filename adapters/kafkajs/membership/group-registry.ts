@@ -5,6 +5,8 @@ import type { Topology } from '../copies/topology.ts'
 interface Group {
   readonly sources: readonly string[]
   readonly retryTopics: readonly string[]
+  /** `undefined`: its members do not tell. */
+  readonly consumer: string | undefined
   /** The clients of its members in this process. */
   readonly clients: Set<KafkaLike>
 }
@@ -13,19 +15,28 @@ const groups = new Map<string, Group>()
 
 /**
  * One group id, one set of topics: the leader of a group of kafkajs hands its own topics to all members, so a member with
- * other topics leaves partitions that nobody reads. Returns what leaves the group again.
+ * other topics leaves partitions that nobody reads. One group id, one consumer: members of two names would share the messages
+ * between them, so that each handles a part. Returns what leaves the group again.
  *
- * @throws ConfigError `CONFIG_INVALID`
+ * @throws ConfigError `CONFIG_INVALID`, `CONSUMER_NAME_TAKEN`
  */
-export function enterGroup(kafka: KafkaLike, groupId: string, { sources, places }: Topology): () => void {
+export function enterGroup(
+  kafka: KafkaLike,
+  groupId: string,
+  { sources, places }: Topology,
+  consumer?: string,
+): () => void {
   const retryTopics = places.filter(({ kind }) => kind === 'retry').map(({ topic }) => topic)
-  const group = groups.get(groupId) ?? { sources, retryTopics, clients: new Set() }
+  const group = groups.get(groupId) ?? { sources, retryTopics, consumer, clients: new Set() }
   const problems = [
     ...otherTopics(groupId, group, { sources, retryTopics }),
     ...(group.clients.has(kafka) ? [sharedClient(groupId)] : []),
     ...sharedRetries(groupId, { sources, retryTopics }),
   ]
   if (problems.length > 0) throw new ConfigError(problems)
+  if (group.consumer !== undefined && consumer !== undefined && group.consumer !== consumer) {
+    throw new ConfigError([otherName(groupId, group.consumer, consumer)], 'CONSUMER_NAME_TAKEN')
+  }
   group.clients.add(kafka)
   groups.set(groupId, group)
   return () => {
@@ -44,6 +55,10 @@ function otherTopics(groupId: string, there: Topics, wanted: Topics): string[] {
   return [
     `groupId: expected one set of topics for one group, got ${got} where ${groupId} already runs with ${runs}: partitions would stay unread. Give one of the two another groupId`,
   ]
+}
+
+function otherName(groupId: string, runs: string, got: string): string {
+  return `groupId: expected one consumer for one group, got ${JSON.stringify(got)} where ${groupId} already runs ${JSON.stringify(runs)}: each would handle a part of the messages. Give one of the two another groupId`
 }
 
 function sharedClient(groupId: string): string {

@@ -1,3 +1,4 @@
+import type { EpochMs } from './core/units.ts'
 import type { Clock } from './ports/clock.ts'
 
 /** Node's longest timer; it takes a longer one for 1 ms. */
@@ -13,4 +14,9 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer)
   },
   nextTurn: (fn) => void setImmediate(fn),
+}
+
+/** For people: logs and lists. */
+export function isoTime(ms: EpochMs): string {
+  return new Date(ms).toISOString()
 }

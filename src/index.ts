@@ -37,6 +37,7 @@ export {
   checkObject,
   checkWhole,
   givenOf,
+  isPlainText,
   withoutUndefined,
   type Show,
 } from './option-checks.ts'
@@ -124,7 +125,7 @@ export type { Entropy } from './ports/entropy.ts'
 export type { Logger } from './ports/logger.ts'
 export type { Message } from './ports/message.ts'
 export type { Migrations, MigrationStatus } from './ports/migrations.ts'
-export type { Observer, ObserverEvent, Outcome } from './ports/observer.ts'
+export type { HandedBack, Observer, ObserverEvent, Outcome } from './ports/observer.ts'
 export type {
   Capacity,
   DeadLetter,

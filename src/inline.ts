@@ -225,7 +225,7 @@ class RunningInline implements InlineRunning {
   }
 
   health(): Health {
-    const { line, stuck, isBroken, isHeldUp, handlersCheck } = this.#pipeline
+    const { line, stuck, isBroken, isHeldUp, handlersCheck, settledWithoutRun } = this.#pipeline
     return {
       live: stuck === 0 && !isBroken,
       ready: this.#state === 'running' && !line.isDown && !isHeldUp,
@@ -236,7 +236,7 @@ class RunningInline implements InlineRunning {
         handlers: handlersCheck,
       },
       partitions: [],
-      counts: {},
+      counts: { 'settled-without-run': settledWithoutRun },
     }
   }
 

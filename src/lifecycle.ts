@@ -27,7 +27,10 @@ export interface Health {
   readonly checks: Readonly<Record<string, string>>
   /** How far each assigned partition is, where the source has partitions. For gauges: read it when they are scraped. */
   readonly partitions: readonly PartitionHealth[]
-  /** How often something happened since the start, by the name of its `source` event: `commit-refused`, `rebuilt`, ... */
+  /**
+   * How often something happened since the start, by the name of its `source` event: `commit-refused`, `rebuilt`, ... `settled-without-run`:
+   * deliveries of messages that were done, or were handled for another delivery: the handler was spared them.
+   */
   readonly counts: Readonly<Record<string, number>>
 }
 

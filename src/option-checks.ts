@@ -57,10 +57,23 @@ export function checkOneOf(
   problems.push(`${name}: expected ${expected.map(show ?? String).join(', ')}, got ${got}`)
 }
 
-/** Refuses what is no text, and the empty one. @param problems - what is found is added here */
+/**
+ * Refuses what is no text, the empty one, and what no store and no log could keep as it is: control characters (Postgres stores no NUL)
+ * and lone surrogates.
+ *
+ * @param problems - what is found is added here
+ */
 export function checkText(name: string, value: unknown, problems: string[]): void {
-  if (typeof value === 'string' && value !== '') return
-  problems.push(`${name}: expected text, got ${JSON.stringify(value)}`)
+  if (typeof value !== 'string' || value === '') {
+    problems.push(`${name}: expected text, got ${JSON.stringify(value)}`)
+  } else if (!isPlainText(value)) {
+    problems.push(`${name}: expected text without control characters and lone surrogates, got ${JSON.stringify(value)}`)
+  }
+}
+
+/** It has no control character and no lone surrogate. */
+export function isPlainText(text: string): boolean {
+  return text.isWellFormed() && !/\p{Cc}/u.test(text)
 }
 
 /**

@@ -189,8 +189,13 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
   readonly sealResult?: SealResult
   /** Fail closed: the source pauses, and resumes by itself. */
   readonly onStoreDown?: 'pause'
-  /** Any pino-shaped logger. No payload and no raw ID is logged. @defaultValue none */
+  /** Any pino-shaped logger. No payload is logged, and no raw ID without `logIds`. @defaultValue none */
   readonly log?: Logger
+  /**
+   * Logs the raw message ID (`id`) beside its key. An ID is often a phone number or an address: then the log is personal data. The key alone
+   * finds a record, and `consume-once inspect <consumer> <id>` tells the key of an ID. @defaultValue false
+   */
+  readonly logIds?: boolean
   /** Gets every outcome and every event. Must not throw, must not block. */
   readonly observe?: Observer
   /** Replaces consumer group or queue, origin topic and name in the keys. Set it before a group is renamed or replayed. */

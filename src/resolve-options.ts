@@ -51,6 +51,7 @@ export interface ResolvedConsumer {
   readonly onInDoubt: InDoubtPolicy
   readonly reconcile: ((message: Message, idempotencyKey: string) => Reconciled | Promise<Reconciled>) | undefined
   readonly log: Logger
+  readonly logIds: boolean
   readonly observe: Observer
   readonly scope: string | undefined
 }
@@ -91,6 +92,7 @@ const KNOWN_OPTIONS: Record<keyof ConsumerSettings<unknown, unknown, unknown> | 
   sealResult: true,
   onStoreDown: true,
   log: true,
+  logIds: true,
   observe: true,
   scope: true,
 }
@@ -151,6 +153,7 @@ export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<De
     onInDoubt: typeof onInDoubt === 'function' ? 'reconcile' : onInDoubt,
     reconcile: typeof onInDoubt === 'function' ? onInDoubt : undefined,
     log: options.log ?? SILENT,
+    logIds: options.logIds ?? false,
     observe: options.observe ?? (() => {}),
     scope: options.scope,
   })
@@ -198,7 +201,7 @@ function problemsOfNames(options: AnyOptions): string[] {
   const problems: string[] = []
   if (typeof name !== 'string' || name.length === 0 || name.length > 200) {
     problems.push(`name: expected 1 to 200 characters, got ${JSON.stringify(name)}`)
-  }
+  } else checkText('name', name, problems)
   if (scope !== undefined) checkText('scope', scope, problems)
   checkNames('', options, { known: KNOWN_OPTIONS }, problems)
   return problems
@@ -212,6 +215,7 @@ function problemsOfHandling(options: AnyOptions): string[] {
   if ((options.handle === undefined) === (options.handleBatch === undefined)) {
     problems.push('handle, handleBatch: expected exactly one of the two')
   }
+  if (options.logIds !== undefined) checkOneOf('logIds', options.logIds, [true, false], problems)
   const missing = LEVELS.filter((level) => options.log !== undefined && typeof options.log?.[level] !== 'function')
   if (missing.length > 0) problems.push(`log: expected a logger such as pino(), got one without ${missing.join(', ')}`)
   for (const name of ['handle', 'handleBatch', 'id', 'decode', 'observe'] as const) {

@@ -11,6 +11,7 @@ import {
   type Starting,
   type StopOptions,
 } from './lifecycle.ts'
+import { checkText } from './option-checks.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
 import type { ResolvedConsumer } from './resolve-options.ts'
 import type { Clock } from './ports/clock.ts'
@@ -38,6 +39,9 @@ export function runConsumer(consumer: Consumer, dependencies: RunDependencies | 
   try {
     const definition = definitionOf(consumer)
     const parts = typeof dependencies === 'function' ? dependencies() : dependencies
+    const problems: string[] = []
+    checkText('group', parts.source.group, problems)
+    if (problems.length > 0) throw new ConfigError(problems)
     const starting = handleOf(new RunningConsumer(definition, parts))
     // Whoever does not wait is told by health and an event.
     starting.catch(() => {})
@@ -129,7 +133,7 @@ class RunningConsumer implements Running {
 
   health(): Health {
     const source = this.#source.health()
-    const { line, stuck, isBroken, isHeldUp, handlersCheck } = this.#pipeline
+    const { line, stuck, isBroken, isHeldUp, handlersCheck, settledWithoutRun } = this.#pipeline
     return {
       live: this.#state !== 'failed' && stuck === 0 && !isBroken,
       ready: this.#state === 'running' && source.ready && !this.#isPaused && !isHeldUp,
@@ -140,7 +144,7 @@ class RunningConsumer implements Running {
         handlers: handlersCheck,
       },
       partitions: source.partitions ?? [],
-      counts: source.counts ?? {},
+      counts: { ...source.counts, 'settled-without-run': settledWithoutRun },
     }
   }
 

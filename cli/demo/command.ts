@@ -1,15 +1,16 @@
-import { fileURLToPath } from 'node:url'
-import { existsSync } from 'node:fs'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { CommandError, EXIT } from '../exit.ts'
 import { runDemo } from './demo.ts'
+import { isInstalled } from './installed.ts'
 import { KILL_STEPS, type KillAt, type KillStep } from './kill-switch.ts'
 import type { DemoRequest, SourceName, StoreName } from './request.ts'
+
+const PGLITE = '@electric-sql/pglite'
 
 interface DemoFlags {
   readonly input?: string
   readonly source: SourceName
-  readonly store: StoreName
+  readonly store?: StoreName
   readonly state?: string
   readonly json: boolean
   readonly effects?: string
@@ -19,7 +20,7 @@ interface DemoFlags {
 
 const EXAMPLES = `
 Examples:
-  consume-once demo                                      embedded: broker in memory, inbox in PGlite
+  consume-once demo                                      embedded: broker in memory, inbox in PGlite where that is installed
   consume-once demo --source kafka --store postgres      the same job on real servers
   consume-once demo --kill-at handled:500                SIGKILL after 500 effects; run again to go on
   kcat -b … -t sms -C -e -J | consume-once demo --input -
@@ -45,10 +46,9 @@ export function addDemo(program: Command, exit: (code: number) => void): void {
         .default('memory'),
     )
     .addOption(
-      new Option('--store <store>', 'where records live')
+      new Option('--store <store>', 'where records live (default: pglite, or memory where that is not installed)')
         .choices(['memory', 'pglite', 'postgres', 'redis'])
-        .env('CONSUME_ONCE_DEMO_STORE')
-        .default('pglite'),
+        .env('CONSUME_ONCE_DEMO_STORE'),
     )
     .option('--state <dir>', 'folder of this demo; run again on it to go on (default: .consume-once-demo/<store>)')
     .option('--json', 'one JSON object on stdout, and nothing else there', false)
@@ -65,7 +65,7 @@ export function addDemo(program: Command, exit: (code: number) => void): void {
 }
 
 function requestOf(flags: DemoFlags): DemoRequest {
-  const { source, store, json, onInDoubt } = flags
+  const { source, store = isInstalled(PGLITE) ? 'pglite' : 'memory', json, onInDoubt } = flags
   const killAt = flags.killAt
   if (store === 'memory' && killAt !== undefined) {
     throw new CommandError(
@@ -74,8 +74,7 @@ function requestOf(flags: DemoFlags): DemoRequest {
     )
   }
   return {
-    input: flags.input ?? exampleInput(),
-    isDefaultInput: flags.input === undefined,
+    input: flags.input,
     source,
     store,
     state: flags.state ?? `.consume-once-demo/${store}`,
@@ -84,16 +83,6 @@ function requestOf(flags: DemoFlags): DemoRequest {
     killAt,
     onInDoubt,
   }
-}
-
-/** The SMS example of the repository. The package itself does not carry its five megabytes. */
-function exampleInput(): string {
-  const path = fileURLToPath(new URL('../../examples/data/sms-notifications.ndjson', import.meta.url))
-  if (existsSync(path)) return path
-  throw new CommandError(
-    EXIT.usage,
-    'the example data is only in the repository: give --input FILE, or - for standard input',
-  )
 }
 
 function parseKillAt(text: string): KillAt {

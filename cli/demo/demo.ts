@@ -75,7 +75,7 @@ class Demo {
   async run(): Promise<number> {
     const { source: sourceName, store: storeName } = this.#request
     this.#talk(
-      `consume-once demo: ${sourceName} and ${storeName}, ${this.#input.messages.length} messages from ${this.#request.input}`,
+      `consume-once demo: ${sourceName} and ${storeName}, ${this.#input.messages.length} messages from ${this.#request.input ?? 'the SMS example'}`,
     )
     const store = await this.#openStore()
     try {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { isUtf8 } from 'node:buffer'
 import { createReadStream } from 'node:fs'
 import { CommandError, EXIT } from '../exit.ts'
+import { exampleData } from './example-data.ts'
 
 /** One message of an input file, ready to be produced. */
 export interface InputMessage {
@@ -30,8 +31,13 @@ export const ID_HEADER = 'message-id'
 /** Longest usable ID, in bytes of UTF-8. */
 const MAX_ID_BYTES = 512
 
-/** Reads a whole file of envelopes, `-` for standard input. One bad line and nothing is produced. */
-export async function readInput(path: string): Promise<Input> {
+/** Reads a whole file of envelopes, `-` for standard input, the SMS example without one. One bad line and nothing is produced. */
+export async function readInput(path: string | undefined): Promise<Input> {
+  const bytes = path === undefined ? Buffer.from(exampleData()) : await wholeOf(path)
+  return { messages: parseInput(bytes, path ?? 'the SMS example'), bytes, sha256: sha256(bytes) }
+}
+
+async function wholeOf(path: string): Promise<Buffer> {
   const chunks: Buffer[] = []
   try {
     for await (const chunk of path === '-' ? process.stdin : createReadStream(path))
@@ -44,8 +50,7 @@ export async function readInput(path: string): Promise<Input> {
       { cause },
     )
   }
-  const bytes = Buffer.concat(chunks)
-  return { messages: parseInput(bytes, path), bytes, sha256: sha256(bytes) }
+  return Buffer.concat(chunks)
 }
 
 /** Parses the lines of an input. @throws CommandError naming the line, when one cannot be read */

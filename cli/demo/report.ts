@@ -119,28 +119,24 @@ function settledOf({ handled, duplicates, joined, dead_lettered, parked }: Repor
   return handled + duplicates + joined + dead_lettered + parked
 }
 
-function suggestions({
-  source,
-  store,
-  state,
-  input,
-  isDefaultInput,
-  onInDoubt,
-}: DemoRequest): (readonly [string, string])[] {
+/** As it was typed: in the repository, or where the package is installed. */
+const COMMAND = process.env['npm_lifecycle_event'] === 'demo' ? 'npm run demo --' : 'npx consume-once demo'
+
+function suggestions({ source, store, state, input, onInDoubt }: DemoRequest): (readonly [string, string])[] {
   const flags = [
     ...(source === 'memory' ? [] : [`--source ${source}`]),
     ...(store === 'pglite' ? [] : [`--store ${store}`]),
-    ...(isDefaultInput ? [] : [`--input ${input}`]),
+    ...(input === undefined ? [] : [`--input ${input}`]),
     ...(onInDoubt === 'rerun' ? [] : [`--on-in-doubt ${onInDoubt}`]),
   ]
-  const demo = ['npm run demo --', ...flags].join(' ')
+  const demo = [COMMAND, ...flags].join(' ')
   return [
     ...(store === 'memory' ? [] : ([[`${demo} --state ${state}`, 'again on the same state: handles 0']] as const)),
     ...(store === 'memory'
       ? []
       : ([[`${demo} --state /tmp/killed --kill-at handled:500`, 'then again without --kill-at']] as const)),
     ...(source === 'memory'
-      ? ([['npm run demo -- --source kafka --store postgres', 'the same job on real servers']] as const)
+      ? ([[`${COMMAND} --source kafka --store postgres`, 'the same job on real servers']] as const)
       : []),
   ]
 }

@@ -5,10 +5,8 @@ export type StoreName = 'memory' | 'pglite' | 'postgres' | 'redis'
 
 /** What the demo was asked for, checked. */
 export interface DemoRequest {
-  /** A file of envelopes, `-` for standard input. */
-  readonly input: string
-  /** Nobody asked for another one than the SMS example. */
-  readonly isDefaultInput: boolean
+  /** A file of envelopes, `-` for standard input; `undefined`: the SMS example. */
+  readonly input: string | undefined
   readonly source: SourceName
   readonly store: StoreName
   /** The folder that holds everything of this demo. */

@@ -119,7 +119,7 @@ async function decide(session: Session, { consumer, ids, flags, decision }: Requ
   const decider = deciderOf(flags)
   const entry = session.consumer(consumer)
   const admin = adminFor(entry, flags)
-  const refs = refsOf(ids, flags)
+  const refs = await refsOf({ session, admin }, ids, flags)
   const rows = foreseen(await session.answer(admin.inspect(refs)), decision)
   preview(rows, decision)
   const keys = rows.filter(({ verdict }) => verdict === 'decided').map(({ record }) => record.key)

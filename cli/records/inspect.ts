@@ -1,10 +1,10 @@
 import { Option, type Command } from 'commander'
-import type { Admin, ListedState } from '../../src/index.ts'
+import type { Admin, ListedState, ListQuery, RecordPage } from '../../src/index.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { printJson, printText, say, table } from '../output.ts'
 import { parsePositive } from '../parse.ts'
 import { addSessionOptions, Session, titleOf, type SessionFlags } from '../session.ts'
-import { adminFor, refsOf, type RefFlags } from './refs.ts'
+import { adminFor, recordsIn, refsOf, type Asked, type RefFlags } from './refs.ts'
 import { recordJson, recordTable } from './show.ts'
 
 const LISTED = ['parked', 'inDoubt', 'processing', 'givenUp', 'done'] as const
@@ -22,6 +22,7 @@ type InspectFlags = SessionFlags &
   RefFlags & { readonly [L in (typeof LISTED)[number]]?: true } & {
     readonly stats?: true
     readonly limit?: number
+    readonly all?: true
     readonly after?: string
   }
 
@@ -29,7 +30,7 @@ const EXAMPLES = `
 Examples:
   consume-once inspect sms-sender order-17            what is known of a message
   consume-once inspect sms-sender --parked            what waits for a person
-  consume-once inspect sms-sender --parked --json | jq -r '.records[].key' > keys
+  consume-once inspect sms-sender --parked --all --json | jq -r '.records[].key' > keys
   consume-once inspect sms-sender --key - < keys      the same again, by key
   consume-once inspect sms-sender --stats             how many are in which state
 
@@ -50,6 +51,7 @@ export function addInspect(program: Command, exit: (code: number) => void): void
     .option('--stats', 'count the records of each state, up to --limit')
     .option('--limit <count>', 'records in a list (default: 100), or counted in each state (10000)', parsePositive)
     .option('--after <cursor>', 'the next page: `next` of the one before')
+    .option('--all', 'every page of a list')
   addRefOptions(addSessionOptions(command))
     .addHelpText('after', EXAMPLES)
     .action(async (consumer: string, ids: readonly string[], flags: InspectFlags) => {
@@ -59,7 +61,7 @@ export function addInspect(program: Command, exit: (code: number) => void): void
 
 export function addRefOptions(command: Command): Command {
   return command
-    .option('--key', 'what is given are keys, as lists tell them', false)
+    .option('--key', 'what is given are keys, or the first characters of keys, as logs and lists tell them', false)
     .option('--origin <name>', 'the topic or queue the message was first published to, where IDs are in use in several')
 }
 
@@ -77,28 +79,44 @@ async function inspect(session: Session, name: string, ids: readonly string[], f
     )
   }
   if (flags.stats === true) return stats(session, admin, head, flags.limit)
-  if (state !== undefined)
-    return list(session, admin, head, { state, limit: flags.limit ?? LISTED_AT_ONCE, after: flags.after })
-  const records = await session.answer(admin.inspect(refsOf(ids, flags)))
+  if (flags.all === true && (state === undefined || flags.limit !== undefined || flags.after !== undefined)) {
+    throw new CommandError(EXIT.usage, '--all: expected a list, and neither --limit nor --after')
+  }
+  if (state !== undefined) {
+    const page =
+      flags.all === true
+        ? await allOf({ session, admin }, state)
+        : await session.answer(admin.list({ ...pageOf(flags), state }))
+    return list(session, page, { ...head, state })
+  }
+  const refs = await refsOf({ session, admin }, ids, flags)
+  const records = await session.answer(admin.inspect(refs))
   if (session.isJson) printJson('inspect', { ...head, records: records.map(recordJson) })
   else printText(recordTable(records))
   return EXIT.ok
 }
 
-async function list(
+function pageOf({ limit = LISTED_AT_ONCE, after }: InspectFlags): Pick<ListQuery, 'limit' | 'after'> {
+  return { limit, after }
+}
+
+async function allOf(asked: Asked, state: ListedState): Promise<RecordPage> {
+  const records: RecordPage['records'][number][] = []
+  for await (const record of recordsIn(asked, state)) records.push(record)
+  return { records, next: undefined }
+}
+
+function list(
   session: Session,
-  admin: Admin,
-  head: Readonly<Record<string, string>>,
-  query: Parameters<Admin['list']>[0],
-): Promise<number> {
-  const { records, next } = await session.answer(admin.list(query))
-  if (session.isJson) {
-    printJson('inspect', { ...head, state: query.state, records: records.map(recordJson), next })
-    return EXIT.ok
-  }
-  if (records.length === 0) say(`No record of ${head['consumer']} is ${query.state}.`)
-  else printText(recordTable(records))
-  if (next !== undefined) say(`There may be more: --after '${next}'`)
+  { records, next }: RecordPage,
+  head: { readonly consumer: string; readonly scope: string; readonly state: ListedState },
+): number {
+  const hasMore = next !== undefined
+  if (session.isJson) printJson('inspect', { ...head, records: records.map(recordJson), more: hasMore, next })
+  else if (records.length > 0) printText(recordTable(records))
+  else say(`No record of ${head.consumer} is ${head.state}.`)
+  // Also beside JSON: whoever takes a page for the whole would decide a part of it.
+  if (hasMore) say(`There may be more: --all, or --after '${next}'`)
   return EXIT.ok
 }
 

@@ -1,20 +1,48 @@
 import { readFileSync } from 'node:fs'
-import { adminOf, type Admin, type ConfiguredConsumer, type Inspected, type RecordRef } from '../../src/index.ts'
+import {
+  adminOf,
+  type Admin,
+  type ConfiguredConsumer,
+  type Inspected,
+  type ListedState,
+  type RecordPage,
+  type RecordRef,
+} from '../../src/index.ts'
 import { CommandError, EXIT } from '../exit.ts'
+import type { Session } from '../session.ts'
 
 export interface RefFlags {
-  /** What is given are keys, as lists tell them. */
+  /** What is given are keys, or their first characters, as logs and lists tell them. */
   readonly key: boolean
   readonly origin?: string
 }
 
-const STDIN = 0
+/** Whose records, and within what time. */
+export interface Asked {
+  readonly session: Session
+  readonly admin: Admin
+}
 
-/** Messages by ID, or by key; `-` alone stands for standard input, one a line. */
-export function refsOf(given: readonly string[], { key: areKeys }: RefFlags): readonly RecordRef[] {
+const STDIN = 0
+const KEY_LENGTH = 22
+const PAGE = 1_000
+const CANDIDATES = 10
+
+/** Where a person looks for a key of which only the beginning is known. */
+const SEARCHED = ['parked', 'in-doubt', 'processing', 'given-up'] as const
+
+/** Messages by ID, or by key; `-` alone stands for standard input, one a line. Asks the store only for keys that are not whole. */
+export async function refsOf(
+  { session, admin }: Asked,
+  given: readonly string[],
+  flags: RefFlags,
+): Promise<readonly RecordRef[]> {
   const texts = given.length === 1 && given[0] === '-' ? linesOf(readFileSync(STDIN, 'utf8')) : given
   if (texts.length === 0) throw new CommandError(EXIT.usage, 'expected at least one message ID, got none')
-  return areKeys ? texts.map(keyOf) : texts
+  if (!flags.key) return texts
+  for (const text of texts) checkKey(text)
+  const wholeBy = await wholeKeys({ session, admin }, new Set(texts.filter((text) => text.length < KEY_LENGTH)))
+  return texts.map((text) => ({ key: wholeBy.get(text) ?? text }))
 }
 
 function linesOf(text: string): readonly string[] {
@@ -24,9 +52,55 @@ function linesOf(text: string): readonly string[] {
     .filter((line) => line !== '')
 }
 
-function keyOf(text: string): RecordRef {
-  if (/^[\w-]{22}$/.test(text)) return { key: text }
-  throw new CommandError(EXIT.usage, `--key: expected 22 characters of base64url, got ${JSON.stringify(text)}`)
+function checkKey(text: string): void {
+  if (/^[\w-]{4,22}$/.test(text)) return
+  throw new CommandError(
+    EXIT.usage,
+    `--key: expected a key of 22 characters of base64url, or its first 4 or more, got ${JSON.stringify(text)}`,
+  )
+}
+
+/** By the beginnings that were given. What is done is not looked through: there may be millions. */
+async function wholeKeys(asked: Asked, beginnings: ReadonlySet<string>): Promise<ReadonlyMap<string, string>> {
+  const found = new Map([...beginnings].map((text) => [text, new Set<string>()]))
+  if (beginnings.size > 0) {
+    for (const state of SEARCHED) {
+      for await (const { key } of recordsIn(asked, state)) {
+        for (const [text, keys] of found) if (key.startsWith(text)) keys.add(key)
+      }
+    }
+  }
+  return new Map([...found].map(([text, keys]) => [text, onlyOne(text, [...keys])]))
+}
+
+function onlyOne(text: string, keys: readonly string[]): string {
+  const [key, another] = keys
+  const given = `--key ${JSON.stringify(text)}`
+  if (key === undefined) {
+    const states = `${SEARCHED.slice(0, -1).join(', ')} or ${SEARCHED.at(-1)}`
+    const problem = `${given}: no key of what is ${states} begins so; give all ${KEY_LENGTH} characters for what is done`
+    throw new CommandError(EXIT.usage, problem)
+  }
+  if (another === undefined) return key
+  const more = keys.length > CANDIDATES ? ` and ${keys.length - CANDIDATES} more` : ''
+  const shown = keys.slice(0, CANDIDATES).join(', ')
+  throw new CommandError(
+    EXIT.usage,
+    `${given} is the beginning of ${keys.length} keys: ${shown}${more}; give more characters`,
+  )
+}
+
+/** All records in a state, page by page, each within the session's time. */
+export async function* recordsIn(
+  { session, admin }: Asked,
+  state: ListedState,
+): AsyncGenerator<RecordPage['records'][number]> {
+  let after: string | undefined
+  do {
+    const { records, next } = await session.answer(admin.list({ state, limit: PAGE, after }))
+    yield* records
+    after = next
+  } while (after !== undefined)
 }
 
 /** @throws ConfigError where the store lets nobody look */

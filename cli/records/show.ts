@@ -9,32 +9,52 @@ export interface Shown extends RecordView {
   readonly origin?: string | undefined
 }
 
-export function recordJson({ ref, key, origin, leaseLeftMs, keepUntil, ...record }: Shown): Record<string, unknown> {
+export function recordJson(shown: Shown): Record<string, unknown> {
+  const { ref, key, origin, since, notBefore, leaseLeftMs, keepUntil, ...record } = shown
   const isById = typeof ref === 'string'
   return {
     ...(isById ? { id: ref } : {}),
     key,
     origin,
     ...record,
+    since: dateOf(since),
+    not_before: dateOf(notBefore),
     lease_left_ms: leaseLeftMs,
     keep_until: dateOf(keepUntil),
   }
 }
 
 export function recordTable(records: readonly Shown[]): string {
-  const heads = ['ID', 'KEY', 'ORIGIN', 'STATE', 'ATTEMPT', 'FENCE', 'LEASE LEFT', 'KEPT UNTIL', 'REASON']
-  const rows = records.map(({ ref, key, origin, state, attempt, fence, leaseLeftMs, keepUntil, reason }) => [
-    typeof ref === 'string' ? nameOf(ref) : '',
-    key,
-    origin ?? '',
-    state,
-    String(attempt ?? ''),
-    String(fence ?? ''),
-    leaseLeftMs === undefined ? '' : durationText(Math.ceil(leaseLeftMs / 1_000) * 1_000),
-    dateOf(keepUntil) ?? '',
-    reason ?? '',
-  ])
-  return table(heads, rows)
+  const rows = records.map((record) => COLUMNS.map(([, cellOf]) => cellOf(record)))
+  return table(
+    COLUMNS.map(([head]) => head),
+    rows,
+  )
+}
+
+const COLUMNS: readonly (readonly [head: string, cellOf: (record: Shown) => string])[] = [
+  ['ID', ({ ref }) => (typeof ref === 'string' ? nameOf(ref) : '')],
+  ['KEY', ({ key }) => key],
+  ['ORIGIN', ({ origin }) => origin ?? ''],
+  ['STATE', ({ state }) => state],
+  ['ATTEMPT', ({ attempt }) => String(attempt ?? '')],
+  ['SINCE', ({ since }) => dateOf(since) ?? ''],
+  ['FENCE', ({ fence }) => String(fence ?? '')],
+  [
+    'LEASE LEFT',
+    ({ leaseLeftMs }) => (leaseLeftMs === undefined ? '' : durationText(Math.ceil(leaseLeftMs / 1_000) * 1_000)),
+  ],
+  ['NOT BEFORE', ({ notBefore }) => dateOf(notBefore) ?? ''],
+  ['KEPT UNTIL', ({ keepUntil }) => dateOf(keepUntil) ?? ''],
+  ['REASON', ({ reason }) => reason ?? ''],
+  ['CAUSE', ({ cause, found }) => cut(cause ?? found ?? '')],
+]
+
+/** Of a table: JSON has all of it. */
+const SHOWN_OF_A_CAUSE = 100
+
+function cut(text: string): string {
+  return text.length > SHOWN_OF_A_CAUSE ? `${text.slice(0, SHOWN_OF_A_CAUSE)}…` : text
 }
 
 function dateOf(ms: number | undefined): string | undefined {

@@ -53,16 +53,16 @@ export class Copies {
   /** `undefined`: not confirmed before the end. `key`: of the task that the message is, if it is one. */
   deadLetter(message: Message, why: DeadLettering, key: Key | undefined): Promise<Evidence | undefined> {
     const { reason, parked, setAsideAt, isRepeated } = why
-    const letter = { ...this.#letter(message, why), reason, parked, setAsideAt, isRepeated }
-    return this.#untilConfirmed('dead-letter', letter, key, (publisher) => publisher.deadLetter(letter))
+    const letter = { ...this.#letter(message, key, why), reason, parked, setAsideAt, isRepeated }
+    return this.#untilConfirmed('dead-letter', letter, (publisher) => publisher.deadLetter(letter))
   }
 
   /** `undefined`: not confirmed before the end. */
   retryLater(task: Task, { why, attempts, delayMs, error }: Postponing): Promise<Evidence | undefined> {
     const { message, firstFailureAt, key } = task
     const detail = error === undefined ? '' : redactedError(error, message)
-    const letter = { ...this.#letter(message, { attempts, error, detail, firstFailureAt }), why, delayMs }
-    return this.#untilConfirmed('retry', letter, key, async (publisher) => publisher.retryLater?.(letter))
+    const letter = { ...this.#letter(message, key, { attempts, error, detail, firstFailureAt }), why, delayMs }
+    return this.#untilConfirmed('retry', letter, async (publisher) => publisher.retryLater?.(letter))
   }
 
   /** Nothing is published again after this. */
@@ -70,10 +70,15 @@ export class Copies {
     this.#pauses.end()
   }
 
-  #letter(message: Message, { detail, error, errorClass: known, attempts = 0, firstFailureAt }: Why): Letter {
+  #letter(
+    message: Message,
+    key: Key | undefined,
+    { detail, error, errorClass: known, attempts = 0, firstFailureAt }: Why,
+  ): Letter {
     const { consumer, group } = this.#parts
     return {
       message,
+      key,
       detail,
       errorClass: error === undefined ? known : errorClass(error),
       attempts,
@@ -85,8 +90,7 @@ export class Copies {
 
   async #untilConfirmed(
     place: 'dead-letter' | 'retry',
-    { message }: Letter,
-    key: Key | undefined,
+    { message, key }: Letter,
     publish: (publisher: Publisher) => Promise<void>,
   ): Promise<Evidence | undefined> {
     const { publisher, entropy, observe } = this.#parts

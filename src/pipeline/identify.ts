@@ -12,6 +12,20 @@ import type { RunItem } from './handler-run.ts'
 import { redacted } from './redact.ts'
 import { Task } from './task.ts'
 
+/** Reads the message ID as text, for people who have asked to see it; `undefined`: none that is usable. */
+export function createIdReader(consumer: ResolvedConsumer): (message: Message) => string | undefined {
+  return (message) => {
+    if (consumer.store.strategy === 'offsets') return undefined
+    try {
+      const id: unknown = consumer.id(new Incoming(message, consumer))
+      if (!isTextOrBytes(id) || whyUnusable(id) !== undefined) return undefined
+      return typeof id === 'string' ? id : Buffer.from(id as Uint8Array).toString('utf8')
+    } catch {
+      return undefined
+    }
+  }
+}
+
 /** A message that no key can be made for. */
 export interface Unidentified {
   readonly reason: DeadLetterReason

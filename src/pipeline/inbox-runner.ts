@@ -398,7 +398,9 @@ export class InboxRunner implements Runner {
   #detach(run: HandlerRun): void {
     run.isDetached = true
     if (!run.hasEnded) this.#stuck.add(run)
-    for (const { task } of run.items) this.#desk.observe({ type: 'stuck', key: task.key })
+    for (const { task, claim } of run.items) {
+      this.#desk.observe({ type: 'stuck', key: task.key, message: task.message, attempt: claim.attempt })
+    }
   }
 
   /** Nothing was committed, so nothing is in doubt, whatever the handler said: `unknown` is a plain failure here. */

@@ -1,6 +1,6 @@
 import { backoffMs, heldBackMs } from '../core/backoff.ts'
 import { companyOf } from '../core/company.ts'
-import { afterClaim, afterHandler } from '../core/decision.ts'
+import { afterClaim, afterHandler, type InDoubtPolicy } from '../core/decision.ts'
 import { LeaseLostError, describeError } from '../errors.ts'
 import type { Reconciled } from '../options.ts'
 import type { ReleaseOptions } from '../ports/store.ts'
@@ -17,6 +17,13 @@ import type { ClaimBatch, Desk, Runner } from './runner.ts'
 import { Slots } from './slots.ts'
 import { faultOfRelease } from './store-answers.ts'
 import type { Task } from './task.ts'
+
+interface Doubt {
+  readonly policy: InDoubtPolicy
+  readonly error?: unknown
+  /** Not the claim's own attempt, but the one before it: that of an owner whose lease ended. @defaultValue 0 */
+  readonly earlier?: 0 | 1
+}
 
 type Granted = RunItem & { readonly reconcile: boolean }
 /** Granted, and to be marked without a run. */
@@ -198,7 +205,7 @@ export class LeaseRunner implements Runner {
       case 'set-aside':
         if ('claim' in answer) {
           const { claim } = answer
-          if (doubt) this.#inDoubt([{ task }])
+          if (doubt) this.#inDoubt([{ task, claim }], { policy: 'park', earlier: 1 })
           const attempts = claim.attempt - 1
           const started = isBeyond ? BEYOND_RETENTION : `${attempts} attempts were started`
           const detail = doubt ? 'an earlier attempt ended without mark or release' : started
@@ -231,7 +238,7 @@ export class LeaseRunner implements Runner {
   #start(granted: readonly Granted[], sentAt: number): void {
     const together: Granted[] = []
     for (const item of granted) {
-      if (item.doubt) this.#inDoubt([item])
+      if (item.doubt) this.#inDoubt([item], { policy: item.reconcile ? 'reconcile' : 'rerun', earlier: 1 })
       if (item.reconcile) void this.#reconcile(item, sentAt)
       else if (this.#desk.consumer.handleBatch !== undefined && !item.task.alone) together.push(item)
       else this.#decode([item], sentAt)
@@ -351,7 +358,7 @@ export class LeaseRunner implements Runner {
         return
       }
       case 'rerun-in-doubt': {
-        this.#inDoubt(run.items, error)
+        this.#inDoubt(run.items, { policy: consumer.onInDoubt, error })
         // Not at once: what did not answer in time is given time, as after any other failure.
         const rerunInMs = backoffMs(claim.attempt, consumer.retry, entropy.fraction())
         const delayMs = run.isInterrupted ? 0 : rerunInMs
@@ -366,7 +373,7 @@ export class LeaseRunner implements Runner {
       }
       case 'set-aside': {
         const { as, reason } = step
-        if (reason === 'in-doubt') this.#inDoubt(run.items, error)
+        if (reason === 'in-doubt') this.#inDoubt(run.items, { policy: 'park', error })
         const why = { reason, detail: describeError(error), error }
         const aside = run.items.map((item) =>
           this.#desk.setAside(item.task, item.claim, as, { ...why, attempts: item.claim.attempt }),
@@ -431,7 +438,7 @@ export class LeaseRunner implements Runner {
         leaseMs,
       )
     }
-    this.#inDoubt(run.items)
+    this.#inDoubt(run.items, { policy: 'park' })
     const detail = `the handler ran longer than ${handlerTimeoutMs} ms and did not end when aborted`
     for (const { task, claim } of run.items) {
       void this.#desk.setAside(task, claim, 'parked', { reason: 'in-doubt', detail, attempts: claim.attempt })
@@ -441,7 +448,9 @@ export class LeaseRunner implements Runner {
   #letGo(run: HandlerRun): void {
     run.isDetached = true
     this.#stuck.add(run)
-    for (const { task } of run.items) this.#desk.observe({ type: 'stuck', key: task.key })
+    for (const { task, claim } of run.items) {
+      this.#desk.observe({ type: 'stuck', key: task.key, message: task.message, attempt: claim.attempt })
+    }
   }
 
   async #release(items: readonly RunItem[], how: ReleaseOptions): Promise<void> {
@@ -450,8 +459,11 @@ export class LeaseRunner implements Runner {
     await line.ask(claims.length, () => consumer.store.release(claims, how), faultOfRelease)
   }
 
-  #inDoubt(items: readonly Pick<RunItem, 'task'>[], error?: unknown): void {
-    for (const { task } of items) this.#desk.observe({ type: 'in-doubt', key: task.key, message: task.message, error })
+  #inDoubt(items: readonly Pick<RunItem, 'task' | 'claim'>[], { policy, error, earlier = 0 }: Doubt): void {
+    for (const { task, claim } of items) {
+      const { key, message } = task
+      this.#desk.observe({ type: 'in-doubt', key, message, attempt: claim.attempt - earlier, policy, error })
+    }
   }
 
   #leave(runs: readonly HandlerRun[]): void {

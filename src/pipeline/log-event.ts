@@ -1,49 +1,65 @@
+import type { InDoubtPolicy } from '../core/decision.ts'
+import type { Key } from '../core/record.ts'
 import type { Logger } from '../ports/logger.ts'
+import type { Message } from '../ports/message.ts'
 import type { ObserverEvent, Outcome } from '../ports/observer.ts'
+import { isoTime } from '../clock.ts'
 import { loggedError } from './logged-error.ts'
+import { nextStep } from './next-step.ts'
 
-const LEVEL: Record<Outcome, 'debug' | 'warn' | 'error'> = {
+const LEVEL: Record<Outcome, 'debug' | 'info' | 'warn' | 'error'> = {
   handled: 'debug',
   duplicate: 'debug',
   joined: 'debug',
   'handed-back': 'debug',
   failed: 'warn',
-  'settle-refused': 'warn',
+  'settle-refused': 'info',
   'dead-lettered': 'error',
   parked: 'warn',
   'lease-lost': 'warn',
 }
 
-/** Characters of a key that a log shows: an ID is often a phone number, so never the ID itself. */
-const KEY_SHOWN = 12
+const AFTER_DOUBT: Readonly<Record<InDoubtPolicy, string>> = {
+  rerun: 'runs again, alone',
+  park: 'is set aside as parked, for a person',
+  reconcile: 'reconcile is asked whether it happened',
+}
 
-/** One line for what a person may ask about. No payload, no raw ID. */
-export function logEvent(log: Logger, consumer: string, event: ObserverEvent): void {
+export interface EventLog {
+  readonly log: Logger
+  readonly consumer: string
+  /** The raw ID of a message, for whoever has asked for it; `undefined`: nobody has. */
+  readonly idOf: ((message: Message) => string | undefined) | undefined
+}
+
+/** One line for what a person may ask about. No payload; the raw ID only where `logIds` asks for it. */
+export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent): void {
+  const about = (message: Message, key: Key | undefined): object => {
+    const { system, destination, position, redelivered } = message
+    return { consumer, key, ...(idOf && { id: idOf(message) }), system, destination, position, redelivered }
+  }
   switch (event.type) {
     case 'delivery': {
-      const { message, outcome, reason, detail, error, attempt, fence, failure } = event
-      const { system, destination, position, redelivered } = message
+      const { message, outcome, reason, detail, error, attempt, since, fence, failure, why, endedAs } = event
       const fields = {
-        consumer,
-        key: shown(event.key),
+        ...about(message, event.key),
         outcome,
+        why,
+        ended_as: endedAs,
         failure,
         reason,
         ...(error === undefined ? { detail } : { err: loggedError(error, message) }),
         attempt,
+        since: since === undefined ? undefined : isoTime(since),
         fence,
-        system,
-        destination,
-        position,
-        redelivered,
+        next: nextStep(consumer, event),
       }
       return log[LEVEL[outcome]](fields, outcome)
     }
     case 'attempt-failed':
       return log.warn(
         {
-          consumer,
-          key: shown(event.key),
+          ...about(event.message, event.key),
           attempt: event.attempt,
           retry_in_ms: event.retryInMs,
           err: loggedError(event.error, event.message),
@@ -53,25 +69,27 @@ export function logEvent(log: Logger, consumer: string, event: ObserverEvent): v
     case 'in-doubt':
       return log.warn(
         {
-          consumer,
-          key: shown(event.key),
+          ...about(event.message, event.key),
+          attempt: event.attempt,
+          policy: event.policy,
+          next: AFTER_DOUBT[event.policy],
           ...(event.error === undefined ? {} : { err: loggedError(event.error, event.message) }),
         },
         'in doubt: its effect may or may not have happened',
       )
     case 'apart':
       return log.info(
-        { consumer, keys: event.keys.map(shown), count: event.keys.length },
+        { consumer, keys: event.keys, count: event.keys.length },
         'run apart: one of them may have killed a process, and nothing else begins meanwhile',
       )
     case 'result-not-kept':
       return log.error(
-        { consumer, key: shown(event.key), err: loggedError(event.error, event.message) },
+        { ...about(event.message, event.key), err: loggedError(event.error, event.message) },
         'result not kept: the effect happened and is marked, duplicates are told that its result is lost',
       )
     case 'policy-threw':
       return log.error(
-        { consumer, key: shown(event.key), policy: event.policy, err: loggedError(event.error, event.message) },
+        { ...about(event.message, event.key), policy: event.policy, err: loggedError(event.error, event.message) },
         event.policy === 'sealResult'
           ? 'sealResult threw: the failure is not remembered'
           : 'rememberFailure threw: taken for false',
@@ -79,7 +97,7 @@ export function logEvent(log: Logger, consumer: string, event: ObserverEvent): v
     case 'beyond-retention':
       // Each message of a replay may be one: the outcome of those that are parked is a warning.
       return log.debug(
-        { consumer, key: shown(event.key), policy: event.policy, timestamp: event.message.timestamp },
+        { ...about(event.message, event.key), policy: event.policy, timestamp: event.message.timestamp },
         'beyond retention: that nothing is known of it proves nothing',
       )
     case 'purged':
@@ -87,18 +105,17 @@ export function logEvent(log: Logger, consumer: string, event: ObserverEvent): v
     case 'purge-failed':
       return log.warn({ consumer, err: loggedError(event.error) }, 'purge failed, will be tried again')
     case 'lease-lost':
-      return log.warn({ consumer, key: shown(event.key) }, 'lease lost: another owner has the message, or it is done')
+      return log.warn(about(event.message, event.key), 'lease lost: another owner has the message, or it is done')
     case 'stuck':
       return log.error(
-        { consumer, key: shown(event.key) },
+        { ...about(event.message, event.key), attempt: event.attempt },
         'stuck: the handler is past its timeout and deaf to its signal',
       )
     case 'publish-failed':
       return log.error(
         {
-          consumer,
+          ...about(event.message, event.key),
           place: event.place,
-          key: shown(event.key),
           retry_in_ms: event.retryInMs,
           err: loggedError(event.error, event.message),
         },
@@ -120,8 +137,4 @@ export function logEvent(log: Logger, consumer: string, event: ObserverEvent): v
     case 'settles':
       return undefined
   }
-}
-
-function shown(key: string | undefined): string | undefined {
-  return key?.slice(0, KEY_SHOWN)
 }

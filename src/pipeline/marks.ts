@@ -124,7 +124,7 @@ export class Marks {
 
   /** The store says who has the message now: claim it again and follow that verdict, if the delivery is still ours. */
   #leaseLost(task: Task): void {
-    this.#desk.observe({ type: 'lease-lost', key: task.key })
+    this.#desk.observe({ type: 'lease-lost', key: task.key, message: task.message })
     if (task.isCurrent) this.#desk.putBack([task])
     else this.#desk.drop(task, 'lease-lost')
   }

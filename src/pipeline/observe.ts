@@ -1,31 +1,53 @@
 import { SILENT, type ResolvedConsumer } from '../resolve-options.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { Observer, ObserverEvent } from '../ports/observer.ts'
-import { logEvent } from './log-event.ts'
+import { createIdReader } from './identify.ts'
+import { logEvent, type EventLog } from './log-event.ts'
 import { loggedError } from './logged-error.ts'
+import { SettleRefusals } from './settle-refusals.ts'
 
 /** Tells the consumer's log and observer. What throws there is the user's own: it must not leave a message half ended. */
-export function observerOf({ log, name, observe }: ResolvedConsumer): Observer {
-  function logObserverError(error: unknown, event: ObserverEvent): void {
+export class Telling {
+  readonly #consumer: ResolvedConsumer
+  readonly #eventLog: EventLog
+  readonly #refusals: SettleRefusals
+
+  constructor(consumer: ResolvedConsumer, clock: Clock) {
+    const { log, name, logIds } = consumer
+    this.#consumer = consumer
+    this.#eventLog = { log, consumer: name, idOf: logIds ? createIdReader(consumer) : undefined }
+    this.#refusals = new SettleRefusals(log, name, clock)
+  }
+
+  readonly observe: Observer = (event) => {
+    if (this.#consumer.log !== SILENT) unlessItThrows(() => this.#toLog(event))
     try {
-      const about = 'message' in event ? event.message : undefined
-      log.error({ consumer: name, err: loggedError(error, about) }, 'the observer threw')
-    } catch {
-      // There is nobody left to tell.
+      this.#consumer.observe(event)
+    } catch (error) {
+      unlessItThrows(() => this.#logObserverError(error, event))
     }
   }
 
-  return (event) => {
-    if (log !== SILENT) {
-      try {
-        logEvent(log, name, event)
-      } catch {
-        // There is nobody left to tell.
-      }
-    }
-    try {
-      observe(event)
-    } catch (error) {
-      logObserverError(error, event)
-    }
+  /** What the log is still to be told, and no timer stays. */
+  end(): void {
+    unlessItThrows(() => this.#refusals.flush())
   }
+
+  #toLog(event: ObserverEvent): void {
+    if (event.type === 'delivery' && event.outcome === 'settle-refused') this.#refusals.add(event)
+    else logEvent(this.#eventLog, event)
+  }
+
+  #logObserverError(error: unknown, event: ObserverEvent): void {
+    const { log, name } = this.#consumer
+    const about = 'message' in event ? event.message : undefined
+    log.error({ consumer: name, err: loggedError(error, about) }, 'the observer threw')
+  }
+}
+
+/** There is nobody left to tell. */
+function unlessItThrows(tell: () => void): void {
+  try {
+    tell()
+  } catch {}
 }

@@ -7,7 +7,7 @@ import { InvariantError, StoppedError } from '../errors.ts'
 import type { ResolvedConsumer } from '../resolve-options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
-import type { Observer, ObserverEvent, Outcome } from '../ports/observer.ts'
+import type { HandedBack, Observer, ObserverEvent, Outcome } from '../ports/observer.ts'
 import type { Capacity, Delivery, Intake, Publisher, SourceEvent } from '../ports/source.ts'
 import type { Claim, ClaimAnswer } from '../ports/store.ts'
 import { scopeName } from '../scope.ts'
@@ -20,7 +20,7 @@ import { createIdentify } from './identify.ts'
 import { InboxRunner } from './inbox-runner.ts'
 import { Lanes } from './lanes.ts'
 import { LeaseRunner } from './lease-runner.ts'
-import { observerOf } from './observe.ts'
+import { Telling } from './observe.ts'
 import { Purger } from './purger.ts'
 import { redactedDetail } from './redact.ts'
 import { openKept } from './remember.ts'
@@ -65,6 +65,7 @@ export class Pipeline implements Intake, Desk {
   /** Of whoever opens the store, who starts it. */
   readonly purger: Purger
   readonly storedPositions: Intake['storedPositions']
+  readonly #telling: Telling
   readonly #copies: Copies
   readonly #setPaused: (paused: boolean) => void
   readonly #rewind: (stream: string) => void
@@ -80,6 +81,7 @@ export class Pipeline implements Intake, Desk {
   readonly #leaving = new Fifo<Iterator<Task | Delivery>>()
   readonly #slices: Slices
   #inFlight = 0
+  #settledWithoutRun = 0
   #isFull = false
   #isDraining = false
   #isBroken = false
@@ -99,7 +101,8 @@ export class Pipeline implements Intake, Desk {
     this.#isBoundBySource = isBoundBySource
     this.clock = clock
     this.entropy = entropy
-    this.observe = observerOf(consumer)
+    this.#telling = new Telling(consumer, clock)
+    this.observe = this.#telling.observe
     this.#setPaused = setPaused
     this.#rewind = rewind ?? (() => {})
     this.#identify = createIdentify(consumer, group)
@@ -131,6 +134,11 @@ export class Pipeline implements Intake, Desk {
   /** Deliveries taken and not yet ended. */
   get inFlight(): number {
     return this.#inFlight
+  }
+
+  /** Deliveries, since the start: what the handler was spared. */
+  get settledWithoutRun(): number {
+    return this.#settledWithoutRun
   }
 
   get stuck(): number {
@@ -243,8 +251,8 @@ export class Pipeline implements Intake, Desk {
     this.#settle(task, evidence, 'duplicate', told)
   }
 
-  drop(task: Task, outcome: 'handed-back' | 'lease-lost' = 'handed-back'): void {
-    this.#forget(task, outcome)
+  drop(task: Task, outcome: Unsettled = 'handed-back'): void {
+    this.#forget(task, outcome, outcome === 'lease-lost' ? {} : { why: this.#whyBack })
   }
 
   putBack(tasks: readonly Task[], delayMs?: DurationMs): void {
@@ -271,7 +279,7 @@ export class Pipeline implements Intake, Desk {
 
   rewind(task: Task): void {
     const { position, isCurrent } = task
-    this.drop(task)
+    this.#forget(task, 'handed-back', { why: this.#isDraining ? 'stop' : isCurrent ? 'rewound' : 'moved' })
     // Of many that are found behind, the first ends the epoch of the others.
     if (position !== undefined && isCurrent && !this.#isDraining) this.#rewind(position.stream)
   }
@@ -306,7 +314,7 @@ export class Pipeline implements Intake, Desk {
     const evidence = await this.#copies.retryLater(task, how)
     if (evidence === undefined) return this.drop(task)
     if (how.why === 'failed') this.#settlePostponed(task, evidence, 'failed')
-    else this.#settlePostponed(task, evidence, 'handed-back', { copied: true })
+    else this.#settlePostponed(task, evidence, 'handed-back', { why: 'busy', copied: true })
   }
 
   async setAside(task: Task, claim: Claim<unknown>, as: 'given-up' | 'parked', why: SettingAside): Promise<void> {
@@ -342,8 +350,8 @@ export class Pipeline implements Intake, Desk {
     if (first === undefined) return false
     const { value: next, done = false } = first.next()
     if (done) this.#leaving.shift()
-    else if (next instanceof Task) this.#forget(next, 'handed-back')
-    else this.#giveBack(next, 'handed-back', {})
+    else if (next instanceof Task) this.drop(next)
+    else this.#giveBack(next, 'handed-back', { why: this.#whyBack })
     return true
   }
 
@@ -353,7 +361,7 @@ export class Pipeline implements Intake, Desk {
     const next = this.#arrivals.shift()
     if (next === undefined) return false
     if (next.standing() === 'current') this.#accept(next)
-    else this.#giveBack(next, 'handed-back', {})
+    else this.#giveBack(next, 'handed-back', { why: this.#whyBack })
     return true
   }
 
@@ -364,11 +372,11 @@ export class Pipeline implements Intake, Desk {
   #accept(delivery: Delivery): void {
     const identified = this.#identify(delivery)
     if (!(identified instanceof Task)) {
-      if (this.#isDraining) return this.#giveBack(delivery, 'handed-back', {})
+      if (this.#isDraining) return this.#giveBack(delivery, 'handed-back', { why: 'stop' })
       return void this.#deadLetterAlone(delivery, { ...identified, parked: false })
     }
     if (!this.#flights.begin(identified, delivery)) return
-    if (this.#isDraining) this.#forget(identified, 'handed-back')
+    if (this.#isDraining) this.drop(identified)
     else this.lanes.enqueue(identified)
   }
 
@@ -379,7 +387,7 @@ export class Pipeline implements Intake, Desk {
     const evidence = await this.#copies.deadLetter(delivery.message, why, undefined)
     if (!this.#unclaimed.delete(delivery)) return
     if (evidence !== undefined) this.#end(delivery, evidence, 'dead-lettered', toldOf(why))
-    else this.#giveBack(delivery, 'handed-back', { reason: why.reason })
+    else this.#giveBack(delivery, 'handed-back', { why: 'stop', reason: why.reason })
   }
 
   /**
@@ -394,7 +402,7 @@ export class Pipeline implements Intake, Desk {
     for (const delivery of task.joined) {
       const { message } = delivery
       if (message.destination === destination && message.position === position) {
-        this.#end(delivery, evidence, 'joined', { key: task.key })
+        this.#end(delivery, evidence, 'joined', { key: task.key, endedAs: outcome })
       } else {
         this.#arrivals.push(delivery)
       }
@@ -405,13 +413,17 @@ export class Pipeline implements Intake, Desk {
   #settle(task: Task, evidence: Evidence, outcome: Exclude<Settled, 'joined'>, detail: OutcomeDetail): void {
     if (!this.#endFlight(task)) return
     this.#end(task.first, evidence, outcome, detail)
-    for (const delivery of task.joined) this.#end(delivery, evidence, 'joined', { key: task.key })
+    for (const delivery of task.joined) this.#end(delivery, evidence, 'joined', { key: task.key, endedAs: outcome })
+  }
+
+  get #whyBack(): HandedBack {
+    return this.#isDraining ? 'stop' : 'moved'
   }
 
   /** Ends all deliveries of a task without a settle. */
-  #forget(task: Task, outcome: Unsettled): void {
+  #forget(task: Task, outcome: Unsettled, detail: OutcomeDetail): void {
     if (!this.#endFlight(task)) return
-    for (const delivery of [task.first, ...task.joined]) this.#giveBack(delivery, outcome, { key: task.key })
+    for (const delivery of [task.first, ...task.joined]) this.#giveBack(delivery, outcome, { key: task.key, ...detail })
   }
 
   /** Once for each task: what still runs for one that was given up at the stop deadline ends nothing any more. */
@@ -428,11 +440,12 @@ export class Pipeline implements Intake, Desk {
     this.#runner.abandon()
     for (const task of this.#flights.all()) this.drop(task)
     while (this.#handBackNext());
-    for (const delivery of this.#arrivals.remove(() => true)) this.#giveBack(delivery, 'handed-back', {})
+    for (const delivery of this.#arrivals.remove(() => true)) this.#giveBack(delivery, 'handed-back', { why: 'stop' })
     for (const [delivery, reason] of this.#unclaimed) {
       this.#unclaimed.delete(delivery)
-      this.#giveBack(delivery, 'handed-back', { reason })
+      this.#giveBack(delivery, 'handed-back', { why: 'stop', reason })
     }
+    this.#telling.end()
   }
 
   #rememberedAs(task: Task, kept: Result): OutcomeDetail {
@@ -451,7 +464,7 @@ export class Pipeline implements Intake, Desk {
     this.#isBroken = true
     const error = new InvariantError('pipeline.end', `to be settled as ${outcome} without mark, done or confirmed copy`)
     this.observe({ type: 'invariant-broken', error })
-    this.#giveBack(delivery, 'handed-back', { key })
+    this.#giveBack(delivery, 'handed-back', { key, why: 'broken' })
   }
 
   /** A lease is lost to nobody but a delivery that is not ours any more: of that there is nothing to give back. */
@@ -461,6 +474,7 @@ export class Pipeline implements Intake, Desk {
   }
 
   #ended({ message }: Delivery, outcome: Outcome, detail: OutcomeDetail): void {
+    if (isWithoutRun(outcome, detail)) this.#settledWithoutRun++
     this.observe({ type: 'delivery', message, outcome, ...detail })
     this.#inFlight--
     if (this.#arrivals.length > 0) this.#slices.later()
@@ -485,9 +499,14 @@ type OutcomeDetail = Partial<Omit<DeliveryEvent, 'type' | 'message' | 'outcome'>
 type Unsettled = 'handed-back' | 'lease-lost'
 type Settled = Exclude<Outcome, 'settle-refused' | 'lease-lost'>
 
+/** Settled because the message is done, or was handled for another delivery of it. */
+function isWithoutRun(outcome: Outcome, { endedAs }: OutcomeDetail): boolean {
+  return outcome === 'duplicate' || (outcome === 'joined' && (endedAs === 'handled' || endedAs === 'duplicate'))
+}
+
 /** Of a dead letter. */
-function toldOf({ reason, detail, error, attempts }: DeadLettering): OutcomeDetail {
-  return { reason, detail, error, attempt: attempts }
+function toldOf({ reason, detail, error, attempts, setAsideAt }: DeadLettering): OutcomeDetail {
+  return { reason, detail, error, attempt: attempts, since: setAsideAt }
 }
 
 function capacityOf(consumer: ResolvedConsumer): Capacity {

@@ -1,6 +1,6 @@
-import type { BeyondRetentionPolicy } from '../core/decision.ts'
+import type { BeyondRetentionPolicy, InDoubtPolicy } from '../core/decision.ts'
 import type { Key, Reason, Result } from '../core/record.ts'
-import type { DurationMs } from '../core/units.ts'
+import type { DurationMs, EpochMs } from '../core/units.ts'
 import type { Message } from './message.ts'
 import type { SourceEvent } from './source.ts'
 
@@ -25,6 +25,19 @@ export type Outcome =
   /** Another owner took it over while its handler ran, and its partition or channel is gone; not settled. */
   | 'lease-lost'
 
+/** Why a delivery was handed back: a label for metrics. */
+export type HandedBack =
+  /** Its partition or channel went elsewhere: a rebalance, a lost connection. Normal. */
+  | 'moved'
+  /** `stop()`: what had not begun, or did not end in time. Normal. */
+  | 'stop'
+  /** Another owner has had it for longer than `busyWaitMs`: a copy waits on a retry place. */
+  | 'busy'
+  /** Strategy `offsets`: the database is behind what was delivered, and its stream is read again from there. */
+  | 'rewound'
+  /** A fault of the library, told by `invariant-broken`: a settle was refused that nothing allowed. */
+  | 'broken'
+
 /** What the library tells an observer. The observer must not throw and must not block. */
 export type ObserverEvent =
   | {
@@ -32,6 +45,10 @@ export type ObserverEvent =
       readonly outcome: Outcome
       /** What it would have been, had the settle not been refused. */
       readonly refused?: Exclude<Outcome, 'settle-refused'> | undefined
+      /** With `handed-back`. */
+      readonly why?: HandedBack | undefined
+      /** With `joined`, also a refused one: how the message ended that it had joined. */
+      readonly endedAs?: Exclude<Outcome, 'joined' | 'settle-refused' | 'lease-lost'> | undefined
       /** With `handed-back`: it is settled; a confirmed copy waits in its stead, or its queue delays it. */
       readonly copied?: true | undefined
       readonly reason?: Reason | undefined
@@ -42,6 +59,8 @@ export type ObserverEvent =
       readonly key?: Key | undefined
       /** With `dead-lettered` and `parked`: how often its handler was started, as its dead letter says. */
       readonly attempt?: number | undefined
+      /** With `dead-lettered` and `parked`: when its record was set aside, by whichever delivery. */
+      readonly since?: EpochMs | undefined
       readonly fence?: number | undefined
       /** With `handled` and `duplicate`: what is kept with the mark, opened, for `readResult()`. May hold a payload. */
       readonly result?: Result | undefined
@@ -62,6 +81,10 @@ export type ObserverEvent =
       readonly type: 'in-doubt'
       readonly key: Key
       readonly message: Message
+      /** Starts of its handler, the one that left it in doubt included. */
+      readonly attempt: number
+      /** What follows by `onInDoubt`: it runs again, is set aside for a person, or the function is asked. */
+      readonly policy: InDoubtPolicy
       /** What left it in doubt, where that is known here. */
       readonly error?: unknown
     }
@@ -89,8 +112,9 @@ export type ObserverEvent =
       readonly policy: BeyondRetentionPolicy
       readonly message: Message
     }
-  | { readonly type: 'lease-lost'; readonly key: Key }
-  | { readonly type: 'stuck'; readonly key: Key }
+  | { readonly type: 'lease-lost'; readonly key: Key; readonly message: Message }
+  /** Its handler is past its timeout and deaf to `signal`. */
+  | { readonly type: 'stuck'; readonly key: Key; readonly message: Message; readonly attempt: number }
   | {
       readonly type: 'publish-failed'
       readonly place: 'dead-letter' | 'retry'

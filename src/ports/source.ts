@@ -1,5 +1,5 @@
 import type { StoredPosition } from '../core/position.ts'
-import type { Reason } from '../core/record.ts'
+import type { Key, Reason } from '../core/record.ts'
 import type { RedeliveryWindow } from '../core/retention.ts'
 import type { DurationMs, EpochMs } from '../core/units.ts'
 import type { Message } from './message.ts'
@@ -178,6 +178,8 @@ export interface Publisher {
 /** A message that was not handled, and why. */
 export interface Letter {
   readonly message: Message
+  /** As logs, lists and the command-line tool name it; `undefined`: it has no usable ID. */
+  readonly key?: Key | undefined
   /** At most 1 KB of text; never a payload, never a raw ID. */
   readonly detail: string
   readonly errorClass: string | undefined

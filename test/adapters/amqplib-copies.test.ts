@@ -4,7 +4,7 @@ import type { Options } from 'amqplib'
 import type { Delivery } from '../../src/index.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
 import { Consumers, type Opened } from './amqplib-consumers.ts'
-import { deadLetterOf, deliveryAt, retryOf } from './amqplib-letters.ts'
+import { deadLetterOf, deliveryAt, LETTER_KEY, retryOf } from './amqplib-letters.ts'
 import { Rabbit } from './amqplib-rabbit.ts'
 import { bodies } from './amqplib-watching.ts'
 
@@ -63,6 +63,7 @@ describe('a delayed copy', () => {
     const { copy, at } = await delayedOnce({}, 'a')
     const queue = at.source.group
     expect(copy.message.headers).toMatchObject({
+      'consume-once-key': LETTER_KEY,
       'consume-once-attempts': 3,
       'consume-once-first-seen-at': '2023-11-14T22:13:20.000Z',
       'consume-once-first-failure-at': '2023-11-14T22:13:20.000Z',

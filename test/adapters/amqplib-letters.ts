@@ -1,7 +1,10 @@
 import type { DeadLetter, Delivery, RetryLetter } from '../../src/index.ts'
 import type { Opened } from './amqplib-consumers.ts'
 
-const LETTER = { detail: 'no', errorClass: 'Error', attempts: 1, consumer: 'sms', group: 'q' }
+/** As the library makes it: 22 characters. */
+export const LETTER_KEY = 'U1nmhO_WlHMIQdRLsEpnZw'
+
+const LETTER = { key: LETTER_KEY, detail: 'no', errorClass: 'Error', attempts: 1, consumer: 'sms', group: 'q' }
 
 export function retryOf(delivery: Delivery, more: Partial<RetryLetter> = {}): RetryLetter {
   return { ...LETTER, message: delivery.message, why: 'failed', delayMs: 0, ...more }

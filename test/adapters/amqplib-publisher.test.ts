@@ -155,6 +155,7 @@ describe('the dead-letter queue', () => {
   }
 
   const LETTER = {
+    key: 'U1nmhO_WlHMIQdRLsEpnZw',
     reason: 'attempts-spent',
     parked: false,
     detail: 'the provider said no',
@@ -180,6 +181,7 @@ describe('the dead-letter queue', () => {
     const { 'x-delivery-count': _ofTheGet, ...headers } = properties.headers ?? {}
     expect(headers).toEqual({
       tenant: 'a',
+      'consume-once-key': 'U1nmhO_WlHMIQdRLsEpnZw',
       'consume-once-reason': 'attempts-spent',
       'consume-once-parked': true,
       'consume-once-detail': 'the provider said no',

@@ -3,7 +3,7 @@ import { kafkaBroker } from '../../adapters/kafkajs/index.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
 import { Cluster, eventually, RecordingIntake } from './kafkajs-kit.ts'
-import { letterOf, messageOn } from './kafkajs-letters.ts'
+import { LETTER_KEY, letterOf, messageOn } from './kafkajs-letters.ts'
 import { ScriptedKafka } from './kafkajs-scripted.ts'
 
 let cluster: Cluster
@@ -44,6 +44,7 @@ describe('a dead letter', () => {
       'x-original-offset': '0',
       'x-original-timestamp': SENT_AT,
       'x-original-key-present': 'true',
+      'x-record-key': LETTER_KEY,
       'x-dead-letter-reason': 'fatal',
       'x-parked': 'true',
       'x-attempts': '3',
@@ -118,6 +119,7 @@ describe('a dead letter', () => {
       'x-original-partition',
       'x-original-timestamp',
       'x-original-topic',
+      'x-record-key',
     ])
     const tooLarge = publisher.deadLetter(letterOf(messageOn(topic, { value: Buffer.alloc(21_000) })))
     await expect(tooLarge).rejects.toMatchObject({ code: 'BROKER_PUBLISH_REFUSED' })

@@ -58,6 +58,7 @@ const KEPT = [
   'x-first-failure-at',
   'x-original-key-present',
   'x-original-topic',
+  'x-record-key',
 ]
 
 const REPLACED = [

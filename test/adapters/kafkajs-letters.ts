@@ -1,8 +1,12 @@
 import type { DeadLetter, Message, RetryLetter } from '../../src/index.ts'
 
+/** As the library makes it: 22 characters. */
+export const LETTER_KEY = 'U1nmhO_WlHMIQdRLsEpnZw'
+
 export function letterOf(message: Message, more: Partial<DeadLetter> = {}): DeadLetter {
   return {
     message,
+    key: LETTER_KEY,
     reason: 'fatal',
     parked: false,
     detail: 'card declined',

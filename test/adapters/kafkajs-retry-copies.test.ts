@@ -6,7 +6,7 @@ import { MemoryOffsets } from '../../testing/stores/memory-offsets.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
 import { Cluster, eventually, type Opened } from './kafkajs-kit.ts'
-import { letterOf, messageOn, retryLetterOf } from './kafkajs-letters.ts'
+import { LETTER_KEY, letterOf, messageOn, retryLetterOf } from './kafkajs-letters.ts'
 
 let cluster: Cluster
 
@@ -53,6 +53,7 @@ describe('a retry copy', () => {
       'x-original-partition': '0',
       'x-original-offset': '0',
       'x-original-key-present': 'true',
+      'x-record-key': LETTER_KEY,
       'x-attempts': '1',
       'x-first-failure-at': '2024-01-01T00:00:00.000Z',
       'x-error-class': 'TerminalError',

@@ -132,6 +132,7 @@ class Outcomes {
       case 'invariant-broken':
         say({ says: 'event', event: event.type, detail: 'error' in event ? String(event.error) : undefined })
         break
+      case 'apart':
       case 'claims':
       case 'marks':
       case 'settles':

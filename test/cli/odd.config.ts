@@ -7,7 +7,9 @@ import {
   type CheckFinding,
   type ConsumeOnceConfig,
   type ConsumedFrom,
+  type ListQuery,
   type Purged,
+  type RecordPage,
   type Store,
 } from '../../src/index.ts'
 import { storeWith } from '../support/store-with.ts'
@@ -26,6 +28,13 @@ const endless = async (): Promise<Purged> => {
   return { removed: 7, more: true }
 }
 
+/** Two keys that begin alike, each on a page of its own. */
+const twins = async (_scope: string, { state, after }: ListQuery): Promise<RecordPage> => {
+  if (state !== 'parked') return { records: [], next: undefined }
+  const key = `AAAA${(after === undefined ? 'b' : 'c').repeat(18)}`
+  return { records: [{ key, state }], next: after === undefined ? key : undefined }
+}
+
 function storeOf(name = 'fine'): Store {
   return storeWith(({ admin }) => {
     if (admin === undefined) throw new TypeError('expected a memory store with admin')
@@ -34,6 +43,7 @@ function storeOf(name = 'fine'): Store {
       unreachable: { checkup: refused, admin: { ...admin, peek: refused } },
       ambiguous: { admin: { ...admin, peek: ambiguous } },
       silent: { checkup: silent, admin: { ...admin, peek: silent } },
+      twins: { admin: { ...admin, list: twins } },
       endless: { admin: { ...admin, purge: endless } },
       'closed-to-people': {},
     }

@@ -41,8 +41,10 @@ describe('consume-once inspect', () => {
       'no\u001b[2J',
     ])
     expect(exitCode).toBe(0)
-    expect(stdout).toMatch(/^ID +KEY +ORIGIN +STATE +ATTEMPT +FENCE +KEPT UNTIL +REASON$/m)
-    expect(stdout).toMatch(/^given-up +[\w-]{22} +sms +given-up +1 +1 +\S+Z +handler-failed$/m)
+    expect(stdout).toMatch(/^ID +KEY +ORIGIN +STATE +ATTEMPT +SINCE +FENCE +KEPT UNTIL +REASON +CAUSE$/m)
+    expect(stdout).toMatch(
+      /^given-up +[\w-]{22} +sms +given-up +1 +\S+Z +1 +\S+Z +handler-failed +TerminalError: no such\\u000anumber$/m,
+    )
     expect(stdout).toMatch(/^no\\u001b\[2J +[\w-]{22} +sms +absent$/m)
     expect(stdout).not.toContain('a config may log')
     expect(stderr).toContain('a config may log')
@@ -87,6 +89,51 @@ describe('consume-once inspect', () => {
     const { stdout } = await cli.onMemory(['inspect', 'sms-sender', '--stats', '--limit', '1'])
     expect(stdout).toMatch(/^processing +1$/m)
     expect(stdout).toMatch(/^given-up +1 or more$/m)
+  })
+
+  it('says in JSON, and on stderr, that a list is not the whole, and gives the whole for --all', async () => {
+    const page = await cli.onMemory(['inspect', 'sms-sender', '--given-up', '--limit', '1', '--json'])
+    expect(listingOf(page)).toMatchObject({ more: true, next: expect.any(String) })
+    expect(page.stderr).toContain('There may be more: --all')
+    const whole = await cli.onMemory(['inspect', 'sms-sender', '--given-up', '--all', '--json'])
+    expect(listingOf(whole)).toMatchObject({ more: false })
+    expect(recordsOf(whole)).toHaveLength(2)
+    expect(whole.stderr).not.toContain('There may be more')
+    const both = await cli.onMemory(['inspect', 'sms-sender', '--given-up', '--all', '--limit', '1'])
+    expect(both).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--all: expected a list') })
+  })
+
+  it('takes the first characters of a key, where no other begins so', async () => {
+    const [record] = recordsOf(await cli.onMemory(['inspect', 'sms-sender', 'parked', '--json']))
+    const key = record?.key ?? ''
+    const found = await cli.onMemory(['inspect', 'sms-sender', '--json', '--key', '--', key.slice(0, 12)])
+    expect(recordsOf(found)).toMatchObject([{ key, state: 'parked' }])
+    const decided = await cli.onMemory([
+      'resolve',
+      'sms-sender',
+      '--done',
+      ...WHY,
+      '--yes',
+      '--key',
+      '--',
+      key.slice(0, 8),
+    ])
+    expect(decided).toMatchObject({ exitCode: 0, states: { parked: 'done' } })
+  })
+
+  it('names the candidates of characters that begin several keys, and says where it looked for none', async () => {
+    const several = await cli.run(['inspect', 'odd', '--key', 'AAAA', '--config', 'test/cli/odd.config.ts'], {
+      env: { TEST_STORE: 'twins' },
+    })
+    expect(several.exitCode).toBe(2)
+    expect(several.stderr).toMatch(/"AAAA" is the beginning of 2 keys: AAAAb{18}, AAAAc{18}; give more characters/)
+    const none = await cli.onMemory(['inspect', 'sms-sender', '--key', 'AAAA'])
+    expect(none).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('give all 22 characters for what is done'),
+    })
+    const short = await cli.onMemory(['inspect', 'sms-sender', '--key', 'AAA'])
+    expect(short).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('its first 4 or more') })
   })
 
   it('says that a list is empty on stderr', async () => {

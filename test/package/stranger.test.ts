@@ -177,6 +177,8 @@ describe('the packed package, installed by a stranger', () => {
     async () => {
       const { stdout } = await inDir(join(dir, 'node_modules/.bin/consume-once'), ['--version'])
       expect(stdout.trim()).toBe(version)
+      const { stdout: example } = await inDir(join(dir, 'node_modules/.bin/consume-once'), ['demo', '--json'])
+      expect(JSON.parse(example)).toMatchObject({ distinct: 8_600, lost: 0, double_effects: 0 })
       const odd = resolve('examples/data/odd-cases.ndjson')
       const { stdout: report } = await inDir(join(dir, 'node_modules/.bin/consume-once'), [
         'demo',

@@ -191,6 +191,11 @@ describe('a consumer whose caller settles', () => {
 
   it.each<[string, () => unknown, string]>([
     ['no consumer', () => runInline({ name: 'x' } as Consumer, { group: 'g' }), 'defineConsumer'],
+    [
+      'a group with a NUL',
+      () => runInline(consumerOn(memoryStore()), { group: 'g\u0000' }),
+      'group: expected text without control characters',
+    ],
     ['nothing', () => runInline(undefined as unknown as Consumer, { group: 'g' }), 'defineConsumer'],
     [
       'a store whose positions must be sought',

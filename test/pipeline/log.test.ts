@@ -11,7 +11,7 @@ import type { ConsumerOptions } from '../../src/options.ts'
 import type { Logger } from '../../src/ports/logger.ts'
 import type { Message } from '../../src/ports/message.ts'
 import type { Sent } from '../support/recording-source.ts'
-import { endRigs, startRig, type RigOptions } from '../support/rig.ts'
+import { endRigs, gate, startRig, World, type RigOptions } from '../support/rig.ts'
 
 afterEach(endRigs)
 
@@ -176,6 +176,125 @@ describe.each(LOGGERS)('a message that will not be tried again, in the lines of 
   })
 })
 
+describe.each(LOGGERS)('a message, in the lines of %s,', (_, loggerOf) => {
+  const PLACE = { system: 'memory', destination: 'topic', position: '0@0' }
+  const unknown = { effect: (): never => fail(new OutcomeUnknownError('no answer')) }
+
+  it('is named by its whole key, everywhere the same, and by where it is', async () => {
+    const lines: Line[] = []
+    const rig = await startRig({
+      log: loggerOf(lines),
+      retry: RETRY,
+      maxAttempts: 2,
+      effect: () => fail(new Error('broken')),
+    })
+    await rig.deliver('a')
+    await rig.clock.advance(1_000)
+    const [letter] = rig.source.deadLetters
+    expect(letter?.key).toMatch(/^[\w-]{22}$/)
+    expect(lines.map(({ msg }) => msg)).toEqual(['attempt failed, will be tried again', 'dead-lettered'])
+    for (const line of lines) expect(line).toMatchObject({ ...PLACE, consumer: 'consumer', key: letter?.key })
+    expect(lines.every((line) => !('id' in line))).toBe(true)
+  })
+
+  it('is named by its ID too, where logIds asks for it', async () => {
+    const lines: Line[] = []
+    const rig = await startRig({ log: loggerOf(lines), logIds: true, effect: (work) => work.apply() })
+    await rig.deliver('order-17')
+    expect(lines).toMatchObject([{ msg: 'handled', id: 'order-17' }])
+  })
+
+  it.each([
+    ['rerun', 'runs again, alone'],
+    ['park', 'is set aside as parked, for a person'],
+  ] as const)('that is in doubt is told with its attempt, and what follows under %s', async (policy, next) => {
+    const lines: Line[] = []
+    const rig = await startRig({ log: loggerOf(lines), onInDoubt: policy, ...unknown })
+    await rig.deliver('a')
+    expect(lines[0]).toMatchObject({
+      ...PLACE,
+      level: 'warn',
+      attempt: 1,
+      policy,
+      next,
+      msg: expect.stringMatching(/^in doubt/),
+    })
+    expect(rig.events.find(({ type }) => type === 'in-doubt')).toMatchObject({ attempt: 1, policy })
+  })
+
+  it('that another process has left in doubt is told with the attempt of that one', async () => {
+    const world = new World()
+    const first = await startRig({ world, effect: () => new Promise(() => {}) })
+    await first.deliver('a')
+    first.store.isDown = true
+    await first.clock.advance(200_000)
+    const lines: Line[] = []
+    const second = await startRig({ world, log: loggerOf(lines), onInDoubt: () => 'happened', effect: () => {} })
+    await second.deliver('a')
+    await second.clock.advance(1_000)
+    expect(lines.find(({ msg }) => String(msg).startsWith('in doubt'))).toMatchObject({
+      ...PLACE,
+      attempt: 1,
+      policy: 'reconcile',
+      next: expect.stringContaining('reconcile'),
+    })
+  })
+
+  it('that waits for a person says which command decides it', async () => {
+    const lines: Line[] = []
+    const rig = await startRig({ log: loggerOf(lines), onInDoubt: 'park', ...unknown })
+    await rig.deliver('a')
+    const key = rig.source.deadLetters[0]?.key
+    expect(lines.at(-1)).toMatchObject({
+      msg: 'parked',
+      next: expect.stringContaining(`consume-once resolve consumer --done --reason WHY --key -- ${key}`),
+    })
+  })
+
+  it('that was given up says which command lets it run, and one without an ID that nothing is kept of it', async () => {
+    const lines: Line[] = []
+    const rig = await startRig({ log: loggerOf(lines), effect: () => fail(new TerminalError('no such number')) })
+    await rig.deliver('a', {})
+    const key = rig.source.deadLetters.find((letter) => letter.key !== undefined)?.key
+    expect(lines.filter(({ msg }) => msg === 'dead-lettered')).toMatchObject([
+      { reason: 'no-id', next: expect.stringContaining('nothing is kept of it') },
+      {
+        reason: 'handler-failed',
+        next: expect.stringContaining(`consume-once reopen consumer --reason WHY --key -- ${key}`),
+      },
+    ])
+  })
+})
+
+describe.each(LOGGERS)('refused settles, in the lines of %s,', (_, loggerOf) => {
+  it('are counted, and told once for a partition, while the observer is told of each', async () => {
+    const lines: Line[] = []
+    const held = gate()
+    const rig = await startRig({ log: loggerOf(lines), effect: (work) => held.opened.then(work.apply) })
+    const old = await rig.deliver(...Array.from({ length: 20 }, (__, at) => `m-${at}`))
+    rig.source.stand('stale', ...old)
+    held.open()
+    await rig.clock.advance(0)
+    expect(rig.outcomes()).toEqual(Array(20).fill('settle-refused'))
+    expect(lines.filter(({ level }) => level !== 'debug')).toEqual([])
+    await rig.clock.advance(10_000)
+    expect(lines.filter(({ level }) => level !== 'debug')).toMatchObject([
+      { level: 'info', destination: 'topic', partition: '0', count: 20, refused: { handled: 20 } },
+    ])
+  })
+
+  it('are told at the stop', async () => {
+    const lines: Line[] = []
+    const held = gate()
+    const rig = await startRig({ log: loggerOf(lines), effect: (work) => held.opened.then(work.apply) })
+    rig.source.stand('stale', ...(await rig.deliver('a')))
+    held.open()
+    await rig.clock.advance(0)
+    await rig.running.stop()
+    expect(lines.at(-1)).toMatchObject({ count: 1, refused: { handled: 1 } })
+  })
+})
+
 describe.each(LOGGERS)('what is remembered, in the lines of %s,', (_, loggerOf) => {
   async function linesOf(
     options: Partial<ConsumerOptions<unknown, unknown, never>>,
@@ -253,6 +372,10 @@ class Hostile extends Error {
 
 function deep(calls: number, message: string): Error {
   return calls === 0 ? new Error(message) : deep(calls - 1, message)
+}
+
+function fail(error: Error): never {
+  throw error
 }
 
 function sentAs(json: string): Sent {

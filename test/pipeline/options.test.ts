@@ -85,6 +85,17 @@ describe('resolveOptions', () => {
     ['no name', { name: '' }, 'name: expected 1 to 200 characters'],
     ['a name that is too long', { name: 'x'.repeat(201) }, 'name: expected 1 to 200 characters'],
     ['a name that is no text', { name: 7 }, 'name: expected 1 to 200 characters'],
+    [
+      'a name with a NUL',
+      { name: 'sms\u0000' },
+      String.raw`name: expected text without control characters and lone surrogates, got "sms\u0000"`,
+    ],
+    ['a scope with a line break', { scope: 'a\nb' }, 'scope: expected text without control characters'],
+    [
+      'a scope with half a character',
+      { scope: '\ud800' },
+      'scope: expected text without control characters and lone surrogates',
+    ],
     ['an empty scope', { scope: '' }, 'scope: expected text'],
     ['a scope that is no text', { scope: 7 }, 'scope: expected text'],
     ['no store', { store: undefined }, 'store: expected a store such as'],
@@ -148,6 +159,7 @@ describe('resolveOptions', () => {
 
   it.each<readonly [string, Readonly<Record<string, unknown>>]>([
     ['the longest name', { name: 'x'.repeat(200) }],
+    ['a name in any script', { name: 'отправка смс 🎉/№%' }],
     ['a renewal just before the end of the lease', { renewEveryMs: 28_999 }],
     ['as many in flight as slots', { maxInFlight: 64 }],
     ['one attempt', { maxAttempts: 1 }],

@@ -19,6 +19,7 @@ import {
 type Headers = Record<string, unknown>
 
 const REASON = 'consume-once-reason'
+const KEY = 'consume-once-key'
 const CONSUMER = 'consume-once-consumer'
 const DETAIL = 'consume-once-detail'
 const ERROR_CLASS = 'consume-once-error-class'
@@ -81,6 +82,7 @@ function commonHeaders(letter: Letter, at: EpochMs): Headers {
   const { headers, origin } = message
   const firstExchange = carriedName(headers, ORIGIN_EXCHANGE)
   return {
+    ...(letter.key === undefined ? {} : { [KEY]: letter.key }),
     [DETAIL]: cutBytes(letter.detail, MOST_DETAIL_BYTES),
     ...(errorClass === undefined ? {} : { [ERROR_CLASS]: named(errorClass) }),
     [ATTEMPTS]: letter.attempts,

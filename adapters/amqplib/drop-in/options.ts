@@ -34,7 +34,9 @@ export function checkOnMessage(channel: unknown, options: OnMessageOptions): voi
   const { queue, deadLetter, lane } = options
   const expectName = (value: unknown, name: string): void => {
     if (!isName(value))
-      problems.push(`${name}: expected a name of 1 to ${MOST_NAME_BYTES} bytes, got ${JSON.stringify(value)}`)
+      problems.push(
+        `${name}: expected a name of 1 to ${MOST_NAME_BYTES} bytes without control characters, got ${JSON.stringify(value)}`,
+      )
   }
   if (queue !== undefined) expectName(queue, 'queue')
   if (typeof deadLetter === 'object' && deadLetter !== null) {

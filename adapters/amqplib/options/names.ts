@@ -1,6 +1,8 @@
+import { isPlainText } from '../../../src/index.ts'
+
 export const MOST_NAME_BYTES = 255
 
 /** Of a queue or an exchange. */
 export function isName(name: unknown): name is string {
-  return typeof name === 'string' && name !== '' && Buffer.byteLength(name) <= MOST_NAME_BYTES
+  return typeof name === 'string' && name !== '' && isPlainText(name) && Buffer.byteLength(name) <= MOST_NAME_BYTES
 }

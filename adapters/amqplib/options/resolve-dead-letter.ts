@@ -44,5 +44,7 @@ export function resolveDeadLetter(given: Given, problems: string[]): DeadLetterW
 
 function checkName(option: string, name: unknown, problems: string[]): void {
   if (isName(name)) return
-  problems.push(`${option}: expected a name of 1 to ${MOST_NAME_BYTES} bytes, got ${shown(name)}`)
+  problems.push(
+    `${option}: expected a name of 1 to ${MOST_NAME_BYTES} bytes without control characters, got ${shown(name)}`,
+  )
 }

@@ -88,7 +88,9 @@ function delayQueueOf(
   const { delayMs, queue = `${origin}.retry.${delayMs}` }: RabbitDelayQueue = given
   checkWhole(isNumber ? place : `${place}.delayMs`, delayMs, problems, A_DELAY)
   if (!isName(queue)) {
-    problems.push(`${place}.queue: expected a name of 1 to ${MOST_NAME_BYTES} bytes, got ${shown(queue)}`)
+    problems.push(
+      `${place}.queue: expected a name of 1 to ${MOST_NAME_BYTES} bytes without control characters, got ${shown(queue)}`,
+    )
   }
   return { delayMs, queue }
 }

@@ -97,7 +97,10 @@ export function resolveRabbitOptions(options: RabbitOptions): RabbitSettings {
     retry: resolveRetry(given, problems),
   }
   const { queue, prefetch, assert, queueType, lane, ackBatch, singleActiveConsumer, consumerTimeoutMs } = settings
-  if (!isName(queue)) problems.push(`queue: expected a name of 1 to ${MOST_NAME_BYTES} bytes, got ${shown(queue)}`)
+  if (!isName(queue))
+    problems.push(
+      `queue: expected a name of 1 to ${MOST_NAME_BYTES} bytes without control characters, got ${shown(queue)}`,
+    )
   if (prefetch !== undefined) checkWhole('prefetch', prefetch, problems, { most: MOST_PREFETCH, show: shown })
   if (consumerTimeoutMs !== undefined) checkWhole('consumerTimeoutMs', consumerTimeoutMs, problems, { show: shown })
   checkOneOf('assert', assert, [true, 'check', false], problems, shown)

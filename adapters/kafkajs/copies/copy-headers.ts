@@ -6,8 +6,12 @@ export type ProducedHeaders = Record<string, Buffer | string | (Buffer | string)
 
 export type HeaderEntry = readonly [name: string, value: ProducedHeaders[string]]
 
+/** The digest that logs, lists and the command-line tool name a message by. */
+export const KEY_HEADER = 'x-record-key'
+
 /** What a copy says of its own way here: the next copy says it anew, or not at all. */
 const OF_ONE_COPY: ReadonlySet<string> = new Set([
+  KEY_HEADER,
   'x-dead-letter-reason',
   'x-parked',
   'x-dead-lettered-at',

@@ -1,5 +1,5 @@
 import type { DeadLetter } from '../../../src/index.ts'
-import { bounded, keptHeaders, toHeaders, type HeaderEntry, type ProducedHeaders } from './copy-headers.ts'
+import { bounded, KEY_HEADER, keptHeaders, toHeaders, type HeaderEntry, type ProducedHeaders } from './copy-headers.ts'
 import { ORIGIN_HEADER } from '../intake/delivery.ts'
 import type { DeadLetterHeaders } from '../options/options.ts'
 import { firstFailureAt, originHeaders, originOf, springOriginHeaders } from './origin.ts'
@@ -16,7 +16,7 @@ export function minimalHeaders(letter: DeadLetter, style: DeadLetterHeaders, at:
 }
 
 function necessary(letter: DeadLetter, style: DeadLetterHeaders, at: Date): readonly HeaderEntry[] {
-  const { message, reason, parked, attempts, group, setAsideAt } = letter
+  const { message, key, reason, parked, attempts, group, setAsideAt } = letter
   const origin = originOf(message)
   return [
     ...(style === 'own' ? [] : springOriginHeaders(origin)),
@@ -26,6 +26,7 @@ function necessary(letter: DeadLetter, style: DeadLetterHeaders, at: Date): read
     // It is in the scope of keys: without it a letter that is sent back would be another message.
     [ORIGIN_HEADER, origin.topic],
     ['x-original-key-present', String(message.key !== null)],
+    ...(key === undefined ? [] : [[KEY_HEADER, key] as const]),
     ['x-dead-letter-reason', bounded(reason)],
     ...(parked ? [['x-parked', 'true'] as const] : []),
     ['x-dead-lettered-at', at.toISOString()],

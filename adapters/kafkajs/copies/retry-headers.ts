@@ -1,5 +1,5 @@
 import type { RetryLetter } from '../../../src/index.ts'
-import { bounded, keptHeaders, toHeaders, type HeaderEntry, type ProducedHeaders } from './copy-headers.ts'
+import { bounded, KEY_HEADER, keptHeaders, toHeaders, type HeaderEntry, type ProducedHeaders } from './copy-headers.ts'
 import { firstFailureAt, originHeaders, originOf } from './origin.ts'
 
 /** When the next attempt is due, in milliseconds since 1970. */
@@ -21,10 +21,11 @@ export function retryHeaders(letter: RetryLetter, at: Date): ProducedHeaders {
 }
 
 function necessary(letter: RetryLetter, at: Date): readonly HeaderEntry[] {
-  const { message, attempts, delayMs, group } = letter
+  const { message, key, attempts, delayMs, group } = letter
   return [
     ...originHeaders(originOf(message)),
     ['x-original-key-present', String(message.key !== null)],
+    ...(key === undefined ? [] : [[KEY_HEADER, key] as const]),
     ['x-attempts', String(attempts)],
     ['x-first-failure-at', firstFailureAt(message, letter.firstFailureAt ?? at.getTime())],
     [NOT_BEFORE_HEADER, String(at.getTime() + delayMs)],

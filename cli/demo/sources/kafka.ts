@@ -2,6 +2,7 @@ import type { Admin, Kafka, Producer } from 'kafkajs'
 import type { Consumer, Running } from '../../../src/index.ts'
 import { runKafka } from '../../../adapters/kafkajs/index.ts'
 import { CommandError, EXIT } from '../../exit.ts'
+import { installed } from '../installed.ts'
 import { headerRecord, ID_HEADER, sha256, type InputMessage } from '../envelope.ts'
 import type { DemoState } from '../state.ts'
 import { PUBLISH_HEADER, type DeadLetterRow, type DemoSource, type Outgoing } from './demo-source.ts'
@@ -17,7 +18,7 @@ const CHUNK = 500
 
 export async function kafkaDemoSource(state: DemoState): Promise<DemoSource> {
   const brokers = (process.env['KAFKA_BROKERS'] ?? '127.0.0.1:9092').split(',')
-  const { default: kafkajs } = await import('kafkajs')
+  const { default: kafkajs } = await installed('kafkajs', import('kafkajs'))
   const kafka = new kafkajs.Kafka({
     clientId: 'consume-once-demo',
     brokers,

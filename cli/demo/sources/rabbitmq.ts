@@ -2,6 +2,7 @@ import type { ChannelModel, ConfirmChannel, GetMessage } from 'amqplib'
 import type { Consumer, Running } from '../../../src/index.ts'
 import { runRabbit } from '../../../adapters/amqplib/index.ts'
 import { CommandError, EXIT } from '../../exit.ts'
+import { installed } from '../installed.ts'
 import { headerRecord, ID_HEADER, sha256, type InputMessage } from '../envelope.ts'
 import { serverUrl, withoutPassword } from '../server-url.ts'
 import type { DemoState } from '../state.ts'
@@ -21,7 +22,7 @@ const TOMBSTONE = ['consume-once-tombstone', 'true'] as const
 
 export async function rabbitDemoSource(state: DemoState): Promise<DemoSource> {
   const url = serverUrl('RABBITMQ_URL', 'amqp://guest:guest@127.0.0.1:5672')
-  const amqp = await import('amqplib')
+  const amqp = await installed('amqplib', import('amqplib'))
   try {
     const connection = await amqp.connect(url, { timeout: 5_000 })
     connection.on('error', () => {})

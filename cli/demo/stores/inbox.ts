@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import type { Store } from '../../../src/index.ts'
 import { pgliteInbox, postgresInbox } from '../../../adapters/pg/index.ts'
 import { CommandError, EXIT } from '../../exit.ts'
+import { installed } from '../installed.ts'
 import { effectOf, type Effect } from '../effects.ts'
 import { serverUrl, withoutPassword } from '../server-url.ts'
 import type { DemoState } from '../state.ts'
@@ -14,7 +15,7 @@ interface Queryable {
 export async function pgliteDemoStore(state: DemoState): Promise<DemoStore> {
   const dataDir = state.path('pglite')
   mkdirSync(dataDir, { recursive: true })
-  const { PGlite } = await import('@electric-sql/pglite')
+  const { PGlite } = await installed('@electric-sql/pglite', import('@electric-sql/pglite'))
   const db = await PGlite.create(dataDir)
   const schema = state.namespace
   const place = `inbox and effects in PGlite, ${dataDir}, schema ${schema}`
@@ -23,7 +24,7 @@ export async function pgliteDemoStore(state: DemoState): Promise<DemoStore> {
 
 export async function postgresDemoStore(state: DemoState): Promise<DemoStore> {
   const url = serverUrl('DATABASE_URL', 'postgres://postgres:postgres@127.0.0.1:5432/postgres')
-  const { default: pg } = await import('pg')
+  const { default: pg } = await installed('pg', import('pg'))
   const pool = new pg.Pool({ connectionString: url, max: 6, connectionTimeoutMillis: 5_000, query_timeout: 30_000 })
   pool.on('error', () => {})
   const schema = state.namespace

@@ -1,6 +1,7 @@
 import { memoryStore, type Store } from '../../../src/index.ts'
 import { redisLease } from '../../../adapters/ioredis/index.ts'
 import { CommandError, EXIT } from '../../exit.ts'
+import { installed } from '../installed.ts'
 import { effectOf, ProviderFile } from '../effects.ts'
 import { serverUrl, withoutPassword } from '../server-url.ts'
 import type { DemoState } from '../state.ts'
@@ -12,7 +13,7 @@ export function memoryDemoStore(state: DemoState): DemoStore {
 
 export async function redisDemoStore(state: DemoState): Promise<DemoStore> {
   const url = serverUrl('REDIS_URL', 'redis://127.0.0.1:6379')
-  const { Redis } = await import('ioredis')
+  const { Redis } = await installed('ioredis', import('ioredis'))
   const redis = new Redis(url, { lazyConnect: true, commandTimeout: 5_000, connectTimeout: 5_000 })
   redis.on('error', () => {})
   try {

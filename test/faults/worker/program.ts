@@ -189,6 +189,7 @@ function tell(event: ObserverEvent): void {
     case 'lease-lost':
     case 'store-up':
       return say({ says: 'told', what: event.type })
+    case 'apart':
     case 'claims':
     case 'marks':
     case 'settles':

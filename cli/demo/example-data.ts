@@ -1,0 +1,277 @@
+/**
+ * The SMS example: what `examples/data/sms-notifications.ndjson` holds, the same bytes on every run. It is made where it is needed: the
+ * package does not carry five megabytes.
+ * No clock, no Math.random, and only arithmetic that is exact: Math.log or a power may differ between engines.
+ */
+const SEED = 0x5eed_0001
+const TOPIC = 'sms-notifications'
+const PARTITIONS = 4
+const BROKERS = 3
+const STARTED_AT = 1_760_000_000_000
+const MESSAGES = 8_600
+const CUSTOMERS = 2_400
+
+/** Share of messages whose producer saw no answer and sent again within a second. */
+const RETRIED = 0.09
+/** Share of messages sent again minutes later by a job that had lost track of them. */
+const RESENT = 0.06
+
+/** The outbox relay dies after this message, its cursor still `REPLAYED` messages behind. */
+const LAST_BEFORE_CRASH = 5_100
+const REPLAYED = 400
+const DOWN_MS = 45_000
+const RELAY_GAP_MS = 6
+
+type Locale = 'ar' | 'de' | 'en' | 'es' | 'fr' | 'hi' | 'pl' | 'zh'
+type Country = 'US' | 'GB' | 'FR'
+type Kind = 'otp' | 'delivery-update' | 'appointment-reminder' | 'payment-receipt' | 'marketing'
+
+type Customer = {
+  readonly id: string
+  readonly phone: string
+  readonly country: Country
+  readonly locale: Locale
+}
+
+type Message = { readonly id: string; readonly key: string; readonly payload: string }
+
+/** One arrival on the topic; a message arrives once or several times. */
+type Delivery = { readonly message: Message; readonly ts: number }
+
+/** The whole file, one kcat envelope per line. */
+export function exampleData(): string {
+  const random = mulberry32(SEED)
+  const customers = Array.from({ length: CUSTOMERS }, (_, index) => customer(random, index))
+  const first = firstDeliveries(random, customers)
+  const deliveries = outage(first, [...first, ...retriesAndResends(random, first)])
+  const offsets = new Map<number, number>()
+  const lines = deliveries.map(({ message, ts }) => {
+    const partition = hash(message.key) % PARTITIONS
+    const offset = offsets.get(partition) ?? 0
+    offsets.set(partition, offset + 1)
+    const traceparent = `00-${hex(random, 32)}-${hex(random, 16)}-01`
+    return JSON.stringify({
+      topic: TOPIC,
+      partition,
+      offset,
+      tstype: 'create',
+      ts,
+      broker: 1 + (partition % BROKERS),
+      headers: ['message-id', message.id, 'traceparent', traceparent, 'content-type', 'application/json'],
+      key: message.key,
+      payload: message.payload,
+    })
+  })
+  return `${lines.join('\n')}\n`
+}
+
+function firstDeliveries(random: Random, customers: readonly Customer[]): Delivery[] {
+  let ts = STARTED_AT
+  return Array.from({ length: MESSAGES }, () => {
+    ts += 40 + Math.floor(6_900 * mostlySmall(random))
+    const to = at(customers, mostlySmall(random))
+    return { message: notification(random, to, ts - between(random, 15, 400)), ts }
+  })
+}
+
+function retriesAndResends(random: Random, first: readonly Delivery[]): Delivery[] {
+  return first.flatMap(({ message, ts }) => {
+    const again: Delivery[] = []
+    if (random() < RETRIED) {
+      const retryTs = ts + between(random, 40, 400)
+      again.push({ message, ts: retryTs })
+      if (random() < 0.25) again.push({ message, ts: retryTs + between(random, 100, 500) })
+    }
+    if (random() < RESENT) again.push({ message, ts: ts + between(random, 2 * 60_000, 40 * 60_000) })
+    return again
+  })
+}
+
+/**
+ * Puts the crash of the relay into the timeline: nothing is published while it is down, then the last `REPLAYED`
+ * messages go out a second time in a row, and what piled up meanwhile follows. Returns all deliveries in time order.
+ */
+function outage(first: readonly Delivery[], all: readonly Delivery[]): Delivery[] {
+  const unsaved = first.slice(LAST_BEFORE_CRASH - REPLAYED, LAST_BEFORE_CRASH)
+  const crashedAt = (unsaved.at(-1)?.ts ?? STARTED_AT) + 1
+  const restartedAt = crashedAt + DOWN_MS
+  const caughtUpAt = restartedAt + REPLAYED * RELAY_GAP_MS
+  const replay = unsaved.map(({ message }, index) => ({ message, ts: restartedAt + index * RELAY_GAP_MS }))
+  const held = all.filter(({ ts }) => ts >= crashedAt && ts < caughtUpAt).toSorted(byTime)
+  const backlog = held.map(({ message }, index) => ({ message, ts: caughtUpAt + index * RELAY_GAP_MS }))
+  const others = all.filter(({ ts }) => ts < crashedAt || ts >= caughtUpAt)
+  return [...others, ...replay, ...backlog].toSorted(byTime)
+}
+
+function byTime(one: Delivery, other: Delivery): number {
+  return one.ts - other.ts
+}
+
+/** Only numbers reserved for fiction: 555-01xx (US), 07700 900xxx (Ofcom), 06 39 98 xx xx (Arcep). */
+function customer(random: Random, index: number): Customer {
+  const id = `c${10_000 + index * 7}`
+  const country = at(['US', 'US', 'GB', 'FR'] as const, random())
+  const locale = at(LOCALES[country], random())
+  switch (country) {
+    case 'US':
+      return { id, country, locale, phone: `+1${at(AREA_CODES, random())}55501${digits(random, 2)}` }
+    case 'GB':
+      return { id, country, locale, phone: `+447700900${digits(random, 3)}` }
+    case 'FR':
+      return { id, country, locale, phone: `+3363998${digits(random, 4)}` }
+  }
+}
+
+function notification(random: Random, to: Customer, createdAt: number): Message {
+  const id = ulid(random, createdAt)
+  const type = at(KINDS, random())
+  const body = BODIES[type][to.locale].replace('#', () => detail(random, type, to.country))
+  const payload = { notificationId: id, type, recipient: { phone: to.phone }, locale: to.locale, body }
+  return { id, key: to.id, payload: JSON.stringify(payload) }
+}
+
+function detail(random: Random, type: Kind, country: Country): string {
+  switch (type) {
+    case 'otp':
+      return digits(random, 6)
+    case 'delivery-update':
+      return `${at(['DX', 'KP', 'RM'], random())}${digits(random, 7)}`
+    case 'appointment-reminder':
+      return `${between(random, 8, 17)}:${at(['00', '15', '30', '45'], random())}`
+    case 'payment-receipt':
+      return money(between(random, 250, 48_000), country)
+    case 'marketing':
+      return String(5 * between(random, 1, 8))
+  }
+}
+
+function money(cents: number, country: Country): string {
+  const whole = Math.floor(cents / 100)
+  const rest = String(cents % 100).padStart(2, '0')
+  if (country === 'FR') return `${whole},${rest} €`
+  return `${country === 'US' ? '$' : '£'}${whole}.${rest}`
+}
+
+type Random = () => number
+
+/** A small generator with 32 bits of state (mulberry32); numbers in [0, 1). */
+function mulberry32(seed: number): Random {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/** The item at a share of the list, 0 being the first. */
+function at<T>(list: readonly T[], share: number): T {
+  const item = list[Math.floor(share * list.length)]
+  if (item === undefined) throw new RangeError(`example data: no item at ${share} of a list of ${list.length}`)
+  return item
+}
+
+function between(random: Random, least: number, most: number): number {
+  return least + Math.floor(random() * (most - least + 1))
+}
+
+/** In [0, 1): short gaps are common and long ones rare, a few customers are much busier than most. */
+function mostlySmall(random: Random): number {
+  const share = random()
+  return share * share
+}
+
+function digits(random: Random, length: number): string {
+  return String(Math.floor(random() * 10 ** length)).padStart(length, '0')
+}
+
+function hex(random: Random, length: number): string {
+  return Array.from({ length }, () => at(HEX, random())).join('')
+}
+
+/** 10 characters of time, most significant first, and 16 of chance. */
+function ulid(random: Random, createdAt: number): string {
+  const time = Array.from({ length: 10 }, (_, index) => Math.floor(createdAt / 2 ** (45 - 5 * index)) % 32)
+  return [
+    ...time.map((digit) => at(CROCKFORD, digit / 32)),
+    ...Array.from({ length: 16 }, () => at(CROCKFORD, random())),
+  ].join('')
+}
+
+/** FNV-1a, folded because its low bits alone spread badly; enough to keep a key on one partition. */
+function hash(key: string): number {
+  let sum = 0x811c9dc5
+  for (const byte of Buffer.from(key)) sum = Math.imul(sum ^ byte, 0x01000193)
+  return (sum ^ (sum >>> 15)) >>> 0
+}
+
+const HEX = '0123456789abcdef'.split('')
+const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'.split('')
+const AREA_CODES = ['202', '303', '312', '415', '512', '617', '702', '808']
+
+// Repeated entries are weights.
+const LOCALES: Readonly<Record<Country, readonly Locale[]>> = {
+  US: ['en', 'en', 'en', 'es', 'es', 'zh'],
+  GB: ['en', 'en', 'en', 'pl', 'hi', 'de'],
+  FR: ['fr', 'fr', 'fr', 'ar', 'de'],
+}
+const KINDS: readonly Kind[] = [
+  ...Array.from<Kind>({ length: 10 }).fill('otp'),
+  ...Array.from<Kind>({ length: 4 }).fill('delivery-update'),
+  ...Array.from<Kind>({ length: 2 }).fill('appointment-reminder'),
+  ...Array.from<Kind>({ length: 3 }).fill('payment-receipt'),
+  'marketing',
+]
+const BODIES: Readonly<Record<Kind, Readonly<Record<Locale, string>>>> = {
+  otp: {
+    ar: 'رمزك هو #',
+    de: 'Ihr Schlüssel: #',
+    en: 'Your code is #',
+    es: 'Tu código es #',
+    fr: 'Votre code à usage unique : #',
+    hi: 'आपका कोड #',
+    pl: 'Twój kod to #',
+    zh: '验证码 #',
+  },
+  'delivery-update': {
+    ar: 'تصل الشحنة # اليوم',
+    de: 'Paket # wird heute zugestellt.',
+    en: 'Parcel # arrives today.',
+    es: 'El paquete # llega mañana.',
+    fr: 'Colis # livré ce soir.',
+    hi: 'पार्सल # आज',
+    pl: 'Paczka # dotrze dziś.',
+    zh: '包裹#今天送达。',
+  },
+  'appointment-reminder': {
+    ar: 'موعدك غدًا الساعة #',
+    de: 'Ihr Termin: morgen # Uhr. Bis dann, Praxis Groß',
+    en: 'See you tomorrow at #.',
+    es: 'Le esperamos mañana a las #.',
+    fr: 'Rendez-vous demain à #.',
+    hi: 'कल # बजे मिलते हैं',
+    pl: 'Wizyta jutro o #. Do zobaczenia!',
+    zh: '预约时间:明天#。',
+  },
+  'payment-receipt': {
+    ar: 'استلمنا # شكرًا',
+    de: 'Zahlung über # erhalten.',
+    en: 'We received #. Thank you.',
+    es: 'Recibimos #. ¡Gracias!',
+    fr: 'Paiement reçu : #.',
+    hi: '# प्राप्त हुए',
+    pl: 'Otrzymaliśmy #. Dziękujemy!',
+    zh: '已收到 #,谢谢。',
+  },
+  marketing: {
+    ar: '🎉 خصم #٪',
+    de: '🎉 # % für Sie!\nAntwort STOPP: keine Werbung',
+    en: '🎉 #% off with "SUNNY"\nSTOP to opt out',
+    es: '🎉 ¡#% menos!\nBAJA: no más',
+    fr: '🎉 −# % dès samedi\nSTOP au 36000',
+    hi: '🎉 #% की छूट',
+    pl: '🎉 −#% dla Ciebie',
+    zh: '🎉 优惠 #%',
+  },
+}

@@ -92,8 +92,8 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'src/pipeline/log-event.ts',
-        find: '        outcome,\n        failure,\n',
-        replace: '        outcome,\n        payload: String(message.value),\n        failure,\n',
+        find: '        ended_as: endedAs,\n        failure,\n',
+        replace: '        ended_as: endedAs,\n        payload: String(message.value),\n        failure,\n',
       },
     ],
     tests: ['test/security/canary.test.ts', '-t', 'under a lease'],

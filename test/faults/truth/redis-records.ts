@@ -20,7 +20,7 @@ export function leaseWriteOf({ at, value, keptMs }: Written): LeaseWrite {
   const kept = keptMs === undefined ? undefined : at + keptMs
   const until = state === 'processing' ? trueTimeOf(Number(rest)) : kept
   const numbers = { fence: Number(fence), attempt: Number(attempt ?? 0) }
-  // Of what was set aside, its story follows the token.
-  const [token = ''] = owner.split('\n')
+  // Of what was set aside, its story follows the token, behind a line break, which MONITOR writes as two characters.
+  const [token = ''] = owner.split('\\n')
   return { at, proc: 'redis', state, ...numbers, doubt: doubt === '1', owner: token, until, reason: rest }
 }

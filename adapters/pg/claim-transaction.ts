@@ -14,7 +14,7 @@ import type { Ledger, MarkingFailure, Results, SettingAside } from './ledger.ts'
 import { Lending } from './lending.ts'
 import type { LentPgTransaction, PgTransaction } from './pg-transaction.ts'
 import type { Session, Sessions } from './session.ts'
-import { explainRefusal, isConflictOfTransactions, isRefusal, isShutdown } from './sql-errors.ts'
+import { explainRefusal, isConflictOfTransactions, isLockTimeout, isRefusal, isShutdown } from './sql-errors.ts'
 import type { Statement } from './sql/statement.ts'
 
 type Phase =
@@ -186,13 +186,25 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
   }
 
   async #rollBack(refunded: readonly Key[]): Promise<void> {
-    const refund = refunded.length === 0 ? undefined : this.#ledger.refund(refunded)
     if (this.#phase === 'open') {
       this.#lending.revoke()
       this.#phase = 'over'
-      await this.#session.rollback(refund)
-    } else if (refund !== undefined) await this.#sessions.committed(refund)
+      if (refunded.length === 0) return this.#session.rollback()
+      // Whoever waits for the keys must find the attempts given back. A handler that has ended the transaction gets none back.
+      const released = await this.#session.release(this.#ledger.release(refunded))
+      if (released === 'lost') await this.#refund(refunded)
+    } else if (refunded.length > 0) await this.#refund(refunded)
     for (const key of refunded) this.#refunded.add(key)
+  }
+
+  /** Of keys that this transaction does not hold any more. */
+  async #refund(keys: readonly Key[]): Promise<void> {
+    try {
+      await this.#sessions.briefly(this.#ledger.refund(keys))
+    } catch (error) {
+      // Another owner has taken a key, and has counted by itself.
+      if (!isLockTimeout(error)) throw error
+    }
   }
 
   /** The store failed, not the handler. Where it fails at this too, the next call about the mark tries again. */
@@ -202,7 +214,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
   }
 
   async #refundAll(): Promise<void> {
-    await this.#sessions.committed(this.#ledger.refund([...this.keys]))
+    await this.#refund([...this.keys])
     this.#owesAttempts = false
   }
 

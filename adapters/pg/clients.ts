@@ -13,7 +13,10 @@ export interface ClientLike {
   /** Of its backend, as it was told when it connected. */
   readonly processID?: number | null | undefined
   /** A text of several statements gives a result for each. */
-  query(query: string | PgQuery, values?: unknown[]): Promise<ClientResult | ClientResult[]>
+  query(
+    query: string | (PgQuery & { readonly queryMode: 'extended' }),
+    values?: unknown[],
+  ): Promise<ClientResult | ClientResult[]>
   /** Back to the pool, or with an error out of it and closed. */
   release(error?: Error | boolean): void
   on(event: 'error', listener: (error: Error) => void): unknown

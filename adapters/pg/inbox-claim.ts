@@ -5,14 +5,15 @@ import { despiteConflicts } from './despite-conflicts.ts'
 import { InboxLedger } from './inbox-ledger.ts'
 import type { PgTransaction } from './pg-transaction.ts'
 import type { Place } from './place.ts'
+import { mayBeUndone, readForGood } from './read-for-good.ts'
 import type { Session } from './session.ts'
-import { readForGood } from './read-for-good.ts'
 import { isLockTimeout } from './sql-errors.ts'
 import { AnsweredKeys } from './sql/answered-keys.ts'
 import { claimTogether } from './sql/claim-keys.ts'
-import { countAttempts, Counts, type Counted } from './sql/count-attempts.ts'
+import { countFirst, countNext, Counts, type Counted } from './sql/count-attempts.ts'
 import { readAttempts } from './sql/read-attempts.ts'
 import { readRecords, type ReadRow } from './sql/read-records.ts'
+import { refundAttempts } from './sql/refund-attempts.ts'
 import { removeKeys } from './sql/remove-keys.ts'
 
 type Answer = ClaimAnswer<PgTransaction>
@@ -22,7 +23,10 @@ export class InboxClaims {
   /** Duplicates come in heaps: after a rebalance, a rewind, a replay of dead letters. */
   #expectsDuplicates = false
 
-  /** Opens a transaction that holds a row for each key that is granted. Where none is, the transaction ends here. */
+  /**
+   * Counts attempts, then opens a transaction that holds a row for each key that is granted. Where none is, the transaction ends
+   * here, and what was counted is done by another's hand: its attempt is gone.
+   */
   async claim(place: Place, request: ClaimRequest, lockTimeoutMs: DurationMs): Promise<readonly Answer[]> {
     const items = storedItems(request.items)
     const answers =
@@ -51,7 +55,7 @@ async function claimAll(
 
 /** One look instead of a transaction, which is enough where every key has a record; `undefined` where one has none. */
 async function lookFirst(place: Place, items: readonly StoredItem[]): Promise<readonly Answer[] | undefined> {
-  const records = await recordsOf(place, { run: (statement) => place.sessions.committed(statement) }, items)
+  const records = await recordsOf(place, items)
   if (records.size < items.length) return undefined
   return items.map((stored) => ungranted(stored, records))
 }
@@ -60,27 +64,43 @@ async function claimOnce(
   place: Place,
   request: ClaimRequest,
   items: readonly StoredItem[],
+  isSecondLook = false,
 ): Promise<readonly Answer[]> {
-  const { session, rows } = await place.sessions.begin(claimTogether(place.tables, place.scope, items))
+  const { sessions, tables, scope } = place
+  const { token, alone } = request
+  const counting = { scope, keys: keysOf(items), token }
+  const { session, rows, counted } = await sessions.claim({
+    count: alone ? countNext(tables, counting) : countFirst(tables, counting),
+    uncount: refundAttempts(tables, counting),
+    first: claimTogether(tables, scope, items),
+  })
   try {
     const [{ keys: claimed, transaction: writer } = { keys: null, transaction: null }] = rows
     const answered = new AnsweredKeys(claimed, items.length)
-    const areAllInserted = answered.size === items.length
-    const inserted = areAllInserted ? items : items.filter(({ key }) => answered.has(key))
-    const others = areAllInserted ? [] : items.filter(({ key }) => !answered.has(key))
-    const records = await recordsOf(place, session, others)
-    const attempts = await attemptsOf(place, session, request, inserted)
-    const granted = attempts.size === inserted.length ? inserted : inserted.filter(({ key }) => attempts.of(key))
+    const attempts = new Counts(counted, items.length)
+    const inserted = answered.size === items.length ? items : items.filter(({ key }) => answered.has(key))
+    const granted = attempts.size === items.length ? inserted : inserted.filter(({ key }) => attempts.of(key))
     const uncounted = granted.length === inserted.length ? [] : inserted.filter(({ key }) => !attempts.of(key))
+    const others = inserted.length === items.length ? [] : items.filter(({ key }) => !answered.has(key))
     const earlier = await earlierOf(place, session, uncounted)
     if (granted.length === 0 || writer === null) {
       await session.rollback()
+      // Who has counted may be just about to take what was free: a second look waits for it.
+      if (inserted.length === items.length && !isSecondLook) return await claimOnce(place, request, items, true)
+      const records = await recordsOf(place, others)
       return items.map((stored) => ungranted(stored, records, earlier))
     }
-    const { token } = request
+    // They have an earlier attempt and must not share the transaction, nor become done with it.
+    if (uncounted.length > 0) await session.run(removeKeys(tables, scope, keysOf(uncounted)))
+    const seen = others.length === 0 ? [] : await session.run(readRecords(tables, scope, keysOf(others)))
+    if (seen.some(mayBeUndone)) {
+      await session.rollback()
+      return await claimOthers(place, request, items, others)
+    }
+    const records = byKey(seen)
     const ledger = new InboxLedger(place, { token, items: granted, transaction: writer })
     const keys = granted.map(({ item }) => item.key)
-    const transaction = new ClaimTransaction({ sessions: place.sessions, session, ledger }, { token, keys })
+    const transaction = new ClaimTransaction({ sessions, session, ledger }, { token, keys })
     return items.map((stored) => {
       const isInserted = answered.has(stored.key)
       const attempt = isInserted ? attempts.of(stored.key) : undefined
@@ -92,35 +112,33 @@ async function claimOnce(
   }
 }
 
+/** Some of `kept` are done, and not surely flushed: that is waited for while no transaction is open. Then the rest is claimed. */
+async function claimOthers(
+  place: Place,
+  request: ClaimRequest,
+  items: readonly StoredItem[],
+  kept: readonly StoredItem[],
+): Promise<readonly Answer[]> {
+  const records = await recordsOf(place, kept)
+  const rest = items.filter((stored) => !kept.includes(stored))
+  const answers = await claimOnce(place, request, rest)
+  return items.map((stored) => answers[rest.indexOf(stored)] ?? ungranted(stored, records))
+}
+
 async function recordsOf(
   { sessions, tables, scope }: Place,
-  session: Pick<Session, 'run'>,
   items: readonly StoredItem[],
 ): Promise<ReadonlyMap<string, ReadRow>> {
   if (items.length === 0) return new Map()
-  const statement = readRecords(
-    tables,
-    scope,
-    items.map(({ key }) => key),
-  )
-  const records = await readForGood(sessions, session, statement)
-  return new Map(records.map((record) => [record.key, record]))
+  return byKey(await readForGood(sessions, readRecords(tables, scope, keysOf(items))))
 }
 
-/** Counts, and takes out of the transaction again what has an earlier attempt and must not share it. */
-async function attemptsOf(
-  { tables, scope }: Place,
-  session: Session,
-  { token, alone }: ClaimRequest,
-  inserted: readonly StoredItem[],
-): Promise<Counts> {
-  if (inserted.length === 0) return new Counts([], 0)
-  const keys = inserted.map(({ key }) => key)
-  const attempts = new Counts(await session.beside(countAttempts(tables, { scope, keys, token, alone })), keys.length)
-  if (attempts.size === 0 || attempts.size === keys.length) return attempts
-  const uncounted = keys.filter((key) => attempts.of(key) === undefined)
-  await session.run(removeKeys(tables, scope, uncounted))
-  return attempts
+function byKey(rows: readonly ReadRow[]): ReadonlyMap<string, ReadRow> {
+  return new Map(rows.map((record) => [record.key, record]))
+}
+
+function keysOf(items: readonly StoredItem[]): readonly string[] {
+  return items.map(({ key }) => key)
 }
 
 function grant(
@@ -143,7 +161,7 @@ async function earlierOf(
   items: readonly StoredItem[],
 ): Promise<ReadonlyMap<string, number>> {
   if (items.length === 0) return new Map()
-  const keys = items.map(({ key }) => key)
+  const keys = keysOf(items)
   const rows = await session.run(readAttempts(tables, scope, keys))
   const counted = new Map(rows.map(({ key, n }) => [key, n]))
   // Given back this moment: claimed again, it tells.

@@ -6,7 +6,8 @@ import type { Place } from './place.ts'
 import { setKeysAside } from './set-keys-aside.ts'
 import { forgetAttempts } from './sql/forget-attempts.ts'
 import { keepResults } from './sql/keep-results.ts'
-import { refundAttempts } from './sql/refund-attempts.ts'
+import { refundAttempts, refundLostAttempts } from './sql/refund-attempts.ts'
+import { removeKeys } from './sql/remove-keys.ts'
 import type { Script } from './sql/statement.ts'
 import { whatWasCommitted } from './what-was-committed.ts'
 
@@ -48,9 +49,18 @@ export class InboxLedger implements Ledger {
     return false
   }
 
-  refund(keys: readonly Key[]): Script {
+  release(refunded: readonly Key[]): Script {
     const { tables, scope } = this.#place
-    return refundAttempts(tables, { scope, keys: this.#stored(keys).map(({ key }) => key), token: this.#token })
+    const removed = removeKeys(
+      tables,
+      scope,
+      this.#items.map(({ key }) => key),
+    )
+    return { text: `${refundAttempts(tables, this.#attemptsOf(refunded)).text};\n${removed.text}` }
+  }
+
+  refund(keys: readonly Key[]): Script {
+    return refundLostAttempts(this.#place.tables, this.#attemptsOf(keys))
   }
 
   whatWasCommitted(): Promise<ReadonlyMap<Key, MarkVerdict>> {
@@ -65,6 +75,10 @@ export class InboxLedger implements Ledger {
     const [item] = this.#stored([key])
     if (item === undefined) return 'refused-busy'
     return markFailure(this.#place, { item, owner: this.#token, ...how }, run)
+  }
+
+  #attemptsOf(keys: readonly Key[]): Parameters<typeof refundAttempts>[1] {
+    return { scope: this.#place.scope, keys: this.#stored(keys).map(({ key }) => key), token: this.#token }
   }
 
   #stored(keys: readonly Key[]): readonly StoredItem[] {

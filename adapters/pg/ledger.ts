@@ -7,7 +7,9 @@ export interface Ledger {
   mark(results: Results): Script
   /** `mark` found that another owner was quicker: surely nothing was committed. */
   isTakenOver(error: unknown): boolean
-  /** Gives attempts back, committed by itself. Not those that another claim has counted since. */
+  /** Ends the claims without a mark, in their transaction, and gives the attempts of `refunded` back. */
+  release(refunded: readonly Key[]): Script
+  /** Gives attempts back once the transaction is gone, by itself. Not those that another claim has counted since. */
   refund(keys: readonly Key[]): Script
   /**
    * After a COMMIT whose answer was lost. One of its keys that is `already-marked` says that it happened.

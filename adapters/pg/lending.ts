@@ -1,4 +1,5 @@
-import { LentPgTransaction, type RunQuery } from './pg-transaction.ts'
+import { HandlerStatements } from './handler-statements.ts'
+import { LentPgTransaction } from './pg-transaction.ts'
 import type { Session } from './session.ts'
 import { isConflictOfTransactions } from './sql-errors.ts'
 
@@ -6,12 +7,12 @@ import { isConflictOfTransactions } from './sql-errors.ts'
 export class Lending {
   readonly #session: Session
   readonly #lent: LentPgTransaction[] = []
-  readonly #run: RunQuery
+  readonly #statements: HandlerStatements
   #hasLost = false
 
   constructor(session: Session) {
     this.#session = session
-    this.#run = (query, values) => session.query(query, values)
+    this.#statements = new HandlerStatements(session)
   }
 
   /** A handler ended with queries that it did not await: nobody vouches for what they did. */
@@ -25,7 +26,7 @@ export class Lending {
   }
 
   lend(): LentPgTransaction {
-    const lent = new LentPgTransaction(this.#run, this.#session.isOfPg, this.#onFailed)
+    const lent = new LentPgTransaction(this.#statements.run, this.#session.isOfPg, this.#onFailed)
     this.#lent.push(lent)
     return lent
   }

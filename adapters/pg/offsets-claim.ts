@@ -20,6 +20,7 @@ import type { Session } from './session.ts'
 import { isLockTimeout } from './sql-errors.ts'
 import { countStarts } from './sql/count-starts.ts'
 import { holdStreams, type HeldRow } from './sql/hold-streams.ts'
+import { refundStarts } from './sql/refund-starts.ts'
 
 type Answer = ClaimAnswer<PgTransaction>
 
@@ -67,7 +68,7 @@ async function claimOnce(
     const counted = await count(place, session, request, wanted)
     if (counted.length === 0) await session.rollback()
     else grant(place, session, request, counted, answers)
-    // What is not counted was moved by another hand this moment: it is claimed again.
+    // What is not counted, or not held again, was taken or moved by another hand this moment: it is claimed again.
     for (const { items } of wanted) {
       for (const { item } of items) if (!answers.has(item.key)) answers.set(item.key, busy(0))
     }
@@ -81,6 +82,10 @@ async function claimOnce(
 type WantedStream = Pick<StreamClaim, 'verdicts'> &
   NonNullable<StreamClaim['granted']> & { readonly stream: string; readonly items: readonly PlacedItem[] }
 
+/**
+ * Commits the count, which another process must see once this one is dead, and holds the streams again. In between another may
+ * have taken a stream: whoever has moved its position, or counted, is the owner now.
+ */
 async function count(
   { tables, scope }: Place,
   session: Session,
@@ -88,9 +93,23 @@ async function count(
   streams: readonly WantedStream[],
 ): Promise<readonly WantedStream[]> {
   if (streams.length === 0) return []
-  const rows = await session.beside(countStarts(tables, { scope, token, streams }))
-  const counted = new Set(rows.map(({ stream }) => stream))
-  return streams.filter(({ stream }) => counted.has(stream))
+  const names = streams.map(({ stream }) => stream)
+  const refund = refundStarts(tables, { scope, token, streams: names })
+  const { rows, counted } = await session.reopen({
+    count: countStarts(tables, { scope, token, streams }),
+    uncount: refund,
+    first: holdStreams(tables, scope, names),
+  })
+  const isCounted = new Set(counted.map(({ stream }) => stream))
+  const held = new Map(rows.map((row) => [row.stream, row]))
+  const isOurs = ({ stream, next }: WantedStream): boolean => {
+    const row = held.get(stream)
+    return row?.next === next.toString() && row.outcome === null && row.attempt_owner === token
+  }
+  const ours = streams.filter(({ stream }) => isCounted.has(stream))
+  if (ours.every(isOurs)) return ours
+  await session.release(refund)
+  return []
 }
 
 function grant(

@@ -52,6 +52,10 @@ export class OffsetsLedger implements Ledger {
     return hasNotMoved(error)
   }
 
+  release(refunded: readonly Key[]): Script {
+    return this.refund(refunded)
+  }
+
   refund(keys: readonly Key[]): Script {
     const { tables, scope } = this.#place
     const wanted = new Set(keys)

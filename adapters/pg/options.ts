@@ -7,7 +7,7 @@ import type { TransactionLimits } from './sql/transaction.ts'
 export interface PostgresInboxOptions {
   /**
    * A `Pool` of `pg`, yours to close. Of its `max` connections (at least 2) all stores on it together open transactions on
-   * all but one, which counts attempts. Put no replica behind it.
+   * all but one, which is for short statements. Put no replica behind it.
    */
   readonly pool: PoolLike
   /** Holds all tables of the library: `^[a-z_][a-z0-9_]{0,62}$`, not `pg_`. @defaultValue `consume_once` */
@@ -117,7 +117,7 @@ export function resolvePostgres(options: PostgresInboxOptions, store: UserOfPost
   const max = maxOf(pool)
   const beside = durability === 'flush-ticker' ? 2 : 1
   if (!(max > beside)) {
-    const what = `a transaction, and beside it the count of attempts${beside === 1 ? '' : ' and the flush'}`
+    const what = `a transaction, and beside it short statements${beside === 1 ? '' : ' and the flush'}`
     problems.push(`pool: expected a pg Pool with max >= ${beside + 1} (${what}), got ${max}`)
   }
   if (durability !== 'commit' && durability !== 'flush-ticker') {

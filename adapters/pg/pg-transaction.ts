@@ -3,9 +3,10 @@ import { TransactionError, type LentTransaction } from '../../src/index.ts'
 /** What a handler gets as `ctx.tx`: the transaction that the mark is written in, in the shape of a client of `pg`. */
 export interface PgTransaction {
   /**
-   * Runs a statement in the transaction. It must be awaited before the handler ends.
+   * Runs one statement in the transaction. It must be awaited before the handler ends. Several statements in one text are
+   * refused by the server (42601).
    *
-   * @throws TransactionError `TRANSACTION_OVER` once the handler has ended or was aborted
+   * @throws TransactionError `TRANSACTION_OVER` once the handler has ended or was aborted, or has ended the transaction itself
    * @throws TypeError for a statement that would end the transaction, or a query object that outlives it (a cursor)
    */
   readonly query: <Row = Record<string, unknown>>(
@@ -137,7 +138,10 @@ export const OUTLIVES =
 const ENDS_TRANSACTION =
   /^\s*(?:begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!\s+(?:(?:work|transaction)\s+)?to\b))\b/i
 
-/** A courtesy to whoever writes it plainly; the COMMIT itself checks that the transaction is still the same. */
+/**
+ * A courtesy for what is written plainly. No pattern finds all of it: HandlerStatements notices what ends the transaction, and
+ * a record is done by nobody's COMMIT but the store's (sql/read-records.ts).
+ */
 function problemOf(query: string | PgQuery): string | undefined {
   if (typeof query !== 'string' && 'submit' in query) {
     return `ctx.tx.query: ${OUTLIVES}`

@@ -1,11 +1,12 @@
 import { StoreError } from '../../src/index.ts'
-import type { PgliteLike, PgliteQueries } from './clients.ts'
+import type { PgliteLike, PgliteQueries, PgliteResult } from './clients.ts'
 import type { PgQuery, PgResult } from './pg-transaction.ts'
 import { openPglite, type OpenPglite } from './pglite-transaction.ts'
-import type { Session, Sessions } from './session.ts'
+import type { Opened, Opening, Released, Session, Sessions } from './session.ts'
 import { slotsOf, type Slots } from './slots.ts'
 import type { Script, Statement } from './sql/statement.ts'
-import { beforeCommit, OPENED } from './sql/transaction.ts'
+import { isFailedTransaction, isWithoutSavepoint } from './sql-errors.ts'
+import { BEFORE_HANDLERS, beforeCommit, IS_OPEN, OPENED, WITHOUT_HANDLERS } from './sql/transaction.ts'
 
 /**
  * One connection, so one transaction at a time, by PGlite's own `transaction`: whatever else the application asks of the
@@ -21,22 +22,40 @@ export class PgliteSessions implements Sessions {
   }
 
   async begin<Row>(first: Script<Row>): Promise<{ session: Session; rows: readonly Row[] }> {
-    await this.#slots.take()
-    const session = new PgliteSession(this, this.#db, first, () => this.#slots.give())
+    const session = await this.#session()
+    return { session, rows: (await session.start(first)) as Row[] }
+  }
+
+  /** Nobody else has the connection in between: the slot is taken. */
+  async claim<Row, Counted>({ count, uncount, first }: Opening<Row, Counted>): Promise<Opened<Row, Counted>> {
+    const session = await this.#session()
+    const counted = (await session.count(count)) as Counted[]
     try {
-      return { session, rows: (await session.start()) as Row[] }
+      const rows = (await session.start(first)) as Row[]
+      await session.run({ text: BEFORE_HANDLERS })
+      return { session, rows, counted }
     } catch (error) {
       await session.rollback()
+      await this.briefly(uncount)
       throw error
     }
+  }
+
+  async briefly({ text }: Script): Promise<void> {
+    await this.#db.transaction((transaction) => transaction.exec(text))
+  }
+
+  async #session(): Promise<PgliteSession> {
+    await this.#slots.take()
+    return new PgliteSession(this, this.#db, () => this.#slots.give())
   }
 
   async committed<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
     return (await run(this.#db, statement)) as Row[]
   }
 
-  durably<Row>(statement: Statement<Row>, session: Pick<Session, 'run'>): Promise<readonly Row[]> {
-    return session.run(statement)
+  durably<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
+    return this.committed(statement)
   }
 
   async isPooled(): Promise<boolean> {
@@ -49,26 +68,41 @@ class PgliteSession implements Session {
   readonly spoiledBy = undefined
   readonly #sessions: Sessions
   readonly #db: PgliteLike
-  readonly #first: Script
   readonly #giveSlot: () => void
   #open: OpenPglite | undefined
-  #found: number | undefined
   #isOver = false
 
-  constructor(sessions: Sessions, db: PgliteLike, first: Script, giveSlot: () => void) {
+  constructor(sessions: Sessions, db: PgliteLike, giveSlot: () => void) {
     this.#sessions = sessions
     this.#db = db
-    this.#first = first
     this.#giveSlot = giveSlot
   }
 
-  async start(): Promise<unknown[]> {
-    this.#open = await openPglite(this.#db)
-    const rows = await run(this.#open.transaction, { text: `select ${OPENED};\n${this.#first.text}` })
-    this.#found ??= rows.length
-    if (rows.length === this.#found) return rows
-    const text = `expected nobody else in the tables of the inbox, got ${rows.length} rows instead of ${this.#found}`
-    throw new StoreError('STORE_UNREACHABLE', text)
+  /** Committed by itself. Where it fails nothing stays open. */
+  async count({ text }: Script): Promise<unknown[]> {
+    try {
+      const results = await this.#db.transaction((transaction) => transaction.exec(text))
+      return results?.[0]?.rows ?? []
+    } catch (error) {
+      this.#end()
+      throw error
+    }
+  }
+
+  /** Where it fails nothing stays open. */
+  async start({ text }: Script): Promise<unknown[]> {
+    try {
+      this.#open = await openPglite(this.#db)
+      return await run(this.#open.transaction, { text: `select ${OPENED};\n${text}` })
+    } catch (error) {
+      await this.rollback()
+      throw error
+    }
+  }
+
+  /** Offsets have no PGlite. */
+  reopen(): Promise<never> {
+    return Promise.reject(new StoreError('STORE_MISUSED', 'expected an inbox on PGlite (pglite-sessions.reopen)'))
   }
 
   /** The connection is the only one there is, and what still runs on it ends before the rollback. */
@@ -78,25 +112,21 @@ class PgliteSession implements Session {
     return (await run(this.#transaction, statement)) as Row[]
   }
 
-  /**
-   * Nothing can be committed beside a transaction on the same connection, so it is rolled back and begun again. No other
-   * inbox comes in between, and the tables are private: `first` finds what it found.
-   */
-  async beside<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
-    await this.#stop()
-    const rows = await this.#sessions.committed(statement)
-    await this.start()
-    return rows
+  /** By the extended protocol, which takes one statement only. */
+  async query(query: string | PgQuery, values?: unknown[]): Promise<PgResult<unknown>> {
+    const [text, given] = typeof query === 'string' ? [query, values] : [query.text, values ?? query.values]
+    const { rows, affectedRows }: PgliteResult<unknown> = await this.#transaction.query(text, given ?? [])
+    return { rows, rowCount: affectedRows || rows.length }
   }
 
-  async query(query: string | PgQuery, values?: unknown[]): Promise<PgResult<unknown>> {
-    const config = typeof query === 'string' ? { text: query, values } : { values, ...query }
-    const result =
-      config.values === undefined || config.values.length === 0
-        ? (await this.#transaction.exec(config.text)).at(-1)
-        : await this.#transaction.query(config.text, config.values)
-    const rows = result?.rows ?? []
-    return { rows, rowCount: result?.affectedRows || rows.length }
+  async isStillOpen(): Promise<boolean> {
+    try {
+      const [row] = await this.run(IS_OPEN)
+      return row?.is_open === true
+    } catch (error) {
+      if (isFailedTransaction(error)) return true
+      throw error
+    }
   }
 
   async commit(last: Script): Promise<string | null> {
@@ -109,12 +139,24 @@ class PgliteSession implements Session {
     }
   }
 
-  async rollback(refund?: Statement): Promise<void> {
+  async rollback(): Promise<void> {
     try {
       await this.#stop()
-      if (refund !== undefined) await this.#sessions.committed(refund)
     } finally {
       this.#end()
+    }
+  }
+
+  async release(last: Script): Promise<Released> {
+    try {
+      if (this.#open === undefined) return 'lost'
+      await run(this.#open.transaction, { text: `${WITHOUT_HANDLERS};\n${last.text}` })
+      await this.#open.commit()
+      return 'released'
+    } catch (error) {
+      return isWithoutSavepoint(error) ? 'ended' : 'lost'
+    } finally {
+      await this.rollback()
     }
   }
 

@@ -1,19 +1,28 @@
 import { StoreError } from '../../src/index.ts'
-import type { PoolLike } from './clients.ts'
+import type { ClientResult, PoolLike } from './clients.ts'
 import { tickerOf, type Attendance, type FlushTicker } from './flush-ticker.ts'
 import type { Limits } from './options.ts'
 import type { PgQuery, PgResult } from './pg-transaction.ts'
 import { PoolConnection } from './pool-connection.ts'
-import type { Flushing, Session, Sessions } from './session.ts'
+import type { Flushing, Opened, Opening, Released, Session, Sessions } from './session.ts'
 import { slotsOf, type Slots } from './slots.ts'
-import { isRefusal } from './sql-errors.ts'
+import { isFailedTransaction, isRefusal, isWithoutSavepoint } from './sql-errors.ts'
 import { READ_BACKEND, type BackendRow } from './sql/read-settings.ts'
 import type { Script, Statement } from './sql/statement.ts'
-import { beforeCommit, begin } from './sql/transaction.ts'
+import {
+  BEFORE_HANDLERS,
+  BEFORE_SCRIPT,
+  beforeCommit,
+  begin,
+  briefly,
+  IS_OPEN,
+  WITHOUT_FLUSH,
+  WITHOUT_HANDLERS,
+} from './sql/transaction.ts'
 
 /**
- * Transactions on connections of a pool, not on all of them: the last counts attempts, and with a ticker one more flushes. If
- * transactions could take them all, each would wait for a connection that only another can give.
+ * Transactions on connections of a pool. No transaction waits for another connection, of the pool or of a pooler behind it. But
+ * one connection is left for short statements, which would wait for as long as handlers run, and with a ticker one more flushes.
  */
 export class PoolSessions implements Sessions {
   readonly #pool: PoolLike
@@ -34,21 +43,51 @@ export class PoolSessions implements Sessions {
   }
 
   async begin<Row>(first: Script<Row>): Promise<{ session: Session; rows: readonly Row[] }> {
-    await this.#slots.take()
-    let connection: PoolConnection
+    const session = await this.#session(undefined)
+    const results = await session.start(begin(first, this.#limits))
+    return { session, rows: rowsOf(results, -2) as Row[] }
+  }
+
+  async claim<Row, Counted>(opening: Opening<Row, Counted>): Promise<Opened<Row, Counted>> {
+    const { count, uncount } = opening
+    const session = await this.#session(this.#flushing === 'late' ? this.#ticker : undefined)
+    const text = `${briefly(count, this.#limits)};\n${this.forHandlers(opening.first)}`
+    const results = await session.start(text, briefly(uncount, this.#limits))
+    return { session, rows: rowsOf(results, -3) as Row[], counted: rowsOf(results, BEFORE_SCRIPT) as Counted[] }
+  }
+
+  /** Begins a transaction that handlers will get. */
+  forHandlers(first: Script): string {
+    return `${begin(first, this.#limits)};\n${BEFORE_HANDLERS}`
+  }
+
+  uncounted(uncount: Script): string {
+    return briefly(uncount, this.#limits)
+  }
+
+  async briefly(script: Script): Promise<void> {
+    const connection = await this.#connect()
     try {
-      connection = await this.#connect()
+      await connection.run({ text: briefly(script, this.#limits) })
     } catch (error) {
-      this.#slots.give()
+      if (isRefusal(error))
+        await connection.run({ text: 'rollback' }).catch((cause: unknown) => connection.spoil(cause))
       throw error
+    } finally {
+      connection.close()
     }
-    const attending = this.#flushing === 'late' ? this.#ticker.attend() : undefined
-    const session = new PoolSession(this, connection, attending, () => this.#slots.give())
+  }
+
+  /** Who flushes is there before the transaction begins: with a connection of its own it waits for nobody. */
+  async #session(ticker: FlushTicker | undefined): Promise<PoolSession> {
+    await this.#slots.take()
+    // Without anybody who can tell whether it is on disk, the COMMIT is flushed by itself.
+    const attendance = await ticker?.attend().catch(() => undefined)
     try {
-      const results = await connection.run({ text: begin(first, this.#limits) })
-      return { session, rows: (results.at(-2)?.rows ?? []) as Row[] }
+      return new PoolSession(this, await this.#connect(), attendance, () => this.#slots.give())
     } catch (error) {
-      await session.rollback()
+      attendance?.leave()
+      this.#slots.give()
       throw error
     }
   }
@@ -92,25 +131,23 @@ export class PoolSessions implements Sessions {
 
 class PoolSession implements Session {
   readonly isOfPg = true
-  readonly #sessions: Sessions
+  readonly #sessions: PoolSessions
   readonly #connection: PoolConnection
   /** Where COMMITs are flushed late. */
-  readonly #attending: Promise<Attendance> | undefined
+  readonly #attendance: Attendance | undefined
   readonly #giveSlot: () => void
   #isOver = false
 
   constructor(
-    sessions: Sessions,
+    sessions: PoolSessions,
     connection: PoolConnection,
-    attending: Promise<Attendance> | undefined,
+    attendance: Attendance | undefined,
     giveSlot: () => void,
   ) {
     this.#sessions = sessions
     this.#connection = connection
-    this.#attending = attending
+    this.#attendance = attendance
     this.#giveSlot = giveSlot
-    // It is told where it is needed: at the COMMIT.
-    attending?.catch(() => {})
   }
 
   get spoiledBy(): unknown {
@@ -121,27 +158,51 @@ class PoolSession implements Session {
     this.#connection.spoil(cause)
   }
 
-  async run<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
-    return lastRows(await this.#connection.run(statement)) as Row[]
+  /** Sends what begins the transaction. Where it is refused nothing stays open, and `undo` runs in its place. */
+  async start(text: string, undo?: string): Promise<readonly ClientResult[]> {
+    try {
+      return await this.#connection.run({ text })
+    } catch (error) {
+      await this.#abandon(undo)
+      throw error
+    }
   }
 
-  beside<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
-    return this.#sessions.committed(statement)
+  async reopen<Row, Counted>({
+    count,
+    uncount,
+    first,
+  }: Opening<Row, Counted>): Promise<Omit<Opened<Row, Counted>, 'session'>> {
+    const text = `${WITHOUT_FLUSH};\n${count.text};\ncommit;\n${this.#sessions.forHandlers(first)}`
+    const results = await this.start(text, this.#sessions.uncounted(uncount))
+    return { rows: rowsOf(results, -3) as Row[], counted: rowsOf(results, 1) as Counted[] }
+  }
+
+  async run<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
+    return lastRows(await this.#connection.run(statement)) as Row[]
   }
 
   query(query: string | PgQuery, values?: unknown[]): Promise<PgResult<unknown>> {
     return this.#connection.query(query, values)
   }
 
+  async isStillOpen(): Promise<boolean> {
+    try {
+      const [row] = await this.run(IS_OPEN)
+      return row?.is_open === true
+    } catch (error) {
+      if (isFailedTransaction(error)) return true
+      throw error
+    }
+  }
+
   async commit(last: Script): Promise<string | null> {
     try {
-      // Without anybody who can tell whether it is on disk, it is flushed by itself.
-      const attendance = await this.#attending?.catch(() => undefined)
-      const tag = await this.#commit(last, attendance === undefined ? 'at-once' : 'late')
-      if (tag === 'COMMIT') await attendance?.flushed()
+      const tag = await this.#commit(last, this.#attendance === undefined ? 'at-once' : 'late')
+      if (tag === 'COMMIT') await this.#attendance?.flushed()
       return tag
     } finally {
-      this.#leave()
+      this.#attendance?.leave()
     }
   }
 
@@ -161,25 +222,43 @@ class PoolSession implements Session {
     }
   }
 
-  async rollback(refund?: Statement): Promise<void> {
+  async rollback(): Promise<void> {
+    await this.#abandon()
+  }
+
+  async release(last: Script): Promise<Released> {
+    let released: Released = 'lost'
     try {
-      if (refund !== undefined) await this.#sessions.committed(refund)
-    } finally {
-      await this.#rollback()
-      this.#end()
-      this.#leave()
+      if (this.spoiledBy === undefined && !this.#isOver) {
+        const results = await this.#connection.run({ text: `${WITHOUT_HANDLERS};\n${last.text};\ncommit` })
+        if (results.at(-1)?.command === 'COMMIT') released = 'released'
+      }
+    } catch (error) {
+      if (isWithoutSavepoint(error)) released = 'ended'
     }
+    if (released === 'released') this.#end()
+    await this.#abandon()
+    return released
   }
 
   async replace<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
     await this.#rollback()
     try {
-      if (this.spoiledBy === undefined) return await this.run(statement)
+      if (this.spoiledBy === undefined && !this.#isOver) return await this.run(statement)
     } finally {
-      this.#end()
-      this.#leave()
+      await this.#abandon()
     }
     return this.#sessions.committed(statement)
+  }
+
+  /** Rolls back what is open, and gives everything back. */
+  async #abandon(undo?: string): Promise<void> {
+    await this.#rollback()
+    if (undo !== undefined && this.spoiledBy === undefined && !this.#isOver) {
+      await this.#connection.run({ text: undo }).catch((error: unknown) => this.spoil(error))
+    }
+    this.#end()
+    this.#attendance?.leave()
   }
 
   /** A rollback that is not answered is one all the same, once the connection is closed. */
@@ -194,15 +273,12 @@ class PoolSession implements Session {
     this.#connection.close()
     this.#giveSlot()
   }
-
-  #leave(): void {
-    this.#attending?.then(
-      (attendance) => attendance.leave(),
-      () => {},
-    )
-  }
 }
 
-function lastRows(results: readonly { readonly rows: unknown[] }[]): unknown[] {
-  return results.at(-1)?.rows ?? []
+function lastRows(results: readonly ClientResult[]): unknown[] {
+  return rowsOf(results, -1)
+}
+
+function rowsOf(results: readonly ClientResult[], at: number): unknown[] {
+  return results.at(at)?.rows ?? []
 }

@@ -26,6 +26,17 @@ export function isConflictOfTransactions(error: unknown): boolean {
   return state === DEADLOCK || state === SERIALIZATION_FAILURE
 }
 
+/** A statement of the transaction has failed: it is open, and takes nothing but a rollback. */
+export function isFailedTransaction(error: unknown): boolean {
+  return sqlState(error) === '25P02'
+}
+
+/** There is no such savepoint, or no transaction at all. */
+export function isWithoutSavepoint(error: unknown): boolean {
+  const state = sqlState(error)
+  return state === '3B001' || state === '25P01'
+}
+
 /** The server gave up a statement after `statement_timeout`. */
 export function isCanceled(error: unknown): boolean {
   return sqlState(error) === QUERY_CANCELED

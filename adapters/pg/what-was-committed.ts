@@ -20,15 +20,12 @@ export async function whatWasCommitted(
   const { session, rows } = await sessions.begin(claimKeys(tables, scope, items)).catch((cause: unknown) => {
     throw isLockTimeout(cause) ? stillUnknown(cause) : cause
   })
-  try {
-    const absent = new Set(rows.map(({ key }) => key))
-    const kept = items.filter(({ key }) => !absent.has(key)).map(({ key }) => key)
-    const records = await readForGood(sessions, session, readRecords(tables, scope, kept))
-    const byKey = new Map(records.map((record) => [record.key, record]))
-    return new Map(items.map(({ item, key }) => [item.key, verdictOf(byKey.get(key), absent.has(key), transaction)]))
-  } finally {
-    await session.rollback()
-  }
+  await session.rollback()
+  const absent = new Set(rows.map(({ key }) => key))
+  const kept = items.filter(({ key }) => !absent.has(key)).map(({ key }) => key)
+  const records = kept.length === 0 ? [] : await readForGood(sessions, readRecords(tables, scope, kept))
+  const byKey = new Map(records.map((record) => [record.key, record]))
+  return new Map(items.map(({ item, key }) => [item.key, verdictOf(byKey.get(key), absent.has(key), transaction)]))
 }
 
 /** The ID of the transaction tells its rows from those of a later owner. */

@@ -14,16 +14,22 @@ export interface FakePool {
   readonly releases: (Error | boolean | undefined)[]
 }
 
-/** For answers that no real server can be brought to give: the first key that a text contains decides. */
+/**
+ * For answers that no real server can be brought to give: the first key that a text contains decides; `count` is what a claim has
+ * counted.
+ */
 export function fakePool(answers: Answers, max = 2, processID?: number): FakePool {
   const [sent, releases]: [string[], (Error | boolean | undefined)[]] = [[], []]
   const answer = async (text: string): Promise<ClientResult[]> => {
     sent.push(text)
     const found = Object.entries(answers).find(([part]) => text.includes(part))?.[1] ?? {}
     const result = typeof found === 'function' ? await found() : found
-    const last = { command: text.endsWith('commit') ? 'COMMIT' : null, rowCount: null, rows: [], ...result }
-    // Before the last statement of a begin are the rows of the claim.
-    return text.startsWith('begin') ? [last, { command: null, rowCount: null, rows: [] }] : [last]
+    const none = { command: null, rowCount: null, rows: [] }
+    const last = { ...none, command: text.endsWith('commit') ? 'COMMIT' : null, ...result }
+    if (!text.startsWith('begin')) return [last]
+    // The third statement of a claim counts; before the last, or the last two of a claim, are its rows.
+    const counted = { ...none, ...(typeof answers.count === 'object' ? answers.count : {}) }
+    return text.endsWith('savepoint consume_once') ? [none, none, counted, last, none, none] : [last, none]
   }
   const connect = async (): ReturnType<PoolLike['connect']> =>
     Object.assign(new EventEmitter(), {
@@ -45,7 +51,7 @@ export function granting(
     {
       'select id from': { rows: [{ id: 1 }] },
       begin: { rows: [{ keys: key, transaction: '7' }] },
-      'as a (scope, key': { rows: [{ fresh: key, others: null }] },
+      count: { rows: [{ fresh: key, others: null }] },
       ...more,
     },
     max,

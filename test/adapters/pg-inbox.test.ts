@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { claim, claimAll, grantedBy, hold, newItem } from '../../testing/contract/store/claims.ts'
 import { describeStoreContract } from '../../testing/contract/store/contract.ts'
-import { ALONE, NO_REFUND, describePostgres, lend, newPlace, pgHarness, type PgPlace } from './pg-support.ts'
+import { ALONE, NO_REFUND, describePostgres, heard, lend, newPlace, pgHarness, type PgPlace } from './pg-support.ts'
 
 describePostgres('postgresInbox', () => {
   describeStoreContract(
@@ -74,14 +74,13 @@ describePostgres('postgresInbox between two processes', () => {
   })
 
   it('answers busy, to be claimed again, where a row vanished between the insert and the look', async () => {
-    const inbox = await place.newInbox()
+    // A purge that has begun: the insert does not wait for it, the look finds nothing once it has committed.
+    const pool = heard(place.newPool(), async (text) => {
+      if (text.includes('as is_late')) await place.pool.query(`delete from ${place.schema}.inbox`)
+    })
+    const inbox = await place.newInbox({ pool })
     const item = newItem()
     await inbox.mark([(await hold(inbox, item)).claim])
-    // A purge that has begun: the insert does not wait for it, the look finds nothing once it has committed.
-    await place.pool.query(`create function ${place.schema}.vanish() returns trigger language plpgsql as
-      $$ begin delete from ${place.schema}.inbox; return null; end $$`)
-    await place.pool.query(`create trigger vanish after insert on ${place.schema}.inbox
-      for each statement execute function ${place.schema}.vanish()`)
     expect(await claim(inbox, item)).toEqual({ verdict: 'busy', leaseLeftMs: 0 })
   })
 

@@ -208,7 +208,7 @@ describePostgres('postgresOffsets between processes', () => {
     const { claim: claimed } = await hold(store, message(stream, 0))
     const { tx } = lend(claimed)
     await place.write(tx, stream)
-    await tx.query({ text: '/* hidden */ commit' })
+    expect(await codeOf(tx.query({ text: '/* hidden */ commit' }))).toBe('TRANSACTION_OVER')
     expect(await codeOf(store.mark([claimed]))).toBe('COMMIT_REFUSED')
     expect(await nextOf(store, stream)).toBe(0n)
   })

@@ -3,7 +3,17 @@ import type { Pool } from 'pg'
 import { postgresLease } from '../../adapters/pg/index.ts'
 import { claim, hold, newItem, type Granted } from '../../testing/contract/store/claims.ts'
 import { startPrivatePostgres } from '../support/servers/private-postgres.ts'
-import { ALONE, NO_REFUND, codeOf, describePostgres, lend, newPlace, pidOf, type PgPlace } from './pg-support.ts'
+import {
+  ALONE,
+  NO_REFUND,
+  REFUND,
+  codeOf,
+  describePostgres,
+  lend,
+  newPlace,
+  pidOf,
+  type PgPlace,
+} from './pg-support.ts'
 
 const IMPATIENT = { lockTimeoutMs: 100, queryTimeoutMs: 400 }
 
@@ -128,19 +138,22 @@ describePostgres('postgresInbox beside others', () => {
   })
   afterEach(() => place.close())
 
-  it('holds nothing when attempts cannot be counted because others have taken the connections of the pool', async () => {
+  it('claims, marks and releases with one connection where others have taken the rest of the pool', async () => {
     const pool = place.newPool({ max: 2 })
     const inbox = await place.newInbox({ pool, ...IMPATIENT })
-    const item = newItem()
+    const [done, given] = [newItem(), newItem()]
     await inbox.mark([(await hold(inbox, newItem())).claim])
     const taken = await pool.connect()
-    expect(await codeOf(claim(inbox, item))).toMatch(/^STORE_/)
-    const rival = await place.newInbox()
-    const granted = await hold(rival, item)
-    expect(granted.attempt).toBe(1)
-    await rival.mark([granted.claim])
+    expect(await inbox.mark([(await hold(inbox, done)).claim])).toEqual(['marked'])
+    expect(await claim(inbox, done)).toEqual({ verdict: 'done' })
+    for (const how of [{}, ALONE]) {
+      const { claim: claimed, attempt } = await hold(inbox, given, how)
+      expect(attempt).toBe(1)
+      expect(await inbox.release([claimed], REFUND)).toEqual(['released'])
+    }
+    const last = await hold(inbox, given)
+    expect(await inbox.setAside([last.claim], 'parked', 'no luck')).toEqual(['parked'])
     taken.release()
-    expect(await claim(inbox, item)).toEqual({ verdict: 'done' })
   })
 
   it('gives the attempt back of a handler that a deadlock has chosen to lose', async () => {

@@ -56,30 +56,32 @@ describePostgres('ctx.tx of postgresInbox', () => {
   })
 
   it.each([
-    ['COMMIT', 'done'],
+    ['COMMIT', 'parked'],
     ['ROLLBACK', 'claimed'],
-  ])('finds out at the mark that a handler ended the transaction by a hidden %s', async (text, verdict) => {
-    const inbox = await place.newInbox()
-    const item = newItem()
-    const { claim: claimed } = await hold(inbox, item)
-    const { tx } = lend(claimed)
-    await tx.query(`/* hidden */ ${text}`)
-    await place.write(tx, 'outside')
-    await expect(inbox.mark([claimed])).rejects.toThrow('ended the transaction itself')
-    expect(await codeOf(inbox.mark([claimed]))).toBe('no error')
-    expect(await inbox.release([claimed], NO_REFUND)).toEqual(['released'])
-    const answer = await claim(inbox, item, ALONE)
-    expect(answer.verdict).toBe(verdict)
-    if ('claim' in answer) await inbox.release([answer.claim], NO_REFUND)
-  })
+  ])(
+    'finds out at once that a handler ended the transaction by a hidden %s, and marks nothing',
+    async (text, verdict) => {
+      const inbox = await place.newInbox()
+      const item = newItem()
+      const { claim: claimed } = await hold(inbox, item)
+      const { tx } = lend(claimed)
+      expect(await codeOf(tx.query(`/* hidden */ ${text}`))).toBe('TRANSACTION_OVER')
+      expect(await codeOf(place.write(tx, 'outside'))).toBe('TRANSACTION_OVER')
+      await expect(inbox.mark([claimed])).rejects.toThrow('ended the transaction itself')
+      expect(await codeOf(inbox.mark([claimed]))).toBe('no error')
+      expect(await inbox.release([claimed], NO_REFUND)).toEqual(['released'])
+      const answer = await claim(inbox, item, ALONE)
+      expect(answer.verdict).toBe(verdict)
+      if ('claim' in answer) await inbox.release([answer.claim], NO_REFUND)
+    },
+  )
 
   it('finds out that a handler ended it and began another', async () => {
     const inbox = await place.newInbox()
     const { claim: claimed } = await hold(inbox, newItem())
     const { tx } = lend(claimed)
-    await tx.query('-- hidden\nrollback')
-    await tx.query('-- hidden\nbegin')
-    await place.write(tx, 'outside')
+    expect(await codeOf(tx.query('-- hidden\nrollback and chain'))).toBe('TRANSACTION_OVER')
+    expect(await codeOf(place.write(tx, 'outside'))).toBe('TRANSACTION_OVER')
     expect(await codeOf(inbox.mark([claimed]))).toBe('COMMIT_REFUSED')
     expect(await place.committed('outside')).toBe(0)
   })

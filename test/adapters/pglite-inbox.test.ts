@@ -98,7 +98,8 @@ describePglite('pgliteInbox', () => {
     const { store, close } = await createHarness()
     const { claim: claimed } = await hold(store, newItem())
     const { tx } = lend(claimed)
-    await tx.query('create temporary table t (n int) on commit drop; insert into t values (0)')
+    await tx.query('create temporary table t (n int) on commit drop')
+    await tx.query('insert into t values (0)')
     expect(await tx.query('insert into t values (1), (2)')).toEqual({ rows: [], rowCount: 2 })
     expect(await tx.query({ text: 'update t set n = 9 where n > $1', values: [5] })).toEqual({ rows: [], rowCount: 0 })
     expect(await tx.query('select n from t where n > $1 order by n', [0])).toEqual({
@@ -114,7 +115,7 @@ describePglite('pgliteInbox', () => {
     const { store, close } = await createHarness()
     const item = newItem()
     const { claim: claimed } = await hold(store, item)
-    await lend(claimed).tx.query('/* hidden */ rollback')
+    expect(await codeOf(lend(claimed).tx.query('/* hidden */ rollback'))).toBe('TRANSACTION_OVER')
     expect(await codeOf(store.mark([claimed]))).toBe('COMMIT_REFUSED')
     expect(await store.mark([claimed])).toEqual(['refused-busy'])
     const again = await hold(store, item, ALONE)

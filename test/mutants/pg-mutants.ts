@@ -40,8 +40,14 @@ export const PG_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'adapters/pg/inbox-claim.ts',
-        find: 'await session.beside(countAttempts(',
-        replace: 'await session.run(countAttempts(',
+        find: '  const { session, rows, counted } = await sessions.claim({\n    count: alone ? countNext(tables, counting) : countFirst(tables, counting),',
+        replace: "  const { session, rows } = await sessions.claim({\n    count: { text: 'select 1;\\nselect 1' },",
+      },
+      {
+        file: 'adapters/pg/inbox-claim.ts',
+        find: '  try {\n    const [{ keys: claimed',
+        replace:
+          '  const counted = await session.run({ text: (alone ? countNext(tables, counting) : countFirst(tables, counting)).text.split(";\\ndelete")[0] ?? "" }) as never[]\n  try {\n    const [{ keys: claimed',
       },
     ],
     tests: ['test/adapters/pg-attempts.test.ts', '-t', 'are committed before the handler starts'],
@@ -53,8 +59,8 @@ export const PG_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'adapters/pg/read-for-good.ts',
-        find: 'return isLate ? sessions.durably(statement, session) : rows',
-        replace: 'return isLate ? rows : rows',
+        find: "return outcome === 'd' && isLate",
+        replace: "return outcome === 'd' && isLate && false",
       },
     ],
     tests: ['test/adapters/pg-flush-ticker.test.ts', '-t', 'stays done where its scope has said'],
@@ -66,9 +72,9 @@ export const PG_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'adapters/pg/inbox-claim.ts',
-        find: 'const { session, rows } = await place.sessions.begin(claimTogether(place.tables, place.scope, items))',
+        find: 'first: claimTogether(tables, scope, items),\n  })',
         replace:
-          "const rows = await place.sessions.committed(claimTogether(place.tables, place.scope, items))\n  const { session } = await place.sessions.begin({ text: 'select 1' })",
+          "first: { text: `${claimTogether(tables, scope, items).text};\\ncommit;\\nbegin;\\nselect set_config('consume_once.open', '1', true), set_config('consume_once.lock_timeout', '0', true)` },\n  })",
       },
     ],
     tests: ['test/adapters/pg-inbox.test.ts', '-t', 'lets a released key be claimed again, with one more attempt'],
@@ -80,8 +86,8 @@ export const PG_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'adapters/pg/claim-transaction.ts',
-        find: 'await this.#session.rollback(refund)',
-        replace: 'await this.#session.commit(this.#ledger.mark(new Map()))',
+        find: 'if (refunded.length === 0) return this.#session.rollback()',
+        replace: 'if (refunded.length === 0) return void (await this.#session.commit(this.#ledger.mark(new Map())))',
       },
     ],
     tests: ['test/adapters/pg-inbox.test.ts', '-t', 'rolls the effect back with a release'],

@@ -39,8 +39,9 @@ from claimed`,
   }
 }
 
-function insertKeys({ inbox }: Tables, scope: number, items: readonly StoredKey[]): string {
-  return `insert into ${inbox} (scope, key, fp) ${rowsOf(scope, items)}\non conflict do nothing`
+/** Without its primary key the table refuses it (42P10): every message would run twice. */
+export function insertKeys({ inbox }: Tables, scope: number, items: readonly StoredKey[]): string {
+  return `insert into ${inbox} (scope, key, fp) ${rowsOf(scope, items)}\non conflict (scope, key) do nothing`
 }
 
 /** A row of one is planned much faster than an array. */

@@ -1,9 +1,10 @@
 import { AnsweredKeys } from './answered-keys.ts'
+import { insertKeys } from './claim-keys.ts'
 import { FOR_EVER } from './let-run.ts'
-import { bytes, keyAt, places, text } from './literals.ts'
+import { bytes, isAmong, keyAt, places, text } from './literals.ts'
+import { removeHeld } from './remove-keys.ts'
 import type { Script } from './statement.ts'
 import type { Tables } from './tables.ts'
-import { QUICKLY } from './transaction.ts'
 
 /** All in one row: hundreds of rows cost client and server more than what is in them. */
 export interface CountedTogether {
@@ -25,31 +26,59 @@ interface Counting {
   readonly scope: number
   readonly keys: readonly string[]
   readonly token: string
-  readonly alone: boolean
 }
 
 /**
- * Counts an attempt for each key, committed by itself before the handler starts, so that a message that kills the process
- * is found out. Only for keys whose inbox row the caller holds: nobody else counts them meanwhile. A key is not returned
- * where it has an earlier attempt and the claim is not alone; it is not counted then. One that a person has let run has none. The owner token makes the statement
- * safe to send again: a claim counts once.
+ * Counts the first attempt of each key, committed by itself before the transaction of the claim begins. A key that has an
+ * attempt already is neither counted nor returned: another transaction may hold it, or it has failed before and must be claimed
+ * alone. One that a person has let run has none. The owner token makes the statement safe to send again: a claim counts once.
+ *
+ * The second statement takes back the count of what is done. It must not be part of the first: an owner that marks while the
+ * first runs removes its own attempt, and a row of ours would stay beside the row that it has marked, as if it was torn
+ * (read-records.ts). Whoever owns a key has an attempt, so once ours is inserted nobody else marks the key.
  */
-export function countAttempts({ attempt }: Tables, { scope, keys, token, alone }: Counting): Script<CountedTogether> {
-  const count = `do update set n = a.n + (a.owner <> excluded.owner)::int, owner = excluded.owner,
-  last_at = greatest(a.last_at, now())`
-  const again = alone ? count : `${count} where a.owner = excluded.owner or a.n = 0`
+export function countFirst(tables: Tables, { scope, keys, token }: Counting): Script<CountedTogether> {
+  const { attempt, inbox } = tables
   return {
-    text: `select ${QUICKLY};
-with counted as (
+    text: `with counted as (
   insert into ${attempt} as a (scope, key, owner, n) ${rowsOf(scope, keys, text(token))}
-  on conflict (scope, key) ${again}
-  returning key, n, last_at = '${FOR_EVER}' as is_known
+  on conflict (scope, key) ${COUNT} where a.owner = excluded.owner or a.n = 0
+  ${RETURNED}
 )
-select encode(string_agg(key, '') filter (where n = 1 and not is_known), 'hex') as fresh,
-  string_agg(encode(key, 'hex') || ':' || n || ':' || is_known::int, ',') filter (where n > 1 or is_known) as others
-from counted`,
+${TOGETHER};
+delete from ${attempt} a where a.scope = ${scope} and a.key ${isAmong(keys)} and a.owner = ${text(token)}
+  and exists (select from ${inbox} i where i.scope = a.scope and i.key = a.key)`,
   }
 }
+
+/**
+ * Counts one more attempt for each key that nobody else holds, committed by itself. Each key is held meanwhile by a row of the
+ * inbox that is taken out again, so that a claim that finds the key busy counts nothing: waits for a transaction that holds one
+ * of them (55P03 after `lock_timeout`). A key that is not returned has a record. Between this COMMIT and the claim another may
+ * take the key: then the count is given back, unless that other has counted too.
+ */
+export function countNext(tables: Tables, { scope, keys, token }: Counting): Script<CountedTogether> {
+  const items = keys.map((key) => ({ key, fp: null }))
+  return {
+    text: `with held as (${insertKeys(tables, scope, items)} returning scope, key),
+counted as (
+  insert into ${tables.attempt} as a (scope, key, owner, n) select scope, key, ${text(token)}, 1 from held order by key
+  on conflict (scope, key) ${COUNT}
+  ${RETURNED}
+)
+${TOGETHER};
+${removeHeld(tables, scope, keys).text}`,
+  }
+}
+
+const COUNT = `do update set n = a.n + (a.owner <> excluded.owner)::int, owner = excluded.owner,
+  last_at = greatest(a.last_at, now())`
+
+const RETURNED = `returning key, n, last_at = '${FOR_EVER}' as is_known`
+
+const TOGETHER = `select encode(string_agg(key, '') filter (where n = 1 and not is_known), 'hex') as fresh,
+  string_agg(encode(key, 'hex') || ':' || n || ':' || is_known::int, ',') filter (where n > 1 or is_known) as others
+from counted`
 
 /** What was counted of the keys that were asked for. */
 export class Counts {

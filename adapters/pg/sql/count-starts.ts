@@ -1,7 +1,6 @@
 import { text } from './literals.ts'
 import type { Script } from './statement.ts'
 import type { Tables } from './tables.ts'
-import { QUICKLY } from './transaction.ts'
 
 export interface CountedStreamRow {
   readonly stream: string
@@ -14,8 +13,8 @@ interface CountedStream {
 }
 
 /**
- * Counts an attempt for what is granted of each stream, committed by itself before the handler starts, so that a message that
- * kills the process is found out. Makes the row where the stream begins. Only for streams that the caller holds: nobody else
+ * Counts an attempt for what is granted of each stream, committed before the handler starts, so that a message that kills the
+ * process is found out. Makes the row where the stream begins. Only for streams that the caller holds: nobody else
  * counts them. A stream is not returned where its row has moved by another hand, or is held, since it was read.
  */
 export function countStarts(
@@ -27,8 +26,7 @@ export function countStarts(
       `(${scope}, ${text(stream)}, ${next}, ${offset}, ${until}, ${count}, ${text(token)})`,
   )
   return {
-    text: `select ${QUICKLY};
-insert into ${position} as p (scope, stream, next_offset, attempt_offset, attempt_until, attempts, attempt_owner)
+    text: `insert into ${position} as p (scope, stream, next_offset, attempt_offset, attempt_until, attempts, attempt_owner)
 values ${rows.join(', ')}
 on conflict (scope, stream) do update set attempt_offset = excluded.attempt_offset,
   attempt_until = excluded.attempt_until, attempts = excluded.attempts, attempt_owner = excluded.attempt_owner

@@ -1,6 +1,6 @@
 import { claimKeys } from './claim-keys.ts'
 import { isAmong } from './literals.ts'
-import { RECORD, type RecordRow } from './read-records.ts'
+import { RECORD, tornOf, type RecordRow } from './read-records.ts'
 import type { Script } from './statement.ts'
 import type { Tables } from './tables.ts'
 
@@ -18,7 +18,7 @@ export function holdRecords(tables: Tables, scope: number, keys: readonly string
   const items = keys.map((key) => ({ key, fp: null }))
   return {
     text: `${claimKeys(tables, scope, items).text};
-select ${RECORD}, xmin = pg_current_xact_id()::xid as is_new
-from ${tables.inbox} where scope = ${scope} and key ${isAmong(keys)} order by ${tables.inbox}.key for update`,
+select ${RECORD}, i.xmin = pg_current_xact_id()::xid as is_new
+from ${tables.inbox} i ${tornOf(tables)} where i.scope = ${scope} and i.key ${isAmong(keys)} order by i.key for update of i`,
   }
 }

@@ -63,7 +63,7 @@ select start.now + $6::float8 * ${MILLISECOND}, start.now + $7::float8 * ${MILLI
   decode(x.key, 'hex'), decode(x.fp, 'hex'), $5, ''
 from start, unnest($3::text[], $4::text[]) as x (key, fp)
 order by 8
-on conflict do nothing
+on conflict (scope, key) do nothing
 returning encode(key, 'hex') as key`,
     values: valuesOf(claim, fps, owner, leaseMs, retentionMs),
   }

@@ -1,4 +1,4 @@
-import { RECORD, type RecordRow } from './read-records.ts'
+import { RECORD, tornOf, type RecordRow } from './read-records.ts'
 import type { Statement } from './statement.ts'
 import type { Tables } from './tables.ts'
 
@@ -10,12 +10,24 @@ interface Listing {
   readonly limit: number
 }
 
-/** In the order of keys. Locks nothing. What was set aside has an index of its own, which the condition names. */
-export function listRecords({ inbox }: Tables, { scope, outcome, after, limit }: Listing): Statement<RecordRow> {
-  const isAside = outcome === 'd' ? '' : ` and outcome <> 'd'`
-  return {
-    text: `select ${RECORD} from ${inbox}
-where scope = $1 and key > decode($2, 'hex') and outcome = '${outcome}'${isAside} order by ${inbox}.key limit $3`,
-    values: [scope, after, limit],
+/**
+ * In the order of keys. Locks nothing. What was set aside has an index of its own, which the condition names; what is torn is
+ * found by its attempts, which are few.
+ */
+export function listRecords(tables: Tables, { scope, outcome, after, limit }: Listing): Statement<RecordRow> {
+  const { inbox, attempt } = tables
+  const listed = (which: string): string => `select ${RECORD} from ${inbox} i ${tornOf(tables)}
+where i.scope = $1 and i.key > decode($2, 'hex') and ${which} order by i.key limit $3`
+  const values = [scope, after, limit]
+  switch (outcome) {
+    case 'd':
+      return { text: listed(`i.outcome = 'd' and not t.is_torn`), values }
+    case 'g':
+      return { text: listed(`i.outcome = 'g' and i.outcome <> 'd'`), values }
+    case 'p': {
+      const torn = `i.outcome = 'd' and i.key in (select key from ${attempt} where scope = $1)`
+      const either = `(${listed(`i.outcome = 'p' and i.outcome <> 'd'`)}) union all (${listed(torn)})`
+      return { text: `select * from (${either}) as listed order by key limit $3`, values }
+    }
   }
 }

@@ -29,7 +29,7 @@ export function purgeAlone({ schema }: Tables, scope: number): Script<AloneRow> 
 
 /**
  * Removes what was done or given up longer ago than retention, and attempts of what never ended; what is parked waits for a
- * person. Locks the rows that it removes; passes over those that somebody else holds: their retention may begin anew. The
+ * person, and so does what is torn (read-records.ts): neither its row nor its attempt is removed. Locks the rows that it removes; passes over those that somebody else holds: their retention may begin anew. The
  * same place is another row in each partition, hence what is old is asked twice. Gives up (57014) after two seconds. One row.
  */
 export function purgeRecords(
@@ -39,15 +39,17 @@ export function purgeRecords(
   const before = `now() - interval '${retentionMs} milliseconds'`
   const isOld = `scope = ${scope} and outcome <> 'p' and done_at < ${before}`
   const within = pages === undefined ? '' : ` and ctid >= '(${pages.from},0)'::tid and ctid < '(${pages.to},0)'::tid`
+  const isWhole = `not exists (select from ${attempt} a where a.scope = i.scope and a.key = i.key)`
+  const isNotTorn = `not exists (select from ${inbox} i where i.scope = a.scope and i.key = a.key)`
   return {
     text: `set local statement_timeout = '2s';
 with removed as (
   delete from ${inbox} where ctid = any (array(
-    select ctid from ${inbox} where ${isOld}${within} limit ${limit} for update skip locked)) and ${isOld}
+    select ctid from ${inbox} i where ${isOld}${within} and ${isWhole} limit ${limit} for update skip locked)) and ${isOld}
   returning 1
 ), forgotten as (
   delete from ${attempt} where ctid = any (array(
-    select ctid from ${attempt} where scope = ${scope} and last_at < ${before} limit ${limit} for update skip locked))
+    select ctid from ${attempt} a where scope = ${scope} and last_at < ${before} and ${isNotTorn} limit ${limit} for update skip locked))
   returning 1
 )
 select (select count(*) from removed)::int as records, (select count(*) from forgotten)::int as attempts,

@@ -12,9 +12,22 @@ export interface RecordRow {
   readonly transaction: string
 }
 
-/** What is read of a row. */
-export const RECORD = `encode(key, 'hex') as key, outcome::text as outcome, encode(fp, 'hex') as fp, owner, reason, result,
-  xmin::text as transaction`
+const TORN = 'transaction-torn: a handler ended its transaction by itself (COMMIT)'
+
+/** What is read of a row `i` of the inbox, beside `tornOf`. */
+export const RECORD: string = `encode(i.key, 'hex') as key, case when t.is_torn then 'p' else i.outcome::text end as outcome,
+  encode(i.fp, 'hex') as fp, i.owner, case when t.is_torn then '${TORN}' else i.reason end as reason, i.result,
+  i.xmin::text as transaction`
+
+/**
+ * A row is there as soon as it is claimed, and the mark removes its attempt in the message of its COMMIT. So a row with an
+ * attempt, seen from outside, was committed by somebody else: a handler. What it had written until then is committed too, and nobody
+ * knows how much that is: such a row is not done but parked. Joined in the same snapshot as the row.
+ */
+export function tornOf({ attempt }: Tables): string {
+  const has = `exists (select from ${attempt} a where a.scope = i.scope and a.key = i.key)`
+  return `cross join lateral (select i.outcome = 'd' and ${has} as is_torn) as t`
+}
 
 export interface ReadRow extends RecordRow {
   /** Some process of the scope commits marks that are flushed later: what is done may be lost until then. */
@@ -26,9 +39,9 @@ export interface ReadRow extends RecordRow {
  * was told before its first. A statement of its own after the insert: one that began before the wait would not see the row that was
  * waited for. A key that is not returned has lost its record since.
  */
-export function readRecords({ inbox, scope: scopes }: Tables, scope: number, keys: readonly string[]): Script<ReadRow> {
+export function readRecords(tables: Tables, scope: number, keys: readonly string[]): Script<ReadRow> {
   return {
-    text: `select ${RECORD}, (select flush_ticker from ${scopes} where id = ${scope}) as is_late
-from ${inbox} where scope = ${scope} and key ${isAmong(keys)}`,
+    text: `select ${RECORD}, (select flush_ticker from ${tables.scope} where id = ${scope}) as is_late
+from ${tables.inbox} i ${tornOf(tables)} where i.scope = ${scope} and i.key ${isAmong(keys)}`,
   }
 }

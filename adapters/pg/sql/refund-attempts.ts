@@ -1,8 +1,9 @@
+import { insertKeys } from './claim-keys.ts'
 import { FOR_EVER } from './let-run.ts'
 import { isAmong, text } from './literals.ts'
+import { removeHeld } from './remove-keys.ts'
 import type { Script } from './statement.ts'
 import type { Tables } from './tables.ts'
-import { QUICKLY } from './transaction.ts'
 
 interface Refund {
   readonly scope: number
@@ -11,14 +12,29 @@ interface Refund {
 }
 
 /**
- * Gives the attempts of one claim back, committed by itself. Locks their rows. Finds none where they were given back
- * before, or counted again by a later claim: the owner token says whose attempt the last one is.
+ * Gives the attempts of one claim back, in a transaction that holds their keys, or whose claim was never granted: an attempt
+ * that vanishes beside a row that a handler has committed would make that row done. Locks their rows. Finds none where they
+ * were given back before, or counted again by a later claim: the owner token says whose attempt the last one is.
  */
 export function refundAttempts({ attempt }: Tables, { scope, keys, token }: Refund): Script {
   const mine = `scope = ${scope} and key ${isAmong(keys)} and owner = ${text(token)}`
   return {
-    text: `select ${QUICKLY};
-delete from ${attempt} where ${mine} and n <= 1 and last_at <> '${FOR_EVER}';
+    text: `delete from ${attempt} where ${mine} and n <= 1 and last_at <> '${FOR_EVER}';
 update ${attempt} set n = n - 1, owner = '' where ${mine}`,
+  }
+}
+
+/**
+ * The same once the transaction that held the keys is gone. Takes them again: waits for a backend that may still be at it
+ * (55P03 after `lock_timeout`), and gives nothing back for a key that has a record by now.
+ */
+export function refundLostAttempts(tables: Tables, { scope, keys, token }: Refund): Script {
+  const items = keys.map((key) => ({ key, fp: null }))
+  const mine = `a.scope = held.scope and a.key = held.key and a.owner = ${text(token)}`
+  return {
+    text: `with held as (${insertKeys(tables, scope, items)} returning scope, key),
+gone as (delete from ${tables.attempt} a using held where ${mine} and a.n <= 1 and a.last_at <> '${FOR_EVER}')
+update ${tables.attempt} a set n = a.n - 1, owner = '' from held where ${mine} and (a.n > 1 or a.last_at = '${FOR_EVER}');
+${removeHeld(tables, scope, keys).text}`,
   }
 }

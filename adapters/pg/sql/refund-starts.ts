@@ -1,7 +1,6 @@
 import { isOneOf, text } from './literals.ts'
 import type { Script } from './statement.ts'
 import type { Tables } from './tables.ts'
-import { QUICKLY } from './transaction.ts'
 
 interface Refund {
   readonly scope: number
@@ -10,13 +9,12 @@ interface Refund {
 }
 
 /**
- * Gives the attempts of one claim back, committed by itself: `refundStarts`. Locks their rows. Finds none where they were
+ * Gives the attempts of one claim back: `refundStarts`. Locks their rows. Finds none where they were
  * given back before, or counted again by a later claim.
  */
 export function refundStarts({ position }: Tables, { scope, streams, token }: Refund): Script {
   return {
-    text: `select ${QUICKLY};
-update ${position} set attempts = attempts - 1, attempt_owner = null,
+    text: `update ${position} set attempts = attempts - 1, attempt_owner = null,
   attempt_offset = case when attempts > 1 then attempt_offset end,
   attempt_until = case when attempts > 1 then attempt_until end
 where scope = ${scope} and stream ${isOneOf(streams)} and attempt_owner = ${text(token)}`,

@@ -16,14 +16,49 @@ export const OPENED = `set_config('consume_once.open', '1', true)`
  * has the session's own `lock_timeout` again, which is kept in `consume_once.lock_timeout` meanwhile.
  */
 export function begin(first: Script, limits: TransactionLimits): string {
-  const { lockTimeoutMs, statementTimeoutMs, idleInTransactionTimeoutMs } = limits
+  const { statementTimeoutMs, idleInTransactionTimeoutMs } = limits
   return `begin isolation level read committed read write;
-select ${OPENED}, set_config('consume_once.lock_timeout', current_setting('lock_timeout'), true),
-  set_config('lock_timeout', '${lockTimeoutMs}', true),
+select ${OPENED}, set_config('consume_once.lock_timeout', current_setting('lock_timeout'), true), ${waiting(limits)},
   ${statementTimeoutMs === undefined ? '' : `set_config('statement_timeout', '${statementTimeoutMs}', true),`}
   set_config('idle_in_transaction_session_timeout', '${idleInTransactionTimeoutMs}', true);
 ${first.text};
 select set_config('lock_timeout', current_setting('consume_once.lock_timeout'), true)`
+}
+
+/** Where only a crash of the server, not of the process, may forget. */
+export const QUICKLY = `set_config('synchronous_commit', 'off', true)`
+
+/** One row. */
+export const WITHOUT_FLUSH: string = `select ${QUICKLY}`
+
+/** Whatever handlers write comes after it, so that it can be taken back while their keys are held. */
+export const BEFORE_HANDLERS = 'savepoint consume_once'
+
+/** Fails with 3B001 or 25P01 where a handler has ended the transaction. */
+export const WITHOUT_HANDLERS: string = `rollback to savepoint consume_once;\n${WITHOUT_FLUSH}`
+
+/** A transaction of its own, in one message. A crash of the server may forget it. */
+export function briefly(script: Script, limits: TransactionLimits): string {
+  return `begin isolation level read committed read write;
+${WITHOUT_FLUSH}, ${waiting(limits)};
+${script.text};
+commit`
+}
+
+/** The results of `briefly` in front of those of `script`. */
+export const BEFORE_SCRIPT = 2
+
+export interface OpenRow {
+  readonly is_open: boolean
+}
+
+/** Locks nothing; one row. */
+export const IS_OPEN: Script<OpenRow> = {
+  text: `select coalesce(current_setting('consume_once.open', true), '') = '1' as is_open`,
+}
+
+function waiting({ lockTimeoutMs }: TransactionLimits): string {
+  return `set_config('lock_timeout', '${lockTimeoutMs}', true)`
 }
 
 /**
@@ -32,9 +67,6 @@ select set_config('lock_timeout', current_setting('consume_once.lock_timeout'), 
  */
 export const DURABLY = `set_config('synchronous_commit',
   case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end, true)`
-
-/** Where only a crash of the server, not of the process, may forget. */
-export const QUICKLY = `set_config('synchronous_commit', 'off', true)`
 
 /**
  * Before every COMMIT. Fails with 22P02 or 42704 where `consume_once.open` is not that of this transaction, and with 25P02

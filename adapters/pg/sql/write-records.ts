@@ -31,7 +31,7 @@ written as (
   select $1, decode(x.key, 'hex'), decode(x.fp, 'hex'), $4, $5::"char", $6, $7
   from limits, unnest($2::text[], $3::text[]) as x (key, fp)
   order by 2
-  on conflict do nothing
+  on conflict (scope, key) do nothing
   returning key
 ),
 forgotten as (delete from ${attempt} where scope = $1 and key in (select key from written))

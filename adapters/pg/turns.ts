@@ -1,0 +1,14 @@
+/** One after the other, in the order of the calls. */
+export class Turns {
+  #last: Promise<unknown> = Promise.resolve()
+  #taken = 0
+
+  /** Runs `work` when all that came before has ended, however that ended: at once where nothing is under way. */
+  take<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#taken === 0 ? work() : this.#last.then(work)
+    this.#taken++
+    const end = (): void => void this.#taken--
+    this.#last = turn.then(end, end)
+    return turn
+  }
+}

@@ -152,7 +152,7 @@ describePostgres('postgresInbox beside others', () => {
       expect(await inbox.release([claimed], REFUND)).toEqual(['released'])
     }
     const last = await hold(inbox, given)
-    expect(await inbox.setAside([last.claim], 'parked', 'no luck')).toEqual(['parked'])
+    expect(await inbox.setAside([last.claim], 'parked', { reason: 'no luck' })).toEqual(['parked'])
     taken.release()
   })
 

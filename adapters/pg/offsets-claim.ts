@@ -104,7 +104,7 @@ async function count(
   const held = new Map(rows.map((row) => [row.stream, row]))
   const isOurs = ({ stream, next }: WantedStream): boolean => {
     const row = held.get(stream)
-    return row?.next === next.toString() && row.outcome === null && row.attempt_owner === token
+    return row?.next === next.toString() && row.outcome === null && row.held === null && row.attempt_owner === token
   }
   const ours = streams.filter(({ stream }) => isCounted.has(stream))
   if (ours.every(isOurs)) return ours

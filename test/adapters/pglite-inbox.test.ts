@@ -10,7 +10,7 @@ import type { InboxHarness } from '../../testing/contract/store/harness.ts'
 import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 import { backends } from '../support/backends.ts'
 import { uniqueName } from '../support/namespace.ts'
-import { ALONE, NO_REFUND, codeOf, lend } from './pg-support.ts'
+import { ALONE, NO_REFUND, codeOf, lend, evadePostgres } from './pg-support.ts'
 import { newPglite } from './pglite-support.ts'
 
 const describePglite = backends.has('pglite') ? describe : describe.skip
@@ -40,6 +40,7 @@ describePglite('pgliteInbox', () => {
       write: (tx, effect) => tx.query(`insert into ${schema}.effect (name) values ($1)`, [effect]),
       stall: (tx) => tx.query('select pg_sleep(0.5)'),
       fail: (tx) => tx.query('select 1 / 0'),
+      evade: evadePostgres,
       async committed(effect) {
         const sql = `select count(*)::int as n from ${schema}.effect where name = $1`
         return (await db.query<{ n: number }>(sql, [effect])).rows[0]?.n ?? 0

@@ -5,6 +5,7 @@ import { commonLaws } from './common-laws.ts'
 import type { Capability, InboxHarness, LeaseHarness, OffsetsHarness, StoreHarness, StoreLaw } from './harness.ts'
 import { inboxAdminLaws } from './inbox-admin-laws.ts'
 import { inboxLaws } from './inbox-laws.ts'
+import { tornLaws } from './inbox-torn-laws.ts'
 import { keysAsStreams } from './keys-as-streams.ts'
 import { leaseLaws } from './lease-laws.ts'
 import { offsetsLaws } from './offsets-laws.ts'
@@ -43,7 +44,7 @@ const OF_EVERY_STORE: readonly StoreLaw[] = [...commonLaws, ...resultLaws, ...ad
 /** What a store must do, by its strategy: no call may tell it from `transition()`, or from `claimStream()`. */
 export const storeLaws: LawsOf = {
   lease: [...OF_EVERY_STORE, ...leaseAdminLaws, ...leaseLaws],
-  inbox: [...OF_EVERY_STORE, ...inboxAdminLaws, ...inboxLaws, ...recordLaws],
+  inbox: [...OF_EVERY_STORE, ...inboxAdminLaws, ...inboxLaws, ...recordLaws, ...tornLaws],
   offsets: [...OF_EVERY_STORE, ...inboxLaws, ...offsetsLaws],
 }
 

@@ -28,6 +28,11 @@ export interface InboxHarness<Tx = unknown> extends StoreHarness<Tx> {
   stall(tx: Tx): Promise<unknown>
   /** Makes a query fail in the database; rejects. */
   fail(tx: Tx): Promise<unknown>
+  /**
+   * A handler tries to end the transaction by itself, in words of the store's language, and swallows what comes of it. Another
+   * `n` gives other words; resolves with them. Needed by the laws on `texts`.
+   */
+  evade?(tx: Tx, n: number): Promise<string>
   /** How often the effect is committed, as a connection outside all claims sees it. */
   committed(effect: string): Promise<number>
 }
@@ -53,6 +58,8 @@ export type Capability =
   | 'admin'
   /** It keeps with an attempt that failed its payload's digest, the end of its backoff and its cause, and shows what was set aside with its story. */
   | 'stories'
+  /** Handlers send texts, which may end their transaction. */
+  | 'texts'
   /** Two transactions of one process are open at once. */
   | 'parallel-transactions'
 

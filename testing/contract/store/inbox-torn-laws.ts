@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from '../expect.ts'
+import type { Claim, ClaimAnswer, LentTransaction, Store } from '../../../src/ports/store.ts'
+import { claim, hold, newItem, newName, only } from './claims.ts'
+import type { InboxHarness, StoreLaw } from './harness.ts'
+
+const ALONE = { alone: true }
+
+/** What a handler does once it has tried to end the transaction of the store, and has swallowed what came of it. */
+type Afterwards = 'throws' | 'is interrupted' | 'returns' | 'writes, then returns'
+
+/** More than there are kinds of texts, so that most of them come in several spellings. */
+const TEXTS_EACH = 24
+
+/** A handler ends the transaction that holds its mark, in whatever words. */
+export const tornLaws: readonly StoreLaw<InboxHarness>[] = (
+  ['throws', 'is interrupted', 'returns', 'writes, then returns'] as const
+).map((afterwards) => ({
+  name: `never has a mark without its effect where a handler tries to end the transaction by itself and ${afterwards}`,
+  needs: 'texts',
+  async run(harness) {
+    const { store } = harness
+    if (harness.evade === undefined) throw new Error('expected a harness that can evade')
+    const second = await harness.secondStore()
+    for (let n = 0; n < TEXTS_EACH; n++) {
+      const [item, before, after] = [newItem(), newName(), newName()]
+      const { claim: claimed } = await hold(store, item)
+      const lent = lend(claimed)
+      await harness.write(lent.tx, before)
+      const text = await harness.evade(lent.tx, n)
+      const effects = [before]
+      if (afterwards === 'writes, then returns') {
+        const isWritten = await harness.write(lent.tx, after).then(
+          () => true,
+          () => false,
+        )
+        if (isWritten) effects.push(after)
+      }
+      lent.revoke()
+      const isMarked = await end(store, claimed, afterwards)
+      const committed = await Promise.all(effects.map((effect) => harness.committed(effect)))
+      const next = await asked(second, item)
+      const seen = { text, isMarked, committed, verdict: next.verdict }
+      if (isMarked) expect(seen).toEqual({ ...seen, committed: effects.map(() => 1), verdict: 'done' })
+      // What is committed by another hand than the store's is for a person: nobody knows how much of it there is.
+      else expect(seen).toEqual({ ...seen, verdict: committed.some((times) => times > 0) ? 'parked' : 'claimed' })
+      if ('claim' in next) await second.release([next.claim], { refund: false, doubt: false, delayMs: 0 })
+    }
+  },
+}))
+
+/** As the pipeline does. Whether it was marked. */
+async function end(store: Store<unknown>, claimed: Claim<unknown>, afterwards: Afterwards): Promise<boolean> {
+  if (afterwards === 'returns' || afterwards === 'writes, then returns') {
+    const verdicts = await store.mark([claimed]).catch(() => undefined)
+    if (verdicts !== undefined && only(verdicts) === 'marked') return true
+  }
+  await store.release([claimed], { refund: afterwards === 'is interrupted', doubt: false, delayMs: 0 })
+  return false
+}
+
+async function asked<Tx>(store: Store<Tx>, item: ReturnType<typeof newItem>): Promise<ClaimAnswer<Tx>> {
+  for (;;) {
+    const answer = await claim(store, item, ALONE)
+    if (answer.verdict !== 'busy') return answer
+    await sleep(20)
+  }
+}
+
+function lend<Tx>(claimed: Claim<Tx>): LentTransaction<Tx> {
+  if (claimed.transaction === undefined) throw new Error('expected a claim with a transaction')
+  return claimed.transaction.lend()
+}

@@ -1,5 +1,6 @@
 import type { Publisher, Source } from '../../src/index.ts'
 import { Counts } from './consuming/counts.ts'
+import { enterQueue } from './consuming/queue-registry.ts'
 import { ConfirmedCopies } from './copies/confirmed-copies.ts'
 import { DelayedCopies } from './copies/delayed.ts'
 import { RabbitPublisher } from './copies/publisher.ts'
@@ -11,20 +12,27 @@ import { RabbitSource } from './source.ts'
 
 /**
  * Both sides of RabbitMQ for `runConsumer`: where messages come from and where copies go, on connections apart, since
- * a broker that runs out of memory blocks those that publish. Closing the source closes both.
+ * a broker that runs out of memory blocks those that publish. Closing the source closes both. `consumerName`: a consumer of
+ * another name is refused on the same queue in this process.
  *
- * @throws ConfigError `CONFIG_INVALID`
+ * @throws ConfigError `CONFIG_INVALID`, `CONSUMER_NAME_TAKEN`
  */
 export function rabbitBroker(
   connect: RabbitConnect,
   options: RabbitOptions,
+  consumerName?: string,
 ): { readonly source: Source; readonly publisher: Publisher } {
   const settings = resolveRabbitOptions(options)
   const connector = connectorOf(connect)
+  const leaveQueue = consumerName === undefined ? () => {} : enterQueue(connector.place, settings.queue, consumerName)
   const publisher = new ReopeningPublisher(connector, `consume-once ${settings.queue}, copies`)
   const delayed = new DelayedCopies(settings.retry.kind === 'delay-queues' ? settings.retry.queues : [])
   const counts = new Counts()
-  const source = new RabbitSource({ connector, settings, delayed, counts, afterClose: () => publisher.close() })
+  const afterClose = async (): Promise<void> => {
+    leaveQueue()
+    await publisher.close()
+  }
+  const source = new RabbitSource({ connector, settings, delayed, counts, afterClose })
   const copies = new ConfirmedCopies(publisher, (queue) => source.declareAgain(queue))
   return { source, publisher: new RabbitPublisher({ copies, settings, delayed, counts }) }
 }

@@ -10,12 +10,13 @@ import type { RabbitOptions } from './options/options.ts'
  * Returns a handle at once, whose `health()` and `stop()` work while it connects; await it, or its `ready()`, to wait until it consumes.
  *
  * @throws (rejects) ConfigError `CONFIG_INVALID`: options, a queue that is missing or of another kind, amqplib not installed
+ * @throws (rejects) ConfigError `CONSUMER_NAME_TAKEN`: a consumer of another name runs on this queue, in this process
  * @throws (rejects) BrokerError `BROKER_UNREACHABLE`: no connection at the start
  * @throws (rejects) StoreError when the store cannot be opened
  * @throws (rejects) StoppedError `STOPPED` when it was stopped before it consumed
  */
 export function runRabbit(connect: RabbitConnect, consumer: Consumer, options: RabbitOptions): Starting {
-  return runConsumer(consumer, () => rabbitBroker(connect, options))
+  return runConsumer(consumer, () => rabbitBroker(connect, options, consumer.name))
 }
 
 export {

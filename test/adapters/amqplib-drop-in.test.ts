@@ -3,7 +3,7 @@ import type { ChannelModel, ConfirmChannel } from 'amqplib'
 import { connect as connectWithOldest } from 'amqplib-0.10'
 import { connect as connectWithFirst } from 'amqplib-1'
 import { confirmedPublisher, onMessage, runRabbit } from '../../adapters/amqplib/index.ts'
-import { StoreError, memoryStore, type Message } from '../../src/index.ts'
+import { StoreError, memoryStore, type Consumer, type Message } from '../../src/index.ts'
 import { SERVER_WITHIN_MS } from '../support/servers/server.ts'
 import { storeWith } from '../support/store-with.ts'
 import { OwnChannels, consumerOf, refuse, type Handle } from './amqplib-own-channels.ts'
@@ -174,6 +174,20 @@ describe("onMessage on a channel of the user's own", () => {
     expect(made.health().checks['source']).toContain('unknown delivery tag 99')
     await model.close()
     expect(await own.rabbit.takeLeft(queue)).toEqual([])
+  })
+
+  it('refuses a consumer of another name on the same queue and connection, until the first one is stopped', async () => {
+    const queue = await own.queue()
+    const model = await own.connect()
+    const named = (name: string): Consumer => consumerOf(new Watching(), () => {}, { name })
+    const first = onMessage(await model.createChannel(), named('sms'), { queue })
+    const channel = await model.createChannel()
+    expect(() => onMessage(channel, named('mail'), { queue })).toThrow(/"mail" where "sms"/)
+    const lent = runRabbit({ connection: model }, named('mail'), { queue })
+    await expect(lent).rejects.toMatchObject({ code: 'CONSUMER_NAME_TAKEN' })
+    await onMessage(channel, named('sms'), { queue }).stop()
+    await first.stop()
+    await onMessage(channel, named('mail'), { queue }).stop()
   })
 
   it('refuses options that are wrong or unknown, all at once', () => {

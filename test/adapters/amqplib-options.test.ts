@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
-import { rabbitBroker, type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { rabbitBroker, runRabbit, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { fitToCapacity } from '../../adapters/amqplib/options/fit.ts'
 import { resolveRabbitOptions } from '../../adapters/amqplib/options/resolve.ts'
-import type { Capacity, ConfigError } from '../../src/index.ts'
+import { defineConsumer, memoryStore, type Capacity, type ConfigError } from '../../src/index.ts'
+import { freePort } from '../support/servers/ports.ts'
 
 const CAPACITY: Capacity = { maxInFlight: 1000, handlers: 50, claims: 50, leaseMs: 30_000, longestRunMs: 65_000 }
 
@@ -138,5 +139,49 @@ describe('options of runRabbit', () => {
     )
     expect(fitted({}).warning).toBeUndefined()
     expect(fitted({}, { longestRunMs: 16 * 60_000 }).warning).toMatch(/may be under way for 960000 ms/)
+  })
+})
+
+describe('two consumers of different names on one queue of a process', () => {
+  const taken = expect.objectContaining({
+    code: 'CONSUMER_NAME_TAKEN',
+    message: expect.stringMatching(/"mail".*"sms"/),
+  })
+
+  it.each<[string, RabbitConnect]>([
+    ['by the same URL', 'amqp://rabbit'],
+    ['with another user, and the default port written out', 'amqp://user:secret@RABBIT:5672/'],
+    ['with the virtual host written out', 'amqp://rabbit/%2F?heartbeat=5'],
+    ['by options', { hostname: 'rabbit' }],
+  ])('are refused while the first one runs, %s', async (_, connect) => {
+    const first = rabbitBroker('amqp://rabbit', { queue: 'q' }, 'sms')
+    expect(() => rabbitBroker(connect, { queue: 'q' }, 'mail')).toThrow(taken)
+    const second = rabbitBroker(connect, { queue: 'q' }, 'sms')
+    await first.source.close()
+    expect(() => rabbitBroker(connect, { queue: 'q' }, 'mail')).toThrow(taken)
+    await second.source.close()
+    await rabbitBroker(connect, { queue: 'q' }, 'mail').source.close()
+  })
+
+  it('are not refused on another queue, virtual host, port or connection', async () => {
+    const factory = (): Promise<never> => Promise.reject(new Error('not opened'))
+    const brokers = [
+      rabbitBroker('amqp://rabbit', { queue: 'q' }, 'sms'),
+      rabbitBroker('amqp://rabbit', { queue: 'other' }, 'mail'),
+      rabbitBroker('amqp://rabbit/other', { queue: 'q' }, 'chat'),
+      rabbitBroker('amqps://rabbit', { queue: 'q' }, 'push'),
+      rabbitBroker(factory, { queue: 'q' }, 'fax'),
+    ]
+    expect(() => rabbitBroker(factory, { queue: 'q' }, 'mail')).toThrow('"mail" where "fax"')
+    await Promise.all(brokers.map(({ source }) => source.close()))
+  })
+
+  it('are not refused where the start of the first one has failed', async () => {
+    const url = `amqp://127.0.0.1:${await freePort()}`
+    for (const name of ['sms', 'mail']) {
+      const settings = { id: () => 'a', decode: () => '', handle: () => {} }
+      const consumer = defineConsumer({ name, store: memoryStore(), ...settings })
+      await expect(runRabbit(url, consumer, { queue: 'q' })).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' })
+    }
   })
 })

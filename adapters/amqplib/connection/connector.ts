@@ -1,3 +1,4 @@
+import { unescape } from 'node:querystring'
 import { ConfigError } from '../../../src/index.ts'
 import type { AmqpConnectOptions, AmqpConnection } from '../slice.ts'
 
@@ -26,6 +27,8 @@ const LEND_IT = `pass { connection }, with ${CONNECTION}`
 export interface Connector {
   /** For people: without a password. */
   readonly where: string
+  /** Equal for those that certainly lead to one virtual host of one broker. */
+  readonly place: unknown
   /** What is borrowed is never closed here, and may come back by itself. */
   readonly isBorrowed: boolean
   open(title: string): Promise<AmqpConnection>
@@ -34,7 +37,8 @@ export interface Connector {
 /** @throws ConfigError `CONFIG_INVALID` */
 export function connectorOf(connect: RabbitConnect): Connector {
   if (typeof connect === 'function') {
-    return { where: 'the given connection factory', isBorrowed: false, open: async () => opened(await connect()) }
+    const open = async (): Promise<AmqpConnection> => opened(await connect())
+    return { where: 'the given connection factory', place: connect, isBorrowed: false, open }
   }
   if (isConnection(connect) || hasMethod(connect, 'consume')) {
     const got = isConnection(connect) ? 'a connection itself' : 'a channel'
@@ -45,9 +49,11 @@ export function connectorOf(connect: RabbitConnect): Connector {
     if (!isConnection(connection)) {
       throw new ConfigError([`connect.connection: expected ${CONNECTION}, got ${kindOf(connection)}`])
     }
-    return { where: 'the lent connection', isBorrowed: true, open: async () => connection }
+    const place = placeOfConnection(connection)
+    return { where: 'the lent connection', place, isBorrowed: true, open: async () => connection }
   }
-  return { where: placeOf(connect), isBorrowed: false, open: (title) => dial(connect, title) }
+  const where = whereOf(connect)
+  return { where, place: virtualHostOf(connect), isBorrowed: false, open: (title) => dial(connect, title) }
 }
 
 /** @throws ConfigError what a factory resolved with is no connection */
@@ -98,7 +104,7 @@ async function loadAmqplib(): Promise<typeof import('amqplib')> {
   }
 }
 
-function placeOf(to: string | AmqpConnectOptions): string {
+function whereOf(to: string | AmqpConnectOptions): string {
   if (typeof to === 'string') {
     const url = URL.canParse(to) ? new URL(to) : undefined
     if (url === undefined || !/^amqps?:$/.test(url.protocol)) {
@@ -110,4 +116,20 @@ function placeOf(to: string | AmqpConnectOptions): string {
     throw new ConfigError([`connect: expected a URL, options, a function or { connection }, got ${kindOf(to)}`])
   }
   return `${to.protocol ?? 'amqp'}://${to.hostname ?? 'localhost'}:${to.port ?? 'default port'}`
+}
+
+/** What all channels of a connection of amqplib name as theirs. A recovering one has another after each recovery. */
+export function placeOfConnection(owner: { readonly connection?: unknown }): unknown {
+  return owner.connection ?? owner
+}
+
+/** As amqplib reads it. Without user and protocol, which do not tell one queue from another. */
+function virtualHostOf(to: string | AmqpConnectOptions): string {
+  const { protocol, hostname, port, vhost } = typeof to === 'string' ? partsOf(new URL(to)) : to
+  const defaultPort = protocol === 'amqps' ? 5671 : 5672
+  return `${(hostname || 'localhost').toLowerCase()}:${port || defaultPort}/${unescape(vhost || '/')}`
+}
+
+function partsOf({ protocol, hostname, port, pathname }: URL): AmqpConnectOptions {
+  return { protocol: protocol.slice(0, -1), hostname, port: Number(port), vhost: pathname.slice(1) }
 }

@@ -5,6 +5,8 @@ import type { AmqpChannel } from '../slice.ts'
 /** What is used of a channel of amqplib that stays yours: `Channel` or `ConfirmChannel`. */
 export interface OwnChannel extends Pick<AmqpChannel, 'ack' | 'nack'> {
   reject(message: { readonly fields: { readonly deliveryTag: number } }, requeue: boolean): void
+  /** Where it is known, the one that this channel is on. */
+  readonly connection?: unknown
   on(event: string | symbol, listener: (error?: Error) => void): unknown
   removeListener(event: string | symbol, listener: (error?: Error) => void): unknown
 }

@@ -12,8 +12,10 @@ import {
   type Publisher,
   type StopOptions,
 } from '../../../src/index.ts'
+import { placeOfConnection } from '../connection/connector.ts'
 import { Arrivals } from '../consuming/arrivals.ts'
 import { Counts } from '../consuming/counts.ts'
+import { enterQueue } from '../consuming/queue-registry.ts'
 import { RabbitMessage } from '../consuming/message.ts'
 import type { AmqpMessage } from '../slice.ts'
 import { watchEnd, type OwnChannel } from './channel.ts'
@@ -37,6 +39,7 @@ export class DropInConsumer {
   readonly #inline: InlineRunning
   readonly #arrivals: Arrivals<DropInDelivery>
   readonly #unwatch: () => void
+  readonly #leaveQueue: () => void
   readonly #counts = new Counts()
   /** Of the deliveries that came since the broker last ended the consumer. */
   #origin: Origin
@@ -50,6 +53,7 @@ export class DropInConsumer {
     this.#queue = queue ?? (consumer as Consumer | undefined)?.name ?? ''
     this.#lane = lane
     this.#inline = runInline(consumer, { group: this.#queue, publisher: this.#publisherFor(deadLetter) })
+    this.#leaveQueue = enterQueue(placeOfConnection(channel), this.#queue, consumer.name)
     this.#frames = new Frames(channel)
     this.#origin = this.#newOrigin()
     // Paused: until the store is open, what comes waits here.
@@ -158,6 +162,7 @@ export class DropInConsumer {
       if (this.#origin.isLive) await this.#frames.heeded()
     } finally {
       this.#unwatch()
+      this.#leaveQueue()
       this.#origin.isLive = false
     }
   }

@@ -25,6 +25,7 @@ export type OnMessage = ((message: AmqpMessage | null) => void) & RabbitDropIn
  * consumer was not cancelled, stays unacked until the channel closes.
  *
  * @throws ConfigError `CONFIG_INVALID`: all problems of the options at once; a store of strategy `offsets`
+ * @throws ConfigError `CONSUMER_NAME_TAKEN`: a function for a consumer of another name takes from this queue, on this connection
  */
 export function onMessage(channel: OwnChannel, consumer: Consumer, options: OnMessageOptions = {}): OnMessage {
   checkOnMessage(channel, options)

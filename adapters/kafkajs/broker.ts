@@ -10,7 +10,7 @@ import { KafkaSource } from './source.ts'
 
 /**
  * The two sides of Kafka that `runConsumer` takes. `source.close()` closes both. `consumerName`: a consumer of another name is
- * refused in the same group of this process.
+ * refused in the same group of this process, and warned of in another.
  *
  * @throws ConfigError `CONFIG_INVALID`, `CONSUMER_NAME_TAKEN`
  */
@@ -33,5 +33,5 @@ export function kafkaBroker(
     leaveGroup()
     await publisher.close()
   }
-  return { source: new KafkaSource({ kafka, desk, options: resolved, afterClose }), publisher }
+  return { source: new KafkaSource({ kafka, desk, options: resolved, consumerName, afterClose }), publisher }
 }

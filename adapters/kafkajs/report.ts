@@ -47,6 +47,10 @@ export type KafkaEvent =
   /** A topic of the group does not exist any more. The others are consumed, health is not ready. */
   | 'topic-missing'
   | 'topic-back'
+  /** Members of the group, in other processes, run a consumer of another name. Told by the group's leader. */
+  | 'consumer-name-differs'
+  /** Members of the group are to consume other topics. Told by the group's leader. */
+  | 'topics-differ'
   | 'adapter-error'
 
 /** What belongs to a normal day. */

@@ -14,6 +14,7 @@ import type { AdminDesk } from './offsets/admin-desk.ts'
 import { Assignment } from './membership/assignment.ts'
 import { BatchGate } from './offsets/batch-gate.ts'
 import { BatchIntake } from './intake/batch-intake.ts'
+import { Companions } from './membership/companions.ts'
 import { Committer } from './offsets/committer.ts'
 import { FirstStart } from './offsets/first-start.ts'
 import { GroupOffsets } from './offsets/group-offsets.ts'
@@ -35,6 +36,8 @@ interface SourceParts {
   readonly kafka: KafkaLike
   readonly desk: AdminDesk
   readonly options: ResolvedKafka
+  /** Told to the other members of the group. */
+  readonly consumerName: string | undefined
   /** Closes what belongs to the source and outlives its consumer. */
   readonly afterClose: () => Promise<void>
 }
@@ -75,7 +78,7 @@ export class KafkaSource implements Source {
   #state: { readonly ready: boolean; readonly detail: string } = { ready: false, detail: 'not started' }
 
   constructor(parts: SourceParts) {
-    const { kafka, desk, options } = parts
+    const { kafka, desk, options, consumerName } = parts
     this.#parts = parts
     this.group = options.groupId
     this.#report = (event, detail) => {
@@ -96,8 +99,15 @@ export class KafkaSource implements Source {
         this.#membership.rejoin(detail)
       },
     })
+    const companions = new Companions({ consumer: consumerName, topics: options.topics }, this.#report)
     this.#membership = new Membership(
-      { ...options, kafka, report: this.#report, topics: () => this.#subscription.topics() },
+      {
+        ...options,
+        kafka,
+        report: this.#report,
+        topics: () => this.#subscription.topics(),
+        assigners: () => companions.assigners(),
+      },
       {
         batch: (payload) => this.#batches.take(payload),
         controlBatch: (batch) => this.#batches.stepOver(batch),

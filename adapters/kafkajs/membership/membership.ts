@@ -7,6 +7,8 @@ import type { ConsumerLike } from '../slice.ts'
 export interface MembershipOptions extends Omit<SessionOptions, 'topics'> {
   /** What to join with, asked before each join. */
   readonly topics: () => Promise<readonly string[]>
+  /** Where the user gives no assigners of their own. */
+  readonly assigners: () => Promise<unknown[] | undefined>
 }
 
 /** What a membership tells, synchronously, from inside kafkajs: none of these may throw. */
@@ -70,10 +72,13 @@ export class Membership {
 
   async #join(): Promise<void> {
     if (this.#leaving.signal.aborted) throw new StoppedError('stopped while it joined')
+    const { consumer: given } = this.#options
     const topics = await this.#options.topics()
+    const partitionAssigners = given.partitionAssigners ?? (await this.#options.assigners())
     if (this.#leaving.signal.aborted) throw new StoppedError('stopped while it joined')
+    const consumer = partitionAssigners === undefined ? given : { ...given, partitionAssigners }
     const ended = (error: Error): void => this.#ended(session, error)
-    const session: Session = new Session({ ...this.#options, topics }, { ...this.#listener, ended })
+    const session: Session = new Session({ ...this.#options, consumer, topics }, { ...this.#listener, ended })
     this.#session = session
     try {
       await session.start()

@@ -174,6 +174,7 @@ export class KafkaSource implements Source {
   async #prepare(): Promise<void> {
     const { desk, options } = this.#parts
     await prepareTopics(desk, options, this.#report)
+    await this.#subscription.topics() // What is missing cannot be asked for.
     const committed = await this.#offsets.allCommitted().catch(() => new Map<string, bigint>())
     this.#committer.startFrom(committed)
     this.#storedStarts?.startFrom(committed)

@@ -179,7 +179,6 @@ describe("onMessage on a channel of the user's own", () => {
   it('refuses a consumer of another name on the same queue and connection, until the first one is stopped', async () => {
     const queue = await own.queue()
     const model = await own.connect()
-    const named = (name: string): Consumer => consumerOf(new Watching(), () => {}, { name })
     const first = onMessage(await model.createChannel(), named('sms'), { queue })
     const channel = await model.createChannel()
     expect(() => onMessage(channel, named('mail'), { queue })).toThrow(/"mail" where "sms"/)
@@ -211,6 +210,10 @@ describe("onMessage on a channel of the user's own", () => {
     )
   })
 })
+
+function named(name: string): Consumer {
+  return consumerOf(new Watching(), () => {}, { name })
+}
 
 function firstLetter({ value }: Message): string {
   return Buffer.from(value ?? []).toString('utf8', 0, 1)

@@ -142,6 +142,8 @@ describe('options of runRabbit', () => {
   })
 })
 
+const factory = (): Promise<never> => Promise.reject(new Error('not opened'))
+
 describe('two consumers of different names on one queue of a process', () => {
   const taken = expect.objectContaining({
     code: 'CONSUMER_NAME_TAKEN',
@@ -164,7 +166,6 @@ describe('two consumers of different names on one queue of a process', () => {
   })
 
   it('are not refused on another queue, virtual host, port or connection', async () => {
-    const factory = (): Promise<never> => Promise.reject(new Error('not opened'))
     const brokers = [
       rabbitBroker('amqp://rabbit', { queue: 'q' }, 'sms'),
       rabbitBroker('amqp://rabbit', { queue: 'other' }, 'mail'),

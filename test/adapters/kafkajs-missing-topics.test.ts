@@ -74,3 +74,28 @@ describe('one of two source topics that is deleted', () => {
     expect(intake.told('topic-missing')).toHaveLength(1)
   }, 90_000)
 })
+
+describe('a start while one of two source topics is missing', () => {
+  it.each(['earliest', 'latest'] as const)(
+    'consumes the other, names the missing one, is not ready, and takes it in when it is there; start: %s',
+    async (start) => {
+      const [kept, deleted, groupId] = [await cluster.topic(), await cluster.topic(), uniqueName('group')]
+      await gone(deleted)
+      await send(kept, ['before'])
+      const begun = performance.now()
+      const { source, intake } = await cluster.open({ topics: [deleted, kept], groupId, start }, settling())
+      expect(performance.now() - begun).toBeLessThan(25_000) // Offsets of a missing topic are waited for longer.
+      expect(intake.told('topic-missing')).toEqual([expect.stringContaining(`${deleted} does not exist`)])
+      await send(kept, ['a', 'b'])
+      await cluster.untilCommitted(groupId, kept, [3])
+      expect(deliveredOf(intake, kept)).toBe(start === 'latest' ? 2 : 3)
+      expect(source.health()).toMatchObject({ ready: false, detail: expect.stringContaining(deleted) })
+
+      await cluster.admin.createTopics({ waitForLeaders: false, topics: [{ topic: deleted, numPartitions: 1 }] })
+      await intake.untilTold('topic-back')
+      await send(deleted, ['new'])
+      await eventually(async () => deliveredOf(intake, deleted) > 0 && source.health().ready)
+    },
+    90_000,
+  )
+})

@@ -247,13 +247,15 @@ describe('the first start', () => {
   })
 
   it('on a topic that does not exist is refused by its name, and none is created', async () => {
-    const [there, missing] = [await cluster.topic(), uniqueName('missing')]
-    const options = { topics: [there, missing], groupId: uniqueName('group') }
+    const missing = [uniqueName('missing'), uniqueName('missing')]
+    const options = { topics: missing, groupId: uniqueName('group') }
     await expect(runKafka(cluster.client(), consumer, options)).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
-      problems: [`topics: ${missing} does not exist on the cluster`],
+      problems: missing.map((topic) => `topics: ${topic} does not exist on the cluster`),
     })
-    expect(await cluster.admin.listTopics()).not.toContain(missing)
+    expect((await cluster.admin.listTopics()).filter((topic) => missing.some((one) => topic.startsWith(one)))).toEqual(
+      [],
+    )
   })
 
   it('with settings that the broker refuses is refused', async () => {

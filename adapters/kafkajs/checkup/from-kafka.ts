@@ -69,6 +69,7 @@ function missing(topic: string): CheckFinding {
     check: 'kafka.topic',
     verdict: 'broken',
     found: `topic ${topic}: does not exist, or this client may not see it`,
-    meaning: 'The consumer cannot start. Create the topic, or correct its name.',
+    meaning:
+      'Nothing of it is consumed, and a consumer that has no other topic cannot start. Create the topic, or correct its name.',
   }
 }

@@ -4,7 +4,7 @@ import type { AdminDesk } from '../offsets/admin-desk.ts'
 import type { ResolvedKafka } from '../options/options.ts'
 import type { Report } from '../report.ts'
 import type { AdminLike } from '../slice.ts'
-import type { CopyPlace } from './topology.ts'
+import type { CopyPlace, Topology } from './topology.ts'
 
 /** DescribeConfigs' number for a topic. */
 const TOPIC_RESOURCE = 2
@@ -16,7 +16,8 @@ const LOOK_AGAIN_MS = 250
 
 /**
  * Looks for the topics before anything is consumed: a dead-letter topic that turns out to be missing at the first poison
- * message would hold its partition up.
+ * message would hold its partition up. A restart must not stop all topics for one that was deleted, so only where none of them
+ * is there the start is refused; what belongs to a missing one is left alone.
  *
  * @throws ConfigError `CONFIG_INVALID`
  */
@@ -24,12 +25,14 @@ export async function prepareTopics(desk: AdminDesk, options: ResolvedKafka, rep
   const { topology, assert, consumer } = options
   /** Else the broker may make them when they are subscribed to. */
   const needed = consumer.allowAutoTopicCreation === true ? [] : topology.sources
-  const places = assert === false ? [] : topology.places
   await desk.ask(async (admin) => {
     const existing = await existingOf(admin, needed)
-    const problems = needed
-      .filter((topic) => !existing.has(topic))
-      .map((topic) => `topics: ${topic} does not exist on the cluster`)
+    const isThere = (topic: string): boolean => needed.length === 0 || existing.has(topic)
+    if (!topology.sources.some(isThere)) {
+      throw new ConfigError(needed.map((topic) => `topics: ${topic} does not exist on the cluster`))
+    }
+    const places = assert === false ? [] : placesOf(topology, isThere)
+    const problems: string[] = []
     const missing = places.filter(({ topic }) => !existing.has(topic))
     if (assert === 'check') problems.push(...missing.map(missingText))
     if (problems.length > 0) throw new ConfigError(problems)
@@ -40,6 +43,12 @@ export async function prepareTopics(desk: AdminDesk, options: ResolvedKafka, rep
     for (const place of places) problems.push(...(await compare(admin, place, report)))
     if (problems.length > 0) throw new ConfigError(problems)
   })
+}
+
+function placesOf({ places }: Topology, isThere: (topic: string) => boolean): CopyPlace[] {
+  return places
+    .map((place) => ({ ...place, sources: place.sources.filter(isThere) }))
+    .filter(({ sources }) => sources.length > 0)
 }
 
 /** Replicas as the broker's default, and room for what its sources allow. */

@@ -133,5 +133,5 @@ export class Subscription {
 
 function missingText(topics: readonly string[]): string {
   const [be, it] = topics.length === 1 ? ['does', 'it'] : ['do', 'they']
-  return `${topics.join(', ')} ${be} not exist: deleted? Nothing of ${it === 'it' ? it : 'them'} is consumed until ${it} ${it === 'it' ? 'is' : 'are'} there again; the other topics go on`
+  return `${topics.join(', ')} ${be} not exist: deleted, or misspelt? Nothing of ${it === 'it' ? it : 'them'} is consumed until ${it} ${it === 'it' ? 'is' : 'are'} there again; the other topics go on`
 }

@@ -18,7 +18,7 @@ const SETTLE_WITHIN_MS = 30_000
 export class FirstStart {
   readonly #desk: AdminDesk
   readonly #offsets: GroupOffsets
-  readonly #topics: readonly string[]
+  #topics: readonly string[]
   /** Of partitions in which the group has no offset yet: an end says nothing about what is written over a deleted topic. */
   readonly #ends = new Map<string, bigint>()
 
@@ -32,6 +32,7 @@ export class FirstStart {
   async look(): Promise<void> {
     const existing = new Set(await this.#desk.ask((admin) => admin.listTopics()))
     const topics = this.#topics.filter((topic) => existing.has(topic))
+    this.#topics = topics
     const committed = await this.#offsets.allCommitted(topics)
     for (const topic of topics) {
       const own = [...committed].filter(([name]) => name.startsWith(`${topic}/`))

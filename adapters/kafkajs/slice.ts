@@ -150,7 +150,10 @@ export interface CheckupKafkaLike {
   admin(config: { readonly retry: RetryLike }): CheckupAdminLike
 }
 
-export interface CheckupAdminLike extends Pick<AdminLike, 'connect' | 'disconnect' | 'listTopics' | 'describeConfigs'> {
+export interface CheckupAdminLike extends Pick<
+  AdminLike,
+  'connect' | 'disconnect' | 'listTopics' | 'describeConfigs' | 'fetchOffsets' | 'fetchTopicOffsets'
+> {
   describeCluster(): Promise<{ brokers: { nodeId: number }[] }>
   describeGroups(groupIds: string[]): Promise<{ groups: { state: string }[] }>
   fetchTopicMetadata(options: { topics: string[] }): Promise<{ topics: { partitions: { replicas: number[] }[] }[] }>

@@ -7,7 +7,7 @@ import { backends } from '../support/backends.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { freePort } from '../support/servers/ports.ts'
 import { startPrivateKafka, type PrivateKafka } from '../support/servers/private-kafka.ts'
-import { Cluster, eventually } from './kafkajs-kit.ts'
+import { Cluster, eventually, RecordingIntake } from './kafkajs-kit.ts'
 
 const describeKafka = backends.has('kafka') ? describe : describe.skip
 
@@ -59,6 +59,9 @@ describeKafka('fromKafka, on a broker', () => {
     const topic = await cluster.topic(2, { ...SAFE, ...config })
     return examine(cluster.client(), { topics: [topic], groupId: uniqueName('group'), ...options }, of)
   }
+
+  const strandedIn = async (options: KafkaOptions): Promise<readonly CheckFinding[]> =>
+    (await examine(cluster.client(), options)).findings.filter(({ check }) => check === 'kafka.stranded-copies')
 
   it('tells the group and the topics that messages are first published to', async () => {
     const options = { topics: ['a', 'b'], groupId: 'g', retry: { topics: [{ delayMs: 1_000 }] } }
@@ -165,6 +168,72 @@ describeKafka('fromKafka, on a broker', () => {
     expect(await state()).toMatchObject({ verdict: 'holds', found: `group ${groupId}: Stable` })
     await cluster.closeSources()
     await eventually(async () => (await state())?.found === `group ${groupId}: Empty`)
+  })
+
+  describe('copies in retry topics that nobody consumes', () => {
+    const retry = { topics: [{ delayMs: 1 }] }
+
+    it('are found, of a group that was renamed and of a stage that was taken out, until they are handled', async () => {
+      const [topic, before, groupId] = [await cluster.topic(), uniqueName('before'), uniqueName('after')]
+      const [old, second] = [`${topic}.${before}.retry-1`, `${topic}.${groupId}.retry-2`]
+      const settling = new RecordingIntake()
+      settling.onDeliver = (delivery) => delivery.settle()
+      await cluster.open({ topics: [topic], groupId: before, retry }, settling)
+      await cluster.send(old, ['handled'])
+      await cluster.untilCommitted(before, old, [1])
+      await cluster.closeSources()
+      const options = { topics: [topic], groupId, retry }
+      await eventually(async () => (await cluster.admin.describeGroups([before])).groups[0]?.state === 'Empty')
+      expect(await strandedIn(options)).toEqual([])
+
+      await cluster.send(old, ['a', 'b'])
+      await cluster.admin.createTopics({ waitForLeaders: false, topics: [{ topic: second, numPartitions: 1 }] })
+      await eventually(async () => (await cluster.admin.listTopics()).includes(second))
+      await cluster.send(second, ['c'])
+      const found = await strandedIn(options)
+      expect(found.toSorted((a, b) => a.found.localeCompare(b.found))).toEqual(
+        [
+          {
+            check: 'kafka.stranded-copies',
+            verdict: 'weaker',
+            found: `retry topic ${old}: 2 messages not handled by group ${before}, which has no members`,
+            meaning: expect.stringContaining(
+              `Carry the offsets of ${before} in ${old} over to ${groupId}, and add ${old} to`,
+            ),
+          },
+          {
+            check: 'kafka.stranded-copies',
+            verdict: 'broken',
+            found: `retry topic ${second}: 1 message not handled by this group, which does not consume it`,
+            meaning: expect.stringContaining('Put the stage back into retry.topics until it is drained.'),
+          },
+        ].toSorted((a, b) => a.found.localeCompare(b.found)),
+      )
+
+      // As it says.
+      await cluster.admin.setOffsets({ groupId, topic: old, partitions: [{ partition: 0, offset: '1' }] })
+      const draining = {
+        topics: [topic, old],
+        groupId,
+        retry: { topics: [{ delayMs: 1 }, { delayMs: 2, topic: second }] },
+      }
+      const intake = new RecordingIntake()
+      intake.onDeliver = (delivery) => delivery.settle()
+      await cluster.open(draining, intake)
+      await cluster.untilCommitted(groupId, old, [3])
+      await cluster.untilCommitted(groupId, second, [1])
+      await cluster.closeSources()
+      expect(intake.deliveries.map(({ message }) => String(message.value)).toSorted()).toEqual(['a', 'b', 'c'])
+      expect(await strandedIn(options)).toEqual([])
+    }, 60_000)
+
+    it('are not taken for stranded where their group runs', async () => {
+      const [topic, other] = [await cluster.topic(), uniqueName('other')]
+      await cluster.open({ topics: [topic], groupId: other, retry })
+      await cluster.send(`${topic}.${other}.retry-1`, ['a'])
+      expect(await strandedIn({ topics: [topic], groupId: uniqueName('group') })).toEqual([])
+      await cluster.closeSources()
+    })
   })
 
   it('rejects where no broker answers, which doctor tells as such', async () => {

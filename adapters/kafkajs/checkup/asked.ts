@@ -76,3 +76,20 @@ export function groupState(admin: CheckupAdminLike, groupId: string): Promise<As
   }
   return asked(state())
 }
+
+/** Messages of a topic beyond what the group has committed there. The topic must have been listed. */
+export function unhandledIn(admin: CheckupAdminLike, topic: string, groupId: string): Promise<Asked<number>> {
+  const unhandled = async (): Promise<number> => {
+    const bounds = await admin.fetchTopicOffsets(topic)
+    const request = { groupId, topics: [topic] }
+    // The first one may fail for the client does not know the group's broker yet.
+    const offsets = await admin.fetchOffsets(request).catch(() => admin.fetchOffsets(request))
+    const committed = new Map(offsets[0]?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
+    const left = bounds.map(({ partition, low, high }) => {
+      const next = Math.max(Number(low), committed.get(partition) ?? 0)
+      return Math.max(0, Number(high) - next)
+    })
+    return left.reduce((sum, count) => sum + count, 0)
+  }
+  return asked(unhandled())
+}

@@ -5,6 +5,7 @@ import type { CheckupAdminLike, CheckupKafkaLike } from '../slice.ts'
 import { brokerSettings, groupState, replicasOf, topicSettings } from './asked.ts'
 import { findingsOfCopies } from './copy-findings.ts'
 import { findingOfGroup, findingsOfBrokers } from './group-findings.ts'
+import { findingsOfStranded } from './stranded-copies.ts'
 import { findingsOfTopic } from './topic-findings.ts'
 
 const RETRY = { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000 }
@@ -36,9 +37,10 @@ async function withAdmin<T>(kafka: CheckupKafkaLike, question: (admin: CheckupAd
 
 async function look(
   admin: CheckupAdminLike,
-  { topology, groupId, start, assert }: ResolvedKafka,
+  options: ResolvedKafka,
   consumer: CheckedConsumer,
 ): Promise<readonly CheckFinding[]> {
+  const { topology, groupId, start, assert } = options
   const existing = new Set(await admin.listTopics())
   const sources = topology.sources.filter((topic) => existing.has(topic))
   const asked = await Promise.all(
@@ -53,12 +55,14 @@ async function look(
       return findingsOfCopies(place, settings, { consumer, isCreated: assert === true })
     }),
   )
+  const stranded = await findingsOfStranded(admin, options, existing)
   const topics = asked.flatMap(({ settings }) => (settings.isTold ? [settings.value] : []))
   const [state, brokers] = await Promise.all([groupState(admin, groupId), brokerSettings(admin)])
   return [
     ...topology.sources.filter((topic) => !existing.has(topic)).map(missing),
     ...asked.flatMap(({ topic, ...told }) => findingsOfTopic(topic, told, consumer)),
     ...copies.flat(),
+    ...stranded,
     findingOfGroup(groupId, state),
     ...findingsOfBrokers(brokers, consumer, { start, topics }),
   ]

@@ -1,0 +1,88 @@
+import type { CheckFinding } from '../../../src/index.ts'
+import type { ResolvedKafka } from '../options/options.ts'
+import type { CheckupAdminLike } from '../slice.ts'
+import { groupState, unhandledIn } from './asked.ts'
+import { forbidden } from './topic-findings.ts'
+
+const CHECK = 'kafka.stranded-copies'
+const DEFAULT_NAME = /^(.+)\.retry-\d+$/
+
+type Options = Pick<ResolvedKafka, 'topology' | 'topics' | 'groupId'>
+
+/**
+ * Retry topics of the topics consumed, by their default names, that hold copies and that nobody consumes: of a group that was
+ * renamed, or of a stage that was taken out of `retry.topics`.
+ */
+export async function findingsOfStranded(
+  admin: CheckupAdminLike,
+  { topology, topics, groupId }: Options,
+  existing: ReadonlySet<string>,
+): Promise<CheckFinding[]> {
+  const findings = [...existing]
+    .filter((topic) => !topics.includes(topic))
+    .map((topic) => ({ topic, groups: groupsNamedIn(topic, topology.sources) }))
+    .filter(({ groups }) => groups.length > 0)
+    .map(({ topic, groups }) => findingOf(admin, { topic, groups, own: groupId }))
+  return (await Promise.all(findings)).filter((finding) => finding !== undefined)
+}
+
+interface Suspect {
+  readonly topic: string
+  /** One of which has the topic for its own. */
+  readonly groups: readonly string[]
+  readonly own: string
+}
+
+async function findingOf(admin: CheckupAdminLike, { topic, groups, own }: Suspect): Promise<CheckFinding | undefined> {
+  const what = `retry topic ${topic}`
+  let fewest = Number.POSITIVE_INFINITY
+  // The own group too: it may have taken the topic in, and handled all of it.
+  for (const group of new Set([own, ...groups])) {
+    const unhandled = await unhandledIn(admin, topic, group)
+    if (!unhandled.isTold) return forbidden(CHECK, what, unhandled.why)
+    fewest = Math.min(fewest, unhandled.value)
+    if (fewest === 0) return undefined
+  }
+  if (groups[0] === own) return { check: CHECK, ...ofTakenOut(what, fewest) }
+  for (const group of groups) {
+    const state = await groupState(admin, group)
+    if (!state.isTold) return forbidden(CHECK, `${what}, group ${group}`, state.why)
+    if (state.value !== 'Empty' && state.value !== 'Dead') return undefined
+  }
+  return { check: CHECK, ...ofOtherGroup(what, fewest, { topic, groups, own }) }
+}
+
+type Found = Omit<CheckFinding, 'check'>
+
+function ofTakenOut(what: string, count: number): Found {
+  return {
+    verdict: 'broken',
+    found: `${what}: ${messages(count)} not handled by this group, which does not consume it`,
+    meaning:
+      'These messages have failed and wait for their next attempt, which never comes: they are deleted when their retention is over. Put the stage back into retry.topics until it is drained.',
+  }
+}
+
+function ofOtherGroup(what: string, count: number, { topic, groups: [group = ''], own }: Suspect): Found {
+  return {
+    verdict: 'weaker',
+    found: `${what}: ${messages(count)} not handled by group ${group}, which has no members`,
+    meaning: `If group ${group} was renamed to ${own}, these messages have failed and wait for a next attempt that never comes: they are deleted when their retention is over. Carry the offsets of ${group} in ${topic} over to ${own}, and add ${topic} to topics until it is drained. If ${group} is another application, start it.`,
+  }
+}
+
+function messages(count: number): string {
+  return count === 1 ? '1 message' : `${count} messages`
+}
+
+/**
+ * Both names may contain dots: `a.b.c.retry-1` may be of group `b.c` and topic `a`, or of group `c` and topic `a.b`. The first is the
+ * one that a topic of ours gives; nothing where none does.
+ */
+function groupsNamedIn(topic: string, sources: readonly string[]): string[] {
+  const [, name = ''] = DEFAULT_NAME.exec(topic) ?? []
+  const [source] = sources.filter((one) => name.startsWith(`${one}.`)).toSorted((a, b) => b.length - a.length)
+  if (source === undefined) return []
+  const parts = name.slice(source.length + 1).split('.')
+  return parts.map((_, index) => parts.slice(index).join('.')).filter((group) => group !== '')
+}

@@ -10,6 +10,12 @@ export interface StoredItem extends StoredKey {
   readonly item: ClaimItem
 }
 
+/** What a claim was granted. */
+export interface TriedItem extends StoredItem {
+  /** Starts of its handler, with this one. */
+  readonly attempt: number
+}
+
 export function storedItem(item: ClaimItem): StoredItem {
   return { item, key: hexOf(item.key), fp: item.digest === '' ? null : hexOf(item.digest) }
 }

@@ -7,14 +7,23 @@ import {
   type MarkVerdict,
   type OpenTransaction,
   type OwnerToken,
+  type ReleaseOptions,
   type ReleaseVerdict,
   type SetAsideVerdict,
 } from '../../src/index.ts'
-import type { Ledger, MarkingFailure, Results, SettingAside } from './ledger.ts'
+import type { HoldingBack, Ledger, MarkingFailure, Results, SettingAside } from './ledger.ts'
 import { Lending } from './lending.ts'
 import type { LentPgTransaction, PgTransaction } from './pg-transaction.ts'
 import type { Session, Sessions } from './session.ts'
-import { explainRefusal, isConflictOfTransactions, isLockTimeout, isRefusal, isShutdown } from './sql-errors.ts'
+import { storable } from './set-keys-aside.ts'
+import {
+  explainRefusal,
+  isConflictOfTransactions,
+  isLockTimeout,
+  isRefusal,
+  isShutdown,
+  isUnstorable,
+} from './sql-errors.ts'
 import type { Statement } from './sql/statement.ts'
 
 type Phase =
@@ -37,7 +46,8 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
   readonly #session: Session
   readonly #lending: Lending
   readonly #released = new Set<Key>()
-  readonly #refunded = new Set<Key>()
+  /** Refunded, or held back. */
+  readonly #told = new Set<Key>()
   #owesAttempts = false
   #phase: Phase = 'open'
   #failure: Omit<MarkingFailure, 'isSentAgain'> | undefined
@@ -98,15 +108,21 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
     })
   }
 
-  /** Rolls back; gives the attempts of `claims` back, each once, if asked to. */
-  release(claims: readonly Claim<PgTransaction>[], refund: boolean): Promise<readonly ReleaseVerdict[]> {
+  /** Rolls back; gives the attempts of `claims` back, or tells when and why there is another: each once. */
+  release(
+    claims: readonly Claim<PgTransaction>[],
+    { refund, delayMs = 0, cause }: ReleaseOptions,
+  ): Promise<readonly ReleaseVerdict[]> {
     return this.#inTurn(async () => {
       if (this.#phase !== 'open' && this.#phase !== 'over') return claims.map(() => 'refused')
       const keys = claims.map(({ key }) => key)
       const verdicts = keys.map((key) => (this.#released.has(key) ? 'already-released' : 'released'))
       for (const key of keys) this.#released.add(key)
       const isBlameless = refund || this.#lending.hasLost || isShutdown(this.#session.spoiledBy)
-      await this.#rollBack(isBlameless ? keys.filter((key) => !this.#refunded.has(key)) : [])
+      const untold = keys.filter((key) => !this.#told.has(key))
+      if (isBlameless) await this.#rollBack(untold)
+      else if (delayMs > 0 || cause !== undefined) await this.#holdBack(untold, { delayMs, cause })
+      else await this.#rollBack([])
       return verdicts
     })
   }
@@ -194,7 +210,34 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
       const released = await this.#session.release(this.#ledger.release(refunded))
       if (released === 'lost') await this.#refund(refunded)
     } else if (refunded.length > 0) await this.#refund(refunded)
-    for (const key of refunded) this.#refunded.add(key)
+    for (const key of refunded) this.#told.add(key)
+  }
+
+  /** Whoever waits for the keys must find them held back. */
+  async #holdBack(keys: readonly Key[], how: HoldingBack): Promise<void> {
+    const told = this.#ledger.holdBack?.(keys, how)
+    if (told === undefined || keys.length === 0) return this.#rollBack([])
+    const wasOpen = this.#phase === 'open'
+    this.#lending.revoke()
+    this.#phase = 'over'
+    const released = wasOpen ? await this.#session.release(told.inTransaction) : 'lost'
+    if (released !== 'released') await this.#holdBackLate(keys, how)
+    for (const key of keys) this.#told.add(key)
+  }
+
+  /** What this transaction does not hold any more: its claim was the last that counted them, or nothing is told. */
+  async #holdBackLate(keys: readonly Key[], how: HoldingBack): Promise<void> {
+    try {
+      const told = this.#ledger.holdBack?.(keys, how)
+      if (told !== undefined) await this.#sessions.briefly(told.afterwards)
+    } catch (error) {
+      const { cause } = how
+      if (isUnstorable(error) && cause !== undefined && cause !== storable(cause)) {
+        return this.#holdBackLate(keys, { ...how, cause: storable(cause) })
+      }
+      // Another owner counts a key just now.
+      if (!isLockTimeout(error)) throw error
+    }
   }
 
   /** Of keys that this transaction does not hold any more. */

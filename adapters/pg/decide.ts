@@ -91,7 +91,7 @@ async function judge(
 ): Promise<Judged> {
   const absent = rows.flatMap(({ key, is_new }) => (is_new ? [key] : []))
   const counted = absent.length === 0 ? [] : await session.run(readAttempts(tables, scope, absent))
-  const attempts = new Map(counted.map(({ key, n }) => [key, n]))
+  const attempts = new Map(counted.map((row) => [row.key, row]))
   const verdicts = new Map<string, DecideVerdict>()
   const [done, open]: [string[], string[]] = [[], []]
   for (const row of rows) {

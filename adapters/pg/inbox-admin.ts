@@ -22,7 +22,7 @@ import { Purge } from './purge.ts'
 import { isLockTimeout } from './sql-errors.ts'
 import { claimKeys } from './sql/claim-keys.ts'
 import { listRecords } from './sql/list-records.ts'
-import { readAttempts } from './sql/read-attempts.ts'
+import { readAttempts, type AttemptRow } from './sql/read-attempts.ts'
 import { readRecords } from './sql/read-records.ts'
 import { findShared } from './sql/register-scope.ts'
 
@@ -47,7 +47,7 @@ export class InboxAdmin implements StoreAdmin {
     const absent = wanted.filter((key) => !views.has(key))
     const attempts =
       absent.length === 0 ? [] : await place.sessions.committed(readAttempts(place.tables, place.scope, absent))
-    for (const { key, n } of attempts) views.set(key, await viewOfTried(place, key, n))
+    for (const row of attempts) views.set(row.key, await viewOfTried(place, row))
     return wanted.map((key) => views.get(key) ?? { state: 'absent' })
   }
 
@@ -90,13 +90,15 @@ export class InboxAdmin implements StoreAdmin {
 }
 
 /** An attempt is counted and there is no record: its handler runs, or has failed. Only who asks for the row can tell. */
-async function viewOfTried({ sessions, tables, scope }: Place, key: string, attempt: number): Promise<RecordView> {
+async function viewOfTried({ sessions, tables, scope }: Place, row: AttemptRow): Promise<RecordView> {
+  const { key, n: attempt } = row
   const { text } = claimKeys(tables, scope, [{ key, fp: null }])
   try {
     const { session } = await sessions.begin({ text: `set local lock_timeout = '${GLANCE_MS}ms';\n${text}` })
     await session.rollback()
-    const { state } = viewOf(recordOfAttempts(attempt), 0)
-    return { state, attempt }
+    const now = (row.not_before ?? 0) - row.wait_ms
+    const { state, notBefore, cause } = viewOf(recordOfAttempts(row), now)
+    return { state, attempt, notBefore, cause }
   } catch (error) {
     if (!isLockTimeout(error)) throw error
     return { state: 'processing', attempt }

@@ -3,6 +3,7 @@ import { storedItems, type StoredItem } from './bytes.ts'
 import { ClaimTransaction } from './claim-transaction.ts'
 import { despiteConflicts } from './despite-conflicts.ts'
 import { InboxLedger } from './inbox-ledger.ts'
+import { recordOfRow } from './inbox-records.ts'
 import type { PgTransaction } from './pg-transaction.ts'
 import type { Place } from './place.ts'
 import { mayBeUndone, readForGood } from './read-for-good.ts'
@@ -11,7 +12,7 @@ import { isLockTimeout } from './sql-errors.ts'
 import { AnsweredKeys } from './sql/answered-keys.ts'
 import { claimTogether } from './sql/claim-keys.ts'
 import { countFirst, countNext, Counts, type Counted } from './sql/count-attempts.ts'
-import { readAttempts } from './sql/read-attempts.ts'
+import { readAttempts, type AttemptRow } from './sql/read-attempts.ts'
 import { readRecords, type ReadRow } from './sql/read-records.ts'
 import { refundAttempts } from './sql/refund-attempts.ts'
 import { removeKeys } from './sql/remove-keys.ts'
@@ -68,7 +69,7 @@ async function claimOnce(
 ): Promise<readonly Answer[]> {
   const { sessions, tables, scope } = place
   const { token, alone } = request
-  const counting = { scope, keys: keysOf(items), token }
+  const counting = { scope, items, keys: keysOf(items), token }
   const { session, rows, counted } = await sessions.claim({
     count: alone ? countNext(tables, counting) : countFirst(tables, counting),
     uncount: refundAttempts(tables, counting),
@@ -86,11 +87,12 @@ async function claimOnce(
     if (granted.length === 0 || writer === null) {
       await session.rollback()
       // Who has counted may be just about to take what was free: a second look waits for it.
-      if (inserted.length === items.length && !isSecondLook) return await claimOnce(place, request, items, true)
+      const isFree = [...earlier.values()].some(({ verdict }) => verdict === 'again-alone')
+      if (inserted.length === items.length && isFree && !isSecondLook) return await claimOnce(place, request, items, true)
       const records = await recordsOf(place, others)
-      return items.map((stored) => ungranted(stored, records, earlier))
+      return items.map((stored) => earlier.get(stored.key) ?? ungranted(stored, records))
     }
-    // They have an earlier attempt and must not share the transaction, nor become done with it.
+    // They have an earlier attempt, or wait, and must not share the transaction, nor become done with it.
     if (uncounted.length > 0) await session.run(removeKeys(tables, scope, keysOf(uncounted)))
     const seen = others.length === 0 ? [] : await session.run(readRecords(tables, scope, keysOf(others)))
     if (seen.some(mayBeUndone)) {
@@ -98,13 +100,15 @@ async function claimOnce(
       return await claimOthers(place, request, items, others)
     }
     const records = byKey(seen)
-    const ledger = new InboxLedger(place, { token, items: granted, transaction: writer })
+    const tried = granted.map((stored) => ({ ...stored, attempt: attempts.of(stored.key)?.attempt ?? 1 }))
+    const ledger = new InboxLedger(place, { token, items: tried, transaction: writer })
     const keys = granted.map(({ item }) => item.key)
     const transaction = new ClaimTransaction({ sessions, session, ledger }, { token, keys })
     return items.map((stored) => {
       const isInserted = answered.has(stored.key)
       const attempt = isInserted ? attempts.of(stored.key) : undefined
-      return attempt === undefined ? ungranted(stored, records, earlier) : grant(stored, request, transaction, attempt)
+      if (attempt !== undefined) return grant(stored, request, transaction, attempt)
+      return earlier.get(stored.key) ?? ungranted(stored, records)
     })
   } catch (error) {
     await session.rollback()
@@ -154,31 +158,34 @@ function grant(
   return isKnown ? { ...answer, isKnown } : answer
 }
 
-/** How often each of these was tried, which nobody holds and this claim has not counted. */
+/** Why this claim has not counted these, which nobody holds. */
 async function earlierOf(
   { tables, scope }: Place,
   session: Session,
   items: readonly StoredItem[],
-): Promise<ReadonlyMap<string, number>> {
+): Promise<ReadonlyMap<string, Answer>> {
   if (items.length === 0) return new Map()
-  const keys = keysOf(items)
-  const rows = await session.run(readAttempts(tables, scope, keys))
-  const counted = new Map(rows.map(({ key, n }) => [key, n]))
-  // Given back this moment: claimed again, it tells.
-  return new Map(keys.map((key) => [key, counted.get(key) ?? 0]))
+  const rows = await session.run(readAttempts(tables, scope, keysOf(items)))
+  const tried = new Map(rows.map((row) => [row.key, row]))
+  return new Map(items.map((stored) => [stored.key, whyNotCounted(stored, tried.get(stored.key))]))
 }
 
-function ungranted(
-  { key, fp }: StoredItem,
-  records: ReadonlyMap<string, ReadRow>,
-  earlier: ReadonlyMap<string, number> = new Map(),
-): Answer {
-  const attempts = earlier.get(key)
-  if (attempts !== undefined) return { verdict: 'again-alone', attempts }
-  const record = records.get(key)
+function whyNotCounted({ fp }: StoredItem, tried: AttemptRow | undefined): Answer {
+  // Given back this moment: claimed again, it tells.
+  if (tried === undefined) return { verdict: 'again-alone', attempts: 0 }
+  if (tried.fp !== null && fp !== null && tried.fp !== fp) return { verdict: 'conflict' }
+  if (tried.wait_ms > 0) return { verdict: 'busy', leaseLeftMs: tried.wait_ms }
+  return { verdict: 'again-alone', attempts: tried.n }
+}
+
+function ungranted({ key, fp }: StoredItem, records: ReadonlyMap<string, ReadRow>): Answer {
+  const row = records.get(key)
   // Purged or reopened between the insert and the look: claimed again, it is free.
-  if (record === undefined) return { verdict: 'busy', leaseLeftMs: 0 }
-  if (record.fp !== null && fp !== null && record.fp !== fp) return { verdict: 'conflict' }
-  if (record.outcome === 'd') return { verdict: 'done', result: record.result ?? undefined }
-  return { verdict: record.outcome === 'g' ? 'given-up' : 'parked', reason: record.reason ?? '' }
+  if (row === undefined) return { verdict: 'busy', leaseLeftMs: 0 }
+  const record = recordOfRow(row)
+  if (record.state === 'unreadable') return { verdict: record.state, found: record.found }
+  if (row.fp !== null && fp !== null && row.fp !== fp) return { verdict: 'conflict' }
+  if (record.state === 'done') return { verdict: record.state, result: record.result }
+  const { state, reason, attempt, since, cause } = record
+  return { verdict: state, reason, attempt, since, cause }
 }

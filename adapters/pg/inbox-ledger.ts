@@ -1,13 +1,14 @@
 import type { Key, MarkVerdict, OwnerToken, SetAsideVerdict } from '../../src/index.ts'
-import type { StoredItem } from './bytes.ts'
-import type { Ledger, MarkingFailure, Replacement, Results, SettingAside } from './ledger.ts'
+import type { TriedItem } from './bytes.ts'
+import type { HoldingBack, Ledger, MarkingFailure, Replacement, Results, SettingAside } from './ledger.ts'
 import { markFailure } from './mark-failure.ts'
 import type { Place } from './place.ts'
 import { setKeysAside } from './set-keys-aside.ts'
 import { forgetAttempts } from './sql/forget-attempts.ts'
+import { holdBack } from './sql/hold-back.ts'
 import { keepResults } from './sql/keep-results.ts'
 import { refundAttempts, refundLostAttempts } from './sql/refund-attempts.ts'
-import { removeKeys } from './sql/remove-keys.ts'
+import { removeHeld, removeKeys } from './sql/remove-keys.ts'
 import type { Script } from './sql/statement.ts'
 import { whatWasCommitted } from './what-was-committed.ts'
 
@@ -15,13 +16,13 @@ import { whatWasCommitted } from './what-was-committed.ts'
 export class InboxLedger implements Ledger {
   readonly #place: Place
   readonly #token: OwnerToken
-  readonly #items: readonly StoredItem[]
+  readonly #items: readonly TriedItem[]
   /** Of the row versions that the transaction wrote. */
   readonly #transaction: string
 
   constructor(
     place: Place,
-    granted: { readonly token: OwnerToken; readonly items: readonly StoredItem[]; readonly transaction: string },
+    granted: { readonly token: OwnerToken; readonly items: readonly TriedItem[]; readonly transaction: string },
   ) {
     this.#place = place
     this.#token = granted.token
@@ -63,12 +64,20 @@ export class InboxLedger implements Ledger {
     return refundLostAttempts(this.#place.tables, this.#attemptsOf(keys))
   }
 
+  holdBack(keys: readonly Key[], how: HoldingBack): Record<'inTransaction' | 'afterwards', Script> {
+    const { tables, scope } = this.#place
+    const afterwards = holdBack(tables, { ...this.#attemptsOf(keys), ...how })
+    const all = this.#items.map(({ key }) => key)
+    return { inTransaction: { text: `${afterwards.text};\n${removeHeld(tables, scope, all).text}` }, afterwards }
+  }
+
   whatWasCommitted(): Promise<ReadonlyMap<Key, MarkVerdict>> {
     return whatWasCommitted(this.#place, this.#items, this.#transaction)
   }
 
   setAside(keys: readonly Key[], how: SettingAside, run: Replacement): Promise<readonly SetAsideVerdict[]> {
-    return setKeysAside(this.#place, { items: this.#stored(keys), owner: this.#token, run }, how)
+    const items = this.#stored(keys).map((granted) => ({ ...granted, attempt: granted.attempt - (how.refund ? 1 : 0) }))
+    return setKeysAside(this.#place, { items, owner: this.#token, run }, how)
   }
 
   async markFailure(key: Key, how: MarkingFailure, run: Replacement): Promise<MarkVerdict> {
@@ -81,7 +90,7 @@ export class InboxLedger implements Ledger {
     return { scope: this.#place.scope, keys: this.#stored(keys).map(({ key }) => key), token: this.#token }
   }
 
-  #stored(keys: readonly Key[]): readonly StoredItem[] {
+  #stored(keys: readonly Key[]): readonly TriedItem[] {
     const byKey = new Map(this.#items.map((stored) => [stored.item.key, stored]))
     return keys.flatMap((key) => byKey.get(key) ?? [])
   }

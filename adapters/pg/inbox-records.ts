@@ -1,42 +1,52 @@
-import type { ListedState, MessageRecord, RecordView } from '../../src/index.ts'
+import type { AsideStory, ListedState, MessageRecord, RecordView } from '../../src/index.ts'
+import type { AttemptRow } from './sql/read-attempts.ts'
 import type { RecordRow } from './sql/read-records.ts'
 
-export const OUTCOMES: Readonly<Partial<Record<ListedState, RecordRow['outcome']>>> = {
+/** What is listed by itself. */
+export type Outcome = 'd' | 'g' | 'p'
+
+export const OUTCOMES: Readonly<Partial<Record<ListedState, Outcome>>> = {
   done: 'd',
   'given-up': 'g',
   parked: 'p',
 }
 
+type Kept = Extract<MessageRecord, { state: 'done' | 'given-up' | 'parked' | 'unreadable' }>
+
 /** Neither fences nor ends of retention are kept with a row, so none is told. */
-export function viewOfRow({ outcome, reason, result }: RecordRow): RecordView {
-  switch (outcome) {
-    case 'd':
-      return { state: 'done', result: result ?? undefined }
-    case 'g':
-      return { state: 'given-up', reason: reason ?? '' }
-    case 'p':
-      return { state: 'parked', reason: reason ?? '' }
-  }
+export function viewOfRow(row: RecordRow): RecordView {
+  const record = recordOfRow(row)
+  if (record.state === 'unreadable') return record
+  if (record.state === 'done') return { state: record.state, result: record.result }
+  const { state, reason, attempt, since, cause } = record
+  return { state, reason, attempt, since, cause }
 }
 
 /** The record as `transition()` knows it. A row that is there is kept, however old. */
-export function recordOfRow({ outcome, fp, owner: writer, reason: why }: RecordRow): MessageRecord {
+export function recordOfRow({ outcome, fp, owner: writer, result, ...row }: RecordRow): Kept {
   const common = { digest: fp ?? '', fence: 0, owner: writer ?? '' }
-  const reason = why ?? ''
   const keepUntil = Number.POSITIVE_INFINITY
   switch (outcome) {
     case 'd':
-      return { state: 'done', ...common, keepUntil }
+      return { state: 'done', ...common, result: result ?? undefined, keepUntil }
     case 'g':
-      return { state: 'given-up', ...common, reason, keepUntil }
+      return { state: 'given-up', ...common, ...storyOf(row), keepUntil }
     case 'p':
-      return { state: 'parked', ...common, reason }
+      return { state: 'parked', ...common, ...storyOf(row) }
+    default:
+      return { state: 'unreadable', found: `a record of outcome '${outcome}', which this version does not know` }
   }
 }
 
+function storyOf({ reason, attempt, since, cause }: Pick<RecordRow, 'reason' | 'attempt' | 'since' | 'cause'>): AsideStory {
+  return { reason: reason ?? '', attempt: attempt ?? undefined, since: since ?? undefined, cause: cause ?? undefined }
+}
+
 /** The record of a key without a row that nobody holds. */
-export function recordOfAttempts(attempt: number | undefined): MessageRecord {
-  if (attempt === undefined) return { state: 'absent' }
+export function recordOfAttempts(row: AttemptRow | undefined): MessageRecord {
+  if (row === undefined) return { state: 'absent' }
+  const kept = { digest: row.fp ?? '', fence: 0, attempt: row.n, doubt: false, owner: '' }
+  const { not_before: notBefore, cause } = row
   const keepUntil = Number.POSITIVE_INFINITY
-  return { state: 'released', digest: '', fence: 0, attempt, doubt: false, owner: '', keepUntil }
+  return { state: 'released', ...kept, notBefore: notBefore ?? undefined, cause: cause ?? undefined, keepUntil }
 }

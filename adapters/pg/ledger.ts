@@ -1,4 +1,4 @@
-import type { DurationMs, Key, MarkVerdict, Reason, Result, SetAsideVerdict } from '../../src/index.ts'
+import type { Cause, DurationMs, Key, MarkVerdict, Reason, Result, SetAsideVerdict } from '../../src/index.ts'
 import type { Script, Statement } from './sql/statement.ts'
 
 /** What the claims of one transaction write in the tables of their store: rows of an inbox, or positions. */
@@ -12,6 +12,11 @@ export interface Ledger {
   /** Gives attempts back once the transaction is gone, by itself. Not those that another claim has counted since. */
   refund(keys: readonly Key[]): Script
   /**
+   * Keeps until when failed attempts hold the next ones back, and why they failed. `inTransaction`: that of the claims, and ends them;
+   * otherwise by itself, once that is gone. Missing where one consumer at a time reads messages in their order.
+   */
+  holdBack?(keys: readonly Key[], how: HoldingBack): Record<'inTransaction' | 'afterwards', Script>
+  /**
    * After a COMMIT whose answer was lost. One of its keys that is `already-marked` says that it happened.
    *
    * @throws StoreError `STORE_AMBIGUOUS` while nobody can say
@@ -23,9 +28,17 @@ export interface Ledger {
   setAside(keys: readonly Key[], how: SettingAside, run: Replacement): Promise<readonly SetAsideVerdict[]>
 }
 
+export interface HoldingBack {
+  readonly delayMs: DurationMs
+  readonly cause: Cause | undefined
+}
+
 export interface SettingAside {
   readonly as: 'given-up' | 'parked'
   readonly reason: Reason
+  /** The attempt of these claims was none. */
+  readonly refund: boolean
+  readonly cause: Cause | undefined
   readonly lockTimeoutMs: DurationMs
 }
 

@@ -21,7 +21,8 @@ export async function markFailure(place: Place, failed: Failed, run: Replacement
   const { tables, scope, sessions } = place
   const { item, owner, result, lockTimeoutMs, isSentAgain } = failed
   const { key, fp } = item
-  const record = { scope, keys: [key], fps: [fp], owner, outcome: 'd', reason: null, result, lockTimeoutMs } as const
+  const mark = { attempts: [null], outcome: 'd', reason: null, result, cause: null } as const
+  const record = { scope, keys: [key], fps: [fp], owner, ...mark, lockTimeoutMs }
   let written: readonly WrittenRow[]
   try {
     written = await run(writeRecords(tables, record))

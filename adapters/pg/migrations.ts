@@ -7,6 +7,7 @@ import { asideMigration } from './sql/migration-0005-aside.ts'
 import { sharedScopeMigration } from './sql/migration-0006-shared-scope.ts'
 import { leaseStoryMigration } from './sql/migration-0007-lease-story.ts'
 import { holdMigration } from './sql/migration-0008-hold.ts'
+import { inboxStoryMigration } from './sql/migration-0009-inbox-story.ts'
 import { createMigrationTable, createSchema, lockMigrations, recordMigration } from './sql/migration-table.ts'
 import type { Tables } from './sql/tables.ts'
 
@@ -20,6 +21,7 @@ export const MIGRATIONS: readonly Migration[] = [
   sharedScopeMigration,
   leaseStoryMigration,
   holdMigration,
+  inboxStoryMigration,
 ]
 
 export const NEWEST: number = Math.max(...MIGRATIONS.map(({ version }) => version))

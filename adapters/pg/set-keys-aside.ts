@@ -1,5 +1,5 @@
 import type { OwnerToken, Reason, SetAsideVerdict } from '../../src/index.ts'
-import type { StoredItem } from './bytes.ts'
+import type { TriedItem } from './bytes.ts'
 import type { Replacement, SettingAside } from './ledger.ts'
 import type { Place } from './place.ts'
 import { isLockTimeout, isUnstorable } from './sql-errors.ts'
@@ -7,7 +7,7 @@ import { readRecords, type RecordRow } from './sql/read-records.ts'
 import { writeRecords, type WrittenRow } from './sql/write-records.ts'
 
 interface Wanted {
-  readonly items: readonly StoredItem[]
+  readonly items: readonly TriedItem[]
   readonly owner: OwnerToken
   readonly run: Replacement
 }
@@ -20,15 +20,20 @@ export async function setKeysAside(
 ): Promise<readonly SetAsideVerdict[]> {
   const { tables, scope, sessions } = place
   const { items, owner, run } = wanted
-  const { reason, lockTimeoutMs } = how
+  const { reason, cause = null, lockTimeoutMs } = how
   const keys = items.map(({ key }) => key)
   const fps = items.map(({ fp }) => fp)
+  const attempts = items.map(({ attempt }) => attempt)
   const outcome = how.as === 'given-up' ? 'g' : 'p'
   let rows: readonly WrittenRow[]
   try {
-    rows = await run(writeRecords(tables, { scope, keys, fps, owner, outcome, reason, result: null, lockTimeoutMs }))
+    const written = { scope, keys, fps, attempts, owner, outcome, reason, result: null, cause, lockTimeoutMs } as const
+    rows = await run(writeRecords(tables, written))
   } catch (error) {
-    if (isUnstorable(error)) return setKeysAside(place, wanted, { ...how, reason: storable(reason) })
+    if (isUnstorable(error)) {
+      const told = { reason: storable(reason), cause: cause === null ? undefined : storable(cause) }
+      return setKeysAside(place, wanted, { ...how, ...told })
+    }
     if (!isLockTimeout(error)) throw error
     const [first, ...others] = items
     if (first === undefined || others.length === 0) return items.map(() => 'refused')
@@ -50,10 +55,10 @@ export function storable(reason: Reason): Reason {
   return reason.replaceAll(/[^ -~\n]/g, '?')
 }
 
-const VERDICTS = { d: 'refused', g: 'given-up', p: 'parked' } as const
+const VERDICTS: Readonly<Record<string, SetAsideVerdict>> = { g: 'given-up', p: 'parked' }
 
 /** The owner token says whether the record is this one, written now or when the call was sent before. */
 function verdictOf(record: RecordRow | undefined, owner: string): SetAsideVerdict {
   if (record === undefined || record.owner !== owner) return 'refused'
-  return VERDICTS[record.outcome]
+  return VERDICTS[record.outcome] ?? 'refused'
 }

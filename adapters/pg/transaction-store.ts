@@ -124,20 +124,18 @@ export class TransactionStore implements Store<PgTransaction> {
     })
   }
 
-  release(claims: readonly Claim<PgTransaction>[], { refund }: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
-    return this.#perTransaction('release', claims, 'refused', (transaction, owned) =>
-      transaction.release(owned, refund),
-    )
+  release(claims: readonly Claim<PgTransaction>[], how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+    return this.#perTransaction('release', claims, 'refused', (transaction, owned) => transaction.release(owned, how))
   }
 
   setAside(
     claims: readonly Claim<PgTransaction>[],
     as: 'given-up' | 'parked',
-    { reason }: SetAsideOptions,
+    { reason, refund = false, cause }: SetAsideOptions,
   ): Promise<readonly SetAsideVerdict[]> {
     const { lockTimeoutMs } = this.#parts
     return this.#perTransaction('set aside', claims, 'refused', (transaction, owned) =>
-      transaction.setAside(owned, { as, reason, lockTimeoutMs }),
+      transaction.setAside(owned, { as, reason, refund, cause, lockTimeoutMs }),
     )
   }
 

@@ -15,6 +15,7 @@ const ALL = [
   { version: 6, name: 'shared-scope' },
   { version: 7, name: 'lease-story' },
   { version: 8, name: 'hold' },
+  { version: 9, name: 'inbox-story' },
 ]
 
 describePostgres('the schema of postgresInbox', () => {

@@ -125,6 +125,10 @@ export async function pgHarness(
   return {
     ...effectsOf(place),
     store: await place.newInbox(options),
+    spoil: async (key) => {
+      await place.pool.query(`alter table ${place.schema}.inbox drop constraint if exists inbox_outcome_check;
+        update ${place.schema}.inbox set outcome = 'Z' where key = '\\x${bytesOf(key)}'`)
+    },
     secondStore: () => place.newInbox(options),
   }
 }
@@ -159,6 +163,11 @@ function effectsOf(place: PgPlace): Omit<InboxHarness<PgTransaction>, 'store' | 
     committed: place.committed,
     close: place.close,
   }
+}
+
+/** In hex, as tables keep them: of a key, or of a digest. */
+export function bytesOf(text: string): string {
+  return Buffer.from(text, 'base64url').toString('hex', 0, 16)
 }
 
 export function lend(claimed: Claim<PgTransaction>): LentTransaction<PgTransaction> {

@@ -4,7 +4,7 @@ import { createMigrationTable, createSchema, recordMigration } from '../../adapt
 import { tablesIn } from '../../adapters/pg/sql/tables.ts'
 import { claim, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
 import { uniqueName } from '../support/namespace.ts'
-import { ALONE, describePostgres, newPlace, type PgPlace } from './pg-support.ts'
+import { ALONE, bytesOf, describePostgres, newPlace, type PgPlace } from './pg-support.ts'
 
 describePostgres('a schema of an older version', () => {
   let place: PgPlace
@@ -59,7 +59,3 @@ describePostgres('a schema of an older version', () => {
     expect(await inbox.mark([(await hold(inbox, newItem())).claim])).toEqual(['marked'])
   })
 })
-
-function bytesOf(name: string): string {
-  return Buffer.from(name, 'base64url').toString('hex', 0, 16)
-}

@@ -151,7 +151,7 @@ export const PG_MUTANTS: readonly Mutant[] = [
     name: 'pg-parked-purged',
     what: 'A purge removes what is parked, before a person has seen it.',
     layer: 'real servers',
-    patches: [{ file: 'adapters/pg/sql/purge-records.ts', find: " and outcome <> 'p'", replace: '' }],
+    patches: [{ file: 'adapters/pg/sql/purge-records.ts', find: "in ('d', 'g')", replace: "in ('d', 'g', 'p')" }],
     tests: ['test/adapters/pg-admin.test.ts', '-t', 'never what is parked'],
   },
   {

@@ -55,7 +55,8 @@ from ${places(items)}
 order by 2`
 }
 
-function fpAt(fps: readonly (string | null)[]): string {
+/** As `keyAt`, of digests; all are there, or some are `null`. */
+export function fpAt(fps: readonly (string | null)[]): string {
   const given = fps.filter((fp) => fp !== null)
   if (given.length === fps.length) return keyAt(given)
   return `decode(('{${fps.map((fp) => fp ?? 'null').join(',')}}'::text[])[place + 1], 'hex')`

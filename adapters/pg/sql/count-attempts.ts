@@ -1,5 +1,5 @@
 import { AnsweredKeys } from './answered-keys.ts'
-import { insertKeys } from './claim-keys.ts'
+import { fpAt, insertKeys, type StoredKey } from './claim-keys.ts'
 import { FOR_EVER } from './let-run.ts'
 import { bytes, isAmong, keyAt, places, text } from './literals.ts'
 import { removeHeld } from './remove-keys.ts'
@@ -24,25 +24,26 @@ const FIRST: Counted = { attempt: 1, isKnown: false }
 
 interface Counting {
   readonly scope: number
-  readonly keys: readonly string[]
+  readonly items: readonly StoredKey[]
   readonly token: string
 }
 
 /**
  * Counts the first attempt of each key, committed by itself before the transaction of the claim begins. A key that has an
  * attempt already is neither counted nor returned: another transaction may hold it, or it has failed before and must be claimed
- * alone. One that a person has let run has none. The owner token makes the statement safe to send again: a claim counts once.
+ * alone, if its backoff is over and its payload the same. One that a person has let run has none. The owner token makes the statement safe to send again: a claim counts once.
  *
  * The second statement takes back the count of what is done. It must not be part of the first: an owner that marks while the
  * first runs removes its own attempt, and a row of ours would stay beside the row that it has marked, as if it was torn
  * (read-records.ts). Whoever owns a key has an attempt, so once ours is inserted nobody else marks the key.
  */
-export function countFirst(tables: Tables, { scope, keys, token }: Counting): Script<CountedTogether> {
+export function countFirst(tables: Tables, { scope, items, token }: Counting): Script<CountedTogether> {
   const { attempt, inbox } = tables
+  const keys = items.map(({ key }) => key)
   return {
     text: `with counted as (
-  insert into ${attempt} as a (scope, key, owner, n) ${rowsOf(scope, keys, text(token))}
-  on conflict (scope, key) ${COUNT} where a.owner = excluded.owner or a.n = 0
+  insert into ${attempt} as a (scope, key, owner, n, fp) ${rowsOf(scope, items, text(token))}
+  on conflict (scope, key) ${COUNT} where (a.owner = excluded.owner or a.n = 0) and ${IS_FREE}
   ${RETURNED}
 )
 ${TOGETHER};
@@ -54,16 +55,17 @@ delete from ${attempt} a where a.scope = ${scope} and a.key ${isAmong(keys)} and
 /**
  * Counts one more attempt for each key that nobody else holds, committed by itself. Each key is held meanwhile by a row of the
  * inbox that is taken out again, so that a claim that finds the key busy counts nothing: waits for a transaction that holds one
- * of them (55P03 after `lock_timeout`). A key that is not returned has a record. Between this COMMIT and the claim another may
+ * of them (55P03 after `lock_timeout`). A key that is not returned has a record, or waits
+ * for the end of its backoff, or was tried with another payload. Between this COMMIT and the claim another may
  * take the key: then the count is given back, unless that other has counted too.
  */
-export function countNext(tables: Tables, { scope, keys, token }: Counting): Script<CountedTogether> {
-  const items = keys.map((key) => ({ key, fp: null }))
+export function countNext(tables: Tables, { scope, items, token }: Counting): Script<CountedTogether> {
+  const keys = items.map(({ key }) => key)
   return {
-    text: `with held as (${insertKeys(tables, scope, items)} returning scope, key),
+    text: `with held as (${insertKeys(tables, scope, items)} returning scope, key, fp),
 counted as (
-  insert into ${tables.attempt} as a (scope, key, owner, n) select scope, key, ${text(token)}, 1 from held order by key
-  on conflict (scope, key) ${COUNT}
+  insert into ${tables.attempt} as a (scope, key, owner, n, fp) select scope, key, ${text(token)}, 1, fp from held order by key
+  on conflict (scope, key) ${COUNT} where ${IS_FREE}
   ${RETURNED}
 )
 ${TOGETHER};
@@ -71,8 +73,12 @@ ${removeHeld(tables, scope, keys).text}`,
   }
 }
 
-const COUNT = `do update set n = a.n + (a.owner <> excluded.owner)::int, owner = excluded.owner,
-  last_at = greatest(a.last_at, now())`
+const COUNT = `do update set n = a.n + (a.owner <> excluded.owner)::int, owner = excluded.owner, fp = excluded.fp,
+  not_before = null, cause = null, last_at = greatest(a.last_at, now())`
+
+/** Its backoff is over, by the clock of the server, and no other payload was tried under it. */
+const IS_FREE = `(a.not_before is null or a.not_before <= clock_timestamp())
+  and (a.fp is null or excluded.fp is null or a.fp = excluded.fp)`
 
 const RETURNED = `returning key, n, last_at = '${FOR_EVER}' as is_known`
 
@@ -104,8 +110,11 @@ export class Counts {
   }
 }
 
-function rowsOf(scope: number, keys: readonly string[], owner: string): string {
-  const [first, second] = keys
-  if (first !== undefined && second === undefined) return `values (${scope}, ${bytes(first)}, ${owner}, 1)`
-  return `select ${scope}, ${keyAt(keys)}, ${owner}, 1 from ${places(keys)} order by 2`
+function rowsOf(scope: number, items: readonly StoredKey[], owner: string): string {
+  const [first, second] = items
+  if (first !== undefined && second === undefined) {
+    return `values (${scope}, ${bytes(first.key)}, ${owner}, 1, ${first.fp === null ? 'null' : bytes(first.fp)})`
+  }
+  const [keys, fps] = [items.map(({ key }) => key), items.map(({ fp }) => fp)]
+  return `select ${scope}, ${keyAt(keys)}, ${owner}, 1, ${fpAt(fps)} from ${places(items)} order by 2`
 }

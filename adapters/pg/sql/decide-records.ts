@@ -23,7 +23,7 @@ where i.scope = $1 and i.key = any (array(select decode(x, 'hex') from unnest($2
 /** Turns locked rows into done ones, whose retention begins now; all of them are found. */
 export function makeDone({ inbox }: Tables, scope: number, keys: readonly string[]): Statement {
   return {
-    text: `update ${inbox} set outcome = 'd', reason = null, result = null, done_at = now()
+    text: `update ${inbox} set outcome = 'd', reason = null, result = null, attempt = null, cause = null, done_at = now()
 where scope = $1 and key = any (array(select decode(x, 'hex') from unnest($2::text[]) as x))`,
     values: [scope, keys],
   }

@@ -1,6 +1,5 @@
 import {
   IS_OVER,
-  epochMs,
   isAmong,
   IS_OWNED_BY,
   lockedRows,
@@ -10,6 +9,7 @@ import {
   valuesOf,
   type LeaseKeys,
 } from './lease-parts.ts'
+import { epochMs } from './literals.ts'
 import type { Statement } from './statement.ts'
 import type { Tables } from './tables.ts'
 

@@ -1,4 +1,5 @@
-import { epochMs, LEFT_MS } from './lease-parts.ts'
+import { LEFT_MS } from './lease-parts.ts'
+import { epochMs } from './literals.ts'
 import type { Statement } from './statement.ts'
 import type { Tables } from './tables.ts'
 

@@ -72,8 +72,3 @@ export const LEFT_MS = `case
     when l.state = 'R' and l.not_before is not null then ceil(extract(epoch from l.not_before - start.now) * 1000)::float8
     else 0
   end`
-
-/** Milliseconds since 1970; null where the column is. */
-export function epochMs(column: string): string {
-  return `floor(extract(epoch from ${column}) * 1000)::float8`
-}

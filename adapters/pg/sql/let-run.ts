@@ -12,6 +12,7 @@ export function letRun({ attempt }: Tables, scope: number, keys: readonly string
   return {
     text: `insert into ${attempt} (scope, key, owner, n, last_at)
 select ${scope}, decode(x, 'hex'), '', 0, '${FOR_EVER}' from unnest('{${keys.join(',')}}'::text[]) as x order by 2
-on conflict (scope, key) do update set owner = '', n = 0, last_at = '${FOR_EVER}'`,
+on conflict (scope, key) do update set owner = '', n = 0, last_at = '${FOR_EVER}',
+  fp = null, not_before = null, cause = null`,
   }
 }

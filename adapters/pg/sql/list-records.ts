@@ -1,4 +1,4 @@
-import { RECORD, tornOf, type RecordRow } from './read-records.ts'
+import { IS_TORN, RECORD, tornOf, type RecordRow } from './read-records.ts'
 import type { Statement } from './statement.ts'
 import type { Tables } from './tables.ts'
 
@@ -21,7 +21,7 @@ where i.scope = $1 and i.key > decode($2, 'hex') and ${which} order by i.key lim
   const values = [scope, after, limit]
   switch (outcome) {
     case 'd':
-      return { text: listed(`i.outcome = 'd' and not t.is_torn`), values }
+      return { text: listed(`i.outcome = 'd' and not ${IS_TORN}`), values }
     case 'g':
       return { text: listed(`i.outcome = 'g' and i.outcome <> 'd'`), values }
     case 'p': {

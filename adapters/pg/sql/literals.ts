@@ -32,3 +32,8 @@ export function keyAt(keys: readonly string[]): string {
 export function places({ length }: readonly unknown[]): string {
   return `generate_series(0, ${length - 1}) as place`
 }
+
+/** Milliseconds since 1970; null where the column is. */
+export function epochMs(column: string): string {
+  return `floor(extract(epoch from ${column}) * 1000)::float8`
+}

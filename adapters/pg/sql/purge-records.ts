@@ -29,7 +29,7 @@ export function purgeAlone({ schema }: Tables, scope: number): Script<AloneRow> 
 
 /**
  * Removes what was done or given up longer ago than retention, and attempts of what never ended; what is parked waits for a
- * person, and so does what is torn (read-records.ts): neither its row nor its attempt is removed. Locks the rows that it removes; passes over those that somebody else holds: their retention may begin anew. The
+ * person, and so does what nobody can read, and what is torn (read-records.ts): neither its row nor its attempt is removed. Locks the rows that it removes; passes over those that somebody else holds: their retention may begin anew. The
  * same place is another row in each partition, hence what is old is asked twice. Gives up (57014) after two seconds. One row.
  */
 export function purgeRecords(
@@ -37,7 +37,7 @@ export function purgeRecords(
   { scope, retentionMs, limit, pages }: Purge,
 ): Script<PurgedRow> {
   const before = `now() - interval '${retentionMs} milliseconds'`
-  const isOld = `scope = ${scope} and outcome <> 'p' and done_at < ${before}`
+  const isOld = `scope = ${scope} and outcome in ('d', 'g') and done_at < ${before}`
   const within = pages === undefined ? '' : ` and ctid >= '(${pages.from},0)'::tid and ctid < '(${pages.to},0)'::tid`
   const isWhole = `not exists (select from ${attempt} a where a.scope = i.scope and a.key = i.key)`
   const isNotTorn = `not exists (select from ${inbox} i where i.scope = a.scope and i.key = a.key)`

@@ -1,32 +1,42 @@
-import { isAmong } from './literals.ts'
+import { epochMs, isAmong } from './literals.ts'
 import type { Script } from './statement.ts'
 import type { Tables } from './tables.ts'
 
 export interface RecordRow {
   readonly key: string
-  readonly outcome: 'd' | 'g' | 'p'
+  /** `d`: done; `g`: given up; `p`: parked. Nobody can say what another one is. */
+  readonly outcome: string
   readonly fp: string | null
   readonly owner: string | null
   readonly reason: string | null
   readonly result: string | null
+  /** Of what is not done, and so below: starts of its handler; `null`: written by a version that did not keep it. */
+  readonly attempt: number | null
+  /** Milliseconds since 1970. */
+  readonly since: number | null
+  readonly cause: string | null
   readonly transaction: string
 }
+
+/** `t` is of `tornOf`. */
+export const IS_TORN = 't.n is not null'
 
 const TORN = 'transaction-torn: a handler ended its transaction by itself (COMMIT)'
 
 /** What is read of a row `i` of the inbox, beside `tornOf`. */
-export const RECORD: string = `encode(i.key, 'hex') as key, case when t.is_torn then 'p' else i.outcome::text end as outcome,
-  encode(i.fp, 'hex') as fp, i.owner, case when t.is_torn then '${TORN}' else i.reason end as reason, i.result,
+export const RECORD: string = `encode(i.key, 'hex') as key, case when ${IS_TORN} then 'p' else i.outcome::text end as outcome,
+  encode(i.fp, 'hex') as fp, i.owner, case when ${IS_TORN} then '${TORN}' else i.reason end as reason, i.result,
+  coalesce(i.attempt, t.n) as attempt, coalesce(i.cause, t.cause) as cause,
+  case when i.outcome <> 'd' or ${IS_TORN} then ${epochMs('i.done_at')} end as since,
   i.xmin::text as transaction`
 
 /**
  * A row is there as soon as it is claimed, and the mark removes its attempt in the message of its COMMIT. So a row with an
  * attempt, seen from outside, was committed by somebody else: a handler. What it had written until then is committed too, and nobody
- * knows how much that is: such a row is not done but parked. Joined in the same snapshot as the row.
+ * knows how much that is: such a row is not done but parked, after so many attempts. Joined in the same snapshot as the row.
  */
 export function tornOf({ attempt }: Tables): string {
-  const has = `exists (select from ${attempt} a where a.scope = i.scope and a.key = i.key)`
-  return `cross join lateral (select i.outcome = 'd' and ${has} as is_torn) as t`
+  return `left join ${attempt} t on i.outcome = 'd' and t.scope = i.scope and t.key = i.key`
 }
 
 export interface ReadRow extends RecordRow {

@@ -10,10 +10,13 @@ export interface Writing {
   readonly scope: number
   readonly keys: readonly string[]
   readonly fps: readonly (string | null)[]
+  /** `null`: of what is done. */
+  readonly attempts: readonly (number | null)[]
   readonly owner: string
   readonly outcome: 'd' | 'g' | 'p'
   readonly reason: string | null
   readonly result: string | null
+  readonly cause: string | null
   readonly lockTimeoutMs: number
 }
 
@@ -23,19 +26,19 @@ export interface Writing {
  * returned has a record already: by the owner token this very one, sent before, or that of another.
  */
 export function writeRecords({ inbox, attempt }: Tables, writing: Writing): Statement<WrittenRow> {
-  const { scope, keys, fps, owner, outcome, reason, result, lockTimeoutMs } = writing
+  const { scope, keys, fps, owner, attempts, outcome, reason, result, cause, lockTimeoutMs } = writing
   return {
     text: `with limits as materialized (select ${DURABLY}, set_config('lock_timeout', $8, true)),
 written as (
-  insert into ${inbox} (scope, key, fp, owner, outcome, reason, result)
-  select $1, decode(x.key, 'hex'), decode(x.fp, 'hex'), $4, $5::"char", $6, $7
-  from limits, unnest($2::text[], $3::text[]) as x (key, fp)
+  insert into ${inbox} (scope, key, fp, owner, outcome, reason, result, attempt, cause)
+  select $1, decode(x.key, 'hex'), decode(x.fp, 'hex'), $4, $5::"char", $6, $7, x.attempt, $10
+  from limits, unnest($2::text[], $3::text[], $9::int[]) as x (key, fp, attempt)
   order by 2
   on conflict (scope, key) do nothing
   returning key
 ),
 forgotten as (delete from ${attempt} where scope = $1 and key in (select key from written))
 select encode(key, 'hex') as key from written`,
-    values: [scope, keys, fps, owner, outcome, reason, result, String(lockTimeoutMs)],
+    values: [scope, keys, fps, owner, outcome, reason, result, String(lockTimeoutMs), attempts, cause],
   }
 }

@@ -88,7 +88,8 @@ async function claimOnce(
       await session.rollback()
       // Who has counted may be just about to take what was free: a second look waits for it.
       const isFree = [...earlier.values()].some(({ verdict }) => verdict === 'again-alone')
-      if (inserted.length === items.length && isFree && !isSecondLook) return await claimOnce(place, request, items, true)
+      if (inserted.length === items.length && isFree && !isSecondLook)
+        return await claimOnce(place, request, items, true)
       const records = await recordsOf(place, others)
       return items.map((stored) => earlier.get(stored.key) ?? ungranted(stored, records))
     }

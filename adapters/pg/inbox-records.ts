@@ -38,7 +38,12 @@ export function recordOfRow({ outcome, fp, owner: writer, result, ...row }: Reco
   }
 }
 
-function storyOf({ reason, attempt, since, cause }: Pick<RecordRow, 'reason' | 'attempt' | 'since' | 'cause'>): AsideStory {
+function storyOf({
+  reason,
+  attempt,
+  since,
+  cause,
+}: Pick<RecordRow, 'reason' | 'attempt' | 'since' | 'cause'>): AsideStory {
   return { reason: reason ?? '', attempt: attempt ?? undefined, since: since ?? undefined, cause: cause ?? undefined }
 }
 

@@ -62,8 +62,6 @@ describePostgres('postgresInbox', () => {
       createHarness: async () => withCache(await pgHarness()),
       lacks: {
         retention: 'a purge ends records',
-        stories: 'what was tried keeps its count alone yet',
-        unreadable: 'a check of the table keeps out what it does not know',
       },
     },
     { describe, it },

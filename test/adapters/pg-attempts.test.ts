@@ -1,6 +1,18 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
-import { claim, claimAll, grantedBy, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'
-import { ALONE, NO_REFUND, REFUND, codeOf, describePostgres, lend, newPlace, type PgPlace } from './pg-support.ts'
+import type { PgTransaction } from '../../adapters/pg/index.ts'
+import type { Claim, Store } from '../../src/index.ts'
+import { claim, claimAll, grantedBy, hold, newItem, newToken, SCOPE } from '../../testing/contract/store/claims.ts'
+import {
+  ALONE,
+  NO_REFUND,
+  REFUND,
+  codeOf,
+  describePostgres,
+  heard,
+  lend,
+  newPlace,
+  type PgPlace,
+} from './pg-support.ts'
 
 describePostgres('attempts of postgresInbox', () => {
   let place: PgPlace
@@ -109,6 +121,85 @@ describePostgres('attempts of postgresInbox', () => {
     const again = await hold(inbox, item)
     expect(again.attempt).toBe(1)
     await inbox.release([again.claim], NO_REFUND)
+  })
+
+  /** The server has ended an idle transaction. */
+  const lost = async (inbox: Store<PgTransaction>, claimed: Claim<PgTransaction>): Promise<void> => {
+    while ((await inbox.renew([claimed], 1))[0] === 'renewed') await place.pool.query('select pg_sleep(0.01)')
+  }
+
+  const LATER = { ...NO_REFUND, delayMs: 60_000, cause: 'Error: no card' }
+
+  it('hold the next one back for whoever waits for the row already, and for a batch beside what is free', async () => {
+    const [first, second] = [await place.newInbox(), await place.newInbox()]
+    const [item, fresh] = [newItem(), newItem()]
+    const { claim: claimed } = await hold(first, item)
+    const rival = claim(second, item, ALONE)
+    await place.waiting()
+    await first.release([claimed], LATER)
+    expect(await rival).toEqual({ verdict: 'busy', leaseLeftMs: expect.any(Number) })
+    expect(await counts()).toEqual([1])
+    const [held, granted] = await claimAll(second, [item, fresh])
+    expect(held).toMatchObject({ verdict: 'busy' })
+    expect(await second.mark([grantedBy(granted).claim])).toEqual(['marked'])
+    expect(await counts()).toEqual([1])
+  })
+
+  it('hold the next one back where the connection of the claim is gone, once', async () => {
+    const inbox = await place.newInbox({ idleInTransactionTimeoutMs: 100 })
+    const item = newItem()
+    const { claim: claimed } = await hold(inbox, item)
+    await lost(inbox, claimed)
+    // No text of a database has a NUL.
+    const how = { ...LATER, cause: 'Error: zero \0 byte' }
+    expect(await inbox.release([claimed], how)).toEqual(['released'])
+    expect(await claim(inbox, item, ALONE)).toMatchObject({ verdict: 'busy' })
+    const view = await inbox.admin?.peek(SCOPE, [item.key])
+    expect(view).toMatchObject([{ state: 'released', attempt: 1, cause: 'Error: zero ? byte' }])
+    expect(await inbox.release([claimed], { ...NO_REFUND, delayMs: 1 })).toEqual(['already-released'])
+    expect(await inbox.admin?.peek(SCOPE, [item.key])).toEqual(view)
+  })
+
+  it('hold back nothing that another owner has counted since', async () => {
+    const [first, second] = [await place.newInbox({ idleInTransactionTimeoutMs: 100 }), await place.newInbox()]
+    const item = newItem()
+    const { claim: claimed } = await hold(first, item)
+    await lost(first, claimed)
+    const rival = await hold(second, item, ALONE)
+    await first.release([claimed], LATER)
+    await second.release([rival.claim], REFUND)
+    const again = await hold(second, item, ALONE)
+    expect(again.attempt).toBe(2)
+    await second.mark([again.claim])
+  })
+
+  it('are asked for once, in one message, by a claim that finds nothing but what is held back', async () => {
+    const inbox = await place.newInbox()
+    const item = newItem()
+    await inbox.release([(await hold(inbox, item)).claim], LATER)
+    const sent: string[] = []
+    const pool = heard(place.newPool(), async (text) => void sent.push(text))
+    const second = await place.newInbox({ pool })
+    await claim(second, newItem({ key: item.key }))
+    sent.length = 0
+    expect(await claim(second, item)).toMatchObject({ verdict: 'busy' })
+    expect(sent.filter((text) => text.startsWith('begin'))).toHaveLength(1)
+    expect(sent.at(-1)).toBe('rollback')
+  })
+
+  it('tell of what a handler has committed by itself after how many of them, and why the last has failed', async () => {
+    const inbox = await place.newInbox()
+    const item = newItem()
+    await inbox.release([(await hold(inbox, item)).claim], NO_REFUND)
+    const { claim: claimed } = await hold(inbox, item, ALONE)
+    await lend(claimed)
+      .tx.query('/* hidden */ commit')
+      .catch(() => {})
+    await inbox.release([claimed], LATER)
+    const met = await claim(inbox, item, ALONE)
+    expect(met).toMatchObject({ verdict: 'parked', attempt: 2, since: expect.any(Number), cause: LATER.cause })
+    expect(met).toMatchObject({ reason: expect.stringContaining('transaction-torn') })
+    expect(await inbox.admin?.peek(SCOPE, [item.key])).toMatchObject([{ state: 'parked', attempt: 2 }])
   })
 
   it('stay uncounted, and nothing stays locked, when they cannot be written', async () => {

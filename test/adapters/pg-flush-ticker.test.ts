@@ -27,8 +27,6 @@ describePostgres('postgresInbox with a flush ticker', () => {
       createHarness: () => pgHarness(TICKER),
       lacks: {
         retention: 'a purge ends records',
-        stories: 'what was tried keeps its count alone yet',
-        unreadable: 'a check of the table keeps out what it does not know',
       },
     },
     { describe, it },

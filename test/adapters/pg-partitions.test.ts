@@ -14,8 +14,6 @@ describePostgres('postgresInbox on partitions', () => {
       createHarness: () => pgHarness({ migrate: 'verify' }, PARTITIONS),
       lacks: {
         retention: 'a purge ends records',
-        stories: 'what was tried keeps its count alone yet',
-        unreadable: 'a check of the table keeps out what it does not know',
       },
     },
     { describe, it },

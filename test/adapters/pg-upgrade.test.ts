@@ -41,7 +41,40 @@ describePostgres('a schema of an older version', () => {
     const inbox = await place.newInbox({ schema })
     expect(await claim(inbox, done)).toEqual({ verdict: 'done' })
     expect(await claim(inbox, newItem({ key: done.key }))).toEqual({ verdict: 'conflict' })
-    expect(await claim(inbox, parked)).toMatchObject({ verdict: 'parked', reason: 'no luck' })
+    const { rows } = await place.pool.query(`select done_at from ${schema}.inbox where outcome = 'p'`)
+    const since = (rows as { done_at: Date }[])[0]?.done_at.getTime()
+    expect(await claim(inbox, parked)).toEqual({
+      verdict: 'parked',
+      reason: 'no luck',
+      attempt: undefined,
+      since,
+      cause: undefined,
+    })
+    const again = await hold(inbox, tried, ALONE)
+    expect(again.attempt).toBe(3)
+    expect(await inbox.mark([again.claim])).toEqual(['marked'])
+  })
+
+  it('reads what a process of the version before has written beside it in the rolling upgrade', async () => {
+    const inbox = await place.newInbox({ schema })
+    const [tried, aside, done] = [newItem(), newItem(), newItem()]
+    for (const item of [tried, aside, done]) {
+      const how = { refund: false, doubt: false, delayMs: 60_000, cause: 'Error: no card' }
+      await inbox.release([(await hold(inbox, item)).claim], how)
+    }
+    // It counts whatever it finds, holds nothing back, and forgets attempts with what it marks and sets aside.
+    await place.pool.query(`insert into ${schema}.attempt as a (scope, key, owner, n)
+        select 1, x, 'older', 1 from (values (${hex(tried)}::bytea), (${hex(aside)}), (${hex(done)})) as t (x)
+        on conflict (scope, key) do update set n = a.n + 1, owner = excluded.owner;
+      insert into ${schema}.inbox (scope, key, outcome, owner, reason) values (1, ${hex(aside)}, 'g', 'older', 'spent');
+      insert into ${schema}.inbox (scope, key) values (1, ${hex(done)});
+      delete from ${schema}.attempt where key in (${hex(aside)}, ${hex(done)})`)
+    expect(await claim(inbox, aside)).toMatchObject({ verdict: 'given-up', reason: 'spent', attempt: undefined })
+    expect(await claim(inbox, done)).toEqual({ verdict: 'done' })
+    // The end of the backoff and the payload of the attempt before are still told.
+    expect(await claim(inbox, tried, ALONE)).toMatchObject({ verdict: 'busy' })
+    expect(await claim(inbox, newItem({ key: tried.key }), ALONE)).toEqual({ verdict: 'conflict' })
+    await place.pool.query(`update ${schema}.attempt set not_before = now()`)
     const again = await hold(inbox, tried, ALONE)
     expect(again.attempt).toBe(3)
     expect(await inbox.mark([again.claim])).toEqual(['marked'])
@@ -59,3 +92,7 @@ describePostgres('a schema of an older version', () => {
     expect(await inbox.mark([(await hold(inbox, newItem())).claim])).toEqual(['marked'])
   })
 })
+
+function hex({ key }: { readonly key: string }): string {
+  return `'\\x${bytesOf(key)}'`
+}

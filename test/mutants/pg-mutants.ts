@@ -148,6 +148,20 @@ export const PG_MUTANTS: readonly Mutant[] = [
     tests: ['test/adapters/pg-attempts.test.ts', '-t', 'are not given back by a claim that is over'],
   },
   {
+    name: 'pg-backoff-of-one-copy',
+    what: 'A claim of another copy does not wait for the end of the backoff.',
+    layer: 'real servers',
+    patches: [{ file: 'adapters/pg/sql/count-attempts.ts', find: '${COUNT} where ${IS_FREE}', replace: '${COUNT}' }],
+    tests: ['test/adapters/pg-inbox.test.ts', '-t', 'lets nobody claim what is released before its time'],
+  },
+  {
+    name: 'pg-held-back-by-anyone',
+    what: 'A release holds back what another owner has counted since.',
+    layer: 'real servers',
+    patches: [{ file: 'adapters/pg/sql/hold-back.ts', find: ' and owner = ${text(token)}`', replace: '`' }],
+    tests: ['test/adapters/pg-attempts.test.ts', '-t', 'hold back nothing that another owner has counted since'],
+  },
+  {
     name: 'pg-parked-purged',
     what: 'A purge removes what is parked, before a person has seen it.',
     layer: 'real servers',

@@ -224,7 +224,7 @@ export const PG_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'adapters/pg/inbox-claim.ts',
-        find: "  if (record.fp !== null && fp !== null && record.fp !== fp) return { verdict: 'conflict' }\n",
+        find: "  if (row.fp !== null && fp !== null && row.fp !== fp) return { verdict: 'conflict' }\n",
         replace: '',
       },
     ],

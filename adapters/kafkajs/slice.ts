@@ -63,7 +63,7 @@ export interface GroupJoin {
 }
 
 /** Each broker has a fetch loop of its own. */
-export interface FetchOf {
+interface FetchOf {
   readonly nodeId: number
 }
 

@@ -1,4 +1,5 @@
 import type { CheckFinding } from '../../src/index.ts'
+import { missingKeys, type MissingKey } from './check-keys.ts'
 import type { Sessions } from './sessions.ts'
 import { lastRows } from './sql/script.ts'
 
@@ -21,9 +22,14 @@ const LOST = {
 } as const
 
 /** Asks a server what the marks of a store on it are worth, changing nothing. Rejects where it cannot be reached. */
-export async function checkup(sessions: Sessions, strategy: 'inbox' | 'lease'): Promise<readonly CheckFinding[]> {
+export async function checkup(
+  sessions: Sessions,
+  strategy: 'inbox' | 'lease',
+  database: string | undefined,
+): Promise<readonly CheckFinding[]> {
   const sets = await sessions.using((connection) => connection.run([READ_SETTINGS, 'commit'], false))
-  return (lastRows(sets) as readonly SettingsRow[]).flatMap((row) => [
+  const keys = await missingKeys(sessions, database)
+  const settings = (lastRows(sets) as readonly SettingsRow[]).flatMap((row) => [
     judgeReadOnly(row),
     judgeFlush(row, strategy),
     judgeBinlog(row, strategy),
@@ -33,6 +39,18 @@ export async function checkup(sessions: Sessions, strategy: 'inbox' | 'lease'): 
       `${LOST[strategy]}.`,
     ]),
   ])
+  return [...settings, ...keys.flatMap(judgeKey)]
+}
+
+/** Before the first `open` no table is there, and nothing is wrong. */
+function judgeKey({ isThere, explained }: MissingKey): readonly CheckFinding[] {
+  if (!isThere) return []
+  return [
+    finding('keys', 'broken', explained, [
+      'Nothing keeps two claims of one key apart: messages run twice. The store does not open here.',
+      'Remove rows that are there twice, then add the key.',
+    ]),
+  ]
 }
 
 function judgeReadOnly({ is_read_only: isReadOnly }: SettingsRow): CheckFinding {

@@ -1,5 +1,7 @@
-import type { DurationMs } from '../../src/index.ts'
+import type { CheckFinding, DurationMs } from '../../src/index.ts'
+import { checkKeys } from './check-keys.ts'
 import { checkServer } from './check-server.ts'
+import { checkup } from './checkup.ts'
 import { migrate } from './migrate.ts'
 import type { ResolvedMysql } from './options.ts'
 import type { Place } from './place.ts'
@@ -24,6 +26,10 @@ export class Database {
     this.#scopes = new Scopes(this.sessions)
   }
 
+  checkup(strategy: 'inbox' | 'lease'): Promise<readonly CheckFinding[]> {
+    return answered('checkup', () => checkup(this.sessions, strategy, this.#options.database))
+  }
+
   async open(): Promise<void> {
     await this.#open()
   }
@@ -46,6 +52,7 @@ export class Database {
     this.sessions.asOne = kind === 'mariadb'
     const tables = tablesIn(database)
     await migrate(this.sessions, tables, this.#options.migrate)
+    await checkKeys(this.sessions, database)
     return tables
   }
 }

@@ -6,7 +6,7 @@ import { READ_SERVER, type ServerRow } from './sql/read-server.ts'
 const OLDEST = 130_000
 
 /**
- * @throws ConfigError `CONFIG_INVALID` for a replica, a role that may only read, or a server too old
+ * @throws ConfigError `CONFIG_INVALID` for a replica, a role that may only read, a server too old, or a pooler of statements
  */
 export async function checkServer(sessions: Sessions): Promise<ServerRow> {
   const [server] = await sessions.committed(READ_SERVER)
@@ -16,6 +16,11 @@ export async function checkServer(sessions: Sessions): Promise<ServerRow> {
   if (server.read_only) problems.push('Postgres: expected default_transaction_read_only = off, got on')
   if (server.version < OLDEST) {
     problems.push(`Postgres: expected version 13 or newer, got server_version_num ${server.version}`)
+  }
+  if ((await sessions.pooling()) === 'by-statement') {
+    problems.push(
+      'Postgres: expected a pooler with pool_mode = transaction or session, got one that lets nobody begin a transaction (statement). Set pool_mode = transaction for this database, or connect directly',
+    )
   }
   if (problems.length > 0) throw new ConfigError(problems)
   return server

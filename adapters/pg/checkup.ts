@@ -1,6 +1,8 @@
 import type { CheckFinding, Strategy } from '../../src/index.ts'
-import type { Flushing, Sessions } from './session.ts'
+import { missingKey } from './check-keys.ts'
+import type { Flushing, Pooling, Sessions } from './session.ts'
 import { isRefusal, sqlState } from './sql-errors.ts'
+import { findMissingKeys, type KeyRow } from './sql/find-keys.ts'
 import {
   READ_SETTINGS,
   READ_STANDBYS,
@@ -37,12 +39,13 @@ export async function checkup(
   strategy: Strategy,
 ): Promise<readonly CheckFinding[]> {
   const loss = LOSSES[strategy === 'lease' ? 'lease' : 'transaction']
-  const [settings, standbys, ofTables] = [
+  const [settings, standbys, ofTables, keys] = [
     await ask(sessions, READ_SETTINGS),
     await ask(sessions, READ_STANDBYS),
     await ask(sessions, readTables(tables)),
+    await ask(sessions, findMissingKeys(tables)),
   ]
-  const isPooled = await sessions.isPooled()
+  const pooling = await sessions.pooling()
   return [
     ...('refused' in settings
       ? [unknown('settings', settings.refused)]
@@ -51,7 +54,8 @@ export async function checkup(
       ? [unknown('replication', standbys.refused)]
       : standbys.rows.map((row) => judgeStandbys(row, loss, 'rows' in settings ? settings.rows[0] : undefined))),
     ...('refused' in ofTables ? [unknown('tables', ofTables.refused)] : ofTables.rows.flatMap(judgeTable)),
-    judgePooler(isPooled, flushing),
+    ...('refused' in keys ? [unknown('keys', keys.refused)] : keys.rows.flatMap(judgeKey)),
+    judgePooler(pooling, flushing),
   ]
 }
 
@@ -163,9 +167,24 @@ function judgeTable({ name, is_logged: isLogged, has_autovacuum: hasAutovacuum }
   return findings
 }
 
-function judgePooler(isPooled: boolean | undefined, flushing: Flushing): CheckFinding {
-  if (isPooled === undefined) return unknown('pooler', 'the client does not tell its backend')
-  if (!isPooled) return holds('pooler', 'no pooler')
+/** Before the first `open` no table is there, and nothing is wrong. */
+function judgeKey(row: KeyRow): readonly CheckFinding[] {
+  if (!row.is_there) return []
+  const text =
+    'Nothing keeps two claims of one key apart: messages run twice. The store does not open here. Remove rows that are there twice, then add the key.'
+  return [broken('keys', `${row.name}: ${missingKey(row)}`, text)]
+}
+
+function judgePooler(pooling: Pooling | undefined, flushing: Flushing): CheckFinding {
+  if (pooling === undefined) return unknown('pooler', 'the client does not tell its backend')
+  if (pooling === 'none') return holds('pooler', 'no pooler')
+  if (pooling === 'by-statement') {
+    return broken(
+      'pooler',
+      'a pooler that lets nobody begin a transaction',
+      'The store does not open here. Set pool_mode = transaction for this database, or connect directly.',
+    )
+  }
   if (flushing === 'at-once') return holds('pooler', 'a pooler')
   return weaker(
     'pooler',

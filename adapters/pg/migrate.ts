@@ -1,4 +1,5 @@
 import { ConfigError } from '../../src/index.ts'
+import { checkKeys } from './check-keys.ts'
 import { MIGRATIONS, NEWEST } from './migrations.ts'
 import type { Session, Sessions } from './session.ts'
 import { isConflictOfTransactions, isLockTimeout } from './sql-errors.ts'
@@ -25,7 +26,8 @@ const DDL_LOCK_TIMEOUT = '5s'
 /**
  * Brings the schema up to date, or only checks it. Any number of processes may do so at once.
  *
- * @throws ConfigError `CONFIG_INVALID` where it is not up to date and may not be changed, or is too new for this code
+ * @throws ConfigError `CONFIG_INVALID` where it is not up to date and may not be changed, is too new for this code, or has lost
+ * what keeps keys unique
  */
 export async function migrate(sessions: Sessions, tables: Tables, mode: 'auto' | 'verify'): Promise<void> {
   for (let tries = 0; (await versionOf(sessions, tables)) < NEWEST;) {
@@ -36,6 +38,7 @@ export async function migrate(sessions: Sessions, tables: Tables, mode: 'auto' |
       if (!(isLockTimeout(error) || isConflictOfTransactions(error)) || ++tries === TRIES) throw error
     }
   }
+  await checkKeys(sessions, tables)
 }
 
 async function migrateOnce(sessions: Sessions, tables: Tables): Promise<void> {

@@ -2,7 +2,7 @@ import { StoreError } from '../../src/index.ts'
 import type { PgliteLike, PgliteQueries, PgliteResult } from './clients.ts'
 import type { PgQuery, PgResult } from './pg-transaction.ts'
 import { openPglite, type OpenPglite } from './pglite-transaction.ts'
-import type { Opened, Opening, Released, Session, Sessions } from './session.ts'
+import type { Opened, Opening, Pooling, Released, Session, Sessions } from './session.ts'
 import { slotsOf, type Slots } from './slots.ts'
 import type { Script, Statement } from './sql/statement.ts'
 import { isFailedTransaction, isWithoutSavepoint } from './sql-errors.ts'
@@ -58,8 +58,8 @@ export class PgliteSessions implements Sessions {
     return this.committed(statement)
   }
 
-  async isPooled(): Promise<boolean> {
-    return false
+  async pooling(): Promise<Pooling> {
+    return 'none'
   }
 }
 

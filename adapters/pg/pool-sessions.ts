@@ -4,9 +4,9 @@ import { tickerOf, type Attendance, type FlushTicker } from './flush-ticker.ts'
 import type { Limits } from './options.ts'
 import type { PgQuery, PgResult } from './pg-transaction.ts'
 import { PoolConnection } from './pool-connection.ts'
-import type { Flushing, Opened, Opening, Released, Session, Sessions } from './session.ts'
+import type { Flushing, Opened, Opening, Pooling, Released, Session, Sessions } from './session.ts'
 import { slotsOf, type Slots } from './slots.ts'
-import { isFailedTransaction, isRefusal, isWithoutSavepoint } from './sql-errors.ts'
+import { isFailedTransaction, isProtocolViolation, isRefusal, isWithoutSavepoint } from './sql-errors.ts'
 import { READ_BACKEND, type BackendRow } from './sql/read-settings.ts'
 import type { Script, Statement } from './sql/statement.ts'
 import {
@@ -114,11 +114,18 @@ export class PoolSessions implements Sessions {
   }
 
   /** A pooler has told the client a number of its own, not that of a backend. */
-  async isPooled(): Promise<boolean | undefined> {
+  async pooling(): Promise<Pooling | undefined> {
     const connection = await this.#connect()
     try {
+      await connection.run({ text: 'begin' })
       const [row] = lastRows(await connection.run(READ_BACKEND)) as BackendRow[]
-      return connection.backend === undefined ? undefined : connection.backend !== row?.pid
+      await connection.run({ text: 'rollback' })
+      if (connection.backend === undefined) return undefined
+      return connection.backend === row?.pid ? 'none' : 'pooled'
+    } catch (error) {
+      connection.spoil(error)
+      if (isProtocolViolation(error)) return 'by-statement'
+      throw error
     } finally {
       connection.close()
     }

@@ -1,5 +1,6 @@
 import { ConfigError, type Migrations, type MigrationStatus } from '../../src/index.ts'
 import { answered } from './answered.ts'
+import { missingKeys } from './check-keys.ts'
 import { checkServer } from './check-server.ts'
 import type { PoolLike } from './clients.ts'
 import { find, migrate, rehearse } from './migrate.ts'
@@ -96,7 +97,8 @@ async function statusOf(sessions: Sessions, tables: Tables): Promise<MigrationSt
     return { ...status, drift: await schemaDrift(sessions, tables, rows) }
   } catch (error) {
     if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error
-    return { ...status, drift, unknown: 'this role may not create a schema to compare the tables with' }
+    const missing = pending.length === 0 ? await missingKeys(sessions, tables) : []
+    return { ...status, drift: missing, unknown: 'this role may not create a schema to compare the tables with' }
   }
 }
 

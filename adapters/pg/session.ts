@@ -21,9 +21,12 @@ export interface Sessions {
    * Reads what is committed, and resolves when no crash of the server can undo it, whoever has committed it.
    */
   durably<Row>(statement: Statement<Row>): Promise<readonly Row[]>
-  /** Something between gives backends to connections. `undefined`: the client does not tell. */
-  isPooled(): Promise<boolean | undefined>
+  /** What gives backends to connections. `undefined`: the client does not tell. */
+  pooling(): Promise<Pooling | undefined>
 }
+
+/** Something between that gives a connection a backend for a statement alone lets it begin no transaction. */
+export type Pooling = 'none' | 'pooled' | 'by-statement'
 
 /**
  * How COMMITs are made durable: each by a flush of its own, or by one that comes after it, for many. Until then others see what

@@ -37,6 +37,11 @@ export function isWithoutSavepoint(error: unknown): boolean {
   return state === '3B001' || state === '25P01'
 }
 
+/** What pgbouncer answers to BEGIN, and ends the connection, where `pool_mode` is `statement`. */
+export function isProtocolViolation(error: unknown): boolean {
+  return sqlState(error) === '08P01'
+}
+
 /** The server gave up a statement after `statement_timeout`. */
 export function isCanceled(error: unknown): boolean {
   return sqlState(error) === QUERY_CANCELED

@@ -1,6 +1,13 @@
 import { EventEmitter } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { migrationSql, pgliteInbox, postgresInbox } from '../../adapters/pg/index.ts'
+import {
+  migrationSql,
+  pgliteInbox,
+  postgresInbox,
+  postgresLease,
+  postgresMigrations,
+  postgresOffsets,
+} from '../../adapters/pg/index.ts'
 import { hold, newItem } from '../../testing/contract/store/claims.ts'
 import { uniqueName } from '../support/namespace.ts'
 import { fakePool } from './pg-fake-pool.ts'
@@ -98,6 +105,64 @@ describePostgres('the schema of postgresInbox', () => {
     await expect(postgresInbox({ pool: place.newPool(), schema }).open()).rejects.toThrow('update consume-once')
   })
 
+  it.each([
+    ['inbox', 'alter table SCHEMA.inbox drop constraint inbox_pkey', 'inbox: .* \\(key, scope\\)'],
+    ['attempt', 'alter table SCHEMA.attempt drop constraint attempt_pkey', 'attempt: .* \\(key, scope\\)'],
+    ['lease', 'alter table SCHEMA.lease drop constraint lease_pkey', 'lease: .* \\(key, scope\\)'],
+    ['position', 'alter table SCHEMA.position drop constraint position_pkey', 'position: .* \\(scope, stream\\)'],
+    ['scope', 'alter table SCHEMA.scope drop constraint scope_name_key', 'scope: .* \\(name\\)'],
+    [
+      'inbox, with one of more columns',
+      'alter table SCHEMA.inbox drop constraint inbox_pkey, add unique (scope, key, done_at)',
+      'inbox: .* \\(key, scope\\)',
+    ],
+    [
+      'inbox, with one of a part of its rows',
+      `alter table SCHEMA.inbox drop constraint inbox_pkey;
+       create unique index on SCHEMA.inbox (scope, key) where outcome = 'd'`,
+      'inbox: .* \\(key, scope\\)',
+    ],
+    ['lease, the table itself', 'drop table SCHEMA.lease', 'lease: .* no table'],
+  ])('is refused by every store without the unique index of %s', async (_, sql, problem) => {
+    await postgresInbox({ pool: place.newPool(), schema }).open()
+    await place.pool.query(sql.replaceAll('SCHEMA', schema))
+    expect(await told()).toEqual(refusing(problem))
+  })
+
+  it('is refused with a unique index that was not built to its end, and taken with another that was', async () => {
+    await postgresInbox({ pool: place.newPool(), schema }).open()
+    await place.pool.query(`alter table ${schema}.inbox drop constraint inbox_pkey;
+      insert into ${schema}.inbox (scope, key) values (1, '0123456789abcdef'), (1, '0123456789abcdef')`)
+    const building = `create unique index concurrently restored on ${schema}.inbox (key, scope)`
+    await expect(place.pool.query(building)).rejects.toThrow('could not create unique index')
+    expect(await told()).toEqual(refusing('inbox: .* \\(key, scope\\)'))
+    await place.pool.query(`drop index ${schema}.restored; truncate ${schema}.inbox`)
+    await place.pool.query(building)
+    expect((await told()).slice(0, 4)).toEqual(Array.from({ length: 4 }, () => 'opened'))
+  })
+
+  /** What each who looks at the schema says. */
+  const told = async (): Promise<readonly string[]> => {
+    const pool = place.newPool()
+    const stores = [
+      postgresInbox({ pool, schema }),
+      postgresInbox({ pool, schema, migrate: 'verify' }),
+      postgresOffsets({ pool, schema, migrate: 'verify' }),
+      postgresLease({ pool, schema, migrate: 'verify' }),
+    ]
+    const opened = await Promise.all(
+      stores.map((store) =>
+        store.open().then(
+          () => 'opened',
+          (error: Error & { code?: string }) => `${error.code}: ${error.message}`,
+        ),
+      ),
+    )
+    const findings = (await stores[0]?.checkup?.()) ?? []
+    const found = findings.filter(({ check }) => check === 'postgres.keys').map((one) => `${one.verdict}: ${one.found}`)
+    const { drift } = await postgresMigrations({ pool, schema }).status()
+    return [...opened, ...found, drift.length > 0 ? 'drift' : 'no drift']
+  }
   it('is tried again by the next open after one that failed', async () => {
     const real = place.newPool()
     let isDown = true
@@ -173,3 +238,13 @@ describe('options of postgresInbox', () => {
     await expect(opening).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining(expected) })
   })
 })
+
+/** What `told` is then. */
+function refusing(problem: string): readonly unknown[] {
+  return [
+    ...Array.from({ length: 4 }, () => expect.stringMatching(`CONFIG_INVALID: [^]*${problem}`)),
+    // A table that is not there is nothing that `doctor` looks at.
+    ...(problem.endsWith('no table') ? [] : [expect.stringMatching(`broken: ${problem}`)]),
+    'drift',
+  ]
+}

@@ -120,6 +120,11 @@ describePostgres('consume-once, on Postgres', () => {
           exitCode: 0,
           stdout: expect.stringMatching(/unknown +this role may not create/),
         })
+        await place.pool.query(`alter table ${schema}.inbox drop constraint inbox_pkey`)
+        expect(await run(['migrate', 'status'], env)).toMatchObject({
+          exitCode: 1,
+          stdout: expect.stringMatching(/drift +table \S+inbox: expected .* on \(key, scope\), got none/),
+        })
         expect(refused.stderr + status.stdout).not.toContain('s3cret')
       } finally {
         await place.pool.query(`drop owned by ${role}; drop role ${role}`)

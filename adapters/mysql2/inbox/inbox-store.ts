@@ -16,7 +16,6 @@ import {
   type Store,
   type StoreAdmin,
 } from '../../../src/index.ts'
-import { checkup } from '../checkup.ts'
 import type { Database } from '../database.ts'
 import type { MysqlTransaction } from '../mysql-transaction.ts'
 import { answered } from '../sql-errors.ts'
@@ -37,7 +36,7 @@ export class InboxStore implements Store<MysqlTransaction> {
   constructor(database: Database) {
     this.#database = database
     this.admin = new InboxAdmin(database)
-    this.checkup = () => answered('checkup', () => checkup(database.sessions, 'inbox'))
+    this.checkup = () => database.checkup('inbox')
   }
 
   open(): Promise<void> {

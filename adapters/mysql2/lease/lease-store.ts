@@ -19,7 +19,6 @@ import type {
   StoreAdmin,
 } from '../../../src/index.ts'
 import { hexOf, keyOf, storedDigest } from '../bytes.ts'
-import { checkup } from '../checkup.ts'
 import type { Database } from '../database.ts'
 import type { Place } from '../place.ts'
 import { answered, isLockTimeout } from '../sql-errors.ts'
@@ -37,7 +36,7 @@ export class LeaseStore implements Store {
   constructor(database: Database) {
     this.#database = database
     this.admin = new LeaseAdmin(database)
-    this.checkup = () => answered('checkup', () => checkup(database.sessions, 'lease'))
+    this.checkup = () => database.checkup('lease')
   }
 
   open(): Promise<void> {

@@ -1,11 +1,11 @@
 import { dirname, join } from 'node:path'
 import { answers } from './answers.ts'
-import { isRoot, run } from './commands.ts'
-import { USER_INSIDE } from './debian/chroot.ts'
+import { run } from './commands.ts'
 import { placeOf } from './debian/place.ts'
 import { freePort } from './ports.ts'
-import { newFolder, startInstance, type PrivateInstance, type SystemUser } from './private-instance.ts'
+import { newFolder, startInstance, type PrivateInstance } from './private-instance.ts'
 import { needInstalled } from './programs.ts'
+import { unprivilegedUser } from './unprivileged-user.ts'
 import type { VersionOf } from './versions.ts'
 
 export interface PrivatePostgres extends PrivateInstance {
@@ -61,18 +61,3 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions = {})
 
 /** At once, and so that it follows. */
 const COPY = ['--checkpoint=fast', '--wal-method=stream', '--write-recovery-conf', '--no-sync']
-
-/** Postgres refuses to run as root. */
-async function unprivilegedUser(root: string): Promise<SystemUser | undefined> {
-  if (root !== '/') return USER_INSIDE
-  if (!isRoot()) return undefined
-  for (const name of ['postgres', 'nobody']) {
-    try {
-      const [uid, gid] = await Promise.all(['-u', '-g'].map((flag) => run('id', [flag, name], { timeoutMs: 5_000 })))
-      return { uid: Number(uid), gid: Number(gid) }
-    } catch {
-      // The next one.
-    }
-  }
-  throw new Error('Postgres refuses to run as root, and there is neither a user postgres nor nobody')
-}

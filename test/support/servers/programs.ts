@@ -66,6 +66,15 @@ export async function needJava(): Promise<string> {
   return needProgram('java')
 }
 
+/** As `needJava`. Only the program is used: what the package may have started stays on its own port. */
+export async function needPgbouncer(): Promise<string> {
+  if (findProgram('pgbouncer', SYSTEM_PROGRAMS) === undefined) await installPackages(['pgbouncer'])
+  return needProgram('pgbouncer', SYSTEM_PROGRAMS)
+}
+
+/** Debian has it there, and PATH of a user has not. */
+const SYSTEM_PROGRAMS = ['/usr/sbin']
+
 /** As `needJava`. */
 export async function needMaven(): Promise<string> {
   if (findProgram('mvn') === undefined) await installPackages(['maven'])

@@ -1,0 +1,23 @@
+import { ConfigError } from '../../src/index.ts'
+import type { Sessions } from './session.ts'
+import { findMissingKeys, type KeyRow } from './sql/find-keys.ts'
+import type { Tables } from './sql/tables.ts'
+
+/** Each key that no index keeps unique, as after a restore without constraints, in words. */
+export async function missingKeys(sessions: Sessions, tables: Tables): Promise<readonly string[]> {
+  const rows = await sessions.committed(findMissingKeys(tables))
+  return rows.map((row) => `table ${tables.schema}.${row.name}: ${missingKey(row)}`)
+}
+
+/** @throws ConfigError `CONFIG_INVALID` where a message could be claimed twice */
+export async function checkKeys(sessions: Sessions, tables: Tables): Promise<void> {
+  const missing = await missingKeys(sessions, tables)
+  if (missing.length === 0) return
+  throw new ConfigError(missing.map((problem) => `${problem}. Remove rows that are there twice, then add the key`))
+}
+
+export function missingKey({ columns, is_there: isThere }: KeyRow): string {
+  return isThere
+    ? `expected a valid primary key or unique index on (${columns}), got none`
+    : `expected a table with a unique (${columns}), got no table`
+}

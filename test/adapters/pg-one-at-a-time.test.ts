@@ -85,7 +85,7 @@ describePostgres('a client of pg', () => {
       )
       expect(beside).toEqual([])
     },
-    20_000,
+    60_000,
   )
 
   it('gets none from stored offsets, nor from leases', async () => {

@@ -13,6 +13,8 @@ import { startPrivatePgbouncer, type PrivatePgbouncerOptions } from '../support/
 import { server } from '../support/servers/server.ts'
 import { ALONE, codeOf, describePostgres, lend, newPlace, REFUND, type PgPlace } from './pg-support.ts'
 
+// What stalls is told by `queryTimeoutMs`, not by the limit of the test, which a busy machine may need.
+
 /** More than the slots of a store: some always wait. */
 const AT_ONCE = 8
 
@@ -72,7 +74,7 @@ describePostgres('stores on Postgres behind pgbouncer', () => {
       const findings = await inboxes[0]?.checkup?.()
       expect(findings).toContainEqual(expect.objectContaining({ check: 'postgres.pooler', found: 'a pooler' }))
     },
-    20_000,
+    60_000,
   )
 
   it('release with what they counted, and set aside, while others wait for a connection', async () => {
@@ -90,14 +92,14 @@ describePostgres('stores on Postgres behind pgbouncer', () => {
     })
     const verdicts = (await claimAll(inboxes[0] as Store, items)).map(({ verdict }) => verdict)
     expect(new Set(verdicts)).toEqual(new Set(['parked']))
-  }, 20_000)
+  }, 60_000)
 
   it('with a flush ticker handle them too, marks asked for again where the backend has changed', async () => {
     const pools = await behind({ poolMode: 'transaction', poolSize: 2 })
     const durability = 'flush-ticker'
     const inboxes = await Promise.all(pools.map((pool) => place.newInbox({ pool, durability })))
     expect(await handled(inboxes, 60)).toEqual({ effects: 60, names: 60 })
-  }, 20_000)
+  }, 60_000)
 
   it('keep leases in transaction mode', async () => {
     const pools = await behind({ poolMode: 'transaction', poolSize: 2 })
@@ -113,7 +115,7 @@ describePostgres('stores on Postgres behind pgbouncer', () => {
       ),
     )
     expect(await claimAll(stores[0] as Store, items)).toEqual(items.map(() => ({ verdict: 'done' })))
-  }, 20_000)
+  }, 60_000)
 
   it('keep positions in transaction mode', async () => {
     const pools = await behind({ poolMode: 'transaction', poolSize: 2 })
@@ -130,7 +132,7 @@ describePostgres('stores on Postgres behind pgbouncer', () => {
     )
     const told = await stores[0]?.positions?.next(SCOPE, streams)
     expect([...(told?.values() ?? [])].map(({ next }) => next)).toEqual(streams.map(() => 10n))
-  }, 20_000)
+  }, 60_000)
 
   it('refuse to open in statement mode, whichever they are, and say what to do', async () => {
     const [pool] = await behind({ poolMode: 'statement', poolSize: 4 })
@@ -150,7 +152,7 @@ describePostgres('stores on Postgres behind pgbouncer', () => {
       expect(findings).toContainEqual(expect.objectContaining({ check: 'postgres.pooler', verdict: 'broken' }))
     }
     await expect(postgresMigrations({ pool, schema }).up()).rejects.toThrow('Set pool_mode = transaction')
-  }, 20_000)
+  }, 60_000)
 })
 
 /** Some at once, each after another. */

@@ -102,7 +102,7 @@ async function claimOnce(
     }
     const records = byKey(seen)
     const tried = granted.map((stored) => ({ ...stored, attempt: attempts.of(stored.key)?.attempt ?? 1 }))
-    const ledger = new InboxLedger(place, { token, items: tried, transaction: writer })
+    const ledger = new InboxLedger(place, { token, items: tried, inserted: keysOf(inserted), transaction: writer })
     const keys = granted.map(({ item }) => item.key)
     const transaction = new ClaimTransaction({ sessions, session, ledger }, { token, keys })
     return items.map((stored) => {

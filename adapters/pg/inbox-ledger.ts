@@ -17,16 +17,27 @@ export class InboxLedger implements Ledger {
   readonly #place: Place
   readonly #token: OwnerToken
   readonly #items: readonly TriedItem[]
+  /**
+   * Keys of all rows that the claim has inserted, in hex. Those that it did not grant were taken out again after the savepoint
+   * before the handlers, so a release that goes back to it must take them out once more: committed, they would be torn records.
+   */
+  readonly #inserted: readonly string[]
   /** Of the row versions that the transaction wrote. */
   readonly #transaction: string
 
   constructor(
     place: Place,
-    granted: { readonly token: OwnerToken; readonly items: readonly TriedItem[]; readonly transaction: string },
+    granted: {
+      readonly token: OwnerToken
+      readonly items: readonly TriedItem[]
+      readonly inserted: readonly string[]
+      readonly transaction: string
+    },
   ) {
     this.#place = place
     this.#token = granted.token
     this.#items = granted.items
+    this.#inserted = granted.inserted
     this.#transaction = granted.transaction
   }
 
@@ -52,11 +63,7 @@ export class InboxLedger implements Ledger {
 
   release(refunded: readonly Key[]): Script {
     const { tables, scope } = this.#place
-    const removed = removeKeys(
-      tables,
-      scope,
-      this.#items.map(({ key }) => key),
-    )
+    const removed = removeKeys(tables, scope, this.#inserted)
     return { text: `${refundAttempts(tables, this.#attemptsOf(refunded)).text};\n${removed.text}` }
   }
 
@@ -67,8 +74,8 @@ export class InboxLedger implements Ledger {
   holdBack(keys: readonly Key[], how: HoldingBack): Record<'inTransaction' | 'afterwards', Script> {
     const { tables, scope } = this.#place
     const afterwards = holdBack(tables, { ...this.#attemptsOf(keys), ...how })
-    const all = this.#items.map(({ key }) => key)
-    return { inTransaction: { text: `${afterwards.text};\n${removeHeld(tables, scope, all).text}` }, afterwards }
+    const removed = removeHeld(tables, scope, this.#inserted)
+    return { inTransaction: { text: `${afterwards.text};\n${removed.text}` }, afterwards }
   }
 
   whatWasCommitted(): Promise<ReadonlyMap<Key, MarkVerdict>> {

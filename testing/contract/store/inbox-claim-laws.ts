@@ -117,6 +117,21 @@ export const claimLaws: readonly StoreLaw<InboxHarness>[] = [
     },
   },
   {
+    name: 'leaves no record of a key that it kept out of a batch, however that batch is released',
+    async run({ store }) {
+      const tried = newItem()
+      await store.release([(await hold(store, tried)).claim], NO_REFUND)
+      for (const how of [REFUND, NO_REFUND, { ...NO_REFUND, delayMs: 0, cause: 'Error: no' }]) {
+        const answers = await claimAll(store, [tried, newItem()])
+        expect(answers.map(({ verdict }) => verdict)).toEqual(['again-alone', 'claimed'])
+        expect(await store.release([grantedBy(answers[1]).claim], how)).toEqual(['released'])
+        const alone = await hold(store, tried, ALONE)
+        expect(alone).toMatchObject({ verdict: 'claimed', attempt: 2 })
+        await store.release([alone.claim], REFUND)
+      }
+    },
+  },
+  {
     name: 'tells how many attempts are counted, counts none by that, and grants several such keys to who knows it',
     async run(harness) {
       const { store } = harness

@@ -4,6 +4,7 @@ import { Kafka, logLevel } from 'kafkajs'
 import type { KafkaConsumerOptions } from '../../adapters/kafkajs/index.ts'
 import { compiled } from '../support/compiled.ts'
 import { uniqueName } from '../support/namespace.ts'
+import { startPrivateRedis } from '../support/servers/private-redis.ts'
 import { server } from '../support/servers/server.ts'
 import { forgetProcess, recordProcess } from '../support/servers/test-run.ts'
 import { limitCpu, type CpuLimit } from './limit-cpu.ts'
@@ -21,7 +22,6 @@ export interface StarvedOptions {
 export interface StarvedSettings extends Pick<StarvedOptions, 'sessionTimeoutMs' | 'consumer'> {
   readonly brokers: readonly string[]
   readonly redisUrl: string
-  readonly prefix: string
   readonly topic: string
   readonly groupId: string
 }
@@ -47,14 +47,14 @@ const TOGETHER = 1_000
 /** A consumer with a backlog of small messages, in a process that has a share of a CPU. */
 export class StarvedConsumer implements AsyncDisposable {
   readonly #child: ChildProcess
-  readonly #removed: () => Promise<void>
+  readonly #remove: () => Promise<unknown>
   #limit: CpuLimit | undefined
   figures: Figures | undefined
   onFigures: (figures: Figures) => void = () => {}
 
-  private constructor(child: ChildProcess, removed: () => Promise<void>) {
+  private constructor(child: ChildProcess, remove: () => Promise<unknown>) {
     this.#child = child
-    this.#removed = removed
+    this.#remove = remove
     child.on('message', (told) => {
       if (typeof told !== 'object') return
       this.figures = told as Figures
@@ -64,14 +64,14 @@ export class StarvedConsumer implements AsyncDisposable {
 
   /** Its modules are loaded and its topic is filled before it has to do with less. */
   static async start(options: StarvedOptions): Promise<StarvedConsumer> {
-    const [{ brokers }, { url: redisUrl }] = await Promise.all([server('kafka'), server('redis')])
+    // A Redis of its own: the marks go with it.
+    const [{ brokers }, redis] = await Promise.all([server('kafka'), startPrivateRedis()])
     const topic = uniqueName('quota')
-    const removed = await fill(brokers, topic, options)
+    const removeTopic = await fill(brokers, topic, options)
     const { sessionTimeoutMs, consumer } = options
     const settings: StarvedSettings = {
       brokers,
-      redisUrl,
-      prefix: `${topic}:`,
+      redisUrl: redis.url,
       topic,
       groupId: uniqueName('group'),
       sessionTimeoutMs,
@@ -81,7 +81,7 @@ export class StarvedConsumer implements AsyncDisposable {
     if (child.pid === undefined) throw new Error('the worker did not start')
     recordProcess(child.pid, 'SIGKILL')
     await once(child, 'message')
-    const starved = new StarvedConsumer(child, removed)
+    const starved = new StarvedConsumer(child, () => Promise.all([removeTopic(), redis.stop()]))
     starved.#limit = limitCpu(child.pid, options.share)
     child.send('begin')
     return starved
@@ -97,7 +97,7 @@ export class StarvedConsumer implements AsyncDisposable {
     await ended
     if (this.#child.pid !== undefined) forgetProcess(this.#child.pid)
     this.#limit?.end()
-    await this.#removed()
+    await this.#remove()
   }
 }
 

@@ -11,7 +11,7 @@ import type { Figures, StarvedSettings } from './starved-consumer.ts'
 process.on('disconnect', () => process.exit(1)) // Nobody is left to work for.
 
 const settings = JSON.parse(process.argv[2] ?? '') as StarvedSettings
-const { brokers, redisUrl, prefix, topic, groupId, sessionTimeoutMs } = settings
+const { brokers, redisUrl, topic, groupId, sessionTimeoutMs } = settings
 const figures = {
   handled: 0,
   handedBack: 0,
@@ -27,7 +27,7 @@ const consumer = defineConsumer<{ id: string }, { id: string }>({
   name: 'starved',
   id: ({ payload }) => payload.id,
   concurrency: 400, // So that maxInFlight is 800.
-  store: redisLease({ redis: new Redis(redisUrl), prefix }),
+  store: redisLease({ redis: new Redis(redisUrl) }),
   handle: () => {},
   observe: (event) => {
     if (event.type === 'delivery' && event.outcome === 'handled') figures.handled++

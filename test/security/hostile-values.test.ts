@@ -47,10 +47,10 @@ async function giveText({ store, admin }: Awaited<ReturnType<typeof open>>, text
     return answer.claim
   }
   expect(await store.mark([await claimOne(item)], [resultOf(text)])).toEqual(['marked'])
-  expect(await store.setAside([await claimOne(aside)], 'given-up', { reason: text })).toEqual(['given-up'])
-  expect(await store.claim({ ...request, token: newToken(), items: [item, aside] })).toEqual([
+  expect(await store.setAside([await claimOne(aside)], 'given-up', { reason: text, cause: text })).toEqual(['given-up'])
+  expect(await store.claim({ ...request, token: newToken(), items: [item, aside] })).toMatchObject([
     { verdict: 'done', result: resultOf(text) },
-    { verdict: 'given-up', reason: text },
+    { verdict: 'given-up', reason: text, cause: text },
   ])
   const why = { by: text, reason: text, retentionMs: 86_400_000 }
   expect(await admin.reopen(text, [aside.key], why)).toEqual(['decided'])

@@ -243,4 +243,17 @@ export const PG_MUTANTS: readonly Mutant[] = [
     ],
     tests: ['test/adapters/pg-transaction.test.ts', '-t', 'finds out that a handler ended it and began another'],
   },
+  {
+    name: 'pg-torn-row-taken-for-done',
+    what: 'A row whose attempt is still there, committed by a handler and not by a mark, is read as done.',
+    layer: 'real servers',
+    patches: [
+      {
+        file: 'adapters/pg/sql/read-records.ts',
+        find: "(select i.outcome = 'd' and ${has} as is_torn)",
+        replace: "(select i.outcome = 'd' and ${has} and false as is_torn)",
+      },
+    ],
+    tests: ['test/adapters/pg-inbox.test.ts', '-t', 'never has a mark without its effect'],
+  },
 ]

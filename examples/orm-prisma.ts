@@ -18,8 +18,8 @@ const handling = new AsyncLocalStorage<PgTransaction>()
 class HandlerPool extends Pool {
   override async connect(): Promise<PoolClient> {
     const tx = handling.getStore()
-    if (tx === undefined) throw new TypeError('HandlerPool: expected to be in handling.run(tx, ...)')
-    return pgClient(tx)
+    if (tx === undefined) throw new TypeError('HandlerPool: expected to be in withPrisma(tx, ...)')
+    return pgClient(tx).connect()
   }
 
   override query(): never {
@@ -29,13 +29,23 @@ class HandlerPool extends Pool {
 
 const prisma = new PrismaClient({ adapter: new PrismaPg(new HandlerPool(), { schema }) })
 
+/** Holds a client of `tx` until `work` has ended: a handler that does not await it fails. */
+async function withPrisma<T>(tx: PgTransaction, work: () => Promise<T>): Promise<T> {
+  const client = await pgClient(tx).connect()
+  try {
+    return await handling.run(tx, work)
+  } finally {
+    client.release()
+  }
+}
+
 const payments = defineConsumer({
   name: 'charge-account',
   id: messageId.header('payment-id'),
   decode: json<Payment>(),
   store: postgresInbox({ pool, schema }),
   handle: ({ payload, tx }) =>
-    handling.run(tx, () =>
+    withPrisma(tx, () =>
       prisma.$transaction(async (trx) => {
         await trx.charge.create({ data: payload })
         if (payload.cents > 100_000) throw new TerminalError(`over the limit: ${payload.cents}`)

@@ -11,6 +11,7 @@ import {
   type ReleaseVerdict,
   type SetAsideVerdict,
 } from '../../src/index.ts'
+import { warnOfLateQuery } from './late-query.ts'
 import type { HoldingBack, Ledger, MarkingFailure, Results, SettingAside } from './ledger.ts'
 import { Lending } from './lending.ts'
 import type { LentPgTransaction, PgTransaction } from './pg-transaction.ts'
@@ -62,7 +63,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
     this.#ledger = parts.ledger
     this.#sessions = parts.sessions
     this.#session = parts.session
-    this.#lending = new Lending(parts.session)
+    this.#lending = new Lending(parts.session, () => warnOfLateQuery(parts.sessions))
   }
 
   get isOpen(): boolean {
@@ -176,6 +177,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
       if (tag === 'ROLLBACK') throw this.#refused('the COMMIT was answered ROLLBACK')
       if (tag !== 'COMMIT') throw new StoreError('STORE_AMBIGUOUS', `the COMMIT was answered ${tag}`)
       this.#phase = 'marked'
+      this.#lending.marked()
       return 'marked'
     } catch (error) {
       if (!isSent) await this.#refundQuietly()
@@ -197,7 +199,8 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
     const verdicts = await this.#ledger.whatWasCommitted()
     const isMarked = [...verdicts.values()].includes('already-marked')
     this.#phase = isMarked ? 'marked' : 'over'
-    if (!isMarked) await this.#refundQuietly()
+    if (isMarked) this.#lending.marked()
+    else await this.#refundQuietly()
     return verdicts
   }
 

@@ -1,17 +1,22 @@
 import { HandlerStatements } from './handler-statements.ts'
-import { LentPgTransaction } from './pg-transaction.ts'
+import { LentPgTransaction, type ToldOfQueries } from './pg-transaction.ts'
 import type { Session } from './session.ts'
 import { isConflictOfTransactions } from './sql-errors.ts'
 
 /** What a transaction has lent to handlers. */
-export class Lending {
+export class Lending implements ToldOfQueries {
   readonly #session: Session
   readonly #lent: LentPgTransaction[] = []
   readonly #statements: HandlerStatements
+  readonly #warn: () => void
   #hasLost = false
+  #hasLate = false
+  #isMarked = false
 
-  constructor(session: Session) {
+  /** `warn` is called where a query came too late to be in what was marked. */
+  constructor(session: Session, warn: () => void) {
     this.#session = session
+    this.#warn = warn
     this.#statements = new HandlerStatements(session)
   }
 
@@ -26,7 +31,7 @@ export class Lending {
   }
 
   lend(): LentPgTransaction {
-    const lent = new LentPgTransaction(this.#statements.run, this.#session.isOfPg, this.#onFailed)
+    const lent = new LentPgTransaction(this.#statements.run, this.#session.isOfPg, this)
     this.#lent.push(lent)
     return lent
   }
@@ -37,7 +42,18 @@ export class Lending {
     if (pending > 0) this.#session.spoil(new Error(`${pending} queries of a handler were still pending`))
   }
 
-  readonly #onFailed = (error: unknown): void => {
+  /** What was lent is marked: nobody runs a message again for what was asked of it too late. */
+  marked(): void {
+    this.#isMarked = true
+    if (this.#hasLate) this.#warn()
+  }
+
+  readonly onFailed = (error: unknown): void => {
     if (isConflictOfTransactions(error)) this.#hasLost = true
+  }
+
+  readonly onLate = (): void => {
+    this.#hasLate = true
+    if (this.#isMarked) this.#warn()
   }
 }

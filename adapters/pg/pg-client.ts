@@ -3,7 +3,10 @@ import { callbackify } from 'node:util'
 import type { PoolClient } from 'pg'
 import { OUTLIVES, lentAs, type LentPgTransaction, type PgQuery, type PgTransaction } from './pg-transaction.ts'
 
-/** Has what ORMs use of a client, and of a pool: `query`, `connect` (gives itself), `release` and `end` (do nothing), events. */
+/**
+ * Has what ORMs use of a client, and of a pool: `query`, `connect` and the `release` of what that gave, `end` (does nothing),
+ * events.
+ */
 export type PgClient = { connect(): Promise<PoolClient> } & PoolClient
 
 /**
@@ -12,7 +15,7 @@ export type PgClient = { connect(): Promise<PoolClient> } & PoolClient
  *
  * A transaction of the ORM becomes a savepoint of ours: rolled back, its writes are undone; committed, they still wait for the
  * handler to end well. One at a time, so nest by the ORM's own means; still open when the handler ends it counts as a query
- * that was not awaited (`FLOATING_QUERY`). All of the ORM runs on one connection: what it writes beside an open transaction of
+ * that was not awaited (`FLOATING_QUERY`). So does what `connect` gave and nobody has released. All of the ORM runs on one connection: what it writes beside an open transaction of
  * its own is part of that.
  *
  * @throws TypeError for anything but such a `ctx.tx`: one of PGlite answers otherwise than `pg`
@@ -27,10 +30,12 @@ export function pgClient(tx: PgTransaction): PgClient {
 // Drizzle takes a client whose class has "Pool" in its name for a pool.
 class ClientOfTransaction extends EventEmitter {
   readonly #lent: LentPgTransaction
+  #isTaken: boolean
 
-  constructor(lent: LentPgTransaction) {
+  constructor(lent: LentPgTransaction, isTaken: boolean = false) {
     super()
     this.#lent = lent
+    this.#isTaken = isTaken
   }
 
   /** Gives a promise; with a function as its last argument it calls that. */
@@ -42,11 +47,15 @@ class ClientOfTransaction extends EventEmitter {
     return callbackify(() => this.#run(query, values))(callback as (error: Error) => void)
   }
 
-  async connect(): Promise<this> {
-    return this
+  async connect(): Promise<ClientOfTransaction> {
+    this.#lent.take()
+    return new ClientOfTransaction(this.#lent, true)
   }
 
-  release(): void {}
+  release(): void {
+    if (this.#isTaken) this.#lent.giveBack()
+    this.#isTaken = false
+  }
 
   async end(): Promise<void> {}
 

@@ -32,13 +32,20 @@ export interface PgResult<Row> {
 /** Runs a statement of a handler. */
 export type RunQuery = (query: string | PgQuery, values?: unknown[]) => Promise<PgResult<unknown>>
 
+/** Is told of the queries of handlers. */
+export interface ToldOfQueries {
+  readonly onFailed: (error: unknown) => void
+  /** One was refused that came when its handler had ended. */
+  readonly onLate: () => void
+}
+
 /** A view of an open transaction for one handler, which ends with it. */
 export class LentPgTransaction implements LentTransaction<PgTransaction> {
   readonly tx: PgTransaction
   /** Results are those of `pg`. */
   readonly isOfPg: boolean
   readonly #run: RunQuery
-  readonly #onFailed: (error: unknown) => void
+  readonly #told: ToldOfQueries
   #pending = 0
   #isNested = false
   /** An ORM has it, which sends a query some microtasks after it was asked to. */
@@ -46,10 +53,9 @@ export class LentPgTransaction implements LentTransaction<PgTransaction> {
   #isRevoked = false
   #hasFloated = false
 
-  /** `onFailed` is told each error of a query. */
-  constructor(run: RunQuery, isOfPg: boolean, onFailed: (error: unknown) => void) {
+  constructor(run: RunQuery, isOfPg: boolean, told: ToldOfQueries) {
     this.#run = run
-    this.#onFailed = onFailed
+    this.#told = told
     this.isOfPg = isOfPg
     this.tx = new Tx(this, (query, values) => this.#query(query, values))
   }
@@ -65,6 +71,16 @@ export class LentPgTransaction implements LentTransaction<PgTransaction> {
 
   giveToOrm(): void {
     this.#isWithOrm = true
+  }
+
+  /** Until `giveBack` it is pending as a query is: whoever has asked for a connection is not done. */
+  take(): void {
+    if (this.#isRevoked) throw this.#late()
+    this.#pending++
+  }
+
+  giveBack(): void {
+    this.#pending--
   }
 
   /** A transaction of an ORM is open within this one. */
@@ -90,11 +106,7 @@ export class LentPgTransaction implements LentTransaction<PgTransaction> {
   }
 
   #query(query: string | PgQuery, values: readonly unknown[] | undefined): Promise<PgResult<unknown>> {
-    if (this.#isRevoked) {
-      if (this.#isWithOrm) this.#hasFloated = true
-      const text = 'ctx.tx is over: its handler has ended or was aborted. Await every query before the handler ends'
-      return Promise.reject(new TransactionError('TRANSACTION_OVER', text))
-    }
+    if (this.#isRevoked) return Promise.reject(this.#late())
     const problem = problemOf(query)
     if (problem !== undefined) return Promise.reject(new TypeError(problem))
     this.#pending++
@@ -104,10 +116,17 @@ export class LentPgTransaction implements LentTransaction<PgTransaction> {
       () => void this.#pending--,
       (error: unknown) => {
         this.#pending--
-        this.#onFailed(error)
+        this.#told.onFailed(error)
       },
     )
     return result
+  }
+
+  #late(): TransactionError {
+    if (this.#isWithOrm) this.#hasFloated = true
+    this.#told.onLate()
+    const text = 'ctx.tx is over: its handler has ended or was aborted. Await every query before the handler ends'
+    return new TransactionError('TRANSACTION_OVER', text)
   }
 }
 

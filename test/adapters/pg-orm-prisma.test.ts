@@ -6,6 +6,7 @@ import { pgClient, type PgTransaction } from '../../adapters/pg/index.ts'
 import { Prisma, PrismaClient } from '../../examples/prisma/client/client.ts'
 import type { Claim, Store } from '../../src/index.ts'
 import { hold, newItem } from '../../testing/contract/store/claims.ts'
+import { describeFloating } from './pg-floating.ts'
 import { createCharge, describeOrm, type OrmTransaction } from './pg-orm.ts'
 import { NO_REFUND, describePostgres, lend, newPlace, type PgPlace } from './pg-support.ts'
 
@@ -16,11 +17,20 @@ class HandlerPool extends Pool {
   override async connect(): Promise<PoolClient> {
     const tx = handling.getStore()
     if (tx === undefined) throw new TypeError('no handler')
-    return pgClient(tx)
+    return pgClient(tx).connect()
   }
 
   override query(): never {
     throw new TypeError('outside of the transaction')
+  }
+}
+
+async function withPrisma<T>(tx: PgTransaction, work: () => Promise<T>): Promise<T> {
+  const client = await pgClient(tx).connect()
+  try {
+    return await handling.run(tx, work)
+  } finally {
+    client.release()
   }
 }
 
@@ -31,7 +41,7 @@ function newPrisma({ schema }: PgPlace): PrismaClient {
 describeOrm('Prisma', async (place) => {
   const prisma = newPrisma(place)
   const over = <T>(tx: PgTransaction, work: (trx: Prisma.TransactionClient) => Promise<T>): Promise<T> =>
-    handling.run(tx, () => prisma.$transaction(work))
+    withPrisma(tx, () => prisma.$transaction(work))
   return {
     insert: (tx, payment) => over(tx, (trx) => within(trx).insert(payment)),
     all: (tx) => over(tx, (trx) => trx.charge.findMany({ orderBy: { id: 'asc' } })),
@@ -39,7 +49,7 @@ describeOrm('Prisma', async (place) => {
     stall: (tx, seconds) => over(tx, (trx) => trx.$executeRaw`select pg_sleep(${seconds})`),
     transaction: (tx, work) => over(tx, (trx) => work(within(trx))),
     serializable: (tx, work) =>
-      handling.run(tx, () =>
+      withPrisma(tx, () =>
         prisma.$transaction((trx) => work(within(trx)), {
           isolationLevel: Prisma.TransactionIsolationLevel.Serializable,
         }),
@@ -47,6 +57,41 @@ describeOrm('Prisma', async (place) => {
     close: () => prisma.$disconnect(),
   }
 })
+
+const newFloating = async (place: PgPlace) => {
+  const prisma = newPrisma(place)
+  return {
+    prisma,
+    create: () => prisma.charge.create({ data: { payment: 'one', cents: 1 } }),
+    close: () => prisma.$disconnect(),
+  }
+}
+
+describeFloating('what a handler asks of Prisma, and does not await', newFloating, [
+  ['a query in withPrisma', 'unseen', (tx, { create }) => withPrisma(tx, async () => void create())],
+  [
+    '$transaction',
+    'caught',
+    (tx, { prisma }, { leave }) => leave(withPrisma(tx, () => prisma.$transaction((trx) => within(trx).insert('one')))),
+  ],
+  [
+    'a list of writes',
+    'caught',
+    (tx, { prisma, create }, { leave }) => leave(withPrisma(tx, () => prisma.$transaction([create(), create()]))),
+  ],
+  [
+    '$transaction that comes late',
+    'caught',
+    (tx, { prisma }, { leave, settled }) =>
+      leave(withPrisma(tx, () => settled.then(() => prisma.$transaction((trx) => within(trx).insert('one'))))),
+  ],
+  [
+    '$transaction that comes late, without withPrisma',
+    'told too late',
+    (tx, { prisma }, { leave, settled }) =>
+      leave(handling.run(tx, () => settled.then(() => prisma.$transaction((trx) => within(trx).insert('one'))))),
+  ],
+])
 
 describePostgres('one PrismaClient for all handlers', () => {
   let place: PgPlace

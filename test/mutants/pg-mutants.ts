@@ -250,8 +250,8 @@ export const PG_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'adapters/pg/sql/read-records.ts',
-        find: "(select i.outcome = 'd' and ${has} as is_torn)",
-        replace: "(select i.outcome = 'd' and ${has} and false as is_torn)",
+        find: "IS_TORN = 't.n is not null'",
+        replace: "IS_TORN = 't.n is not null and false'",
       },
     ],
     tests: ['test/adapters/pg-inbox.test.ts', '-t', 'never has a mark without its effect'],

@@ -103,6 +103,7 @@ export { failureOf, isFailure, readResult, resultOf, type Remembered, type Remem
 export { type RedeliveryFacts, type RedeliveryWindow, type RetentionAdvice } from './core/retention.ts'
 export { suggestRetention } from './suggest-retention.ts'
 export type { DurationMs, EpochMs, MonotonicMs } from './core/units.ts'
+export { Losses } from './core/losses.ts'
 export { backoffMs, type Backoff } from './core/backoff.ts'
 export { Watermark } from './core/watermark.ts'
 export { isFull, type Load } from './core/backpressure.ts'

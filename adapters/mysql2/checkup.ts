@@ -1,5 +1,6 @@
 import type { CheckFinding } from '../../src/index.ts'
 import { missingKeys, type MissingKey } from './check-keys.ts'
+import { isolationOf } from './isolation.ts'
 import type { Sessions } from './sessions.ts'
 import { lastRows } from './sql/script.ts'
 
@@ -28,8 +29,10 @@ export async function checkup(
   database: string | undefined,
 ): Promise<readonly CheckFinding[]> {
   const sets = await sessions.using((connection) => connection.run([READ_SETTINGS, 'commit'], false))
+  const isolation = strategy === 'inbox' ? [judgeIsolation(await isolationOf(sessions))] : []
   const keys = await missingKeys(sessions, database)
   const settings = (lastRows(sets) as readonly SettingsRow[]).flatMap((row) => [
+    ...isolation,
     judgeReadOnly(row),
     judgeFlush(row, strategy),
     judgeBinlog(row, strategy),
@@ -51,6 +54,12 @@ function judgeKey({ isThere, explained }: MissingKey): readonly CheckFinding[] {
       'Remove rows that are there twice, then add the key.',
     ]),
   ]
+}
+
+function judgeIsolation(level: string): CheckFinding {
+  const found = `sessions ask for ${level}; transactions of handlers are READ-COMMITTED`
+  if (level !== 'SERIALIZABLE') return finding('isolation', 'holds', found)
+  return finding('isolation', 'broken', found, ['The store does not open here. Set another level for its sessions.'])
 }
 
 function judgeReadOnly({ is_read_only: isReadOnly }: SettingsRow): CheckFinding {

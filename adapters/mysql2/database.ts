@@ -1,4 +1,4 @@
-import type { CheckFinding, DurationMs } from '../../src/index.ts'
+import { Losses, type CheckFinding, type DurationMs } from '../../src/index.ts'
 import { checkKeys } from './check-keys.ts'
 import { checkServer } from './check-server.ts'
 import { checkup } from './checkup.ts'
@@ -16,6 +16,7 @@ export class Database {
   readonly lockTimeoutMs: DurationMs
   readonly #options: ResolvedMysql
   readonly #scopes: Scopes
+  readonly #losses = new Losses()
   #opened: Promise<Tables> | undefined
 
   constructor(options: ResolvedMysql) {
@@ -36,7 +37,7 @@ export class Database {
 
   async placeOf(scope: string): Promise<Place> {
     const tables = await this.#open()
-    return { sessions: this.sessions, tables, scope: await this.#scopes.idOf(tables, scope) }
+    return { sessions: this.sessions, tables, scope: await this.#scopes.idOf(tables, scope), losses: this.#losses }
   }
 
   #open(): Promise<Tables> {

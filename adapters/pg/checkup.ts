@@ -109,7 +109,7 @@ function judgeSettings(row: SettingsRow, loss: Loss): readonly CheckFinding[] {
       'synchronous_commit',
       `synchronous_commit ${commit}; marks are committed with ${commit === 'remote_apply' ? commit : 'on'}`,
     ),
-    holds('isolation', `default_transaction_isolation ${isolation}; transactions of claims are read committed`),
+    holds('isolation', `default_transaction_isolation ${isolation}; transactions of handlers have it`),
     autovacuum
       ? holds('autovacuum', 'autovacuum on')
       : weaker(

@@ -15,7 +15,8 @@ import { warnOfLateQuery } from './late-query.ts'
 import type { HoldingBack, Ledger, MarkingFailure, Results, SettingAside } from './ledger.ts'
 import { Lending } from './lending.ts'
 import type { LentPgTransaction, PgTransaction } from './pg-transaction.ts'
-import type { Session, Sessions } from './session.ts'
+import type { Place } from './place.ts'
+import type { Session } from './session.ts'
 import { storable } from './set-keys-aside.ts'
 import {
   explainRefusal,
@@ -43,31 +44,41 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
   readonly keys: ReadonlySet<Key>
   readonly #token: OwnerToken
   readonly #ledger: Ledger
-  readonly #sessions: Sessions
+  readonly #place: Place
   readonly #session: Session
   readonly #lending: Lending
   readonly #released = new Set<Key>()
   /** Refunded, or held back. */
   readonly #told = new Set<Key>()
   #owesAttempts = false
+  /** It was chosen to lose at its end, or its backend was lost. */
+  #hasLost = false
+  /** Counted once. */
+  #losses: { readonly inARow: number | undefined } | undefined
   #phase: Phase = 'open'
   #failure: Omit<MarkingFailure, 'isSentAgain'> | undefined
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(
-    parts: { readonly sessions: Sessions; readonly session: Session; readonly ledger: Ledger },
+    parts: { readonly place: Place; readonly session: Session; readonly ledger: Ledger },
     granted: { readonly token: OwnerToken; readonly keys: readonly Key[] },
   ) {
     this.keys = new Set(granted.keys)
     this.#token = granted.token
     this.#ledger = parts.ledger
-    this.#sessions = parts.sessions
+    this.#place = parts.place
     this.#session = parts.session
-    this.#lending = new Lending(parts.session, () => warnOfLateQuery(parts.sessions))
+    this.#lending = new Lending(parts.session, () => warnOfLateQuery(parts.place.sessions))
   }
 
   get isOpen(): boolean {
     return this.#phase === 'open' && this.#session.spoiledBy === undefined
+  }
+
+  get lossesInARow(): number | undefined {
+    if (!this.#isLost) return undefined
+    this.#losses ??= { inARow: this.#place.losses.add(this.#names()) }
+    return this.#losses.inARow
   }
 
   /** Only what this claim call gave can end what it opened. */
@@ -119,7 +130,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
       const keys = claims.map(({ key }) => key)
       const verdicts = keys.map((key) => (this.#released.has(key) ? 'already-released' : 'released'))
       for (const key of keys) this.#released.add(key)
-      const isBlameless = refund || this.#lending.hasLost || isShutdown(this.#session.spoiledBy)
+      const isBlameless = this.lossesInARow !== undefined || refund
       const untold = keys.filter((key) => !this.#told.has(key))
       if (isBlameless) await this.#rollBack(untold)
       else if (delayMs > 0 || cause !== undefined) await this.#holdBack(untold, { delayMs, cause })
@@ -130,6 +141,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
 
   /** Rolls back, and writes records in its place. Refused where another owner was quicker. */
   setAside(claims: readonly Claim<PgTransaction>[], how: SettingAside): Promise<readonly SetAsideVerdict[]> {
+    this.#place.losses.forget(this.#names())
     return this.#inTurn(() =>
       this.#ledger.setAside(
         claims.map(({ key }) => key),
@@ -141,7 +153,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
 
   /** Ends it without a mark and runs `statement` in its place, before anyone else has the connection. */
   async #replace<Row>(statement: Statement<Row>, next: 'failing' | 'over'): Promise<readonly Row[]> {
-    if (this.#phase !== 'open') return this.#sessions.committed(statement)
+    if (this.#phase !== 'open') return this.#place.sessions.committed(statement)
     this.#lending.revoke()
     this.#phase = next
     return this.#session.replace(statement)
@@ -178,13 +190,15 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
       if (tag !== 'COMMIT') throw new StoreError('STORE_AMBIGUOUS', `the COMMIT was answered ${tag}`)
       this.#phase = 'marked'
       this.#lending.marked()
+      this.#place.losses.forget(this.#names())
       return 'marked'
     } catch (error) {
-      if (!isSent) await this.#refundQuietly()
+      if (!isSent) await this.#refundLost()
       if (!isRefusal(error)) throw error
       this.#phase = 'over'
       const isTakenOver = this.#ledger.isTakenOver(error)
-      if (isTakenOver || isConflictOfTransactions(error)) await this.#refundQuietly()
+      if (isTakenOver) await this.#refundQuietly()
+      else if (isConflictOfTransactions(error)) await this.#refundLost()
       if (isTakenOver) return 'refused-busy'
       throw this.#refused(explainRefusal(error), error)
     }
@@ -200,7 +214,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
     const isMarked = [...verdicts.values()].includes('already-marked')
     this.#phase = isMarked ? 'marked' : 'over'
     if (isMarked) this.#lending.marked()
-    else await this.#refundQuietly()
+    else await this.#refundLost()
     return verdicts
   }
 
@@ -232,7 +246,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
   async #holdBackLate(keys: readonly Key[], how: HoldingBack): Promise<void> {
     try {
       const told = this.#ledger.holdBack?.(keys, how)
-      if (told !== undefined) await this.#sessions.briefly(told.afterwards)
+      if (told !== undefined) await this.#place.sessions.briefly(told.afterwards)
     } catch (error) {
       const { cause } = how
       if (isUnstorable(error) && cause !== undefined && cause !== storable(cause)) {
@@ -246,11 +260,16 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
   /** Of keys that this transaction does not hold any more. */
   async #refund(keys: readonly Key[]): Promise<void> {
     try {
-      await this.#sessions.briefly(this.#ledger.refund(keys))
+      await this.#place.sessions.briefly(this.#ledger.refund(keys))
     } catch (error) {
       // Another owner has taken a key, and has counted by itself.
       if (!isLockTimeout(error)) throw error
     }
+  }
+
+  async #refundLost(): Promise<void> {
+    this.#hasLost = true
+    if (this.lossesInARow !== undefined) await this.#refundQuietly()
   }
 
   /** The store failed, not the handler. Where it fails at this too, the next call about the mark tries again. */
@@ -262,6 +281,16 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
   async #refundAll(): Promise<void> {
     await this.#refund([...this.keys])
     this.#owesAttempts = false
+  }
+
+  /** Without a fault of a handler, for all that is known. */
+  get #isLost(): boolean {
+    return this.#hasLost || this.#lending.hasLost || isShutdown(this.#session.spoiledBy)
+  }
+
+  /** The keys, of whatever scope. */
+  #names(): readonly string[] {
+    return [...this.keys].map((key) => `${this.#place.scope} ${key}`)
   }
 
   #all(verdict: MarkVerdict): ReadonlyMap<Key, MarkVerdict> {

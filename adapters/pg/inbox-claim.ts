@@ -104,7 +104,7 @@ async function claimOnce(
     const tried = granted.map((stored) => ({ ...stored, attempt: attempts.of(stored.key)?.attempt ?? 1 }))
     const ledger = new InboxLedger(place, { token, items: tried, inserted: keysOf(inserted), transaction: writer })
     const keys = granted.map(({ item }) => item.key)
-    const transaction = new ClaimTransaction({ sessions, session, ledger }, { token, keys })
+    const transaction = new ClaimTransaction({ place, session, ledger }, { token, keys })
     return items.map((stored) => {
       const isInserted = answered.has(stored.key)
       const attempt = isInserted ? attempts.of(stored.key) : undefined

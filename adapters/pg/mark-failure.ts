@@ -1,5 +1,6 @@
 import type { MarkVerdict, OwnerToken } from '../../src/index.ts'
 import type { StoredItem } from './bytes.ts'
+import { despiteConflicts } from './despite-conflicts.ts'
 import type { MarkingFailure, Replacement } from './ledger.ts'
 import type { Place } from './place.ts'
 import { storable } from './set-keys-aside.ts'
@@ -25,7 +26,7 @@ export async function markFailure(place: Place, failed: Failed, run: Replacement
   const record = { scope, keys: [key], fps: [fp], owner, ...mark, lockTimeoutMs }
   let written: readonly WrittenRow[]
   try {
-    written = await run(writeRecords(tables, record))
+    written = await despiteConflicts(() => run(writeRecords(tables, record)))
   } catch (error) {
     if (isLockTimeout(error) && isSentAgain) throw stillUnknown(error)
     if (isLockTimeout(error)) return 'refused-busy'

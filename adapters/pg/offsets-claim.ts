@@ -137,7 +137,7 @@ function grant(
   }
   const ledger = new OffsetsLedger(place, token, ledgerStreams)
   const keys = [...attempts.keys()].map(({ key }) => key)
-  const transaction = new ClaimTransaction({ sessions: place.sessions, session, ledger }, { token, keys })
+  const transaction = new ClaimTransaction({ place, session, ledger }, { token, keys })
   for (const [{ key, digest }, attempt] of attempts) {
     // The position is what fences: whoever comes late finds that it has moved.
     const fence = 0

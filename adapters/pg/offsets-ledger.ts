@@ -1,4 +1,5 @@
 import { nextAfter, type Key, type MarkVerdict, type OwnerToken, type SetAsideVerdict } from '../../src/index.ts'
+import { despiteConflicts } from './despite-conflicts.ts'
 import type { Ledger, Replacement, SettingAside } from './ledger.ts'
 import type { Place } from './place.ts'
 import { storable } from './set-keys-aside.ts'
@@ -101,7 +102,7 @@ export class OffsetsLedger implements Ledger {
     const { reason, lockTimeoutMs } = how
     const aside = { scope, stream, from, offset, outcome, reason, owner: this.#token, lockTimeoutMs } as const
     try {
-      const written = await run(setOffsetAside(tables, aside))
+      const written = await despiteConflicts(() => run(setOffsetAside(tables, aside)))
       if (written.length > 0) return how.as
     } catch (error) {
       if (isLockTimeout(error)) return 'refused'

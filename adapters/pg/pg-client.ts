@@ -72,7 +72,7 @@ class ClientOfTransaction extends EventEmitter {
   async #begin(text: string): Promise<unknown> {
     if (!PLAIN_BEGIN.test(text)) {
       throw new TypeError(
-        `pgClient: the transaction runs already, READ COMMITTED and READ WRITE, got ${JSON.stringify(text)}`,
+        `pgClient: the transaction runs already, READ WRITE and at the level that its connection asks for, got ${JSON.stringify(text)}`,
       )
     }
     if (this.#lent.isNested) {

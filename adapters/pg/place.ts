@@ -1,3 +1,4 @@
+import type { Losses } from '../../src/index.ts'
 import type { Sessions } from './session.ts'
 import type { Tables } from './sql/tables.ts'
 
@@ -6,4 +7,6 @@ export interface Place {
   readonly sessions: Sessions
   readonly tables: Tables
   readonly scope: number
+  /** Of all scopes of its store. */
+  readonly losses: Losses
 }

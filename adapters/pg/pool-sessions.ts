@@ -58,7 +58,7 @@ export class PoolSessions implements Sessions {
 
   /** Begins a transaction that handlers will get. */
   forHandlers(first: Script): string {
-    return `${begin(first, this.#limits)};\n${BEFORE_HANDLERS}`
+    return `${begin(first, this.#limits, 'of the session')};\n${BEFORE_HANDLERS}`
   }
 
   uncounted(uncount: Script): string {

@@ -1,5 +1,6 @@
 import type { OwnerToken, Reason, SetAsideVerdict } from '../../src/index.ts'
 import type { TriedItem } from './bytes.ts'
+import { despiteConflicts } from './despite-conflicts.ts'
 import type { Replacement, SettingAside } from './ledger.ts'
 import type { Place } from './place.ts'
 import { isLockTimeout, isUnstorable } from './sql-errors.ts'
@@ -28,7 +29,7 @@ export async function setKeysAside(
   let rows: readonly WrittenRow[]
   try {
     const written = { scope, keys, fps, attempts, owner, outcome, reason, result: null, cause, lockTimeoutMs } as const
-    rows = await run(writeRecords(tables, written))
+    rows = await despiteConflicts(() => run(writeRecords(tables, written)))
   } catch (error) {
     if (isUnstorable(error)) {
       const told = { reason: storable(reason), cause: cause === null ? undefined : storable(cause) }

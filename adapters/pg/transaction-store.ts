@@ -1,5 +1,6 @@
 import {
   isFailure,
+  Losses,
   StoreError,
   type Checkup,
   type Claim,
@@ -57,6 +58,7 @@ export class TransactionStore implements Store<PgTransaction> {
   readonly checkup: Checkup
   readonly #parts: StoreParts
   readonly #scopes: Scopes
+  readonly #losses = new Losses()
   #opened: Promise<void> | undefined
 
   constructor(parts: StoreParts) {
@@ -141,7 +143,7 @@ export class TransactionStore implements Store<PgTransaction> {
 
   async #placeOf(scope: string): Promise<Place> {
     const { sessions, tables } = this.#parts
-    return { sessions, tables, scope: await this.#scopes.idOf(scope) }
+    return { sessions, tables, scope: await this.#scopes.idOf(scope), losses: this.#losses }
   }
 
   /** Answers in the order of the claims; a claim that was not given by its transaction gets `stranger`. */

@@ -419,17 +419,19 @@ export class InboxRunner implements Runner {
       { attempt: claim.attempt, doubt: false },
       consumer,
     )
+    // Another transaction was quicker, or the backend went: the attempt is given back, the last one too.
+    const losses = claim.transaction?.lossesInARow ?? 0
     // It ended here: what kills a process it is not.
-    task.attempts = claim.attempt
+    task.attempts = losses === 0 ? claim.attempt : claim.attempt - 1
     task.isSuspect = false
-    if (step.next === 'set-aside') {
+    if (step.next === 'set-aside' && losses === 0) {
       const why = { reason: step.reason, detail: describeError(error), error, attempts: claim.attempt }
       await this.#desk.setAside(task, claim, step.as, why)
       return
     }
     const { attempt } = claim
     const elsewhereMs = this.#desk.retryDelayMs(attempt)
-    const retryInMs = elsewhereMs ?? backoffMs(attempt, consumer.retry, entropy.fraction())
+    const retryInMs = elsewhereMs ?? backoffMs(Math.max(attempt, losses), consumer.retry, entropy.fraction())
     task.firstFailureAt ??= this.#desk.clock.now()
     this.#desk.observe({ type: 'attempt-failed', key: task.key, message: task.message, attempt, error, retryInMs })
     const cause = causeOf({ detail: describeError(error), error }, task.message)

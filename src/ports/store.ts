@@ -171,6 +171,12 @@ export interface Claim<Tx = never> {
 export interface OpenTransaction<Tx> {
   /** A view of the transaction for one handler. */
   lend(): LentTransaction<Tx>
+  /**
+   * How often in a row, this one included, a transaction of these claims was lost by no fault of their handlers: chosen to lose
+   * against another, or with its backend. Its release gives the attempts back. `undefined`: it was not, or so often that its attempts
+   * count.
+   */
+  readonly lossesInARow?: number | undefined
 }
 
 export interface LentTransaction<Tx> {

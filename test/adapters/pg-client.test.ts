@@ -114,7 +114,7 @@ describePostgres('pgClient', () => {
   it.each(['begin isolation level serializable', 'begin read only', 'start transaction deferrable', 'begin; select 1'])(
     'refuses to %s',
     async (text) => {
-      await expect(pgClient(lent.tx).query(text)).rejects.toThrow('READ COMMITTED and READ WRITE')
+      await expect(pgClient(lent.tx).query(text)).rejects.toThrow('READ WRITE and at the level')
       await write('goes on')
       expect(lent.revoke()).toBe(0)
     },

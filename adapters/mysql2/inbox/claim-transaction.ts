@@ -13,8 +13,8 @@ import {
 } from '../../../src/index.ts'
 import { Lending } from '../lending.ts'
 import type { LentMysqlTransaction, MysqlTransaction } from '../mysql-transaction.ts'
+import type { Place } from '../place.ts'
 import type { Session } from '../session.ts'
-import type { Sessions } from '../sessions.ts'
 import { explainRefusal, isConflictOfTransactions, isRefusal, isShutdown } from '../sql-errors.ts'
 import type { Script } from '../sql/script.ts'
 import type { InboxLedger, SettingAside } from './ledger.ts'
@@ -35,30 +35,40 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
   readonly keys: ReadonlySet<Key>
   readonly #token: OwnerToken
   readonly #ledger: InboxLedger
-  readonly #sessions: Sessions
+  readonly #place: Place
   readonly #session: Session
   readonly #lending: Lending
   readonly #released = new Set<Key>()
   readonly #refunded = new Set<Key>()
   #owesAttempts = false
+  /** It was chosen to lose at its end, or its connection was lost. */
+  #hasLost = false
+  /** Counted once. */
+  #losses: { readonly inARow: number | undefined } | undefined
   #phase: Phase = 'open'
   #failure: Result | undefined
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(
-    parts: { readonly sessions: Sessions; readonly session: Session; readonly ledger: InboxLedger },
+    parts: { readonly place: Place; readonly session: Session; readonly ledger: InboxLedger },
     granted: { readonly token: OwnerToken; readonly keys: readonly Key[] },
   ) {
     this.keys = new Set(granted.keys)
     this.#token = granted.token
     this.#ledger = parts.ledger
-    this.#sessions = parts.sessions
+    this.#place = parts.place
     this.#session = parts.session
     this.#lending = new Lending(parts.session)
   }
 
   get isOpen(): boolean {
     return this.#phase === 'open' && this.#session.spoiledBy === undefined
+  }
+
+  get lossesInARow(): number | undefined {
+    if (!this.#isLost) return undefined
+    this.#losses ??= { inARow: this.#place.losses.add(this.#names()) }
+    return this.#losses.inARow
   }
 
   /** Only what this claim call gave can end what it opened. */
@@ -113,9 +123,7 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
       const keys = claims.map(({ key }) => key)
       const verdicts = keys.map((key) => (this.#released.has(key) ? 'already-released' : 'released'))
       for (const key of keys) this.#released.add(key)
-      const { failure, spoiledBy } = this.#session
-      // Not the handler failed: a deadlock has chosen it to lose, or the server went down.
-      const isBlameless = refund || isConflictOfTransactions(failure?.cause) || isShutdown(spoiledBy)
+      const isBlameless = this.lossesInARow !== undefined || refund
       if (isBlameless) await this.#rollBack(keys.filter((key) => !this.#refunded.has(key)))
       else
         await this.#rollBack(
@@ -129,12 +137,13 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
   /** Rolls back, and writes records in its place. Refused where another owner was quicker. */
   setAside(claims: readonly Claim<MysqlTransaction>[], how: SettingAside): Promise<readonly SetAsideVerdict[]> {
     const keys = claims.map(({ key }) => key)
+    this.#place.losses.forget(this.#names())
     return this.#inTurn(() => this.#ledger.setAside(keys, how, (script) => this.#replace(script, 'over')))
   }
 
   /** Ends it without a mark and runs `script` in its place, before anyone else has the connection. */
   async #replace<Row>(script: Script<Row>, next: 'failing' | 'over'): Promise<readonly Row[]> {
-    if (this.#phase !== 'open') return this.#sessions.committed(script)
+    if (this.#phase !== 'open') return this.#place.sessions.committed(script)
     this.#lending.revoke()
     this.#phase = next
     return this.#session.replace(script)
@@ -170,10 +179,11 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
     try {
       await this.#session.commit(this.#ledger.mark(results))
       this.#phase = 'marked'
+      this.#place.losses.forget(this.#names())
     } catch (error) {
-      if (!isSent) await this.#refundQuietly()
+      if (!isSent) await this.#refundLost()
       if (!isRefusal(error)) throw error
-      if (isConflictOfTransactions(error)) await this.#refundQuietly()
+      if (isConflictOfTransactions(error)) await this.#refundLost()
       throw this.#refused(explainRefusal(error), error)
     }
   }
@@ -187,7 +197,7 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
     const verdicts = await this.#ledger.whatWasCommitted()
     const isMarked = [...verdicts.values()].includes('already-marked')
     this.#phase = isMarked ? 'marked' : 'over'
-    if (!isMarked) await this.#refundQuietly()
+    if (!isMarked) await this.#refundLost()
     return verdicts
   }
 
@@ -200,8 +210,13 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
       this.#lending.revoke()
       this.#phase = 'over'
       await this.#session.rollback(told)
-    } else if (told !== undefined) await this.#sessions.committed(told)
+    } else if (told !== undefined) await this.#place.sessions.committed(told)
     for (const key of refunded) this.#refunded.add(key)
+  }
+
+  async #refundLost(): Promise<void> {
+    this.#hasLost = true
+    if (this.lossesInARow !== undefined) await this.#refundQuietly()
   }
 
   /** The store failed, not the handler. Where it fails at this too, the next call about the mark tries again. */
@@ -211,8 +226,19 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
   }
 
   async #refundAll(): Promise<void> {
-    await this.#sessions.committed(this.#ledger.refund([...this.keys]))
+    await this.#place.sessions.committed(this.#ledger.refund([...this.keys]))
     this.#owesAttempts = false
+  }
+
+  /** Without a fault of a handler, for all that is known: a deadlock has chosen it to lose, or the server went down. */
+  get #isLost(): boolean {
+    const { failure, spoiledBy } = this.#session
+    return this.#hasLost || isConflictOfTransactions(failure?.cause) || isShutdown(spoiledBy)
+  }
+
+  /** The keys, of whatever scope. */
+  #names(): readonly string[] {
+    return [...this.keys].map((key) => `${this.#place.scope} ${key}`)
   }
 
   #all(verdict: MarkVerdict): ReadonlyMap<Key, MarkVerdict> {

@@ -62,7 +62,7 @@ async function claimOnce(
     const counted = new Map(granted.map(({ key, item }) => [item.key, attempts.get(key)?.n ?? 1]))
     const ledger = new InboxLedger(place, { token: request.token, items: granted, attempts: counted })
     const keys = granted.map(({ item }) => item.key)
-    const transaction = new ClaimTransaction({ sessions, session, ledger }, { token: request.token, keys })
+    const transaction = new ClaimTransaction({ place, session, ledger }, { token: request.token, keys })
     return items.map((stored) => {
       const attempt = attempts.get(stored.key)
       if (attempt === undefined) return ungranted(stored, records.get(stored.key))

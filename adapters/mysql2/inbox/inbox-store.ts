@@ -16,6 +16,7 @@ import {
   type Store,
   type StoreAdmin,
 } from '../../../src/index.ts'
+import { refuseSerializable } from '../isolation.ts'
 import type { Database } from '../database.ts'
 import type { MysqlTransaction } from '../mysql-transaction.ts'
 import { answered } from '../sql-errors.ts'
@@ -39,8 +40,9 @@ export class InboxStore implements Store<MysqlTransaction> {
     this.checkup = () => database.checkup('inbox')
   }
 
-  open(): Promise<void> {
-    return this.#database.open()
+  async open(): Promise<void> {
+    await this.#database.open()
+    await answered('open', () => refuseSerializable(this.#database.sessions))
   }
 
   async claim(request: ClaimRequest): Promise<readonly ClaimAnswer<MysqlTransaction>[]> {

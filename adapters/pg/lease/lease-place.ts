@@ -5,7 +5,7 @@ import type { Statement } from '../sql/statement.ts'
 import type { Tables } from '../sql/tables.ts'
 
 /** Where the leases of a scope are, and how long a call waits for another. */
-export interface LeasePlace extends Place {
+export interface LeasePlace extends Omit<Place, 'losses'> {
   readonly lockTimeoutMs: DurationMs
 }
 

@@ -12,18 +12,40 @@ export interface TransactionLimits {
 export const OPENED = `set_config('consume_once.open', '1', true)`
 
 /**
+ * Of the store's own transactions: their reads must see what they have waited for. Those of handlers are at the level that the
+ * session asks for (`default_transaction_isolation`), where what was waited for fails with 40001.
+ */
+export type Level = 'read committed' | 'of the session'
+
+/**
  * Opens a transaction for `first`, all in one message. A claim waits for another owner's row only for a time; its handler
  * has the session's own `lock_timeout` again, which is kept in `consume_once.lock_timeout` meanwhile.
  */
-export function begin(first: Script, limits: TransactionLimits): string {
+export function begin(first: Script, limits: TransactionLimits, level: Level = 'read committed'): string {
   const { statementTimeoutMs, idleInTransactionTimeoutMs } = limits
-  return `begin isolation level read committed read write;
-select ${OPENED}, set_config('consume_once.lock_timeout', current_setting('lock_timeout'), true), ${waiting(limits)},
+  return `begin ${level === 'read committed' ? 'isolation level read committed ' : ''}read write;
+select ${OPENED}, set_config('consume_once.lock_timeout', current_setting('lock_timeout'), true), ${waiting(limits)}, ${NARROWLY},
   ${statementTimeoutMs === undefined ? '' : `set_config('statement_timeout', '${statementTimeoutMs}', true),`}
   set_config('idle_in_transaction_session_timeout', '${idleInTransactionTimeoutMs}', true);
 ${first.text};
-select set_config('lock_timeout', current_setting('consume_once.lock_timeout'), true)`
+select set_config('lock_timeout', current_setting('consume_once.lock_timeout'), true), ${AS_WIDELY_AS_BEFORE}`
 }
+
+const IS_SERIALIZABLE = `current_setting('transaction_isolation') = 'serializable'`
+
+/**
+ * A serializable transaction that scans a whole table of the store, as plans of small ones do, has read all of it: each of two that
+ * run beside each other would have read what the other one writes, and one of them fails (40001), whatever their handlers do.
+ */
+const NARROWLY = `case when ${IS_SERIALIZABLE} then concat(
+  set_config('consume_once.seqscan', current_setting('enable_seqscan'), true),
+  set_config('consume_once.bitmapscan', current_setting('enable_bitmapscan'), true),
+  set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)) end`
+
+/** For handlers. */
+const AS_WIDELY_AS_BEFORE = `case when ${IS_SERIALIZABLE} then concat(
+  set_config('enable_seqscan', current_setting('consume_once.seqscan'), true),
+  set_config('enable_bitmapscan', current_setting('consume_once.bitmapscan'), true)) end`
 
 /** Where only a crash of the server, not of the process, may forget. */
 export const QUICKLY = `set_config('synchronous_commit', 'off', true)`
@@ -73,7 +95,7 @@ export const DURABLY = `set_config('synchronous_commit',
  * where a statement of it has failed.
  */
 export function beforeCommit(flushing: Flushing): string {
-  return `select current_setting('consume_once.open')::int, ${flushing === 'late' ? LATE : DURABLY}`
+  return `select current_setting('consume_once.open')::int, ${flushing === 'late' ? LATE : DURABLY}, ${NARROWLY}`
 }
 
 /** Durable by a flush that comes after. Whoever has asked for `remote_apply` waits for it here. */

@@ -10,10 +10,10 @@ import { describePostgres, newPlace, type PgPlace } from './pg-support.ts'
  * `caught`: FLOATING_QUERY, and nothing is committed. `told too late`: marked, and the process warns of the query that came
  * afterwards. `unseen`: marked, and nobody can tell, as nothing was ever asked of the client.
  */
-export type Seen = 'caught' | 'told too late' | 'unseen'
+type Seen = 'caught' | 'told too late' | 'unseen'
 
 /** A handler that does not await. */
-export interface Left {
+interface Left {
   /** Keeps a promise that the handler does not await, and swallows its error: Node would end the process. */
   readonly leave: (call: Promise<unknown>) => void
   /** Resolves once the message is settled. */

@@ -123,7 +123,6 @@ class Outcomes {
       case 'beyond-retention':
       case 'purge-failed':
       case 'in-doubt':
-      case 'apart':
       case 'lease-lost':
       case 'stuck':
       case 'publish-failed':

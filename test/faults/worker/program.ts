@@ -184,7 +184,6 @@ function tell(event: ObserverEvent): void {
     case 'publish-failed':
       return say({ says: 'told', what: event.type, detail: String(event.error) })
     case 'invariant-broken':
-    case 'apart':
     case 'stuck':
     case 'lease-lost':
     case 'store-up':

@@ -148,6 +148,7 @@ class RunningInline implements InlineRunning {
   /** What the deliveries that had joined it end with too: they are told of right after it. */
   #lastEnd: { readonly key: Key; readonly settlement: Settlement } | undefined
   #state: LifecycleState = 'idle'
+  #isStoreOpen = false
   #opening: Promise<void> | undefined
   #stopped: Promise<void> | undefined
 
@@ -232,7 +233,7 @@ class RunningInline implements InlineRunning {
       state: this.#state,
       checks: {
         source: 'settled by its caller',
-        store: line.isDown ? 'down' : 'ok',
+        store: line.isDown ? 'down' : this.#isStoreOpen ? 'ok' : 'not open',
         handlers: handlersCheck,
       },
       partitions: [],
@@ -244,6 +245,7 @@ class RunningInline implements InlineRunning {
     this.#state = 'starting'
     try {
       await this.#definition.store.open()
+      this.#isStoreOpen = true
       if (this.#stopped !== undefined) return
       this.#state = 'running'
       this.#pipeline.purger.start()

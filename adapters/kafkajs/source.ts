@@ -113,7 +113,11 @@ export class KafkaSource implements Source {
         controlBatch: (batch) => this.#batches.stepOver(batch),
         joined: (join) => this.#joined(join),
         rebalancing: () => this.#rebalancing(),
-        fetchFailed: () => this.#subscription.suspect(),
+        fetchFailed: () => {
+          this.#subscription.suspect()
+          this.#lookBack()
+        },
+        lookedAway: () => this.#lookBack(),
         halted: () => this.#halted(),
         waiting: (detail) => this.#isNotReady(detail),
       },
@@ -126,7 +130,10 @@ export class KafkaSource implements Source {
       offsets: this.#offsets,
       report: this.#report,
       seek: (epoch, offset) => this.#seek(epoch, offset),
-      renewed: () => this.#renewed(),
+      renewed: (epoch) => {
+        this.#delays.anotherLog(epoch)
+        this.#renewed()
+      },
       startOf: (epoch) => this.#firstStart?.endOf(epoch),
       stored: () => this.#storedStarts,
     })
@@ -134,6 +141,7 @@ export class KafkaSource implements Source {
       assignment: this.#assignment,
       report: this.#report,
       consumer: () => this.#membership.consumer,
+      resuming: (epoch) => this.#gate.lookBack(epoch),
     })
     this.#delays = new RetryDelays(this.#holds, options.topology.places)
     this.#batches = new BatchIntake({
@@ -264,6 +272,10 @@ export class KafkaSource implements Source {
     this.#tell({ type: 'invariant-broken', error })
     this.#report('invariant-broken', error.message)
     this.#readAgain(epoch)
+  }
+
+  #lookBack(): void {
+    for (const epoch of this.#assignment.epochs) this.#gate.lookBack(epoch)
   }
 
   /** What held the partition before does not any more. */

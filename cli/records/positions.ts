@@ -128,9 +128,10 @@ function preview(position: ListedPosition | undefined, from: GoOnFrom): string {
   if (position === undefined) return 'has no position: `positions` lists those that have'
   const { next, held } = position
   if (held === undefined) return `is not held, and stays at ${next}`
-  const where =
-    from === 'position'
-      ? `goes on at ${next}: messages before it are never handled`
-      : `goes on at ${from === 'beginning' ? 0 : from}: messages from there on are handled, also those that were handled before`
+  const at = from === 'position' ? next : from === 'beginning' ? 0n : from
+  const handled = 'messages from there on are handled, also those that were handled before'
+  const never = 'messages before it are never handled'
+  const what = from === 'position' ? [never] : at === 0n ? [handled] : [handled, never]
+  const where = `goes on at ${at}: ${what.join('; ')}`
   return `held at ${next} (${printable(held)}) -> ${where}`
 }

@@ -133,9 +133,9 @@ describe("onMessage on a channel of the user's own", () => {
       },
     }))
     const { watching, made } = await own.consume(queue, () => {}, { settings: { store } })
-    expect(made.health().ready).toBe(false)
+    expect(made.health()).toMatchObject({ ready: false, checks: { store: 'not open' } })
     await watching.untilOutcomes('handled', 1)
-    expect(made.health()).toMatchObject({ ready: true, counts: { 'store-not-opened': 2 } })
+    expect(made.health()).toMatchObject({ ready: true, checks: { store: 'ok' }, counts: { 'store-not-opened': 2 } })
   })
 
   it('works on a confirm channel, beside another consumer', async () => {

@@ -423,6 +423,7 @@ describe('a store that cannot be opened', () => {
     const taken = onMessage(new Played('a'))
     taken.catch(() => {})
     await watching.until(() => watching.told('store-not-opened') > 0)
+    expect(onMessage.health()).toMatchObject({ ready: false, checks: { store: 'not open' } })
     await onMessage.stop({ deadlineMs: 0 })
     await expect(taken).rejects.toBeInstanceOf(StoppedError)
     expect(handled).toEqual([])

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import type { PgTransaction, PostgresOffsetsOptions } from '../../adapters/pg/index.ts'
@@ -431,6 +432,33 @@ describe('a topic that was deleted and created anew', () => {
     expect((await effects()).slice(6)).toEqual(['new 008', 'new 009'])
   }, 60_000)
 
+  it('is held where that happened, and it grew beyond what was fetched, while its partition was paused with messages under way', async () => {
+    const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
+    await cluster.send(topic, names(1, 30))
+    const madeAgain = new AbortController()
+    const isMadeAgain = once(madeAgain.signal, 'abort')
+    // Metadata that is old: no other look at the topic is in the way.
+    const running = await start({
+      topic,
+      groupId,
+      before: () => isMadeAgain,
+      maxWatermarkLag: 10,
+      consumer: { metadataMaxAge: 300_000 },
+    })
+    await running.watching.until(() => running.watching.told('partition-paused') > 0)
+    await makeAgain(topic)
+    const anew = names(1, 50).map((name) => `new ${name}`)
+    await cluster.send(topic, anew)
+    madeAgain.abort()
+    await running.watching.until(() => running.watching.told('position-of-another-log') > 0)
+    await eventually(async () => (await position(topic)) === 30)
+    expect(await effects()).toEqual(names(1, 30))
+    await eventually(async () => (await heldWhy(topic)) !== undefined)
+    await decide(groupId, topic, 'beginning')
+    await untilEffects(80)
+    expect((await effects()).slice(30)).toEqual(anew)
+  }, 60_000)
+
   it('is told from the same topic by the last message handled: a restart goes on', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, names(1, 5))
@@ -450,6 +478,14 @@ async function decide(groupId: string, topic: string, from: GoOnFrom): Promise<v
   const consumer = defineConsumer({ name: 'effects', store: await place.newOffsets(), handle: () => {} })
   const why = { by: 'test', reason: 'created anew' }
   expect(await positionsOf(consumer, { group: groupId }).release(`${topic}/0`, { ...why, from })).toBe('released')
+}
+
+async function heldWhy(topic: string): Promise<string | undefined> {
+  const { rows } = await place.pool.query<{ held: string | null }>(
+    `select held from ${place.schema}.position where stream = $1`,
+    [`${topic}/0`],
+  )
+  return rows[0]?.held ?? undefined
 }
 
 function heldIn({ watching }: Started): number {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { kafkaBroker, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import { StoreError, type Source, type StoredPositions } from '../../src/index.ts'
 import { uniqueName } from '../support/namespace.ts'
@@ -390,6 +390,101 @@ describe('a stored position with the time of the message before it', () => {
     await consumer.fetch('t/0', 10, [10, 11, 12], { timestamps: { 10: 7_000 } })
     await eventually(async () => intake.held.has('t/0'))
     expect(intake.positions).toEqual(['0@9', '0@10'])
+  })
+})
+
+/** Has handed over 9 and 10, and then not fetched for a while. */
+async function lookedAway(at = 1_000): Promise<Started> {
+  const started = await start({ stored: { 't/0': 9n }, at })
+  await started.consumer.fetch('t/0', 8, [8, 9, 10], { timestamps: { 8: at, 9: 2_000, 10: 3_000 } })
+  return started
+}
+
+describe('a log that nobody looked at for a while', () => {
+  const pauses: [string, (started: Started) => unknown][] = [
+    [
+      'a pause',
+      ({ source }) => {
+        source.pause()
+        source.resume()
+      },
+    ],
+    ['a fetch that failed', ({ consumer }) => (consumer.fetchFails = true)],
+    [
+      'messages that took more than a second',
+      () => {
+        const now = performance.now.bind(performance)
+        jest.spyOn(performance, 'now').mockImplementation(() => now() + 1_500)
+      },
+    ],
+  ]
+  afterEach(() => {
+    jest.restoreAllMocks()
+  })
+
+  it.each(pauses)(
+    'is compared by the last message received after %s, and held where it is another',
+    async (_, pause) => {
+      const started = await lookedAway()
+      const { consumer, intake } = started
+      await pause(started)
+      await eventually(async () => consumer.seeks.at(-1) === 't/0@10')
+      await consumer.fetch('t/0', 10, [10, 11, 12], { timestamps: { 10: 7_000 } })
+      await eventually(async () => intake.held.has('t/0'))
+      expect(intake.told('position-of-another-log')[0]).toMatch(/t\/0: the message at 10/)
+      expect(intake.positions).toEqual(['0@9', '0@10'])
+    },
+  )
+
+  it.each(pauses)('goes on after %s where that message is the same, and delivers it once', async (_, pause) => {
+    const started = await lookedAway()
+    const { consumer, intake } = started
+    await pause(started)
+    await eventually(async () => consumer.seeks.at(-1) === 't/0@10')
+    const seeks = consumer.seeks.length
+    // What was on its way already.
+    await consumer.fetch('t/0', 11, [11, 12])
+    expect(consumer.seeks.slice(seeks)).toEqual(['t/0@10'])
+    await consumer.fetch('t/0', 10, [10, 11, 12], { timestamps: { 10: 3_000 } })
+    expect(intake.positions).toEqual(['0@9', '0@10', '0@11', '0@12'])
+    expect(intake.follows).toEqual([9n, 10n, 11n, 12n])
+    settleAll(intake)
+    await eventually(async () => consumer.commits.at(-1) === 't/0@13')
+    expect([intake.told('offset-skipped'), intake.told('offset-reset'), intake.held.size]).toEqual([[], [], 0])
+  })
+
+  it('is compared by the message before the stored position where nothing was received since', async () => {
+    const { source, consumer, intake } = await start({ stored: { 't/0': 9n }, at: 1_000 })
+    await consumer.fetch('t/0', 8, [8], { timestamps: { 8: 1_000 } })
+    const seeks = consumer.seeks.length
+    source.pause()
+    source.resume()
+    expect(consumer.seeks.slice(seeks)).toEqual(['t/0@8'])
+    await consumer.fetch('t/0', 8, [8, 9], { timestamps: { 8: 7_000 } })
+    await eventually(async () => intake.held.has('t/0'))
+    expect(intake.positions).toEqual([])
+  })
+
+  it('goes on where the last message received was deleted by retention meanwhile, without a finding', async () => {
+    const { kafka, source, consumer, intake } = await lookedAway()
+    settleAll(intake)
+    await eventually(async () => consumer.commits.at(-1) === 't/0@11')
+    source.pause()
+    source.resume()
+    kafka.bounds.set('t/0', { low: 11n, high: 100n })
+    await consumer.fetch('t/0', 11, [11])
+    expect(intake.positions).toEqual(['0@9', '0@10', '0@11'])
+    expect([intake.told('lost-by-retention'), intake.held.size]).toEqual([[], 0])
+    // kafkajs has committed -2 meanwhile.
+    await eventually(async () => consumer.commits.filter((one) => one === 't/0@11').length > 1)
+  })
+
+  it('costs nothing where batch follows batch', async () => {
+    const { consumer, intake } = await lookedAway()
+    const seeks = consumer.seeks.length
+    for (let next = 11; next < 20; next++) await consumer.fetch('t/0', next, [next], { timestamps: { [next]: 4_000 } })
+    expect(consumer.seeks).toHaveLength(seeks)
+    expect(intake.positions).toHaveLength(11)
   })
 })
 

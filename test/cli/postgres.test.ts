@@ -174,6 +174,7 @@ describePostgres('consume-once, on Postgres', () => {
       expect(dataOf(kept)).toMatchObject({ partition: 'sms/1', verdict: 'released', from: 'position', by: 'kim' })
       expect(await run(['release-hold', 'by-offsets', 'sms/2', '--from', '7', ...why, '--yes'])).toMatchObject({
         exitCode: 0,
+        stderr: expect.stringMatching(/goes on at 7: messages from there on .*; messages before it are never handled/),
       })
       const after = await run(['positions', 'by-offsets', '--json'])
       expect(after.exitCode).toBe(0)

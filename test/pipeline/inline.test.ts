@@ -164,6 +164,13 @@ describe('a consumer whose caller settles', () => {
     expect(bench.runs).toEqual(['a', 'b', 'a', 'a'])
   })
 
+  it('says that its store is not open until it is', async () => {
+    const bench = new Bench(() => {})
+    expect(bench.inline.health().checks['store']).toBe('not open')
+    await bench.inline.open()
+    expect(bench.inline.health().checks['store']).toBe('ok')
+  })
+
   it('waits while the store is down', async () => {
     const bench = new Bench(() => {})
     await bench.inline.open()

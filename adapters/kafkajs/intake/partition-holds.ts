@@ -8,6 +8,8 @@ interface HoldsParts {
   readonly report: Report
   /** `undefined` between a crash and the next consumer. */
   readonly consumer: () => ConsumerLike | undefined
+  /** Called right before a partition is fetched again. */
+  readonly resuming: (epoch: PartitionEpoch) => void
 }
 
 /**
@@ -64,6 +66,10 @@ export class PartitionHolds {
       const toPause = [...wanted.values()].filter((epoch) => !names.has(epoch.name))
       const toResume = paused.filter((partition) => !wanted.has(nameOf(partition)))
       if (toPause.length > 0) consumer.pause(byTopic(toPause))
+      for (const { topic, partition } of toResume) {
+        const epoch = this.#parts.assignment.live(topic, partition)
+        if (epoch !== undefined) this.#parts.resuming(epoch)
+      }
       if (toResume.length > 0) consumer.resume(byTopic(toResume))
     } catch {
       // There is no group between a crash and the next join, which applies it.

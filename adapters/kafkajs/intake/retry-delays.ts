@@ -44,6 +44,11 @@ export class RetryDelays {
     return batch.messages
   }
 
+  /** What was seen of a partition was another log. */
+  anotherLog({ name }: PartitionEpoch): void {
+    this.#seen.delete(name)
+  }
+
   /** The epochs are over, or nothing more is taken. */
   forget(): void {
     for (const timer of this.#timers) clearTimeout(timer)
@@ -64,9 +69,11 @@ export class RetryDelays {
   /** All that lay there at the first look is as old as that look: behind it, a message would wait for its turn to wait. */
   #seenAt(offset: bigint, { name }: PartitionEpoch, batch: BatchLike): MonotonicMs {
     const seen = this.#seen.get(name)
-    if (seen !== undefined && offset < seen.high) return seen.at
+    const high = BigInt(batch.highWatermark)
+    // A log that ends before what was seen of it is another one: nothing of it has waited.
+    if (seen !== undefined && offset < seen.high && high >= seen.high) return seen.at
     const at = performance.now()
-    this.#seen.set(name, { high: BigInt(batch.highWatermark), at })
+    this.#seen.set(name, { high, at })
     return at
   }
 

@@ -43,9 +43,9 @@ export class PartitionEpoch {
   proof: Landmark | undefined
   /** Strategy `offsets`: why nothing of it may be handled. Stored, so that it outlasts this epoch. */
   heldBecause: string | undefined
-  /** The last message received, where the broker told its time. */
+  /** The last message received, where the broker told its time; before the first the one right before the stored position. */
   last: Landmark | undefined
-  /** The stored position that kafkajs was sent to: a batch from there may be the answer to that, however late. */
+  /** Strategy `offsets`: where kafkajs was sent to, or from where it was sent back: a batch from there is no finding, however late. */
   sought: bigint | undefined
   /** First offset of a control batch that came after a gap, until it is seen again. */
   suspect: bigint | undefined
@@ -115,6 +115,7 @@ export class PartitionEpoch {
     this.isUnchecked = true
     this.heldBecause = held
     this.proof = timestamp === undefined ? undefined : { offset: next - 1n, timestamp }
+    this.last = this.proof
     this.expected = { kind: 'offset', offset: this.proof?.offset ?? next }
   }
 

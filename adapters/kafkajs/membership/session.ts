@@ -27,6 +27,8 @@ export interface SessionListener {
   rebalancing(): void
   /** kafkajs keeps the reason to itself, and tries again. */
   fetchFailed(): void
+  /** The next fetch begins long after the last one ended: its messages took that long. */
+  lookedAway(): void
   /** The payloads of this session are worthless from now on. */
   halted(): void
   /** It will not come back. At most once, and not after `stop()`. */
@@ -38,6 +40,8 @@ const CRASH_AFTER_STOP_MS = 15_000
 /** A topic that was created a moment ago is not known to every broker yet. */
 const SUBSCRIBE_TRIES = 6
 const SUBSCRIBE_AGAIN_MS = 250
+/** Long enough for somebody to delete a topic, create it anew and fill it, between two fetches. */
+const LOOKED_AWAY_MS = 1_000
 
 /**
  * One kafkajs consumer, from connect to its crash or its stop. It never restarts, and it is stopped with care:
@@ -59,6 +63,8 @@ export class Session {
   #hasHalted = false
   /** Brokers of which a fetch was begun and not ended. */
   readonly #fetching = new Set<number>()
+  /** When the last fetch from each broker ended well. */
+  readonly #fetchedAt = new Map<number, number>()
   #atFetchOrHalt: (() => void) | undefined
   #starting: Promise<void> | undefined
   #stopped: Promise<void> | undefined
@@ -161,9 +167,15 @@ export class Session {
       this.#take(this.#atFetchOrHalt)
       // The one before has not ended but failed: a broker is asked once at a time.
       if (this.#fetching.has(nodeId)) this.#tell(() => this.#listener.fetchFailed())
+      else if (performance.now() - (this.#fetchedAt.get(nodeId) ?? Infinity) > LOOKED_AWAY_MS) {
+        this.#tell(() => this.#listener.lookedAway())
+      }
       this.#fetching.add(nodeId)
     })
-    consumer.on('consumer.fetch', ({ payload: { nodeId } }) => void this.#fetching.delete(nodeId))
+    consumer.on('consumer.fetch', ({ payload: { nodeId } }) => {
+      this.#fetching.delete(nodeId)
+      this.#fetchedAt.set(nodeId, performance.now())
+    })
     consumer.on('consumer.stop', () => {
       this.#hasHalted = true
       this.#take(this.#atFetchOrHalt)

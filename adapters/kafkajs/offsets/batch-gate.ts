@@ -21,8 +21,8 @@ interface GateParts {
   readonly offsets: GroupOffsets
   readonly report: Report
   readonly seek: (epoch: PartitionEpoch, offset: bigint) => void
-  /** The live epoch of a partition is another one. */
-  readonly renewed: () => void
+  /** The log of a partition is another one, and so is its live epoch. */
+  readonly renewed: (epoch: PartitionEpoch) => void
   /** Where a partition begins in which the group has never committed; `undefined`: at the beginning. */
   readonly startOf: (epoch: PartitionEpoch) => bigint | undefined
   /** Strategy `offsets` only. */
@@ -70,6 +70,30 @@ export class BatchGate {
       if (this.#parts.assignment.isLive(epoch)) this.#parts.seek(epoch, from)
       return undefined
     })
+  }
+
+  /**
+   * Strategy `offsets`: fetching goes on after a while in which nobody looked at the log. It may have been created anew and have
+   * grown beyond the position, and then no fetch fails: so the last message that was received is fetched once more, and compared.
+   */
+  lookBack(epoch: PartitionEpoch): void {
+    if (this.#parts.stored() === undefined) return
+    if (epoch.deciding === undefined) return this.#lookBack(epoch)
+    void this.#inTurn(epoch, async () => {
+      this.#lookBack(epoch)
+      return undefined
+    })
+  }
+
+  #lookBack(epoch: PartitionEpoch): void {
+    const { expected, last, proof, heldBecause, waiting } = epoch
+    if (!this.#parts.assignment.isLive(epoch) || expected?.kind !== 'offset' || last === undefined) return
+    // What waits was fetched and will be `last` in its turn; its partition is full till then, and resumed after that.
+    if (proof !== undefined || heldBecause !== undefined || waiting > 0) return
+    epoch.proof = last
+    epoch.sought = expected.offset
+    epoch.expected = { kind: 'offset', offset: last.offset }
+    this.#parts.seek(epoch, last.offset)
   }
 
   /** Takes note of records that kafkajs steps over by itself: transaction markers and what was aborted. Never rejects. */
@@ -183,8 +207,8 @@ export class BatchGate {
     }
     switch (finding.what) {
       case 'skipped':
-      case 'lost-by-retention':
         return epoch
+      case 'lost-by-retention':
       case 'reset':
         // kafkajs has committed -2 meanwhile; the watermark must be committed again though it did not move.
         epoch.committed = undefined
@@ -198,7 +222,7 @@ export class BatchGate {
     const { assignment, committer, renewed } = this.#parts
     committer.dropFloor(epoch)
     const other = assignment.renew(epoch)
-    renewed()
+    renewed(other)
     return other
   }
 

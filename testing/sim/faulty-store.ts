@@ -130,7 +130,9 @@ export class FaultyStore<Tx> implements Store<Tx> {
       const verdicts = await this.#store.release(claims, how)
       this.#applied(claims, verdicts, (verdict, of) => {
         if (verdict !== 'released') return false
-        const notBefore = delayMs > 0 ? this.#stage.timeline.now + delayMs : undefined
+        // Strategy `offsets` keeps no such time: one consumer at a time has a partition, and reads it in order.
+        const isKept = delayMs > 0 && this.strategy !== 'offsets'
+        const notBefore = isKept ? this.#stage.timeline.now + delayMs : undefined
         return { f: 'release', type: 'ok', ...of, refund, doubt, notBefore }
       })
       return verdicts

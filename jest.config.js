@@ -1,17 +1,19 @@
+/** Both trees, for `npx jest PATH`; test/jest.config.js and lab/jest.config.js take one each. */
 export default {
   testEnvironment: 'node',
-  testMatch: ['<rootDir>/test/**/*.test.ts'],
+  testMatch: ['<rootDir>/{test,lab}/**/*.test.ts'],
   transform: { '^.+\\.ts$': '@swc/jest' },
   moduleNameMapper: {
     '^consume-once$': '<rootDir>/src/index.ts',
+    '^consume-once/spi$': '<rootDir>/src/spi.ts',
     '^consume-once/testing$': '<rootDir>/testing/index.ts',
     '^consume-once/(.*)$': '<rootDir>/adapters/$1/index.ts',
     // Jest runs CommonJS here, and Prisma's client imports the parts of its runtime that are not.
     '^(@prisma/client/runtime/.*)\\.mjs$': '$1.js',
   },
-  globalSetup: '<rootDir>/test/support/global-setup.ts',
-  globalTeardown: '<rootDir>/test/support/global-teardown.ts',
-  testSequencer: '<rootDir>/test/support/slowest-first.cjs',
+  globalSetup: '<rootDir>/test/kit/global-setup.ts',
+  globalTeardown: '<rootDir>/test/kit/global-teardown.ts',
+  testSequencer: '<rootDir>/test/kit/slowest-first.cjs',
   // Most of the time is spent waiting for servers and for processes that tests start, also on two cores.
   maxWorkers: 3,
   // The first test that asks for a server may wait until it has started.

@@ -11,6 +11,7 @@ if (what === 'failed') {
 } else {
   const names = readdirSync(place)
   let [passed, failed, skipped] = [0, 0, 0]
+  const onlyAlone = []
   for (const name of names.filter((one) => !one.endsWith('-alone.json'))) {
     const first = read(`${place}/${name}`)
     const again = names.find((one) => one === name.replace('.json', '-alone.json'))
@@ -26,8 +27,14 @@ if (what === 'failed') {
     failed += failedAlone
     passed += Math.max(0, failedFirst - failedAlone)
     const stillFailed = new Set(failedFiles(alone))
-    for (const path of failedFiles(first).filter((one) => !stillFailed.has(one)))
-      console.log(`passed only alone: ${path}`)
+    onlyAlone.push(...failedFiles(first).filter((one) => !stillFailed.has(one)))
+  }
+  if (onlyAlone.length > 0) {
+    console.log(
+      `\n${'!'.repeat(80)}\nTHE SECOND CHANCE WAS USED. These files failed, and passed only when they ran again, alone:`,
+    )
+    for (const path of onlyAlone) console.log(`  ${path}`)
+    console.log(`Each is to be repaired.\n${'!'.repeat(80)}`)
   }
   console.log(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
 }

@@ -3,12 +3,12 @@ import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync } 
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { foundOnce } from '../test/support/servers/lock.ts'
-import { inRun } from '../test/support/servers/test-run.ts'
+import { foundOnce } from '../test/kit/servers/lock.ts'
+import { inRun } from '../test/kit/servers/test-run.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /** What is no TypeScript: contenders may start servers of their own, or another language. */
-const BESIDE = ['test/support/servers/kafka/pom.xml', 'bench/jvm/pom.xml', 'bench/jvm/ParallelConsumer.java']
+const BESIDE = ['test/kit/servers/kafka/pom.xml', 'bench/jvm/pom.xml', 'bench/jvm/ParallelConsumer.java']
 
 /**
  * Compiles library and contenders to JavaScript, which is what users run: what tsx makes of them keeps the names of

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { cpus, totalmem, type as system } from 'node:os'
-import { CATALOGUE, SERVER_NAMES, type Endpoint, type ServerName } from '../test/support/servers/catalogue.ts'
-import { kafkaVersion } from '../test/support/servers/kafka/version.ts'
-import { reportedVersion } from '../test/support/servers/reported-version.ts'
+import { CATALOGUE, SERVER_NAMES, type Endpoint, type ServerName } from '../test/kit/servers/catalogue.ts'
+import { kafkaVersion } from '../test/kit/servers/kafka/version.ts'
+import { reportedVersion } from '../test/kit/servers/reported-version.ts'
 
 export type Servers = Readonly<Partial<Record<ServerName, Endpoint>>>
 

@@ -3,9 +3,9 @@
 // Runs contenders side by side on real servers. Ratios within one run mean something; figures of one machine do not.
 import { loadavg } from 'node:os'
 import { Command, InvalidArgumentError } from 'commander'
-import { CATALOGUE, type ServerName } from '../test/support/servers/catalogue.ts'
-import { sharedEndpoint } from '../test/support/servers/server.ts'
-import { closeRun, openRun } from '../test/support/servers/test-run.ts'
+import { CATALOGUE, type ServerName } from '../test/kit/servers/catalogue.ts'
+import { sharedEndpoint } from '../test/kit/servers/server.ts'
+import { closeRun, openRun } from '../test/kit/servers/test-run.ts'
 import { available } from './available.ts'
 import { allSuites } from './catalogue.ts'
 import { compile } from './compiled.ts'

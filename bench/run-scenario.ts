@@ -1,4 +1,4 @@
-import { uniqueName } from '../test/support/namespace.ts'
+import { uniqueName } from '../test/kit/namespace.ts'
 import { runAlone, type ProcessOptions } from './contender-process.ts'
 import type { Servers } from './machine.ts'
 import { deliveriesOf, openPlaces } from './places/places.ts'

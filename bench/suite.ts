@@ -1,4 +1,4 @@
-import type { Endpoint, ServerName } from '../test/support/servers/catalogue.ts'
+import type { Endpoint, ServerName } from '../test/kit/servers/catalogue.ts'
 import type { Servers, Versions } from './machine.ts'
 import type { Plan } from './places/plans.ts'
 

@@ -1,6 +1,6 @@
 const TABLES = 'The tables are missing, or older than this version: see `consume-once migrate status`'
 
-/** By SQLSTATE: what no repetition mends. */
+/** Advice by SQLSTATE, for errors that a retry cannot fix. */
 const ADVICE: Readonly<Record<string, string>> = {
   '3F000': TABLES,
   '42P01': TABLES,
@@ -8,7 +8,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   '42501': 'This role lacks the right: CONSUME_ONCE_ADMIN_DATABASE_URL names another one for migrations',
 }
 
-/** What to do about an error that a person has to do something about. `undefined`: it may pass by itself. */
+/** Advice for an error that a person must fix; `undefined` if it may pass on its own. */
 export function adviceOn(error: unknown): string | undefined {
   for (let at = error, depth = 0; typeof at === 'object' && at !== null && depth < 8; depth++) {
     const { code, cause } = at as { readonly code?: unknown; readonly cause?: unknown }

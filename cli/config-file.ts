@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { ConfigError, defineConfig, describeError, type ConsumeOnceConfig } from '../src/index.ts'
+import { ConfigError, defineConfig, type ConsumeOnceConfig } from '../src/index.ts'
+import { describeError } from '../src/spi.ts'
 import { CommandError, EXIT } from './exit.ts'
 import { withoutSecrets } from '../src/without-secrets.ts'
 
@@ -10,8 +11,9 @@ const NAMES = ['js', 'mjs', 'ts'].map((extension) => `consume-once.config.${exte
 const TYPESCRIPT_CODES = ['ERR_UNKNOWN_FILE_EXTENSION', 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX']
 
 /**
- * @param instead - where none is named, and there is none here. @defaultValue none: that is an error
- * @throws CommandError, exit 2: there is none, it cannot be loaded, or it is none
+ * @param instead - used if no path is given and there is no config here.
+ * @defaultValue none: that is an error
+ * @throws CommandError, exit 2: the config is missing, cannot be loaded, or is invalid
  */
 export async function loadConfig(given: string | undefined, instead?: ConsumeOnceConfig): Promise<ConsumeOnceConfig> {
   const path = given === undefined ? found() : resolve(given)

@@ -2,9 +2,9 @@ import { createInterface } from 'node:readline/promises'
 import { CommandError, EXIT } from './exit.ts'
 
 /**
- * A person types `words` before anything is changed.
+ * Asks a person to type `words` before anything is changed.
  *
- * @throws CommandError, exit 3: not typed, or nobody there to type
+ * @throws CommandError, exit 3: not typed, or no terminal
  */
 export async function confirm(words: string, isSure: boolean): Promise<void> {
   if (isSure) return

@@ -10,13 +10,13 @@ Examples:
   consume-once doctor                    every consumer of the config
   consume-once doctor sms-sender --json  one, for a nightly job
 
-Verdicts: holds; weaker (it holds, but for a case that is told); broken; unknown (it may not be looked at: never fine).
+Verdicts: holds; weaker (it holds, except in the case shown); broken; unknown (no right to look; never fine).
 Exit code 0: nothing is broken. 1: something is. 2: usage. 4: a store or a broker cannot be reached.`
 
 export function addDoctor(program: Command, exit: (code: number) => void): void {
   const command = program
     .command('doctor')
-    .description('Asks live servers what the guarantee really is. Changes nothing.')
+    .description('Checks the guarantee on live servers. Changes nothing.')
     .argument('[consumer]', 'name of a consumer of the config, or group/name (default: all)')
   addSessionOptions(command)
     .addHelpText('after', EXAMPLES)

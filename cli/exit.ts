@@ -9,7 +9,7 @@ export const EXIT = {
   terminated: 143,
 } as const
 
-/** Ends a command with a code and a text for people: what happened, what was expected, what to do. */
+/** Ends a command with an exit code and a text for people: what happened, what was expected, what to do. */
 export class CommandError extends Error {
   readonly exitCode: number
 

@@ -1,6 +1,6 @@
 import { EXIT } from './exit.ts'
 
-/** Once: what runs is finished, and the rest left. Twice: the process ends. */
+/** The first signal lets the current work finish and skips the rest. The second one ends the process. */
 export class Interrupts implements Disposable {
   readonly #controller = new AbortController()
   #exitCode: number | undefined
@@ -13,7 +13,7 @@ export class Interrupts implements Disposable {
     return this.#controller.signal
   }
 
-  /** `undefined`: there was none. */
+  /** `undefined`: there was no signal. */
   get exitCode(): number | undefined {
     return this.#exitCode
   }

@@ -13,12 +13,16 @@ import { addPositions } from './records/positions.ts'
 import { addPurge } from './records/purge.ts'
 import { isConsumeOnceError } from '../src/index.ts'
 
-/** The package's own file lies one folder higher when this runs from `dist`. */
+/**
+ * The version in the package's manifest: one folder up from the source, two folders up from `dist/cli`, whose first
+ * parent has only a `type`.
+ */
 function version(): string {
-  for (const path of ['../package.json', '../../package.json']) {
+  for (const path of ['../../package.json', '../package.json']) {
     try {
-      const { version: found } = JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')) as { version: string }
-      return found
+      const manifest: unknown = JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'))
+      const { name, version: found } = manifest as { readonly name?: string; readonly version?: string }
+      if (name === 'consume-once' && found !== undefined) return found
     } catch {
       continue
     }
@@ -46,7 +50,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** Says what went wrong on stderr, and gives the exit code for it. */
+/** Prints the error to stderr, and returns its exit code. */
 function explain(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   if (error instanceof CommandError) {
@@ -62,6 +66,6 @@ function explain(error: unknown): number {
   return EXIT.findings
 }
 
-// Servers' clients may hold sockets open after a failure: the result is known, so end.
+// Clients may keep sockets open after a failure. The result is known, so exit.
 const code = await main()
 process.stdout.write('', () => process.exit(code))

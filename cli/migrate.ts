@@ -14,7 +14,7 @@ const ADMIN_URL = 'CONSUME_ONCE_ADMIN_DATABASE_URL'
 
 const EXAMPLES = `
 Examples:
-  consume-once migrate status               what was run, what is to be, and whether the tables are as they should be
+  consume-once migrate status               migrations that were run, pending ones, and drift of the tables
   consume-once migrate up --dry-run         in a transaction that is rolled back
   consume-once migrate up
   consume-once migrate print > schema.sql   for a DBA, to be run once on a database without the schema
@@ -23,13 +23,13 @@ Takes \`migrations\` of the config. ${ADMIN_URL} names the role that may create 
 of the config's pool; with it, and for print, no config is needed: --schema names the schema (default: consume_once).
 Exit code 0: up to date, or done. 1: something is to be run, or has drifted. 2: usage. 4: the database cannot be reached.`
 
-/** Where there is no config. */
+/** Used if there is no config. */
 const NONE = defineConfig({ consumers: [] })
 
 export function addMigrate(program: Command, exit: (code: number) => void): void {
   const command = program
     .command('migrate')
-    .description('Brings the tables of the stores up to date, or tells how they are.')
+    .description('Migrates the tables of the stores, or shows their status.')
     .addArgument(new Argument('[action]', 'what to do').choices(['up', 'status', 'print']).default('up'))
     .option('--dry-run', 'with up: run it, and roll it back', false)
     .option('--schema <name>', 'only the tables in this schema')
@@ -52,7 +52,7 @@ function chosen({ config }: Session, action: string, { schema }: MigrateFlags): 
       `expected \`migrations: [postgresMigrations({ pool })]\` in the config${schema === undefined ? '' : ` for schema ${schema}`}, or ${ADMIN_URL}`,
     )
   }
-  // Nothing is asked of it to print.
+  // `print` needs no connection.
   return [postgresMigrations({ url: url ?? '', ...(schema === undefined ? {} : { schema }) })]
 }
 
@@ -60,7 +60,7 @@ type Action = (session: Session, migrations: readonly Migrations[], flags: Migra
 
 const ACTIONS: Readonly<Record<'up' | 'status' | 'print', Action>> = { up, status, print }
 
-/** However long it takes: a table is not made in a moment. */
+/** No time limit: a migration may take long. */
 async function up(
   session: Session,
   migrations: readonly Migrations[],

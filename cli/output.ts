@@ -1,9 +1,9 @@
 import { withoutSecrets } from '../src/without-secrets.ts'
 
-/** Of every object that the tool prints. */
+/** Version of every JSON object that the tool prints. */
 const SCHEMA_VERSION = 1
 
-/** Data: stdout holds nothing else. */
+/** Data: stdout contains nothing else. */
 export function printJson(command: string, fields: Readonly<Record<string, unknown>>): void {
   process.stdout.write(`${JSON.stringify({ schema_version: SCHEMA_VERSION, command, ...fields })}\n`)
 }
@@ -12,12 +12,12 @@ export function printText(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-/** Talk, on stderr. */
+/** Messages for people, on stderr. */
 export function say(text: string): void {
   process.stderr.write(`${withoutSecrets(text)}\n`)
 }
 
-/** Columns as wide as they need to be; one that is empty in every row is left out. */
+/** Columns are as wide as needed. A column that is empty in every row is left out. */
 export function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = rows.map((row) => row.map(printable))
   const used = heads.map((_, column) => cells.some((row) => row[column] !== ''))
@@ -33,7 +33,7 @@ export function table(heads: readonly string[], rows: readonly (readonly string[
     .join('\n')
 }
 
-/** IDs and reasons come from strangers: nothing of them may move a terminal's cursor, or break a line. */
+/** IDs and reasons come from strangers: they must not move a terminal's cursor or break a line. */
 export function printable(text: string): string {
   // oxlint-disable-next-line no-control-regex -- that is what they are
   return text.replaceAll(/[\u0000-\u001F\u007F-\u009F\u2028\u2029]/g, (character) => {

@@ -1,12 +1,7 @@
 import { Console } from 'node:console'
 import { Option, type Command } from 'commander'
-import {
-  describeError,
-  isConsumeOnceError,
-  StoreError,
-  type ConfiguredConsumer,
-  type ConsumeOnceConfig,
-} from '../src/index.ts'
+import { isConsumeOnceError, StoreError, type ConfiguredConsumer, type ConsumeOnceConfig } from '../src/index.ts'
+import { describeError } from '../src/spi.ts'
 import { scopeText } from '../src/scope.ts'
 import { loadConfig } from './config-file.ts'
 import { CommandError, EXIT } from './exit.ts'
@@ -23,7 +18,7 @@ export interface SessionFlags {
 const TIMEOUT_S = 30
 const CLOSE_WITHIN_MS = 5_000
 
-/** What every command on a config takes. */
+/** Options of every command with a config. */
 export function addSessionOptions(command: Command): Command {
   return command
     .addOption(
@@ -34,19 +29,19 @@ export function addSessionOptions(command: Command): Command {
     .allowExcessArguments(false)
 }
 
-/** One command on one config, which is closed when it is over. */
+/** One command with one config, which is closed at the end. */
 export class Session {
   readonly config: ConsumeOnceConfig
   readonly isJson: boolean
   readonly timeoutMs: number
 
-  /** Returns what `work` returns: the exit code. `instead`: of a config, where there is none. */
+  /** Returns the result of `work`, the exit code. `instead`: the config to use if there is none. */
   static async run(
     { config: path, json, timeout }: SessionFlags,
     work: (session: Session) => Promise<number>,
     instead?: ConsumeOnceConfig,
   ): Promise<number> {
-    // Whatever a config or a client logs is talk.
+    // Output of a config or a client goes to stderr.
     globalThis.console = new Console(process.stderr, process.stderr)
     const config = await loadConfig(path, instead)
     const session = new Session(config, json, timeout * 1_000)
@@ -63,7 +58,7 @@ export class Session {
     this.timeoutMs = timeoutMs
   }
 
-  /** By its name, or by `group/name` where several have it. */
+  /** By its name, or by `group/name` if several have the name. */
   consumer(name: string): ConfiguredConsumer {
     const { consumers } = this.config
     const asked = consumers.filter((entry) => entry.consumer.name === name || titleOf(entry) === name)
@@ -78,7 +73,7 @@ export class Session {
     )
   }
 
-  /** The answer of a server. One that stays out, and whatever a client throws, is a server that cannot be reached. */
+  /** Waits for the answer of a server. A timeout, or any error of a client, means that the server cannot be reached. */
   async answer<T>(asking: Promise<T>): Promise<T> {
     try {
       return await within(this.timeoutMs, asking)
@@ -97,7 +92,7 @@ export class Session {
   }
 }
 
-/** As people name it where its name alone is not enough. */
+/** The name with its group, for consumers whose name is not unique. */
 export function titleOf({ consumer, from }: ConfiguredConsumer): string {
   return scopeText([from.group, consumer.name])
 }

@@ -1,23 +1,14 @@
 // Replay a topic: the group is set back to the beginning, everything is delivered again, nothing happens again.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { Kafka, logLevel } from 'kafkajs'
 import { Pool } from 'pg'
 import { defineConsumer, messageId, type Outcome, type Running } from 'consume-once'
 import { runKafka } from 'consume-once/kafkajs'
 import { postgresInbox } from 'consume-once/pg'
+import { notifications } from './support/notifications.ts'
 import { databaseUrl, eventually, kafkaBrokers, ownName } from './support/servers.ts'
 
-interface Envelope {
-  readonly headers: readonly string[]
-  readonly key: string
-  readonly payload: string
-}
-
-const lines = readFileSync(new URL('data/sms-notifications.ndjson', import.meta.url), 'utf8')
-  .trim()
-  .split('\n')
-  .slice(0, 3_000)
+const messages = notifications(3_000)
 const topic = ownName('sms')
 const kafka = new Kafka({ brokers: kafkaBrokers(), logLevel: logLevel.NOTHING })
 const admin = kafka.admin()
@@ -25,13 +16,8 @@ await admin.connect()
 await admin.createTopics({ topics: [{ topic, numPartitions: 4 }], waitForLeaders: false })
 const producer = kafka.producer()
 await producer.connect()
-for (const line of lines) {
-  const { headers, key, payload } = JSON.parse(line) as Envelope
-  await producer.send({
-    topic,
-    acks: -1,
-    messages: [{ key, value: payload, headers: { 'message-id': headers[1] ?? '' } }],
-  })
+for (const { id, key, payload } of messages) {
+  await producer.send({ topic, acks: -1, messages: [{ key, value: payload, headers: { 'message-id': id } }] })
 }
 
 const pool = new Pool({ connectionString: databaseUrl() })
@@ -53,20 +39,20 @@ const sms = defineConsumer({
 async function consumeAll(): Promise<void> {
   outcomes.clear()
   const running: Running = await runKafka(kafka, sms, { topics: [topic], groupId: topic })
-  await eventually(async () => [...outcomes.values()].reduce((sum, count) => sum + count, 0) >= lines.length)
+  await eventually(async () => [...outcomes.values()].reduce((sum, count) => sum + count, 0) >= messages.length)
   await running.stop()
 }
 const sent = async (): Promise<number> => (await pool.query(`select * from ${topic}.sent`)).rows.length
 
 await consumeAll()
 const first = await sent()
-console.log(`first time: ${lines.length} deliveries, ${first} SMS`, outcomes)
+console.log(`first time: ${messages.length} deliveries, ${first} SMS`, outcomes)
 
 // The replay. The group, the topic and the consumer's name stay, so that the keys stay: a replay under another group would
 // find nothing done (give `scope` to keep keys across a change of group).
 await admin.resetOffsets({ groupId: topic, topic, earliest: true })
 await consumeAll()
-console.log(`replayed: ${lines.length} deliveries, ${(await sent()) - first} second SMS`, outcomes)
+console.log(`replayed: ${messages.length} deliveries, ${(await sent()) - first} second SMS`, outcomes)
 
 assert.equal(await sent(), first)
 assert.equal(outcomes.get('handled'), undefined)

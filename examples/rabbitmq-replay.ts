@@ -1,22 +1,14 @@
-// Replay a queue from a file: what was published before is published again, and nothing happens again.
+// Replay a queue: what was published before is published again, and nothing happens again.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { connect } from 'amqplib'
 import { Redis } from 'ioredis'
 import { defineConsumer, messageId, type Outcome } from 'consume-once'
 import { confirmedPublisher, runRabbit } from 'consume-once/amqplib'
 import { redisLease } from 'consume-once/ioredis'
+import { notifications } from './support/notifications.ts'
 import { eventually, ownName, rabbitUrl, redisUrl } from './support/servers.ts'
 
-interface Envelope {
-  readonly headers: readonly string[]
-  readonly payload: string
-}
-
-const lines = readFileSync(new URL('data/sms-notifications.ndjson', import.meta.url), 'utf8')
-  .trim()
-  .split('\n')
-  .slice(0, 2_000)
+const messages = notifications(2_000)
 const queue = ownName('sms')
 const redis = new Redis(redisUrl())
 
@@ -35,23 +27,22 @@ const running = await runRabbit(rabbitUrl(), sms, { queue })
 const publisher = confirmedPublisher(rabbitUrl())
 
 /** Each message with the ID it always had: that is what makes a replay safe. */
-async function publishFile(): Promise<void> {
+async function publishAll(): Promise<void> {
   outcomes.clear()
-  for (let at = 0; at < lines.length; at += 500) {
-    const publishes = lines.slice(at, at + 500).map((line) => {
-      const { headers, payload } = JSON.parse(line) as Envelope
-      return publisher.publish({ routingKey: queue, body: Buffer.from(payload), messageId: headers[1] ?? '' })
-    })
+  for (let at = 0; at < messages.length; at += 500) {
+    const publishes = messages
+      .slice(at, at + 500)
+      .map(({ id, payload }) => publisher.publish({ routingKey: queue, body: Buffer.from(payload), messageId: id }))
     await Promise.all(publishes) // each is confirmed by the broker
   }
-  await eventually(async () => [...outcomes.values()].reduce((sum, count) => sum + count, 0) >= lines.length)
+  await eventually(async () => [...outcomes.values()].reduce((sum, count) => sum + count, 0) >= messages.length)
 }
 
-await publishFile()
+await publishAll()
 const first = sent
-console.log(`first time: ${lines.length} deliveries, ${first} SMS`, outcomes)
-await publishFile()
-console.log(`replayed: ${lines.length} deliveries, ${sent - first} second SMS`, outcomes)
+console.log(`first time: ${messages.length} deliveries, ${first} SMS`, outcomes)
+await publishAll()
+console.log(`replayed: ${messages.length} deliveries, ${sent - first} second SMS`, outcomes)
 assert.equal(sent, first)
 assert.equal(outcomes.get('handled'), undefined)
 

@@ -33,7 +33,7 @@ async function committedAfter(provider: Provider, ids: readonly string[]): Promi
     decode: json<Sms>(),
     store: inbox,
     maxAttempts: 3,
-    retry: { initialMs: 1, maxMs: 1 },
+    backoff: { initialMs: 1, maxMs: 1 },
     handle: smsHandler(provider),
   })
   const broker = new MemoryBroker()

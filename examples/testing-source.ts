@@ -1,7 +1,8 @@
 // A source of your own, held against the contract through the whole pipeline, on any runner: here `node --test`.
 // #region readme
 import { describe, it } from 'node:test'
-import { MemoryBroker, runConsumer } from 'consume-once'
+import { MemoryBroker } from 'consume-once'
+import { runConsumer } from 'consume-once/spi'
 import { describeSourceContract } from 'consume-once/testing'
 
 describeSourceContract(

@@ -1,4 +1,5 @@
 // A store of your own, held against the contract on any runner: here `node --test`.
+import { type Store } from 'consume-once'
 import {
   transition,
   type Claim,
@@ -13,9 +14,8 @@ import {
   type Result,
   type SetAsideOptions,
   type SetAsideVerdict,
-  type Store,
   type Transition,
-} from 'consume-once'
+} from 'consume-once/spi'
 // #region readme
 import { describe, it } from 'node:test'
 import { describeStoreContract } from 'consume-once/testing'

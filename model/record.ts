@@ -1,4 +1,4 @@
-import { recordPart, type ProofTable } from '../test/proof/part.ts'
+import { recordPart, type ProofTable } from '../lab/proof/part.ts'
 import type { CellRun } from './run-cell.ts'
 import { expectationOf, trailOf } from './table.ts'
 

@@ -1,9 +1,9 @@
 import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { inCache } from '../test/support/servers/cache.ts'
-import { findProgram, run } from '../test/support/servers/commands.ts'
-import { aptAside, needApt } from '../test/support/servers/debian/apt.ts'
-import { foundOnce } from '../test/support/servers/lock.ts'
+import { inCache } from '../test/kit/servers/cache.ts'
+import { findProgram, run } from '../test/kit/servers/commands.ts'
+import { aptAside, needApt } from '../test/kit/servers/debian/apt.ts'
+import { foundOnce } from '../test/kit/servers/lock.ts'
 
 export interface Tools {
   readonly spin: string

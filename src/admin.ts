@@ -11,14 +11,14 @@ import type { ConsumedFrom } from './ports/consumed-from.ts'
 import type { ListedState, ListQuery, Purged, RecordPage, StoreAdmin, Why } from './ports/store-admin.ts'
 import { keyScope, scopeName } from './scope.ts'
 
-/** A message, by its ID as text or bytes, or by the key that `list` and the log tell. */
+/** A message, given by its ID as text or bytes, or by its key as `list` and the log show it. */
 export type RecordRef = string | Uint8Array | { readonly key: Key }
 
-/** A record that was asked for. */
+/** A record, with the reference by which it was requested. */
 export interface Inspected extends RecordView {
   readonly ref: RecordRef
   readonly key: Key
-  /** The topic or queue that the ID was sought under; `undefined` where it was asked for by its key. */
+  /** The topic or queue under which the ID was found; `undefined` if the record was requested by its key. */
   readonly origin: string | undefined
 }
 
@@ -28,7 +28,7 @@ export interface Decided {
   readonly verdict: DecideVerdict
 }
 
-/** How many records are in a state. `isAtLeast`: there are more, the count was ended. */
+/** Number of records in a state. `isAtLeast`: counting stopped at the limit, and there are more. */
 export interface StateCount {
   readonly count: number
   readonly isAtLeast: boolean
@@ -36,35 +36,36 @@ export interface StateCount {
 
 export type CountedState = Exclude<ListedState, 'done'>
 
-/** What a person may look at, and decide, about the messages of one consumer. Nothing here opens or closes the store. */
+/** Operations for people on the messages of one consumer. None of them opens or closes the store. */
 export interface Admin {
-  /** As stores are told it: with it an audit is read. */
+  /** The name of the scope in the store. Use it to read the audit. */
   readonly scope: string
   /**
-   * For each message every record there is under one of the origins; where there is none, the first origin's, which is `absent`.
-   * Changes nothing.
+   * For each message, every record under one of the origins; if there is none, one that is `absent`, under the first
+   * origin. Changes nothing.
    */
   inspect(refs: readonly RecordRef[]): Promise<readonly Inspected[]>
-  /** Records in one state, a page at a time, in no order. Stores know keys and not IDs. Changes nothing. */
+  /** Records in one state, a page at a time, in no particular order. Stores know keys, not IDs. Changes nothing. */
   list(query: ListQuery): Promise<RecordPage>
   /**
-   * Of what is parked, in doubt or given up: `done`, its effect happened; `rerun`, its next delivery runs, with all its attempts.
-   * Before `rerun` make sure that the old handler has ended.
+   * Decides messages that are parked, in doubt or given up. `done`: the effect happened. `rerun`: the next delivery
+   * runs, with all its attempts. Before `rerun` make sure that the old handler has ended.
    */
   resolve(refs: readonly RecordRef[], how: Decider & { readonly as: 'done' | 'rerun' }): Promise<readonly Decided[]>
-  /** Of what was given up, which had no effect: its next delivery runs, with all its attempts. */
+  /** For messages that were given up, without an effect: the next delivery runs, with all its attempts. */
   reopen(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]>
-  /** Of what is done: the effect happens again at the next delivery. */
+  /** For messages that are done: the effect happens again at the next delivery. */
   forget(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]>
   /**
-   * Removes one batch of records whose retention has ended; call it again while there are `more`.
+   * Removes one batch of records whose retention has ended; call it again while `more` is true.
    *
-   * @param batchSize - records removed in one transaction, 1 to 100000. @defaultValue 10000
+   * @param batchSize - records removed in one transaction, 1 to 100000.
+   * @defaultValue 10000
    */
   purge(batchSize?: number): Promise<Purged>
-  /** The store ends records by itself, as Redis does: `purge` has nothing to remove. */
+  /** The store expires records on its own, as Redis does, and `purge` removes nothing. */
   readonly forgetsByItself: boolean
-  /** @param most - per state; what is beyond is not counted. @defaultValue 10000 */
+  /** @param most - highest count per state; counting stops there. @defaultValue 10000 */
   stats(most?: number): Promise<Readonly<Record<CountedState, StateCount>>>
 }
 
@@ -78,11 +79,12 @@ const MOST_PURGED_AT_ONCE = 100_000
 const COUNTED: readonly CountedState[] = ['processing', 'in-doubt', 'given-up', 'parked']
 
 /**
- * The way out for people. A message is found by its ID under each of `from.origins`; give one origin only, where two topics
- * have messages with equal IDs.
+ * Operations for people on the records of a consumer. A message is found by its ID under each of `from.origins`; give a
+ * single origin if two topics have messages with equal IDs.
  *
- * @throws ConfigError `CONFIG_INVALID` for a store that has no `admin`, or one of strategy `offsets`, whose messages have no
- *   records; from each method for an ID that is none, or one that has a record under several origins and is to be decided
+ * @throws ConfigError `CONFIG_INVALID` for a store without `admin`, or one of strategy `offsets`, which has no record
+ * for each message. Each method
+ *   throws it for an unusable ID, and a decision throws it for an ID that has records under several origins
  */
 export function adminOf(consumer: Consumer, from: Pick<ConsumedFrom, 'group' | 'origins'>): Admin {
   const definition = definitionOf(consumer)
@@ -153,7 +155,7 @@ class StoreRecords implements Admin {
 
   async stats(most: number = MOST_COUNTED): Promise<Readonly<Record<CountedState, StateCount>>> {
     const counts: [CountedState, StateCount][] = []
-    // One after the other: a store may have to go through all that it has.
+    // One after the other: a store may have to scan all its records.
     for (const state of COUNTED) counts.push([state, await this.#count(state, most)])
     return Object.fromEntries(counts) as Record<CountedState, StateCount>
   }
@@ -169,7 +171,7 @@ class StoreRecords implements Admin {
     return { count, isAtLeast: after !== undefined }
   }
 
-  /** By their order, the records of each message. */
+  /** The records of each message, in the order of `refs`. */
   async #look(refs: readonly RecordRef[]): Promise<readonly (readonly Inspected[])[]> {
     const places = refs.map((ref) => this.#placesOf(ref))
     const views = await inChunks(
@@ -212,7 +214,7 @@ class StoreRecords implements Admin {
     const bytes = idBytes(ref)
     if (typeof bytes === 'string') throw this.#invalid(`message ID: ${WHY_UNUSABLE[bytes]}`)
     const { group, origins } = this.#from
-    // With a scope of the user's own all origins have the same key.
+    // With the option `scope`, all origins share one key.
     const sought = this.#consumer.scope === undefined ? origins : origins.slice(0, 1)
     return sought.map((origin) => {
       const { key } = identityOf(keyScope(this.#consumer, group, origin), bytes)

@@ -1,10 +1,10 @@
 import type { EpochMs } from './core/units.ts'
 import type { Clock } from './ports/clock.ts'
 
-/** Node's longest timer; it takes a longer one for 1 ms. */
+/** The longest timer of Node. It runs a longer one after 1 ms. */
 const LONGEST_MS = 2 ** 31 - 1
 
-/** The only file that asks the global clock. */
+/** The only file that reads the global clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -16,7 +16,7 @@ export const systemClock: Clock = {
   nextTurn: (fn) => void setImmediate(fn),
 }
 
-/** For people: logs and lists. */
+/** For logs and lists that people read. */
 export function isoTime(ms: EpochMs): string {
   return new Date(ms).toISOString()
 }

@@ -4,26 +4,29 @@ import { checkFunction, checkNames } from './option-checks.ts'
 import type { ConsumedFrom } from './ports/consumed-from.ts'
 import type { Migrations } from './ports/migrations.ts'
 
-/** What the command-line tool is told, as the default export of `consume-once.config.js`, `.mjs` or `.ts`. */
+/** The configuration of the command-line tool: the default export of `consume-once.config.js`, `.mjs` or `.ts`. */
 export interface ConsumeOnceConfig {
-  /** The modules they come from must define consumers, and not run them. */
+  /** The modules that define them must not run them. */
   readonly consumers: readonly ConfiguredConsumer[]
   /** For `migrate`: `postgresMigrations({ pool })`. @defaultValue none */
   readonly migrations?: readonly Migrations[]
-  /** Closes what the config has opened: called once, when a command is over. */
+  /** Closes the connections that the config opened. Called once, at the end of a command. */
   readonly close?: () => unknown
 }
 
 export interface ConfiguredConsumer {
   readonly consumer: Consumer
-  /** `fromKafka(kafka, options)` or `fromRabbit(url, options)`, with the options that run it; or `{ group, origins }`. */
+  /**
+   * `fromKafka(kafka, options)` or `fromRabbit(url, options)`, with the options that run the consumer; or `{ group,
+   * origins }`.
+   */
   readonly from: ConsumedFrom
 }
 
 const CONFIG: Record<keyof ConsumeOnceConfig, true> = { consumers: true, migrations: true, close: true }
 const CONFIGURED: Record<keyof ConfiguredConsumer, true> = { consumer: true, from: true }
 
-/** Checks the config and gives it back. @throws ConfigError `CONFIG_INVALID`, with all problems at once */
+/** Checks the config and returns it. @throws ConfigError `CONFIG_INVALID`, with all problems at once */
 export function defineConfig(config: ConsumeOnceConfig): ConsumeOnceConfig {
   if (typeof config !== 'object' || config === null) {
     throw new ConfigError([`config: expected { consumers }, got ${config === null ? 'null' : typeof config}`])

@@ -1,12 +1,12 @@
-/** Who decides, and why: written down with the record as it was before. */
+/** Who decides, and why. Logged for audit together with the previous record. */
 export interface Decider {
   /** 1 to 200 characters. */
   readonly by: string
-  /** 1 to 1000 characters, such as the number of a ticket. No payload and no secret. */
+  /** 1 to 1000 characters, such as a ticket number. No payload and no secret. */
   readonly reason: string
 }
 
-/** Adds to `problems` what an audit cannot take. */
+/** Adds a problem for each text that the audit cannot store. */
 export function checkDecider({ by, reason }: Decider, problems: string[]): void {
   for (const [name, text, most] of [
     ['by', by, 200],

@@ -1,18 +1,19 @@
 import type { Message } from './ports/message.ts'
 
-/** Turns the payload's bytes into a value. What it throws sets the message aside as `undecodable`. */
+/** Turns the bytes of the payload into a value. If it throws, the message is set aside as `undecodable`. */
 export type Decode<Decoded> = (value: Uint8Array | null, message: Message) => Decoded
 
 /**
- * JSON from UTF-8 bytes, strictly: bytes that are not UTF-8 are not JSON. A leading byte order mark is dropped, a tombstone
- * is `null`. The default; call it with a type to name what you expect, or give a `schema` to have it checked.
+ * Decodes JSON from UTF-8 bytes, strictly: invalid UTF-8 is an error. A leading byte order mark is dropped, and a
+ * tombstone is `null`. This is the default. Call it with a type argument to name the type you expect, or give a
+ * `schema` to check it.
  */
 export function json<Decoded = unknown>(): Decode<Decoded> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   return (value) => (value === null ? null : parsed(decoder.decode(value))) as Decoded
 }
 
-/** The error of the engine quotes the text, and is logged: no payload may be. */
+/** The SyntaxError of the engine quotes the text. It is logged, and no payload may be. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -21,7 +22,10 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The part of [Standard Schema](https://standardschema.dev) v1 in use: zod, valibot, arktype and others fit. */
+/**
+ * The part of [Standard Schema](https://standardschema.dev) v1 that the library uses: zod, valibot, arktype and others
+ * implement it.
+ */
 export interface StandardSchema<Input, Output> {
   readonly '~standard': {
     readonly version: 1
@@ -40,7 +44,7 @@ interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** Messages and paths of the issues; a schema's messages name what was expected and are the user's own text. */
+/** Messages and paths of the issues. A schema's messages name the expected value and are the user's own text. */
 export function describeIssues(issues: readonly SchemaIssue[]): string {
   return issues
     .slice(0, 5)

@@ -3,13 +3,13 @@ import type { DurationMs } from './core/units.ts'
 
 const DAY_MS = 86_400_000
 
-/** The only place with a default. */
+/** The only place that defines defaults. */
 export const DEFAULTS: {
   readonly concurrency: number
   readonly transactions: number
   readonly batchSize: number
   readonly handleBatchSize: number
-  /** Of `maxInFlight`, which is twice what can be claimed at once. */
+  /** Lower bound of the default of `maxInFlight`, which is twice the number of messages that can be claimed at once. */
   readonly leastInFlight: number
   readonly leaseMs: DurationMs
   readonly retentionMs: DurationMs
@@ -17,11 +17,9 @@ export const DEFAULTS: {
   readonly graceMs: DurationMs
   readonly maxAttempts: number
   readonly maxResultBytes: number
-  readonly retry: Backoff
-  readonly onMissingId: 'dead-letter'
+  readonly backoff: Backoff
   readonly onConflict: 'dead-letter' | 'duplicate'
   readonly onInDoubt: 'rerun' | 'park'
-  readonly onStoreDown: 'pause'
   readonly onBeyondRetention: 'run' | 'park' | 'skip'
   readonly purge: 'background' | 'never'
   readonly quietMs: DurationMs
@@ -39,11 +37,9 @@ export const DEFAULTS: {
   graceMs: 5_000,
   maxAttempts: 5,
   maxResultBytes: 16 * 1024,
-  retry: { initialMs: 200, maxMs: 30_000 },
-  onMissingId: 'dead-letter',
+  backoff: { initialMs: 200, maxMs: 30_000 },
   onConflict: 'dead-letter',
   onInDoubt: 'rerun',
-  onStoreDown: 'pause',
   onBeyondRetention: 'run',
   purge: 'background',
   quietMs: 2_000,

@@ -11,7 +11,7 @@ export interface Consumer {
 }
 
 /**
- * Defines what is to happen once: how a message is told from another, where records live, and the effect.
+ * Defines a consumer: how to identify a message, where to keep records, and the handler.
  *
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
@@ -22,7 +22,10 @@ export function defineConsumer<Decoded = unknown, Payload = Decoded, Tx = never>
   return Object.freeze({ name: definition.name, [DEFINITION]: definition })
 }
 
-/** What `defineConsumer` was given, resolved. For the shell. @throws ConfigError `CONFIG_INVALID` for anything else */
+/**
+ * The resolved options of a consumer. Internal.
+ * @throws ConfigError `CONFIG_INVALID` if `consumer` is not the result of `defineConsumer`
+ */
 export function definitionOf(consumer: Consumer): ResolvedConsumer {
   const definition = (consumer as Partial<Consumer> | null | undefined)?.[DEFINITION]
   if (definition === undefined) {

@@ -2,28 +2,34 @@ import { hash } from 'node:crypto'
 import { scopeMaterial, writeLengthBefore } from './core/key.ts'
 import type { Digest, Key } from './core/record.ts'
 
-/** Whole characters of base64url in the 128 bits that a key or a digest keeps (decision 0002): two bits are left for one more. */
+/**
+ * Whole base64url characters in the 128 bits that a key or a digest keeps (decision 0002). Two bits are left for one
+ * more character.
+ */
 const WHOLE = 21
 
 /**
- * What that one becomes, by its character code: the same two bits, and zeros for the four that are not kept. So the 16 bytes
- * of a store and the text have each only one form of the other.
+ * Maps a character code to the character that keeps its first two bits and has zeros in the other four. So text and 16
+ * bytes convert into each other in exactly one way.
  */
 const LAST: readonly string[] = lastCharacters()
 
 const NO_BYTES = new Uint8Array(0)
 
 export interface Identity {
-  /** Full SHA-256, 43 characters of base64url: fits the strictest alphabet of a provider. */
+  /** Full SHA-256, 43 characters of base64url: valid in the strictest alphabet of a provider. */
   readonly idempotencyKey: string
   readonly key: Key
 }
 
-/** Makes the idempotency keys of one scope. What they are digested from is written to one place, over the last one. */
+/** Makes the idempotency keys of one scope. It writes each ID into the same buffer, over the previous one. */
 export class ScopeIdentity {
   readonly #material: Buffer
   readonly #idAt: number
-  /** Up to the end of the last ID. Most are as long as the one before, and to make it costs as much as half a digest. */
+  /**
+   * The buffer up to the end of the last ID. Most IDs have the length of the one before, and making this view costs
+   * half as much as a digest.
+   */
   #whole: Buffer
 
   constructor(scope: readonly Uint8Array[]) {
@@ -33,7 +39,7 @@ export class ScopeIdentity {
     this.#idAt = idAt
   }
 
-  /** The idempotency key. `id`: usable, so that it fits. */
+  /** The idempotency key. `id` must be usable, so that it fits the buffer. */
   of(id: string | Uint8Array): string {
     const length = typeof id === 'string' ? this.#material.write(id, this.#idAt) : id.length
     if (typeof id !== 'string') this.#material.set(id, this.#idAt)
@@ -49,7 +55,7 @@ export function identityOf(scope: readonly Uint8Array[], id: Uint8Array): Identi
   return { idempotencyKey, key: shortened(idempotencyKey) }
 }
 
-/** Full SHA-256 of the payload, as an idempotency key is of the ID. A tombstone has that of zero bytes. */
+/** Full SHA-256 of the payload. A tombstone has the hash of zero bytes. */
 export function payloadHashOf(value: Uint8Array | null): string {
   return hash('sha256', value ?? NO_BYTES, 'base64url')
 }
@@ -58,7 +64,7 @@ export function digestOf(value: Uint8Array | null): Digest {
   return shortened(payloadHashOf(value))
 }
 
-/** A key out of an idempotency key, a digest out of the hash of a payload. Of none: none. */
+/** The key of an idempotency key, or the digest of a payload hash. The empty string stays empty. */
 export function shortened(hashed: string): string {
   return hashed === '' ? '' : hashed.slice(0, WHOLE) + LAST[hashed.charCodeAt(WHOLE)]
 }

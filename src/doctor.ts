@@ -10,22 +10,25 @@ import type { Strategy } from './ports/store.ts'
 
 export type CheckVerdict = CheckFinding['verdict']
 
-/** What the guarantee of a consumer really is, on the servers it has. */
+/** The guarantee that a consumer has on its actual servers. */
 export interface Diagnosis {
   readonly consumer: string
   readonly strategy: Strategy
-  /** The worst that was found: `broken`, then `weaker`, then `unknown`. */
+  /** The worst verdict of all findings: `broken`, then `weaker`, then `unknown`. */
   readonly verdict: CheckVerdict
-  /** One paragraph for people: what is promised, and each thing found that says otherwise. */
+  /** One paragraph for people: the promise, and each finding that weakens it. */
   readonly guarantee: string
-  /** Of the store first, then of the broker; worst first in each. */
+  /** Findings about the store first, then the broker; the worst first in each. */
   readonly findings: readonly (CheckFinding & { readonly of: 'store' | 'broker' })[]
-  /** Who did not answer: the same may answer later. */
+  /** Servers that did not answer. They may answer later. */
   readonly unreachable: readonly ('store' | 'broker')[]
 }
 
 export interface DoctorOptions {
-  /** How long store and broker may take, each. Past it they count as unreachable. @defaultValue 30000 */
+  /**
+   * How long the store and the broker may each take, in milliseconds. After that they count as unreachable.
+   * @defaultValue 30000
+   */
   readonly timeoutMs?: DurationMs
 }
 
@@ -35,11 +38,12 @@ const TIMEOUT_MS = 30_000
 const VERDICTS: readonly CheckVerdict[] = ['broken', 'weaker', 'unknown', 'holds']
 
 /**
- * Asks the live servers what the guarantee is, changing nothing. What may not be looked at is `unknown`, never fine; a server that
- * does not answer is told in the diagnosis.
+ * Checks the live servers of a consumer against its guarantee. It changes nothing. A setting that cannot be read is
+ * `unknown`, never fine; the diagnosis names a server that does not answer.
  *
- * @param from - where it consumes from: `fromKafka(...)`, `fromRabbit(...)`. Without it the broker is `unknown`
- * @throws ConfigError `CONFIG_INVALID` for what is not from `defineConsumer`
+ * @param from - where the consumer consumes from: `fromKafka(...)`, `fromRabbit(...)`. Without it the broker is
+ * `unknown`
+ * @throws ConfigError `CONFIG_INVALID` if `consumer` is not the result of `defineConsumer`
  */
 export async function doctor(
   consumer: Consumer,
@@ -105,7 +109,7 @@ function within<T>(ms: DurationMs, work: Promise<T>): Promise<T> {
   })
 }
 
-/** The row of the guarantee table. */
+/** The row of the guarantee table for this strategy. */
 function promiseOf(consumer: ResolvedConsumer): string {
   const { name, store } = consumer
   const start = `${name} (${store.strategy}): no message is lost while the broker retains it.`

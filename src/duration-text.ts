@@ -7,7 +7,7 @@ const UNITS = [
   ['s', 1_000],
 ] as const
 
-/** For people, in the largest unit that it is a whole number of: `7 d`, `90 min`, `1500 ms`. */
+/** A duration for people, in the largest unit that divides it: `7 d`, `90 min`, `1500 ms`. */
 export function durationText(ms: DurationMs): string {
   const [unit, size] = UNITS.find(([, length]) => ms >= length && ms % length === 0) ?? ['ms', 1]
   return `${ms / size} ${unit}`

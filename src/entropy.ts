@@ -4,7 +4,7 @@ import type { Entropy } from './ports/entropy.ts'
 const FRACTIONS = 2 ** 32
 const TOKEN_BYTES = 9
 
-/** Random bytes for many tokens at once: asked for one by one, they cost more than the rest of a claim. */
+/** Random bytes for many tokens at once. One system call for each token would cost more than the rest of a claim. */
 const pool = Buffer.alloc(TOKEN_BYTES * 256)
 let used = pool.length
 

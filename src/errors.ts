@@ -2,7 +2,7 @@ import { safeCause } from './safe-cause.ts'
 import { withoutSecrets } from './without-secrets.ts'
 
 /**
- * Every code, with what happens next. Codes are API, messages are not. Each has a heading in docs/errors.md.
+ * Every error code, with its consequence. Codes are API, messages are not. Each code has a heading in docs/errors.md.
  */
 export const ERROR_CODES = {
   CONFIG_INVALID: 'nothing starts',
@@ -18,8 +18,9 @@ export const ERROR_CODES = {
   NO_EFFECT: 'the claim is released and tried again',
   OUTCOME_UNKNOWN: 'the message is in doubt',
   TERMINAL: 'dead-lettered now, no more attempts',
-  RESULT_NOT_KEPT: 'inbox: nothing is committed, dead-lettered now; lease: marked, and duplicates are told instead',
-  RESULT_UNREADABLE: 'settled as duplicate; its owner is told so in place of the result',
+  RESULT_NOT_KEPT:
+    'inbox: nothing is committed, dead-lettered now; lease: marked, and duplicates get this error instead',
+  RESULT_UNREADABLE: 'settled as duplicate; its caller gets this error in place of the result',
   FLOATING_QUERY: 'the transaction is rolled back and the message tried again',
   COMMIT_REFUSED: 'the transaction is rolled back and the message tried again',
   TRANSACTION_OVER: 'the query is refused',
@@ -31,7 +32,10 @@ export type ErrorCode = keyof typeof ERROR_CODES
 
 const BRAND = Symbol.for('consume-once.error')
 
-/** Base of all errors of the library. The brand survives two copies of the package in one process. */
+/**
+ * Base class of all errors of the library. Its brand also recognizes errors of another copy of the package in the
+ * process.
+ */
 export abstract class ConsumeOnceError extends Error {
   abstract readonly code: ErrorCode
 
@@ -41,7 +45,10 @@ export abstract class ConsumeOnceError extends Error {
   }
 }
 
-/** Base of those whose cause is an error of a client or of a server, which may hold whatever the client was given. */
+/**
+ * Base class of errors that carry an error of a client or server as `cause`. Such a cause may quote passwords, so only
+ * a safe copy is kept.
+ */
 abstract class FailureError extends ConsumeOnceError {
   constructor(message?: string, options?: { readonly cause?: unknown }) {
     super(message === undefined ? undefined : withoutSecrets(message), withSafeCause(options))
@@ -54,7 +61,10 @@ function withSafeCause(options?: { readonly cause?: unknown }): { readonly cause
   return { cause: isConsumeOnceError(cause) ? cause : safeCause(cause) }
 }
 
-/** Nothing starts; all problems in one message, each with what was expected and what was got. */
+/**
+ * The configuration is refused and nothing starts. One message lists all problems, each with the expected and the
+ * actual value.
+ */
 export class ConfigError extends FailureError {
   override readonly name = 'ConfigError'
   readonly code: ErrorCode
@@ -65,7 +75,7 @@ export class ConfigError extends FailureError {
     code: 'CONFIG_INVALID' | 'CONSUMER_NAME_TAKEN' = 'CONFIG_INVALID',
     options?: { readonly cause?: unknown },
   ) {
-    // What was got may be an address, in a wrong place.
+    // The actual value may be a URL with a password, given in the wrong place.
     const problems = given.map(withoutSecrets)
     super(
       problems.length === 1 ? problems[0] : `${problems.length} problems:\n${problems.map((p) => `- ${p}`).join('\n')}`,
@@ -76,7 +86,7 @@ export class ConfigError extends FailureError {
   }
 }
 
-/** The store is unreachable or its answer is unknown: nothing is marked or settled. */
+/** The store is unreachable, or its answer is unknown: nothing is marked or settled. */
 export class StoreError extends FailureError {
   override readonly name = 'StoreError'
   readonly code: ErrorCode
@@ -91,7 +101,7 @@ export class StoreError extends FailureError {
   }
 }
 
-/** Connection, channel, commit or dead-letter confirm failed: nothing is settled. */
+/** A connection, a channel, a commit or a dead-letter confirm failed: nothing is settled. */
 export class BrokerError extends FailureError {
   override readonly name = 'BrokerError'
   readonly code: ErrorCode
@@ -106,7 +116,7 @@ export class BrokerError extends FailureError {
   }
 }
 
-/** Why `ctx.signal` aborted: stop effects. */
+/** The reason of `ctx.signal`: stop your effects. */
 export class LeaseLostError extends ConsumeOnceError {
   override readonly name = 'LeaseLostError'
   readonly code: ErrorCode
@@ -117,24 +127,27 @@ export class LeaseLostError extends ConsumeOnceError {
   }
 }
 
-/** Thrown by a handler: surely nothing happened and nothing will, also after `signal` aborted. */
+/** Throw it from a handler that surely had no effect and will have none. It also counts after `signal` aborted. */
 export class NoEffectError extends ConsumeOnceError {
   override readonly name = 'NoEffectError'
   readonly code = 'NO_EFFECT'
 }
 
-/** Thrown by a handler: its effect may have happened. The message is in doubt. */
+/** Throw it from a handler whose effect may have happened. The message is then in doubt. */
 export class OutcomeUnknownError extends ConsumeOnceError {
   override readonly name = 'OutcomeUnknownError'
   readonly code = 'OUTCOME_UNKNOWN'
 }
 
-/** Thrown by a handler: no effect happened and no attempt will help. Dead-lettered now. */
+/**
+ * Throw it from a handler that had no effect and that another attempt cannot help. The message is dead-lettered at
+ * once.
+ */
 export class TerminalError extends ConsumeOnceError {
   override readonly name = 'TerminalError'
   readonly code: ErrorCode
 
-  /** @param code - `RESULT_NOT_KEPT` and `RESULT_UNREADABLE` are the library's own. @defaultValue `TERMINAL` */
+  /** @param code - the library itself uses `RESULT_NOT_KEPT` and `RESULT_UNREADABLE`. @defaultValue `TERMINAL` */
   constructor(
     message?: string,
     options?: { readonly cause?: unknown },
@@ -145,7 +158,9 @@ export class TerminalError extends ConsumeOnceError {
   }
 }
 
-/** A transaction was used after its handler ended, or its handler left a query pending. */
+/**
+ * A transaction was used after its handler ended, its handler left a query pending, or the database refused the COMMIT.
+ */
 export class TransactionError extends FailureError {
   override readonly name = 'TransactionError'
   readonly code: ErrorCode
@@ -161,47 +176,47 @@ export class TransactionError extends FailureError {
 }
 
 /**
- * A settle that the protocol does not allow was found out right before it was sent, and is refused: what it was for is delivered
- * again. A bug of this library; please report it.
+ * The library was about to send a settle that the protocol does not allow, and refused it. The message is delivered
+ * again. This is a bug of the library; please report it.
  */
 export class InvariantError extends ConsumeOnceError {
   override readonly name = 'InvariantError'
   readonly code = 'INVARIANT_BROKEN'
 
-  /** @param where - found by one search: file and function */
+  /** @param where - file and function that found it, a string that is unique in the source */
   constructor(where: string, found: string) {
     super(`${found} (${where})`)
   }
 }
 
-/** Work offered after `stop()`, or aborted by its deadline. */
+/** Work was offered after `stop()`, or aborted by its deadline. */
 export class StoppedError extends ConsumeOnceError {
   override readonly name = 'StoppedError'
   readonly code = 'STOPPED'
 }
 
-/** Whether a value is an error of this library, also of another copy of it. */
+/** True for an error of this library, including one of another copy of the package. */
 export function isConsumeOnceError(error: unknown): error is ConsumeOnceError {
   try {
     return typeof error === 'object' && error !== null && BRAND in error
   } catch {
-    // A proxy answers as it likes.
+    // A proxy may throw here.
     return false
   }
 }
 
-/** Whether a value is an error of this library with that code, also of another copy of it. */
+/** True for an error of this library with this code, including one of another copy of the package. */
 export function hasCode(error: unknown, code: ErrorCode): error is ConsumeOnceError {
   return isConsumeOnceError(error) && error.code === code
 }
 
-/** Message of anything that was thrown, cut at 1 KB, without passwords: what a user or a client throws may hold anything. */
+/** Message of any thrown value, cut at 1 KB, without passwords: users and clients can throw anything. */
 export function describeError(error: unknown): string {
   const text = withoutSecrets(textOf(error).slice(0, 2 * 1024))
   return text.length > 1024 ? `${text.slice(0, 1023)}…` : text
 }
 
-/** Class name of anything that was thrown. */
+/** Class name of any thrown value. */
 export function errorClass(error: unknown): string {
   try {
     return error instanceof Error && typeof error.name === 'string' ? error.name : typeof error
@@ -210,7 +225,7 @@ export function errorClass(error: unknown): string {
   }
 }
 
-/** An object without a prototype, or a message that is no text, must not throw in place of what was thrown. */
+/** An object without a prototype, or a message that is not a string, must not cause a second exception here. */
 function textOf(error: unknown): string {
   try {
     return String(error instanceof Error ? error.message || error.name : error)

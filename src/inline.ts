@@ -17,32 +17,33 @@ import type { Message } from './ports/message.ts'
 import type { ObserverEvent, Outcome } from './ports/observer.ts'
 import type { Capacity, DeadLetter, Delivery, Publisher, SourceEvent } from './ports/source.ts'
 
-/** How a delivery ended, and what its owner is to tell the broker. */
+/** How a delivery ended, and what its caller must tell the broker. */
 export interface Settlement {
   readonly outcome: Outcome
   /**
-   * `ack`: done with it. `retry`: have it delivered again. `dead-letter`: move it to a dead-letter place, confirmed, and only
-   * then be done with it; the record that says so is written already, so each further delivery asks for the same.
+   * `ack`: acknowledge the message. `retry`: have it delivered again. `dead-letter`: publish it to a dead-letter place,
+   * wait for the confirm, then acknowledge it. Its record is already set aside, so every further delivery asks for the
+   * same.
    */
   readonly settle: 'ack' | 'retry' | 'dead-letter'
-  /** With `retry`, where the caller waits between attempts: not before so many milliseconds. */
+  /** With `retry` and the option `retry: 'caller'`: the shortest wait before the next delivery, in milliseconds. */
   readonly retryAfterMs?: DurationMs
-  /** Why it was, or is to be, dead-lettered. */
+  /** Why the message was, or must be, dead-lettered. */
   readonly reason?: Reason
-  /** With `dead-letter`: what the copy's headers should say. */
+  /** With `dead-letter`: the contents for the headers of the copy. */
   readonly letter?: DeadLetter
   /**
-   * What the handler returned, as JSON keeps it, where that is remembered: of the run that had the effect, whether it was this
-   * delivery's or one long ago. There (`'result' in settlement`) also where it is `undefined`.
+   * With `rememberResult`: the value that the handler returned in the run that had the effect, now or earlier, as JSON
+   * keeps it. The property exists (`'result' in settlement`) even when the value is `undefined`.
    */
   readonly result?: unknown
-  /** In place of a result: the failure that is remembered as the answer. */
+  /** Instead of a result: the failure that was remembered as the answer. */
   readonly failure?: RememberedFailure
 }
 
-/** A delivery whose owner is told how it ended. One message object is under way once. */
+/** A delivery that reports its settlement to its caller. A message object may be under way only once. */
 export interface InlineDelivery extends Delivery {
-  /** Called once, after `settle()` where that is called at all. Must not throw. */
+  /** Called once, after `settle()` if `settle()` is called at all. Must not throw. */
   ended(settlement: Settlement): void
 }
 
@@ -50,48 +51,55 @@ export interface InlineOptions {
   /** Consumer group or queue: part of the scope, so of every key. */
   readonly group: string
   /**
-   * Publishes dead letters, confirmed. Left out: the caller does, wherever a settlement says `dead-letter`.
+   * Publishes dead letters and waits for the confirm. Without it the caller publishes them when a settlement says
+   * `dead-letter`.
    */
   readonly publisher?: Publisher
   /**
-   * Where a failed message waits for its next attempt. `here`: in its lane, holding up only its own key, until it is handled
-   * or its attempts are spent. `caller`: it ends as `retry` with `retryAfterMs`. @defaultValue `here`
+   * Where a failed message waits for its next attempt. `here`: in its lane, where it holds up only its own key, until
+   * it is handled or its attempts are spent. `caller`: its delivery ends as `retry` with `retryAfterMs`. @defaultValue
+   * `here`
    */
-  readonly retry?: 'here' | 'caller'
-  /** @defaultValue the system's */
+  readonly retryWaits?: 'here' | 'caller'
+  /** @defaultValue the system clock */
   readonly clock?: Clock
-  /** @defaultValue the system's */
+  /** @defaultValue the system source */
   readonly entropy?: Entropy
 }
 
-/** A consumer without a source: its caller brings the deliveries, and settles them. `ready()` is `open()`. */
+/**
+ * A consumer without a source: the caller brings the deliveries and settles them. `ready()` is the same as `open()`.
+ */
 export interface InlineRunning extends Running {
   readonly capacity: Capacity
   /**
-   * Opens the store. Shared and idempotent; after a failure the next call tries again, after `stop()` it does nothing.
+   * Opens the store. All calls share one promise. After a failure the next call tries again; after `stop()` it does
+   * nothing.
    *
-   * @throws what the store's `open()` rejects with
+   * @throws any error of the store's `open()`
    */
   open(): Promise<void>
   /**
-   * Takes one message all the way, and resolves when it has ended. Many at once: those of one lane are handled in turn. While
-   * the store is down, or another owner is busy with it, it waits; it never rejects for an expected outcome, and after
-   * `stop()` ends as `retry`.
+   * Handles one message and resolves with its settlement. Calls may overlap; messages of one lane run one after the
+   * other. While the store is down, or another owner is busy with the message, the call waits. It never rejects for an
+   * expected outcome, and resolves with `retry` after `stop()`.
    *
-   * @throws what the store's `open()` rejects with, or TypeError for what is no message; it was not touched then
+   * @throws any error of the store's `open()`, or TypeError if `message` is not a Message; the message was not touched
+   * then
    */
   handle(message: Message, options?: { readonly lane?: string | undefined }): Promise<Settlement>
-  /** For adapters: takes deliveries over, in this order, when `open()` has resolved. */
+  /** For adapters: accepts deliveries, in this order, once `open()` has resolved. */
   deliver(deliveries: readonly InlineDelivery[]): void
   /** For adapters: the standing of earlier deliveries may have changed. */
   standingChanged(): void
-  /** For adapters: tells observer and log. */
+  /** For adapters: passes an event to the observer and the log. */
   report(event: SourceEvent): void
 }
 
 /**
- * Runs a consumer for people who own the consume loop and the ack. Weaker than `runConsumer`, which refuses a settle whose
- * partition or channel is gone: here nothing can, so a settlement is for the channel or assignment that brought the message.
+ * Runs a consumer for applications that own the consume loop and the ack. It is weaker than `runConsumer`, which
+ * refuses a settle after the partition was revoked or the channel closed. Here the caller must settle on the channel or
+ * assignment that delivered the message.
  *
  * @throws ConfigError `CONFIG_INVALID`
  */
@@ -107,13 +115,13 @@ function checkedDefinition(consumer: Consumer): ResolvedConsumer {
   const definition = definitionOf(consumer)
   if (definition.store.strategy === 'offsets') {
     throw new ConfigError([
-      `consumer ${JSON.stringify(definition.name)}: expected a store of strategy lease or inbox, got offsets: its positions must be sought, which whoever owns the consume loop cannot be made to do. Use runKafka`,
+      `consumer ${JSON.stringify(definition.name)}: expected a store of strategy lease or inbox, got offsets: its positions must be sought, and runInline cannot seek, because the caller owns the consume loop. Use runKafka`,
     ])
   }
   return definition
 }
 
-/** Only what the pipeline, or an ID extractor, would fall over. @throws TypeError */
+/** Checks only the fields that the pipeline or an ID extractor would crash on. @throws TypeError */
 function checkMessage(message: unknown): asserts message is Message {
   if (typeof message !== 'object' || message === null) throw expected('message', 'a Message object', message)
   const { destination, origin, position, key, value, headers } = message as Readonly<Record<string, unknown>>
@@ -135,17 +143,20 @@ function expected(name: string, what: string, got: unknown): TypeError {
 
 type DeliveryEvent = Extract<ObserverEvent, { type: 'delivery' }>
 
-/** What the caller must do in place of a publisher. */
+/** The part of a settlement that the caller carries out instead of a publisher. */
 type Errand = Pick<Settlement, 'settle' | 'retryAfterMs' | 'letter'>
 
 class RunningInline implements InlineRunning {
   readonly #definition: ResolvedConsumer
   readonly #pipeline: Pipeline
-  /** Every delivery that has not ended. */
+  /** Every delivery that has not ended, by its message. */
   readonly #underWay = new Map<Message, InlineDelivery>()
-  /** By the message that a copy would have been made of. */
+  /** Errands by the message that a publisher would have copied. */
   readonly #errands = new WeakMap<Message, Errand>()
-  /** What the deliveries that had joined it end with too: they are told of right after it. */
+  /**
+   * The pipeline ends joined deliveries right after the delivery they joined, so they get the settlement of the last
+   * one.
+   */
   #lastEnd: { readonly key: Key; readonly settlement: Settlement } | undefined
   #state: LifecycleState = 'idle'
   #isStoreOpen = false
@@ -153,7 +164,7 @@ class RunningInline implements InlineRunning {
   #stopped: Promise<void> | undefined
 
   constructor(definition: ResolvedConsumer, options: InlineOptions) {
-    const { group, publisher, retry = 'here', clock = systemClock, entropy = systemEntropy } = options
+    const { group, publisher, retryWaits = 'here', clock = systemClock, entropy = systemEntropy } = options
     this.#definition = definition
     const observe = (event: ObserverEvent): void => {
       if (event.type === 'delivery') this.#ended(event)
@@ -162,11 +173,11 @@ class RunningInline implements InlineRunning {
     this.#pipeline = new Pipeline({
       consumer: { ...definition, observe },
       group,
-      publisher: this.#publisherFor(publisher, retry, entropy),
+      publisher: this.#publisherFor(publisher, retryWaits, entropy),
       clock,
       entropy,
       isBoundBySource: true,
-      setPaused: () => {}, // Whoever brings the messages waits for their ends.
+      setPaused: () => {}, // The caller waits for the end of each message, so there is no intake to pause.
     })
   }
 
@@ -216,7 +227,7 @@ class RunningInline implements InlineRunning {
   }
 
   stop({ deadlineMs = STOP_DEADLINE_MS }: StopOptions = {}): Promise<void> {
-    // Assigned before the first await: two calls in one turn get the same promise.
+    // Assigned before the first await, so that two calls in one turn get the same promise.
     this.#stopped ??= this.#drain(deadlineMs)
     return this.#stopped
   }
@@ -264,16 +275,16 @@ class RunningInline implements InlineRunning {
     }
   }
 
-  /** Where the caller does what a publisher would, a copy counts as confirmed when it is noted down for the caller. */
-  #publisherFor(publisher: Publisher | undefined, retry: 'here' | 'caller', entropy: Entropy): Publisher {
+  /** Where the caller acts as the publisher, a copy counts as confirmed once its errand is noted. */
+  #publisherFor(publisher: Publisher | undefined, retryWaits: 'here' | 'caller', entropy: Entropy): Publisher {
     const deadLetter: Publisher['deadLetter'] =
       publisher === undefined
         ? async (letter) => this.#note(letter.message, { settle: 'dead-letter', letter })
         : (letter) => publisher.deadLetter(letter)
-    if (retry === 'here') return publisher ?? { deadLetter }
+    if (retryWaits === 'here') return publisher ?? { deadLetter }
     return {
       deadLetter,
-      retryDelayMs: (attempts) => backoffMs(attempts, this.#definition.retry, entropy.fraction()),
+      retryDelayMs: (attempts) => backoffMs(attempts, this.#definition.backoff, entropy.fraction()),
       retryLater: async ({ message, delayMs }) => this.#note(message, { settle: 'retry', retryAfterMs: delayMs }),
     }
   }
@@ -294,7 +305,7 @@ class RunningInline implements InlineRunning {
   #settlementOf(event: DeliveryEvent): Settlement {
     const { message, key, outcome, refused, reason, copied, result } = event
     if (isJoined(event)) {
-      // Also what must be dead-lettered: the first delivery may be one whose settle comes to nothing.
+      // This includes a dead letter: the broker may refuse to settle the first delivery.
       const joined = this.#lastEnd?.key === key ? this.#lastEnd?.settlement : undefined
       if (joined === undefined) return { outcome, settle: 'retry' }
       return joined.letter === undefined
@@ -305,7 +316,7 @@ class RunningInline implements InlineRunning {
     const settle = came === 'handed-back' && copied ? 'ack' : SETTLE[came]
     const errand = this.#errands.get(message)
     this.#errands.delete(message)
-    // What was handed back meanwhile is no errand any more.
+    // An errand is dropped if the delivery was handed back meanwhile.
     return {
       outcome,
       settle,
@@ -315,7 +326,7 @@ class RunningInline implements InlineRunning {
     }
   }
 
-  /** What nobody can read must not keep its delivery from ending. */
+  /** A result that cannot be read must not keep its delivery from ending. */
   #remembered(result: Result): Pick<Settlement, 'result' | 'failure'> {
     try {
       const remembered = readResult(result)
@@ -327,7 +338,7 @@ class RunningInline implements InlineRunning {
   }
 }
 
-/** Where the caller has no errand. */
+/** The settlement of each outcome without an errand. */
 const SETTLE: Readonly<Record<Outcome, Settlement['settle']>> = {
   handled: 'ack',
   duplicate: 'ack',
@@ -344,7 +355,7 @@ function isJoined({ outcome, refused }: DeliveryEvent): boolean {
   return (refused ?? outcome) === 'joined'
 }
 
-/** Field by field: a message may read its own by getters, which a spread would lose. */
+/** Copies each field: a message may define its fields as getters, which a spread would lose. */
 function copyOf(message: Message): Message {
   const { system, destination, origin, position, key, value, headers, messageId, timestamp, redelivered } = message
   return { system, destination, origin, position, key, value, headers, messageId, timestamp, redelivered }

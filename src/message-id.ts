@@ -1,19 +1,22 @@
 import { idBytes, type UnusableId } from './core/message-id.ts'
 import type { Message } from './ports/message.ts'
 
-/** What an ID extractor sees: the message, and its payload decoded on first use. */
+/** The argument of an ID extractor: the message, with its payload decoded on first use. */
 export interface IncomingMessage<Decoded> extends Message {
-  /** Decoded, not yet checked by the schema. Reading it decodes; what cannot be decoded has no ID by this way. */
+  /**
+   * The decoded payload, before the schema check. Reading it decodes the payload; if that fails, the message has no
+   * usable ID.
+   */
   readonly payload: Decoded
 }
 
 /**
- * The business identity of a message, as text or bytes. `undefined`, empty, blank, over 512 bytes or with a lone surrogate:
- * not usable, `onMissingId` decides.
+ * Returns the business identity of a message, as text or bytes. An ID that is `undefined`, empty, blank, longer than
+ * 512 bytes or contains a lone surrogate is not usable: the message is dead-lettered.
  */
 export type IdExtractor<Decoded = unknown> = (message: IncomingMessage<Decoded>) => string | Uint8Array | undefined
 
-/** For people. */
+/** Messages for people. */
 export const WHY_UNUSABLE: Readonly<Record<UnusableId, string>> = {
   missing: 'no message ID, or one that is repeated with different values',
   blank: 'the message ID is blank',
@@ -23,9 +26,12 @@ export const WHY_UNUSABLE: Readonly<Record<UnusableId, string>> = {
 
 /** ID extractors for the usual places. */
 export const messageId: {
-  /** The first of these headers that is there. Compared as bytes; a header repeated with different values is not usable. */
+  /**
+   * The first of these headers that exists. Values are compared as bytes; a header that is repeated with different
+   * values gives no usable ID.
+   */
   header(...names: readonly [string, ...string[]]): IdExtractor
-  /** AMQP's `messageId` property. */
+  /** The AMQP property `messageId`. */
   property(): IdExtractor
 } = {
   header: (...names) => {
@@ -39,7 +45,10 @@ export const messageId: {
   property: () => (message) => intact(message.messageId),
 }
 
-/** [CloudEvents 1.0](https://github.com/cloudevents/spec): (source, id), binary mode headers of Kafka and AMQP. */
+/**
+ * The pair (source, id) of a [CloudEvents 1.0](https://github.com/cloudevents/spec) event in binary mode, from Kafka or
+ * AMQP headers.
+ */
 export function cloudEvent(): IdExtractor {
   const places = [
     ['ce_id', 'ce_source'],
@@ -49,7 +58,7 @@ export function cloudEvent(): IdExtractor {
   return ({ headers }) => {
     for (const [idName, sourceName] of places) {
       if (!Object.hasOwn(headers, idName) || !Object.hasOwn(headers, sourceName)) continue
-      // Each must be usable by itself: an empty ID beside a good source would be one for all events of that source.
+      // Check each part alone: with an empty ID all events of one source would share one message ID.
       const id = idBytes(singleValue(headers[idName]))
       const source = idBytes(singleValue(headers[sourceName]))
       if (typeof id === 'string' || typeof source === 'string') return undefined
@@ -60,8 +69,8 @@ export function cloudEvent(): IdExtractor {
 }
 
 /**
- * What is used when `id` is omitted: the first place that is there, of CloudEvents, the AMQP property, and the usual
- * headers. A business ID of your own is always better than a guess.
+ * The default of `id`: the first that exists of the CloudEvents headers, the AMQP property `messageId`, and the usual
+ * headers. Prefer a business ID of your own.
  */
 export function standardId(): IdExtractor {
   const header = messageId.header('idempotency-key', 'message-id', 'x-message-id', 'x-deduplication-header', 'id')
@@ -76,7 +85,7 @@ function singleValue(value: unknown): string | Uint8Array | undefined {
   return first
 }
 
-/** Of an array that is an element of another nobody can say what it repeats. */
+/** An array inside the array is not a repeated header value. */
 function plainValue(value: unknown): string | Uint8Array | undefined {
   if (typeof value === 'string') return intact(value)
   return value instanceof Uint8Array ? value : undefined
@@ -90,7 +99,10 @@ function bytesOf(value: string | Uint8Array): Buffer {
   return typeof value === 'string' ? Buffer.from(value) : Buffer.from(value.buffer, value.byteOffset, value.byteLength)
 }
 
-/** A client that decodes header text as UTF-8 (amqplib does) turns different broken bytes into the same U+FFFD. */
+/**
+ * amqplib decodes header text as UTF-8 and turns every invalid byte into U+FFFD, so two different IDs could become
+ * equal.
+ */
 function intact(text: string | undefined): string | undefined {
   return text?.includes('\uFFFD') === true ? undefined : text
 }

@@ -1,13 +1,15 @@
-/** How a problem writes a value. */
+/** Formats a value in a problem. */
 export type Show = (value: unknown) => string
 
 /**
- * Refuses names of options that do not exist: a misspelt one would silently leave its default in force.
+ * Refuses unknown option names: without this check a misspelt option would silently leave its default in force.
  *
- * @param place - what stands before each name in a problem, such as `retry.`; empty for an option that lies in no other
- * @param names - `known`: an object with a property for every option there is. `misplaced`: why a name is none here, and
- *   where it belongs, instead of the list of all. @defaultValue `misplaced` none
- * @param problems - what is found is added here, so that one `ConfigError` can tell all of it
+ * @param place - prefix of each name in a problem, such as `retry.`; empty for a top-level option
+ * @param names - `known`: an object with a property for every known option. `misplaced`: for names that belong
+ * elsewhere, the text to show instead of
+ *   the list of all options.
+ * @defaultValue `misplaced` none
+ * @param problems - problems are added here, so that one `ConfigError` can report all of them
  */
 export function checkNames(
   place: string,
@@ -23,10 +25,12 @@ export function checkNames(
 }
 
 /**
- * Refuses what is no whole number from 1 to `most`; `undefined` is none either.
+ * Refuses a value that is not a whole number from 1 to `most`, including `undefined`.
  *
- * @param problems - what is found is added here
- * @param options - `most`: @defaultValue 2^53 - 1. `show`: how the value is written. @defaultValue `String`
+ * @param problems - problems are added here
+ * @param options - `most`:
+ * @defaultValue 2^53 - 1. `show`: formats the value.
+ * @defaultValue `String`
  */
 export function checkWhole(
   name: string,
@@ -40,10 +44,11 @@ export function checkWhole(
 }
 
 /**
- * Refuses what is none of `expected`; `undefined` only counts where it is one of them.
+ * Refuses a value that is not in `expected`. `undefined` is allowed only if it is in `expected`.
  *
- * @param problems - what is found is added here
- * @param show - how all values are written. @defaultValue those expected bare, the one that was got as JSON
+ * @param problems - problems are added here
+ * @param show - formats all values.
+ * @defaultValue the expected ones bare, the actual one as JSON
  */
 export function checkOneOf(
   name: string,
@@ -58,28 +63,39 @@ export function checkOneOf(
 }
 
 /**
- * Refuses what is no text, the empty one, and what no store and no log could keep as it is: control characters (Postgres stores no NUL)
- * and lone surrogates.
+ * Refuses a name that cannot be stored safely: a value that is not text, blank text, control characters (Postgres
+ * stores no NUL), lone surrogates, and direction marks, with which two different names can look the same.
  *
- * @param problems - what is found is added here
+ * @param problems - problems are added here
  */
 export function checkText(name: string, value: unknown, problems: string[]): void {
-  if (typeof value !== 'string' || value === '') {
-    problems.push(`${name}: expected text, got ${JSON.stringify(value)}`)
+  if (typeof value !== 'string' || value.trim() === '') {
+    problems.push(`${name}: expected text, got ${shownText(value)}`)
   } else if (!isPlainText(value)) {
-    problems.push(`${name}: expected text without control characters and lone surrogates, got ${JSON.stringify(value)}`)
+    problems.push(
+      `${name}: expected text without control characters, direction marks and lone surrogates, got ${shownText(value)}`,
+    )
   }
 }
 
-/** It has no control character and no lone surrogate. */
+/** True unless the text is blank or has a control character, a direction mark such as U+202E, or a lone surrogate. */
 export function isPlainText(text: string): boolean {
-  return text.isWellFormed() && !/\p{Cc}/u.test(text)
+  return text.trim() !== '' && text.isWellFormed() && !/[\p{Cc}\p{Bidi_Control}]/u.test(text)
+}
+
+/** As JSON, with control characters and direction marks escaped, so that a terminal does not act on them. */
+export function shownText(value: unknown): string {
+  const text = JSON.stringify(value) as string | undefined
+  return String(text).replaceAll(
+    /[\p{Cc}\p{Bidi_Control}]/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 /**
- * The object that was given, and an empty one for what is none, which it refuses.
+ * Returns `value` if it is an object. Otherwise adds a problem and returns an empty object.
  *
- * @param problems - what is found is added here
+ * @param problems - problems are added here
  */
 export function checkObject<T extends object>(name: string, value: T, problems: string[]): Partial<T> {
   if (typeof value === 'object' && value !== null) return value
@@ -87,17 +103,20 @@ export function checkObject<T extends object>(name: string, value: T, problems: 
   return {}
 }
 
-/** Refuses what is no function. @param problems - what is found is added here */
+/** Refuses a value that is not a function. @param problems - problems are added here */
 export function checkFunction(name: string, value: unknown, problems: string[]): void {
   if (typeof value !== 'function') problems.push(`${name}: expected a function, got ${typeof value}`)
 }
 
-/** The options that have a value; none in what is no object, as callers without types give it. What is missing is yet to be told. */
+/**
+ * The options that have a value. Callers without types may pass something that is not an object: then none, and later
+ * checks report what is missing.
+ */
 export function givenOf<T extends object>(options: T): T {
   return withoutUndefined<T>(typeof options === 'object' && options !== null ? options : {})
 }
 
-/** The properties that have a value: spread over defaults, an `undefined` would hide one; some clients refuse it. */
+/** The properties that have a value. An `undefined` would hide the default in a spread, and some clients refuse it. */
 export function withoutUndefined<T extends object>(properties: { readonly [K in keyof T]?: T[K] | undefined }): T {
   return Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== undefined)) as T
 }

@@ -7,34 +7,38 @@ import type { Message } from './ports/message.ts'
 import type { Observer } from './ports/observer.ts'
 import type { Store } from './ports/store.ts'
 
-/** What every handler gets. */
+/** The argument of every handler. */
 interface HandlerContextBase<Payload> {
   readonly message: Message
-  /** Decoded and, with a `schema`, checked. */
+  /** The decoded payload. With a `schema`, it has passed the check and has the schema's output type. */
   readonly payload: Payload
   /**
-   * Aborts when the handler timed out or the stop deadline passed; under a lease also when the lease is lost, or the partition or
-   * channel is gone. In a transaction (inbox, `offsets`) a handler whose partition or channel is gone is not aborted: it can still commit.
+   * Aborts when the handler exceeds `handlerTimeoutMs` or the stop deadline passes. Under a lease it also aborts when
+   * the lease is lost, or when the partition is revoked or the channel closes. In a transaction (inbox, `offsets`) a
+   * revoked partition or a closed channel does not abort the handler: it can still commit.
    */
   readonly signal: AbortSignal
-  /** 43 characters, the same in every attempt: hand it to a provider that deduplicates on it. No personal data in it. */
+  /**
+   * 43 characters, the same in every attempt. Pass it to a provider that deduplicates requests. It contains no personal
+   * data.
+   */
   readonly idempotencyKey: string
-  /** Counts from 1, durably, before the handler starts. */
+  /** Number of this attempt, from 1. The store counts it durably before the handler starts. */
   readonly attempt: number
   readonly log: Logger
 }
 
-/** What the strategy of the store adds: a transaction (inbox), or a fence (lease). Never both. */
+/** The field that the strategy of the store adds: a transaction (inbox) or a fence (lease), never both. */
 type StrategyContext<Tx> = [Tx] extends [never]
   ? {
       /**
-       * Grows with each claim of the message while its record lives. Hand it to whatever can compare it. After the store
-       * lost the record, or retention ended, it starts again at 1.
+       * Grows with each claim of the message while its record lives. Pass it to a system that can refuse a smaller
+       * number. It starts again at 1 after the store lost the record or its retention ended.
        */
       readonly fence: number
     }
   : {
-      /** The transaction that the mark is written in. Revoked when the handler ends or is aborted. */
+      /** The transaction in which the mark is written. Its queries are refused after the handler ends or is aborted. */
       readonly tx: Tx
     }
 
@@ -42,124 +46,157 @@ export type HandlerContext<Payload, Tx = never> = HandlerContextBase<Payload> & 
 
 type BatchItemFence<Tx> = [Tx] extends [never] ? { readonly fence: number } : unknown
 
-/** One fresh message of a batch. */
+/** One message of a batch. */
 export type BatchItem<Payload, Tx = never> = Omit<HandlerContextBase<Payload>, 'signal' | 'log'> & BatchItemFence<Tx>
 
 export type BatchContext<Payload, Tx = never> = {
-  /** Fresh messages only, in the order of their lanes. */
+  /** The messages of the batch, without duplicates, in the order of their lanes. */
   readonly messages: readonly BatchItem<Payload, Tx>[]
   readonly signal: AbortSignal
   readonly log: Logger
 } & ([Tx] extends [never] ? unknown : { readonly tx: Tx })
 
-/** The effect, for one message or for many. Give exactly one. */
+/** The user's handler, for one message or for a batch. Give exactly one of the two. */
 export type Handling<Payload, Tx> =
   | {
       /**
-       * Runs the effect of one message. A throw before `signal` aborted asserts that no effect happened and none will; throw
-       * `OutcomeUnknownError` where one may have, `NoEffectError` after an abort that surely had none, `TerminalError` where
-       * no further attempt helps.
+       * Handles one message. When it throws before `signal` aborts, the library assumes that nothing happened and tries
+       * again. Throw `OutcomeUnknownError` if the effect may have happened, `NoEffectError` if an aborted handler
+       * surely had no effect, and `TerminalError` if another attempt cannot help.
        */
       readonly handle: (context: HandlerContext<Payload, Tx>) => unknown
       readonly handleBatch?: never
     }
   | {
       /**
-       * Runs the effects of many fresh messages: with an inbox the fast path, one transaction for all. If it throws, each
-       * message runs again alone. On a lease the whole batch is in doubt when the process dies, and a throw after a part of the
-       * effects must be an `OutcomeUnknownError`: a plain one asserts that none of them happened.
+       * Handles many messages in one call. With an inbox this is the fastest form: one transaction for the whole batch.
+       * If it throws, each message runs again alone. Under a lease the whole batch is in doubt when the process dies.
+       * If some effects may have happened, throw `OutcomeUnknownError`: after any other error the library assumes that
+       * none of them happened.
        */
       readonly handleBatch: (context: BatchContext<Payload, Tx>) => unknown
       readonly handle?: never
-      /** What it returns and throws is of all its messages, so of none. */
+      /** A return value or an error of a batch belongs to no single message, so neither can be remembered. */
       readonly rememberResult?: false
       readonly rememberFailure?: never
     }
 
-/** The answer to "did it happen?" for a message in doubt. */
+/** The answer of an `onInDoubt` function: did the effect of this message happen? */
 export type Reconciled = 'happened' | 'did-not-happen' | 'unknown'
 
 export interface SealResult {
   seal(text: string, key: string): string
-  /** @throws for what was sealed with a secret that is not known here */
+  /** @throws if no known secret opens `sealed` */
   open(sealed: string, key: string): string
 }
 
 export interface ConsumerSettings<Decoded, Payload, Tx> {
-  /** Part of the scope, so of every key: another name handles everything again. 1 to 200 characters. */
+  /**
+   * Name of the consumer, part of the scope and so of every key: under another name all messages count as new. 1 to 200
+   * characters, not blank, without control characters and direction marks.
+   */
   readonly name: string
-  /** Where records live. */
+  /** The store that keeps the records. */
   readonly store: Store<Tx>
   /**
-   * The business identity. Not with a store of strategy `offsets`, where a message is its partition and offset.
-   * @defaultValue the first of the usual places that is there (`standardId()`)
+   * Extracts the message ID. Not allowed with a store of strategy `offsets`, which identifies a message by its
+   * partition and offset.
+   * @defaultValue `standardId()`: the first of the usual places that has an ID
    */
   readonly id?: IdExtractor<Decoded>
-  /** From raw bytes, after the digest was taken. @defaultValue `json()` */
+  /** Decodes the raw bytes of the payload. It runs after the payload digest was computed. @defaultValue `json()` */
   readonly decode?: Decode<Decoded>
-  /** Any Standard Schema: the payload is typed and checked. What fails it is set aside and dead-lettered. */
+  /**
+   * A Standard Schema (zod, valibot, arktype, ...) that checks and types the payload. A message that fails it is given
+   * up and dead-lettered.
+   */
   readonly schema?: StandardSchema<Decoded, Payload>
   /**
-   * Handler slots of a lease: messages claimed at once, in batches or one by one, which is also the most that a crash can
-   * repeat. An inbox has `transactions` instead. @defaultValue 64
+   * Lease only. The number of messages that can be claimed at once, whether they are handled one by one or in batches.
+   * It is also the most that a crash can repeat. An inbox uses `transactions` instead.
+   * @defaultValue 64
    */
   readonly concurrency?: number
-  /** Inbox: transactions open at once, each on its own connection. @defaultValue 4 */
+  /** Inbox only. The number of transactions open at once, each on its own connection. @defaultValue 4 */
   readonly transactions?: number
-  /** Messages that share a transaction or a `handleBatch` call at most. @defaultValue 100, with `handleBatch` 500 */
+  /**
+   * The most messages that share a transaction or a `handleBatch` call. When one of them fails, the whole batch is
+   * rolled back and its messages run again one by one, so a handler that succeeded may run once more. @defaultValue
+   * 100, with `handleBatch` 500
+   */
   readonly batchSize?: number
   /**
-   * Deliveries of one Kafka partition, or one queue, taken and not yet settled. At the limit no further message is identified: that
-   * partition or queue is paused until half is left, and what the broker has sent already waits as raw bytes. It must hold enough keys
-   * for all handlers; what waits beyond that costs memory and the time of the garbage collector.
-   * @defaultValue twice what can be claimed at once (`concurrency` of a lease, `transactions` x `batchSize` of an inbox), at least 500
+   * The most deliveries of one Kafka partition, or of one queue, that are in flight. At the limit the partition or
+   * queue is paused until half of them are left; messages that the broker has sent already wait as raw bytes. The limit
+   * must leave enough distinct keys to keep all handlers busy. A higher limit costs memory and garbage collection time.
+   * @defaultValue twice the number of messages that can be claimed at once (`concurrency` of a lease, `transactions` x
+   * `batchSize` of an inbox), at least 500
    */
   readonly maxInFlight?: number
   /**
-   * How long a claim holds without renewal, in milliseconds. Shorter: a dead owner is noticed sooner, but a long pause of the process, or
-   * of its connection to the store, loses the claim. `ctx.signal` aborts a tenth of it, a second at most, before it ends. @defaultValue 30000
+   * How long a claim holds without renewal, in milliseconds. A shorter lease frees the messages of a dead process
+   * sooner, but a long pause of the process, or of its connection to the store, then loses the claim. `ctx.signal`
+   * aborts before the lease ends, by a tenth of `leaseMs` and at most one second.
+   * @defaultValue 30000
    */
   readonly leaseMs?: DurationMs
-  /** How often running claims are renewed, in batches: less than `leaseMs` without the margin before its end. @defaultValue a third of `leaseMs` */
+  /**
+   * How often the leases of running handlers are renewed, in milliseconds, in one call for all. Must be less than
+   * `leaseMs` minus the margin at its end.
+   * @defaultValue a third of `leaseMs`
+   */
   readonly renewEveryMs?: DurationMs
   /**
-   * How long `done` is kept: longer than the broker can redeliver (`suggestRetention()` adds it up), and than an attempt and the delay after it.
+   * How long a `done` record is kept, in milliseconds. It must outlast every redelivery of the broker
+   * (`suggestRetention()` computes it), and an attempt plus the delay after it.
    * @defaultValue 7 days
    */
   readonly retentionMs?: DurationMs
   /**
-   * A message that the store knows nothing of, with a timestamp older than `retentionMs` (less a clock margin of up to a minute): whatever
-   * was known of it may have been forgotten. `run` runs it. `park` sets it aside for a person, `beyond-retention`. `skip` takes it for handled: it
-   * never runs, is marked, and settled as duplicate; what was in truth never handled is lost by that. Without a timestamp it runs. Not
-   * with a store of strategy `offsets`, which forgets nothing. @defaultValue `run`, told to the observer
+   * Decides about a message that has no record and whose timestamp is older than `retentionMs` (less a clock margin of
+   * up to a minute): it may have been handled and its record removed since. `run` runs it. `park` sets it aside for a
+   * person with the reason `beyond-retention`. `skip` assumes that it was handled: it is marked without a run and
+   * settled as a duplicate, so a message that was never handled is lost. A message without a timestamp always runs. Not
+   * allowed with a store of strategy `offsets`, which never removes its positions.
+   * @defaultValue `run`, with an observer event
    */
   readonly onBeyondRetention?: 'run' | 'park' | 'skip'
   /**
-   * Removes what is past its retention, in stores that do not do so by themselves: every 10 minutes, not before 5 minutes after a start or
-   * a rebalance, in batches. @defaultValue `background`
+   * Removes records whose retention has ended, for stores that do not expire them on their own: in batches, every 10
+   * minutes, and not within 5 minutes after a start or a rebalance.
+   * @defaultValue `background`
    */
   readonly purge?: 'background' | 'never'
-  /** A handler that runs longer is aborted; what it did is in doubt. @defaultValue 60000 */
+  /**
+   * How long a handler may run, in milliseconds. A handler that exceeds it is aborted, and its message is in doubt.
+   * @defaultValue 60000
+   */
   readonly handlerTimeoutMs?: DurationMs
-  /** How long an aborted handler may take to end; after that it counts as stuck and health is not live. @defaultValue 5000 */
+  /**
+   * How long an aborted handler may take to end, in milliseconds. After that it counts as stuck, and `health().live` is
+   * false.
+   * @defaultValue 5000
+   */
   readonly graceMs?: DurationMs
   /**
-   * Handler starts, counted in the store, before a message is set aside and dead-lettered. Every start counts, also one that died with
-   * its process or that the deadline of `stop()` ended; only what was claimed and never began is given back. What was interrupted by a crash runs again in smaller batches, its last attempt beside
-   * nothing: with 2 that is each message that was under way. @defaultValue 5
+   * The most attempts before a message is set aside and dead-lettered. The store counts every start of the handler,
+   * including one that ended with its process or at the deadline of `stop()`. An attempt whose handler never began is
+   * given back. After a crash the interrupted messages run again in smaller batches, and a message in its last attempt
+   * runs alone: with 2 attempts each interrupted message runs alone.
+   * @defaultValue 5
    */
   readonly maxAttempts?: number
-  /** Delay between attempts: exponential with jitter, in the message's lane. @defaultValue 200 ms to 30 s */
-  readonly retry?: Partial<Backoff>
-  /** Only `dead-letter` for now: a message without an identity is never merged with another and never dropped. */
-  readonly onMissingId?: 'dead-letter'
+  /** The delay between attempts: exponential with jitter, in the lane of the message. @defaultValue 200 ms to 30 s */
+  readonly backoff?: Partial<Backoff>
   /**
-   * Same ID, other payload. `duplicate` compares no digests: for senders whose re-sends differ.
+   * What happens to a message with the ID of another one and a different payload. `duplicate` does not compare
+   * payloads: use it when a re-send may differ from the original.
    * @defaultValue `dead-letter`
    */
   readonly onConflict?: 'dead-letter' | 'duplicate'
   /**
-   * Lease only. A message whose effect may or may not have happened: run it again, set it aside for a person, or ask.
+   * Lease only. Decides about a message whose effect may have happened: run it again, park it for a person, or call
+   * your function.
    * @defaultValue `rerun`
    */
   readonly onInDoubt?:
@@ -167,38 +204,53 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
     | 'park'
     | ((message: Message, idempotencyKey: string) => Reconciled | Promise<Reconciled>)
   /**
-   * Keeps what `handle` returns with the mark, as JSON, and hands it to every duplicate (`Settlement.result`). `undefined`, `null`
-   * and empty text are results too. What cannot be kept is `RESULT_NOT_KEPT`. Not with `handleBatch`, nor strategy `offsets`.
+   * Keeps the return value of `handle` with the mark, as JSON, and hands it to every duplicate (`Settlement.result`).
+   * `undefined`, `null` and the empty string are results too. A value that cannot be kept fails with `RESULT_NOT_KEPT`.
+   * Not allowed with `handleBatch` or strategy `offsets`.
    * @defaultValue false
    */
   readonly rememberResult?: boolean
-  /** Of a result's JSON, in UTF-8, or of what `sealResult` made of it. Up to 1048576. @defaultValue 16384 */
+  /**
+   * The largest result, in bytes of UTF-8 JSON, or of the text that `sealResult` returned. At most 1048576.
+   * @defaultValue 16384
+   */
   readonly maxResultBytes?: number
   /**
-   * Says which failures are the answer: nothing they depend on will change. Such a message is marked done, with name, message and
-   * code of what was thrown, is settled, and every duplicate gets the same failure (`Settlement.failure`). With an inbox what the handler wrote is
-   * rolled back. Not asked after an abort or an `OutcomeUnknownError`; a message in doubt is parked instead. Anything but `true` is no,
-   * a throw too. Not with `handleBatch`, nor strategy `offsets`. @defaultValue none
+   * Returns true for a failure that is the final answer, such as a declined payment. The message is then marked done
+   * with the name, message and code of the error, and settled; every duplicate gets the same failure
+   * (`Settlement.failure`). With an inbox the writes of the handler are rolled back. The function is not called after
+   * an abort or an `OutcomeUnknownError`; a message in doubt is parked instead. Any other return value, or an
+   * exception, counts as false. Not allowed with `handleBatch` or strategy `offsets`.
+   * @defaultValue none
    */
   readonly rememberFailure?: (error: unknown) => boolean
   /**
-   * Encrypts what is kept with the marks, results and failures, and decrypts it for duplicates. `key` is that of the record, and the same for
-   * both: bind it as associated data, so that nobody can exchange what two records keep. Where `seal` throws, a result is `RESULT_NOT_KEPT` and a
-   * failure is not remembered; where `open` throws, duplicates are told `RESULT_UNREADABLE`. @defaultValue kept as it is
+   * Encrypts results and failures before they are stored with the mark, and decrypts them for duplicates. `key` is the
+   * key of the record and the same in both calls: bind it as associated data, so that nobody can swap the results of
+   * two records. When `seal` throws, a result fails with `RESULT_NOT_KEPT` and a failure is not remembered. When `open`
+   * throws, duplicates get `RESULT_UNREADABLE`.
+   * @defaultValue stored as plain text
    */
   readonly sealResult?: SealResult
-  /** Fail closed: the source pauses, and resumes by itself. */
-  readonly onStoreDown?: 'pause'
-  /** Any pino-shaped logger. No payload is logged, and no raw ID without `logIds`. @defaultValue none */
+  /**
+   * Any logger with the interface of pino. It gets no payload, and no raw ID unless `logIds` is set.
+   * @defaultValue none
+   */
   readonly log?: Logger
   /**
-   * Logs the raw message ID (`id`) beside its key. An ID is often a phone number or an address: then the log is personal data. The key alone
-   * finds a record, and `consume-once inspect <consumer> <id>` tells the key of an ID. @defaultValue false
+   * Logs the raw message ID (`id`) beside its key. An ID is often a phone number or an address, and the log then holds
+   * personal data. The key alone finds a record, and `consume-once inspect <consumer> <id>` prints the key of an ID.
+   * @defaultValue false
    */
   readonly logIds?: boolean
-  /** Gets every outcome and every event. Must not throw, must not block. */
+  /**
+   * Gets every outcome and every event. Events of the source have `type: 'source'` and their name in `event`, such as
+   * `offset-reset`. It must not throw and must not block.
+   */
   readonly observe?: Observer
-  /** Replaces consumer group or queue, origin topic and name in the keys. Set it before a group is renamed or replayed. */
+  /**
+   * Replaces consumer group or queue, origin topic and name in the keys. Set it before you rename or replay a group.
+   */
   readonly scope?: string
 }
 

@@ -6,32 +6,32 @@ import type { ConsumedFrom } from './ports/consumed-from.ts'
 import type { HoldVerdict, ListedPosition, Positions } from './ports/store.ts'
 import { scopeName } from './scope.ts'
 
-/** Where a partition that was held goes on. */
+/** The offset at which a held partition goes on. */
 export type GoOnFrom =
-  /** The position is right: the partition is the one it was stored of. */
+  /** The stored position is right: the partition is the one it was stored for. */
   | 'position'
-  /** Offset 0: every message of the topic that was created anew is handled. */
+  /** Offset 0: the topic was created anew, and every message of it is handled. */
   | 'beginning'
-  /** This offset: what lies before it is not handled. */
+  /** This offset: earlier messages are not handled. */
   | bigint
 
-/** What a person may look at, and decide, about the positions of one consumer. Nothing here opens or closes the store. */
+/** Operations for people on the positions of one consumer. None of them opens or closes the store. */
 export interface PositionAdmin {
-  /** As the store is told it: with it an audit is read. */
+  /** The name of the scope in the store. Use it to read the audit. */
   readonly scope: string
-  /** Every partition that has a position, as `topic/partition`, by name. Changes nothing. */
+  /** Every partition that has a position, as `topic/partition`, sorted by name. Changes nothing. */
   list(): Promise<readonly ListedPosition[]>
   /**
-   * Ends the hold of a partition. A consumer that runs goes on within half a minute.
+   * Ends the hold of a partition. A running consumer goes on within half a minute.
    *
-   * @throws ConfigError `CONFIG_INVALID` for an offset below 0, or a decider that the audit cannot take
+   * @throws ConfigError `CONFIG_INVALID` for an offset below 0, or a `by` or `reason` that the audit cannot store
    */
   release(stream: string, how: Decider & { readonly from: GoOnFrom }): Promise<HoldVerdict>
 }
 
 /**
- * Positions of a consumer with a store of strategy `offsets`, for people. Its counterpart for stores that keep records is
- * `adminOf`.
+ * Operations for people on the positions of a consumer with a store of strategy `offsets`. For stores that keep records
+ * use `adminOf`.
  *
  * @throws ConfigError `CONFIG_INVALID` for a store of another strategy
  */

@@ -7,7 +7,7 @@ import { json, type Decode, type StandardSchema } from './decode.ts'
 import { DEFAULTS } from './defaults.ts'
 import { ConfigError } from './errors.ts'
 import { standardId, type IdExtractor } from './message-id.ts'
-import { checkFunction, checkNames, checkOneOf, checkText, checkWhole } from './option-checks.ts'
+import { checkFunction, checkNames, checkOneOf, checkText, checkWhole, shownText } from './option-checks.ts'
 import type {
   BatchContext,
   ConsumerOptions,
@@ -21,7 +21,10 @@ import type { Message } from './ports/message.ts'
 import type { Observer } from './ports/observer.ts'
 import type { Store } from './ports/store.ts'
 
-/** A consumer's options, complete and checked. Types of payload and transaction are erased: the pipeline never looks inside. */
+/**
+ * The options of a consumer, complete and checked. The types of payload and transaction are erased: the pipeline never
+ * looks into them.
+ */
 export interface ResolvedConsumer {
   readonly name: string
   readonly store: Store<unknown>
@@ -44,7 +47,7 @@ export interface ResolvedConsumer {
   readonly maxResultBytes: number
   readonly rememberFailure: ((error: unknown) => boolean) | undefined
   readonly sealResult: SealResult | undefined
-  readonly retry: Backoff
+  readonly backoff: Backoff
   readonly onBeyondRetention: BeyondRetentionPolicy
   readonly purge: 'background' | 'never'
   readonly onConflict: 'dead-letter' | 'duplicate'
@@ -56,12 +59,12 @@ export interface ResolvedConsumer {
   readonly scope: string | undefined
 }
 
-/** The logger of a consumer that was given none. */
+/** The logger of a consumer without the option `log`. */
 export const SILENT: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
-/** Every option there is. */
+/** Every known option. */
 const KNOWN_OPTIONS: Record<keyof ConsumerSettings<unknown, unknown, unknown> | 'handle' | 'handleBatch', true> = {
   name: true,
   store: true,
@@ -80,8 +83,7 @@ const KNOWN_OPTIONS: Record<keyof ConsumerSettings<unknown, unknown, unknown> | 
   handlerTimeoutMs: true,
   graceMs: true,
   maxAttempts: true,
-  retry: true,
-  onMissingId: true,
+  backoff: true,
   onConflict: true,
   onInDoubt: true,
   onBeyondRetention: true,
@@ -90,7 +92,6 @@ const KNOWN_OPTIONS: Record<keyof ConsumerSettings<unknown, unknown, unknown> | 
   maxResultBytes: true,
   rememberFailure: true,
   sealResult: true,
-  onStoreDown: true,
   log: true,
   logIds: true,
   observe: true,
@@ -99,7 +100,7 @@ const KNOWN_OPTIONS: Record<keyof ConsumerSettings<unknown, unknown, unknown> | 
 
 type AnyOptions = ConsumerOptions<never, never, never>
 
-/** What has a bound, with its defaults. */
+/** The numeric options with a bound, with their defaults filled in. */
 type Numbers = Pick<
   ResolvedConsumer,
   | 'concurrency'
@@ -119,19 +120,19 @@ type Numbers = Pick<
 export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<Decoded, Payload, Tx>): ResolvedConsumer {
   const given = options as unknown as AnyOptions
   const numbers = numbersOf(given)
-  const retry = { ...DEFAULTS.retry, ...options.retry }
+  const backoff = { ...DEFAULTS.backoff, ...options.backoff }
   const problems = [
-    ...problemsOfNumbers({ ...numbers, 'retry.initialMs': retry.initialMs, 'retry.maxMs': retry.maxMs }),
+    ...problemsOfNumbers({ ...numbers, 'backoff.initialMs': backoff.initialMs, 'backoff.maxMs': backoff.maxMs }),
     ...problemsOfNames(given),
     ...problemsOfHandling(given),
-    ...problemsOfTimes(numbers, retry),
-    ...problemsOfRetry(retry, given),
+    ...problemsOfTimes(numbers, backoff),
+    ...problemsOfBackoff(backoff, given),
     ...problemsOfStrategy(given),
     ...problemsOfRemembering(given),
     ...problemsOfPolicies(given),
   ]
   if (problems.length > 0)
-    throw new ConfigError(problems.map((problem) => `consumer ${JSON.stringify(options.name)}: ${problem}`))
+    throw new ConfigError(problems.map((problem) => `consumer ${shownText(options.name)}: ${problem}`))
 
   const { onInDoubt = DEFAULTS.onInDoubt } = options
   return Object.freeze({
@@ -146,7 +147,7 @@ export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<De
     rememberResult: options.rememberResult ?? false,
     rememberFailure: options.rememberFailure,
     sealResult: options.sealResult,
-    retry,
+    backoff,
     onBeyondRetention: options.onBeyondRetention ?? DEFAULTS.onBeyondRetention,
     purge: options.purge ?? DEFAULTS.purge,
     onConflict: options.onConflict ?? DEFAULTS.onConflict,
@@ -179,12 +180,12 @@ function numbersOf(options: AnyOptions): Numbers {
   }
 }
 
-/** As much as can be claimed at once, and as much again that waits. */
+/** Twice the number of messages that can be claimed at once: one half runs while the other waits. */
 function defaultInFlight(
   store: AnyOptions['store'] | undefined,
   { concurrency, transactions, batchSize }: Pick<Numbers, 'concurrency' | 'transactions' | 'batchSize'>,
 ): number {
-  // Not checked yet: what is no number is told of by its own name.
+  // Not checked yet: a value that is not a number is reported under its own name.
   if (![concurrency, transactions, batchSize].every(Number.isSafeInteger)) return DEFAULTS.leastInFlight
   const atOnce = store?.strategy === 'lease' ? concurrency : transactions * batchSize
   return Math.max(DEFAULTS.leastInFlight, 2 * atOnce, concurrency)
@@ -200,7 +201,7 @@ function problemsOfNames(options: AnyOptions): string[] {
   const { name, scope } = options
   const problems: string[] = []
   if (typeof name !== 'string' || name.length === 0 || name.length > 200) {
-    problems.push(`name: expected 1 to 200 characters, got ${JSON.stringify(name)}`)
+    problems.push(`name: expected 1 to 200 characters, got ${shownText(name)}`)
   } else checkText('name', name, problems)
   if (scope !== undefined) checkText('scope', scope, problems)
   checkNames('', options, { known: KNOWN_OPTIONS }, problems)
@@ -227,11 +228,11 @@ function problemsOfHandling(options: AnyOptions): string[] {
   return problems
 }
 
-function problemsOfTimes(numbers: Numbers, retry: Backoff): string[] {
+function problemsOfTimes(numbers: Numbers, backoff: Backoff): string[] {
   const { leaseMs, renewEveryMs, retentionMs, maxInFlight, concurrency } = numbers
   const problems: string[] = []
-  // Said of each already; and with a bigint one cannot reckon.
-  if (!Object.values({ ...numbers, ...retry }).every((value) => typeof value === 'number')) return problems
+  // Each such value is reported already, and arithmetic with a bigint would throw.
+  if (!Object.values({ ...numbers, ...backoff }).every((value) => typeof value === 'number')) return problems
   const marginMs = leaseMarginMs(leaseMs)
   if (renewEveryMs >= leaseMs - marginMs) {
     problems.push(
@@ -239,7 +240,7 @@ function problemsOfTimes(numbers: Numbers, retry: Backoff): string[] {
         `handlers would be aborted before the renewal of their lease`,
     )
   }
-  const longest = longestAttempt({ ...numbers, retry })
+  const longest = longestAttempt({ ...numbers, backoff })
   if (retentionMs <= longest.ms) {
     problems.push(
       `retentionMs: expected more than leaseMs + handlerTimeoutMs + graceMs + the longest delay between attempts ` +
@@ -254,17 +255,16 @@ function problemsOfTimes(numbers: Numbers, retry: Backoff): string[] {
   return problems
 }
 
-function problemsOfRetry({ initialMs, maxMs }: Backoff, { retry }: AnyOptions): string[] {
-  const problems = Object.keys(retry ?? {})
+function problemsOfBackoff({ initialMs, maxMs }: Backoff, { backoff }: AnyOptions): string[] {
+  const problems = Object.keys(backoff ?? {})
     .filter((name) => name !== 'initialMs' && name !== 'maxMs')
-    .map((name) => `retry.${name}: unknown option; expected initialMs or maxMs`)
-  if (initialMs > maxMs) problems.push(`retry: expected initialMs <= maxMs, got ${initialMs} > ${maxMs}`)
+    .map((name) => `backoff.${name}: unknown option; expected initialMs or maxMs`)
+  if (initialMs > maxMs) problems.push(`backoff: expected initialMs <= maxMs, got ${initialMs} > ${maxMs}`)
   return problems
 }
 
 const NOT_WITH_OFFSETS = [
   ['id', 'a message is known by its partition and offset. Where senders repeat messages use postgresInbox({ pool })'],
-  ['onMissingId', 'a message is known by its partition and offset, which none lacks'],
   ['onConflict', 'nothing else can lie at the same partition and offset'],
   ['onBeyondRetention', 'it keeps one position for ever, and forgets no message'],
 ] as const
@@ -318,7 +318,7 @@ function problemsOfRemembering(options: AnyOptions): string[] {
 }
 
 function problemsOfPolicies(options: AnyOptions): string[] {
-  const { onInDoubt, onConflict, onMissingId, onStoreDown, onBeyondRetention, purge } = options
+  const { onInDoubt, onConflict, onBeyondRetention, purge } = options
   const problems: string[] = []
   if (onBeyondRetention !== undefined) {
     checkOneOf('onBeyondRetention', onBeyondRetention, ['run', 'park', 'skip'], problems, JSON.stringify)
@@ -329,12 +329,6 @@ function problemsOfPolicies(options: AnyOptions): string[] {
   }
   if (onConflict !== undefined && onConflict !== 'dead-letter' && onConflict !== 'duplicate') {
     problems.push(`onConflict: expected 'dead-letter' or 'duplicate', got ${JSON.stringify(onConflict)}`)
-  }
-  if (onMissingId !== undefined && onMissingId !== 'dead-letter') {
-    problems.push(`onMissingId: expected 'dead-letter', got ${JSON.stringify(onMissingId)}`)
-  }
-  if (onStoreDown !== undefined && onStoreDown !== 'pause') {
-    problems.push(`onStoreDown: expected 'pause', got ${JSON.stringify(onStoreDown)}`)
   }
   return problems
 }

@@ -21,19 +21,20 @@ import type { Publisher, Source } from './ports/source.ts'
 export interface RunDependencies {
   readonly source: Source
   readonly publisher: Publisher
-  /** @defaultValue the system's */
+  /** @defaultValue the system clock */
   readonly clock?: Clock
-  /** @defaultValue the system's */
+  /** @defaultValue the system source */
   readonly entropy?: Entropy
 }
 
 /**
- * Runs a consumer over a source: what `runKafka` and `runRabbit` do, and what an adapter of your own does. Returns a handle at
- * once; await it, or its `ready()`, to wait until the source consumes. Dependencies that are a function are made once the consumer
- * was found valid, and what it throws is what the start rejects with.
+ * Runs a consumer on a source. `runKafka`, `runRabbit` and custom adapters call it. It returns a handle at once; await
+ * the handle, or its `ready()`, to wait until the source consumes. If `dependencies` is a function, it is called after
+ * the consumer was found valid, and the start rejects with any error that it throws.
  *
- * @throws (rejects) ConfigError `CONFIG_INVALID` for what is not from `defineConsumer`
- * @throws (rejects) StoreError, BrokerError or ConfigError when store or source cannot be opened; nothing is left running then
+ * @throws (rejects) ConfigError `CONFIG_INVALID` if `consumer` is not the result of `defineConsumer`
+ * @throws (rejects) StoreError, BrokerError or ConfigError if the store or the source cannot be opened; nothing is left
+ * running
  */
 export function runConsumer(consumer: Consumer, dependencies: RunDependencies | (() => RunDependencies)): Starting {
   try {
@@ -43,7 +44,7 @@ export function runConsumer(consumer: Consumer, dependencies: RunDependencies | 
     checkText('group', parts.source.group, problems)
     if (problems.length > 0) throw new ConfigError(problems)
     const starting = handleOf(new RunningConsumer(definition, parts))
-    // Whoever does not wait is told by health and an event.
+    // Callers that do not await the start learn of a failure from `health()` and an event.
     starting.catch(() => {})
     return starting
   } catch (error) {
@@ -51,7 +52,7 @@ export function runConsumer(consumer: Consumer, dependencies: RunDependencies | 
   }
 }
 
-/** The consumer itself is no promise: a promise can not resolve with one. */
+/** The running consumer itself must not be a promise: a promise cannot resolve with a thenable. */
 function handleOf(running: Running): Starting {
   const started = running.ready().then(() => running)
   return Object.defineProperties(started, {
@@ -63,7 +64,7 @@ function handleOf(running: Running): Starting {
   }) as Starting
 }
 
-/** How long a stop waits for a start that it cancelled. */
+/** How long `stop()` waits for a start that it cancelled. */
 const START_ENDS_WITHIN_MS = 5_000
 
 class RunningConsumer implements Running {
@@ -72,9 +73,9 @@ class RunningConsumer implements Running {
   readonly #publisher: Publisher
   readonly #definition: ResolvedConsumer
   readonly #clock: Clock
-  /** Over as soon as the start was cancelled, whatever is still under way. */
+  /** Settles as soon as the start is cancelled, even if parts of the start are still under way. */
   readonly #ready: Promise<void>
-  /** Resolves when nothing of the start is under way any more. */
+  /** Resolves when no part of the start is under way any more. */
   readonly #startEnded: Promise<void>
   #state: LifecycleState = 'starting'
   #isStoreOpen = false
@@ -122,7 +123,7 @@ class RunningConsumer implements Running {
   }
 
   stop({ deadlineMs = STOP_DEADLINE_MS }: StopOptions = {}): Promise<void> {
-    // Assigned before the first await: two calls in one turn get the same promise.
+    // Assigned before the first await, so that two calls in one turn get the same promise.
     this.#stopped ??= this.#drainAndLeave(deadlineMs)
     return this.#stopped
   }
@@ -171,11 +172,14 @@ class RunningConsumer implements Running {
     this.#state = 'failed'
     this.#failure = describeError(reason)
     this.#pipeline.report({ type: 'source', event: 'start-failed', detail: this.#failure, isWarning: true })
-    // What was delivered before it failed runs already.
+    // Deliveries that arrived before the failure are already running.
     await Promise.allSettled([this.#pipeline.drain(0), this.#source.close()])
   }
 
-  /** What comes again after its record has gone runs again: said once, at the start. */
+  /**
+   * Reports once, at the start, that the broker can redeliver a message after its record was removed; it would run
+   * again.
+   */
   async #compareRetention(): Promise<void> {
     const { store, retentionMs } = this.#definition
     if (store.strategy === 'offsets') return
@@ -185,12 +189,13 @@ class RunningConsumer implements Running {
       if (window !== 'for-ever') this.#pipeline.purger.keepFor(window)
       const detail = tooShort(retentionMs, window)
       if (detail === undefined) return
-      // A log is read again from any place that it still has. A queue only brings again what lost its ack, and most have no TTL.
+      // A warning only for a log: a reader can go back to any offset that the log still has. A queue redelivers only
+      // messages whose ack was lost, and most queues have no TTL.
       const isUsual = window === 'for-ever' && this.#source.seeksPositions !== true
       const warning = isUsual ? {} : { isWarning: true as const }
       this.#pipeline.report({ type: 'source', event: 'retention-too-short', detail, ...warning })
     } catch {
-      // The purge then knows `retentionMs` alone, which is what is promised.
+      // The purge then uses `retentionMs` alone, which is what the documentation promises.
     }
   }
 
@@ -198,7 +203,7 @@ class RunningConsumer implements Running {
     this.#state = 'draining'
     this.#cancelStart()
     try {
-      // Both at once: the deadline counts from here, however long the source takes to end its intake.
+      // Both at once: the deadline counts from now, however long the source takes to stop its intake.
       const ended = await Promise.allSettled([this.#source.stopIntake(), this.#pipeline.drain(deadlineMs)])
       for (const end of ended) if (end.status === 'rejected') throw end.reason
     } finally {
@@ -208,7 +213,7 @@ class RunningConsumer implements Running {
     }
   }
 
-  /** A client can not be made to give up what it has begun, but what it has begun ends. */
+  /** A dial or a join that a client has begun cannot be cancelled, but it ends. */
   async #startIsOver(): Promise<void> {
     const late = new Promise<void>((resolve) => {
       const cancel = this.#clock.after(START_ENDS_WITHIN_MS, resolve)
@@ -226,7 +231,7 @@ class RunningConsumer implements Running {
   }
 }
 
-/** Consumer or options were refused: nothing was started, and there is nothing to stop. */
+/** The consumer or its options were refused: nothing was started, and there is nothing to stop. */
 class RefusedConsumer implements Running {
   readonly state = 'failed'
   readonly #refused: Promise<never>
@@ -251,7 +256,7 @@ class RefusedConsumer implements Running {
   }
 }
 
-/** What strategy `offsets` asks of a broker. @throws ConfigError `CONFIG_INVALID` */
+/** Checks the requirements of strategy `offsets` on a broker. @throws ConfigError `CONFIG_INVALID` */
 function checkPositions(name: string, source: Source, publisher: Publisher): void {
   const problems: string[] = []
   if (source.seeksPositions !== true) {

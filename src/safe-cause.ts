@@ -6,13 +6,13 @@ const LONGEST_TEXT = 2 * 1024
 const LONGEST_FIELD = 100
 const MOST_FRAMES = 20
 
-/** What tells errors of clients apart, and can hold nothing that a client was given. */
+/** Fields that distinguish errors of clients and cannot contain a value that was passed to the client. */
 const FIELDS = ['code', 'errno', 'sqlState', 'severity', 'syscall', 'type', 'retriable'] as const
 
 /**
- * What is told of an error of a client, as the `cause` of an error of the library: its name, message, code and frames. Clients put
- * into their errors what they were given: commands with their arguments (ioredis: `AUTH user password`), addresses, statements.
- * Passwords that a message quotes are taken out of it.
+ * A safe copy of a client's error, used as the `cause` of an error of the library: its name, message, code and frames.
+ * Clients put their arguments into their errors: commands (ioredis: `AUTH user password`), addresses, statements.
+ * Passwords in the message are removed.
  */
 export function safeCause(cause: unknown, depth = 0): unknown {
   if (typeof cause === 'string') return withoutSecrets(cause.slice(0, LONGEST_TEXT))
@@ -46,12 +46,12 @@ function copyOf(cause: Readonly<Record<string, unknown>>, depth: number): Error 
   return copy
 }
 
-/** As those of every error: a loop over an error's own fields does not meet them. */
+/** Not enumerable, like the fields of any Error. */
 function hide(copy: Error, field: string, value: unknown): void {
   Object.defineProperty(copy, field, { value, writable: true, configurable: true, enumerable: false })
 }
 
-/** Where it was thrown. A stack begins with the whole message, which may have lines that look like frames. */
+/** The stack frames. A stack begins with the whole message, and a message may have lines that look like frames. */
 export function framesOf(stack: unknown, message: unknown, most: number = MOST_FRAMES): readonly string[] {
   if (typeof stack !== 'string') return []
   const said = String(message)

@@ -2,50 +2,50 @@ import type { ResolvedConsumer } from './resolve-options.ts'
 
 type Scoped = Pick<ResolvedConsumer, 'name' | 'scope'>
 
-/** What stands before the message ID in every key. */
+/** The part of every key before the message ID. */
 export function keyScope({ name, scope }: Scoped, group: string, origin: string): readonly Uint8Array[] {
   return (scope === undefined ? [group, origin, name] : [scope]).map((part) => Buffer.from(part))
 }
 
 /**
- * The text of a scope, for people and for the tables of stores: `group/name`, or the option `scope`. No two scopes have the
- * same text: the `/` between group and name is the only one there is.
+ * The text of a scope, for people and for the tables of stores: `group/name`, or the option `scope`. Two scopes never
+ * have the same text: the `/` between group and name is the only one.
  */
 export function scopeName({ name, scope }: Scoped, group: string): string {
   return scopeText(scope === undefined ? [group, name] : [scope])
 }
 
-/** Injective: in a part `%` becomes `%25` and `/` becomes `%2F`; all else stays as it is. */
+/** Injective: in each part `%` becomes `%25` and `/` becomes `%2F`. */
 export function scopeText(parts: readonly string[]): string {
   return parts.map((part) => part.replaceAll('%', '%25').replaceAll('/', '%2F')).join('/')
 }
 
-/** A row of the table of scopes that a store on a database keeps. */
+/** A row of the scope table that a database store keeps. */
 export interface ScopeRow {
   readonly id: number
   readonly name: string
   /**
-   * `null`: registered by an earlier version, whose texts were not injective. `true`: likewise, and used by a scope whose text has
-   * changed since; another scope may use it too. `false`: the row of one scope.
+   * `null`: registered by an earlier version, whose texts were not injective. `true`: likewise, and in use by a scope
+   * whose text has changed since; another scope may use it too. `false`: the row of exactly one scope.
    */
   readonly isShared: boolean | null
 }
 
-/** What a store does to find the row of a scope. */
+/** The next step to find the row of a scope. */
 export type ScopeStep =
   | { readonly step: 'register' }
   | { readonly step: 'use'; readonly id: number }
-  /** First the row is marked as shared, durably: nothing is purged by the retention of one of two scopes. */
+  /** First mark the row as shared, durably: then nothing is purged by the retention of only one of two scopes. */
   | { readonly step: 'share'; readonly id: number; readonly name: string }
-  /** An earlier version wrote the row, under this text, for another scope. */
+  /** An earlier version wrote a row with this text for another scope. */
   | { readonly step: 'refuse'; readonly problem: string }
 
 /**
- * Which row holds what a scope has done. Earlier versions joined group and name without escaping, so that one row could be that
- * of two consumers. Nothing tells which of them it was, and what is done must not be forgotten: a scope whose text has changed
- * goes on in the row of its former text, for as long as an earlier version may run beside it.
+ * Finds the row of a scope. Earlier versions joined group and name without escaping, so two consumers could share one
+ * row. Nothing shows which of them used it, and `done` records must not be forgotten. A scope whose text has changed
+ * therefore keeps using the row of its former text, as long as an earlier version may run beside it.
  *
- * @param rows - those named `scope` or `formerScope(scope)`
+ * @param rows - rows named `scope` or `formerScope(scope)`
  */
 export function findScopeRow(scope: string, rows: readonly ScopeRow[]): ScopeStep {
   const former = formerScope(scope)
@@ -70,7 +70,7 @@ function takenBy({ id, name }: ScopeRow): string {
   )
 }
 
-/** Why a store of strategy `offsets` does not share a row: the positions in it would be those of two consumers. */
+/** Why a store of strategy `offsets` does not share a row: it would mix the positions of two consumers. */
 export function mayBeAnothers(scope: string, { id, name }: Pick<ScopeRow, 'id' | 'name'>): string {
   return (
     `scope ${JSON.stringify(scope)}: its positions may be in row ${id}, which an earlier version wrote as ${JSON.stringify(name)}, ` +

@@ -4,11 +4,11 @@ import type { IdExtractor } from './message-id.ts'
 import { checkFunction, checkNames, checkObject } from './option-checks.ts'
 
 export interface SignedIdOptions<Decoded = unknown> {
-  /** The message ID that is signed. */
+  /** Extracts the signed message ID. */
   readonly id: IdExtractor<Decoded>
-  /** HMAC-SHA-256 of the ID's bytes: the 32 bytes themselves, or as base64, base64url or hexadecimal text. */
+  /** Extracts the HMAC-SHA-256 of the ID's bytes: the 32 bytes themselves, or base64, base64url or hexadecimal text. */
   readonly signature: IdExtractor<Decoded>
-  /** What a signature may be made with, each of 16 bytes at least. Several while one is replaced by the next. */
+  /** The accepted secrets, each at least 16 bytes. Give several while you rotate them. */
   readonly secrets: readonly (string | Uint8Array)[]
 }
 
@@ -16,9 +16,9 @@ const SHORTEST_SECRET = 16
 const SIGNATURE_BYTES = 32
 
 /**
- * Takes an ID only from those who know a secret: whoever can publish could otherwise burn the IDs of others, since what comes
- * first under an ID is what is handled. Any other ID is not usable, and its message is dead-lettered as `no-id`. Signed is the ID, not the
- * payload, and a signature that was seen can be sent again.
+ * Accepts an ID only from senders who know a secret. Without it anyone who can publish could use up the IDs of others,
+ * because the first message with an ID is the one that is handled. Any other ID is not usable, and its message is
+ * dead-lettered as `no-id`. The signature covers the ID, not the payload, and a captured signature can be sent again.
  *
  * @throws ConfigError `CONFIG_INVALID`
  */
@@ -28,7 +28,7 @@ export function signedId<Decoded = unknown>(options: SignedIdOptions<Decoded>): 
     const taken = id(message)
     if (taken === undefined) return undefined
     const given = signatureBytes(signature(message))
-    // Thrown, so that no other place is tried for an ID in its stead.
+    // Throw, so that no other extractor is tried.
     if (given === undefined) throw new Error('expected a signature of 32 bytes with the message ID, got none')
     const isSigned = secrets.some((secret) => {
       return timingSafeEqual(createHmac('sha256', secret).update(taken).digest(), given)
@@ -40,7 +40,7 @@ export function signedId<Decoded = unknown>(options: SignedIdOptions<Decoded>): 
 
 function signatureBytes(given: string | Uint8Array | undefined): Uint8Array | undefined {
   if (given === undefined || given.length === SIGNATURE_BYTES) return typeof given === 'string' ? undefined : given
-  // Kafka's headers are bytes, also where they are text.
+  // Kafka headers are bytes, even if they hold text.
   const text = typeof given === 'string' ? given : Buffer.from(given).toString('latin1')
   if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex')
   return /^[\w+/-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : undefined
@@ -51,7 +51,7 @@ function checked<Decoded>(options: SignedIdOptions<Decoded>): SignedIdOptions<De
   const { id, signature, secrets } = checkObject('signedId', options, problems)
   checkFunction('signedId.id', id, problems)
   checkFunction('signedId.signature', signature, problems)
-  // The secrets themselves are in no error.
+  // No error contains the secrets themselves.
   if (!Array.isArray(secrets) || secrets.length === 0 || !secrets.every(isSecret)) {
     problems.push(`signedId.secrets: expected at least one, each as text or bytes, of ${SHORTEST_SECRET} bytes or more`)
   }

@@ -14,8 +14,8 @@ const KNOWN: { readonly [O in keyof Required<RedeliveryFacts>]: true } = {
 const BACKOFF = { initialMs: true, maxMs: true }
 
 /**
- * How long `done` must be kept so that no redelivery comes after it: as long as the broker can keep the message, and as it can
- * be under way here after that. Whole hours.
+ * How long `done` must be kept so that no redelivery outlives it: as long as the broker can keep a message, plus the
+ * longest time that the message can then be in flight in the consumer. Rounded up to whole hours.
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function suggestRetention(facts: RedeliveryFacts): RetentionAdvice {
@@ -48,7 +48,7 @@ function checkDelays(delays: unknown, problems: string[]): void {
   } else problems.push(`delays: expected { initialMs, maxMs } or a list of milliseconds, got ${show(delays)}`)
 }
 
-/** `undefined` is not given. */
+/** `undefined` means not given. */
 function checkMs(name: string, value: unknown, problems: string[], { or = '', hint = '' } = {}): void {
   if (value === undefined || (typeof value === 'number' && Number.isFinite(value) && value >= 0)) return
   problems.push(`${name}: expected milliseconds from 0${or}, got ${show(value)}${hint}`)

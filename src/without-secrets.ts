@@ -1,12 +1,15 @@
-/** User and password of a URL; a password or token behind its name; what Redis quotes of a command that it does not know. */
+/**
+ * User and password of a URL; a password or token after its name; the arguments that Redis quotes for an unknown
+ * command.
+ */
 const SECRETS: readonly (readonly [RegExp, string])[] = [
-  // To the last @: a password may hold one.
+  // Up to the last @: a password may contain one.
   [/(?<=:\/\/)[^\s"'`<>]*@/g, '***@'],
   [/\b(password|passwd|pwd|secret|token|sasl\.jaas\.config)(["']?\s*[=:]\s*)("[^"]*"|'[^']*'|\S+)/gi, '$1$2***'],
   [/(with args beginning with:).*/gis, '$1 ***'],
 ]
 
-/** Errors of clients may quote what they were given. */
+/** Errors of clients may quote their arguments. */
 export function withoutSecrets(text: string): string {
   return SECRETS.reduce((cleaned, [pattern, instead]) => cleaned.replaceAll(pattern, instead), text)
 }

@@ -6,14 +6,14 @@ type EndLine = Omit<End, 'records'> & {
 }
 type RecordState = End['records'] extends ReadonlyMap<string, infer State> ? State : never
 
-/** A history as JSON lines, one for each event and one for its end, without the line breaks. */
+/** A history as JSON lines without line breaks: one for each event and one for its end. */
 export function* toLines({ events, end }: History): Generator<string> {
   for (const event of events) yield JSON.stringify(event, told)
   const last: EndLine = { f: 'end', ...end, records: [...end.records] }
   yield JSON.stringify(last, told)
 }
 
-/** Reads what `toLines()` gave; empty lines are skipped. */
+/** Reads the lines of `toLines()`; empty lines are skipped. */
 export function fromLines(lines: Iterable<string>): History {
   const events: HistoryEvent[] = []
   let end: End | undefined
@@ -31,7 +31,7 @@ export function fromLines(lines: Iterable<string>): History {
   return { events, end }
 }
 
-/** JSON has no bigint; and it would write `null` for a number that is none, which is before any time. */
+/** JSON has no bigint, and it would write `null` for NaN, which is before any time. */
 function told(_: string, value: unknown): unknown {
   if (typeof value === 'bigint') return { bigint: String(value) }
   if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(`a history cannot tell ${value}`)

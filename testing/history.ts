@@ -1,23 +1,26 @@
 /**
- * What happened, as JSON lines: judged by `check()`, written by the simulator and by runs on real servers. What a server did is told by
- * the server (or by what it holds), never by a worker; times are true ones, of one clock that no fault moves.
+ * The events of a run, as JSON lines. `check()` judges them; the simulator and runs on real servers write them. Actions
+ * of a server are reported by the server (or derived from its data), never by a worker. Times are true times of one
+ * clock that no fault changes.
  */
 export interface History {
   readonly events: readonly HistoryEvent[]
-  /** What the servers hold when nothing moves any more. */
+  /** The final state of the servers. */
   readonly end: End
 }
 
-/** A message on the broker: `topic/partition@offset` of a log, `queue#number` of a queue, which counts what was published to it. */
+/**
+ * A message on the broker: `topic/partition@offset` in a log, `queue#number` in a queue, which counts its publishes.
+ */
 export type Place = string
 
-/** What must share a record and nothing else: scope and ID, as one text. */
+/** Identifies a record: scope and ID as one text. */
 export type Subject = string
 
 export type HistoryEvent = {
-  /** True time in milliseconds, from any zero. Events are in its order. */
+  /** True time in milliseconds, from any zero. Events are in this order. */
   readonly at: number
-  /** The process that it is about; the producer, the broker or a person have names too. */
+  /** The process of the event. The producer, the broker and a person have names too. */
   readonly proc: string
 } & Happening
 
@@ -45,29 +48,32 @@ export type EventOf<F extends HistoryEvent['f']> = Extract<HistoryEvent, { reado
 
 export type FaultEvent = EventOf<Fault['f']>
 
-/** A producer, or a copy to a retry place: the broker has it, or may have (`info`). */
+/** Sent by a producer, or as a copy to a retry place. `info`: the broker may have it. */
 interface Sent {
   readonly f: 'send'
   readonly type: 'ok' | 'info'
   readonly place: Place
   /** `undefined`: it has no usable ID. */
   readonly subject: Subject | undefined
-  /** Of the payload, its fingerprint: the same ID with another one is another message. */
+  /** Fingerprint of the payload: the same ID with another fingerprint is another message. */
   readonly print: string
-  /** Messages of one lane take effect in its order. `undefined`: none. */
+  /** Messages of one lane take effect in its order. `undefined`: no order. */
   readonly lane?: string | undefined
-  /** A retry copy: of what lay there. */
+  /** For a retry copy: the place of its original. */
   readonly copyOf?: Place
 }
 
 interface Delivered {
   readonly f: 'deliver'
   readonly place: Place
-  /** Assignment epoch or channel generation that brings it. */
+  /** Assignment epoch or channel generation that delivers it. */
   readonly via: string
 }
 
-/** The store granted a claim, or answered with another verdict. `invoke`: a worker asked; whether it arrived is not known by that. */
+/**
+ * The store granted a claim, or answered with another verdict. `invoke`: a worker asked; the request may not have
+ * arrived.
+ */
 interface Claimed {
   readonly f: 'claim'
   readonly type: 'invoke' | 'ok'
@@ -85,12 +91,12 @@ interface Claimed {
     | 'parked'
     | 'unreadable'
     | 'other'
-  /** Of what was granted. */
+  /** For a granted claim. */
   readonly fence?: number
   readonly attempt?: number
   /** Until when it holds without renewal, in true time. `undefined`: until its transaction ends. */
   readonly until?: number | undefined
-  /** True time at which the store forgets it, if it is not marked before. */
+  /** True time at which the record expires if it is not marked before. */
   readonly keepUntil?: number | undefined
 }
 
@@ -108,13 +114,13 @@ interface Marked {
   readonly type: 'invoke' | 'ok' | 'fail'
   readonly subject: Subject
   readonly token: string
-  /** Without an effect, and rightly: a remembered failure, or what a policy skips. */
+  /** Rightly without an effect: a remembered failure, or a message that a policy skips. */
   readonly without?: 'failure' | 'skipped'
   /** True time until which it is kept; later redeliveries may run again. `undefined`: for ever. */
   readonly until?: number | undefined
 }
 
-/** `ok`: the store wrote it. What it refused is no event, here as for every other command. */
+/** `ok`: the store wrote it. A refusal is not an event, for this and every other command. */
 interface Released {
   readonly f: 'release'
   readonly type: 'invoke' | 'ok'
@@ -122,7 +128,7 @@ interface Released {
   readonly token: string
   readonly refund: boolean
   readonly doubt: boolean
-  /** True time before which nobody may be granted it. `undefined`: at once, or not known. */
+  /** True time before which nobody may be granted it. `undefined`: no backoff, or unknown. */
   readonly notBefore?: number | undefined
 }
 
@@ -138,12 +144,12 @@ interface SetAside {
   readonly until?: number | undefined
 }
 
-/** A person decided of a record. */
+/** A person decided about a record. */
 interface Decided {
   readonly f: 'decide'
   readonly subject: Subject
   readonly decision: 'done' | 'rerun' | 'reopen' | 'forget'
-  /** Of `done`: true time until which it is kept. `undefined`: for ever. */
+  /** For `done`: true time until which it is kept. `undefined`: for ever. */
   readonly until?: number | undefined
 }
 
@@ -155,8 +161,8 @@ interface HandlerStarted {
 }
 
 /**
- * `tx`: committed with the mark. `attempt`: a call that left the process. `accepted`: the provider did it, which it does once for
- * a key if it knows keys.
+ * `tx`: committed with the mark. `attempt`: a call that left the process. `accepted`: the provider carried it out; a
+ * provider that knows idempotency keys does so once for each key.
  */
 interface Effect {
   readonly f: 'effect'
@@ -166,7 +172,10 @@ interface Effect {
   readonly token: string
 }
 
-/** `unknown`: its effect may have happened. `failed`: it says that none did. A handler without an end died, or still runs. */
+/**
+ * `unknown`: its effect may have happened. `failed`: it says that no effect happened. A handler without an end died, or
+ * still runs.
+ */
 interface HandlerEnded {
   readonly f: 'hend'
   readonly subject: Subject
@@ -174,7 +183,7 @@ interface HandlerEnded {
   readonly how: 'ok' | 'failed' | 'unknown'
 }
 
-/** A copy that replaces the message at `place`: `ok` when the broker has it for good. */
+/** A copy that replaces the message at `place`. `ok`: the broker has it durably. */
 interface Copied {
   readonly f: 'copy'
   readonly type: 'ok' | 'info'
@@ -184,13 +193,13 @@ interface Copied {
   readonly reason: string
 }
 
-/** The broker accepted an ack of one message, or a commit, which covers all below. */
+/** The broker accepted an ack of one message, or a commit, which covers everything below. */
 type Settled =
   | {
       readonly f: 'ack'
-      /** The message that the broker has removed by it. */
+      /** The message that the broker has removed because of it. */
       readonly place: Place
-      /** The channel it came through, and the one it had been delivered by last. */
+      /** The channel of the ack, and the channel that delivered the message last. */
       readonly via: string
       readonly deliveredVia: string
     }
@@ -200,12 +209,12 @@ type Settled =
       readonly partition: string
       /** All offsets below are settled. */
       readonly next: number
-      /** The epoch that committed, and the one that had the partition then. */
+      /** The epoch that committed, and the one that had the partition at that time. */
       readonly via: string
       readonly assignedVia: string
     }
 
-/** What a consumer says of a delivery, or reports. */
+/** An outcome or event that a consumer reports. */
 interface Told {
   readonly f: 'tell'
   /** An outcome, `in-doubt`, `beyond-retention`, `stuck`, ... */
@@ -215,12 +224,12 @@ interface Told {
   readonly place?: Place
 }
 
-/** A call that must end within its time: `stop()`, a store's method, a publish. */
+/** A call that must end in time: `stop()`, a method of the store, a publish. */
 interface Called {
   readonly f: 'call'
   readonly type: 'invoke' | 'ok' | 'fail'
   readonly call: string
-  /** Tells two calls of one process apart. */
+  /** Distinguishes the calls of one process. */
   readonly number: number
   readonly withinMs?: number
 }
@@ -236,9 +245,9 @@ interface Fault {
     | 'store-down'
     | 'broker-down'
     | 'heal'
-  /** `store-loss`: whose record is gone; all, if none is named. */
+  /** For `store-loss`: the subject whose record is gone; all if it is missing. */
   readonly subject?: Subject
-  /** `pause`: how long. `undefined`: until the next `heal`. */
+  /** For `pause`: its duration. `undefined`: until the next `heal`. */
   readonly forMs?: number
   readonly detail?: string
 }
@@ -250,13 +259,13 @@ interface Sampled {
   readonly openTransactions?: number
 }
 
-/** What is left after heal and drain. */
+/** The final state after heal and drain. */
 export interface End {
-  /** All was settled before the deadline of the drain. */
+  /** Everything was settled before the deadline of the drain. */
   readonly isDrained: boolean
-  /** Confirmed, and neither acked nor below a committed offset. */
+  /** Messages that are confirmed, and neither acked nor below a committed offset. */
   readonly unsettled: readonly Place[]
-  /** Records by subject; what is not here is absent. */
+  /** Records by subject; a missing one is absent. */
   readonly records: ReadonlyMap<Subject, 'processing' | 'released' | 'done' | 'given-up' | 'parked'>
   /** True time at which the records were read. */
   readonly at: number

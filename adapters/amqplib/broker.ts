@@ -1,4 +1,4 @@
-import type { Publisher, Source } from '../../src/index.ts'
+import type { Publisher, Source } from '../../src/spi.ts'
 import { Counts } from './consuming/counts.ts'
 import { enterQueue } from './consuming/queue-registry.ts'
 import { ConfirmedCopies } from './copies/confirmed-copies.ts'
@@ -11,9 +11,9 @@ import { resolveRabbitOptions } from './options/resolve.ts'
 import { RabbitSource } from './source.ts'
 
 /**
- * Both sides of RabbitMQ for `runConsumer`: where messages come from and where copies go, on connections apart, since
- * a broker that runs out of memory blocks those that publish. Closing the source closes both. `consumerName`: a consumer of
- * another name is refused on the same queue in this process.
+ * Source and publisher for `runConsumer`. They use separate connections, because a broker that runs out of memory
+ * blocks connections that publish. To close the source closes both. `consumerName`: a consumer with another name is
+ * refused on the same queue in this process.
  *
  * @throws ConfigError `CONFIG_INVALID`, `CONSUMER_NAME_TAKEN`
  */

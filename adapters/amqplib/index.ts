@@ -1,19 +1,21 @@
-import { runConsumer, type Consumer, type Starting } from '../../src/index.ts'
+import { runConsumer, type Consumer, type Starting } from '../../src/spi.ts'
 import { rabbitBroker } from './broker.ts'
 import type { RabbitConnect } from './connection/connector.ts'
 import type { RabbitOptions } from './options/options.ts'
 
 /**
- * Runs a consumer on a RabbitMQ queue until it is stopped: it reconnects for ever, and gives up only before the first
- * success. A queue that another connection consumes exclusively is waited for from the start.
+ * Runs a consumer on a RabbitMQ queue until it is stopped. It reconnects after every failure, for ever; only before the
+ * first success does it give up. From the start it waits for a queue that another connection consumes exclusively.
  *
- * Returns a handle at once, whose `health()` and `stop()` work while it connects; await it, or its `ready()`, to wait until it consumes.
+ * Returns a handle at once, whose `health()` and `stop()` work while it connects. Await it, or its `ready()`, to wait
+ * until it consumes.
  *
- * @throws (rejects) ConfigError `CONFIG_INVALID`: options, a queue that is missing or of another kind, amqplib not installed
- * @throws (rejects) ConfigError `CONSUMER_NAME_TAKEN`: a consumer of another name runs on this queue, in this process
+ * @throws (rejects) ConfigError `CONFIG_INVALID`: options, a queue that is missing or of another kind, amqplib not
+ * installed
+ * @throws (rejects) ConfigError `CONSUMER_NAME_TAKEN`: a consumer with another name runs on this queue, in this process
  * @throws (rejects) BrokerError `BROKER_UNREACHABLE`: no connection at the start
- * @throws (rejects) StoreError when the store cannot be opened
- * @throws (rejects) StoppedError `STOPPED` when it was stopped before it consumed
+ * @throws (rejects) StoreError if the store cannot be opened
+ * @throws (rejects) StoppedError `STOPPED` if it was stopped before it consumed
  */
 export function runRabbit(connect: RabbitConnect, consumer: Consumer, options: RabbitOptions): Starting {
   return runConsumer(consumer, () => rabbitBroker(connect, options, consumer.name))

@@ -1,45 +1,45 @@
-import type { SourceEvent } from '../../src/index.ts'
+import type { SourceEvent } from '../../src/spi.ts'
 
-/** What a source tells the intake, for observers and logs. */
+/** Events of the source for the intake, for observers and logs. */
 export type RabbitEvent =
   | 'consuming'
   | 'rebuilt'
   | 'connection-lost'
   | 'channel-closed'
-  /** By the broker: the queue was deleted, or the consumer timeout ran out. */
+  /** The broker cancelled the consumer: the queue was deleted, or the consumer timeout ran out. */
   | 'consumer-cancelled'
-  /** The queue holds messages and the broker delivers none of them here: the consumer is built again. */
+  /** The queue has messages ready and the broker delivers none of them here: the consumer is built again. */
   | 'consumer-stalled'
-  /** A settle was refused that must not be sent: the channel is opened anew. */
+  /** A settle was refused because it must not be sent: a new channel is opened. */
   | 'invariant-broken'
   | 'set-up-failed'
   | 'lane-failed'
   /** A queue may drop messages that come back too often. */
   | 'delivery-limit'
-  /** A queue drops messages that nobody has handled: by length, age, or because nobody consumes it. */
+  /** A queue drops unhandled messages: by length, by age, or because it is not consumed. */
   | 'message-limits'
-  /** A queue is gone when the broker restarts, or when its last consumer leaves. */
+  /** A queue is deleted when the broker restarts, or when its last consumer leaves. */
   | 'durability'
-  /** The queue's own dead-letter exchange may lose what is rejected. */
+  /** The queue's own dead-letter exchange may lose rejected messages. */
   | 'dead-letter-strategy'
-  /** The queue has it and the options have not, or the reverse. */
+  /** Queue and options differ in `x-single-active-consumer`. */
   | 'single-active-consumer'
   /** A delay queue may lose copies when the broker stops. */
   | 'delay-queue'
-  /** `assert: false`: a queue that was declared otherwise than this consumer needs. */
+  /** `assert: false`: a queue was declared differently than this consumer needs. */
   | 'queue-mismatch'
-  /** How a queue was declared cannot be found out. */
+  /** It cannot be found out how a queue was declared. */
   | 'queue-unknown'
-  /** A delay or dead-letter queue had vanished. */
+  /** A delay or dead-letter queue had been deleted, and was declared again. */
   | 'queue-declared-again'
-  /** The broker's default timeout is near to how long a message may be under way. */
+  /** The broker's default timeout is close to the longest time that a message may be in flight. */
   | 'consumer-timeout'
-  /** Longer than half the heartbeat; at most once a minute. */
+  /** The event loop was blocked for longer than half the heartbeat; at most once a minute. */
   | 'loop-blocked'
   /** A delayed copy has not come back in time; once, until it has. */
   | 'delayed-overdue'
 
-/** What belongs to a normal day. */
+/** Events of normal operation, logged as `info`. */
 const INFORMS: ReadonlySet<RabbitEvent> = new Set(['consuming', 'rebuilt', 'queue-declared-again'])
 
 export function sourceEvent(event: RabbitEvent, detail: string): SourceEvent {

@@ -1,4 +1,4 @@
-// The slice of amqplib in use; `test/types/amqplib.ts` proves that the real one fits.
+// The part of amqplib that is used; `test/types/amqplib.ts` proves that the real one fits.
 
 /** `ChannelModel` of amqplib: a connection. */
 export interface AmqpConnection extends AmqpEvents {
@@ -8,9 +8,9 @@ export interface AmqpConnection extends AmqpEvents {
   /** A recovering connection of amqplib has none. */
   readonly connection?: {
     readonly serverProperties: Readonly<Record<string, unknown>>
-    /** Seconds, as agreed with the server; 0 is none. Not in the types of amqplib: used only where it is there. */
+    /** Seconds, as agreed with the server; 0 if there is none. Not in the types of amqplib, so it may be missing. */
     readonly heartbeat?: number
-    /** The socket. Not in the types of amqplib: used only where it is there. */
+    /** The socket. Not in the types of amqplib, so it may be missing. */
     readonly stream?: { destroy(error: Error): unknown }
   }
 }
@@ -42,7 +42,7 @@ export interface AmqpConfirmChannel extends AmqpChannel {
   ): boolean
 }
 
-/** What a settle frame needs of a message. */
+/** The part of a message that a settle frame needs. */
 interface Tagged {
   readonly fields: { readonly deliveryTag: number }
 }
@@ -68,7 +68,7 @@ export interface AmqpMessage {
   readonly properties: AmqpProperties
 }
 
-/** As amqplib decodes them; what a sender put there may be of another type than it should. */
+/** As amqplib decodes them. A sender may have used any type for a value. */
 export interface AmqpProperties {
   readonly headers?: Readonly<Record<string, unknown>> | undefined
   readonly contentType?: unknown
@@ -83,7 +83,7 @@ export interface AmqpProperties {
   readonly appId?: unknown
 }
 
-/** Properties of a message to be published. `expiration` and `userId` are missing on purpose, see `copies/properties.ts`. */
+/** Properties of a message to publish. `expiration` and `userId` are missing on purpose, see `copies/properties.ts`. */
 export interface AmqpPublishProperties {
   readonly contentType?: string
   readonly contentEncoding?: string
@@ -109,7 +109,7 @@ interface AmqpQueueOptions {
   readonly arguments: Readonly<Record<string, unknown>>
 }
 
-/** Connect options of amqplib; sockets with options of their own (TLS) need a factory. */
+/** Connect options of amqplib. For socket options (TLS) use a factory. */
 export interface AmqpConnectOptions {
   readonly protocol?: string
   readonly hostname?: string

@@ -12,7 +12,7 @@ import {
   type RedeliveryWindow,
   type Source,
   type SourceHealth,
-} from '../../src/index.ts'
+} from '../../src/spi.ts'
 import { Assembly } from './consuming/assembly.ts'
 import type { Counts } from './consuming/counts.ts'
 import { StallWatch } from './consuming/stall-watch.ts'
@@ -29,7 +29,7 @@ import { isInUse } from './topology/questions.ts'
 import { assertMove, healthOf, type SourceState } from './consuming/source-state.ts'
 
 const BACKOFF: Backoff = { initialMs: 100, maxMs: 10_000 }
-/** A generation that lived so long is not one of a row of failures. */
+/** A generation that lived this long ends a series of failures. */
 const STABLE_AFTER_MS = 5_000
 
 interface SourceParts {
@@ -37,13 +37,13 @@ interface SourceParts {
   readonly settings: RabbitSettings
   readonly delayed: DelayedCopies
   readonly counts: Counts
-  /** Closes what belongs to the source and outlives its consumer. */
+  /** Closes resources of the source that outlive its consumer. */
   readonly afterClose: () => Promise<void>
   /** @defaultValue 15000 */
   readonly lookForStallEveryMs?: DurationMs
 }
 
-/** Consumes one queue and supervises what it needs for that: connection, topology, channel and consumer. */
+/** Consumes one queue and supervises everything it needs: connection, topology, channel and consumer. */
 export class RabbitSource implements Source {
   readonly system = 'rabbitmq'
   readonly group: string
@@ -113,7 +113,7 @@ export class RabbitSource implements Source {
     return this.#assembly?.redeliveryWindow
   }
 
-  /** For a copy whose queue has vanished. `false`: not now, or not ours to do. */
+  /** For a copy whose queue was deleted. `false`: not possible now, or the queue is not ours to declare. */
   async declareAgain(queue: string): Promise<boolean> {
     return (await this.#assembly?.declareAgain(queue)) ?? false
   }
@@ -167,8 +167,8 @@ export class RabbitSource implements Source {
   }
 
   /**
-   * A queue that another connection has for itself is waited for, also over a broker that goes meanwhile. Whatever else fails at
-   * the start is for the caller.
+   * Waits for a queue that another connection uses exclusively, even if the broker goes away meanwhile. Any other
+   * failure at the start is thrown to the caller.
    */
   async #buildFirst(assembly: Assembly): Promise<void> {
     let why: string | undefined
@@ -189,7 +189,7 @@ export class RabbitSource implements Source {
     }
   }
 
-  /** Rejects when a stop comes first. */
+  /** Rejects if a stop comes first. */
   #waitBefore(attempt: number, why: string): Promise<void> {
     return new Promise((resolve, reject) => {
       const delayMs = backoffMs(attempt, BACKOFF, systemEntropy.fraction())
@@ -217,7 +217,7 @@ export class RabbitSource implements Source {
     const building: SourceState = { phase: 'building', attempt, why }
     this.#become(building)
     this.#build(building, assembly).catch(async (error: unknown) => {
-      // After "no" to a question the connection is good; after silence, or on a closed one, it is not.
+      // After a refusal the connection is good; after no answer, or on a closed connection, it is not.
       if (!(error instanceof ConfigError) && !isInUse(error)) await assembly.drop()
       if (this.#state !== building) return
       this.#report('set-up-failed', `attempt ${attempt}: ${reasonOf(error)}`)
@@ -233,7 +233,7 @@ export class RabbitSource implements Source {
     this.#become({ phase: 'backing-off', attempt, why, cancel })
   }
 
-  /** Handlers that run may end in their own time: the next generation does not wait for them. */
+  /** Running handlers may finish in their own time: the next generation does not wait for them. */
   #generationEnded(generation: Generation, end: GenerationEnd): void {
     const state = this.#state
     if (!('generation' in state) || state.generation !== generation) return
@@ -263,7 +263,7 @@ export class RabbitSource implements Source {
     await this.stopIntake()
     this.#watches?.stop()
     this.#stallWatch?.stop()
-    // Also after a start that failed: what it had delivered may have been dead-lettered.
+    // Also after a failed start: earlier deliveries may have been dead-lettered.
     await Promise.all([this.#closeConsumer(), this.#parts.afterClose()])
   }
 

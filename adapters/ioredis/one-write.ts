@@ -10,8 +10,8 @@ interface Waiting {
 }
 
 /**
- * What is asked in one turn, such as marks and the claims that go out behind them, leaves in one write, in that order: the system
- * call of a write costs more than all else that a client does for a script.
+ * Sends all calls of one turn in one write, in their order, such as marks and the claims behind them. The system call
+ * of a write costs more than everything else that a client does for a script.
  */
 export class OneWrite {
   readonly #redis: RedisLike

@@ -8,10 +8,10 @@ export function portOf(redis: RedisLike): RedisPort {
   return {
     isCluster,
     isOneLine: !isCluster,
-    // Keys of a cluster may be with several servers.
+    // In a cluster the keys may be on several servers.
     run: (call) => (isCluster ? runAlone(redis, call) : oneWrite.run(call)),
-    // Written at once. When its connection goes, a pipeline without any reply is sent again as a whole; of one with some
-    // replies the rest is rejected.
+    // Written at once. If the connection is lost, ioredis sends a pipeline without any reply again as a whole, and
+    // rejects the rest of a pipeline with some replies.
     async runBefore(calls, [command = '', ...words]) {
       const pipeline = redis.pipeline()
       for (const call of calls) addTo(pipeline, call)

@@ -1,10 +1,10 @@
-/** The slice of an ioredis 5 or 6 client that is used: `Redis` and `Cluster` fit. */
+/** The part of an ioredis 5 or 6 client that is used. `Redis` and `Cluster` fit. */
 export interface RedisLike extends ScriptsLike, CallLike {
   pipeline(): PipelineLike
   on?(event: 'ready', listener: () => void): unknown
   off?(event: 'ready', listener: () => void): unknown
   readonly isCluster?: boolean
-  /** Of a cluster alone. */
+  /** Clusters only. */
   nodes?(role: 'master'): readonly NodeLike[]
 }
 

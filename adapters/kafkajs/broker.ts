@@ -1,4 +1,4 @@
-import type { Publisher, Source } from '../../src/index.ts'
+import type { Publisher, Source } from '../../src/spi.ts'
 import { AdminDesk } from './offsets/admin-desk.ts'
 import { ConfirmedProducer } from './copies/confirmed-producer.ts'
 import { enterGroup } from './membership/group-registry.ts'
@@ -9,8 +9,8 @@ import type { KafkaLike } from './slice.ts'
 import { KafkaSource } from './source.ts'
 
 /**
- * The two sides of Kafka that `runConsumer` takes. `source.close()` closes both. `consumerName`: a consumer of another name is
- * refused in the same group of this process, and warned of in another.
+ * Source and publisher for `runConsumer`. `source.close()` closes both. `consumerName`: a consumer with another name is
+ * refused in the same group of this process, and causes a warning in another group.
  *
  * @throws ConfigError `CONFIG_INVALID`, `CONSUMER_NAME_TAKEN`
  */

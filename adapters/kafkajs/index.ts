@@ -1,4 +1,4 @@
-import { runConsumer, type Consumer, type Starting } from '../../src/index.ts'
+import { runConsumer, type Consumer, type Starting } from '../../src/spi.ts'
 import { kafkaBroker } from './broker.ts'
 import type { KafkaOptions } from './options/options.ts'
 import type { KafkaLike } from './slice.ts'
@@ -12,16 +12,18 @@ export { quietKafkaTimers } from './quiet-timers.ts'
 export type { CheckupAdminLike, CheckupKafkaLike, KafkaLike } from './slice.ts'
 
 /**
- * Runs a consumer on topics of Kafka, with a client of kafkajs 2.2, until it is stopped: it rebuilds its consumer for ever,
- * and gives up only before the first join. Consumer, producer and admin are made from `kafka` and closed by `stop()`.
+ * Runs a consumer on Kafka topics, with a kafkajs 2.2 client, until it is stopped. It rebuilds its kafkajs consumer
+ * after every failure, for ever; only before the first join does it give up. It creates consumer, producer and admin
+ * from `kafka`, and `stop()` closes them.
  *
- * Returns a handle at once, whose `health()` and `stop()` work while it connects and joins; await it, or its `ready()`, to wait for the join.
+ * Returns a handle at once, whose `health()` and `stop()` work while it connects and joins. Await it, or its `ready()`,
+ * to wait for the join.
  *
  * @throws (rejects) ConfigError `CONFIG_INVALID`: all problems of the options at once; a topic that does not exist
- * @throws (rejects) ConfigError `CONSUMER_NAME_TAKEN`: a consumer of another name runs in this group, in this process
- * @throws (rejects) BrokerError `BROKER_UNREACHABLE` when the group cannot be joined at the start
- * @throws (rejects) StoreError when the store cannot be opened
- * @throws (rejects) StoppedError `STOPPED` when it was stopped before it had joined
+ * @throws (rejects) ConfigError `CONSUMER_NAME_TAKEN`: a consumer with another name runs in this group, in this process
+ * @throws (rejects) BrokerError `BROKER_UNREACHABLE` if the group cannot be joined at the start
+ * @throws (rejects) StoreError if the store cannot be opened
+ * @throws (rejects) StoppedError `STOPPED` if it was stopped before it had joined
  */
 export function runKafka(kafka: KafkaLike, consumer: Consumer, options: KafkaOptions): Starting {
   return runConsumer(consumer, () => kafkaBroker(kafka, options, consumer.name))

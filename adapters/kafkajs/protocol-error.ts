@@ -1,26 +1,28 @@
-/** The broker's error type (`ILLEGAL_GENERATION`, ...) of a kafkajs error, however wrapped; else its name. */
+/**
+ * The broker's error type (`ILLEGAL_GENERATION`, ...) of a kafkajs error, also if it is wrapped; else the error's name.
+ */
 export function errorType(error: unknown): string {
   const answer = answerIn(error)
   if (answer !== undefined) return answer.type
   return error instanceof Error ? error.name : typeof error
 }
 
-/** A broker was there, and said no. */
+/** True if a broker answered with an error. */
 export function isAnswer(error: unknown): boolean {
   return answerIn(error) !== undefined
 }
 
-/** The broker is there and asks for patience: a coordinator that loads or moves, a group that rebalances. */
+/** True if the broker asks to wait: a coordinator that loads or moves, a group that rebalances. */
 export function isTransient(error: unknown): boolean {
   return answerIn(error)?.retriable === true
 }
 
-/** After these the member is no longer in that generation: nothing can be committed before it has joined again. */
+/** After these errors the member is no longer in its generation: it can commit nothing before it has rejoined. */
 export function endsGeneration(type: string): boolean {
   return type === 'ILLEGAL_GENERATION' || type === 'UNKNOWN_MEMBER_ID' || type === 'REBALANCE_IN_PROGRESS'
 }
 
-/** With an error of these types out of a callback kafkajs joins its group again. */
+/** After errors of these types in a callback, kafkajs rejoins its group. */
 export function makesJoinAgain(type: string): boolean {
   return endsGeneration(type) || type === 'NOT_COORDINATOR_FOR_GROUP'
 }

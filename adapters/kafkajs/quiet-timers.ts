@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 
-/** What kafkajs keeps for each connection, as far as it is used here. */
+/** The per-connection request queue of kafkajs, as far as it is used here. */
 interface RequestQueue {
   readonly pending: readonly unknown[]
   readonly throttledUntil: number
@@ -11,18 +12,19 @@ interface RequestQueue {
 
 const MODULE = 'kafkajs/src/network/requestQueue/index.js'
 
-/** Of the method as kafkajs 2.2.4 has it: what is not exactly that is not replaced. */
+/** Hash of the method's source in kafkajs 2.2.4. Any other source is not replaced. */
 const KNOWN_SOURCE = '04347ea969c6f2e3754427c0cbaee0bd4ce947fbd82f7b6e027506a06dfc581a'
 
-/** As kafkajs: how soon a request is looked at again that waits for another one. */
+/** As in kafkajs: how soon a request that waits for another one is checked again. */
 const LOOK_AGAIN_MS = 10
 
 /**
- * Ends a defect of kafkajs 2.2: each connection sets a timer anew every millisecond, for ever, also while nothing is to be
- * sent. It replaces one method of kafkajs, for the whole process and all its clients: a timer is set only while a request
- * waits. Requests time out, and throttling by the broker is kept, as before. Call it once, before or after clients are made.
+ * Works around a defect of kafkajs 2.2: each connection sets a timer every millisecond, for ever, even if there is
+ * nothing to send. It replaces one method of kafkajs, for the whole process and all its clients: a timer is set only
+ * while a request waits. Request timeouts and throttling by the broker work as before. Call it once, before or after
+ * you create clients.
  *
- * @returns whether the loop is ended. `false`: this kafkajs is not the one that is known, and nothing was changed
+ * @returns true if the method is replaced. `false`: this version of kafkajs is not known, and nothing was changed
  */
 export function quietKafkaTimers(): boolean {
   const prototype = requestQueuePrototype()
@@ -34,16 +36,21 @@ export function quietKafkaTimers(): boolean {
   return true
 }
 
+/** The kafkajs that the process has loaded, wherever it is installed; else the one that the program would load. */
 function requestQueuePrototype(): Record<string, unknown> | undefined {
+  const require = createRequire(join(process.cwd(), 'any.js'))
+  const path = Object.keys(require.cache).find((file) => file.replaceAll('\\', '/').endsWith(`/node_modules/${MODULE}`))
   try {
-    const loaded: unknown = createRequire(import.meta.url)(MODULE)
+    const loaded: unknown = require(path ?? MODULE)
     return typeof loaded === 'function' ? (loaded.prototype as Record<string, unknown>) : undefined
   } catch {
     return undefined
   }
 }
 
-/** kafkajs sets the timer without a look at whether anything waits, after a negative time, which is one millisecond. */
+/**
+ * kafkajs sets the timer without checking that a request waits, with a negative delay, which becomes one millisecond.
+ */
 function scheduleCheckPendingRequests(this: RequestQueue): void {
   if (this.throttleCheckTimeoutId !== null || this.pending.length === 0) return
   const throttledForMs = this.throttledUntil - Date.now()

@@ -1,59 +1,63 @@
-import type { SourceEvent } from '../../src/index.ts'
+import type { SourceEvent } from '../../src/spi.ts'
 
-/** Tells the intake, for observers and logs, what a source met. `detail` is for people. */
+/** Reports an event of the source to the intake, for observers and logs. `detail` is for people. */
 export type Report = (event: KafkaEvent, detail: string) => void
 
 export type KafkaEvent =
   | 'group-joined'
   | 'rebalancing'
-  /** kafkajs gave its consumer up; a new one is built. */
+  /** kafkajs gave up its consumer; a new one is built. */
   | 'connection-lost'
   | 'rebuilt'
   | 'commit-refused'
-  /** A commit was refused that must not be sent: the partition is read again. */
+  /** A commit was refused because it must not be sent: the partition is read again. */
   | 'invariant-broken'
   /** `start: 'latest'`: the group had never committed in this topic. */
   | 'started-at-end'
-  /** kafkajs jumped over messages; they are read now. */
+  /** kafkajs skipped messages; they are read now. */
   | 'offset-skipped'
-  /** kafkajs started a partition anew and wrote an invalid offset into the group; put right. */
+  /** kafkajs restarted a partition and committed an invalid offset; corrected. */
   | 'offset-reset'
   /** The broker deleted messages that this group had not received. */
   | 'lost-by-retention'
   /** A topic was truncated or re-created; it is read from its beginning. */
   | 'truncated'
-  /** Strategy `offsets`: a partition begins at its stored position, which is not what the group has committed. */
+  /** Strategy `offsets`: a partition begins at its stored position, which differs from the group's committed offset. */
   | 'position-sought'
-  /** Strategy `offsets`: the database has lost what was handled already; it is read again. */
+  /** Strategy `offsets`: the database has lost messages that were handled already; they are read again. */
   | 'position-rewound'
-  /** Strategy `offsets`: the partition ends before its stored position. It is held: not consumed until a person decides. */
+  /**
+   * Strategy `offsets`: the partition ends before its stored position. It is held: not consumed until a person decides.
+   */
   | 'position-beyond-end'
   /** Strategy `offsets`: the last message handled is another one now. The partition is held. */
   | 'position-of-another-log'
-  /** Strategy `offsets`: the partition is held, since earlier. */
+  /** Strategy `offsets`: the partition has been held since earlier. */
   | 'position-held'
-  /** Strategy `offsets`: the partition was held, and its log is the same after all. */
+  /** Strategy `offsets`: the partition was held, but its log is the same after all. */
   | 'position-proven'
-  /** Strategy `offsets`: the store did not tell the positions; asked again. */
+  /** Strategy `offsets`: the store did not return the positions; retried. */
   | 'positions-unknown'
-  /** The broker did not tell the group's offsets or those of a topic; asked again. */
+  /** The broker did not return the group's offsets or those of a topic; retried. */
   | 'offsets-unknown'
-  /** A partition holds too much, or its next message is not due: only this one is not fetched. */
+  /** A partition has too much in flight, or its next message is not due: only this one is not fetched. */
   | 'partition-paused'
   | 'partition-resumed'
-  /** Such a topic was created, or takes no message as large as its source does. */
+  /** Such a topic was created, or accepts only smaller messages than its source. */
   | 'dead-letter-topic'
   | 'retry-topic'
-  /** A topic of the group does not exist any more. The others are consumed, health is not ready. */
+  /** A retry topic has copies of another group whose default name for it is the same. They are left to that group. */
+  | 'foreign-copies'
+  /** A topic of the group no longer exists. The others are consumed, and health is not ready. */
   | 'topic-missing'
   | 'topic-back'
-  /** Members of the group, in other processes, run a consumer of another name. Told by the group's leader. */
+  /** Members of the group, in other processes, run a consumer with another name. Reported by the group's leader. */
   | 'consumer-name-differs'
-  /** Members of the group are to consume other topics. Told by the group's leader. */
+  /** Members of the group have other topics. Reported by the group's leader. */
   | 'topics-differ'
   | 'adapter-error'
 
-/** What belongs to a normal day. */
+/** Events of normal operation, logged as `info`. */
 const INFORMS: ReadonlySet<KafkaEvent> = new Set([
   'group-joined',
   'rebalancing',

@@ -1,4 +1,4 @@
-/** The slice of kafkajs in use. `new Kafka()` of kafkajs 2.2 fits; test/types/kafkajs.ts holds the proof. */
+/** The part of kafkajs that is used. `new Kafka()` of kafkajs 2.2 fits; test/types/kafkajs.ts proves it. */
 export interface KafkaLike {
   consumer(config: ConsumerConfigLike): ConsumerLike
   producer(config: ProducerConfigLike): ProducerLike
@@ -71,7 +71,7 @@ export interface EndBatchProcess {
   readonly topic: string
   readonly partition: number
   readonly batchSize: number
-  /** Null in truth where the broker sent only records below the offset asked for; kafkajs types it as a string. */
+  /** null if the broker sent only records below the requested offset, although kafkajs types it as a string. */
   readonly firstOffset: string
   readonly lastOffset: string
 }
@@ -83,7 +83,7 @@ export interface EachBatchPayloadLike {
   commitOffsetsIfNecessary(offsets?: CommitRequest): Promise<void>
 }
 
-/** As `eachBatch` of a consumer that is the user's own is given it. */
+/** The argument of `eachBatch` in a consumer of the user's own. */
 export interface DropInBatchPayloadLike extends EachBatchPayloadLike {
   isRunning(): boolean
   isStale(): boolean
@@ -104,7 +104,7 @@ export interface BatchLike {
   readonly topic: string
   readonly partition: number
   readonly highWatermark: string
-  /** The offset that was asked for. Always there, though kafkajs does not type it. */
+  /** The requested offset. Always present, although kafkajs does not type it. */
   readonly fetchedOffset?: string
   readonly messages: KafkaMessageLike[]
   lastOffset(): string
@@ -116,7 +116,7 @@ export interface KafkaMessageLike {
   readonly timestamp: string
   readonly offset: string
   readonly headers?: { readonly [name: string]: unknown }
-  /** Always there, though kafkajs does not type it. */
+  /** Always present, although kafkajs does not type it. */
   readonly batchContext?: { readonly timestampType?: number }
 }
 
@@ -145,7 +145,7 @@ export interface AdminLike {
   fetchTopicOffsets(topic: string): Promise<{ partition: number; low: string; high: string }[]>
 }
 
-/** What a checkup asks for. */
+/** The part that a checkup uses. */
 export interface CheckupKafkaLike {
   admin(config: { readonly retry: RetryLike }): CheckupAdminLike
 }

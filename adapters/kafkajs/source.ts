@@ -9,13 +9,14 @@ import {
   type Source,
   type SourceEvent,
   type SourceHealth,
-} from '../../src/index.ts'
+} from '../../src/spi.ts'
 import type { AdminDesk } from './offsets/admin-desk.ts'
 import { Assignment } from './membership/assignment.ts'
 import { BatchGate } from './offsets/batch-gate.ts'
 import { BatchIntake } from './intake/batch-intake.ts'
 import { Companions } from './membership/companions.ts'
 import { Committer } from './offsets/committer.ts'
+import { ForeignCopies } from './copies/foreign-copies.ts'
 import { FirstStart } from './offsets/first-start.ts'
 import { GroupOffsets } from './offsets/group-offsets.ts'
 import { Membership } from './membership/membership.ts'
@@ -36,9 +37,9 @@ interface SourceParts {
   readonly kafka: KafkaLike
   readonly desk: AdminDesk
   readonly options: ResolvedKafka
-  /** Told to the other members of the group. */
+  /** Sent to the other members of the group. */
   readonly consumerName: string | undefined
-  /** Closes what belongs to the source and outlives its consumer. */
+  /** Closes resources of the source that outlive its consumer. */
   readonly afterClose: () => Promise<void>
 }
 
@@ -48,8 +49,8 @@ const PARTITION_ORDER =
 const FLUSH_WITHIN_MS = 3_000
 
 /**
- * Kafka, detached: handlers run outside of kafkajs, which only fetches and keeps the membership. What deliveries come to is
- * committed from a timer, as the watermark of each partition.
+ * The Kafka source. Handlers run outside of kafkajs, which only fetches and keeps the membership. A timer commits the
+ * progress of the deliveries, as the watermark of each partition.
  */
 export class KafkaSource implements Source {
   readonly system = 'kafka'
@@ -150,6 +151,7 @@ export class KafkaSource implements Source {
       gate: this.#gate,
       holds: this.#holds,
       delays: this.#delays,
+      foreign: new ForeignCopies(options, this.#report),
       limits: { bytes: options.maxBytesInFlight, watermarkLag: options.maxWatermarkLag },
       order: options.order,
       heartbeatEveryMs: options.heartbeatEveryMs,
@@ -178,11 +180,11 @@ export class KafkaSource implements Source {
     this.#refuseIfClosed()
   }
 
-  /** Before the group is joined. */
+  /** Runs before the group is joined. */
   async #prepare(): Promise<void> {
     const { desk, options } = this.#parts
     await prepareTopics(desk, options, this.#report)
-    await this.#subscription.topics() // What is missing cannot be asked for.
+    await this.#subscription.topics() // Offsets of a missing topic cannot be requested.
     const committed = await this.#offsets.allCommitted().catch(() => new Map<string, bigint>())
     this.#committer.startFrom(committed)
     this.#storedStarts?.startFrom(committed)
@@ -208,7 +210,7 @@ export class KafkaSource implements Source {
     this.#applyPause()
   }
 
-  /** What is paused keeps the membership. */
+  /** Paused partitions keep the membership. */
   async stopIntake(): Promise<void> {
     this.#endIntake()
   }
@@ -259,7 +261,7 @@ export class KafkaSource implements Source {
     })
   }
 
-  /** What it has delivered can not be settled any more; what came of it is in the store, or is not. */
+  /** Its deliveries can no longer be settled. Their results are in the store, or they are delivered again. */
   #readAgain(epoch: PartitionEpoch): void {
     const next = this.#assignment.end(epoch)
     this.#renewed()
@@ -267,7 +269,7 @@ export class KafkaSource implements Source {
     else if (next !== undefined) void this.#gate.readAgain(next)
   }
 
-  /** What it has delivered can not be settled any more, and comes again. */
+  /** Its deliveries can no longer be settled, and come again. */
   #broken(epoch: PartitionEpoch, error: Error): void {
     this.#tell({ type: 'invariant-broken', error })
     this.#report('invariant-broken', error.message)
@@ -278,7 +280,7 @@ export class KafkaSource implements Source {
     for (const epoch of this.#assignment.epochs) this.#gate.lookBack(epoch)
   }
 
-  /** What held the partition before does not any more. */
+  /** The holds of the old epoch no longer apply. */
   #renewed(): void {
     this.#holds.apply()
     this.#intake?.standingChanged()
@@ -300,12 +302,12 @@ export class KafkaSource implements Source {
     this.#intake?.standingChanged()
   }
 
-  /** An observer that throws would kill kafkajs from inside its events. */
+  /** An observer that throws would crash kafkajs from inside its events. */
   #tell(event: SourceEvent): void {
     try {
       this.#intake?.report(event)
     } catch {
-      // Its own business.
+      // The observer's own error.
     }
   }
 
@@ -317,7 +319,8 @@ export class KafkaSource implements Source {
     try {
       this.#membership.consumer?.seek({ topic, partition, offset: offset.toString() })
     } catch {
-      // Between a crash and the next join there is nothing to seek in; the next join begins from the committed offset.
+      // Between a crash and the next join there is no consumer to seek in. The next join begins at the committed
+      // offset.
     }
   }
 
@@ -337,7 +340,7 @@ export class KafkaSource implements Source {
     if (this.#closed !== undefined) throw new StoppedError('closed while it opened')
   }
 
-  /** All in one request: should this process die, no partition has a start that the others lack. */
+  /** All in one request: if this process dies, either all partitions have a start or none. */
   async #commitStarts(): Promise<void> {
     await Promise.all(this.#assignment.epochs.map((epoch) => this.#gate.begin(epoch)))
     setImmediate(() => this.#tick())
@@ -355,7 +358,7 @@ export class KafkaSource implements Source {
     this.#storedStarts?.close()
     this.#subscription.close()
     await this.#committer.flush(FLUSH_WITHIN_MS)
-    this.#assignment.join({}) // What is settled from here on would not be committed any more: it is refused.
+    this.#assignment.join({}) // Settles from here on could not be committed any more: refuse them.
     this.#isNotReady('stopped')
     await this.#membership.leave()
     await this.#parts.afterClose()

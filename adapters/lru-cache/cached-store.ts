@@ -18,10 +18,10 @@ import {
   type Store,
   type StoreAdmin,
   type Strategy,
-} from '../../src/index.ts'
+} from '../../src/spi.ts'
 import type { DoneCache } from './done-cache.ts'
 
-/** A store with a memory for what is done in front of it. Everything else is the store's to say. */
+/** A store with a cache of `done` records in front of it. The store answers everything else. */
 export class CachedStore<Tx> implements Store<Tx> {
   readonly strategy: Strategy
   readonly inOrder: boolean
@@ -60,7 +60,7 @@ export class CachedStore<Tx> implements Store<Tx> {
     const { decisions } = this.#done
     const verdicts = await this.#store.mark(claims, results)
     for (const [at, { key, digest, retentionMs }] of claims.entries()) {
-      // `already-marked`, `marked-late`: what is kept may not be this result. The next claim tells.
+      // After `already-marked` and `marked-late` the stored result may be another one. The next claim returns it.
       if (verdicts[at] === 'marked') this.#done.learn(key, { digest, result: results?.[at] }, retentionMs, decisions)
     }
     return verdicts
@@ -98,11 +98,11 @@ export class CachedStore<Tx> implements Store<Tx> {
 
   #learn({ key, digest }: ClaimItem, answer: ClaimAnswer<Tx>, retentionMs: DurationMs, decisions: number): void {
     if (answer.verdict === 'done') this.#done.learn(key, { digest, result: answer.result }, retentionMs, decisions)
-    // Of a conflict the record of the other payload stays what it was.
+    // A conflict leaves the record of the other payload as it was.
     else if (answer.verdict !== 'conflict') this.#done.forget(key)
   }
 
-  /** Before the decision and after it: an answer of the time between may be of either side. */
+  /** Both before and after the decision: an answer that arrives in between may be from either side. */
   #deciding(admin: StoreAdmin): StoreAdmin {
     const decide = async (
       keys: readonly Key[],

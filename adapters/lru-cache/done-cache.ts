@@ -1,15 +1,18 @@
 import { LRUCache } from 'lru-cache'
-import type { ClaimAnswer, ClaimItem, Clock, Digest, DurationMs, Key, Result } from '../../src/index.ts'
+import type { ClaimAnswer, ClaimItem, Clock, Digest, DurationMs, Key, Result } from '../../src/spi.ts'
 
 interface Done {
   readonly digest: Digest
   readonly result: Result | undefined
 }
 
-/** A longer result is left to the store: this is a cache of keys. */
+/** A longer result is not cached: this is a cache of keys. */
 const LONGEST_RESULT = 4_096
 
-/** What this process knows to be done. It forgets at any time, and never knows more than the store did. */
+/**
+ * The keys that this process knows to be done. It may forget a key at any time, and knows nothing that the store did
+ * not say.
+ */
 export class DoneCache {
   readonly #ttlMs: DurationMs
   readonly #entries: LRUCache<Key, Done>
@@ -20,32 +23,32 @@ export class DoneCache {
     this.#entries = new LRUCache({
       max,
       ttl: ttlMs,
-      // lru-cache takes a time of 0 for none.
+      // lru-cache treats a time of 0 as unset.
       perf: { now: () => clock.monotonic() + 1 },
       ttlResolution: 0,
     })
   }
 
   /**
-   * Grows with each decision of a person about a record: what was asked before one is not learnt after it. An answer that was
-   * under way meanwhile may be older than the decision.
+   * Number of decisions by people. An answer to a question from before a decision is not cached after it, because it
+   * may be older than the decision.
    */
   get decisions(): number {
     return this.#decisions
   }
 
-  /** The same answer that the store would give, if it is one: a digest that differs is for the store to judge. */
+  /** The answer that the store would give, if it is `done`. A different digest is left to the store. */
   answer({ key, digest }: ClaimItem): Extract<ClaimAnswer, { verdict: 'done' }> | undefined {
     const done = this.#entries.get(key)
     if (done === undefined || (digest !== done.digest && digest !== '')) return undefined
     return { verdict: 'done', result: done.result }
   }
 
-  /** @param retentionMs - of the record: none is known to be done for longer than that */
+  /** @param retentionMs - retention of the record; the cache keeps no key longer */
   learn(key: Key, done: Done, retentionMs: DurationMs, decisions: number): void {
     if (decisions !== this.#decisions) return
     if (done.result !== undefined && done.result.length > LONGEST_RESULT) return
-    // At the end itself the record is gone, the entry still there.
+    // At the exact end of the retention the record is gone but the entry would still exist.
     this.#entries.set(key, done, { ttl: Math.max(1, Math.min(this.#ttlMs, retentionMs - 1)) })
   }
 
@@ -53,7 +56,7 @@ export class DoneCache {
     this.#entries.delete(key)
   }
 
-  /** A person decides about these. */
+  /** A person decides about these keys. */
   decide(keys: readonly Key[]): void {
     this.#decisions++
     for (const key of keys) this.#entries.delete(key)

@@ -7,20 +7,24 @@ import {
   type Clock,
   type DurationMs,
   type Store,
-} from '../../src/index.ts'
+} from '../../src/spi.ts'
 import { CachedStore } from './cached-store.ts'
 import { DoneCache } from './done-cache.ts'
 
 export interface DoneCacheOptions {
-  /** Keys at most; the least recently met goes first. Some 300 bytes each, and up to 4 KiB of a result that is kept. */
+  /**
+   * The most keys to remember; the least recently used key is dropped first. A key takes about 300 bytes, plus up to 4
+   * KiB of a kept result.
+   */
   readonly max: number
   /**
-   * How long a key is known to be done without asking again. So long, too, a `forget` of another process is not noticed here: a
-   * delivery that comes meanwhile is still settled as duplicate. Wait for it before a message that was forgotten is sent again.
+   * How long a key is remembered as done without asking the store, in milliseconds. A `forget` of another process takes
+   * that long to have an effect here: until then a delivery of the message is settled as a duplicate. After a `forget`,
+   * wait that long before you send the message again.
    * @defaultValue 60000
    */
   readonly ttlMs?: DurationMs
-  /** @defaultValue the system's */
+  /** @defaultValue the system clock */
   readonly clock?: Pick<Clock, 'monotonic'>
 }
 
@@ -29,13 +33,14 @@ const DEFAULT_TTL_MS: DurationMs = 60_000
 const KNOWN: Record<keyof DoneCacheOptions, true> = { max: true, ttlMs: true, clock: true }
 
 /**
- * Puts a bounded memory of this process in front of a store: a redelivery of what is done is answered without a round trip, also while the store
- * is down. It is told by marks that are durable and by the store's own `done`, and says nothing else than that: whatever it does
- * not know, an ID with another payload included, is asked of the store. `forget`, `reopen` and `resolve` through `admin` of this store are noticed at once.
+ * Puts a bounded cache in front of a store. A redelivery of a message that is done is answered without a round trip,
+ * even while the store is down. The cache learns only from durable marks and from `done` answers of the store, and
+ * answers nothing but `done`. Everything else, including a known ID with another payload, goes to the store. It notices
+ * `forget`, `reopen` and `resolve` through the `admin` of this store at once.
  *
- * What is done stays so here for up to `ttlMs` after the store has lost its record.
+ * A message stays done in the cache for up to `ttlMs` after the store has lost its record.
  *
- * @throws ConfigError `CONFIG_INVALID`, also for a store of strategy `offsets`: it has no keys
+ * @throws ConfigError `CONFIG_INVALID`, also for a store of strategy `offsets`, which has no keys
  */
 export function withDoneCache<Tx>(store: Store<Tx>, options: DoneCacheOptions): Store<Tx> {
   const given = givenOf(options)
@@ -47,7 +52,7 @@ export function withDoneCache<Tx>(store: Store<Tx>, options: DoneCacheOptions): 
   if (typeof store?.claim !== 'function') problems.push('store: expected a store such as redisLease({ redis })')
   else if (store.strategy === 'offsets') {
     problems.push(
-      'store: expected one of strategy lease or inbox, got offsets: it is told by positions, and has no keys to remember',
+      'store: expected one of strategy lease or inbox, got offsets: it stores positions and has no keys to cache',
     )
   }
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `withDoneCache: ${problem}`))

@@ -1,13 +1,13 @@
-import { StoreError, type ClaimItem, type Digest, type Key } from '../../src/index.ts'
+import { StoreError, type ClaimItem, type Digest, type Key } from '../../src/spi.ts'
 
 const CHARACTERS = /^[A-Za-z0-9_-]{22}$/
 const BYTES = 16
 
-/** A claim's key and digest as tables keep them, in hex. */
+/** Key and digest of a claim in the form of the tables, in hex. */
 export interface StoredItem {
   readonly item: ClaimItem
   readonly key: string
-  /** `null` where digests are not compared. */
+  /** `null` if digests are not compared. */
   readonly fp: string | null
 }
 
@@ -19,19 +19,19 @@ export function storedDigest(digest: Digest): string | null {
   return digest === '' ? null : hexOf(digest)
 }
 
-/** 128 bits of the 132 that 22 characters hold. */
+/** The first 128 of the 132 bits in 22 characters. */
 export function hexOf(text: Key | Digest): string {
   if (CHARACTERS.test(text)) return Buffer.from(text, 'base64url').toString('hex', 0, BYTES)
   const got = JSON.stringify(text.slice(0, 40))
   throw new StoreError('STORE_MISUSED', `expected a key or digest of 22 characters of base64url, got ${got}`)
 }
 
-/** The other way; in the one spelling of those that mean the same 128 bits. */
+/** Inverse of `hexOf`. Several spellings have the same 128 bits; it returns the canonical one. */
 export function keyOf(hex: string): string {
   return Buffer.from(hex, 'hex').toString('base64url')
 }
 
-/** In the order in which all transactions take their keys, so that two batches do not wait for each other. */
+/** The order in which all transactions take their keys, so that two batches cannot deadlock. */
 export function inKeyOrder<T extends { readonly key: string }>(items: readonly T[]): readonly T[] {
   return items.toSorted((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
 }

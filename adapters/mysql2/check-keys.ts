@@ -1,17 +1,17 @@
-import { ConfigError } from '../../src/index.ts'
+import { ConfigError } from '../../src/spi.ts'
 import type { Sessions } from './sessions.ts'
 import { KEYS, readUniqueIndexes, type IndexRow } from './sql/find-keys.ts'
 import { lastRows } from './sql/script.ts'
 
 export interface MissingKey {
-  /** The table; without it there is nothing yet that lacks an index. */
+  /** The table exists; otherwise no index is missing yet. */
   readonly isThere: boolean
   readonly explained: string
 }
 
 /**
- * Each key that no index keeps unique, as after a restore without keys: one of fewer or more columns, or of a part of one, does
- * not. `database`: as for `readUniqueIndexes`.
+ * Each key without a unique index, as after a restore without keys. An index with fewer or more columns, or of a column
+ * prefix, does not count. `database`: as for `readUniqueIndexes`.
  */
 export async function missingKeys(sessions: Sessions, database: string | undefined): Promise<readonly MissingKey[]> {
   const sets = await sessions.using((connection) => connection.run([readUniqueIndexes(database), 'commit'], false))
@@ -31,7 +31,7 @@ export async function missingKeys(sessions: Sessions, database: string | undefin
   })
 }
 
-/** @throws ConfigError `CONFIG_INVALID` where a message could be claimed twice */
+/** @throws ConfigError `CONFIG_INVALID` if a message could be claimed twice */
 export async function checkKeys(sessions: Sessions, database: string): Promise<void> {
   const missing = await missingKeys(sessions, database)
   if (missing.length === 0) return

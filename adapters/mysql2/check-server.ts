@@ -1,4 +1,4 @@
-import { ConfigError } from '../../src/index.ts'
+import { ConfigError } from '../../src/spi.ts'
 import { databaseProblems } from './options.ts'
 import type { Sessions } from './sessions.ts'
 import { lastRows } from './sql/script.ts'
@@ -10,19 +10,19 @@ interface ServerRow {
   readonly database_name: string | null
 }
 
-/** MariaDB before 10.3 and MySQL before 8.0 are out of support, and nothing here was run on them. */
+/** MariaDB before 10.3 and MySQL before 8.0 are out of support, and the library was not tested with them. */
 const OLDEST = { mariadb: [10, 3], mysql: [8, 0] } as const
 
 export interface Server {
   readonly kind: 'mariadb' | 'mysql'
-  /** That the pool's connections are in. */
+  /** The default database of the pool's connections. */
   readonly database: string
 }
 
 /**
- * Asks a connection what it is on. `wanted`: the database of the tables, if it was said.
+ * Checks the server of a pool. `wanted`: the database of the tables, if given.
  *
- * @throws ConfigError `CONFIG_INVALID` for a server that only reads, one that is too old, one that cuts what is too long
+ * @throws ConfigError `CONFIG_INVALID` for a read-only server, one that is too old, or one that truncates long values
  */
 export async function checkServer(sessions: Sessions, wanted: string | undefined): Promise<Server> {
   const sets = await sessions.using((connection) => connection.run([READ_SERVER], false))

@@ -1,7 +1,11 @@
-import type { CheckFinding } from '../../src/index.ts'
+import type { CheckFinding } from '../../src/spi.ts'
+import { foreignEngines } from './check-engines.ts'
 import { missingKeys, type MissingKey } from './check-keys.ts'
 import { isolationOf } from './isolation.ts'
 import type { Sessions } from './sessions.ts'
+import { isRefusal } from './sql-errors.ts'
+import { fromHex } from './sql/literals.ts'
+import { findAllShared, type NamedScope } from './sql/register-scope.ts'
 import { lastRows } from './sql/script.ts'
 
 interface SettingsRow {
@@ -22,7 +26,9 @@ const LOST = {
   lease: 'marks are lost: their messages run again',
 } as const
 
-/** Asks a server what the marks of a store on it are worth, changing nothing. Rejects where it cannot be reached. */
+/**
+ * Checks how durable the marks of a store are on its server. Changes nothing. Rejects if the server cannot be reached.
+ */
 export async function checkup(
   sessions: Sessions,
   strategy: 'inbox' | 'lease',
@@ -31,6 +37,8 @@ export async function checkup(
   const sets = await sessions.using((connection) => connection.run([READ_SETTINGS, 'commit'], false))
   const isolation = strategy === 'inbox' ? [judgeIsolation(await isolationOf(sessions))] : []
   const keys = await missingKeys(sessions, database)
+  const engines = await foreignEngines(sessions, database)
+  const shared = await sharedScopes(sessions, database)
   const settings = (lastRows(sets) as readonly SettingsRow[]).flatMap((row) => [
     ...isolation,
     judgeReadOnly(row),
@@ -42,10 +50,10 @@ export async function checkup(
       `${LOST[strategy]}.`,
     ]),
   ])
-  return [...settings, ...keys.flatMap(judgeKey)]
+  return [...settings, ...keys.flatMap(judgeKey), ...engines.map(judgeEngine), ...shared.map(judgeScope)]
 }
 
-/** Before the first `open` no table is there, and nothing is wrong. */
+/** Before the first `open` no table exists, and nothing is wrong. */
 function judgeKey({ isThere, explained }: MissingKey): readonly CheckFinding[] {
   if (!isThere) return []
   return [
@@ -54,6 +62,33 @@ function judgeKey({ isThere, explained }: MissingKey): readonly CheckFinding[] {
       'Remove rows that are there twice, then add the key.',
     ]),
   ]
+}
+
+function judgeEngine(explained: string): CheckFinding {
+  return finding('engine', 'broken', explained, [
+    'A rollback undoes nothing in this table: claims stay without an effect. The store does not open here.',
+    'Run: alter table ... engine = InnoDB.',
+  ])
+}
+
+/** Empty before the first `open`, when the table does not exist. */
+async function sharedScopes(
+  sessions: Sessions,
+  database: string | undefined,
+): Promise<readonly Pick<NamedScope, 'id' | 'name'>[]> {
+  try {
+    const sets = await sessions.using((connection) => connection.run([findAllShared(database), 'commit'], false))
+    return lastRows(sets) as readonly Pick<NamedScope, 'id' | 'name'>[]
+  } catch (error) {
+    if (isRefusal(error)) return []
+    throw error
+  }
+}
+
+function judgeScope({ id, name }: Pick<NamedScope, 'id' | 'name'>): CheckFinding {
+  return finding('scopes', 'weaker', `scope row ${id}, ${JSON.stringify(fromHex(name))}, is shared`, [
+    'Two consumers may use the row, so an inbox removes nothing from it. Decide whose it is (docs/stores.md, Scopes).',
+  ])
 }
 
 function judgeIsolation(level: string): CheckFinding {
@@ -69,7 +104,7 @@ function judgeReadOnly({ is_read_only: isReadOnly }: SettingsRow): CheckFinding 
   ])
 }
 
-/** 1 flushes at each COMMIT; 2 leaves that to the operating system, 0 also the write, for a second. */
+/** 1 flushes at each COMMIT. 2 leaves the flush to the operating system for up to a second, 0 also the write. */
 function judgeFlush({ flush_log: flush }: SettingsRow, strategy: 'inbox' | 'lease'): CheckFinding {
   const found = `innodb_flush_log_at_trx_commit ${flush}`
   if (Number(flush) === 1) return finding('flush', 'holds', found)

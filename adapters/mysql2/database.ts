@@ -1,4 +1,5 @@
-import { Losses, type CheckFinding, type DurationMs } from '../../src/index.ts'
+import { Losses, type CheckFinding, type DurationMs } from '../../src/spi.ts'
+import { checkEngines } from './check-engines.ts'
 import { checkKeys } from './check-keys.ts'
 import { checkServer } from './check-server.ts'
 import { checkup } from './checkup.ts'
@@ -10,7 +11,7 @@ import { Sessions } from './sessions.ts'
 import { answered } from './sql-errors.ts'
 import { tablesIn, type Tables } from './sql/tables.ts'
 
-/** The tables of a store, found and brought up to date once. */
+/** The tables of a store, located and brought up to date once. */
 export class Database {
   readonly sessions: Sessions
   readonly lockTimeoutMs: DurationMs
@@ -53,6 +54,7 @@ export class Database {
     this.sessions.asOne = kind === 'mariadb'
     const tables = tablesIn(database)
     await migrate(this.sessions, tables, this.#options.migrate)
+    await checkEngines(this.sessions, database)
     await checkKeys(this.sessions, database)
     return tables
   }

@@ -1,9 +1,9 @@
 import { isConflictOfTransactions, isDuplicateKey } from './sql-errors.ts'
 
-/** Deadlocks with other transactions end by themselves; more than a few in a row are something else. */
+/** Deadlocks with other transactions resolve themselves; more than a few in a row have another cause. */
 const TRIES = 5
 
-/** Tries again what was chosen to lose against another transaction, or came a moment after it. */
+/** Retries after a deadlock, and after another transaction has just inserted the same key. */
 export async function despiteConflicts<T>(once: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {

@@ -1,4 +1,4 @@
-import { ConfigError, type Store } from '../../src/index.ts'
+import { ConfigError, type Store } from '../../src/spi.ts'
 import { Database } from './database.ts'
 import { InboxStore } from './inbox/inbox-store.ts'
 import { LeaseStore } from './lease/lease-store.ts'
@@ -12,11 +12,11 @@ export type { MysqlQuery, MysqlTransaction } from './mysql-transaction.ts'
 export type { MysqlConnectionLike, MysqlPoolLike } from './slice.ts'
 
 /**
- * Effect and mark in one transaction of MariaDB (10.3 or newer) or MySQL (8.0 or newer): handlers get it as `ctx.tx`, and what
- * they write through it, in tables of InnoDB, commits once. Effects outside of it may happen more than once. Statements that
- * commit implicitly (DDL) have no place in a handler: a transaction that one has torn is parked, for a person. With
- * `innodb_flush_log_at_trx_commit` other than 1, or after a failover to an asynchronous replica, a mark is lost with its effect,
- * after the settle.
+ * An inbox in MariaDB (10.3 or newer) or MySQL (8.0 or newer): effect and mark commit in one transaction. Handlers get
+ * the transaction as `ctx.tx`. Writes through it to InnoDB tables commit once; other effects may happen more than once.
+ * Do not run statements with an implicit commit (DDL) in a handler: if a handler commits its transaction that way, its
+ * messages are parked for a person. If `innodb_flush_log_at_trx_commit` is not 1, or after a failover to an
+ * asynchronous replica, the server can lose a mark together with its effect after the message was settled.
  *
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
@@ -25,8 +25,8 @@ export function mysqlInbox(options: MysqlInboxOptions): Store<MysqlTransaction> 
 }
 
 /**
- * Leases in a table of MariaDB (10.3 or newer) or MySQL (8.0 or newer), for effects outside of the database. Each claim, mark
- * and renewal is a short transaction, measured by the server's clock.
+ * Leases in a table of MariaDB (10.3 or newer) or MySQL (8.0 or newer), for effects outside of the database. Each
+ * claim, mark and renewal is a short transaction. Leases are measured by the server's clock.
  *
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
@@ -34,8 +34,11 @@ export function mysqlLease(options: MysqlLeaseOptions): Store {
   return new LeaseStore(new Database(resolveMysql(options, 'mysqlLease')))
 }
 
-/** The tables as plain SQL, for a DBA: to be run once, before `migrate: 'verify'`. @throws ConfigError `CONFIG_INVALID` */
-export function migrationSql({ database }: { readonly database: string }): string {
+/**
+ * The tables as plain SQL, for a DBA. Run it once, before `migrate: 'verify'`.
+ * @throws ConfigError `CONFIG_INVALID`
+ */
+export function mysqlMigrationSql({ database }: { readonly database: string }): string {
   const problems = databaseProblems(database)
   if (problems.length > 0) throw new ConfigError(problems)
   return migrationScript(tablesIn(database))

@@ -1,4 +1,4 @@
-import { ConfigError } from '../../src/index.ts'
+import { ConfigError } from '../../src/spi.ts'
 import type { Sessions } from './sessions.ts'
 import { lastRows } from './sql/script.ts'
 
@@ -6,21 +6,21 @@ interface VariableRow {
   readonly Value: string
 }
 
-/** MariaDB before 11.1 has one of them, MySQL the other. */
+/** MariaDB before 11.1 has one of these variables, MySQL the other. */
 const READ_ISOLATION = `show session variables where variable_name in ('tx_isolation', 'transaction_isolation')`
 
-/** What the sessions of a pool ask for, as `REPEATABLE-READ`. */
+/** The isolation level of a pool's sessions, such as `REPEATABLE-READ`. */
 export async function isolationOf(sessions: Sessions): Promise<string> {
   const sets = await sessions.using((connection) => connection.run([READ_ISOLATION], false))
   return (lastRows(sets) as readonly VariableRow[])[0]?.Value ?? 'unknown'
 }
 
 /**
- * Transactions of handlers are at READ COMMITTED: at any other level claims lock the gaps between their keys, and block and
- * deadlock each other. Of REPEATABLE READ, the default of the server, handlers only lose that a row which is read twice is the same.
- * SERIALIZABLE somebody has asked for, who must not get less without a word.
+ * Transactions of handlers use READ COMMITTED: at other levels claims lock the gaps between their keys, and block and
+ * deadlock each other. Compared with REPEATABLE READ, the default of the server, handlers only lose that a second read
+ * of a row returns the same. SERIALIZABLE was chosen explicitly, so it must not be weakened silently.
  *
- * @throws ConfigError `CONFIG_INVALID` for a pool whose sessions ask for SERIALIZABLE
+ * @throws ConfigError `CONFIG_INVALID` for a pool whose sessions use SERIALIZABLE
  */
 export async function refuseSerializable(sessions: Sessions): Promise<void> {
   const level = await isolationOf(sessions)

@@ -1,7 +1,7 @@
 import { LentMysqlTransaction } from './mysql-transaction.ts'
 import type { Session } from './session.ts'
 
-/** What a transaction has lent to handlers. */
+/** Tracks the handles that a transaction has lent to handlers. */
 export class Lending {
   readonly #session: Session
   readonly #lent: LentMysqlTransaction[] = []
@@ -10,18 +10,20 @@ export class Lending {
     this.#session = session
   }
 
-  /** A handler ended with queries that it did not await: nobody vouches for what they did. */
+  /** A handler ended with queries that it did not await, so their effect is unknown. */
   get hasFloated(): boolean {
     return this.#lent.some((lent) => lent.hasFloated)
   }
 
   lend(): LentMysqlTransaction {
-    const lent = new LentMysqlTransaction((by, query, values) => this.#session.query(by, query, values))
+    const lent: LentMysqlTransaction = new LentMysqlTransaction((by, query, values) =>
+      this.#session.query(lent, by, query, values),
+    )
     this.#lent.push(lent)
     return lent
   }
 
-  /** Takes everything back. A connection that still runs a query of a handler is not used again. */
+  /** Revokes all handles. A connection that still runs a query of a handler is not used again. */
   revoke(): void {
     const pending = this.#lent.reduce((sum, lent) => sum + lent.revoke(), 0)
     if (pending > 0) this.#session.spoil(new Error(`${pending} queries of a handler were still pending`))

@@ -1,4 +1,4 @@
-import { ConfigError, StoreError } from '../../src/index.ts'
+import { ConfigError, StoreError } from '../../src/spi.ts'
 import { MIGRATIONS, NEWEST } from './migrations.ts'
 import type { PooledConnection } from './pooled-connection.ts'
 import type { Sessions } from './sessions.ts'
@@ -16,14 +16,15 @@ import type { Tables } from './sql/tables.ts'
 
 const NO_SUCH_TABLE = 1146
 
-/** A migration of somebody else takes a while. Each question stays within `queryTimeoutMs`. */
+/** Another process's migration may take a while. Each request stays within `queryTimeoutMs`. */
 const TRIES = 60
 const WAIT_SECONDS = 1
 
 /**
- * Brings the tables up to date, or only checks them. Any number of processes may do so at once.
+ * Brings the tables up to date, or only checks them. Any number of processes may call it at once.
  *
- * @throws ConfigError `CONFIG_INVALID` where they are not up to date and may not be changed, or are too new for this code
+ * @throws ConfigError `CONFIG_INVALID` if the tables are out of date and may not be changed, or are too new for this
+ * code
  */
 export async function migrate(sessions: Sessions, tables: Tables, mode: 'auto' | 'verify'): Promise<void> {
   await sessions.using(async (connection) => {
@@ -32,7 +33,7 @@ export async function migrate(sessions: Sessions, tables: Tables, mode: 'auto' |
     await lock(connection, tables)
     try {
       await ask(connection, createMigrationTable(tables))
-      // What is there is asked again, behind the lock.
+      // Read the version again, with the lock.
       const version = await versionOf(connection, tables)
       for (const migration of MIGRATIONS) {
         if (migration.version <= version) continue
@@ -40,7 +41,7 @@ export async function migrate(sessions: Sessions, tables: Tables, mode: 'auto' |
         await ask(connection, recordMigration(tables, migration))
       }
     } finally {
-      // The lock ends with the connection, whatever became of this.
+      // The lock ends with the connection in any case.
       await ask(connection, unlockMigrations(tables)).catch((error: unknown) => connection.spoil(error))
     }
   })
@@ -68,7 +69,7 @@ async function versionOf(connection: PooledConnection, tables: Tables): Promise<
   return version
 }
 
-/** Whatever `autocommit` is in the session. */
+/** Commits whatever `autocommit` is in the session. */
 async function ask<Row>(connection: PooledConnection, statement: string): Promise<readonly Row[]> {
   return lastRows(await connection.run([statement, 'commit'], false)) as readonly Row[]
 }
@@ -77,6 +78,6 @@ function outOfDate({ database }: Tables): string {
   const missing = MIGRATIONS.map(({ name, version }) => `${version} ${name}`).join(', ')
   return (
     `database ${database}: expected tables of consume-once of version ${NEWEST} (${missing}), got older ones or none. Run the ` +
-    `SQL of migrationSql({ database: '${database}' }), or open it once with migrate: 'auto' as a user who may create tables`
+    `SQL of mysqlMigrationSql({ database: '${database}' }), or open it once with migrate: 'auto' as a user who may create tables`
   )
 }

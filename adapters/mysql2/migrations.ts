@@ -16,7 +16,7 @@ export const MIGRATIONS: readonly Migration[] = [
 
 export const NEWEST: number = MIGRATIONS.length
 
-/** All of it as plain SQL for a DBA, to be run once on a database without the tables. */
+/** All migrations as plain SQL for a DBA, to run once on a database without the tables. */
 export function migrationScript(tables: Tables): string {
   const steps = MIGRATIONS.flatMap((migration) => [...migration.statements(tables), recordMigration(tables, migration)])
   return [createMigrationTable(tables), ...steps].map((statement) => `${statement};\n`).join('\n')

@@ -1,13 +1,16 @@
-import { TransactionError, type LentTransaction } from '../../src/index.ts'
+import { TransactionError, type LentTransaction } from '../../src/spi.ts'
 
-/** What a handler gets as `ctx.tx`: the transaction that the mark is written in, in the shape of a connection of `mysql2/promise`. */
+/**
+ * `ctx.tx` of a handler: the transaction in which the mark is written, with `query` and `execute` of `mysql2/promise`.
+ */
 export interface MysqlTransaction {
   /**
-   * Runs a statement in the transaction. It must be awaited before the handler ends. After one that failed, the transaction
-   * takes nothing but `rollback to savepoint`, and is not committed without.
+   * Runs a statement in the transaction. Await it before the handler ends. After a failed statement the transaction
+   * accepts only `rollback to savepoint`, and is not committed without it.
    *
-   * @throws TransactionError `TRANSACTION_OVER` once the handler has ended or was aborted, or has ended the transaction itself
-   * @throws TransactionError `COMMIT_REFUSED` after a statement that failed
+   * @throws TransactionError `TRANSACTION_OVER` after the handler has ended, was aborted, or has ended the transaction
+   * itself
+   * @throws TransactionError `COMMIT_REFUSED` after a failed statement
    * @throws TypeError for a statement that would end the transaction, also implicitly (DDL)
    */
   readonly query: RunStatement
@@ -27,13 +30,13 @@ export interface MysqlQuery {
   readonly [option: string]: unknown
 }
 
-/** How a statement of a handler is sent. */
+/** The protocol for a handler's statement: text or prepared. */
 export type SendBy = 'query' | 'execute'
 
 /** Runs a statement of a handler. */
 export type RunQuery = (by: SendBy, query: string | MysqlQuery, values?: unknown[]) => Promise<[unknown, unknown]>
 
-/** A view of an open transaction for one handler, which ends with it. */
+/** A view of an open transaction for one handler. It ends with the handler. */
 export class LentMysqlTransaction implements LentTransaction<MysqlTransaction> {
   readonly tx: MysqlTransaction
   readonly #run: RunQuery
@@ -50,7 +53,7 @@ export class LentMysqlTransaction implements LentTransaction<MysqlTransaction> {
     this.tx = Object.freeze({ query: by('query'), execute: by('execute') })
   }
 
-  /** Queries were pending when it was revoked: what they did belongs to no handler that could vouch for it. */
+  /** Queries were pending when it was revoked: their effect is unknown. */
   get hasFloated(): boolean {
     return this.#hasFloated
   }
@@ -75,13 +78,17 @@ export class LentMysqlTransaction implements LentTransaction<MysqlTransaction> {
     const result = this.#run(by, query, values === undefined ? undefined : [...values]).finally(() => {
       this.#pending--
     })
-    // Not awaited by its handler it is told as FLOATING_QUERY, and must not end the process as an unhandled rejection.
+    // If the handler does not await the query, FLOATING_QUERY reports it, and a rejection must not end the process as
+    // unhandled.
     result.catch(() => {})
     return result
   }
 }
 
-/** A courtesy to whoever writes it plainly; the COMMIT itself checks that the transaction is still the same. */
+/**
+ * Catches the plain forms only, for a better message; before COMMIT the store checks that the transaction is still the
+ * same.
+ */
 const ENDS_TRANSACTION = new RegExp(
   String.raw`^\s*(?:${[
     String.raw`begin(?!\s+not\s+atomic\b)`,
@@ -97,11 +104,18 @@ const ENDS_TRANSACTION = new RegExp(
   'i',
 )
 
-/** What takes back a failed statement, and all after the savepoint. */
+/** Undoes a failed statement, and everything after the savepoint. */
 const GOES_BACK = /^\s*rollback\s+(?:work\s+)?to\b/i
 
 export function goesBack(query: string | MysqlQuery): boolean {
   return GOES_BACK.test(sqlOf(query))
+}
+
+/** Keywords cannot be escaped. Prepared texts and procedures may contain them too. */
+const MAY_USE_SAVEPOINTS = /savepoint|rollback|prepare|execute|call/i
+
+export function mayUseSavepoints(query: string | MysqlQuery): boolean {
+  return MAY_USE_SAVEPOINTS.test(sqlOf(query))
 }
 
 function sqlOf(query: string | MysqlQuery): string {

@@ -1,32 +1,35 @@
-import { checkNames, ConfigError, givenOf, type DurationMs } from '../../src/index.ts'
+import { checkNames, ConfigError, givenOf, type DurationMs } from '../../src/spi.ts'
 import type { MysqlPoolLike } from './slice.ts'
 import type { TransactionLimits } from './sql/transaction.ts'
 
 export interface MysqlOptions {
   /**
-   * A pool of `mysql2/promise` (`createPool`), yours to close. Of its `connectionLimit` (at least 2) all stores on it together
-   * open transactions on all but one, which counts attempts. Put no replica behind it. `multipleStatements` is not needed.
+   * A pool of `mysql2/promise` (`createPool`). You close it. Its `connectionLimit` must be at least 2: all stores on
+   * the pool together open transactions on all connections but one, which counts attempts. The pool must connect to the
+   * primary, not to a replica. `multipleStatements` is not needed.
    */
   readonly pool: MysqlPoolLike
   /**
-   * Holds the tables of the library, all named `consume_once_…`: `^[A-Za-z0-9_-]{1,64}$`. It must exist.
-   * @defaultValue the database that connections of the pool are in
+   * The database of the library's tables, all named `consume_once_…`. It must exist and match `^[A-Za-z0-9_-]{1,64}$`.
+   * @defaultValue the default database of the pool's connections
    */
   readonly database?: string
   /**
-   * `auto` brings the tables up to date in `open()`; `verify` only checks them, for users who may not create tables.
+   * `auto` brings the tables up to date in `open()`. `verify` only checks them, for users who may not create tables.
    * @defaultValue `auto`
    */
   readonly migrate?: 'auto' | 'verify'
   /**
-   * How long a call waits for a transaction that holds one of its keys, in milliseconds, rounded up to whole seconds, which is
-   * what the server counts in (`innodb_lock_wait_timeout`). A claim then answers `busy`. Not a limit for handlers. Less than
-   * `queryTimeoutMs`. @defaultValue 1000
+   * How long a call waits for a transaction that holds one of its keys, in milliseconds. It is rounded up to whole
+   * seconds, the unit of `innodb_lock_wait_timeout`. A claim then answers `busy`. It does not limit handlers. Must be
+   * less than `queryTimeoutMs`.
+   * @defaultValue 1000
    */
   readonly lockTimeoutMs?: DurationMs
   /**
-   * How long the store waits for an answer to statements of its own, or for a connection, in milliseconds. Past it the
-   * connection is closed and the answer counts as unknown. Statements of handlers have no limit but the pool's.
+   * How long the store waits for the answer to one of its own statements, or for a connection, in milliseconds. After
+   * that it closes the connection, and the answer counts as unknown. Statements of handlers have only the limits of the
+   * pool.
    * @defaultValue 10000
    */
   readonly queryTimeoutMs?: DurationMs
@@ -34,16 +37,17 @@ export interface MysqlOptions {
 
 export interface MysqlInboxOptions extends MysqlOptions {
   /**
-   * `wait_timeout` in the transaction, in milliseconds, rounded up to whole seconds: how long a handler may do something else
-   * than query. It frees the keys that a process holds that is frozen. Choose it longer than `handlerTimeoutMs`; 0 is no limit
-   * but that of the session. @defaultValue 300000
+   * `wait_timeout` in the transaction, in milliseconds, rounded up to whole seconds: how long a handler may run without
+   * a query. It frees the keys of a frozen process. Choose a value above `handlerTimeoutMs`; 0 keeps the limit of the
+   * session.
+   * @defaultValue 300000
    */
   readonly idleInTransactionTimeoutMs?: DurationMs
 }
 
 export type MysqlLeaseOptions = MysqlOptions
 
-/** The only place with a default. */
+/** The only place that defines defaults. */
 const DEFAULTS: Required<Omit<MysqlInboxOptions, 'pool' | 'database'>> = {
   migrate: 'auto',
   lockTimeoutMs: 1_000,
@@ -71,7 +75,7 @@ const OF_LEASE: { readonly [O in keyof Required<MysqlLeaseOptions>]: true } = {
   queryTimeoutMs: true,
 }
 
-/** The names of their options. */
+/** Known options of each store. */
 const KNOWN = { mysqlInbox: { ...OF_LEASE, idleInTransactionTimeoutMs: true }, mysqlLease: OF_LEASE }
 
 /** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
@@ -115,7 +119,7 @@ function isPool(value: Partial<MysqlPoolLike> | MysqlOptions | null | undefined)
   return typeof getConnection === 'function' && pool?.config !== undefined
 }
 
-/** What is written into statements as an identifier. */
+/** The name is written into statements as an identifier. */
 export function databaseProblems(database: unknown): string[] {
   if (typeof database === 'string' && /^[A-Za-z0-9_-]{1,64}$/.test(database)) return []
   return [`database: expected ^[A-Za-z0-9_-]{1,64}$, got ${JSON.stringify(database)}`]

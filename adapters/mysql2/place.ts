@@ -1,12 +1,12 @@
-import type { Losses } from '../../src/index.ts'
+import type { Losses } from '../../src/spi.ts'
 import type { Sessions } from './sessions.ts'
 import type { Tables } from './sql/tables.ts'
 
-/** Where the records of a scope are. */
+/** Database, tables and ID of a scope. */
 export interface Place {
   readonly sessions: Sessions
   readonly tables: Tables
   readonly scope: number
-  /** Of all scopes of its store. */
+  /** Shared by all scopes of the store. */
   readonly losses: Losses
 }

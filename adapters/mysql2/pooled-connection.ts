@@ -1,15 +1,15 @@
-import { StoreError, describeError } from '../../src/index.ts'
+import { StoreError, describeError } from '../../src/spi.ts'
 import type { MysqlConnectionLike, MysqlPoolLike } from './slice.ts'
 import type { MysqlQuery, SendBy } from './mysql-transaction.ts'
 import { errnoOf, isRefusal } from './sql-errors.ts'
 import { within } from './within.ts'
 
-/** Whatever the options of the pool say, rows of the store are objects of plain values. */
+/** Rows of the store are objects of plain values, whatever the options of the pool. */
 const PLAINLY = { rowsAsArray: false, nestTables: false, typeCast: true }
 
 export type Rows = readonly unknown[]
 
-/** A connection that is out of its pool, until `close`. */
+/** A connection taken from its pool, until `close`. */
 export class PooledConnection {
   readonly #connection: MysqlConnectionLike
   readonly #limitMs: number
@@ -22,7 +22,7 @@ export class PooledConnection {
     try {
       return new PooledConnection(await within(limitMs, 'a connection out of the pool', connecting), limitMs)
     } catch (cause) {
-      // It may still come, and would be missing in the pool for ever.
+      // A late connection must go back, or the pool would lose it for ever.
       connecting.then(
         (connection) => connection.release(),
         () => {},
@@ -48,9 +48,9 @@ export class PooledConnection {
   }
 
   /**
-   * Runs what the store itself has to say, with a limit. As one message where the server takes a compound statement (MariaDB),
-   * which needs no `multipleStatements`; else one statement after the other. Either way the first that fails is the last.
-   * Resolves with the rows of each statement that returns any.
+   * Runs statements of the store itself, with a time limit. If the server takes a compound statement (MariaDB), they
+   * are one message, which needs no `multipleStatements`; otherwise one statement after the other. In both cases the
+   * first failure ends the run. Resolves with the rows of each statement that returns any.
    */
   async run(statements: readonly string[], asOne: boolean): Promise<readonly Rows[]> {
     try {
@@ -66,14 +66,14 @@ export class PooledConnection {
     try {
       return await this.#connection[by](query, values as never[] | undefined)
     } catch (error) {
-      // A TypeError is a value that cannot be sent, which harms nothing. Whatever else is no answer of the server leaves open
-      // what became of the statement: after a `timeout` of mysql2 it still runs.
+      // A TypeError is a value that cannot be sent, which does no harm. After any other error that is not from the
+      // server the outcome of the statement is unknown: after a `timeout` of mysql2 it still runs.
       if (errnoOf(error) === undefined ? !(error instanceof TypeError) : !isRefusal(error)) this.spoil(error)
       throw error
     }
   }
 
-  /** Back to the pool; out of it and closed if it is spoiled. */
+  /** Returns it to the pool; a spoiled one is removed and closed. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -84,7 +84,7 @@ export class PooledConnection {
 
   async #send(statements: readonly string[], asOne: boolean): Promise<readonly Rows[]> {
     if (asOne && statements.length > 1) {
-      // A result for each statement that returns rows, and the end of them all.
+      // A result for each statement that returns rows, plus one for the end of the compound.
       const results = await this.#ask(`begin not atomic\n${statements.join(';\n')};\nend`)
       return Array.isArray(results) ? results.filter(Array.isArray) : []
     }
@@ -92,7 +92,7 @@ export class PooledConnection {
     for (const statement of statements) {
       const result = await this.#ask(statement)
       if (Array.isArray(result)) sets.push(result)
-      // Nobody waits any more: what comes next must not be sent.
+      // Nobody waits any more: do not send the next statement.
       if (this.#isClosed || this.#spoiledBy !== undefined) return sets
     }
     return sets

@@ -1,20 +1,20 @@
-import type { Purged } from '../../src/index.ts'
+import type { Purged } from '../../src/spi.ts'
 import type { Place } from './place.ts'
 import { lastRows } from './sql/script.ts'
 import { lookForOver, removeOver, type OverRow, type Purgeable, type StepRow } from './sql/purge.ts'
 
-/** Rows that one statement looks at: it takes well under a second. */
+/** Rows that one statement looks at. It takes well under a second. */
 const ROWS_PER_STEP = 20_000
 
-/** Rows removed at most by one call: the length of its statement. */
+/** The most rows that one call removes; it limits the length of the statement. */
 const MOST = 5_000
 
-/** Passes through a table in the order of its keys; the next call goes on where the last one has ended. */
+/** Passes through a table in the order of its keys. The next call continues where the last one ended. */
 export class Purge {
-  /** By table and scope. */
+  /** Keys are table and scope. */
   readonly #after = new Map<string, string>()
 
-  /** One step. `more`: the pass has not come to the end of the table. */
+  /** One step. `more`: the pass has not reached the end of the table. */
   async step({ sessions, scope }: Place, from: Purgeable, most: number): Promise<Purged> {
     const cursor = `${from.table} ${scope}`
     const after = this.#after.get(cursor) ?? ''

@@ -1,14 +1,14 @@
-import { ConfigError, findScopeRow, formerScope, StoreError } from '../../src/index.ts'
+import { ConfigError, findScopeRow, formerScope, StoreError } from '../../src/spi.ts'
 import type { Sessions } from './sessions.ts'
 import { isConflictOfTransactions, isDuplicateKey } from './sql-errors.ts'
 import { fromHex } from './sql/literals.ts'
 import { findScopes, registerScope, shareScope } from './sql/register-scope.ts'
 import type { Tables } from './sql/tables.ts'
 
-/** Each is registered by somebody after this many collisions with others that register theirs. */
+/** Limit of collisions with other processes that register scopes at the same time. */
 const TRIES = 20
 
-/** IDs of scopes, looked up once. They are never changed and never removed. */
+/** IDs of scopes, looked up once. They are never changed or removed. */
 export class Scopes {
   readonly #sessions: Sessions
   readonly #ids = new Map<string, Promise<number>>()
@@ -26,7 +26,7 @@ export class Scopes {
     return id
   }
 
-  /** @throws ConfigError where an earlier version has left the row of another scope */
+  /** @throws ConfigError if the row belongs to another scope, from an earlier version */
   async #look(tables: Tables, scope: string): Promise<number> {
     for (let round = 0; round < TRIES; round++) {
       const rows = await this.#sessions.committed(findScopes(tables, [scope, formerScope(scope)]))

@@ -7,11 +7,11 @@ import { lastRows, type Script } from './sql/script.ts'
 import { AS_BEFORE, begin, OPENED, WAIT_AS_BEFORE } from './sql/transaction.ts'
 
 /**
- * Transactions on connections of a pool, on all but one of them: the last counts attempts. If transactions could take
- * them all, each would wait for a connection that only another can give.
+ * Transactions on connections of a pool. One connection is kept free to count attempts: if transactions could take all
+ * of them, each would wait for a connection that only another one can give back.
  */
 export class Sessions {
-  /** The server takes compound statements: a script is one message. Known once the server was asked. */
+  /** The server takes compound statements, so a script is one message. Known after the server was checked. */
   asOne = false
   readonly #pool: MysqlPoolLike
   readonly #limits: Limits
@@ -24,8 +24,8 @@ export class Sessions {
   }
 
   /**
-   * Opens a transaction and runs `first` in it, waiting a limited time for locks. Waits its turn while too many are open.
-   * Nothing stays open when it rejects. Resolves with the rows of each statement that returns any.
+   * Opens a transaction and runs `first` in it, with a lock timeout. Waits for a slot while too many are open. If it
+   * rejects, nothing stays open. Resolves with the rows of each statement that returns any.
    */
   async begin({ statements: first }: Script): Promise<{ readonly session: Session; readonly sets: readonly Rows[] }> {
     await this.#slots.take()
@@ -45,12 +45,12 @@ export class Sessions {
     }
   }
 
-  /** Runs a script in a short transaction of its own: committed when it resolves. */
+  /** Runs a script in a short transaction of its own: it is committed when it resolves. */
   async committed<Row>(script: Script<Row>): Promise<readonly Row[]> {
     return this.using((connection) => this.commitOn(connection, script))
   }
 
-  /** As `committed`, on a connection that has no transaction. */
+  /** As `committed`, on a connection without a transaction. */
   async commitOn<Row>(connection: PooledConnection, { statements }: Script<Row>): Promise<readonly Row[]> {
     try {
       const all = [...begin(this.#limits), ...statements, AS_BEFORE, 'commit']

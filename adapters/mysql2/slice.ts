@@ -1,19 +1,19 @@
 import type { MysqlQuery } from './mysql-transaction.ts'
 
-/** What is used of a pool of `mysql2/promise`. */
+/** The part of a pool of `mysql2/promise` that is used. */
 export interface MysqlPoolLike {
   readonly pool: { readonly config: { readonly connectionLimit?: number | undefined } }
   getConnection(): Promise<MysqlConnectionLike>
 }
 
-/** What is used of a connection that came out of a pool. */
+/** The part of a pool's connection that is used. */
 export interface MysqlConnectionLike {
-  /** `never`: mysql2 has its own type of values, which is narrower than what it takes. */
+  /** `never`: mysql2 declares a narrower type of values than it accepts. */
   query(query: string | MysqlQuery, values?: never[]): Promise<[unknown, unknown]>
   execute(query: string | MysqlQuery, values?: never[]): Promise<[unknown, unknown]>
-  /** Back to the pool. */
+  /** Returns it to the pool. */
   release(): void
-  /** Out of the pool and closed. */
+  /** Removes it from the pool and closes it. */
   destroy(): void
   on(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown

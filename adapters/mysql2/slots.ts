@@ -1,4 +1,4 @@
-/** Counts who may be in at once. Whoever comes in excess waits, first in, first out. */
+/** A semaphore. Callers beyond its size wait, first in, first out. */
 export class Slots {
   #free: number
   readonly #waiting: (() => void)[] = []
@@ -24,7 +24,7 @@ export class Slots {
 
 const SLOTS = new WeakMap<object, Slots>()
 
-/** The slots of a pool, shared by every store on it. The first decides how many there are. */
+/** Concurrency limit shared by all stores on one pool. The first store decides its size. */
 export function slotsOf(owner: object, size: number): Slots {
   const known = SLOTS.get(owner)
   if (known !== undefined) return known

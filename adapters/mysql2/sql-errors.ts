@@ -1,4 +1,4 @@
-import { ConsumeOnceError, StoreError, describeError } from '../../src/index.ts'
+import { ConsumeOnceError, StoreError, describeError } from '../../src/spi.ts'
 
 const DUPLICATE_KEY = 1062
 const LOCK_WAIT_TIMEOUT = 1205
@@ -9,13 +9,13 @@ const SHUTDOWN = 1053
 const KILLED = 1927
 
 /**
- * Answers of a server that say little about what became of the statement or of the connection: an error while it commits
- * (1180), of the storage engine (1026, 1030), of unknown kind (1105), a session that was idle for too long (4031), and a
- * connection that came with a transaction of somebody else (1568).
+ * Errors of a server after which the state of the statement or the connection is unknown: an error during commit
+ * (1180), of the storage engine (1026, 1030), of unknown kind (1105), a session that was idle for too long (4031), and
+ * a connection with somebody else's open transaction (1568).
  */
 const UNCLEAR: ReadonlySet<number> = new Set([SHUTDOWN, KILLED, 1026, 1030, 1105, 1180, 1568, 4031])
 
-/** Of an error that the server answered; `undefined` for those of clients and sockets. */
+/** Error number of an error from the server; `undefined` for errors of clients and sockets. */
 export function errnoOf(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null || !('sqlState' in error) || !('errno' in error)) return undefined
   return typeof error.sqlState === 'string' && typeof error.errno === 'number' ? error.errno : undefined
@@ -25,23 +25,25 @@ function sqlStateOf(error: unknown): string {
   return errnoOf(error) === undefined ? '' : (error as { sqlState: string }).sqlState
 }
 
-/** Another transaction holds a row for longer than `lockTimeoutMs`. The statement is undone, its transaction lives on. */
+/**
+ * Another transaction holds a row for longer than `lockTimeoutMs`. The statement is undone, its transaction goes on.
+ */
 export function isLockTimeout(error: unknown): boolean {
   return errnoOf(error) === LOCK_WAIT_TIMEOUT
 }
 
-/** Someone has inserted the key since it was looked for. */
+/** Somebody has inserted the key since it was read. */
 export function isDuplicateKey(error: unknown): boolean {
   return errnoOf(error) === DUPLICATE_KEY
 }
 
-/** The transaction was chosen to lose and is gone as a whole: the same once more may well succeed. */
+/** The transaction was a deadlock victim and is rolled back: a retry may succeed. */
 export function isConflictOfTransactions(error: unknown): boolean {
   const errno = errnoOf(error)
   return errno === DEADLOCK || errno === CHANGED_SINCE_READ || sqlStateOf(error) === '40001'
 }
 
-/** The server went down, or an administrator ended the connection: no handler is to blame. */
+/** The server was shut down, or an administrator ended the connection: no handler is at fault. */
 export function isShutdown(error: unknown): boolean {
   const errno = errnoOf(error)
   return errno === SHUTDOWN || errno === KILLED
@@ -53,24 +55,26 @@ function isAnotherTransaction(error: unknown): boolean {
 }
 
 /**
- * The server refused a statement and the connection lives on: surely nothing of it happened. Everything else leaves that
- * open: connection exceptions (08), statements that were interrupted (70), and whatever is no answer of a server.
+ * The server refused a statement and the connection is still usable: nothing of the statement happened. Any other error
+ * leaves the outcome unknown: connection exceptions (08), interrupted statements (70), and errors that are not from the
+ * server.
  */
 export function isRefusal(error: unknown): boolean {
   const errno = errnoOf(error)
   return errno !== undefined && !UNCLEAR.has(errno) && !/^(?:08|70)/.test(sqlStateOf(error))
 }
 
-/** Why a COMMIT was refused, in words of a handler. */
+/** Why a COMMIT was refused, in terms of a handler. */
 export function explainRefusal(error: unknown): string {
   if (!isAnotherTransaction(error)) return describeError(error)
   return (
     'a handler ended the transaction itself, by a COMMIT or ROLLBACK of its own or by a statement that commits ' +
-    'implicitly (DDL, LOCK TABLES). What it wrote before may be committed: the message is parked'
+    'implicitly (DDL, LOCK TABLES), or it rolled back to a savepoint that it had not made. Where something of it is ' +
+    'committed, the message is parked'
   )
 }
 
-/** Rejects with errors of the library only. */
+/** Converts every rejection into an error of the library. */
 export async function answered<T>(what: string, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()

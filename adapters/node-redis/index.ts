@@ -1,4 +1,4 @@
-import { givenOf, type Store } from '../../src/index.ts'
+import { givenOf, type Store } from '../../src/spi.ts'
 import { checkClient, refuseClientAsOptions } from '../redis-lease/check-client.ts'
 import { leaseOver } from '../redis-lease/lease.ts'
 import { resolveOptions, type LeaseOptions } from '../redis-lease/options.ts'
@@ -9,16 +9,20 @@ export type { LeaseOptions } from '../redis-lease/options.ts'
 export type { RedisLike } from './redis-like.ts'
 
 export interface RedisLeaseOptions extends LeaseOptions {
-  /** What `createClient()` or `createCluster()` of node-redis gave, connected, to a primary of version 6 or newer. Yours to close. */
+  /**
+   * A connected node-redis client from `createClient()` or `createCluster()`, to a primary of version 6 or newer. You
+   * close it.
+   */
   readonly redis: RedisLike
 }
 
-/** Those a client is known by. */
+/** Methods by which a client is recognised. */
 const METHODS = ['evalSha', 'eval', 'multi', 'withTypeMapping']
 
 /**
- * Leases in Redis. A mark that Redis loses (eviction, failover, a crash without append-only file) becomes a duplicate,
- * never a lost message. Fences grow while the record lives, and start at 1 again once it is lost or its retention ends.
+ * Leases in Redis. If Redis loses a mark (eviction, failover, a crash without append-only file), its message becomes a
+ * duplicate, never a lost message. Fences grow while the record lives, and start at 1 again after it was lost or its
+ * retention ended.
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function redisLease(options: RedisLeaseOptions): Store {

@@ -2,13 +2,13 @@ import type { RedisNode, RedisPort, ScriptCall } from '../redis-lease/redis-port
 import type { ClusterLike, EvalOptions, MultiLike, RedisLike } from './redis-like.ts'
 
 export function portOf(client: RedisLike): RedisPort {
-  // Whatever its user wants replies to be, here they are text.
+  // The store needs replies as text, whatever mapping the user has chosen.
   const redis = client.withTypeMapping({}) as RedisLike
   return {
     isCluster: isCluster(redis),
     isOneLine: !isCluster(redis) && !isPool(redis),
     run: (call) => (call.by === 'sha' ? redis.evalSha(call.script, howOf(call)) : redis.eval(call.script, howOf(call))),
-    // A chain: when its connection goes, all of it is rejected that has no reply yet.
+    // If the connection is lost, every command of the chain without a reply is rejected.
     async runBefore(calls, last) {
       const { multi, add } = chainOf(redis)
       for (const call of calls) {
@@ -19,7 +19,7 @@ export function portOf(client: RedisLike): RedisPort {
       return multi.execAsPipeline()
     },
     onReady(listener) {
-      // Of a client, and of each node of a cluster.
+      // A client emits `ready`, each node of a cluster `node-ready`.
       for (const event of ['ready', 'node-ready'] as const) client.on?.(event, listener)
       return () => {
         for (const event of ['ready', 'node-ready'] as const) client.off?.(event, listener)
@@ -38,7 +38,7 @@ function isPool(redis: RedisLike): boolean {
   return 'totalClients' in redis
 }
 
-/** Only the scripts have keys: they tell a cluster which of its nodes gets the whole. */
+/** Only the scripts have keys. From them the cluster chooses the node for the whole chain. */
 function chainOf(redis: RedisLike): { readonly multi: MultiLike; readonly add: (words: string[]) => unknown } {
   if (!isCluster(redis)) {
     const multi = redis.multi()

@@ -1,4 +1,7 @@
-/** The slice of a node-redis 5 or 6 client that is used: what `createClient()`, `createClientPool()` and `createCluster()` give fits. */
+/**
+ * The part of a node-redis 5 or 6 client that is used. The results of `createClient()`, `createClientPool()` and
+ * `createCluster()` fit.
+ */
 export type RedisLike = ClientLike | ClusterLike
 
 interface ListenedTo {

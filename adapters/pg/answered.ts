@@ -1,6 +1,6 @@
 import { toStoreError } from './sql-errors.ts'
 
-/** Rejects with errors of the library only. */
+/** Converts every rejection into an error of the library. */
 export async function answered<T>(what: string, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()

@@ -1,18 +1,18 @@
-import { StoreError, type ClaimItem, type Digest, type Key } from '../../src/index.ts'
+import { StoreError, type ClaimItem, type Digest, type Key } from '../../src/spi.ts'
 import type { StoredKey } from './sql/claim-keys.ts'
 
 const CHARACTERS = 22
 const ALPHABET = /^[A-Za-z0-9_-]*$/
 const BYTES = 16
 
-/** A claim's key and digest as tables keep them. */
+/** Key and digest of a claim in the form of the tables. */
 export interface StoredItem extends StoredKey {
   readonly item: ClaimItem
 }
 
-/** What a claim was granted. */
+/** An item that a claim was granted. */
 export interface TriedItem extends StoredItem {
-  /** Starts of its handler, with this one. */
+  /** Starts of its handler, including this one. */
   readonly attempt: number
 }
 
@@ -20,7 +20,7 @@ export function storedItem(item: ClaimItem): StoredItem {
   return { item, key: hexOf(item.key), fp: item.digest === '' ? null : hexOf(item.digest) }
 }
 
-/** All in one go: one by one they take several times as long. */
+/** Converts all in one call: one by one takes several times as long. */
 export function storedItems(items: readonly ClaimItem[]): readonly StoredItem[] {
   let texts = ''
   for (const { key, digest } of items) {
@@ -37,17 +37,17 @@ export function storedItems(items: readonly ClaimItem[]): readonly StoredItem[] 
   })
 }
 
-/** With these, 22 characters are bytes and nothing more: 18, or so many digits. */
+/** Fills 22 characters up to a whole number of bytes: 18 bytes, 36 hex digits. */
 const FILL = 'AA'
 const FILLED = 36
 const NO_DIGEST = 'A'.repeat(CHARACTERS)
 
-/** What `hexOf` was made of, for real keys: they have 128 bits. */
+/** Inverse of `hexOf`, for real keys of 128 bits. */
 export function keyOf(hex: string): Key {
   return Buffer.from(hex, 'hex').toString('base64url')
 }
 
-/** 128 bits of the 132 that 22 characters hold. */
+/** The first 128 of the 132 bits in 22 characters. */
 export function hexOf(text: Key | Digest): string {
   checkLength(text)
   if (!ALPHABET.test(text)) throw misused(text)

@@ -1,15 +1,15 @@
-import { ConfigError } from '../../src/index.ts'
+import { ConfigError } from '../../src/spi.ts'
 import type { Sessions } from './session.ts'
 import { findMissingKeys, type KeyRow } from './sql/find-keys.ts'
 import type { Tables } from './sql/tables.ts'
 
-/** Each key that no index keeps unique, as after a restore without constraints, in words. */
+/** Describes each key without a unique index, as after a restore without constraints. */
 export async function missingKeys(sessions: Sessions, tables: Tables): Promise<readonly string[]> {
   const rows = await sessions.committed(findMissingKeys(tables))
   return rows.map((row) => `table ${tables.schema}.${row.name}: ${missingKey(row)}`)
 }
 
-/** @throws ConfigError `CONFIG_INVALID` where a message could be claimed twice */
+/** @throws ConfigError `CONFIG_INVALID` if a message could be claimed twice */
 export async function checkKeys(sessions: Sessions, tables: Tables): Promise<void> {
   const missing = await missingKeys(sessions, tables)
   if (missing.length === 0) return

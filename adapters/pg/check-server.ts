@@ -1,4 +1,4 @@
-import { ConfigError } from '../../src/index.ts'
+import { ConfigError } from '../../src/spi.ts'
 import type { Sessions } from './session.ts'
 import { MAY_FLUSH } from './sql/flush.ts'
 import { READ_SERVER, type ServerRow } from './sql/read-server.ts'
@@ -6,7 +6,8 @@ import { READ_SERVER, type ServerRow } from './sql/read-server.ts'
 const OLDEST = 130_000
 
 /**
- * @throws ConfigError `CONFIG_INVALID` for a replica, a role that may only read, a server too old, or a pooler of statements
+ * @throws ConfigError `CONFIG_INVALID` for a replica, a read-only role, a server that is too old, or a pooler in
+ * statement mode
  */
 export async function checkServer(sessions: Sessions): Promise<ServerRow> {
   const [server] = await sessions.committed(READ_SERVER)
@@ -26,7 +27,7 @@ export async function checkServer(sessions: Sessions): Promise<ServerRow> {
   return server
 }
 
-/** @throws ConfigError `CONFIG_INVALID` for a role that may not flush by an empty message */
+/** @throws ConfigError `CONFIG_INVALID` for a role that may not emit the empty message by which the ticker flushes */
 export async function checkFlush(sessions: Sessions): Promise<void> {
   const [row] = await sessions.committed(MAY_FLUSH)
   if (row?.may_flush === true) return

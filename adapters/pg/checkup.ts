@@ -1,4 +1,4 @@
-import type { CheckFinding, Strategy } from '../../src/index.ts'
+import type { CheckFinding, ScopeRow, Strategy } from '../../src/spi.ts'
 import { missingKey } from './check-keys.ts'
 import type { Flushing, Pooling, Sessions } from './session.ts'
 import { isRefusal, sqlState } from './sql-errors.ts'
@@ -11,6 +11,7 @@ import {
   type StandbyRow,
   type TableRow,
 } from './sql/read-settings.ts'
+import { findAllShared } from './sql/register-scope.ts'
 import type { Statement } from './sql/statement.ts'
 import type { Tables } from './sql/tables.ts'
 
@@ -22,7 +23,7 @@ interface CheckedParts {
   readonly flushing?: Flushing
 }
 
-/** What follows where the server forgets what it has committed. */
+/** The consequence if the server loses committed data. */
 interface Loss {
   readonly text: string
   readonly judge: typeof broken
@@ -33,17 +34,20 @@ const LOSSES: { readonly [kind in 'transaction' | 'lease']: Loss } = {
   lease: { text: 'marks are lost, and what is delivered again runs again: duplicates', judge: weaker },
 }
 
-/** Asks a server what the marks of a store on it are worth, changing nothing. Rejects where it cannot be reached. */
+/**
+ * Checks how durable the marks of a store are on its server. Changes nothing. Rejects if the server cannot be reached.
+ */
 export async function checkup(
   { sessions, tables, flushing = 'at-once' }: CheckedParts,
   strategy: Strategy,
 ): Promise<readonly CheckFinding[]> {
   const loss = LOSSES[strategy === 'lease' ? 'lease' : 'transaction']
-  const [settings, standbys, ofTables, keys] = [
+  const [settings, standbys, ofTables, keys, shared] = [
     await ask(sessions, READ_SETTINGS),
     await ask(sessions, READ_STANDBYS),
     await ask(sessions, readTables(tables)),
     await ask(sessions, findMissingKeys(tables)),
+    await ask(sessions, findAllShared(tables)),
   ]
   const pooling = await sessions.pooling()
   return [
@@ -55,6 +59,8 @@ export async function checkup(
       : standbys.rows.map((row) => judgeStandbys(row, loss, 'rows' in settings ? settings.rows[0] : undefined))),
     ...('refused' in ofTables ? [unknown('tables', ofTables.refused)] : ofTables.rows.flatMap(judgeTable)),
     ...('refused' in keys ? [unknown('keys', keys.refused)] : keys.rows.flatMap(judgeKey)),
+    // The table does not exist before the first `open`.
+    ...('rows' in shared ? shared.rows.map(judgeScope) : []),
     judgePooler(pooling, flushing),
   ]
 }
@@ -104,7 +110,7 @@ function judgeSettings(row: SettingsRow, loss: Loss): readonly CheckFinding[] {
           'full_page_writes off',
           'A crash of the machine in the middle of a write may leave torn pages, and marks among them. Set it on, unless the file system prevents that.',
         ),
-    // Whatever it says, COMMITs of marks say on, or remote_apply where that is asked for.
+    // Marks are committed with `on` regardless, or with `remote_apply` if that is configured.
     holds(
       'synchronous_commit',
       `synchronous_commit ${commit}; marks are committed with ${commit === 'remote_apply' ? commit : 'on'}`,
@@ -115,7 +121,7 @@ function judgeSettings(row: SettingsRow, loss: Loss): readonly CheckFinding[] {
       : weaker(
           'autovacuum',
           'autovacuum off',
-          'What is purged and updated leaves its room unused: tables grow and claims get slower. Set autovacuum = on.',
+          'Postgres does not reuse the space of purged and updated rows: tables grow and claims get slower. Set autovacuum = on.',
         ),
     encoding === 'UTF8' || encoding === 'SQL_ASCII'
       ? holds('encoding', `server_encoding ${encoding}`)
@@ -156,23 +162,31 @@ function judgeTable({ name, is_logged: isLogged, has_autovacuum: hasAutovacuum }
   const findings: CheckFinding[] = []
   if (!isLogged) {
     const text =
-      'A crash of the server empties the table: what it held was done runs again. Run: alter table ... set logged.'
+      'A crash of the server empties the table: messages that were done run again. Run: alter table ... set logged.'
     findings.push(broken('tables', `${name} is unlogged`, text))
   }
   if (!hasAutovacuum) {
     const text =
-      'What is purged and updated leaves its room unused: the table grows and claims get slower. Reset autovacuum_enabled.'
+      'Postgres does not reuse the space of purged and updated rows: the table grows and claims get slower. Reset autovacuum_enabled.'
     findings.push(weaker('tables', `${name} has autovacuum_enabled false`, text))
   }
   return findings
 }
 
-/** Before the first `open` no table is there, and nothing is wrong. */
+/** Before the first `open` no table exists, and nothing is wrong. */
 function judgeKey(row: KeyRow): readonly CheckFinding[] {
   if (!row.is_there) return []
   const text =
     'Nothing keeps two claims of one key apart: messages run twice. The store does not open here. Remove rows that are there twice, then add the key.'
   return [broken('keys', `${row.name}: ${missingKey(row)}`, text)]
+}
+
+function judgeScope({ id, name }: Pick<ScopeRow, 'id' | 'name'>): CheckFinding {
+  return weaker(
+    'scopes',
+    `scope row ${id}, ${JSON.stringify(name)}, is shared`,
+    'Two consumers may use the row, so an inbox removes nothing from it. Decide whose it is (docs/stores.md, Scopes).',
+  )
 }
 
 function judgePooler(pooling: Pooling | undefined, flushing: Flushing): CheckFinding {
@@ -210,6 +224,6 @@ function unknown(check: string, found: string): CheckFinding {
     check: `postgres.${check}`,
     verdict: 'unknown',
     found,
-    meaning: 'It may not be looked at here: ask who runs the server.',
+    meaning: 'This role may not read it: ask the administrator of the server.',
   }
 }

@@ -10,7 +10,7 @@ import {
   type ReleaseOptions,
   type ReleaseVerdict,
   type SetAsideVerdict,
-} from '../../src/index.ts'
+} from '../../src/spi.ts'
 import { warnOfLateQuery } from './late-query.ts'
 import type { HoldingBack, Ledger, MarkingFailure, Results, SettingAside } from './ledger.ts'
 import { Lending } from './lending.ts'
@@ -33,14 +33,17 @@ type Phase =
   | 'marked'
   /** The COMMIT was sent and its answer was lost. */
   | 'unknown'
-  /** Rolled back; a failure is being marked in its place, and the answer may be lost. */
+  /** Rolled back. A failure is being marked instead, and the answer may be lost. */
   | 'failing'
-  /** Surely nothing was committed, and nothing will be. */
+  /** Nothing was committed, and nothing will be. */
   | 'over'
 
-/** The transaction of all claims of one call. What is asked of it runs in turn: a call sent again waits for the first. */
+/**
+ * The transaction of all claims of one call. Its methods run one after the other: a call that is sent again waits for
+ * the first.
+ */
 export class ClaimTransaction implements OpenTransaction<PgTransaction> {
-  /** All claims of it. */
+  /** The keys of all its claims. */
   readonly keys: ReadonlySet<Key>
   readonly #token: OwnerToken
   readonly #ledger: Ledger
@@ -48,10 +51,10 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
   readonly #session: Session
   readonly #lending: Lending
   readonly #released = new Set<Key>()
-  /** Refunded, or held back. */
+  /** Keys whose attempts were refunded or whose backoff was written. */
   readonly #told = new Set<Key>()
   #owesAttempts = false
-  /** It was chosen to lose at its end, or its backend was lost. */
+  /** It was a deadlock victim at its end, or its backend was lost. */
   #hasLost = false
   /** Counted once. */
   #losses: { readonly inARow: number | undefined } | undefined
@@ -81,7 +84,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
     return this.#losses.inARow
   }
 
-  /** Only what this claim call gave can end what it opened. */
+  /** Only a claim of this call can end the transaction that the call opened. */
   owns({ key, token }: Claim<PgTransaction>): boolean {
     return token === this.#token && this.keys.has(key)
   }
@@ -97,7 +100,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
     return this.#mark(async () => this.#all(await this.#commit(results)))
   }
 
-  /** Rolls back, and marks its only key in its place. */
+  /** Rolls back, and marks its only key with the failure. */
   markFailure(failure: Omit<MarkingFailure, 'isSentAgain'>): Promise<ReadonlyMap<Key, MarkVerdict>> {
     return this.#mark(() => this.#fail(failure))
   }
@@ -120,7 +123,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
     })
   }
 
-  /** Rolls back; gives the attempts of `claims` back, or tells when and why there is another: each once. */
+  /** Rolls back. Gives the attempts of `claims` back, or writes their backoff and cause; each only once. */
   release(
     claims: readonly Claim<PgTransaction>[],
     { refund, delayMs = 0, cause }: ReleaseOptions,
@@ -139,7 +142,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
     })
   }
 
-  /** Rolls back, and writes records in its place. Refused where another owner was quicker. */
+  /** Rolls back, and writes the records instead. Refused if another owner was quicker. */
   setAside(claims: readonly Claim<PgTransaction>[], how: SettingAside): Promise<readonly SetAsideVerdict[]> {
     this.#place.losses.forget(this.#names())
     return this.#inTurn(() =>
@@ -151,7 +154,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
     )
   }
 
-  /** Ends it without a mark and runs `statement` in its place, before anyone else has the connection. */
+  /** Ends the transaction without a mark and runs `statement` on its connection, before anybody else gets that. */
   async #replace<Row>(statement: Statement<Row>, next: 'failing' | 'over'): Promise<readonly Row[]> {
     if (this.#phase !== 'open') return this.#place.sessions.committed(statement)
     this.#lending.revoke()
@@ -173,19 +176,19 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
 
   async #commit(results: Results): Promise<'marked' | 'refused-busy'> {
     this.#lending.revoke()
-    // Within a turn of the event loop an ORM has asked for its client, and sent what its handler asked for and did not await:
-    // refused by now, it shows.
+    // Give the ORM one turn: within it, it asks for its client and sends queries that the handler did not await. They
+    // have been refused by then, so they are noticed before COMMIT.
     await nextTurn()
     if (this.#lending.hasFloated) {
       await this.#rollBack([])
       const text = 'a handler ended with a query that it did not await: the transaction was rolled back'
       throw new TransactionError('FLOATING_QUERY', text)
     }
-    // Lost before the COMMIT is sent, it surely never happened.
+    // If the connection was lost before the COMMIT is sent, nothing was committed.
     const isSent = this.#session.spoiledBy === undefined
     this.#phase = isSent ? 'unknown' : 'over'
     try {
-      const tag = await this.#session.commit(this.#ledger.mark(results))
+      const tag = await this.#session.commit(this.#lending.behindHandlers(this.#ledger.mark(results)))
       if (tag === 'ROLLBACK') throw this.#refused('the COMMIT was answered ROLLBACK')
       if (tag !== 'COMMIT') throw new StoreError('STORE_AMBIGUOUS', `the COMMIT was answered ${tag}`)
       this.#phase = 'marked'
@@ -223,14 +226,15 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
       this.#lending.revoke()
       this.#phase = 'over'
       if (refunded.length === 0) return this.#session.rollback()
-      // Whoever waits for the keys must find the attempts given back. A handler that has ended the transaction gets none back.
+      // Refund in this transaction, so that waiters for the keys find the attempts given back. If a handler has ended
+      // the transaction, they are not given back.
       const released = await this.#session.release(this.#ledger.release(refunded))
       if (released === 'lost') await this.#refund(refunded)
     } else if (refunded.length > 0) await this.#refund(refunded)
     for (const key of refunded) this.#told.add(key)
   }
 
-  /** Whoever waits for the keys must find them held back. */
+  /** Writes the backoff in this transaction, so that waiters for the keys find it. */
   async #holdBack(keys: readonly Key[], how: HoldingBack): Promise<void> {
     const told = this.#ledger.holdBack?.(keys, how)
     if (told === undefined || keys.length === 0) return this.#rollBack([])
@@ -242,7 +246,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
     for (const key of keys) this.#told.add(key)
   }
 
-  /** What this transaction does not hold any more: its claim was the last that counted them, or nothing is told. */
+  /** For keys that this transaction no longer holds. Changes nothing if another claim has counted them since. */
   async #holdBackLate(keys: readonly Key[], how: HoldingBack): Promise<void> {
     try {
       const told = this.#ledger.holdBack?.(keys, how)
@@ -252,17 +256,17 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
       if (isUnstorable(error) && cause !== undefined && cause !== storable(cause)) {
         return this.#holdBackLate(keys, { ...how, cause: storable(cause) })
       }
-      // Another owner counts a key just now.
+      // Another owner is counting a key right now.
       if (!isLockTimeout(error)) throw error
     }
   }
 
-  /** Of keys that this transaction does not hold any more. */
+  /** For keys that this transaction no longer holds. */
   async #refund(keys: readonly Key[]): Promise<void> {
     try {
       await this.#place.sessions.briefly(this.#ledger.refund(keys))
     } catch (error) {
-      // Another owner has taken a key, and has counted by itself.
+      // Another owner has taken a key, and counts on its own.
       if (!isLockTimeout(error)) throw error
     }
   }
@@ -272,7 +276,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
     if (this.lossesInARow !== undefined) await this.#refundQuietly()
   }
 
-  /** The store failed, not the handler. Where it fails at this too, the next call about the mark tries again. */
+  /** The store failed, not the handler. If the refund fails too, the next call about the mark tries it again. */
   async #refundQuietly(): Promise<void> {
     this.#owesAttempts = true
     await this.#refundAll().catch(() => {})
@@ -283,12 +287,12 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
     this.#owesAttempts = false
   }
 
-  /** Without a fault of a handler, for all that is known. */
+  /** The transaction was lost through no fault of a handler, as far as is known. */
   get #isLost(): boolean {
     return this.#hasLost || this.#lending.hasLost || isShutdown(this.#session.spoiledBy)
   }
 
-  /** The keys, of whatever scope. */
+  /** Scope and key, because the losses are shared by all scopes. */
   #names(): readonly string[] {
     return [...this.keys].map((key) => `${this.#place.scope} ${key}`)
   }

@@ -1,6 +1,6 @@
 import type { PgQuery } from './pg-transaction.ts'
 
-/** What is used of a `Pool` of `pg`. */
+/** The part of a `Pool` of `pg` that is used. */
 export interface PoolLike {
   readonly options: { readonly max?: number | undefined }
   connect(): Promise<ClientLike>
@@ -8,16 +8,16 @@ export interface PoolLike {
   listenerCount(event: 'error'): number
 }
 
-/** What is used of a client that came out of a pool. */
+/** The part of a pool's client that is used. */
 export interface ClientLike {
-  /** Of its backend, as it was told when it connected. */
+  /** Process ID of its backend, from the time when it connected. */
   readonly processID?: number | null | undefined
-  /** A text of several statements gives a result for each. */
+  /** A text with several statements returns a result for each. */
   query(
     query: string | (PgQuery & { readonly queryMode: 'extended' }),
     values?: unknown[],
   ): Promise<ClientResult | ClientResult[]>
-  /** Back to the pool, or with an error out of it and closed. */
+  /** Returns it to the pool, or with an error removes it from the pool and closes it. */
   release(error?: Error | boolean): void
   on(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
@@ -29,7 +29,7 @@ export interface ClientResult {
   readonly rows: unknown[]
 }
 
-/** What is used of a `PGlite`. */
+/** The part of a `PGlite` that is used. */
 export interface PgliteLike extends PgliteQueries {
   transaction<T>(work: (transaction: PgliteTransactionLike) => Promise<T>): Promise<T | undefined>
 }

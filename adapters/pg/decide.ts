@@ -1,4 +1,4 @@
-import { StoreError, transition, type DecideVerdict, type Decision, type Why } from '../../src/index.ts'
+import { StoreError, transition, type DecideVerdict, type Decision, type Why } from '../../src/spi.ts'
 import { despiteConflicts } from './despite-conflicts.ts'
 import { recordOfAttempts, recordOfRow } from './inbox-records.ts'
 import type { Place } from './place.ts'
@@ -14,12 +14,12 @@ import { removeKeys } from './sql/remove-keys.ts'
 
 type Verdicts = ReadonlyMap<string, DecideVerdict>
 
-/** How often a record may vanish at the very moment that it is decided about. */
+/** How often a record may vanish while it is being decided. */
 const TRIES = 5
 
 /**
- * A person decides about keys (in hex, distinct): all in one transaction with what is written down of it. Where a claim that
- * is under way holds one of them, each is decided for itself, and that one is refused.
+ * Carries out a person's decision about keys (in hex, distinct): all in one transaction with the audit. If a running
+ * claim holds one of them, each key is decided in a transaction of its own, and that one is refused.
  */
 export async function decide(place: Place, keys: readonly string[], decision: Decision, why: Why): Promise<Verdicts> {
   if (keys.length === 0) return new Map()
@@ -43,7 +43,7 @@ export async function decide(place: Place, keys: readonly string[], decision: De
   }
 }
 
-/** `undefined`: a record has vanished between two looks at it. */
+/** `undefined`: a record vanished between two reads. */
 async function decideOnce(
   place: Place,
   keys: readonly string[],

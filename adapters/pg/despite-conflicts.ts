@@ -1,9 +1,9 @@
 import { isConflictOfTransactions } from './sql-errors.ts'
 
-/** Deadlocks with the transactions of handlers end by themselves; more than a few in a row are something else. */
+/** Deadlocks with transactions of handlers resolve themselves; more than a few in a row have another cause. */
 const TRIES = 5
 
-/** Tries again what was chosen to lose against another transaction. */
+/** Retries after a deadlock or serialization failure. */
 export async function despiteConflicts<T>(once: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {

@@ -1,16 +1,16 @@
-import { StoreError, describeError } from '../../src/index.ts'
+import { StoreError, describeError } from '../../src/spi.ts'
 import type { PoolConnection } from './pool-connection.ts'
 import { FLUSH, WHO_FLUSHES, type FlushRow } from './sql/flush.ts'
 import type { Statement } from './sql/statement.ts'
 
-/** Whoever was here before something was committed or read may learn that it is on disk. */
+/** Allows a caller to find out whether a later commit or read is on disk. */
 export interface Attendance {
-  /** What is committed, read on the connection that flushes. */
+  /** Reads committed data on the flushing connection. */
   read<Row>(statement: Statement<Row>): Promise<readonly Row[]>
   /**
-   * All that was committed since `attend` and before this call is on disk.
+   * Resolves when everything that was committed between `attend` and this call is on disk.
    *
-   * @throws StoreError `STORE_AMBIGUOUS` where that is not known: a crash of the server may have undone it
+   * @throws StoreError `STORE_AMBIGUOUS` if that is unknown: a crash of the server may have undone it
    */
   flushed(): Promise<void>
   /** May be called twice. */
@@ -18,10 +18,10 @@ export interface Attendance {
 }
 
 /**
- * Flushes for all who have committed without a flush of their own. A flush that succeeds proves nothing by itself: between the
- * commit and the flush the server may have crashed, forgotten the commit, and come back. Only a backend that was there before
- * the commit, and still answers, proves that it has not: hence a connection of the ticker's own, which is held while anybody
- * attends and given back when nobody does.
+ * Flushes for all transactions that committed without a flush of their own. A successful flush alone proves nothing:
+ * between commit and flush the server may have crashed, lost the commit, and restarted. Only a backend that existed
+ * before the commit, and still answers, proves that the server did not crash. So the ticker has a connection of its
+ * own, which it holds while anybody attends.
  */
 export class FlushTicker {
   readonly #open: () => Promise<PoolConnection>
@@ -56,8 +56,8 @@ interface Waiting {
 }
 
 /**
- * One backend. All who wait share a flush that begins after they have asked; those who ask while one is under way share the
- * next. One follows the other while anybody waits, without a timer.
+ * One backend. All waiting callers share a flush that begins after their request; callers that come during a flush
+ * share the next one. Flushes follow each other while anybody waits, without a timer.
  */
 class Witness {
   readonly ready: Promise<unknown>
@@ -77,7 +77,7 @@ class Witness {
     })
   }
 
-  /** Nobody is here any more, or it proves nothing any more: the next to come need another. */
+  /** Nobody attends, or the connection proves nothing any more: the next caller needs another witness. */
   get isOver(): boolean {
     return this.#hasFailed || this.#attending === 0 || this.#connection?.spoiledBy !== undefined
   }
@@ -123,7 +123,7 @@ class Witness {
     this.#isTicking = false
   }
 
-  /** A pooler may have given the connection to another backend, which was not there. */
+  /** A pooler may have switched to another backend, which proves nothing. */
   async #ask(statement: Statement<FlushRow>): Promise<void> {
     this.#connection = await this.#connecting
     const [row] = await this.read(statement)
@@ -135,7 +135,7 @@ class Witness {
 
 const TICKERS = new WeakMap<object, FlushTicker>()
 
-/** The ticker of a pool, shared by every store on it. The first decides how it connects. */
+/** The ticker of a pool, shared by all stores on it. The first store decides how it connects. */
 export function tickerOf(owner: object, open: () => Promise<PoolConnection>): FlushTicker {
   const known = TICKERS.get(owner)
   if (known !== undefined) return known

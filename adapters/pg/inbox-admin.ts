@@ -13,7 +13,7 @@ import {
   type Resolution,
   type StoreAdmin,
   type Why,
-} from '../../src/index.ts'
+} from '../../src/spi.ts'
 import { hexOf, keyOf } from './bytes.ts'
 import { decide } from './decide.ts'
 import { OUTCOMES, recordOfAttempts, viewOfRow } from './inbox-records.ts'
@@ -26,10 +26,10 @@ import { readAttempts, type AttemptRow } from './sql/read-attempts.ts'
 import { readRecords } from './sql/read-records.ts'
 import { findShared } from './sql/register-scope.ts'
 
-/** How long a look waits for whoever has a key, in milliseconds. */
+/** How long a look waits for the owner of a key, in milliseconds. */
 const GLANCE_MS = 20
 
-/** What people may look at in an inbox, and decide. */
+/** Operations for people on an inbox. */
 export class InboxAdmin implements StoreAdmin {
   readonly #placeOf: (scope: string) => Promise<Place>
   readonly #purge = new Purge()
@@ -53,7 +53,7 @@ export class InboxAdmin implements StoreAdmin {
 
   async list(scope: string, { state, limit, after }: ListQuery): Promise<RecordPage> {
     const outcome = OUTCOMES[state]
-    // What is being handled is a row that nobody sees, and nothing is ever in doubt.
+    // The row of a running message is not visible, and no record of an inbox is ever in doubt.
     if (outcome === undefined) return { records: [], next: undefined }
     const { sessions, tables, scope: id } = await this.#placeOf(scope)
     const from = after === undefined ? '' : hexOf(after)
@@ -77,7 +77,7 @@ export class InboxAdmin implements StoreAdmin {
   async purge(scope: string, how: Purging): Promise<Purged> {
     const place = await this.#placeOf(scope)
     const [shared] = await place.sessions.committed(findShared(place.tables, place.scope))
-    // A lease ends at a time of its own. Here the retention of one consumer would end the records of another.
+    // A lease has its own end in each record. Here the retention of one consumer would remove records of another.
     if (shared !== undefined) throw new ConfigError([isSharedBy(shared)])
     return this.#purge.run(place, how)
   }
@@ -89,7 +89,10 @@ export class InboxAdmin implements StoreAdmin {
   }
 }
 
-/** An attempt is counted and there is no record: its handler runs, or has failed. Only who asks for the row can tell. */
+/**
+ * An attempt is counted and there is no record: its handler is running, or has failed. Only an attempt to take the row
+ * shows which.
+ */
 async function viewOfTried({ sessions, tables, scope }: Place, row: AttemptRow): Promise<RecordView> {
   const { key, n: attempt } = row
   const { text } = claimKeys(tables, scope, [{ key, fp: null }])

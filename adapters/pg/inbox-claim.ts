@@ -1,4 +1,5 @@
-import type { Claim, ClaimAnswer, ClaimRequest, DurationMs } from '../../src/index.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Claim, ClaimAnswer, ClaimRequest, DurationMs } from '../../src/spi.ts'
 import { storedItems, type StoredItem } from './bytes.ts'
 import { ClaimTransaction } from './claim-transaction.ts'
 import { despiteConflicts } from './despite-conflicts.ts'
@@ -19,14 +20,24 @@ import { removeKeys } from './sql/remove-keys.ts'
 
 type Answer = ClaimAnswer<PgTransaction>
 
+/** Pauses before each further look at free keys that another claim has counted, in milliseconds. */
+const LOOKS: readonly number[] = [0, 10, 20, 40, 80]
+
+/**
+ * A claim takes its keys in the same message that counts them. So a count that is older than this is an earlier
+ * attempt.
+ */
+const YOUNG_MS = 1_000
+
 /** Claims of one store. */
 export class InboxClaims {
-  /** Duplicates come in heaps: after a rebalance, a rewind, a replay of dead letters. */
+  /** Duplicates come in bursts: after a rebalance, a rewind, or a replay of dead letters. */
   #expectsDuplicates = false
 
   /**
-   * Counts attempts, then opens a transaction that holds a row for each key that is granted. Where none is, the transaction ends
-   * here, and what was counted is done by another's hand: its attempt is gone.
+   * Counts attempts, then opens a transaction that holds a row for each granted key. If no key is granted, the
+   * transaction ends here. A key that was counted but not granted was marked by another owner, whose mark removes the
+   * attempt.
    */
   async claim(place: Place, request: ClaimRequest, lockTimeoutMs: DurationMs): Promise<readonly Answer[]> {
     const items = storedItems(request.items)
@@ -49,12 +60,12 @@ async function claimAll(
     return await despiteConflicts(() => claimOnce(place, request, items))
   } catch (error) {
     if (!isLockTimeout(error)) throw error
-    // Which of the rows was waited for nobody says.
+    // The lock timeout does not say which row was held, so every key answers `busy`.
     return items.map(() => ({ verdict: 'busy', leaseLeftMs: lockTimeoutMs }))
   }
 }
 
-/** One look instead of a transaction, which is enough where every key has a record; `undefined` where one has none. */
+/** One read instead of a transaction, which is enough if every key has a record; `undefined` if one has none. */
 async function lookFirst(place: Place, items: readonly StoredItem[]): Promise<readonly Answer[] | undefined> {
   const records = await recordsOf(place, items)
   if (records.size < items.length) return undefined
@@ -65,7 +76,7 @@ async function claimOnce(
   place: Place,
   request: ClaimRequest,
   items: readonly StoredItem[],
-  isSecondLook = false,
+  look = 0,
 ): Promise<readonly Answer[]> {
   const { sessions, tables, scope } = place
   const { token, alone } = request
@@ -83,17 +94,22 @@ async function claimOnce(
     const granted = attempts.size === items.length ? inserted : inserted.filter(({ key }) => attempts.of(key))
     const uncounted = granted.length === inserted.length ? [] : inserted.filter(({ key }) => !attempts.of(key))
     const others = inserted.length === items.length ? [] : items.filter(({ key }) => !answered.has(key))
-    const earlier = await earlierOf(place, session, uncounted)
+    const tried = await triedOf(place, session, uncounted)
+    const earlier = new Map(uncounted.map((stored) => [stored.key, whyNotCounted(stored, tried.get(stored.key))]))
     if (granted.length === 0 || writer === null) {
       await session.rollback()
-      // Who has counted may be just about to take what was free: a second look waits for it.
+      // Another claim has counted and may be about to take a free key: look again after a pause.
       const isFree = [...earlier.values()].some(({ verdict }) => verdict === 'again-alone')
-      if (inserted.length === items.length && isFree && !isSecondLook)
-        return await claimOnce(place, request, items, true)
+      const isYoung = look === 0 || [...tried.values()].some(({ age_ms: ageMs }) => ageMs < YOUNG_MS)
+      const pauseMs = LOOKS[look]
+      if (inserted.length === items.length && isFree && isYoung && pauseMs !== undefined) {
+        if (pauseMs > 0) await sleep(pauseMs)
+        return await claimOnce(place, request, items, look + 1)
+      }
       const records = await recordsOf(place, others)
       return items.map((stored) => earlier.get(stored.key) ?? ungranted(stored, records))
     }
-    // They have an earlier attempt, or wait, and must not share the transaction, nor become done with it.
+    // They have an earlier attempt, or wait: they must not share the transaction, nor become done with it.
     if (uncounted.length > 0) await session.run(removeKeys(tables, scope, keysOf(uncounted)))
     const seen = others.length === 0 ? [] : await session.run(readRecords(tables, scope, keysOf(others)))
     if (seen.some(mayBeUndone)) {
@@ -101,8 +117,8 @@ async function claimOnce(
       return await claimOthers(place, request, items, others)
     }
     const records = byKey(seen)
-    const tried = granted.map((stored) => ({ ...stored, attempt: attempts.of(stored.key)?.attempt ?? 1 }))
-    const ledger = new InboxLedger(place, { token, items: tried, inserted: keysOf(inserted), transaction: writer })
+    const begun = granted.map((stored) => ({ ...stored, attempt: attempts.of(stored.key)?.attempt ?? 1 }))
+    const ledger = new InboxLedger(place, { token, items: begun, inserted: keysOf(inserted), transaction: writer })
     const keys = granted.map(({ item }) => item.key)
     const transaction = new ClaimTransaction({ place, session, ledger }, { token, keys })
     return items.map((stored) => {
@@ -117,7 +133,9 @@ async function claimOnce(
   }
 }
 
-/** Some of `kept` are done, and not surely flushed: that is waited for while no transaction is open. Then the rest is claimed. */
+/**
+ * Some of `kept` are done but may not be flushed. Wait for the flush without an open transaction, then claim the rest.
+ */
 async function claimOthers(
   place: Place,
   request: ClaimRequest,
@@ -152,27 +170,26 @@ function grant(
   transaction: ClaimTransaction,
   { attempt, isKnown }: Counted,
 ): Answer {
-  // The transaction is what holds the key: there is no lease that could end, so nothing to fence off.
+  // The transaction holds the key. There is no lease that could end, so no fence is needed.
   const fence = 0
   const claimed: Claim<PgTransaction> = { key, digest, scope, token, fence, attempt, retentionMs, transaction }
   const answer = { verdict: 'claimed', fence, attempt, claim: claimed } as const
   return isKnown ? { ...answer, isKnown } : answer
 }
 
-/** Why this claim has not counted these, which nobody holds. */
-async function earlierOf(
+/** Stored attempts of keys that this claim has not counted and that nobody else holds. */
+async function triedOf(
   { tables, scope }: Place,
   session: Session,
   items: readonly StoredItem[],
-): Promise<ReadonlyMap<string, Answer>> {
+): Promise<ReadonlyMap<string, AttemptRow>> {
   if (items.length === 0) return new Map()
   const rows = await session.run(readAttempts(tables, scope, keysOf(items)))
-  const tried = new Map(rows.map((row) => [row.key, row]))
-  return new Map(items.map((stored) => [stored.key, whyNotCounted(stored, tried.get(stored.key))]))
+  return new Map(rows.map((row) => [row.key, row]))
 }
 
 function whyNotCounted({ fp }: StoredItem, tried: AttemptRow | undefined): Answer {
-  // Given back this moment: claimed again, it tells.
+  // Given back a moment ago: the next claim will tell.
   if (tried === undefined) return { verdict: 'again-alone', attempts: 0 }
   if (tried.fp !== null && fp !== null && tried.fp !== fp) return { verdict: 'conflict' }
   if (tried.wait_ms > 0) return { verdict: 'busy', leaseLeftMs: tried.wait_ms }
@@ -181,7 +198,7 @@ function whyNotCounted({ fp }: StoredItem, tried: AttemptRow | undefined): Answe
 
 function ungranted({ key, fp }: StoredItem, records: ReadonlyMap<string, ReadRow>): Answer {
   const row = records.get(key)
-  // Purged or reopened between the insert and the look: claimed again, it is free.
+  // Purged or reopened between insert and read: free at the next claim.
   if (row === undefined) return { verdict: 'busy', leaseLeftMs: 0 }
   const record = recordOfRow(row)
   if (record.state === 'unreadable') return { verdict: record.state, found: record.found }

@@ -1,4 +1,4 @@
-import type { Key, MarkVerdict, OwnerToken, SetAsideVerdict } from '../../src/index.ts'
+import type { Key, MarkVerdict, OwnerToken, SetAsideVerdict } from '../../src/spi.ts'
 import type { TriedItem } from './bytes.ts'
 import type { HoldingBack, Ledger, MarkingFailure, Replacement, Results, SettingAside } from './ledger.ts'
 import { markFailure } from './mark-failure.ts'
@@ -12,17 +12,18 @@ import { removeHeld, removeKeys } from './sql/remove-keys.ts'
 import type { Script } from './sql/statement.ts'
 import { whatWasCommitted } from './what-was-committed.ts'
 
-/** Rows that the claim has inserted already, so that the mark is nothing but the COMMIT, and the results where there are any. */
+/** The claim has inserted the rows already, so the mark is only the COMMIT, plus the results if there are any. */
 export class InboxLedger implements Ledger {
   readonly #place: Place
   readonly #token: OwnerToken
   readonly #items: readonly TriedItem[]
   /**
-   * Keys of all rows that the claim has inserted, in hex. Those that it did not grant were taken out again after the savepoint
-   * before the handlers, so a release that goes back to it must take them out once more: committed, they would be torn records.
+   * Keys of all rows that the claim has inserted, in hex. The rows of keys that it did not grant were removed after the
+   * savepoint before the handlers. A release that rolls back to the savepoint must remove them again: committed, they
+   * would be torn records.
    */
   readonly #inserted: readonly string[]
-  /** Of the row versions that the transaction wrote. */
+  /** Transaction ID of the row versions that the transaction wrote. */
   readonly #transaction: string
 
   constructor(
@@ -56,7 +57,7 @@ export class InboxLedger implements Ledger {
     return { text: `${keepResults(tables, scope, kept).text};\n${forgotten.text}` }
   }
 
-  /** Nobody can be: the rows are inserted. */
+  /** Impossible: the rows are inserted. */
   isTakenOver(): boolean {
     return false
   }

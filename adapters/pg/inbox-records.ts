@@ -1,8 +1,8 @@
-import type { AsideStory, ListedState, MessageRecord, RecordView } from '../../src/index.ts'
+import type { AsideStory, ListedState, MessageRecord, RecordView } from '../../src/spi.ts'
 import type { AttemptRow } from './sql/read-attempts.ts'
 import type { RecordRow } from './sql/read-records.ts'
 
-/** What is listed by itself. */
+/** Outcomes that can be listed. */
 export type Outcome = 'd' | 'g' | 'p'
 
 export const OUTCOMES: Readonly<Partial<Record<ListedState, Outcome>>> = {
@@ -13,7 +13,7 @@ export const OUTCOMES: Readonly<Partial<Record<ListedState, Outcome>>> = {
 
 type Kept = Extract<MessageRecord, { state: 'done' | 'given-up' | 'parked' | 'unreadable' }>
 
-/** Neither fences nor ends of retention are kept with a row, so none is told. */
+/** A row has no fence and no end of retention, so the view has none. */
 export function viewOfRow(row: RecordRow): RecordView {
   const record = recordOfRow(row)
   if (record.state === 'unreadable') return record
@@ -22,7 +22,7 @@ export function viewOfRow(row: RecordRow): RecordView {
   return { state, reason, attempt, since, cause }
 }
 
-/** The record as `transition()` knows it. A row that is there is kept, however old. */
+/** The record in terms of `transition()`. A row that exists is kept, however old. */
 export function recordOfRow({ outcome, fp, owner: writer, result, ...row }: RecordRow): Kept {
   const common = { digest: fp ?? '', fence: 0, owner: writer ?? '' }
   const keepUntil = Number.POSITIVE_INFINITY
@@ -47,7 +47,7 @@ function storyOf({
   return { reason: reason ?? '', attempt: attempt ?? undefined, since: since ?? undefined, cause: cause ?? undefined }
 }
 
-/** The record of a key without a row that nobody holds. */
+/** The record of a key without a row, which nobody holds. */
 export function recordOfAttempts(row: AttemptRow | undefined): MessageRecord {
   if (row === undefined) return { state: 'absent' }
   const kept = { digest: row.fp ?? '', fence: 0, attempt: row.n, doubt: false, owner: '' }

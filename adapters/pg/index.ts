@@ -1,4 +1,4 @@
-import type { Store } from '../../src/index.ts'
+import type { Store } from '../../src/spi.ts'
 import { checkFlush, checkServer } from './check-server.ts'
 import { InboxClaims } from './inbox-claim.ts'
 import { LeaseStore } from './lease/lease-store.ts'
@@ -31,9 +31,10 @@ export { postgresMigrations, type PostgresMigrationsOptions } from './postgres-m
 export type { PgQuery, PgResult, PgTransaction } from './pg-transaction.ts'
 
 /**
- * Effect and mark in one transaction of Postgres (13 or newer): handlers get it as `ctx.tx`, and what they write through it
- * commits once. Effects outside of it may happen more than once. Whatever `synchronous_commit` says, marks are flushed; with
- * `fsync = off`, or after a failover to an asynchronous replica, a mark is lost with its effect, after the settle.
+ * An inbox in Postgres (13 or newer): effect and mark commit in one transaction. Handlers get the transaction as
+ * `ctx.tx`. Writes through it commit once; other effects may happen more than once. Marks are flushed whatever
+ * `synchronous_commit` says. With `fsync = off`, or after a failover to an asynchronous replica, the server can lose a
+ * mark together with its effect after the message was settled.
  *
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
@@ -47,10 +48,11 @@ export function postgresInbox(options: PostgresInboxOptions): Store<PgTransactio
 }
 
 /**
- * Effect and position in one transaction of Postgres (13 or newer), for Kafka with `order: 'partition'`: one row for each
- * partition, however many messages it has. A redelivery is below the position, so what handlers write through `ctx.tx` commits
- * once; a message that its sender sends again has another offset, and its effect again: there use `postgresInbox`. Consumers
- * begin at the stored position, whatever the group has committed: a database that was restored goes on from where it is.
+ * Stored offsets in Postgres (13 or newer), for Kafka with `order: 'partition'`: effect and position commit in one
+ * transaction, and each partition has one row, however many messages it has. A redelivery is below the position, so
+ * writes through `ctx.tx` commit once. A message that its producer sends again has another offset and is handled again;
+ * use `postgresInbox` if that can happen. Consumers begin at the stored position and ignore the committed offsets of
+ * the group, so a restored database continues from its own state.
  *
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
@@ -63,8 +65,8 @@ export function postgresOffsets(options: PostgresOffsetsOptions): Store<PgTransa
 }
 
 /**
- * The same inbox on an embedded PGlite, for quick starts and tests: one process, one transaction at a time, on the caller's
- * event loop, and not synced to disk. Never for production.
+ * The same inbox on an embedded PGlite, for quick starts and tests: one process, one transaction at a time, on the
+ * caller's event loop, not synced to disk. Not for production.
  *
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
@@ -84,10 +86,10 @@ export function pgliteInbox(options: PgliteInboxOptions): Store<PgTransaction> {
 }
 
 /**
- * Leases in a table of Postgres (13 or newer), for effects outside of it where there is no Redis: a claim holds by time, and a
- * mark that is lost becomes a duplicate, never a lost message. Claims and marks are flushed before they are answered, whatever
- * `synchronous_commit` says: what a worker was at is known, or in doubt, after a crash of the server too. Fences grow while the
- * record lives, and start at 1 again once its retention has ended.
+ * Leases in a table of Postgres (13 or newer), for effects outside of the database when there is no Redis. A claim
+ * holds until its lease ends. A mark that is lost becomes a duplicate, never a lost message. Claims and marks are
+ * flushed before they are answered, whatever `synchronous_commit` says, so claims survive a crash of the database
+ * server. Fences grow while the record lives, and start at 1 again after its retention ended.
  *
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
@@ -112,8 +114,8 @@ export function postgresLease(options: PostgresLeaseOptions): Store {
 }
 
 /**
- * The same leases on an embedded PGlite, for quick starts and tests: one process, one statement at a time, on the caller's event
- * loop, and not synced to disk. Never for production.
+ * The same leases on an embedded PGlite, for quick starts and tests: one process, one statement at a time, on the
+ * caller's event loop, not synced to disk. Not for production.
  *
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
@@ -124,18 +126,25 @@ export function pgliteLease(options: PgliteLeaseOptions): Store {
   return new LeaseStore({ sessions, tables, lockTimeoutMs, prepare: () => migrate(sessions, tables, 'auto') })
 }
 
-export interface MigrationSqlOptions {
-  /** As for `postgresInbox`. @defaultValue `consume_once` */
+export interface PostgresMigrationSqlOptions {
+  /**
+   * As for `postgresInbox`.
+   * @defaultValue `consume_once`
+   */
   readonly schema?: string
   /**
-   * Partitions of the inbox, by hash of the key, from 2 to 256: for tables that many processes write at once. They do nothing
-   * for retention, and a batch looks into all of them. It cannot be changed later. @defaultValue none
+   * Number of hash partitions of the inbox table, from 2 to 256, for tables that many processes write at once. They do
+   * not help retention, and every batch looks into all of them. The number cannot be changed later.
+   * @defaultValue no partitions
    */
   readonly inboxPartitions?: number
 }
 
-/** The schema as plain SQL, for a DBA: to be run once, before `migrate: 'verify'`. @throws ConfigError `CONFIG_INVALID` */
-export function migrationSql({ schema, inboxPartitions }: MigrationSqlOptions = {}): string {
+/**
+ * The schema as plain SQL, for a DBA. Run it once, before `migrate: 'verify'`.
+ * @throws ConfigError `CONFIG_INVALID`
+ */
+export function postgresMigrationSql({ schema, inboxPartitions }: PostgresMigrationSqlOptions = {}): string {
   return migrationScript(resolveTables(schema, inboxPartitions))
 }
 

@@ -3,8 +3,8 @@ import type { Sessions } from './session.ts'
 const warned = new WeakSet<Sessions>()
 
 /**
- * No error of a handler tells of it, and its message is settled: so the process does, once for each store. Without the text of
- * the query, which may have values of the message in it.
+ * The message is settled already, so no error of a handler can report the query. Emits a process warning instead, once
+ * for each store. It omits the text of the query, which may contain values of the message.
  */
 export function warnOfLateQuery(sessions: Sessions): void {
   if (warned.has(sessions)) return

@@ -1,4 +1,4 @@
-import type { MarkVerdict, OwnerToken } from '../../src/index.ts'
+import type { MarkVerdict, OwnerToken } from '../../src/spi.ts'
 import type { StoredItem } from './bytes.ts'
 import { despiteConflicts } from './despite-conflicts.ts'
 import type { MarkingFailure, Replacement } from './ledger.ts'
@@ -15,8 +15,8 @@ interface Failed extends MarkingFailure {
 }
 
 /**
- * Marks without an effect: what the handler wrote is rolled back, and the failure that it wants remembered is committed in its
- * place. Refused where another owner was quicker: nothing of this one has happened.
+ * Marks without an effect: the handler's writes are rolled back, and the remembered failure is committed instead.
+ * Refused if another owner was quicker: nothing of this claim has happened.
  */
 export async function markFailure(place: Place, failed: Failed, run: Replacement): Promise<MarkVerdict> {
   const { tables, scope, sessions } = place
@@ -31,7 +31,7 @@ export async function markFailure(place: Place, failed: Failed, run: Replacement
     if (isLockTimeout(error) && isSentAgain) throw stillUnknown(error)
     if (isLockTimeout(error)) return 'refused-busy'
     if (!isUnstorable(error)) throw error
-    // The text of an error, in an encoding that has not all of its characters.
+    // The encoding of the database lacks a character of the error text.
     return markFailure(place, { ...failed, result: storable(result) }, run)
   }
   if (written.length > 0) return 'marked'

@@ -1,4 +1,4 @@
-import { ConfigError } from '../../src/index.ts'
+import { ConfigError } from '../../src/spi.ts'
 import { checkKeys } from './check-keys.ts'
 import { MIGRATIONS, NEWEST } from './migrations.ts'
 import type { Session, Sessions } from './session.ts'
@@ -17,17 +17,17 @@ import type { Migration } from './sql/migration.ts'
 import type { Script } from './sql/statement.ts'
 import type { Tables } from './sql/tables.ts'
 
-/** How often the lock is asked for, `lockTimeoutMs` each time: a migration of somebody else takes a while. */
+/** How often the lock is requested, for `lockTimeoutMs` each time: another process's migration takes a while. */
 const TRIES = 30
 
-/** The most that a migration waits for a lock on a table in use: what comes after it waits too. */
+/** How long a migration waits for a lock on a table in use; later statements wait behind it. */
 const DDL_LOCK_TIMEOUT = '5s'
 
 /**
- * Brings the schema up to date, or only checks it. Any number of processes may do so at once.
+ * Brings the schema up to date, or only checks it. Any number of processes may call it at once.
  *
- * @throws ConfigError `CONFIG_INVALID` where it is not up to date and may not be changed, is too new for this code, or has lost
- * what keeps keys unique
+ * @throws ConfigError `CONFIG_INVALID` if the schema is out of date and may not be changed, is too new for this code,
+ * or lacks an index that keeps keys unique
  */
 export async function migrate(sessions: Sessions, tables: Tables, mode: 'auto' | 'verify'): Promise<void> {
   for (let tries = 0; (await versionOf(sessions, tables)) < NEWEST;) {
@@ -54,7 +54,7 @@ async function migrateOnce(sessions: Sessions, tables: Tables): Promise<void> {
   }
 }
 
-/** All that is to be run, run in one transaction that is rolled back. */
+/** Runs all pending migrations in one transaction that is rolled back. */
 export async function rehearse(sessions: Sessions, tables: Tables): Promise<readonly Migration[]> {
   const { session } = await sessions.begin(lockMigrations(tables))
   try {
@@ -66,7 +66,7 @@ export async function rehearse(sessions: Sessions, tables: Tables): Promise<read
   }
 }
 
-/** Behind the lock: what is there is asked again, and the table of migrations made. */
+/** After the lock is taken: reads the schema again, and creates the table of migrations. */
 async function pendingIn(session: Session, tables: Tables): Promise<readonly Migration[]> {
   const { schema, migration } = await find(session, tables)
   if (schema === null) await session.run(createSchema(tables))
@@ -106,6 +106,6 @@ function outOfDate({ schema }: Tables): string {
   const missing = MIGRATIONS.map(({ name, version }) => `${version} ${name}`).join(', ')
   return (
     `schema ${schema}: expected version ${NEWEST} (${missing}), got an older one or none. Run the SQL of ` +
-    `migrationSql({ schema: '${schema}' }), or open it once with migrate: 'auto' in a role that may create tables`
+    `postgresMigrationSql({ schema: '${schema}' }), or open it once with migrate: 'auto' in a role that may create tables`
   )
 }

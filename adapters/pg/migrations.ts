@@ -8,6 +8,7 @@ import { sharedScopeMigration } from './sql/migration-0006-shared-scope.ts'
 import { leaseStoryMigration } from './sql/migration-0007-lease-story.ts'
 import { holdMigration } from './sql/migration-0008-hold.ts'
 import { inboxStoryMigration } from './sql/migration-0009-inbox-story.ts'
+import { begunMigration } from './sql/migration-0010-begun.ts'
 import { createMigrationTable, createSchema, lockMigrations, recordMigration } from './sql/migration-table.ts'
 import type { Tables } from './sql/tables.ts'
 
@@ -22,11 +23,12 @@ export const MIGRATIONS: readonly Migration[] = [
   leaseStoryMigration,
   holdMigration,
   inboxStoryMigration,
+  begunMigration,
 ]
 
 export const NEWEST: number = Math.max(...MIGRATIONS.map(({ version }) => version))
 
-/** All of it as plain SQL for a DBA, to be run once on a database without the schema. */
+/** All migrations as plain SQL for a DBA, to run once on a database without the schema. */
 export function migrationScript(tables: Tables): string {
   const steps = MIGRATIONS.map((migration) => `${migration.sql(tables)}\n${recordMigration(tables, migration).text};`)
   return `begin;

@@ -10,7 +10,7 @@ import {
   type PositionRecord,
   type StreamClaim,
   type StreamItem,
-} from '../../src/index.ts'
+} from '../../src/spi.ts'
 import { ClaimTransaction } from './claim-transaction.ts'
 import { despiteConflicts } from './despite-conflicts.ts'
 import { OffsetsLedger, type GrantedStream } from './offsets-ledger.ts'
@@ -18,21 +18,23 @@ import type { PgTransaction } from './pg-transaction.ts'
 import type { Place } from './place.ts'
 import type { Session } from './session.ts'
 import { isLockTimeout } from './sql-errors.ts'
+import { forgetBegun, removeBegun } from './sql/begun.ts'
 import { countStarts } from './sql/count-starts.ts'
-import { holdStreams, type HeldRow } from './sql/hold-streams.ts'
+import { holdForHandlers, holdStreams, type HeldRow } from './sql/hold-streams.ts'
+import { TORN } from './sql/read-records.ts'
 import { refundStarts } from './sql/refund-starts.ts'
 
 type Answer = ClaimAnswer<PgTransaction>
 
-/** A message of a stream with the claim that it asks for. */
+/** A message of a stream with its claim item. */
 interface PlacedItem extends StreamItem {
   readonly item: ClaimItem
   readonly timestamp: number | undefined
 }
 
 /**
- * Opens a transaction that holds the streams of what is granted: nobody else is granted anything of them until it ends. Where
- * nothing is granted, the transaction ends here.
+ * Opens a transaction that holds the streams of the granted items: nobody else is granted anything of them until it
+ * ends. If nothing is granted, the transaction ends here.
  */
 export async function claimOfOffsets(
   place: Place,
@@ -63,12 +65,16 @@ async function claimOnce(
         const verdict = verdicts[index]
         if (verdict !== undefined && verdict.verdict !== 'claimed') answers.set(item.key, verdict)
       }
-      if (granted !== undefined) wanted.push({ stream: row.stream, items, verdicts, ...granted })
+      if (granted === undefined) continue
+      const last =
+        items.findLast((_, index) => verdicts[index]?.verdict === 'claimed')?.offset ?? granted.attempts.offset
+      wanted.push({ stream: row.stream, items, verdicts, isNew: row.next === null, last, ...granted })
     }
     const counted = await count(place, session, request, wanted)
     if (counted.length === 0) await session.rollback()
     else grant(place, session, request, counted, answers)
-    // What is not counted, or not held again, was taken or moved by another hand this moment: it is claimed again.
+    // A stream that was not counted, or not held again, was just taken or moved by somebody else. Its items are claimed
+    // again.
     for (const { items } of wanted) {
       for (const { item } of items) if (!answers.has(item.key)) answers.set(item.key, busy(0))
     }
@@ -80,11 +86,18 @@ async function claimOnce(
 }
 
 type WantedStream = Pick<StreamClaim, 'verdicts'> &
-  NonNullable<StreamClaim['granted']> & { readonly stream: string; readonly items: readonly PlacedItem[] }
+  NonNullable<StreamClaim['granted']> & {
+    readonly stream: string
+    readonly items: readonly PlacedItem[]
+    readonly isNew: boolean
+    /** The last granted offset. */
+    readonly last: bigint
+  }
 
 /**
- * Commits the count, which another process must see once this one is dead, and holds the streams again. In between another may
- * have taken a stream: whoever has moved its position, or counted, is the owner now.
+ * Commits the count, which another process must see after this one died, and holds the streams again. In between
+ * another claim may have taken a stream. A stream whose position has moved, or that another claim has counted, now has
+ * another owner.
  */
 async function count(
   { tables, scope }: Place,
@@ -95,20 +108,24 @@ async function count(
   if (streams.length === 0) return []
   const names = streams.map(({ stream }) => stream)
   const refund = refundStarts(tables, { scope, token, streams: names })
+  const begun = streams.map(({ stream, attempts, last }) => ({ stream, first: attempts.offset, last }))
+  const fresh = streams.filter(({ isNew }) => isNew).map(({ stream }) => stream)
+  const started = countStarts(tables, { scope, token, streams })
   const { rows, counted } = await session.reopen({
-    count: countStarts(tables, { scope, token, streams }),
+    count: fresh.length === 0 ? started : { text: `${started.text};\n${forgetBegun(tables, scope, fresh).text}` },
     uncount: refund,
-    first: holdStreams(tables, scope, names),
+    first: holdForHandlers(tables, scope, begun),
   })
   const isCounted = new Set(counted.map(({ stream }) => stream))
   const held = new Map(rows.map((row) => [row.stream, row]))
   const isOurs = ({ stream, next }: WantedStream): boolean => {
     const row = held.get(stream)
-    return row?.next === next.toString() && row.outcome === null && row.held === null && row.attempt_owner === token
+    if (row?.next !== next.toString() || row.outcome !== null || row.held !== null) return false
+    return row.attempt_owner === token && row.is_begun
   }
   const ours = streams.filter(({ stream }) => isCounted.has(stream))
   if (ours.every(isOurs)) return ours
-  await session.release(refund)
+  await session.release({ text: `${refund.text};\n${removeBegun(tables, scope, names).text}` })
   return []
 }
 
@@ -139,7 +156,7 @@ function grant(
   const keys = [...attempts.keys()].map(({ key }) => key)
   const transaction = new ClaimTransaction({ place, session, ledger }, { token, keys })
   for (const [{ key, digest }, attempt] of attempts) {
-    // The position is what fences: whoever comes late finds that it has moved.
+    // The position is the fence: a late owner finds that it has moved.
     const fence = 0
     const claim: Claim<PgTransaction> = { key, digest, scope, token, fence, attempt, retentionMs, transaction }
     answers.set(key, { verdict: 'claimed', fence, attempt, claim })
@@ -163,10 +180,11 @@ function byStream(items: readonly ClaimItem[]): ReadonlyMap<string, readonly Pla
 
 function recordOf(row: HeldRow): PositionRecord | undefined {
   if (row.next === null) return undefined
-  const { outcome, reason, held, attempt_offset: offset, attempt_until: until, attempt_owner: owner } = row
+  const { outcome, reason, held, torn, attempt_offset: offset, attempt_until: until, attempt_owner: owner } = row
   return {
     next: BigInt(row.next),
     held: held ?? undefined,
+    torn: torn === null ? undefined : { until: BigInt(torn), reason: TORN },
     aside: outcome === null ? undefined : { as: outcome === 'g' ? 'given-up' : 'parked', reason: reason ?? '' },
     attempts:
       offset === null

@@ -1,10 +1,11 @@
-import { nextAfter, type Key, type MarkVerdict, type OwnerToken, type SetAsideVerdict } from '../../src/index.ts'
+import { nextAfter, type Key, type MarkVerdict, type OwnerToken, type SetAsideVerdict } from '../../src/spi.ts'
 import { despiteConflicts } from './despite-conflicts.ts'
 import type { Ledger, Replacement, SettingAside } from './ledger.ts'
 import type { Place } from './place.ts'
 import { storable } from './set-keys-aside.ts'
 import { isLockTimeout, isUnstorable } from './sql-errors.ts'
 import { stillUnknown } from './what-was-committed.ts'
+import { removeBegun } from './sql/begun.ts'
 import { holdStreams } from './sql/hold-streams.ts'
 import { hasNotMoved, movePositions } from './sql/move-positions.ts'
 import { readPositions } from './sql/read-positions.ts'
@@ -18,16 +19,16 @@ interface GrantedItem {
   readonly timestamp: number | undefined
 }
 
-/** What one claim was granted of a stream. */
+/** The items of a stream that one claim was granted. */
 export interface GrantedStream {
   readonly stream: string
-  /** Where the claim has found it. */
+  /** The position when it was claimed. */
   readonly next: bigint
-  /** In their order. */
+  /** In the order of the stream. */
   readonly items: readonly GrantedItem[]
 }
 
-/** Positions that the mark moves behind what was handled. */
+/** The mark moves positions past the handled messages. */
 export class OffsetsLedger implements Ledger {
   readonly #place: Place
   readonly #token: OwnerToken
@@ -46,7 +47,9 @@ export class OffsetsLedger implements Ledger {
       to: nextAfter(items.map(({ offset }) => offset)),
       timestamp: items.at(-1)?.timestamp,
     }))
-    return movePositions(this.#place.tables, this.#place.scope, this.#token, moves)
+    const { tables, scope } = this.#place
+    const moved = movePositions(tables, scope, this.#token, moves)
+    return { text: `${moved.text};\n${this.#removed().text}` }
   }
 
   isTakenOver(error: unknown): boolean {
@@ -54,7 +57,13 @@ export class OffsetsLedger implements Ledger {
   }
 
   release(refunded: readonly Key[]): Script {
-    return this.refund(refunded)
+    if (refunded.length === 0) return this.#removed()
+    return { text: `${this.refund(refunded).text};\n${this.#removed().text}` }
+  }
+
+  #removed(): Script {
+    const streams = this.#streams.map(({ stream }) => stream)
+    return removeBegun(this.#place.tables, this.#place.scope, streams)
   }
 
   refund(keys: readonly Key[]): Script {
@@ -64,7 +73,7 @@ export class OffsetsLedger implements Ledger {
     return refundStarts(tables, { scope, token: this.#token, streams: refunded.map(({ stream }) => stream) })
   }
 
-  /** The streams are held again, which only succeeds once the backend that was sent the COMMIT is done with it. */
+  /** Holds the streams again, which succeeds only after the backend of the COMMIT is done. */
   async whatWasCommitted(): Promise<ReadonlyMap<Key, MarkVerdict>> {
     const { sessions, tables, scope } = this.#place
     const names = this.#streams.map(({ stream }) => stream)
@@ -91,7 +100,7 @@ export class OffsetsLedger implements Ledger {
     return verdicts
   }
 
-  /** One of a stream at a time, the lowest: what follows it is not over before it is. */
+  /** One message of a stream at a time, the lowest: later messages are not over before it is. */
   async #setAside(key: Key, how: SettingAside, run: Replacement): Promise<SetAsideVerdict> {
     const granted = this.#streams.find(({ items }) => items[0]?.key === key)
     const offset = granted?.items[0]?.offset
@@ -102,15 +111,15 @@ export class OffsetsLedger implements Ledger {
     const { reason, lockTimeoutMs } = how
     const aside = { scope, stream, from, offset, outcome, reason, owner: this.#token, lockTimeoutMs } as const
     try {
-      const written = await despiteConflicts(() => run(setOffsetAside(tables, aside)))
-      if (written.length > 0) return how.as
+      const [written] = await despiteConflicts(() => run(setOffsetAside(tables, aside)))
+      if (written !== undefined) return written.outcome === 'g' ? 'given-up' : 'parked'
     } catch (error) {
       if (isLockTimeout(error)) return 'refused'
       if (!isUnstorable(error)) throw error
       return this.#setAside(key, { ...how, reason: storable(reason) }, run)
     }
     const [row] = await sessions.committed(readPositions(tables, scope, [stream]))
-    // Sent again: the owner token says whether the record is this one.
+    // The call was sent again: the owner token shows whether this claim wrote the record.
     if (row?.outcome == null || row.next !== offset.toString() || row.moved_by !== this.#token) return 'refused'
     return row.outcome === 'g' ? 'given-up' : 'parked'
   }

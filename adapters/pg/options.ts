@@ -1,4 +1,4 @@
-import { checkNames, ConfigError, givenOf, type DurationMs } from '../../src/index.ts'
+import { checkNames, ConfigError, givenOf, type DurationMs } from '../../src/spi.ts'
 import type { PgliteLike, PoolLike } from './clients.ts'
 import type { Flushing } from './session.ts'
 import { tablesIn, type Tables } from './sql/tables.ts'
@@ -6,61 +6,74 @@ import type { TransactionLimits } from './sql/transaction.ts'
 
 export interface PostgresInboxOptions {
   /**
-   * A `Pool` of `pg`, yours to close. Of its `max` connections (at least 2) all stores on it together open transactions on
-   * all but one, which is for short statements. Put no replica behind it.
+   * A `Pool` of `pg`. You close it. Its `max` must be at least 2: all stores on the pool together open transactions on
+   * all connections but one, which runs short statements. The pool must connect to the primary, not to a replica.
    */
   readonly pool: PoolLike
-  /** Holds all tables of the library: `^[a-z_][a-z0-9_]{0,62}$`, not `pg_`. @defaultValue `consume_once` */
+  /**
+   * The schema of the library's tables: `^[a-z_][a-z0-9_]{0,62}$`, not beginning with `pg_`.
+   * @defaultValue `consume_once`
+   */
   readonly schema?: string
   /**
-   * `auto` brings the schema up to date in `open()`; `verify` only checks it, for roles that may not create tables.
+   * `auto` brings the schema up to date in `open()`. `verify` only checks it, for roles that may not create tables.
    * @defaultValue `auto`
    */
   readonly migrate?: 'auto' | 'verify'
   /**
-   * How long a claim waits for the transaction that holds one of its keys, in milliseconds; then it answers `busy`. Not a
-   * limit for handlers. Less than `queryTimeoutMs`. @defaultValue 1000
+   * How long a claim waits for the transaction that holds one of its keys, in milliseconds; then it answers `busy`. It
+   * does not limit handlers. Must be less than `queryTimeoutMs`.
+   * @defaultValue 1000
    */
   readonly lockTimeoutMs?: DurationMs
   /**
-   * How long the store waits for an answer to a statement of its own, or for a connection, in milliseconds. Past it the
-   * connection is closed and the answer counts as unknown. Statements of handlers have the limits of the pool.
+   * How long the store waits for the answer to one of its own statements, or for a connection, in milliseconds. After
+   * that it closes the connection, and the answer counts as unknown. Statements of handlers have only the limits of the
+   * pool.
    * @defaultValue 10000
    */
   readonly queryTimeoutMs?: DurationMs
   /**
-   * What a mark waits for. `commit`: each COMMIT is flushed. `flush-ticker`: COMMITs are not, and one loop flushes for all that
-   * wait: 1.3 to 1.7 times the messages, each later by a flush. A mark resolves, and a duplicate is told, after a flush that
-   * began after it; a crash of the server before that is a redelivery, as ever. Inside the database other readers see an effect
-   * before it is flushed. Once a scope has used it, all its processes wait so before they tell a duplicate, those with `commit`
-   * too. It takes one connection more: `max` of the pool at least 3. @defaultValue `commit`
+   * How marks become durable. `commit`: each COMMIT is flushed. `flush-ticker`: a COMMIT is not flushed, and one loop
+   * flushes for all that wait. That handles 1.3 to 1.7 times as many messages, and delays each by one flush. A mark
+   * resolves, and a duplicate is settled, only after a flush that began after the mark; if the server crashes before
+   * that, the message is redelivered as usual. Other readers of the database can see an effect before it is flushed.
+   * After a scope has used `flush-ticker` once, all its processes wait for a flush before they settle a duplicate,
+   * including those with `commit`. It needs one more connection: `max` of the pool must be at least 3.
+   * @defaultValue `commit`
    */
   readonly durability?: 'commit' | 'flush-ticker'
-  /** `statement_timeout` in the transaction, for handlers too, in milliseconds. @defaultValue that of the session */
+  /**
+   * `statement_timeout` in the transaction, in milliseconds. It applies to handlers too.
+   * @defaultValue the setting of the session
+   */
   readonly statementTimeoutMs?: DurationMs
   /**
-   * `idle_in_transaction_session_timeout` in the transaction, in milliseconds: how long a handler may do something else
-   * than query. It frees what a process holds that is frozen: keys of an inbox, or whole partitions of stored offsets. Choose
-   * it longer than `handlerTimeoutMs`; 0 is no limit.
+   * `idle_in_transaction_session_timeout` in the transaction, in milliseconds: how long a handler may run without a
+   * query. It frees the keys of a frozen process, or with stored offsets whole partitions. Choose a value above
+   * `handlerTimeoutMs`; 0 is no limit.
    * @defaultValue 300000
    */
   readonly idleInTransactionTimeoutMs?: DurationMs
 }
 
-/** As for `postgresInbox`; what a claim waits for is the transaction that holds its partition. */
+/** As for `postgresInbox`, but a claim waits for the transaction that holds its partition. */
 export type PostgresOffsetsOptions = Omit<PostgresInboxOptions, 'durability'>
 
 export interface PgliteInboxOptions {
   /**
-   * A `PGlite`, yours to close, without `relaxedDurability`. It has one connection: one transaction runs at a time, and a
-   * query on `db` itself, also in a handler, waits for its end.
+   * A `PGlite` without `relaxedDurability`. You close it. It has one connection: one transaction runs at a time, and a
+   * query on `db` itself, even in a handler, waits for its end.
    */
   readonly db: PgliteLike
-  /** As for `postgresInbox`. @defaultValue `consume_once` */
+  /**
+   * As for `postgresInbox`.
+   * @defaultValue `consume_once`
+   */
   readonly schema?: string
 }
 
-/** The only place with a default. */
+/** The only place that defines defaults. */
 export const DEFAULTS: Required<Omit<PostgresInboxOptions, 'pool' | 'statementTimeoutMs'>> = {
   schema: 'consume_once',
   migrate: 'auto',
@@ -76,7 +89,7 @@ export interface Limits extends TransactionLimits {
 
 export interface ResolvedPostgres {
   readonly pool: PoolLike
-  /** How many may be open at once. */
+  /** The number of transactions that may be open at once. */
   readonly transactions: number
   readonly flushing: Flushing
   readonly migrate: 'auto' | 'verify'
@@ -94,7 +107,7 @@ const OF_OFFSETS: { readonly [O in keyof Required<PostgresOffsetsOptions>]: true
   idleInTransactionTimeoutMs: true,
 }
 
-/** The names of their options. */
+/** Known options of each store. */
 const KNOWN = {
   postgresInbox: { ...OF_OFFSETS, durability: true },
   postgresOffsets: OF_OFFSETS,
@@ -150,13 +163,16 @@ export function resolvePostgres(options: PostgresInboxOptions, store: UserOfPost
   })
 }
 
-/** Refuses the pool itself where options are expected: none of its many properties is one. @throws ConfigError `CONFIG_INVALID` */
+/**
+ * Refuses a pool that was passed instead of options: none of its many properties is an option.
+ * @throws ConfigError `CONFIG_INVALID`
+ */
 export function refusePoolAsOptions(options: object, store: string): void {
   if (Number.isNaN(maxOf(options as PoolLike))) return
   throw new ConfigError([`${store}: pool: expected options, { pool }, got the pool itself`])
 }
 
-/** What a pool says of itself; `NaN` where it is none. */
+/** The `max` of a pool; `NaN` if the value is not a pool. */
 export function maxOf(pool: PoolLike | null | undefined): number {
   return typeof pool?.connect === 'function' ? (pool.options?.max ?? Number.NaN) : Number.NaN
 }
@@ -185,7 +201,7 @@ export function resolveTables(schema: string = DEFAULTS.schema, inboxPartitions?
   return tablesIn(schema, inboxPartitions)
 }
 
-/** Postgres cuts a longer name at 63 bytes without a word. */
+/** Postgres silently cuts longer names at 63 bytes. */
 export function schemaProblems(schema: unknown): string[] {
   if (typeof schema === 'string' && /^(?!pg_)[a-z_][a-z0-9_]{0,62}$/.test(schema)) return []
   return [`schema: expected ^[a-z_][a-z0-9_]{0,62}$, not pg_, got ${JSON.stringify(schema)}`]

@@ -4,21 +4,22 @@ import type { PoolClient } from 'pg'
 import { OUTLIVES, lentAs, type LentPgTransaction, type PgQuery, type PgTransaction } from './pg-transaction.ts'
 
 /**
- * Has what ORMs use of a client, and of a pool: `query`, `connect` and the `release` of what that gave, `end` (does nothing),
- * events.
+ * The methods of a client and a pool that ORMs use: `query`, `connect`, `release` of a connected client, `end` (does
+ * nothing), and events.
  */
 export type PgClient = { connect(): Promise<PoolClient> } & PoolClient
 
 /**
- * `ctx.tx` of `postgresInbox` or `postgresOffsets` in the shape of a client of `pg`, for an ORM on `pg`: what the ORM writes
- * through it commits with the mark, or not at all. Make it in the handler, for that one call.
+ * Wraps `ctx.tx` of `postgresInbox` or `postgresOffsets` as a client of `pg`, for an ORM on `pg`. Everything that the
+ * ORM writes through it commits together with the mark, or not at all. Create it in the handler, for that one call.
  *
- * A transaction of the ORM becomes a savepoint of ours: rolled back, its writes are undone; committed, they still wait for the
- * handler to end well. One at a time, so nest by the ORM's own means; still open when the handler ends it counts as a query
- * that was not awaited (`FLOATING_QUERY`). So does what `connect` gave and nobody has released. All of the ORM runs on one connection: what it writes beside an open transaction of
- * its own is part of that.
+ * A transaction of the ORM becomes a savepoint: if it is rolled back, its writes are undone; if it is committed, they
+ * still depend on the success of the handler. Only one may be open at a time, so use the ORM's own nesting. A
+ * transaction that is still open when the handler ends counts as a query that was not awaited (`FLOATING_QUERY`), and
+ * so does a client from `connect` that was not released. The ORM has a single connection: queries beside its open
+ * transaction become part of that transaction.
  *
- * @throws TypeError for anything but such a `ctx.tx`: one of PGlite answers otherwise than `pg`
+ * @throws TypeError for any other value: a `ctx.tx` of PGlite returns other results than `pg`
  */
 export function pgClient(tx: PgTransaction): PgClient {
   const lent = lentAs(tx)
@@ -27,7 +28,7 @@ export function pgClient(tx: PgTransaction): PgClient {
   return new ClientOfTransaction(lent) as unknown as PgClient
 }
 
-// Drizzle takes a client whose class has "Pool" in its name for a pool.
+// Drizzle recognises a pool by "Pool" in the class name.
 class ClientOfTransaction extends EventEmitter {
   readonly #lent: LentPgTransaction
   #isTaken: boolean
@@ -38,7 +39,7 @@ class ClientOfTransaction extends EventEmitter {
     this.#isTaken = isTaken
   }
 
-  /** Gives a promise; with a function as its last argument it calls that. */
+  /** Returns a promise, or calls a callback that is the last argument. */
   query(query: string | PgQuery, ...rest: readonly unknown[]): unknown {
     if (typeof query !== 'string' && 'submit' in query) throw new TypeError(`pgClient: ${OUTLIVES}`)
     const values = Array.isArray(rest[0]) ? rest[0] : undefined

@@ -1,12 +1,13 @@
-import { TransactionError, type LentTransaction } from '../../src/index.ts'
+import { TransactionError, type LentTransaction } from '../../src/spi.ts'
 
-/** What a handler gets as `ctx.tx`: the transaction that the mark is written in, in the shape of a client of `pg`. */
+/** `ctx.tx` of a handler: the transaction in which the mark is written, with the `query` method of `pg`. */
 export interface PgTransaction {
   /**
-   * Runs one statement in the transaction. It must be awaited before the handler ends. Several statements in one text are
-   * refused by the server (42601).
+   * Runs one statement in the transaction. Await it before the handler ends. The server refuses several statements in
+   * one text (42601).
    *
-   * @throws TransactionError `TRANSACTION_OVER` once the handler has ended or was aborted, or has ended the transaction itself
+   * @throws TransactionError `TRANSACTION_OVER` after the handler has ended, was aborted, or has ended the transaction
+   * itself
    * @throws TypeError for a statement that would end the transaction, or a query object that outlives it (a cursor)
    */
   readonly query: <Row = Record<string, unknown>>(
@@ -15,7 +16,7 @@ export interface PgTransaction {
   ) => Promise<PgResult<Row>>
 }
 
-/** A `QueryConfig` of `pg`. PGlite has use for text and values only. */
+/** A `QueryConfig` of `pg`. PGlite uses text and values only. */
 export interface PgQuery {
   readonly text: string
   readonly values?: unknown[] | undefined
@@ -32,14 +33,14 @@ export interface PgResult<Row> {
 /** Runs a statement of a handler. */
 export type RunQuery = (query: string | PgQuery, values?: unknown[]) => Promise<PgResult<unknown>>
 
-/** Is told of the queries of handlers. */
+/** Callbacks for the queries of handlers. */
 export interface ToldOfQueries {
   readonly onFailed: (error: unknown) => void
-  /** One was refused that came when its handler had ended. */
+  /** A query was refused because its handler had ended. */
   readonly onLate: () => void
 }
 
-/** A view of an open transaction for one handler, which ends with it. */
+/** A view of an open transaction for one handler. It ends with the handler. */
 export class LentPgTransaction implements LentTransaction<PgTransaction> {
   readonly tx: PgTransaction
   /** Results are those of `pg`. */
@@ -48,7 +49,7 @@ export class LentPgTransaction implements LentTransaction<PgTransaction> {
   readonly #told: ToldOfQueries
   #pending = 0
   #isNested = false
-  /** An ORM has it, which sends a query some microtasks after it was asked to. */
+  /** The transaction was given to an ORM, which sends a query some microtasks after the call. */
   #isWithOrm = false
   #isRevoked = false
   #hasFloated = false
@@ -64,7 +65,7 @@ export class LentPgTransaction implements LentTransaction<PgTransaction> {
     return this.#pending
   }
 
-  /** Queries were pending when it was revoked, or an ORM's came after: no handler vouches for what they did, or did not. */
+  /** Queries were pending when it was revoked, or an ORM's query came after that: their effect is unknown. */
   get hasFloated(): boolean {
     return this.#hasFloated
   }
@@ -73,7 +74,7 @@ export class LentPgTransaction implements LentTransaction<PgTransaction> {
     this.#isWithOrm = true
   }
 
-  /** Until `giveBack` it is pending as a query is: whoever has asked for a connection is not done. */
+  /** Until `giveBack` it counts as a pending query: a caller that has taken a connection is not done. */
   take(): void {
     if (this.#isRevoked) throw this.#late()
     this.#pending++
@@ -88,7 +89,7 @@ export class LentPgTransaction implements LentTransaction<PgTransaction> {
     return this.#isNested
   }
 
-  /** Until `unnest` it is pending as a query is: what its owner would still undo or add must not be committed. */
+  /** Until `unnest` it counts as a pending query: an open nested transaction must not be committed. */
   nest(): void {
     this.#isNested = true
     this.#pending++
@@ -111,7 +112,8 @@ export class LentPgTransaction implements LentTransaction<PgTransaction> {
     if (problem !== undefined) return Promise.reject(new TypeError(problem))
     this.#pending++
     const result = this.#run(query, values === undefined ? undefined : [...values])
-    // First to be told. Not awaited by its handler it is told as FLOATING_QUERY, and must not end the process as an unhandled rejection.
+    // Attached before the caller's handlers. If the handler does not await the query, FLOATING_QUERY reports it, and a
+    // rejection must not end the process as unhandled.
     result.then(
       () => void this.#pending--,
       (error: unknown) => {
@@ -130,7 +132,7 @@ export class LentPgTransaction implements LentTransaction<PgTransaction> {
   }
 }
 
-/** Knows who lent it: a WeakMap that knows would be work for the garbage collector, with each message. */
+/** The class refers to its lender in a private field: a WeakMap would cost garbage collection for each message. */
 class Tx implements PgTransaction {
   readonly query: PgTransaction['query']
   readonly #lent: LentPgTransaction
@@ -146,7 +148,7 @@ class Tx implements PgTransaction {
   }
 }
 
-/** What gave `tx` to a handler; `undefined` for anything else. */
+/** The lender of a `tx`; `undefined` for any other value. */
 export function lentAs(tx: PgTransaction): LentPgTransaction | undefined {
   return Tx.lentAs(tx)
 }
@@ -158,8 +160,8 @@ const ENDS_TRANSACTION =
   /^\s*(?:begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!\s+(?:(?:work|transaction)\s+)?to\b))\b/i
 
 /**
- * A courtesy for what is written plainly. No pattern finds all of it: HandlerStatements notices what ends the transaction, and
- * a record is done by nobody's COMMIT but the store's (sql/read-records.ts).
+ * Catches the plain forms only, for a better message. HandlerStatements notices everything that ends the transaction,
+ * and only the store's own COMMIT makes a record done (sql/read-records.ts).
  */
 function problemOf(query: string | PgQuery): string | undefined {
   if (typeof query !== 'string' && 'submit' in query) {

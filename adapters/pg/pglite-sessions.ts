@@ -1,4 +1,4 @@
-import { StoreError } from '../../src/index.ts'
+import { StoreError } from '../../src/spi.ts'
 import type { PgliteLike, PgliteQueries, PgliteResult } from './clients.ts'
 import type { PgQuery, PgResult } from './pg-transaction.ts'
 import { openPglite, type OpenPglite } from './pglite-transaction.ts'
@@ -9,8 +9,8 @@ import { isFailedTransaction, isWithoutSavepoint } from './sql-errors.ts'
 import { BEFORE_HANDLERS, beforeCommit, IS_OPEN, OPENED, WITHOUT_HANDLERS } from './sql/transaction.ts'
 
 /**
- * One connection, so one transaction at a time, by PGlite's own `transaction`: whatever else the application asks of the
- * database waits for its end instead of running inside it. Answers cannot be lost here, and nothing needs a limit.
+ * PGlite has one connection, so one transaction at a time, through its own `transaction`: other queries of the
+ * application wait for its end and do not run inside it. Answers cannot be lost, and nothing needs a limit.
  */
 export class PgliteSessions implements Sessions {
   readonly #db: PgliteLike
@@ -26,7 +26,7 @@ export class PgliteSessions implements Sessions {
     return { session, rows: (await session.start(first)) as Row[] }
   }
 
-  /** Nobody else has the connection in between: the slot is taken. */
+  /** Nobody else gets the connection in between: the slot is taken. */
   async claim<Row, Counted>({ count, uncount, first }: Opening<Row, Counted>): Promise<Opened<Row, Counted>> {
     const session = await this.#session()
     const counted = (await session.count(count)) as Counted[]
@@ -78,7 +78,7 @@ class PgliteSession implements Session {
     this.#giveSlot = giveSlot
   }
 
-  /** Committed by itself. Where it fails nothing stays open. */
+  /** Committed by itself. If it fails, nothing stays open. */
   async count({ text }: Script): Promise<unknown[]> {
     try {
       const results = await this.#db.transaction((transaction) => transaction.exec(text))
@@ -89,7 +89,7 @@ class PgliteSession implements Session {
     }
   }
 
-  /** Where it fails nothing stays open. */
+  /** If it fails, nothing stays open. */
   async start({ text }: Script): Promise<unknown[]> {
     try {
       this.#open = await openPglite(this.#db)
@@ -100,19 +100,19 @@ class PgliteSession implements Session {
     }
   }
 
-  /** Offsets have no PGlite. */
+  /** There are no stored offsets on PGlite. */
   reopen(): Promise<never> {
     return Promise.reject(new StoreError('STORE_MISUSED', 'expected an inbox on PGlite (pglite-sessions.reopen)'))
   }
 
-  /** The connection is the only one there is, and what still runs on it ends before the rollback. */
+  /** There is only one connection, and running queries end before the rollback. */
   spoil(): void {}
 
   async run<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
     return (await run(this.#transaction, statement)) as Row[]
   }
 
-  /** By the extended protocol, which takes one statement only. */
+  /** Uses the extended protocol, which takes only one statement. */
   async query(query: string | PgQuery, values?: unknown[]): Promise<PgResult<unknown>> {
     const [text, given] = typeof query === 'string' ? [query, values] : [query.text, values ?? query.values]
     const { rows, affectedRows }: PgliteResult<unknown> = await this.#transaction.query(text, given ?? [])

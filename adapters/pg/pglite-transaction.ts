@@ -1,15 +1,18 @@
 import type { PgliteLike, PgliteQueries } from './clients.ts'
 
-/** A transaction of PGlite that is held open from outside. */
+/** A PGlite transaction that the caller keeps open. */
 export interface OpenPglite {
   readonly transaction: PgliteQueries
-  /** Rejects where PGlite could not commit. */
+  /** Rejects if PGlite could not commit. */
   commit(): Promise<void>
   /** Never rejects. May be called after `commit`. */
   rollback(): Promise<void>
 }
 
-/** PGlite gives a transaction to a callback and commits when that ends, so the callback waits until it is told how. */
+/**
+ * PGlite runs a transaction in a callback and commits when the callback ends, so the callback waits for `commit` or
+ * `rollback`.
+ */
 export function openPglite(db: PgliteLike): Promise<OpenPglite> {
   return new Promise((resolve, reject) => {
     const ended = db.transaction(async (transaction) => {

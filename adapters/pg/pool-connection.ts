@@ -1,4 +1,4 @@
-import { StoreError, describeError } from '../../src/index.ts'
+import { StoreError, describeError } from '../../src/spi.ts'
 import type { ClientLike, ClientResult, PoolLike } from './clients.ts'
 import type { PgQuery, PgResult } from './pg-transaction.ts'
 import { isRefusal, sqlState } from './sql-errors.ts'
@@ -6,7 +6,7 @@ import type { Statement } from './sql/statement.ts'
 import { Turns } from './turns.ts'
 import { within } from './within.ts'
 
-/** A client that is out of its pool, until `close`. It is sent one statement at a time: `pg` 9 refuses a second. */
+/** A client taken from its pool, until `close`. It sends one statement at a time, because `pg` 9 refuses a second. */
 export class PoolConnection {
   readonly #client: ClientLike
   readonly #limitMs: number
@@ -20,7 +20,7 @@ export class PoolConnection {
     try {
       return new PoolConnection(await within(limitMs, 'a connection out of the pool', connecting), limitMs)
     } catch (cause) {
-      // It may still come, and would be missing in the pool for ever.
+      // A late client must go back, or the pool would lose it for ever.
       connecting.then(
         (client) => client.release(),
         () => {},
@@ -33,11 +33,11 @@ export class PoolConnection {
   private constructor(client: ClientLike, limitMs: number) {
     this.#client = client
     this.#limitMs = limitMs
-    // The pool listens only while a client is idle: without a listener a terminated backend ends the process.
+    // The pool listens only while a client is idle. Without a listener a terminated backend would end the process.
     client.on('error', this.#onError)
   }
 
-  /** What it was told when it connected. */
+  /** Process ID of the backend, from the time when it connected. */
   get backend(): number | undefined {
     return this.#client.processID ?? undefined
   }
@@ -51,7 +51,7 @@ export class PoolConnection {
     this.#spoiledBy ??= cause ?? new Error('spoiled for no reason (pool-connection.spoil)')
   }
 
-  /** Runs what the store itself has to say, with a limit, and returns the results of all its statements. */
+  /** Runs a statement of the store itself, with a time limit, and returns the results of all its statements. */
   async run({ text, values }: Statement): Promise<readonly ClientResult[]> {
     return this.#turns.take(async () => {
       this.#refuseIfOver()
@@ -66,8 +66,9 @@ export class PoolConnection {
   }
 
   /**
-   * Runs a statement of a handler, by the extended protocol: it takes one statement only, so that nothing is hidden behind
-   * another. (`pg` before 8.12 does not know the option, and sends a text without values by the simple protocol.)
+   * Runs a statement of a handler with the extended protocol, which takes only one statement, so that a second one
+   * cannot hide in the text. (`pg` before 8.12 ignores the option, and sends a text without values with the simple
+   * protocol.)
    */
   query(query: string | PgQuery, values?: unknown[]): Promise<PgResult<unknown>> {
     const sent = typeof query === 'string' ? { text: query, values } : { ...query, ...partsOf(query, values) }
@@ -76,15 +77,15 @@ export class PoolConnection {
       try {
         return (await this.#client.query({ ...sent, queryMode: 'extended' })) as PgResult<unknown>
       } catch (error) {
-        // The server says why it ends a connection before the client notices that it is gone. What is not from the server
-        // may be a value that cannot be sent, which harms nothing.
+        // The server says why it ends a connection before the client notices the close. An error that is not from the
+        // server may be a value that cannot be sent, which does no harm.
         if (sqlState(error) !== undefined && !isRefusal(error)) this.spoil(error)
         throw error
       }
     })
   }
 
-  /** Back to the pool; out of it and closed if it is spoiled. */
+  /** Returns it to the pool; a spoiled one is removed and closed. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -94,7 +95,7 @@ export class PoolConnection {
     this.#client.removeListener('error', this.#onError)
   }
 
-  /** While a statement waited for its turn the connection was given up: it must not be sent any more. */
+  /** The connection was given up while a statement waited for its turn: do not send it. */
   #refuseIfOver(): void {
     if (!this.#isClosed && this.#spoiledBy === undefined) return
     const text = `the connection was gone before the statement was sent: ${describeError(this.#spoiledBy)}`
@@ -104,7 +105,7 @@ export class PoolConnection {
   readonly #onError = (error: Error): void => this.spoil(error)
 }
 
-/** A query may be an object of a class, whose text is no property of its own. */
+/** A query may be an object of a class, whose `text` is not an own property. */
 function partsOf({ text, values, name, rowMode, types }: PgQuery, given: unknown[] | undefined): PgQuery {
   return { text, values: given ?? values, name, rowMode, types }
 }

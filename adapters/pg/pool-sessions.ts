@@ -1,4 +1,4 @@
-import { StoreError } from '../../src/index.ts'
+import { StoreError } from '../../src/spi.ts'
 import type { ClientResult, PoolLike } from './clients.ts'
 import { tickerOf, type Attendance, type FlushTicker } from './flush-ticker.ts'
 import type { Limits } from './options.ts'
@@ -16,13 +16,19 @@ import {
   begin,
   briefly,
   IS_OPEN,
+  ROLLBACK_OF_HANDLERS,
+  STATEMENTS_BEFORE_HANDLERS,
   WITHOUT_FLUSH,
   WITHOUT_HANDLERS,
 } from './sql/transaction.ts'
 
+/** Where the rows of `begin` are among the results of `forHandlers`. */
+const ROWS_BEFORE_HANDLERS: number = -2 - STATEMENTS_BEFORE_HANDLERS
+
 /**
- * Transactions on connections of a pool. No transaction waits for another connection, of the pool or of a pooler behind it. But
- * one connection is left for short statements, which would wait for as long as handlers run, and with a ticker one more flushes.
+ * Transactions on connections of a pool. No transaction waits for another connection of the pool or of a pooler behind
+ * it. One connection is kept free for short statements, which would otherwise wait for handlers, and one more for a
+ * flush ticker.
  */
 export class PoolSessions implements Sessions {
   readonly #pool: PoolLike
@@ -31,14 +37,14 @@ export class PoolSessions implements Sessions {
   readonly #ticker: FlushTicker
   readonly #flushing: Flushing
 
-  /** `transactions`: how many may be open at once. */
+  /** `transactions`: the number that may be open at once. */
   constructor(pool: PoolLike, transactions: number, limits: Limits, flushing: Flushing) {
     this.#pool = pool
     this.#limits = limits
     this.#slots = slotsOf(pool, transactions)
     this.#ticker = tickerOf(pool, () => this.#connect())
     this.#flushing = flushing
-    // An idle connection that breaks is none of ours to tell, and nothing to end the process for.
+    // A broken idle connection is not ours to report, and must not end the process.
     if (pool.listenerCount('error') === 0) pool.on('error', () => {})
   }
 
@@ -53,10 +59,14 @@ export class PoolSessions implements Sessions {
     const session = await this.#session(this.#flushing === 'late' ? this.#ticker : undefined)
     const text = `${briefly(count, this.#limits)};\n${this.forHandlers(opening.first)}`
     const results = await session.start(text, briefly(uncount, this.#limits))
-    return { session, rows: rowsOf(results, -3) as Row[], counted: rowsOf(results, BEFORE_SCRIPT) as Counted[] }
+    return {
+      session,
+      rows: rowsOf(results, ROWS_BEFORE_HANDLERS) as Row[],
+      counted: rowsOf(results, BEFORE_SCRIPT) as Counted[],
+    }
   }
 
-  /** Begins a transaction that handlers will get. */
+  /** Begins a transaction for handlers. */
   forHandlers(first: Script): string {
     return `${begin(first, this.#limits, 'of the session')};\n${BEFORE_HANDLERS}`
   }
@@ -78,10 +88,13 @@ export class PoolSessions implements Sessions {
     }
   }
 
-  /** Who flushes is there before the transaction begins: with a connection of its own it waits for nobody. */
+  /**
+   * Attends the ticker before the transaction begins. The ticker has its own connection, so this waits for no other
+   * transaction.
+   */
   async #session(ticker: FlushTicker | undefined): Promise<PoolSession> {
     await this.#slots.take()
-    // Without anybody who can tell whether it is on disk, the COMMIT is flushed by itself.
+    // Without a ticker to prove durability, the COMMIT is flushed by itself.
     const attendance = await ticker?.attend().catch(() => undefined)
     try {
       return new PoolSession(this, await this.#connect(), attendance, () => this.#slots.give())
@@ -101,7 +114,7 @@ export class PoolSessions implements Sessions {
     }
   }
 
-  /** On the connection that flushes: one more might be had by nobody. */
+  /** On the flushing connection, because another one may not be available. */
   async durably<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
     const attendance = await this.#ticker.attend()
     try {
@@ -113,7 +126,7 @@ export class PoolSessions implements Sessions {
     }
   }
 
-  /** A pooler has told the client a number of its own, not that of a backend. */
+  /** A pooler sends the client its own number instead of the backend's process ID. */
   async pooling(): Promise<Pooling | undefined> {
     const connection = await this.#connect()
     try {
@@ -140,9 +153,11 @@ class PoolSession implements Session {
   readonly isOfPg = true
   readonly #sessions: PoolSessions
   readonly #connection: PoolConnection
-  /** Where COMMITs are flushed late. */
+  /** Set if COMMITs are flushed late. */
   readonly #attendance: Attendance | undefined
   readonly #giveSlot: () => void
+  /** Handlers have sent statements. */
+  #isLent = false
   #isOver = false
 
   constructor(
@@ -165,7 +180,7 @@ class PoolSession implements Session {
     this.#connection.spoil(cause)
   }
 
-  /** Sends what begins the transaction. Where it is refused nothing stays open, and `undo` runs in its place. */
+  /** Sends the beginning of the transaction. If it is refused, nothing stays open, and `undo` runs instead. */
   async start(text: string, undo?: string): Promise<readonly ClientResult[]> {
     try {
       return await this.#connection.run({ text })
@@ -182,7 +197,7 @@ class PoolSession implements Session {
   }: Opening<Row, Counted>): Promise<Omit<Opened<Row, Counted>, 'session'>> {
     const text = `${WITHOUT_FLUSH};\n${count.text};\ncommit;\n${this.#sessions.forHandlers(first)}`
     const results = await this.start(text, this.#sessions.uncounted(uncount))
-    return { rows: rowsOf(results, -3) as Row[], counted: rowsOf(results, 1) as Counted[] }
+    return { rows: rowsOf(results, ROWS_BEFORE_HANDLERS) as Row[], counted: rowsOf(results, 1) as Counted[] }
   }
 
   async run<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
@@ -190,6 +205,7 @@ class PoolSession implements Session {
   }
 
   query(query: string | PgQuery, values?: unknown[]): Promise<PgResult<unknown>> {
+    this.#isLent = true
     return this.#connection.query(query, values)
   }
 
@@ -258,7 +274,7 @@ class PoolSession implements Session {
     return this.#sessions.committed(statement)
   }
 
-  /** Rolls back what is open, and gives everything back. */
+  /** Rolls back, and returns connection and slot. */
   async #abandon(undo?: string): Promise<void> {
     await this.#rollback()
     if (undo !== undefined && this.spoiledBy === undefined && !this.#isOver) {
@@ -268,10 +284,11 @@ class PoolSession implements Session {
     this.#attendance?.leave()
   }
 
-  /** A rollback that is not answered is one all the same, once the connection is closed. */
+  /** A rollback without an answer takes effect when the connection is closed. */
   async #rollback(): Promise<void> {
     if (this.spoiledBy !== undefined || this.#isOver) return
-    await this.#connection.run({ text: 'rollback' }).catch((error: unknown) => this.spoil(error))
+    const text = this.#isLent ? ROLLBACK_OF_HANDLERS : 'rollback'
+    await this.#connection.run({ text }).catch((error: unknown) => this.spoil(error))
   }
 
   #end(): void {

@@ -1,4 +1,4 @@
-import { ConfigError, type Migrations, type MigrationStatus } from '../../src/index.ts'
+import { ConfigError, type Migrations, type MigrationStatus } from '../../src/spi.ts'
 import { answered } from './answered.ts'
 import { missingKeys } from './check-keys.ts'
 import { checkServer } from './check-server.ts'
@@ -14,27 +14,33 @@ import { readMigrations, type RunRow } from './sql/migration-table.ts'
 import type { Tables } from './sql/tables.ts'
 
 export type PostgresMigrationsOptions = {
-  /** As for `postgresInbox`. @defaultValue `consume_once` */
+  /**
+   * As for `postgresInbox`.
+   * @defaultValue `consume_once`
+   */
   readonly schema?: string
 } & (
   | {
-      /** A `Pool` of `pg` with `max` of at least 2, yours to close. */
+      /** A `Pool` of `pg` with `max` of at least 2. You close it. */
       readonly pool: PoolLike
       readonly url?: never
     }
   | {
-      /** Of the database, with the role that may create tables. Each question opens its connections, by `pg`, and closes them. */
+      /**
+       * URL of the database, with a role that may create tables. Each call opens its own connections with `pg`, and
+       * closes them.
+       */
       readonly url: string
       readonly pool?: never
     }
 )
 
-/** A table is not made in a moment, and a lock not had. */
+/** Long limits: a migration may have to wait for a lock and to build a table. */
 const LIMITS = { lockTimeoutMs: 5_000, queryTimeoutMs: 600_000 }
 const INSUFFICIENT_PRIVILEGE = '42501'
 
 /**
- * The schema of all stores on Postgres, for `consume-once migrate`, or a deployment of your own.
+ * The schema of all stores on Postgres, for `consume-once migrate` or a deployment of your own.
  *
  * @throws ConfigError `CONFIG_INVALID`
  */
@@ -91,7 +97,7 @@ async function statusOf(sessions: Sessions, tables: Tables): Promise<MigrationSt
   const pending = MIGRATIONS.filter(({ version }) => rows.every((row) => row.version !== version))
   const drift = rows.flatMap((row) => strange(row))
   const status = { run: rows.map(titleOf), pending: pending.map(titleOf) }
-  // Who knows not all migrations that were run does not know what they have left.
+  // Without knowing all migrations that ran, the expected schema is unknown.
   if (rows.length === 0 || drift.length > 0) return { ...status, drift }
   try {
     return { ...status, drift: await schemaDrift(sessions, tables, rows) }

@@ -1,4 +1,4 @@
-import type { Purged, Purging } from '../../src/index.ts'
+import type { Purged, Purging } from '../../src/spi.ts'
 import type { Place } from './place.ts'
 import type { Session } from './session.ts'
 import { isCanceled } from './sql-errors.ts'
@@ -8,14 +8,14 @@ import { purgeAlone, purgeRecords, type PurgedRow, type Purge as PurgeOf } from 
 const PAGES_PER_STEP = 8_192
 
 /**
- * One bounded batch for each call, in a short transaction. The index by time finds what is old without a look at the rest,
- * but after many purges pages hold old and new alike and it tells little: then a pass goes through the table in steps.
+ * Removes one bounded batch for each call, in a short transaction. At first the index by time finds old rows directly.
+ * After many purges its pages mix old and new rows and it helps little: then a pass goes through the table in steps.
  */
 export class Purge {
-  /** The page where the next step of a pass begins. Of scopes that are in one. */
+  /** For each scope that is in a pass, the page at which the next step begins. */
   readonly #passes = new Map<number, number>()
 
-  /** Nothing where another process is at it: it goes on from there. */
+  /** Does nothing if another process is purging: that one continues. */
   async run(place: Place, how: Purging): Promise<Purged> {
     const { sessions, tables, scope } = place
     const { session, rows } = await sessions.begin(purgeAlone(tables, scope))

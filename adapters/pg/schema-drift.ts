@@ -6,8 +6,8 @@ import { createMigrationTable, createSchema, lockMigrations, type RunRow } from 
 import { tablesIn, type Tables } from './sql/tables.ts'
 
 /**
- * What is not as those migrations have left it: they are run once more, in a schema of another name and a transaction that is
- * rolled back, and the two are compared. Needs the right to create schemas.
+ * Differences between the tables and the migrations that ran. It runs the migrations again, in another schema and a
+ * transaction that is rolled back, and compares the two. Needs the right to create schemas.
  */
 export async function schemaDrift(
   sessions: Sessions,

@@ -1,9 +1,9 @@
-import { ConfigError, findScopeRow, formerScope, mayBeAnothers, StoreError, type Strategy } from '../../src/index.ts'
+import { ConfigError, findScopeRow, formerScope, mayBeAnothers, StoreError, type Strategy } from '../../src/spi.ts'
 import type { Flushing, Sessions } from './session.ts'
 import { announceTicker, findScopes, registerScope, shareScope } from './sql/register-scope.ts'
 import type { Tables } from './sql/tables.ts'
 
-/** Each is registered by somebody after this many collisions with others that register theirs. */
+/** Limit of collisions with other processes that register scopes at the same time. */
 const TRIES = 50
 
 interface ScopesOf {
@@ -11,7 +11,7 @@ interface ScopesOf {
   readonly strategy: Strategy
 }
 
-/** IDs of scopes, looked up once. They are never changed and never removed. */
+/** IDs of scopes, looked up once. They are never changed or removed. */
 export class Scopes {
   readonly #sessions: Sessions
   readonly #tables: Tables
@@ -35,14 +35,14 @@ export class Scopes {
     return id
   }
 
-  /** Before anything of the scope is marked. */
+  /** Before the first mark of the scope. */
   async #begin(name: string): Promise<number> {
     const id = await this.#look(name)
     if (this.#flushing === 'late') await this.#sessions.committed(announceTicker(this.#tables, id))
     return id
   }
 
-  /** @throws ConfigError where an earlier version has left the row of another scope, or it may be */
+  /** @throws ConfigError if the row belongs, or may belong, to another scope, from an earlier version */
   async #look(name: string): Promise<number> {
     for (let round = 0; round < TRIES; round++) {
       const rows = await this.#sessions.committed(findScopes(this.#tables, [name, formerScope(name)]))

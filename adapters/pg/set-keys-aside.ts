@@ -1,4 +1,4 @@
-import type { OwnerToken, Reason, SetAsideVerdict } from '../../src/index.ts'
+import type { OwnerToken, Reason, SetAsideVerdict } from '../../src/spi.ts'
 import type { TriedItem } from './bytes.ts'
 import { despiteConflicts } from './despite-conflicts.ts'
 import type { Replacement, SettingAside } from './ledger.ts'
@@ -13,7 +13,7 @@ interface Wanted {
   readonly run: Replacement
 }
 
-/** Writes records. Refused where another owner was quicker: it holds the row, or has a record already. */
+/** Writes records. Refused if another owner was quicker: it holds the row, or has written a record already. */
 export async function setKeysAside(
   place: Place,
   wanted: Wanted,
@@ -38,7 +38,7 @@ export async function setKeysAside(
     if (!isLockTimeout(error)) throw error
     const [first, ...others] = items
     if (first === undefined || others.length === 0) return items.map(() => 'refused')
-    // One of them is held by another owner; alone, each finds out for itself.
+    // Another owner holds one of the keys. Alone, each key finds out for itself.
     const verdicts = await setKeysAside(place, { ...wanted, items: [first] }, how)
     return [...verdicts, ...(await setKeysAside(place, { ...wanted, items: others }, how))]
   }
@@ -49,16 +49,14 @@ export async function setKeysAside(
   return keys.map((key) => (written.has(key) ? how.as : verdictOf(byKey.get(key), owner)))
 }
 
-/**
- * A reason holds the text of an error: what a database cannot store of it must not keep the record from being written.
- */
+/** A reason contains the text of an error: characters that a database cannot store must not prevent the record. */
 export function storable(reason: Reason): Reason {
   return reason.replaceAll(/[^ -~\n]/g, '?')
 }
 
 const VERDICTS: Readonly<Record<string, SetAsideVerdict>> = { g: 'given-up', p: 'parked' }
 
-/** The owner token says whether the record is this one, written now or when the call was sent before. */
+/** The owner token shows whether this claim wrote the record, now or in an earlier call. */
 function verdictOf(record: RecordRow | undefined, owner: string): SetAsideVerdict {
   if (record === undefined || record.owner !== owner) return 'refused'
   return VERDICTS[record.outcome] ?? 'refused'

@@ -1,7 +1,7 @@
-/** Counts who may be in at once. Whoever comes in excess waits, first in, first out. */
+/** A semaphore. Callers beyond its size wait, first in, first out. */
 export class Slots {
   #size: number
-  /** Less than none where more are in than there is room for by now. */
+  /** Negative after `narrow`, until enough slots are given back. */
   #free: number
   readonly #waiting: (() => void)[] = []
 
@@ -10,7 +10,7 @@ export class Slots {
     this.#free = size
   }
 
-  /** Not more than `size` from now on. */
+  /** Reduces the number of slots to at most `size`. */
   narrow(size: number): void {
     if (size >= this.#size) return
     this.#free -= this.#size - size
@@ -34,7 +34,7 @@ export class Slots {
 
 const SLOTS = new WeakMap<object, Slots>()
 
-/** The slots of a pool or database, shared by every store on it: as many as the one has that needs most beside them. */
+/** Concurrency limit shared by all stores on one pool or database; the smallest limit wins. */
 export function slotsOf(owner: object, size: number): Slots {
   const known = SLOTS.get(owner)
   known?.narrow(size)

@@ -1,4 +1,4 @@
-import { ConsumeOnceError, StoreError, describeError } from '../../src/index.ts'
+import { ConsumeOnceError, StoreError, describeError } from '../../src/spi.ts'
 
 const LOCK_NOT_AVAILABLE = '55P03'
 const DEADLOCK = '40P01'
@@ -7,11 +7,11 @@ const QUERY_CANCELED = '57014'
 const ADMIN_SHUTDOWN = '57P01'
 const CRASH_SHUTDOWN = '57P02'
 
-/** Of an error that the server answered; `undefined` for those of clients and sockets. */
+/** SQLSTATE of an error from the server; `undefined` for errors of clients and sockets. */
 export function sqlState(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined
   const { code } = error
-  // No class of SQLSTATE begins with E, but EPIPE and EPERM have five letters too.
+  // No SQLSTATE class begins with E, but EPIPE and EPERM have five letters too.
   return typeof code === 'string' && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code) ? code : undefined
 }
 
@@ -20,13 +20,13 @@ export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === LOCK_NOT_AVAILABLE
 }
 
-/** The transaction was chosen to lose: the same once more may well succeed. */
+/** The transaction was a deadlock victim or failed to serialize: a retry may succeed. */
 export function isConflictOfTransactions(error: unknown): boolean {
   const state = sqlState(error)
   return state === DEADLOCK || state === SERIALIZATION_FAILURE
 }
 
-/** A statement of the transaction has failed: it is open, and takes nothing but a rollback. */
+/** A statement of the transaction has failed: it accepts only a rollback. */
 export function isFailedTransaction(error: unknown): boolean {
   return sqlState(error) === '25P02'
 }
@@ -37,53 +37,60 @@ export function isWithoutSavepoint(error: unknown): boolean {
   return state === '3B001' || state === '25P01'
 }
 
-/** What pgbouncer answers to BEGIN, and ends the connection, where `pool_mode` is `statement`. */
+/** A handler has undone more than its own writes, or a rollback has undone less than all of them (sql/transaction.ts). */
+export function isUndone(error: unknown): boolean {
+  return sqlState(error) === '3B001' || (sqlState(error) === '22P02' && describeError(error).includes('"undone"'))
+}
+
+/** The answer of pgbouncer to BEGIN with `pool_mode = statement`. It also closes the connection. */
 export function isProtocolViolation(error: unknown): boolean {
   return sqlState(error) === '08P01'
 }
 
-/** The server gave up a statement after `statement_timeout`. */
+/** The server cancelled a statement after `statement_timeout`. */
 export function isCanceled(error: unknown): boolean {
   return sqlState(error) === QUERY_CANCELED
 }
 
-/** The server went down, or another backend of it crashed: no handler is to blame. */
+/** The server was shut down, or another backend crashed: no handler is at fault. */
 export function isShutdown(error: unknown): boolean {
   const state = sqlState(error)
   return state === ADMIN_SHUTDOWN || state === CRASH_SHUTDOWN
 }
 
-/** The text has a character that the encoding of the database has not, or a zero byte. */
+/** The text contains a character that the encoding of the database lacks, or a zero byte. */
 export function isUnstorable(error: unknown): boolean {
   const state = sqlState(error)
   return state === '22P05' || state === '22021'
 }
 
 /**
- * The server refused a statement and the connection lives on: surely nothing of it happened. Everything else leaves that
- * open: connection exceptions (08), a backend that was told to end (57P), a session that timed out (25P03), internal
- * errors (XX), and whatever is no answer of a server.
+ * The server refused a statement and the connection is still usable: nothing of the statement happened. Any other error
+ * leaves the outcome unknown: connection exceptions (08), a terminated backend (57P), a session timeout (25P03),
+ * internal errors (XX), and errors that are not from the server.
  */
 export function isRefusal(error: unknown): boolean {
   const state = sqlState(error)
   return state !== undefined && !/^(?:08|57P|25P03|XX)/.test(state)
 }
 
-/** Why a COMMIT was refused, in words of a handler. */
+/** Why a COMMIT was refused, in terms of a handler. */
 export function explainRefusal(error: unknown): string {
   const state = sqlState(error)
   if (state === '25P02')
     return 'a statement of a handler failed and its error was swallowed. Let it reject, or use a savepoint'
+  if (isUndone(error))
+    return `a handler rolled back to a savepoint that it had not made itself (${describeError(error)}). Make one first`
   if (state !== '22P02' && state !== '42704') return describeError(error)
   return `a handler ended the transaction itself, by a COMMIT or ROLLBACK of its own (${describeError(error)})`
 }
 
-/** Of a batch that was written in part: that nothing happened cannot be said of it. */
+/** A batch was written in part, so the error must not say that nothing happened. */
 export function notAllOf(error: unknown): StoreError {
   return new StoreError('STORE_AMBIGUOUS', `a part of the batch was written: ${describeError(error)}`, { cause: error })
 }
 
-/** What a caller gets: an error of the library stays what it is. */
+/** Converts an error for the caller. Errors of the library stay as they are. */
 export function toStoreError(error: unknown, what: string): Error {
   if (error instanceof ConsumeOnceError || error instanceof TypeError) return error
   const code = isRefusal(error) ? 'STORE_UNREACHABLE' : 'STORE_AMBIGUOUS'

@@ -7,7 +7,7 @@ import type {
   Reason,
   StoredPosition,
   StreamPosition,
-} from '../../src/index.ts'
+} from '../../src/spi.ts'
 import type { Place } from './place.ts'
 import { storable } from './set-keys-aside.ts'
 import { isUnstorable } from './sql-errors.ts'
@@ -16,7 +16,7 @@ import { listPositions } from './sql/list-positions.ts'
 import { passOffset } from './sql/pass-offset.ts'
 import { readPositions, type PositionRow } from './sql/read-positions.ts'
 
-/** Positions outside of claims. */
+/** Operations on positions outside of claims. */
 export class StoredPositions implements Positions {
   readonly #placeOf: (scope: string) => Promise<Place>
 
@@ -30,9 +30,9 @@ export class StoredPositions implements Positions {
     return new Map(rows.map((row) => [row.stream, positionOf(row)]))
   }
 
-  async pass(scope: string, { stream, offset, timestamp }: StreamPosition): Promise<void> {
+  async pass(scope: string, position: StreamPosition): Promise<void> {
     const { sessions, tables, scope: id } = await this.#placeOf(scope)
-    await sessions.committed(passOffset(tables, { scope: id, stream, offset, timestamp }))
+    await sessions.committed(passOffset(tables, { ...position, scope: id }))
   }
 
   async hold(scope: string, at: HeldAt, why: Reason): Promise<void> {

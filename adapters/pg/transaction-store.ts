@@ -18,7 +18,7 @@ import {
   type SetAsideVerdict,
   type Store,
   type StoreAdmin,
-} from '../../src/index.ts'
+} from '../../src/spi.ts'
 import { answered } from './answered.ts'
 import { checkup } from './checkup.ts'
 import { ClaimTransaction } from './claim-transaction.ts'
@@ -35,11 +35,11 @@ interface StoreParts {
   readonly sessions: Sessions
   readonly tables: Tables
   readonly lockTimeoutMs: DurationMs
-  /** Of marks. */
+  /** How marks are flushed. */
   readonly flushing: Flushing
   /** Checks the server and brings the schema up to date. */
   readonly prepare: () => Promise<void>
-  /** Opens a transaction for what is granted. Where nothing is, none stays open. */
+  /** Opens a transaction for the granted items. If none is granted, none stays open. */
   readonly claim: (
     place: Place,
     request: ClaimRequest,
@@ -48,8 +48,8 @@ interface StoreParts {
 }
 
 /**
- * A store on Postgres whose marks are written in the transaction of the effect: both commit together, or not at all. Attempts
- * are the one thing that is committed before, elsewhere: they must survive what kills the transaction.
+ * A store on Postgres that writes marks in the transaction of the effect: both commit together, or not at all. Only
+ * attempts are committed before that, in another table, because they must survive whatever ends the transaction.
  */
 export class TransactionStore implements Store<PgTransaction> {
   readonly strategy: 'inbox' | 'offsets'
@@ -146,7 +146,7 @@ export class TransactionStore implements Store<PgTransaction> {
     return { sessions, tables, scope: await this.#scopes.idOf(scope), losses: this.#losses }
   }
 
-  /** Answers in the order of the claims; a claim that was not given by its transaction gets `stranger`. */
+  /** Answers in the order of the claims. A claim that its transaction did not grant gets `stranger`. */
   async #perTransaction<Verdict>(
     what: string,
     claims: readonly Claim<PgTransaction>[],

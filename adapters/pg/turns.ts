@@ -1,9 +1,9 @@
-/** One after the other, in the order of the calls. */
+/** Runs tasks one after the other, in the order of the calls. */
 export class Turns {
   #last: Promise<unknown> = Promise.resolve()
   #taken = 0
 
-  /** Runs `work` when all that came before has ended, however that ended: at once where nothing is under way. */
+  /** Runs `work` when all earlier tasks have ended, with any result; at once if there are none. */
   take<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#taken === 0 ? work() : this.#last.then(work)
     this.#taken++

@@ -1,4 +1,4 @@
-import { StoreError, type Key, type MarkVerdict } from '../../src/index.ts'
+import { StoreError, type Key, type MarkVerdict } from '../../src/spi.ts'
 import type { StoredItem } from './bytes.ts'
 import type { Place } from './place.ts'
 import { readForGood } from './read-for-good.ts'
@@ -7,10 +7,10 @@ import { claimKeys } from './sql/claim-keys.ts'
 import { readRecords, type RecordRow } from './sql/read-records.ts'
 
 /**
- * Finds out what became of a COMMIT whose answer was lost. That its rows are not seen proves nothing, since its backend may
- * commit yet; so the keys are claimed again, which waits for that backend, and given back at once.
+ * Finds out the result of a COMMIT whose answer was lost. That its rows are not visible proves nothing, because its
+ * backend may still commit. So the keys are claimed again, which waits for that backend, and released at once.
  *
- * @throws StoreError `STORE_AMBIGUOUS` while nobody can say
+ * @throws StoreError `STORE_AMBIGUOUS` while the result is unknown
  */
 export async function whatWasCommitted(
   { sessions, tables, scope }: Place,
@@ -28,7 +28,7 @@ export async function whatWasCommitted(
   return new Map(items.map(({ item, key }) => [item.key, verdictOf(byKey.get(key), absent.has(key), transaction)]))
 }
 
-/** The ID of the transaction tells its rows from those of a later owner. */
+/** The transaction ID distinguishes its rows from those of a later owner. */
 function verdictOf(record: RecordRow | undefined, isAbsent: boolean, transaction: string): MarkVerdict {
   if (isAbsent) return 'refused-busy'
   if (record === undefined) throw stillUnknown()

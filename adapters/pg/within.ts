@@ -1,6 +1,9 @@
-import { StoreError } from '../../src/index.ts'
+import { StoreError } from '../../src/spi.ts'
 
-/** Rejects with `STORE_AMBIGUOUS` when an answer stays out: without a limit `pg` waits forever on a black-holed connection. */
+/**
+ * Rejects with `STORE_AMBIGUOUS` if there is no answer in time: without a limit `pg` waits for ever on a dead
+ * connection.
+ */
 export function within<T>(limitMs: number, what: string, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {

@@ -1,15 +1,16 @@
-import type { Logger } from '../../src/index.ts'
+import type { Logger } from '../../src/spi.ts'
 
-/** The slice of pino in use. */
+/** The part of pino that is used. */
 export interface PinoLike extends Logger {
   child(bindings: object): Logger
 }
 
 /**
- * A child of the user's pino logger whose lines say where they come from: `component: 'consume-once'`. Levels: `debug` for
- * what ends well, `warn` and `error` for what a person should see. No payload and no raw ID is ever logged.
+ * Creates a child of your pino logger with `component: 'consume-once'` in each line. Levels: `debug` for messages that
+ * end well, `warn` and `error` for events that a person should see. No payload is logged, and no raw ID without
+ * `logIds`.
  *
- * A pino logger can be given as `log` directly; this only adds the binding.
+ * You can also pass a pino logger as `log` directly; this function only adds the binding.
  */
 export function pinoLog(logger: PinoLike, bindings: object = {}): Logger {
   return logger.child({ component: 'consume-once', ...bindings })

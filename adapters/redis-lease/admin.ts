@@ -11,7 +11,7 @@ import {
   type Resolution,
   type StoreAdmin,
   type Why,
-} from '../../src/index.ts'
+} from '../../src/spi.ts'
 import type { KeyNames } from './key-names.ts'
 import { readLook } from './records.ts'
 import type { RedisNode, RedisPort } from './redis-port.ts'
@@ -22,7 +22,7 @@ import { DECIDE } from './scripts/decide.ts'
 import { LOOK, NAMES } from './scripts/look.ts'
 import { wholeMs } from './whole-ms.ts'
 
-/** First characters of values in these states. */
+/** First characters of the values in each state. */
 const LETTERS: { readonly [S in ListedState]: string } = {
   processing: 'P',
   'in-doubt': 'PR',
@@ -31,18 +31,18 @@ const LETTERS: { readonly [S in ListedState]: string } = {
   done: 'dD',
 }
 
-/** Keys that one SCAN looks at. */
+/** Keys that one SCAN visits. */
 const SCANNED_AT_ONCE = 1_000
 
-/** Where a list goes on. */
+/** Cursor of a list. */
 interface Place {
   readonly node: string
   readonly cursor: string
-  /** The last key shown of what the cursor gives; none is shown yet where it is empty. */
+  /** The last key that was shown of the cursor's keys; empty if none was shown yet. */
   readonly key: string
 }
 
-/** Looks at the records of all scopes under its prefix. Decisions go to a stream, `prefix:audit`. */
+/** Looks at the records of all scopes under the prefix. Decisions are logged to a stream, `prefix:audit`. */
 export class RedisAdmin implements StoreAdmin {
   readonly forgetsByItself = true
   readonly #redis: RedisPort
@@ -76,7 +76,7 @@ export class RedisAdmin implements StoreAdmin {
       const node = nodes.find((one) => one.name >= name)
       if (node === undefined) break
       const scanned = await this.#scan(node, node.name === name ? cursor : '0', prefix)
-      // In their order, so that what is shown of them can be told by the last.
+      // Sorted, so that the last key shown marks the position.
       const keys = [...new Set(scanned.keys)].toSorted().filter((key) => key > last)
       const found = await this.#inState(state, keys)
       const shown = found.slice(0, limit - records.length)
@@ -101,7 +101,7 @@ export class RedisAdmin implements StoreAdmin {
     return this.#decide(keys, 'forget', why)
   }
 
-  /** Redis ends records by itself; what is parked waits for a person. */
+  /** Redis expires records on its own, and parked records wait for a person. */
   async purge(): Promise<Purged> {
     return { removed: 0, more: false }
   }
@@ -125,7 +125,7 @@ export class RedisAdmin implements StoreAdmin {
   async #inState(state: ListedState, keys: readonly Key[]): Promise<RecordPage['records']> {
     const views = await this.#line.run({
       ...lookingFor(LETTERS[state], keys),
-      // What somebody else has written there is none of ours.
+      // A value that another program has written is not a record.
       read: (answer) => readLook(answer) ?? 'other',
     })
     return views.flatMap((view, at) => {
@@ -146,7 +146,7 @@ export class RedisAdmin implements StoreAdmin {
     return { next: String(next), keys: names.map((name) => keyIn(String(name), prefix)) }
   }
 
-  /** What stands before the braces of a record's name on the server. */
+  /** The text before the braces of a record's name on the server, including a prefix that the client adds. */
   async #writtenPrefix(): Promise<string> {
     const name = this.#names.of('')
     const [written]: readonly unknown[] = (await runScript(this.#redis, {
@@ -183,7 +183,7 @@ function listOf(reply: unknown): readonly unknown[] {
   return Array.isArray(reply) ? reply : []
 }
 
-/** Behind `prefix{shard}:`. */
+/** The part after `prefix{shard}:`. */
 function keyIn(name: string, prefix: string): Key {
   return name.slice(name.indexOf('}:', prefix.length) + 2)
 }

@@ -1,8 +1,8 @@
-import { StoreError, describeError, systemClock, type DurationMs } from '../../src/index.ts'
+import { StoreError, describeError, systemClock, type DurationMs } from '../../src/spi.ts'
 
 /**
- * All answers, one part after the other, or a `StoreError` in time: a client may keep a command for ever (ioredis 6.0.0 with
- * `autoResendUnfulfilledCommands: false` does, after a lost connection).
+ * Resolves with all answers, part after part, or rejects with a `StoreError` after the timeout: a client may keep a
+ * command for ever (ioredis 6.0.0 does so with `autoResendUnfulfilledCommands: false`, after a lost connection).
  */
 export async function answersWithin<T>(
   timeoutMs: DurationMs,
@@ -18,7 +18,7 @@ export async function answersWithin<T>(
   const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [storeError(outcome.reason)] : []))
   const [first] = failures
   if (first !== undefined) {
-    // Where one script ran, or may have run, it is not known that nothing was written.
+    // If one script ran, or may have run, it is unknown whether anything was written.
     const unknown = failures.find(({ code }) => code !== 'STORE_UNREACHABLE')
     if (unknown !== undefined || failures.length === asked.length) throw unknown ?? first
     throw new StoreError('STORE_AMBIGUOUS', `part of the batch was refused: ${first.message}`, { cause: first })
@@ -26,16 +26,19 @@ export async function answersWithin<T>(
   return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []))
 }
 
-/** Replies by which a server says that it did nothing: it is down, full, not the primary, not its keys, or not ours to use. */
+/**
+ * Error replies after which the server has done nothing: it is down, full, not the primary, does not have the keys, or
+ * refuses the user.
+ */
 const REFUSED =
   /(?:^|[\s-])(?:READONLY|LOADING|CLUSTERDOWN|TRYAGAIN|MASTERDOWN|OOM|MISCONF|NOREPLICAS|BUSY|MOVED|CROSSSLOT|NOAUTH|WRONGPASS|NOPERM)\s/
 
-/** Its user may not run a command, of a script too, or not on such a key. */
+/** The user may not run a command, also one inside a script, or may not use the key. */
 export function isWithoutRight({ message }: Error): boolean {
   return /NOPERM\s|ACL failure in script|user executing the script can't/.test(message)
 }
 
-/** Anything else, a lost connection above all, leaves open whether the script ran. */
+/** After any other error, such as a lost connection, it is unknown whether the script ran. */
 function storeError(cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause
   const message = describeError(cause)

@@ -1,17 +1,20 @@
-/** A script of 500 keys blocks the server for 1.5 to 2.5 ms: no other client gets an answer meanwhile. Half of 256 slots is one. */
+/**
+ * A script of 500 keys blocks the server for 1.5 to 2.5 ms, and no other client gets an answer meanwhile. 128 is half
+ * of 256 handler slots.
+ */
 const KEYS_PER_SCRIPT = 128
 
-/** Which shard a key lives in: told by its first characters, which are those of a digest. */
+/** The shard of a key, computed from its first characters, which are part of a hash. */
 export function shardOf(key: string, shards: number): number {
   let sum = 0
   for (let at = 0; at < 4 && at < key.length; at++) sum = sum * 31 + key.charCodeAt(at)
   return sum % shards
 }
 
-/** A batch in the parts that one script each is for. */
+/** A batch, divided into one part for each script call. */
 export interface Parts<Item> {
   readonly parts: readonly (readonly Item[])[]
-  /** Where in the batch the items of all parts, one after the other, stand; `undefined`: as they do there. */
+  /** Index in the batch of each item of all parts in a row; `undefined`: same order as the batch. */
   readonly places: readonly number[] | undefined
 }
 
@@ -19,7 +22,7 @@ export function inOrder<Item>(batch: readonly Item[]): Parts<Item> {
   return { parts: slicesOf(batch), places: undefined }
 }
 
-/** No part meets two shards. */
+/** No part contains keys of two shards. */
 export function byShard<Item>(batch: readonly Item[], shardOfItem: (item: Item) => number): Parts<Item> {
   const shards = new Map<number, { readonly items: Item[]; readonly places: number[] }>()
   for (const [place, item] of batch.entries()) {
@@ -33,7 +36,7 @@ export function byShard<Item>(batch: readonly Item[], shardOfItem: (item: Item) 
   return { parts: all.flatMap(({ items }) => slicesOf(items)), places: all.flatMap(({ places }) => places) }
 }
 
-/** Answers of all parts, one after the other, in the order of the batch. */
+/** Puts the answers of all parts in a row into the order of the batch. */
 export function inPlace<T>(answers: readonly T[], { places }: Parts<unknown>): readonly T[] {
   if (places === undefined) return answers
   const placed: T[] = Array.from(answers)

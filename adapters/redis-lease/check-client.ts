@@ -1,12 +1,15 @@
-import { ConfigError } from '../../src/index.ts'
+import { ConfigError } from '../../src/spi.ts'
 
-/** Refuses the client itself where options are expected: none of its many properties is one. @throws ConfigError `CONFIG_INVALID` */
+/**
+ * Refuses a client that was passed instead of options: none of its many properties is an option.
+ * @throws ConfigError `CONFIG_INVALID`
+ */
 export function refuseClientAsOptions(options: unknown, methods: readonly string[]): void {
   if (!methods.every((name) => hasMethod(options, name))) return
   throw new ConfigError(['redis: expected options, { redis: client }, got the client itself'])
 }
 
-/** Problems of what was given as a client: none where it has all these methods. */
+/** Problems of the value given as a client; none if it has all these methods. */
 export function checkClient(library: string, redis: unknown, methods: readonly string[]): string[] {
   const missing = methods.filter((name) => !hasMethod(redis, name))
   if (missing.length === 0) return []

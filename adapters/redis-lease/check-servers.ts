@@ -2,7 +2,10 @@ import type { Durability } from './durability.ts'
 import type { RedisPort } from './redis-port.ts'
 import { evicts, factsOf, whyNoFsync, type ServerFacts } from './server-facts.ts'
 
-/** Why servers cannot keep what the options promise, if they cannot. Warns of those that throw marks away. */
+/**
+ * Returns why the servers cannot keep the promises of the options; empty if they can. Warns of servers that evict
+ * marks.
+ */
 export async function checkServers(redis: RedisPort, durability: Durability): Promise<readonly string[]> {
   const servers = await Promise.all((await redis.nodes()).map(factsOf))
   for (const { info } of servers) {

@@ -1,9 +1,9 @@
-import type { CheckFinding } from '../../src/index.ts'
+import type { CheckFinding } from '../../src/spi.ts'
 import type { Durability } from './durability.ts'
 import type { RedisPort } from './redis-port.ts'
 import { evicts, factsOf, whyNoFsync, type ServerFacts } from './server-facts.ts'
 
-/** What marks are worth on each primary. Changes nothing. */
+/** Checks how durable marks are on each primary. Changes nothing. */
 export async function checkup(redis: RedisPort, durability: Durability): Promise<readonly CheckFinding[]> {
   const servers = await Promise.all((await redis.nodes()).map(factsOf))
   return servers.flatMap((server) => {
@@ -59,11 +59,11 @@ function ofEviction(info: Info): CheckFinding {
   if (policy === 'noeviction') return holds(check, found)
   if (evicts(info)) {
     const meaning =
-      'A full server drops marks in silence, and what they stood for runs again: set maxmemory-policy noeviction.'
+      'A full server drops marks without an error, and their messages run again: set maxmemory-policy noeviction.'
     return { check, verdict: 'broken', found, meaning }
   }
   const meaning =
-    'As soon as somebody sets maxmemory, a full server drops marks in silence: set maxmemory-policy noeviction.'
+    'As soon as somebody sets maxmemory, a full server drops marks without an error: set maxmemory-policy noeviction.'
   return { check, verdict: 'weaker', found, meaning }
 }
 
@@ -71,7 +71,7 @@ function ofEvicted(info: Info): CheckFinding {
   const keys = info.get('evicted_keys') ?? '0'
   if (keys === '0') return holds('redis.evicted', 'evicted_keys 0')
   const meaning =
-    'So many keys were dropped since its start, and marks may have been among them: what they stood for runs again.'
+    'The server has dropped this many keys since its start. Marks may be among them; their messages run again.'
   return { check: 'redis.evicted', verdict: 'weaker', found: `evicted_keys ${keys}`, meaning }
 }
 
@@ -110,7 +110,7 @@ function ofFile(info: Info, server: ServerFacts, durability: Durability): CheckF
   }
 }
 
-/** Where they are all that reaches the disk. */
+/** Used when snapshots are the only thing that reaches the disk. */
 function ofSnapshots(save: string | undefined): CheckFinding {
   const check = 'redis.append-only-file'
   if (save === undefined) {
@@ -120,7 +120,7 @@ function ofSnapshots(save: string | undefined): CheckFinding {
   }
   if (save === '') {
     const meaning =
-      'Nothing is ever written to its disk: a restart forgets every mark, and what they stood for runs again: set appendonly yes.'
+      'The server writes nothing to disk: a restart forgets every mark, and all messages run again: set appendonly yes.'
     return { check, verdict: 'broken', found: 'appendonly no, save ""', meaning }
   }
   const meaning = 'A crash of the server forgets what was marked since its last snapshot: set appendonly yes.'
@@ -142,7 +142,7 @@ function ofReplicas(info: Info, durability: Durability): CheckFinding {
   return { check, verdict: 'weaker', found, meaning }
 }
 
-/** In step, as their primary sees them. */
+/** Number of replicas that the primary reports as online. */
 function replicasOnline(info: Info): number {
   return [...info].filter(([name, value]) => /^slave\d+$/.test(name) && value.includes('state=online')).length
 }

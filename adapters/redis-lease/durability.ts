@@ -1,6 +1,6 @@
-import { StoreError, type DurationMs } from '../../src/index.ts'
+import { StoreError, type DurationMs } from '../../src/spi.ts'
 
-/** What a mark must have reached before it counts. */
+/** How durable a mark must be before it counts. */
 export type Durability =
   | { readonly kind: 'memory' }
   | { readonly kind: 'replicas'; readonly replicas: number; readonly withinMs: DurationMs }
@@ -9,24 +9,24 @@ export type Durability =
 export type Waiting = Exclude<Durability, { kind: 'memory' }>
 
 /**
- * WAIT and WAITAOF cover the writes of their own connection, answer how far these have come, and answer it also when their time
- * is over: only the count says whether they have come far enough.
+ * WAIT and WAITAOF cover the writes of their own connection. They also reply when their time is over: only the count in
+ * the reply shows how far the writes have come.
  */
 export function waitCommand(durability: Waiting): readonly string[] {
   const { kind, replicas, withinMs } = durability
-  // A time of 0 would be for ever.
+  // 0 would mean no limit.
   const words = [String(replicas), String(Math.max(1, Math.ceil(withinMs)))]
   return kind === 'replicas' ? ['WAIT', ...words] : ['WAITAOF', '1', ...words]
 }
 
-/** The server is up and has the writes, but they have not come far enough. */
+/** The server is up and has the writes, but they are not durable enough yet. */
 export class NotFarEnoughError extends StoreError {
   constructor(message: string, options?: { readonly cause?: unknown }) {
     super('STORE_AMBIGUOUS', message, options)
   }
 }
 
-/** @throws NotFarEnoughError where the writes have not come far enough: they may be lost yet, so they are asked for again */
+/** @throws NotFarEnoughError if the writes are not durable enough: they may still be lost, so they are sent again */
 export function checkWaited({ kind, replicas, withinMs }: Waiting, reply: unknown): void {
   const [synced, reached] = kind === 'replicas' ? [1, Number(reply)] : numbersOf(reply)
   if (synced >= 1 && reached >= replicas) return

@@ -1,4 +1,4 @@
-import { StoreError, systemClock, type DurationMs } from '../../src/index.ts'
+import { StoreError, systemClock, type DurationMs } from '../../src/spi.ts'
 import { checkWaited, waitCommand, type Waiting } from './durability.ts'
 import type { RedisPort } from './redis-port.ts'
 import { runScriptsBefore, type ScriptRun } from './run-script.ts'
@@ -10,14 +10,14 @@ interface Queued {
 }
 
 /**
- * Scripts whose writes must have come far enough before their replies count. While one group of them is waited for, its
- * connection does nothing else, so what comes meanwhile gathers to the next group: one wait for all of it.
+ * Runs scripts whose writes must be durable before their replies count. While one group waits, its connection does
+ * nothing else, so scripts that arrive meanwhile form the next group: one wait for all of them.
  */
 export class DurableLine {
   readonly #redis: RedisPort
   readonly #waiting: Waiting
   readonly #timeoutMs: DurationMs
-  /** By lane; there is an entry while a group of it is under way. */
+  /** Queue of each lane. There is an entry while one of its groups is in flight. */
   readonly #queues = new Map<number, Queued[]>()
 
   constructor(redis: RedisPort, waiting: Waiting, timeoutMs: DurationMs) {
@@ -26,7 +26,7 @@ export class DurableLine {
     this.#timeoutMs = timeoutMs
   }
 
-  /** @param lane - all keys of one lane are with one primary */
+  /** @param lane - all keys of one lane are on one primary */
   run(lane: number, run: ScriptRun): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const queued = { run, resolve, reject }
@@ -38,7 +38,7 @@ export class DurableLine {
   }
 
   async #send(lane: number): Promise<void> {
-    // All parts of one batch come in one turn of the event loop.
+    // All parts of one batch arrive in one turn of the event loop.
     await Promise.resolve()
     for (let group = this.#take(lane); group.length > 0; group = this.#take(lane)) {
       try {
@@ -61,7 +61,7 @@ export class DurableLine {
     return replies
   }
 
-  /** A client may keep a group for ever; the next one must not wait for it. */
+  /** A client may keep a group for ever; the next group must not wait for it. */
   #inTime<T>(asked: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const late = (): void =>

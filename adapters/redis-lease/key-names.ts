@@ -1,9 +1,9 @@
-import type { Key } from '../../src/index.ts'
+import type { Key } from '../../src/spi.ts'
 import { shardOf } from './batches.ts'
 
-/** How records are named: `prefix:{shard}:key`. Only the shard stands in braces: nothing of an ID decides the slot. */
+/** Names of records: `prefix:{shard}:key`. Only the shard is in braces, so an ID does not choose the slot. */
 export class KeyNames {
-  /** The stream of what people have decided. */
+  /** The stream of people's decisions. */
   readonly audit: string
   readonly #shards: readonly string[]
   readonly #prefixes: readonly string[]
@@ -14,7 +14,7 @@ export class KeyNames {
     this.#prefixes = this.#shards.map((shard) => `${prefix}:${shard}:`)
   }
 
-  /** A part of the audit, in the slot of the key. */
+  /** The audit stream in the slot of the key. */
   auditInShardOf(key: Key): string {
     return `${this.audit}:${this.#shards[this.shardOf(key)]}`
   }

@@ -19,7 +19,7 @@ import {
   type SetAsideVerdict,
   type Store,
   type StoreAdmin,
-} from '../../src/index.ts'
+} from '../../src/spi.ts'
 import { RedisAdmin } from './admin.ts'
 import { isWithoutRight } from './answers-within.ts'
 import { checkServers } from './check-servers.ts'
@@ -38,17 +38,17 @@ import { RENEW } from './scripts/renew.ts'
 import { SET_ASIDE } from './scripts/set-aside.ts'
 import { wholeMs } from './whole-ms.ts'
 
-/** The store, over any client. */
+/** The store, for any client. */
 export function leaseOver(redis: RedisPort, options: ResolvedLease): Store {
   return new RedisLease(redis, options)
 }
 
-/** A call is not given up earlier, however short the lease: the server may only be slow. */
+/** Lower limit of a call's timeout, however short the lease: the server may only be slow. */
 const LEAST_TIMEOUT_MS = 500
 
 class RedisLease implements Store {
   readonly strategy = 'lease'
-  /** Marks that must reach more than memory go in groups, apart from claims. */
+  /** With durability above `memory`, marks are sent in groups, apart from claims. */
   readonly inOrder: boolean
   readonly admin: StoreAdmin
   readonly #redis: RedisPort
@@ -70,9 +70,8 @@ class RedisLease implements Store {
   }
 
   /**
-   * Asks the servers what they are, then claims and marks keys of its own, which end in a second: what a replica, a full or an
-   * old server refuses, and what lacks the replicas that marks are to reach. What may pass is asked again, for as long as one call
-   * may take (`timeoutMs`).
+   * Checks the servers, then claims and marks test keys that expire after a second. So it finds a replica, a server
+   * that is full or too old, and missing replicas. A passing error is retried for up to `timeoutMs`.
    * @throws ConfigError `CONFIG_INVALID`
    */
   async open(): Promise<void> {
@@ -93,7 +92,7 @@ class RedisLease implements Store {
     await this.#tryOut()
   }
 
-  /** Whatever became of its keys: at a start it only matters what kept Redis from an answer that counts. */
+  /** At the start it does not matter whether the test keys were written, only why Redis gave no valid answer. */
   #withAdvice(error: unknown): unknown {
     const isRefused = hasCode(error, 'STORE_UNREACHABLE') && isWithoutRight(error)
     if (!isRefused && !hasCode(error, 'STORE_AMBIGUOUS')) return error
@@ -111,7 +110,7 @@ class RedisLease implements Store {
 
   async #tryOut(): Promise<void> {
     const token = systemEntropy.ownerToken()
-    // Of a cluster, keys of about every shard.
+    // In a cluster, keys in about every shard.
     const items = Array.from({ length: this.#redis.isCluster ? this.#shards : 1 }, () => ({
       key: `${systemEntropy.ownerToken()}-open`,
       digest: '',
@@ -143,7 +142,7 @@ class RedisLease implements Store {
     return answers
   }
 
-  /** What another process has marked settles a duplicate only once it is as durable as a mark of one's own. */
+  /** A mark of another process settles a duplicate only when it is as durable as this process's own marks. */
   async #confirm(items: readonly ClaimItem[]): Promise<void> {
     if (items.length === 0) return
     const answers = await this.#line.run({
@@ -204,7 +203,7 @@ class RedisLease implements Store {
     })
   }
 
-  /** A renewal that hangs must leave time for another before the lease is over. */
+  /** A renewal that hangs must leave time for another one before the lease ends. */
   #within(leaseMs: DurationMs): DurationMs {
     return Math.min(this.#timeoutMs, Math.max(leaseMs / 3, LEAST_TIMEOUT_MS))
   }
@@ -214,9 +213,9 @@ const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 500
 
 /**
- * Not an answer that stays: a connection that was closed, a server that loads its file, a cluster that is not whole yet. ioredis
- * asks CLUSTER INFO first; where that says `cluster_state:fail`, as a new cluster does for a moment, it closes the connections of
- * all nodes ("Connection is closed.") and connects anew.
+ * True for errors that pass: a closed connection, a server that loads its file, a cluster that is not complete yet.
+ * ioredis asks CLUSTER INFO first; if that says `cluster_state:fail`, as a new cluster does for a moment, it closes the
+ * connections of all nodes ("Connection is closed.") and reconnects.
  */
 function isPassing(error: unknown): boolean {
   if (error instanceof NotFarEnoughError || !(error instanceof StoreError) || isWithoutRight(error)) return false
@@ -224,7 +223,7 @@ function isPassing(error: unknown): boolean {
   return error.code === 'STORE_AMBIGUOUS' || /\b(?:LOADING|CLUSTERDOWN|TRYAGAIN|MASTERDOWN)\s/.test(error.message)
 }
 
-/** node-redis, which connects when it is told to. */
+/** A node-redis client on which `connect()` was not called. */
 function isNeverConnected({ message }: Error): boolean {
   return /client is closed/i.test(message)
 }
@@ -247,7 +246,7 @@ function tokenOf({ token }: Claim): Argument {
   return token
 }
 
-/** Fields of a record are told apart by bars, and what follows a token by a line break. */
+/** Bars separate the fields of a record, and a line break ends a token. */
 function refuseBars(token: string, items: readonly ClaimItem[]): void {
   const field = /[|\n]/.test(token) ? token : items.find(({ digest }) => digest.includes('|'))?.digest
   if (field === undefined) return

@@ -1,42 +1,44 @@
-import { checkNames, checkOneOf, checkWhole, ConfigError, type DurationMs } from '../../src/index.ts'
+import { checkNames, checkOneOf, checkWhole, ConfigError, type DurationMs } from '../../src/spi.ts'
 import type { Durability } from './durability.ts'
 
-/** Of a lease in Redis, whatever the client. */
+/** Options of leases in Redis, the same for every client. */
 export interface LeaseOptions {
   /**
-   * Starts the name of every key, `prefix:{shard}:digest`. Another prefix is another store: what was done under the old
-   * one will be done again. 1 to 64 characters, without braces and whitespace.
+   * Prefix of every key name: `prefix:{shard}:digest`. Another prefix is another store: messages that were done under
+   * the old one are handled again. 1 to 64 characters, without braces and whitespace.
    * @defaultValue 'co'
    */
   readonly prefix?: string
   /**
-   * Over how many slots of a cluster the keys are spread, 1 to 256. It is part of every key, so another number is another
-   * store too. A cluster gets one script for each shard of a batch; a single server gets the batch as it is.
+   * The number of cluster slots over which keys are spread, 1 to 256. It is part of every key, so another number is
+   * another store as well. A cluster gets one script call for each shard of a batch; a single server gets the batch in
+   * one call.
    * @defaultValue 16
    */
   readonly shards?: number
   /**
-   * When a call is given up, in milliseconds, whatever the client does: its outcome is then unknown, and the same call is
-   * sent again. Claims and renewals are given up after a third of the lease, if that is earlier. At least twice
-   * `durableWithinMs`, which a mark may wait for after it has waited for the one before.
+   * How long the store waits for an answer to a call, in milliseconds, whatever the client does. After that the outcome
+   * is unknown, and the same call is sent again. Claims and renewals wait at most a third of the lease. Must be at
+   * least twice `durableWithinMs`, because a mark may have to wait for the one before it.
    * @defaultValue 2_000; 5_000 with `durability: 'fsync'`
    */
   readonly timeoutMs?: DurationMs
   /**
-   * What a mark must have reached before its message is settled:
-   * - `memory`: the primary has answered. A failover, or a crash without append-only file, may forget what was marked last.
-   * - `replicas`: so many `replicas` have it too (WAIT). A failover to one of those forgets nothing.
-   * - `fsync`: the disk has it (WAITAOF), and that of so many `replicas`. Redis 7.2 or newer, `appendonly yes`; `appendfsync
-   *   always`, or `everysec` where that can be trusted (not on Redis 7.4.0, 7.4.1 and Valkey): a mark then takes up to a second.
+   * How durable a mark must be before its message is settled:
+   * - `memory`: the primary has answered. A failover, or a crash without append-only file, may lose the latest marks.
+   * - `replicas`: that many `replicas` have it as well (WAIT). A failover to one of them loses nothing.
+   * - `fsync`: it is synced to the disk of the primary (WAITAOF), and of that many `replicas`. Requires Redis 7.2 or
+   *   newer, `appendonly yes`, and `appendfsync always`, or `everysec` where WAITAOF can be trusted with it (not on
+   *   Redis 7.4.0, 7.4.1 and Valkey): a mark then takes up to a second.
    *
-   * A mark that has not come so far in time is asked for again, and nothing is settled. While it is waited for, its connection
-   * does nothing else: give the store a client of its own. Results of other processes are waited for as well before a
+   * If a mark does not get that far in time, it is sent again, and nothing is settled. The connection does nothing else
+   * while it waits, so give the store a client of its own. The store also waits for results of other processes before a
    * duplicate is settled.
    * @defaultValue 'memory'
    */
   readonly durability?: Durability['kind']
   /**
-   * How many replicas. To survive any failover, all that may be promoted.
+   * The number of replicas. To survive any failover, give the number of all replicas that may be promoted.
    * @defaultValue 1 with `replicas`, 0 with `fsync`
    */
   readonly replicas?: number
@@ -72,7 +74,7 @@ const KNOWN: { readonly [O in keyof Required<LeaseOptions>]: true } = {
   replicas: true,
   durableWithinMs: true,
 }
-/** A minute without an answer helps nobody: leases are counted in seconds. */
+/** A longer timeout helps nobody: leases last seconds. */
 const MAX_TIMEOUT_MS = 60_000
 const MAX_REPLICAS = 100
 

@@ -1,6 +1,6 @@
-import { viewOf, type AsideStory, type MessageRecord, type RecordView } from '../../src/index.ts'
+import { viewOf, type AsideStory, type MessageRecord, type RecordView } from '../../src/spi.ts'
 
-/** What the script LOOK answered, as a person is shown it; `undefined` where that is no answer. */
+/** Parses an answer of the script LOOK; `undefined` if it is not a valid answer. */
 export function readLook(answer: string): RecordView | 'other' | undefined {
   if (answer === 'absent') return { state: 'absent' }
   if (answer === 'other') return 'other'
@@ -15,21 +15,24 @@ export function readLook(answer: string): RecordView | 'other' | undefined {
   return viewOf(record, Number(now))
 }
 
-/** For people; nothing of the value itself, which is anybody's. */
+/** For people. Quotes nothing of the value itself, which may belong to another program. */
 export function whatIsThere(type: string, bytes: string = ''): string {
   return bytes === ''
     ? `a ${type}, where a string was expected`
     : `a string of ${bytes} bytes that this version cannot read`
 }
 
-/** What follows the token of what was set aside, as scripts/script.ts has it. A version before wrote none of it. */
+/**
+ * Parses the fields after the token of a record that was set aside (scripts/script.ts). An earlier version did not
+ * write them.
+ */
 export function storyIn(owner: string): Pick<AsideStory, 'since' | 'cause'> {
   const [, since, cause] = /^[^\n]*\n(\d+)\n(.*)$/s.exec(owner) ?? []
   if (since === undefined || cause === undefined) return {}
   return { since: Number(since), cause: textOf(cause.replaceAll('%7C', '|').replaceAll('%25', '%')) }
 }
 
-/** Empty where there is none. */
+/** `undefined` if the text is empty. */
 function textOf(text: string): string | undefined {
   return text === '' ? undefined : text
 }
@@ -62,7 +65,7 @@ function recordOf(value: string, keepUntil: number): MessageRecord | undefined {
   }
 }
 
-/** As scripts/script.ts has it. */
+/** The formats of scripts/script.ts. */
 const LONG =
   /^(?<state>[PRDGX])\|(?<fence>\d+)\|(?<attempt>\d+)\|(?<doubt>[01])\|(?<digest>[^|]*)\|(?<owner>[^|]*)\|(?<rest>.*)$/s
 const SHORT = /^(?<state>d)(?<fence>[1-9])(?<digest>.{22})(?<owner>.{4})(?<rest>.*)$/s

@@ -5,12 +5,12 @@ import type {
   ReleaseVerdict,
   RenewVerdict,
   SetAsideVerdict,
-} from '../../src/index.ts'
-import { StoreError } from '../../src/index.ts'
+} from '../../src/spi.ts'
+import { StoreError } from '../../src/spi.ts'
 import { storyIn, whatIsThere } from './records.ts'
 import type { Letters } from './scripts/script.ts'
 
-/** What a script answered for an item, or `undefined` where that is no answer. */
+/** Parses a script's answer for an item; `undefined` if it is not a valid answer. */
 export type ReadAnswer<Item, T> = (answer: string, item: Item) => T | undefined
 
 export const readRenew: ReadAnswer<unknown, RenewVerdict> = oneOf('renewed', 'lost')
@@ -25,7 +25,7 @@ export const readRelease: ReadAnswer<unknown, ReleaseVerdict> = oneOf('released'
 export const readDecide: ReadAnswer<unknown, DecideVerdict> = oneOf('decided', 'already', 'refused')
 export const readSetAside: ReadAnswer<unknown, SetAsideVerdict> = oneOf('given-up', 'parked', 'refused')
 
-/** What nearly every claim is answered. */
+/** The answer to nearly every claim. */
 const FIRST_CLAIM: ClaimVerdict = { verdict: 'claimed', fence: 1, attempt: 1 }
 const DONE_WITHOUT_RESULT: ClaimVerdict = { verdict: 'done', result: undefined }
 
@@ -65,12 +65,12 @@ export function readClaim(answer: string): ClaimVerdict | undefined {
 
 interface Asked<Item, T> {
   readonly items: readonly Item[]
-  /** What the letters of the first answer stand for; `undefined`: each item has its own answer. */
+  /** Meaning of the letters in the first answer; `undefined`: each item has its own answer. */
   readonly letters: Letters | undefined
   readonly read: ReadAnswer<Item, T>
 }
 
-/** As many answers as were asked for, each of a known form; anything else proves nothing. */
+/** Checks that there is one answer of a known form for each item. Any other reply proves nothing. */
 export function readReply<Item, T>(reply: unknown, { items, letters, read }: Asked<Item, T>): readonly T[] {
   const answers = letters === undefined ? reply : spelledOut(reply, items.length, letters)
   if (!Array.isArray(answers) || answers.length !== items.length) throw strange(items.length, reply)
@@ -82,7 +82,7 @@ export function readReply<Item, T>(reply: unknown, { items, letters, read }: Ask
   })
 }
 
-/** An answer for each letter; `undefined`: letters and answers do not fit each other. */
+/** One answer for each letter; `undefined` if letters and answers do not match. */
 function spelledOut(reply: unknown, items: number, letters: Letters): readonly unknown[] | undefined {
   if (!Array.isArray(reply)) return undefined
   const [text, ...own]: unknown[] = reply

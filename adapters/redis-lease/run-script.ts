@@ -1,14 +1,16 @@
 import type { Argument, RedisPort, ScriptCall } from './redis-port.ts'
 import type { Script } from './scripts/script.ts'
 
-/** A script with what it is told. */
+/** A script with its keys and arguments. */
 export interface ScriptRun {
   readonly script: Script
   readonly keys: number
   readonly words: readonly Argument[]
 }
 
-/** By its digest; a server that does not know the script, after a restart or a failover, is sent the whole. */
+/**
+ * Runs a script by its digest. If the server does not know it, after a restart or a failover, sends the whole script.
+ */
 export async function runScript(redis: RedisPort, run: ScriptRun): Promise<unknown> {
   try {
     return await redis.run(bySha(run))
@@ -20,7 +22,7 @@ export async function runScript(redis: RedisPort, run: ScriptRun): Promise<unkno
   }
 }
 
-/** The same for several, and a raw command behind them. */
+/** The same for several scripts, with a raw command after them. */
 export async function runScriptsBefore(
   redis: RedisPort,
   runs: readonly ScriptRun[],
@@ -34,13 +36,13 @@ export async function runScriptsBefore(
         throw namingRights(failure, runs)
       })
     }
-    // Only a script by itself follows a slot that has moved, and tells its client where to.
+    // Only a single script follows a slot that has moved, and teaches its client the new place.
     if (isMoved(error)) await Promise.allSettled(runs.map((run) => runScript(redis, run)))
     throw namingRights(error, runs)
   }
 }
 
-/** Redis before 7.2 does not say which command of a script its user may not run. */
+/** Redis before 7.2 does not say which command of a script the user may not run. */
 function namingRights(error: unknown, runs: readonly ScriptRun[]): unknown {
   if (!(error instanceof Error) || !/user executing the script can't run/.test(error.message)) return error
   const used = runs.flatMap(({ script }) =>

@@ -1,4 +1,4 @@
-import type { DurationMs, Key } from '../../src/index.ts'
+import type { DurationMs, Key } from '../../src/spi.ts'
 import { answersWithin } from './answers-within.ts'
 import { byShard, inOrder, inPlace } from './batches.ts'
 import type { Durability } from './durability.ts'
@@ -13,18 +13,24 @@ import type { Script } from './scripts/script.ts'
 export interface Batch<Item extends { readonly key: Key }, T> {
   readonly script: Script
   readonly items: readonly Item[]
-  /** Further keys of a part, behind those of its items. @defaultValue none */
+  /**
+   * Adds further keys of a part, after the keys of its items.
+   * @defaultValue none
+   */
   readonly addKeys?: (words: Argument[], item: Item) => void
-  /** For the items of one part. */
+  /** Arguments for the items of one part. */
   readonly argumentsOf: (part: readonly Item[]) => readonly Argument[]
   readonly read: ReadAnswer<Item, T>
-  /** What it writes must be as durable as the store promises. @defaultValue false */
+  /**
+   * Its writes must be as durable as the store promises.
+   * @defaultValue false
+   */
   readonly durable?: boolean
-  /** @defaultValue that of the store */
+  /** @defaultValue the timeout of the store */
   readonly withinMs?: DurationMs
 }
 
-/** Sends batches to Redis: one script for each part of a batch, side by side. */
+/** Sends batches to Redis: one script call for each part of a batch, in parallel. */
 export class ScriptLine {
   readonly #redis: RedisPort
   readonly #names: KeyNames
@@ -38,7 +44,7 @@ export class ScriptLine {
     if (durability.kind !== 'memory') this.#durable = new DurableLine(redis, durability, timeoutMs)
   }
 
-  /** Answers in the order of the items. */
+  /** Resolves with the answers in the order of the items. */
   async run<Item extends { readonly key: Key }, T>(batch: Batch<Item, T>): Promise<readonly T[]> {
     const { items, read, durable = false, withinMs = this.#timeoutMs } = batch
     const split = this.#redis.isCluster ? byShard(items, ({ key }) => this.#names.shardOf(key)) : inOrder(items)
@@ -52,7 +58,7 @@ export class ScriptLine {
     return inPlace(await answersWithin(withinMs, asked), split)
   }
 
-  /** Anything else that Redis is asked, in the time of the store. */
+  /** Any other request to Redis, with the timeout of the store. */
   async ask<T>(asked: Promise<readonly T[]>): Promise<readonly T[]> {
     return answersWithin(this.#timeoutMs, [asked])
   }
@@ -68,7 +74,7 @@ export class ScriptLine {
     return { script, keys, words }
   }
 
-  /** A single server is one lane, a cluster as many as it has shards. */
+  /** A single server is one lane; a cluster has one for each shard. */
   #laneOf([first]: readonly { readonly key: Key }[]): number {
     return this.#redis.isCluster && first !== undefined ? this.#names.shardOf(first.key) : 0
   }

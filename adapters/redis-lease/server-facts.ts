@@ -1,19 +1,19 @@
 import type { RedisNode } from './redis-port.ts'
 
-/** What a server tells about itself; what it may not be asked is `undefined`. */
+/** Settings of a server. A setting that may not be read is `undefined`. */
 export interface ServerFacts {
   readonly name: string
-  /** As INFO has it: `redis_version`, `role`, `maxmemory_policy`, … */
+  /** The fields of INFO: `redis_version`, `role`, `maxmemory_policy`, … */
   readonly info: ReadonlyMap<string, string> | undefined
-  /** `always`, `everysec` or `no`, also where no append-only file is written. */
+  /** `always`, `everysec` or `no`, even if there is no append-only file. */
   readonly appendfsync: string | undefined
   /** When snapshots are written, such as `3600 1 300 100`; empty: never. */
   readonly save: string | undefined
 }
 
-/** Changes nothing. Rejects where the server cannot be reached. */
+/** Reads the settings; changes nothing. Rejects if the server cannot be reached. */
 export async function factsOf(node: RedisNode): Promise<ServerFacts> {
-  // Before Redis 7 a CONFIG GET takes one name.
+  // Before Redis 7 CONFIG GET takes one name.
   const setting = async (name: string): Promise<string | undefined> =>
     settingOf(await unlessForbidden(node.command(['CONFIG', 'GET', name])), name)
   const [info, appendfsync, save] = await Promise.all([
@@ -24,7 +24,7 @@ export async function factsOf(node: RedisNode): Promise<ServerFacts> {
   return { name: node.name, info: infoOf(info), appendfsync, save }
 }
 
-/** Of a user without the right, or of a service that hides the command. */
+/** The user has no right, or a hosted service has disabled the command. */
 const FORBIDDEN = /^(?:NOPERM|ERR unknown command|ERR .*(?:disabled|not allowed|not permitted|restricted))/i
 
 async function unlessForbidden(asked: Promise<unknown>): Promise<unknown> {
@@ -45,7 +45,7 @@ function infoOf(reply: unknown): ReadonlyMap<string, string> | undefined {
   return facts.length === 0 ? undefined : new Map(facts)
 }
 
-/** A list of names and values, or what a client makes of a map. */
+/** A list of names and values, or the object that a client makes of a map. */
 function settingOf(reply: unknown, name: string): string | undefined {
   if (typeof reply !== 'object' || reply === null) return undefined
   const value: unknown = Array.isArray(reply)
@@ -56,15 +56,15 @@ function settingOf(reply: unknown, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** For people: which server, in which version. */
+/** Product and version, for people. */
 function versionOf(info: ReadonlyMap<string, string>): string {
   const valkey = info.get('valkey_version')
   return valkey === undefined ? `Redis ${info.get('redis_version') ?? 'of unknown version'}` : `Valkey ${valkey}`
 }
 
 /**
- * Why WAITAOF proves nothing here; `undefined` where it does. Redis 7.4.0 and 7.4.1 (redis#13793) and Valkey answer it before
- * the disk has the writes, unless these are synced one by one.
+ * Why WAITAOF proves nothing on this server; `undefined` if it does. Redis 7.4.0 and 7.4.1 (redis#13793) and Valkey
+ * reply before the writes are on disk, unless each write is synced.
  */
 export function whyNoFsync({ info, appendfsync }: ServerFacts): string | undefined {
   if (info === undefined) return 'INFO is forbidden, so that nothing is known of the disk'
@@ -87,7 +87,7 @@ function isBefore(version: string, major: number, minor: number): boolean {
   return ofMajor < major || (ofMajor === major && ofMinor < minor)
 }
 
-/** Whether keys may go before their time. */
+/** True if the server may evict keys. */
 export function evicts(info: ReadonlyMap<string, string>): boolean {
   return Number(info.get('maxmemory') ?? 0) > 0 && info.get('maxmemory_policy') !== 'noeviction'
 }

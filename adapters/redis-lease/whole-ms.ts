@@ -1,6 +1,6 @@
-import type { DurationMs } from '../../src/index.ts'
+import type { DurationMs } from '../../src/spi.ts'
 
-/** Redis takes whole milliseconds, and no expiry of zero. */
+/** Redis takes whole milliseconds, and refuses an expiry of zero. */
 export function wholeMs(ms: DurationMs): DurationMs {
   return Math.ceil(ms)
 }

@@ -1,4 +1,5 @@
-import type { Consumer, Message, Source } from 'consume-once'
+import type { Consumer, Message } from 'consume-once'
+import type { Source } from 'consume-once/spi'
 import type { Job } from '../suite.ts'
 
 /** Where the library gets the messages of a job from. */

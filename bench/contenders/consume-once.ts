@@ -1,11 +1,5 @@
-import {
-  defineConsumer,
-  type Consumer,
-  type ConsumerSettings,
-  type Delivery,
-  type Outcome,
-  type Store,
-} from 'consume-once'
+import { defineConsumer, type Consumer, type ConsumerSettings, type Outcome, type Store } from 'consume-once'
+import { type Delivery } from 'consume-once/spi'
 import type { Job, Measurement } from '../suite.ts'
 import { Tally } from '../tally.ts'
 import type { Broker, LoadBroker } from './broker.ts'

@@ -1,4 +1,5 @@
-import type { Claim, ClaimAnswer, ClaimRequest, Store } from 'consume-once'
+import type { Store } from 'consume-once'
+import type { Claim, ClaimAnswer, ClaimRequest } from 'consume-once/spi'
 
 /** Grants every claim and keeps nothing: what grows beside it is not the store. */
 export const forgetfulStore: Store = {

@@ -1,14 +1,5 @@
-import {
-  defineConsumer,
-  memoryStore,
-  MemoryBroker,
-  messageId,
-  runConsumer,
-  runInline,
-  runMemory,
-  type Consumer,
-  type Publisher,
-} from 'consume-once'
+import { defineConsumer, memoryStore, MemoryBroker, messageId, runInline, runMemory, type Consumer } from 'consume-once'
+import { runConsumer, type Publisher } from 'consume-once/spi'
 import type { Job, Measurement } from '../suite.ts'
 import { ID_HEADER, type Tally } from '../tally.ts'
 import { messagesOf } from './messages.ts'

@@ -1,4 +1,4 @@
-import { startPrivateRedis } from '../../test/support/servers/private-redis.ts'
+import { startPrivateRedis } from '../../test/kit/servers/private-redis.ts'
 import type { Job, Measurement } from '../suite.ts'
 import { pairsAmong } from './redis-store.ts'
 

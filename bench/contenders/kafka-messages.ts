@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { ClaimItem } from 'consume-once'
+import type { ClaimItem } from 'consume-once/spi'
 import type { KafkaMessage } from 'kafkajs'
 import { ID_HEADER, indexOf } from '../tally.ts'
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Claim } from 'consume-once'
+import type { Claim } from 'consume-once/spi'
 import { postgresInbox, type PgTransaction } from 'consume-once/pg'
 import type { KafkaMessage } from 'kafkajs'
 import type { Job, Measurement } from '../suite.ts'

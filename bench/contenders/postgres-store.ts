@@ -1,4 +1,5 @@
-import type { ClaimItem, Store } from 'consume-once'
+import type { Store } from 'consume-once'
+import type { ClaimItem } from 'consume-once/spi'
 import { postgresInbox, type PgTransaction } from 'consume-once/pg'
 import { Pool, type PoolClient } from 'pg'
 import { serverOf, type Job, type Measurement } from '../suite.ts'

@@ -1,4 +1,5 @@
-import type { Delivery, Intake, Message, Source, SourceHealth } from 'consume-once'
+import type { Message, SourceHealth } from 'consume-once'
+import type { Delivery, Intake, Source } from 'consume-once/spi'
 import type { Tally } from '../tally.ts'
 
 export interface Pace {

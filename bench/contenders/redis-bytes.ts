@@ -1,6 +1,6 @@
 import { redisLease } from 'consume-once/ioredis'
 import { Redis } from 'ioredis'
-import { startPrivateRedis } from '../../test/support/servers/private-redis.ts'
+import { startPrivateRedis } from '../../test/kit/servers/private-redis.ts'
 import type { Job, Measurement } from '../suite.ts'
 import { filled } from './filled.ts'
 import { claimItems, claimsIn, expectAll } from './store-items.ts'

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { defineConsumer, messageId, runInline, type ClaimItem } from 'consume-once'
+import { defineConsumer, messageId, runInline } from 'consume-once'
+import { type ClaimItem } from 'consume-once/spi'
 import { redisLease } from 'consume-once/ioredis'
 import type { Redis } from 'ioredis'
 import type { Job, Measurement } from '../suite.ts'

@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { ClaimAnswer, ClaimItem, ClaimRequest, Claim, Store } from 'consume-once'
+import type { Store } from 'consume-once'
+import type { ClaimAnswer, ClaimItem, ClaimRequest, Claim } from 'consume-once/spi'
 
 /** Key and payload digest of messages, as the pipeline would make them: before the time is taken. */
 export function itemsOf(name: string, count: number): readonly ClaimItem[] {

@@ -1,12 +1,12 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { inCache } from '../../test/support/servers/cache.ts'
-import { run } from '../../test/support/servers/commands.ts'
-import { foundOnce } from '../../test/support/servers/lock.ts'
-import { cachedJars, fetchJars, type Jars } from '../../test/support/servers/maven.ts'
-import { needJava, needMaven } from '../../test/support/servers/programs.ts'
-import { inRun } from '../../test/support/servers/test-run.ts'
+import { inCache } from '../../test/kit/servers/cache.ts'
+import { run } from '../../test/kit/servers/commands.ts'
+import { foundOnce } from '../../test/kit/servers/lock.ts'
+import { cachedJars, fetchJars, type Jars } from '../../test/kit/servers/maven.ts'
+import { needJava, needMaven } from '../../test/kit/servers/programs.ts'
+import { inRun } from '../../test/kit/servers/test-run.ts'
 import type { Versions } from '../machine.ts'
 
 const POM = fileURLToPath(new URL('pom.xml', import.meta.url))

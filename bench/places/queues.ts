@@ -1,5 +1,5 @@
 import { connect, type ChannelModel, type ConfirmChannel } from 'amqplib'
-import { uniqueName } from '../../test/support/namespace.ts'
+import { uniqueName } from '../../test/kit/namespace.ts'
 import type { Servers } from '../machine.ts'
 import type { Deliveries } from './duplicates.ts'
 import { payloadOf } from './payload.ts'

@@ -1,5 +1,5 @@
 import { Kafka, logLevel, type Admin, type Message, type Producer } from 'kafkajs'
-import { uniqueName } from '../../test/support/namespace.ts'
+import { uniqueName } from '../../test/kit/namespace.ts'
 import { eventually } from '../eventually.ts'
 import type { Servers } from '../machine.ts'
 import { ID_HEADER } from '../tally.ts'

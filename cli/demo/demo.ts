@@ -2,13 +2,13 @@ import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import {
   defineConsumer,
-  describeError,
   messageId,
   type Consumer,
   type HandlerContext,
   type Message,
   type Running,
 } from '../../src/index.ts'
+import { describeError } from '../../src/spi.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import type { DemoRequest } from './request.ts'
 import { ID_HEADER, readInput, type Input, type InputMessage } from './envelope.ts'
@@ -29,10 +29,10 @@ import { Tally } from './tally.ts'
 import { verify } from './verify.ts'
 import { Watchdog } from './watchdog.ts'
 
-/** The lease of the demo: short, so that a run after a kill need not wait long. */
+/** The lease of the demo. It is short, so that a run after a kill need not wait long. */
 const LEASE_MS = 2_000
 
-/** Runs the main job on real input, and says whether every message had its effect once. Returns the exit code. */
+/** Runs the demo on real input, and reports whether every message had its effect once. Returns the exit code. */
 export async function runDemo(request: DemoRequest): Promise<number> {
   const input = await readInput(request.input)
   if (request.effects !== undefined) checkWritable(request.effects)
@@ -44,7 +44,7 @@ export async function runDemo(request: DemoRequest): Promise<number> {
   }
 }
 
-/** Before anything happens: an error at the end would hide what the run came to. */
+/** Check it before anything happens: an error at the end would hide the result of the run. */
 function checkWritable(path: string): void {
   try {
     closeSync(openSync(path, 'a'))
@@ -132,7 +132,7 @@ class Demo {
     return this.#tally.delivered === this.#tally.ended
   }
 
-  /** What an earlier run may have left, and then the whole input, as a producer's re-send. */
+  /** Messages that an earlier run may have left, and then the whole input, as if a producer sent it again. */
   #outgoing(source: DemoSource): Outgoing[] {
     const run = randomBytes(4).toString('hex')
     const messages: readonly InputMessage[] = [...this.#state.leftover(this.#input), ...this.#input.messages]
@@ -193,20 +193,23 @@ class Demo {
     })
   }
 
-  /** The process of this incarnation is gone at once; its successor takes over. */
+  /** Simulates the death of the process of this incarnation; a new one takes over. */
   #crash(source: MemoryDemoSource, store: DemoStore): boolean {
     const dying = this.#incarnation
     if (dying === undefined || dying.isDead) return false
     if (dying.strategy === 'lease' && !this.#mayCrashUnderLease(dying)) return false
     const isRolledBack = dying.die()
     source.kill()
-    // Whatever was under way in the dead process has no outcome.
+    // Deliveries in flight in the dead process have no outcome.
     this.#tally.ended = this.#tally.delivered
     void isRolledBack.then(() => this.#start(source, store))
     return true
   }
 
-  /** The memory broker's own crashes repeat no effect, and park nothing that a person did not ask to see parked. */
+  /**
+   * A crash of the memory broker must not repeat an effect, nor park a message unless `--on-in-doubt park` asks for
+   * that.
+   */
   #mayCrashUnderLease(dying: IncarnationStore): boolean {
     return this.#request.onInDoubt === 'park' ? dying.holdsNothing : dying.isBetweenEffects
   }

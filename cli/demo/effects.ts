@@ -2,7 +2,7 @@ import { appendFileSync, closeSync, existsSync, openSync, readFileSync, writeSyn
 import type { HandlerContext, Message } from '../../src/index.ts'
 import { ID_HEADER, sha256 } from './envelope.ts'
 
-/** One effect, as `--effects` writes it. */
+/** One effect, as a line of `--effects`. */
 export interface Effect {
   readonly id: string
   /** The idempotency key that a provider would get. */
@@ -11,7 +11,7 @@ export interface Effect {
   readonly at: string
 }
 
-/** The effect of a message: its handler works on raw bytes and never parses. */
+/** The effect of a message. The handler uses raw bytes and never parses them. */
 export function effectOf({
   message,
   idempotencyKey,
@@ -24,14 +24,14 @@ export function effectOf({
   }
 }
 
-/** The message's ID as text, in whatever form its client delivered the header; empty where there is none. */
+/** The message's ID as text, in whatever form its client delivered the header; empty if there is none. */
 export function idOf({ headers }: Message): string {
   const value = Object.hasOwn(headers, ID_HEADER) ? headers[ID_HEADER] : undefined
   const first: unknown = Array.isArray(value) ? value[0] : value
   return first instanceof Uint8Array ? Buffer.from(first).toString('utf8') : typeof first === 'string' ? first : ''
 }
 
-/** The stand-in for an SMS provider: one line for each request it was sent. It deduplicates nothing. */
+/** Stands for an SMS provider: one line for each request. It deduplicates nothing. */
 export class ProviderFile {
   readonly #path: string
   readonly #file: number

@@ -6,7 +6,7 @@ import { exampleData } from './example-data.ts'
 
 /** One message of an input file, ready to be produced. */
 export interface InputMessage {
-  /** The `message-id`, or `undefined` where it is not usable. */
+  /** The `message-id`, or `undefined` if it is not usable. */
   readonly id: string | undefined
   readonly key: Buffer | null
   readonly value: Buffer | null
@@ -21,7 +21,7 @@ export interface InputMessage {
 
 export interface Input {
   readonly messages: readonly InputMessage[]
-  /** The file's bytes and their digest: the state keeps every input it was given. */
+  /** The bytes of the file and their hash: the state keeps every input. */
   readonly bytes: Buffer
   readonly sha256: string
 }
@@ -31,7 +31,10 @@ export const ID_HEADER = 'message-id'
 /** Longest usable ID, in bytes of UTF-8. */
 const MAX_ID_BYTES = 512
 
-/** Reads a whole file of envelopes, `-` for standard input, the SMS example without one. One bad line and nothing is produced. */
+/**
+ * Reads a whole file of envelopes: `-` is standard input, without a path the SMS example. If one line is invalid,
+ * nothing is produced.
+ */
 export async function readInput(path: string | undefined): Promise<Input> {
   const bytes = path === undefined ? Buffer.from(exampleData()) : await wholeOf(path)
   return { messages: parseInput(bytes, path ?? 'the SMS example'), bytes, sha256: sha256(bytes) }
@@ -53,7 +56,10 @@ async function wholeOf(path: string): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** Parses the lines of an input. @throws CommandError naming the line, when one cannot be read */
+/**
+ * Parses the lines of an input.
+ * @throws CommandError with the number of a line that cannot be read
+ */
 export function parseInput(bytes: Buffer, path: string): InputMessage[] {
   const messages: InputMessage[] = []
   const startsAt = bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0
@@ -88,7 +94,7 @@ function linesOf(bytes: Buffer): Buffer[] {
   return lines
 }
 
-/** The envelope that `kcat -J` prints, and our `payload_base64` and `key_base64` for bytes that are not UTF-8. */
+/** The envelope that `kcat -J` prints, plus `payload_base64` and `key_base64` for bytes that are not UTF-8. */
 function parseEnvelope(envelope: unknown, isText: boolean, where: string): InputMessage {
   if (typeof envelope !== 'object' || envelope === null || Array.isArray(envelope))
     throw new TypeError('not a JSON object')
@@ -109,7 +115,7 @@ function parseEnvelope(envelope: unknown, isText: boolean, where: string): Input
   }
 }
 
-/** Two IDs whose bytes were lost on the way into the file must not become one. */
+/** Two IDs whose bytes were lost when the file was written must not become equal. */
 function checkHeader(name: string, text: string, isText: boolean): void {
   if (!text.isWellFormed() || !name.isWellFormed()) throw new TypeError(`header ${name}: a lone surrogate has no bytes`)
   if (!isText && `${name}${text}`.includes('\uFFFD')) throw new TypeError(`header ${name}: its bytes are not UTF-8`)
@@ -128,7 +134,7 @@ function bytesOf(fields: Record<string, unknown>, name: 'payload' | 'key'): Buff
   throw new TypeError(`${name}: expected text or null, got ${JSON.stringify(text).slice(0, 40)}`)
 }
 
-/** An alternating array, or in newer builds of kcat a map of arrays. A null value is an empty one. */
+/** An alternating array, or in newer builds of kcat a map of arrays. A null value becomes an empty one. */
 function headersOf(headers: unknown): (readonly [string, string])[] {
   if (headers === null || headers === undefined) return []
   const pairs: (readonly [string, string])[] = []
@@ -150,7 +156,7 @@ function headerText(value: unknown): string {
   throw new TypeError(`headers: expected text or null, got ${JSON.stringify(value).slice(0, 40)}`)
 }
 
-/** The demo's own reading of the identity rule, apart from the library's, so that one can be held against the other. */
+/** An independent implementation of the identity rule, to compare with the library's. */
 function usableId(headers: readonly (readonly [string, string])[]): string | undefined {
   const [first, ...others] = headers.filter(([name]) => name === ID_HEADER).map(([, value]) => value)
   if (first === undefined || first.trim() === '' || Buffer.byteLength(first) > MAX_ID_BYTES) return undefined
@@ -164,8 +170,9 @@ export function sha256(bytes: Uint8Array): string {
 type HeaderValue = string | Buffer
 
 /**
- * Headers as every client takes them: text, an array where a name is repeated, `__proto__` a name like any other. A text with
- * a replacement character goes out as bytes: read back as text, nobody could tell it from broken bytes.
+ * Headers in the form that every client takes: text, an array if a name is repeated, and `__proto__` as an ordinary
+ * name. A text with a replacement character is sent as bytes: read back as text, it could not be distinguished from
+ * invalid bytes.
  */
 export function headerRecord(
   pairs: readonly (readonly [string, string])[],

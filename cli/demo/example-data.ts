@@ -1,7 +1,7 @@
 /**
- * The SMS example: what `examples/data/sms-notifications.ndjson` holds, the same bytes on every run. It is made where it is needed: the
- * package does not carry five megabytes.
- * No clock, no Math.random, and only arithmetic that is exact: Math.log or a power may differ between engines.
+ * Generates the SMS example: the contents of `examples/data/sms-notifications.ndjson`, the same bytes on every run, so
+ * that the package does not contain five megabytes. No clock, no Math.random, and only exact arithmetic: Math.log or a
+ * power may differ between engines.
  */
 const SEED = 0x5eed_0001
 const TOPIC = 'sms-notifications'
@@ -11,12 +11,12 @@ const STARTED_AT = 1_760_000_000_000
 const MESSAGES = 8_600
 const CUSTOMERS = 2_400
 
-/** Share of messages whose producer saw no answer and sent again within a second. */
+/** Share of messages whose producer got no answer and sent them again within a second. */
 const RETRIED = 0.09
 /** Share of messages sent again minutes later by a job that had lost track of them. */
 const RESENT = 0.06
 
-/** The outbox relay dies after this message, its cursor still `REPLAYED` messages behind. */
+/** The outbox relay dies after this message, while its cursor is `REPLAYED` messages behind. */
 const LAST_BEFORE_CRASH = 5_100
 const REPLAYED = 400
 const DOWN_MS = 45_000
@@ -35,7 +35,7 @@ type Customer = {
 
 type Message = { readonly id: string; readonly key: string; readonly payload: string }
 
-/** One arrival on the topic; a message arrives once or several times. */
+/** One arrival on the topic. A message arrives once or several times. */
 type Delivery = { readonly message: Message; readonly ts: number }
 
 /** The whole file, one kcat envelope per line. */
@@ -88,8 +88,8 @@ function retriesAndResends(random: Random, first: readonly Delivery[]): Delivery
 }
 
 /**
- * Puts the crash of the relay into the timeline: nothing is published while it is down, then the last `REPLAYED`
- * messages go out a second time in a row, and what piled up meanwhile follows. Returns all deliveries in time order.
+ * Adds the crash of the relay to the timeline: nothing is published while it is down, then the last `REPLAYED` messages
+ * are sent a second time in a row, followed by the backlog. Returns all deliveries in time order.
  */
 function outage(first: readonly Delivery[], all: readonly Delivery[]): Delivery[] {
   const unsaved = first.slice(LAST_BEFORE_CRASH - REPLAYED, LAST_BEFORE_CRASH)
@@ -165,7 +165,7 @@ function mulberry32(seed: number): Random {
   }
 }
 
-/** The item at a share of the list, 0 being the first. */
+/** The item at a share of the list; 0 is the first. */
 function at<T>(list: readonly T[], share: number): T {
   const item = list[Math.floor(share * list.length)]
   if (item === undefined) throw new RangeError(`example data: no item at ${share} of a list of ${list.length}`)
@@ -176,7 +176,7 @@ function between(random: Random, least: number, most: number): number {
   return least + Math.floor(random() * (most - least + 1))
 }
 
-/** In [0, 1): short gaps are common and long ones rare, a few customers are much busier than most. */
+/** In [0, 1), mostly small: short gaps are common and long ones rare, and a few customers are much busier than most. */
 function mostlySmall(random: Random): number {
   const share = random()
   return share * share
@@ -190,7 +190,7 @@ function hex(random: Random, length: number): string {
   return Array.from({ length }, () => at(HEX, random())).join('')
 }
 
-/** 10 characters of time, most significant first, and 16 of chance. */
+/** 10 characters of time, most significant first, and 16 random ones. */
 function ulid(random: Random, createdAt: number): string {
   const time = Array.from({ length: 10 }, (_, index) => Math.floor(createdAt / 2 ** (45 - 5 * index)) % 32)
   return [
@@ -199,7 +199,7 @@ function ulid(random: Random, createdAt: number): string {
   ].join('')
 }
 
-/** FNV-1a, folded because its low bits alone spread badly; enough to keep a key on one partition. */
+/** FNV-1a, folded because its low bits alone spread badly. It only keeps a key on one partition. */
 function hash(key: string): number {
   let sum = 0x811c9dc5
   for (const byte of Buffer.from(key)) sum = Math.imul(sum ^ byte, 0x01000193)

@@ -1,4 +1,5 @@
-import type { Claim, ClaimAnswer, ClaimRequest, MarkVerdict, Store } from '../../src/index.ts'
+import type { Store } from '../../src/index.ts'
+import type { Claim, ClaimAnswer, ClaimRequest, MarkVerdict } from '../../src/spi.ts'
 
 interface StoreHooks {
   /** Claims are granted, and nothing has started yet. */
@@ -7,23 +8,23 @@ interface StoreHooks {
   readonly onMarked: (count: number) => void
 }
 
-/** What a dead process sees of an answer. */
+/** The answer that a dead process gets. */
 const NEVER = new Promise<never>(() => {})
 
 /**
- * The store as one incarnation of the process sees it. When that incarnation is dead, no answer reaches it any more, and
- * its open transactions are rolled back, as the server would do when the connection is gone.
+ * The store as one incarnation of the process sees it. After its death it gets no answers, and its open transactions
+ * are rolled back, as a server does when a connection is gone.
  */
 export class IncarnationStore implements Store<unknown> {
   readonly strategy: Store['strategy']
   readonly #store: Store<unknown>
   readonly #hooks: StoreHooks
-  /** Granted and not yet ended: what a dead process leaves behind. */
+  /** Claims granted and not ended: those that a dead process leaves behind. */
   readonly #held = new Set<Claim<unknown>>()
-  /** Claim calls that the store has not answered: they may be granted at any moment. */
+  /** Claim calls without an answer: they may be granted at any moment. */
   #asking = 0
   #isDead = false
-  /** Effects whose mark was not sent yet, as far as the caller tells. */
+  /** Effects whose mark was not sent yet, according to the caller. */
   #unmarked = 0
 
   constructor(store: Store<unknown>, hooks: StoreHooks) {
@@ -41,12 +42,12 @@ export class IncarnationStore implements Store<unknown> {
     this.#unmarked++
   }
 
-  /** No effect lies between itself and its mark: here a crash repeats nothing, even under a lease. */
+  /** No effect is between itself and its mark: a crash now repeats nothing, even under a lease. */
   get isBetweenEffects(): boolean {
     return this.#unmarked <= 0
   }
 
-  /** Nothing is claimed: here a crash leaves nothing in doubt. */
+  /** Nothing is claimed: a crash now leaves nothing in doubt. */
   get holdsNothing(): boolean {
     return this.#held.size === 0 && this.#asking === 0
   }
@@ -88,7 +89,7 @@ export class IncarnationStore implements Store<unknown> {
     this.#unmarked -= claims.length
     const verdicts = await this.#store.mark(claims)
     for (const claim of claims) this.#held.delete(claim)
-    // The mark is durable whether or not the process lives to hear of it.
+    // The mark is durable even if the process does not live to see the answer.
     const marked = verdicts.filter((verdict) => verdict === 'marked' || verdict === 'marked-late').length
     if (marked > 0) this.#hooks.onMarked(marked)
     return this.#isDead ? NEVER : verdicts
@@ -106,7 +107,7 @@ export class IncarnationStore implements Store<unknown> {
     return this.#alive(this.#store.setAside(...call))
   }
 
-  /** What the server does for a connection that is gone. */
+  /** Rolls back, as the server does for a lost connection. */
   async #rollBack(held: readonly Claim<unknown>[]): Promise<void> {
     for (const transaction of new Set(held.map((claim) => claim.transaction))) {
       const claims = held.filter((claim) => claim.transaction === transaction)

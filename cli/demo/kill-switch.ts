@@ -6,7 +6,10 @@ export interface KillAt {
   readonly count: number
 }
 
-/** Counts how far messages got in this run, and ends the process the moment a step has been reached so many times. */
+/**
+ * Counts the steps of messages in this run, and kills the process as soon as a step has been reached the given number
+ * of times.
+ */
 export class KillSwitch {
   readonly #killAt: KillAt | undefined
   readonly #reached: Record<KillStep, number> = { claimed: 0, handled: 0, marked: 0, settled: 0 }
@@ -15,7 +18,7 @@ export class KillSwitch {
     this.#killAt = killAt
   }
 
-  /** To be called before anything later can happen to these messages. */
+  /** Call it before anything later can happen to these messages. */
   reached(step: KillStep, count: number = 1): void {
     this.#reached[step] += count
     const killAt = this.#killAt

@@ -1,15 +1,15 @@
 import type { MemoryDemoSource } from './sources/memory.ts'
 
 interface FaultHooks {
-  /** False where the run ends in a real crash: then that one alone decides what is left in doubt. */
+  /** False if the run ends in a real crash: then only that crash decides what is left in doubt. */
   readonly simulatesCrashes: boolean
-  /** A simulated crash of the process. Returns whether this was a moment for it. */
+  /** Simulates a crash of the process. Returns whether this was a suitable moment. */
   readonly crash: () => boolean
 }
 
 type Fault = 'redeliver' | 'rebalance' | 'crash-claimed' | 'crash-marked'
 
-/** When, in shares of what was published. */
+/** When each fault happens, as a share of the published messages. */
 const SCHEDULE: readonly (readonly [share: number, fault: Fault])[] = [
   [0.1, 'redeliver'],
   [0.25, 'rebalance'],
@@ -20,8 +20,8 @@ const SCHEDULE: readonly (readonly [share: number, fault: Fault])[] = [
 ]
 
 /**
- * What the memory broker does to its consumer: redeliveries, a rebalance, and crashes between effect and settle. With a
- * lease they fall before the effect or after the mark, so that no effect is ever repeated by the demo itself.
+ * The faults of the memory broker: redeliveries, a rebalance, and crashes between effect and settle. With a lease the
+ * crashes are before the effect or after the mark, so that the demo itself never repeats an effect.
  */
 export class MemoryFaults {
   readonly #source: MemoryDemoSource
@@ -42,7 +42,7 @@ export class MemoryFaults {
     this.#left = SCHEDULE.filter(([, fault]) => hooks.simulatesCrashes || !fault.startsWith('crash'))
   }
 
-  /** So many deliveries have ended: the next fault may be due. */
+  /** `ended` deliveries have ended: the next fault may be due. */
   progress(ended: number): void {
     const [next] = this.#left
     if (this.#due !== undefined || next === undefined || ended < next[0] * this.#published) return
@@ -57,7 +57,7 @@ export class MemoryFaults {
     if (this.#due === 'crash-claimed') this.#crash()
   }
 
-  /** Marks are durable, nothing of them is settled. A crash that found no moment at a claim finds one here. */
+  /** Marks are durable, none of them is settled. A crash that found no suitable moment at a claim happens here. */
   marked(): void {
     if (this.#due !== undefined) this.#crash()
   }

@@ -1,6 +1,6 @@
 import { Presets, SingleBar } from 'cli-progress'
 
-/** A bar on a terminal, silent elsewhere. On stderr: stdout is data. */
+/** A progress bar on a terminal, silent elsewhere. On stderr, because stdout is data. */
 export class Progress {
   readonly #bar: SingleBar | undefined
 
@@ -21,7 +21,7 @@ export class Progress {
     this.#bar?.update(ended, fields)
   }
 
-  /** More is delivered than was published: redeliveries. */
+  /** Redeliveries make more deliveries than published messages. */
   grow(total: number): void {
     if (this.#bar !== undefined && this.#bar.getTotal() < total) this.#bar.setTotal(total)
   }

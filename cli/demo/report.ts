@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import type { DemoRequest } from './request.ts'
 
-/** The demo's one JSON object. */
+/** The JSON object that the demo prints. */
 export interface Report {
   readonly schema_version: 1
   readonly source: string
@@ -27,9 +27,9 @@ export interface Report {
 
 export interface Story {
   readonly faults: { readonly redeliveries: number; readonly rebalances: number; readonly crashes: number } | undefined
-  /** Messages that this run sent, an earlier run's leftovers among them. */
+  /** Messages that this run sent, including leftovers of an earlier run. */
   readonly published: number
-  /** Deliveries that would each have had an effect without the library: all that have a usable ID. */
+  /** Deliveries that would each have had an effect without the library: all with a usable ID. */
   readonly withoutLibrary: number
   /** Effects of the IDs of this input, over all runs. */
   readonly effects: number
@@ -46,7 +46,7 @@ const [bold, dim, green, red] = (['bold', 'dim', 'green', 'red'] as const).map(
       isColoured ? styleText(name, text) : text,
 ) as [Style, Style, Style, Style]
 
-/** The same for people. */
+/** The report as text for people. */
 export function tell(report: Report, story: Story, request: DemoRequest): string {
   const perMessage = (effects: number): string => (report.distinct === 0 ? '–' : (effects / report.distinct).toFixed(3))
   const { faults } = story
@@ -98,7 +98,7 @@ function count(value: number): string {
 function headline(report: Report): string {
   const { resumed, handled, lost, double_effects: twice, parked, dead_lettered: deadLettered } = report
   if (lost > 0 || twice > 0) {
-    return red('The promise did not hold for this state; the guarantee table in the README says where it does.')
+    return red('The promise did not hold for this state; docs/guarantees.md says where it does.')
   }
   const exceptions = [
     ...(parked > 0 ? ['in doubt and parked for a person'] : []),
@@ -119,7 +119,7 @@ function settledOf({ handled, duplicates, joined, dead_lettered, parked }: Repor
   return handled + duplicates + joined + dead_lettered + parked
 }
 
-/** As it was typed: in the repository, or where the package is installed. */
+/** The command as it was typed: in the repository, or with the installed package. */
 const COMMAND = process.env['npm_lifecycle_event'] === 'demo' ? 'npm run demo --' : 'npx consume-once demo'
 
 function suggestions({ source, store, state, input, onInDoubt }: DemoRequest): (readonly [string, string])[] {

@@ -9,14 +9,14 @@ import { parseInput, type Input, type InputMessage } from './envelope.ts'
 
 interface Manifest {
   readonly format: 1
-  /** Names topic, queue, group, schema and key prefix. */
+  /** Name of topic, queue, group, schema and key prefix. */
   readonly namespace: string
   readonly store: StoreName
-  /** Inputs produced and, as far as is known, not drained yet. Only a broker that forgets needs them again. */
+  /** Inputs that were produced and may not be drained yet. Only a broker that loses its messages needs them again. */
   readonly undrained: readonly string[]
 }
 
-/** The folder of a demo: whatever a later run must know. */
+/** The folder of a demo, with everything that a later run must know. */
 export class DemoState {
   readonly dir: string
   /** An earlier run left something here. */
@@ -65,13 +65,13 @@ export class DemoState {
     return join(this.dir, ...names)
   }
 
-  /** What earlier runs on other inputs may have left unsettled. */
+  /** Messages of earlier runs on other inputs that may be unsettled. */
   leftover({ sha256 }: Input): readonly InputMessage[] {
     const others = this.#manifest.undrained.filter((undrained) => undrained !== sha256)
     return others.flatMap((undrained) => this.#messagesOf(`${undrained}.ndjson`))
   }
 
-  /** Keeps an input, before anything of it is produced. */
+  /** Saves an input, before any of it is produced. */
   add(input: Input): void {
     const path = this.path('inputs', `${input.sha256}.ndjson`)
     if (!existsSync(path)) writeFileSync(path, input.bytes)
@@ -86,12 +86,12 @@ export class DemoState {
     this.#save()
   }
 
-  /** The messages of all inputs this state was ever given. */
+  /** The messages of all inputs of this state. */
   allMessages(): InputMessage[] {
     return readdirSync(this.path('inputs')).flatMap((name) => this.#messagesOf(name))
   }
 
-  /** The dead letters of one source; the file lists those of all. */
+  /** Writes the dead letters of one source; the file lists those of all sources. */
   writeDeadLetters(source: SourceName, rows: readonly DeadLetterRow[]): readonly DeadLetterRow[] {
     writeFileSync(this.path('dead-letters', `${source}.ndjson`), rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
     const all = readdirSync(this.path('dead-letters')).flatMap((name) =>
@@ -110,7 +110,7 @@ export class DemoState {
     return parseInput(readFileSync(path), path)
   }
 
-  /** Whole or not at all: a demo may be killed at any time. */
+  /** Atomic: a demo may be killed at any time. */
   #save(): void {
     const path = this.path('demo.json')
     writeFileSync(`${path}.new`, `${JSON.stringify(this.#manifest, undefined, 2)}\n`)
@@ -132,7 +132,7 @@ function readManifest(path: string): Manifest {
   }
 }
 
-/** A memory store forgets on exit, so what was handled with it is no part of this run. */
+/** A memory store loses its records on exit, so messages that were handled with it do not belong to this run. */
 function forget(dir: string): void {
   for (const name of ['demo.json', 'provider.ndjson', 'dead-letters.ndjson']) rmSync(join(dir, name), { force: true })
   for (const folder of ['inputs', 'dead-letters']) {
@@ -141,7 +141,7 @@ function forget(dir: string): void {
   }
 }
 
-/** Two demos on one folder would share its files. A lock whose process is gone is taken over. */
+/** Two demos in one folder would share its files. A lock of a dead process is taken over. */
 function lock(path: string): void {
   for (;;) {
     try {

@@ -1,7 +1,7 @@
 import type { Message, ObserverEvent } from '../../src/index.ts'
 import { PUBLISH_HEADER } from './sources/demo-source.ts'
 
-/** What happened in this run, counted from what the library says and from the messages themselves. */
+/** Counts the events of this run, from the observer and from the messages themselves. */
 export class Tally {
   delivered = 0
   ended = 0
@@ -17,7 +17,7 @@ export class Tally {
   failed = 0
   readonly #published = new Set<string>()
 
-  /** A delivery has arrived: called once for each, before anything else happens to it. */
+  /** Called once for each delivery, before anything else happens to it. */
   arrived({ headers }: Message): void {
     this.delivered++
     const publishId = String(headers[PUBLISH_HEADER])

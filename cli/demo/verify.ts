@@ -9,7 +9,7 @@ export interface Verified {
   readonly doubleEffects: number
 }
 
-/** Holds effects and dead letters against the input: the truth of the demo, apart from every counter in the pipeline. */
+/** Compares effects and dead letters with the input, independently of all counters in the pipeline. */
 export function verify(
   messages: readonly InputMessage[],
   effects: readonly Effect[],
@@ -37,7 +37,7 @@ export function verify(
   }
 }
 
-/** A digest has 64 characters, so no two pairs read alike. */
+/** The digest has a fixed length, so no two pairs have the same text. */
 function pair(id: string, payloadSha256: string): string {
   return `${payloadSha256}${id}`
 }

@@ -1,12 +1,12 @@
 import type { Health } from '../../src/index.ts'
 import { CommandError, EXIT } from '../exit.ts'
 
-/** A server may be away this long before the demo gives up. Nothing is lost: the next run goes on. */
+/** How long a server may be away before the demo gives up. Nothing is lost: the next run continues. */
 const PATIENCE_MS = 60_000
 
-/** Ends a demo that makes no progress, and one that is asked to stop. */
+/** Ends a demo that makes no progress, or that gets a signal. */
 export class Watchdog {
-  /** Rejects with what ended the demo. */
+  /** Rejects with the reason that ended the demo. */
   readonly stalled: Promise<never>
   #reject: (error: CommandError) => void = () => {}
   readonly #timer: NodeJS.Timeout

@@ -1,14 +1,13 @@
 import type { Command } from 'commander'
 import {
-  verdictOn,
   type Admin,
   type Decided,
   type DecideVerdict,
   type Decider,
-  type Decision,
   type Inspected,
   type RecordRef,
 } from '../../src/index.ts'
+import { verdictOn, type Decision } from '../../src/spi.ts'
 import { confirm } from '../confirm.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { printJson, printText, printable, say, table } from '../output.ts'
@@ -25,7 +24,7 @@ type DecideFlags = SessionFlags &
     readonly rerun?: true
   }
 
-/** What follows for a message, for the preview. */
+/** The consequence for a message, for the preview. */
 const EFFECT: Readonly<Record<Decision, string>> = {
   done: 'is done: no handler runs for it any more',
   rerun: 'runs at its next delivery, with all its attempts',
@@ -33,7 +32,7 @@ const EFFECT: Readonly<Record<Decision, string>> = {
   forget: 'runs at its next delivery: its effect happens AGAIN',
 }
 
-/** What a decision of that kind is for, where it is refused. */
+/** Which records a decision applies to, for a refusal. */
 const ONLY: Readonly<Record<Decision, string>> = {
   done: 'only what is parked, in doubt or given up',
   rerun: 'only what is parked, in doubt or given up; `forget` is for what is done',
@@ -43,7 +42,7 @@ const ONLY: Readonly<Record<Decision, string>> = {
 
 const CODES = `
 Writes, each with the record as it was, who (--by), when and why (--reason), where the store keeps an audit.
-Shows first what would change, then wants to be told the consumer and the count, or --yes.
+Shows what would change, then asks you to type the consumer and the count, unless you give --yes.
 Exit code 0: as asked, or so already. 1: refused by a record's state, or no record. 2: usage. 3: not confirmed. 4: the store cannot be reached.`
 
 const EXAMPLES = {
@@ -107,7 +106,7 @@ interface Request {
   readonly decision: Decision
 }
 
-/** To a store what it has no record of runs anyway, so it is so already; from a person it is a mistyped ID. */
+/** For a store, a key without a record is open already. For a person it is probably a mistyped ID. */
 type Verdict = DecideVerdict | 'no-record'
 
 interface Row {
@@ -124,7 +123,7 @@ async function decide(session: Session, { consumer, ids, flags, decision }: Requ
   preview(rows, decision)
   const keys = rows.filter(({ verdict }) => verdict === 'decided').map(({ record }) => record.key)
   if (keys.length > 0) await confirm(`${entry.consumer.name} ${keys.length}`, flags.yes)
-  // By key: exactly the records that were shown.
+  // By key, to decide exactly the records that were shown.
   const deciding = methodOf(admin, decision)(
     keys.map((key) => ({ key })),
     decider,
@@ -150,7 +149,10 @@ function methodOf(
   }
 }
 
-/** Each record once. @throws CommandError where an ID has several */
+/**
+ * Each record once.
+ * @throws CommandError if an ID has several
+ */
 function foreseen(records: readonly Inspected[], decision: Decision): readonly Row[] {
   const byId = new Map<string, Inspected>()
   for (const record of records) {

@@ -9,7 +9,7 @@ export interface DeciderFlags {
   readonly yes: boolean
 }
 
-/** What every command takes that decides something for good. */
+/** Options of every command that makes a permanent decision. */
 export function addDeciderOptions(command: Command): Command {
   return command
     .requiredOption('--reason <text>', 'why, for the audit: a ticket, or a sentence; no payload, no secret')
@@ -17,7 +17,7 @@ export function addDeciderOptions(command: Command): Command {
     .option('--yes', 'do not ask', false)
 }
 
-/** @throws CommandError where no reason is given */
+/** @throws CommandError if no reason is given */
 export function deciderOf({ by, reason }: DeciderFlags): Decider {
   if (reason.trim() === '') throw new CommandError(EXIT.usage, '--reason: expected why, got nothing')
   return { by: by ?? osUser(), reason }

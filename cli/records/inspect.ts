@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander'
-import type { Admin, ListedState, ListQuery, RecordPage } from '../../src/index.ts'
+import type { Admin } from '../../src/index.ts'
+import type { ListedState, ListQuery, RecordPage } from '../../src/spi.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { printJson, printText, say, table } from '../output.ts'
 import { parsePositive } from '../parse.ts'
@@ -28,14 +29,14 @@ type InspectFlags = SessionFlags &
 
 const EXAMPLES = `
 Examples:
-  consume-once inspect sms-sender order-17            what is known of a message
-  consume-once inspect sms-sender --parked            what waits for a person
+  consume-once inspect sms-sender order-17            the record of a message
+  consume-once inspect sms-sender --parked            messages that wait for a decision
   consume-once inspect sms-sender --parked --all --json | jq -r '.records[].key' > keys
   consume-once inspect sms-sender --key - < keys      the same again, by key
   consume-once inspect sms-sender --stats             how many are in which state
 
 An ID is given as text; that of a CloudEvent as <bytes of source>:<source><id>.
-Exit code 0: told. 2: usage. 4: the store cannot be reached.`
+Exit code 0: shown. 2: usage. 4: the store cannot be reached.`
 
 export function addInspect(program: Command, exit: (code: number) => void): void {
   const command = program
@@ -43,7 +44,7 @@ export function addInspect(program: Command, exit: (code: number) => void): void
     .description('Shows what is known of messages. Changes nothing.')
     .argument('<consumer>', 'name of a consumer of the config, or group/name')
     .argument('[ids...]', 'message IDs, or - for standard input, one a line')
-    .option('--parked', 'list what waits for a person')
+    .option('--parked', 'list messages that wait for a decision')
     .option('--in-doubt', 'list what was left without mark or release')
     .option('--processing', 'list what is claimed now')
     .option('--given-up', 'list what was dead-lettered')
@@ -61,7 +62,7 @@ export function addInspect(program: Command, exit: (code: number) => void): void
 
 export function addRefOptions(command: Command): Command {
   return command
-    .option('--key', 'what is given are keys, or the first characters of keys, as logs and lists tell them', false)
+    .option('--key', 'take the arguments as keys, or the first characters of keys, as logs and lists show them', false)
     .option('--origin <name>', 'the topic or queue the message was first published to, where IDs are in use in several')
 }
 
@@ -115,7 +116,7 @@ function list(
   if (session.isJson) printJson('inspect', { ...head, records: records.map(recordJson), more: hasMore, next })
   else if (records.length > 0) printText(recordTable(records))
   else say(`No record of ${head.consumer} is ${head.state}.`)
-  // Also beside JSON: whoever takes a page for the whole would decide a part of it.
+  // Also with JSON: a script that takes one page for the whole list would decide only a part.
   if (hasMore) say(`There may be more: --all, or --after '${next}'`)
   return EXIT.ok
 }

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { positionsOf, type GoOnFrom, type HoldVerdict, type ListedPosition } from '../../src/index.ts'
+import { positionsOf, type GoOnFrom } from '../../src/index.ts'
+import { type HoldVerdict, type ListedPosition } from '../../src/spi.ts'
 import { confirm } from '../confirm.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { printable, printJson, printText, say, table } from '../output.ts'
@@ -17,7 +18,7 @@ Examples:
   consume-once positions sms-sender      where each partition goes on, and which are held
 
 Only for consumers on postgresOffsets; the others have records: \`inspect\`.
-Exit code 0: told, nothing is held. 1: a partition is held. 2: usage. 4: the store cannot be reached.`
+Exit code 0: nothing is held. 1: a partition is held. 2: usage. 4: the store cannot be reached.`
 
 const RELEASE_EXAMPLES = `
 Examples:
@@ -27,7 +28,7 @@ Examples:
 
 A partition is held where its log may not be the one that its position was stored of. Look at the topic first.
 Writes, with the position as it was, who (--by), when and why (--reason), in the audit.
-Shows first what would change, then wants to be told the consumer and the partition, or --yes.
+Shows what would change, then asks you to type the consumer and the partition, unless you give --yes.
 Exit code 0: released. 1: not held, or no such position. 2: usage. 3: not confirmed. 4: the store cannot be reached.`
 
 export function addPositions(program: Command, exit: (code: number) => void): void {
@@ -93,7 +94,7 @@ async function list(session: Session, name: string): Promise<number> {
 function positionJson({ stream, next, held, heldSince }: ListedPosition): Record<string, unknown> {
   return {
     partition: stream,
-    // 64 bits wide.
+    // Offsets are 64 bits wide.
     position: String(next),
     held,
     held_since: heldSince === undefined ? undefined : new Date(heldSince).toISOString(),

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Purged } from '../../src/index.ts'
+import type { Purged } from '../../src/spi.ts'
 import { confirm } from '../confirm.ts'
 import { EXIT } from '../exit.ts'
 import { Interrupts } from '../interrupts.ts'
@@ -20,7 +20,7 @@ Examples:
 Removes records whose retention has ended, a batch in a transaction. What is parked stays. Redis needs none: it forgets by itself.
 Exit code 0: nothing over is left. 2: usage. 3: not confirmed. 4: the store cannot be reached. 130, 143: interrupted after a batch; run it again.`
 
-/** How often a purge says how far it is, without a terminal. */
+/** How often a purge reports its progress without a terminal. */
 const TELL_EVERY_MS = 5_000
 
 export function addPurge(program: Command, exit: (code: number) => void): void {

@@ -1,23 +1,16 @@
 import { readFileSync } from 'node:fs'
-import {
-  adminOf,
-  type Admin,
-  type ConfiguredConsumer,
-  type Inspected,
-  type ListedState,
-  type RecordPage,
-  type RecordRef,
-} from '../../src/index.ts'
+import { adminOf, type Admin, type ConfiguredConsumer, type Inspected, type RecordRef } from '../../src/index.ts'
+import { type ListedState, type RecordPage } from '../../src/spi.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import type { Session } from '../session.ts'
 
 export interface RefFlags {
-  /** What is given are keys, or their first characters, as logs and lists tell them. */
+  /** The arguments are keys, or their first characters, as logs and lists show them. */
   readonly key: boolean
   readonly origin?: string
 }
 
-/** Whose records, and within what time. */
+/** The records to ask for, and the session with its time limit. */
 export interface Asked {
   readonly session: Session
   readonly admin: Admin
@@ -28,10 +21,13 @@ const KEY_LENGTH = 22
 const PAGE = 1_000
 const CANDIDATES = 10
 
-/** Where a person looks for a key of which only the beginning is known. */
+/** The states that are searched for a key of which only the beginning is known. */
 const SEARCHED = ['parked', 'in-doubt', 'processing', 'given-up'] as const
 
-/** Messages by ID, or by key; `-` alone stands for standard input, one a line. Asks the store only for keys that are not whole. */
+/**
+ * Messages by ID, or by key. A single `-` reads one per line from standard input. Asks the store only for incomplete
+ * keys.
+ */
 export async function refsOf(
   { session, admin }: Asked,
   given: readonly string[],
@@ -60,7 +56,7 @@ function checkKey(text: string): void {
   )
 }
 
-/** By the beginnings that were given. What is done is not looked through: there may be millions. */
+/** Finds the keys with the given beginnings. Done records are not searched: there may be millions. */
 async function wholeKeys(asked: Asked, beginnings: ReadonlySet<string>): Promise<ReadonlyMap<string, string>> {
   const found = new Map([...beginnings].map((text) => [text, new Set<string>()]))
   if (beginnings.size > 0) {
@@ -90,7 +86,7 @@ function onlyOne(text: string, keys: readonly string[]): string {
   )
 }
 
-/** All records in a state, page by page, each within the session's time. */
+/** All records in a state, page by page, each within the session's time limit. */
 export async function* recordsIn(
   { session, admin }: Asked,
   state: ListedState,
@@ -103,12 +99,12 @@ export async function* recordsIn(
   } while (after !== undefined)
 }
 
-/** @throws ConfigError where the store lets nobody look */
+/** @throws ConfigError if the store has no `admin` */
 export function adminFor({ consumer, from }: ConfiguredConsumer, { origin }: Pick<RefFlags, 'origin'>): Admin {
   return adminOf(consumer, origin === undefined ? from : { ...from, origins: [origin] })
 }
 
-/** As it was asked for. */
+/** The reference as it was given. */
 export function nameOf(ref: Inspected['ref']): string {
   if (typeof ref === 'string') return ref
   return ref instanceof Uint8Array ? Buffer.from(ref).toString('utf8') : ref.key

@@ -1,8 +1,9 @@
-import { durationText, type Key, type RecordRef, type RecordView } from '../../src/index.ts'
+import { type Key, type RecordRef, type RecordView } from '../../src/index.ts'
+import { durationText } from '../../src/spi.ts'
 import { table } from '../output.ts'
 import { nameOf } from './refs.ts'
 
-/** A record on its way to a person. */
+/** A record with its reference, for output. */
 export interface Shown extends RecordView {
   readonly ref?: RecordRef
   readonly key: Key
@@ -50,7 +51,7 @@ const COLUMNS: readonly (readonly [head: string, cellOf: (record: Shown) => stri
   ['CAUSE', ({ cause, found }) => cut(cause ?? found ?? '')],
 ]
 
-/** Of a table: JSON has all of it. */
+/** Length of a cause in a table. JSON has all of it. */
 const SHOWN_OF_A_CAUSE = 100
 
 function cut(text: string): string {

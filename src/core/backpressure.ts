@@ -1,15 +1,18 @@
-/** What one partition or queue has under way: taken from the broker and not finished. */
+/** Deliveries of one partition or queue that are in flight. */
 export interface Load {
   readonly inFlight: number
   readonly bytes: number
-  /** Positions from the lowest unfinished one to the newest: what a watermark must remember, and a crash may repeat. */
+  /**
+   * Number of positions from the lowest unfinished one to the newest. A watermark must remember them, and a crash may
+   * repeat them.
+   */
   readonly watermarkLag: number
 }
 
 /**
- * Full at any one of the limits. Then full until messages and bytes are at most half of theirs, so that what is taken next is worth a
- * turn. The lag of a watermark does not go down bit by bit as messages finish: one stuck message holds all of it, and what lies behind
- * that message may use the whole limit, however often the partition was full.
+ * Full when any limit is reached. After that it stays full until messages and bytes are at most half of their limits,
+ * so that the next fetch is worth its cost. The lag of a watermark has no such half: one stuck message holds all of it,
+ * and the messages behind it may use the whole limit, however often the partition was full.
  */
 export function isFull(load: Load, limits: Load, wasFull: boolean): boolean {
   const { inFlight, bytes, watermarkLag } = limits

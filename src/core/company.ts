@@ -1,7 +1,8 @@
 /**
- * How many messages may run together that so many attempts are counted of, whoever saw none of them end: one of them may be what kills
- * the process, and an attempt is counted of all that run when it dies. `all`: of those without. The share that is left gets smaller
- * by the same factor with each attempt, so that the last one is alone: of 2000 messages and five attempts 299, 44, 6, 1.
+ * How many messages with this number of attempts may run together if the end of those attempts was never seen. One of
+ * them may be what kills the process, and each death counts an attempt for all that run. `all` is the limit for
+ * messages without attempts. The limit shrinks by the same factor with each attempt, so that a message in its last
+ * attempt runs alone: of 2000 messages and five attempts 299, 44, 6, 1.
  */
 export function companyOf(
   attempts: number,

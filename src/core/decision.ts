@@ -1,7 +1,7 @@
 import type { AsideStory, ClaimVerdict, MarkVerdict, Reason, Result } from './record.ts'
 import type { DurationMs } from './units.ts'
 
-/** Why a message goes to the dead-letter place, as its header and its record say it. */
+/** Why a message was dead-lettered: the value of the header and of the record. */
 export type DeadLetterReason =
   | 'no-id'
   | 'undecodable'
@@ -13,10 +13,10 @@ export type DeadLetterReason =
   | 'beyond-retention'
   | 'record-unreadable'
 
-/** What to do with a message that is in doubt: its effect may or may not have happened. */
+/** What to do with a message in doubt: its effect may have happened. */
 export type InDoubtPolicy = 'rerun' | 'park' | 'reconcile'
 
-/** What to do with a message that nothing is known of, and that is older than what is still known. */
+/** What to do with a message that has no record and is older than the retention. */
 export type BeyondRetentionPolicy = 'run' | 'park' | 'skip'
 
 export interface Policy {
@@ -25,20 +25,23 @@ export interface Policy {
   readonly onBeyondRetention: BeyondRetentionPolicy
 }
 
-/** What follows a claim. */
+/** The next step after a claim. */
 export type AfterClaim =
   | { readonly next: 'handle' }
   | { readonly next: 'reconcile' }
-  /** Marked without a run, then settled as duplicate. */
+  /** Mark it without a run of the handler, then settle it as a duplicate. */
   | { readonly next: 'skip' }
   | { readonly next: 'settle-duplicate'; readonly result: Result | undefined }
   | { readonly next: 'wait'; readonly waitMs: DurationMs }
-  /** `attempts`: how many are counted, where that is told. */
+  /** `attempts`: the number of counted attempts, if the store says it. */
   | { readonly next: 'claim-alone'; readonly attempts: number | undefined }
-  /** The store is behind what was delivered: the stream is read again from the stored position. */
+  /** The store is behind the deliveries: read the stream again from the stored position. */
   | { readonly next: 'rewind' }
   | { readonly next: 'set-aside'; readonly as: 'given-up' | 'parked'; readonly reason: DeadLetterReason }
-  /** The record stays as it is; a record without an effect never swallows a delivery. A set-aside one keeps its reason. */
+  /**
+   * The record stays as it is. A message whose record shows no effect is dead-lettered again, never dropped. A record
+   * that was set aside keeps its reason.
+   */
   | {
       readonly next: 'dead-letter'
       readonly parked: boolean
@@ -48,9 +51,9 @@ export type AfterClaim =
     }
 
 /**
- * The table of DESIGN.md, section 3, for verdicts of a claim. `again-alone` is what an inbox says of an earlier attempt, `behind`
- * what stored positions say after a restore. `isBeyondRetention`: it was granted because nothing is known of it, and is older than
- * what is still known.
+ * The next step for each verdict of a claim (docs/protocol.md, Verdicts). `again-alone` comes from an inbox with an
+ * earlier attempt, `behind` from stored positions after a restore. `isBeyondRetention`: the claim was granted without a
+ * record, and the message is older than the retention.
  */
 export function afterClaim(
   answer:
@@ -66,7 +69,7 @@ export function afterClaim(
       return isBeyondRetention ? beyondRetention(policy) : { next: 'handle' }
     case 'taken-over':
       if (policy.onInDoubt === 'park') return { next: 'set-aside', as: 'parked', reason: 'in-doubt' }
-      // Given up would claim that no effect happened; in doubt, nobody knows.
+      // `given-up` would say that no effect happened. In doubt that is unknown.
       if (answer.attempt > policy.maxAttempts) return { next: 'set-aside', as: 'parked', reason: 'attempts-spent' }
       return policy.onInDoubt === 'reconcile' ? { next: 'reconcile' } : { next: 'handle' }
     case 'busy':
@@ -104,19 +107,19 @@ function beyondRetention({ onBeyondRetention }: Policy): AfterClaim {
 }
 
 /**
- * How a handler ended. `failed` asserts that no effect happened and none will; `remembered` the same, and that this failure is the
- * answer for good; `unknown` asserts nothing.
+ * How a handler ended. `failed`: no effect happened and none will. `remembered`: the same, and this failure is the
+ * final answer. `unknown`: the effect may have happened.
  */
 export type HandlerResult = 'handled' | 'remembered' | 'failed' | 'fatal' | 'unknown'
 
 export type AfterHandler =
   | { readonly next: 'mark' }
   | { readonly next: 'retry' }
-  /** Released in doubt: claimed again, alone. */
+  /** Release it in doubt; it is then claimed again, alone. */
   | { readonly next: 'rerun-in-doubt' }
   | { readonly next: 'set-aside'; readonly as: 'given-up' | 'parked'; readonly reason: DeadLetterReason }
 
-/** `doubt`: an earlier attempt left doubt on the record, so nothing may be called given-up any more. */
+/** `doubt`: an earlier attempt left the record in doubt, so the message can no longer be given up. */
 export function afterHandler(
   result: HandlerResult,
   { attempt, doubt }: { readonly attempt: number; readonly doubt: boolean },
@@ -126,7 +129,7 @@ export function afterHandler(
     case 'handled':
       return { next: 'mark' }
     case 'remembered':
-      // An earlier attempt may have had the effect: then this failure is no answer, and a person looks.
+      // An earlier attempt may have had the effect. Then the failure is not the answer, and a person must look.
       return doubt ? { next: 'set-aside', as: 'parked', reason: 'handler-failed' } : { next: 'mark' }
     case 'failed':
       if (attempt < policy.maxAttempts) return { next: 'retry' }
@@ -134,14 +137,14 @@ export function afterHandler(
     case 'fatal':
       return { next: 'set-aside', as: doubt ? 'parked' : 'given-up', reason: 'handler-failed' }
     case 'unknown':
-      // Whether attempts are spent is for the next claim to say, which alone can tell whom they were spent on.
+      // The next claim decides whether the attempts are spent.
       return policy.onInDoubt === 'park'
         ? { next: 'set-aside', as: 'parked', reason: 'in-doubt' }
         : { next: 'rerun-in-doubt' }
   }
 }
 
-/** A refused mark is a lease that was lost: the store says who has the message now. */
+/** A refused mark means that the lease was lost; a new claim shows who has the message now. */
 export function isMarked(verdict: MarkVerdict): boolean {
   return verdict === 'marked' || verdict === 'already-marked' || verdict === 'marked-late'
 }

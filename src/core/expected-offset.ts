@@ -1,45 +1,51 @@
 /**
- * For adapters of Kafka: whether a fetched batch goes on exactly where the last one ended. kafkajs moves its position without telling: a fetch
- * that was under way during a rejoin skips messages, and an OFFSET_OUT_OF_RANGE answer starts it anew. Nothing else notices,
- * and what is skipped here is lost.
+ * For Kafka adapters: checks that a fetched batch continues exactly where the last one ended. kafkajs moves its
+ * position silently: a fetch that was in flight during a rejoin skips messages, and after OFFSET_OUT_OF_RANGE it starts
+ * at another offset. Nothing else notices this, and a skipped message is lost.
  */
 
-/** Where the next batch of a partition must begin. */
+/** The offset at which the next batch of a partition must begin. */
 export type Expected =
   | { readonly kind: 'offset'; readonly offset: bigint }
-  /** The group has never committed here: wherever the partition begins. */
+  /** The group has no committed offset here: the first offset of the partition. */
   | { readonly kind: 'beginning' }
 
-/** What a broker answers for a partition that the group has not committed. */
+/** The broker's answer for a partition without a committed offset. */
 const NONE_COMMITTED = -1n
 
-/** The first and the next offset of a partition, as its leader tells them. */
+/** The first and the next offset of a partition, from its leader. */
 export interface LogBounds {
   readonly low: bigint
   readonly high: bigint
 }
 
 export type Finding =
-  /** Messages between what was received and this batch were jumped over. */
+  /** kafkajs skipped the messages between the last batch and this one. */
   | { readonly what: 'skipped'; readonly from: bigint; readonly to: bigint }
-  /** The position fell back, and kafkajs has written an invalid offset into the group. */
+  /** The position moved backwards, and kafkajs has committed an invalid offset. */
   | { readonly what: 'reset'; readonly from: bigint; readonly to: bigint }
-  /** The broker has deleted messages, by retention or by hand, that this group has not received. Nobody can bring them back. */
+  /**
+   * The broker has deleted messages, by retention or on request, before this group received them. They cannot be
+   * recovered.
+   */
   | { readonly what: 'lost-by-retention'; readonly from: bigint; readonly to: bigint }
-  /** The partition ends before what was received: it was truncated, or its topic re-created. All of it is read again. */
+  /**
+   * The partition ends before the received offset: it was truncated, or its topic was re-created. Read all of it again.
+   */
   | { readonly what: 'truncated'; readonly from: bigint; readonly to: bigint }
 
 export type BatchDecision =
   | { readonly act: 'take'; readonly finding?: Finding }
-  /** Drop the batch unresolved and go to `to`. */
+  /** Drop the batch unresolved and seek to `to`. */
   | { readonly act: 'seek'; readonly to: bigint; readonly finding: Finding }
   /** The batch does not fit: ask the broker for the bounds and decide again. */
   | { readonly act: 'ask' }
 
 /**
- * Where an epoch begins. `committed`: what the group has, negative for none (-1) or a reset by kafkajs (-2). `floor`: the
- * last watermark this process committed. It is never below that, with one exception: the broker forgets the offsets of a group
- * with members only when their topic is deleted, so where it has none any more the topic is another one.
+ * The offset at which an epoch begins. `committed` is the offset of the group, negative for none (-1) or after a reset
+ * by kafkajs (-2). `floor` is the last watermark that this process committed. The result is never lower, with one
+ * exception: while a group has members, the broker deletes its offsets only together with their topic, so without a
+ * committed offset the topic is a new one.
  */
 export function expectedAtJoin(committed: bigint | undefined, floor: bigint | undefined): Expected {
   if (committed === NONE_COMMITTED) return { kind: 'beginning' }
@@ -49,7 +55,7 @@ export function expectedAtJoin(committed: bigint | undefined, floor: bigint | un
   return { kind: 'offset', offset: second !== undefined && second > first ? second : first }
 }
 
-/** `fetched` is the offset that was asked for, not that of the first message: gaps by compaction are no skips. */
+/** `fetched` is the requested offset, not the offset of the first message: gaps left by compaction are not skips. */
 export function decideBatch(batch: {
   readonly fetched: bigint
   readonly expected: Expected
@@ -72,10 +78,11 @@ export function decideBatch(batch: {
 }
 
 /**
- * What a batch of control and aborted records alone means: kafkajs does not hand it over, it only moves its position past
- * `last`. `first` is that of any record in it, `undefined` where all lay below the offset asked for, which then is `last`.
- * Its fetched offset is not told, so a gap before it may be compaction or a skip: one look again, from the expected offset,
- * tells (`seenAgain`), because a fetch left over from before a rejoin answers once.
+ * Decides about a batch that has only control records and aborted records. kafkajs does not hand it over; it only moves
+ * its position past `last`. `first` is the lowest offset of its records; it is `undefined` if all were below the
+ * requested offset, which then is `last`. The requested offset is not known, so a gap before the batch may be
+ * compaction or a skip. Fetch once more from the expected offset: a fetch that was left over from before a rejoin
+ * answers only once, so a batch that comes again (`seenAgain`) is genuine.
  */
 export function decideControlBatch(batch: {
   readonly first: bigint | undefined

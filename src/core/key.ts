@@ -1,21 +1,22 @@
-/** Longest message ID, in bytes. Longer ones are not usable: they are payloads in disguise. */
+/** Longest message ID, in bytes. A longer one is not usable: it is probably a payload. */
 export const MAX_ID_BYTES = 512
 
-/** Part of every key: a change of the material below is a change of every key in every store. */
+/** Part of every key. A change of the material below changes every key in every store: then increment it. */
 const KEY_FORMAT = 1
 
-/** What a length takes before its part. */
+/** Bytes of the length prefix. */
 const LENGTH_BYTES = 4
 
 /**
- * What is digested into a key: a format byte, then each part behind its length (four bytes, big endian), so that
- * `('a:b', 'c')` and `('a', 'b:c')` never meet. `scope` is consumer group or queue, origin topic, consumer name.
+ * The bytes that are hashed into a key: a format byte, then each part after its length (four bytes, big endian), so
+ * that `('a:b', 'c')` and `('a', 'b:c')` have different keys. `scope` is consumer group or queue, origin topic,
+ * consumer name.
  */
 export function keyMaterial(scope: readonly Uint8Array[], id: Uint8Array): Uint8Array {
   return scopeMaterial([...scope, id], 0).material
 }
 
-/** The beginning of what is digested into each key of a scope, with room behind it for the ID and its length. */
+/** The first bytes of the key material of a scope, with room for the ID and its length. */
 export function scopeMaterial(
   scope: readonly Uint8Array[],
   room: number = LENGTH_BYTES + MAX_ID_BYTES,
@@ -32,7 +33,7 @@ export function scopeMaterial(
   return { material, idAt: at + LENGTH_BYTES }
 }
 
-/** Of the part that begins at `partAt`. */
+/** Writes the length of the part that begins at `partAt`. */
 export function writeLengthBefore(material: Uint8Array, partAt: number, length: number): void {
   writeLength(material, partAt - LENGTH_BYTES, length)
 }

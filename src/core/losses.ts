@@ -1,20 +1,23 @@
-/** What is kept of: beyond it the oldest are forgotten, and counted anew. */
+/** Number of keys that are remembered. Beyond it the oldest are forgotten and counted from zero. */
 const MOST_KEYS = 10_000
 
 /**
- * How often in a row an attempt of a key is given back: with backoff far more than transactions that contend for a row need, and an
- * end for a handler that always loses by what it does itself.
+ * How often in a row an attempt of a key is given back. With backoff, transactions that contend for a row need far
+ * fewer. The limit ends a handler that always loses because of what it does itself.
  */
 const MOST_LOSSES = 20
 
 /**
- * How often in a row the transactions of keys were lost without a fault of their handlers: chosen to lose against another
- * transaction, or with their backend. Attempts that are given back count nowhere else. Of this process, while it lives.
+ * Counts how often in a row transactions were lost through no fault of their handlers: as a deadlock victim, or with
+ * their backend. Attempts that are given back are counted nowhere else. The counts belong to this process.
  */
 export class Losses {
   readonly #times = new Map<string, number>()
 
-  /** One more of each. Returns the highest; `undefined` above the most: from then on an attempt is an attempt. */
+  /**
+   * Adds one loss to each key. Returns the highest count, or `undefined` above the limit: from then on the attempt
+   * counts.
+   */
   add(keys: Iterable<string>): number | undefined {
     let most = 0
     for (const key of keys) {
@@ -30,7 +33,7 @@ export class Losses {
     return most > MOST_LOSSES ? undefined : most
   }
 
-  /** They are marked, or set aside. */
+  /** Called when the keys are marked or set aside. */
   forget(keys: Iterable<string>): void {
     if (this.#times.size === 0) return
     for (const key of keys) this.#times.delete(key)

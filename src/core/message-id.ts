@@ -6,8 +6,8 @@ const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
 /**
- * The bytes of a message ID, or why it cannot be one. Compared as bytes: no Unicode folding, no trimming, so `Order-1`,
- * `order-1` and `order-1 ` are three messages.
+ * The bytes of a message ID, or why it is not usable. IDs are compared as bytes, without Unicode folding or trimming,
+ * so `Order-1`, `order-1` and `order-1 ` are three messages.
  */
 export function idBytes(id: string | Uint8Array | null | undefined): Uint8Array | UnusableId {
   const unusable = whyUnusable(id)
@@ -15,7 +15,7 @@ export function idBytes(id: string | Uint8Array | null | undefined): Uint8Array 
   return typeof id === 'string' ? encoder.encode(id) : (id as Uint8Array)
 }
 
-/** `undefined`: usable. A string with a lone surrogate has no bytes of its own (it would be encoded like any other). */
+/** `undefined`: usable. A lone surrogate is not usable because every one encodes to the same bytes. */
 export function whyUnusable(id: string | Uint8Array | null | undefined): UnusableId | undefined {
   if (id === undefined || id === null || id.length === 0) return 'missing'
   if (typeof id === 'string' && !id.isWellFormed()) return 'ill-formed'
@@ -34,7 +34,7 @@ function isBlank(id: string | Uint8Array): boolean {
   return (typeof id === 'string' ? id : decoder.decode(id)).trim() === ''
 }
 
-/** A first character that is printable ASCII spares a closer look. */
+/** An ID whose first character is printable ASCII is not blank; skip the full check. */
 function startsLikeText(id: string | Uint8Array): boolean {
   const first = typeof id === 'string' ? id.charCodeAt(0) : (id[0] ?? 0)
   return first > 0x20 && first < 0x7f

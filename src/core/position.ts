@@ -1,42 +1,44 @@
 import type { OwnerToken, Reason } from './record.ts'
 import type { EpochMs } from './units.ts'
 
-/** Where a stream goes on, by what is stored of it. */
+/** The stored position of a stream. */
 export interface StoredPosition {
   /** The lowest offset that is not over. */
   readonly next: bigint
   /**
-   * The broker's timestamp of the message right before `next`. The two together tell this log from another one with the same
-   * name. `undefined`: not known.
+   * The broker's timestamp of the message right before `next`. Offset and timestamp together distinguish this log from
+   * another one with the same name. `undefined`: not known.
    */
   readonly timestamp?: EpochMs | undefined
-  /** Why nothing of the stream may be handled until a person decides. */
+  /** Why nothing of the stream is handled until a person decides. */
   readonly held?: Reason | undefined
 }
 
-/** What a store of strategy `offsets` keeps of one stream, however many messages it has. */
+/** The record of one stream in a store of strategy `offsets`, however many messages the stream has. */
 export interface PositionRecord {
-  /** The lowest offset that is not over: all below it is handled, dead-lettered with a confirm, or a gap. */
+  /** The lowest offset that is not over. All offsets below it are handled, dead-lettered with a confirm, or gaps. */
   readonly next: bigint
-  /** The message at `next` is set aside; that its dead letter is confirmed is not known yet. */
+  /** The message at `next` is set aside. Its dead letter may not be confirmed yet. */
   readonly aside: { readonly as: 'given-up' | 'parked'; readonly reason: Reason } | undefined
   readonly attempts: CountedAttempts | undefined
   /** Why nothing of the stream is granted until a person decides: its offsets may belong to another log. */
   readonly held?: Reason | undefined
+  /** A handler committed the transaction of these messages itself, from `next` up to `until`: they are parked. */
+  readonly torn?: { readonly until: bigint; readonly reason: Reason } | undefined
 }
 
-/** Attempts of what is not over yet, committed before the handler starts. */
+/** Attempts of messages that are not over, committed before the handler starts. */
 export interface CountedAttempts {
-  /** Of the claim that counted last: sent again, it counts once. */
+  /** Token of the claim that counted last. If that claim is sent again, it is counted once. */
   readonly owner: OwnerToken
   readonly offset: bigint
   /** Starts of the message at `offset`. */
   readonly count: number
-  /** The messages behind `offset`, up to this one, may have been started once, in a transaction that they shared. */
+  /** The messages after `offset`, up to this one, may have been started once, in a transaction that they shared. */
   readonly until: bigint
 }
 
-/** A message of a stream that is to be claimed. */
+/** A message of a stream to be claimed. */
 export interface StreamItem {
   readonly offset: bigint
   /** See `StreamPosition.follows`. */
@@ -53,31 +55,31 @@ export type StreamVerdict =
 export interface StreamClaim {
   /** In the order of the items. */
   readonly verdicts: readonly StreamVerdict[]
-  /** To be written before any handler starts. `undefined`: nothing is granted. */
+  /** Must be written before any handler starts. `undefined`: nothing is granted. */
   readonly granted: { readonly next: bigint; readonly attempts: CountedAttempts } | undefined
 }
 
 /**
- * What a claim makes of the messages of one stream, in their order. Whoever calls it holds the stream: nobody else counts or
- * moves it meanwhile.
+ * Decides a claim of messages of one stream, in their order. The caller must hold the stream, so that nobody else
+ * counts or moves it meanwhile.
  *
- * A message is granted only where all before it is over, or is granted in the same claim, by what the store itself has: that
- * a source has read on is no proof. So nothing can be passed over that was never handled, whatever crashed, and whether
- * the database was restored to an older state meanwhile.
+ * A message is granted only if all messages before it are over according to the store, or are granted in the same
+ * claim. That the source has read past them proves nothing. So no crash, and no restore of an older database, can skip
+ * a message that was never handled.
  */
 export function claimStream(
   record: PositionRecord | undefined,
   items: readonly StreamItem[],
   { token, alone }: { readonly token: OwnerToken; readonly alone: boolean },
 ): StreamClaim {
-  // Not even `done`: below the position of a topic that was created anew lie messages that nobody has handled.
+  // Not even `done`: if the topic was created anew, offsets below the position are messages that nobody has handled.
   if (record?.held !== undefined) return { verdicts: items.map(() => BEHIND), granted: undefined }
   const verdicts: StreamVerdict[] = []
-  /** All below is over, or is by then. */
+  /** All offsets below it are over, or will be after this claim. */
   let reached = record?.next
-  /** What everything behind a message is told that must not be passed. */
+  /** The verdict for all messages after one that must not be passed. */
   let held: StreamVerdict | undefined
-  /** One before it was started before, and is not over. */
+  /** An earlier message in this claim was started before, and is not over. */
   let isTriedBefore = false
   let first: { readonly offset: bigint; readonly attempt: number } | undefined
   let last: bigint | undefined
@@ -97,8 +99,13 @@ export function claimStream(
       held = WAIT
       continue
     }
+    if (record?.torn !== undefined && offset <= record.torn.until) {
+      verdicts.push({ verdict: 'parked', reason: record.torn.reason })
+      held = WAIT
+      continue
+    }
     const earlier = startsOf(record?.attempts, offset, token)
-    // What has been started before may be what kills a process: nothing of its stream is granted with it.
+    // A message that was started before may be what kills the process: nothing else of its stream is granted with it.
     if (isTriedBefore || (earlier > 0 && (!alone || first !== undefined))) {
       isTriedBefore = true
       verdicts.push({ verdict: 'again-alone', attempts: earlier })
@@ -118,24 +125,27 @@ export function claimStream(
   return { verdicts, granted: { next: record?.next ?? first.offset, attempts } }
 }
 
-/** What a mark writes: over is all up to the last message of the transaction. */
+/** The position that a mark writes: everything up to the last message of the transaction is over. */
 export function nextAfter(granted: readonly bigint[]): bigint {
   return granted.reduce((highest, offset) => (offset > highest ? offset : highest), -1n) + 1n
 }
 
-/** The attempts after those of one claim were given back; the claim that counted last is the only one that can. */
+/** The attempts after those of one claim were given back. Only the claim that counted last can give them back. */
 export function refundStarts(attempts: CountedAttempts | undefined, token: OwnerToken): CountedAttempts | undefined {
   if (attempts === undefined || attempts.owner !== token) return attempts
   return attempts.count <= 1 ? undefined : { ...attempts, count: attempts.count - 1, owner: '' }
 }
 
-/** Between what is over and this message the stream may hold something. A stream without a record begins where it is read. */
+/**
+ * The stream may have messages between the position and this one. A stream without a record begins with its first
+ * delivery.
+ */
 function isBehind(reached: bigint | undefined, { offset, follows }: StreamItem): boolean {
   if (reached === undefined) return follows !== undefined
   return (follows ?? offset) > reached
 }
 
-/** Starts by claims other than this one. */
+/** Starts by other claims than this one. */
 function startsOf(attempts: CountedAttempts | undefined, offset: bigint, token: OwnerToken): number {
   if (attempts === undefined || offset < attempts.offset || offset > attempts.until) return 0
   const isOwn = attempts.owner === token

@@ -1,27 +1,30 @@
 import type { DurationMs, EpochMs } from './units.ts'
 
-/** 128 bits of the digest of length-prefixed (scope, message ID), base64url: 22 characters, the last four bits zero (decision 0002). */
+/**
+ * 128 bits of the hash of length-prefixed (scope, message ID), base64url: 22 characters, the last four bits zero
+ * (decision 0002).
+ */
 export type Key = string & { readonly __brand?: 'Key' }
 
-/** 128 bits of the payload's digest, base64url, or empty: compared with no other. Frozen at identify. */
+/** 128 bits of the hash of the payload, base64url. The empty digest matches every other. Computed once, at identify. */
 export type Digest = string & { readonly __brand?: 'Digest' }
 
-/** Random, new for every claim call: proves "mine", also to a call that is sent again. It has no order. */
+/** Random, new for every claim call. It identifies the owner, including when a call is sent again. It has no order. */
 export type OwnerToken = string & { readonly __brand?: 'OwnerToken' }
 
 /** Why a record was set aside: a code and a short text, never a payload and never a raw ID. */
 export type Reason = string
 
 /**
- * Why the last attempt failed, for whoever meets the record: class and text, as its letter says them (`Error: no such card`), at
- * most 1 KB, without what the text repeats of the message.
+ * Why the last attempt failed, for people: class and text, as in the dead letter (`Error: no such card`), at most 1 KB.
+ * Parts that repeat the message are removed.
  */
 export type Cause = string
 
-/** What a handler returned, or the failure that is to be remembered, as text (core/result.ts). Never empty. */
+/** The return value of a handler, or a remembered failure, as text (core/result.ts). Never empty. */
 export type Result = string
 
-/** What a store keeps under a key. Only `done` means that the effect happened. */
+/** The record that a store keeps under a key. Only `done` means that the effect happened. */
 export type MessageRecord =
   | { readonly state: 'absent' }
   | {
@@ -35,14 +38,17 @@ export type MessageRecord =
       readonly keepUntil: EpochMs
     }
   | {
-      /** Like absent, but it remembers fence and attempt: a late owner must stay refused, an attempt stays counted. */
+      /** Like absent, but with fence and attempt: a late owner must still be refused, and the attempt stays counted. */
       readonly state: 'released'
       readonly digest: Digest
       readonly fence: number
       readonly attempt: number
       readonly doubt: boolean
       readonly owner: OwnerToken
-      /** Its backoff: nobody may claim it before, whichever copy of the message comes. `undefined`: at once. */
+      /**
+       * End of the backoff. Until then nobody may claim it, whichever copy of the message arrives. `undefined`: no
+       * backoff.
+       */
       readonly notBefore?: EpochMs | undefined
       readonly cause?: Cause | undefined
       readonly keepUntil: EpochMs
@@ -51,7 +57,7 @@ export type MessageRecord =
       readonly state: 'done'
       readonly digest: Digest
       readonly fence: number
-      /** Kept so that a mark that is sent again is recognised. */
+      /** Kept to recognise a mark that is sent again. */
       readonly owner: OwnerToken
       readonly result?: Result | undefined
       readonly keepUntil: EpochMs
@@ -64,19 +70,19 @@ export type MessageRecord =
       readonly keepUntil: EpochMs
     } & AsideStory)
   | ({
-      /** Waits for a person, however long: nothing ends it by time. */
+      /** Waits for a person, for any length of time: it does not expire. */
       readonly state: 'parked'
       readonly digest: Digest
       readonly fence: number
       readonly owner: OwnerToken
     } & AsideStory)
-  /** Nobody can say what it is: of another type, cut off, or written by a newer version. It stays as it is. */
+  /** Cannot be read: it has another type, is truncated, or was written by a newer version. It is never changed. */
   | { readonly state: 'unreadable'; readonly found: string }
 
-/** What is kept of how a message was set aside: each letter about it says the same. */
+/** How a message was set aside. Every dead letter about it repeats these fields. */
 export interface AsideStory {
   readonly reason: Reason
-  /** Starts of its handler. `undefined`: written by a version that did not keep it, and so below. */
+  /** Starts of its handler. `undefined` in these fields: written by a version that did not keep them. */
   readonly attempt?: number | undefined
   readonly since?: EpochMs | undefined
   readonly cause?: Cause | undefined
@@ -89,7 +95,7 @@ export type Command =
       readonly digest: Digest
       readonly leaseMs: DurationMs
       readonly retentionMs: DurationMs
-      /** The only claim under way in its process. What is in doubt may be claimed in no other way. */
+      /** The claim runs apart from others in its process. Without it, a message in doubt is not granted. */
       readonly alone: boolean
     }
   | { readonly command: 'renew'; readonly token: OwnerToken; readonly leaseMs: DurationMs }
@@ -104,59 +110,71 @@ export type Command =
   | {
       readonly command: 'release'
       readonly token: OwnerToken
-      /** Gives the attempt back: its handler never started, or runs again alone in the same attempt. */
+      /** Gives the attempt back: its handler never started, or it runs again alone in the same attempt. */
       readonly refund: boolean
-      /** The handler has ended, and nobody knows whether its effect happened. */
+      /** The handler has ended, and it is unknown whether its effect happened. */
       readonly doubt: boolean
-      /** No claim is granted for so long. @defaultValue 0 */
+      /**
+       * No claim is granted for this long.
+       * @defaultValue 0
+       */
       readonly delayMs?: DurationMs | undefined
       readonly cause?: Cause | undefined
     }
   | {
       readonly command: 'set-aside'
       readonly token: OwnerToken
-      /** `given-up` asserts that no effect happened; on a record in doubt it is written as `parked`. */
+      /** `given-up` says that no effect happened; on a record in doubt it is written as `parked`. */
       readonly as: 'given-up' | 'parked'
       readonly reason: Reason
-      /** As for `release`: the attempt of this claim was none. @defaultValue false */
+      /**
+       * As for `release`: the attempt of this claim does not count.
+       * @defaultValue false
+       */
       readonly refund?: boolean | undefined
       readonly cause?: Cause | undefined
     }
   | {
-      /** A person decides. Nobody owns what may be decided, so it takes no token. */
+      /** A decision of a person. Only records without a living owner can be decided, so it takes no token. */
       readonly command: 'decide'
       readonly decision: Decision
       readonly retentionMs: DurationMs
     }
 
 /**
- * - `done`: the effect happened. Of what is parked, in doubt or given up.
- * - `rerun`: the next delivery runs, with all its attempts, and in doubt no more. Of what is parked, in doubt or given up.
- * - `reopen`: as `rerun`, of what is given up only: there no effect happened, so that nothing is risked.
- * - `forget`: as `rerun`, of what is done: its effect will happen again.
+ * - `done`: the effect happened. For records that are parked, in doubt or given up.
+ * - `rerun`: the next delivery runs, with all its attempts and no doubt. For records that are parked, in doubt or given
+ *   up.
+ * - `reopen`: as `rerun`, only for records that are given up: no effect happened, so a run risks nothing.
+ * - `forget`: as `rerun`, for records that are done: the effect will happen again.
  */
 export type Decision = 'done' | 'rerun' | 'reopen' | 'forget'
 
 export type ClaimVerdict =
   | { readonly verdict: 'claimed' | 'taken-over'; readonly fence: number; readonly attempt: number }
-  /** Another owner has it; or its backoff is not over, whoever comes. */
+  /** Another owner holds it, or its backoff is not over, which applies to every owner. */
   | { readonly verdict: 'busy'; readonly leaseLeftMs: DurationMs }
   | { readonly verdict: 'in-doubt' | 'conflict' }
   | { readonly verdict: 'done'; readonly result?: Result | undefined }
   | ({ readonly verdict: 'given-up' | 'parked' } & AsideStory)
-  /** The store cannot read its record, and leaves it alone. `found`: where, and what, for people. */
+  /**
+   * The store cannot read the record, and leaves it as it is. `found` says where it is and what was found, for people.
+   */
   | { readonly verdict: 'unreadable'; readonly found: string }
 
 export type RenewVerdict = 'renewed' | 'lost'
 
-/** `marked-late`: written over a record that was gone, released or set aside; nobody owned it and the effect did happen. */
+/**
+ * `marked-late`: written over a record that was gone, released or set aside. Nobody owned it, and the effect did
+ * happen.
+ */
 export type MarkVerdict = 'marked' | 'already-marked' | 'marked-late' | 'refused-busy' | 'refused-done'
 
 export type ReleaseVerdict = 'released' | 'already-released' | 'refused'
 
 export type SetAsideVerdict = 'given-up' | 'parked' | 'refused'
 
-/** `already`: nothing to do, or sent again. `refused`: not of a record in this state. */
+/** `already`: nothing to do, or the call was sent again. `refused`: not possible in this state. */
 export type DecideVerdict = 'decided' | 'already' | 'refused'
 
 type VerdictOf = {
@@ -178,7 +196,7 @@ export interface Transition<C extends Command['command']> {
 type Held = Extract<MessageRecord, { state: 'processing' }>
 
 /**
- * The protocol of one key. Every store is this function, in its own language (Lua, SQL, a Map).
+ * The protocol of one key. Every store implements this function in its own language (Lua, SQL, a Map).
  *
  * ```
  *             claim                    mark
@@ -190,16 +208,19 @@ type Held = Extract<MessageRecord, { state: 'processing' }>
  * ```
  *
  * Laws that hold in every state:
- * - Only the owner's token moves a `processing` record, except a claim that finds its lease over.
- * - A command that is sent again with the same token gets the same verdict, or one that says so (`already-…`), and changes
- *   nothing more.
- * - Doubt is sticky: a lease that ended without mark or release leaves it, and only mark or set-aside ends it.
- * - `busy`, `in-doubt`, `done`, `conflict`, `unreadable` and what was set aside write nothing, so contention spends no attempt.
- * - A released record is granted to nobody before its time, neither to the copy that failed nor to another.
- * - What cannot be read is moved by nothing, and belongs to somebody else as far as anyone can tell.
- * - A mark is refused only where another owner is processing or the record is done: an effect that happened is
- *   never denied because the store forgot, and a late owner never overwrites a new one.
- * - A person decides only what no living owner holds. Fences go on growing over a decision.
+ * - Only the owner's token moves a `processing` record, except for a claim after its lease ended.
+ * - A command that is sent again with the same token gets the same verdict, or one that says so (`already-…`), and
+ *   changes nothing more.
+ * - Doubt is sticky: a lease that ends without mark or release leaves the record in doubt, and only mark or set-aside
+ *   removes the doubt.
+ * - `busy`, `in-doubt`, `done`, `conflict`, `unreadable` and the verdicts of records that were set aside write nothing,
+ *   so contention spends no attempt.
+ * - A released record is granted to nobody before the end of its backoff, neither to the copy that failed nor to
+ *   another.
+ * - No command changes an unreadable record. Its owner is unknown, so it may be somebody else's.
+ * - A mark is refused only if another owner is processing or the record is done: an effect that happened is never
+ *   denied because the store forgot it, and a late owner never overwrites a new one.
+ * - A person can only decide records without a living owner. Fences keep growing across a decision.
  */
 export function transition<C extends Command['command']>(
   record: MessageRecord,
@@ -224,7 +245,7 @@ export function transition(record: MessageRecord, command: Command, now: EpochMs
   }
 }
 
-/** Retention is the other clock: it ends a record in any state but `parked`, and is not the lease. */
+/** Retention is separate from the lease. It removes a record in any state except `parked`. */
 function forgetExpired(record: MessageRecord, now: EpochMs): MessageRecord {
   return 'keepUntil' in record && record.keepUntil <= now ? { state: 'absent' } : record
 }
@@ -244,7 +265,8 @@ function claim(record: MessageRecord, command: CommandOf<'claim'>, now: EpochMs)
     case 'unreadable':
       return { next: record, verdict: { verdict: 'unreadable', found: record.found } }
     case 'processing':
-      // Sent again: the same grant, its deadline refreshed. A lost take-over must answer `taken-over` once more.
+      // Sent again: the same grant with a new deadline. If the answer to a take-over was lost, it must be `taken-over`
+      // again.
       if (record.owner === command.token) return grant(command, now, record)
       if (record.leaseUntil > now) {
         return { next: record, verdict: { verdict: 'busy', leaseLeftMs: record.leaseUntil - now } }
@@ -260,7 +282,7 @@ function claim(record: MessageRecord, command: CommandOf<'claim'>, now: EpochMs)
   }
 }
 
-/** An empty digest is compared with no other: `onConflict: 'duplicate'`, also where it was something else before. */
+/** The empty digest (`onConflict: 'duplicate'`) matches every other, also one stored before the option was set. */
 function differ(kept: Digest, claimed: Digest): boolean {
   return kept !== claimed && kept !== '' && claimed !== ''
 }
@@ -304,7 +326,7 @@ function mark(record: MessageRecord, command: CommandOf<'mark'>, now: EpochMs): 
     case 'done':
       return { next: record, verdict: record.owner === command.token ? 'already-marked' : 'refused-done' }
     case 'processing':
-      // The deadline is not looked at: a lease that merely ran out is not lost while nobody took over.
+      // The deadline does not matter: a lease that has ended is not lost until somebody takes the message over.
       if (record.owner !== command.token) return { next: record, verdict: 'refused-busy' }
       return { next: done, verdict: 'marked' }
     case 'absent':
@@ -353,12 +375,12 @@ function setAside(
     : { next: { state: 'parked', ...told }, verdict: 'parked' }
 }
 
-/** Nothing but the story. */
+/** The story without the other fields of the record. */
 function asideStoryOf({ reason, attempt, since, cause }: AsideStory): AsideStory {
   return { reason, attempt, since, cause }
 }
 
-/** Whether the effect may or may not have happened, and nobody is at it. */
+/** The effect may have happened, and nobody is working on it. */
 function isInDoubt(record: MessageRecord, now: EpochMs): boolean {
   if (record.state === 'processing') return record.leaseUntil <= now
   return record.state === 'released' && record.doubt
@@ -387,31 +409,31 @@ const DECIDES: Readonly<Record<Decision, readonly RecordView['state'][]>> = {
   forget: ['done'],
 }
 
-/** What a decision of a person on a record comes to: also before it is made, for a preview. */
+/** The verdict of a person's decision on a record. Also used for a preview before the decision. */
 export function verdictOn(decision: Decision, { state, attempt }: RecordView): DecideVerdict {
   if (DECIDES[decision].includes(state)) return 'decided'
   const isOpen = state === 'absent' || (state === 'released' && attempt === 0)
   return (decision === 'done' ? state === 'done' : isOpen) ? 'already' : 'refused'
 }
 
-/** A record as a person is shown it. `in-doubt`: processing with its lease over, or released in doubt. */
+/** A record for people. `in-doubt`: processing with its lease over, or released in doubt. */
 export interface RecordView {
   readonly state: MessageRecord['state'] | 'in-doubt'
   readonly fence?: number | undefined
-  /** Handler starts that count. Of what is processing, in doubt, released or set aside. */
+  /** Counted attempts. For records that are processing, in doubt, released or set aside. */
   readonly attempt?: number | undefined
   /** When it was set aside. */
   readonly since?: EpochMs | undefined
-  /** Of what is released, and waits for its next attempt until then. */
+  /** When the backoff of a released message ends. */
   readonly notBefore?: EpochMs | undefined
   readonly leaseLeftMs?: DurationMs | undefined
   readonly reason?: Reason | undefined
-  /** Why its last attempt failed. Of what is released, in doubt or set aside. */
+  /** Why its last attempt failed. For records that are released, in doubt or set aside. */
   readonly cause?: Cause | undefined
   readonly result?: Result | undefined
-  /** When retention ends it. */
+  /** When its retention ends. */
   readonly keepUntil?: EpochMs | undefined
-  /** Of what is `unreadable`: where it is, and what was found there. */
+  /** For an `unreadable` record: where it is, and what was found there. */
   readonly found?: string | undefined
 }
 

@@ -1,6 +1,6 @@
 import type { Result } from './record.ts'
 
-/** A failure that is the answer: what it depends on will not change, so every duplicate gets it again and nothing runs. */
+/** A failure that is the final answer: every duplicate gets it, and no handler runs again. */
 export interface RememberedFailure {
   readonly name: string
   readonly message: string
@@ -11,15 +11,15 @@ export type Remembered =
   | { readonly kind: 'value'; readonly value: unknown }
   | { readonly kind: 'failure'; readonly failure: RememberedFailure }
 
-/** First character of a result: so that `undefined` is one, and none is empty. */
+/** First character of a result. With it `undefined` can be kept, and no result is empty. */
 const [NOTHING, VALUE, FAILURE] = ['u', 'v', 'f'] as const
-/** The same of one that is sealed: stores need to know a failure, and nothing else of it. */
+/** The same for an encrypted result: stores must see whether it is a failure, and nothing else. */
 const [SEALED_VALUE, SEALED_FAILURE] = ['V', 'F'] as const
 
 /**
- * As JSON, in pure ASCII or not, but without NUL and lone surrogates: any store can keep it.
+ * A result as JSON text without NUL and lone surrogates, so that any store can keep it.
  *
- * @throws TypeError for what JSON cannot say: a function, a symbol, a bigint, a circle
+ * @throws TypeError for values without a JSON form: a function, a symbol, a bigint, a circular object
  */
 export function resultOf(value: unknown): Result {
   if (value === undefined) return NOTHING
@@ -37,8 +37,8 @@ export function isFailure(result: Result): boolean {
 }
 
 /**
- * @param seal - its text stands in for the whole result
- * @throws TypeError for a text that not every store can keep, and what `seal` throws
+ * @param seal - returns the text that replaces the result
+ * @throws TypeError for a text that some store cannot keep, and any error of `seal`
  */
 export function sealedResult(result: Result, seal: (result: Result) => unknown): Result {
   const text = seal(result)
@@ -48,12 +48,15 @@ export function sealedResult(result: Result, seal: (result: Result) => unknown):
   return (isFailure(result) ? SEALED_FAILURE : SEALED_VALUE) + text
 }
 
-/** What `seal` has made of it; `undefined` where it is not sealed. */
+/** The text that `seal` returned; `undefined` if the result is not sealed. */
 export function sealedText(result: Result): string | undefined {
   return result.startsWith(SEALED_VALUE) || result.startsWith(SEALED_FAILURE) ? result.slice(1) : undefined
 }
 
-/** @throws TypeError for what is sealed, or was never a result. Nothing of it is in the error, which is logged */
+/**
+ * @throws TypeError if the result is sealed or is not a result. The error is logged, so it contains nothing of the
+ * result
+ */
 export function readResult(result: Result): Remembered {
   const rest = result.slice(1)
   switch (result[0]) {

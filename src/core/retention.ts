@@ -1,17 +1,18 @@
 import type { Backoff } from './backoff.ts'
 import type { DurationMs, EpochMs } from './units.ts'
 
-/** How long a broker can deliver again what was handled. `for-ever`: nothing ends it by time. */
+/** How long a broker can redeliver a message that was handled. `for-ever`: it has no time limit. */
 export type RedeliveryWindow = DurationMs | 'for-ever'
 
-/** Clocks of producers, brokers and this process differ by no more. */
+/** Allowed difference between the clocks of producers, brokers and this process. */
 const CLOCK_MARGIN_MS = 60_000
-/** Of a retention that is short itself. */
+/** Largest margin, as a share of the retention. It applies to short retentions. */
 const LARGEST_MARGIN = 0.1
 
 /**
- * Of a message that is older, the absence of a record proves nothing: the mark of a run then may have been forgotten by now. A clock
- * margin later than retention, since it is the message's timestamp that is compared, and a producer's clock may be ahead.
+ * For a message older than this, the absence of a record proves nothing: the record may have been removed by now. The
+ * horizon lies a clock margin later than the end of the retention, because the timestamp comes from the producer, whose
+ * clock may be ahead.
  */
 export function horizonOf(now: EpochMs, retentionMs: DurationMs): EpochMs {
   return now - retentionMs + Math.min(CLOCK_MARGIN_MS, retentionMs * LARGEST_MARGIN)
@@ -22,31 +23,31 @@ export interface AttemptTimes {
   readonly maxAttempts: number
   readonly handlerTimeoutMs: DurationMs
   readonly graceMs: DurationMs
-  readonly retry: Backoff
+  readonly backoff: Backoff
 }
 
 /**
- * From one claim of a message to the next, at most, where it waits in its lane; and how that adds up. Each claim has its record kept
- * anew, so this is what a record must outlast, however many attempts there are.
+ * The longest time between two claims of a message that waits in its lane, with its sum as text. Each claim renews the
+ * retention of the record, so a record must outlast this time, however many attempts there are.
  */
 export function longestAttempt(times: AttemptTimes): { readonly ms: DurationMs; readonly sum: string } {
-  const { leaseMs, maxAttempts, handlerTimeoutMs, graceMs, retry } = times
-  const delayMs = maxAttempts === 1 ? 0 : longestDelayMs(maxAttempts - 1, retry)
+  const { leaseMs, maxAttempts, handlerTimeoutMs, graceMs, backoff } = times
+  const delayMs = maxAttempts === 1 ? 0 : longestDelayMs(maxAttempts - 1, backoff)
   return {
     ms: leaseMs + handlerTimeoutMs + graceMs + delayMs,
     sum: `${leaseMs} + ${handlerTimeoutMs} + ${graceMs} + ${delayMs}`,
   }
 }
 
-/** As `backoffMs` has them. */
+/** As in `backoffMs`. */
 const DOUBLINGS = 30
 
-/** After so many failures. */
+/** The longest delay after this many failures. */
 function longestDelayMs(failures: number, { initialMs, maxMs }: Backoff): DurationMs {
   return Math.min(maxMs, initialMs * 2 ** Math.min(failures - 1, DOUBLINGS))
 }
 
-/** Of so many backoffs in a row. */
+/** The longest sum of this many delays in a row. */
 function longestDelaysMs(count: number, backoff: Backoff): DurationMs {
   let sum = 0
   for (let failures = 1; failures <= count; failures++) {
@@ -57,9 +58,9 @@ function longestDelaysMs(count: number, backoff: Backoff): DurationMs {
   return sum
 }
 
-/** What can bring a message again. What is left out counts as nothing. */
+/** Everything that can cause a redelivery. A fact that is left out counts as zero. */
 export interface RedeliveryFacts {
-  /** Kafka: the largest `retention.ms` of the topics; -1 of the broker is `for-ever`. */
+  /** Kafka: the largest `retention.ms` of the topics; -1 in the broker is `for-ever`. */
   readonly topicRetentionMs?: RedeliveryWindow
   /** RabbitMQ: message TTL of the queue. A queue without one holds messages `for-ever`. */
   readonly queueTtlMs?: RedeliveryWindow
@@ -67,23 +68,23 @@ export interface RedeliveryFacts {
   readonly maxAttempts?: number
   readonly handlerTimeoutMs?: DurationMs
   readonly graceMs?: DurationMs
-  /** What a message waits before each further attempt: in its lane, or one delay for each retry place. */
+  /** The delays before further attempts: the backoff of the lane, or one delay for each retry place. */
   readonly delays?: Backoff | readonly DurationMs[]
 }
 
 export interface RetentionAdvice {
   readonly retentionMs: DurationMs
-  /** Whether that outlasts all of it. No retention outlasts a broker that keeps for ever. */
+  /** False if something can outlast it, such as a broker that keeps messages for ever. */
   readonly isEnough: boolean
-  /** How it adds up, a line each. */
+  /** The sum, one line for each part. */
   readonly because: readonly string[]
 }
 
 const HOUR_MS = 3_600_000
-/** What is left to wait where nothing ends it: as long as an outage that nobody attends to. */
+/** Assumed limit for a broker without one: the length of an outage that nobody attends to. */
 const OUTAGE_MS = 7 * 24 * HOUR_MS
 
-/** The sum of src/suggest-retention.ts, of facts that are checked. */
+/** Computes the advice from checked facts. src/suggest-retention.ts checks them. */
 export function suggestRetention(facts: RedeliveryFacts): RetentionAdvice {
   const { topicRetentionMs, queueTtlMs, leaseMs = 0, maxAttempts = 1, handlerTimeoutMs = 0, graceMs = 0 } = facts
   const because: string[] = []
@@ -126,7 +127,7 @@ function delaysOf(delays: RedeliveryFacts['delays'], maxAttempts: number): Durat
   return delays.reduce((sum, delayMs) => sum + delayMs, 0)
 }
 
-/** Why a retention is too short for what a broker may deliver again, with the numbers; `undefined`: it is not. */
+/** Why a retention is shorter than the redelivery window, with the numbers; `undefined` if it is not. */
 export function tooShort(retentionMs: DurationMs, window: RedeliveryWindow): string | undefined {
   if (window !== 'for-ever' && window <= retentionMs) return undefined
   const kept = window === 'for-ever' ? 'for ever' : `for ${window} ms`

@@ -1,14 +1,14 @@
 /**
  * The lowest unfinished position of one stream of deliveries: one assignment epoch of a Kafka partition, or one channel
- * generation of RabbitMQ. Positions are registered in the order they arrive and finished in any order; gaps between them
- * (compaction, transaction markers) count as finished, because nothing was received there.
+ * generation of RabbitMQ. Positions are received in ascending order and finished in any order. Gaps between them
+ * (compaction, transaction markers) count as finished, because no message was received there.
  */
 export class Watermark<P extends number | bigint> {
   #positions: P[] = []
   #finished: boolean[] = []
   /** Entries before this index are finished. */
   #head = 0
-  /** How many entries were dropped from the front of both arrays. */
+  /** Number of entries that were dropped from the front of both arrays. */
   #dropped = 0
   #lastFinished: P | undefined
 
@@ -23,7 +23,7 @@ export class Watermark<P extends number | bigint> {
     return this.#dropped + this.#positions.length - 1
   }
 
-  /** Finishes a position; twice is as good as once. Returns whether the watermark moved. */
+  /** Finishes a position. Idempotent. Returns whether the watermark moved. */
   finish(ticket: number): boolean {
     const index = ticket - this.#dropped
     if (index >= this.#positions.length) throw new TypeError(`Watermark: ticket ${ticket} was never given out`)
@@ -37,17 +37,17 @@ export class Watermark<P extends number | bigint> {
     return true
   }
 
-  /** The highest position below which, and including which, all is finished; `undefined` before the first. */
+  /** The highest position up to which everything is finished, inclusive; `undefined` before the first. */
   get finishedUpTo(): P | undefined {
     return this.#lastFinished
   }
 
-  /** The lowest unfinished position, or `undefined` when all that was received is finished. */
+  /** The lowest unfinished position; `undefined` if every received position is finished. */
   get lowestUnfinished(): P | undefined {
     return this.#positions[this.#head]
   }
 
-  /** Positions received and not yet below the watermark, finished or not. */
+  /** Number of positions at or above the watermark, finished or not. */
   get open(): number {
     return this.#positions.length - this.#head
   }

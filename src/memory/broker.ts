@@ -1,8 +1,10 @@
 import { Watermark } from '../core/watermark.ts'
+import { ConfigError } from '../errors.ts'
+import { checkText } from '../option-checks.ts'
 import type { Message } from '../ports/message.ts'
 import type { DeadLetter, Delivery, Intake, Publisher, Source, SourceHealth, Standing } from '../ports/source.ts'
 
-/** What a producer sends. */
+/** A message to publish. */
 export interface MemoryMessage {
   readonly key?: Uint8Array | null
   readonly value: Uint8Array | null
@@ -11,7 +13,10 @@ export interface MemoryMessage {
 }
 
 export interface MemoryBrokerOptions {
-  /** Partitions of every topic; a key always meets the same one. @defaultValue 4 */
+  /**
+   * Number of partitions of every topic. A key always goes to the same partition.
+   * @defaultValue 4
+   */
   readonly partitions?: number
 }
 
@@ -19,8 +24,8 @@ export interface MemoryBrokerOptions {
 const BATCH = 250
 
 /**
- * A broker in this process, in the shape of Kafka: partitioned logs, consumer groups with committed offsets, at-least-once
- * delivery. For tests and demos: it forgets on exit.
+ * A broker in this process, modelled on Kafka: partitioned logs, consumer groups with committed offsets, at-least-once
+ * delivery. For tests and demos: it loses everything on exit.
  */
 export class MemoryBroker {
   readonly #partitions: number
@@ -43,29 +48,37 @@ export class MemoryBroker {
     for (const group of groups.values()) group.source?.wake()
   }
 
-  /** A source of that topic for that group; opening another one for the group takes the partitions over. */
+  /**
+   * A source of this topic for this group. Opening another source for the group takes the partitions over.
+   *
+   * @throws ConfigError `CONFIG_INVALID`
+   */
   source(topic: string, group: string): Source & Publisher {
+    const problems: string[] = []
+    checkText('topic', topic, problems)
+    checkText('group', group, problems)
+    if (problems.length > 0) throw new ConfigError(problems)
     return new MemorySource(group, this.#topic(topic), this.#group(topic, group), (letter) =>
       this.deadLetters.push(letter),
     )
   }
 
-  /** All partitions get a new epoch and are delivered again from their committed offsets; running handlers go on. */
+  /** Gives all partitions a new epoch and delivers them again from their committed offsets. Running handlers go on. */
   rebalance(topic: string, group: string): void {
     this.#group(topic, group).source?.startEpoch('stale')
   }
 
-  /** Delivers messages that are not settled yet once more, as a broker may at any time. Returns how many. */
+  /** Delivers unsettled messages once more, as a broker may do at any time. Returns how many. */
   redeliver(topic: string, group: string, most: number = Number.POSITIVE_INFINITY): number {
     return this.#group(topic, group).source?.redeliver(most) ?? 0
   }
 
-  /** The consumer's process is gone: it gets nothing more and settles nothing more. */
+  /** Simulates the death of the consumer's process: it receives and settles nothing more. */
   kill(topic: string, group: string): void {
     this.#group(topic, group).source?.die()
   }
 
-  /** Resolves when everything published so far, and what comes meanwhile, is settled. */
+  /** Resolves when every published message is settled, including those published meanwhile. */
   drained(topic: string, group: string): Promise<void> {
     const { onCommit } = this.#group(topic, group)
     return new Promise((resolve) => {
@@ -79,7 +92,7 @@ export class MemoryBroker {
     })
   }
 
-  /** Whether everything published so far is settled. */
+  /** True if every message published so far is settled. */
   isDrained(topic: string, group: string): boolean {
     const { committed } = this.#group(topic, group)
     return this.#topic(topic).logs.every((log, partition) => (committed[partition] ?? 0) >= log.length)
@@ -120,7 +133,7 @@ interface MemoryGroup {
   source: MemorySource | undefined
 }
 
-/** One life of the assignment of a partition. */
+/** One assignment epoch of a partition. */
 interface Epoch {
   readonly partition: number
   readonly watermark: Watermark<number>
@@ -239,7 +252,7 @@ class MemorySource implements Source, Publisher {
     const delivery: Delivery = {
       message,
       lane,
-      // What an earlier epoch delivered would come again here only while there is a here.
+      // `stale` promises a redelivery to this process, which is not possible after it died.
       standing: () => (this.#isDead ? 'lost' : epoch.standing),
       settle: () => {
         if (epoch.standing !== 'current') return false
@@ -262,7 +275,7 @@ class MemorySource implements Source, Publisher {
   }
 }
 
-/** FNV-1a: spreads keys over partitions, and nothing else. */
+/** FNV-1a. It only spreads keys over partitions. */
 function hashOf(key: Uint8Array): number {
   let hash = 0x811c9dc5
   for (const byte of key) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0

@@ -1,5 +1,4 @@
 import type { Consumer } from '../define-consumer.ts'
-import { ConfigError } from '../errors.ts'
 import type { Starting } from '../lifecycle.ts'
 import { runConsumer } from '../run.ts'
 import type { MemoryBroker } from './broker.ts'
@@ -10,13 +9,12 @@ export interface RunMemoryOptions {
 }
 
 /**
- * Runs a consumer on the broker in this process: for tests, demos and the first minutes.
+ * Runs a consumer on the broker in this process: for tests, demos and first experiments.
  *
  * @throws (rejects) ConfigError `CONFIG_INVALID`
  */
 export function runMemory(broker: MemoryBroker, consumer: Consumer, { topic, group }: RunMemoryOptions): Starting {
   return runConsumer(consumer, () => {
-    if (!topic || !group) throw new ConfigError(['runMemory: expected a topic and a group'])
     const source = broker.source(topic, group)
     return { source, publisher: source }
   })

@@ -18,15 +18,19 @@ import type { ListQuery, RecordPage, StoreAdmin, Why } from '../ports/store-admi
 import type { Claim, ClaimAnswer, ClaimRequest, ReleaseOptions, SetAsideOptions, Store } from '../ports/store.ts'
 
 export interface MemoryStoreOptions {
-  /** @defaultValue the system's */
+  /** @defaultValue the system clock */
   readonly clock?: Pick<Clock, 'now'>
-  /** Two stores on one Map are two processes at one server. What is taken from it, the store has lost. @defaultValue its own */
+  /**
+   * The records. Two stores on one Map behave like two processes on one server. To simulate a loss, delete a record
+   * from it.
+   * @defaultValue a new Map
+   */
   readonly records?: Map<Key, MessageRecord>
 }
 
 /**
- * The reference store: `transition()` and a Map. For tests, demos and single processes that may forget on exit. Retention
- * is checked when a key is met again; `admin.purge` frees the memory of those that never are.
+ * The reference store: `transition()` and a Map. For tests, demos and single processes that may lose their records on
+ * exit. Retention is checked when a key is used again; `admin.purge` frees the memory of the other expired records.
  */
 export function memoryStore({ clock = systemClock, records = new Map() }: MemoryStoreOptions = {}): Store {
   return new MemoryStore(clock, records)
@@ -100,7 +104,7 @@ class MemoryStore implements Store {
     return claims.map(({ key, token }) => this.#move<'set-aside'>(key, { ...why, command: 'set-aside', token, as }))
   }
 
-  /** Nobody but this process could read an audit of it, so there is none. */
+  /** It keeps no audit, because only this process could read it. */
   #decide(keys: readonly Key[], decision: Decision, { retentionMs }: Why): readonly DecideVerdict[] {
     return keys.map((key) => this.#move<'decide'>(key, { command: 'decide', decision, retentionMs }))
   }

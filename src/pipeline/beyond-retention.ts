@@ -4,8 +4,9 @@ import type { Desk } from './runner.ts'
 import type { Task } from './task.ts'
 
 /**
- * Whether a message was granted because nothing is known of it, though whatever was known may have been forgotten. Told to the
- * observer once for each task: an inbox may claim one twice. A message without a timestamp is taken for a young one.
+ * Finds messages that were granted because they have no record, although their record may have been removed by
+ * retention. Tells the observer once for each task, because an inbox may claim a task twice. A message without a
+ * timestamp counts as recent.
  */
 export class BeyondRetention {
   readonly #desk: Desk
@@ -16,7 +17,7 @@ export class BeyondRetention {
   }
 
   includes(task: Task, answer: ClaimAnswer<unknown>, horizon: EpochMs): boolean {
-    // A later fence, a later attempt or the decision of a person is a record that is still there.
+    // A higher fence, a later attempt or a person's decision means that the record still exists.
     if (answer.verdict !== 'claimed' || answer.attempt !== 1 || answer.fence > 1 || answer.isKnown) return false
     const { message } = task
     const { timestamp } = message
@@ -30,6 +31,6 @@ export class BeyondRetention {
   }
 }
 
-/** Of its dead letter. */
+/** Detail of the dead letter. */
 export const BEYOND_RETENTION =
   'older than what is still known: it may have been handled, and its record forgotten since'

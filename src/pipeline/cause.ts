@@ -5,10 +5,13 @@ import { redactedDetail } from './redact.ts'
 
 const LONGEST = 1_024
 
-/** A class, and what it said. A detail of the library's own has no class before it. */
+/** A class name and a message. A detail written by the library has no class name. */
 const TOLD = /^([A-Z][\w$]*): (.*)$/s
 
-/** What a record keeps of a failure. Without what the text repeats of the message: records are kept for long, and shown. */
+/**
+ * The failure text that a record keeps. Parts that repeat the message are removed: records are kept for long, and shown
+ * to people.
+ */
 export function causeOf(
   { detail, error }: { readonly detail: string; readonly error?: unknown },
   message: Message,
@@ -18,7 +21,10 @@ export function causeOf(
   return cause.length > LONGEST ? `${cause.slice(0, LONGEST - 1).toWellFormed()}…` : cause
 }
 
-/** What a letter says of a cause: the same as the letter of the failure itself. */
+/**
+ * The fields of a dead letter for a stored cause. They equal those of the letter that was written for the failure
+ * itself.
+ */
 export function toldOfCause(cause: Cause): { readonly detail: string; readonly errorClass?: string } {
   const [, name, said] = TOLD.exec(cause) ?? []
   return name === undefined || said === undefined ? { detail: cause } : { detail: said, errorClass: name }

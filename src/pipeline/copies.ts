@@ -26,8 +26,8 @@ interface CopiesParts {
 type Why = Pick<DeadLettering, 'detail' | 'error' | 'errorClass' | 'attempts' | 'firstFailureAt'>
 
 /**
- * Publishes the copies that replace their originals, until they are confirmed. A place that confirms nothing holds its messages
- * back, visibly, and loses none.
+ * Publishes copies that replace their originals, and retries until the broker confirms them. If a place confirms
+ * nothing, its messages wait, and an event reports it; none is lost.
  */
 export class Copies {
   readonly #parts: CopiesParts
@@ -38,7 +38,7 @@ export class Copies {
     this.#pauses = new Pauses(parts.clock)
   }
 
-  /** How long a message that failed so often waits on a retry place; `undefined`: in its lane. */
+  /** How long a message with this many failed attempts waits in a retry place; `undefined`: it waits in its lane. */
   retryDelayMs(attempts: number): DurationMs | undefined {
     const { publisher } = this.#parts
     return publisher.retryLater === undefined ? undefined : publisher.retryDelayMs?.(attempts)
@@ -50,14 +50,16 @@ export class Copies {
     return (publisher.retryLater && publisher.busyWaitMs) ?? Number.POSITIVE_INFINITY
   }
 
-  /** `undefined`: not confirmed before the end. `key`: of the task that the message is, if it is one. */
+  /**
+   * Resolves with `undefined` if `end()` came before the confirm. `key` is the key of the task, if the message is one.
+   */
   deadLetter(message: Message, why: DeadLettering, key: Key | undefined): Promise<Evidence | undefined> {
     const { reason, parked, setAsideAt, isRepeated } = why
     const letter = { ...this.#letter(message, key, why), reason, parked, setAsideAt, isRepeated }
     return this.#untilConfirmed('dead-letter', letter, (publisher) => publisher.deadLetter(letter))
   }
 
-  /** `undefined`: not confirmed before the end. */
+  /** Resolves with `undefined` if `end()` came before the confirm. */
   retryLater(task: Task, { why, attempts, delayMs, error }: Postponing): Promise<Evidence | undefined> {
     const { message, firstFailureAt, key } = task
     const detail = error === undefined ? '' : redactedError(error, message)

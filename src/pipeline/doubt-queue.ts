@@ -5,28 +5,29 @@ import type { Slots } from './slots.ts'
 import type { Task } from './task.ts'
 
 interface DoubtHooks {
-  /** What this process has claimed. */
+  /** Tasks that this process has claimed. */
   readonly slots: Slots
-  /** How many may run together with it. */
+  /** How many tasks may run together with this one. */
   readonly companyOf: (task: Task) => number
-  /** It has one attempt left: nothing else begins before it has ended. */
+  /** The task has one attempt left: nothing else begins before it has ended. */
   readonly isLast: (task: Task) => boolean
   readonly claim: (tasks: readonly Task[]) => Promise<void>
   readonly onOpen: () => void
 }
 
-/** What holds up everything else, and since when. */
+/** The group of tasks that holds up everything else, and for how long. */
 export interface Apart {
   readonly count: number
   readonly sinceMs: DurationMs
 }
 
 /**
- * Messages that may be what killed a process, and run apart from others: under a lease those in doubt, of an inbox those in their last
- * attempt. The claim gate closes until the process holds no other claim, or for `quietMs`; then they are claimed and run, as
- * many at once as their attempts allow. It opens when they have ended, and for all but a last attempt when they have run for
- * `quietMs`: what kills a process at once has done so by then, and what is merely slow holds up nobody. To park them needs no
- * quiet: no handler runs.
+ * Runs messages that may have killed a process apart from others: under a lease messages in doubt, in an inbox messages
+ * in their last attempt. The claim gate closes, and the queue waits until the process holds no other claim, or for
+ * `quietMs`. Then it claims and runs as many messages at once as their attempts allow. The gate opens when they have
+ * ended. Unless one is in its last attempt, it also opens after `quietMs`: a message that kills a process at once has
+ * done so by then, and a slow one must not hold up the rest. With the policy `park` no handler runs, so the gate stays
+ * open.
  */
 export class DoubtQueue {
   readonly #desk: Desk
@@ -34,7 +35,7 @@ export class DoubtQueue {
   #tasks: Task[] = []
   #isAtWork = false
   #closedAt: MonotonicMs | undefined
-  /** Of the group that the gate is closed for. */
+  /** Number of tasks in the group that the gate is closed for. */
   #count = 0
   #onFreed: (() => void) | undefined
 
@@ -47,7 +48,7 @@ export class DoubtQueue {
     return this.#closedAt === undefined
   }
 
-  /** `undefined`: nothing waits for them. */
+  /** `undefined`: nothing waits for a group. */
   get apart(): Apart | undefined {
     if (this.#closedAt === undefined) return undefined
     return { count: this.#count, sinceMs: this.#desk.clock.monotonic() - this.#closedAt }
@@ -56,11 +57,11 @@ export class DoubtQueue {
   add(task: Task): void {
     if (this.#desk.isDraining) return this.#desk.drop(task)
     this.#tasks.push(task)
-    // After this turn: one batch of claims may answer with many doubts.
+    // Wait for the end of this turn: one batch of claims may find many messages in doubt.
     if (this.#tasks.length === 1) this.#desk.clock.nextTurn(() => void this.#run())
   }
 
-  /** A handler slot became free: the process may be quiet now. */
+  /** A handler slot became free, so the process may be quiet now. */
   slotsFreed(): void {
     this.#onFreed?.()
   }
@@ -82,7 +83,7 @@ export class DoubtQueue {
     this.#isAtWork = false
   }
 
-  /** The next that may run together. */
+  /** Runs the next group. */
   async #runSome(): Promise<void> {
     const { slots, claim, isLast } = this.#hooks
     this.#closedAt ??= this.#desk.clock.monotonic()
@@ -95,7 +96,7 @@ export class DoubtQueue {
     const atMostMs = group.some(isLast) ? undefined : DEFAULTS.quietMs
     const haveEnded = await this.#until(() => !group.some((task) => slots.has(task)), atMostMs)
     if (haveEnded) return
-    // Others get as much time as they have waited for.
+    // The group goes on. Others get as much time as they have waited.
     this.#open()
     await this.#until(() => false, DEFAULTS.quietMs)
   }
@@ -106,7 +107,7 @@ export class DoubtQueue {
     this.#hooks.onOpen()
   }
 
-  /** Those that are still ours and to be parked. */
+  /** Tasks that are still ours, to be parked. */
   #parked(): Task[] {
     return this.#take(() => this.#desk.consumer.concurrency)
   }
@@ -117,7 +118,7 @@ export class DoubtQueue {
     return this.#take((task) => Math.min(free, companyOf(task)))
   }
 
-  /** The next ones that are still ours, each in company of at most so many. */
+  /** The next tasks that are still ours. Each limits the size of its group. */
   #take(mostOf: (task: Task) => number): Task[] {
     const wanted: Task[] = []
     let most = Number.POSITIVE_INFINITY
@@ -133,7 +134,7 @@ export class DoubtQueue {
     return wanted
   }
 
-  /** Resolves with whether it is so, at the latest after `atMostMs`, or when the process stops. */
+  /** Resolves when `isSo()` is true, after `atMostMs`, or when the process stops. The value is `isSo()`. */
   #until(isSo: () => boolean, atMostMs?: DurationMs): Promise<boolean> {
     return new Promise((resolve) => {
       const finish = (): void => {

@@ -3,9 +3,9 @@ import type { MarkVerdict } from '../core/record.ts'
 import type { ClaimAnswer } from '../ports/store.ts'
 
 /**
- * Why a delivery may be settled: its mark is durable, its record was found `done`, or a copy in its stead is confirmed. The
- * constructor is out of reach, so whoever settles was handed one by whoever saw the reason. The three are shared: none is made
- * for a message.
+ * The reason that allows a settle: a durable mark, a record found `done`, or a confirmed copy. The constructor is
+ * private, so the code that settles must get the evidence from the code that saw the reason. The three instances are
+ * shared; none is created for a message.
  */
 export class Evidence {
   static readonly #mark = new Evidence('mark')
@@ -26,13 +26,13 @@ export class Evidence {
     return Evidence.#done
   }
 
-  /** The broker has it, durably. */
+  /** The broker has confirmed the copy. */
   static async ofCopy(confirmed: Promise<void>): Promise<Evidence> {
     await confirmed
     return Evidence.#copy
   }
 
-  /** Also of what came past the types. */
+  /** Checks at run time too, for callers that bypass the types. */
   static is(value: unknown): value is Evidence {
     return typeof value === 'object' && value !== null && #of in value && value.#of !== undefined
   }

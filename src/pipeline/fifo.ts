@@ -1,7 +1,7 @@
-/** Short of this a queue is not worth moving to the front of its array. */
+/** Below this length it is not worth moving the queue to the front of its array. */
 const WORTH_MOVING = 1_024
 
-/** A queue that is cheap at both ends, however long: `Array.shift` moves all that is behind. */
+/** A queue that is cheap at both ends at any length. `Array.shift` would move all remaining items. */
 export class Fifo<T> {
   #items: (T | undefined)[] = []
   #head = 0
@@ -18,7 +18,7 @@ export class Fifo<T> {
     this.#items.push(item)
   }
 
-  /** In this order, before all others. */
+  /** Puts the items before all others, in this order. */
   putFront(items: readonly T[]): void {
     if (items.length === 0) return
     this.#items = [...items, ...this.#items.slice(this.#head)]
@@ -38,7 +38,7 @@ export class Fifo<T> {
     return item
   }
 
-  /** Takes out all that `which` names, and returns them. */
+  /** Removes and returns all items for which `which` is true. */
   remove(which: (item: T) => boolean): T[] {
     const removed: T[] = []
     const kept: T[] = []

@@ -2,12 +2,12 @@ import type { Delivery } from '../ports/source.ts'
 import type { Task } from './task.ts'
 
 /**
- * Every task of this process by its key: single flight. Of several payloads under one ID, the first to come may run; the others
- * wait in their places, each blocked until the one before it has ended, and then the record says which of them conflicts. A process
- * must not say so by itself: what came first here may be the wrong one, or nobody's.
+ * All tasks of this process by key (single flight). If several payloads arrive under one ID, the first may run. Each of
+ * the others is blocked in its lane until the one before it has ended; then the record shows which of them conflicts.
+ * The process must not decide that alone: the payload that arrived here first may be the wrong one.
  */
 export class Flights {
-  /** By idempotency key. */
+  /** The first task of each idempotency key. */
   readonly #first = new Map<string, Task>()
   readonly #onUnblocked: (task: Task) => void
 
@@ -23,7 +23,7 @@ export class Flights {
     return all
   }
 
-  /** `false`: the same message is under way already, and its delivery is one of that task's now. */
+  /** Returns `false` if the same message is under way already; the delivery has joined that task. */
   begin(task: Task, delivery: Delivery): boolean {
     const first = this.#first.get(task.idempotencyKey)
     if (first === undefined) {
@@ -41,7 +41,10 @@ export class Flights {
     return true
   }
 
-  /** `false`: it has ended before. What still runs for a task that was given up at the stop deadline ends nothing any more. */
+  /**
+   * Returns `false` if the task has ended before. A handler that still runs after its task was dropped at the stop
+   * deadline ends nothing.
+   */
   end(task: Task): boolean {
     const { idempotencyKey: key, rival } = task
     let before = this.#first.get(key)

@@ -13,9 +13,9 @@ import type { Task } from './task.ts'
 export interface RunItem {
   readonly task: Task
   readonly claim: Claim<unknown>
-  /** Once it is decoded. */
+  /** Set when the payload is decoded. */
   payload: unknown
-  /** An earlier attempt left doubt on the record. */
+  /** An earlier attempt left the record in doubt. */
   readonly doubt: boolean
 }
 
@@ -23,9 +23,9 @@ export interface RunItem {
 export interface RunEnd {
   readonly result: HandlerResult
   readonly error?: unknown
-  /** What the handler returned, where that is asked for. */
+  /** The return value of the handler, if `rememberResult` is set. */
   readonly value?: unknown
-  /** What is to be kept with its mark. */
+  /** The result or failure to keep with the mark. */
   readonly kept?: Result | undefined
 }
 
@@ -33,28 +33,26 @@ type OnEnd = (run: HandlerRun, end: RunEnd) => void
 
 const HANDLED: RunEnd = { result: 'handled' }
 
-/**
- * One run of the user's handler: for one message, or for a batch. Its signal is made only when the handler asks for it.
- */
+/** One run of the user's handler, for one message or a batch. Its signal is created only when the handler reads it. */
 export class HandlerRun {
   readonly items: readonly RunItem[]
-  /** Local end of the lease, counted from before the claim or renewal was sent. */
+  /** End of the lease by the local clock, counted from before the claim or renewal was sent. */
   leaseUntil: MonotonicMs
   startedAt: MonotonicMs | undefined
   hasEnded = false
-  /** The handler did not end in time: nobody waits for it any more. */
+  /** The handler did not end in time, and nobody waits for it any more. */
   isDetached = false
-  /** What is kept with its mark, of a run of one message. */
+  /** The result or failure to keep with the mark of a single message. */
   kept: Result | undefined
-  /** Of the lease keeper alone: when the granting claim or the last good renewal was sent. */
+  /** Used by the lease keeper only: when the granting claim or the last successful renewal was sent. */
   renewedAt: MonotonicMs
-  /** Of the lease keeper alone: where it keeps this run. */
+  /** Used by the lease keeper only: index of this run. */
   keptAt: number | undefined
-  /** Of the lease keeper alone. */
+  /** Used by the lease keeper only. */
   isLost = false
-  /** Of the lease keeper alone: a renewal is under way. */
+  /** Used by the lease keeper only: a renewal is in flight. */
   isRenewing = false
-  /** Called once, when it is aborted. */
+  /** Called once, on abort. */
   onAbort: (() => void) | undefined
   #controller: AbortController | undefined
   #abortedBy: Error | undefined
@@ -77,7 +75,7 @@ export class HandlerRun {
     return this.#abortedBy !== undefined
   }
 
-  /** Not the handler failed: its delivery is gone, or the process stops. */
+  /** The handler did not fail: its delivery is gone, or the process stops. */
   get isInterrupted(): boolean {
     return hasCode(this.#abortedBy, 'DELIVERY_LOST') || hasCode(this.#abortedBy, 'STOPPED')
   }
@@ -88,7 +86,7 @@ export class HandlerRun {
     return this.#controller.signal
   }
 
-  /** Asks the handler to stop effects. The first reason stays. */
+  /** Asks the handler to stop effects. The first reason is kept. */
   abort(reason: Error): void {
     if (this.#abortedBy !== undefined) return
     this.#abortedBy = reason
@@ -96,7 +94,10 @@ export class HandlerRun {
     this.#controller?.abort(reason)
   }
 
-  /** Starts the handler, and tells once how it ended. Never throws. A promise of it would be one more for each message. */
+  /**
+   * Starts the handler and calls `onEnd` once when it ends. Never throws. A callback, because a promise would be one
+   * more for each message.
+   */
   start(consumer: ResolvedConsumer, tx: unknown, now: MonotonicMs, onEnd: OnEnd): void {
     this.startedAt = now
     const handled = (value: unknown): void => {
@@ -109,10 +110,10 @@ export class HandlerRun {
       onEnd(this, { result: this.#classify(error), error })
     }
     try {
-      // Also what is no promise ends in a later microtask: what returned calls nobody back while it starts.
+      // A value that is not a promise also ends in a later microtask, so `onEnd` is never called during the start.
       Promise.resolve(this.#call(consumer, tx)).then(handled, failed)
     } catch (error) {
-      // Of the handler; or of what it returned, which is the user's own too, and may have answered before.
+      // Thrown by the handler, or by a thenable that it returned, which may have called back before.
       failed(error)
     }
   }
@@ -125,9 +126,12 @@ export class HandlerRun {
     return handle(new Context(this, item, tx, log))
   }
 
-  /** A plain throw before the abort asserts that no effect happened; after it nobody knows, unless the handler says so. */
+  /**
+   * An error before the abort means that no effect happened. After the abort that is unknown, unless the handler says
+   * so.
+   */
   #classify(error: unknown): HandlerResult {
-    // Asked first: what a handler throws may be a proxy, that answers no `instanceof`.
+    // Check the brand first: a handler may throw a proxy that breaks `instanceof`.
     const isOurs: boolean = isConsumeOnceError(error)
     if (!isOurs) return this.isAborted ? 'unknown' : 'failed'
     if (error instanceof NoEffectError || hasCode(error, 'NO_EFFECT')) return 'failed'
@@ -167,7 +171,10 @@ class Context extends Item implements HandlerContext<unknown, unknown> {
     Object.defineProperty(this, 'signal', Context.#signal)
   }
 
-  /** Its own, so that `{ ...context }` has it; made when asked for, since few handlers do and it costs more than all the rest. */
+  /**
+   * An own property, so that `{ ...context }` copies it. Lazy, because few handlers read it and creating a signal costs
+   * more than everything else.
+   */
   static readonly #signal: PropertyDescriptor & ThisType<Context> = {
     enumerable: true,
     get() {

@@ -12,7 +12,7 @@ import type { RunItem } from './handler-run.ts'
 import { redacted } from './redact.ts'
 import { Task } from './task.ts'
 
-/** Reads the message ID as text, for people who have asked to see it; `undefined`: none that is usable. */
+/** Reads the message ID as text, for logs with `logIds`; `undefined` if it is not usable. */
 export function createIdReader(consumer: ResolvedConsumer): (message: Message) => string | undefined {
   return (message) => {
     if (consumer.store.strategy === 'offsets') return undefined
@@ -26,22 +26,22 @@ export function createIdReader(consumer: ResolvedConsumer): (message: Message) =
   }
 }
 
-/** A message that no key can be made for. */
+/** A message for which no key can be computed. */
 export interface Unidentified {
   readonly reason: DeadLetterReason
   readonly detail: string
-  /** What was thrown, if something was. */
+  /** The error that was thrown, if any. */
   readonly error?: unknown
 }
 
 const NOT_COMPARED = ''
 
-/** Origins whose scope is kept ready. An origin comes with its message, so its number has no bound of its own. */
+/** Number of origins whose scope is cached. Origins come from messages, so there is no other bound. */
 const SCOPES_KEPT = 1_000
 
 /**
- * Turns a delivery into a task: key and payload digest are computed here, once, from raw bytes, before the handler can
- * touch anything.
+ * Turns a delivery into a task. Key and payload digest are computed here, once, from the raw bytes, before the handler
+ * can change anything.
  */
 export function createIdentify(consumer: ResolvedConsumer, group: string): (delivery: Delivery) => Task | Unidentified {
   if (consumer.store.strategy === 'offsets') return identifyByPosition(consumer, group)
@@ -54,7 +54,7 @@ export function createIdentify(consumer: ResolvedConsumer, group: string): (deli
     try {
       const id: unknown = consumer.id(incoming)
       if (!isTextOrBytes(id)) return notTextOrBytes(id)
-      // What only looks like bytes throws when it is read.
+      // An object that only looks like bytes may throw here.
       const unusable = whyUnusable(id)
       if (unusable !== undefined) return { reason: 'no-id', detail: WHY_UNUSABLE[unusable] }
       idempotencyKey = scopeOf(message.origin).of(id as string | Uint8Array)
@@ -78,7 +78,7 @@ function scopesBy(make: (name: string) => readonly Uint8Array[]): (name: string)
   }
 }
 
-/** Strategy `offsets`: a message is its place, so it needs no ID and nothing of it is compared. */
+/** Strategy `offsets`: the position identifies the message, so it needs no ID and no digest. */
 function identifyByPosition(consumer: ResolvedConsumer, group: string): (delivery: Delivery) => Task | Unidentified {
   const scope = (consumer.scope === undefined ? [group, consumer.name] : [consumer.scope]).map((part) =>
     Buffer.from(part),
@@ -86,16 +86,16 @@ function identifyByPosition(consumer: ResolvedConsumer, group: string): (deliver
   const streamOf = scopesBy((stream) => [...scope, Buffer.from(stream)])
   return (delivery) => {
     const { position } = delivery
-    // Checked at the start: such a source says that its deliveries have one.
+    // The start has checked that the source gives positions.
     if (position === undefined) return { reason: 'no-id', detail: 'the source gave no position' }
     const { stream, offset } = position
     return new Task(delivery, streamOf(stream).of(offset.toString()), NOT_COMPARED, position)
   }
 }
 
-/** A number or a promise would have no bytes, or the same ones for all. */
+/** A number or a promise has no bytes, or the same text for every message. */
 function notTextOrBytes(id: unknown): Unidentified {
-  // Nobody else waits for a promise: one that rejects would end the process.
+  // Nobody else handles this promise: a rejection would end the process.
   Promise.resolve(id).catch(() => {})
   return { reason: 'no-id', detail: `the ID extractor: expected text or bytes, got ${typeof id}` }
 }
@@ -104,12 +104,12 @@ function isTextOrBytes(id: unknown): id is string | Uint8Array | null | undefine
   return typeof id === 'string' || id === undefined || id === null || id instanceof Uint8Array
 }
 
-/** What an ID extractor sees: fields of the message by delegation, the payload decoded when it is asked for. */
+/** The argument of an ID extractor. Fields of the message are delegated; the payload is decoded on first use. */
 class Incoming implements IncomingMessage<unknown> {
   readonly #message: Message
   readonly #consumer: ResolvedConsumer
   #decoded: { readonly payload: unknown } | undefined
-  /** Why the payload could not be decoded, when an extractor wanted it. */
+  /** Why the payload could not be decoded for the extractor. */
   problem: Unidentified | undefined
 
   constructor(message: Message, consumer: ResolvedConsumer) {
@@ -161,14 +161,14 @@ class Incoming implements IncomingMessage<unknown> {
 
 type Decoded = { readonly ok: true; readonly payload: unknown } | { readonly ok: false; readonly why: Unidentified }
 
-/** A message of a run whose payload cannot be had. */
+/** A message of a run whose payload cannot be decoded. */
 export interface Undecoded extends Unidentified {
   readonly item: RunItem
 }
 
 /**
- * Decodes and checks the payloads of one run of the handler, into its items. Answers with those that failed; a schema that
- * answers later makes this a promise. Never throws, never rejects.
+ * Decodes and checks the payloads of one run, and stores them in its items. Returns the items that failed, or a promise
+ * of them if a schema is asynchronous. Never throws, never rejects.
  */
 export function decodePayloads(
   items: readonly RunItem[],
@@ -207,7 +207,7 @@ function decodePayload(message: Message, consumer: ResolvedConsumer): Decoded | 
   if (consumer.schema === undefined) return { ok: true, payload }
   try {
     const result = consumer.schema['~standard'].validate(payload)
-    // Not instanceof: a promise of another realm, taken for a result, would be a payload of nothing.
+    // Not `instanceof`: a promise of another realm would be mistaken for a result, and its payload would be undefined.
     return 'then' in result
       ? Promise.resolve(result)
           .then((later) => asDecoded(later, message))

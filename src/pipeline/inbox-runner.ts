@@ -17,29 +17,30 @@ import { faultOfMark, faultOfRelease } from './store-answers.ts'
 import type { Task } from './task.ts'
 import { TimeLimit } from './time-limit.ts'
 
-/** What a claim of a transaction came to, for those that were granted something or must be claimed again. */
+/** The result of a claim in a transaction: tasks that were granted, and tasks to claim again. */
 interface Followed {
   readonly granted: readonly RunItem[]
-  /** Granted, and to be marked without a run. */
+  /** Granted, to be marked without a run. */
   readonly skipped: readonly RunItem[]
   readonly again: readonly Task[]
   readonly mustStartOver: boolean
 }
 
-/** How a transaction full of handlers ended. */
+/** How all handlers of a transaction ended. */
 interface TransactionEnd extends RunEnd {
-  /** The stop deadline ended it: its attempt counts, and whoever claims next says what follows. */
+  /** The stop deadline ended it. Its attempt counts, and the next claim decides what follows. */
   readonly isInterrupted?: boolean
-  /** What is to be kept with the marks, in the order of the items. */
+  /** Results to keep with the marks, in the order of the items. */
   readonly results?: readonly (Result | undefined)[] | undefined
 }
 
 /**
- * Runs tasks in transactions: claim, effects and mark of a batch commit together, or not at all. Optimistic: a batch is one
- * transaction without savepoints, its handlers run in turn, and when one fails everything is rolled back and each message
- * runs again alone, which belongs to the same attempt. Several transactions run beside each other. A message with an attempt
- * that nobody saw end may be what killed a process: it runs in a smaller batch with its like, smaller with each attempt, and its last
- * attempt beside nothing, so that what kills the process is found and nothing beside it is given up (model/promela/suspects.pml).
+ * Runs tasks in transactions: claim, effects and mark of a batch commit together or not at all. It is optimistic: a
+ * batch is one transaction without savepoints, and its handlers run one after the other. When one fails, everything is
+ * rolled back and each message runs again alone, in the same attempt. Several transactions run in parallel. A message
+ * with an attempt whose end nobody saw may have killed a process. It runs in a smaller batch, with other such messages,
+ * smaller with each attempt, and its last attempt runs beside nothing. So the message that kills the process is found,
+ * and no other is given up because of it (model/promela/suspects.pml).
  */
 export class InboxRunner implements Runner {
   readonly #desk: Desk
@@ -49,7 +50,7 @@ export class InboxRunner implements Runner {
   readonly #running = new Set<HandlerRun>()
   readonly #stuck = new Set<HandlerRun>()
   readonly #limits = new Set<TimeLimit>()
-  /** Of tasks in a transaction that is open, or being opened. */
+  /** Tasks in a transaction that is open or being opened. */
   readonly #slots = new Slots()
   #open = 0
   #isWoken = false
@@ -95,7 +96,7 @@ export class InboxRunner implements Runner {
   }
 
   deliveriesLost(): void {
-    // A transaction that has begun goes on: effect and mark commit together, and the redelivery waits for them or joins.
+    // A running transaction goes on: effect and mark commit together, and the redelivery waits for it or joins it.
   }
 
   interrupt(reason: Error): void {
@@ -122,22 +123,22 @@ export class InboxRunner implements Runner {
     }
   }
 
-  /** How many may share its transaction. */
+  /** How many tasks may share its transaction. */
   #companyOf({ alone, attempts }: Task): number {
     const { batchSize, transactions, maxAttempts, store } = this.#desk.consumer
     if (attempts === 0) return alone ? 1 : batchSize
-    // Of a stream one is granted at a time that was tried before.
+    // A stream grants a message that was tried before only alone.
     if (alone || store.strategy === 'offsets') return 1
     const together = companyOf(attempts, { all: transactions * batchSize, maxAttempts })
     return Math.max(1, Math.min(batchSize, Math.floor(together / transactions)))
   }
 
-  /** What has one attempt left must not lose it by what another one does to the process, nor the other way round. */
+  /** Another message must not cost this one its last attempt by killing the process, nor the other way round. */
   #needsQuiet({ isSuspect, attempts }: Task): boolean {
     return isSuspect && attempts === this.#desk.consumer.maxAttempts - 1
   }
 
-  /** Resolves when the transaction is over, one way or another. */
+  /** Resolves when the transaction is over, with any result. */
   async #transact(tasks: readonly Task[], how: { readonly isQuiet: boolean }): Promise<void> {
     this.#open++
     for (const task of tasks) this.#slots.take(task)
@@ -152,7 +153,8 @@ export class InboxRunner implements Runner {
   }
 
   async #claimAndHandle(tasks: readonly Task[], { isQuiet }: { readonly isQuiet: boolean }): Promise<void> {
-    // Only what it is known of, each of them, that it was tried: of others the store has yet to tell how often.
+    // Claim `alone` only if every task is known to have attempts: for others the store must first say how many they
+    // had.
     const batch = await this.#desk.claim(
       tasks,
       tasks.every(({ attempts }) => attempts > 0),
@@ -170,7 +172,7 @@ export class InboxRunner implements Runner {
     }
     this.#desk.putBack(again)
     if (granted.length + skipped.length === 0) return
-    // The last look before effects begin: a stop or a rebalance may have come meanwhile.
+    // The last check before effects begin: a stop or a rebalance may have happened meanwhile.
     const mayBegin = !this.#desk.isDraining && granted.every(({ task }) => task.isCurrent)
     if (!mayBegin) return this.#rollBack([...granted, ...skipped], true)
 
@@ -186,9 +188,9 @@ export class InboxRunner implements Runner {
   }
 
   /**
-   * Ends the tasks that were granted nothing. One that must be claimed again holds back what is granted behind it in its
-   * lane, and one that is to be parked cannot be in a transaction with others: then nobody may begin, and all go back in order.
-   * One that has more attempts than was known goes back too where it must have less company than it has.
+   * Ends the tasks that were not granted. If a task must be claimed again, tasks behind it in its lane must not run
+   * before it. A task to be parked cannot share a transaction with others. A granted task may turn out to have more
+   * attempts than its batch size allows. In these cases nothing begins, and all tasks go back in order.
    */
   #follow(tasks: readonly Task[], { answers, horizon }: ClaimBatch, isQuiet: boolean): Followed {
     const granted: RunItem[] = []
@@ -240,10 +242,12 @@ export class InboxRunner implements Runner {
           break
         case 'wait':
           waitingLanes.add(task.lane)
-          // Whoever is busy with it may count more attempts. Asked anew, it holds up nobody before it is free.
+          // The owner that is busy with it may count more attempts. A new claim does not hold up others until the
+          // message is free.
           task.attempts = 0
           task.isSuspect = false
-          // In a batch nobody can say which row was waited for: alone, each finds out for itself.
+          // The lock timeout does not say which row was held, so every key of a batch answers `busy`. Alone, each finds
+          // out for itself.
           if (tasks.length === 1) this.#desk.awaitOwner(task, step.waitMs)
           else {
             task.alone = true
@@ -261,7 +265,10 @@ export class InboxRunner implements Runner {
     return { granted, skipped, again, mustStartOver }
   }
 
-  /** What cannot be decoded is set aside, alone: its row must not go into the transaction of the others. */
+  /**
+   * A message that cannot be decoded is set aside in a transaction of its own, because the row must not commit with the
+   * others.
+   */
   async #decode(
     granted: readonly RunItem[],
     skipped: readonly RunItem[],
@@ -289,21 +296,22 @@ export class InboxRunner implements Runner {
     return undefined
   }
 
-  /** A schema has as long as a handler. */
+  /** A schema gets the same time limit as a handler. */
   #inTime<T>(answer: Promise<T>, limit: TimeLimit): Promise<T | undefined> {
     const run = new HandlerRun([])
     run.startedAt = this.#desk.clock.monotonic()
     return limit.wait<T>(run, (onEnd) => void answer.then(onEnd))
   }
 
-  /** `skipped` are marked with the others, and do not run. */
+  /** `skipped` items are marked with the others, without a run. */
   async #handle(run: readonly RunItem[], skipped: readonly RunItem[], limit: TimeLimit): Promise<void> {
     const { consumer, line } = this.#desk
     const items = skipped.length === 0 ? run : [...run, ...skipped]
-    // No handler of it began, so the attempt was none.
+    // No handler of it began, so the attempt does not count.
     if (this.#isOver) return this.#rollBack(items, true)
     const end = await this.#runAll(run, limit)
-    // What a remembered failure wrote is rolled back under its own mark: nothing else may be in its transaction.
+    // The writes of a remembered failure are rolled back and only its mark is committed, so its transaction must hold
+    // nothing else.
     const mayMark = end.result === 'handled' || (end.result === 'remembered' && items.length === 1)
     if (!mayMark) return this.#failed(items, end)
     const { results } = end
@@ -314,7 +322,7 @@ export class InboxRunner implements Runner {
         return await consumer.store.mark(claims, results)
       } catch (error) {
         if (!hasCode(error, 'FLOATING_QUERY') && !hasCode(error, 'COMMIT_REFUSED')) throw error
-        // Known, not unknown: nothing was committed, and asking again would not change it.
+        // The answer is known: nothing was committed, and asking again would not change it.
         refusal = error
         return claims.map(() => 'refused-busy')
       }
@@ -344,7 +352,7 @@ export class InboxRunner implements Runner {
     this.#desk.putBack(again)
   }
 
-  /** All handlers of a transaction, in turn. */
+  /** Runs all handlers of a transaction, one after the other. */
   async #runAll(items: readonly RunItem[], limit: TimeLimit): Promise<TransactionEnd> {
     if (items.length === 0) return { result: 'handled' }
     const runs = this.#desk.consumer.handleBatch === undefined ? items.map((item) => [item]) : [items]
@@ -403,15 +411,15 @@ export class InboxRunner implements Runner {
     }
   }
 
-  /** Nothing was committed, so nothing is in doubt, whatever the handler said: `unknown` is a plain failure here. */
+  /** Nothing was committed, so nothing is in doubt. Here `unknown` is treated as an ordinary failure. */
   async #failed(items: readonly RunItem[], { result, error, isInterrupted = false }: TransactionEnd): Promise<void> {
     const [first, ...others] = items
     if (first === undefined) return
     if (isInterrupted) return this.#rollBack(items, false)
     for (const { task } of items) task.alone = true
     const { consumer, entropy, isDraining } = this.#desk
-    // Each runs again alone, in the same attempt; but where that is left to another process, the attempt counts, or nothing would
-    // ever count what makes every batch fail.
+    // Each message runs again alone, in the same attempt. If another process will run them, the attempt counts:
+    // otherwise nothing would ever count a message that makes every batch fail.
     if (others.length > 0) return this.#rollBack(items, !isDraining && items.every(({ task }) => task.isCurrent))
     const { task, claim } = first
     const step = afterHandler(
@@ -419,9 +427,9 @@ export class InboxRunner implements Runner {
       { attempt: claim.attempt, doubt: false },
       consumer,
     )
-    // Another transaction was quicker, or the backend went: the attempt is given back, the last one too.
+    // A deadlock victim or a lost backend: the attempt is given back, even the last one.
     const losses = claim.transaction?.lossesInARow ?? 0
-    // It ended here: what kills a process it is not.
+    // The attempt ended in this process, so this message did not kill it.
     task.attempts = losses === 0 ? claim.attempt : claim.attempt - 1
     task.isSuspect = false
     if (step.next === 'set-aside' && losses === 0) {
@@ -431,7 +439,7 @@ export class InboxRunner implements Runner {
     }
     const { attempt } = claim
     const elsewhereMs = this.#desk.retryDelayMs(attempt)
-    const retryInMs = elsewhereMs ?? backoffMs(Math.max(attempt, losses), consumer.retry, entropy.fraction())
+    const retryInMs = elsewhereMs ?? backoffMs(Math.max(attempt, losses), consumer.backoff, entropy.fraction())
     task.firstFailureAt ??= this.#desk.clock.now()
     this.#desk.observe({ type: 'attempt-failed', key: task.key, message: task.message, attempt, error, retryInMs })
     const cause = causeOf({ detail: describeError(error), error }, task.message)

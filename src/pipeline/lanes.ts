@@ -3,31 +3,31 @@ import type { Clock } from '../ports/clock.ts'
 import { Fifo } from './fifo.ts'
 import { Task } from './task.ts'
 
-/** The serial queue of one ordering key, or the place of one task that has none and must wait. */
+/** The serial queue of one ordering key, or of one task without a key that has to wait. */
 export interface Lane {
   readonly name: string | undefined
-  /** Mostly of one: an array that `push` begins has room for many. */
+  /** Usually of length one. Built by assignment, because `push` on an empty array reserves room for many. */
   queue: Task[]
-  /** Tasks taken from the lane and not yet finished or put back. The lane gives none while there are any. */
+  /** Tasks taken from the lane and not yet finished or put back. The lane gives no task while there are any. */
   out: number
   /** Its head may be taken. */
   isReady: boolean
-  /** Waits for a retry or for another owner. */
+  /** Set while the lane waits for a retry or for another owner. */
   cancelHold: (() => void) | undefined
 }
 
 /**
- * The serial queues of the ordering keys. A lane gives its head only when nothing of it is out, so one message of a key
- * runs at a time and a waiting one holds only its own key. A task without a lane goes by itself, and is given one only when it
- * has to wait: most never are.
+ * The serial queues of the ordering keys. A lane gives its head only when none of its tasks is out: one message of a
+ * key runs at a time, and a waiting one holds up only its own key. A task without a key has no lane until it has to
+ * wait, which most never do.
  */
 export class Lanes {
   readonly #clock: Clock
   readonly #wake: () => void
   readonly #named = new Map<string, Lane>()
-  /** Of tasks without a lane that have to wait, or had to. */
+  /** Lanes of tasks without a key that have to wait, or had to. */
   readonly #private = new Set<Lane>()
-  /** Lanes with a head that may be taken now, and tasks without a lane, in the order they became ready. */
+  /** Lanes whose head may be taken now, and tasks without a lane, in the order in which they became ready. */
   readonly #ready = new Fifo<Lane | Task>()
 
   constructor(clock: Clock, wake: () => void) {
@@ -66,8 +66,8 @@ export class Lanes {
   }
 
   /**
-   * Takes tasks that share one transaction and run in turn: several of one lane, in its order. Each comes in company of at most so many as
-   * `companyOf` says of it, and what has earlier attempts with its like.
+   * Takes tasks for one transaction, where they run one after the other: possibly several of one lane, in its order.
+   * `companyOf` limits the batch size for each task. Tasks with earlier attempts are not mixed with tasks without.
    */
   takeBatch(companyOf: (task: Task) => number): Task[] {
     const taken: Task[] = []
@@ -97,13 +97,13 @@ export class Lanes {
     return taken
   }
 
-  /** What it waited for in another lane, or before it in this one, has ended. */
+  /** The task that blocked it, in another lane or before it in this one, has ended. */
   unblock(task: Task): void {
     task.isBlocked = false
     if (task.queuedIn !== undefined) this.#refresh(task.queuedIn)
   }
 
-  /** A task that is out is over; the next of its lane may go. */
+  /** A task that was out has ended; the next of its lane may be taken. */
   finish(task: Task): void {
     const lane = task.queuedIn
     task.isOut = false
@@ -115,8 +115,9 @@ export class Lanes {
   }
 
   /**
-   * Takes every queued task that `which` names out of its lane, held lanes included; what is out stays out. Looks at lane after lane as
-   * it is asked for the next task: there may be tens of thousands. In between, tasks may be taken and end, but none may come.
+   * Removes every queued task for which `which` is true, in held lanes too; tasks that are out stay out. It is a
+   * generator that visits one lane after the other, because there may be tens of thousands. Between two steps tasks may
+   * be taken and end, but none may be added.
    */
   *removeQueued(which: (task: Task) => boolean): Generator<Task> {
     yield* this.#ready.remove((ready) => ready instanceof Task && which(ready)) as Task[]
@@ -137,7 +138,7 @@ export class Lanes {
     return removed
   }
 
-  /** Puts tasks of a batch back to the front of their lanes, in order; ready after `delayMs`. */
+  /** Puts tasks of a batch back to the front of their lanes, in order. They are ready after `delayMs`. */
   putBack(tasks: readonly Task[], delayMs: DurationMs = 0): void {
     for (const task of tasks.toReversed()) {
       if (!task.isOut) continue
@@ -173,7 +174,7 @@ export class Lanes {
 
   #refresh(lane: Lane): void {
     if (lane.out > 0 || lane.queue.length === 0 || lane.cancelHold !== undefined) return
-    // Its head may have been another one a moment ago.
+    // The head may have changed a moment ago.
     if (lane.queue[0]?.isBlocked === true) {
       lane.isReady = false
       return
@@ -204,13 +205,13 @@ function takeHead(lane: Lane): Task | undefined {
   return lane.queue.shift()
 }
 
-/** Its first tasks are taken. */
+/** Removes the first tasks of the lane, which are now out. */
 function leave(lane: Lane, count: number): void {
   lane.queue.splice(0, count)
   lane.isReady = false
   lane.out = count
 }
 
-/** Never pushed to. */
+/** Shared, never pushed to. */
 const NONE: Task[] = []
 Object.freeze(NONE)

@@ -4,22 +4,22 @@ import { LeaseLostError } from '../errors.ts'
 import type { HandlerRun } from './handler-run.ts'
 import type { Desk } from './runner.ts'
 
-/** The keeper looks at its runs this often at least; only while there are any. */
+/** Longest interval between two checks of the runs. There is no timer without runs. */
 const LONGEST_TICK_MS = 500
 
 /**
- * Renews the leases of running handlers, all in one call, and watches their time: it aborts a handler shortly before its lease
- * can end, or when it is past its timeout, and reports one that stays deaf. One timer for all runs: a tick, or earlier where the
- * lease of one could end before the next.
+ * Renews the leases of running handlers in one call, and watches their time. It aborts a handler shortly before its
+ * lease ends, or when it exceeds its timeout, and reports a handler that ignores the abort. One timer serves all runs;
+ * it fires at each tick, or earlier if a lease could end before the next tick.
  */
 export class LeaseKeeper {
   readonly #desk: Desk
   readonly #onStuck: (run: HandlerRun) => void
-  /** Each knows its place here: adding and taking out are done for every message. */
+  /** Each run knows its index, because runs are added and removed for every message. */
   readonly #kept: HandlerRun[] = []
   readonly #tickMs: number
   readonly #marginMs: number
-  /** When the timer goes off. */
+  /** When the timer fires. */
   #tickAt: MonotonicMs = Number.POSITIVE_INFINITY
   #cancelTick: (() => void) | undefined
 
@@ -30,7 +30,7 @@ export class LeaseKeeper {
     this.#marginMs = leaseMarginMs(desk.consumer.leaseMs)
   }
 
-  /** As it is now: what is done with one may end others. */
+  /** A copy: handling one run may end others. */
   get runs(): readonly HandlerRun[] {
     return [...this.#kept]
   }
@@ -39,13 +39,13 @@ export class LeaseKeeper {
     run.keptAt = this.#kept.push(run) - 1
     if (this.#cancelTick === undefined) this.#schedule(run.leaseUntil)
     else if (!run.hasEnded && this.#abortAt(run) < this.#tickAt) {
-      // Granted long ago: its answer was slow.
+      // The answer to the claim was slow, so the lease ends before the next tick.
       this.#cancelTick()
       this.#schedule(run.leaseUntil)
     }
   }
 
-  /** Whether a handler that begins now has time before it would be aborted. */
+  /** True if a handler that begins now has time before its abort. */
   mayBegin(leaseUntil: MonotonicMs, now: MonotonicMs): boolean {
     return now < leaseUntil - this.#marginMs
   }
@@ -85,13 +85,13 @@ export class LeaseKeeper {
     })
   }
 
-  /** Answers with the earliest end of a lease under which a handler goes on. */
+  /** Returns the earliest end of a lease under which a handler goes on. */
   #watchTime(): MonotonicMs {
     const { consumer, clock } = this.#desk
     const now = clock.monotonic()
     let first = Number.POSITIVE_INFINITY
     for (const run of this.runs) {
-      // What has ended waits for its mark, and asks nothing of its signal any more.
+      // An ended run waits for its mark and no longer uses its signal.
       if (run.hasEnded) continue
       const ranMs = run.startedAt === undefined ? 0 : now - run.startedAt
       if (now >= this.#abortAt(run))
@@ -99,7 +99,8 @@ export class LeaseKeeper {
       if (ranMs >= consumer.handlerTimeoutMs) {
         run.abort(new LeaseLostError('HANDLER_TIMEOUT', `the handler ran longer than ${consumer.handlerTimeoutMs} ms`))
       }
-      // Past the grace nobody waits for it: its lease is left to run out, so that the store can say what is in doubt.
+      // After the grace period nobody waits for the handler. Its lease runs out, so that the store can report the
+      // message as in doubt.
       if (ranMs >= consumer.handlerTimeoutMs + consumer.graceMs) this.#onStuck(run)
       if (!run.isAborted) first = Math.min(first, run.leaseUntil)
     }
@@ -109,7 +110,7 @@ export class LeaseKeeper {
   async #renew(): Promise<void> {
     const { consumer, clock } = this.#desk
     const sentAt = clock.monotonic()
-    // Due is what would be overdue at the next tick; a call that is under way is not doubled.
+    // A lease is due if it would be overdue at the next tick. A call in flight is not repeated.
     const due = this.#kept.filter(
       ({ isLost, isRenewing, renewedAt }) =>
         !isLost && !isRenewing && sentAt + this.#tickMs - renewedAt > consumer.renewEveryMs,
@@ -132,7 +133,8 @@ export class LeaseKeeper {
         }
       }
     } catch {
-      // Unknown: the next tick asks again, and the local deadline aborts if none is answered in time.
+      // The answer is unknown. The next tick renews again; without an answer in time, the local deadline aborts the
+      // handler.
     } finally {
       for (const run of due) run.isRenewing = false
     }

@@ -21,20 +21,24 @@ import type { Task } from './task.ts'
 interface Doubt {
   readonly policy: InDoubtPolicy
   readonly error?: unknown
-  /** Not the claim's own attempt, but the one before it: that of an owner whose lease ended. @defaultValue 0 */
+  /**
+   * 1: the doubt comes from the attempt before the claim's own, by an owner whose lease ended.
+   * @defaultValue 0
+   */
   readonly earlier?: 0 | 1
 }
 
 type Granted = RunItem & { readonly reconcile: boolean }
-/** Granted, and to be marked without a run. */
+/** Granted, to be marked without a run. */
 type Skipped = Pick<RunItem, 'task' | 'claim'>
 
 /**
- * Runs tasks under leases. Each turn of the event loop makes one claim call for ready tasks, as many as there are free handler
- * slots but at most half of all, so that one half is handled while the other is at the store; and one mark call for all that
- * ended in it. What is claimed when the process dies is in doubt, and effects not yet marked are the duplicates of a crash, so
- * both are bounded by the slots. A slot is free again when its mark is durable; where the store keeps the order of its calls, the
- * next claim goes out behind that mark and not after its answer: one round trip for both.
+ * Runs tasks under leases. Each turn of the event loop makes one claim call for ready tasks: as many as there are free
+ * handler slots, but at most half of all slots, so that one half is handled while the other is at the store. It also
+ * makes one mark call for all runs that ended in it. Messages that are claimed when the process dies are in doubt, and
+ * effects without a mark become duplicates, so the slots bound both. A slot is free when its mark is durable. If the
+ * store keeps the order of its calls, the next claim is sent right behind that mark, not after its answer: one round
+ * trip for both.
  */
 export class LeaseRunner implements Runner {
   readonly #desk: Desk
@@ -45,7 +49,7 @@ export class LeaseRunner implements Runner {
   readonly #remembers: boolean
   readonly #stuck = new Set<HandlerRun>()
   readonly #slots = new Slots()
-  /** One for all runs. */
+  /** One function for all runs. */
   readonly #onEnd = (run: HandlerRun, end: RunEnd): void => this.#ended(run, end)
   /** Handlers that have not ended. */
   #running = 0
@@ -83,7 +87,7 @@ export class LeaseRunner implements Runner {
     })
   }
 
-  /** Whatever becomes ready or ends later wakes by itself. */
+  /** Tasks that become ready later, and runs that end later, wake the runner themselves. */
   get #hasWork(): boolean {
     return this.#marks.areWaiting || this.#desk.lanes.hasReady
   }
@@ -115,11 +119,11 @@ export class LeaseRunner implements Runner {
 
   #claimReady(): void {
     const { consumer, lanes, line, isDraining } = this.#desk
-    // A store that keeps the order has marked them before it claims.
+    // A store that keeps the order has marked them before it executes the claim.
     const almostFree = consumer.store.inOrder === true ? this.#marks.tasksUnderWay : 0
     const free = consumer.concurrency - this.#slots.taken + almostFree
     if (free <= 0 || isDraining || line.isDown || !this.#doubts.isGateOpen || !lanes.hasReady) return
-    // One half of the slots is at the store while the other is handled.
+    // One half of the slots is at the store while the other half is handled.
     const most = consumer.handleBatch ? consumer.batchSize : Math.ceil(consumer.concurrency / 2)
     const tasks = this.#stillOurs(lanes.take(Math.min(free, most)))
     if (tasks.length > 0) void this.#claim(tasks, false)
@@ -156,20 +160,20 @@ export class LeaseRunner implements Runner {
     }
     if (skipped !== undefined) void this.#marks.skip(skipped, 'beyond-retention')
     if (alone) await this.#giveBackCompany(granted)
-    // Whatever became of the order: no handler begins before the marks are durable whose room it takes.
+    // Even if the store did not keep the order, no handler begins before the marks are durable whose slots it takes.
     const mustWait = earlier !== undefined && granted.length > 0
     this.#start(granted, mustWait ? await this.#renewedUntil(earlier, granted, batch.sentAt) : batch.sentAt)
   }
 
-  /** How many may run together that are in doubt: before it is claimed, nobody says how many attempts a message had. */
+  /** How many tasks in doubt may run together. The number of attempts is not known before the claim. */
   #companyOf({ attempts }: Task): number {
     const { concurrency, maxAttempts } = this.#desk.consumer
     return companyOf(Math.max(1, attempts), { all: concurrency, maxAttempts })
   }
 
   /**
-   * What has too much company by its attempts, which are known now, is claimed again with less. The others stay, and begin when it is
-   * given back: else one of them could kill the process first, and cost it this attempt.
+   * A task whose attempts, now known, allow only a smaller group is given back and claimed again. The others begin
+   * after that: otherwise one of them could kill the process first and cost it this attempt.
    */
   async #giveBackCompany(granted: Granted[]): Promise<void> {
     granted.sort((a, b) => a.task.attempts - b.task.attempts)
@@ -177,11 +181,11 @@ export class LeaseRunner implements Runner {
     if (tooMany > 0) await this.#giveBack(granted.splice(tooMany), true)
   }
 
-  /** Keeps the leases of what waits to begin. Answers with when they were granted or renewed last. */
+  /** Renews the leases of granted tasks that wait to begin. Returns when they were granted or last renewed. */
   async #renewedUntil(over: Promise<unknown>, items: readonly RunItem[], sentAt: number): Promise<number> {
     const { leaseMs } = this.#desk.consumer
     const waiting = new HandlerRun(items, sentAt, sentAt + leaseMs)
-    // Nothing runs in it: there is nothing to abort, nor to be deaf.
+    // No handler runs under it, so there is nothing to abort.
     waiting.hasEnded = true
     this.#keeper.keep(waiting)
     await over
@@ -189,7 +193,7 @@ export class LeaseRunner implements Runner {
     return waiting.leaseUntil - leaseMs
   }
 
-  /** What a verdict that grants nothing asks for is done here; a grant is returned. */
+  /** Carries out the step for a verdict without a grant, and returns a grant. */
   #follow(task: Task, { answers, horizon }: ClaimBatch, index: number): Granted | Skipped | undefined {
     const answer = answers[index]
     if (answer === undefined) throw new TypeError('a store must answer each item of a claim (lease-runner.follow)')
@@ -246,7 +250,7 @@ export class LeaseRunner implements Runner {
     if (together.length > 0) this.#decode(together, sentAt)
   }
 
-  /** For the items of one run of the handler. */
+  /** Decodes the items of one run of the handler. */
   #decode(items: readonly RunItem[], sentAt: number): void {
     const decoded = decodePayloads(items, this.#desk.consumer)
     if (decoded instanceof Promise) void this.#decodeLater(items, decoded, sentAt)
@@ -281,7 +285,8 @@ export class LeaseRunner implements Runner {
     const { consumer, clock, isDraining } = this.#desk
     const leaseUntil = sentAt + consumer.leaseMs
     const now = clock.monotonic()
-    // The last look before effects begin: the answer may have been long under way, a stop or a rebalance have come meanwhile.
+    // The last check before effects begin: the answer may have been slow, and a stop or a rebalance may have happened
+    // meanwhile.
     const mayBegin = !isDraining && this.#keeper.mayBegin(leaseUntil, now)
     const beginning = mayBegin ? currentOf(items) : []
     if (beginning.length < items.length) {
@@ -299,7 +304,7 @@ export class LeaseRunner implements Runner {
     run.start(consumer, undefined, now, this.#onEnd)
   }
 
-  /** Their handler never began, or says that it did nothing. `refund`: the attempt was none. */
+  /** Their handler never began, or reported that it did nothing. `refund`: the attempt does not count. */
   async #giveBack(items: readonly RunItem[], refund: boolean): Promise<void> {
     await this.#release(items, { refund, doubt: false })
     const tasks = items.map(({ task }) => task)
@@ -316,19 +321,19 @@ export class LeaseRunner implements Runner {
       if (end.result === 'handled') void this.#marks.markLate(run)
     } else if (end.result === 'handled') {
       this.#marks.add(run)
-      // Of the last that runs there is nothing to wait for: no other can end in this turn.
+      // The last running handler need not wait: no other can end in this turn.
       if (this.#running === 0) this.#goOn()
       else this.wake()
     } else void this.#endedWithoutEffect(run, end)
   }
 
-  /** Or nobody knows whether with one. */
+  /** Also handles a run whose effect is unknown. */
   async #endedWithoutEffect(run: HandlerRun, { result, error }: RunEnd): Promise<void> {
     const [first, ...others] = run.items
     if (first === undefined) return
     const { consumer, entropy, isDraining } = this.#desk
-    // A batch that failed says nothing about each of its messages: every one runs again alone, in the same attempt; but where that is
-    // left to another process the attempt counts, as that of a run that was interrupted, or such runs would never come to an end.
+    // A failed batch says nothing about its single messages, so each runs again alone, in the same attempt. If another
+    // process will run them, or the run was interrupted, the attempt counts: otherwise such runs could go on for ever.
     const isSplit = others.length > 0 && (result === 'failed' || result === 'fatal')
     if (isSplit) for (const { task } of run.items) task.alone = true
     if (isSplit || (result === 'failed' && run.isInterrupted)) {
@@ -345,12 +350,12 @@ export class LeaseRunner implements Runner {
       case 'retry': {
         const { attempt } = claim
         const elsewhereMs = this.#desk.retryDelayMs(attempt)
-        const retryInMs = elsewhereMs ?? backoffMs(attempt, consumer.retry, entropy.fraction())
+        const retryInMs = elsewhereMs ?? backoffMs(attempt, consumer.backoff, entropy.fraction())
         task.firstFailureAt ??= this.#desk.clock.now()
         this.#desk.observe({ type: 'attempt-failed', key: task.key, message: task.message, attempt, error, retryInMs })
         const delayMs = elsewhereMs === undefined ? retryInMs : heldBackMs(elsewhereMs)
         const cause = causeOf({ detail: describeError(error), error }, task.message)
-        // Before the copy is published, or it would meet `busy`.
+        // Release before the copy is published: otherwise the copy could find the record `busy`.
         await this.#release(run.items, { refund: false, doubt: false, delayMs, cause })
         this.#leave([run])
         if (elsewhereMs === undefined) this.#desk.putBack([task], retryInMs)
@@ -359,8 +364,8 @@ export class LeaseRunner implements Runner {
       }
       case 'rerun-in-doubt': {
         this.#inDoubt(run.items, { policy: consumer.onInDoubt, error })
-        // Not at once: what did not answer in time is given time, as after any other failure.
-        const rerunInMs = backoffMs(claim.attempt, consumer.retry, entropy.fraction())
+        // With a delay, as after any other failure: a provider that did not answer in time gets time.
+        const rerunInMs = backoffMs(claim.attempt, consumer.backoff, entropy.fraction())
         const delayMs = run.isInterrupted ? 0 : rerunInMs
         const cause = causeOf({ detail: describeError(error), error }, task.message)
         await this.#release(run.items, { refund: false, doubt: true, delayMs, cause })
@@ -411,7 +416,7 @@ export class LeaseRunner implements Runner {
     this.#leave([run])
   }
 
-  /** For what is the user's but no handler: it runs under the lease and the time limit of one. */
+  /** Runs a function of the user that is not a handler under a lease and the time limit of a handler. */
   #keep(items: readonly RunItem[], sentAt: number): HandlerRun {
     const { clock, consumer } = this.#desk
     const run = new HandlerRun(items, sentAt, sentAt + consumer.leaseMs)
@@ -420,14 +425,16 @@ export class LeaseRunner implements Runner {
     return run
   }
 
-  /** Its tasks went on without it. */
+  /** True if the run was detached: its tasks went on without it. */
   #isTooLate(run: HandlerRun): boolean {
     run.hasEnded = true
     this.#stuck.delete(run)
     return run.isDetached
   }
 
-  /** Nobody waits for this handler any more. Its task goes on without it; health says that a restart would help. */
+  /**
+   * Nobody waits for this handler any more. Its task goes on without it, and `health()` says that a restart would help.
+   */
   #detach(run: HandlerRun): void {
     this.#letGo(run)
     this.#leave([run])

@@ -28,11 +28,13 @@ const AFTER_DOUBT: Readonly<Record<InDoubtPolicy, string>> = {
 export interface EventLog {
   readonly log: Logger
   readonly consumer: string
-  /** The raw ID of a message, for whoever has asked for it; `undefined`: nobody has. */
+  /** Reads the raw ID of a message. Set only with `logIds`. */
   readonly idOf: ((message: Message) => string | undefined) | undefined
 }
 
-/** One line for what a person may ask about. No payload; the raw ID only where `logIds` asks for it. */
+/**
+ * Logs one line for each event that a person may ask about. It contains no payload, and the raw ID only with `logIds`.
+ */
 export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent): void {
   const about = (message: Message, key: Key | undefined): object => {
     const { system, destination, position, redelivered } = message
@@ -80,25 +82,25 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
     case 'apart':
       return log.info(
         { consumer, keys: event.keys, count: event.keys.length },
-        'run apart: one of them may have killed a process, and nothing else begins meanwhile',
+        'run apart: one of them may have killed a process, so nothing else begins meanwhile',
       )
     case 'result-not-kept':
       return log.error(
         { ...about(event.message, event.key), err: loggedError(event.error, event.message) },
-        'result not kept: the effect happened and is marked, duplicates are told that its result is lost',
+        'result not kept: the effect happened and is marked, duplicates get RESULT_NOT_KEPT in place of the result',
       )
     case 'policy-threw':
       return log.error(
         { ...about(event.message, event.key), policy: event.policy, err: loggedError(event.error, event.message) },
         event.policy === 'sealResult'
           ? 'sealResult threw: the failure is not remembered'
-          : 'rememberFailure threw: taken for false',
+          : 'rememberFailure threw: treated as false',
       )
     case 'beyond-retention':
-      // Each message of a replay may be one: the outcome of those that are parked is a warning.
+      // During a replay every message may be one, so `debug`. The outcome of a parked message is a warning.
       return log.debug(
         { ...about(event.message, event.key), policy: event.policy, timestamp: event.message.timestamp },
-        'beyond retention: that nothing is known of it proves nothing',
+        'beyond retention: the store has no record, and may have forgotten one',
       )
     case 'purged':
       return log.info({ consumer, removed: event.removed }, 'purged')
@@ -109,7 +111,7 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
     case 'stuck':
       return log.error(
         { ...about(event.message, event.key), attempt: event.attempt },
-        'stuck: the handler is past its timeout and deaf to its signal',
+        'stuck: the handler is past its timeout and ignores its signal',
       )
     case 'publish-failed':
       return log.error(

@@ -3,14 +3,15 @@ import type { Message } from '../ports/message.ts'
 import { framesOf } from '../safe-cause.ts'
 import { redactedError } from './redact.ts'
 
-/** Of a stack: where it was thrown, and who called. */
+/** Number of stack frames in a log line. */
 const FRAMES_SHOWN = 10
 
 /**
- * What a log shows of anything that was thrown. `type` for lines as they are, `name` for pino, whose serializer for `err` takes
- * that where an object has no constructor: hence no prototype. Nothing else of the error: what a user adds may hold a payload.
+ * The fields of any thrown value that a log shows. `type` is for plain log lines. pino's serializer for `err` takes
+ * `name` if an object has no constructor, so the result has no prototype. No other field of the error is copied,
+ * because a user's field may hold a payload.
  *
- * @param about - what it was thrown for, which its text may repeat
+ * @param about - the message that the error is about; parts of the text that repeat it are removed
  */
 export function loggedError(error: unknown, about?: Message): object {
   const type = errorClass(error)
@@ -19,7 +20,7 @@ export function loggedError(error: unknown, about?: Message): object {
   return Object.assign(Object.create(null), { type, name: type, message, code, stack }) as object
 }
 
-/** A getter of the user's must not throw in place of what was thrown. */
+/** A getter of a user's error must not cause a second exception. */
 function detailsOf(error: unknown): {
   readonly code?: string | number | undefined
   readonly stack?: string | undefined

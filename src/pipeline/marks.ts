@@ -8,7 +8,7 @@ import type { Desk } from './runner.ts'
 import { faultOfMark } from './store-answers.ts'
 import type { Task } from './task.ts'
 
-/** The marks under leases: one call for all runs that ended well in one turn of the event loop. */
+/** Marks under leases: one call for all runs that ended with an effect in one turn of the event loop. */
 export class Marks {
   readonly #desk: Desk
   readonly #onMarked: (runs: readonly HandlerRun[]) => void
@@ -17,14 +17,14 @@ export class Marks {
   readonly #underWay = new Set<Promise<void>>()
   #tasksUnderWay = 0
 
-  /** `onMarked`: the store has answered for them, or will not; their slots are free. */
+  /** `onMarked`: the store has answered for these runs, or never will; their slots are free. */
   constructor(desk: Desk, onMarked: (runs: readonly HandlerRun[]) => void) {
     this.#desk = desk
     this.#onMarked = onMarked
     this.#remembers = remembers(desk.consumer)
   }
 
-  /** To be marked when the turn ends. */
+  /** To be marked at the end of the turn. */
   add(run: HandlerRun): void {
     this.#ended.push(run)
   }
@@ -40,12 +40,12 @@ export class Marks {
     void this.mark(runs)
   }
 
-  /** Tasks whose marks the store has not answered. */
+  /** Tasks whose marks have no answer yet. */
   get tasksUnderWay(): number {
     return this.#tasksUnderWay
   }
 
-  /** When all marks that are under way now are answered; `undefined`: none is. */
+  /** Resolves when all marks in flight are answered; `undefined` if there are none. */
   get answered(): Promise<unknown> | undefined {
     return this.#underWay.size === 0 ? undefined : Promise.all(this.#underWay)
   }
@@ -69,7 +69,7 @@ export class Marks {
     this.#tasksUnderWay -= items.length
     this.#onMarked(runs)
     if (verdicts === undefined) {
-      // Unknown at the stop deadline: an effect that happened is never released, the record stays in doubt.
+      // Unknown at the stop deadline: an effect that happened is never released, so the record becomes in doubt.
       for (const { task } of items) this.#desk.drop(task)
       return
     }
@@ -83,7 +83,7 @@ export class Marks {
     this.#observe(verdicts)
   }
 
-  /** In place of a run. */
+  /** Marks without a run. */
   async skip(items: readonly Pick<RunItem, 'task' | 'claim'>[], reason: Reason): Promise<void> {
     const verdicts = await this.#ask(
       items.map(({ claim }) => claim),
@@ -98,7 +98,10 @@ export class Marks {
     if (verdicts !== undefined) this.#observe(verdicts)
   }
 
-  /** Its tasks went on without it, but its effect happened after all: the owner token decides whether its mark counts. */
+  /**
+   * The tasks went on without this run, but its effect happened after all. The owner token decides whether its mark
+   * counts.
+   */
   async markLate(run: HandlerRun): Promise<void> {
     const verdicts = await this.#ask(run.claims, this.#remembers ? resultsOf(run) : undefined)
     if (verdicts !== undefined) this.#observe(verdicts)
@@ -122,7 +125,7 @@ export class Marks {
     this.#desk.observe({ type: 'marks', count, late })
   }
 
-  /** The store says who has the message now: claim it again and follow that verdict, if the delivery is still ours. */
+  /** The store knows who has the message now. Claim it again and follow that verdict, if the delivery is still ours. */
   #leaseLost(task: Task): void {
     this.#desk.observe({ type: 'lease-lost', key: task.key, message: task.message })
     if (task.isCurrent) this.#desk.putBack([task])

@@ -6,7 +6,10 @@ import { logEvent, type EventLog } from './log-event.ts'
 import { loggedError } from './logged-error.ts'
 import { SettleRefusals } from './settle-refusals.ts'
 
-/** Tells the consumer's log and observer. What throws there is the user's own: it must not leave a message half ended. */
+/**
+ * Calls the consumer's log and observer. An exception in them is the user's own and must not leave a message half
+ * ended.
+ */
 export class Telling {
   readonly #consumer: ResolvedConsumer
   readonly #eventLog: EventLog
@@ -28,7 +31,7 @@ export class Telling {
     }
   }
 
-  /** What the log is still to be told, and no timer stays. */
+  /** Logs the counts that are not logged yet, and leaves no timer. */
   end(): void {
     unlessItThrows(() => this.#refusals.flush())
   }
@@ -45,7 +48,7 @@ export class Telling {
   }
 }
 
-/** There is nobody left to tell. */
+/** The logger itself threw, so there is no place to report it. */
 function unlessItThrows(tell: () => void): void {
   try {
     tell()

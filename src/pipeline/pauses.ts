@@ -1,7 +1,7 @@
 import type { DurationMs } from '../core/units.ts'
 import type { Clock } from '../ports/clock.ts'
 
-/** Pauses between tries, all of which end at once when nobody waits any more. */
+/** Pauses between tries. All end at once when the pipeline stops waiting. */
 export class Pauses {
   readonly #clock: Clock
   readonly #finishers = new Set<() => void>()
@@ -28,7 +28,7 @@ export class Pauses {
     })
   }
 
-  /** Ends those of this moment. */
+  /** Ends the pauses of this moment. */
   skip(): void {
     for (const finish of this.#finishers) finish()
   }

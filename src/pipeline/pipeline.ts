@@ -30,7 +30,7 @@ import { faultOfSetAside, faultsOfClaims } from './store-answers.ts'
 import { StoreLine } from './store-line.ts'
 import { Task } from './task.ts'
 
-/** A claim is asked for again this often while another owner is busy: it may end long before its lease. */
+/** How often a claim is repeated while another owner is busy. The claim may end long before its lease. */
 const BUSY_POLL_MS = 1_000
 const BUSY_JITTER_MS = 100
 const LEAST_JITTER_MS = 5
@@ -41,17 +41,17 @@ export interface PipelineDependencies {
   readonly publisher: Publisher
   readonly clock: Clock
   readonly entropy: Entropy
-  /** Fullness is the source's own business: it pauses one partition, not all. */
+  /** The source limits its partitions itself: it pauses one partition, not all. */
   readonly isBoundBySource?: boolean
-  /** Asks the source to stop or go on delivering. */
+  /** Asks the source to pause or to resume. */
   readonly setPaused: (paused: boolean) => void
   /** Asks the source to read a stream again from its stored position. */
   readonly rewind?: (stream: string) => void
 }
 
 /**
- * The way of a message: identify, claim, handle, mark, settle. Deliveries come in by `deliver()`; each ends with exactly one
- * outcome. Two messages of one key never run at once (single flight), two of one lane neither.
+ * The way of a message: identify, claim, handle, mark, settle. Deliveries enter through `deliver()`, and each ends with
+ * exactly one outcome. Two messages of one key never run at once (single flight), and neither do two of one lane.
  */
 export class Pipeline implements Intake, Desk {
   readonly consumer: ResolvedConsumer
@@ -62,7 +62,7 @@ export class Pipeline implements Intake, Desk {
   readonly lanes: Lanes
   readonly line: StoreLine
   readonly capacity: Capacity
-  /** Of whoever opens the store, who starts it. */
+  /** Started by the caller that opens the store. */
   readonly purger: Purger
   readonly storedPositions: Intake['storedPositions']
   readonly #telling: Telling
@@ -72,12 +72,12 @@ export class Pipeline implements Intake, Desk {
   readonly #identify: ReturnType<typeof createIdentify>
   readonly #runner: Runner
   readonly #flights = new Flights((task) => this.lanes.unblock(task))
-  /** Deliveries that are no task: on the way to the dead-letter place, and why. */
+  /** Deliveries without a task, on their way to the dead-letter place, with the reason. */
   readonly #unclaimed = new Map<Delivery, Reason>()
   readonly #isBoundBySource: boolean
-  /** Taken and not looked at yet. */
+  /** Taken from the source, not yet identified. */
   readonly #arrivals = new Fifo<Delivery>()
-  /** What is to be handed back, out of the lanes or never looked at. */
+  /** Tasks and deliveries to hand back, from the lanes or not yet identified. */
   readonly #leaving = new Fifo<Iterator<Task | Delivery>>()
   readonly #slices: Slices
   #inFlight = 0
@@ -136,7 +136,7 @@ export class Pipeline implements Intake, Desk {
     return this.#inFlight
   }
 
-  /** Deliveries, since the start: what the handler was spared. */
+  /** Deliveries since the start that were settled without a run of the handler. */
   get settledWithoutRun(): number {
     return this.#settledWithoutRun
   }
@@ -145,12 +145,12 @@ export class Pipeline implements Intake, Desk {
     return this.#runner.stuck
   }
 
-  /** Nothing begins, for longer than what may have killed a process is given as a rule: a last attempt runs, beside nothing. */
+  /** Nothing has begun for longer than the usual quiet time, because a last attempt runs beside nothing. */
   get isHeldUp(): boolean {
     return (this.#runner.apart?.sinceMs ?? 0) > 2 * DEFAULTS.quietMs
   }
 
-  /** For health. */
+  /** The text of `health().checks.handlers`. */
   get handlersCheck(): string {
     const { stuck, apart } = this.#runner
     if (stuck > 0) return `${stuck} stuck`
@@ -159,7 +159,7 @@ export class Pipeline implements Intake, Desk {
     return `${running}, ${apart.count} run apart and hold up the rest for ${Math.round(apart.sinceMs / 1000)} s`
   }
 
-  /** A settle was refused that nothing allowed. Its message may come again only when this process is gone. */
+  /** A settle without evidence was refused. Its message may come again only after this process has ended. */
   get isBroken(): boolean {
     return this.#isBroken
   }
@@ -173,14 +173,15 @@ export class Pipeline implements Intake, Desk {
 
   standingChanged(): void {
     this.purger.postpone()
-    // Also what is merely stale: one by one, a late copy would join behind one that had come after it in its lane.
+    // Stale tasks too, all before new arrivals: otherwise a late copy would join a task behind one that came after it
+    // in its lane.
     this.#handBack(this.lanes.removeQueued((queued) => !queued.isCurrent))
     this.#runner.deliveriesLost()
   }
 
   /**
-   * Ends what is under way: nothing new is claimed, running handlers go on until the deadline, then are aborted and get
-   * `graceMs`. What is unknown after that stays unknown: it is delivered again.
+   * Ends all work: nothing new is claimed, and running handlers go on until the deadline. Then they are aborted and get
+   * `graceMs`. What is still unknown after that is delivered again.
    */
   async drain(deadlineMs: DurationMs): Promise<void> {
     this.#isDraining = true
@@ -268,7 +269,7 @@ export class Pipeline implements Intake, Desk {
     const now = this.clock.monotonic()
     task.busySince ??= now
     const leftMs = task.busySince + this.#copies.busyWaitMs - now
-    // What is nearly over is not waited for much longer than that: a backoff that a timer has beaten by a millisecond.
+    // A short wait gets little jitter: for example a backoff that a timer missed by a millisecond.
     const jitterMs = Math.ceil(this.entropy.fraction() * Math.min(BUSY_JITTER_MS, leaseLeftMs + LEAST_JITTER_MS))
     if (leftMs <= 0) {
       void this.retryLater(task, { why: 'busy', attempts: 0, delayMs: leaseLeftMs + jitterMs })
@@ -280,7 +281,7 @@ export class Pipeline implements Intake, Desk {
   rewind(task: Task): void {
     const { position, isCurrent } = task
     this.#forget(task, 'handed-back', { why: this.#isDraining ? 'stop' : isCurrent ? 'rewound' : 'moved' })
-    // Of many that are found behind, the first ends the epoch of the others.
+    // If many tasks are found behind, the first rewind ends the epoch of the others.
     if (position !== undefined && isCurrent && !this.#isDraining) this.#rewind(position.stream)
   }
 
@@ -300,7 +301,7 @@ export class Pipeline implements Intake, Desk {
     if (story === undefined) return this.#sendLetter(task, { parked, reason, detail })
     const { attempt: attempts = 0, since, cause } = story
     task.firstFailureAt ??= since
-    // What stands in a record was redacted before it was written.
+    // The text of a record was redacted before it was written.
     const told = cause === undefined ? { detail } : toldOfCause(cause)
     return this.#sendLetter(task, { parked, reason, ...told, attempts, setAsideAt: since, isRepeated: true })
   }
@@ -329,7 +330,10 @@ export class Pipeline implements Intake, Desk {
     void this.deadLetter(task, { ...why, parked: verdict === 'parked', setAsideAt })
   }
 
-  /** Strategy `offsets`: what is dead-lettered is over. That it is not known would mean another dead letter, nothing else. */
+  /**
+   * Strategy `offsets`: a dead-lettered message is over. If the store does not learn this, the message is only
+   * dead-lettered once more.
+   */
   async #pass({ position }: Task): Promise<void> {
     const { positions } = this.consumer.store
     if (positions === undefined || position === undefined) return
@@ -355,7 +359,10 @@ export class Pipeline implements Intake, Desk {
     return true
   }
 
-  /** Not while anything is to be handed back: its copy would join it, and go with it or before what came earlier. */
+  /**
+   * Accepts nothing while tasks are being handed back: a copy could join one of them and be handed back with it, or run
+   * before earlier messages.
+   */
   #acceptNext(): boolean {
     if (this.#isLookingAtEnough) return false
     const next = this.#arrivals.shift()
@@ -380,7 +387,7 @@ export class Pipeline implements Intake, Desk {
     else this.lanes.enqueue(identified)
   }
 
-  /** A delivery that is no task: it has no usable ID. */
+  /** A delivery without a task, because it has no usable ID. */
   async #deadLetterAlone(delivery: Delivery, how: DeadLettering): Promise<void> {
     const why = { ...how, detail: redactedDetail(how, delivery.message) }
     this.#unclaimed.set(delivery, why.reason)
@@ -391,8 +398,8 @@ export class Pipeline implements Intake, Desk {
   }
 
   /**
-   * The copy is on its way, and may have joined the task already: only further deliveries of the original's own place are
-   * settled with it, any other begins anew.
+   * The copy is published and may have joined the task already. Only deliveries from the same place as the original are
+   * settled with it; any other starts a new task.
    */
   #settlePostponed(task: Task, evidence: Evidence, outcome: 'failed' | 'handed-back', detail?: OutcomeDetail): void {
     if (!this.#endFlight(task)) return
@@ -426,14 +433,14 @@ export class Pipeline implements Intake, Desk {
     for (const delivery of [task.first, ...task.joined]) this.#giveBack(delivery, outcome, { key: task.key, ...detail })
   }
 
-  /** Once for each task: what still runs for one that was given up at the stop deadline ends nothing any more. */
+  /** Once for each task. A handler that still runs after its task was dropped at the stop deadline ends nothing. */
   #endFlight(task: Task): boolean {
     if (!this.#flights.end(task)) return false
     this.lanes.finish(task)
     return true
   }
 
-  /** Nothing is waited for any more, and no timer stays. */
+  /** Stops all waiting, and leaves no timer. */
   #leave(): void {
     this.line.abandon()
     this.#copies.end()
@@ -467,7 +474,7 @@ export class Pipeline implements Intake, Desk {
     this.#giveBack(delivery, 'handed-back', { key, why: 'broken' })
   }
 
-  /** A lease is lost to nobody but a delivery that is not ours any more: of that there is nothing to give back. */
+  /** After `lease-lost` the delivery is not ours, so there is nothing to hand back. */
   #giveBack(delivery: Delivery, outcome: Unsettled, detail: OutcomeDetail): void {
     if (outcome === 'handed-back') delivery.handBack?.()
     this.#ended(delivery, outcome, detail)
@@ -504,7 +511,7 @@ function isWithoutRun(outcome: Outcome, { endedAs }: OutcomeDetail): boolean {
   return outcome === 'duplicate' || (outcome === 'joined' && (endedAs === 'handled' || endedAs === 'duplicate'))
 }
 
-/** Of a dead letter. */
+/** The fields of a dead letter for the observer. */
 function toldOf({ reason, detail, error, attempts, setAsideAt }: DeadLettering): OutcomeDetail {
   return { reason, detail, error, attempt: attempts, since: setAsideAt }
 }

@@ -1,14 +1,17 @@
 import type { DurationMs, MonotonicMs } from '../core/units.ts'
 import type { Desk } from './runner.ts'
 
-/** After a start or a rebalance: what comes again then must find its record, however late it is. */
+/** No purge for this long after a start or a rebalance: late redeliveries of that time must find their records. */
 const QUIET_MS = 5 * 60_000
 const EVERY_MS = 10 * 60_000
 const BATCH = 10_000
-/** Between batches, for whatever else the store has to do. */
+/** Pause between batches, for other work of the store. */
 const PAUSE_MS = 250
 
-/** Removes records whose retention has ended, where the store does not do so by itself. Never keeps a process alive. */
+/**
+ * Removes records whose retention has ended, in stores that do not expire them on their own. Does not keep the process
+ * alive.
+ */
 export class Purger {
   readonly #desk: Desk
   #keepMs: DurationMs
@@ -30,7 +33,10 @@ export class Purger {
     this.#after(QUIET_MS, () => this.#round())
   }
 
-  /** What is older may come again: it is kept, whatever its retention says. */
+  /**
+   * Keeps records at least this long, because the broker may redeliver their messages, even if `retentionMs` is
+   * shorter.
+   */
   keepFor(windowMs: DurationMs): void {
     this.#keepMs = Math.max(this.#keepMs, windowMs)
   }
@@ -53,7 +59,7 @@ export class Purger {
     void this.#batch()
   }
 
-  /** A store that does not answer is not asked again: it does so within a time of its own. */
+  /** If the store does not answer, the round ends; the next one comes later. */
   async #batch(): Promise<void> {
     const { consumer, scope, observe } = this.#desk
     let hasMore = false

@@ -2,38 +2,43 @@ import { describeError, hasCode, isConsumeOnceError, type ErrorCode } from '../e
 import type { Message } from '../ports/message.ts'
 
 const REDACTED = '***'
-/** A text of which nothing else is left says at least why. */
+/** Replaces a text of which nothing else is left. */
 const ALL_REPEATED = '*** (all of this text repeats its message)'
 const UNREADABLE = '*** (the message cannot be read, so what this text repeats of it is not known)'
 
-/** Of a payload, and of all that is looked through: what is quoted of a message is nearly always from its beginning. */
+/**
+ * Number of payload bytes that are searched, and half of that for a whole message. Quotes of a message are nearly
+ * always from its beginning.
+ */
 const SEARCHED = 8 * 1024
 
-/** Characters in a row that no prose repeats by chance. */
+/** Number of consecutive characters that prose does not repeat by chance. */
 const QUOTE = 16
 
 /** `+447700900123`, `order-4711`, `a@b.example`, a UUID. */
 const WORD = /[\p{L}\p{N}](?:[\p{L}\p{N}_@.+-]*[\p{L}\p{N}])?/gu
 const DIGITS = /\d{4,}/g
 const SHORTEST_WORD = 4
-/** A whole key or message ID. */
+/** Shortest key or message ID that is searched for as a whole. */
 const SHORTEST_ID = 3
 
-/** Tables of AMQP hold tables. */
+/** AMQP tables may be nested. */
 const DEEPEST = 4
 
-/** Bounds of the time for one text. What would take longer is taken for a repetition. */
-const MOST_COMPARED = 20_000
+/** Two blocks make a quote: every quote contains a whole block, wherever it begins. */
+const BLOCK = QUOTE / 2
+/** Limits of the time for one text. Beyond them the text counts as a repetition. */
+const MOST_COMPARED = 50_000
 const MOST_WORDS = 64
 
 /**
- * Written by this library on its copies, or by a broker: they tell places, times, counts and earlier errors, of which nothing is
- * the producer's. A text that repeats one of them is a diagnosis.
+ * Headers that this library or a broker writes on copies: places, times, counts and earlier errors. They contain
+ * nothing of the producer's. A text that repeats one of them is a diagnosis.
  */
 const NOT_OF_PRODUCERS =
   /^(?:consume-once-|kafka_dlt-|kafka_original-|x-(?:original-|dead-letter|set-aside-at$|error-|consumer|first-|last-death-|death$|delivery-count$|acquired-count$|attempts$|not-before$|parked$))/
 
-/** What only the library says: its text holds nothing of a message. */
+/** Errors that only the library creates: their text contains nothing of a message. */
 const OWN_WORDS: readonly ErrorCode[] = [
   'LEASE_LOST',
   'DELIVERY_LOST',
@@ -45,7 +50,10 @@ const OWN_WORDS: readonly ErrorCode[] = [
 ]
 const OF_HANDLERS: readonly ErrorCode[] = ['TERMINAL', 'NO_EFFECT', 'OUTCOME_UNKNOWN']
 
-/** Message of anything that was thrown for a message, without what it repeats of it. Sentences of the library stay whole. */
+/**
+ * Text of a value that was thrown for a message, without parts that repeat the message. Sentences of the library are
+ * kept.
+ */
 export function redactedError(error: unknown, message: Message): string {
   const text = describeError(error)
   if (!isConsumeOnceError(error) || OF_HANDLERS.some((code) => hasCode(error, code))) return redacted(text, message)
@@ -53,7 +61,7 @@ export function redactedError(error: unknown, message: Message): string {
   return redactedEnd(text, error.cause, message)
 }
 
-/** What a letter and an outcome say of a failure: the library's own words, as they are, and behind them what was thrown. */
+/** The detail of a dead letter and of an outcome: the library's own words unchanged, then the redacted error. */
 export function redactedDetail(
   { detail, error }: { readonly detail: string; readonly error?: unknown },
   message: Message,
@@ -65,7 +73,7 @@ export function redactedDetail(
     : redacted(detail, message)
 }
 
-/** Of a text that ends with that of an error. */
+/** If a text ends with the text of an error, redacts only that end; otherwise all of it. */
 function redactedEnd(text: string, error: unknown, message: Message): string {
   const end = error === undefined ? '' : describeError(error)
   return end !== '' && text.endsWith(end)
@@ -74,16 +82,16 @@ function redactedEnd(text: string, error: unknown, message: Message): string {
 }
 
 /**
- * What a handler, a schema or a client wrote about a message, without what it repeats of that message: quotes of 16 characters and
- * more, its key and message ID, and words with a digit or an `@`, which are numbers, addresses and IDs. Plain words pass, also
- * where they are a name.
+ * Removes from the text of a handler, a schema or a client everything that repeats its message: quotes of 16 or more
+ * characters, its key and message ID, and words with a digit or an `@`, which are numbers, addresses and IDs. Plain
+ * words remain, even if they are a name.
  */
 export function redacted(text: string, message: Message): string {
   try {
     const kept = withoutRanges(text, repeatedIn(text, message))
     return kept !== text && !/[\p{L}\p{N}]/u.test(kept) ? ALL_REPEATED : kept
   } catch {
-    // A message of the user's own making, whose fields throw when they are read.
+    // A custom message object whose fields throw.
     return UNREADABLE
   }
 }
@@ -95,7 +103,7 @@ function repeatedIn(text: string, message: Message): readonly Range[] {
   const ids = new Set([message.key, message.messageId].flatMap((id) => textsIn(id, 0)))
   const quoted = quotedIn(text, said)
   const looked = new Map<string, boolean>()
-  /** Each is looked for once. A text of more of them than a person reads is taken for a repetition. */
+  /** Searches for each word once. A text with more words than a person reads counts as a repetition. */
   const isSaid = (word: string): boolean => {
     const known = looked.get(word)
     if (known !== undefined) return known
@@ -126,68 +134,51 @@ function isWithin(ranges: readonly Range[], match: RegExpExecArray): boolean {
 }
 
 /**
- * What of the text, in 16 characters and more from the beginning of a word on, the message has too. One pass over the message,
- * with a rolling hash: its size is what takes time, and handlers that fail for a whole batch must not hold up the process.
+ * Finds parts of the text, of 16 or more characters, that the message also contains. Any 16 characters of the message
+ * contain one of its blocks that begin at a multiple of 8. So only these blocks are looked up, and a match is extended
+ * to both sides. The time is linear in both lengths: a handler that fails for a whole batch must not block the process.
  */
 function quotedIn(text: string, said: string): readonly Range[] {
-  const places = placesByHash(text)
-  if (places.size === 0 || said.length < QUOTE) return []
-  // Most of the message is none of it, which costs less to see here than in a map.
-  const mayBegin = new Uint8Array(SIEVE + 1)
-  for (const hash of places.keys()) mayBegin[hash & SIEVE] = 1
-  const lengths = new Map<number, number>()
-  /** How far a repetition reaches in the message, by how far it has moved. */
-  const ends = new Map<number, number>()
+  const blocks = blocksOf(said)
+  const quotes: Range[] = []
   let compared = 0
-  let hash = hashAt(said, 0)
-  for (let at = 0; ; at++) {
-    const same = mayBegin[hash & SIEVE] === 0 ? undefined : places.get(hash)
-    for (const place of same ?? []) {
-      let end = Math.max(at, ends.get(at - place) ?? 0)
-      compared += 1 - end
-      while (end - at + place < text.length && said.charAt(end) === text.charAt(end - at + place)) end++
-      compared += end
-      if (compared > MOST_COMPARED) return [[0, text.length]]
-      ends.set(at - place, end)
-      if (end - at >= QUOTE) lengths.set(place, Math.max(end - at, lengths.get(place) ?? 0))
+  let end = 0
+  for (let at = 0; at + BLOCK <= text.length; at++) {
+    let longest: Range = [at, at]
+    for (const place of blocks.get(text.slice(at, at + BLOCK)) ?? []) {
+      const [from, to] = sameAround(text, at, said, place, end)
+      compared += to - from
+      if (compared > MOST_COMPARED) return [...quotes, [end, text.length]]
+      if (to - from > longest[1] - longest[0]) longest = [from, to]
     }
-    if (at + QUOTE >= said.length) break
-    hash = moved(hash, said, at)
+    const [from, to] = longest
+    if (to - from < QUOTE) continue
+    quotes.push(longest)
+    end = to
+    at = to - 1
   }
-  return [...lengths].map(([place, length]) => [place, place + length] as const)
+  return quotes
 }
 
-/** Where a quote may begin: not within a word. */
-function placesByHash(text: string): ReadonlyMap<number, readonly number[]> {
-  const places = new Map<number, number[]>()
-  if (text.length < QUOTE) return places
-  let hash = hashAt(text, 0)
-  for (let at = 0; ; at++) {
-    if (at === 0 || !/[\p{L}\p{N}]/u.test(text.charAt(at - 1))) {
-      const same = places.get(hash)
-      if (same === undefined) places.set(hash, [at])
-      else same.push(at)
-    }
-    if (at + QUOTE >= text.length) return places
-    hash = moved(hash, text, at)
+/** The offsets of each block in the message. */
+function blocksOf(said: string): ReadonlyMap<string, readonly number[]> {
+  const blocks = new Map<string, number[]>()
+  for (let at = 0; at + BLOCK <= said.length; at += BLOCK) {
+    const block = said.slice(at, at + BLOCK)
+    const places = blocks.get(block)
+    if (places === undefined) blocks.set(block, [at])
+    else places.push(at)
   }
+  return blocks
 }
 
-const SIEVE = 0xfff
-const BASE = 31
-const OF_LEAVING = Array.from({ length: QUOTE }).reduce<number>((power) => Math.imul(power, BASE), 1)
-
-/** Of the 16 characters from here on. */
-function hashAt(text: string, at: number): number {
-  let hash = 0
-  for (let next = at; next < at + QUOTE; next++) hash = (Math.imul(hash, BASE) + text.charCodeAt(next)) | 0
-  return hash
-}
-
-/** Of those that begin one character later. */
-function moved(hash: number, text: string, at: number): number {
-  const grown = Math.imul(hash, BASE) + text.charCodeAt(at + QUOTE)
-  return (grown - Math.imul(text.charCodeAt(at), OF_LEAVING)) | 0
+/** Extends a shared block to both sides while text and message are equal. It does not look before `end` in the text. */
+function sameAround(text: string, at: number, said: string, place: number, end: number): Range {
+  let before = 0
+  while (at - before > end && before < place && text[at - before - 1] === said[place - before - 1]) before++
+  let behind = BLOCK
+  while (at + behind < text.length && text[at + behind] === said[place + behind]) behind++
+  return [at - before, at + behind]
 }
 
 function withoutRanges(text: string, ranges: readonly Range[]): string {

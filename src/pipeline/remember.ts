@@ -13,19 +13,22 @@ import type { ResolvedConsumer } from '../resolve-options.ts'
 import type { HandlerRun, RunEnd } from './handler-run.ts'
 import type { Desk } from './runner.ts'
 
-/** Of a failure's name and code; its message is cut by `describeError`. */
+/** Limit for name and code of a failure; `describeError` cuts its message. */
 const LONGEST_NAME = 100
 
-/** Whether anything is kept with the marks of a consumer. */
+/** True if the consumer keeps results or failures with its marks. */
 export function remembers({ rememberResult, rememberFailure }: ResolvedConsumer): boolean {
   return rememberResult || rememberFailure !== undefined
 }
 
-/** What its duplicates are to be told of a run that ended: found before its mark, since what cannot be kept may undo it. */
+/**
+ * Computes the result that duplicates get. It runs before the mark, because a result that cannot be kept may prevent
+ * the mark.
+ */
 export function remember(run: HandlerRun, end: RunEnd, desk: Desk): RunEnd {
   const { rememberResult, rememberFailure } = desk.consumer
   if (end.result === 'handled') return rememberResult ? keepResult(run, end, desk) : end
-  // After an abort the failure is that of the abort, whatever it looks like.
+  // After an abort the error is a consequence of the abort, whatever it looks like.
   if (rememberFailure === undefined || end.result === 'unknown' || run.isAborted) return end
   const { error } = end
   let policy: 'rememberFailure' | 'sealResult' = 'rememberFailure'
@@ -43,7 +46,9 @@ export function remember(run: HandlerRun, end: RunEnd, desk: Desk): RunEnd {
   }
 }
 
-/** What is kept, as `readResult` takes it. What cannot be read is a failure that says so: the effect did happen. */
+/**
+ * Decrypts a kept result for `readResult`. If it cannot be read, returns a failure that says so: the effect did happen.
+ */
 export function openKept(kept: Result, key: Key, { consumer, observe }: Pick<Desk, 'consumer' | 'observe'>): Result {
   const text = sealedText(kept)
   if (text === undefined) return kept
@@ -55,7 +60,7 @@ export function openKept(kept: Result, key: Key, { consumer, observe }: Pick<Des
       if (isFailure(opened) === isFailure(kept)) return opened
       detail = 'it was sealed as something else'
     } catch (error) {
-      // Not what it says: that may be the half of a result.
+      // Without the text of the error, which may quote the result.
       detail = `it cannot be opened: ${errorClass(error)}`
     }
   }
@@ -71,7 +76,7 @@ export const RESULT_UNREADABLE: RememberedFailure = {
 
 const UNREADABLE = failureOf(RESULT_UNREADABLE)
 
-/** @throws what `seal` throws */
+/** @throws any error of `seal` */
 function sealed(result: Result, { items }: HandlerRun, { consumer }: Desk): Result {
   const { sealResult } = consumer
   const key = items[0]?.task.key
@@ -81,8 +86,9 @@ function sealed(result: Result, { items }: HandlerRun, { consumer }: Desk): Resu
 }
 
 /**
- * Where it cannot be kept: an inbox commits nothing, and a person reads why. Under a lease the effect has happened: to release or
- * to set aside would have it happen again, sooner or later, so it is marked, with a failure in place of the result.
+ * If the result cannot be kept, an inbox commits nothing, and the dead letter says why. Under a lease the effect has
+ * happened: a release or a set-aside would repeat it sooner or later, so the message is marked with a failure instead
+ * of the result.
  */
 function keepResult(run: HandlerRun, { value }: RunEnd, desk: Desk): RunEnd {
   const { store, maxResultBytes, sealResult } = desk.consumer
@@ -103,7 +109,7 @@ function keepResult(run: HandlerRun, { value }: RunEnd, desk: Desk): RunEnd {
     const { key, message } = task
     desk.observe({ type: 'result-not-kept', key, message, error })
   }
-  // Not sealed, so without what was thrown.
+  // This failure is stored unencrypted, so with `sealResult` it omits the error text.
   const told = `the effect happened, but ${sealResult ? 'what the handler returned cannot be kept' : error.message}`
   return { result: 'handled', kept: failureOf({ name: 'ResultNotKept', message: told, code: error.code }) }
 }
@@ -113,7 +119,7 @@ function failureFrom(error: unknown): RememberedFailure {
   return { name, message: describeError(error), code: codeOf(error)?.slice(0, LONGEST_NAME) }
 }
 
-/** A getter of the user's must not throw in place of what was thrown. */
+/** A getter of a user's error must not cause a second exception. */
 function codeOf(error: unknown): string | undefined {
   try {
     const code = (error as { readonly code?: unknown } | null | undefined)?.code

@@ -13,25 +13,27 @@ import type { Lanes } from './lanes.ts'
 import type { StoreLine } from './store-line.ts'
 import type { Task } from './task.ts'
 
-/** Claims, handles and marks what the lanes hold ready. One per strategy of the store. */
+/** Claims, handles and marks ready tasks. There is one runner for each strategy of the store. */
 export interface Runner {
-  /** Something became ready or ended: looks again, once, at the end of this turn of the event loop. */
+  /** A task became ready, or a run ended: checks for work once, at the end of this turn of the event loop. */
   wake(): void
-  /** The standing of deliveries has changed: partitions revoked, a channel closed. */
+  /** The standing of deliveries has changed: partitions were revoked or a channel closed. */
   deliveriesLost(): void
-  /** The stop deadline has passed: aborts every run. What finishes all the same is still marked. */
+  /** The stop deadline has passed: aborts every run. A run that still finishes is marked. */
   interrupt(reason: Error): void
-  /** Gives back what waits outside the lanes; claims nothing more. */
+  /** Gives back tasks that wait outside the lanes, and claims nothing more. */
   drain(): void
-  /** The stop deadline and its grace are over: nobody waits for a handler any more, and no timer stays. */
+  /** The stop deadline and its grace are over: stops waiting for handlers, and leaves no timer. */
   abandon(): void
-  /** Handlers past their timeout and deaf to `signal`. */
+  /** Handlers that are past their timeout and ignore `signal`. */
   readonly stuck: number
-  /** What runs apart from all others, which wait for it. */
+  /** The group that runs apart from all others, which wait for it. */
   readonly apart: Apart | undefined
 }
 
-/** What a runner asks of the pipeline. A task that was taken from the lanes ends in exactly one of these. */
+/**
+ * The services of the pipeline for a runner. A task that was taken from the lanes ends in exactly one of these calls.
+ */
 export interface Desk {
   readonly consumer: ResolvedConsumer
   readonly scope: string
@@ -41,36 +43,38 @@ export interface Desk {
   readonly line: StoreLine
   readonly isDraining: boolean
   readonly observe: Observer
-  /** Its handler ran, and it is marked: settles its deliveries. */
+  /** The handler ran and the message is marked: settles its deliveries. */
   handled(task: Task, evidence: Evidence, claim: Claim<unknown>, result?: Result): void
-  /** Found to be done; or marked, and not run, for this reason: settles its deliveries. */
+  /** The message was done, or was marked without a run for this reason: settles its deliveries. */
   duplicate(
     task: Task,
     evidence: Evidence,
     known: { readonly reason?: Reason; readonly result?: Result | undefined },
   ): void
-  /** Not settled and not ours any more: it will be delivered again, here or elsewhere. */
+  /** Not settled and no longer ours: the broker delivers it again, here or elsewhere. */
   drop(task: Task, outcome?: 'handed-back' | 'lease-lost'): void
-  /** To be claimed again, from the front of its lane. What is not ours any more is dropped. */
+  /** Puts tasks back to the front of their lanes, to be claimed again. A task that is no longer ours is dropped. */
   putBack(tasks: readonly Task[], delayMs?: DurationMs): void
-  /** Not settled: its stream is read again from what is stored. */
+  /** Not settled: its stream is read again from the stored position. */
   rewind(task: Task): void
-  /** Publishes until confirmed, then settles. The record stays as it is. */
+  /** Publishes the dead letter until it is confirmed, then settles. The record stays as it is. */
   deadLetter(task: Task, why: DeadLettering): Promise<void>
-  /** The same for what a claim has found. */
+  /** The same, for a record that a claim found set aside. */
   deadLetterAgain(task: Task, found: Extract<AfterClaim, { next: 'dead-letter' }>): Promise<void>
   /**
-   * Another owner has it, by a lease that ends in `leaseLeftMs`: to be claimed again soon, from the front of its lane. When that
-   * has been so for too long it leaves the lane, for a retry place.
+   * Another owner has the message, under a lease that ends in `leaseLeftMs`. The task is claimed again soon, from the
+   * front of its lane. If this lasts too long, the message goes to a retry place.
    */
   awaitOwner(task: Task, leaseLeftMs: DurationMs): void
-  /** How long a message that failed so often waits on a retry place; `undefined`: in its lane. */
+  /** How long a message with this many failed attempts waits in a retry place; `undefined`: it waits in its lane. */
   retryDelayMs(attempts: number): DurationMs | undefined
-  /** It is not claimed, or not any more: publishes a copy to a retry place until confirmed, then settles. */
+  /**
+   * The message is not claimed, or no longer: publishes a copy to a retry place until it is confirmed, then settles.
+   */
   retryLater(task: Task, how: Postponing): Promise<void>
   /**
-   * Resolves when the record is written; the dead letter follows by itself, so that one that is not confirmed holds its lane
-   * and nothing else. Refused: publishes nothing, and the task is claimed again.
+   * Resolves when the record is written. The dead letter is published after that: if it is not confirmed, only its own
+   * lane waits. If the store refuses, nothing is published and the task is claimed again.
    */
   setAside(task: Task, claim: Claim<unknown>, as: 'given-up' | 'parked', why: SettingAside): Promise<void>
   claim(tasks: readonly Task[], alone: boolean): Promise<ClaimBatch | undefined>
@@ -79,16 +83,16 @@ export interface Desk {
 export interface DeadLettering {
   readonly reason: Reason
   readonly parked: boolean
-  /** In the library's own words, or ending with the text of `error`. */
+  /** The library's own words, or a text that ends with the text of `error`. */
   readonly detail: string
-  /** What was thrown: its text may repeat the message. */
+  /** The thrown value. Its text may repeat the message. */
   readonly error?: unknown
   readonly attempts?: number
-  /** In place of `error`, of what an earlier delivery met. */
+  /** Instead of `error`, for a failure of an earlier delivery. */
   readonly errorClass?: string | undefined
-  /** When its record was set aside; `undefined`: it was not, or nobody knows. */
+  /** When its record was set aside; `undefined` if it was not, or if the time is unknown. */
   readonly setAsideAt?: EpochMs | undefined
-  /** Told by the record of an earlier delivery. */
+  /** The record of an earlier delivery says so. */
   readonly isRepeated?: true | undefined
   readonly firstFailureAt?: EpochMs | undefined
 }
@@ -101,14 +105,14 @@ export interface SettingAside {
   readonly reason: DeadLetterReason
   readonly detail: string
   readonly error?: unknown
-  /** Starts of its handler: a claim whose handler did not begin is none. */
+  /** Starts of its handler. A claim whose handler did not begin does not count. */
   readonly attempts: number
 }
 
 export interface ClaimBatch {
   readonly answers: readonly ClaimAnswer<unknown>[]
-  /** When the answered request was sent: the lease counts from before that. */
+  /** When the request was sent. The lease counts from before that. */
   readonly sentAt: number
-  /** What is older, and unknown to the store, may have been forgotten by it. */
+  /** A message that is older than this and has no record may have been handled, and its record removed. */
   readonly horizon: EpochMs
 }

@@ -4,12 +4,12 @@ import type { ObserverEvent } from '../ports/observer.ts'
 
 type DeliveryEvent = Extract<ObserverEvent, { type: 'delivery' }>
 
-/** How long refusals of one place are counted before a line tells them. */
+/** How long refusals of one place are counted before they are logged. */
 const TOLD_EVERY_MS = 10_000
 
 /**
- * Counts refused settles by partition or queue, for the log. A rebalance refuses hundreds, which is normal: each message comes again
- * and is a duplicate where it was done. The observer is told of each.
+ * Counts refused settles by partition or queue, for the log. A rebalance refuses hundreds, which is normal: each
+ * message comes again, as a duplicate if it was done. The observer gets every one of them.
  */
 export class SettleRefusals {
   readonly #log: Logger
@@ -26,7 +26,7 @@ export class SettleRefusals {
 
   add({ message, refused = 'handled' }: DeliveryEvent): void {
     const { system, destination, position } = message
-    // A delivery tag names no partition.
+    // A delivery tag contains no partition.
     const partition = position.includes('@') ? position.split('@')[0] : undefined
     const name = `${partition ?? ''} ${destination}`
     let counted = this.#places.get(name)
@@ -37,7 +37,7 @@ export class SettleRefusals {
     this.#cancel ??= this.#clock.after(TOLD_EVERY_MS, () => this.flush(), { background: true })
   }
 
-  /** Tells what was counted, and leaves no timer. */
+  /** Logs the counts, and leaves no timer. */
   flush(): void {
     this.#cancel?.()
     this.#cancel = undefined

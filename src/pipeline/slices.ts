@@ -1,12 +1,15 @@
 import type { Clock } from '../ports/clock.ts'
 
-/** Steps of one turn at most, and about how long they may take together: timers, sockets and heartbeats wait behind them. */
+/**
+ * Most steps in one turn, and about how long they may take together. Timers, sockets and heartbeats wait until they are
+ * done.
+ */
 const MOST_IN_A_TURN = 250
 const LONGEST_TURN_MS = 5
 
 /**
- * Much work in small steps: as many as one turn of the event loop should bear are done at once, the others in the turns that
- * follow. Steps cost a clock and no timer, and no turn is asked for before so many have been done.
+ * Divides long work into small steps. It runs as many at once as one turn of the event loop should bear, and the rest
+ * in the following turns. A step costs one clock reading and no timer; short work needs no further turn.
  */
 export class Slices {
   readonly #clock: Clock
@@ -16,13 +19,13 @@ export class Slices {
   #isRunning = false
   #isScheduled = false
 
-  /** `step` does the next piece of work; `false`: there is none that can be done now. */
+  /** `step` does the next piece of work; it returns `false` if there is none to do now. */
   constructor(clock: Clock, step: () => boolean) {
     this.#clock = clock
     this.#step = step
   }
 
-  /** There is work: does what this turn can still bear. A step may call it. */
+  /** There is work: runs as many steps as this turn can still bear. A step may call it. */
   run(): void {
     if (this.#isRunning || this.#isScheduled) return
     this.#isRunning = true
@@ -38,7 +41,7 @@ export class Slices {
     }
   }
 
-  /** There is work, and whoever says so is in the middle of something: does it in the next turn. */
+  /** There is work, but the caller is busy: runs it in the next turn. */
   later(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true

@@ -2,12 +2,12 @@ import type { MarkVerdict, ReleaseVerdict, SetAsideVerdict } from '../core/recor
 import type { ClaimAnswer, ClaimRequest, Store } from '../ports/store.ts'
 
 /**
- * What is wrong with one answer of a store, if anything: a store may be the user's own, and what is not in the protocol must
- * not be taken for something that is.
+ * Returns the fault of one answer of a store, if any. A store may be the user's own, so an answer outside of the
+ * protocol must not be mistaken for a valid one.
  */
 export type FindFault<T> = (answer: T, at: number) => string | undefined
 
-/** A claim is worth what it was asked for: the same key, under the same token. */
+/** A claim must have the requested key and token. */
 export function faultsOfClaims(
   { token, items }: ClaimRequest,
   strategy: Store['strategy'],

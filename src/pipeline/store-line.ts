@@ -6,22 +6,25 @@ import type { Entropy } from '../ports/entropy.ts'
 import { Pauses } from './pauses.ts'
 import type { FindFault } from './store-answers.ts'
 
-/** Processes that lost their store together must not come back together; and no client can make a busy loop of its reconnects. */
+/**
+ * Jitter: processes that lost their store together must not return together, and a client that reconnects often must
+ * not cause a busy loop.
+ */
 const SOON_MS = { least: 20, most: 250 }
 
 interface StoreLineHooks {
-  /** As of a store, if it has it. */
+  /** `Store.onReachable`, if the store has it. */
   readonly onReachable: (listener: () => void) => (() => void) | undefined
   /** Called once per outage, before the first retry. */
   readonly onDown: (error: unknown) => void
-  /** Called when a store answers again. */
+  /** Called when the store answers again. */
   readonly onUp: () => void
 }
 
 /**
- * The line to the store. An error means that the answer is unknown, so the same call is made again, with the same token,
- * until it is answered: an unknown is never taken for a failure, let alone for `done`. Between two tries it pauses, longer each
- * time, but no longer than until the store says that it can be reached again, or answers another call.
+ * Calls the store until it answers. An error means that the answer is unknown, so the same call is made again with the
+ * same token: an unknown answer never counts as a failure or as `done`. The pauses between tries grow, and end early
+ * when the store signals that it is reachable, or answers another call.
  */
 export class StoreLine {
   readonly #clock: Clock
@@ -44,9 +47,10 @@ export class StoreLine {
   }
 
   /**
-   * Resolves with one answer for each item, or with `undefined` when the line was abandoned first: then nobody knows. What is
-   * no answer of the protocol is asked for again, as one that is not known: a store that talks nonsense stands still. An
-   * abandoned line still sends each call once: what is known by then should not be left to the end of a lease.
+   * Resolves with one answer for each item, or with `undefined` if the line was abandoned first; then the answer is
+   * unknown. An answer outside of the protocol counts as unknown and is asked for again, so a faulty store stops the
+   * consumer. An abandoned line still sends each call once, so that work which is done by then need not wait for the
+   * end of a lease.
    */
   async ask<T>(
     items: number,
@@ -59,7 +63,7 @@ export class StoreLine {
         refuseFaults(answers, items, faultOf)
         if (failures > 0) {
           this.#recovered()
-          // What one call has found out, the others need not wait for.
+          // One successful call shows that the store is back; the others need not wait.
           this.#askSoon()
         }
         return answers
@@ -74,14 +78,14 @@ export class StoreLine {
     }
   }
 
-  /** Ends all retries: the stop deadline has passed, and what is unknown stays unknown. */
+  /** Ends all retries: the stop deadline has passed, and unknown answers stay unknown. */
   abandon(): void {
     this.#pauses.end()
     this.#listenNoMore()
   }
 
   #wentDown(error: unknown): void {
-    // Before anybody is told, who may throw.
+    // Before the hooks are called, because they may throw.
     this.#deafen = this.#hooks.onReachable(() => this.#askSoon())
     this.#hooks.onDown(error)
   }
@@ -92,7 +96,7 @@ export class StoreLine {
     if (!this.#pauses.areOver) this.#hooks.onUp()
   }
 
-  /** Ends the pauses of all calls, a moment from now. */
+  /** Ends the pauses of all calls after a short delay. */
   #askSoon(): void {
     if (this.#failing === 0 || this.#pauses.areOver || this.#cancelSoon !== undefined) return
     const delayMs = SOON_MS.least + (SOON_MS.most - SOON_MS.least) * this.#entropy.fraction()

@@ -5,34 +5,34 @@ import type { Message } from '../ports/message.ts'
 import { shortened } from '../digest.ts'
 import type { Lane } from './lanes.ts'
 
-/** One message in this process, with all its deliveries: single flight. It ends once, for all of them. */
+/** One message in this process, with all its deliveries (single flight). It ends once, for all of them. */
 export class Task {
   readonly idempotencyKey: string
   readonly payloadHash: string
   readonly lane: string | undefined
-  /** Strategy `offsets` only: a source may have to make it up. */
+  /** Strategy `offsets` only. */
   readonly position: StreamPosition | undefined
-  /** The delivery it is about. */
+  /** The delivery that created the task. */
   readonly first: Delivery
-  /** Of `Flights` alone: of the same key with another payload, it waits for this one. */
+  /** Used by `Flights` only: a task with the same key and another payload, which waits for this one. */
   rival: Task | undefined
-  /** Of `Flights` alone: it stays in its lane. */
+  /** Used by `Flights` only: the task stays in its lane. */
   isBlocked = false
   /** Must not share a claim or a transaction with others: it may be what fails the batch. */
   alone = false
-  /** How many of its attempts are counted in the store, as far as this process was told, or has counted itself. */
+  /** Number of its attempts in the store, as far as this process knows. */
   attempts = 0
-  /** Nobody saw the last of them end: it may be what killed a process. */
+  /** Nobody saw the end of its last attempt: it may have killed a process. */
   isSuspect = false
-  /** Of `Lanes` alone: the lane it is queued in, held in, or out of, where it shares one. */
+  /** Used by `Lanes` only: the lane of the task, whether it is queued, held or out. */
   queuedIn: Lane | undefined
-  /** Of `Lanes` alone: taken, and neither over nor put back. */
+  /** Used by `Lanes` only: taken, and neither finished nor put back. */
   isOut = false
-  /** Of `Slots` alone. */
+  /** Used by `Slots` only. */
   hasSlot = false
   /** When its first attempt in this process failed. */
   firstFailureAt: EpochMs | undefined
-  /** Since when each of its claims has found another owner busy with it. */
+  /** Since when every claim has found another owner busy with it. */
   busySince: MonotonicMs | undefined
   #joined: Delivery[] | undefined
   #key: Key | undefined
@@ -49,7 +49,7 @@ export class Task {
     this.busySince = undefined
   }
 
-  /** Made when it is claimed: what waits in a lane holds as little as it can. */
+  /** Computed when it is claimed: a task that waits in a lane should hold little memory. */
   get key(): Key {
     return (this.#key ??= shortened(this.idempotencyKey))
   }
@@ -62,7 +62,7 @@ export class Task {
     return this.first.message
   }
 
-  /** Further deliveries of the same message, that came while it was under way. */
+  /** Further deliveries of the same message, which arrived while it was under way. */
   get joined(): readonly Delivery[] {
     return this.#joined ?? NONE
   }
@@ -71,19 +71,22 @@ export class Task {
     ;(this.#joined ??= []).push(delivery)
   }
 
-  /** Of a delivery that can still be settled, if there is one: a source may dead-letter by the way it settles that. */
+  /**
+   * The message of a delivery that can still be settled, if there is one: a source may dead-letter by the way it
+   * settles.
+   */
   get messageToSettle(): Message {
     if (this.first.standing() === 'current') return this.message
     return this.joined.find((delivery) => delivery.standing() === 'current')?.message ?? this.message
   }
 
-  /** Some delivery of it can still be settled. */
+  /** At least one delivery of it can still be settled. */
   get isCurrent(): boolean {
     if (this.first.standing() === 'current') return true
     return this.joined.some((delivery) => delivery.standing() === 'current')
   }
 
-  /** No delivery of it is ours any more, nor will one come back here by itself. */
+  /** No delivery of it is ours, and none will come back to this process on its own. */
   get isLost(): boolean {
     return this.first.standing() === 'lost' && this.joined.every((delivery) => delivery.standing() === 'lost')
   }

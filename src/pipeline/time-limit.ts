@@ -2,7 +2,7 @@ import { LeaseLostError } from '../errors.ts'
 import type { HandlerRun } from './handler-run.ts'
 import type { Desk } from './runner.ts'
 
-/** Watches the time of the handlers of one transaction, one after the other, with one timer. */
+/** Watches the time of the handlers of one transaction, which run one after the other, with one timer. */
 export class TimeLimit {
   readonly #desk: Desk
   #run: HandlerRun | undefined
@@ -15,8 +15,9 @@ export class TimeLimit {
   }
 
   /**
-   * Begins a run, and resolves with what it ends with, or with `undefined` when it is past its timeout and deaf to its signal, or
-   * nobody waits any more. One promise for each run: a race would take three, and leave one of them until the transaction ends.
+   * Begins a run and resolves with its end. Resolves with `undefined` if the handler is past its timeout and ignores
+   * its signal, or if nobody waits any more. It uses one promise for each run: `Promise.race` would need three, and
+   * keep one until the transaction ends.
    */
   wait<T>(run: HandlerRun, begin: (onEnd: (end: T) => void) => void): Promise<T | undefined> {
     this.#run = run

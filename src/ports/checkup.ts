@@ -1,16 +1,19 @@
 /**
- * Asks a live server what the guarantee really is, changing nothing. Rejects only where the server cannot be reached; what it may
- * not look at is a finding of its own.
+ * Checks the settings of a live server against the guarantee. It changes nothing. It rejects only if the server cannot
+ * be reached; a setting that it may not read is a finding of its own.
  */
 export type Checkup = () => Promise<readonly CheckFinding[]>
 
 export interface CheckFinding {
-  /** Stable, for machines: `redis.eviction`, `postgres.fsync`, `kafka.retention`. */
+  /** Stable name for programs: `redis.eviction`, `postgres.fsync`, `kafka.retention`. */
   readonly check: string
-  /** `broken`: the promise does not hold. `weaker`: it holds, but for a case that is named. `unknown`: it may not be looked at. */
+  /**
+   * `broken`: the guarantee does not hold. `weaker`: it holds except in a case that `meaning` names. `unknown`: the
+   * setting cannot be read.
+   */
   readonly verdict: 'holds' | 'weaker' | 'broken' | 'unknown'
-  /** What was found, as the server calls it: `maxmemory-policy allkeys-lru`. No secrets. */
+  /** The setting in the server's own terms: `maxmemory-policy allkeys-lru`. No secrets. */
   readonly found: string
-  /** What follows from it, and what to do: whole sentences. Empty where it holds. */
+  /** The consequence, and what to do, in whole sentences. Empty if the guarantee holds. */
   readonly meaning: string
 }

@@ -1,13 +1,16 @@
 import type { DurationMs, EpochMs, MonotonicMs } from '../core/units.ts'
 
-/** Where time comes from. A simulation replaces it; nothing in the library asks the global clock. */
+/** The source of time. The library never reads the global clock, so a simulation can replace it. */
 export interface Clock {
-  /** Wall clock: for timestamps that people read. Never for a lease. */
+  /** Wall clock, for timestamps that people read. Never used for leases. */
   now(): EpochMs
-  /** Never goes back: for deadlines and durations. */
+  /** Monotonic clock, for deadlines and durations. */
   monotonic(): MonotonicMs
-  /** Calls `fn` once after `delayMs`; the returned function cancels it. `background`: waiting for it keeps no process alive. */
+  /**
+   * Calls `fn` once after `delayMs`; the returned function cancels it. A `background` timer does not keep the process
+   * alive.
+   */
   after(delayMs: DurationMs, fn: () => void, how?: { readonly background: true }): () => void
-  /** Calls `fn` after the callbacks of this turn of the event loop: what gathers single messages into batches. */
+  /** Calls `fn` after the callbacks of this turn of the event loop. It gathers single messages into batches. */
   nextTurn(fn: () => void): void
 }

@@ -3,26 +3,32 @@ import type { CheckFinding } from './checkup.ts'
 import type { Strategy } from './store.ts'
 
 /**
- * Where a consumer's messages come from: what is in their keys, and who can be asked. `fromKafka` and `fromRabbit` make one
- * out of the options that run the consumer.
+ * The group and the origins of a consumer, which are part of its keys, and how to check its broker. `fromKafka` and
+ * `fromRabbit` build one from the options that run the consumer.
  */
 export interface ConsumedFrom {
   /** Consumer group; on RabbitMQ the queue. */
   readonly group: string
-  /** Topics, or the queue, that messages are first published to. Their copies on retry and dead-letter places carry it. */
+  /**
+   * Topics, or the queue, to which messages are first published. Copies in retry and dead-letter places keep this
+   * origin.
+   */
   readonly origins: readonly string[]
-  /** Asks the broker what it does to messages, changing nothing. Rejects only where it cannot be reached. */
+  /**
+   * Checks the settings of the broker for this consumer. It changes nothing. It rejects only if the broker cannot be
+   * reached.
+   */
   readonly checkup?: (consumer: CheckedConsumer) => Promise<readonly CheckFinding[]>
 }
 
-/** What of a consumer a broker's settings are held against. */
+/** The settings of a consumer that a broker is checked against. */
 export interface CheckedConsumer {
   readonly strategy: Strategy
   /** How long `done` is kept. */
   readonly retentionMs: DurationMs
   readonly onBeyondRetention: 'run' | 'park' | 'skip'
   readonly leaseMs: DurationMs
-  /** Of a handler, its grace included. */
+  /** The longest run of a handler, including its grace period. */
   readonly longestRunMs: DurationMs
   readonly maxAttempts: number
 }

@@ -1,4 +1,7 @@
-/** The slice of a pino-shaped logger in use: object first, then a message. No payload and no raw ID is ever passed. */
+/**
+ * The part of a pino logger that the library uses: an object first, then a message. The library never passes a payload
+ * or a raw ID.
+ */
 export interface Logger {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void

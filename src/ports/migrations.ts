@@ -1,23 +1,26 @@
-/** Brings the tables of a store up to date, by the hand of a person. */
+/** Creates and updates the tables of a store, on a person's command. */
 export interface Migrations {
-  /** For people: `Postgres, schema consume_once`. No secrets. */
+  /** Name for people: `Postgres, schema consume_once`. No secrets. */
   readonly where: string
-  /** The same by another role, on connections that each question opens and closes. */
+  /** The same migrations under another role. Each call opens and closes its own connections. */
   readonly as?: (url: string) => Migrations
   /** Changes nothing. */
   status(): Promise<MigrationStatus>
-  /** Resolves with what was run, in order. `isDryRun`: in one transaction that is rolled back. May be called at once by several. */
+  /**
+   * Runs the pending migrations and resolves with their names, in order. `isDryRun` runs them in one transaction and
+   * rolls it back. Several processes may call it at once.
+   */
   up(options?: { readonly isDryRun?: boolean }): Promise<readonly string[]>
-  /** All of it as plain SQL, for a database without the tables. */
+  /** All migrations as plain SQL, for a database without the tables. */
   print(): string
 }
 
 export interface MigrationStatus {
-  /** Such as `1 inbox`, in order. */
+  /** Migrations that ran, in order, such as `1 inbox`. */
   readonly run: readonly string[]
   readonly pending: readonly string[]
-  /** What is not as the migrations that were run have left it. */
+  /** Differences between the tables and the migrations that ran. */
   readonly drift: readonly string[]
-  /** Why the tables could not be held against the migrations. */
+  /** Why the tables could not be compared with the migrations. */
   readonly unknown?: string | undefined
 }

@@ -4,71 +4,85 @@ import type { DurationMs, EpochMs } from '../core/units.ts'
 import type { Message } from './message.ts'
 import type { SourceEvent } from './source.ts'
 
-/** How one delivery ended. Exactly one per delivery; the words of metrics, logs and dashboards. */
+/** How one delivery ended; each delivery has exactly one outcome. Metrics, logs and dashboards use these names. */
 export type Outcome =
-  /** The handler ran and its effect is marked; settled. */
+  /** The handler ran, its effect is marked, the delivery is settled. */
   | 'handled'
-  /** It was done before; settled without a handler. */
+  /** The message was done before. The delivery is settled without a run of the handler. */
   | 'duplicate'
-  /** A further delivery of a message that was under way here: it ended, or did not, as that one did. */
+  /** A further delivery of a message that was under way in this process. It ends as that message ended. */
   | 'joined'
-  /** Not handled, and not settled: the broker delivers it again. With `copied` a retry place has it. */
+  /**
+   * Not handled and not settled: the broker delivers it again. With `copied` it is settled and waits in a retry place.
+   */
   | 'handed-back'
-  /** The handler failed, and a retry place has it until the next attempt: a confirmed copy, or its queue delays it; settled. */
+  /**
+   * The handler failed, and the message waits in a retry place for its next attempt, as a confirmed copy or delayed by
+   * its queue. Settled.
+   */
   | 'failed'
-  /** It ended as `refused` says, but its partition or channel was gone by then: it comes again, and is a duplicate if it was done. */
+  /**
+   * The message ended as `refused` says, but its partition or channel was gone by then. The broker delivers it again;
+   * if it was done, that delivery is a duplicate.
+   */
   | 'settle-refused'
-  /** Given up, or of no use: its dead letter is confirmed; settled. */
+  /** The message was given up, or is unusable. Its dead letter is confirmed; settled. */
   | 'dead-lettered'
-  /** Its effect may or may not have happened: its dead letter, for a person to look at, is confirmed; settled. */
+  /** The effect may have happened. Its dead letter, which a person must look at, is confirmed; settled. */
   | 'parked'
-  /** Another owner took it over while its handler ran, and its partition or channel is gone; not settled. */
+  /** Another owner took the message over while its handler ran, and its partition or channel is gone. Not settled. */
   | 'lease-lost'
 
-/** Why a delivery was handed back: a label for metrics. */
+/** Why a delivery was handed back. A label for metrics. */
 export type HandedBack =
-  /** Its partition or channel went elsewhere: a rebalance, a lost connection. Normal. */
+  /** Its partition or channel moved to another consumer: a rebalance or a lost connection. Normal. */
   | 'moved'
-  /** `stop()`: what had not begun, or did not end in time. Normal. */
+  /** `stop()` was called before it began, or it did not end in time. Normal. */
   | 'stop'
-  /** Another owner has had it for longer than `busyWaitMs`: a copy waits on a retry place. */
+  /** Another owner has had it for longer than `busyWaitMs`. A copy waits in a retry place. */
   | 'busy'
-  /** Strategy `offsets`: the database is behind what was delivered, and its stream is read again from there. */
+  /**
+   * Strategy `offsets`: the position in the database is behind the delivery, and the stream is read again from that
+   * position.
+   */
   | 'rewound'
-  /** A fault of the library, told by `invariant-broken`: a settle was refused that nothing allowed. */
+  /** A bug of the library, reported by `invariant-broken`: a settle was refused because nothing allowed it. */
   | 'broken'
 
-/** What the library tells an observer. The observer must not throw and must not block. */
+/** Events for an observer. The observer must not throw and must not block. */
 export type ObserverEvent =
   | {
       readonly type: 'delivery'
       readonly outcome: Outcome
-      /** What it would have been, had the settle not been refused. */
+      /** With `settle-refused`: the outcome that the delivery would have had. */
       readonly refused?: Exclude<Outcome, 'settle-refused'> | undefined
       /** With `handed-back`. */
       readonly why?: HandedBack | undefined
-      /** With `joined`, also a refused one: how the message ended that it had joined. */
+      /** With `joined`, refused or not: how the message ended that this delivery had joined. */
       readonly endedAs?: Exclude<Outcome, 'joined' | 'settle-refused' | 'lease-lost'> | undefined
-      /** With `handed-back`: it is settled; a confirmed copy waits in its stead, or its queue delays it. */
+      /** With `handed-back`: it is settled; a confirmed copy replaces it, or its queue delays it. */
       readonly copied?: true | undefined
       readonly reason?: Reason | undefined
-      /** With `dead-lettered` and `parked`: what the dead letter says. */
+      /** With `dead-lettered` and `parked`: the detail in the dead letter. */
       readonly detail?: string | undefined
-      /** With `dead-lettered` and `parked`: what was thrown last, where that is known here. May hold a payload. */
+      /** With `dead-lettered` and `parked`: the last error, if this process has it. May contain a payload. */
       readonly error?: unknown
       readonly key?: Key | undefined
-      /** With `dead-lettered` and `parked`: how often its handler was started, as its dead letter says. */
+      /** With `dead-lettered` and `parked`: how often its handler started, as in the dead letter. */
       readonly attempt?: number | undefined
-      /** With `dead-lettered` and `parked`: when its record was set aside, by whichever delivery. */
+      /** With `dead-lettered` and `parked`: when its record was set aside, by this delivery or an earlier one. */
       readonly since?: EpochMs | undefined
       readonly fence?: number | undefined
-      /** With `handled` and `duplicate`: what is kept with the mark, opened, for `readResult()`. May hold a payload. */
+      /**
+       * With `handled` and `duplicate`: the result kept with the mark, decrypted, for `readResult()`. May contain a
+       * payload.
+       */
       readonly result?: Result | undefined
-      /** With `result`: it is a failure, remembered as the answer. */
+      /** With `result`: the result is a failure that was remembered as the answer. */
       readonly failure?: true | undefined
       readonly message: Message
     }
-  /** A handler failed and its claim was released; it will be tried again, in its lane or from a retry place. */
+  /** A handler failed and its claim was released. The message is tried again, in its lane or from a retry place. */
   | {
       readonly type: 'attempt-failed'
       readonly key: Key
@@ -81,23 +95,26 @@ export type ObserverEvent =
       readonly type: 'in-doubt'
       readonly key: Key
       readonly message: Message
-      /** Starts of its handler, the one that left it in doubt included. */
+      /** Starts of its handler, including the one that left it in doubt. */
       readonly attempt: number
-      /** What follows by `onInDoubt`: it runs again, is set aside for a person, or the function is asked. */
+      /** What `onInDoubt` does: run it again, park it for a person, or call the user's function. */
       readonly policy: InDoubtPolicy
-      /** What left it in doubt, where that is known here. */
+      /** The error that left it in doubt, if this process has it. */
       readonly error?: unknown
     }
   /**
-   * One of these may be what killed a process: in doubt under a lease, or in the last attempt of an inbox. They run together, and nothing else
-   * begins beside them: until they have ended, or, where they have more attempts left, for 2 s.
+   * One of these messages may have killed a process: they are in doubt under a lease, or in their last attempt in an
+   * inbox. They run together, and nothing else begins until they have ended or, if they have attempts left, for 2 s.
    */
   | { readonly type: 'apart'; readonly keys: readonly Key[] }
   | { readonly type: 'claims'; readonly count: number; readonly granted: number }
   | { readonly type: 'marks'; readonly count: number; readonly late: number }
-  /** Lease: its effect happened, and what its handler returned cannot be kept. It is marked, and duplicates are told so. */
+  /**
+   * Lease: the effect happened, but the return value of the handler cannot be kept. The message is marked, and
+   * duplicates get an error instead.
+   */
   | { readonly type: 'result-not-kept'; readonly key: Key; readonly message: Message; readonly error: unknown }
-  /** An option that is a function of the user's threw, and was taken for what is safe. */
+  /** A function in the options threw, and the library took the safe answer. */
   | {
       readonly type: 'policy-threw'
       readonly policy: 'rememberFailure' | 'sealResult'
@@ -105,7 +122,10 @@ export type ObserverEvent =
       readonly key: Key
       readonly error: unknown
     }
-  /** Granted, because nothing is known of it; but it is older than what is still known. `policy`: what became of it. */
+  /**
+   * The claim was granted because the message has no record, but the message is older than the retention. `policy` says
+   * what happened to it.
+   */
   | {
       readonly type: 'beyond-retention'
       readonly key: Key
@@ -113,7 +133,7 @@ export type ObserverEvent =
       readonly message: Message
     }
   | { readonly type: 'lease-lost'; readonly key: Key; readonly message: Message }
-  /** Its handler is past its timeout and deaf to `signal`. */
+  /** The handler is past its timeout and ignores `signal`. */
   | { readonly type: 'stuck'; readonly key: Key; readonly message: Message; readonly attempt: number }
   | {
       readonly type: 'publish-failed'
@@ -123,9 +143,9 @@ export type ObserverEvent =
       readonly error: unknown
       readonly retryInMs: DurationMs
     }
-  /** Records whose retention had ended were removed. */
+  /** Records were removed because their retention had ended. */
   | { readonly type: 'purged'; readonly removed: number }
-  /** The rest is left to the next round. */
+  /** A purge failed. The next round removes the rest. */
   | { readonly type: 'purge-failed'; readonly error: unknown }
   | { readonly type: 'store-down'; readonly error: unknown }
   | { readonly type: 'store-up' }

@@ -7,96 +7,104 @@ import type { Message } from './message.ts'
 /** One arrival of a message. A redelivery is another delivery of the same message. */
 export interface Delivery {
   readonly message: Message
-  /** Deliveries of one lane are handled in this order, one at a time. `undefined`: no order is asked for. */
+  /** Deliveries of one lane are handled one at a time, in order. `undefined`: no order is required. */
   readonly lane: string | undefined
-  /** Where in its stream, for sources that `seeksPositions`. */
+  /** The position in its stream, for sources with `seeksPositions`. */
   readonly position?: StreamPosition | undefined
   /**
-   * `stale`: its epoch is over, it will be delivered again here, and its running handler goes on and is joined.
-   * `lost`: its partition or channel is gone; under a lease its running handler is aborted, a transaction goes on. Neither can be settled.
+   * `stale`: its epoch is over; the message will be delivered again to this process, and joins the running handler.
+   * `lost`: its partition or channel is gone; under a lease the running handler is aborted, a transaction goes on.
+   * Neither can be settled.
    */
   standing(): Standing
-  /** Tells the broker, sooner or later, that this delivery is finished. `false`: refused, its epoch or generation is over. */
+  /**
+   * Tells the broker, now or later, that this delivery is finished. `false`: refused, because its epoch or generation
+   * is over.
+   */
   settle(): boolean
   /**
-   * Gives it back now, unhandled, so that somebody gets it before this process leaves. Missing where a broker keeps what is
-   * not settled. `false`: refused, as for `settle`.
+   * Returns the unhandled message to the broker at once, so that another consumer gets it before this process leaves.
+   * Missing if the broker redelivers unsettled messages anyway. `false`: refused, as for `settle`.
    */
   handBack?(): boolean
 }
 
 export type Standing = 'current' | 'stale' | 'lost'
 
-/** A place in an ordered stream: a partition of a topic. */
+/** A position in an ordered stream, which is a partition of a topic. */
 export interface StreamPosition {
   /** `topic/partition`. */
   readonly stream: string
   /** Grows from message to message; may have gaps. */
   readonly offset: bigint
   /**
-   * Right behind the delivery before it, or the stored position that reading began at: from here up to `offset` the stream
-   * holds nothing. `undefined`: nothing was stored of the stream, and it begins with this delivery.
+   * The offset after the previous delivery, or the stored position at which reading began: the stream has no messages
+   * from here up to `offset`. `undefined`: the stream has no stored position and begins with this delivery.
    */
   readonly follows?: bigint | undefined
-  /** As the broker tells it: see `StoredPosition.timestamp`. */
+  /** The timestamp of the broker, see `StoredPosition.timestamp`. */
   readonly timestamp?: EpochMs | undefined
 }
 
-/** What the pipeline can hold and do at once. */
+/** The limits of the pipeline. */
 export interface Capacity {
-  /** Deliveries of one partition or queue that are taken and not ended, at most. */
+  /** The most deliveries of one partition or queue that are taken and not ended. */
   readonly maxInFlight: number
-  /** Handlers that can run at once: with fewer deliveries some stay idle. */
+  /** Handlers that can run at once. With fewer deliveries some handlers are idle. */
   readonly handlers: number
-  /** Messages that can be claimed at once, in batches of an inbox most of all: deliveries beyond that wait. */
+  /**
+   * Messages that can be claimed at once. Deliveries beyond that wait. The batches of an inbox have the largest number.
+   */
   readonly claims: number
-  /** How long a claim of a process that died holds its message. */
+  /** How long the claim of a dead process holds its message. */
   readonly leaseMs: DurationMs
-  /** A handler may run so long, the time to end after its abort included: a broker must not take its message away before. */
+  /** The longest run of a handler, including its grace period. The broker must not redeliver a message before that. */
   readonly longestRunMs: DurationMs
 }
 
-/** What a source reports to. Its methods never throw. */
+/** Receives the deliveries and events of a source. Its methods never throw. */
 export interface Intake {
   readonly capacity: Capacity
   /**
-   * Strategy `offsets` only. The source delivers a stream in order, from its stored position, whatever the broker has committed,
-   * and nothing of a stream that is held.
+   * Strategy `offsets` only. The source delivers each stream in order from its stored position, ignores the committed
+   * offsets of the broker, and delivers nothing of a held stream.
    */
   readonly storedPositions?: StoredPositions | undefined
   /** Takes deliveries over, in this order. */
   deliver(deliveries: readonly Delivery[]): void
-  /** The standing of earlier deliveries may have changed: partitions revoked, channel closed. */
+  /** The standing of earlier deliveries may have changed: partitions were revoked or a channel closed. */
   standingChanged(): void
-  /** For observers and logs. */
+  /** Passes an event to observers and logs. */
   report(event: SourceEvent): void
 }
 
-/** The positions of one consumer. Each method rejects while the store does not answer, and may be called again. */
+/**
+ * The stored positions of one consumer. Each method rejects while the store does not answer, and may be called again.
+ */
 export interface StoredPositions {
-  /** Of each of these streams that has one. */
+  /** The positions of the streams that have one. */
   next(streams: readonly string[]): Promise<ReadonlyMap<string, StoredPosition>>
   /**
-   * The log is not the one that `next` was stored of, or may not be: from here on nothing of the stream is granted to anybody,
-   * until a person decides or the log is proven to be the same. Changes nothing where the stream is elsewhere by now.
+   * Holds a stream whose log may not be the one that `next` was stored for. Nothing of the stream is granted to anybody
+   * until a person decides or `prove` is called. Changes nothing if the stored position is no longer `next`.
    */
   hold(stream: string, next: bigint, why: Reason): Promise<void>
-  /** The message right before `next` was found in the log: it is the same. Ends a hold of the stream at `next`. */
+  /** The log still has the message right before `next`, so it is the same log. Ends a hold of the stream at `next`. */
   prove(stream: string, next: bigint): Promise<void>
 }
 
 export type SourceEvent =
-  /** The broker was told: so many deliveries acked, or below a committed offset. */
+  /** The source settled `count` deliveries: they are acked, or below a committed offset. */
   | { readonly type: 'settles'; readonly count: number }
-  /** `commit-refused`, `connection-lost`, `rebuilt`, `offset-reset` and the like. */
+  /** `event` is `commit-refused`, `connection-lost`, `rebuilt`, `offset-reset` and the like. */
   | {
       readonly type: 'source'
       readonly event: string
       readonly detail?: string
-      /** For a person to see: logged as `warn`. Left out of what belongs to a normal day, which is logged as `info`. */
+      /** Logged as `warn`, for a person to see. Events of normal operation omit it and are logged as `info`. */
       readonly isWarning?: true
     }
-  /** A settle was refused that must not be sent. What it was for is delivered again. */
+  /** A settle was refused because it must not be sent. Its message is delivered again. */
   | { readonly type: 'invariant-broken'; readonly error: Error }
 
 /** A consumer of one broker. */
@@ -104,28 +112,37 @@ export interface Source {
   readonly system: Message['system']
   /** Consumer group or queue: the part of the scope that the source knows. */
   readonly group: string
-  /** It keeps each of its partitions within the capacity by itself; otherwise the pipeline pauses it as a whole. */
+  /**
+   * The source keeps each of its partitions within the capacity on its own. Without it the pipeline pauses the source
+   * as a whole.
+   */
   readonly boundsItself?: true
-  /** Its deliveries have positions, and it begins at `Intake.storedPositions`: strategy `offsets` can be used. */
+  /** Its deliveries have positions, and it begins at `Intake.storedPositions`. Required by strategy `offsets`. */
   readonly seeksPositions?: true
   /**
-   * Resolves when it consumes. Rejects when it cannot begin; later it comes back by itself, for ever. `close()` may come before it
-   * has resolved: then it rejects, and nothing is delivered or left behind.
+   * Resolves when the source consumes. Rejects if it cannot begin; after that it reconnects on its own, for ever.
+   * `close()` may be called before it has resolved: then it rejects, delivers nothing and leaves nothing behind.
    */
   open(intake: Intake): Promise<void>
-  /** Stop delivering, for now: too much is in flight, or the store is down. Membership is kept. May be called twice. */
+  /**
+   * Stops delivering for now, because too much is in flight or the store is down. Membership is kept. May be called
+   * twice.
+   */
   pause(): void
   resume(): void
-  /** With `seeksPositions`: what is stored of a stream lies before what was delivered. It is read again, from there. */
+  /**
+   * With `seeksPositions`: the stored position of this stream is behind its deliveries. Reads the stream again from the
+   * stored position.
+   */
   rewind?(stream: string): void
-  /** No delivery comes after this; those that run may still be settled. */
+  /** No delivery comes after it resolves. Running deliveries can still be settled. */
   stopIntake(): Promise<void>
-  /** Flushes settles, then leaves. What was not settled is delivered again, to somebody. */
+  /** Flushes settles, then leaves. The broker redelivers the unsettled messages to some consumer. */
   close(): Promise<void>
   health(): SourceHealth
   /**
-   * For how long the broker can deliver a message again that was handled, as far as it can be told; `undefined`: it cannot. Asked once,
-   * after `open()`; what it rejects with is left alone.
+   * For how long the broker can redeliver a handled message, if the source can tell; `undefined` if it cannot. Called
+   * once, after `open()`. A rejection is ignored.
    */
   redeliveryWindowMs?(): Promise<RedeliveryWindow | undefined>
 }
@@ -136,41 +153,44 @@ export interface SourceHealth {
   readonly detail: string
   /** One entry for each assigned partition. */
   readonly partitions?: readonly PartitionHealth[]
-  /** How often something happened since the start, by the name of its `source` event. */
+  /** How often each `source` event happened since the start, by its name. */
   readonly counts?: Readonly<Record<string, number>>
 }
 
-/** How far one partition is. Offsets as text: they are 64 bits wide. */
+/** Progress of one partition. Offsets are text, because they are 64 bits wide. */
 export interface PartitionHealth {
   /** `topic/partition` */
   readonly name: string
   /** The lowest unfinished offset; `undefined` before the first batch. */
   readonly watermark: string | undefined
   readonly committed: string | undefined
-  /** Messages from the watermark to the end of the partition, as far as it was seen. */
+  /** Messages from the watermark to the last known end of the partition. */
   readonly lag: number | undefined
-  /** The same from the committed offset: what the broker's own tools show. */
+  /** The same, counted from the committed offset: the lag that the broker's own tools show. */
   readonly committedLag: number | undefined
-  /** How long the watermark has stood at an unfinished message; 0 where all is finished. */
+  /** How long the watermark has been at an unfinished message, in milliseconds; 0 if everything is finished. */
   readonly watermarkAgeMs: DurationMs
   /** Deliveries taken and not finished. */
   readonly inFlight: number
   readonly bytesInFlight: number
-  /** Why nothing is fetched, if so: `full`, `store`, `not-due`, ... */
+  /** Why nothing is fetched: `full`, `store`, `not-due`, ... Empty if it is not paused. */
   readonly paused: readonly string[]
 }
 
-/** Where copies go that replace the original: dead letters, and messages that wait elsewhere for their next attempt. */
+/** Publishes copies that replace the original message: dead letters, and messages that wait in a retry place. */
 export interface Publisher {
   /** Resolves when the broker has confirmed the copy, durably. Rejects otherwise; the caller tries again. */
   deadLetter(letter: DeadLetter): Promise<void>
-  /** How long a message that has failed `attempts` times waits on a retry place; `undefined`: it waits in its lane. */
+  /** How long a message that has failed `attempts` times waits in a retry place. `undefined`: it waits in its lane. */
   retryDelayMs?(attempts: number): DurationMs | undefined
-  /** As `deadLetter`, to the retry place of `letter.attempts`. The copy carries its origin, and the same payload bytes. */
+  /**
+   * As `deadLetter`, to the retry place of `letter.attempts`. The copy has the origin and the payload bytes of the
+   * message.
+   */
   retryLater?(letter: RetryLetter): Promise<void>
   /**
-   * With `retryLater`: a message that another owner has been busy with for so long goes there too; no attempt is spent.
-   * `undefined`: it waits in its lane.
+   * With `retryLater`: a message that another owner has had for this long also goes to a retry place; no attempt is
+   * spent. `undefined`: it waits in its lane.
    */
   readonly busyWaitMs?: DurationMs | undefined
 }
@@ -178,27 +198,30 @@ export interface Publisher {
 /** A message that was not handled, and why. */
 export interface Letter {
   readonly message: Message
-  /** As logs, lists and the command-line tool name it; `undefined`: it has no usable ID. */
+  /** The key in logs, lists and the command-line tool; `undefined` if the message has no usable ID. */
   readonly key?: Key | undefined
-  /** At most 1 KB of text; never a payload, never a raw ID. */
+  /** At most 1 KB of text. Contains no payload and no raw ID. */
   readonly detail: string
   readonly errorClass: string | undefined
-  /** Starts of its handler, those that died with their process included. */
+  /** Starts of its handler, including those that ended with their process. */
   readonly attempts: number
-  /** As far as it is known; `undefined`: just now, or never handled. */
+  /** When the first attempt failed, if known. `undefined`: just now, or it was never handled. */
   readonly firstFailureAt?: EpochMs | undefined
   readonly consumer: string
   readonly group: string
 }
 
 export interface DeadLetter extends Letter {
-  /** A `DeadLetterReason`, or what a store of your own wrote. */
+  /** A `DeadLetterReason`, or the reason that a custom store wrote. */
   readonly reason: Reason
-  /** The effect may have happened, or may still: it waits for a person. */
+  /** The effect may have happened, or may still happen: a person must decide. */
   readonly parked: boolean
-  /** When its record was set aside. The same in each further letter; `undefined`: there is no such record, or it does not say. */
+  /**
+   * When its record was set aside; the same in every further letter. `undefined`: there is no such record, or it has no
+   * time.
+   */
   readonly setAsideAt?: EpochMs | undefined
-  /** An earlier delivery was set aside: this one was not run, and its letter tells what the record says. */
+  /** An earlier delivery was set aside. This one did not run, and its letter repeats the record. */
   readonly isRepeated?: true | undefined
 }
 

@@ -2,24 +2,24 @@ import type { DecideVerdict, Key, RecordView } from '../core/record.ts'
 import type { DurationMs } from '../core/units.ts'
 
 /**
- * What people may do to records. Each method takes the `scope` that its claims were made with; stores that do not keep scopes
- * apart look at all of theirs. Decisions follow `transition()`, one key atomically, and may be sent again. What was decided is
- * written down with the record as it was before, in the same place and at the same time.
+ * Operations for people on the records of a store. Each method takes the `scope` of the claims; a store that does not
+ * separate scopes looks at all its records. Decisions follow `transition()`, are atomic for each key, and may be sent
+ * again. Each decision is logged for audit with the previous record, in the same place and the same transaction.
  */
 export interface StoreAdmin {
-  /** Its server ends records when their retention does: `purge` removes none. @defaultValue false */
+  /** The server expires records at the end of their retention, and `purge` removes none. @defaultValue false */
   readonly forgetsByItself?: boolean
-  /** In the order of the keys; changes nothing. */
+  /** Reads records, in the order of the keys; changes nothing. */
   peek(scope: string, keys: readonly Key[]): Promise<readonly RecordView[]>
-  /** Records in one state, in no order; changes nothing. May be slow: for people, not for consumers. */
+  /** Records in one state, in no particular order; changes nothing. May be slow: made for people, not for consumers. */
   list(scope: string, query: ListQuery): Promise<RecordPage>
-  /** A person knows that the effect happened, or has decided that it is to run. */
+  /** Records the decision of a person: the effect happened, or the message must run. */
   resolve(scope: string, keys: readonly Key[], how: Resolution): Promise<readonly DecideVerdict[]>
-  /** What was given up runs again at its next delivery, with all its attempts. */
+  /** A message that was given up runs again at its next delivery, with all its attempts. */
   reopen(scope: string, keys: readonly Key[], why: Why): Promise<readonly DecideVerdict[]>
-  /** What is done runs again at its next delivery. */
+  /** A message that is done runs again at its next delivery. */
   forget(scope: string, keys: readonly Key[], why: Why): Promise<readonly DecideVerdict[]>
-  /** Removes one bounded batch of records whose retention has ended. Call it again while there are `more`. */
+  /** Removes one batch of records whose retention has ended. Call it again while `more` is true. */
   purge(scope: string, how: Purging): Promise<Purged>
 }
 
@@ -27,7 +27,7 @@ export interface Why {
   /** Who decides, for the audit. */
   readonly by: string
   readonly reason: string
-  /** How long what is decided is kept. */
+  /** How long the record is kept after the decision. */
   readonly retentionMs: DurationMs
 }
 
@@ -39,22 +39,22 @@ export type ListedState = 'processing' | 'in-doubt' | 'given-up' | 'parked' | 'd
 
 export interface ListQuery {
   readonly state: ListedState
-  /** At most so many records, and at least one where there are more. */
+  /** The most records in a page. A page has at least one record if there are more. */
   readonly limit: number
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly after?: string | undefined
 }
 
 export interface RecordPage {
   readonly records: readonly (RecordView & { readonly key: Key })[]
-  /** There may be more: ask for what comes after it. */
+  /** Cursor of the next page; `undefined` on the last one. */
   readonly next: string | undefined
 }
 
 export interface Purging {
-  /** Where the store keeps no end with each record: what was marked longer ago goes. */
+  /** For stores without an end in each record: removes records that were marked longer ago than this. */
   readonly retentionMs: DurationMs
-  /** Records removed at most, in one transaction. */
+  /** The most records to remove, in one transaction. */
   readonly limit: number
 }
 

@@ -18,36 +18,39 @@ import type { StreamPosition } from './source.ts'
 import type { StoreAdmin, Why } from './store-admin.ts'
 
 /**
- * Where records live. One instance may serve many consumers.
+ * The port of all stores. One instance may serve many consumers.
  *
  * Duties of every method, tested by one contract suite against `transition()`:
- * - It takes a batch and answers in its order; each key moves atomically, the batch need not.
- * - It may be sent again with the same token after any error, and then answers as if the first call had been the only one.
- * - It rejects with a `StoreError`, within a time of its own, when the answer is not known. It never guesses.
- * - A record that it cannot read concerns its own key alone: `claim` answers `unreadable`, nothing else moves it, and all other keys
- *   of the batch are answered as ever.
+ * - It takes a batch and answers in the same order. Each key changes atomically; the batch as a whole need not.
+ * - The caller may send it again with the same token after any error. It then answers as if the first call had been the
+ *   only one.
+ * - It rejects with a `StoreError`, within a timeout of its own, when the answer is unknown. It never guesses.
+ * - An unreadable record affects its own key only: `claim` answers `unreadable`, no other method changes it, and all
+ *   other keys of the batch are answered as usual.
  *
- * Three strategies share the port. `lease`: a claim holds by time. `inbox`: a claim holds by an open transaction in which
- * the effect is written too, one transaction for all keys of one `claim()`; `mark` is its COMMIT. `offsets`: as `inbox`, but
- * what tells done from not done is the position of the item's stream, one number for each stream, in place of its key; digests
- * are not compared, and one item of a stream can be set aside at a time, the lowest that is not over.
+ * Three strategies share the port. `lease`: a claim holds until a time. `inbox`: a claim holds while a transaction is
+ * open, the effect is written in that transaction, all keys of one `claim()` share it, and `mark` is its COMMIT.
+ * `offsets`: as `inbox`, but the position of the stream, one number for each stream, says which messages are done,
+ * instead of a record for each key. It does not compare digests, and only one message of a stream can be set aside at a
+ * time: the lowest that is not over.
  */
 export interface Store<Tx = never> {
   readonly strategy: Strategy
   /**
-   * Lease only: carries out its calls, and answers them, in the order they are made in, as over one connection. Claims then go out
-   * right behind the marks that make room for them. After a fault it may be otherwise: nothing but speed relies on it.
+   * Lease only: the store executes and answers calls in the order in which they were made, as one connection does. The
+   * library then sends claims right behind the marks that make room for them. After a fault the order may differ: only
+   * speed depends on it.
    */
   readonly inOrder?: boolean
   /** Strategy `offsets` only. */
   readonly positions?: Positions
-  /** The way out for people: what they may look at and decide. */
+  /** Operations for people: inspect records and decide about them. */
   readonly admin?: StoreAdmin
-  /** Asks the server what its marks are worth. */
+  /** Checks how durable the marks on this server are. */
   readonly checkup?: Checkup
   /**
-   * Calls `listener` whenever the store may be reachable again, such as when its client has connected anew: who waits to ask again
-   * asks then. It may come too often, or not at all. The returned function ends it.
+   * Calls `listener` whenever the store may be reachable again, such as after its client reconnected; callers that wait
+   * to retry then retry at once. It may call too often or not at all. The returned function unsubscribes.
    */
   onReachable?(listener: () => void): () => void
   /** Idempotent. Checks the server and brings its schema up to date. */
@@ -56,14 +59,18 @@ export interface Store<Tx = never> {
   /** Inbox: answers `renewed` while the connection lives. */
   renew(claims: readonly Claim<Tx>[], leaseMs: DurationMs): Promise<readonly RenewVerdict[]>
   /**
-   * Durable when it resolves. Inbox: all claims of one transaction in one call. `results`: in the order of the claims, kept with
-   * their marks; strategy `offsets` keeps none. Inbox: where one `isFailure`, its transaction has this one claim, what else was
-   * written in it is rolled back, and the mark is written all the same.
+   * The marks are durable when it resolves. Inbox: one call marks all claims of one transaction. `results` has the
+   * order of the claims and is kept with their marks; strategy `offsets` keeps none. Inbox: if a result has
+   * `isFailure`, its transaction has only this one claim; the other writes of the transaction are rolled back, and the
+   * mark is still written.
    */
   mark(claims: readonly Claim<Tx>[], results?: readonly (Result | undefined)[]): Promise<readonly MarkVerdict[]>
   /** Inbox: rolls back the whole transaction of the claims. */
   release(claims: readonly Claim<Tx>[], how: ReleaseOptions): Promise<readonly ReleaseVerdict[]>
-  /** `given-up` on a record in doubt is written, and answered, as `parked`. Whoever meets the record is told `why`, and since when. */
+  /**
+   * For a record in doubt, `given-up` is written and answered as `parked`. Each later claim of the record answers `why`
+   * and the time.
+   */
   setAside(
     claims: readonly Claim<Tx>[],
     as: 'given-up' | 'parked',
@@ -73,22 +80,22 @@ export interface Store<Tx = never> {
 
 export type Strategy = 'lease' | 'inbox' | 'offsets'
 
-/** Each method may be sent again after any error. */
+/** Each method may be called again after any error. */
 export interface Positions {
-  /** Of each of these streams that has a row. */
+  /** The positions of the streams that have a row. */
   next(scope: string, streams: readonly string[]): Promise<ReadonlyMap<string, StoredPosition>>
-  /** The dead letter of what was set aside here is confirmed: it is over. Anything else stays as it is. */
+  /** The dead letter of a message that was set aside is confirmed: its offset is over. Changes nothing else. */
   pass(scope: string, position: StreamPosition): Promise<void>
   /**
-   * From here on no claim grants anything of the stream, and no mark moves it. The first reason stays. Changes nothing where
-   * the stream is not at `next`.
+   * From now on no claim grants anything of the stream, and no mark moves its position. The first reason is kept.
+   * Changes nothing if the position is not `next`.
    */
   hold(scope: string, at: HeldAt, why: Reason): Promise<void>
-  /** Ends a hold because the log was proven to be the one that `next` was stored of. Changes nothing elsewhere. */
+  /** Ends a hold, because the log is proven to be the one that `next` was stored for. Changes nothing elsewhere. */
   prove(scope: string, at: HeldAt): Promise<void>
   /** For people: all streams of a scope, by name. */
   list(scope: string): Promise<readonly ListedPosition[]>
-  /** For people: ends a hold, and writes down who did so, when and why, with the row as it was. */
+  /** For people: ends a hold, and logs for audit who ended it, when and why, with the previous row. */
   release(scope: string, stream: string, how: HoldRelease): Promise<HoldVerdict>
 }
 
@@ -99,28 +106,31 @@ export interface HeldAt {
 
 export interface ListedPosition extends StoredPosition {
   readonly stream: string
-  /** When `held` was written. */
+  /** When the hold began. */
   readonly heldSince?: EpochMs | undefined
 }
 
 export interface HoldRelease extends Omit<Why, 'retentionMs'> {
-  /** Where the stream goes on. `undefined`: the position is right. */
+  /** The offset at which the stream goes on. `undefined`: the stored position is right. */
   readonly from: bigint | undefined
 }
 
-/** `not-held`: nothing was changed, nothing had to be. */
+/** `not-held`: the stream was not held, and nothing was changed. */
 export type HoldVerdict = 'released' | 'not-held' | 'no-position'
 
 export interface ClaimRequest {
-  /** For people and for the registry of tables: `group/consumer`, another text for each scope. It is in the keys already. */
+  /**
+   * For people and for the table of scopes: `group/consumer`, a distinct text for each scope. The keys contain the
+   * scope already.
+   */
   readonly scope: string
   readonly token: OwnerToken
   readonly leaseMs: DurationMs
   /** How long `done` is kept, counted from the mark. */
   readonly retentionMs: DurationMs
   /**
-   * What is in doubt, or was tried before, may be claimed: the caller runs it apart from what is neither. Inbox: in the company that the
-   * attempts allow which it was told of.
+   * Grants messages that are in doubt or were tried before: the caller runs them apart from new ones. Inbox: the caller
+   * keeps to the batch size that the counted attempts allow.
    */
   readonly alone: boolean
   /** Distinct keys. */
@@ -130,7 +140,7 @@ export interface ClaimRequest {
 export interface ClaimItem {
   readonly key: Key
   readonly digest: Digest
-  /** Strategy `offsets` only. Items of one stream come in its order. */
+  /** Strategy `offsets` only. The items of one stream come in its order. */
   readonly position?: StreamPosition | undefined
 }
 
@@ -140,22 +150,26 @@ export type ClaimAnswer<Tx = never> =
       readonly fence: number
       readonly attempt: number
       readonly claim: Claim<Tx>
-      /** Inbox only, which has no fence to tell it by: a person has let the key run, so it is not new, however old its message. */
+      /**
+       * Inbox only, which has no fence to show it: a person has allowed this message to run, so it is not new, however
+       * old it is.
+       */
       readonly isKnown?: true
     }
   /**
-   * Inbox only: `attempts` earlier ones are counted, and this claim counted none. It may be what killed a process: claim it again `alone`,
-   * in the company that so many attempts allow. Strategy `offsets`, with 0: it follows such a message, which is not over.
+   * Inbox only: the record counts `attempts` earlier ones, and this claim counted none. The message may have killed a
+   * process: claim it again with `alone`, in a batch as small as its attempts require. Strategy `offsets`, with 0: it
+   * follows such a message, which is not over.
    */
   | { readonly verdict: 'again-alone'; readonly attempts: number }
   /**
-   * Strategy `offsets` only: what this item follows is not over by what is stored, as after a restore of the database. Its
-   * stream must be read again, from the stored position.
+   * Strategy `offsets` only: a message before this one is not over according to the stored position, as after a restore
+   * of the database. The stream must be read again from the stored position.
    */
   | { readonly verdict: 'behind' }
   | Exclude<ClaimVerdict, { verdict: 'claimed' | 'taken-over' }>
 
-/** What a claim gave: the only thing that can be marked, renewed, released or set aside. Made by stores alone. */
+/** A granted claim: the only value that can be marked, renewed, released or set aside. Only stores create it. */
 export interface Claim<Tx = never> {
   readonly key: Key
   readonly digest: Digest
@@ -172,33 +186,42 @@ export interface OpenTransaction<Tx> {
   /** A view of the transaction for one handler. */
   lend(): LentTransaction<Tx>
   /**
-   * How often in a row, this one included, a transaction of these claims was lost by no fault of their handlers: chosen to lose
-   * against another, or with its backend. Its release gives the attempts back. `undefined`: it was not, or so often that its attempts
-   * count.
+   * How often in a row, this time included, the database ended a transaction of these claims through no fault of their
+   * handlers: as a deadlock victim, or with its backend. The release then gives the attempts back. `undefined`: it did
+   * not, or so often that the attempts count.
    */
   readonly lossesInARow?: number | undefined
 }
 
 export interface LentTransaction<Tx> {
   readonly tx: Tx
-  /** Later queries reject. Returns how many were still pending: with any, COMMIT is refused. May be called twice. */
+  /**
+   * Later queries reject. Returns how many queries were still pending: if any, COMMIT is refused. May be called twice.
+   */
   revoke(): number
 }
 
 export interface ReleaseOptions {
-  /** Give the attempt back: no handler began, each runs again alone in the same attempt, or not a handler but the store failed. */
+  /**
+   * Give the attempt back: no handler began, or each message runs again alone in the same attempt, or the store failed
+   * and not a handler.
+   */
   readonly refund: boolean
-  /** The handler has ended and nobody knows whether its effect happened. Lease only. */
+  /** Lease only. The handler has ended, and it is unknown whether its effect happened. */
   readonly doubt: boolean
-  /** For so long, by the clock of the store, a claim of it is `busy`, in whatever process and for whatever copy. @defaultValue 0 */
+  /**
+   * For this long, by the clock of the store, every claim of the key answers `busy`, in every process and for every
+   * copy.
+   * @defaultValue 0
+   */
   readonly delayMs?: DurationMs | undefined
-  /** Why the attempt failed, for people: kept with the record. */
+  /** Why the attempt failed, for people. Kept with the record. */
   readonly cause?: Cause | undefined
 }
 
 export interface SetAsideOptions {
   readonly reason: Reason
-  /** As for `release`: the attempt of this claim was none, since its handler never began. @defaultValue false */
+  /** As for `release`: give the attempt back, because its handler never began. @defaultValue false */
   readonly refund?: boolean | undefined
   readonly cause?: Cause | undefined
 }

@@ -10,10 +10,10 @@ import {
   type Consumer,
   type ConsumedFrom,
 } from '../../src/index.ts'
-import { Rabbit, eventually } from '../adapters/amqplib-rabbit.ts'
-import { Cluster, FAST } from '../adapters/kafkajs-kit.ts'
-import { backends } from '../support/backends.ts'
-import { uniqueName } from '../support/namespace.ts'
+import { Rabbit, eventually } from '../rabbitmq/rabbit.ts'
+import { Cluster, FAST } from '../kafka/kit.ts'
+import { backends } from '../kit/backends.ts'
+import { uniqueName } from '../kit/namespace.ts'
 
 const describeKafka = backends.has('kafka') ? describe : describe.skip
 const describeRabbit = backends.has('rabbitmq') ? describe : describe.skip
@@ -30,7 +30,7 @@ class Buggy {
     store: memoryStore(),
     id: messageId.header('message-id'),
     maxAttempts: 2,
-    retry: { initialMs: 1, maxMs: 1 },
+    backoff: { initialMs: 1, maxMs: 1 },
     handle: ({ message }) => {
       if (!this.isFixed) throw this.error
       this.handled.push(String(message.headers['message-id']))

@@ -7,12 +7,10 @@ import {
   type CheckFinding,
   type ConsumeOnceConfig,
   type ConsumedFrom,
-  type ListQuery,
-  type Purged,
-  type RecordPage,
   type Store,
 } from '../../src/index.ts'
-import { storeWith } from '../support/store-with.ts'
+import { type ListQuery, type Purged, type RecordPage } from '../../src/spi.ts'
+import { storeWith } from '../kit/store-with.ts'
 
 const refused = (): Promise<never> =>
   Promise.reject(new Error('connect ECONNREFUSED redis://ops:s3cret@10.0.0.1:6379, password=s3cret'))

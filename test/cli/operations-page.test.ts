@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, describe, expect, it, jest } from '@jest/globals'
-import { regionsOf } from '../support/readme.ts'
+import { regionsOf } from '../kit/readme.ts'
 import { Cli, WITHIN_MS } from './cli-process.ts'
 
 jest.setTimeout(WITHIN_MS)

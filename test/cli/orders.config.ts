@@ -15,7 +15,7 @@ import {
   type Migrations,
   type Store,
 } from '../../src/index.ts'
-import { storeWith } from '../support/store-with.ts'
+import { storeWith } from '../kit/store-with.ts'
 
 const IDS = ['order-17', 'order-23', 'order-42']
 

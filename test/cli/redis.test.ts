@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { Redis } from 'ioredis'
 import { redisLease } from '../../adapters/ioredis/index.ts'
 import { defineConsumer, MemoryBroker, messageId, OutcomeUnknownError, runMemory, type Store } from '../../src/index.ts'
-import { backends } from '../support/backends.ts'
-import { uniqueName } from '../support/namespace.ts'
-import { freePort } from '../support/servers/ports.ts'
-import { startPrivateRedis } from '../support/servers/private-redis.ts'
-import { server } from '../support/servers/server.ts'
+import { backends } from '../kit/backends.ts'
+import { uniqueName } from '../kit/namespace.ts'
+import { freePort } from '../kit/servers/ports.ts'
+import { startPrivateRedis } from '../kit/servers/private-redis.ts'
+import { server } from '../kit/servers/server.ts'
 import { Cli, dataOf, WITHIN_MS, type CliRun } from './cli-process.ts'
 
 jest.setTimeout(WITHIN_MS)

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { defineConsumer, memoryStore, messageId, runInline, type Message, type Store } from '../../src/index.ts'
-import { redisHarness } from '../adapters/redis-harness.ts'
+import { redisHarness } from '../redis/harness.ts'
 import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
 import { REAL_STORES } from '../security/real-stores.ts'
-import { backends } from '../support/backends.ts'
-import { ManualClock, turns } from '../support/manual-clock.ts'
-import { endRigs, startRig, STYLES } from '../support/rig.ts'
-import { server } from '../support/servers/server.ts'
+import { backends } from '../kit/backends.ts'
+import { ManualClock, turns } from '../kit/manual-clock.ts'
+import { endRigs, startRig, STYLES } from '../kit/rig.ts'
+import { server } from '../kit/servers/server.ts'
 
 const closing: (() => Promise<unknown>)[] = []
 
@@ -109,7 +109,7 @@ describe.each(STYLES)(
       let sends = 0
       const rig = await startRig({
         style,
-        retry: { initialMs: 10, maxMs: 10 },
+        backoff: { initialMs: 10, maxMs: 10 },
         effect: (work) => (++sends === 1 ? Promise.reject(new Error('the send failed')) : work.apply()),
       })
       const [first] = await rig.deliver('a')

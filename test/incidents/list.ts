@@ -1,4 +1,4 @@
-import type { ListedItem } from '../proof/listed-tests.ts'
+import type { ListedItem } from '../../lab/proof/listed-tests.ts'
 
 const HERE = 'test/incidents/incidents.test.ts'
 
@@ -30,8 +30,8 @@ export const INCIDENTS: readonly Incident[] = [
         'testing/contract/store/lease-claim-laws.ts',
         'gives a lease that has run out to a claim that is alone, as taken over',
       ],
-      ['test/pipeline/options.test.ts', 'refuses a %s that is no whole number from 1: 0 is not unset'],
-      ['test/pipeline/results.test.ts', 'hands %j to the run and to each duplicate of it'],
+      ['test/unit/pipeline/options.test.ts', 'refuses a %s that is no whole number from 1: 0 is not unset'],
+      ['test/unit/pipeline/results.test.ts', 'hands %j to the run and to each duplicate of it'],
     ],
   },
   {
@@ -40,7 +40,7 @@ export const INCIDENTS: readonly Incident[] = [
     tests: [
       [HERE, 'each consumer, group and topic handles it, on one %s'],
       [
-        'test/pipeline/identify.test.ts',
+        'test/unit/pipeline/identify.test.ts',
         'keeps the keys of scopes apart, and one option replaces group, origin and name',
       ],
     ],
@@ -51,11 +51,11 @@ export const INCIDENTS: readonly Incident[] = [
     tests: [
       [HERE, 'what waits on a retry place is the same message, and runs'],
       [
-        'test/pipeline/retry-places.test.ts',
+        'test/unit/pipeline/retry-places.test.ts',
         'does not swallow its own copy, though that comes before the confirmation',
       ],
       [
-        'test/adapters/kafkajs-retry-topics.test.ts',
+        'test/kafka/retry-topics.test.ts',
         'has one effect of a message whose original comes again while its copy waits',
       ],
       [
@@ -85,20 +85,23 @@ export const INCIDENTS: readonly Incident[] = [
     item: 'Nothing is committed while a query is pending',
     links: ['https://github.com/MassTransit/MassTransit/issues/4990'],
     tests: [
-      ['test/pipeline/inbox.test.ts', 'is refused its COMMIT while a query is pending, and the message is tried again'],
+      [
+        'test/unit/pipeline/inbox.test.ts',
+        'is refused its COMMIT while a query is pending, and the message is tried again',
+      ],
       [
         'testing/contract/store/inbox-effect-laws.ts',
         'refuses to commit while a query is pending, and commits nothing of it',
       ],
-      ['test/adapters/pg-client.test.ts', 'counts an open transaction as a query that was not awaited'],
+      ['lab/pg/client.test.ts', 'counts an open transaction as a query that was not awaited'],
     ],
   },
   {
     item: 'A purge does not run ahead of a rebalance, nor of what the broker can deliver again',
     links: [`${WOLVERINE}/1725`],
     tests: [
-      ['test/pipeline/purge.test.ts', 'is put off by a rebalance, also in the middle'],
-      ['test/pipeline/purge.test.ts', 'is warned of once, and the purge keeps what may come again'],
+      ['test/unit/pipeline/purge.test.ts', 'is put off by a rebalance, also in the middle'],
+      ['test/unit/pipeline/purge.test.ts', 'is warned of once, and the purge keeps what may come again'],
     ],
   },
   {
@@ -106,9 +109,9 @@ export const INCIDENTS: readonly Incident[] = [
     links: [`${WOLVERINE}/3767`],
     tests: [
       [HERE, 'deliveries wait for the store, the source pauses, and both go on by themselves'],
-      ['test/adapters/amqplib-run.test.ts', 'stops delivering while the store is down, and resumes by itself'],
+      ['test/rabbitmq/run.test.ts', 'stops delivering while the store is down, and resumes by itself'],
       [
-        'test/adapters/kafkajs-run.test.ts',
+        'test/kafka/run.test.ts',
         'pauses while its store is down, longer than its session, stays a member and resumes by itself',
       ],
     ],
@@ -118,7 +121,7 @@ export const INCIDENTS: readonly Incident[] = [
     links: [`${WOLVERINE}/1708`],
     tests: [
       [HERE, 'the mark is durable before the settle, and while it is not, there is none'],
-      ['test/adapters/kafkajs-offsets.test.ts', 'never carry the watermark over messages that were skipped'],
+      ['test/unit/kafka/offsets.test.ts', 'never carry the watermark over messages that were skipped'],
     ],
   },
   {
@@ -137,17 +140,17 @@ export const INCIDENTS: readonly Incident[] = [
     item: 'A zombie settles nothing of partitions that it has lost, and a refused commit kills nothing',
     links: [`${KAFKAJS}/1046`, `${KAFKAJS}/1097`, `${KAFKAJS}/782`],
     tests: [
-      ['test/adapters/kafkajs-offsets.test.ts', 'refused with %s waits for the next join, and nothing dies of it'],
+      ['test/unit/kafka/offsets.test.ts', 'refused with %s waits for the next join, and nothing dies of it'],
       [
-        'test/adapters/kafkajs-run.test.ts',
+        'test/kafka/run.test.ts',
         'lost partition: aborted; it finished all the same, so its new owner meets a duplicate',
       ],
       [
-        'test/adapters/kafkajs-rebalance.test.ts',
+        'test/kafka/rebalance.test.ts',
         'ends every epoch: kept partitions are stale and come again, lost ones are lost, neither can be settled',
       ],
       [
-        'test/adapters/kafkajs-drop-in-zombie.test.ts',
+        'lab/kafka/drop-in-zombie.test.ts',
         'a zombie of kafkajs moves the committed offset back (K1), and no effect happens again',
       ],
     ],
@@ -157,10 +160,10 @@ export const INCIDENTS: readonly Incident[] = [
     links: ['https://github.com/jwalton/node-amqp-connection-manager/issues/297'],
     tests: [
       [
-        'test/adapters/amqplib-cuts.test.ts',
+        'test/rabbitmq/cuts.test.ts',
         'while handlers run: nothing they say reaches the next channel, whose tags mean other messages',
       ],
-      ['test/adapters/amqplib-hand-back.test.ts', 'is refused once the channel is gone, and nothing is sent'],
+      ['test/rabbitmq/hand-back.test.ts', 'is refused once the channel is gone, and nothing is sent'],
     ],
   },
   {
@@ -168,11 +171,11 @@ export const INCIDENTS: readonly Incident[] = [
     links: [`${NOTIFY}/747`, `${NOTIFY}/987`, `${NOTIFY}/3123`, `${NOTIFY}/4228`],
     tests: [
       [
-        'test/adapters/amqplib-options.test.ts',
+        'test/unit/rabbitmq/options.test.ts',
         'refuses a consumer timeout that lease or handler outlast, and warns where the default is near',
       ],
-      ['test/pipeline/options.test.ts', 'reports all problems at once, each with the name of the consumer'],
-      ['test/pipeline/purge.test.ts', 'a retention that is shorter than what the broker can deliver again'],
+      ['test/unit/pipeline/options.test.ts', 'reports all problems at once, each with the name of the consumer'],
+      ['test/unit/pipeline/purge.test.ts', 'a retention that is shorter than what the broker can deliver again'],
     ],
   },
 ]

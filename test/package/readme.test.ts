@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from '@jest/globals'
 import { ERROR_CODES } from 'consume-once'
-import { PAGES, withExamples } from '../support/readme.ts'
+import { PAGES, withExamples } from '../kit/readme.ts'
 
 const readme = readFileSync('README.md', 'utf8')
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { OutcomeUnknownError, TerminalError } from '../../src/errors.ts'
 import type { Reconciled } from '../../src/options.ts'
-import { endRigs, gate, startRig, STYLES, World, type Rig } from '../support/rig.ts'
+import { endRigs, gate, startRig, STYLES, World, type Rig } from '../kit/rig.ts'
 
 afterEach(endRigs)
 
@@ -21,7 +21,7 @@ describe.each(LEASES)('an outcome that is unknown ($strategy, $handler)', (style
   it('is run again alone, after a pause, under rerun', async () => {
     const rig = await startRig({
       style,
-      retry: RETRY,
+      backoff: RETRY,
       effect: (work) => (work.attempt === 1 ? unknown() : work.apply()),
     })
     await rig.deliver('a')
@@ -43,7 +43,7 @@ describe.each(LEASES)('an outcome that is unknown ($strategy, $handler)', (style
   it('has its effect twice where its handler throws something else after it', async () => {
     const rig = await startRig({
       style,
-      retry: RETRY,
+      backoff: RETRY,
       onInDoubt: 'park',
       effect: async (work) => {
         await work.apply()
@@ -57,7 +57,7 @@ describe.each(LEASES)('an outcome that is unknown ($strategy, $handler)', (style
   })
 
   it('is never given up, only parked, when its attempts are spent', async () => {
-    const rig = await startRig({ style, retry: RETRY, maxAttempts: 2, effect: unknown })
+    const rig = await startRig({ style, backoff: RETRY, maxAttempts: 2, effect: unknown })
     await rig.deliver('a')
     await rig.clock.advance(1_000)
     expect(rig.started).toEqual(['a', 'a'])
@@ -68,7 +68,7 @@ describe.each(LEASES)('an outcome that is unknown ($strategy, $handler)', (style
   it('stays in doubt when a later attempt fails plainly', async () => {
     const rig = await startRig({
       style,
-      retry: RETRY,
+      backoff: RETRY,
       maxAttempts: 5,
       effect: (work) => {
         if (work.attempt === 1) unknown()
@@ -276,7 +276,7 @@ describe.each(LEASES)('reconcile ($strategy, $handler)', (style) => {
   const inDoubt = async (reconcile: () => Reconciled | Promise<Reconciled>): Promise<Rig> => {
     const rig = await startRig({
       style,
-      retry: RETRY,
+      backoff: RETRY,
       onInDoubt: reconcile,
       effect: (work) => (work.id === 'a' && work.attempt === 1 ? unknown() : work.apply()),
     })

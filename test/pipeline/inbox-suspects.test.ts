@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { turns } from '../support/manual-clock.ts'
-import { endRigs, gate, startRig, STYLES, World, type Rig } from '../support/rig.ts'
+import { turns } from '../kit/manual-clock.ts'
+import { endRigs, gate, startRig, STYLES, World, type Rig } from '../kit/rig.ts'
 
 afterEach(endRigs)
 
@@ -186,7 +186,7 @@ describe.each(INBOXES)('a message with an attempt that another process counted (
     const rig = await startRig({
       style,
       world,
-      retry: RETRY,
+      backoff: RETRY,
       effect: (work) => (work.id === 'l1' && work.attempt === 2 ? Promise.reject(new Error('broken')) : work.apply()),
     })
     await rig.deliver(...['l1', 'l2', 'l3'].map((id) => ({ id, lane: 'l' })))
@@ -205,7 +205,7 @@ describe.each(INBOXES)('a message with an attempt that another process counted (
     const rig = await startRig({
       style,
       world,
-      retry: RETRY,
+      backoff: RETRY,
       effect: async (work) => {
         await held.opened
         if (work.id === 'l1' && work.attempt === 1) throw new Error('broken')

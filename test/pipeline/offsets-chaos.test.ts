@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { TerminalError } from '../../src/errors.ts'
-import { turns } from '../support/manual-clock.ts'
-import { OffsetsWorld, type OffsetsProcess, type Work } from '../support/offsets-rig.ts'
+import { turns } from '../kit/manual-clock.ts'
+import { OffsetsWorld, type OffsetsProcess, type Work } from '../kit/offsets-rig.ts'
 
 const STREAMS = ['topic/0', 'topic/1']
 const SEEDS = Array.from({ length: 60 }, (_, index) => index + 1)

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { endRigs, startRig, STYLES, type Rig } from '../support/rig.ts'
+import { endRigs, startRig, STYLES, type Rig } from '../kit/rig.ts'
 
 afterEach(endRigs)
 

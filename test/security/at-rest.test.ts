@@ -10,7 +10,7 @@ import {
   type ConsumerOptions,
   type Message,
 } from '../../src/index.ts'
-import { uniqueName } from '../support/namespace.ts'
+import { uniqueName } from '../kit/namespace.ts'
 import { CANARY, CANARY_ID, CANARY_PAYLOAD, careless } from './ears.ts'
 import { REAL_STORES, type RealStore } from './real-stores.ts'
 import { sealedBy } from './seal.ts'

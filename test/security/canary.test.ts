@@ -8,11 +8,11 @@ import {
   type Message,
   type ObserverEvent,
   type Outcome,
-  type StoreAdmin,
 } from '../../src/index.ts'
-import { ManualClock } from '../support/manual-clock.ts'
-import { storeWith } from '../support/store-with.ts'
-import { endRigs, STYLES } from '../support/rig.ts'
+import { type StoreAdmin } from '../../src/spi.ts'
+import { ManualClock } from '../kit/manual-clock.ts'
+import { storeWith } from '../kit/store-with.ts'
+import { endRigs, STYLES } from '../kit/rig.ts'
 import { CANARY_ADDRESS, CANARY_ID, CANARY_PAYLOAD, Ears } from './ears.ts'
 import { fail, LEASE_WAYS, WAYS } from './ways.ts'
 
@@ -111,7 +111,7 @@ describe('nothing of payload, ID or address is told where something is remembere
 it('each kind of event that can tell something of a message was listened to', () => {
   const told = new Set([...WAYS, ...LEASE_WAYS].flatMap(([, types]) => types))
   const elsewhere: readonly ObserverEvent['type'][] = ['result-not-kept', 'policy-threw', 'purged', 'purge-failed']
-  // Of deliveries each outcome is one; the others say numbers, keys, or words of our own.
+  // Each outcome of a delivery is such a kind; the other events hold numbers, keys, or words of our own.
   const others: readonly string[] = ['delivery', 'apart', 'settles', 'source', 'invariant-broken']
   const types = Object.keys(TYPES).filter((type) => !others.includes(type))
   expect(types.filter((type) => !told.has(type) && !elsewhere.includes(type as ObserverEvent['type']))).toEqual([])

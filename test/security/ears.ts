@@ -1,7 +1,8 @@
 import { pino } from 'pino'
 import { pinoLog } from '../../adapters/pino/index.ts'
-import type { DeadLetter, Letter, Logger, Observer, ObserverEvent } from '../../src/index.ts'
-import type { Rig } from '../support/rig.ts'
+import type { Logger, Observer, ObserverEvent } from '../../src/index.ts'
+import type { DeadLetter, Letter } from '../../src/spi.ts'
+import type { Rig } from '../kit/rig.ts'
 
 /** Stands in all that must not be told: the ID, the payload, headers, the key, and addresses with a password. */
 export const CANARY: string = 'canary-0815'

@@ -2,9 +2,9 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import { assert, constantFrom, oneof, property, string } from 'fast-check'
 import * as mysqlLiterals from '../../adapters/mysql2/sql/literals.ts'
 import * as pgLiterals from '../../adapters/pg/sql/literals.ts'
-import { migrationSql as mysqlMigrationSql } from '../../adapters/mysql2/index.ts'
-import { migrationSql, postgresInbox, postgresLease, postgresOffsets } from '../../adapters/pg/index.ts'
-import { resultOf, type Claim, type ClaimItem, type StoreAdmin } from '../../src/index.ts'
+import { mysqlMigrationSql } from '../../adapters/mysql2/index.ts'
+import { postgresMigrationSql, postgresInbox, postgresLease, postgresOffsets } from '../../adapters/pg/index.ts'
+import { resultOf, type Claim, type ClaimItem, type StoreAdmin } from '../../src/spi.ts'
 import { claim, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'
 import { REAL_STORES, type RealStore } from './real-stores.ts'
 
@@ -107,7 +107,7 @@ describe('a name in SQL', () => {
     for (const make of [postgresInbox, postgresLease, postgresOffsets]) {
       expect(() => make({ pool: pool as never, schema })).toThrow('schema: expected ^[a-z_][a-z0-9_]{0,62}$')
     }
-    expect(() => migrationSql({ schema })).toThrow('schema: expected ^[a-z_][a-z0-9_]{0,62}$')
+    expect(() => postgresMigrationSql({ schema })).toThrow('schema: expected ^[a-z_][a-z0-9_]{0,62}$')
   })
 
   it.each(['', 'a`b', 'a;b', "a'b", 'a b', 'x'.repeat(65), 'ключ'])(
@@ -119,11 +119,11 @@ describe('a name in SQL', () => {
 
   it('is quoted wherever it stands', () => {
     const schema = 'select'
-    const unquoted = migrationSql({ schema })
+    const unquoted = postgresMigrationSql({ schema })
       .replaceAll(`"${schema}"`, '')
       .match(/(?<![\w'])select\./g)
     expect(unquoted).toBeNull()
-    expect(migrationSql({ schema })).toContain('"select"."inbox"')
+    expect(postgresMigrationSql({ schema })).toContain('"select"."inbox"')
     expect(mysqlMigrationSql({ database: 'select' })).toContain('`select`')
   })
 })

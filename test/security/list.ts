@@ -1,15 +1,18 @@
-import type { ListedItem } from '../proof/listed-tests.ts'
+import type { ListedItem } from '../../lab/proof/listed-tests.ts'
 
 /** What must not be possible, or must be, and the tests that show it. */
 export const SECURITY: readonly ListedItem[] = [
   {
     item: 'A key is a digest of length-prefixed (scope, ID), 128 bits of SHA-256 and never fewer; nothing that answers by chance',
     tests: [
-      ['test/core/key.test.ts', 'can be read back, so that no two (scope, ID) share a key'],
-      ['test/core/key.test.ts', 'makes keys and digests of 128 bits, so that their bytes and their text tell the same'],
-      ['test/core/key.test.ts', 'has not changed'],
+      ['test/unit/core/key.test.ts', 'can be read back, so that no two (scope, ID) share a key'],
+      [
+        'test/unit/core/key.test.ts',
+        'makes keys and digests of 128 bits, so that their bytes and their text tell the same',
+      ],
+      ['test/unit/core/key.test.ts', 'has not changed'],
       ['testing/contract/store/common-laws.ts', 'tells keys apart by every character'],
-      ['test/adapters/lru-cache.test.ts', 'leaves another payload to the store'],
+      ['test/stores/lru-cache.test.ts', 'leaves another payload to the store'],
     ],
     but: 'Two IDs that somebody found to share 128 bits are a conflict, dead-lettered, unless their payloads are equal too.',
   },
@@ -35,14 +38,14 @@ export const SECURITY: readonly ListedItem[] = [
       ['test/security/hostile-values.test.ts', 'is refused where it is none: %j'],
       ['test/security/hostile-values.test.ts', 'is refused by MariaDB and MySQL where it is none: %j'],
       ['test/security/hostile-values.test.ts', 'is quoted wherever it stands'],
-      ['test/adapters/pg-schema.test.ts', 'takes a name of 63 characters'],
+      ['test/pg/schema.test.ts', 'takes a name of 63 characters'],
     ],
     but: 'A database of MariaDB or MySQL, which the user has named already, may have capitals and hyphens.',
   },
   {
     item: 'No pattern of a user is run on an ID: IDs are compared as bytes',
     tests: [
-      ['test/core/message-id.test.ts', 'takes bytes as they are, valid UTF-8 or not'],
+      ['test/unit/core/message-id.test.ts', 'takes bytes as they are, valid UTF-8 or not'],
       ['test/security/lists.test.ts', 'no option takes a pattern'],
     ],
   },
@@ -57,7 +60,7 @@ export const SECURITY: readonly ListedItem[] = [
         'of RabbitMQ keeps a header named __proto__, and nothing that it would inherit',
       ],
       ['test/security/pollution.test.ts', 'of Kafka keeps a header named __proto__, and nothing that it would inherit'],
-      ['test/adapters/kafkajs-source.test.ts', 'delivers messages as they are, with lane, position and origin'],
+      ['test/kafka/source.test.ts', 'delivers messages as they are, with lane, position and origin'],
     ],
   },
   {
@@ -87,7 +90,7 @@ export const SECURITY: readonly ListedItem[] = [
       ['test/security/refusals.test.ts', 'no password is told by runRabbit where RabbitMQ refuses:'],
       ['test/security/refusals.test.ts', 'no password is told by runKafka where Kafka refuses:'],
       [
-        'test/pipeline/errors.test.ts',
+        'test/unit/pipeline/errors.test.ts',
         'of clients and servers tell name, message, code and frames of their cause, and nothing that the client was given',
       ],
       ['test/security/redact.test.ts', 'its password: %s'],
@@ -102,8 +105,11 @@ export const SECURITY: readonly ListedItem[] = [
       ['test/security/redact.test.ts', 'what an error says of its message is told without'],
       ['test/security/redact.test.ts', 'never holds a planted word of the message, wherever the handler puts it'],
       ['test/security/redact.test.ts', 'keeps each sentence of the library, whatever the message holds'],
-      ['test/pipeline/log.test.ts', 'has no more than ten frames, and nothing of a long message but its beginning'],
-      ['test/pipeline/log.test.ts', 'has its class, message, code and frames'],
+      [
+        'test/unit/pipeline/log.test.ts',
+        'has no more than ten frames, and nothing of a long message but its beginning',
+      ],
+      ['test/unit/pipeline/log.test.ts', 'has its class, message, code and frames'],
     ],
     but: 'Plain words pass, also where they are a name.',
   },
@@ -111,7 +117,7 @@ export const SECURITY: readonly ListedItem[] = [
     item: 'Keys for providers are 43 characters of base64url, a digest, the same in every attempt',
     tests: [
       ['test/security/lists.test.ts', 'a key for a provider is 43 characters that hold nothing of the ID'],
-      ['test/core/key.test.ts', 'has not changed'],
+      ['test/unit/core/key.test.ts', 'has not changed'],
     ],
     but: 'A digest is no secret: who knows scope and phone number can compute it.',
   },
@@ -122,7 +128,7 @@ export const SECURITY: readonly ListedItem[] = [
         'test/security/at-rest.test.ts',
         'holds results and failures where that was asked for, and nothing of them where they are sealed',
       ],
-      ['test/pipeline/results.test.ts', 'is kept at the cap'],
+      ['test/unit/pipeline/results.test.ts', 'is kept at the cap'],
       [
         'testing/contract/store/lease-retention-laws.ts',
         'forgets what is done or given up with its retention, and starts again at the first fence',
@@ -154,7 +160,7 @@ export const SECURITY: readonly ListedItem[] = [
     item: 'No dashboard and no listening port; each decision of a person is confirmed, and written down',
     tests: [
       ['test/security/lists.test.ts', 'nothing of the package listens'],
-      ['test/cli/records.test.ts', 'is refused with 3, after the preview, where nobody can confirm'],
+      ['lab/cli/records.test.ts', 'is refused with 3, after the preview, where nobody can confirm'],
       [
         'test/security/at-rest.test.ts',
         'holds nothing of payload and ID, whatever became of a message and was decided about it',
@@ -165,10 +171,13 @@ export const SECURITY: readonly ListedItem[] = [
     item: 'A store that is down stops consumption: there is no fail-open',
     tests: [
       [
-        'test/pipeline/ambiguity.test.ts',
+        'test/unit/pipeline/ambiguity.test.ts',
         'pauses the source, is told once, and nothing is lost when it comes back by itself',
       ],
-      ['test/pipeline/ambiguity.test.ts', 'starts no handler, and keeps what its handlers did until it can be marked'],
+      [
+        'test/unit/pipeline/ambiguity.test.ts',
+        'starts no handler, and keeps what its handlers did until it can be marked',
+      ],
       ['test/security/lists.test.ts', 'to run unprotected is no option'],
     ],
     but: "`onStoreDown: 'run-unprotected'` is not built.",
@@ -176,17 +185,17 @@ export const SECURITY: readonly ListedItem[] = [
   {
     item: 'Memory is bounded: cache, deliveries in flight, headers, IDs, results; the broker is held back',
     tests: [
-      ['test/adapters/lru-cache.test.ts', 'holds no more than max keys, the last ones'],
-      ['test/adapters/lru-cache.test.ts', 'leaves long results to the store'],
-      ['test/pipeline/lanes.test.ts', 'pause the source while too much is in flight, and let it go on at half of that'],
-      ['test/core/backpressure.test.ts', 'is full at its limit of %s, and until half of it is left'],
-      ['test/adapters/amqplib-options.test.ts', 'takes the largest prefetch there is for more handlers than that'],
-      ['test/adapters/kafkajs-drop-in-batch.test.ts', 'has no more of a batch in flight than the consumer may'],
+      ['test/stores/lru-cache.test.ts', 'holds no more than max keys, the last ones'],
+      ['test/stores/lru-cache.test.ts', 'leaves long results to the store'],
       [
-        'test/adapters/amqplib-publisher.test.ts',
-        'caps its headers: 1 KB of detail, and of the sender the small ones first',
+        'test/unit/pipeline/lanes.test.ts',
+        'pause the source while too much is in flight, and let it go on at half of that',
       ],
-      ['test/pipeline/identify.test.ts', 'handles an ID of exactly 512 bytes'],
+      ['test/unit/core/backpressure.test.ts', 'is full at its limit of %s, and until half of it is left'],
+      ['test/unit/rabbitmq/options.test.ts', 'takes the largest prefetch there is for more handlers than that'],
+      ['test/kafka/drop-in-batch.test.ts', 'has no more of a batch in flight than the consumer may'],
+      ['test/rabbitmq/publisher.test.ts', 'caps its headers: 1 KB of detail, and of the sender the small ones first'],
+      ['test/unit/pipeline/identify.test.ts', 'handles an ID of exactly 512 bytes'],
     ],
   },
   {
@@ -195,10 +204,7 @@ export const SECURITY: readonly ListedItem[] = [
       ['test/security/supply.test.ts', 'is this package and two others of fixed versions, with what they need'],
       ['test/security/supply.test.ts', 'runs nothing while it is installed'],
       ['test/security/supply.test.ts', 'imports no package: clients are handed to it'],
-      [
-        'test/package/stranger.test.ts',
-        'is what was compiled from sources that git knows, documents, and nothing else',
-      ],
+      ['lab/package/stranger.test.ts', 'is what was compiled from sources that git knows, documents, and nothing else'],
     ],
     but: 'Provenance is a matter of how a release is published.',
   },

@@ -1,12 +1,12 @@
 import { mysqlInbox } from '../../adapters/mysql2/index.ts'
 import type { Store } from '../../src/index.ts'
-import { mysqlLeaseHarness } from '../adapters/mysql-lease-harness.ts'
-import { newMysqlPlace, type MysqlPlace } from '../adapters/mysql-support.ts'
-import { pgLeaseHarness } from '../adapters/pg-lease-harness.ts'
-import { newPlace, type PgPlace } from '../adapters/pg-support.ts'
-import { redisHarness } from '../adapters/redis-harness.ts'
-import { backends } from '../support/backends.ts'
-import { server } from '../support/servers/server.ts'
+import { mysqlLeaseHarness } from '../mysql/lease-harness.ts'
+import { newMysqlPlace, type MysqlPlace } from '../mysql/support.ts'
+import { pgLeaseHarness } from '../pg/lease-harness.ts'
+import { newPlace, type PgPlace } from '../pg/support.ts'
+import { redisHarness } from '../redis/harness.ts'
+import { backends } from '../kit/backends.ts'
+import { server } from '../kit/servers/server.ts'
 
 /** A store on data of its own, and all that its server holds of it. */
 export interface RealStore {

@@ -81,16 +81,28 @@ describe('what an error says of its message is told without', () => {
     expect(redacted('order-4711 failed', { ...MESSAGE, headers })).toBe('*** failed')
   })
 
+  it('a quote, wherever it begins in its message and however often its parts are there', () => {
+    const value = `${'{"item":"glove","'.repeat(300)}amounts to a gift for Eve Adams and Bob`
+    for (let from = value.length - 60; from < value.length - 16; from++) {
+      const text = `refused: <${value.slice(from, from + 16)}> twice`
+      expect(redacted(text, { ...MESSAGE, value: Buffer.from(value) })).toBe('refused: <***> twice')
+    }
+  })
+
   it('much time, whatever its size', () => {
     const value = Buffer.alloc(8 * 1024 * 1024, 'a1 ')
     const text = 'a1 '.repeat(400).slice(0, 1_024)
     const near = 'a1 a1.'.repeat(200).slice(0, 1_024)
     expect(redacted(text, { ...MESSAGE, value })).toMatch(/^\*\*\* \(all of this text/)
     const usual = `order-4711 of +447700900124: ${'no such product in this catalogue, sorry. '.repeat(20)}`
-    for (const failure of [text, near, usual]) {
-      const before = process.cpuUsage()
-      for (let count = 0; count < 100; count++) redacted(failure, { ...MESSAGE, value })
-      expect(process.cpuUsage(before).user / 1_000 / 100).toBeLessThan(10)
+    const sparse = `a${' '.repeat(14)}`.repeat(600_000)
+    const messages = [value, Buffer.from(sparse), Buffer.alloc(16_384, '.,')].map((one) => ({ ...MESSAGE, value: one }))
+    for (const message of messages) {
+      for (const failure of [text, near, usual, sparse.slice(1, 1_024), '.,;'.repeat(341)]) {
+        const before = process.cpuUsage()
+        for (let count = 0; count < 100; count++) redacted(failure, message)
+        expect(process.cpuUsage(before).user / 1_000 / 100).toBeLessThan(10)
+      }
     }
   })
 })

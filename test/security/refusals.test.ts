@@ -25,13 +25,13 @@ import {
   type Observer,
   type Store,
 } from '../../src/index.ts'
-import { backends, type Backend } from '../support/backends.ts'
-import { uniqueName } from '../support/namespace.ts'
-import { newFolder } from '../support/servers/private-instance.ts'
-import { startPrivatePostgres } from '../support/servers/private-postgres.ts'
-import { startPrivateRedis } from '../support/servers/private-redis.ts'
-import { server } from '../support/servers/server.ts'
-import { withMariadb, withPostgres, withRedis } from '../support/servers/clients.ts'
+import { backends, type Backend } from '../kit/backends.ts'
+import { uniqueName } from '../kit/namespace.ts'
+import { newFolder } from '../kit/servers/private-instance.ts'
+import { startPrivatePostgres } from '../kit/servers/private-postgres.ts'
+import { startPrivateRedis } from '../kit/servers/private-redis.ts'
+import { server } from '../kit/servers/server.ts'
+import { withMariadb, withPostgres, withRedis } from '../kit/servers/clients.ts'
 import { Ears } from './ears.ts'
 
 /** Planted where a client keeps its password. */

@@ -9,10 +9,10 @@ import {
   type InlineRunning,
   type Message,
   type ObserverEvent,
-  type Result,
   type SealResult,
   type Store,
 } from '../../src/index.ts'
+import { type Result } from '../../src/spi.ts'
 import { InboxDatabase } from '../../testing/stores/inbox-database.ts'
 import { MemoryInbox } from '../../testing/stores/memory-inbox.ts'
 import type { MemoryTx } from '../../testing/stores/memory-transaction.ts'

@@ -1,7 +1,7 @@
 import { OutcomeUnknownError, StoreError, TerminalError, type StandardSchema } from '../../src/index.ts'
-import { turns } from '../support/manual-clock.ts'
-import type { Sent } from '../support/recording-source.ts'
-import { aborted, gate, startRig, type Rig, type RigOptions, type Style, type Work } from '../support/rig.ts'
+import { turns } from '../kit/manual-clock.ts'
+import type { Sent } from '../kit/recording-source.ts'
+import { aborted, gate, startRig, type Rig, type RigOptions, type Style, type Work } from '../kit/rig.ts'
 import { CANARY_ADDRESS, CANARY_ID, CANARY_PAYLOAD, careless, type Ears } from './ears.ts'
 
 const SENT: Sent = { id: CANARY_ID, payload: CANARY_PAYLOAD, headers: { to: CANARY_PAYLOAD.to }, lane: CANARY_ID }
@@ -23,7 +23,15 @@ export function fail(): never {
 
 async function start(ears: Ears, style: Style, options: Partial<RigOptions>): Promise<Rig> {
   const { log, observe } = ears
-  return startRig({ style, log, observe, effect: apply, maxAttempts: 2, retry: { initialMs: 1, maxMs: 1 }, ...options })
+  return startRig({
+    style,
+    log,
+    observe,
+    effect: apply,
+    maxAttempts: 2,
+    backoff: { initialMs: 1, maxMs: 1 },
+    ...options,
+  })
 }
 
 /** Time enough for all that is tried again. */

@@ -1,6 +1,7 @@
 import type { Cluster, Redis } from 'ioredis'
 import { redisLease, type RedisLike } from 'consume-once/ioredis'
-import type { Claim, Store } from 'consume-once'
+import type { Store } from 'consume-once'
+import type { Claim } from 'consume-once/spi'
 
 declare const redis: Redis
 declare const cluster: Cluster

@@ -1,4 +1,4 @@
-/** What may go wrong. Each name has one exact meaning, told in docs/proof.md. */
+/** The anomalies. docs/proof.md defines the exact meaning of each name. */
 export type Anomaly =
   | 'A1 lost'
   | 'A2 duplicate tx'
@@ -24,10 +24,12 @@ export type Anomaly =
   | 'L4 growth'
   | 'L5 hang'
 
-/** A strategy with what makes a difference to its promise. */
+/** A strategy, with the options that change its promise. */
 export type Promised = 'inbox' | 'offsets' | 'lease, rerun' | 'lease, park' | 'lease, keyed'
 
-/** What each promise admits under faults: counted and printed. In a run without faults nothing is admitted anywhere. */
+/**
+ * The anomalies that each promise admits under faults: they are counted and printed. A run without faults admits none.
+ */
 export const ADMITTED: Readonly<Record<Promised, readonly Anomaly[]>> = {
   inbox: ['A2 duplicate attempt', 'A7 overlap'],
   offsets: ['A2 duplicate attempt', 'A7 overlap'],

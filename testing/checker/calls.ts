@@ -2,7 +2,7 @@ import type { EventOf, FaultEvent } from '../history.ts'
 import type { Facts } from './facts.ts'
 import type { OpenCall, ProcFacts } from './proc.ts'
 
-/** L5, of calls that end too late. */
+/** L5, for calls that end too late. */
 export function judgeCall(event: EventOf<'call'>, facts: Facts): void {
   const proc = facts.proc(event.proc)
   if (event.type === 'invoke') {
@@ -15,7 +15,7 @@ export function judgeCall(event: EventOf<'call'>, facts: Facts): void {
   judgeTime(call, proc, event.at, facts)
 }
 
-/** L5, of calls that never ended. */
+/** L5, for calls that never ended. */
 export function judgeOpenCalls(at: number, facts: Facts): void {
   for (const proc of facts.procs.values()) {
     for (const call of proc.calls.values()) judgeTime(call, proc, at, facts)

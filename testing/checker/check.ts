@@ -13,34 +13,37 @@ import { noteSend } from './sends.ts'
 import { judgeAck, judgeCommit } from './settles.ts'
 import { judgeTold } from './tells.ts'
 
-/** By what a history is judged. */
+/** The rules by which a history is judged. */
 export interface Rules {
   readonly promised: Promised
-  /** Without faults nothing is admitted. */
+  /** A run without faults admits no anomaly. */
   readonly hadFaults: boolean
   /** Attempts after which a message is given up. */
   readonly maxAttempts: number
-  /** More deliveries of one message are a storm. */
+  /** More deliveries of one message than this are a storm. */
   readonly mostDeliveries: number
-  /** What this run admits beside what its promise does, such as a duplicate where a mark was taken from the store. */
+  /**
+   * Anomalies that this run admits in addition to its promise, such as a duplicate after a mark was removed from the
+   * store.
+   */
   readonly admitted?: readonly Anomaly[]
 }
 
 export interface Verdict {
-  /** No anomaly that is not admitted. */
+  /** There is no anomaly that is not admitted. */
   readonly valid: boolean
   readonly anomalies: ReadonlyMap<Anomaly, readonly Witness[]>
-  /** Those of them that the rules admit. */
+  /** The anomalies that the rules admit. */
   readonly admitted: ReadonlySet<Anomaly>
 }
 
-/** The few events that show one anomaly, and what is wrong with them. */
+/** The few events that show one anomaly, and an explanation. */
 export interface Witness {
   readonly says: string
   readonly events: readonly HistoryEvent[]
 }
 
-/** Judges a history in one pass: pure, and no slower than its events are many. */
+/** Judges a history in one pass. Pure, and linear in the number of events. */
 export function check(history: History, rules: Rules): Verdict {
   const facts = new Facts(history, rules)
   for (const event of history.events) {
@@ -53,7 +56,7 @@ export function check(history: History, rules: Rules): Verdict {
   return verdictOf(facts)
 }
 
-/** @throws TypeError for what is no event: a mistyped one would be a proof of nothing */
+/** @throws TypeError for an unknown event: a mistyped one would prove nothing */
 function judge(event: HistoryEvent, facts: Facts): void {
   switch (event.f) {
     case 'send':

@@ -13,7 +13,7 @@ const DUPLICATE: Readonly<Record<Kind, Anomaly>> = {
   accepted: 'A2 duplicate accepted',
 }
 
-/** A2, A6, A8, A11, A12, A14, each as far as an effect shows it. */
+/** A2, A6, A8, A11, A12, A14, as far as an effect shows them. */
 export function judgeEffect(event: EventOf<'effect'>, facts: Facts): void {
   const { kind } = event
   const subject = facts.subject(event.subject)
@@ -42,14 +42,14 @@ function judgeRepeated(kind: Kind, subject: SubjectFacts, print: PrintFacts, fac
   if (lastExpired === undefined || lastExpired.granted < last) {
     return facts.found(DUPLICATE[kind], `a second effect (${kind}) of the same message`, { subject: subject.name })
   }
-  // Told, or a message of its own, sent when the mark was there already: nobody promised more than retention.
+  // Reported, or a separate message that was sent after the mark: only retention is promised.
   if (subject.lastToldBeyondRetention > last || print.lastSent > lastExpired.marked) return
   facts.found('A11 window miss', `a second effect (${kind}) after retention, and nobody told of it`, {
     subject: subject.name,
   })
 }
 
-/** An inbox has no fence: there the transaction that holds the claim is the only one that can commit. */
+/** An inbox has no fence: only the transaction that holds the claim can commit. */
 function judgeStale(kind: Kind, subject: SubjectFacts, owner: Owner, facts: Facts): void {
   const { granted, highestFence } = subject
   const isFenced = owner.fence !== undefined && highestFence > owner.fence

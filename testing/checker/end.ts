@@ -3,7 +3,7 @@ import type { Facts } from './facts.ts'
 import type { PlaceFacts } from './place.ts'
 import { NEVER, type PrintFacts, type SubjectFacts } from './subject.ts'
 
-/** A1, A4, A12, L1, L2: by what is left when nothing moves any more. */
+/** A1, A4, A12, L1, L2: judged by the final state. */
 export function judgeEnd(end: End, facts: Facts): void {
   judgeUnsettled(end, facts)
   for (const place of facts.places.values()) judgePlace(place, facts)
@@ -14,7 +14,7 @@ export function judgeEnd(end: End, facts: Facts): void {
   }
 }
 
-/** L1: still there. What is gone is for A1; the two are never mixed. */
+/** L1: the message is still on the broker. Missing messages belong to A1; the two are never mixed. */
 function judgeUnsettled(end: End, facts: Facts): void {
   if (!end.isDrained && end.unsettled.length === 0) facts.found('L1 stall', 'the drain had no end in its time', {})
   for (const name of end.unsettled) {
@@ -37,7 +37,7 @@ function judgePlace(place: PlaceFacts, facts: Facts): void {
   })
 }
 
-/** A4a, and A12 of what nobody sent. */
+/** A4a, and A12 for messages that nobody sent. */
 function judgeEffects(subject: SubjectFacts, end: End, facts: Facts): void {
   const state = end.records.get(subject.name)
   for (const print of subject.prints) {
@@ -53,8 +53,8 @@ function judgeEffects(subject: SubjectFacts, end: End, facts: Facts): void {
 }
 
 /**
- * Not over yet, or the store lost its record, or retention has ended, also where another payload has had the record since, or a person
- * let it run again.
+ * True if the message is not over, the store lost its record, its retention has ended (also if another payload has had
+ * the record since), or a person let it run again.
  */
 function isRightlyUnmarked(subject: SubjectFacts, print: PrintFacts, end: End): boolean {
   const { record, lastLost, lastReopened, lastExpired } = subject
@@ -81,8 +81,8 @@ function hasEffect(print: PrintFacts): boolean {
 }
 
 /**
- * L2. Where the store lost the record, a claim that was under way may have made another, which nobody knows of and nobody needs: if
- * somebody does, it is L1.
+ * L2. If the store lost the record, a claim in flight may have made another one that nobody knows of or needs. If
+ * somebody needs it, that is L1.
  */
 function judgeProcessing(subject: SubjectFacts, end: End, facts: Facts): void {
   const { record, lastLost } = subject

@@ -1,10 +1,10 @@
 import type { HistoryEvent } from '../history.ts'
 import type { Verdict, Witness } from './check.ts'
 
-/** The witnesses of one anomaly that are shown. */
+/** Number of witnesses shown for one anomaly. */
 const SHOWN = 3
 
-/** A verdict as text: what is not admitted with its witnesses, what is admitted as a count. */
+/** A verdict as text: anomalies that are not admitted with their witnesses, admitted ones as a count. */
 export function explain({ anomalies, admitted }: Verdict): string {
   if (anomalies.size === 0) return 'no anomaly'
   const lines: string[] = []

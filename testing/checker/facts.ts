@@ -6,7 +6,7 @@ import { ProcFacts } from './proc.ts'
 import { SubjectFacts } from './subject.ts'
 import { type About, witness } from './witness.ts'
 
-/** What the events told so far: what those who judge an event look at, and write down. */
+/** The facts from the events so far, which the judges read and update. */
 export class Facts {
   readonly history: History
   readonly rules: Rules
@@ -14,7 +14,7 @@ export class Facts {
   readonly places: Map<Place, PlaceFacts> = new Map()
   readonly procs: Map<string, ProcFacts> = new Map()
   readonly anomalies: Map<Anomaly, Witness[]> = new Map()
-  /** Of the event that is judged. */
+  /** Index of the event that is being judged. */
   index = -1
   hasSamples = false
   readonly #partitions = new Map<string, Partition>()
@@ -27,7 +27,7 @@ export class Facts {
     this.#attemptsCount = !history.events.some((event) => event.f === 'effect' && event.kind !== 'attempt')
   }
 
-  /** A call that left the process is taken for the effect only where nobody told what came of it. */
+  /** A call that left the process counts as the effect only if no event says whether the provider accepted it. */
   isEffect(kind: EventOf<'effect'>['kind']): boolean {
     return kind !== 'attempt' || this.#attemptsCount
   }

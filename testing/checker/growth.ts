@@ -1,20 +1,20 @@
 import type { EventOf, HistoryEvent } from '../history.ts'
 import type { Facts } from './facts.ts'
 
-/** Fewer samples of a process say nothing. */
+/** With fewer samples of a process nothing is judged. */
 const FEWEST = 15
-/** Of the samples of a process, what is no warm-up. */
+/** Share of a process's samples after its warm-up. */
 const WARM = 0.8
-/** What is not bounded rises, after this warm-up, to more than twice of what it was. */
+/** Unbounded growth more than doubles after the warm-up; a smaller factor is tolerated. */
 const MOST_GROWTH = 1.5
 
-/** What is that little is no growth. */
+/** Growth below these amounts is ignored. */
 const SLACK = { heapMb: 16, records: 100, openTransactions: 5 } as const
 type Measure = keyof typeof SLACK
 
 /**
- * L4, by process: the median of the last third against that of the first one. Records are a measure only where retention ends within
- * the run; else each message rightly leaves one.
+ * L4, for each process: compares the median of the last third with that of the first third. Records are judged only if
+ * retention ends within the run; otherwise each message rightly leaves one.
  */
 export function judgeGrowth(facts: Facts): void {
   const samples = facts.history.events.filter(isSample)

@@ -2,7 +2,7 @@ import type { EventOf } from '../history.ts'
 import type { Facts } from './facts.ts'
 import { NEVER, type PrintFacts, type SubjectFacts } from './subject.ts'
 
-/** A14, as far as a dead letter shows it. What is not confirmed is no copy. */
+/** A14, as far as a dead letter shows it. An unconfirmed copy does not count. */
 export function judgeCopy(event: EventOf<'copy'>, facts: Facts): void {
   if (event.type !== 'ok') return
   const place = facts.place(event.place)
@@ -22,10 +22,13 @@ export function judgeCopy(event: EventOf<'copy'>, facts: Facts): void {
   judgeGivenUp(subject, print, facts)
 }
 
-/** A14: given up says that no effect happened. In doubt says nothing, and what nobody may reopen has no record to contradict. */
+/**
+ * A14: given up says that no effect happened. In doubt says nothing, and a message that nobody may reopen has no record
+ * to contradict.
+ */
 export function judgeGivenUp(subject: SubjectFacts, print: PrintFacts, facts: Facts): void {
   const earlier = Math.min(print.lastGivenUp, print.lastEffect)
-  // A record that was lost took with it what was known of the claim that the effect is of.
+  // With a lost record the store has lost what it knew of the claim that had the effect.
   if (earlier === NEVER || subject.lastReopened > earlier || subject.lastLost !== NEVER) return
   facts.found('A14 dead letter and effect', 'dead-lettered as given up, and its effect happened', {
     subject: subject.name,
@@ -49,7 +52,7 @@ function whyUnfounded(reason: string, subject: SubjectFacts, { rules }: Facts): 
   }
 }
 
-/** The others tell of messages that no handler was given. */
+/** The other reasons are for messages that no handler got. */
 function isGivenUp(reason: string): boolean {
   return reason === 'attempts-spent' || reason === 'handler-failed'
 }

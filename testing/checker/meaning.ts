@@ -1,6 +1,6 @@
 import type { Anomaly } from './anomaly.ts'
 
-/** What each name means exactly, as `check()` judges it. */
+/** The exact meaning of each name, as `check()` judges it. */
 export const MEANING: Readonly<Record<Anomaly, string>> = {
   'A1 lost':
     'A message that the broker had confirmed is gone from it at the end, without an effect of its subject and payload, and without a confirmed copy. A mark that rightly has no effect, and a person who calls it done, stand for the effect.',

@@ -2,7 +2,7 @@ import type { Facts } from './facts.ts'
 import type { Lane, PlaceFacts } from './place.ts'
 import { NEVER, type PrintFacts, type SubjectFacts } from './subject.ts'
 
-/** A8, at the first effect of a message. One that was copied to a retry place has left the order of its lane. */
+/** A8, at the first effect of a message. A message that was copied to a retry place has left the order of its lane. */
 export function judgeOrder(subject: SubjectFacts, print: PrintFacts, facts: Facts): void {
   if (print.lastEffect !== NEVER || print.hasRetryCopy) return
   const { lane, numberInLane = 0 } = print.firstPlace?.message ?? {}
@@ -25,8 +25,8 @@ function firstOpen(lane: Lane): PlaceFacts | undefined {
 }
 
 /**
- * Its effect has happened or never will. Without an ID, or with the ID of another message, it has no part in the order; and if nobody
- * confirmed it and nobody saw it, it may not exist.
+ * Its effect has happened or never will. A message without an ID, or with the ID of another message, has no part in the
+ * order. A message that nobody confirmed and nobody saw may not exist.
  */
 function isOver(place: PlaceFacts): boolean {
   const subject = place.message?.subject

@@ -1,18 +1,18 @@
 import type { Place } from '../history.ts'
 import type { PrintFacts, SubjectFacts } from './subject.ts'
 
-/** What was told of the message at one place. */
+/** Facts about the message at one place. */
 export class PlaceFacts {
   readonly name: Place
-  /** Unknown until its send is told, which may be later than its delivery. */
+  /** Unknown until its send event, which may come after its delivery. */
   message: Message | undefined = undefined
   isConfirmed = false
   deliveries = 0
   isSettled = false
-  /** A confirmed copy lies in a dead-letter or a retry place in its stead. */
+  /** A confirmed copy in a dead-letter or retry place replaces it. */
   isCopied = false
   isUnsettledAtEnd = false
-  /** In a log: its partition and its offset there. */
+  /** In a log: its partition and its offset. */
   readonly log: LogPosition | undefined
 
   constructor(name: Place, log: LogPosition | undefined) {
@@ -34,20 +34,20 @@ interface LogPosition {
   readonly offset: number
 }
 
-/** What was told of one partition of a log: its places in their order, and how far they are settled. */
+/** Facts about one partition of a log: its places in order, and how far they are settled. */
 export class Partition {
   readonly name: string
   readonly places: PlaceFacts[] = []
   /** All offsets below are settled. */
   next = 0
-  /** So many places are below. */
+  /** Number of places below `next`. */
   settled = 0
 
   constructor(name: string) {
     this.name = name
   }
 
-  /** Nearly always the last. */
+  /** Nearly always appends. */
   add(place: PlaceFacts, offset: number): void {
     const { places } = this
     let at = places.length
@@ -64,6 +64,6 @@ export class Partition {
 export interface Lane {
   readonly name: string
   readonly places: PlaceFacts[]
-  /** So many from the first on are over. */
+  /** Number of messages from the first on that are over. */
   over: number
 }

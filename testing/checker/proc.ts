@@ -1,14 +1,14 @@
 import type { EventOf } from '../history.ts'
 
-/** What was told of one process. */
+/** Facts about one process. */
 export class ProcFacts {
   readonly name: string
   crashes = 0
-  /** Calls without an answer. A process that died waits for none. */
+  /** Calls without an answer. A dead process waits for none. */
   readonly calls: Map<number, OpenCall> = new Map()
-  /** How long it stood still, in all, up to now. */
+  /** Total time for which it was paused so far. */
   pausedMs = 0
-  /** Of a pause whose end is not known. */
+  /** Start of a pause whose end is not known. */
   pausedSince: number | undefined = undefined
 
   constructor(name: string) {
@@ -22,6 +22,6 @@ export class ProcFacts {
 
 export interface OpenCall {
   readonly event: EventOf<'call'>
-  /** Of its process, before it. */
+  /** Total pause of its process before it. */
   readonly pausedMs: number
 }

@@ -2,7 +2,7 @@ import type { EventOf, FaultEvent } from '../history.ts'
 import type { Facts } from './facts.ts'
 import { NEVER, type SubjectFacts } from './subject.ts'
 
-/** A5, and A13 of an attempt that nobody made. */
+/** A5, and A13 for an attempt that nobody made. */
 export function judgeClaim(event: EventOf<'claim'>, facts: Facts): void {
   const subject = facts.subject(event.subject)
   const owner = subject.owner(event.token)
@@ -49,7 +49,7 @@ export function judgeMark(event: EventOf<'mark'>, facts: Facts): void {
   subject.lastMarked = facts.index
 }
 
-/** A5, and A13 of an effect that may have happened and is released. */
+/** A5, and A13 for an effect that may have happened and is released. */
 export function judgeRelease(event: EventOf<'release'>, facts: Facts): void {
   const subject = facts.subject(event.subject)
   const owner = subject.owner(event.token)
@@ -69,7 +69,7 @@ export function judgeRelease(event: EventOf<'release'>, facts: Facts): void {
   judgeWrite(record.release(event), subject, facts)
 }
 
-/** A5, and A13 of attempts that are said to be spent. */
+/** A5, and A13 for attempts that are said to be spent. */
 export function judgeSetAside(event: EventOf<'set-aside'>, facts: Facts): void {
   if (event.type === 'invoke') return
   const subject = facts.subject(event.subject)
@@ -101,7 +101,7 @@ export function noteDecision(event: EventOf<'decide'>, facts: Facts): void {
 export function noteLoss(event: FaultEvent, facts: Facts): void {
   if (event.subject !== undefined) return loseRecord(facts.subject(event.subject), facts)
   for (const subject of facts.subjects.values()) {
-    // What has no record has none to lose.
+    // A subject without a record has none to lose.
     if (subject.granted !== undefined || subject.lastMarked !== NEVER) loseRecord(subject, facts)
   }
 }
@@ -116,7 +116,7 @@ function judgeWrite(wrong: string | undefined, subject: SubjectFacts, facts: Fac
   if (wrong !== undefined) facts.found('A5 stale write', wrong, { subject: subject.name })
 }
 
-/** A mark holds for one payload. Where nobody said for which, for each that is known. */
+/** A mark is for one payload. If no event says which, it counts for each known one. */
 function writeDone(subject: SubjectFacts, print: string | undefined, isExcused: boolean): void {
   subject.isOver = true
   for (const facts of subject.prints) {

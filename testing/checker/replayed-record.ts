@@ -11,21 +11,24 @@ interface Releasing {
 }
 
 /**
- * The record of one key, replayed from what its store is said to have written. It knows nothing of `transition()`, so that it is a
- * second opinion: each command answers why it should not have been written, if it should not.
+ * The record of one key, replayed from the writes of its store. It does not use `transition()`, so it is an independent
+ * check: each command returns why it should not have been written, if so.
  */
 export class ReplayedRecord {
   state: 'absent' | 'processing' | 'released' | 'done' | 'given-up' | 'parked' = 'absent'
-  /** True time until which the claim holds. `undefined`: until its transaction ends, which no event tells. */
+  /** True time until which the claim holds. `undefined`: until its transaction ends, which no event shows. */
   leaseUntil: number | undefined = undefined
   /** True time until which it is kept. `undefined`: for ever. */
   keepUntil: number | undefined = undefined
-  /** Granted claims that count: at most so many may the store have counted. */
+  /** Granted claims that count: the store may have counted at most this many. */
   attempts = 0
-  /** Of a lease: one ended without mark or release, or was released so. Only a mark, a set-aside and a person end doubt. */
+  /**
+   * For a lease: one ended without mark or release, or was released in doubt. Only a mark, a set-aside or a person ends
+   * doubt.
+   */
   isInDoubt = false
   #owner = ''
-  /** True time before which its backoff lets nobody claim it. */
+  /** True time of the end of its backoff. */
   #notBefore: number | undefined = undefined
 
   grant(token: string, at: number, { until, keepUntil }: Holds): string | undefined {
@@ -85,7 +88,7 @@ export class ReplayedRecord {
     this.#write('absent', '', undefined)
   }
 
-  /** Its retention has ended: to the store it is absent. */
+  /** Its retention has ended: for the store it is absent. */
   isExpired(at: number): boolean {
     return this.keepUntil !== undefined && this.keepUntil <= at
   }
@@ -118,7 +121,7 @@ export class ReplayedRecord {
     }
   }
 
-  /** An effect that happened may be written over all that nobody owns. */
+  /** An effect that happened may be marked on any record without an owner. */
   #whyNotMarked(token: string, at: number): string | undefined {
     if (this.state === 'processing') return this.#whyNotOwner(token)
     if (this.state === 'done' && !this.isExpired(at)) return 'a late owner marked what another had marked'

@@ -3,13 +3,13 @@ import type { Facts } from './facts.ts'
 import type { PlaceFacts } from './place.ts'
 import { judgeSettled } from './settles.ts'
 
-/** Writes down what lies at a place. Told again, as when a confirm comes after all, it says only that it is confirmed. */
+/** Notes the message at a place. A second event for the same place only says that it is confirmed. */
 export function noteSend(event: EventOf<'send'>, facts: Facts): void {
   const place = facts.place(event.place)
   if (event.type === 'ok') place.isConfirmed = true
   if (place.message !== undefined) return
   describe(place, event, facts)
-  // On real servers a producer may hear of its message later than the consumer that has settled it.
+  // On real servers a producer may learn of its message later than the consumer that has settled it.
   if (place.isSettled) judgeSettled(place, facts)
 }
 

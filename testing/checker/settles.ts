@@ -2,7 +2,7 @@ import type { EventOf } from '../history.ts'
 import type { Facts } from './facts.ts'
 import type { PlaceFacts } from './place.ts'
 
-/** A3, A9 of one message. */
+/** A3, A9 for one message. */
 export function judgeAck(event: EventOf<'ack'>, facts: Facts): void {
   const place = facts.place(event.place)
   if (event.via !== event.deliveredVia) {
@@ -12,7 +12,10 @@ export function judgeAck(event: EventOf<'ack'>, facts: Facts): void {
   settle(place, facts)
 }
 
-/** A3, A9 of all that a commit covers. A gap in the offsets is none in the messages: nothing was sent there, or it was compacted. */
+/**
+ * A3, A9 for all messages that a commit covers. A gap in the offsets is not a missing message: nothing was sent there,
+ * or it was compacted.
+ */
 export function judgeCommit(event: EventOf<'commit'>, facts: Facts): void {
   const partition = facts.partition(event.partition)
   if (event.via !== event.assignedVia) {
@@ -43,7 +46,9 @@ function settle(place: PlaceFacts, facts: Facts): void {
   if (place.message !== undefined) judgeSettled(place, facts)
 }
 
-/** A3: only a mark for the same payload, or a confirmed copy, allows a settle. That the mark was lost later changes nothing. */
+/**
+ * A3: only a mark for the same payload, or a confirmed copy, allows a settle. A later loss of the mark does not matter.
+ */
 export function judgeSettled(place: PlaceFacts, facts: Facts): void {
   if (place.isCopied || place.message?.print?.isMarked === true) return
   const why =

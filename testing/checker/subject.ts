@@ -2,31 +2,31 @@ import type { EventOf, Subject } from '../history.ts'
 import type { PlaceFacts } from './place.ts'
 import { ReplayedRecord } from './replayed-record.ts'
 
-/** No event yet. Facts are dated by the number of the event that told them, as two events may have the same time. */
+/** No event yet. Facts are dated by event number, because two events may have the same time. */
 export const NEVER = -1
 
-/** What was told of one subject so far. */
+/** Facts about one subject so far. */
 export class SubjectFacts {
   readonly name: Subject
   readonly record: ReplayedRecord = new ReplayedRecord()
   readonly prints: PrintFacts[] = []
   readonly #owners: Owner[] = []
-  /** Who was granted the last claim. */
+  /** The owner that was granted the last claim. */
   granted: Owner | undefined = undefined
   highestFence = 0
-  /** Some attempt ended, or may have, without anybody knowing how. */
+  /** Some attempt ended, or may have ended, with an unknown result. */
   wasInDoubt = false
   hasFailed = false
   hasEnded = false
-  /** Handlers without an end, also those of processes that died since. */
+  /** Handlers without an end, including those of processes that have died. */
   readonly running: RunningHandler[] = []
-  /** An effect, a mark, set aside, or decided by a person: what waits behind it in its lane may go on. */
+  /** It has an effect or a mark, was set aside, or was decided by a person: later messages of its lane may go on. */
   isOver = false
   lastReopened: number = NEVER
   lastLost: number = NEVER
   lastToldBeyondRetention: number = NEVER
   lastMarked: number = NEVER
-  /** The last claim that was granted because the mark before it had expired, and that mark. */
+  /** The last claim that was granted because the previous mark had expired, and that mark. */
   lastExpired: { readonly granted: number; readonly marked: number } | undefined = undefined
 
   constructor(name: Subject) {
@@ -58,7 +58,7 @@ export class SubjectFacts {
     return this.#add(print)
   }
 
-  /** Where nobody said which it is, it is the only one, or the first. */
+  /** Without a fingerprint: the only one, or the first. */
   printOf(print: string | undefined): PrintFacts {
     return print === undefined ? (this.prints[0] ?? this.#add(undefined)) : this.print(print)
   }
@@ -70,19 +70,19 @@ export class SubjectFacts {
   }
 }
 
-/** What was told of the messages that have one subject and one fingerprint: they are worth one effect together. */
+/** Facts about the messages with one subject and one fingerprint: together they should have one effect. */
 export class PrintFacts {
-  /** `undefined`: something was told of them before anybody said which they are. */
+  /** `undefined`: an event came before their fingerprint was known. */
   print: string | undefined
   firstPlace: PlaceFacts | undefined = undefined
   lastSent: number = NEVER
   lastTx: number = NEVER
   lastAttempt: number = NEVER
   lastAccepted: number = NEVER
-  /** Of the effects that count. */
+  /** The last effect that counts. */
   lastEffect: number = NEVER
   isMarked = false
-  /** Marked without an effect, and rightly, or decided to be done by a person. */
+  /** Rightly marked without an effect, or decided as done by a person. */
   isExcused = false
   lastGivenUp: number = NEVER
   hasDeadLetter = false
@@ -116,13 +116,13 @@ export interface Owner {
   fence: number | undefined
   attempt: number
   handlerEnded: EventOf<'hend'>['how'] | undefined
-  /** A mark is under way or written: nobody may release any more. */
+  /** A mark is in flight or written: it must not be released any more. */
   mayBeMarked: boolean
 }
 
 export interface RunningHandler {
   readonly token: string
   readonly proc: { readonly crashes: number }
-  /** Of its process, when it began: with one more it is dead. */
+  /** Number of crashes of its process when it began: if it is higher now, the handler is dead. */
   readonly crashes: number
 }

@@ -4,8 +4,8 @@ import type { PlaceFacts } from './place.ts'
 import type { PrintFacts } from './subject.ts'
 
 /**
- * A10. A delivery that `joined` another says nothing of an effect: it ended as that one did, which its settle is judged by. A
- * producer's second send that joined what was dead-lettered lies in the dead-letter place with it.
+ * A10. A delivery that `joined` another one claims no effect of its own: it ended as that one did, and its settle is
+ * judged by that. A producer's second send that joined a dead-lettered message is in the dead-letter place with it.
  */
 export function judgeTold(event: EventOf<'tell'>, facts: Facts): void {
   if (event.subject === undefined) return
@@ -15,7 +15,7 @@ export function judgeTold(event: EventOf<'tell'>, facts: Facts): void {
   if (event.what !== 'duplicate') return
   const told = event.place === undefined ? undefined : facts.place(event.place).message?.print?.print
   const print = event.print ?? told
-  // A position is over when it is passed, also for a dead letter.
+  // A position is over when it is passed, also because of a dead letter.
   const isPassed = facts.rules.promised === 'offsets' && subject.prints.some((one) => one.hasDeadLetter)
   const isRight = print === undefined ? subject.prints.some(isHandled) : isHandled(subject.print(print))
   if (isRight || isPassed) return

@@ -1,10 +1,10 @@
 import type { History, HistoryEvent, Place, Subject } from '../history.ts'
 import type { Witness } from './check.ts'
 
-/** Whom an anomaly is about. */
+/** The subject of an anomaly. */
 export interface About {
   readonly subject?: Subject | undefined
-  /** The one that it is compared with. */
+  /** The subject that it is compared with. */
   readonly other?: Subject | undefined
   readonly place?: Place
   readonly partition?: string
@@ -13,7 +13,7 @@ export interface About {
 }
 
 interface Found {
-  /** Of the event that shows it. */
+  /** Index of the event that shows it. */
   readonly index: number
   readonly says: string
   readonly about: About
@@ -22,7 +22,7 @@ interface Found {
 const BEFORE = 10
 const AFTER = 3
 
-/** Chooses its events when somebody looks at them: most anomalies are admitted, and only counted. */
+/** The events are chosen on first access: most anomalies are admitted, and only counted. */
 export function witness(history: History, { index, says, about }: Found): Witness {
   return {
     says,
@@ -32,7 +32,7 @@ export function witness(history: History, { index, says, about }: Found): Witnes
   }
 }
 
-/** The first event of those that it is about, and those around the one that shows it. */
+/** The first event about the anomaly, and those around the one that shows it. */
 function eventsAbout(events: readonly HistoryEvent[], about: About, index: number): HistoryEvent[] {
   const isAbout = relevance(events, about)
   const before: HistoryEvent[] = []

@@ -1,7 +1,7 @@
 import { AssertionError } from 'node:assert'
 import { inspect, isDeepStrictEqual } from 'node:util'
 
-/** As much of the usual `expect` as the laws need, so that they need no test runner. Throws an `AssertionError`. */
+/** The part of the usual `expect` that the laws use, so that they need no test runner. Throws an `AssertionError`. */
 export function expect(got: unknown): Expectation {
   return {
     toBe: (expected) => assert(Object.is(got, expected), got, expected),
@@ -19,9 +19,9 @@ export function expect(got: unknown): Expectation {
 
 interface Expectation {
   toBe(expected: unknown): void
-  /** Deeply. What is `undefined` and what is missing are the same. */
+  /** Deep comparison. A missing property equals `undefined`. */
   toEqual(expected: unknown): void
-  /** Deeply, but what is not named may be there too. */
+  /** Deep comparison of the named properties; others are ignored. */
   toMatchObject(expected: object): void
   toMatch(expected: RegExp): void
   toBeGreaterThan(expected: number): void
@@ -37,7 +37,7 @@ function assert(isSo: boolean, actual: unknown, expected: unknown, relation = ''
   throw new AssertionError({ message, actual, expected, operator: 'deepEqual', stackStartFn: expect })
 }
 
-/** On one line. Claims carry transactions, whose inside tells nobody anything. */
+/** On one line. The contents of a claim's transaction are not helpful. */
 function shown(value: unknown): string {
   return inspect(value, { depth: 1, compact: true, breakLength: Infinity, maxStringLength: 200, maxArrayLength: 20 })
 }

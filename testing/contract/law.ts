@@ -1,12 +1,14 @@
-/** What must hold of everything that implements a port, as data: it rejects where that is broken, and needs no test runner. */
+/**
+ * A requirement on every implementation of a port, as data: `run` rejects if it is broken, and needs no test runner.
+ */
 export interface Law<Harness, Need extends string = never> {
   readonly name: string
-  /** What may be lacking, with a reason: the law does not hold then. */
+  /** A capability that an implementation may lack, with a reason; the law then does not apply. */
   readonly needs?: Need
   run(harness: Harness): Promise<void>
 }
 
-/** What a suite takes of a test runner: that of Jest, Vitest, Mocha or `node:test`. */
+/** The part of a test runner that a suite uses: Jest, Vitest, Mocha or `node:test`. */
 export interface Runner {
   readonly describe: (name: string, define: () => void) => unknown
   readonly it: It
@@ -21,11 +23,14 @@ export interface Suite<Harness, Need extends string> {
   /** Runs one law on a harness of its own. */
   readonly keep: (law: Law<Harness, Need>) => Promise<void>
   readonly lacks?: { readonly [N in Need]?: string }
-  /** Of one law, for runners that take it as the third argument. @defaultValue the runner's own */
+  /**
+   * Timeout of one law, for runners that take it as the third argument.
+   * @defaultValue the runner's own
+   */
   readonly timeoutMs?: number
 }
 
-/** One test for each law. What is lacking is skipped, and says why. */
+/** Defines one test for each law. Laws that do not apply are skipped, with the reason. */
 export function describeLaws<Harness, Need extends string>(
   name: string,
   { laws, keep, lacks = {}, timeoutMs }: Suite<Harness, Need>,

@@ -1,9 +1,9 @@
-/** All chance of one schedule, from its seed. Mulberry32: small, good enough to play dice. */
+/** All randomness of one schedule, from its seed. Mulberry32: small, and good enough for this purpose. */
 export class Chance {
   #state: number
 
   constructor(seed: number) {
-    // Neighbouring seeds are to have nothing in common.
+    // Neighbouring seeds must give unrelated sequences.
     this.#state = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) | 0
   }
 

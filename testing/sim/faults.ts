@@ -1,6 +1,6 @@
 import type { Chance } from './chance.ts'
 
-/** What may go wrong at any moment of a schedule, and how often. The seed draws the rates too. */
+/** Faults that may happen at any moment of a schedule, and their rates. The seed chooses the rates too. */
 export interface FaultRates {
   readonly requestLost: number
   readonly replyLost: number
@@ -8,14 +8,14 @@ export interface FaultRates {
   /** At each step of a process: before a call, after it took effect, after its reply, around an effect. */
   readonly crash: number
   readonly pause: number
-  /** Paused right before a mark, a release or a set-aside is sent: long enough, and it is late. */
+  /** A pause right before a mark, a release or a set-aside is sent: if it is long enough, the call is late. */
   readonly lateEnd: number
   readonly handlerFails: number
   readonly handlerSlow: number
   readonly publishFails: number
 }
 
-/** A disturbance that comes from outside, at times of its own. */
+/** A disturbance from outside, at a time of its own. */
 export type Disturbance =
   | 'pause'
   | 'kill'
@@ -39,7 +39,7 @@ export const NO_FAULTS: FaultRates = {
   publishFails: 0,
 }
 
-/** Most schedules have few kinds of faults, often: together they would hide each other. */
+/** Most schedules have few kinds of faults at high rates: too many kinds would hide each other. */
 export function drawRates(chance: Chance): FaultRates {
   const rate = (most: number): number => (chance.happens(0.5) ? 0 : chance.fraction() ** 2 * most)
   return {
@@ -60,14 +60,14 @@ interface FaultPlan {
   readonly pausedForMs: number
 }
 
-/** Whether a fault happens now. After `heal` none does. */
+/** Decides whether a fault happens now. After `heal` none does. */
 export class Faults {
   /** The longest pause at a step. */
   readonly pausedForMs: number
   readonly #chance: Chance
   #rates: FaultRates
   #isStoreDown = false
-  /** Faults that did happen. */
+  /** Number of faults that happened. */
   count = 0
 
   constructor(chance: Chance, { rates, pausedForMs }: FaultPlan) {
@@ -97,7 +97,7 @@ export class Faults {
     this.#isStoreDown = false
   }
 
-  /** How long a message is under way in one direction, in milliseconds. */
+  /** Latency of a message in one direction, in milliseconds. */
   latencyMs(): number {
     return this.happens('slowCall') ? this.#chance.between(20, 300) : this.#chance.between(1, 3)
   }

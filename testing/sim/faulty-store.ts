@@ -6,29 +6,29 @@ import type { Happening, Subject } from '../history.ts'
 import type { SimProcess } from './process.ts'
 import type { Stage } from './stage.ts'
 
-/** After so long a call without an answer is given up: nobody knows what became of it. */
+/** After this time a call without an answer is given up: its result is unknown. */
 const CALL_TIMEOUT_MS = 120
 
-/** What keys and digests stand for, so that a history can be read. */
+/** Readable names for keys and digests in a history. */
 export interface Names {
   subjectOf(item: Pick<ClaimItem, 'key' | 'position'>): Subject
   printOf(digest: Digest): string
 }
 
 /**
- * One process's line to a store, and the audit of what the store did: requests and replies are lost, are late, and the process dies
- * before, between and after them. A request that is under way arrives also when its sender is dead.
+ * One process's connection to a store, with a log of the store's actions. Requests and replies are lost or late, and
+ * the process dies before, between and after them. A request in flight arrives even if its sender is dead.
  */
 export class FaultyStore<Tx> implements Store<Tx> {
   readonly strategy: Store<Tx>['strategy']
-  /** Calls are late each by itself: what is said here is never true, and only speed may rely on it. */
+  /** Calls are delayed independently, so the claim of order is never true: only speed may rely on it. */
   readonly inOrder: boolean
   readonly positions?: NonNullable<Store<Tx>['positions']>
   readonly #store: Store<Tx>
   readonly #process: SimProcess
   readonly #stage: Stage
   readonly #names: Names
-  /** Of claims that were granted, whose keys alone would not tell in strategy `offsets`. */
+  /** Subjects of granted claims: in strategy `offsets` the keys alone do not show them. */
   readonly #subjects = new Map<Key, Subject>()
   readonly #tokens = new Map<Subject, string>()
 
@@ -54,7 +54,7 @@ export class FaultyStore<Tx> implements Store<Tx> {
     }
   }
 
-  /** Of the last claim that was granted: what a handler that starts now runs under. */
+  /** The token of the last granted claim, under which a handler that starts now runs. */
   tokenOf(subject: Subject): string {
     return this.#tokens.get(subject) ?? 'no token'
   }
@@ -130,7 +130,8 @@ export class FaultyStore<Tx> implements Store<Tx> {
       const verdicts = await this.#store.release(claims, how)
       this.#applied(claims, verdicts, (verdict, of) => {
         if (verdict !== 'released') return false
-        // Strategy `offsets` keeps no such time: one consumer at a time has a partition, and reads it in order.
+        // Strategy `offsets` has no backoff in the store: one consumer at a time has a partition, and reads it in
+        // order.
         const isKept = delayMs > 0 && this.strategy !== 'offsets'
         const notBefore = isKept ? this.#stage.timeline.now + delayMs : undefined
         return { f: 'release', type: 'ok', ...of, refund, doubt, notBefore }

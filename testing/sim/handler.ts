@@ -1,16 +1,16 @@
 import type { Message } from '../../src/ports/message.ts'
 
-/** What a handler that is tried in the simulator gets. */
+/** The argument of a handler in the simulator. */
 export interface SimulatedContext {
   readonly message: Message
   readonly signal: AbortSignal
   readonly idempotencyKey: string
   /**
-   * The effect: a query in the transaction, or a call of a provider outside. Rejects where the answer is not known, and with a
-   * `TerminalError` where the provider refuses.
+   * The effect: a query in the transaction, or a call of an external provider. Rejects if the answer is unknown, and
+   * with a `TerminalError` if the provider refuses.
    */
   readonly apply: () => Promise<void>
-  /** Work that takes time, of the virtual kind: nothing else may be waited for. */
+  /** Waits in virtual time. Nothing else may be awaited. */
   readonly wait: (ms: number) => Promise<void>
 }
 

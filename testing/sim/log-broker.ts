@@ -11,7 +11,7 @@ import { wallAt } from './process.ts'
 export interface LogPartition {
   readonly name: string
   readonly log: Message[]
-  /** Offset of the next message for who begins anew. */
+  /** Offset of the next message for a new member. */
   committed: number
   owner: LogMember | undefined
   /** Fetches that have found nothing yet. */
@@ -19,8 +19,9 @@ export interface LogPartition {
 }
 
 /**
- * A broker in the shape of Kafka, of one topic and one consumer group: partitioned logs, generations of members with partitions
- * assigned, commits that only the current generation may make. A member that is paused or dead is thrown out after its session.
+ * A broker modelled on Kafka, with one topic and one consumer group: partitioned logs, group generations with assigned
+ * partitions, and commits that only the current generation may make. A paused or dead member is removed after its
+ * session timeout.
  */
 export class LogBroker implements SimBroker {
   readonly system = 'log'
@@ -28,7 +29,7 @@ export class LogBroker implements SimBroker {
   readonly stage: Stage
   readonly partitions: readonly LogPartition[]
   readonly #members: LogMember[] = []
-  /** Strategy `offsets`: what is sent twice is two messages. */
+  /** Strategy `offsets`: a message that is sent twice is two messages. */
   readonly #isPlaceIdentity: boolean
   readonly #sessionMs: number
   #generation = 0
@@ -87,14 +88,14 @@ export class LogBroker implements SimBroker {
       this.stage.timeline.after(this.#sessionMs, () => {
         if (process.isPaused) this.leave(member)
       })
-      // What it is told when it speaks again.
+      // The member learns this with its next request.
       process.after(forMs + this.stage.faults.latencyMs(), () => member.thrownOut())
     })
     return member
   }
 
   enter(member: LogMember): void {
-    // Its connection was gone before the request had come.
+    // Its connection was gone before the request arrived.
     if (member.process.isDead) return
     if (!this.#members.includes(member)) this.#members.push(member)
     this.disturb()
@@ -111,7 +112,7 @@ export class LogBroker implements SimBroker {
     return this.#members.includes(member)
   }
 
-  /** A new generation: every partition is assigned anew, and its member learns of it. */
+  /** A new generation: every partition is assigned anew, and its member is informed. */
   disturb(): void {
     this.#generation++
     this.stage.record('broker', { f: 'rebalance' })
@@ -157,6 +158,6 @@ type LogSettings = Pick<Plan, 'partitions' | 'promised' | 'silenceMs'>
 interface LogCommit {
   readonly partition: LogPartition
   readonly next: number
-  /** The epoch whose watermark it is. */
+  /** The epoch of the watermark. */
   readonly via: string
 }

@@ -19,26 +19,26 @@ const ASK_AGAIN_MS = 50
 /** Messages of one fetch. */
 const FETCH = 4
 
-/** One life of the assignment of a partition. */
+/** One assignment epoch of a partition. */
 interface Epoch {
   readonly partition: LogPartition
   readonly via: string
   readonly watermark: Watermark<number>
-  /** What to fetch next; `undefined` until the committed offset has been asked for. */
+  /** The next offset to fetch; `undefined` until the committed offset has been read. */
   next: number | undefined
-  /** Strategy `offsets`: right behind the delivery before. */
+  /** Strategy `offsets`: the offset after the previous delivery. */
   follows: bigint | undefined
   standing: Standing
   isFetching: boolean
   isCommitting: boolean
-  /** What the broker has confirmed. */
+  /** The offset that the broker has confirmed. */
   committed: number
-  /** Strategy `offsets`: below where it began all is over, whatever the broker has been told. */
+  /** Strategy `offsets`: everything below the starting offset is over, whatever was committed. */
   floor: number
   readonly open: Map<number, Delivery>
 }
 
-/** The consumer side: epochs, watermarks and commits, as an adapter of Kafka has them. */
+/** The consumer side: epochs, watermarks and commits, as in a Kafka adapter. */
 export class LogMember implements Source, Publisher {
   readonly system = 'memory'
   readonly seeksPositions = true
@@ -75,7 +75,7 @@ export class LogMember implements Source, Publisher {
     this.#hasIntakeEnded = true
   }
 
-  /** Commits what is finished, then leaves. */
+  /** Commits finished offsets, then leaves. */
   close(): Promise<void> {
     return new Promise((resolve) => {
       this.#travel(() => {
@@ -122,7 +122,7 @@ export class LogMember implements Source, Publisher {
     this.#intake.standingChanged()
   }
 
-  /** It was silent for too long, and learns of it. */
+  /** The member was silent for too long, and learns that it was removed. */
   thrownOut(): void {
     if (this.#broker.isMember(this) || this.#intake === undefined) return
     this.#lose(this.#epochs)
@@ -176,7 +176,7 @@ export class LogMember implements Source, Publisher {
     else this.#ask(epoch)
   }
 
-  /** Strategy `offsets`: begins where the store says, if it says anything. */
+  /** Strategy `offsets`: begins at the stored position, if there is one. */
   async #seek(epoch: Epoch): Promise<void> {
     try {
       const stored = (await this.#intake?.storedPositions?.next([epoch.partition.name]))?.get(
@@ -239,7 +239,7 @@ export class LogMember implements Source, Publisher {
     return delivery
   }
 
-  /** Strategy `offsets` claims a stream in its order. */
+  /** Strategy `offsets` claims a stream in order. */
   #laneOf({ key }: Message, { name }: LogPartition): string | undefined {
     if (this.#intake?.storedPositions !== undefined) return name
     return key === null ? undefined : `${name}/${Buffer.from(key).toString('latin1')}`
@@ -259,7 +259,7 @@ export class LogMember implements Source, Publisher {
     })
   }
 
-  /** The broker knows a member by its generation, and nothing of its epochs: an epoch that is over must not ask. */
+  /** The broker knows a member by its generation, not by its epochs: an epoch that is over must not commit. */
   #commitOf(epoch: Epoch): ((() => boolean) & { readonly next: number }) | undefined {
     const { partition, via, watermark } = epoch
     const next = Math.max((watermark.finishedUpTo ?? -1) + 1, epoch.floor)
@@ -280,7 +280,7 @@ export class LogMember implements Source, Publisher {
   }
 }
 
-/** An epoch by its member and the generation of its group. */
+/** Names an epoch by its member and the generation of its group. */
 export function viaOf(member: LogMember, generation: number): string {
   return `${member.process.name}#${generation}`
 }

@@ -2,24 +2,24 @@ import type { Promised } from '../checker/anomaly.ts'
 import type { Chance } from './chance.ts'
 import { drawRates, NO_FAULTS, type Disturbance, type FaultRates } from './faults.ts'
 
-/** All that the seed decides before the first moment. */
+/** Everything that the seed decides before the start. */
 export interface Plan {
   readonly promised: Promised
-  /** Nothing goes wrong at all, and no handler takes long. */
+  /** No fault happens, and no handler takes long. */
   readonly isCalm: boolean
   readonly broker: 'log' | 'queue'
   readonly handler: 'handle' | 'handleBatch'
-  /** Consumers of the same messages, each a group of its own on the one store. */
+  /** Consumer groups of the same messages on the one store. */
   readonly groups: 1 | 2
   readonly workers: number
   readonly partitions: number
-  /** Unacked messages of a channel at most. */
+  /** The most unacked messages of a channel. */
   readonly prefetch: number
-  /** Who gives no sign of life for so long is thrown out by the broker. */
+  /** The broker removes a consumer that was silent for this long. */
   readonly silenceMs: number
   readonly hasRetryPlaces: boolean
   readonly messages: number
-  /** Of messages: the producer sends it again; with another payload; without an ID; with an ordering key. */
+  /** Shares of messages: sent again by the producer; with another payload; without an ID; with an ordering key. */
   readonly resent: number
   readonly resentWithinMs: number
   readonly conflicting: number
@@ -27,12 +27,12 @@ export interface Plan {
   readonly ordered: number
   readonly concurrency: number
   readonly batchSize: number
-  /** A handler takes up to so long. */
+  /** The longest time of a handler. */
   readonly workMs: number
   readonly leaseMs: number
   readonly retentionMs: number
   readonly maxAttempts: number
-  /** A handler that does not look at its signal. */
+  /** Share of handlers that ignore their signal. */
   readonly deaf: number
   readonly rates: FaultRates
   readonly disturbances: readonly { readonly atMs: number; readonly kind: Disturbance }[]
@@ -61,7 +61,7 @@ const DISTURBANCES: readonly Disturbance[] = [
 
 export const LONGEST_RESEND_MS = 600
 
-/** Longer than an attempt with all that may follow it, which is the least that is allowed. */
+/** Longer than an attempt with its delay, which is the allowed minimum. */
 const SHORT_RETENTION_MS = 3_000
 const LONG_RETENTION_MS = 3_600_000
 
@@ -72,8 +72,8 @@ export function drawPlan(chance: Chance, promised: Promised = chance.pick(PROMIS
 }
 
 /**
- * Several workers that hold the same message, on leases that end while its handler is paused: what late owners do, which among
- * other faults is seldom seen.
+ * Several workers that hold the same message, with leases that end while its handler is paused. It tests late owners,
+ * who are rare among other faults.
  */
 function drawContention(chance: Chance, { rates }: Plan): Partial<Plan> {
   return {
@@ -97,14 +97,14 @@ function drawContention(chance: Chance, { rates }: Plan): Partial<Plan> {
 
 function drawUsual(chance: Chance, promised: Promised): Plan {
   const plan = drawAny(chance, promised)
-  // All of a batch have the time of one handler: where nothing goes wrong, that is enough.
+  // All messages of a batch share the time of one handler; without faults that is enough.
   return plan.isCalm && plan.handler === 'handleBatch' ? { ...plan, workMs: plan.workMs / 5 } : plan
 }
 
 function drawAny(chance: Chance, promised: Promised): Plan {
   const isCalm = chance.happens(0.05)
   const faultsForMs = chance.between(300, 2_000)
-  // A run has some of the kinds, often, rather than all of them, seldom.
+  // A run has a few of the kinds at a high rate, rather than all of them at a low one.
   const kinds = DISTURBANCES.filter((kind) => chance.happens(0.4) && isPossible(kind, promised))
   const count = isCalm || kinds.length === 0 ? 0 : chance.between(0, 8)
   return {
@@ -138,7 +138,7 @@ function drawAny(chance: Chance, promised: Promised): Plan {
   }
 }
 
-/** An inbox whose rows are taken away does what is told of it: effects twice. */
+/** If rows of an inbox are removed, effects happen twice, as documented. */
 function isPossible(kind: Disturbance, promised: Promised): boolean {
   return kind !== 'store-loss' || (promised !== 'inbox' && promised !== 'offsets')
 }

@@ -1,12 +1,12 @@
 import type { Clock } from '../../src/ports/clock.ts'
 import type { Timeline } from './timeline.ts'
 
-/** The start of every schedule on the wall clock. */
+/** The start of every schedule by the wall clock. */
 const WALL_MS = 1_700_000_000_000
 
 /**
- * A process on the timeline. When it dies nothing of it goes on; while it is paused everything waits, as under SIGSTOP or a long
- * pause of the garbage collector, and its monotonic clock runs on.
+ * A process on the timeline. After its death nothing of it goes on. While it is paused everything waits, as under
+ * SIGSTOP or a long garbage collection, but its monotonic clock goes on.
  */
 export class SimProcess {
   readonly name: string
@@ -37,7 +37,7 @@ export class SimProcess {
     return this.#timeline.now < this.#pausedUntil
   }
 
-  /** Calls back in this process: not if it is dead by then, and later if it is paused. */
+  /** Calls back in this process: not at all if it is dead by then, later if it is paused. */
   after(delayMs: number, run: () => void): () => void {
     const fire = (): void => {
       if (this.#isDead) return

@@ -3,7 +3,7 @@ import type { Subject } from '../history.ts'
 import type { SimProcess } from './process.ts'
 import type { Stage } from './stage.ts'
 
-/** What an external effect is of. */
+/** The message and claim of an external effect. */
 export interface Effected {
   readonly subject: Subject
   readonly print: string
@@ -11,8 +11,8 @@ export interface Effected {
 }
 
 /**
- * Whoever sends the SMS: outside all transactions. It may know idempotency keys: what it has done before it does only once then, and
- * refuses a key that comes with something else.
+ * An external provider, such as one that sends SMS, outside of all transactions. It may know idempotency keys: then it
+ * carries out a request once for each key, and refuses a known key with another request.
  */
 export class Provider {
   readonly #stage: Stage
@@ -25,9 +25,9 @@ export class Provider {
   }
 
   /**
-   * Rejects where the answer is not known: it may have happened, or may still.
+   * Rejects if the answer is unknown: it may have happened, or may still happen.
    *
-   * @throws TerminalError it did not happen, and will not
+   * @throws TerminalError if it did not happen, and will not
    */
   call(process: SimProcess, effect: Effected, idempotencyKey: string): Promise<void> {
     const { faults } = this.#stage

@@ -13,7 +13,7 @@ export interface Queued {
   readonly message: Message
 }
 
-/** One life of a channel, on the server's side. */
+/** One life of a channel, on the side of the server. */
 export interface Channel {
   readonly via: string
   readonly consumer: QueueConsumer
@@ -23,14 +23,14 @@ export interface Channel {
 }
 
 /**
- * A broker in the shape of RabbitMQ, of one queue: channels with a prefetch and tags of their own, acks that mean whatever has that
- * tag on that channel, redelivery of all that a closed channel held.
+ * A broker modelled on RabbitMQ, with one queue: channels with their own prefetch and tags, acks that refer to a tag of
+ * their channel, and redelivery of everything that a closed channel held.
  */
 export class QueueBroker implements SimBroker {
   readonly system = 'queue'
   readonly group: string
   readonly stage: Stage
-  /** What fails, or meets a busy owner, waits as a copy. */
+  /** Failed messages, and those with a busy owner, wait as copies. */
   readonly hasRetryPlaces: boolean
   readonly #prefetch: number
   readonly #heartbeatMs: number
@@ -77,7 +77,7 @@ export class QueueBroker implements SimBroker {
     return channel
   }
 
-  /** What it held goes back to its place, and its consumer learns of it. */
+  /** Its unacked messages return to their places, and its consumer is informed. */
   close(channel: Channel): void {
     if (!channel.isOpen) return
     channel.isOpen = false
@@ -93,12 +93,12 @@ export class QueueBroker implements SimBroker {
     for (const channel of this.#open(({ consumer: of }) => of === consumer)) this.close(channel)
   }
 
-  /** Acks what has this tag on this channel, whatever the consumer may mean by it. */
+  /** Acks the message with this tag on this channel, whatever the consumer meant. */
   ack(channel: Channel, tag: number, deliveredVia: string): void {
     const queued = channel.unacked.get(tag)
     if (!channel.isOpen || queued === undefined) return
     channel.unacked.delete(tag)
-    // What was delivered twice may be acked by the other already.
+    // A message that was delivered twice may have been acked by the other consumer already.
     if (!this.#queued.delete(queued.number)) return this.#pump()
     const { via, consumer } = channel
     this.stage.record(consumer.process.name, { f: 'ack', place: queued.message.position, via, deliveredVia })
@@ -113,7 +113,7 @@ export class QueueBroker implements SimBroker {
     this.#pump()
   }
 
-  /** A copy in the stead of its message; `delayMs`: back in the queue by then. */
+  /** A copy that replaces its message. `delayMs`: the time after which it is back in the queue. */
   copy({ message }: Letter, type: 'ok' | 'info', how: CopyTo): void {
     const { to, parked, reason, delayMs } = how
     this.stage.record('broker', { f: 'copy', type, place: message.position, to, parked, reason })
@@ -125,7 +125,9 @@ export class QueueBroker implements SimBroker {
     if (open.length > 0) this.close(this.stage.chance.pick(open))
   }
 
-  /** To the same consumer once more; and to another one, as no broker should, and a library must bear. */
+  /**
+   * Delivers once more to the same consumer, and to another one, which no broker should do but a library must survive.
+   */
   redeliver(): void {
     for (const { consumer } of this.#channels) consumer.redeliver()
     const [from, to] = this.stage.chance.happens(0.5) ? [...this.#channels] : [...this.#channels].toReversed()
@@ -190,7 +192,7 @@ export class QueueBroker implements SimBroker {
     consumer.process.after(this.stage.faults.latencyMs(), () => consumer.arrive(channel, tag, queued))
   }
 
-  /** To its place, if nobody has acked it and nobody else has it. */
+  /** Returns it to its place, unless it was acked or another consumer has it. */
   #putBack(queued: Queued): void {
     const isHeld = [...this.#channels].some(({ unacked }) => [...unacked.values()].includes(queued))
     if (isHeld || this.#ready.includes(queued) || !this.#queued.has(queued.number)) return

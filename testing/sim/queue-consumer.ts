@@ -15,7 +15,7 @@ import type { Channel, QueueBroker, Queued } from './queue-broker.ts'
 const OPEN_AGAIN_MS = 30
 const ASK_AGAIN_MS = 50
 
-/** The consumer side: channel generations and tags, as an adapter of RabbitMQ has them. */
+/** The consumer side: channel generations and tags, as in a RabbitMQ adapter. */
 export class QueueConsumer implements Source, Publisher {
   readonly system = 'memory'
   readonly group: string
@@ -42,7 +42,7 @@ export class QueueConsumer implements Source, Publisher {
     this.#openChannel()
   }
 
-  /** The prefetch bounds it. */
+  /** The prefetch limits it. */
   pause(): void {}
 
   resume(): void {}
@@ -93,7 +93,7 @@ export class QueueConsumer implements Source, Publisher {
     let isOver = false
     const end = (tell: (on: Channel) => void): boolean => {
       const on = this.#channel
-      // The tag means nothing on any other channel, or something else.
+      // On another channel the tag is invalid, or belongs to another message.
       if (isOver || on !== channel) return false
       isOver = true
       this.#held.delete(delivery)

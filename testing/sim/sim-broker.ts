@@ -16,19 +16,19 @@ export interface SimBroker {
   readonly system: 'log' | 'queue'
   readonly group: string
   publish(message: SimMessage): void
-  /** A consumer in that process. */
+  /** Creates a consumer in that process. */
   join(process: SimProcess): Source & Publisher
-  /** A rebalance, or a channel that is closed. */
+  /** A rebalance, or a closed channel. */
   disturb(): void
-  /** Delivers once more what is held already. */
+  /** Delivers unsettled messages once more. */
   redeliver(): void
-  /** Nothing is lost on the way any more, and consumers that are gone are noticed at once. */
+  /** From now on no message is lost on the way, and dead consumers are noticed at once. */
   heal(): void
-  /** What is neither acked nor below a committed offset. */
+  /** Messages that are neither acked nor below a committed offset. */
   unsettled(): readonly Place[]
 }
 
-/** Of a group and an ID, what must share a record and nothing else. */
+/** The subject of a group and an ID: it identifies one record. */
 export function subjectOf(group: string, id: string): Subject {
   return `${group}/${id}`
 }

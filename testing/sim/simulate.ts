@@ -11,7 +11,7 @@ export interface Simulated {
   readonly rules: Rules
 }
 
-/** Schedules that run side by side: the event loop turns for all of them at once. */
+/** Schedules that run side by side: one turn of the event loop serves all of them. */
 const ABREAST = 64
 
 /** Runs one schedule. The same seed gives the same history. */
@@ -21,8 +21,8 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
 }
 
 /**
- * Runs the schedules of the seeds from `from` to `to`, in no order.
- * @throws TypeError where that is none: nothing would be shown
+ * Runs the schedules of the seeds from `from` to `to`, in any order.
+ * @throws TypeError if that is no range, or an option is unknown: nothing would be tested
  */
 export async function* simulateAll(
   from: number,

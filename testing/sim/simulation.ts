@@ -20,15 +20,15 @@ import { inboxServer, leaseServer, offsetsServer, type StoreServer } from './sto
 import { Timeline } from './timeline.ts'
 import { CONSUMER, Worker } from './worker.ts'
 
-/** After heal all must be settled within so long. */
+/** After heal everything must be settled within this time. */
 const DRAINS_WITHIN_MS = 20_000
 const LOOK_EVERY_MS = 100
-/** Several times what any schedule was seen to need. */
+/** Several times the most that any schedule has needed. */
 const MOST_DELIVERIES = 40
 
 /**
- * One schedule: the library's own code, a broker, a store and processes on a virtual timeline, with all chance from one seed. Its
- * caller lets the event loop turn once after each step, so that everything that was promised by then has been kept.
+ * One schedule: the library's own code, a broker, a store and processes on a virtual timeline, with all randomness from
+ * one seed. The caller lets the event loop turn once after each step, so that all promises of that step have settled.
  */
 export class Simulation {
   readonly seed: number
@@ -55,7 +55,7 @@ export class Simulation {
     this.#schedule()
   }
 
-  /** Lets the next thing happen. `false`: it is over. */
+  /** Executes the next moment. `false`: the schedule is over. */
   step(): boolean {
     return this.#end === undefined && this.#stage.timeline.next()
   }
@@ -67,7 +67,7 @@ export class Simulation {
 
   get rules(): Rules {
     const { promised, maxAttempts, disturbances, isCalm } = this.plan
-    // Parking knows what is in doubt by the record: with it goes the promise.
+    // Parking finds messages in doubt by their records; without the record the promise does not hold.
     const admitted = promised === 'lease, park' && disturbances.some(({ kind }) => kind === 'store-loss')
     return {
       promised,
@@ -83,7 +83,7 @@ export class Simulation {
     const { messages, disturbances, faultsForMs } = this.plan
     for (const group of this.#groups) group.startAll()
     for (let number = 0; number < messages; number++) {
-      // When all have joined, which is a rebalance of its own.
+      // After all members have joined, which is a rebalance of its own.
       timeline.after(this.#stage.chance.between(20, faultsForMs), () => this.#publish(number))
     }
     for (const { atMs, kind } of disturbances) timeline.after(atMs, () => this.#disturb(kind))
@@ -148,7 +148,7 @@ export class Simulation {
   #awaitDrain(until: number): void {
     const { timeline } = this.#stage
     timeline.after(LOOK_EVERY_MS, () => {
-      // Who is still at something that others have settled may send a copy of it.
+      // A worker that still runs a message which others have settled may send a copy of it.
       const isDrained = this.#groups.every(({ broker, isIdle }) => broker.unsettled().length === 0 && isIdle)
       if (isDrained || timeline.now >= until) void this.#stopAll(isDrained)
       else this.#awaitDrain(until)
@@ -158,7 +158,7 @@ export class Simulation {
   async #stopAll(isDrained: boolean): Promise<void> {
     const { timeline } = this.#stage
     this.#stage.isOver = true
-    // A stop that hangs is found by its call, which has no end.
+    // A stop that hangs is detected, because its call has no end.
     timeline.after(DRAINS_WITHIN_MS, () => this.#endWith(isDrained))
     await Promise.all(this.#groups.map((group) => group.stopAll()))
     this.#endWith(isDrained)
@@ -179,9 +179,12 @@ export class Simulation {
 }
 
 export interface SimulationOptions {
-  /** One promise only. @defaultValue each seed draws its own */
+  /**
+   * Tests one promise only.
+   * @defaultValue each seed chooses its own
+   */
   readonly promised?: Promised | undefined
-  /** A handler of your own, in place of one that does all as it should. It waits for nothing but what its context offers. */
+  /** A handler of your own, instead of the correct one. It may await only what its context offers. */
   readonly handle?: SimulatedHandler | undefined
 }
 
@@ -251,7 +254,7 @@ class Group {
     await Promise.all(this.#workers.map((worker) => worker.stop()))
   }
 
-  /** What dies is started again, by whoever looks after processes. */
+  /** Starts a worker. A dead one is started again, as a process supervisor does. */
   #start(): void {
     const { stage, plan, provider, newToken, handle, store } = this.#parts
     const process = new SimProcess(`${this.name}${this.#workers.length + 1}`, stage.timeline)
@@ -289,7 +292,7 @@ function serverOf({ promised }: Plan, stage: Stage): StoreServer {
   }
 }
 
-/** Keys and digests as the library makes them of what the producer sends. */
+/** Keys and digests as the library computes them for the producer's messages. */
 function namesOf(group: string, { broker, messages }: Plan): Names {
   const subjects = new Map<Key, Subject>()
   const prints = new Map<string, string>()

@@ -6,13 +6,13 @@ import type { Timeline } from './timeline.ts'
 
 const ENDS: ReadonlySet<string> = new Set(['before mark', 'before release', 'before setAside'])
 
-/** What every part of one schedule shares. */
+/** The parts that are shared within one schedule. */
 export class Stage {
   readonly timeline: Timeline
   readonly chance: Chance
   readonly faults: Faults
   readonly events: HistoryEvent[] = []
-  /** Processes that end are not started again. */
+  /** From now on processes that end are not started again. */
   isOver = false
 
   constructor(timeline: Timeline, chance: Chance, faults: Faults) {
@@ -25,7 +25,7 @@ export class Stage {
     this.events.push({ at: this.timeline.now, proc, ...happening })
   }
 
-  /** A process goes on from this step: at once, or later if it is paused here, or never if it dies. */
+  /** Continues a process after this step: at once, later if it is paused here, or never if it dies. */
   step(process: SimProcess, step: string, go: () => void): void {
     if (process.isDead) return
     if (this.faults.happens('pause') || (ENDS.has(step) && this.faults.happens('lateEnd'))) {
@@ -43,7 +43,7 @@ export class Stage {
     process.pause(forMs)
   }
 
-  /** A request on its way to a server; it arrives whatever becomes of its sender. */
+  /** Sends a request to a server. It arrives even if its sender dies. */
   travel(arrive: () => void): void {
     this.timeline.after(this.faults.latencyMs(), arrive)
   }

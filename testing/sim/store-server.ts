@@ -16,21 +16,21 @@ export type EffectTx = MemoryTx<Effected>
 
 type State = End['records'] extends ReadonlyMap<unknown, infer S> ? S : never
 
-/** The server of all stores of one schedule, which outlives processes. */
+/** The server of all stores of one schedule. It outlives processes. */
 export interface StoreServer {
   connect(process: SimProcess): Store<EffectTx>
-  /** Takes one record away, as an eviction or a failover does. */
+  /** Removes one record, as an eviction or a failover does. */
   lose(): Key | undefined
-  /** By key; by place for positions. */
+  /** States by key; by place for positions. */
   states(): ReadonlyMap<string, State>
 }
 
-/** The server notices a connection whose process has died, after what that had sent before. */
+/** When the server notices the connection of a dead process, after everything that it had sent. */
 const NOTICED_AFTER_MS = 310
 
 export function leaseServer(stage: Stage): StoreServer {
   const records = new Map<Key, MessageRecord>()
-  // The server's clock is the true one.
+  // The server's clock has the true time.
   const clock = { now: () => wallAt(stage.timeline.now) }
   return {
     connect: () => memoryStore({ clock, records }),
@@ -80,7 +80,7 @@ export function offsetsServer(stage: Stage): StoreServer {
   }
 }
 
-/** The connections of one process: what is open on them ends with it, and what they commit is told as effects. */
+/** The connections of one process. Its open transactions end with it, and commits are recorded as effects. */
 class Connections implements Store<EffectTx> {
   readonly strategy: Store['strategy']
   readonly positions?: NonNullable<Store['positions']>

@@ -1,11 +1,11 @@
-/** Something that happens at a time, unless it is cancelled before. */
+/** A callback at a time, unless it is cancelled before. */
 export interface Moment {
   readonly at: number
   readonly order: number
   run: (() => void) | undefined
 }
 
-/** Virtual time: moves from one moment to the next, and in the order they were asked for where they meet. */
+/** Virtual time. It moves from one moment to the next; moments at the same time run in the order of their requests. */
 export class Timeline {
   #now = 0
   #asked = 0
@@ -23,7 +23,7 @@ export class Timeline {
     return moment
   }
 
-  /** Moves to the earliest moment and lets it happen. `false`: there is none. */
+  /** Moves to the earliest moment and runs it. `false`: there is none. */
   next(): boolean {
     for (let moment = this.#pop(); moment !== undefined; moment = this.#pop()) {
       if (moment.run === undefined) continue

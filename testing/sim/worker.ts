@@ -22,7 +22,7 @@ export const CONSUMER = 'consumer'
 const HANDLER_TIMEOUT_MS = 500
 const GRACE_MS = 200
 const STOP_DEADLINE_MS = 500
-/** Beside the deadline and the grace of its handlers: what is under way to a server, both ways. */
+/** Deadline and grace of its handlers, plus the latency to a server in both directions. */
 const STOPS_WITHIN_MS = STOP_DEADLINE_MS + GRACE_MS + 2_000
 
 export interface WorkerParts {
@@ -31,14 +31,14 @@ export interface WorkerParts {
   readonly broker: SimBroker
   readonly provider: Provider
   readonly names: Names
-  /** As a server is: each process has its own connection. */
+  /** Each process has its own connection. */
   readonly connect: (process: SimProcess) => Store<EffectTx>
   readonly newToken: () => string
-  /** In place of the usual one. */
+  /** Instead of the usual one. */
   readonly handle: SimulatedHandler | undefined
 }
 
-/** What a run of the handler came to, as it is in truth. */
+/** The true result of a run of the handler. */
 type Truth = 'ok' | 'failed' | 'unknown'
 
 interface Handled {
@@ -46,7 +46,7 @@ interface Handled {
   readonly idempotencyKey: string
 }
 
-/** One consumer in one process: the library's own code between a broker and a store that fail. */
+/** One consumer in one process: the library's own code between a broker and a store with faults. */
 export class Worker {
   readonly process: SimProcess
   readonly #parts: WorkerParts
@@ -59,7 +59,7 @@ export class Worker {
     this.process = process
     this.#parts = parts
     const { plan, stage, names, connect } = parts
-    // Of half of them. Not drawn: every schedule stays what its seed says.
+    // For half of the schedules. Not drawn at random, so that every seed keeps its schedule.
     const inOrder = plan.messages % 2 === 0
     this.#store = new FaultyStore(connect(process), { process, stage, names, inOrder })
   }
@@ -68,7 +68,7 @@ export class Worker {
     return !this.process.isDead && !this.#isStopping
   }
 
-  /** Nothing of it is under way. */
+  /** Nothing of it is in flight. */
   get isIdle(): boolean {
     return this.#running?.health().checks['handlers'] === '0 in flight'
   }
@@ -90,7 +90,7 @@ export class Worker {
       retentionMs: plan.retentionMs,
       maxAttempts: plan.maxAttempts,
       ...(plan.promised === 'lease, park' ? { onInDoubt: 'park' } : {}),
-      retry: { initialMs: 10, maxMs: 100 },
+      backoff: { initialMs: 10, maxMs: 100 },
       observe: (event) => this.#observe(event),
     }
     const consumer =
@@ -105,7 +105,7 @@ export class Worker {
     this.#running = await runConsumer(consumer, { source, publisher: source, clock, entropy })
   }
 
-  /** As for a deployment. */
+  /** Stops it, as a deployment does. */
   async stop(): Promise<void> {
     if (!this.isUp || this.#running === undefined) return
     this.#isStopping = true
@@ -117,13 +117,13 @@ export class Worker {
   }
 
   async #handleAll({ messages, signal, tx }: BatchContext<unknown, EffectTx>): Promise<void> {
-    // All of them under the claims that they began with: a late one may have been claimed anew meanwhile.
+    // All under the claims with which they began: a late one may have been claimed anew meanwhile.
     const begun = messages.map((item) => ({ item, of: this.#effected(item.message) }))
     for (const [index, { item, of }] of begun.entries()) {
       try {
         await this.#handle(item, of, signal, tx)
       } catch (error) {
-        // On a lease nobody undoes what the batch has done by then.
+        // Under a lease the earlier effects of the batch are not undone.
         const isHalfDone = index > 0 && this.#store.strategy === 'lease'
         throw isHalfDone ? new OutcomeUnknownError('half done', { cause: error }) : error
       }
@@ -155,7 +155,7 @@ export class Worker {
     }
   }
 
-  /** A handler as it should be, and whose work fails, is slow, or does not look at its signal. */
+  /** A correct handler, whose work may fail, be slow, or ignore its signal. */
   readonly #usual: SimulatedHandler = async ({ signal, apply }) => {
     const { stage, plan } = this.#parts
     const { faults, chance } = stage
@@ -172,7 +172,7 @@ export class Worker {
       throw new OutcomeUnknownError('the provider did not answer', { cause: error })
     }
     await this.#work()
-    // As a client does that is given the signal, whatever has become of its request.
+    // Throws as a client with the signal does, whatever happened to its request.
     if (signal.aborted && !isDeaf) throw new Error('aborted')
   }
 

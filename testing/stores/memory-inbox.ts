@@ -30,22 +30,32 @@ import { InboxDatabase } from './inbox-database.ts'
 import { MemoryTransaction, type LendAs, type MemoryTx } from './memory-transaction.ts'
 
 export interface MemoryInboxOptions<Tx = MemoryTx, Effect = string> {
-  /** Share it between the stores of several processes. @defaultValue a new one */
+  /**
+   * Share it between the stores of several processes.
+   * @defaultValue a new one
+   */
   readonly database?: InboxDatabase<Effect>
-  /** For how long a failed attempt holds the next one back. @defaultValue the system's */
+  /**
+   * The clock that measures backoffs.
+   * @defaultValue the system clock
+   */
   readonly clock?: Pick<Clock, 'now'>
-  /** Makes the `tx` that your handlers expect. @defaultValue they get the `MemoryTx` itself */
+  /**
+   * Creates the `tx` that your handlers expect.
+   * @defaultValue the `MemoryTx` itself
+   */
   readonly lendAs?: LendAs<Tx, Effect>
   /**
-   * What a claim of a key does that another transaction holds: answers `busy` at once, as with a lock timeout of none, or waits until
-   * that one has ended, for ever if need be. @defaultValue 'busy'
+   * What a claim does when another transaction holds its key. `busy`: answers at once, as with a lock timeout of zero.
+   * `wait`: waits until that transaction has ended, without a limit.
+   * @defaultValue 'busy'
    */
   readonly whenHeld?: 'busy' | 'wait'
 }
 
 /**
- * The reference inbox, in memory, for tests: effects are committed by the mark and forgotten with everything else. One instance
- * is one process; `die()` ends it.
+ * The reference inbox, in memory, for tests: the mark commits effects, and everything is lost on exit. One instance is
+ * one process; `die()` ends it.
  */
 export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
   readonly strategy = 'inbox'
@@ -66,7 +76,7 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
   constructor({
     database = new InboxDatabase(),
     clock = systemClock,
-    // Whoever names another `Tx` than `MemoryTx` has to say how it is made.
+    // With another `Tx` than `MemoryTx` the caller must pass `lendAs`.
     lendAs = (memory) => memory as Tx,
     whenHeld = 'busy',
   }: MemoryInboxOptions<Tx, Effect> = {}) {
@@ -76,12 +86,14 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
     this.#whenHeld = whenHeld
   }
 
-  /** Of this process. */
+  /** Open transactions of this process. */
   get openTransactions(): number {
     return this.#open.size
   }
 
-  /** The process dies: the server rolls back what it had open, claims that still wait included. */
+  /**
+   * Simulates the death of the process: the server rolls back its open transactions, including those of waiting claims.
+   */
   die(): void {
     for (const transaction of this.#open) transaction.end('rolled-back')
   }
@@ -89,14 +101,14 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
   async open(): Promise<void> {}
 
   async claim(request: ClaimRequest): Promise<readonly ClaimAnswer<Tx>[]> {
-    // Sent again: the connection of the first call is gone, and with it what it had opened.
+    // Sent again: the connection of the first call is gone, and its transaction with it.
     for (const earlier of this.#open) if (earlier.token === request.token) earlier.end('rolled-back')
     const { locks } = this.database
     const transaction = this.#begin(request)
     const answers = new Map<Key, ClaimAnswer<Tx>>()
-    // In one order for all, so that no two batches wait for each other.
+    // In the same order for all, so that two batches cannot deadlock.
     for (const item of request.items.toSorted((a, b) => (a.key < b.key ? -1 : 1))) {
-      // Whoever wakes looks once more, and takes it in the same turn: others woke with it.
+      // After a wait it checks again, and takes the key in the same turn: others woke up too.
       while (this.#whenHeld === 'wait' && locks.has(item.key)) await locks.get(item.key)?.ended
       if (transaction.state !== 'open') throw new StoreError('STORE_UNREACHABLE', 'ended while a claim waited')
       answers.set(item.key, this.standing(item, request) ?? this.#grant(item, request, transaction))
@@ -106,7 +118,7 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
     return request.items.flatMap(({ key }) => answers.get(key) ?? [])
   }
 
-  /** What a key is told that is not granted. */
+  /** The answer for a key that is not granted. */
   protected standing(
     { key, digest }: ClaimItem,
     { alone, token }: Pick<ClaimRequest, 'alone' | 'token'>,
@@ -184,7 +196,7 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
     const verdicts = claims.map((claim): SetAsideVerdict => {
       const row = rows.get(claim.key)
       if (row !== undefined) return row.outcome === 'done' ? 'refused' : row.outcome
-      // Rolled back before: it may be another's by now.
+      // Rolled back before: it may belong to another transaction by now.
       if (locks.has(claim.key) && locks.get(claim.key) !== transactionOf(claim)) return 'refused'
       const attempt = refund ? claim.attempt - 1 : claim.attempt
       rows.set(claim.key, { digest: claim.digest, outcome: as, reason, attempt, since, cause })
@@ -207,7 +219,7 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
 
   protected decide(key: Key, decision: Decision): DecideVerdict {
     const { rows, attempts, countedBy, known, locks, tried } = this.database
-    // Held by an open transaction: what becomes of it is decided by nobody else.
+    // Held by an open transaction, which alone decides about it.
     if (locks.has(key)) return 'refused'
     const command = { command: 'decide', decision, retentionMs: 1 } as const
     const { next, verdict } = transition<'decide'>(this.record(key), command, 0)
@@ -273,7 +285,7 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
   }
 }
 
-/** An empty digest is compared with no other. */
+/** The empty digest matches every other. */
 function differ(kept: Digest, claimed: Digest): boolean {
   return kept !== claimed && kept !== '' && claimed !== ''
 }

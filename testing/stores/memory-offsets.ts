@@ -26,18 +26,27 @@ import { OffsetsDatabase } from './offsets-database.ts'
 import { OffsetsTransaction, transactionOf } from './offsets-transaction.ts'
 
 export interface MemoryOffsetsOptions<Tx = MemoryTx, Effect = string> {
-  /** Share it between the stores of several processes. @defaultValue a new one */
+  /**
+   * Share it between the stores of several processes.
+   * @defaultValue a new one
+   */
   readonly database?: OffsetsDatabase<Effect>
-  /** Makes the `tx` that your handlers expect. @defaultValue they get the `MemoryTx` itself */
+  /**
+   * Creates the `tx` that your handlers expect.
+   * @defaultValue the `MemoryTx` itself
+   */
   readonly lendAs?: LendAs<Tx, Effect>
   /**
-   * What a claim of a stream does that another transaction holds: answers `busy` at once, as with a lock timeout of none, or waits until
-   * that one has ended, for ever if need be. @defaultValue 'busy'
+   * What a claim does when another transaction holds its stream. `busy`: answers at once, as with a lock timeout of
+   * zero. `wait`: waits until that transaction has ended, without a limit.
+   * @defaultValue 'busy'
    */
   readonly whenHeld?: 'busy' | 'wait'
 }
 
-/** The strategy `offsets` in memory, for tests: `claimStream` and a Map. One instance is one process; `die()` ends it. */
+/**
+ * The strategy `offsets` in memory, for tests: `claimStream` and a Map. One instance is one process; `die()` ends it.
+ */
 export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements Store<Tx> {
   readonly strategy = 'offsets'
   readonly database: OffsetsDatabase<Effect>
@@ -69,7 +78,7 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements Store<Tx> 
 
   constructor({
     database = new OffsetsDatabase(),
-    // Whoever names another `Tx` than `MemoryTx` has to say how it is made.
+    // With another `Tx` than `MemoryTx` the caller must pass `lendAs`.
     lendAs = (memory) => memory as Tx,
     whenHeld = 'busy',
   }: MemoryOffsetsOptions<Tx, Effect> = {}) {
@@ -78,12 +87,14 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements Store<Tx> 
     this.#whenHeld = whenHeld
   }
 
-  /** Of this process. */
+  /** Open transactions of this process. */
   get openTransactions(): number {
     return this.#open.size
   }
 
-  /** The process dies: the server rolls back what it had open, claims that still wait included. */
+  /**
+   * Simulates the death of the process: the server rolls back its open transactions, including those of waiting claims.
+   */
   die(): void {
     for (const transaction of this.#open) transaction.end('rolled-back')
   }
@@ -91,15 +102,15 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements Store<Tx> 
   async open(): Promise<void> {}
 
   async claim(request: ClaimRequest): Promise<readonly ClaimAnswer<Tx>[]> {
-    // Sent again: the connection of the first call is gone, and with it what it had opened.
+    // Sent again: the connection of the first call is gone, and its transaction with it.
     for (const earlier of this.#open) if (earlier.token === request.token) earlier.end('rolled-back')
     const streams = this.#byStream(request)
     const { holders } = this.database
     const transaction = this.#begin(request)
     const answers = new Map<Key, ClaimAnswer<Tx>>()
-    // In one order for all, so that no two claims wait for each other.
+    // In the same order for all, so that two claims cannot deadlock.
     for (const [stream, ofStream] of streams.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-      // Whoever wakes looks once more, and takes it in the same turn: others woke with it.
+      // After a wait it checks again, and takes the stream in the same turn: others woke up too.
       while (this.#whenHeld === 'wait' && holders.has(stream)) await holders.get(stream)?.ended
       if (transaction.state !== 'open') throw new StoreError('STORE_UNREACHABLE', 'ended while a claim waited')
       for (const [key, answer] of this.#claimStream(stream, ofStream, request, transaction)) answers.set(key, answer)
@@ -191,7 +202,7 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements Store<Tx> 
         return 'refused'
       }
       transaction.end('rolled-back')
-      // What shared a transaction with it was started once all the same.
+      // The other messages of its transaction were started once all the same.
       const attempts = row?.attempts && { ...row.attempts, offset, count: 0, owner: '' }
       const timestamp = row?.next === offset ? row.timestamp : undefined
       const aside = { as, reason }

@@ -2,28 +2,28 @@ import type { OwnerToken } from '../../src/core/record.ts'
 import { TransactionError } from '../../src/errors.ts'
 import type { LentTransaction, OpenTransaction } from '../../src/ports/store.ts'
 
-/** What handlers write with, where the store is not told to lend something else. */
+/** The `tx` of handlers, unless `lendAs` creates another one. */
 export interface MemoryTx<Effect = string> {
   /** Committed with the mark, and in no other way. */
   readonly insert: (effect: Effect) => Promise<void>
   /** A query that is pending until the transaction ends. */
   readonly stall: () => Promise<void>
-  /** A query that fails in the database: what was written before it cannot be committed any more. */
+  /** A query that fails in the database: earlier writes can no longer be committed. */
   readonly fail: () => Promise<void>
 }
 
-/** Makes what handlers get as `tx` out of the transaction in memory. */
+/** Creates the `tx` of handlers from the transaction in memory. */
 export type LendAs<Tx, Effect> = (memory: MemoryTx<Effect>) => Tx
 
 export interface TransactionParts<Tx, Effect> {
-  /** Of the claim that opened it. */
+  /** The token of the claim that opened it. */
   readonly token: OwnerToken
   readonly lendAs: LendAs<Tx, Effect>
-  /** Called once. Whoever waits for the end goes on after it. */
+  /** Called once. Waiters for the end go on after it. */
   readonly onEnd: (state: 'committed' | 'rolled-back') => void
 }
 
-/** Effects that nobody sees before the commit. There is no time in it: what waits, waits for its end. */
+/** Effects that nobody sees before the commit. It has no timers: waiters wait for its end. */
 export class MemoryTransaction<Tx, Effect> implements OpenTransaction<Tx> {
   state: 'open' | 'committed' | 'rolled-back' = 'open'
   effects: Effect[] = []
@@ -53,7 +53,7 @@ export class MemoryTransaction<Tx, Effect> implements OpenTransaction<Tx> {
     this.#wake?.()
   }
 
-  /** What was written in it is undone, and it stays open. */
+  /** Undoes its writes; it stays open. */
   rollBack(): void {
     this.effects = []
     this.pending = 0
@@ -61,7 +61,7 @@ export class MemoryTransaction<Tx, Effect> implements OpenTransaction<Tx> {
     this.#hasFloated = false
   }
 
-  /** Throws where a COMMIT would be refused. */
+  /** Throws if a COMMIT would be refused. */
   assertCommittable(): void {
     if (this.pending > 0 || this.#hasFloated) throw new TransactionError('FLOATING_QUERY', 'a query was pending')
     if (this.hasFailed) throw new TransactionError('COMMIT_REFUSED', 'a query failed')

@@ -3,10 +3,10 @@ import type { EpochMs } from '../../src/core/units.ts'
 import type { Claim } from '../../src/ports/store.ts'
 import { MemoryTransaction } from './memory-transaction.ts'
 
-/** A transaction with the positions that were granted in it. */
+/** A transaction with its granted positions. */
 export class OffsetsTransaction<Tx, Effect> extends MemoryTransaction<Tx, Effect> {
   readonly released: Set<Key> = new Set()
-  /** What was granted of each stream, and where it stood. */
+  /** The granted offsets of each stream, and its position at the claim. */
   readonly streams: Map<string, GrantedStream> = new Map()
   readonly #positions = new Map<Key, Place>()
 
@@ -32,12 +32,12 @@ export function transactionOf<Tx, Effect = string>({ transaction }: Claim<Tx>): 
 interface GrantedStream {
   readonly next: bigint
   readonly offsets: bigint[]
-  /** Of the last of them. */
+  /** Time of the message at the last of `offsets`. */
   readonly timestamp?: EpochMs | undefined
 }
 
 interface Place {
-  /** As it is named in the database. */
+  /** Its name in the database. */
   readonly stream: string
   readonly offset: bigint
 }

@@ -1,10 +1,13 @@
-import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/index.ts'
+import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/spi.ts'
 import { BROKERS_TIMEOUT_MS } from '../options/fit.ts'
 import type { RabbitSettings } from '../options/resolve.ts'
 import type { QueueArguments } from '../topology/questions.ts'
 import { isAtLeast } from '../topology/server-version.ts'
 
-/** How long the broker lets a delivery be unacked: told by the queue, set by this consumer, or nobody knows. */
+/**
+ * Checks how long the broker leaves a delivery unacked. The timeout is an argument of the queue, set by this consumer,
+ * or unknown.
+ */
 export function consumerTimeout(
   { consumerTimeoutMs }: RabbitSettings,
   declared: QueueArguments,
@@ -19,7 +22,7 @@ export function consumerTimeout(
   const found = `consumer timeout ${durationText(assumed)}${typeof known === 'number' ? '' : ', by assumption'}, a message is under way for ${durationText(needed)} at most`
   if (assumed <= needed) {
     const meaning =
-      'The broker takes away what is still handled, and delivers it again. Raise its consumer_timeout, or lower handlerTimeoutMs.'
+      'The broker takes the message back while its handler runs, and delivers it again. Raise its consumer_timeout, or lower handlerTimeoutMs.'
     return { check, verdict: 'weaker', found, meaning }
   }
   if (typeof known === 'number') return { check, verdict: 'holds', found, meaning: '' }

@@ -1,4 +1,4 @@
-import { durationText, type CheckedConsumer, type CheckFinding, type ConsumedFrom } from '../../../src/index.ts'
+import { durationText, type CheckedConsumer, type CheckFinding, type ConsumedFrom } from '../../../src/spi.ts'
 import { connectorOf, type Connector, type RabbitConnect } from '../connection/connector.ts'
 import { Link } from '../connection/link.ts'
 import type { RabbitOptions } from '../options/options.ts'
@@ -10,9 +10,9 @@ import { consumerTimeout } from './consumer-timeout.ts'
 import { asFound, findingsOfQueue } from './queue-findings.ts'
 
 /**
- * Where a consumer consumes from, for `adminOf`, `doctor` and the config of the command-line tool. Give it what `runRabbit` is
- * given. Nothing is opened before a question, and what is opened for it is closed after it. How a queue was declared is found
- * out as `assert: 'check'` does: by declaring it otherwise, which changes nothing.
+ * The queue of a consumer, for `adminOf`, `doctor` and the config of the command-line tool. Pass the same arguments as
+ * to `runRabbit`. Nothing is opened in advance; each check opens a connection and closes it. It finds out how a queue
+ * was declared as `assert: 'check'` does: by declaring it differently, which changes nothing.
  *
  * @throws ConfigError `CONFIG_INVALID`, as `runRabbit` does
  */
@@ -72,7 +72,7 @@ async function ofQueue(
     : findings
 }
 
-/** Why a queue cannot be looked at; `undefined`: it can. */
+/** Why a queue cannot be checked; `undefined` if it can. */
 async function refusalOf(
   link: Link,
   plan: QueuePlan,
@@ -87,7 +87,8 @@ async function refusalOf(
       return { verdict: 'holds', found: found('does not exist yet; it is declared at the start'), meaning: '' }
     }
     if (isReply(error, 404) && isDeclared) {
-      const meaning = 'It is declared at the first start; what is sent before goes nowhere. Ask again then.'
+      const meaning =
+        'The consumer declares it at its first start; messages sent before that are lost. Check again then.'
       return { verdict: 'unknown', found: found('does not exist yet'), meaning }
     }
     if (isReply(error, 404)) return asFound(plan, missing(plan))
@@ -110,7 +111,7 @@ async function ofExchange(link: Link, { deadLetter }: RabbitSettings): Promise<r
   const { exchange } = deadLetter
   try {
     await ask(link, `check ${exchange}`, (channel) => channel.checkExchange(exchange))
-    const meaning = 'Whether each dead letter gets to a queue cannot be seen from here: look at its bindings.'
+    const meaning = 'The broker does not show clients whether each dead letter reaches a queue: check its bindings.'
     return [{ check, verdict: 'unknown', found: `exchange ${exchange}: exists`, meaning }]
   } catch (error) {
     if (isReply(error, 403)) {
@@ -132,7 +133,7 @@ function ofDelays({ retry }: RabbitSettings, { retentionMs }: CheckedConsumer): 
   const check = 'rabbitmq.delays'
   if (longest < retentionMs) return [{ check, verdict: 'holds', found, meaning: '' }]
   const meaning =
-    'What waits is forgotten by the store: its attempts are counted from 1 again. Raise retentionMs of the consumer.'
+    'The store forgets a message while it waits, and counts its attempts from 1 again. Raise retentionMs of the consumer.'
   return [{ check, verdict: 'weaker', found, meaning }]
 }
 

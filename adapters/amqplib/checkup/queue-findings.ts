@@ -1,4 +1,4 @@
-import type { CheckedConsumer, CheckFinding } from '../../../src/index.ts'
+import type { CheckedConsumer, CheckFinding } from '../../../src/spi.ts'
 import type { RabbitSettings } from '../options/resolve.ts'
 import { droppingArguments, judge, limitOf, type Finding } from '../topology/judgement.ts'
 import type { QueuePlan } from '../topology/plans.ts'
@@ -12,10 +12,10 @@ interface Server {
 
 type Found = Omit<CheckFinding, 'check'>
 
-/** What has a finding of its own here, which is told where all is well too. */
+/** Events that have a finding of their own here, which is reported even if all is well. */
 const LOOKED_AT: ReadonlySet<Finding['event']> = new Set(['delivery-limit', 'message-limits', 'durability'])
 
-/** What an existing queue does to its messages. */
+/** Checks the arguments of an existing queue. */
 export function findingsOfQueue(plan: QueuePlan, declared: Declaration, server: Server): CheckFinding[] {
   const { settings, version } = server
   const given = declared.arguments
@@ -31,7 +31,7 @@ export function findingsOfQueue(plan: QueuePlan, declared: Declaration, server: 
   ]
 }
 
-/** Of the words that the start-up warns with. */
+/** Turns a warning of the start into a finding. */
 export function asFound(plan: QueuePlan, { event, detail }: Finding): Found {
   const verdict = event === 'queue-unknown' ? 'unknown' : event === 'queue-mismatch' ? 'broken' : 'weaker'
   return { verdict, ...split(plan, detail) }
@@ -72,7 +72,8 @@ function queueType({ name }: QueuePlan, { 'x-queue-type': type = 'classic' }: Qu
   return {
     verdict: 'weaker',
     found,
-    meaning: 'It lies on one node: the loss of its disk loses the messages. Take a quorum queue, on three nodes.',
+    meaning:
+      'It has one copy, on one node: if that disk is lost, the messages are lost. Use a quorum queue on three nodes.',
   }
 }
 
@@ -83,7 +84,7 @@ function messageLimits(plan: QueuePlan, given: QueueArguments): Found {
     verdict: 'weaker',
     found: `queue ${plan.name}: ${dropping.join(', ')}`,
     meaning:
-      'What is beyond that is dropped, or moved to its dead-letter exchange, unhandled. Leave it out; x-overflow reject-publish tells producers instead.',
+      'The broker drops messages beyond that, or moves them to the dead-letter exchange, unhandled. Leave it out; x-overflow reject-publish refuses producers instead.',
   }
 }
 
@@ -97,7 +98,7 @@ function deliveryLimit(plan: QueuePlan, given: QueueArguments, { version, consum
     return {
       verdict: 'unknown',
       found,
-      meaning: 'From RabbitMQ 4.0 there is one of 20, and the server does not tell its version.',
+      meaning: 'From RabbitMQ 4.0 the default is 20, and the server does not report its version.',
     }
   }
   if (limit === undefined || exchange !== undefined) return fine(found)

@@ -7,16 +7,16 @@ interface Closable extends AmqpEvents {
   close(): Promise<void>
 }
 
-/** Rejects with `NoAnswerError`, or with what amqplib throws when it is closed already. */
+/** Rejects with `NoAnswerError`, or with the error of amqplib if it is closed already. */
 export async function close(closable: Closable): Promise<void> {
-  // What is lost while it closes never answers, but it says that it is closed.
+  // If the connection is lost while it closes, `close()` never answers, but the event `close` comes.
   const closed = new Promise<void>((resolve) => {
     closable.on('close', () => resolve())
   })
   await within(CLOSE_WITHIN_MS, 'close', Promise.race([closed, closable.close()]))
 }
 
-/** For what may be closed already. */
+/** Closes a connection or channel that may be closed already. */
 export async function closeQuietly(closable: Closable): Promise<void> {
   try {
     await close(closable)

@@ -1,16 +1,17 @@
 import { unescape } from 'node:querystring'
-import { ConfigError } from '../../../src/index.ts'
+import { ConfigError } from '../../../src/spi.ts'
 import type { AmqpConnectOptions, AmqpConnection } from '../slice.ts'
 
 /**
- * How to reach RabbitMQ. A URL, options, or a function that opens a connection (without amqplib's `recovery`): the library
- * opens and closes, as often as needed. `{ connection }` lends it one that stays open: it opens channels of its own there, for deliveries and for dead
- * letters, and waits for it to come back (a recovering connection does) when it closes.
+ * How to reach RabbitMQ. With a URL, options, or a function that opens a connection (without amqplib's `recovery`), the
+ * library opens and closes connections as needed. With `{ connection }` it uses a connection that stays open: it opens
+ * its own channels there, for deliveries and for dead letters, and when the connection closes it waits until it comes
+ * back, as a recovering connection does.
  *
- * `heartbeat`, in seconds, of options or of the URL's query (`amqp://host?heartbeat=30`): a connection that dies silently is
- * noticed after two to three of them, and `health()` says ready until then; the broker, too, closes one that is silent for
- * two, so the event loop must not be blocked that long. 0: none from this side. @defaultValue 15; on connections that you
- * open, what you agreed with the server
+ * `heartbeat`, in seconds, in the options or in the query of the URL (`amqp://host?heartbeat=30`): a connection that
+ * dies silently is noticed after two to three heartbeats, and `health()` says ready until then. The broker also closes
+ * a connection that is silent for two heartbeats, so do not block the event loop that long. 0: this side sends none.
+ * @defaultValue 15; on connections that you open, the value agreed with the server
  */
 export type RabbitConnect =
   | string
@@ -18,18 +19,18 @@ export type RabbitConnect =
   | (() => Promise<AmqpConnection>)
   | { readonly connection: AmqpConnection }
 
-/** The server's own, 60 s, would leave a dead connection unnoticed for minutes. */
+/** The server's default of 60 s would leave a dead connection unnoticed for minutes. */
 const HEARTBEAT_S = 15
 
 const CONNECTION = "what amqplib's connect() resolves with"
 const LEND_IT = `pass { connection }, with ${CONNECTION}`
 
 export interface Connector {
-  /** For people: without a password. */
+  /** For people, without a password. */
   readonly where: string
-  /** Equal for those that certainly lead to one virtual host of one broker. */
+  /** Equal only if two connectors certainly lead to the same virtual host of the same broker. */
   readonly place: unknown
-  /** What is borrowed is never closed here, and may come back by itself. */
+  /** A borrowed connection is never closed here, and may come back on its own. */
   readonly isBorrowed: boolean
   open(title: string): Promise<AmqpConnection>
 }
@@ -56,7 +57,7 @@ export function connectorOf(connect: RabbitConnect): Connector {
   return { where, place: virtualHostOf(connect), isBorrowed: false, open: (title) => dial(connect, title) }
 }
 
-/** @throws ConfigError what a factory resolved with is no connection */
+/** @throws ConfigError if the factory resolved with something else than a connection */
 function opened(connection: unknown): AmqpConnection {
   if (isConnection(connection)) return connection
   throw new ConfigError([`connect: expected a function that resolves with ${CONNECTION}, got ${kindOf(connection)}`])
@@ -71,7 +72,7 @@ function hasMethod(value: unknown, name: string): boolean {
   return typeof (value as Readonly<Record<string, unknown>>)[name] === 'function'
 }
 
-/** For people who got the wrong thing. */
+/** The kind of a wrong value, for the error message. */
 function kindOf(value: unknown): string {
   if (hasMethod(value, 'then')) return 'a promise: await it'
   if (hasMethod(value, 'consume')) return 'a channel'
@@ -118,12 +119,15 @@ function whereOf(to: string | AmqpConnectOptions): string {
   return `${to.protocol ?? 'amqp'}://${to.hostname ?? 'localhost'}:${to.port ?? 'default port'}`
 }
 
-/** What all channels of a connection of amqplib name as theirs. A recovering one has another after each recovery. */
+/**
+ * The connection object that all channels of a connection share. A recovering connection has a new one after each
+ * recovery.
+ */
 export function placeOfConnection(owner: { readonly connection?: unknown }): unknown {
   return owner.connection ?? owner
 }
 
-/** As amqplib reads it. Without user and protocol, which do not tell one queue from another. */
+/** Parsed as amqplib does. Without user and protocol, which do not distinguish queues. */
 function virtualHostOf(to: string | AmqpConnectOptions): string {
   const { protocol, hostname, port, vhost } = typeof to === 'string' ? partsOf(new URL(to)) : to
   const defaultPort = protocol === 'amqps' ? 5671 : 5672

@@ -1,4 +1,4 @@
-import { describeError } from '../../../src/index.ts'
+import { describeError } from '../../../src/spi.ts'
 import { close } from './close.ts'
 import type { Connector } from './connector.ts'
 import { watch } from './watch.ts'
@@ -7,7 +7,7 @@ import { NoAnswerError, within } from './within.ts'
 
 const OPEN_WITHIN_MS = 15_000
 
-/** One connection, watched from its first moment, with what is known about its server. */
+/** One connection, watched from its first moment, with the properties of its server. */
 export class Link {
   readonly connection: AmqpConnection
   readonly #isBorrowed: boolean
@@ -36,7 +36,7 @@ export class Link {
     }
   }
 
-  /** A connection that comes too late is closed. */
+  /** A connection that opens after the timeout is closed. */
   static async open(connector: Connector, title: string): Promise<Link> {
     const opening = connector.open(title)
     try {
@@ -47,36 +47,39 @@ export class Link {
     }
   }
 
-  /** Why the connection closed, if it did: open another link, which for a lent connection means to look at it again. */
+  /**
+   * Why the connection closed, if it did. Then open another link; for a borrowed connection that checks the same
+   * connection again.
+   */
   get lostBecause(): string | undefined {
     return this.#lostBecause
   }
 
-  /** The broker's memory or disk runs out: it reads nothing from connections that publish. */
+  /** The broker is low on memory or disk: it reads nothing from connections that publish. */
   get blockedBecause(): string | undefined {
     return this.#blockedBecause
   }
 
-  /** Such as `3.10.8`; empty where the connection does not tell. */
+  /** Such as `3.10.8`; empty if unknown. */
   get serverVersion(): string {
     const version = this.connection.connection?.serverProperties['version']
     return typeof version === 'string' ? version : ''
   }
 
   async close(): Promise<void> {
-    // A connection of ours keeps its listeners: an `error` that comes late must find one.
+    // Our own connection keeps its listeners: a late `error` event must find one.
     if (this.#isBorrowed) return this.#unwatch()
     if (this.#lostBecause !== undefined) return
     try {
       await close(this.connection)
     } catch (error) {
-      // Else a silent peer would keep the socket, and the process, until heartbeats are missed.
+      // Otherwise a silent peer would keep the socket, and the process, alive until heartbeats are missed.
       if (error instanceof NoAnswerError) this.connection.connection?.stream?.destroy(error)
     }
   }
 }
 
-/** What went wrong, for people: a dual-stack connect hides it in a list. */
+/** Text of an error for people. A dual-stack connect wraps the errors in an AggregateError. */
 export function reasonOf(error: unknown): string {
   return describeError(error instanceof AggregateError && error.message === '' ? error.errors[0] : error)
 }

@@ -4,8 +4,8 @@ import { watch } from './watch.ts'
 import { within } from './within.ts'
 
 /**
- * One that comes too late is closed, and its errors are heard: a lent connection that recovers by itself owes a channel for
- * each time it was asked in vain.
+ * Opens a channel. One that opens after the timeout is closed, and its errors are handled: a recovering lent connection
+ * opens a channel for every earlier call.
  */
 export async function openChannel<C extends AmqpChannel>(opening: Promise<C>, withinMs: number): Promise<C> {
   try {

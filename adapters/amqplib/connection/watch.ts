@@ -1,10 +1,10 @@
-import { describeError } from '../../../src/index.ts'
+import { describeError } from '../../../src/spi.ts'
 import type { AmqpEvents } from '../slice.ts'
 
 /**
- * Listens to the end of a connection or channel. To be called before its first use: an `error` without a listener would
- * end the connection of a channel, or the process. `onClose` gets the reason, which `error` tells before `close`, if
- * anything does.
+ * Listens for the end of a connection or channel. Call it before the first use: an `error` event without a listener
+ * would end the connection of a channel, or the process. `onClose` gets the reason, which usually comes with the
+ * `error` event before `close`.
  */
 export function watch(emitter: AmqpEvents, onClose: (why: string) => void): () => void {
   let why: string | undefined
@@ -23,5 +23,5 @@ export function watch(emitter: AmqpEvents, onClose: (why: string) => void): () =
 }
 
 function ignore(): void {
-  // What a listener threw: no listener here throws.
+  // An exception of another listener: no listener here throws.
 }

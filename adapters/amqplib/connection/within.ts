@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** No answer in time. The connection that owes it is not to be trusted any more. */
+/** There was no answer in time. Its connection can no longer be trusted. */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError'
 }
 
-/** Rejects when `work` takes longer; its late result is dropped, its late rejection too. */
+/** Rejects when `work` takes longer. A late result or rejection is ignored. */
 export async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
   const timer = new AbortController()
   const late = sleep(ms, undefined, { signal: timer.signal }).then(() => {

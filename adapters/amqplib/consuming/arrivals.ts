@@ -1,10 +1,10 @@
-import type { Delivery } from '../../../src/index.ts'
+import type { Delivery } from '../../../src/spi.ts'
 
 const MOST_AT_ONCE = 256
 
 /**
- * Gathers the deliveries of one turn of the event loop and hands them over together, so that one claim serves many. While
- * paused, or once shut, they stay here: unacked, and not more than the prefetch.
+ * Gathers the deliveries of one turn of the event loop and hands them over together, so that one claim serves many.
+ * While it is paused or shut, deliveries stay here unacked; the prefetch limits their number.
  */
 export class Arrivals<D extends Delivery = Delivery> {
   readonly #deliver: (deliveries: readonly D[]) => void
@@ -32,12 +32,12 @@ export class Arrivals<D extends Delivery = Delivery> {
     this.#schedule()
   }
 
-  /** Nothing is handed over any more. */
+  /** Hands nothing over from now on. */
   shut(): void {
     this.#gate = 'shut'
   }
 
-  /** Takes what was not handed over. */
+  /** Takes the deliveries that were not handed over. */
   takeHeld(): D[] {
     return this.#held.splice(0)
   }

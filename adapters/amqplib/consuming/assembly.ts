@@ -1,4 +1,4 @@
-import type { RedeliveryWindow } from '../../../src/index.ts'
+import type { RedeliveryWindow } from '../../../src/spi.ts'
 import type { Connector } from '../connection/connector.ts'
 import { Generation, type GenerationHooks } from './generation.ts'
 import { Link } from '../connection/link.ts'
@@ -9,20 +9,20 @@ import { Topology } from '../topology/topology.ts'
 
 interface AssemblyHooks extends GenerationHooks {
   readonly onFinding: (finding: Finding) => void
-  /** Of a queue that had vanished. */
+  /** Called for a queue that had been deleted and was declared again. */
   readonly onDeclaredAgain: (queue: string) => void
 }
 
 /**
- * Makes one generation after the other: connection, topology, channel and consumer. The connection is kept while it is
- * good, also over generations that end without it.
+ * Builds one generation after the other: connection, topology, channel and consumer. A working connection is kept
+ * across generations.
  */
 export class Assembly {
   readonly #connector: Connector
   readonly #settings: FittedSettings
   readonly #hooks: AssemblyHooks
   readonly #topology: Topology
-  /** By queue: one declaration for all that miss it. */
+  /** Running declarations by queue, so that callers share one. */
   readonly #declaring = new Map<string, Promise<boolean>>()
   #link: Link | undefined
   #made = 0
@@ -44,7 +44,7 @@ export class Assembly {
     return this.#link?.serverVersion ?? ''
   }
 
-  /** Seconds, as agreed with the server; 0: none, or not known. */
+  /** Seconds, as agreed with the server; 0 if there is none or it is unknown. */
   get heartbeat(): number {
     return this.#link?.connection.connection?.heartbeat ?? 0
   }
@@ -58,23 +58,23 @@ export class Assembly {
     return this.#topology.redeliveryWindow
   }
 
-  /** The queue holds messages for whoever has room, or is gone. */
+  /** True if the queue has messages ready, or is gone. */
   async hasReady(): Promise<boolean> {
     return this.#link !== undefined && this.#topology.hasReady(this.#link)
   }
 
-  /** Whether others consume the queue too, as far as the broker knows now. Rejects without a connection. */
+  /** True if the queue has other consumers too, according to the broker. Rejects without a connection. */
   async hasRivals(): Promise<boolean> {
     if (this.#link === undefined) throw new Error('no connection')
     return (await consumersOf(this.#link, this.#settings.queue)) > 1
   }
 
-  /** The queue may be another one when it is back. */
+  /** The queue may be declared differently when it is back. */
   forgetTopology(): void {
     this.#topology.forget()
   }
 
-  /** For a copy whose queue has vanished. `false`: not without a connection, or not ours to declare. */
+  /** For a copy whose queue was deleted. `false`: there is no connection, or the queue is not ours to declare. */
   async declareAgain(queue: string): Promise<boolean> {
     const link = this.#link
     if (link === undefined || link.lostBecause !== undefined) return false
@@ -90,9 +90,9 @@ export class Assembly {
   }
 
   /**
-   * One attempt. `goOn` throws as soon as the generation is not wanted any more.
+   * One attempt. `goOn` throws as soon as the generation is no longer wanted.
    *
-   * @throws ConfigError where the broker said no: the connection is good
+   * @throws ConfigError if the broker refused; the connection is still good
    */
   async make(goOn: () => void, isPaused: () => boolean): Promise<Generation> {
     const link = await this.#usableLink()
@@ -117,7 +117,7 @@ export class Assembly {
       await generation.close()
       throw error
     }
-    // Paused or resumed while the channel was opened.
+    // The source was paused or resumed while the channel was opened.
     if (isPaused()) generation.pause()
     else generation.resume()
     return generation
@@ -130,7 +130,7 @@ export class Assembly {
     await link?.close()
   }
 
-  /** What was the case the last time too is not told again. */
+  /** Reports only findings that the last attempt did not have. */
   #tell(findings: readonly Finding[]): void {
     for (const finding of findings) if (!this.#told.has(finding.detail)) this.#hooks.onFinding(finding)
     this.#told = new Set(findings.map(({ detail }) => detail))

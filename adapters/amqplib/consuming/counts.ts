@@ -1,4 +1,4 @@
-/** How often something happened since the start, by name. */
+/** How often each event happened since the start, by name. */
 export class Counts {
   readonly #counts: Record<string, number> = {}
 

@@ -1,8 +1,8 @@
-import type { Delivery, Standing } from '../../../src/index.ts'
+import type { Delivery, Standing } from '../../../src/spi.ts'
 import type { Generation } from './generation.ts'
 import type { RabbitMessage } from './message.ts'
 
-/** Belongs to the channel it came from, for ever: the same tag on the next channel is another message. */
+/** A delivery belongs to the channel that delivered it: the same tag on the next channel is another message. */
 export class RabbitDelivery implements Delivery {
   readonly message: RabbitMessage
   readonly lane: string | undefined

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { InvariantError, systemEntropy } from '../../../src/index.ts'
+import { InvariantError, systemEntropy } from '../../../src/spi.ts'
 import { Acks } from '../settling/acks.ts'
 import { FRAMES_HEEDED_AFTER_MS } from '../settling/heeded.ts'
 import { Arrivals } from './arrivals.ts'
@@ -17,8 +17,9 @@ const CANCEL_WITHIN_MS = 5_000
 
 export interface GenerationEnd {
   /**
-   * `consumer-cancelled`: by the broker; its queue was deleted, or its timeout ran out. `consumer-stalled`: nobody said so,
-   * but the broker delivers nothing to it. `invariant-broken`: a settle was refused that must not be sent.
+   * `consumer-cancelled`: the broker cancelled the consumer, because its queue was deleted or its timeout ran out.
+   * `consumer-stalled`: without a word, the broker delivers nothing to it. `invariant-broken`: a settle was refused
+   * because it must not be sent.
    */
   readonly event: 'channel-closed' | 'consumer-cancelled' | 'consumer-stalled' | 'invariant-broken'
   readonly detail: string
@@ -27,40 +28,43 @@ export interface GenerationEnd {
 export interface GenerationHooks {
   readonly deliver: (deliveries: readonly RabbitDelivery[]) => void
   readonly laneOf: (message: RabbitMessage) => string | undefined
-  /** As it arrives, before anything else. */
+  /** Called on arrival, before anything else. */
   readonly onArrival: (message: RabbitMessage) => void
-  /** A delivery of a channel that is gone was to be settled: nothing was sent. */
+  /** A delivery of a closed channel was to be settled: nothing was sent. */
   readonly onStale: () => void
   readonly onHandedBack: () => void
-  /** The broker was told about so many deliveries. */
+  /** The broker was told about `count` deliveries. */
   readonly onSettled: (count: number) => void
   readonly onBroken: (error: Error) => void
-  /** Called at most once, after the callbacks of the client; not when it was closed from here. */
+  /** Called at most once, after the callbacks of the client; not after `close()`. */
   readonly onEnd: (generation: Generation, end: GenerationEnd) => void
 }
 
 export interface GenerationPlan {
   readonly number: number
   readonly settings: FittedSettings
-  /** For the consumer, as the server takes them. */
+  /** Consumer arguments that the server accepts. */
   readonly consumeArguments: Readonly<Record<string, unknown>>
   readonly hooks: GenerationHooks
   readonly isPaused: boolean
 }
 
-/** One life of the consuming channel. What ends it ends the standing of all its deliveries. */
+/** One life of the consuming channel. Its end ends the standing of all its deliveries. */
 export class Generation {
   readonly #plan: GenerationPlan
   readonly #channel: AmqpChannel
   readonly #consumerTag = `consume-once-${systemEntropy.ownerToken()}`
   readonly #acks: Acks
   readonly #arrivals: Arrivals<RabbitDelivery>
-  /** What must not come back here: it waits until the broker has ended the consumer. `undefined`: not stopping. */
+  /**
+   * Deliveries that must not come back to this consumer. They are returned after the broker has ended the consumer.
+   * `undefined`: not stopping.
+   */
   #goingBack: RabbitDelivery[] | undefined
   #isCancelled = false
   #isLive = true
   #received = 0
-  /** The broker owes an answer: no use in asking more, the connection goes. */
+  /** The broker did not answer a request: ask nothing more, the connection will be closed. */
   #isSilent = false
 
   private constructor(channel: AmqpChannel, plan: GenerationPlan) {
@@ -72,7 +76,7 @@ export class Generation {
     watch(channel, (why) => this.#end({ event: 'channel-closed', detail: why }))
   }
 
-  /** Opens a channel and consumes. Rejects without leaving anything behind. */
+  /** Opens a channel and consumes. If it rejects, it leaves nothing behind. */
   static async open(connection: AmqpConnection, plan: GenerationPlan): Promise<Generation> {
     const { queue, prefetch } = plan.settings
     const channel = await openChannel(connection.createChannel(), ANSWER_WITHIN_MS)
@@ -80,7 +84,7 @@ export class Generation {
     const options = { consumerTag: generation.#consumerTag, arguments: plan.consumeArguments }
     try {
       await within(ANSWER_WITHIN_MS, 'set prefetch', channel.prefetch(prefetch))
-      // The consumer tag is chosen here: a message, or the end, may come before the answer does.
+      // The consumer tag is chosen here, because a message or the end may come before the answer.
       const consuming = channel.consume(queue, (raw) => generation.#receive(raw), options)
       await within(ANSWER_WITHIN_MS, `consume ${queue}`, consuming)
       return generation
@@ -99,7 +103,7 @@ export class Generation {
     return this.#isLive
   }
 
-  /** The last delivery that came, if all are settled and no stop has begun; `undefined`: something is under way. */
+  /** Identifies the last delivery, if all are settled and no stop has begun; `undefined` if something is in flight. */
   get quietAfter(): string | undefined {
     const isQuiet = this.#isLive && this.#goingBack === undefined && this.#acks.areComplete
     return isQuiet ? `${this.number}/${this.#received}` : undefined
@@ -128,8 +132,8 @@ export class Generation {
   }
 
   /**
-   * Back to the queue, for whoever comes. While this consumer takes deliveries that may be itself: during a stop it waits
-   * for the end of the consumer, and with a single active consumer for that of the channel.
+   * Returns a delivery to the queue. This consumer could get it back, so during a stop the return waits until the
+   * consumer has ended, and with a single active consumer until the channel has closed.
    */
   handBack(delivery: RabbitDelivery): boolean {
     if (!this.#isLive || !this.#hasDelivered(delivery)) return false
@@ -139,8 +143,8 @@ export class Generation {
   }
 
   /**
-   * No delivery is handed over any more, and what was not handed over goes back. With a single active consumer nothing
-   * goes back before the channel closes: the next consumer would start with later messages while these still run.
+   * Hands no further delivery over, and returns those that were not handed over. With a single active consumer nothing
+   * is returned before the channel closes: the next consumer would start with later messages while these still run.
    */
   async stopIntake(): Promise<void> {
     this.#arrivals.shut()
@@ -153,20 +157,20 @@ export class Generation {
     this.#goingBack = []
   }
 
-  /** Sends the acks that are due and waits until the broker has heeded them, then closes the channel. */
+  /** Sends the acks that are due, waits until the broker has processed them, then closes the channel. */
   async close(): Promise<void> {
     if (!this.#isLive) return
     this.#acks.finish()
     this.#goDead()
     if (this.#acks.areMany) await sleep(FRAMES_HEEDED_AFTER_MS)
-    // Also asked of a broker that is silent: on a lent connection the consumer would take messages for ever.
+    // Also for a silent broker: on a lent connection the consumer would otherwise take messages for ever.
     const closing = closeQuietly(this.#channel)
     if (!this.#isSilent) await closing
   }
 
   /**
-   * The consumer is none any more. The broker may have kept a ghost of it, which a late settle would revive (from 4.3), or
-   * which takes messages (3.10): so none is sent, the tag is cancelled once, and the channel closed.
+   * The consumer has ended. The broker may have kept a ghost of it, which a late settle would revive (from 4.3), or
+   * which takes messages (3.10). So no settle is sent, the tag is cancelled once, and the channel is closed.
    */
   async endConsumer(end: GenerationEnd): Promise<void> {
     if (!this.#isLive) return
@@ -175,7 +179,7 @@ export class Generation {
     await closeQuietly(this.#channel)
   }
 
-  /** What amqplib calls: it must not throw. */
+  /** Called by amqplib: it must not throw. */
   #receive(raw: AmqpMessage | null): void {
     if (!this.#isLive) return
     if (raw === null) {
@@ -194,7 +198,7 @@ export class Generation {
     this.#arrivals.add(new RabbitDelivery(this, message, place))
   }
 
-  /** The same tag is another message on each channel. */
+  /** The same tag is a different message on each channel. */
   #hasDelivered({ generation, tag }: RabbitDelivery): boolean {
     if (generation === this) return true
     const found = `tag ${tag} of generation ${generation.number} on generation ${this.number}`
@@ -202,7 +206,7 @@ export class Generation {
     return false
   }
 
-  /** Nothing more is settled here: all that is not comes again, on the next channel. */
+  /** Settles nothing more: unsettled messages come again, on the next channel. */
   #broken(error: Error): void {
     this.#plan.hooks.onBroken(error)
     void this.endConsumer({ event: 'invariant-broken', detail: error.message })
@@ -217,7 +221,7 @@ export class Generation {
   #end(end: GenerationEnd): void {
     if (!this.#isLive) return
     this.#goDead()
-    // A connection closes its channels before it says that it closed itself.
+    // A connection closes its channels before it reports its own close.
     queueMicrotask(() => this.#plan.hooks.onEnd(this, end))
   }
 
@@ -228,7 +232,7 @@ export class Generation {
     this.#arrivals.takeHeld()
   }
 
-  /** Rejected, or never answered, by a channel that ends. */
+  /** A channel that ends rejects the cancel, or never answers it. */
   async #cancel(): Promise<void> {
     try {
       await within(CANCEL_WITHIN_MS, 'cancel', this.#channel.cancel(this.#consumerTag))

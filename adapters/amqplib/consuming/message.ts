@@ -1,9 +1,9 @@
-import { systemClock, type EpochMs, type Message } from '../../../src/index.ts'
+import { systemClock, type EpochMs, type Message } from '../../../src/spi.ts'
 import { ORIGIN_QUEUE, ORIGIN_ROUTING_KEY, TOMBSTONE, carriedName } from '../copies/headers.ts'
 import type { OwnFrame } from '../settling/acks.ts'
 import type { AmqpMessage } from '../slice.ts'
 
-/** A message of RabbitMQ, read where it lies: what nobody asks for is not computed. */
+/** A RabbitMQ message. Fields are computed only when they are read. */
 export class RabbitMessage implements Message {
   readonly system = 'rabbitmq'
   readonly destination: string
@@ -18,17 +18,17 @@ export class RabbitMessage implements Message {
     this.position = `${generation}/${raw.fields.deliveryTag}`
   }
 
-  /** What amqplib delivered, if the message came from here. */
+  /** The message of amqplib, if the message came from this source. */
   static rawOf(message: Message): AmqpMessage | undefined {
     return #raw in message ? message.#raw : undefined
   }
 
-  /** When this delivery came, if the message came from here. */
+  /** When this delivery arrived, if the message came from this source. */
   static arrivalOf(message: Message): EpochMs | undefined {
     return #raw in message ? message.#arrivedAt : undefined
   }
 
-  /** Its delivery is settled by this frame instead of an ack. `false`: the message did not come from here. */
+  /** Settles its delivery with this frame instead of an ack. `false`: the message did not come from this source. */
   static settleBy(message: Message, frame: OwnFrame): boolean {
     if (!(#raw in message)) return false
     message.#settleBy = frame
@@ -45,14 +45,14 @@ export class RabbitMessage implements Message {
     return origin === undefined || origin === '' ? this.destination : origin
   }
 
-  /** The routing key it was first published with: that of a copy names a queue. */
+  /** The routing key with which it was first published. The routing key of a copy is the name of a queue. */
   get key(): Uint8Array {
     return Buffer.from(carriedName(this.headers, ORIGIN_ROUTING_KEY) ?? this.#raw.fields.routingKey)
   }
 
   /**
-   * AMQP knows no tombstone: an empty body is an empty value, unless a header says otherwise. Of a body that is not empty it may
-   * not: two of them with one ID would be taken for the same message.
+   * AMQP has no tombstone: an empty body is an empty value, unless a header says otherwise. The header is ignored on a
+   * body that is not empty, because two such messages with one ID would count as equal.
    */
   get value(): Uint8Array | null {
     const { content } = this.#raw

@@ -1,4 +1,4 @@
-import { ConfigError } from '../../../src/index.ts'
+import { ConfigError } from '../../../src/spi.ts'
 
 /** A queue that is consumed in this process. */
 interface Consumed {
@@ -6,12 +6,13 @@ interface Consumed {
   members: number
 }
 
-/** By what tells a virtual host, and by the queue's name there. */
+/** By the identity of the virtual host, then by queue name. */
 const places = new Map<unknown, Map<string, Consumed>>()
 
 /**
- * One queue, one consumer: those of two names would share the messages between them, so that each handles a part. `place` is the
- * same for what certainly leads to one virtual host of one broker. Returns what leaves the queue again.
+ * Ensures one consumer for each queue in this process: two with different names would each handle a part of the
+ * messages. `place` is equal only for connections to the same virtual host of the same broker. Returns a function that
+ * leaves the queue.
  *
  * @throws ConfigError `CONSUMER_NAME_TAKEN`
  */

@@ -1,16 +1,16 @@
-import type { SourceHealth } from '../../../src/index.ts'
+import type { SourceHealth } from '../../../src/spi.ts'
 import type { Generation } from './generation.ts'
 
 /**
- * Where a source is in its life.
+ * States of a source.
  *
  *   idle ──> building ──> consuming ──> backing-off ──> building ──> …
  *                └──> backing-off ──┘
  *   any of them ──> draining ──> closed          a start that fails ──> closed
  *
- * Everything that can go wrong (connection, channel, a consumer that the broker ended, a set-up that failed) leads to
- * `backing-off`, and from there to the next build, for ever. Only `building`, `consuming` and `backing-off` react to it: so
- * a stop owns the machine, and the ends of what it closes itself lead nowhere.
+ * Every failure (connection, channel, a cancelled consumer, a failed set-up) leads to `backing-off`, and from there to
+ * the next build, for ever. Only `building`, `consuming` and `backing-off` react to failures. So during a stop the
+ * connections that the stop itself closes cause no transition.
  */
 export type SourceState =
   | { readonly phase: 'idle' }

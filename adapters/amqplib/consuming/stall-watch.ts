@@ -1,31 +1,34 @@
-import type { DurationMs } from '../../../src/index.ts'
+import type { DurationMs } from '../../../src/spi.ts'
 
 const LOOK_EVERY_MS = 15_000
 
 interface StallWatchParts {
-  /** After which delivery nothing is under way; `undefined`: something is, or nothing is consumed. */
+  /**
+   * Identifies the delivery after which nothing is in flight; `undefined` if something is, or if nothing is consumed.
+   */
   readonly quietAfter: () => string | undefined
-  /** The queue holds messages for whoever has room, or is gone. May reject. */
+  /** True if the queue has messages ready, or is gone. May reject. */
   readonly hasReady: () => Promise<boolean>
   readonly onStalled: () => void
 }
 
 /**
- * Finds a consumer that the broker has forgotten without a word, as RabbitMQ 3.10 does when a quorum queue is deleted and at
- * once declared again: it counts as a consumer of the new queue, takes a prefetch full of messages that never arrive, and
- * whatever comes then stays in the queue. Only that is seen here: fewer messages wait, unseen, until the channel ends.
+ * Finds a consumer that the broker has forgotten without a word, as RabbitMQ 3.10 does when a quorum queue is deleted
+ * and declared again at once: it counts as a consumer of the new queue and takes a prefetch full of messages that never
+ * arrive, and later messages stay in the queue. Only that last state is detected: fewer messages wait, unnoticed, until
+ * the channel ends.
  *
- * A consumer with nothing unacked has room, and a queue gives what is ready to each consumer that has room, whatever others
- * consume it: so two looks that both find messages ready, with no delivery between them, show that this one gets none. One
- * look may fall between the arrival of a message and its delivery to somebody; for two to do so, while all that arrives
- * in between goes to others, takes an accident that costs one more set-up. It is not asked where consumers wait for their turn
- * (single active consumer), and not while anything is under way.
+ * A consumer without unacked messages has room, and a queue gives ready messages to every consumer with room, whatever
+ * other consumers it has. So two checks that both find messages ready, with no delivery between them, show that this
+ * consumer gets none. One check may fall between the arrival of a message and its delivery. That two checks do so while
+ * all messages in between go to others is unlikely, and costs only one more set-up. There is no check if consumers wait
+ * for their turn (single active consumer), or while a delivery is in flight.
  */
 export class StallWatch {
   readonly #parts: StallWatchParts
   readonly #everyMs: DurationMs
   #timer: NodeJS.Timeout | undefined
-  /** What `quietAfter` was when a look found messages ready. */
+  /** The value of `quietAfter` when a check found messages ready. */
   #suspectedAfter: string | undefined
   #isOver = false
 
@@ -57,7 +60,7 @@ export class StallWatch {
     this.#schedule()
   }
 
-  /** No answer, or none that may be given, says nothing. */
+  /** No answer, or a refusal, proves nothing. */
   async #hasReady(): Promise<boolean> {
     try {
       return await this.#parts.hasReady()

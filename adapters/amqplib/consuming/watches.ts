@@ -1,26 +1,29 @@
-import { systemClock, type DurationMs, type EpochMs } from '../../../src/index.ts'
+import { systemClock, type DurationMs, type EpochMs } from '../../../src/spi.ts'
 import type { DelayedCopies } from '../copies/delayed.ts'
 
 const LOOK_EVERY_MS = 250
 const TELL_BLOCKED_EVERY_MS = 60_000
-/** A copy that another consumer got is taken for missing so long, at most. */
+/** The longest time for which a copy that another consumer got counts as missing. */
 const ASK_FOR_RIVALS_EVERY_MS = 5_000
 
 interface WatchParts {
   readonly delayed: DelayedCopies
   readonly overdueAfterMs: DurationMs
-  /** Whether others consume the queue too. May reject. */
+  /** True if the queue has other consumers too. May reject. */
   readonly hasRivals: () => Promise<boolean>
-  /** Seconds; 0 is none. */
+  /** Seconds; 0 if there is none. */
   readonly heartbeat: () => number
   readonly report: (event: 'loop-blocked' | 'delayed-overdue', detail: string) => void
 }
 
-/** Looks from time to time for what nothing else would tell: a blocked event loop, and delayed copies that do not come. */
+/**
+ * Checks periodically for two conditions that nothing else reports: a blocked event loop, and delayed copies that do
+ * not come back.
+ */
 export class Watches {
   readonly #parts: WatchParts
   readonly #timer: NodeJS.Timeout
-  /** Told, and not yet come since. */
+  /** Reported, and not resolved since. */
   readonly #overdue = new Set<string>()
   #lookedAt = systemClock.monotonic()
   #toldBlockedAt = Number.NEGATIVE_INFINITY
@@ -70,14 +73,14 @@ export class Watches {
     void this.#askForRivals(now)
   }
 
-  /** What is due and has not come back is overdue only where nobody else can have got it. */
+  /** A copy that is due and has not come back is overdue only if no other consumer can have got it. */
   async #askForRivals(now: EpochMs): Promise<void> {
     const { delayed, hasRivals } = this.#parts
     try {
       if (await hasRivals()) delayed.sharedAt(now)
       else this.#tellOverdue(now)
     } catch {
-      // Without an answer nothing is known. It is asked again.
+      // Without an answer nothing is known. The next check asks again.
     } finally {
       this.#isAsking = false
     }
@@ -90,7 +93,7 @@ export class Watches {
       this.#overdue.add(queue)
       report(
         'delayed-overdue',
-        `queue ${queue}: the oldest copy that was delayed here and has not come back is ${lateMs} ms past its time, and nobody else consumes the queue: it waits in the consumed queue, or the broker does not move it on (a restart of the broker does)`,
+        `queue ${queue}: the oldest copy that this process delayed is ${lateMs} ms overdue, and no other process consumes the queue: either it waits in the consumed queue, or the broker does not move it on (restart the broker)`,
       )
     }
   }

@@ -1,4 +1,4 @@
-import { describeError, hasCode, type Letter } from '../../../src/index.ts'
+import { describeError, hasCode, type Letter } from '../../../src/spi.ts'
 import { RabbitMessage } from '../consuming/message.ts'
 import type { ReopeningPublisher } from '../publishing/confirmed-publisher.ts'
 import type { OutgoingMessage } from '../publishing/outlet.ts'
@@ -9,14 +9,14 @@ import { SizeLimit } from './size-limit.ts'
 interface Place {
   readonly exchange?: string
   readonly routingKey: string
-  /** Where it is a queue of ours. */
+  /** Set for a queue that this consumer declares. */
   readonly queue?: string
 }
 
-/** Declares a queue that has vanished. `false`: that is not ours to do. */
+/** Declares a queue that was deleted. `false`: it is not ours to declare. */
 type DeclareAgain = (queue: string) => Promise<boolean>
 
-/** Publishes copies of messages: body, properties and message ID as they were, and further headers. */
+/** Publishes copies of messages: body, properties and message ID are unchanged, headers are added. */
 export class ConfirmedCopies {
   readonly #publisher: ReopeningPublisher
   readonly #declareAgain: DeclareAgain
@@ -46,7 +46,8 @@ export class ConfirmedCopies {
     } catch (error) {
       this.#sizeLimit.learnFrom(error)
       if (!isUnencodable(error)) throw error
-      // A header of the sender that can be read but not written: without them all rather than never.
+      // The sender's headers contain a value that can be read but not written: better publish the copy without them
+      // than never.
       await this.#confirmed({ ...outgoing, headers: own }, queue)
     }
   }
@@ -65,7 +66,7 @@ const UNENCODABLE: ReadonlySet<string> = new Set(['RangeError', 'TypeError', 'Sy
 
 function isUnencodable(error: unknown): boolean {
   if (!hasCode(error, 'BROKER_PUBLISH_REFUSED')) return false
-  // By name: Node's own errors are of its realm, which need not be this one.
+  // By name: Node's errors may come from another realm than this one.
   return UNENCODABLE.has(String((error.cause as Partial<Error> | undefined)?.name))
 }
 

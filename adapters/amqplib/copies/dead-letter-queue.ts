@@ -1,9 +1,9 @@
-import { systemClock, type DeadLetter, type Publisher } from '../../../src/index.ts'
+import { systemClock, type DeadLetter, type Publisher } from '../../../src/spi.ts'
 import type { ReopeningPublisher } from '../publishing/confirmed-publisher.ts'
 import { ConfirmedCopies } from './confirmed-copies.ts'
 import { deadLetterHeaders } from './letter-headers.ts'
 
-/** Moves messages to a dead-letter queue that must be there. */
+/** Publishes dead letters to a queue that must exist. */
 export class DeadLetterQueue implements Publisher {
   readonly #copies: ConfirmedCopies
   readonly #queue: string

@@ -1,16 +1,16 @@
-import type { DurationMs, EpochMs, Message } from '../../../src/index.ts'
+import type { DurationMs, EpochMs, Message } from '../../../src/spi.ts'
 import { DELAY_QUEUE, NOT_BEFORE, headerText } from './headers.ts'
 
-/** Copies due within this part of the delay count as one. */
+/** Copies that are due within this part of the delay count as one. */
 const SPAN_OF_DELAY = 1 / 1000
 const LEAST_SPAN_MS = 1_000
-/** Past it nothing is added: what is oldest is known. */
+/** Above it nothing is added: the oldest copy is known. */
 const MOST_SPANS = 5_000
 
 /**
- * Copies that this process has delayed and that nobody can have got since. A delay queue is first in, first out: a copy that
- * arrives, whoever has delayed it, tells that all that were due before it have left. Where others consume the queue too, each
- * copy that is due may have gone to them, and is not missed here any more.
+ * Copies that this process has delayed and that no consumer can have got since. A delay queue is first in, first out: a
+ * copy that arrives proves that all copies due before it have left, whichever process delayed them. If the queue has
+ * other consumers too, a copy that is due may have gone to them, and is no longer tracked.
  */
 export class DelayedCopies {
   readonly #queues: ReadonlyMap<string, DelayLine>
@@ -32,18 +32,18 @@ export class DelayedCopies {
     if (typeof dueAt === 'number') this.#queues.get(headerText(headers, DELAY_QUEUE) ?? '')?.passed(dueAt)
   }
 
-  /** Others consume the queue: what was due by then may be theirs. */
+  /** The queue has other consumers: copies due by now may be theirs. */
   sharedAt(now: EpochMs): void {
     for (const line of this.#queues.values()) line.passed(now)
   }
 
-  /** By queue: how long the oldest copy that is missing is past its time; 0 where none is. */
+  /** For each queue, how long the oldest missing copy is overdue; 0 if none is. */
   overdueMs(now: EpochMs): ReadonlyMap<string, DurationMs> {
     return new Map([...this.#queues].map(([queue, line]) => [queue, Math.max(0, now - (line.oldest ?? now))]))
   }
 }
 
-/** What waits in one delay queue, by the time it is due. */
+/** Copies that wait in one delay queue, by their due time. */
 class DelayLine {
   readonly #spanMs: DurationMs
   #spans: { readonly from: EpochMs; to: EpochMs }[] = []

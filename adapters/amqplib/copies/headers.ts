@@ -1,17 +1,17 @@
 import { shortText } from './properties.ts'
 
-/** Queue a copy comes from: the message's origin, and so part of its scope. */
+/** The queue of the original: the message's origin, and so part of its scope. */
 export const ORIGIN_QUEUE = 'consume-once-origin-queue'
 export const ORIGIN_EXCHANGE = 'consume-once-origin-exchange'
 export const ORIGIN_ROUTING_KEY = 'consume-once-origin-routing-key'
 export const FIRST_SEEN_AT = 'consume-once-first-seen-at'
 export const FIRST_FAILURE_AT = 'consume-once-first-failure-at'
-/** Where a copy waited, and until when, in milliseconds since 1970. */
+/** The queue in which a copy waited, and until when, in milliseconds since 1970. */
 export const DELAY_QUEUE = 'consume-once-delay-queue'
 export const NOT_BEFORE = 'consume-once-not-before'
-/** `true`: the message has no value, which AMQP cannot say. */
+/** `true`: the message has no value, which AMQP cannot express. */
 export const TOMBSTONE = 'consume-once-tombstone'
-/** Tells a returned message from another: a return carries no sequence number. */
+/** Identifies a returned message: a return has no sequence number. */
 export const PUBLISH_ID = 'consume-once-publish-id'
 
 const OWN = 'consume-once-'
@@ -19,19 +19,19 @@ const ORIGIN = 'consume-once-origin-'
 const MOST_FOREIGN_BYTES = 32_768
 
 /**
- * Written by brokers: about the delivery, not about the message. `CC` and `BCC` would route the copy to further queues.
+ * Written by brokers about the delivery, not about the message. `CC` and `BCC` would route the copy to further queues.
  */
 const OF_BROKERS = /^(?:x-death|x-delivery-count|x-acquired-count|x-first-death-.*|x-last-death-.*|CC|BCC)$/
 
-/** Headers that a copy carries along: the sender's, and from an earlier copy where the message first was. */
+/** Headers that a copy keeps: the sender's headers, and the origin of the message from an earlier copy. */
 export function headersToKeep(headers: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  // Without a prototype, which a header named `__proto__` would become.
+  // Without a prototype, so that a header named `__proto__` is an ordinary property.
   const kept = Object.create(null) as Record<string, unknown>
   const names = Object.keys(headers).filter((name) => !OF_BROKERS.test(name) && !isStale(name))
   const sized = names.map((name) => ({ name, bytes: Buffer.byteLength(name) + sizeOf(headers[name]) }))
   const dropped: string[] = []
   let total = 0
-  // The smallest first: an ID is small, what fills a header table is not.
+  // The smallest first: an ID is small, a header that fills the table is not.
   for (const { name, bytes } of sized.toSorted((a, b) => a.bytes - b.bytes)) {
     total += bytes
     if (total <= MOST_FOREIGN_BYTES) kept[name] = headers[name]
@@ -41,18 +41,21 @@ export function headersToKeep(headers: Readonly<Record<string, unknown>>): Recor
   return kept
 }
 
-/** A header as text; `undefined` where there is none. */
+/** A header as text; `undefined` if there is none. */
 export function headerText(headers: Readonly<Record<string, unknown>>, name: string): string | undefined {
   const value = Object.hasOwn(headers, name) ? headers[name] : undefined
   return typeof value === 'string' ? value : undefined
 }
 
-/** The name of a queue or exchange, or a routing key, that a copy carries along. What is too long to be one was forged. */
+/**
+ * The name of a queue or exchange, or a routing key, in a copy's headers. A value that is too long for a name was
+ * forged.
+ */
 export function carriedName(headers: Readonly<Record<string, unknown>>, name: string): string | undefined {
   return shortText(headerText(headers, name))
 }
 
-/** At most so many bytes of UTF-8, without half a character at the end. */
+/** Cuts text to `most` bytes of UTF-8, at a character boundary. */
 export function cutBytes(text: string, most: number): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= most) return text
@@ -61,15 +64,15 @@ export function cutBytes(text: string, most: number): string {
   return bytes.toString('utf8', 0, end)
 }
 
-/** Said by an earlier copy about an earlier life. */
+/** Written by an earlier copy about an earlier delivery. */
 function isStale(name: string): boolean {
   return name.startsWith(OWN) && !name.startsWith(ORIGIN) && name !== TOMBSTONE
 }
 
-/** Tables within tables: what lies deeper would be measured and written by recursion, which has an end. */
+/** Limit of nested tables: deeper ones would be measured and written by unbounded recursion. */
 const DEEPEST = 100
 
-/** Roughly what a header value takes in a frame. */
+/** The approximate size of a header value in a frame. */
 function sizeOf(value: unknown, depth: number = 0): number {
   if (typeof value === 'string') return 5 + Buffer.byteLength(value)
   if (value instanceof Uint8Array) return 5 + value.byteLength

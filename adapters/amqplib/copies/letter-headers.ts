@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import type { DeadLetter, EpochMs, Letter, RetryLetter } from '../../../src/index.ts'
+import type { DeadLetter, EpochMs, Letter, RetryLetter } from '../../../src/spi.ts'
 import { RabbitMessage } from '../consuming/message.ts'
 import type { DelayQueue } from '../options/resolve-retry.ts'
 import {
@@ -28,7 +28,7 @@ const ATTEMPTS = 'consume-once-attempts'
 const MOST_DETAIL_BYTES = 1024
 const MOST_NAME_BYTES = 255
 
-/** Why a dead letter is one. */
+/** The headers that explain a dead letter. */
 export function deadLetterHeaders(letter: DeadLetter, at: EpochMs): Headers {
   return {
     [REASON]: named(letter.reason),
@@ -44,8 +44,9 @@ export function deadLetterHeaders(letter: DeadLetter, at: EpochMs): Headers {
 }
 
 /**
- * Of a dead letter that somebody moved back, and that was not run again. Where its record does not say what went wrong, only the
- * earlier letter can. Another reason, or another consumer, has a diagnosis of its own.
+ * The diagnosis in the headers of a dead letter that somebody moved back and that did not run again. If its record does
+ * not say what went wrong, only the earlier letter can. With another reason or another consumer the old diagnosis does
+ * not apply.
  */
 function earlierDiagnosis({ message, attempts, errorClass, reason, consumer, isRepeated }: DeadLetter): Headers {
   const { headers } = message
@@ -62,7 +63,7 @@ function earlierDiagnosis({ message, attempts, errorClass, reason, consumer, isR
   return kept
 }
 
-/** Where a copy waits, until when, and after how many attempts. */
+/** The headers of a delayed copy: its queue, its due time, and its number of attempts. */
 export function retryHeaders(letter: RetryLetter, { queue, delayMs }: DelayQueue, at: EpochMs): Headers {
   return {
     [DELAY_QUEUE]: queue,
@@ -72,7 +73,7 @@ export function retryHeaders(letter: RetryLetter, { queue, delayMs }: DelayQueue
   }
 }
 
-/** The key a message was first published with: a copy's own names a queue. */
+/** The routing key with which a message was first published. A copy's own routing key is the name of a queue. */
 export function originRoutingKey({ message }: Letter): string {
   return carriedName(message.headers, ORIGIN_ROUTING_KEY) ?? RabbitMessage.rawOf(message)?.fields.routingKey ?? ''
 }
@@ -90,7 +91,7 @@ function commonHeaders(letter: Letter, at: EpochMs): Headers {
     'consume-once-host': named(hostname()),
     [FIRST_SEEN_AT]: timeIn(headers, FIRST_SEEN_AT) ?? new Date(firstSeenAt(letter, at)).toISOString(),
     [ORIGIN_QUEUE]: origin,
-    // A copy of a copy says where the message first was.
+    // A copy of a copy keeps the first origin of the message.
     [ORIGIN_EXCHANGE]: firstExchange ?? RabbitMessage.rawOf(message)?.fields.exchange ?? '',
     [ORIGIN_ROUTING_KEY]: originRoutingKey(letter),
     ...(message.value === null ? { [TOMBSTONE]: true } : {}),
@@ -102,7 +103,7 @@ function firstSeenAt({ message, firstFailureAt }: Letter, at: EpochMs): EpochMs 
   return Math.min(RabbitMessage.arrivalOf(message) ?? at, firstFailureAt ?? at)
 }
 
-/** As an earlier copy says, else now. */
+/** The time in an earlier copy, else now. */
 function firstFailure({ message, firstFailureAt }: Letter, at: EpochMs): Headers {
   return {
     [FIRST_FAILURE_AT]: timeIn(message.headers, FIRST_FAILURE_AT) ?? new Date(firstFailureAt ?? at).toISOString(),

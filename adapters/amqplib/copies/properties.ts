@@ -1,12 +1,12 @@
-import { withoutUndefined } from '../../../src/index.ts'
+import { withoutUndefined } from '../../../src/spi.ts'
 import type { AmqpProperties, AmqpPublishProperties } from '../slice.ts'
 
-/** AMQP's short strings. */
+/** Maximum length of an AMQP short string. */
 const MOST_TEXT_BYTES = 255
 
 /**
- * Without `expiration`, which would end the copy too, and without `userId`, which the broker refuses from anybody but that
- * user. Without what can be read but not written either: a copy must leave, and properties are not what it is for.
+ * Without `expiration`, which would expire the copy too, and without `userId`, which the broker accepts only from that
+ * user. Also without values that can be read but not written: the copy itself is more important than its properties.
  */
 export function propertiesToKeep(properties: AmqpProperties): AmqpPublishProperties {
   return withoutUndefined<AmqpPublishProperties>({
@@ -21,7 +21,7 @@ export function propertiesToKeep(properties: AmqpProperties): AmqpPublishPropert
   })
 }
 
-/** Bytes that are no UTF-8 become longer when they are decoded: 255 of them are 765 as text. */
+/** Invalid UTF-8 becomes longer when it is decoded: 255 bytes may become 765. */
 export function shortText(value: unknown): string | undefined {
   return typeof value === 'string' && Buffer.byteLength(value) <= MOST_TEXT_BYTES ? value : undefined
 }
@@ -30,7 +30,7 @@ function number(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined
 }
 
-/** The last of 64 bits is rounded up to 2^64, which takes 65. */
+/** The largest 64-bit number is rounded up to 2^64, which does not fit. */
 function time(value: unknown): number | undefined {
   return typeof value === 'number' && value < 2 ** 64 ? value : undefined
 }

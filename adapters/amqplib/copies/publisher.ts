@@ -5,7 +5,7 @@ import {
   type Letter,
   type Publisher,
   type RetryLetter,
-} from '../../../src/index.ts'
+} from '../../../src/spi.ts'
 import type { Counts } from '../consuming/counts.ts'
 import { RabbitMessage } from '../consuming/message.ts'
 import type { RabbitSettings } from '../options/resolve.ts'
@@ -23,8 +23,8 @@ interface PublisherParts {
 }
 
 /**
- * Moves messages to their dead-letter or retry place: as a confirmed copy with body, properties and message ID as they
- * were, or by the frame that settles the original. What rejects is tried again by the caller, for ever.
+ * Moves messages to their dead-letter or retry place: as a confirmed copy with unchanged body, properties and message
+ * ID, or with the frame that settles the original. After a rejection the caller tries again, for ever.
  */
 export class RabbitPublisher implements Publisher {
   readonly busyWaitMs: DurationMs | undefined
@@ -50,7 +50,7 @@ export class RabbitPublisher implements Publisher {
     counts.add('dead-lettered')
   }
 
-  /** By the number of attempts; the last delay again and again. */
+  /** The delay after this number of attempts. After the last delay, the last one is used again. */
   retryDelayMs(attempts: number): DurationMs | undefined {
     const { retry } = this.#parts.settings
     switch (retry.kind) {
@@ -78,7 +78,7 @@ export class RabbitPublisher implements Publisher {
   }
 }
 
-/** For one that is busy, the shortest that outlasts the other's lease, or else the longest. */
+/** For a busy message the shortest delay that outlasts the other's lease, or else the longest. */
 function delayQueueFor({ why, attempts, delayMs }: RetryLetter, queues: readonly DelayQueue[]): DelayQueue {
   const byLength = queues.toSorted((one, other) => one.delayMs - other.delayMs)
   const place =
@@ -89,7 +89,7 @@ function delayQueueFor({ why, attempts, delayMs }: RetryLetter, queues: readonly
   return place
 }
 
-/** The broker does the rest when the delivery is settled. */
+/** The broker moves the message when the delivery is settled. */
 function note({ message }: Letter, frame: OwnFrame): void {
   if (!RabbitMessage.settleBy(message, frame)) throw new TypeError('not a message of this source (note)')
 }

@@ -1,10 +1,11 @@
-import { BrokerError, describeError, systemClock, type MonotonicMs } from '../../../src/index.ts'
+import { BrokerError, describeError, systemClock, type MonotonicMs } from '../../../src/spi.ts'
 
 const LOOK_AGAIN_AFTER_MS = 5 * 60_000
 
 /**
- * The largest message the broker takes, once it has said so. One that is larger closes the publishing channel, with
- * everybody's confirms: it is not sent again and again. Looked at anew after a while, since the limit may have been raised.
+ * The largest message that the broker accepts, once it has said so. A larger one closes the publishing channel, and all
+ * unconfirmed messages fail, so it is not sent again and again. The limit is forgotten after a while, because it may
+ * have been raised.
  */
 export class SizeLimit {
   #most = Number.POSITIVE_INFINITY

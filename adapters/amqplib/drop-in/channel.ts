@@ -1,19 +1,19 @@
 import { errorMonitor } from 'node:events'
-import { describeError } from '../../../src/index.ts'
+import { describeError } from '../../../src/spi.ts'
 import type { AmqpChannel } from '../slice.ts'
 
-/** What is used of a channel of amqplib that stays yours: `Channel` or `ConfirmChannel`. */
+/** The part of an amqplib channel of yours that is used: `Channel` or `ConfirmChannel`. */
 export interface OwnChannel extends Pick<AmqpChannel, 'ack' | 'nack'> {
   reject(message: { readonly fields: { readonly deliveryTag: number } }, requeue: boolean): void
-  /** Where it is known, the one that this channel is on. */
+  /** The connection of this channel, if known. */
   readonly connection?: unknown
   on(event: string | symbol, listener: (error?: Error) => void): unknown
   removeListener(event: string | symbol, listener: (error?: Error) => void): unknown
 }
 
 /**
- * Tells the end of a channel, and hears its error without being a listener to it: a channel that nobody listens to ends its
- * connection, and whether it may is for its owner to say.
+ * Calls `onEnd` when a channel closes. It sees the error of the channel without being an `error` listener: a channel
+ * without such a listener closes its connection, and that decision belongs to the channel's owner.
  */
 export function watchEnd(channel: OwnChannel, onEnd: (why: string) => void): () => void {
   let why = 'closed'

@@ -11,7 +11,7 @@ import {
   type Message,
   type Publisher,
   type StopOptions,
-} from '../../../src/index.ts'
+} from '../../../src/spi.ts'
 import { placeOfConnection } from '../connection/connector.ts'
 import { Arrivals } from '../consuming/arrivals.ts'
 import { Counts } from '../consuming/counts.ts'
@@ -26,10 +26,10 @@ import type { OnMessageOptions } from './options.ts'
 
 const OPEN_STORE_AGAIN: Backoff = { initialMs: 100, maxMs: 10_000 }
 
-/** How many there were in this process: tells the tags of one channel from those of another. */
+/** Number of drop-in consumers in this process. It distinguishes delivery tags of different channels. */
 let made = 0
 
-/** Handles what is delivered to one function, on one channel, for as long as that channel lives. */
+/** Handles the deliveries of one function, on one channel, while that channel lives. */
 export class DropInConsumer {
   readonly #number = ++made
   readonly #queue: string
@@ -41,9 +41,12 @@ export class DropInConsumer {
   readonly #unwatch: () => void
   readonly #leaveQueue: () => void
   readonly #counts = new Counts()
-  /** Of the deliveries that came since the broker last ended the consumer. */
+  /** The origin of deliveries since the broker last cancelled the consumer. */
   #origin: Origin
-  /** `cancelled`: by the broker; over when something is delivered again, since somebody consumes again. */
+  /**
+   * `cancelled`: the broker cancelled the consumer. It ends with the next delivery, because then the queue is consumed
+   * again.
+   */
   #source: 'consuming' | 'cancelled' | 'closed' = 'consuming'
   #closedBecause = ''
   #cancelOpening: () => void = () => {}
@@ -56,13 +59,13 @@ export class DropInConsumer {
     this.#leaveQueue = enterQueue(placeOfConnection(channel), this.#queue, consumer.name)
     this.#frames = new Frames(channel)
     this.#origin = this.#newOrigin()
-    // Paused: until the store is open, what comes waits here.
+    // Paused: deliveries wait here until the store is open.
     this.#arrivals = new Arrivals((deliveries) => this.#inline.deliver(deliveries), true)
     this.#unwatch = watchEnd(channel, (why) => this.#channelClosed(why))
     void this.#openStore(1)
   }
 
-  /** What amqplib calls: it must not throw. */
+  /** Called by amqplib: it must not throw. */
   take(raw: AmqpMessage | null): void {
     if (this.#source === 'closed' || this.#stopped !== undefined) return
     if (raw === null) return this.#cancelled()
@@ -99,7 +102,7 @@ export class DropInConsumer {
     }
   }
 
-  /** Each further one begins a new life: what came before can never be settled. */
+  /** Each new origin ends the previous one, whose deliveries can never be settled. */
   #newOrigin(): Origin {
     const origin: Origin = {
       isLive: true,
@@ -119,7 +122,7 @@ export class DropInConsumer {
     this.#inline.standingChanged()
   }
 
-  /** A settle of what it had delivered would be refused by the broker, or revive its ghost (from 4.3). */
+  /** The broker would refuse a settle of an earlier delivery, or (from 4.3) it would revive the cancelled consumer. */
   #cancelled(): void {
     this.#endOrigin()
     this.#origin = this.#newOrigin()
@@ -136,11 +139,12 @@ export class DropInConsumer {
       'channel-closed',
       isNoAck ? `${why} (was it consumed with noAck: true, or settled elsewhere too?)` : why,
     )
-    // Aborted handlers may still mark. A dead letter that nobody takes must not be tried for ever, once for each channel.
+    // Aborted handlers may still mark. The deadline ends retries of a dead letter that cannot be published, which would
+    // otherwise go on for ever for each channel.
     void this.stop({ deadlineMs: this.#inline.capacity.longestRunMs })
   }
 
-  /** It may be down for long: deliveries wait, unacked. */
+  /** Retries, because the store may be down for long. Deliveries wait unacked. */
   async #openStore(attempt: number): Promise<void> {
     try {
       await this.#inline.open()
@@ -182,7 +186,7 @@ export class DropInConsumer {
     }
   }
 
-  /** Nothing of which belongs to a normal day. */
+  /** Reports an event that is not part of normal operation. */
   #report(event: string, detail: string): void {
     this.#counts.add(event)
     this.#inline.report({ type: 'source', event, detail, isWarning: true })

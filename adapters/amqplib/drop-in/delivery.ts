@@ -1,12 +1,12 @@
-import type { InlineDelivery, Message, Settlement, Standing } from '../../../src/index.ts'
+import type { InlineDelivery, Message, Settlement, Standing } from '../../../src/spi.ts'
 import type { Frame } from './frames.ts'
 
-/** Where a delivery came from: one life of a consumer on one channel. */
+/** The origin of a delivery: one life of a consumer on one channel. */
 export interface Origin {
   isLive: boolean
-  /** `false`: the channel is closed or closes. */
+  /** `false`: the channel is closed or closing. */
   send(frame: Frame, tag: number): boolean
-  /** What is rejected to the queue's own dead-letter exchange instead of acked. */
+  /** Messages to reject to the queue's own dead-letter exchange instead of acking them. */
   readonly rejected: { has(message: Message): boolean }
 }
 
@@ -38,11 +38,11 @@ export class DropInDelivery implements InlineDelivery {
   }
 
   ended({ settle }: Settlement): void {
-    // What has not begun by the end of `stop()` goes back at once, not when the channel closes.
+    // A message that has not begun when `stop()` ends is returned at once, not when the channel closes.
     if (settle === 'retry') this.handBack()
   }
 
-  /** Back to the head of the queue, for whoever comes. */
+  /** Returns the message to the head of the queue. */
   handBack(): boolean {
     if (this.#isSettled) return true
     return this.#origin.isLive && this.#send('hand-back')

@@ -1,8 +1,10 @@
-import type { Message } from '../../../src/index.ts'
+import type { Message } from '../../../src/spi.ts'
 import { RabbitMessage } from '../consuming/message.ts'
 import type { AmqpMessage, AmqpProperties } from '../slice.ts'
 
-/** What other clients hand over: amqp-connection-manager and rascal a message of amqplib, rabbitmq-client one of its own. */
+/**
+ * A message of another client: amqp-connection-manager and rascal use messages of amqplib, rabbitmq-client has its own.
+ */
 export type ForeignMessage = AmqpMessage | RabbitClientMessage
 
 /** A message of rabbitmq-client. */
@@ -12,17 +14,18 @@ interface RabbitClientMessage extends AmqpProperties {
   readonly redelivered: boolean
   readonly exchange: string
   readonly routingKey: string
-  /** Bytes; what `text/plain` or `application/json` without a content encoding came as, it has decoded already. */
+  /** Bytes. A body of type `text/plain` or `application/json` without a content encoding is already decoded. */
   readonly body?: unknown
 }
 
 /**
- * For people whose framework owns the ack: `runInline(consumer, { group: queue }).handle(rabbitMessage(raw, { queue }))`
- * resolves with what to tell the broker. With the same `queue` the keys are those of `runRabbit`.
+ * Converts a message for frameworks that own the ack: `runInline(consumer, { group: queue }).handle(rabbitMessage(raw,
+ * { queue }))` resolves with the settlement to carry out. With the same `queue` the keys are those of `runRabbit`.
  *
- * rabbitmq-client parses JSON before anybody sees it, and the bytes are gone: they are written anew, the same each time the
- * message comes by it, but not those that another client would see, which is a `conflict` where both share a store. A producer
- * that sets a content encoding, or another content type, keeps it from parsing.
+ * rabbitmq-client parses JSON before it delivers a message, and the original bytes are lost. This function serializes
+ * the value again. The result is the same for each delivery through rabbitmq-client, but differs from the bytes that
+ * another client gets, which is a `conflict` if both share a store. If the producer sets a content encoding, or another
+ * content type, rabbitmq-client does not parse the body.
  *
  * @throws TypeError for anything else
  */

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { systemClock, type MonotonicMs } from '../../../src/index.ts'
+import { systemClock, type MonotonicMs } from '../../../src/spi.ts'
 import { FRAMES_HEEDED, FRAMES_HEEDED_AFTER_MS } from '../settling/heeded.ts'
 import type { OwnChannel } from './channel.ts'
 
 export type Frame = 'ack' | 'reject' | 'hand-back'
 
-/** Settles on a channel that others use too: each delivery by a frame of its own, never `multiple`. */
+/** Settles deliveries on a channel that others use too: one frame for each delivery, never `multiple`. */
 export class Frames {
   readonly #channel: OwnChannel
   #sent = 0
@@ -15,7 +15,7 @@ export class Frames {
     this.#channel = channel
   }
 
-  /** `false`: the channel is closed or closes. */
+  /** `false`: the channel is closed or closing. */
   send(frame: Frame, deliveryTag: number): boolean {
     const tagged = { fields: { deliveryTag } }
     try {
@@ -38,7 +38,7 @@ export class Frames {
     return true
   }
 
-  /** Resolves when the channel may be closed without losing them. */
+  /** Resolves when the channel may be closed without losing the settles. */
   async heeded(): Promise<void> {
     if (this.#lastAt === undefined || this.#sent <= FRAMES_HEEDED) return
     const waited = systemClock.monotonic() - this.#lastAt

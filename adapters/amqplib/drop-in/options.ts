@@ -1,31 +1,37 @@
-import { ConfigError, checkFunction, checkNames, type Message } from '../../../src/index.ts'
+import { ConfigError, checkFunction, checkNames, type Message } from '../../../src/spi.ts'
 import { isName, MOST_NAME_BYTES } from '../options/names.ts'
 import type { ConfirmedPublisher } from '../publishing/confirmed-publisher.ts'
 
 export interface OnMessageOptions {
   /**
-   * The queue that is consumed, which no delivery tells: part of every key, which are those of `runRabbit` then. Left out, the
-   * consumer's name stands in for it: consumers of one name that share a store then share their keys whatever they consume, so
-   * that a message for one of them is a duplicate for the other. @defaultValue the consumer's name
+   * The consumed queue, which deliveries do not name. It is part of every key; with it the keys are those of
+   * `runRabbit`. Without it the consumer's name is used instead: consumers with the same name that share a store then
+   * share their keys whatever they consume, and a message of one is a duplicate for the other.
+   * @defaultValue the consumer's name
    */
   readonly queue?: string
   /**
-   * What becomes of a message that must be dead-lettered. `{ publisher, queue }`: it is published to that queue, confirmed,
-   * with its reason in headers, and then acked. `reject`: rejected to the dead-letter exchange of its own queue, without a
-   * reason; a queue that has none drops it, and the broker's own dead-lettering is at-most-once by default. Left out, it is
-   * refused by `publish-failed` events and stays unacked until there is a choice.
+   * What happens to a message that must be dead-lettered. `{ publisher, queue }`: it is published to that queue, with
+   * its reason in headers, and acked after the confirm. `reject`: it is rejected to the dead-letter exchange of its own
+   * queue, without a reason. A queue without such an exchange drops it, and the broker moves dead letters at most once
+   * by default. Without this option, `publish-failed` events report the message and it stays unacked until you set the
+   * option.
    */
   readonly deadLetter?: 'reject' | { readonly publisher: ConfirmedPublisher; readonly queue: string }
   /**
-   * The ordering key: messages of one lane are handled in the order they arrive, one at a time. Should it throw, the message
-   * has no lane. @defaultValue none, no order
+   * Returns the ordering key: messages of one lane are handled one at a time, in the order of their arrival. If it
+   * throws, the message has no lane.
+   * @defaultValue none, no order
    */
   readonly lane?: (message: Message) => string | undefined
 }
 
 const KNOWN: Readonly<Record<keyof OnMessageOptions, true>> = { queue: true, deadLetter: true, lane: true }
 
-/** Reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
+/**
+ * Reports all problems in one error.
+ * @throws ConfigError `CONFIG_INVALID`
+ */
 export function checkOnMessage(channel: unknown, options: OnMessageOptions): void {
   const problems: string[] = []
   if (!isChannel(channel))

@@ -1,7 +1,7 @@
-import { ConfigError, type Capacity, type DurationMs } from '../../../src/index.ts'
+import { ConfigError, type Capacity, type DurationMs } from '../../../src/spi.ts'
 import { MOST_PREFETCH, type RabbitSettings } from './resolve.ts'
 
-/** What consuming needs to know, once the pipeline's capacity is known. */
+/** The settings for consuming, with the prefetch computed from the pipeline's capacity. */
 export type FittedSettings = RabbitSettings & { readonly prefetch: number }
 
 const LEAST_DEFAULT_PREFETCH = 10
@@ -10,7 +10,8 @@ const LEAST_DEFAULT_PREFETCH = 10
 export const BROKERS_TIMEOUT_MS: DurationMs = 30 * 60_000
 
 /**
- * Prefetch and consumer timeout against what the pipeline holds. The warning is `undefined` where nothing is near.
+ * Checks prefetch and consumer timeout against the capacity of the pipeline. `warning` is `undefined` if no limit is
+ * close.
  *
  * @throws ConfigError `CONFIG_INVALID`
  */

@@ -1,47 +1,56 @@
-import type { DurationMs, Message } from '../../../src/index.ts'
+import type { DurationMs, Message } from '../../../src/spi.ts'
 
 /** A queue in which messages wait for their next attempt. */
 export interface RabbitDelayQueue {
-  /** From the failure to the next attempt, in whole milliseconds, at most 2147483647 (24.8 days): its `x-message-ttl`. */
+  /**
+   * The time from the failure to the next attempt, in whole milliseconds, at most 2147483647 (24.8 days): the queue's
+   * `x-message-ttl`.
+   */
   readonly delayMs: DurationMs
-  /** It belongs to this queue alone: what waits there comes back here. @defaultValue `<queue>.retry.<delayMs>` */
+  /**
+   * No other queue may use it: its messages come back to this queue.
+   * @defaultValue `<queue>.retry.<delayMs>`
+   */
   readonly queue?: string
 }
 
 interface RabbitBusy {
   /**
-   * How long a message waits in its lane while another process is busy with it. Then it leaves this process, delayed until
-   * the other's lease must have ended; no attempt is spent. At least 1. @defaultValue 2000
+   * How long a message waits in its lane while another process is busy with it, in milliseconds. After that it leaves
+   * this process, delayed until the other's lease must have ended; no attempt is spent. At least 1.
+   * @defaultValue 2000
    */
   readonly busyWaitMs?: DurationMs
 }
 
-/** Copies wait in queues of their own, on any server. */
+/** Copies wait in separate queues, on any server version. */
 export interface RabbitDelayQueues extends RabbitBusy {
   /**
-   * Milliseconds, or `{ delayMs, queue }`. After the first attempt a message waits in the first of these queues, after the
-   * second in the second, then in the last again and again, up to the consumer's `maxAttempts`. The original is acked when
-   * its copy is confirmed: nothing waits behind it, and the order of its lane is given up. A copy comes back to the tail of
-   * the queue, and waits there behind what is ready. The store must remember a message for longer than it waits
-   * (`retentionMs`). A message that another process is busy with goes to the shortest that outlasts the other's lease.
+   * Milliseconds, or `{ delayMs, queue }`. After the first attempt a message waits in the first of these queues, after
+   * the second in the second, and then in the last one, up to the consumer's `maxAttempts`. The original is acked when
+   * its copy is confirmed, so no other message waits behind it, and the order of its lane is lost. A copy comes back to
+   * the tail of the queue, behind the messages that are ready. The store must remember a message for longer than it
+   * waits (`retentionMs`). A message that another process is busy with goes to the queue with the shortest delay that
+   * outlasts the other's lease.
    */
   readonly delayQueues: readonly (DurationMs | RabbitDelayQueue)[]
   readonly delayedByQueue?: never
   /**
-   * How long after its time a delayed copy may be missing before `delayed-overdue` is told. Set it above the time a message
-   * takes from the queue's tail to its head. Told only while this is the queue's only consumer: a copy that is missing here may
-   * have gone to another one. At least 1. @defaultValue 60000
+   * How late a delayed copy may be before the event `delayed-overdue`, in milliseconds. Set it above the time that a
+   * message takes from the tail of the queue to its head. The event is only sent while this is the only consumer of the
+   * queue, because another consumer may have got the missing copy. At least 1.
+   * @defaultValue 60000
    */
   readonly overdueAfterMs?: DurationMs
 }
 
-/** The queue itself delays what comes back: quorum queues of RabbitMQ 4.3 and later. */
+/** The queue itself delays returned messages: quorum queues of RabbitMQ 4.3 and later. */
 export interface RabbitDelayedByQueue extends RabbitBusy {
   /**
-   * `x-delayed-retry-type: all`, `-min` and `-max` of the queue, in whole milliseconds: a failed message is rejected and
-   * waits `minMs` times the number of its returns, at most `maxMs`; one that another process is busy with is given back and
-   * waits `minMs`. No copies, no further queues, no confirms. The order of its lane is given up. Refused below 4.3, where
-   * the broker accepts the arguments and delays nothing.
+   * `x-delayed-retry-type: all`, `-min` and `-max` of the queue, in whole milliseconds. A failed message is rejected
+   * and waits `minMs` times the number of its returns, at most `maxMs`. A message that another process is busy with is
+   * returned and waits `minMs`. This needs no copies, no further queues and no confirms. The order of its lane is lost.
+   * Refused below 4.3, where the broker accepts the arguments but delays nothing.
    */
   readonly delayedByQueue: { readonly minMs: DurationMs; readonly maxMs: DurationMs }
   readonly delayQueues?: never
@@ -51,66 +60,85 @@ export interface RabbitDelayedByQueue extends RabbitBusy {
 export type RabbitRetry = RabbitDelayQueues | RabbitDelayedByQueue
 
 export interface RabbitOptions {
-  /** The queue to consume: the group of the scope. 1 to 255 bytes. */
+  /** The queue to consume. It is the group in the scope. 1 to 255 bytes. */
   readonly queue: string
   /**
-   * Deliveries taken and not yet settled, 1 to 1000. Fewer than the handlers that run at once (`concurrency`; of an inbox
-   * `transactions`) are refused. @defaultValue twice what can be claimed at once (`concurrency`; of an inbox `transactions` x
+   * The most unsettled deliveries, 1 to 1000. Must be at least the number of handlers that run at once (`concurrency`;
+   * in an inbox `transactions`).
+   * @defaultValue twice the number of messages that can be claimed at once (`concurrency`; in an inbox `transactions` x
    * `batchSize`), at least 10, at most 1000
    */
   readonly prefetch?: number
   /**
-   * `true`: queue, delay queues and dead-letter queue are declared, durable, where they are missing, also when one vanishes
-   * later; where they exist they must be alike, but for the delivery limit, which is a warning. `'check'`: they must exist,
-   * a delay queue with its delay and target; what else can lose messages is a warning. `false`: warnings only, but
-   * consuming a queue that is missing fails; a copy whose queue is missing is published again and again until it is there.
-   * How an existing queue was declared is found out by declaring it otherwise, which changes nothing. What a policy adds
-   * cannot be seen, nor the queues behind a dead-letter exchange. @defaultValue true
+   * What to do about queues at the start. `true`: declare the consumed queue, delay queues and dead-letter queue as
+   * durable if they are missing, and again if one is deleted later. An existing queue must have the same arguments;
+   * only another delivery limit is a warning. `'check'`: the queues must exist, and a delay queue must have its delay
+   * and target; anything else that can lose messages is a warning. `false`: only warn. To consume a missing queue then
+   * fails, and a copy for a missing queue is published again and again until the queue exists. The library finds out
+   * how an existing queue was declared by declaring it differently, which changes nothing. It cannot see arguments set
+   * by a policy, nor the queues behind a dead-letter exchange.
+   * @defaultValue true
    */
   readonly assert?: true | 'check' | false
   /**
-   * Of queues that `assert: true` declares. `classic` delay queues move what is due at most once: a broker that stops in
-   * that moment loses the copy. @defaultValue `quorum`
+   * Type of the queues that `assert: true` declares. `classic` delay queues move messages at most once: if the broker
+   * stops in that moment, the copy is lost.
+   * @defaultValue `quorum`
    */
   readonly queueType?: 'quorum' | 'classic'
   /**
-   * Where a message waits that failed and has attempts left. Not for strategy `offsets`. @defaultValue none: it waits in
-   * its lane, unacked, and what comes after it in that lane waits too
+   * Where a failed message waits while it has attempts left. Not allowed with strategy `offsets`.
+   * @defaultValue none: it waits in its lane, unacked, and so do the messages behind it in that lane
    */
   readonly retry?: RabbitRetry
   /**
-   * How a message gets to its dead-letter place. `publish`: as a copy with headers that say why, confirmed before the
-   * original is acked. `reject`: the queue's own dead-letter exchange moves it, without the reason, and at most once unless
-   * the queue has `x-dead-letter-strategy: at-least-once`; the queue must exist and have `x-dead-letter-exchange`, or the
-   * broker would drop the message: refused, with `assert: false` a warning. @defaultValue `publish`
+   * How a message gets to its dead-letter place. `publish`: as a copy whose headers say why; the original is acked
+   * after the confirm. `reject`: the queue's own dead-letter exchange moves it, without the reason, and at most once
+   * unless the queue has `x-dead-letter-strategy: at-least-once`. The queue must exist and have
+   * `x-dead-letter-exchange`, because otherwise the broker drops the message: refused, or with `assert: false` a
+   * warning.
+   * @defaultValue `publish`
    */
   readonly deadLetter?: 'publish' | 'reject'
-  /** Where dead letters go, by the default exchange. Not the queue consumed. @defaultValue `<queue>.dead-letter` */
+  /**
+   * The queue for dead letters, published through the default exchange. Must not be the consumed queue.
+   * @defaultValue `<queue>.dead-letter`
+   */
   readonly deadLetterQueue?: string
   /**
-   * An exchange of your own for dead letters, instead of `deadLetterQueue`. It is never declared here, and must lead each
-   * dead letter to at least one queue: one that no queue takes is published again and again, and its original stays.
+   * An exchange of your own for dead letters, instead of `deadLetterQueue`. The library never declares it. It must
+   * route each dead letter to at least one queue: an unroutable one is published again and again, and its original
+   * stays.
    */
   readonly deadLetterExchange?: string
-  /** With `deadLetterExchange`, at most 255 bytes. @defaultValue the key the message was first published with */
+  /**
+   * The routing key with `deadLetterExchange`, at most 255 bytes.
+   * @defaultValue the key with which the message was first published
+   */
   readonly deadLetterRoutingKey?: string
   /**
-   * The ordering key: messages of one lane are handled in the order they arrive, one at a time. Across processes that
-   * needs a single active consumer. Should it throw, the message has no lane. @defaultValue none, no order
+   * Returns the ordering key: messages of one lane are handled one at a time, in the order of their arrival. Order
+   * across processes needs a single active consumer. If it throws, the message has no lane.
+   * @defaultValue none, no order
    */
   readonly lane?: (message: Message) => string | undefined
-  /** Acks gathered in as few frames as possible; `false`: each at once. @defaultValue true */
+  /**
+   * Combines acks into as few frames as possible. `false`: each ack is sent at once.
+   * @defaultValue true
+   */
   readonly ackBatch?: boolean
   /**
-   * The queue has `x-single-active-consumer` (declared so by `assert: true`): a stop then hands nothing over before all
-   * that was dispatched is finished. @defaultValue false
+   * The queue has `x-single-active-consumer` (`assert: true` declares it so). A stop then finishes all delivered
+   * messages before the next consumer takes over.
+   * @defaultValue false
    */
   readonly singleActiveConsumer?: boolean
   /**
-   * How long the broker lets a delivery be unacked before it takes it away, in milliseconds: its `consumer_timeout`, which
-   * nobody can ask for. On quorum queues of RabbitMQ 4.3 and later it is also set, for this consumer; elsewhere say what
-   * the broker has. It must be longer than the store's lease and than a handler may run, its grace included: refused if
-   * not, and a warning where the default is not at least twice as long. @defaultValue 1800000, the broker's default
+   * How long the broker leaves a delivery unacked before it takes it back, in milliseconds: its `consumer_timeout`,
+   * which a client cannot read. On quorum queues of RabbitMQ 4.3 and later this option also sets it for the consumer;
+   * elsewhere give the value of the broker. It must be longer than the store's lease and than the longest run of a
+   * handler, including its grace period. If the default is not at least twice as long, there is a warning.
+   * @defaultValue 1800000, the broker's default
    */
   readonly consumerTimeoutMs?: DurationMs
 }

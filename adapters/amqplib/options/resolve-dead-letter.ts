@@ -1,4 +1,4 @@
-import { checkOneOf } from '../../../src/index.ts'
+import { checkOneOf } from '../../../src/spi.ts'
 import { isName, MOST_NAME_BYTES } from './names.ts'
 import { shown } from './shown.ts'
 import type { RabbitOptions } from './options.ts'
@@ -6,9 +6,9 @@ import type { RabbitOptions } from './options.ts'
 /** How a message gets to its dead-letter place. */
 export type DeadLetterWay =
   | { readonly kind: 'queue'; readonly queue: string }
-  /** `routingKey`, if not that of the message. */
+  /** `routingKey`: `undefined` keeps that of the message. */
   | { readonly kind: 'exchange'; readonly exchange: string; readonly routingKey: string | undefined }
-  /** By the queue's own dead-letter exchange. */
+  /** Through the queue's own dead-letter exchange. */
   | { readonly kind: 'reject' }
 
 type Given = Pick<

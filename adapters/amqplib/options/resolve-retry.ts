@@ -1,4 +1,4 @@
-import { checkNames, checkWhole, type DurationMs } from '../../../src/index.ts'
+import { checkNames, checkWhole, type DurationMs } from '../../../src/spi.ts'
 import { isName, MOST_NAME_BYTES } from './names.ts'
 import { shown } from './shown.ts'
 import type { RabbitDelayQueue, RabbitDelayedByQueue, RabbitDelayQueues, RabbitOptions } from './options.ts'

@@ -6,7 +6,7 @@ import {
   withoutUndefined,
   type DurationMs,
   type Message,
-} from '../../../src/index.ts'
+} from '../../../src/spi.ts'
 import { shown } from './shown.ts'
 import type { RabbitOptions } from './options.ts'
 import { resolveDeadLetter, type DeadLetterWay } from './resolve-dead-letter.ts'
@@ -15,7 +15,7 @@ import { isName, MOST_NAME_BYTES } from './names.ts'
 
 export interface RabbitSettings {
   readonly queue: string
-  /** As given: without it the pipeline's capacity decides. */
+  /** As given; if `undefined`, the pipeline's capacity decides. */
   readonly prefetch: number | undefined
   readonly assert: true | 'check' | false
   readonly queueType: 'quorum' | 'classic'
@@ -28,7 +28,7 @@ export interface RabbitSettings {
   readonly consumerTimeoutMs: DurationMs | undefined
 }
 
-/** The only place with a default, beside `retry`, and what depends on the pipeline's capacity. */
+/** The only place that defines defaults, except those of `retry` and those that depend on the pipeline's capacity. */
 const DEFAULTS = {
   assert: true,
   queueType: 'quorum',
@@ -58,7 +58,7 @@ const INSIDE_RETRY = 'give it inside of retry'
 const OF_THE_CONSUMER = 'give it to defineConsumer()'
 const OF_THE_CONNECTION = 'give it to the connection, the first argument'
 
-/** What people look for here, and where it is. */
+/** Options that belong elsewhere, with the right place. */
 const MISPLACED: Readonly<Record<string, string>> = {
   delayQueues: INSIDE_RETRY,
   delayedByQueue: INSIDE_RETRY,
@@ -79,7 +79,10 @@ const MISPLACED: Readonly<Record<string, string>> = {
   globalPrefetch: 'leave it out: quorum queues refuse it, or take it for each consumer',
 }
 
-/** Checks everything and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
+/**
+ * Checks everything and reports all problems in one error.
+ * @throws ConfigError `CONFIG_INVALID`
+ */
 export function resolveRabbitOptions(options: RabbitOptions): RabbitSettings {
   if (typeof options !== 'object' || options === null) {
     throw new ConfigError([`RabbitMQ: queue: expected options such as { queue: 'sms' }, got ${shown(options)}`])
@@ -113,7 +116,7 @@ export function resolveRabbitOptions(options: RabbitOptions): RabbitSettings {
   return Object.freeze(settings)
 }
 
-/** Each queue has one use. */
+/** Problems of queues that are used twice. */
 function sharedQueues({ queue, retry, deadLetter }: RabbitSettings): string[] {
   const delays = retry.kind === 'delay-queues' ? retry.queues.map((delay) => delay.queue) : []
   const problems = delays

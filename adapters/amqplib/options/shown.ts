@@ -1,4 +1,4 @@
-/** A value of an option or an argument, as a problem names it. */
+/** Formats the value of an option or an argument in a problem. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return `'${value}'`
   // JSON has no NaN.

@@ -1,4 +1,4 @@
-import { checkNames, withoutUndefined } from '../../../src/index.ts'
+import { checkNames, withoutUndefined } from '../../../src/spi.ts'
 import type { IdentifiedMessage } from './confirmed-publisher.ts'
 
 const KNOWN: Readonly<Record<keyof IdentifiedMessage, true>> = {
@@ -12,7 +12,7 @@ const KNOWN: Readonly<Record<keyof IdentifiedMessage, true>> = {
 
 const OF_QUEUE = 'the name of a queue is the routingKey, on the default exchange'
 
-/** What is a property of a message in amqplib. */
+/** For fields that are properties of a message in amqplib. */
 const IN_PROPERTIES = 'give it inside of properties'
 const MISPLACED: Readonly<Record<string, string>> = {
   queue: `give it as routingKey: ${OF_QUEUE}`,
@@ -47,7 +47,7 @@ export function checkMessage(message: IdentifiedMessage): void {
 
 const MOST_ID_BYTES = 255
 
-/** amqplib decodes what is not valid UTF-8 to U+FFFD, so that different IDs would arrive as one. */
+/** amqplib decodes invalid UTF-8 to U+FFFD, so different IDs would become equal. */
 function checkMessageId(id: unknown): void {
   const why = unusable(id)
   if (why === undefined) return

@@ -1,4 +1,4 @@
-import { BrokerError, StoppedError } from '../../../src/index.ts'
+import { BrokerError, StoppedError } from '../../../src/spi.ts'
 import { connectorOf, type Connector, type RabbitConnect } from '../connection/connector.ts'
 import { bytesOf, checkMessage } from './check-message.ts'
 import { Outlet, refused, type OutgoingMessage } from './outlet.ts'
@@ -6,32 +6,35 @@ import { NoAnswerError, within } from '../connection/within.ts'
 
 const CONFIRM_WITHIN_MS = 10_000
 
-/** A message that can be told from others, however often it is sent. */
+/** A message with an ID that is the same each time it is sent. */
 export interface IdentifiedMessage extends Pick<OutgoingMessage, 'exchange' | 'routingKey' | 'headers' | 'properties'> {
-  /** 1 to 255 bytes of valid Unicode. The same each time this message is sent, or nobody can tell that it is the same. */
+  /**
+   * 1 to 255 bytes of valid Unicode. Must be the same each time this message is sent, so that consumers can recognise
+   * it.
+   */
   readonly messageId: string
-  /** Text goes as UTF-8. */
+  /** Text is sent as UTF-8. */
   readonly body: Uint8Array | string
 }
 
-/** Publishes what must not get lost. */
+/** Publishes messages that must not be lost. */
 export interface ConfirmedPublisher extends AsyncDisposable {
   /**
-   * Resolves when the broker has confirmed the message and some queue has it: persistent, mandatory. Rejects otherwise, then
-   * the message may be there all the same; send it again, with the same message ID. Call it as often as you like without
-   * awaiting: 1,000 messages are on their way at once, 10,000 more wait for their turn.
+   * Resolves when the broker has confirmed the message and at least one queue has it. It is persistent and mandatory.
+   * After a rejection the message may have arrived nevertheless; send it again with the same message ID. You can call
+   * it without awaiting: 1,000 messages may be in flight, and 10,000 more may wait.
    *
-   * @throws TypeError a message ID, place or body that cannot be sent, or a name that is none of `IdentifiedMessage`
+   * @throws TypeError for a message ID, routing key or body that cannot be sent, or an unknown field
    * @throws BrokerError `BROKER_UNREACHABLE`, `BROKER_PUBLISH_REFUSED` (no queue, no confirm within 10 s, a broker that
-   * blocks publishers, an exchange that is missing: this one also refuses what is on its way beside it)
+   * blocks publishers, a missing exchange: this one also refuses the other messages in flight)
    * @throws StoppedError after `close()`
    */
   publish(message: IdentifiedMessage): Promise<void>
-  /** What is not confirmed by now is rejected. Idempotent. */
+  /** Rejects the messages that are not confirmed yet. Idempotent. */
   close(): Promise<void>
 }
 
-/** For producers. Opens its connection when it first publishes, and again after a loss. */
+/** For producers. It opens its connection at the first publish, and again after a loss. */
 export function confirmedPublisher(connect: RabbitConnect): ConfirmedPublisher {
   return new ProducerPublisher(new ReopeningPublisher(connectorOf(connect), 'consume-once publisher'))
 }
@@ -43,7 +46,7 @@ export class ProducerPublisher implements ConfirmedPublisher {
     this.#inner = inner
   }
 
-  /** What also takes messages without an ID, if `publisher` came from here. */
+  /** The inner publisher, which also takes messages without an ID, if `publisher` came from this library. */
   static innerOf(publisher: ConfirmedPublisher): ReopeningPublisher | undefined {
     return typeof publisher === 'object' && publisher !== null && #inner in publisher ? publisher.#inner : undefined
   }
@@ -62,7 +65,7 @@ export class ProducerPublisher implements ConfirmedPublisher {
   }
 }
 
-/** Also for copies of messages that never had an ID. */
+/** Also publishes copies of messages that never had an ID. */
 export class ReopeningPublisher {
   readonly #connector: Connector
   readonly #title: string
@@ -88,7 +91,7 @@ export class ReopeningPublisher {
     } catch (error) {
       throw error instanceof NoAnswerError ? refused(outlet?.lateBecause ?? error.message, error) : error
     } finally {
-      // It must not go out after its sender was told that it did not.
+      // It must not be sent after the caller was told that it was not.
       attempt.abort()
     }
   }
@@ -98,7 +101,7 @@ export class ReopeningPublisher {
     return this.#closing
   }
 
-  /** One at a time; the next one to publish after its end opens another. */
+  /** One outlet at a time; after its end the next publish opens another one. */
   async #openOutlet(): Promise<Outlet> {
     if (this.#closing !== undefined) throw new StoppedError('the publisher is closed')
     const current = (this.#outlet ??= Outlet.open(this.#connector, this.#title))

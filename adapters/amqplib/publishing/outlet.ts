@@ -1,4 +1,4 @@
-import { BrokerError, isConsumeOnceError, systemEntropy, withoutUndefined } from '../../../src/index.ts'
+import { BrokerError, isConsumeOnceError, systemEntropy, withoutUndefined } from '../../../src/spi.ts'
 import { closeQuietly } from '../connection/close.ts'
 import type { Connector } from '../connection/connector.ts'
 import { PUBLISH_ID } from '../copies/headers.ts'
@@ -15,7 +15,7 @@ export interface OutgoingMessage {
   readonly exchange?: string
   readonly routingKey: string
   readonly body: Uint8Array
-  /** The same each time this message is sent, or nobody can tell that it is the same. */
+  /** Must be the same each time this message is sent, so that consumers can recognise it. */
   readonly messageId: string | undefined
   readonly headers?: Readonly<Record<string, unknown>>
   readonly properties?: AmqpPublishProperties
@@ -25,7 +25,7 @@ export interface OutgoingMessage {
 export class Outlet {
   readonly #link: Link
   readonly #channel: AmqpConfirmChannel
-  /** Returned messages, told before they are confirmed. */
+  /** Returned messages. The broker returns a message before it confirms it. */
   readonly #returned = new Map<string, string>()
   readonly #prefix = systemEntropy.ownerToken()
   readonly #room = new Room()
@@ -40,7 +40,10 @@ export class Outlet {
     channel.on('return', (message) => this.#noteReturn(message))
   }
 
-  /** @throws BrokerError `BROKER_UNREACHABLE`; ConfigError: a factory that resolves with no connection, or no amqplib */
+  /**
+   * @throws BrokerError `BROKER_UNREACHABLE`; ConfigError if a factory resolves with something else than a connection,
+   * or amqplib is missing
+   */
   static async open(connector: Connector, title: string): Promise<Outlet> {
     const link = await Link.open(connector, title).catch((error: unknown) => {
       throw isConsumeOnceError(error) ? error : unreachable(connector, error)
@@ -58,7 +61,7 @@ export class Outlet {
     return this.#endedBecause === undefined
   }
 
-  /** Why a message that was given to it is not confirmed yet, if that can be said. */
+  /** Why a message is not confirmed yet, if known. */
   get lateBecause(): string | undefined {
     const { blockedBecause } = this.#link
     if (blockedBecause !== undefined) return `the broker blocks publishers: ${blockedBecause}`
@@ -66,10 +69,10 @@ export class Outlet {
   }
 
   /**
-   * Resolves when the broker has taken the message over, on disk, in at least one queue. Waits for its turn where too many
-   * are not confirmed; `given up` by then, it is not published at all.
+   * Resolves when the broker has the message, on disk, in at least one queue. Waits for a slot while too many messages
+   * are unconfirmed; if `givenUp` aborts meanwhile, the message is not published at all.
    *
-   * @throws BrokerError `BROKER_PUBLISH_REFUSED`; its cause, if the message cannot be encoded, is what amqplib threw
+   * @throws BrokerError `BROKER_PUBLISH_REFUSED`; if the message cannot be encoded, its cause is the error of amqplib
    */
   async publish(message: OutgoingMessage, givenUp: AbortSignal): Promise<void> {
     const id = `${this.#prefix}-${++this.#published}`
@@ -90,7 +93,7 @@ export class Outlet {
     }
   }
 
-  /** Idempotent: all who find that it has ended may close it. */
+  /** Idempotent: every caller that finds it ended may close it. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -102,7 +105,7 @@ export class Outlet {
     await this.#link.close()
   }
 
-  /** Those that wait for their turn find out. */
+  /** Wakes the callers that wait for a slot. */
   #end(why: string): void {
     this.#endedBecause ??= why
     this.#room.open()

@@ -1,8 +1,8 @@
-/** Messages on their way at once. */
+/** Messages in flight at once. */
 export const MOST_UNCONFIRMED = 1000
 const MOST_WAITING = 10_000
 
-/** Lets so many in at once; the others wait in line. */
+/** Limits how many callers may be inside; the others wait in order. */
 export class Room {
   readonly #line = new Set<() => void>()
   #inside = 0
@@ -12,7 +12,7 @@ export class Room {
     return this.#inside >= MOST_UNCONFIRMED
   }
 
-  /** Resolves when there is room, or when `leaves` aborts: who got in must look. `false`, at once: the line is full too. */
+  /** Resolves `true` when a slot is free or `leaves` aborts (check it); `false` at once when the queue is full. */
   async enter(leaves: AbortSignal): Promise<boolean> {
     if (this.#line.size >= MOST_WAITING) return false
     if (this.isFull && !this.#isOpen && !leaves.aborted) {
@@ -37,7 +37,7 @@ export class Room {
     next?.()
   }
 
-  /** Nobody waits any more. */
+  /** Lets all callers in: nobody waits from now on. */
   open(): void {
     this.#isOpen = true
     for (const next of this.#line) next()

@@ -1,31 +1,34 @@
-import { Watermark } from '../../../src/index.ts'
+import { Watermark } from '../../../src/spi.ts'
 
-/** One basic.ack: of a tag alone, or of it and everything below. */
+/** One basic.ack: of one tag, or of that tag and everything below. */
 export interface AckFrame {
   readonly tag: number
   readonly multiple: boolean
-  /** How many deliveries it settles. */
+  /** The number of deliveries that it settles. */
   readonly settles: number
 }
 
 /**
- * Which frames ack what is finished on one channel. Tags of a channel count from 1 without gaps.
+ * Computes the frames that ack finished deliveries of one channel. The tags of a channel count from 1 without gaps.
  *
- * - Everything up to the watermark goes with one frame, `ack(t, multiple)`, where `t` must not have been settled by a frame
- *   of its own: the broker closes the channel for that (406), while settled tags below `t` are fine.
- * - When more than `relieveAbove` tags are finished above a stuck watermark, each of them gets a frame of its own, or the
- *   prefetch window would starve behind the straggler.
+ * - Everything up to the watermark is acked with one frame, `ack(t, multiple)`. `t` must not have been settled by a
+ *   frame of its own, because the broker would close the channel (406); settled tags below `t` are allowed.
+ * - When more than `relieveAbove` tags are finished above a stuck watermark, each of them gets a frame of its own.
+ *   Otherwise the prefetch window would be used up by deliveries behind the stuck one.
  */
 export class AckWindow {
   readonly #watermark = new Watermark<number>()
   readonly #relieveAbove: number
-  /** Finished above the watermark; no frame yet. */
+  /** Finished above the watermark, without a frame yet. */
   readonly #above = new Set<number>()
   /** Settled by a frame of their own, above `#sentUpTo`. */
   readonly #alone = new Set<number>()
   /** Everything up to here is settled. */
   #sentUpTo = 0
-  /** Deliveries that may be settled, or were by a frame of their own; and those that `tell` let pass. */
+  /**
+   * Number of deliveries that may be settled, or were settled by a frame of their own; and number of those that `tell`
+   * has admitted.
+   */
   #finished = 0
   #told = 0
 
@@ -33,17 +36,17 @@ export class AckWindow {
     this.#relieveAbove = relieveAbove
   }
 
-  /** Each delivery that was registered has been settled by a frame. */
+  /** Every registered delivery has been settled by a frame. */
   get isSettled(): boolean {
     return this.#watermark.open === 0 && this.#sentUpTo === this.#finishedUpTo
   }
 
-  /** Registers a delivery as it arrives. Returns the ticket that finishes it. */
+  /** Registers a delivery on arrival. Returns the ticket that finishes it. */
   receive(tag: number): number {
     return this.#watermark.receive(tag)
   }
 
-  /** The delivery may be acked. Twice is as good as once. */
+  /** The delivery may be acked. Idempotent. */
   finish(tag: number, ticket: number): void {
     if (tag <= this.#finishedUpTo || this.#alone.has(tag) || this.#above.has(tag)) return
     this.#finished++
@@ -51,14 +54,14 @@ export class AckWindow {
     this.#advance(ticket)
   }
 
-  /** The delivery was settled by a frame of its own, which is not an ack. */
+  /** The delivery was settled by a frame of its own that is not an ack. */
   settledAlone(tag: number, ticket: number): void {
     this.#finished++
     this.#alone.add(tag)
     this.#advance(ticket)
   }
 
-  /** Takes the frames that are due; `everything` also what is finished above the watermark. */
+  /** Takes the frames that are due; with `everything` also those for tags above the watermark. */
   takeFrames(everything = false): AckFrame[] {
     const frames: AckFrame[] = []
     const upTo = this.#finishedUpTo
@@ -80,8 +83,9 @@ export class AckWindow {
   }
 
   /**
-   * Asked right before a frame is written: why it must not be, if so. A count of its own, beside what makes frames, so that a
-   * wrong one is found out: no frame acks what is unfinished, none what another has settled.
+   * Called right before a frame is written. Returns why it must not be written, if so. It counts independently of the
+   * code that makes frames, so that it finds a wrong one: no frame acks an unfinished delivery, and none one that
+   * another frame has settled.
    */
   tell({ tag, multiple, settles }: AckFrame): string | undefined {
     const unfinished = this.#watermark.lowestUnfinished
@@ -94,7 +98,7 @@ export class AckWindow {
     return undefined
   }
 
-  /** What the watermark has passed goes with the run. */
+  /** Tags that the watermark has passed are acked together. */
   #advance(ticket: number): void {
     const before = this.#finishedUpTo
     if (!this.#watermark.finish(ticket)) return

@@ -1,25 +1,27 @@
 import { AckWindow, type AckFrame } from './ack-window.ts'
-import { InvariantError } from '../../../src/index.ts'
+import { InvariantError } from '../../../src/spi.ts'
 import type { FittedSettings } from '../options/fit.ts'
 import { FRAMES_HEEDED } from './heeded.ts'
 import type { AmqpChannel } from '../slice.ts'
 
 /**
- * A frame of one delivery alone that is not an ack. `dead-letter`: to the queue's own dead-letter exchange. `retry`: back
- * to the queue, counted as a return; `return`: back to the queue, on RabbitMQ 4.3 not counted.
+ * A frame for one delivery that is not an ack. `dead-letter`: to the queue's own dead-letter exchange. `retry`: back to
+ * the queue, counted as a return. `return`: back to the queue, not counted on RabbitMQ 4.3.
  */
 export type OwnFrame = 'dead-letter' | 'retry' | 'return'
 
 type AckSettings = Pick<FittedSettings, 'prefetch' | 'ackBatch'>
 
 interface AckHooks {
-  /** The broker was told about so many deliveries. */
+  /** The broker was told about `count` deliveries. */
   readonly onSettled: (count: number) => void
-  /** A frame was refused that must not be written, and so is each one after it: the channel is of no use any more. */
+  /** A frame was refused because it must not be written, and so is every later one: the channel must be closed. */
   readonly onBroken: (error: Error) => void
 }
 
-/** Settles the deliveries of one channel: at the end of a turn of the event loop, or when half the prefetch is finished. */
+/**
+ * Settles the deliveries of one channel: at the end of a turn of the event loop, or when half the prefetch is finished.
+ */
 export class Acks {
   readonly #channel: AmqpChannel
   readonly #settings: AckSettings
@@ -37,7 +39,7 @@ export class Acks {
     this.#window = new AckWindow(Math.floor(settings.prefetch / 2))
   }
 
-  /** More than the broker heeds if the channel closed now. */
+  /** More frames than the broker processes if the channel closes now. */
   get areMany(): boolean {
     return this.#framesSent > FRAMES_HEEDED
   }
@@ -47,7 +49,7 @@ export class Acks {
     return this.#window.isSettled
   }
 
-  /** Registers a delivery as it arrives. Returns the ticket that settles it. */
+  /** Registers a delivery on arrival. Returns the ticket that settles it. */
   receive(tag: number): number {
     return this.#window.receive(tag)
   }
@@ -63,12 +65,12 @@ export class Acks {
     return true
   }
 
-  /** At once, by a frame that nothing else shares. `false`: refused. */
+  /** Settles at once, with a frame for this delivery only. `false`: refused. */
   settleAlone(tag: number, ticket: number, frame: OwnFrame): boolean {
     if (!this.#isLive) return false
     this.#window.settledAlone(tag, ticket)
     if (!this.#mayWrite({ tag, multiple: false, settles: 1 })) return false
-    // What is finished above it may have waited for it alone.
+    // Finished deliveries above it may have waited only for this one.
     this.#scheduleFlush()
     this.#framesSent++
     return attempt(() => {
@@ -82,7 +84,7 @@ export class Acks {
     this.#isLive = false
   }
 
-  /** Sends all that is finished, then nothing any more. */
+  /** Sends all finished acks, then nothing more. */
   finish(): void {
     if (this.#isLive) this.#send(this.#window.takeFrames(true))
     this.end()
@@ -122,7 +124,7 @@ export class Acks {
   }
 }
 
-/** A closing channel throws, and its `close` is about to come: the redelivery finds the mark. */
+/** A closing channel throws, and its `close` event follows. The redelivery finds the mark. */
 function attempt(frame: () => void): boolean {
   try {
     frame()

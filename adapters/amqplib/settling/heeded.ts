@@ -1,4 +1,4 @@
-/** Of settle frames shortly before a close, a quorum queue heeds about the first 34. */
+/** Right before a close, a quorum queue processes only about the first 34 settle frames. */
 export const FRAMES_HEEDED = 30
-/** After so long it has heeded them all. */
+/** After this time it has processed all of them. */
 export const FRAMES_HEEDED_AFTER_MS = 100

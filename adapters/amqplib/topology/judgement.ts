@@ -4,7 +4,7 @@ import type { QueuePlan } from './plans.ts'
 import type { Declaration, QueueArguments } from './questions.ts'
 import { isAtLeast } from './server-version.ts'
 
-/** What a queue is not, but should be. */
+/** A difference between an existing queue and the queue that the consumer needs. */
 export interface Finding {
   readonly event:
     | 'delivery-limit'
@@ -19,14 +19,14 @@ export interface Finding {
 }
 
 export interface Judgement {
-  /** With these it cannot work. */
+  /** The consumer cannot work with these. */
   readonly problems: readonly string[]
   readonly findings: readonly Finding[]
 }
 
 const NO_POLICIES = 'What a policy adds cannot be seen from here'
 
-/** Differences between what is wanted and what is declared, beside the delivery limit. */
+/** Differences between wanted and declared arguments, except the delivery limit. */
 export function differences(
   wanted: QueueArguments,
   { durable, autoDelete, arguments: declared }: Declaration,
@@ -42,7 +42,7 @@ export function differences(
     .map(({ name, here, there }) => `${name}: expected ${shown(here)}, got ${shown(there)}`)
 }
 
-/** A queue that this consumer would have declared otherwise, or not at all. */
+/** Checks a queue that this consumer would have declared differently, or not at all. */
 export function judge(
   plan: QueuePlan,
   declaration: Declaration,
@@ -81,7 +81,7 @@ export function judge(
   return { problems, findings }
 }
 
-/** What cannot be seen is not fine. */
+/** An unknown declaration is reported, not assumed to be fine. */
 export function unknown({ name }: QueuePlan): Finding {
   return {
     event: 'queue-unknown',
@@ -92,7 +92,7 @@ export function unknown({ name }: QueuePlan): Finding {
 export function missing({ name }: QueuePlan): Finding {
   return {
     event: 'queue-mismatch',
-    detail: `queue ${name}: does not exist: what goes there is published again and again until it does`,
+    detail: `queue ${name}: does not exist: messages for it are published again and again until it does`,
   }
 }
 
@@ -131,7 +131,7 @@ function otherDelay({ name, arguments: wanted }: QueuePlan, declared: QueueArgum
   ]
 }
 
-/** By its dead-lettering. */
+/** True if its dead-lettering loses nothing. */
 function losesNothing(declared: QueueArguments): boolean {
   const isSure = declared['x-dead-letter-strategy'] === 'at-least-once' && declared['x-overflow'] === 'reject-publish'
   return declared['x-queue-type'] === 'quorum' && isSure
@@ -145,12 +145,12 @@ function lossyReject({ name }: QueuePlan): Finding {
 }
 
 /**
- * Arguments by which the broker drops messages that nobody has handled, with their values. A length limit that refuses what is
- * published drops nothing: producers that wait for confirms are told. The TTL of a delay queue is its purpose.
+ * Arguments with which the broker drops unhandled messages, with their values. A length limit that refuses publishes
+ * drops nothing, because producers that wait for confirms notice it. The TTL of a delay queue is its purpose.
  */
 export function droppingArguments({ role }: QueuePlan, declared: QueueArguments): string[] {
   const { 'x-overflow': overflow, 'x-queue-type': type } = declared
-  // Quorum queues accept reject-publish-dlx and drop the oldest all the same.
+  // Quorum queues accept reject-publish-dlx but drop the oldest message.
   const refuses = overflow === 'reject-publish' || (type !== 'quorum' && overflow === 'reject-publish-dlx')
   const lengths = refuses ? [] : ['x-max-length', 'x-max-length-bytes']
   const times = role === 'delay' ? ['x-expires'] : ['x-message-ttl', 'x-expires']
@@ -162,11 +162,11 @@ export function droppingArguments({ role }: QueuePlan, declared: QueueArguments)
 function droppingQueue({ name, role }: QueuePlan, dropping: readonly string[]): Finding {
   const unused =
     role === 'delay'
-      ? 'with x-expires it deletes the queue with all that waits there, since nobody ever consumes it'
-      : 'with x-expires it deletes the queue with all messages when nobody has consumed it for so long'
+      ? 'with x-expires it deletes the queue and its messages, because a delay queue has no consumers'
+      : 'with x-expires it deletes the queue and its messages after that time without a consumer'
   return {
     event: 'message-limits',
-    detail: `queue ${name}: ${dropping.join(', ')}: the broker drops messages beyond that, or moves them to its x-dead-letter-exchange, though nobody has handled them; ${unused}. Leave these arguments out; a length limit with x-overflow reject-publish tells producers instead. ${NO_POLICIES}`,
+    detail: `queue ${name}: ${dropping.join(', ')}: the broker drops messages beyond that, or moves them to the x-dead-letter-exchange, before a consumer has handled them; ${unused}. Leave these arguments out; a length limit with x-overflow reject-publish tells producers instead. ${NO_POLICIES}`,
   }
 }
 
@@ -178,7 +178,7 @@ function fleetingQueue({ name }: QueuePlan, { durable, autoDelete }: Declaration
   return { event: 'durability', detail: `queue ${name}: ${ends.join('; ')}. Declare it durable, without auto-delete` }
 }
 
-/** How often a message may come back; `undefined`: as often as it likes. */
+/** How often a message may come back; `undefined` if there is no limit. */
 export function limitOf(declared: QueueArguments, version: string): number | undefined {
   if (declared['x-queue-type'] !== 'quorum') return undefined
   const limit = declared['x-delivery-limit'] ?? (isAtLeast(version, 4, 0) ? 20 : undefined)

@@ -2,7 +2,7 @@ import type { RabbitSettings } from '../options/resolve.ts'
 import type { QueueArguments } from './questions.ts'
 import { isAtLeast } from './server-version.ts'
 
-/** One queue this consumer needs, and how it is declared here. */
+/** One queue that this consumer needs, and how the library declares it. */
 export interface QueuePlan {
   readonly name: string
   readonly role: 'consumed' | 'delay' | 'dead-letter'
@@ -10,11 +10,11 @@ export interface QueuePlan {
 }
 
 /**
- * The only place that says which arguments a queue gets on which server.
+ * The only place that chooses the arguments of a queue for a server version.
  *
- * Attempts are counted in the store, so the delivery limit of quorum queues is disabled where it exists (from 4.0): past
- * it the broker would drop messages, on 4.3 also from a dead-letter queue, to which counts travel. Below 4.0 the same -1
- * would drop a message at its first return.
+ * Attempts are counted in the store, so the delivery limit of quorum queues is disabled where that is possible (from
+ * 4.0). Beyond the limit the broker would drop messages; on 4.3 it would do so in a dead-letter queue too, because
+ * counts travel with the message. Below 4.0 the same -1 would drop a message at its first return.
  */
 export function queuePlans(settings: RabbitSettings, version: string): QueuePlan[] {
   const { queue, queueType, singleActiveConsumer, retry, deadLetter } = settings
@@ -35,7 +35,7 @@ export function queuePlans(settings: RabbitSettings, version: string): QueuePlan
       : {}),
   }
   const back = { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': queue }
-  // Without the overflow the strategy silently stays at-most-once; classic queues know neither.
+  // Without this overflow the strategy silently stays at-most-once. Classic queues have neither.
   const surely = isQuorum ? { 'x-dead-letter-strategy': 'at-least-once', 'x-overflow': 'reject-publish' } : {}
   const delays = retry.kind === 'delay-queues' ? retry.queues : []
   return [

@@ -1,4 +1,4 @@
-import { ConfigError, describeError } from '../../../src/index.ts'
+import { ConfigError, describeError } from '../../../src/spi.ts'
 import { closeQuietly } from '../connection/close.ts'
 import type { Link } from '../connection/link.ts'
 import { openChannel } from '../connection/open-channel.ts'
@@ -15,7 +15,7 @@ const MOST_QUESTIONS = 40
 type QueueArgument = string | number | boolean
 export type QueueArguments = Readonly<Record<string, QueueArgument>>
 
-/** Each question on a channel of its own: a "no" closes the channel. Rejects with that. */
+/** Asks on a channel of its own, because a refusal closes the channel. Rejects with the refusal. */
 export async function ask<T>(link: Link, what: string, question: (channel: AmqpChannel) => Promise<T>): Promise<T> {
   const channel = await openChannel(link.connection.createChannel(), ANSWER_WITHIN_MS)
   watch(channel, () => {})
@@ -30,19 +30,19 @@ export async function declare(link: Link, queue: string, wanted: QueueArguments)
   await ask(link, `declare ${queue}`, (channel) => channel.assertQueue(queue, { durable: true, arguments: wanted }))
 }
 
-/** Resolves with how many messages are ready in it. */
+/** Resolves with the number of ready messages. */
 export async function checkQueue(link: Link, queue: string): Promise<number> {
   const { messageCount } = await ask(link, `check ${queue}`, (channel) => channel.checkQueue(queue))
   return messageCount
 }
 
-/** How many consume it, from any connection. */
+/** Resolves with the number of consumers, of any connection. */
 export async function consumersOf(link: Link, queue: string): Promise<number> {
   const { consumerCount } = await ask(link, `check ${queue}`, (channel) => channel.checkQueue(queue))
   return consumerCount
 }
 
-/** How a queue was declared, as far as its answers tell. */
+/** How a queue was declared, as far as its answers show. */
 export interface Declaration {
   readonly durable: boolean
   readonly autoDelete: boolean
@@ -50,9 +50,10 @@ export interface Declaration {
 }
 
 /**
- * How an existing queue was declared. To a declaration that differs the broker answers with the first argument that does,
- * and its value: so each answer mends the next question, and none changes anything. Each time the queue must just have been
- * seen, or the question would create it. What a policy adds is not told. `unknown`: not to be found out.
+ * Finds out how an existing queue was declared. The broker answers a different declaration with the first argument that
+ * differs, and its value. So each answer corrects the next question, and none changes anything. Before each question
+ * the queue must have been checked, or the question would create it. Arguments of a policy are not visible. `unknown`:
+ * it cannot be found out.
  */
 export async function declarationOf(link: Link, queue: string): Promise<Declaration | 'missing' | 'unknown'> {
   let guess: Declaration = { durable: true, autoDelete: false, arguments: {} }
@@ -65,7 +66,7 @@ export async function declarationOf(link: Link, queue: string): Promise<Declarat
     } catch (error) {
       if (isReply(error, 404)) return 'missing'
       const answer = isReply(error, 406) ? answerIn(describeError(error)) : undefined
-      // The connection itself is no question of this queue.
+      // An error of the connection says nothing about this queue.
       if (answer === undefined && !isReply(error, 403, 405, 406)) throw error
       if (answer === undefined) return 'unknown'
       const { name, value } = answer
@@ -90,7 +91,7 @@ function answerIn(text: string): Answer | undefined {
   const [, name, current, typedValue, type, plainValue] = DIFFERENCE.exec(text) ?? []
   if (name === undefined) return undefined
   if (current === 'none') return { name, value: undefined }
-  // Without a type where a default of the broker differs from it: only the queue type has one.
+  // The type is missing if the value is a default of the broker, which only the queue type has.
   if (plainValue !== undefined) return { name, value: plainValue }
   if (typedValue === undefined || type === 'longstr') return { name, value: typedValue }
   if (type === 'bool') return { name, value: typedValue === 'true' }
@@ -103,7 +104,7 @@ function withArgument(args: QueueArguments, name: string, value: QueueArgument |
   return value === undefined ? others : { ...others, [name]: value }
 }
 
-/** What to do about a queue that is missing. */
+/** What to do about a missing queue. */
 export function adviceOn({ deadLetter }: RabbitSettings, role: QueuePlan['role'] = 'consumed'): string {
   return role === 'consumed' && deadLetter.kind === 'reject'
     ? "Declare it yourself, with x-dead-letter-exchange: with deadLetter: 'reject' it is never declared here"
@@ -111,8 +112,8 @@ export function adviceOn({ deadLetter }: RabbitSettings, role: QueuePlan['role']
 }
 
 /**
- * An answer of the broker that only a change of queue or options can mend; `undefined`: something else went wrong.
- * `ifMissing` says what to do then.
+ * The problem in a refusal that only a change of queue or options can fix; `undefined` for any other error. `ifMissing`
+ * is the advice for a missing queue.
  */
 export function problemIn(error: unknown, what: string, ifMissing: string): string | undefined {
   if (isInUse(error)) return undefined
@@ -123,18 +124,18 @@ export function problemIn(error: unknown, what: string, ifMissing: string): stri
   return undefined
 }
 
-/** Ends the text of a 403; a right that is missing is refused `for user '…'`. The same on 3.10, 4.0 and 4.3. */
+/** End of the text of a 403. A missing permission says `for user '…'` instead. The same on 3.10, 4.0 and 4.3. */
 const EXCLUSIVE_CONSUMER = /' in exclusive use"?$/
 
 /**
- * Another connection has the queue for itself, by an exclusive consumer (403) or as an exclusive queue (405). It ends with that
- * connection, so nothing needs to be changed here.
+ * Another connection uses the queue exclusively, by an exclusive consumer (403) or as an exclusive queue (405). That
+ * ends with the other connection, so nothing needs to be changed here.
  */
 export function isInUse(error: unknown): boolean {
   return isReply(error, 405) || (isReply(error, 403) && EXCLUSIVE_CONSUMER.test(describeError(error)))
 }
 
-/** For what `problemIn` knows; other errors as they are. */
+/** A ConfigError for errors that `problemIn` knows; other errors unchanged. */
 export function asConfigError(error: unknown, what: string, ifMissing: string): unknown {
   const problem = problemIn(error, what, ifMissing)
   return problem === undefined ? error : new ConfigError([`RabbitMQ: ${problem}`], 'CONFIG_INVALID', { cause: error })

@@ -1,4 +1,4 @@
-import { ConfigError, type RedeliveryWindow } from '../../../src/index.ts'
+import { ConfigError, type RedeliveryWindow } from '../../../src/spi.ts'
 import type { Link } from '../connection/link.ts'
 import type { RabbitSettings } from '../options/resolve.ts'
 import { differences, judge, lossyDelay, missing, unknown, type Finding, type Judgement } from './judgement.ts'
@@ -16,10 +16,10 @@ import {
 } from './questions.ts'
 import { isAtLeast } from './server-version.ts'
 
-/** The queues a consumer needs, seen to before each generation. */
+/** The queues that a consumer needs. They are declared or checked before each generation. */
 export class Topology {
   readonly #settings: RabbitSettings
-  /** What was found out about queues that are not declared here: they are looked at once. */
+  /** Results for queues that are not declared here, which are checked once. */
   readonly #judged = new Map<string, Judgement>()
 
   #isQuorum = false
@@ -30,20 +30,23 @@ export class Topology {
     this.#settings = settings
   }
 
-  /** Consumers of the queue wait for their turn, or that is not known: with room for messages one may get none. */
+  /**
+   * True if consumers of the queue wait for their turn, or if that is unknown: then a consumer with room may get no
+   * messages.
+   */
   get hasTurns(): boolean {
     return this.#hasTurns
   }
 
   /**
-   * What a lost ack brings again, at most: unless they have a TTL the queue holds messages for ever. What a policy adds is not told.
-   * `undefined`: its arguments were not found out.
+   * How long after a lost ack a message can be redelivered: the TTL of the queue's messages; for ever without one.
+   * Arguments of a policy are not visible. `undefined`: the arguments are unknown.
    */
   get redeliveryWindow(): RedeliveryWindow | undefined {
     return this.#redeliveryWindow
   }
 
-  /** The queue holds messages for whoever has room, or is gone. */
+  /** True if the queue has messages ready, or is gone. */
   async hasReady(link: Link): Promise<boolean> {
     try {
       return (await checkQueue(link, this.#settings.queue)) > 0
@@ -53,20 +56,20 @@ export class Topology {
     }
   }
 
-  /** Of the consumer, as the server takes them: on other servers and queues a timeout is refused, or ignored. */
+  /** Consumer arguments that the server accepts. Other servers and queues refuse or ignore a timeout. */
   consumeArguments(link: Link): QueueArguments {
     const { consumerTimeoutMs } = this.#settings
     if (consumerTimeoutMs === undefined || !this.#isQuorum || !isAtLeast(link.serverVersion, 4, 3)) return {}
     return { 'x-consumer-timeout': consumerTimeoutMs }
   }
 
-  /** Queues may have been deleted and declared anew: they are looked at again. */
+  /** Queues may have been deleted and declared anew: check them again. */
   forget(): void {
     this.#judged.clear()
   }
 
   /**
-   * Declares or checks what is needed. Returns what works, but may lose messages.
+   * Declares or checks the queues. Returns findings of queues that work but may lose messages.
    *
    * @throws ConfigError `CONFIG_INVALID`: missing or of another kind, all queues in one
    */
@@ -77,7 +80,7 @@ export class Topology {
     const problems: string[] = []
     const findings: Finding[] = []
     for (const plan of queuePlans(this.#settings, version)) {
-      // What cannot work anyway leaves no further queues behind.
+      // If the set-up cannot work anyway, do not create further queues.
       if (assert === true && problems.length > 0 && !(await exists(link, plan.name))) continue
       const judgement = await this.#seeToQueue(link, plan)
       problems.push(...judgement.problems)
@@ -90,7 +93,7 @@ export class Topology {
     return findings
   }
 
-  /** `false`: not a queue that is declared here. */
+  /** `false`: the queue is not declared here. */
   async declareAgain(link: Link, queue: string): Promise<boolean> {
     const { assert } = this.#settings
     const plan = queuePlans(this.#settings, link.serverVersion).find(({ name }) => name === queue)
@@ -101,7 +104,7 @@ export class Topology {
 
   async #seeToQueue(link: Link, plan: QueuePlan): Promise<Judgement> {
     const { assert, deadLetter } = this.#settings
-    // Only its owner knows the dead-letter exchange of the queue.
+    // Only the owner of the queue knows its dead-letter exchange.
     const isForeign = plan.role === 'consumed' && deadLetter.kind === 'reject'
     switch (isForeign && assert === true ? 'check' : assert) {
       case true:
@@ -150,7 +153,7 @@ export class Topology {
     return judgement
   }
 
-  /** @throws the error, unless it is an answer that only a change of queue or options can mend */
+  /** @throws the error, unless it is a refusal that only a change of queue or options can fix */
   #refusal(error: unknown, { name, role }: QueuePlan): Judgement {
     const problem = problemIn(error, `queue ${name}`, adviceOn(this.#settings, role))
     if (problem === undefined) throw error
@@ -192,7 +195,7 @@ function mismatch({ name, role, arguments: wanted }: QueuePlan, declared: Declar
   ]
 }
 
-/** Locked by another connection it is waited for; locked by the one that was lent, it stays as it is. */
+/** A queue locked by another connection is waited for. One locked by the lent connection itself stays locked. */
 async function lockedHere(link: Link, { name }: QueuePlan): Promise<Judgement> {
   await checkQueue(link, name)
   const problem = `queue ${name}: expected one that outlives its connection, got one that is exclusive to the lent connection. Declare it without exclusive, or take it as it is by assert: 'check'`
@@ -209,7 +212,7 @@ async function missingExchange(link: Link, exchange: string): Promise<string[]> 
     await ask(link, `check ${exchange}`, (channel) => channel.checkExchange(exchange))
     return []
   } catch (error) {
-    // Who may not look may all the same publish.
+    // A user who may not check an exchange may still publish to it.
     if (isReply(error, 403)) return []
     if (!isReply(error, 404)) throw error
     return [`deadLetterExchange: expected to exist, got no exchange ${exchange}. Create it, or name a deadLetterQueue`]

@@ -1,16 +1,16 @@
 import { isAnswer, errorType } from '../protocol-error.ts'
 import type { CheckupAdminLike } from '../slice.ts'
 
-/** What a broker tells of one thing, or why it does not. */
+/** The broker's answer to a question, or why it refused to answer. */
 export type Asked<T> = { readonly isTold: true; readonly value: T } | { readonly isTold: false; readonly why: string }
 
 export type Settings = ReadonlyMap<string, string>
 
-/** DescribeConfigs' numbers. */
+/** Resource types of DescribeConfigs. */
 const TOPIC = 2
 const BROKER = 4
 
-/** What kafkajs makes of a group that may not be described, and of one whose coordinator moves. */
+/** The error of kafkajs for a group that may not be described, and for one whose coordinator is moving. */
 const NO_COORDINATOR = 'KafkaJSGroupCoordinatorNotFound'
 
 const OF_TOPIC = [
@@ -24,7 +24,7 @@ const OF_TOPIC = [
 ]
 const OF_BROKER = ['auto.create.topics.enable', 'offsets.retention.minutes']
 
-/** A refusal is told as such; whatever is no answer of a broker rejects: it cannot be reached. */
+/** Turns a refusal into an answer. Rejects after any other error: the broker cannot be reached. */
 async function asked<T>(question: Promise<T>): Promise<Asked<T>> {
   try {
     return { isTold: true, value: await question }
@@ -39,7 +39,7 @@ export function topicSettings(admin: CheckupAdminLike, topic: string): Promise<A
   return asked(settings(admin, { type: TOPIC, name: topic, configNames: OF_TOPIC }))
 }
 
-/** Of each broker: they may differ. */
+/** The settings of each broker: they may differ. */
 export function brokerSettings(admin: CheckupAdminLike): Promise<Asked<readonly Settings[]>> {
   const ofAll = async (): Promise<readonly Settings[]> => {
     const { brokers } = await admin.describeCluster()
@@ -59,7 +59,7 @@ async function settings(
   return new Map(entries.map(({ configName, configValue }) => [configName, configValue]))
 }
 
-/** The fewest replicas of a partition. The topic must have been listed: asking for another may create it. */
+/** The smallest number of replicas of a partition. The topic must exist: asking for a missing topic may create it. */
 export function replicasOf(admin: CheckupAdminLike, topic: string): Promise<Asked<number>> {
   const fewest = async (): Promise<number> => {
     const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
@@ -68,7 +68,7 @@ export function replicasOf(admin: CheckupAdminLike, topic: string): Promise<Aske
   return asked(fewest())
 }
 
-/** Such as `Stable`, `Empty` or `Dead`. */
+/** `Stable`, `Empty`, `Dead` or another state of the group. */
 export function groupState(admin: CheckupAdminLike, groupId: string): Promise<Asked<string>> {
   const state = async (): Promise<string> => {
     const { groups } = await admin.describeGroups([groupId])
@@ -77,12 +77,12 @@ export function groupState(admin: CheckupAdminLike, groupId: string): Promise<As
   return asked(state())
 }
 
-/** Messages of a topic beyond what the group has committed there. The topic must have been listed. */
+/** The number of messages in a topic beyond the group's committed offsets. The topic must exist. */
 export function unhandledIn(admin: CheckupAdminLike, topic: string, groupId: string): Promise<Asked<number>> {
   const unhandled = async (): Promise<number> => {
     const bounds = await admin.fetchTopicOffsets(topic)
     const request = { groupId, topics: [topic] }
-    // The first one may fail for the client does not know the group's broker yet.
+    // The first request may fail because the client does not know the group's coordinator yet.
     const offsets = await admin.fetchOffsets(request).catch(() => admin.fetchOffsets(request))
     const committed = new Map(offsets[0]?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
     const left = bounds.map(({ partition, low, high }) => {

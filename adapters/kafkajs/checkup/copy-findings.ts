@@ -1,9 +1,9 @@
-import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/index.ts'
+import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/spi.ts'
 import type { CopyPlace } from '../copies/topology.ts'
 import type { Asked, Settings } from './asked.ts'
 import { forbidden, keptMs } from './topic-findings.ts'
 
-/** What a dead-letter or retry topic does to the copies that go there. `undefined`: it does not exist. */
+/** Checks the settings of a dead-letter or retry topic. `settings` is `undefined` if the topic does not exist. */
 export function findingsOfCopies(
   place: CopyPlace,
   settings: Asked<Settings> | undefined,
@@ -25,11 +25,11 @@ function missing(name: string, isCreated: boolean): Found {
     verdict: 'broken',
     found,
     meaning:
-      'What goes there is published again and again and holds its partition up. Create it, or set assert: true. A topic that this client may not see looks the same.',
+      'Messages for it are published again and again, and block their partition. Create it, or set assert: true. A topic that this client may not see looks the same.',
   }
 }
 
-const COMPACTED = 'Of copies with one key only the last is sure to stay. Set cleanup.policy to delete.'
+const COMPACTED = 'Compaction keeps only the last copy of each key. Set cleanup.policy to delete.'
 
 function ofDeadLetters({ topic }: CopyPlace, settings: Settings, { retentionMs }: CheckedConsumer): Found {
   const found = `dead-letter topic ${topic}: ${described(settings)}`
@@ -41,7 +41,7 @@ function ofDeadLetters({ topic }: CopyPlace, settings: Settings, { retentionMs }
   return {
     verdict: 'weaker',
     found,
-    meaning: `A dead letter is deleted after ${durationText(kept)}, before the record of its message: whoever looks later finds nothing to move back. Raise retention.ms.`,
+    meaning: `A dead letter is deleted after ${durationText(kept)}, before the record of its message: after that you cannot move the dead letter back. Raise retention.ms.`,
   }
 }
 
@@ -57,7 +57,7 @@ function ofRetry({ topic, delayMs }: CopyPlace, settings: Settings, { retentionM
   return {
     verdict: 'weaker',
     found,
-    meaning: `What waits there is forgotten by the store after ${durationText(retentionMs)}: its attempts are counted from 1 again. Raise retentionMs of the consumer.`,
+    meaning: `The store forgets a waiting message after ${durationText(retentionMs)}, and counts its attempts from 1 again. Raise retentionMs of the consumer.`,
   }
 }
 

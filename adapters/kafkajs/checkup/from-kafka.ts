@@ -1,4 +1,4 @@
-import type { CheckedConsumer, CheckFinding, ConsumedFrom } from '../../../src/index.ts'
+import type { CheckedConsumer, CheckFinding, ConsumedFrom } from '../../../src/spi.ts'
 import type { KafkaOptions, ResolvedKafka } from '../options/options.ts'
 import { resolveKafka } from '../options/resolve.ts'
 import type { CheckupAdminLike, CheckupKafkaLike } from '../slice.ts'
@@ -11,8 +11,8 @@ import { findingsOfTopic } from './topic-findings.ts'
 const RETRY = { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000 }
 
 /**
- * Where a consumer consumes from, for `adminOf`, `doctor` and the config of the command-line tool. Give it what `runKafka` is
- * given. Nothing is opened before a question, and what is opened for it is closed after it.
+ * The group and topics of a consumer, for `adminOf`, `doctor` and the config of the command-line tool. Pass the same
+ * arguments as to `runKafka`. Nothing is opened in advance; each check opens an admin client and closes it.
  *
  * @throws ConfigError `CONFIG_INVALID`, as `runKafka` does
  */

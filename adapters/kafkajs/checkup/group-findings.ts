@@ -1,8 +1,8 @@
-import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/index.ts'
+import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/spi.ts'
 import { forbidden, isRemembered } from './topic-findings.ts'
 import type { Asked, Settings } from './asked.ts'
 
-/** Whether the group is there to be asked. */
+/** Checks whether the group exists and may be described. */
 export function findingOfGroup(groupId: string, state: Asked<string>): CheckFinding {
   const check = 'kafka.group'
   if (!state.isTold) return forbidden(check, `group ${groupId}`, state.why)
@@ -31,11 +31,11 @@ export function findingOfGroup(groupId: string, state: Asked<string>): CheckFind
 
 interface Subscription {
   readonly start: 'earliest' | 'latest'
-  /** Settings of the topics that are consumed, as far as they are told. */
+  /** Settings of the consumed topics, as far as they can be read. */
   readonly topics: readonly Settings[]
 }
 
-/** What the brokers do to groups and topics of all kinds. */
+/** Checks broker settings that affect groups and topics of all kinds. */
 export function findingsOfBrokers(
   brokers: Asked<readonly Settings[]>,
   consumer: CheckedConsumer,
@@ -60,7 +60,7 @@ function offsetsRetention(
   const away = `A group that is away for ${durationText(minutes * 60_000)} loses its offsets`
   if (strategy === 'offsets') return { check, verdict: 'holds', found, meaning: '' }
   if (start === 'latest') {
-    const meaning = `${away} and begins at the end: what came meanwhile is not handled. Take start: 'earliest', or raise it.`
+    const meaning = `${away} and begins at the end: messages that arrive meanwhile are not handled. Use start: 'earliest', or raise it.`
     return { check, verdict: 'weaker', found, meaning }
   }
   if (topics.every((settings) => isRemembered(settings, consumer)))
@@ -79,6 +79,6 @@ function autoCreation(brokers: readonly Settings[]): CheckFinding {
     verdict: values.includes('true') ? 'weaker' : 'unknown',
     found,
     meaning:
-      'A topic that was deleted, or is misspelt by a producer, comes into being empty and with default settings instead of being an error: messages go where nobody reads them. Set it to false.',
+      'A deleted topic, or one that a producer misspells, is created empty with default settings instead of causing an error: no consumer reads its messages. Set it to false.',
   }
 }

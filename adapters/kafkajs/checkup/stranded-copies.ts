@@ -1,4 +1,4 @@
-import type { CheckFinding } from '../../../src/index.ts'
+import type { CheckFinding } from '../../../src/spi.ts'
 import type { ResolvedKafka } from '../options/options.ts'
 import type { CheckupAdminLike } from '../slice.ts'
 import { groupState, unhandledIn } from './asked.ts'
@@ -10,8 +10,8 @@ const DEFAULT_NAME = /^(.+)\.retry-\d+$/
 type Options = Pick<ResolvedKafka, 'topology' | 'topics' | 'groupId'>
 
 /**
- * Retry topics of the topics consumed, by their default names, that hold copies and that nobody consumes: of a group that was
- * renamed, or of a stage that was taken out of `retry.topics`.
+ * Finds retry topics with default names that hold copies but are not consumed: those of a group that was renamed, or of
+ * an entry that was removed from `retry.topics`.
  */
 export async function findingsOfStranded(
   admin: CheckupAdminLike,
@@ -28,7 +28,7 @@ export async function findingsOfStranded(
 
 interface Suspect {
   readonly topic: string
-  /** One of which has the topic for its own. */
+  /** Groups to which the topic may belong, by its name. */
   readonly groups: readonly string[]
   readonly own: string
 }
@@ -36,7 +36,7 @@ interface Suspect {
 async function findingOf(admin: CheckupAdminLike, { topic, groups, own }: Suspect): Promise<CheckFinding | undefined> {
   const what = `retry topic ${topic}`
   let fewest = Number.POSITIVE_INFINITY
-  // The own group too: it may have taken the topic in, and handled all of it.
+  // The own group too: it may have consumed the topic, and handled all of it.
   for (const group of new Set([own, ...groups])) {
     const unhandled = await unhandledIn(admin, topic, group)
     if (!unhandled.isTold) return forbidden(CHECK, what, unhandled.why)
@@ -76,8 +76,8 @@ function messages(count: number): string {
 }
 
 /**
- * Both names may contain dots: `a.b.c.retry-1` may be of group `b.c` and topic `a`, or of group `c` and topic `a.b`. The first is the
- * one that a topic of ours gives; nothing where none does.
+ * Both names may contain dots: `a.b.c.retry-1` may belong to group `b.c` and topic `a`, or to group `c` and topic
+ * `a.b`. The first group in the result is the one for the longest topic of this consumer; it is empty if no topic fits.
  */
 function groupsNamedIn(topic: string, sources: readonly string[]): string[] {
   const [, name = ''] = DEFAULT_NAME.exec(topic) ?? []

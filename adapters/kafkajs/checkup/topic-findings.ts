@@ -1,4 +1,4 @@
-import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/index.ts'
+import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/spi.ts'
 import type { Asked, Settings } from './asked.ts'
 
 const DAY_MS = 86_400_000
@@ -9,7 +9,7 @@ const fine = (found: string): Found => ({ verdict: 'holds', found, meaning: '' }
 const weaker = (found: string, meaning: string): Found => ({ verdict: 'weaker', found, meaning })
 const broken = (found: string, meaning: string): Found => ({ verdict: 'broken', found, meaning })
 
-/** What a topic does to the messages that are consumed from it. */
+/** Checks the settings of a consumed topic. */
 export function findingsOfTopic(
   topic: string,
   { settings, replicas }: { readonly settings: Asked<Settings>; readonly replicas: Asked<number> },
@@ -43,11 +43,11 @@ function cleanup(topic: string, settings: Settings): Found {
   if (!policy.includes('compact')) return fine(found)
   return broken(
     found,
-    'Of messages with one key only the last is sure to stay: one that was not handled yet may vanish. Set cleanup.policy to delete.',
+    'Compaction keeps only the last message of each key: it may delete one that was not handled yet. Set cleanup.policy to delete.',
   )
 }
 
-/** How long the broker can deliver a message again; for ever: Infinity. */
+/** How long the broker can deliver a message again, in milliseconds; Infinity if there is no limit. */
 export function keptMs(settings: Settings): number {
   const ms = Number(settings.get('retention.ms') ?? -1)
   return ms < 0 || settings.get('cleanup.policy') === 'compact' ? Number.POSITIVE_INFINITY : ms
@@ -69,7 +69,7 @@ function retention(topic: string, settings: Settings, consumer: CheckedConsumer)
   )
 }
 
-/** Nothing that the topic still holds can have an effect twice, or be taken for handled. */
+/** True if no message in the topic can have its effect twice, or be skipped unhandled. */
 export function isRemembered(
   settings: Settings,
   { strategy, retentionMs, onBeyondRetention }: CheckedConsumer,
@@ -77,7 +77,7 @@ export function isRemembered(
   return strategy === 'offsets' || onBeyondRetention === 'park' || keptMs(settings) <= retentionMs
 }
 
-/** What is deleted unhandled is lost. */
+/** A message that is deleted before it was handled is lost. */
 function shortRetention(topic: string, settings: Settings): Found {
   const bytes = Number(settings.get('retention.bytes') ?? -1)
   const kept = keptMs(settings)
@@ -91,7 +91,7 @@ function shortRetention(topic: string, settings: Settings): Found {
   if (kept >= DAY_MS) return fine(found)
   return weaker(
     found,
-    `What is not handled within ${durationText(kept)} is deleted: an outage of that length loses messages. Raise retention.ms.`,
+    `The broker deletes messages after ${durationText(kept)}, handled or not: an outage of that length loses messages. Raise retention.ms.`,
   )
 }
 
@@ -106,7 +106,7 @@ function replicationOf(topic: string, replicas: Asked<number>, settings: Asked<S
     return {
       verdict: 'unknown',
       found,
-      meaning: 'Nobody here knows how many brokers have a message when it is confirmed.',
+      meaning: 'The check cannot see how many brokers have a message when it is confirmed.',
     }
   }
   if (Number(inSync) >= 2) return fine(found)

@@ -1,15 +1,15 @@
-import type { Message } from '../../../src/index.ts'
+import type { Message } from '../../../src/spi.ts'
 import type { ProducedHeaders } from './copy-headers.ts'
 import { errorType } from '../protocol-error.ts'
 import type { KafkaLike, PartitionerArgsLike, ProducerLike } from '../slice.ts'
 
-/** The caller tries again for ever, with a pause of its own. */
+/** Few retries: the caller tries again for ever, with its own pauses. */
 const RETRY = { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000 }
 
 /**
- * Sends copies of messages. `producer.send` of kafkajs resolves although a message was never sent, when it goes to several
- * partitions or to one whose leader is not known yet. Hence one message per send, and its answer is read: one entry, without
- * an error. Anything else is a failure, after which the producer is built anew.
+ * Sends copies of messages. `producer.send` of kafkajs may resolve although a message was never sent, if it sends to
+ * several partitions or to one whose leader is unknown. So it sends one message at a time and checks the answer: one
+ * entry without an error. Anything else is a failure, after which it builds a new producer.
  */
 export class ConfirmedProducer {
   readonly #kafka: KafkaLike
@@ -20,7 +20,7 @@ export class ConfirmedProducer {
     this.#kafka = kafka
   }
 
-  /** Resolves when all replicas in sync have the copy. */
+  /** Resolves when all in-sync replicas have the copy. */
   async send(topic: string, message: Message, headers: ProducedHeaders): Promise<void> {
     if (this.#isClosed) throw new Error('the source is closed')
     const connecting = (this.#producer ??= this.#connect())
@@ -60,7 +60,7 @@ export class ConfirmedProducer {
   }
 }
 
-/** The topic takes no message as large as this one. */
+/** The topic does not accept a message of this size. */
 export function isTooLarge(error: unknown): boolean {
   return errorType(error) === 'MESSAGE_TOO_LARGE'
 }
@@ -69,7 +69,7 @@ async function disconnect(producer: Promise<ProducerLike> | undefined): Promise<
   try {
     await (await producer)?.disconnect()
   } catch {
-    // It was never connected, or is gone already.
+    // It never connected, or is closed already.
   }
 }
 
@@ -78,7 +78,9 @@ function asBuffer(bytes: Uint8Array | null): Buffer | null {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-/** Messages of one key stay together. Not the partition other clients would choose; nothing here depends on which it is. */
+/**
+ * Keeps messages of one key together. Other clients may choose other partitions; nothing here depends on the choice.
+ */
 function partitionFor({ partitionMetadata, message }: PartitionerArgsLike): number {
   const led = partitionMetadata.filter(({ leader }) => leader >= 0)
   const choice = led.length > 0 ? led : partitionMetadata

@@ -1,4 +1,4 @@
-import type { Message } from '../../../src/index.ts'
+import type { Message } from '../../../src/spi.ts'
 import { headerValues } from './headers.ts'
 import { isCopy } from './origin.ts'
 
@@ -6,10 +6,10 @@ export type ProducedHeaders = Record<string, Buffer | string | (Buffer | string)
 
 export type HeaderEntry = readonly [name: string, value: ProducedHeaders[string]]
 
-/** The digest that logs, lists and the command-line tool name a message by. */
+/** The key of the message, as in logs, lists and the command-line tool. */
 export const KEY_HEADER = 'x-record-key'
 
-/** What a copy says of its own way here: the next copy says it anew, or not at all. */
+/** Headers about one copy only: the next copy replaces them or leaves them out. */
 const OF_ONE_COPY: ReadonlySet<string> = new Set([
   KEY_HEADER,
   'x-dead-letter-reason',
@@ -29,8 +29,8 @@ const OF_ONE_COPY: ReadonlySet<string> = new Set([
 const MAX_TEXT = 1_024
 
 /**
- * The headers of a message that every copy keeps, values of any kind. kafkajs cannot send a header without a value, which
- * Kafka allows: it is sent with an empty one.
+ * The headers of a message that every copy keeps, values of any kind. Kafka allows a header without a value, but
+ * kafkajs cannot send it: it becomes an empty one.
  */
 export function keptHeaders(message: Message): readonly HeaderEntry[] {
   const isOver = isCopy(message) ? OF_ONE_COPY : NONE
@@ -43,7 +43,7 @@ export function keptHeaders(message: Message): readonly HeaderEntry[] {
     })
 }
 
-/** Of two entries with one name the later one counts. */
+/** If two entries have the same name, the later one wins. */
 export function toHeaders(...entries: (readonly HeaderEntry[])[]): ProducedHeaders {
   return Object.fromEntries(entries.flat())
 }

@@ -1,15 +1,15 @@
-import type { DeadLetter } from '../../../src/index.ts'
+import type { DeadLetter } from '../../../src/spi.ts'
 import { bounded, KEY_HEADER, keptHeaders, toHeaders, type HeaderEntry, type ProducedHeaders } from './copy-headers.ts'
 import { ORIGIN_HEADER } from '../intake/delivery.ts'
 import type { DeadLetterHeaders } from '../options/options.ts'
 import { firstFailureAt, originHeaders, originOf, springOriginHeaders } from './origin.ts'
 
-/** The original's headers as they are, and where it comes from, why it is here, and after how many attempts. */
+/** The unchanged headers of the original, plus where it comes from, why it is here, and its number of attempts. */
 export function deadLetterHeaders(letter: DeadLetter, style: DeadLetterHeaders, at: Date): ProducedHeaders {
   return toHeaders(keptHeaders(letter.message), necessary(letter, style, at), explanation(letter, style))
 }
 
-/** What a copy cannot do without, for a message that is too large with all of them. */
+/** The headers that a copy must have, for a message that is too large with all of them. */
 export function minimalHeaders(letter: DeadLetter, style: DeadLetterHeaders, at: Date): ProducedHeaders {
   const trace = keptHeaders(letter.message).filter(([name]) => name === 'traceparent')
   return toHeaders(trace, necessary(letter, style, at))
@@ -23,7 +23,7 @@ function necessary(letter: DeadLetter, style: DeadLetterHeaders, at: Date): read
     ...(style === 'own' ? [] : [['kafka_dlt-original-consumer-group', bounded(group)] as const]),
     ...(style === 'spring' ? [] : originHeaders(origin)),
     ...(style === 'spring' ? [] : [['x-consumer-group', bounded(group)] as const]),
-    // It is in the scope of keys: without it a letter that is sent back would be another message.
+    // Part of the scope of keys: without it, a dead letter that is sent back would count as another message.
     [ORIGIN_HEADER, origin.topic],
     ['x-original-key-present', String(message.key !== null)],
     ...(key === undefined ? [] : [[KEY_HEADER, key] as const]),

@@ -1,10 +1,10 @@
-import type { Message } from '../../../src/index.ts'
+import type { Message } from '../../../src/spi.ts'
 
 export type HeaderValue = Buffer | string | null
 
 /**
- * kafkajs collects headers in a plain object, where a header named like a property all objects inherit (`constructor`,
- * `__proto__`) comes as an array that starts with the inherited thing. Such headers are set right in a copy.
+ * kafkajs collects headers in a plain object. A header named like an inherited property (`constructor`, `__proto__`)
+ * becomes an array that starts with the inherited value. Such headers are corrected in a copy.
  */
 export function headersOf(raw: { readonly [name: string]: unknown } | undefined): Message['headers'] {
   if (raw === undefined) return NONE
@@ -18,14 +18,14 @@ export function headersOf(raw: { readonly [name: string]: unknown } | undefined)
   return copy
 }
 
-/** All values of a header, in order; anything a broker cannot have sent is left out. */
+/** All values of a header, in order, without values that a broker cannot have sent. */
 export function headerValues(headers: Message['headers'], name: string): readonly HeaderValue[] {
   if (!Object.hasOwn(headers, name)) return []
   const value = headers[name]
   return (Array.isArray(value) ? (value as unknown[]) : [value]).filter(isHeaderValue)
 }
 
-/** The first value of a header as text; `undefined` where there is none or it is empty. */
+/** The first value of a header as text; `undefined` if there is none or it is empty. */
 export function headerText(headers: Message['headers'], name: string): string | undefined {
   const [value] = headerValues(headers, name)
   if (value === undefined || value === null || value.length === 0) return undefined

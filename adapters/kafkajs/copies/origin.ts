@@ -1,9 +1,9 @@
-import type { EpochMs, Message } from '../../../src/index.ts'
+import type { EpochMs, Message } from '../../../src/spi.ts'
 import type { HeaderEntry } from './copy-headers.ts'
 import { isAppendTimed, ORIGIN_HEADER } from '../intake/delivery.ts'
 import { headerText, headerValues } from './headers.ts'
 
-/** Where a message was published first, as far as that is known. */
+/** Where a message was first published, as far as it is known. */
 export interface Origin {
   readonly topic: string
   readonly partition: bigint | undefined
@@ -12,7 +12,7 @@ export interface Origin {
   readonly timestampType: 'CreateTime' | 'LogAppendTime'
 }
 
-/** Left out where it is `CreateTime`, the usual one. */
+/** Left out if it is `CreateTime`, the usual type. */
 const TIMESTAMP_TYPE = 'x-original-timestamp-type'
 
 const SPRING_TIMESTAMP_TYPE = 'kafka_dlt-original-timestamp-type'
@@ -21,7 +21,7 @@ export function isCopy({ headers, origin }: Message): boolean {
   return headerText(headers, ORIGIN_HEADER) === origin
 }
 
-/** A message that is itself a copy keeps the coordinates of the first. */
+/** A message that is itself a copy keeps the coordinates of the original. */
 export function originOf(message: Message): Origin {
   const { headers, origin: topic, position, timestamp } = message
   if (isCopy(message)) {
@@ -55,7 +55,7 @@ export function originHeaders(origin: Origin): readonly HeaderEntry[] {
   ]
 }
 
-/** By the names and in the binary form of Spring Kafka. */
+/** The names and the binary format of Spring Kafka. */
 export function springOriginHeaders(origin: Origin): readonly HeaderEntry[] {
   const { topic, partition, offset, timestamp, timestampType } = origin
   return [
@@ -67,14 +67,16 @@ export function springOriginHeaders(origin: Origin): readonly HeaderEntry[] {
   ]
 }
 
-/** When the first attempt failed: as an earlier copy says, else now. */
+/** When the first attempt failed: the time in an earlier copy, else now. */
 export function firstFailureAt(message: Message, at: EpochMs): string {
   const text = isCopy(message) ? headerText(message.headers, 'x-first-failure-at') : undefined
   const told = text === undefined ? Number.NaN : Date.parse(text)
   return new Date(Number.isNaN(told) ? at : told).toISOString()
 }
 
-/** Nothing where the header is missing, or no number of so many bits: others use headers of these names too. */
+/**
+ * `undefined` if the header is missing or has no number of this size: other programs use headers of these names too.
+ */
 function coordinateIn(
   headers: Message['headers'],
   what: 'partition' | 'offset' | 'timestamp',

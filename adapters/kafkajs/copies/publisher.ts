@@ -6,7 +6,7 @@ import {
   type Letter,
   type Publisher,
   type RetryLetter,
-} from '../../../src/index.ts'
+} from '../../../src/spi.ts'
 import type { AdminDesk } from '../offsets/admin-desk.ts'
 import { isTooLarge, type ConfirmedProducer } from './confirmed-producer.ts'
 import type { ProducedHeaders } from './copy-headers.ts'
@@ -24,10 +24,10 @@ interface PublisherParts {
   readonly deadLetterHeaders: DeadLetterHeaders
 }
 
-/** Publishes copies to the places of a topology. What rejects is tried again by the caller, for ever. */
+/** Publishes copies to the places of a topology. After a rejection the caller tries again, for ever. */
 export class KafkaPublisher implements Publisher {
   readonly #parts: PublisherParts
-  /** Topics that were there when last looked at. */
+  /** Topics that existed at the last check. */
   readonly #known = new Set<string>()
 
   constructor(parts: PublisherParts) {
@@ -55,7 +55,7 @@ export class KafkaPublisher implements Publisher {
     return this.#parts.producer.close()
   }
 
-  /** With the first of `headers`, or where they make the copy too large, with the others. */
+  /** Sends the copy with the first set of headers, or with the second if the first makes it too large. */
   async #publish(
     place: CopyPlace,
     letter: Letter,

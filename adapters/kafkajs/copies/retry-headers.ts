@@ -1,16 +1,16 @@
-import type { RetryLetter } from '../../../src/index.ts'
+import type { RetryLetter } from '../../../src/spi.ts'
 import { bounded, KEY_HEADER, keptHeaders, toHeaders, type HeaderEntry, type ProducedHeaders } from './copy-headers.ts'
 import { firstFailureAt, originHeaders, originOf } from './origin.ts'
 
 /** When the next attempt is due, in milliseconds since 1970. */
 export const NOT_BEFORE_HEADER = 'x-not-before'
 
-/** The original's headers as they are, the message ID among them, and what the next attempt must know. */
+/** The unchanged headers of the original, including the message ID, plus the headers that the next attempt needs. */
 export function necessaryRetryHeaders(letter: RetryLetter, at: Date): ProducedHeaders {
   return toHeaders(keptHeaders(letter.message), necessary(letter, at))
 }
 
-/** The same, and why it is here. */
+/** The same, plus the reason. */
 export function retryHeaders(letter: RetryLetter, at: Date): ProducedHeaders {
   const { message, consumer, detail, errorClass } = letter
   return toHeaders(keptHeaders(message), necessary(letter, at), [

@@ -1,29 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ConfigError } from '../../../src/index.ts'
+import { ConfigError } from '../../../src/spi.ts'
 import type { AdminDesk } from '../offsets/admin-desk.ts'
 import type { ResolvedKafka } from '../options/options.ts'
 import type { Report } from '../report.ts'
 import type { AdminLike } from '../slice.ts'
 import type { CopyPlace, Topology } from './topology.ts'
 
-/** DescribeConfigs' number for a topic. */
+/** Resource type of a topic in DescribeConfigs. */
 const TOPIC_RESOURCE = 2
-/** A copy is larger than its original by the headers that explain it. */
+/** Room for the headers by which a copy is larger than its original. */
 const ROOM_FOR_HEADERS = 65_536
-/** A topic that was created a moment ago is not known to every broker yet. */
+/** A topic that was just created is not known to every broker yet. */
 const LOOKS = 6
 const LOOK_AGAIN_MS = 250
 
 /**
- * Looks for the topics before anything is consumed: a dead-letter topic that turns out to be missing at the first poison
- * message would hold its partition up. A restart must not stop all topics for one that was deleted, so only where none of them
- * is there the start is refused; what belongs to a missing one is left alone.
+ * Checks the topics before anything is consumed: a dead-letter topic that is found missing at the first poison message
+ * would block its partition. One deleted topic must not keep a restart from consuming the others, so the start is
+ * refused only if none of the source topics exists. Places that serve only missing topics are ignored.
  *
  * @throws ConfigError `CONFIG_INVALID`
  */
 export async function prepareTopics(desk: AdminDesk, options: ResolvedKafka, report: Report): Promise<void> {
   const { topology, assert, consumer } = options
-  /** Else the broker may make them when they are subscribed to. */
+  /** With automatic creation the broker creates them on subscribe. */
   const needed = consumer.allowAutoTopicCreation === true ? [] : topology.sources
   await desk.ask(async (admin) => {
     const existing = await existingOf(admin, needed)
@@ -51,14 +51,14 @@ function placesOf({ places }: Topology, isThere: (topic: string) => boolean): Co
     .filter(({ sources }) => sources.length > 0)
 }
 
-/** Replicas as the broker's default, and room for what its sources allow. */
+/** Creates a topic with the broker's default replication, and room for the largest message of its sources. */
 export async function createMissing(admin: AdminLike, place: CopyPlace): Promise<void> {
   const limits = await Promise.all(place.sources.map((source) => settingsOf(admin, source)))
   const largest = Math.max(0, ...limits.map(({ maxMessageBytes = 0 }) => maxMessageBytes))
   const settings = {
     'cleanup.policy': 'delete',
     ...(largest === 0 ? {} : { 'max.message.bytes': String(largest + ROOM_FOR_HEADERS) }),
-    // What a message waits for there, and how long it is kept, counts from when the broker got it.
+    // The delay and the retention of a copy count from its arrival at the broker.
     ...(place.kind === 'retry' ? { 'message.timestamp.type': 'LogAppendTime' } : {}),
   }
   const wanted = {
@@ -67,7 +67,7 @@ export async function createMissing(admin: AdminLike, place: CopyPlace): Promise
     replicationFactor: -1,
     configEntries: Object.entries(settings).map(([name, value]) => ({ name, value })),
   }
-  // Waiting for leaders makes kafkajs fail where the topic is not known to all brokers at once.
+  // To wait for leaders makes kafkajs fail if some broker does not know the topic yet.
   await admin.createTopics({ waitForLeaders: false, topics: [wanted] })
   await existingOf(admin, [place.topic])
 }
@@ -83,7 +83,7 @@ function missingText({ kind, topic }: CopyPlace): string {
 
 const OPTION: Readonly<Record<CopyPlace['kind'], string>> = { 'dead-letter': 'deadLetterTopic', retry: 'retry.topics' }
 
-/** Looks again for a while for those that are wanted: a new topic is not known to every broker at once. */
+/** Looks several times for the wanted topics: a new topic is not known to every broker at once. */
 export async function existingOf(admin: AdminLike, wanted: readonly string[]): Promise<ReadonlySet<string>> {
   for (let looks = 1; ; looks++) {
     const existing = new Set(await admin.listTopics())
@@ -92,7 +92,7 @@ export async function existingOf(admin: AdminLike, wanted: readonly string[]): P
   }
 }
 
-/** Tells what may go wrong, and returns what must. */
+/** Reports possible problems, and returns those that prevent the start. */
 async function compare(admin: AdminLike, place: CopyPlace, report: Report): Promise<string[]> {
   const { kind, topic, delayMs } = place
   const { maxMessageBytes, isCompacted, retentionMs } = await settingsOf(admin, topic)
@@ -121,14 +121,14 @@ async function compare(admin: AdminLike, place: CopyPlace, report: Report): Prom
 
 interface TopicSettings {
   readonly maxMessageBytes?: number
-  /** Negative: for ever. */
+  /** Negative: unlimited. */
   readonly retentionMs?: number
   readonly isCompacted?: boolean
-  /** What is past its retention is deleted; else `retentionMs` means nothing. */
+  /** Messages are deleted after their retention. If false, `retentionMs` has no meaning. */
   readonly isDeleted?: boolean
 }
 
-/** Nothing where we may not ask, or the topic is not there. */
+/** Empty if we may not read the settings, or the topic does not exist. */
 export async function settingsOf(admin: AdminLike, topic: string): Promise<TopicSettings> {
   try {
     const configNames = ['max.message.bytes', 'retention.ms', 'cleanup.policy']

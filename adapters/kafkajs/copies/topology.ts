@@ -1,28 +1,28 @@
-import { checkNames, checkObject, checkWhole, type DurationMs, type Message } from '../../../src/index.ts'
+import { checkNames, checkObject, checkWhole, type DurationMs, type Message } from '../../../src/spi.ts'
 import type { KafkaOptions, KafkaRetryTopic } from '../options/options.ts'
 import { isTopicName } from './topic-name.ts'
 
-/** A topic that copies go to. */
+/** A topic for copies. */
 export interface CopyPlace {
   readonly kind: 'dead-letter' | 'retry'
   readonly topic: string
-  /** Whose messages go there. */
+  /** The topics whose messages go there. */
   readonly sources: readonly string[]
-  /** From the failure to the next attempt; 0 on a dead-letter topic. */
+  /** From the failure to the next attempt; 0 for a dead-letter topic. */
   readonly delayMs: DurationMs
 }
 
 type Route = Pick<Message, 'origin' | 'destination'>
 
-/** Which topics a group consumes, and where the copies of their messages go. */
+/** The topics that a group consumes, and the places for copies of their messages. */
 export class Topology {
-  /** What the user named. */
+  /** The option `topics`. */
   readonly sources: readonly string[]
   readonly places: readonly CopyPlace[]
-  /** All that the group consumes. */
+  /** All topics that the group consumes, including retry topics. */
   readonly subscribed: readonly string[]
   readonly #deadLetters: readonly CopyPlace[]
-  /** By number of failed attempts, from the first. */
+  /** Places for each number of failed attempts, from 1. */
   readonly #retries: readonly (readonly CopyPlace[])[]
 
   constructor(
@@ -41,7 +41,7 @@ export class Topology {
     return this.#for(message, this.#deadLetters)
   }
 
-  /** Must not be asked where `retryDelayMs` gives none. */
+  /** Call it only if `retryDelayMs` returns a delay. */
   retryPlace(message: Route, attempts: number): CopyPlace {
     return this.#for(message, this.#retriesAfter(attempts))
   }
@@ -51,7 +51,7 @@ export class Topology {
     return this.#retriesAfter(attempts)[0]?.delayMs
   }
 
-  /** The last of them again and again. */
+  /** After the last entry, the last one is used again. */
   #retriesAfter(attempts: number): readonly CopyPlace[] {
     return this.#retries[Math.min(attempts, this.#retries.length) - 1] ?? []
   }
@@ -64,8 +64,8 @@ export class Topology {
   }
 
   /**
-   * By the origin only where this group consumes that too: a header that anybody can set must not name new topics, and the
-   * dead letters of a topic that this group consumes instead of its origin must not come back to it.
+   * The origin counts only if this group consumes it: a header that anybody can set must not choose topics, and dead
+   * letters of a topic that the group consumes instead of the origin must not come back to it.
    */
   #homeOf({ origin, destination }: Route): string {
     const { sources } = this
@@ -76,7 +76,7 @@ export class Topology {
   }
 }
 
-/** Adds to `problems` what cannot work, above all topics that would lead back to themselves. */
+/** Adds a problem for each setting that cannot work, such as a topic that would lead back to itself. */
 export function resolveTopology(options: KafkaOptions, problems: string[]): Topology {
   const named = Array.isArray(options.topics) ? [...new Set<unknown>(options.topics)] : []
   if (named.length === 0) problems.push('topics: expected at least one, got none')
@@ -97,7 +97,7 @@ function deadLetterPlaces(options: KafkaOptions, sources: readonly string[], pro
   return placesOf(sources, deadLetterTopic, place, problems)
 }
 
-/** Node's longest timer. */
+/** The longest timer of Node. */
 const LONGEST_DELAY_MS = 2 ** 31 - 1
 
 const RETRY_OPTIONS = { topics: true }

@@ -10,49 +10,52 @@ import {
   type Message,
   type Settlement,
   type Standing,
-} from '../../../src/index.ts'
+} from '../../../src/spi.ts'
 import { laneOf, toMessage, type Order } from '../intake/delivery.ts'
 import type { KafkaMessageLike } from '../slice.ts'
 
-/** What kafkajs hands over in one call of its user's function, and how it is told what becomes of it. */
+/** The messages of one call by kafkajs, and the functions that report their progress to it. */
 export interface Handover {
   readonly topic: string
   readonly partition: number
   readonly messages: readonly KafkaMessageLike[]
   heartbeat(): Promise<void>
-  /** All up to this offset is finished. Throws where kafkajs has given the partition up. */
+  /** All messages up to this offset are finished. Throws if kafkajs has given up the partition. */
   finishedUpTo(offset: string): void
-  /** Lets kafkajs commit what is finished, if it is time to. */
+  /** Lets kafkajs commit finished offsets, if a commit is due. */
   commitIfDue(): Promise<void>
-  /** Why nothing more may begin, if so. */
+  /** Why no further message may begin; `undefined` if it may. */
   ending(): string | undefined
-  /** Whether kafkajs's function may return now, with everything from this offset on unfinished and nothing of it lost. */
+  /**
+   * True if the function may return to kafkajs now with everything from this offset on unfinished, and none of it is
+   * lost.
+   */
   mayReturnBefore(offset: string): boolean
 }
 
 interface CallOptions {
   readonly inline: InlineRunning
-  /** Resolves when the store is open, or `stop()` was called. Never rejects. */
+  /** Resolves when the store is open or `stop()` was called. Never rejects. */
   readonly storeOpened: () => Promise<void>
   readonly order: Order
   readonly heartbeatEveryMs: DurationMs
 }
 
 /**
- * The messages of one call of kafkajs, from the first to the last: handled, with heartbeats meanwhile. It resolves when all of
- * them are finished, or may come again though kafkajs sees a return; in any other case it rejects.
+ * Handles all messages of one call by kafkajs, with heartbeats. It resolves when all of them are finished, or when the
+ * unfinished ones will come again although the function returns. Otherwise it rejects.
  */
 export class DropInCall {
   readonly #handover: Handover
   readonly #options: CallOptions
   readonly #watermark = new Watermark<number>()
-  /** The first message that was not delivered yet. */
+  /** Index of the first message that was not delivered yet. */
   #next = 0
-  /** The first that may not begin any more. */
+  /** Index of the first message that may no longer begin. */
   #end: number
   #hasEndMoved = false
   #open = 0
-  /** kafkajs has its function back: what still runs goes on, and is joined when it comes again. */
+  /** The function has returned to kafkajs. Running handlers go on; a redelivery joins them. */
   #isLeft = false
   #refusal: { readonly index: number; readonly settlement: Settlement } | undefined
   #partitionLost: Error | undefined
@@ -82,7 +85,7 @@ export class DropInCall {
     const finished = (this.#watermark.finishedUpTo ?? -1) + 1
     const next = messages[finished]
     if (next === undefined) return
-    // Without such a reason kafkajs would be back with them at once, again and again.
+    // Without such a reason kafkajs would deliver them again at once, in a loop.
     const why = this.#handover.ending()
     if (why !== undefined && this.#handover.mayReturnBefore(next.offset)) return
     if (this.#refusal !== undefined) throw this.#refused(this.#refusal)
@@ -95,7 +98,10 @@ export class DropInCall {
     return `${this.#handover.topic}/${this.#handover.partition}`
   }
 
-  /** It may be down for longer than the session lasts: the messages wait here, so that kafkajs keeps its membership. */
+  /**
+   * The store may be down for longer than the session timeout. Wait here with heartbeats, so that kafkajs keeps its
+   * membership.
+   */
   async #openStore(): Promise<void> {
     const opening = { isOver: false }
     void this.#options.storeOpened().then(() => {
@@ -107,7 +113,7 @@ export class DropInCall {
       await this.#changeOrBeat()
       if (!opening.isOver) await this.#handover.heartbeat()
     }
-    // Else nothing may begin any more, and nothing is open to begin with.
+    // No message may begin any more, and the store is not open.
     if (!opening.isOver) this.#endAt(0)
   }
 
@@ -127,7 +133,7 @@ export class DropInCall {
     }
   }
 
-  /** A batch may be larger than what a consumer is to have in flight. */
+  /** A batch may be larger than the consumer's `maxInFlight`. */
   #deliverMore(): void {
     const { inline } = this.#options
     const most = inline.capacity.maxInFlight
@@ -160,7 +166,7 @@ export class DropInCall {
         this.#finish(index)
         break
       case 'dead-letter':
-        // Those before it still get their turn: the partition stands still at this one, and at no other.
+        // Earlier messages are still handled: the partition stops at this message, not before.
         if (index < (this.#refusal?.index ?? Infinity)) this.#refusal = { index, settlement }
         this.#endAt(index)
         break
@@ -178,7 +184,7 @@ export class DropInCall {
     try {
       this.#handover.finishedUpTo(last.offset)
     } catch (error) {
-      // A rejoin took the topic away while its handlers ran. As it is, this TypeError would end kafkajs for good.
+      // A rejoin took the topic away while its handlers ran. The TypeError of kafkajs would end its consumer for good.
       this.#partitionLost = new LeaseLostError(
         'DELIVERY_LOST',
         `${this.#name}: kafkajs has given the partition up: ${describeError(error)}`,
@@ -197,7 +203,7 @@ export class DropInCall {
     this.#onChange?.()
   }
 
-  /** Resolves when something has ended, or when it is time for a heartbeat. */
+  /** Resolves when a message has ended, or when a heartbeat is due. */
   #changeOrBeat(): Promise<void> {
     return new Promise((resolve) => {
       const look = (): void => {
@@ -223,7 +229,7 @@ export class DropInCall {
     const why = [reason, letter?.detail].filter((text) => text !== undefined && text !== '').join(': ')
     return new BrokerError(
       'BROKER_PUBLISH_REFUSED',
-      `${this.#name}: the message at offset ${offset} must be dead-lettered (${why}), and nobody may publish it. Give the option kafka to eachMessage() or eachBatch(); until then this partition stands still here`,
+      `${this.#name}: the message at offset ${offset} must be dead-lettered (${why}), and there is no client to publish it. Give the option kafka to eachMessage() or eachBatch(); until then this consumer does not move on in the partition`,
     )
   }
 }

@@ -1,12 +1,13 @@
 import type { BatchLike } from '../slice.ts'
 
 /**
- * Makes it safe to return from `eachBatch` with everything from this offset on unfinished. With `eachBatchAutoResolve`, which is
- * true by default and cannot be seen from inside, kafkajs resolves `batch.lastOffset()` after any return, and unfinished
- * messages would be committed: so its own batch now ends before them. To throw would be safe too, but not while a consumer
- * stops: where its retries are used up, kafkajs then restarts what it has just stopped.
+ * Makes it safe to return from `eachBatch` with everything from this offset on unfinished. With `eachBatchAutoResolve`,
+ * which is true by default and cannot be detected here, kafkajs resolves `batch.lastOffset()` after any return and
+ * would commit the unfinished messages. So this function makes its batch end before them. To throw would be safe too,
+ * except while a consumer stops: if its retries are used up, kafkajs then restarts the consumer that it has just
+ * stopped.
  *
- * `false` where it is not kafkajs's own batch, but a copy that somebody made: then nothing was changed.
+ * Returns `false` without any change if the batch is not kafkajs's own but a copy.
  */
 export function endBatchBefore(batch: BatchLike, offset: string): boolean {
   if (!isOfKafkajs(batch)) return false

@@ -12,7 +12,7 @@ import {
   type InlineRunning,
   type Running,
   type StopOptions,
-} from '../../../src/index.ts'
+} from '../../../src/spi.ts'
 import { DropInCall, type Handover } from './call.ts'
 import { resolveDropIn, type DropInOptions, type ResolvedDropIn } from './options.ts'
 import { DropInPublisher } from './publisher.ts'
@@ -22,26 +22,27 @@ import type { DropInBatchPayloadLike, EachMessagePayloadLike } from '../slice.ts
 
 const OPEN_STORE_AGAIN: Backoff = { initialMs: 100, maxMs: 10_000 }
 
-/** The life of a drop-in function; that of your kafkajs consumer stays yours. */
+/** Stop and health of a drop-in function. Your kafkajs consumer remains yours to stop. */
 export interface DropIn extends Pick<Running, 'stop' | 'health'>, AsyncDisposable {}
 
 export type EachMessage = ((payload: EachMessagePayloadLike) => Promise<void>) & DropIn
 export type EachBatch = ((payload: DropInBatchPayloadLike) => Promise<void>) & DropIn
 
 /**
- * For a kafkajs consumer of your own: `consumer.run({ eachMessage: eachMessage(sms) })`. It returns when the mark of a message
- * is durable or its dead letter confirmed, and retries failures inside, with heartbeats: so kafkajs sees few errors, none that
- * ends it for good, and commits nothing unfinished.
+ * For a kafkajs consumer of your own: `consumer.run({ eachMessage: eachMessage(sms) })`. The function returns when the
+ * mark of a message is durable or its dead letter is confirmed. It retries failures inside, with heartbeats, so kafkajs
+ * sees few errors, none that ends it for good, and commits no unfinished message.
  *
- * Weaker than `runKafka`, which prefer, because kafkajs owns position and commit. After a rejoin while handlers run it may commit
- * an offset of a partition that another member has by now, back or forth; it may skip messages after a rejoin on several
- * brokers; and where its offset is out of range it starts anew, with `fromBeginning: false` at the end. The first costs
- * duplicates, which the store finds out; the others can lose messages, and nothing here notices. `ctx.signal` does not abort
- * for a lost partition. And one message of a partition at a time makes its way to the store and back: `eachBatch` is faster.
+ * Prefer `runKafka`: this form is weaker, because kafkajs owns position and commit. After a rejoin while handlers run,
+ * kafkajs may commit an offset of a partition that belongs to another member by then, forwards or backwards. It may
+ * skip messages after a rejoin on several brokers. If its offset is out of range, it starts again, with `fromBeginning:
+ * false` at the end. The first fault causes duplicates, which the store detects. The others can lose messages, and
+ * nothing here notices. `ctx.signal` does not abort when the partition is lost. It handles one message of a partition
+ * at a time; `eachBatch` is faster.
  *
- * Leave `autoCommit` on; one function for one consumer. To stop, both at once:
- * `await Promise.all([consumer.stop(), onMessage.stop()])`. A message that is given back then is an error to kafkajs, which it
- * logs; and if its retries are used up by then it starts again what was stopped, unless its `retry.restartOnFailure` says no.
+ * Leave `autoCommit` on, and use one function for one consumer. Stop both at once: `await Promise.all([consumer.stop(),
+ * onMessage.stop()])`. A message that is handed back then is an error to kafkajs, which logs it. If its retries are
+ * used up by then, kafkajs restarts the stopped consumer, unless `retry.restartOnFailure` returns false.
  *
  * @throws ConfigError `CONFIG_INVALID`: all problems of the options at once; a store of strategy `offsets`
  */
@@ -66,10 +67,11 @@ export function eachMessage(consumer: Consumer, options: DropInOptions = {}): Ea
 }
 
 /**
- * As `eachMessage`, for `consumer.run({ eachBatch: eachBatch(sms), eachBatchAutoResolve: false })`: the messages of a batch are
- * handled side by side, in the order that `order` asks for, and claimed and marked together. Each offset is resolved when
- * everything below it is finished. When the consumer stops or seeks in the middle of a batch, what has not begun is left to
- * come again; so it is also without `eachBatchAutoResolve: false`, unless the batch given here is a copy of kafkajs's own.
+ * As `eachMessage`, for `consumer.run({ eachBatch: eachBatch(sms), eachBatchAutoResolve: false })`. The messages of a
+ * batch are handled in parallel, in the order that `order` requires, and claimed and marked together. An offset is
+ * resolved when everything up to it is finished. If the consumer stops or seeks in the middle of a batch, messages that
+ * have not begun are redelivered. That also works without `eachBatchAutoResolve: false`, unless you pass a copy of
+ * kafkajs's batch.
  *
  * @throws ConfigError `CONFIG_INVALID`: all problems of the options at once; a store of strategy `offsets`
  */
@@ -93,13 +95,13 @@ export function eachBatch(consumer: Consumer, options: DropInOptions = {}): Each
   })
 }
 
-/** What the functions share, over all their calls: messages of earlier calls may still run. */
+/** Shared by all calls of a function: messages of earlier calls may still run. */
 class DropInHandler {
   readonly #options: ResolvedDropIn
   readonly #inline: InlineRunning
   readonly #publisher: DropInPublisher | undefined
   readonly #stopping = new AbortController()
-  /** For all calls: each partition has one under way. */
+  /** Shared by all calls: each partition has a call under way. */
   #opening: Promise<void> | undefined
   #stopped: Promise<void> | undefined
 
@@ -132,7 +134,7 @@ class DropInHandler {
     return this.#inline.health()
   }
 
-  /** It may be down for long. */
+  /** Retries, because the store may be down for long. */
   async #openStore(): Promise<void> {
     const { signal } = this.#stopping
     for (let attempt = 1; !signal.aborted; attempt++) {
@@ -174,7 +176,7 @@ function misplaced(here: string, there: string): ConfigError {
   ])
 }
 
-/** After these, which it knows by name, kafkajs ends its consumer for good, and the process lives on without. */
+/** Names of errors after which kafkajs ends its consumer for good, while the process lives on. */
 const FATAL_TO_KAFKAJS: readonly string[] = [
   'TypeError',
   'RangeError',
@@ -184,7 +186,7 @@ const FATAL_TO_KAFKAJS: readonly string[] = [
   'KafkaJSNoBrokerAvailableError',
 ]
 
-/** An error of kafkajs itself goes back as it is where it tells kafkajs to join again, or may be gone at the next try. */
+/** Returns an error of kafkajs unchanged if it makes kafkajs rejoin or retry. */
 function survivable(error: unknown): Error {
   if (error instanceof Error && !isFatal(error)) return error
   return new BrokerError('BROKER_UNREACHABLE', `kafkajs could not go on: ${describeError(error)}`, { cause: error })

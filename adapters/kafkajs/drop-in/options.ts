@@ -1,38 +1,48 @@
-import { ConfigError, checkNames, checkOneOf, checkText, checkWhole, type DurationMs } from '../../../src/index.ts'
+import { ConfigError, checkNames, checkOneOf, checkText, checkWhole, type DurationMs } from '../../../src/spi.ts'
 import type { Order } from '../intake/delivery.ts'
 import type { DeadLetterHeaders, KafkaOptions } from '../options/options.ts'
 import type { KafkaLike } from '../slice.ts'
 
 export interface DropInOptions {
   /**
-   * The group of your consumer: part of every key, which are those of `runKafka` then. Left out, the consumer's name stands in
-   * for it: two groups that share a store then need consumers of different names, or one group's work is the other's duplicate.
+   * The group of your consumer. It is part of every key; with it the keys are those of `runKafka`. Without it the
+   * consumer's name is used instead: two groups that share a store then need consumers with different names, or the
+   * work of one group is a duplicate for the other.
    * @defaultValue the consumer's name
    */
   readonly groupId?: string
   /**
-   * Publishes dead letters, confirmed. Left out, a message that must be dead-lettered is refused by an error: kafkajs tries it
-   * again, restarts, and its partition stands still, for all to see, until this is given.
+   * Publishes dead letters and waits for the confirm. Without it, a message that must be dead-lettered causes an error:
+   * kafkajs tries it again, restarts, and its partition stops until you give this option.
    */
   readonly kafka?: KafkaLike
   /**
-   * With `kafka`: where dead letters go: a topic, or a function of the topic they were consumed from. Must not lead to a topic
-   * that your consumer reads. @defaultValue `${topic}.dead-letter`
+   * With `kafka`: the topic for dead letters, or a function of the topic from which a message was consumed. Your
+   * consumer must not read it.
+   * @defaultValue `${topic}.dead-letter`
    */
   readonly deadLetterTopic?: KafkaOptions['deadLetterTopic']
-  /** With `kafka`: create dead-letter topics that are missing when the first letter goes there. @defaultValue true */
+  /**
+   * With `kafka`: creates a missing dead-letter topic when the first letter goes there.
+   * @defaultValue true
+   */
   readonly assert?: KafkaOptions['assert']
-  /** With `kafka`: as for `runKafka`. @defaultValue `own` */
+  /**
+   * With `kafka`: as for `runKafka`.
+   * @defaultValue `own`
+   */
   readonly deadLetterHeaders?: KafkaOptions['deadLetterHeaders']
   /**
-   * What is handled in turn. `key`: messages of one key in one partition; messages without a key in no order.
-   * `partition`: a whole partition, one at a time. `none`: nothing. kafkajs gives `eachMessage` one at a time anyway.
+   * Which messages are handled one after the other. `key`: those with the same key in one partition; messages without a
+   * key have no order. `partition`: all messages of a partition. `none`: no order. kafkajs calls `eachMessage` with one
+   * message at a time anyway.
    * @defaultValue `key`
    */
   readonly order?: Order
   /**
-   * How often kafkajs is asked for a heartbeat while its function has not returned: it sends one if its `heartbeatInterval` is
-   * over. Keep it below a third of the session timeout. @defaultValue 1000
+   * How often the function asks kafkajs for a heartbeat, in milliseconds. kafkajs sends one when its
+   * `heartbeatInterval` is over. Keep it below a third of the session timeout.
+   * @defaultValue 1000
    */
   readonly heartbeatEveryMs?: DurationMs
 }
@@ -47,7 +57,7 @@ export interface ResolvedDropIn {
   readonly heartbeatEveryMs: DurationMs
 }
 
-/** The only place with a default. */
+/** The only place that defines defaults. */
 const DEFAULTS = {
   assert: true,
   deadLetterHeaders: 'own',

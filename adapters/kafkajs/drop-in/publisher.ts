@@ -1,4 +1,4 @@
-import { ConfigError, type DeadLetter, type Publisher } from '../../../src/index.ts'
+import { ConfigError, type DeadLetter, type Publisher } from '../../../src/spi.ts'
 import { AdminDesk } from '../offsets/admin-desk.ts'
 import { ConfirmedProducer } from '../copies/confirmed-producer.ts'
 import type { ResolvedDropIn } from './options.ts'
@@ -7,11 +7,11 @@ import type { KafkaLike } from '../slice.ts'
 import { isTopicName } from '../copies/topic-name.ts'
 import { Topology } from '../copies/topology.ts'
 
-/** Publishes the dead letters of a consumer whose topics are known only by what it is given. */
+/** Publishes the dead letters of a consumer whose topics are known only from its messages. */
 export class DropInPublisher implements Publisher {
   readonly #publisher: KafkaPublisher
   readonly #deadLetterTopicOf: ResolvedDropIn['deadLetterTopicOf']
-  /** The dead-letter topic of each topic that messages have come from. */
+  /** The dead-letter topic of each topic seen so far. */
   readonly #places = new Map<string, string>()
 
   constructor(kafka: KafkaLike, { deadLetterTopicOf, deadLetterHeaders, assert }: ResolvedDropIn) {
@@ -26,9 +26,9 @@ export class DropInPublisher implements Publisher {
   }
 
   /**
-   * Before anything of a topic is handled.
+   * Checks the dead-letter topic of a topic before its first message is handled.
    *
-   * @throws ConfigError `CONFIG_INVALID` where dead letters would be consumed again, for ever
+   * @throws ConfigError `CONFIG_INVALID` if dead letters would be consumed again, for ever
    */
   admit(topic: string): void {
     if (this.#places.has(topic)) return

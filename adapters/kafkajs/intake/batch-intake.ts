@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import { describeError, type Intake, type Load } from '../../../src/index.ts'
+import { describeError, type Intake, type Load } from '../../../src/spi.ts'
 import type { Assignment } from '../membership/assignment.ts'
 import type { BatchGate } from '../offsets/batch-gate.ts'
+import type { ForeignCopies } from '../copies/foreign-copies.ts'
 import type { Committer } from '../offsets/committer.ts'
 import { KafkaDelivery, type Order } from './delivery.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
@@ -17,31 +18,36 @@ interface BatchIntakeParts {
   readonly gate: BatchGate
   readonly holds: PartitionHolds
   readonly delays: RetryDelays
+  readonly foreign: ForeignCopies
   readonly limits: Omit<Load, 'inFlight'>
-  /** @defaultValue `partition` where positions are stored, else `key` */
+  /** @defaultValue `partition` with stored positions, else `key` */
   readonly order: Order | undefined
   readonly heartbeatEveryMs: number
   readonly report: Report
-  /** Reads a partition again from what is known to be over. */
+  /** Reads a partition again from the lowest offset that is not known to be over. */
   readonly readAgain: (epoch: PartitionEpoch) => void
 }
 
-/** How long `eachBatch` may hold its fetch loop while the broker is asked about offsets. */
+/** How long `eachBatch` may block its fetch loop while the broker is asked about offsets. */
 const DECIDE_WITHIN_MS = 5_000
 /**
- * How long it may hold it for a partition that is full, before that partition is paused. A pause is not free: a loop whose
- * partitions are all paused sleeps for `maxWaitTimeInMs`, so for a moment it is better to wait, though others wait too.
+ * How long it may block the loop for a full partition before that partition is paused. A pause has a cost: a loop whose
+ * partitions are all paused sleeps for `maxWaitTimeInMs`. So a short wait is better, although other partitions wait
+ * too.
  */
 const ROOM_WITHIN_MS = 200
 
-/** What cannot be handed over, by a mistake somewhere, is read again: not at full speed. */
+/** Pause before a batch that could not be handed over, because of a bug, is read again. */
 const READ_AGAIN_AFTER_MS = 1_000
 
 /** Messages of one partition that are handed over together, and of all partitions in one turn of the event loop. */
 const SLICE = 50
 const MOST_IN_A_TURN = 250
 
-/** What `eachBatch` does: registers the offsets of a batch, hands its deliveries over as there is room, and returns. */
+/**
+ * The work of `eachBatch`: registers the offsets of a batch, hands its deliveries over while there is room, and
+ * returns.
+ */
 export class BatchIntake {
   readonly #parts: BatchIntakeParts
   #intake: Intake | undefined
@@ -61,13 +67,13 @@ export class BatchIntake {
     this.#limits = { ...this.#parts.limits, inFlight: intake.capacity.maxInFlight }
   }
 
-  /** What comes after this is dropped unresolved: it is delivered again, to somebody. */
+  /** Later batches are dropped unresolved: the broker delivers them again. */
   end(): void {
     this.#intake = undefined
   }
 
   async take(payload: EachBatchPayloadLike): Promise<void> {
-    const { assignment, committer, gate, delays } = this.#parts
+    const { assignment, committer, gate, delays, foreign } = this.#parts
     const { batch } = payload
     const epoch = assignment.live(batch.topic, batch.partition)
     if (epoch === undefined || this.#intake === undefined) return
@@ -81,15 +87,17 @@ export class BatchIntake {
     admitted.high = BigInt(batch.highWatermark)
     if (admitted.waiting > 0) return this.#dropBehindWaiting(payload)
     const messages = delays.takeDue(admitted, batch)
-    // kafkajs counts what follows the last message, markers and aborted records, to the batch; so does a whole one here.
+    // For kafkajs, markers and aborted records after the last message belong to the batch. If all messages are taken,
+    // they count as taken too.
     const last = messages.length === batch.messages.length ? batch.lastOffset() : messages.at(-1)?.offset
     if (last === undefined) return
-    admitted.fetched(admitted.withoutKnown(messages), BigInt(last) + 1n)
+    const own = foreign.leaveOut(batch.topic, admitted.withoutKnown(messages))
+    admitted.fetched(own, BigInt(last) + 1n)
     try {
       // Before the first await: resolved after a join, it would move the position of the next epoch.
       payload.resolveOffset(last)
     } catch {
-      // The partition has been lost this moment; the join that says so comes next.
+      // The partition was just lost; the next join will say so.
     }
     await this.#takeAll(admitted, payload)
   }
@@ -101,8 +109,8 @@ export class BatchIntake {
   }
 
   /**
-   * Holds the fetch loop for a moment, and kafkajs's heartbeats go on. What has no room by then waits here, and its partition is
-   * paused alone: the others go on.
+   * Blocks the fetch loop for a moment, with heartbeats. Messages without room after that wait here, and only their
+   * partition is paused.
    */
   async #takeAll(epoch: PartitionEpoch, payload: EachBatchPayloadLike): Promise<void> {
     const { holds } = this.#parts
@@ -114,16 +122,16 @@ export class BatchIntake {
   }
 
   /**
-   * Hands over what was fetched of a partition, in slices, so that nothing beyond the limits is more than raw bytes and no slice keeps
-   * the event loop from anything else. Resolves when none of it waits any more and there is room for the next batch; with `false`, or
-   * never, when the epoch ends before. Never rejects.
+   * Hands over the fetched messages of a partition in slices. Messages beyond the limits stay raw bytes, and no slice
+   * blocks the event loop for long. Resolves with `true` when all are handed over and there is room for the next batch.
+   * If the epoch ends first, it resolves with `false` or never. Never rejects.
    */
   async #takeAsThereIsRoom(epoch: PartitionEpoch): Promise<boolean> {
     try {
       await this.#takeWhatWaits(epoch)
       return epoch.isLive
     } catch (error) {
-      // Registered, and handed to nobody: nothing of this epoch can be finished any more.
+      // The message is registered but was not handed over: this epoch can finish nothing more.
       this.#parts.report('adapter-error', `${epoch.name}: ${describeError(error)}`)
       await sleep(READ_AGAIN_AFTER_MS)
       if (epoch.isLive) this.#parts.readAgain(epoch)
@@ -160,8 +168,9 @@ export class BatchIntake {
   }
 
   /**
-   * The claims of what is delivered leave in the next turn of the event loop. kafkajs sends its next fetch in this one, when the
-   * last batch has returned, and that is work for it and for the broker which those claims would wait for. One turn for all batches.
+   * The claims for these deliveries are sent in the next turn of the event loop. kafkajs sends its next fetch in this
+   * turn, once the last batch has returned, and client and broker would process that fetch before the claims. One turn
+   * is enough for all batches.
    */
   #claimsSent(): Promise<void> {
     this.#turn ??= this.#endOfTurn()
@@ -174,12 +183,15 @@ export class BatchIntake {
     this.#takenInTurn = 0
   }
 
-  /** A batch that does not fit is fetched again at once: not for ever at full speed. */
+  /** kafkajs fetches a batch that does not fit again at once. Slow that down. */
   async #rest({ misfits }: PartitionEpoch, payload: EachBatchPayloadLike): Promise<void> {
     if (misfits > 2) await this.#waitFor(sleep(Math.min(1_000, 20 * 2 ** Math.min(misfits, 6))), payload, 1_000)
   }
 
-  /** Its partition is paused, or about to be: one batch of each is in memory at most. Unresolved, this one comes again. */
+  /**
+   * Its partition is paused, or will be soon, so at most one batch of each is in memory. This batch is not resolved and
+   * comes again.
+   */
   async #dropBehindWaiting(payload: EachBatchPayloadLike): Promise<void> {
     await this.#waitFor(sleep(ROOM_WITHIN_MS), payload, ROOM_WITHIN_MS)
   }

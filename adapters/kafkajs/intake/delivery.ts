@@ -1,17 +1,17 @@
-import type { Delivery, Message, Standing, StreamPosition } from '../../../src/index.ts'
+import type { Delivery, Message, Standing, StreamPosition } from '../../../src/spi.ts'
 import type { Assignment } from '../membership/assignment.ts'
 import { headersOf, headerText } from '../copies/headers.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 import type { KafkaMessageLike } from '../slice.ts'
 import { isTopicName } from '../copies/topic-name.ts'
 
-/** What is handled in turn: messages of one key, of one partition, or nothing. */
+/** Which messages are handled one after the other: those of one key, of one partition, or none. */
 export type Order = 'key' | 'partition' | 'none'
 
-/** Names the topic a copy was first published to. */
+/** Names the topic to which a copy was first published. */
 export const ORIGIN_HEADER = 'x-original-topic'
 
-/** What the port has no word for. */
+/** A field that the port does not have. */
 interface KafkaMessage extends Message {
   readonly isAppendTimed: boolean
 }
@@ -81,13 +81,13 @@ export function toMessage(
   }
 }
 
-/** Others use a header of that name too: what cannot be a topic is none. */
+/** Other programs use a header of that name too: ignore values that are not topic names. */
 function originOf(headers: Message['headers']): string | undefined {
   const named = headerText(headers, ORIGIN_HEADER)
   return isTopicName(named) ? named : undefined
 }
 
-/** `name` of a partition. latin1 keeps every byte apart. */
+/** `name` is that of a partition. latin1 keeps different bytes different. */
 export function laneOf(name: string, key: Buffer | null, order: Order): string | undefined {
   switch (order) {
     case 'key':

@@ -1,7 +1,7 @@
-import type { PartitionHealth } from '../../../src/index.ts'
+import type { PartitionHealth } from '../../../src/spi.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 
-/** How far a partition is, as far as this member knows: the end of the partition is that of the last batch. */
+/** Progress of a partition as this member knows it. The end of the partition is that of the last batch. */
 export function partitionHealth(epoch: PartitionEpoch, isAllPaused: boolean): PartitionHealth {
   const { name, watermark, committed, high, load, watermarkAgeMs, holds } = epoch
   return {

@@ -13,9 +13,9 @@ interface HoldsParts {
 }
 
 /**
- * Which partitions kafkajs fetches. Paused partitions keep the membership alive: its loop goes round without them, and
- * sends heartbeats. kafkajs keeps a pause beyond the assignment it was made for, also where the partition is lost and comes
- * back, so what is to be paused is decided anew for all whenever something changes, and always by name.
+ * Decides which partitions kafkajs fetches. Paused partitions keep the membership alive: the fetch loop continues
+ * without them and sends heartbeats. kafkajs keeps a pause beyond its assignment, even if the partition is lost and
+ * comes back. So the set of paused partitions is computed anew after every change, and always by name.
  */
 export class PartitionHolds {
   readonly #parts: HoldsParts
@@ -50,7 +50,7 @@ export class PartitionHolds {
     this.#parts.report('partition-resumed', `${epoch.name}: ${why}`)
   }
 
-  /** To be called after every join too. */
+  /** Must also be called after every join. */
   apply(): void {
     const consumer = this.#parts.consumer()
     if (consumer === undefined) return
@@ -72,7 +72,7 @@ export class PartitionHolds {
       }
       if (toResume.length > 0) consumer.resume(byTopic(toResume))
     } catch {
-      // There is no group between a crash and the next join, which applies it.
+      // Between a crash and the next join there is no group. The join calls it again.
     }
   }
 }
@@ -82,7 +82,7 @@ interface TopicPartition {
   readonly partition: number
 }
 
-/** A topic name holds no slash. */
+/** Topic names contain no slash. */
 function nameOf({ topic, partition }: TopicPartition): string {
   return `${topic}/${partition}`
 }

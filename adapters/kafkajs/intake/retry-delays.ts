@@ -1,4 +1,4 @@
-import type { DurationMs, MonotonicMs } from '../../../src/index.ts'
+import type { DurationMs, MonotonicMs } from '../../../src/spi.ts'
 import { headerText } from '../copies/headers.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 import type { PartitionHolds } from './partition-holds.ts'
@@ -6,7 +6,9 @@ import { NOT_BEFORE_HEADER } from '../copies/retry-headers.ts'
 import type { BatchLike, KafkaMessageLike } from '../slice.ts'
 import type { CopyPlace } from '../copies/topology.ts'
 
-/** A batch that is fetched for one message is dropped with all the others: not more often than this for a long delay. */
+/**
+ * Shortest hold with a long delay: each batch that is fetched for one due message is dropped with its other messages.
+ */
 const HOLD_AT_LEAST_MS = 1_000
 
 /** All messages below `high` had arrived by `at`. */
@@ -16,8 +18,8 @@ interface Seen {
 }
 
 /**
- * Keeps what lies on retry topics there until it is due: nothing of it is in memory meanwhile, and its partition is paused.
- * What is due is decided anew with each batch, so nothing has to survive a rebalance.
+ * Leaves messages on retry topics until they are due: they take no memory meanwhile, and their partition is paused.
+ * Each batch decides anew which messages are due, so a rebalance loses nothing.
  */
 export class RetryDelays {
   readonly #holds: PartitionHolds
@@ -31,7 +33,9 @@ export class RetryDelays {
     this.#delays = new Map(retries.map(({ topic, delayMs }) => [topic, delayMs]))
   }
 
-  /** The first of a batch's messages, which may be taken now. Where that is not all, its partition is held until the next is due. */
+  /**
+   * The first messages of a batch, which are due. If that is not all, the partition is held until the next one is due.
+   */
   takeDue(epoch: PartitionEpoch, batch: BatchLike): readonly KafkaMessageLike[] {
     const delayMs = this.#delays.get(batch.topic)
     if (delayMs === undefined) return batch.messages
@@ -44,18 +48,18 @@ export class RetryDelays {
     return batch.messages
   }
 
-  /** What was seen of a partition was another log. */
+  /** The observations of this partition were from another log. */
   anotherLog({ name }: PartitionEpoch): void {
     this.#seen.delete(name)
   }
 
-  /** The epochs are over, or nothing more is taken. */
+  /** The epochs have ended, or nothing more is taken. */
   forget(): void {
     for (const timer of this.#timers) clearTimeout(timer)
     this.#timers.clear()
   }
 
-  /** Never longer than the delay of its topic, whatever the header says: it may come from a clock that is wrong. */
+  /** Never longer than the delay of the topic, whatever the header says: the clock that set it may be wrong. */
   #leftOf(message: KafkaMessageLike, epoch: PartitionEpoch, batch: BatchLike, delayMs: DurationMs): DurationMs {
     const told = headerText(message.headers ?? {}, NOT_BEFORE_HEADER)
     const notBefore = told === undefined ? Number.NaN : Number(told)
@@ -66,11 +70,14 @@ export class RetryDelays {
     return Math.min(notBefore - Date.now(), delayMs - sinceAppended, delayMs - sinceSeen)
   }
 
-  /** All that lay there at the first look is as old as that look: behind it, a message would wait for its turn to wait. */
+  /**
+   * Every message that was there at the first look has waited since then. Otherwise a message behind others would start
+   * its wait only in its turn.
+   */
   #seenAt(offset: bigint, { name }: PartitionEpoch, batch: BatchLike): MonotonicMs {
     const seen = this.#seen.get(name)
     const high = BigInt(batch.highWatermark)
-    // A log that ends before what was seen of it is another one: nothing of it has waited.
+    // A log that ends before an observed offset is another log: none of its messages has waited.
     if (seen !== undefined && offset < seen.high && high >= seen.high) return seen.at
     const at = performance.now()
     this.#seen.set(name, { high, at })

@@ -1,6 +1,6 @@
 /**
- * Waits for `work` inside `eachBatch`, where kafkajs sends heartbeats only if asked to. Resolves with `undefined` when it
- * takes longer than `limitMs`, or when a heartbeat says that the group moves on without us.
+ * Waits for `work` inside `eachBatch`, where kafkajs sends heartbeats only on request. Resolves with `undefined` when
+ * `work` takes longer than `limitMs`, or when a heartbeat fails because the group rebalances.
  */
 export async function whileBeating<T>(
   work: Promise<T>,
@@ -22,7 +22,7 @@ export async function whileBeating<T>(
     try {
       await heartbeat()
     } catch {
-      return undefined // kafkajs meets the same answer in its own loop, and joins again.
+      return undefined // kafkajs gets the same answer in its own loop, and rejoins.
     }
   }
 }

@@ -1,20 +1,20 @@
-import type { Standing } from '../../../src/index.ts'
+import type { Standing } from '../../../src/spi.ts'
 import { PartitionEpoch } from './partition-epoch.ts'
 import type { GroupJoin } from '../slice.ts'
 
 /**
- * Which partitions are ours, and the live epoch of each.
+ * The partitions of this member, and the live epoch of each.
  *
  *   join ──> settled: an epoch for each partition
- *   raise ─> undecided: no live epoch; until the next join nobody knows what was lost, so all that runs goes on
+ *   raise ─> undecided: no live epoch; lost partitions are unknown until the next join, so handlers go on
  */
 export class Assignment {
   readonly #live = new Map<string, PartitionEpoch>()
   #owned: Set<string> | undefined
-  /** Grows with every join; 0 before the first. */
+  /** Number of joins; 0 before the first. */
   joins = 0
 
-  /** Every join starts every partition anew, also those that were kept. */
+  /** A join starts a new epoch for every partition, including those that were kept. */
   join(assigned: GroupJoin['memberAssignment']): void {
     this.joins++
     this.#endAll()
@@ -29,13 +29,16 @@ export class Assignment {
     this.#owned = undefined
   }
 
-  /** Starts one partition anew, without a join: its log is another one, or it is read again. */
+  /** Starts a new epoch of one partition without a join: its log is another one, or it is read again. */
   renew(epoch: PartitionEpoch): PartitionEpoch {
     epoch.isVoid = true
     return this.#start(epoch.topic, epoch.partition)
   }
 
-  /** Nothing of it is settled any more. Returns what goes on in its place, if it is of this join: else it is not ours. */
+  /**
+   * Ends an epoch: nothing of it can be settled. Returns its successor if it belongs to the current join; otherwise the
+   * partition is not ours.
+   */
   end(epoch: PartitionEpoch): PartitionEpoch | undefined {
     if (epoch.join === this.joins) return this.renew(epoch)
     if (this.#live.get(epoch.name) === epoch) this.#live.delete(epoch.name)
@@ -75,7 +78,7 @@ export class Assignment {
   }
 }
 
-/** A topic name holds no slash. */
+/** Topic names contain no slash. */
 function nameOf(topic: string, partition: number): string {
   return `${topic}/${partition}`
 }

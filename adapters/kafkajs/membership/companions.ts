@@ -1,11 +1,11 @@
 import type { PartitionAssigner } from 'kafkajs'
 import type { KafkaEvent, Report } from '../report.ts'
 
-/** What a member tells the leader of its group. */
+/** The data that a member sends to the leader of its group. */
 interface Member {
-  /** `undefined`: it does not tell. */
+  /** `undefined`: the member does not send it. */
   readonly consumer: string | undefined
-  /** All that it is to consume, also what is missing just now. */
+  /** All topics that it should consume, including missing ones. */
   readonly topics: readonly string[]
 }
 
@@ -16,16 +16,17 @@ interface GroupMember {
 
 type Kafkajs = Pick<typeof import('kafkajs'), 'AssignerProtocol' | 'PartitionAssigners'>
 
-/** Of the names, or sets of topics, that differ: so many are told, so long. */
+/** Most names, or sets of topics, that an event lists, and the longest text of each. */
 const MOST_TOLD = 5
 const MOST_CHARACTERS = 300
 
 /**
- * The other members of the group, in whatever process. Each member tells its consumer's name and its topics in the user data of
- * its subscription, and the leader, who is handed those of all, compares them: once for each assignment, and no broker is asked.
+ * Compares the members of the group, in all processes. Each member sends its consumer's name and its topics in the user
+ * data of its subscription. The leader receives the data of all and compares them at each assignment, without a request
+ * to a broker.
  *
- * The assigner is that of kafkajs, by the same name, so that members without this share a group with those that have it. What
- * another member tells may be anything, so nothing that it tells makes an assignment fail.
+ * The assigner is kafkajs's own, under the same name, so members with and without this feature can share a group. The
+ * data of another member may be anything, so none of it makes an assignment fail.
  */
 export class Companions {
   readonly #own: Member
@@ -37,7 +38,7 @@ export class Companions {
     this.#report = report
   }
 
-  /** `undefined`, which is kafkajs's own, where kafkajs cannot be loaded from here. */
+  /** `undefined` if kafkajs cannot be loaded from here; kafkajs then uses its own assigner. */
   async assigners(): Promise<PartitionAssigner[] | undefined> {
     try {
       const { default: kafkajs } = await import('kafkajs')
@@ -71,7 +72,7 @@ export class Companions {
           try {
             this.#compare(group.members.map(read).filter((member) => member !== undefined))
           } catch {
-            // Assigning matters more.
+            // The assignment is more important.
           }
           return usual.assign(group)
         },
@@ -92,7 +93,7 @@ export class Companions {
     this.#tell('topics-differ', topics, 'partitions may stay unread. Give all members of the group the same topics')
   }
 
-  /** Once, until it is otherwise. */
+  /** Reports a finding once, until it changes. */
   #tell(event: KafkaEvent, found: readonly string[], advice: string): void {
     const detail = found.length < 2 ? '' : `the members of the group have ${found.join(' and ')}: ${advice}`
     if (this.#told.get(event) === detail) return
@@ -107,7 +108,7 @@ function memberOf({ topics, userData }: { readonly topics: readonly string[]; re
   return { consumer, topics: isListOfText(told['topics']) ? told['topics'] : topics }
 }
 
-/** Other clients have user data of their own. */
+/** Other clients have their own user data. */
 function toldIn(userData: Buffer): Readonly<Record<string, unknown>> {
   try {
     const told: unknown = JSON.parse(userData.toString())

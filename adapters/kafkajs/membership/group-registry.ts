@@ -1,11 +1,11 @@
-import { ConfigError } from '../../../src/index.ts'
+import { ConfigError } from '../../../src/spi.ts'
 import type { KafkaLike } from '../slice.ts'
 import type { Topology } from '../copies/topology.ts'
 
 interface Group {
   readonly sources: readonly string[]
   readonly retryTopics: readonly string[]
-  /** `undefined`: its members do not tell. */
+  /** `undefined`: its members did not give a name. */
   readonly consumer: string | undefined
   /** The clients of its members in this process. */
   readonly clients: Set<KafkaLike>
@@ -14,9 +14,9 @@ interface Group {
 const groups = new Map<string, Group>()
 
 /**
- * One group id, one set of topics: the leader of a group of kafkajs hands its own topics to all members, so a member with
- * other topics leaves partitions that nobody reads. One group id, one consumer: members of two names would share the messages
- * between them, so that each handles a part. Returns what leaves the group again.
+ * Ensures one set of topics and one consumer for each group ID in this process. The leader of a kafkajs group hands its
+ * own topics to all members, so with different topics some partitions would not be read. Members with different
+ * consumers would each handle only a part of the messages. Returns a function that leaves the group.
  *
  * @throws ConfigError `CONFIG_INVALID`, `CONSUMER_NAME_TAKEN`
  */
@@ -65,7 +65,7 @@ function sharedClient(groupId: string): string {
   return `kafka: expected a client of its own for each member of a group, got one that already runs a member of ${groupId}: kafkajs keeps a group's offsets per client, and each of the two would overwrite those of the other. Give each its own new Kafka()`
 }
 
-/** Whoever consumes a retry topic handles what another group failed at. */
+/** A group that consumes another group's retry topic would handle messages that the other group failed at. */
 function sharedRetries(groupId: string, { sources, retryTopics }: Topics): string[] {
   const problems: string[] = []
   for (const [otherId, other] of groups) {

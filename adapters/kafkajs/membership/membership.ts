@@ -1,34 +1,37 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { backoffMs, describeError, StoppedError, systemEntropy } from '../../../src/index.ts'
+import { backoffMs, describeError, StoppedError, systemEntropy } from '../../../src/spi.ts'
 import { isTransient } from '../protocol-error.ts'
 import { Session, type SessionListener, type SessionOptions } from './session.ts'
 import type { ConsumerLike } from '../slice.ts'
 
 export interface MembershipOptions extends Omit<SessionOptions, 'topics'> {
-  /** What to join with, asked before each join. */
+  /** The topics to join with, requested before each join. */
   readonly topics: () => Promise<readonly string[]>
-  /** Where the user gives no assigners of their own. */
+  /** Used unless the user gives assigners. */
   readonly assigners: () => Promise<unknown[] | undefined>
 }
 
-/** What a membership tells, synchronously, from inside kafkajs: none of these may throw. */
+/** Called synchronously from inside kafkajs: none of these may throw. */
 export interface MembershipListener extends Omit<SessionListener, 'ended'> {
-  /** There is no consumer until further notice. For people. */
+  /** There is no consumer until further notice. `detail` is for people. */
   waiting(detail: string): void
 }
 
 const BACKOFF = { initialMs: 250, maxMs: 10_000 }
-/** How long the first start bears with a coordinator that loads, or a partition without a leader. kafkajs gives up before. */
+/**
+ * How long the first start waits for a coordinator that is loading, or a partition without a leader. kafkajs gives up
+ * earlier.
+ */
 const START_WITHIN_MS = 30_000
 const LEAVE_WITHIN_MS = 5_000
 
-/** Being a member of the group: a session, and after it ended the next one, until `leave()`. */
+/** The membership in the group: one session, and after it ended the next, until `leave()`. */
 export class Membership {
   readonly #options: MembershipOptions
   readonly #listener: MembershipListener
   readonly #leaving = new AbortController()
   #session: Session | undefined
-  /** The last session that has ended or is to end: it ends once, whatever becomes of it meanwhile. */
+  /** The last session that has ended or was told to end, so that each ends only once. */
   #over: Session | undefined
   #rebuilding: Promise<void> | undefined
 
@@ -37,14 +40,14 @@ export class Membership {
     this.#listener = listener
   }
 
-  /** To pause, seek and the like. Its methods may throw: there is no group between a crash and the next join. */
+  /** For pause, seek and the like. Its methods may throw: there is no group between a crash and the next join. */
   get consumer(): ConsumerLike | undefined {
     return this.#session?.consumer
   }
 
   /**
-   * Resolves when the group was joined, after `prepare`. Rejects when one of them fails at the first time, after all of
-   * kafkajs's retries; but where brokers answer and ask for patience, both are tried again for a while.
+   * Runs `prepare`, joins the group, and resolves. Rejects if one of them fails at the first start, after all retries
+   * of kafkajs. If the broker answers with a retriable error, both are tried again for a while.
    */
   async start(prepare: () => Promise<void>): Promise<void> {
     const deadline = performance.now() + START_WITHIN_MS
@@ -61,7 +64,7 @@ export class Membership {
     }
   }
 
-  /** Never rejects. Where kafkajs is still joining a broker that does not answer, the rest is done in the background. */
+  /** Never rejects. If kafkajs is still joining a broker that does not answer, the rest happens in the background. */
   async leave(): Promise<void> {
     this.#leaving.abort()
     const left = Promise.all([this.#session?.stop(), this.#rebuilding])
@@ -88,7 +91,7 @@ export class Membership {
     }
   }
 
-  /** Leaves the group and joins it again, with the topics of then. */
+  /** Leaves the group and joins it again, with the topics of that time. */
   rejoin(why: string): void {
     const session = this.#session
     if (session?.hasJoined === true && !this.#leaving.signal.aborted) this.#ended(session, new Error(why))
@@ -102,7 +105,7 @@ export class Membership {
     this.#rebuilding = this.#rebuild(error)
   }
 
-  /** The old consumer has left the group before a new one joins. */
+  /** The old consumer must have left the group before a new one joins. */
   async #rebuild(cause: unknown): Promise<void> {
     let error = cause
     for (let attempt = 1; !this.#leaving.signal.aborted; attempt++) {

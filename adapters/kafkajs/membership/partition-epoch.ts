@@ -1,76 +1,84 @@
-import { isFull, Watermark, type EpochMs, type Expected, type Load, type StoredPosition } from '../../../src/index.ts'
+import { isFull, Watermark, type EpochMs, type Expected, type Load, type StoredPosition } from '../../../src/spi.ts'
 import type { KafkaMessageLike } from '../slice.ts'
 
-/** Why nothing of a partition is to be fetched for now. */
+/** Why a partition is not fetched for now. */
 export type Hold =
-  /** Too much of it is under way. */
+  /** Too many of its messages are in flight. */
   | 'full'
-  /** The next message of a retry topic waits for its time. */
+  /** The next message of a retry topic is not due yet. */
   | 'not-due'
-  /** Strategy `offsets`: its log may not be the one that its position was stored of. A person decides. */
+  /** Strategy `offsets`: its log may not be the one for which its position was stored. A person must decide. */
   | 'held'
 
-/** A message that tells its log from another one of the same name. */
-interface Landmark {
+/** A message that distinguishes its log from another one of the same name. */
+export interface Landmark {
   readonly offset: bigint
   readonly timestamp: EpochMs
 }
 
 /**
- * One partition during one assignment. Every join of the group ends all epochs: what was delivered in an earlier one can
- * not be settled in a later one, because the later one reads again from the committed offset.
+ * One partition during one assignment. Every join of the group ends all epochs: deliveries of an earlier epoch cannot
+ * be settled in a later one, because the later one reads again from the committed offset.
  */
 export class PartitionEpoch {
   readonly topic: string
   readonly partition: number
   /** `topic/partition` */
   readonly name: string
-  /** The join of the group that it belongs to, as `Assignment` counts them. */
+  /** The join of the group that it belongs to, as counted by `Assignment`. */
   readonly join: number
-  /** Of `Assignment` alone: what is delivered in it may be settled. Asked for every delivery. */
+  /** Set by `Assignment` only: its deliveries may be settled. Read for every delivery. */
   isLive = false
-  /** What the broker is known to have, so that the same offset is not committed twice. */
+  /** The offset that the broker is known to have, so that it is not committed twice. */
   committed: bigint | undefined
   /** Where the next batch must begin; `undefined` until the group's committed offset is known. */
   expected: Expected | undefined
-  /** Where it begins instead of the beginning, until the group has that committed: nothing of it is taken before. */
+  /** Where it begins instead of the first offset. Nothing is taken before the group has committed this offset. */
   start: bigint | undefined
-  /** Behind the last message received; before the first the stored position, if there is one. */
+  /**
+   * The offset after the last message received. Before the first message it is the stored position, if there is one.
+   */
   follows: bigint | undefined
-  /** Nobody knows yet whether its log reaches to the stored position: that is not committed before. */
+  /** It is not known yet whether the log reaches to the stored position, so the position is not committed. */
   isUnchecked = false
-  /** Must be found in the log before anything of it is taken: kafkajs was sent to its offset. `undefined`: nothing is in question. */
+  /**
+   * The message that must be found in the log before anything is taken; kafkajs was sent to its offset. `undefined`: no
+   * check is needed.
+   */
   proof: Landmark | undefined
-  /** Strategy `offsets`: why nothing of it may be handled. Stored, so that it outlasts this epoch. */
+  /** Strategy `offsets`: why none of its messages may be handled. It is stored, so it outlasts this epoch. */
   heldBecause: string | undefined
-  /** The last message received, where the broker told its time; before the first the one right before the stored position. */
+  /**
+   * The last message received, if the broker set its time. Before the first message it is the one right before the
+   * stored position.
+   */
   last: Landmark | undefined
-  /** Strategy `offsets`: where kafkajs was sent to, or from where it was sent back: a batch from there is no finding, however late. */
+  /** The offset to which kafkajs was sent, or from which it was sent back. A late batch from there is not a finding. */
   sought: bigint | undefined
-  /** First offset of a control batch that came after a gap, until it is seen again. */
+  /** First offset of a control batch after a gap, until it is seen again. */
   suspect: bigint | undefined
-  /** Batches in a row that did not fit. */
+  /** Number of consecutive batches that did not fit. */
   misfits = 0
-  /** Its log turned out to be another one: what was committed of it means nothing now. */
+  /** Its log turned out to be another one, so its committed offset means nothing. */
   isVoid = false
-  /** Ends when all batches that have to ask the broker are decided; `undefined` when none has to. */
+  /** Resolves when all decisions that ask the broker are made; `undefined` if there are none. */
   deciding: Promise<void> | undefined
-  /** Deliveries known to be below the committed offset. */
+  /** Number of deliveries known to be below the committed offset. */
   settled = 0
-  /** Why it is paused; a new epoch is held by nothing. */
+  /** Why it is paused. A new epoch has no holds. */
   readonly holds: Set<Hold> = new Set()
-  /** The end of the partition, as the last batch told it. */
+  /** The end of the partition, from the last batch. */
   high: bigint | undefined
   /** Set while `isFull`: called when there is room again. */
   onRoom: (() => void) | undefined
   #limits: Load | undefined
-  /** Of the last batch, from `#rawFrom` on: fetched, and not taken yet. */
+  /** Messages of the last batch. Those from `#rawFrom` on are not taken yet. */
   #raw: readonly KafkaMessageLike[] = NONE
   #rawFrom = 0
   #received = 0
   #inFlight = 0
   #bytes = 0
-  /** Since when the watermark stands where it is. */
+  /** When the watermark last moved. */
   #watermarkSince = performance.now()
   readonly #watermark = new Watermark<bigint>()
 
@@ -82,8 +90,8 @@ export class PartitionEpoch {
   }
 
   /**
-   * All below `next` is fetched: these messages, which are taken one by one as there is room, and gaps, markers and aborted records
-   * between and behind them.
+   * Everything below `next` is fetched: these messages, which are taken one by one while there is room, and the gaps,
+   * markers and aborted records between and after them.
    */
   fetched(messages: readonly KafkaMessageLike[], next: bigint): void {
     this.#raw = messages
@@ -96,20 +104,22 @@ export class PartitionEpoch {
     return this.#raw.length - this.#rawFrom
   }
 
-  /** The first that waits, and it does so no longer: to be registered at once. */
+  /** Removes and returns the first waiting message, which the caller must register at once. */
   takeWaiting(): KafkaMessageLike | undefined {
     const first = this.#raw[this.#rawFrom++]
     if (this.#rawFrom >= this.#raw.length) this.#dropWaiting()
     return first
   }
 
-  /** Nothing of it is taken or settled any more. */
+  /** Nothing of it is taken or settled from now on. */
   end(): void {
     this.isLive = false
     this.#dropWaiting()
   }
 
-  /** Begins at a stored position: one message before it, where that can tell whether the log is the same. */
+  /**
+   * Begins at a stored position. It begins one message earlier if that message can show whether the log is the same.
+   */
   goOnFrom({ next, timestamp, held }: StoredPosition): void {
     this.follows = next
     this.isUnchecked = true
@@ -119,14 +129,14 @@ export class PartitionEpoch {
     this.expected = { kind: 'offset', offset: this.proof?.offset ?? next }
   }
 
-  /** Whether the log is the one that `proof` was in, by the first message of a batch that begins there. */
+  /** Compares the first message of a batch with `proof`, to find out whether the log is the same. */
   compare(first: { readonly offset: string; readonly timestamp: string } | undefined): 'same' | 'another' | 'unknown' {
     const { proof } = this
     if (proof === undefined || first === undefined || first.offset !== proof.offset.toString()) return 'unknown'
     return Number(first.timestamp) === proof.timestamp ? 'same' : 'another'
   }
 
-  /** Some were fetched once more for `proof`, and are over, or under way. */
+  /** Removes messages that were fetched again only for `proof`: they are over or in flight. */
   withoutKnown(messages: readonly KafkaMessageLike[]): readonly KafkaMessageLike[] {
     const { follows } = this
     const [first] = messages
@@ -146,7 +156,7 @@ export class PartitionEpoch {
     return ticket
   }
 
-  /** Once for each ticket. */
+  /** Call it once for each ticket. */
   finish(ticket: number, bytes: number): void {
     this.#inFlight--
     this.#bytes -= bytes
@@ -156,7 +166,7 @@ export class PartitionEpoch {
     this.onRoom?.()
   }
 
-  /** As much as `limits` allow is under way. Stays so until at most half is left; `onRoom` tells when. */
+  /** True when `limits` are reached, and until at most half is left. Then `onRoom` is called. */
   isFullBy(limits: Load): boolean {
     if (this.#limits === undefined && isFull(this.load, limits, false)) this.#limits = limits
     return this.#limits !== undefined
@@ -178,12 +188,12 @@ export class PartitionEpoch {
     return this.#received === 0
   }
 
-  /** Deliveries below the watermark. */
+  /** Number of deliveries below the watermark. */
   get finished(): number {
     return this.#received - this.#watermark.open
   }
 
-  /** All below `next` has been received, or is a gap, a marker or an aborted record. */
+  /** Everything below `next` was received, or is a gap, a marker or an aborted record. */
   advanceTo(next: bigint): void {
     this.expected = { kind: 'offset', offset: next }
     this.proof = undefined
@@ -192,13 +202,13 @@ export class PartitionEpoch {
     this.isUnchecked = false
   }
 
-  /** What may be committed: the lowest unfinished offset, else the one after the last received. */
+  /** The offset that may be committed: the lowest unfinished one, else the one after the last received. */
   get watermark(): bigint | undefined {
     if (this.isUnchecked || this.heldBecause !== undefined) return undefined
     return this.#watermark.lowestUnfinished ?? this.#taken
   }
 
-  /** All below it was taken, or is a gap, a marker or an aborted record. */
+  /** Everything below it was taken, or is a gap, a marker or an aborted record. */
   get #taken(): bigint | undefined {
     const waiting = this.#raw[this.#rawFrom]
     if (waiting !== undefined) return BigInt(waiting.offset)
@@ -206,8 +216,9 @@ export class PartitionEpoch {
   }
 
   /**
-   * Asked right before `offset` is committed: why it must not be, if so. A view of its own, beside what `watermark` computes, so
-   * that a wrong one is found out: no commit goes back, none goes over what is unfinished or was never received.
+   * Called right before `offset` is committed. Returns why it must not be committed, if so. The check does not use
+   * `watermark`, so that it finds a wrong one: no commit goes backwards, and none passes an offset that is unfinished
+   * or was never received.
    */
   whyNotCommit(offset: bigint): string | undefined {
     const { committed, expected } = this

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describeError } from '../../../src/index.ts'
+import { describeError } from '../../../src/spi.ts'
 import { errorType } from '../protocol-error.ts'
 import type { Report } from '../report.ts'
 import type {
@@ -19,39 +19,39 @@ export interface SessionOptions {
   readonly report: Report
 }
 
-/** What a session tells its source, synchronously, from inside kafkajs: none of these may throw. */
+/** Called synchronously from inside kafkajs: none of these may throw. */
 export interface SessionListener {
   batch(payload: EachBatchPayloadLike): Promise<void>
   controlBatch(batch: EndBatchProcess): void
   joined(join: GroupJoin): void
   rebalancing(): void
-  /** kafkajs keeps the reason to itself, and tries again. */
+  /** A fetch failed. kafkajs hides the reason, and tries again. */
   fetchFailed(): void
-  /** The next fetch begins long after the last one ended: its messages took that long. */
+  /** The next fetch begins long after the last one ended, because its messages took that long. */
   lookedAway(): void
-  /** The payloads of this session are worthless from now on. */
+  /** The payloads of this session are invalid from now on. */
   halted(): void
-  /** It will not come back. At most once, and not after `stop()`. */
+  /** The session has ended for good. Called at most once, and not after `stop()`. */
   ended(error: Error): void
 }
 
-/** After its STOP event kafkajs still disconnects before it says why it crashed. */
+/** After its STOP event kafkajs disconnects before it says why it crashed. */
 const CRASH_AFTER_STOP_MS = 15_000
-/** A topic that was created a moment ago is not known to every broker yet. */
+/** A topic that was just created is not known to every broker yet. */
 const SUBSCRIBE_TRIES = 6
 const SUBSCRIBE_AGAIN_MS = 250
-/** Long enough for somebody to delete a topic, create it anew and fill it, between two fetches. */
+/** Long enough to delete a topic, create it anew and fill it, between two fetches. */
 const LOOKED_AWAY_MS = 1_000
 
 /**
- * One kafkajs consumer, from connect to its crash or its stop. It never restarts, and it is stopped with care:
+ * One kafkajs consumer, from connect to its crash or stop. It never restarts, and it is stopped with care:
  *
- * - Stopped while it joins, a consumer of kafkajs comes to life again after `stop()` has resolved, holds partitions and
- *   consumes. So nothing restarts by itself here, and `stop()` waits for a join under way.
- * - Stopped while its fetchers are exchanged, because the cluster got or lost a broker, it starts new ones that fetch
- *   nothing without ever leaving the microtask queue: the process is frozen for good. When a fetch starts no exchange is
- *   under way, the fetcher has just compared the brokers; one microtask later the others of its set have started too. So it
- *   is stopped then, and at no other time.
+ * - If a kafkajs consumer is stopped while it joins, it comes back to life after `stop()` has resolved, holds
+ *   partitions and consumes. So nothing restarts on its own here, and `stop()` waits for a join in progress.
+ * - If it is stopped while it replaces its fetchers, because the cluster has gained or lost a broker, it starts new
+ *   ones that fetch nothing and never leave the microtask queue: the process hangs for good. When a fetch starts, no
+ *   replacement is in progress, because the fetcher has just compared the brokers; one microtask later the other
+ *   fetchers have started too. The consumer is stopped at that point only.
  */
 export class Session {
   readonly consumer: ConsumerLike
@@ -61,9 +61,9 @@ export class Session {
   #isStopping = false
   #hasJoined = false
   #hasHalted = false
-  /** Brokers of which a fetch was begun and not ended. */
+  /** Brokers with a fetch in flight. */
   readonly #fetching = new Set<number>()
-  /** When the last fetch from each broker ended well. */
+  /** When the last fetch from each broker succeeded. */
   readonly #fetchedAt = new Map<number, number>()
   #atFetchOrHalt: (() => void) | undefined
   #starting: Promise<void> | undefined
@@ -121,7 +121,8 @@ export class Session {
   async #subscribe(): Promise<void> {
     for (let tries = 1; !this.#isStopping; tries++) {
       try {
-        // Always from the beginning: kafkajs answers OFFSET_OUT_OF_RANGE by starting anew, and from the end that is a loss.
+        // Always from the beginning: kafkajs applies this setting after every OFFSET_OUT_OF_RANGE, and to start at the
+        // end would lose messages.
         return await this.consumer.subscribe({ topics: [...this.#options.topics], fromBeginning: true })
       } catch (error) {
         if (tries === SUBSCRIBE_TRIES || errorType(error) !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error
@@ -147,7 +148,7 @@ export class Session {
     try {
       await this.#listener.batch(payload)
     } catch (error) {
-      // A rejection would stop all partitions, a TypeError the consumer for good. The batch comes again.
+      // A rejection would stop all partitions, and a TypeError would end the consumer for good. The batch comes again.
       this.#options.report('adapter-error', describeError(error))
     }
   }
@@ -165,7 +166,7 @@ export class Session {
     })
     consumer.on('consumer.fetch_start', ({ payload: { nodeId } }) => {
       this.#take(this.#atFetchOrHalt)
-      // The one before has not ended but failed: a broker is asked once at a time.
+      // The previous fetch did not end, so it failed: a broker has one fetch at a time.
       if (this.#fetching.has(nodeId)) this.#tell(() => this.#listener.fetchFailed())
       else if (performance.now() - (this.#fetchedAt.get(nodeId) ?? Infinity) > LOOKED_AWAY_MS) {
         this.#tell(() => this.#listener.lookedAway())
@@ -202,7 +203,7 @@ export class Session {
     this.#isOver = true
   }
 
-  /** kafkajs dies of a listener that throws. */
+  /** An exception in a listener would crash kafkajs. */
   #tell(listener: () => void): void {
     if (this.#isOver) return
     try {

@@ -1,4 +1,4 @@
-import { describeError } from '../../../src/index.ts'
+import { describeError } from '../../../src/spi.ts'
 import { createMissing, existingOf } from '../copies/topics.ts'
 import type { AdminDesk } from '../offsets/admin-desk.ts'
 import type { ResolvedKafka } from '../options/options.ts'
@@ -10,16 +10,16 @@ interface SubscriptionParts {
   readonly desk: AdminDesk
   readonly options: ResolvedKafka
   readonly report: Report
-  /** Other topics are there than the group was joined with. */
+  /** The existing topics differ from those with which the group was joined. */
   readonly changed: (detail: string) => void
 }
 
 const LOOK_AGAIN_MS = 5_000
 
 /**
- * Which of the group's topics are there. kafkajs subscribes to all topics or to none, and one that is deleted stops its consumer
- * for all of them. So the group is joined with those that are there, and joined again when that changes. A retry topic belongs
- * to the group: with `assert: true` it is created again.
+ * Tracks which of the group's topics exist. kafkajs subscribes to all topics or to none, and a deleted topic stops its
+ * consumer for all of them. So the group is joined with the existing topics, and rejoined when they change. A retry
+ * topic belongs to the group: with `assert: true` it is created again.
  */
 export class Subscription {
   readonly #parts: SubscriptionParts
@@ -34,17 +34,17 @@ export class Subscription {
     this.#present = parts.options.topics
   }
 
-  /** With which the group was joined last. */
+  /** The topics with which the group was last joined. */
   get present(): readonly string[] {
     return this.#present
   }
 
-  /** For people, if a topic is missing. */
+  /** A text for people, if a topic is missing. */
   get problem(): string | undefined {
     return this.#missing.length === 0 ? undefined : missingText(this.#missing)
   }
 
-  /** What to join the group with. Rejects where the broker does not tell, or no topic is there. */
+  /** The topics to join with. Rejects if the broker does not answer, or if no topic exists. */
   async topics(): Promise<readonly string[]> {
     const present = await this.#look()
     if (present.length === 0) throw new Error(missingText(this.#missing))
@@ -52,7 +52,7 @@ export class Subscription {
     return present
   }
 
-  /** A fetch has failed: a topic may be gone. One look at a time. */
+  /** A fetch has failed, so a topic may be gone. One check at a time. */
   suspect(): void {
     if (this.#isLooking) return
     this.#isLooking = true
@@ -72,20 +72,20 @@ export class Subscription {
       const back = present.filter((topic) => !joined.includes(topic))
       this.#parts.changed(back.length === 0 ? missingText(this.#missing) : `${back.join(', ')}: there again`)
     } catch {
-      // The broker does not tell. kafkajs goes on trying, and so does the timer.
+      // The broker did not answer. kafkajs keeps trying, and so does the timer.
     }
   }
 
   async #look(): Promise<readonly string[]> {
     const { desk, options } = this.#parts
-    // Else the broker makes them when they are subscribed to.
+    // With automatic creation the broker creates them on subscribe.
     if (options.consumer.allowAutoTopicCreation === true) return options.topics
     try {
       const existing = await desk.ask((admin) => this.#existing(admin))
       this.#tell(options.topics.filter((topic) => !existing.has(topic)))
       return options.topics.filter((topic) => existing.has(topic))
     } catch (error) {
-      // kafkajs lists no topics while one of the cluster, whosever it is, has a partition without a leader.
+      // kafkajs cannot list topics while any topic of the cluster has a partition without a leader.
       if (!isTransient(error)) throw error
       return options.topics.filter((topic) => !this.#missing.includes(topic))
     } finally {
@@ -93,7 +93,10 @@ export class Subscription {
     }
   }
 
-  /** While a topic is missing, and until the group is joined with those that are there: a join may be under way. */
+  /**
+   * Checks again while a topic is missing, and until the group is joined with the existing ones: a join may be in
+   * progress.
+   */
   #lookLater(): void {
     const { topics, consumer } = this.#parts.options
     clearTimeout(this.#timer)
@@ -114,7 +117,7 @@ export class Subscription {
         existing.add(place.topic)
         report('retry-topic', `${place.topic} was created again`)
       } catch (error) {
-        // Its deletion may still be under way.
+        // Its deletion may still be in progress.
         report('adapter-error', `${place.topic} could not be created again: ${describeError(error)}`)
       }
     }

@@ -1,11 +1,14 @@
 import type { AdminLike, KafkaLike } from '../slice.ts'
 
-/** For questions about topics. In those about a group kafkajs takes the retries of the user's client (group-offsets.ts). */
+/**
+ * For requests about topics. For requests about a group kafkajs uses the retry settings of the user's client
+ * (group-offsets.ts).
+ */
 const RETRY = { retries: 5, initialRetryTime: 100, maxRetryTime: 1_000 }
 
 /**
- * An admin client while questions are open. Each connection of kafkajs costs a timer every millisecond, so none is kept
- * between them.
+ * Keeps an admin client while requests are open. Each kafkajs connection runs a timer every millisecond, so none is
+ * kept in between.
  */
 export class AdminDesk {
   readonly #kafka: KafkaLike

@@ -5,12 +5,12 @@ import {
   expectedAtJoin,
   type Expected,
   type Finding,
-} from '../../../src/index.ts'
+} from '../../../src/spi.ts'
 import type { Assignment } from '../membership/assignment.ts'
 import type { Committer } from './committer.ts'
 import { NEVER_COMMITTED } from './first-start.ts'
 import type { GroupOffsets } from './group-offsets.ts'
-import type { PartitionEpoch } from '../membership/partition-epoch.ts'
+import type { Landmark, PartitionEpoch } from '../membership/partition-epoch.ts'
 import type { KafkaEvent, Report } from '../report.ts'
 import type { BatchLike, EndBatchProcess } from '../slice.ts'
 import type { StoredStarts } from './stored-starts.ts'
@@ -23,13 +23,13 @@ interface GateParts {
   readonly seek: (epoch: PartitionEpoch, offset: bigint) => void
   /** The log of a partition is another one, and so is its live epoch. */
   readonly renewed: (epoch: PartitionEpoch) => void
-  /** Where a partition begins in which the group has never committed; `undefined`: at the beginning. */
+  /** Where a partition without a committed offset begins; `undefined`: at its first offset. */
   readonly startOf: (epoch: PartitionEpoch) => bigint | undefined
   /** Strategy `offsets` only. */
   readonly stored: () => StoredStarts | undefined
 }
 
-/** Lets in only batches that go on where the last one ended, and sends kafkajs back where they do not. */
+/** Admits only batches that continue where the last one ended, and makes kafkajs seek back if they do not. */
 export class BatchGate {
   readonly #parts: GateParts
 
@@ -37,7 +37,10 @@ export class BatchGate {
     this.#parts = parts
   }
 
-  /** The epoch to take the batch in, or `undefined`: drop it unresolved. Answers at once unless the broker must be asked. */
+  /**
+   * Returns the epoch for the batch, or `undefined`: drop it unresolved. It is synchronous unless the broker must be
+   * asked.
+   */
   admit(epoch: PartitionEpoch, batch: BatchLike): PartitionEpoch | undefined | Promise<PartitionEpoch | undefined> {
     const { expected } = epoch
     const fits = expected?.kind === 'offset' && expected.offset.toString() === batch.fetchedOffset
@@ -46,7 +49,10 @@ export class BatchGate {
     return this.#inTurn(epoch, () => this.#decide(epoch, batch))
   }
 
-  /** Decides where an epoch begins before a batch asks, if that may be elsewhere than where kafkajs does. Never rejects. */
+  /**
+   * Decides where an epoch begins before its first batch arrives, if that may differ from kafkajs's position. Never
+   * rejects.
+   */
   async begin(epoch: PartitionEpoch): Promise<void> {
     const { assignment, startOf, stored } = this.#parts
     if (epoch.expected !== undefined || (startOf(epoch) === undefined && stored() === undefined)) return
@@ -62,7 +68,10 @@ export class BatchGate {
     })
   }
 
-  /** Reads an epoch again from what the group has committed. Never rejects; where that is not told, the next batch asks again. */
+  /**
+   * Reads an epoch again from the group's committed offset. Never rejects; if the offset is unknown, the next batch
+   * asks again.
+   */
   async readAgain(epoch: PartitionEpoch): Promise<void> {
     await this.#inTurn(epoch, async () => {
       const begin = await this.#expectedOf(epoch)
@@ -73,11 +82,10 @@ export class BatchGate {
   }
 
   /**
-   * Strategy `offsets`: fetching goes on after a while in which nobody looked at the log. It may have been created anew and have
-   * grown beyond the position, and then no fetch fails: so the last message that was received is fetched once more, and compared.
+   * Called when fetching continues after a while. Meanwhile the topic may have been deleted, created anew and refilled
+   * beyond the position, and then no fetch fails. So the last message received is fetched once more and compared.
    */
   lookBack(epoch: PartitionEpoch): void {
-    if (this.#parts.stored() === undefined) return
     if (epoch.deciding === undefined) return this.#lookBack(epoch)
     void this.#inTurn(epoch, async () => {
       this.#lookBack(epoch)
@@ -88,15 +96,46 @@ export class BatchGate {
   #lookBack(epoch: PartitionEpoch): void {
     const { expected, last, proof, heldBecause, waiting } = epoch
     if (!this.#parts.assignment.isLive(epoch) || expected?.kind !== 'offset' || last === undefined) return
-    // What waits was fetched and will be `last` in its turn; its partition is full till then, and resumed after that.
+    // The waiting messages were fetched, and the last of them will be `last`. The partition is full until then, and
+    // this is called again when it resumes.
     if (proof !== undefined || heldBecause !== undefined || waiting > 0) return
     epoch.proof = last
     epoch.sought = expected.offset
     epoch.expected = { kind: 'offset', offset: last.offset }
     this.#parts.seek(epoch, last.offset)
+    this.#askIfNoneComes(epoch, last, 1)
   }
 
-  /** Takes note of records that kafkajs steps over by itself: transaction markers and what was aborted. Never rejects. */
+  /**
+   * No batch comes from a log that ends at or before the message to compare, or that has lost it and has nothing behind
+   * it.
+   */
+  #askIfNoneComes(epoch: PartitionEpoch, proof: Landmark, looks: number): void {
+    const timer = setTimeout(() => {
+      if (epoch.proof !== proof || !this.#parts.assignment.isLive(epoch)) return
+      void this.#inTurn(epoch, () => this.#compareEnds(epoch, proof, looks))
+      if (looks < MOST_LOOKS) this.#askIfNoneComes(epoch, proof, looks + 1)
+    }, LOOK_AFTER_MS)
+    timer.unref()
+  }
+
+  async #compareEnds(epoch: PartitionEpoch, proof: Landmark, looks: number): Promise<undefined> {
+    const { low, high } = await this.#boundsOf(epoch)
+    const { follows } = epoch
+    if (epoch.proof !== proof || follows === undefined || !this.#parts.assignment.isLive(epoch)) return
+    if (high < follows) {
+      if (looks === 1) return // A new leader may not know its full end yet.
+      const finding: Finding = { what: 'truncated', from: follows, to: high }
+      if (!this.#isRefused(epoch, finding)) this.#goTo(this.#acknowledge(epoch, finding, low), low)
+    } else if (low > proof.offset || looks === MOST_LOOKS) {
+      // There is nothing left to compare. kafkajs may have committed -2 when it did not find the message.
+      epoch.advanceTo(follows)
+      epoch.committed = undefined
+      this.#parts.seek(epoch, low > follows ? low : follows)
+    }
+  }
+
+  /** Notes records that kafkajs skips on its own: transaction markers and aborted records. Never rejects. */
   async stepOver(epoch: PartitionEpoch, { firstOffset, lastOffset }: EndBatchProcess): Promise<void> {
     const last = BigInt(lastOffset)
     const first = (firstOffset as string | null) === null ? undefined : BigInt(firstOffset)
@@ -125,7 +164,8 @@ export class BatchGate {
       const bounds = await this.#boundsOf(epoch)
       const seen = BigInt(batch.highWatermark)
       low = bounds.low
-      decision = decideBatch({ fetched, expected, bounds: { low, high: seen > bounds.high ? seen : bounds.high } })
+      const high = seen > bounds.high ? seen : bounds.high
+      decision = decideBatch({ fetched, expected: this.#reached(epoch, expected, high), bounds: { low, high } })
     }
     if (decision.act === 'ask' || !this.#parts.assignment.isLive(epoch)) return undefined
 
@@ -142,9 +182,15 @@ export class BatchGate {
     return undefined
   }
 
+  /** A log that ends right at the message to compare does not contain it. */
+  #reached({ proof, follows }: PartitionEpoch, expected: Expected, high: bigint): Expected {
+    const isShort = proof !== undefined && follows !== undefined && follows > high
+    return isShort ? { kind: 'offset', offset: follows } : expected
+  }
+
   /**
-   * After kafkajs began a partition anew it is sent back to where it was. A topic that was deleted, created anew and filled
-   * meanwhile reaches there too: so the last message that was received is fetched once more, and compared.
+   * After kafkajs has restarted a partition, it is sent back to its position. A topic that was deleted, created anew
+   * and filled meanwhile may have that offset too. So the last message received is fetched once more and compared.
    */
   #landmarkOf(epoch: PartitionEpoch, low: bigint | undefined): bigint | undefined {
     const { last } = epoch
@@ -153,7 +199,10 @@ export class BatchGate {
     return last.offset
   }
 
-  /** By the message right before the position, where that must be found and still is. What is in doubt stays as it is. */
+  /**
+   * Compares the message right before the position, if that is required and the message still exists. A partition in
+   * doubt stays held.
+   */
   async #isOfSameLog(epoch: PartitionEpoch, batch: BatchLike): Promise<boolean> {
     const stored = this.#parts.stored()
     const found = epoch.compare(batch.messages[0])
@@ -166,11 +215,11 @@ export class BatchGate {
       if (stored === undefined || found === 'unknown') stored?.unproven(epoch)
       else await stored.proven(epoch)
     }
-    // The proof stays until the batch is taken: it may be dropped yet, and fetched again.
+    // The proof is kept until the batch is taken, because the batch may still be dropped and fetched again.
     return epoch.heldBecause === undefined
   }
 
-  /** Its log is another one, of which nothing was received. */
+  /** The log is another one, of which nothing was received. */
   async #readWhole(epoch: PartitionEpoch): Promise<void> {
     const { low } = await this.#boundsOf(epoch)
     if (!this.#parts.assignment.isLive(epoch)) return
@@ -178,7 +227,10 @@ export class BatchGate {
     this.#goTo(this.#renew(epoch), low)
   }
 
-  /** Until its start is committed; then what was under way from the beginning is dropped too, and is no finding. */
+  /**
+   * True until the start offset is committed. After that it drops batches that were already on the way from the
+   * beginning; they are not a finding.
+   */
   #isBeforeStart(epoch: PartitionEpoch, fetched: bigint): boolean {
     const { start } = epoch
     if (start === undefined) return false
@@ -189,7 +241,10 @@ export class BatchGate {
     return true
   }
 
-  /** A log that ends before what is stored of it is not read anew: its offsets tell other messages to be over. */
+  /**
+   * A log that ends before its stored position is not read from the beginning: its offsets would count other messages
+   * as over.
+   */
   #isRefused(epoch: PartitionEpoch, { to }: Finding): boolean {
     const stored = this.#parts.stored()
     if (stored === undefined || epoch.follows === undefined) return false
@@ -198,7 +253,7 @@ export class BatchGate {
     return true
   }
 
-  /** Tells what was found. Returns the epoch that goes on: a new one where the log is another. */
+  /** Reports the finding. Returns the epoch that continues, which is a new one if the log is another one. */
   #acknowledge(epoch: PartitionEpoch, finding: Finding, fetched: bigint): PartitionEpoch {
     const from = laterOf(finding.from, epoch.follows)
     const isNothing = finding.what === 'lost-by-retention' && from >= finding.to
@@ -210,7 +265,7 @@ export class BatchGate {
         return epoch
       case 'lost-by-retention':
       case 'reset':
-        // kafkajs has committed -2 meanwhile; the watermark must be committed again though it did not move.
+        // kafkajs has committed -2 meanwhile, so the watermark must be committed again even if it has not moved.
         epoch.committed = undefined
         return epoch
       case 'truncated':
@@ -226,12 +281,10 @@ export class BatchGate {
     return other
   }
 
-  /** Strategy `offsets`: on the way to the stored position, or come there once more. */
+  /** On the way to or from a stored position or a message to compare. */
   #isOwnSeek(epoch: PartitionEpoch, { what }: Finding, fetched: bigint): boolean {
     if (what !== 'skipped' && what !== 'reset') return false
-    return (
-      this.#parts.stored() !== undefined && epoch.follows !== undefined && (epoch.isFresh || fetched === epoch.sought)
-    )
+    return epoch.follows !== undefined && (epoch.isFresh || fetched === epoch.sought)
   }
 
   #goTo(epoch: PartitionEpoch, offset: bigint): void {
@@ -261,7 +314,7 @@ export class BatchGate {
     return expected
   }
 
-  /** It is committed like any watermark, by the next tick. */
+  /** The next tick commits it like any watermark. */
   #startAt(epoch: PartitionEpoch, start: bigint): Expected {
     const expected = { kind: 'offset', offset: start } as const
     epoch.start = start
@@ -277,7 +330,9 @@ export class BatchGate {
     return this.#parts.offsets.bounds(epoch.topic, epoch.partition)
   }
 
-  /** One decision at a time for a partition. An unknown is no decision: the batch is dropped and comes again. */
+  /**
+   * Makes one decision at a time for a partition. If the broker does not answer, the batch is dropped and comes again.
+   */
   #inTurn(
     epoch: PartitionEpoch,
     decide: () => Promise<PartitionEpoch | undefined>,
@@ -302,6 +357,9 @@ function laterOf(from: bigint, follows: bigint | undefined): bigint {
 }
 
 const RESET_BY_KAFKAJS = -2n
+/** The message to compare arrives at once if it exists. */
+const LOOK_AFTER_MS = 2_000
+const MOST_LOOKS = 5
 
 const EVENTS: Readonly<Record<Finding['what'], KafkaEvent>> = {
   skipped: 'offset-skipped',

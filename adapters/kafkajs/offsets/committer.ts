@@ -1,18 +1,18 @@
-import { describeError, InvariantError } from '../../../src/index.ts'
+import { describeError, InvariantError } from '../../../src/spi.ts'
 import type { Assignment } from '../membership/assignment.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 import { endsGeneration, errorType } from '../protocol-error.ts'
 import type { Report } from '../report.ts'
 import type { CommitRequest, EachBatchPayloadLike } from '../slice.ts'
 
-/** Sends a request in the generation of the moment it is called in. */
+/** Sends a request in the group generation of the moment of the call. */
 type Send = (request: CommitRequest) => Promise<void>
 
 interface CommitterHooks {
   readonly report: Report
-  /** So many deliveries are below a committed offset. */
+  /** `count` more deliveries are below a committed offset. */
   readonly onSettled: (count: number) => void
-  /** A commit was refused that must not be sent: nothing more of the epoch may be settled. */
+  /** A commit was refused because it must not be sent: nothing more of the epoch may be settled. */
   readonly onBroken: (epoch: PartitionEpoch, error: Error) => void
 }
 
@@ -24,9 +24,9 @@ interface Due {
 }
 
 /**
- * Commits the watermarks of the live epochs, all partitions in one request. The call binds the group's generation at once,
- * and kafkajs installs a new one a few microtasks before it says so; therefore watermarks are read and sent in one
- * synchronous block that starts from a timer or an immediate, never from a promise.
+ * Commits the watermarks of the live epochs, all partitions in one request. The call reads the group's generation
+ * synchronously, and kafkajs installs a new generation a few microtasks before it says so. Therefore watermarks are
+ * read and sent in one synchronous block that starts from a timer or an immediate, never from a promise.
  */
 export class Committer {
   readonly #assignment: Assignment
@@ -42,7 +42,7 @@ export class Committer {
     this.#hooks = hooks
   }
 
-  /** Commits go through the newest payload of `eachBatch`: it reports refusals, and still works while the consumer stops. */
+  /** Commits use the newest payload of `eachBatch`: it reports refusals, and still works while the consumer stops. */
   use(payload: EachBatchPayloadLike): void {
     this.#send = (request) => payload.commitOffsetsIfNecessary(request)
   }
@@ -51,7 +51,7 @@ export class Committer {
     this.#waitsForJoin = false
   }
 
-  /** The run that the payload belongs to is over. */
+  /** The run of the payload's consumer has ended. */
   forget(): void {
     this.#send = undefined
     this.#inFlight = undefined
@@ -62,7 +62,7 @@ export class Committer {
     return this.#floors.get(name)
   }
 
-  /** What the group had before it was joined: kafkajs may overwrite it before anybody else can read it. */
+  /** The group's offsets before the join: kafkajs may overwrite them before anybody else can read them. */
   startFrom(committed: ReadonlyMap<string, bigint>): void {
     for (const [name, offset] of committed) if (offset >= 0n) this.#floors.set(name, offset)
   }
@@ -73,19 +73,22 @@ export class Committer {
   }
 
   /**
-   * To be called from a timer. `withoutPayload` is for a consumer that met nothing but control batches so far, and never got
-   * a payload to commit with.
+   * Must be called from a timer. `withoutPayload` is for a consumer that has met only control batches so far, and never
+   * got a payload to commit with.
    */
   tick(withoutPayload: Send): void {
     if (this.#inFlight === undefined && !this.#waitsForJoin) this.#commit(this.#send ?? withoutPayload)
   }
 
-  /** To be called synchronously before the group rebalances: the broker still accepts, and what is ready is not repeated. */
+  /**
+   * Must be called synchronously before the group rebalances: the broker still accepts the commit, which avoids
+   * redeliveries.
+   */
   commitBeforeRebalance(): void {
     if (this.#send !== undefined) this.#commit(this.#send)
   }
 
-  /** The last commit. Resolves when it was answered, or not within `withinMs`. */
+  /** Sends the last commit. Resolves when it was answered, or after `withinMs`. */
   async flush(withinMs: number): Promise<void> {
     await answered(this.#inFlight, withinMs)
     await new Promise<void>((resolve) => {

@@ -4,22 +4,25 @@ import type { GroupOffsets } from './group-offsets.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 
 const LOOK_AGAIN_MS = 100
-/** Another member may have been asked to start elsewhere: its partitions are not waited for any longer. */
+/** How long to wait for partitions of another member, which may have another `start` option. */
 const SETTLE_WITHIN_MS = 30_000
 
 /**
- * `start: 'latest'`: where a group that has never committed in a topic begins. kafkajs itself always begins at the beginning,
- * because it would do as told after every OFFSET_OUT_OF_RANGE too.
+ * `start: 'latest'`: where a group begins in a topic without committed offsets. kafkajs itself always begins at the
+ * beginning, because it would apply another setting after every OFFSET_OUT_OF_RANGE too.
  *
- * The ends are read before the group is joined, and nothing of a partition is taken before its end is committed, in the
- * generation that found nothing committed there. So nobody overwrites what another member has done; what is sent after any
- * member's start lies past all ends; and members that start at once, or die meanwhile, can only begin earlier.
+ * The ends are read before the group is joined. Nothing of a partition is taken before its end is committed, in the
+ * generation that found no committed offset. So nobody overwrites the progress of another member. Messages sent after
+ * any member's start lie past all ends. Members that start at the same time, or die meanwhile, can only begin earlier.
  */
 export class FirstStart {
   readonly #desk: AdminDesk
   readonly #offsets: GroupOffsets
   #topics: readonly string[]
-  /** Of partitions in which the group has no offset yet: an end says nothing about what is written over a deleted topic. */
+  /**
+   * The ends of partitions without a committed offset. An end is removed once an offset is committed: it would be wrong
+   * after the topic was deleted and created anew.
+   */
   readonly #ends = new Map<string, bigint>()
 
   constructor(desk: AdminDesk, offsets: GroupOffsets, topics: readonly string[]) {
@@ -28,7 +31,10 @@ export class FirstStart {
     this.#topics = topics
   }
 
-  /** Before the group is joined. A reset by kafkajs (-2) is a commit: only where no partition has one, the topic is new. */
+  /**
+   * Call it before the group is joined. A reset by kafkajs (-2) counts as a commit: a topic is new only if no partition
+   * has one.
+   */
   async look(): Promise<void> {
     const existing = new Set(await this.#desk.ask((admin) => admin.listTopics()))
     const topics = this.#topics.filter((topic) => existing.has(topic))
@@ -42,12 +48,12 @@ export class FirstStart {
     }
   }
 
-  /** Where a partition begins, if nothing is committed there. */
+  /** Where a partition without a committed offset begins. */
   endOf({ name }: PartitionEpoch): bigint | undefined {
     return this.#ends.get(name)
   }
 
-  /** Resolves when the group has an offset in each of the partitions, by `commit` or by another member. */
+  /** Resolves when the group has an offset in each of the partitions, from `commit` or from another member. */
   async settle(commit: () => Promise<void>, isOver: () => boolean): Promise<void> {
     const deadline = performance.now() + SETTLE_WITHIN_MS
     while (this.#ends.size > 0 && !isOver() && performance.now() < deadline) {

@@ -1,11 +1,11 @@
-import type { LogBounds } from '../../../src/index.ts'
+import type { LogBounds } from '../../../src/spi.ts'
 import type { AdminDesk } from './admin-desk.ts'
 
-/** What the broker knows about the group's offsets and about the ends of its partitions. */
+/** Reads the group's offsets and the bounds of its partitions from the broker. */
 export class GroupOffsets {
   readonly #desk: AdminDesk
   readonly #groupId: string
-  /** Of a topic that does not exist kafkajs cannot ask. */
+  /** kafkajs cannot ask for the offsets of a topic that does not exist. */
   readonly #topics: () => readonly string[]
   #read: { readonly join: number; readonly offsets: Promise<ReadonlyMap<string, bigint>> } | undefined
   readonly #asking = new Map<string, Promise<ReadonlyMap<number, LogBounds>>>()
@@ -16,11 +16,11 @@ export class GroupOffsets {
     this.#topics = topics
   }
 
-  /** By `topic/partition`. */
+  /** Keys are `topic/partition`. */
   async allCommitted(of: readonly string[] = this.#topics()): Promise<ReadonlyMap<string, bigint>> {
     const request = { groupId: this.#groupId, topics: [...of] }
-    // The first one may fail for the client does not know its brokers yet, and kafkajs asks again only as often as the user's
-    // client may, which can be never. By then it does know them.
+    // The first request may fail because the client does not know the brokers yet. kafkajs repeats it only as often as
+    // the user's client may retry, which can be never. The second request finds the brokers known.
     const topics = await this.#desk.ask((admin) => admin.fetchOffsets(request).catch(() => admin.fetchOffsets(request)))
     const entries = topics.flatMap(({ topic, partitions }) =>
       partitions.map(({ partition, offset }) => [`${topic}/${partition}`, BigInt(offset)] as const),
@@ -29,8 +29,8 @@ export class GroupOffsets {
   }
 
   /**
-   * The committed offset a join begins with; negative for none (-1) or a reset by kafkajs (-2). Read once for all partitions
-   * of a join, and only when a batch asks: a partition move can cause a hundred joins in a second.
+   * The committed offset at a join; negative for none (-1) or after a reset by kafkajs (-2). Read once for all
+   * partitions of a join, and only when a batch asks: a move of partitions can cause a hundred joins in a second.
    */
   async committed(join: number, topic: string, partition: number): Promise<bigint | undefined> {
     if (this.#read?.join !== join) {
@@ -49,7 +49,7 @@ export class GroupOffsets {
     return bounds
   }
 
-  /** By partition. */
+  /** Keys are partitions. */
   boundsOf(topic: string): Promise<ReadonlyMap<number, LogBounds>> {
     let asking = this.#asking.get(topic)
     if (asking === undefined) {

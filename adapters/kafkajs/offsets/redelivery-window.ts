@@ -1,8 +1,8 @@
-import type { RedeliveryWindow } from '../../../src/index.ts'
+import type { RedeliveryWindow } from '../../../src/spi.ts'
 import { settingsOf } from '../copies/topics.ts'
 import type { AdminDesk } from './admin-desk.ts'
 
-/** For how long the topics that are consumed keep a message: a rewind brings all of it again. `undefined`: none tells. */
+/** How long the consumed topics keep a message: after a rewind it is delivered again. `undefined`: unknown. */
 export async function redeliveryWindow(
   desk: AdminDesk,
   topics: readonly string[],

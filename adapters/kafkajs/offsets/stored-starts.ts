@@ -7,7 +7,7 @@ import {
   type LogBounds,
   type StoredPosition,
   type StoredPositions,
-} from '../../../src/index.ts'
+} from '../../../src/spi.ts'
 import type { Assignment } from '../membership/assignment.ts'
 import type { GroupOffsets } from './group-offsets.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
@@ -20,9 +20,9 @@ interface StoredStartsParts {
   readonly offsets: GroupOffsets
   readonly holds: PartitionHolds
   readonly report: Report
-  /** Goes to the stored position of an epoch, if nothing of it was taken yet. Never rejects. */
+  /** Seeks to the stored position of an epoch, if nothing of it was taken yet. Never rejects. */
   readonly begin: (epoch: PartitionEpoch) => Promise<void>
-  /** Reads a partition again from what is stored. */
+  /** Reads a partition again from its stored position. */
   readonly readAgain: (epoch: PartitionEpoch) => void
 }
 
@@ -32,23 +32,27 @@ const NOTHING_MORE = (): void => {}
 const FIRST_JOIN = 1
 const NONE_COMMITTED = -1n
 
-/** What is stored, and what the broker has, of the partitions of one join. */
+/** The stored positions, and the broker's bounds, of the partitions of one join. */
 interface Starts {
   readonly positions: ReadonlyMap<string, StoredPosition>
-  /** Asked for after the positions: what is handled between the two looks moves the end before it moves them. */
+  /**
+   * Read after the positions: messages that are handled between the two reads move the end of the log before they move
+   * the position.
+   */
   readonly bounds: ReadonlyMap<string, LogBounds>
 }
 
 const NOTHING: Starts = { positions: new Map(), bounds: new Map() }
 
 /**
- * Strategy `offsets`: where a partition begins is in the store, in the transaction of its effects, and whatever the group has
- * committed is information. After every join the positions are read, once for all partitions, and gone to at once: a
- * partition without new messages would bring no batch to find out by that its database was restored.
+ * Strategy `offsets`: the position of a partition is in the store, written in the transaction of the effects. The
+ * group's committed offsets are only information. After every join the positions are read, once for all partitions, and
+ * kafkajs seeks to them at once: a partition without new messages would deliver no batch that shows that its database
+ * was restored.
  *
- * A position means nothing in another log, and kafkajs tells no topic IDs. So each epoch begins with the message right before
- * the position, whose timestamp is stored. Where that is another message, or the partition ends before the position, the
- * partition is held:
+ * A position means nothing in another log, and kafkajs does not expose topic IDs. So each epoch begins with the message
+ * right before the position, whose timestamp is stored. If that is another message, or the partition ends before the
+ * position, the partition is held:
  *
  *   unproven ── same message, or none to compare ──> consumed
  *   unproven or consumed ── another message, or ends before the position ──> held, in the store
@@ -57,20 +61,20 @@ const NOTHING: Starts = { positions: new Map(), bounds: new Map() }
 export class StoredStarts {
   readonly #parts: StoredStartsParts
   readonly #closing = new AbortController()
-  /** Partitions that are held and could not be proven since the last join. */
+  /** Held partitions that could not be proven since the last join. */
   readonly #unproven = new Set<string>()
   #asked: { readonly join: number; readonly starts: Promise<Starts> } | undefined
   #queue: Promise<void> = Promise.resolve()
-  /** What the group had committed before it was joined, so before this process committed anything. */
+  /** The group's committed offsets before the join, so before this process committed anything. */
   #before: ReadonlyMap<string, bigint> = new Map()
-  /** The store does not answer, so nobody knows where to begin. */
+  /** The store has not answered yet, so the positions are unknown. */
   #isWaiting = false
 
   constructor(parts: StoredStartsParts) {
     this.#parts = parts
   }
 
-  /** Why nothing can be consumed, if so. */
+  /** Why nothing can be consumed; `undefined` if it can. */
   get problem(): string | undefined {
     if (this.#isWaiting) return 'waiting for the stored positions'
     const held = this.#parts.assignment.epochs.filter(({ heldBecause }) => heldBecause !== undefined)
@@ -83,7 +87,10 @@ export class StoredStarts {
     this.#before = committed
   }
 
-  /** Sets where an epoch begins, where that is stored. Rejects while the store does not answer; whoever asks next makes it try again. */
+  /**
+   * Sets where an epoch begins, if it has a stored position. Rejects while the store does not answer; the next call
+   * asks again.
+   */
   async start(epoch: PartitionEpoch): Promise<void> {
     const { positions, bounds } = await this.#starts()
     const position = positions.get(epoch.name)
@@ -95,44 +102,48 @@ export class StoredStarts {
     else if (position.held !== undefined && epoch.proof === undefined) this.#hold(epoch, 'position-held', position.held)
   }
 
-  /** After every join. Joins come in storms: only the last of them is followed. */
+  /** Call it after every join. There may be many joins in a row: only the last one is followed. */
   joined(): void {
     const { joins } = this.#parts.assignment
     this.#unproven.clear()
     this.#queue = this.#queue.then(() => this.#follow(joins))
   }
 
-  /** Begins partitions anew, from what is stored by now. */
+  /** Starts partitions anew, from the positions stored by now. */
   again(): void {
     const { joins } = this.#parts.assignment
     this.#asked = undefined
+    this.#isWaiting = true
     this.#queue = this.#queue.then(() => this.#begin(joins)).then(NOTHING_MORE)
   }
 
-  /** The partition ends before what is stored of it. */
+  /** The partition ends before its stored position. */
   beyondEnd(epoch: PartitionEpoch, next: bigint, high: bigint): void {
     const why = `the stored position is ${next}, but the partition ends at ${high}: the topic was deleted and created anew, or its end was lost`
     this.#hold(epoch, 'position-beyond-end', why)
   }
 
-  /** Where the message right before the position should be is another one. */
+  /** The message right before the position is another one. */
   anotherLog(epoch: PartitionEpoch): void {
     const at = epoch.proof?.offset
     this.#unproven.add(epoch.name)
     this.#hold(
       epoch,
       'position-of-another-log',
-      `the message at ${at}, the last one handled, is another one now: the topic was deleted and created anew, or its end was lost and written again`,
+      `the message at ${at}, right before the position, is another one now: the topic was deleted and created anew, or its end was lost and written again`,
     )
   }
 
-  /** It is held, and the message that could prove its log is not there. */
+  /** The partition is held, and the message that could prove its log is not there. */
   unproven(epoch: PartitionEpoch): void {
     this.#unproven.add(epoch.name)
     this.#hold(epoch, 'position-held', epoch.heldBecause ?? '')
   }
 
-  /** It was held, and is of the log that the position was stored of. Rejects while the store does not answer. */
+  /**
+   * The partition was held, but its log is the one for which the position was stored. Rejects while the store does not
+   * answer.
+   */
   async proven(epoch: PartitionEpoch): Promise<void> {
     const { follows, name } = epoch
     if (follows === undefined) return
@@ -145,7 +156,7 @@ export class StoredStarts {
     this.#closing.abort()
   }
 
-  /** Idempotent. What was seen once is written down, whoever has the partition by then. */
+  /** Idempotent. The hold is stored even if another member has the partition by then. */
   #hold(epoch: PartitionEpoch, event: KafkaEvent, why: string): void {
     const { assignment, holds, report } = this.#parts
     epoch.heldBecause = why
@@ -156,7 +167,7 @@ export class StoredStarts {
     void this.#keep(epoch, why)
   }
 
-  /** Until it is written, and then until it has ended in the store, or can be proven wrong. */
+  /** Retries until the hold is stored, then watches until it has ended in the store or can be disproven. */
   async #keep(epoch: PartitionEpoch, why: string): Promise<void> {
     const { assignment, stored, readAgain } = this.#parts
     const { name } = epoch
@@ -172,7 +183,7 @@ export class StoredStarts {
         if (!assignment.isLive(epoch) && (isWritten || isOver)) return
         if (isOver || (row?.held !== undefined && (await this.#canBeProven(epoch, row)))) return readAgain(epoch)
       } catch {
-        // Asked again. Nothing of the partition is taken meanwhile.
+        // Try again. Nothing of the partition is taken meanwhile.
       }
       await this.#pause(backoffMs(looks, LOOK_AGAIN, systemEntropy.fraction()))
     }
@@ -197,11 +208,10 @@ export class StoredStarts {
     return this.#asked.starts
   }
 
-  /** Rejects where the store does not answer. Where the broker does not, every batch is compared all the same. */
+  /** Rejects if the store does not answer. If the broker does not, every batch is still compared. */
   async #read(epochs: readonly PartitionEpoch[]): Promise<Starts> {
     const names = epochs.map(({ name }) => name)
     const positions = names.length === 0 ? NOTHING.positions : await this.#parts.stored.next(names)
-    this.#isWaiting = false
     const topics = new Set(epochs.filter(({ name }) => positions.has(name)).map(({ topic }) => topic))
     const bounds = new Map<string, LogBounds>()
     try {
@@ -212,19 +222,20 @@ export class StoredStarts {
     } catch (error) {
       this.#parts.report('offsets-unknown', describeError(error))
     }
+    this.#isWaiting = false
     return { positions, bounds }
   }
 
   async #follow(join: number): Promise<void> {
     const { assignment, offsets } = this.#parts
     if (!this.#isCurrent(join)) return
-    // Asked before anything is committed in this epoch; waited for when kafkajs is on its way.
+    // Request them before anything is committed in this epoch; wait for them only after kafkajs was sent on its way.
     for (const { topic, partition } of assignment.epochs) offsets.committed(join, topic, partition).catch(() => {})
     const starts = await this.#begin(join)
     if (starts !== undefined) await this.#compare(join, starts)
   }
 
-  /** Resolves with what is stored, or with `undefined` when another join came first. */
+  /** Resolves with the stored positions, or with `undefined` if another join came first. */
   async #begin(join: number): Promise<Starts | undefined> {
     const { assignment, begin, report } = this.#parts
     for (let failures = 1; this.#isCurrent(join); failures++) {
@@ -241,7 +252,7 @@ export class StoredStarts {
     return undefined
   }
 
-  /** What the group has committed beside it. Its silence changes nothing. */
+  /** Compares the positions with the group's committed offsets. It changes nothing if the broker does not answer. */
   async #compare(join: number, { positions, bounds }: Starts): Promise<void> {
     const { assignment, offsets, report } = this.#parts
     try {

@@ -1,13 +1,13 @@
-import { checkNames, checkObject, checkWhole, withoutUndefined } from '../../../src/index.ts'
+import { checkNames, checkObject, checkWhole, withoutUndefined } from '../../../src/spi.ts'
 import type { KafkaConsumerOptions, KafkaOptions } from './options.ts'
 import type { ConsumerConfigLike } from '../slice.ts'
 
-/** The only place with a default. */
+/** The only place that defines defaults of `consumer`. */
 const DEFAULTS = {
   sessionTimeout: 30_000,
   heartbeatInterval: 3_000,
   maxWaitTimeInMs: 500,
-  // kafkajs decodes an answer in one synchronous stretch, and each message of it keeps all of its bytes in memory.
+  // kafkajs decodes a fetch response synchronously, and each of its messages keeps all bytes of the response in memory.
   maxBytesPerPartition: 256 * 1024,
   maxBytes: 1024 * 1024,
   metadataMaxAge: 30_000,
@@ -48,7 +48,7 @@ const DETACHED = 'leave it out: handlers run outside of kafkajs, whose own commi
 const BY_TIMER = `${DETACHED}. commitEveryMs says how often the watermark is committed`
 const HANDLER = 'leave it out: the handler is that of defineConsumer()'
 
-/** What a user of kafkajs may look for, and why it cannot be set here. */
+/** Options that users of kafkajs may look for, and why they cannot be set here. */
 export const OWNED_BY_ADAPTER: Readonly<Record<string, string>> = {
   readUncommitted:
     'leave it out: a message that is aborted later would have had its effect, and it lies past the end that the broker tells',
@@ -65,7 +65,7 @@ export const OWNED_BY_ADAPTER: Readonly<Record<string, string>> = {
 const RESTART =
   'leave it out: after a crash the adapter builds a new consumer, for ever, with a pause that grows; kafkajs would keep what it crashed with'
 
-/** For `kafka.consumer()`. Adds to `problems` what cannot work. */
+/** The configuration for `kafka.consumer()`. Adds options that cannot work to `problems`. */
 export function resolveConsumer(
   { groupId, consumer: asked = {} }: KafkaOptions,
   elsewhere: Readonly<Record<string, string>>,

@@ -1,9 +1,9 @@
-import { ConfigError, checkNames, checkOneOf, checkText, checkWhole, givenOf } from '../../../src/index.ts'
+import { ConfigError, checkNames, checkOneOf, checkText, checkWhole, givenOf } from '../../../src/spi.ts'
 import { CONSUMER_OPTIONS, OWNED_BY_ADAPTER, resolveConsumer } from './consumer-options.ts'
 import type { KafkaOptions, ResolvedKafka } from './options.ts'
 import { resolveTopology } from '../copies/topology.ts'
 
-/** The only place with a default, beside that of `consumer`. */
+/** The only place that defines defaults, except those of `consumer`. */
 const DEFAULTS = {
   start: 'earliest',
   assert: true,
@@ -30,7 +30,7 @@ const KAFKA_OPTIONS: Record<keyof KafkaOptions, true> = {
   consumer: true,
 }
 
-/** What people look for here and find there. */
+/** Options that belong elsewhere, with the right place. */
 const OF_THE_CLIENT = placed(['brokers', 'clientId', 'ssl', 'sasl', 'logLevel'], 'give it to new Kafka()')
 const OF_THE_CONSUMER = placed(Object.keys(CONSUMER_OPTIONS), 'give it inside of consumer')
 const BESIDE_THE_CONSUMER = placed(Object.keys(KAFKA_OPTIONS), 'give it beside consumer, not inside')

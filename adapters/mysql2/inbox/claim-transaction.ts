@@ -10,7 +10,7 @@ import {
   type ReleaseVerdict,
   type Result,
   type SetAsideVerdict,
-} from '../../../src/index.ts'
+} from '../../../src/spi.ts'
 import { Lending } from '../lending.ts'
 import type { LentMysqlTransaction, MysqlTransaction } from '../mysql-transaction.ts'
 import type { Place } from '../place.ts'
@@ -24,14 +24,17 @@ type Phase =
   | 'marked'
   /** The COMMIT was sent and its answer was lost. */
   | 'unknown'
-  /** Rolled back; a failure is being marked in its place, and the answer may be lost. */
+  /** Rolled back. A failure is being marked instead, and the answer may be lost. */
   | 'failing'
-  /** Surely nothing was committed, and nothing will be. */
+  /** Nothing was committed, and nothing will be. */
   | 'over'
 
-/** The transaction of all claims of one call. What is asked of it runs in turn: a call sent again waits for the first. */
+/**
+ * The transaction of all claims of one call. Its methods run one after the other: a call that is sent again waits for
+ * the first.
+ */
 export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
-  /** All claims of it. */
+  /** The keys of all its claims. */
   readonly keys: ReadonlySet<Key>
   readonly #token: OwnerToken
   readonly #ledger: InboxLedger
@@ -41,7 +44,7 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
   readonly #released = new Set<Key>()
   readonly #refunded = new Set<Key>()
   #owesAttempts = false
-  /** It was chosen to lose at its end, or its connection was lost. */
+  /** It was a deadlock victim at its end, or its connection was lost. */
   #hasLost = false
   /** Counted once. */
   #losses: { readonly inARow: number | undefined } | undefined
@@ -71,7 +74,7 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
     return this.#losses.inARow
   }
 
-  /** Only what this claim call gave can end what it opened. */
+  /** Only a claim of this call can end the transaction that the call opened. */
   owns({ key, token }: Claim<MysqlTransaction>): boolean {
     return token === this.#token && this.keys.has(key)
   }
@@ -90,7 +93,7 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
     })
   }
 
-  /** Rolls back, and marks its only key in its place. */
+  /** Rolls back, and marks its only key with the failure. */
   markFailure(result: Result): Promise<ReadonlyMap<Key, MarkVerdict>> {
     return this.#mark(() => this.#fail(result))
   }
@@ -113,7 +116,9 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
     })
   }
 
-  /** Rolls back; gives the attempts of `claims` back, each once, if asked to. */
+  /**
+   * Rolls back. Gives the attempts of `claims` back if requested, or writes their backoff and cause; each only once.
+   */
   release(
     claims: readonly Claim<MysqlTransaction>[],
     { refund, delayMs = 0, cause }: ReleaseOptions,
@@ -134,14 +139,14 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
     })
   }
 
-  /** Rolls back, and writes records in its place. Refused where another owner was quicker. */
+  /** Rolls back, and writes the records instead. Refused if another owner was quicker. */
   setAside(claims: readonly Claim<MysqlTransaction>[], how: SettingAside): Promise<readonly SetAsideVerdict[]> {
     const keys = claims.map(({ key }) => key)
     this.#place.losses.forget(this.#names())
     return this.#inTurn(() => this.#ledger.setAside(keys, how, (script) => this.#replace(script, 'over')))
   }
 
-  /** Ends it without a mark and runs `script` in its place, before anyone else has the connection. */
+  /** Ends the transaction without a mark and runs `script` on its connection, before anybody else gets that. */
   async #replace<Row>(script: Script<Row>, next: 'failing' | 'over'): Promise<readonly Row[]> {
     if (this.#phase !== 'open') return this.#place.sessions.committed(script)
     this.#lending.revoke()
@@ -173,7 +178,7 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
       await this.#rollBack([])
       throw this.#refused(failure.message, failure.cause ?? failure)
     }
-    // Lost before the COMMIT is sent, it surely never happened.
+    // If the connection was lost before the COMMIT is sent, nothing was committed.
     const isSent = this.#session.spoiledBy === undefined
     this.#phase = isSent ? 'unknown' : 'over'
     try {
@@ -201,7 +206,7 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
     return verdicts
   }
 
-  /** And commits something about the attempts, by itself. */
+  /** Rolls back, and commits a change of the attempts on its own. */
   async #rollBack(
     refunded: readonly Key[],
     told = refunded.length === 0 ? undefined : this.#ledger.refund(refunded),
@@ -219,7 +224,7 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
     if (this.lossesInARow !== undefined) await this.#refundQuietly()
   }
 
-  /** The store failed, not the handler. Where it fails at this too, the next call about the mark tries again. */
+  /** The store failed, not the handler. If the refund fails too, the next call about the mark tries it again. */
   async #refundQuietly(): Promise<void> {
     this.#owesAttempts = true
     await this.#refundAll().catch(() => {})
@@ -230,13 +235,16 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
     this.#owesAttempts = false
   }
 
-  /** Without a fault of a handler, for all that is known: a deadlock has chosen it to lose, or the server went down. */
+  /**
+   * The transaction was lost through no fault of a handler, as far as is known: it was a deadlock victim, or the server
+   * went down.
+   */
   get #isLost(): boolean {
     const { failure, spoiledBy } = this.#session
     return this.#hasLost || isConflictOfTransactions(failure?.cause) || isShutdown(spoiledBy)
   }
 
-  /** The keys, of whatever scope. */
+  /** Scope and key, because the losses are shared by all scopes. */
   #names(): readonly string[] {
     return [...this.keys].map((key) => `${this.#place.scope} ${key}`)
   }

@@ -1,4 +1,4 @@
-import type { Claim, ClaimAnswer, ClaimRequest, DurationMs } from '../../../src/index.ts'
+import type { Claim, ClaimAnswer, ClaimRequest, DurationMs } from '../../../src/spi.ts'
 import { inKeyOrder, storedItem, type StoredItem } from '../bytes.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'
 import type { MysqlTransaction } from '../mysql-transaction.ts'
@@ -14,7 +14,7 @@ import { InboxLedger } from './ledger.ts'
 
 type Answer = ClaimAnswer<MysqlTransaction>
 
-/** Opens a transaction that holds a row for each key that is granted. Where none is, the transaction ends here. */
+/** Opens a transaction that holds a row for each granted key. If no key is granted, the transaction ends here. */
 export async function claimOfInbox(
   place: Place,
   request: ClaimRequest,
@@ -25,7 +25,7 @@ export async function claimOfInbox(
     return await despiteConflicts(() => claimOnce(place, request, items))
   } catch (error) {
     if (!isLockTimeout(error)) throw error
-    // Which of the rows was waited for nobody says.
+    // The lock timeout does not say which row was held, so every key answers `busy`.
     return items.map(() => ({ verdict: 'busy', leaseLeftMs: lockTimeoutMs }))
   }
 }
@@ -75,8 +75,8 @@ async function claimOnce(
 }
 
 /**
- * What has a record is not inserted: that would lock its row until the handlers end, and others would wait for what is done. A
- * claim of one key holds it for a moment only.
+ * A key with a record is not inserted: that would lock its row until the handlers end, and others would wait for a done
+ * message. A claim of a single key holds it only for a moment.
  */
 async function recordsOf(
   { sessions, tables, scope }: Place,
@@ -88,7 +88,7 @@ async function recordsOf(
   return new Map(rows.map((row) => [row.k, row]))
 }
 
-/** What is done leads to a settle: it is read once more, flushed. */
+/** A done record leads to a settle, so it is read again after a flush. */
 async function flush({ sessions, tables, scope }: Place, records: Map<string, InboxRow>): Promise<void> {
   const done = [...records.values()].flatMap(({ k, outcome }) => (outcome === 'd' ? [k] : []))
   if (done.length === 0) return
@@ -97,7 +97,7 @@ async function flush({ sessions, tables, scope }: Place, records: Map<string, In
   for (const row of rows) records.set(row.k, row)
 }
 
-/** What is not counted has an earlier attempt, and must not share the transaction. */
+/** A key that is not counted has an earlier attempt, and must not share the transaction. */
 async function attemptsOf(
   { sessions, tables, scope }: Place,
   { token, alone }: ClaimRequest,
@@ -121,14 +121,14 @@ function grant(
   transaction: ClaimTransaction,
   { n: attempt, is_known: isKnown }: CountedRow,
 ): Answer {
-  // The transaction is what holds the key: there is no lease that could end, so nothing to fence off.
+  // The transaction holds the key. There is no lease that could end, so no fence is needed.
   const fence = 0
   const claimed: Claim<MysqlTransaction> = { key, digest, scope, token, fence, attempt, retentionMs, transaction }
   return { verdict: 'claimed', fence, attempt, claim: claimed, ...(isKnown ? { isKnown: true } : {}) }
 }
 
 function ungranted({ fp }: StoredItem, record: InboxRow | undefined): Answer {
-  // Purged or reopened between the insert and the look: claimed again, it is free.
+  // Purged or reopened between insert and read: free at the next claim.
   if (record === undefined) return { verdict: 'busy', leaseLeftMs: 0 }
   const kept = recordOf(record)
   if (kept.state === 'unreadable') return { verdict: kept.state, found: kept.found }

@@ -1,4 +1,4 @@
-import { systemEntropy, transition, type DecideVerdict, type Decision, type Why } from '../../../src/index.ts'
+import { systemEntropy, transition, type DecideVerdict, type Decision, type Why } from '../../../src/spi.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'
 import type { Place } from '../place.ts'
 import { isLockTimeout } from '../sql-errors.ts'
@@ -12,8 +12,8 @@ import { recordOf, recordOfAttempts } from './inbox-record.ts'
 type Verdicts = ReadonlyMap<string, DecideVerdict>
 
 /**
- * A person decides about keys (in hex, distinct, in their order): all in one transaction with what is written down of it. Where
- * a claim that is under way holds one of them, each is decided for itself, and that one is refused.
+ * Carries out a person's decision about keys (in hex, distinct, in order): all in one transaction with the audit. If a
+ * running claim holds one of them, each key is decided in a transaction of its own, and that one is refused.
  */
 export async function decide(place: Place, keys: readonly string[], decision: Decision, why: Why): Promise<Verdicts> {
   if (keys.length === 0) return new Map()
@@ -27,7 +27,7 @@ export async function decide(place: Place, keys: readonly string[], decision: De
   }
 }
 
-/** Claims the keys, so that nobody else does, and removes what it has inserted for that. */
+/** Claims the keys, so that nobody else does, and removes the rows that it has inserted for that. */
 async function decideOnce(
   { sessions, tables, scope }: Place,
   keys: readonly string[],

@@ -13,7 +13,7 @@ import {
   type Resolution,
   type StoreAdmin,
   type Why,
-} from '../../../src/index.ts'
+} from '../../../src/spi.ts'
 import { hexOf, keyOf } from '../bytes.ts'
 import type { Database } from '../database.ts'
 import type { Place } from '../place.ts'
@@ -27,7 +27,7 @@ import { findShared } from '../sql/register-scope.ts'
 import { decide } from './decide.ts'
 import { OUTCOMES, recordOf, recordOfAttempts, seen } from './inbox-record.ts'
 
-/** What people may look at in an inbox, and decide. */
+/** Operations for people on an inbox. */
 export class InboxAdmin implements StoreAdmin {
   readonly #database: Database
   readonly #purge = new Purge()
@@ -75,13 +75,13 @@ export class InboxAdmin implements StoreAdmin {
     return this.#decide(scope, keys, 'forget', why)
   }
 
-  /** What is parked waits for a person. Attempts of what never ended go too. */
+  /** Parked records wait for a person. Attempts of messages that never ended are removed too. */
   purge(scope: string, { retentionMs, limit }: Purging): Promise<Purged> {
     return answered('purge', async () => {
       const place = await this.#database.placeOf(scope)
       const { inbox, attempt } = place.tables
       const [shared] = await place.sessions.committed(findShared(place.tables, place.scope))
-      // A lease ends at a time of its own. Here the retention of one consumer would end the records of another.
+      // A lease has its own end in each record. Here the retention of one consumer would remove records of another.
       if (shared !== undefined) throw new ConfigError([isSharedBy({ ...shared, name: fromHex(shared.name) })])
       const isOver = `outcome in ('d', 'g') and ${isBefore('done_at', retentionMs)}`
       const records = await this.#purge.step(place, { table: inbox, isOver }, limit)
@@ -102,7 +102,10 @@ export class InboxAdmin implements StoreAdmin {
   }
 }
 
-/** An attempt is counted and there is no record: its handler runs, or has failed. Only who asks for the row can tell. */
+/**
+ * An attempt is counted and there is no record: its handler is running, or has failed. Only an attempt to take the row
+ * shows which.
+ */
 async function viewOfTried({ sessions, tables, scope }: Place, row: TriedRow): Promise<RecordView> {
   const { k: key, n: attempt } = row
   try {

@@ -1,10 +1,10 @@
-import type { AsideStory, ListedState, MessageRecord, RecordView } from '../../../src/index.ts'
+import type { AsideStory, ListedState, MessageRecord, RecordView } from '../../../src/spi.ts'
 import { keyOf } from '../bytes.ts'
 import type { TriedRow } from '../sql/attempts.ts'
 import type { InboxRow } from '../sql/inbox-records.ts'
 import { fromHex } from '../sql/literals.ts'
 
-/** What is being handled is a row that nobody sees, and nothing is ever in doubt. */
+/** The row of a running message is not visible, and no record of an inbox is ever in doubt. */
 export const OUTCOMES: Readonly<Record<ListedState, readonly string[]>> = {
   processing: [],
   'in-doubt': [],
@@ -14,14 +14,14 @@ export const OUTCOMES: Readonly<Record<ListedState, readonly string[]>> = {
 }
 
 /**
- * A claimed row that is seen from outside was committed without a mark: a handler has ended the transaction by itself, as DDL
- * does in MySQL. What it had written until then is committed too, and nobody knows how much that is.
+ * A visible claimed row was committed without a mark: a handler has ended the transaction itself, as DDL does in MySQL.
+ * The handler's earlier writes were committed too, and it is unknown how many.
  */
 const TORN = 'transaction-torn: a handler committed its transaction by itself (DDL, LOCK TABLES, COMMIT)'
 
 type Kept = Extract<MessageRecord, { state: 'done' | 'given-up' | 'parked' | 'unreadable' }>
 
-/** The record as `transition()` knows it. A row that is there is kept, however old. */
+/** The record in terms of `transition()`. A row that exists is kept, however old. */
 export function recordOf({ outcome, fp, owner: writer, reason, result, ...row }: InboxRow): Kept {
   const common = { digest: fp === null ? '' : keyOf(fp), fence: 0, owner: fromHex(writer) }
   const keepUntil = Number.POSITIVE_INFINITY
@@ -43,7 +43,7 @@ export function recordOf({ outcome, fp, owner: writer, reason, result, ...row }:
   }
 }
 
-/** The record of a key without a row that nobody holds. */
+/** The record of a key without a row, which nobody holds. */
 export function recordOfAttempts(row: TriedRow | undefined): MessageRecord {
   if (row === undefined) return { state: 'absent' }
   const kept = { digest: row.fp === null ? '' : keyOf(row.fp), fence: 0, attempt: row.n, doubt: false, owner: '' }
@@ -52,7 +52,7 @@ export function recordOfAttempts(row: TriedRow | undefined): MessageRecord {
   return { state: 'released', ...kept, notBefore, cause, keepUntil: Number.POSITIVE_INFINITY }
 }
 
-/** Neither fences nor ends of retention are kept with a row, so none is told. */
+/** A row has no fence and no end of retention, so the view has none. */
 export function seen(record: Kept): RecordView {
   if (record.state === 'done') return { state: 'done', result: record.result }
   if (record.state === 'unreadable') return record

@@ -15,7 +15,7 @@ import {
   type SetAsideVerdict,
   type Store,
   type StoreAdmin,
-} from '../../../src/index.ts'
+} from '../../../src/spi.ts'
 import { refuseSerializable } from '../isolation.ts'
 import type { Database } from '../database.ts'
 import type { MysqlTransaction } from '../mysql-transaction.ts'
@@ -25,8 +25,8 @@ import { claimOfInbox } from './claim.ts'
 import { ClaimTransaction } from './claim-transaction.ts'
 
 /**
- * A store whose marks are written in the transaction of the effect: both commit together, or not at all. Attempts are the one
- * thing that is committed before, elsewhere: they must survive what kills the transaction.
+ * A store that writes marks in the transaction of the effect: both commit together, or not at all. Only attempts are
+ * committed before that, in another table, because they must survive whatever ends the transaction.
  */
 export class InboxStore implements Store<MysqlTransaction> {
   readonly strategy = 'inbox'
@@ -95,7 +95,7 @@ export class InboxStore implements Store<MysqlTransaction> {
     )
   }
 
-  /** Answers in the order of the claims; a claim that was not given by its transaction gets `stranger`. */
+  /** Answers in the order of the claims. A claim that its transaction did not grant gets `stranger`. */
   async #perTransaction<Verdict>(
     what: string,
     claims: readonly Claim<MysqlTransaction>[],

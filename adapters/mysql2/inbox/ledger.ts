@@ -8,7 +8,7 @@ import {
   type Result,
   type SetAsideOptions,
   type SetAsideVerdict,
-} from '../../../src/index.ts'
+} from '../../../src/spi.ts'
 import { inKeyOrder, type StoredItem } from '../bytes.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'
 import type { Place } from '../place.ts'
@@ -25,16 +25,16 @@ export interface SettingAside {
 
 export interface MarkingFailure {
   readonly result: Result
-  /** An answer was lost before: whoever is quicker may be this very claim. */
+  /** An earlier answer was lost: the owner that was quicker may be this same claim. */
   readonly isSentAgain: boolean
 }
 
-/** Runs a script that commits by itself; the first that is run ends the transaction. */
+/** Runs a script that commits by itself. The first one ends the transaction. */
 export type Replacement = <Row>(script: Script<Row>) => Promise<readonly Row[]>
 
 const VERDICTS: Readonly<Record<string, SetAsideVerdict>> = { c: 'parked', g: 'given-up', p: 'parked' }
 
-/** What the claims of one transaction write: rows that the claim has inserted, and their attempts. */
+/** The writes of one transaction's claims: the rows that the claim has inserted, and their attempts. */
 export class InboxLedger {
   readonly #place: Place
   readonly #token: OwnerToken
@@ -81,7 +81,7 @@ export class InboxLedger {
     return refundAttempts(tables, { scope, keys: this.#stored(keys).map(({ key }) => key), owner: this.#token })
   }
 
-  /** Keeps until when the next attempts are held back, and why; committed by itself. */
+  /** Writes the end of the backoff and the cause, committed by itself. */
   holdBack(keys: readonly Key[], delayMs: DurationMs, cause: string | undefined): Script {
     const { tables, scope } = this.#place
     const stored = this.#stored(keys).map(({ key }) => key)
@@ -89,11 +89,11 @@ export class InboxLedger {
   }
 
   /**
-   * Finds out what became of a COMMIT whose answer was lost. That its rows are not seen proves nothing, since the server may
-   * commit yet; so the keys are claimed again, which waits for that transaction, and given back at once. That they are seen
-   * proves no more, since the flush may have stalled: they are read once more, flushed.
+   * Finds out the result of a COMMIT whose answer was lost. That its rows are not visible proves nothing, because the
+   * server may still commit. So the keys are claimed again, which waits for that transaction, and released at once.
+   * That they are visible proves nothing either, because the flush may have stalled: they are read again after a flush.
    *
-   * @throws StoreError `STORE_AMBIGUOUS` while nobody can say
+   * @throws StoreError `STORE_AMBIGUOUS` while the result is unknown
    */
   async whatWasCommitted(): Promise<ReadonlyMap<Key, MarkVerdict>> {
     const { sessions, tables, scope } = this.#place
@@ -136,8 +136,8 @@ export class InboxLedger {
   }
 
   /**
-   * Marks without an effect: what the handler wrote is rolled back, and the failure that it wants remembered is committed in
-   * its place. Refused where another owner was quicker: nothing of this one has happened.
+   * Marks without an effect: the handler's writes are rolled back, and the remembered failure is committed instead.
+   * Refused if another owner was quicker: nothing of this claim has happened.
    */
   async markFailure(key: Key, { result, isSentAgain }: MarkingFailure, run: Replacement): Promise<MarkVerdict> {
     const [stored] = this.#stored([key])
@@ -168,7 +168,7 @@ export class InboxLedger {
       if (!isLockTimeout(error)) throw error
       const [first, ...others] = items
       if (first === undefined || others.length === 0) return new Map()
-      // One of them is held by another owner; alone, each finds out for itself.
+      // Another owner holds one of the keys. Alone, each key finds out for itself.
       return new Map([...(await this.#write([first], how, run)), ...(await this.#write(others, how, run))])
     }
   }

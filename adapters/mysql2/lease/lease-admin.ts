@@ -11,7 +11,7 @@ import {
   type Resolution,
   type StoreAdmin,
   type Why,
-} from '../../../src/index.ts'
+} from '../../../src/spi.ts'
 import { hexOf, keyOf } from '../bytes.ts'
 import type { Database } from '../database.ts'
 import { Purge } from '../purge.ts'
@@ -21,7 +21,7 @@ import { listLeases, readLeases, type LeaseRow } from '../sql/lease-records.ts'
 import { recordOf } from './lease-record.ts'
 import { moveRecords } from './move.ts'
 
-/** What people may look at, and decide. */
+/** Operations for people on leases. */
 export class LeaseAdmin implements StoreAdmin {
   readonly #database: Database
   readonly #purge = new Purge()

@@ -1,9 +1,9 @@
-import type { AsideStory, EpochMs, MessageRecord } from '../../../src/index.ts'
+import type { AsideStory, EpochMs, MessageRecord } from '../../../src/spi.ts'
 import { keyOf, storedDigest } from '../bytes.ts'
 import type { LeaseRow, LeaseValues } from '../sql/lease-records.ts'
 import { fromHex } from '../sql/literals.ts'
 
-/** What a row says, in the words of `transition()`. */
+/** Converts a row into a record of `transition()`. */
 export function recordOf(row: LeaseRow): MessageRecord {
   const { fence, attempt } = row
   const digest = row.fp === null ? '' : keyOf(row.fp)
@@ -32,10 +32,10 @@ export function recordOf(row: LeaseRow): MessageRecord {
   }
 }
 
-/** Of what can be written. */
+/** The records that can be written. */
 export type WrittenRecord = Exclude<MessageRecord, { state: 'absent' | 'unreadable' }>
 
-/** The other way; `k` is the key in hex. */
+/** Converts a record into the values of a row. `k` is the key in hex. */
 export function valuesOf(k: string, record: WrittenRecord): LeaseValues {
   const { digest, fence, owner } = record
   const shared = { k, fp: storedDigest(digest), fence, owner }

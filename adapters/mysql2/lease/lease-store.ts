@@ -17,7 +17,7 @@ import type {
   SetAsideVerdict,
   Store,
   StoreAdmin,
-} from '../../../src/index.ts'
+} from '../../../src/spi.ts'
 import { hexOf, keyOf, storedDigest } from '../bytes.ts'
 import type { Database } from '../database.ts'
 import type { Place } from '../place.ts'
@@ -26,7 +26,10 @@ import { LeaseAdmin } from './lease-admin.ts'
 import { moveRecords } from './move.ts'
 import { inParts } from './parts.ts'
 
-/** Leases in one table. Each call is a short transaction of two messages; nothing is bound to a connection between calls. */
+/**
+ * Leases in one table. Each call is a short transaction of two messages; nothing is bound to a connection between
+ * calls.
+ */
 export class LeaseStore implements Store {
   readonly strategy = 'lease'
   readonly admin: StoreAdmin
@@ -90,7 +93,7 @@ export class LeaseStore implements Store {
       })
     } catch (error) {
       if (!isLockTimeout(error)) throw error
-      // Which of the rows was waited for nobody says.
+      // The lock timeout does not say which row was held, so every key answers `busy`.
       return items.map(() => ({ verdict: 'busy', leaseLeftMs: this.#database.lockTimeoutMs }))
     }
   }
@@ -112,7 +115,7 @@ export class LeaseStore implements Store {
   }
 }
 
-/** As it will be read: the last of 22 characters has bits that are not kept. */
+/** As it will be read back: the last of the 22 characters has bits that are not stored. */
 function spelled(digest: Digest): Digest {
   const stored = storedDigest(digest)
   return stored === null ? '' : keyOf(stored)

@@ -1,10 +1,10 @@
-import { transition, type Command, type EpochMs, type MessageRecord, type Transition } from '../../../src/index.ts'
+import { transition, type Command, type EpochMs, type MessageRecord, type Transition } from '../../../src/spi.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'
 import type { Place } from '../place.ts'
 import { lockLeases, writeLeases, type LeaseRow, type LeaseValues, type NowRow } from '../sql/lease-records.ts'
 import { recordOf, valuesOf } from './lease-record.ts'
 
-/** A command about a key, in hex. */
+/** A command for a key in hex. */
 export interface Move {
   readonly key: string
   readonly command: Command
@@ -17,12 +17,13 @@ export interface Moved {
   readonly now: EpochMs
 }
 
-/** Statements that are committed with the moves: what is to be written down of them. */
+/** Returns statements that are committed together with the moves, for the audit. */
 export type Witness = (moved: readonly Moved[]) => readonly string[]
 
 /**
- * `transition()` itself, between a lock and a write: rows are locked, moved by the one function that says how, and written back
- * in the same transaction. Answers in the order of the moves. Sent again, a command finds what it has written by its token.
+ * Applies `transition()` between a lock and a write: rows are locked, moved by the same function as in the core, and
+ * written back in the same transaction. Answers in the order of the moves. A command that is sent again finds its
+ * earlier writes by owner token.
  */
 export function moveRecords(place: Place, moves: readonly Move[], witness?: Witness): Promise<readonly Moved[]> {
   return despiteConflicts(() => moveOnce(place, moves, witness))
@@ -49,7 +50,7 @@ async function moveOnce(
     const [fresh, kept]: [LeaseValues[], LeaseValues[]] = [[], []]
     for (const key of keys) {
       const record = current.get(key)
-      // What has expired is absent, and stays until it is purged or written over.
+      // An expired record counts as absent. Its row stays until it is purged or overwritten.
       if (record === undefined || record === found.get(key)) continue
       if (record.state === 'absent' || record.state === 'unreadable') continue
       const values = valuesOf(key, record)

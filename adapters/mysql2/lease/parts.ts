@@ -1,9 +1,9 @@
-import type { Key } from '../../../src/index.ts'
+import type { Key } from '../../../src/spi.ts'
 
-/** Rows of one transaction: they stay locked until its COMMIT is flushed, and others wait for them. */
+/** Rows of one transaction. They stay locked until its COMMIT is flushed, and others wait for them. */
 const KEYS_PER_TRANSACTION = 500
 
-/** Asks about one part of a batch after the other: of one scope, and not too many. Answers in the order of the batch. */
+/** Processes a batch part by part. A part has one scope and a limited size. Answers in the order of the batch. */
 export async function inParts<Item extends { readonly key: Key; readonly scope?: string }, T>(
   batch: readonly Item[],
   ask: (part: readonly Item[]) => Promise<readonly T[]>,

@@ -2,10 +2,11 @@ import { text } from './literals.ts'
 import type { Tables } from './tables.ts'
 
 /**
- * Adds a column that is not there yet, and may be run again: MySQL knows no `if not exists` for columns. The statements belong
- * together, on one connection.
+ * Adds a column if it is missing, and may be run again: MySQL has no `if not exists` for columns. The statements must
+ * run together, on one connection.
  *
- * @param table - as of `tables`, quoted. @param column - its name and type
+ * @param table - from `tables`, quoted
+ * @param column - its name and type
  */
 export function addColumn({ database }: Tables, table: string, column: string): readonly string[] {
   const [name = ''] = column.split(' ')

@@ -2,8 +2,8 @@ import { text } from './literals.ts'
 import type { Tables } from './tables.ts'
 
 /**
- * Statements that add columns to a table, all at once, unless it has the first of them: MySQL knows no `if not exists` here, and a
- * migration may be run again. Prepared, since what is run depends on what is there.
+ * Statements that add columns to a table, all at once, unless it has the first of them: MySQL has no `if not exists`
+ * here, and a migration may be run again. They are prepared, because the DDL depends on the existing columns.
  */
 export function addColumns(
   { database }: Tables,

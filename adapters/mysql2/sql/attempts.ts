@@ -2,12 +2,12 @@ import { ascii, bytes, epochMs, hasKey, inHex, text } from './literals.ts'
 import type { Script } from './script.ts'
 import type { Tables } from './tables.ts'
 
-/** What is kept of a key that was tried, in hex but for numbers. */
+/** The stored attempts of a key. All fields but numbers are in hex. */
 export interface TriedRow {
   readonly k: string
   readonly n: number
   readonly fp: string | null
-  /** Until its backoff is over, in milliseconds; not above 0: it is over, or there is none. */
+  /** Time until the end of its backoff, in milliseconds; 0 or less: it is over, or there is none. */
   readonly wait_ms: number | string
   readonly not_before_ms: number | string | null
   readonly cause: string | null
@@ -17,29 +17,32 @@ const TRIED = `${inHex('`key`')} as k, n, ${inHex('fp')} as fp, hex(cause) as ca
   coalesce(timestampdiff(microsecond, utc_timestamp(6), not_before), 0) / 1000 as wait_ms`
 
 export interface CountedRow extends TriedRow {
-  /** This claim's is among them: 1 or 0. */
+  /** 1 if the attempt of this claim is counted, else 0. */
   readonly is_counted: number
-  /** A person has let it run (`letRun`): 1 or 0. */
+  /** 1 if a person has let it run (`letRun`), else 0. */
   readonly is_known: number
 }
 
-/** `last_at` of what a person has let run: no purge takes it, and no refund, until it is marked or set aside. */
+/**
+ * `last_at` of a key that a person has let run: neither a purge nor a refund removes it until it is marked or set
+ * aside.
+ */
 const FOR_EVER = `'9999-12-31'`
 
 interface Counting {
   readonly scope: number
-  /** In their order. */
+  /** In order. */
   readonly items: readonly { readonly key: string; readonly fp: string | null }[]
   readonly owner: string
   readonly alone: boolean
 }
 
 /**
- * Counts an attempt for each key, committed by itself before the handler starts, so that a message that kills the process
- * is found out. Only for keys whose inbox row the caller holds: nobody else counts them meanwhile. A key is not counted where it has
- * an earlier attempt and the claim is not alone, where its backoff is not over, and where another payload was tried under it.
- * One that a person has let run has none of these. The owner token makes the script
- * safe to send again: a claim counts once. (Columns are assigned from left to right.)
+ * Counts an attempt for each key, committed by itself before the handler starts, so that a message that kills the
+ * process is found. The caller must hold the inbox rows of the keys, so that nobody else counts them meanwhile. A key
+ * is not counted if it has an earlier attempt and the claim is not alone, if its backoff is not over, or if another
+ * payload was tried with its ID. None of that applies to a key that a person has let run. The owner token makes the
+ * script safe to send again: a claim counts once. (Columns are assigned from left to right.)
  */
 export function countAttempts({ attempt }: Tables, { scope, items, owner, alone }: Counting): Script<CountedRow> {
   const keys = items.map(({ key }) => key)
@@ -70,8 +73,8 @@ interface Ended {
 }
 
 /**
- * Keeps until when a failed attempt holds the next one back, and why it failed; committed by itself. Not of what a later claim has
- * counted.
+ * Writes the end of the backoff and the cause of a failed attempt, committed by itself. Does not change a row that a
+ * later claim has counted.
  */
 export function holdBack(
   { attempt }: Tables,
@@ -83,8 +86,8 @@ export function holdBack(
 }
 
 /**
- * Gives the attempts of one claim back, committed by itself. Locks their rows. Finds none where they were given back
- * before, or counted again by a later claim: the owner token says whose attempt the last one is.
+ * Gives the attempts of one claim back, committed by itself. Locks the rows. Finds none that were given back before, or
+ * counted again by a later claim: the owner token shows whose attempt the last one is.
  */
 export function refundAttempts({ attempt }: Tables, { scope, keys, owner }: Ended): Script {
   const mine = `${hasKey(scope, keys)} and owner = ${ascii(owner)}`
@@ -96,14 +99,15 @@ export function refundAttempts({ attempt }: Tables, { scope, keys, owner }: Ende
   }
 }
 
-/** Removes attempts, in the transaction that ends what they were of. */
+/** Removes attempts, in the transaction that ends their messages. */
 export function forgetAttempts({ attempt }: Tables, scope: number, keys: readonly string[]): Script {
   return { statements: [`delete from ${attempt} where ${hasKey(scope, keys)}`] }
 }
 
 /**
- * All attempts for what a person has let run, in the transaction of the decision. A row without attempts stays, and tells that the key
- * is known: else a message that is older than retention would look like one whose record was forgotten.
+ * Restores all attempts of keys that a person has let run, in the transaction of the decision. A row without attempts
+ * stays, and shows that the key is known: otherwise a message older than retention would look like one whose record was
+ * removed.
  */
 export function letRun({ attempt }: Tables, scope: number, keys: readonly string[]): Script {
   const rows = keys.map((key) => `(${scope}, ${bytes(key)}, '', 0, ${FOR_EVER})`)

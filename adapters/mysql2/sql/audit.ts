@@ -1,15 +1,15 @@
-import type { Decision } from '../../../src/index.ts'
+import type { Decision } from '../../../src/spi.ts'
 import { bytes, text } from './literals.ts'
 import type { Tables } from './tables.ts'
 
 export interface Decided {
   /** In hex. */
   readonly key: string
-  /** The record as it was. */
+  /** The previous record. */
   readonly before: unknown
 }
 
-/** Writes down what was decided, in the transaction of the decision. Nothing removes it. */
+/** Logs a decision, in its transaction. Nothing removes it. */
 export function auditDecision(
   { audit }: Tables,
   scope: number,

@@ -1,9 +1,9 @@
 import { text } from './literals.ts'
 
-/** Columns that a unique index must keep apart: without it two claims of a key both hold it. */
+/** Columns that need a unique index: without it two claims of a key would both succeed. */
 interface Key {
   readonly name: string
-  /** In the order of the alphabet. */
+  /** In alphabetical order. */
   readonly columns: readonly string[]
 }
 
@@ -20,13 +20,14 @@ export interface IndexRow {
   /** `null`: the table has no unique index. */
   readonly index: string | null
   readonly column: string | null
-  /** How much of the column it has; `null`: all of it. */
+  /** Length of the indexed prefix; `null`: the whole column. */
   readonly part: number | string | null
 }
 
 /**
- * Locks nothing; a row for each column of the unique indexes of each table that is there. Table by table: for several at once the
- * server would open all tables of the database. `database`: `undefined` is that of the connection.
+ * Locks nothing; a row for each column of the unique indexes of each existing table. One query for each table: for
+ * several at once the server would open all tables of the database. `database`: `undefined` is the default database of
+ * the connection.
  */
 export function readUniqueIndexes(database: string | undefined): string {
   const place = database === undefined ? 'database()' : text(database)
@@ -37,5 +38,6 @@ from information_schema.tables t left join information_schema.statistics s
 on s.table_schema = ${place} and s.table_name = '${name}' and s.non_unique = 0
 where t.table_schema = ${place} and t.table_name = '${name}'`,
   )
-  return parts.join('\nunion all ')
+  // A limit of its own: that of the session could hide some.
+  return `${parts.join('\nunion all ')}\nlimit 1000`
 }

@@ -3,9 +3,10 @@ import { ascii, bytes, hasKey } from './literals.ts'
 import type { Tables } from './tables.ts'
 
 /**
- * For a transaction that may have nothing to write: its COMMIT would flush nothing. InnoDB shows to others what is committed
- * before it is flushed (always without a binary log, which is the default of MariaDB); a crash of the server takes it back.
- * What was seen before a COMMIT that flushes, on the same connection, is on disk with it. A row of nobody, so nothing is waited for.
+ * Makes the COMMIT of a transaction flush even if it has nothing else to write. InnoDB shows committed data to others
+ * before it is flushed (always without a binary log, which is the default of MariaDB), and a crash of the server undoes
+ * it. Data that was read before a flushing COMMIT on the same connection is on disk after it. The row has a random key,
+ * so it waits for nothing.
  */
 export function somethingToFlush({ attempt }: Tables, scope: number): readonly string[] {
   const key = randomBytes(16).toString('hex')

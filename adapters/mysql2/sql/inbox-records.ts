@@ -4,7 +4,7 @@ import { ascii, bytes, epochMs, hasKey, inHex, text } from './literals.ts'
 import type { Script } from './script.ts'
 import type { Tables } from './tables.ts'
 
-/** In hex, but for the outcome. */
+/** In hex, except for the outcome. */
 export interface InboxRow {
   readonly k: string
   readonly fp: string | null
@@ -12,7 +12,7 @@ export interface InboxRow {
   readonly outcome: string
   readonly reason: string | null
   readonly result: string | null
-  /** Of what is set aside, and so below; `null`: written by code that did not keep it. */
+  /** For records that were set aside, like the fields below; `null`: written by code that did not keep it. */
   readonly attempt: number | null
   readonly since_ms: number | string
   readonly cause: string | null
@@ -26,17 +26,17 @@ export interface StoredKey {
 const COLUMNS = `${inHex('`key`')} as k, ${inHex('fp')} as fp, ${inHex('owner')} as owner, outcome, hex(reason) as reason, hex(result) as result,
   attempt, ${epochMs('done_at')} as since_ms, hex(cause) as cause`
 
-/** Sees what is committed, and what its own transaction has written; locks nothing. A key that is not returned has no record. */
+/** Sees committed rows and those of its own transaction; locks nothing. A key that is not returned has no record. */
 export function readInbox({ inbox }: Tables, scope: number, keys: readonly string[]): Script<InboxRow> {
   return { statements: [`select ${COLUMNS} from ${inbox} where ${hasKey(scope, keys)}`] }
 }
 
-/** As `readInbox`, of what leads to a settle: no crash of the server undoes what it returns. */
+/** As `readInbox`, for records that lead to a settle: no crash of the server undoes a result. */
 export function readFlushed(tables: Tables, scope: number, keys: readonly string[]): Script<InboxRow> {
   return { statements: [...somethingToFlush(tables, scope), ...readInbox(tables, scope, keys).statements] }
 }
 
-/** Fails with 1205 where a transaction holds the key. Waits for nothing; on MySQL, whose least is 1, for a second. */
+/** Fails with 1205 if a transaction holds the key. Does not wait; on MySQL, whose minimum is 1, it waits a second. */
 export function glanceAt({ inbox }: Tables, scope: number, key: string): Script {
   return {
     statements: [
@@ -62,10 +62,11 @@ export function listInbox({ inbox }: Tables, { scope, outcomes, after, limit }: 
 }
 
 /**
- * Inserts a row for each key and locks it until the transaction ends, in the order of keys. Waits for a transaction that has
- * inserted the same key and is still open (1205 after the lock wait): if that rolls back the row is ours, if it commits it is
- * not, and stays as it is. Neither `insert ignore`, which swallows other errors too, nor a plain insert, whose waiters take
- * shared locks and deadlock when the owner rolls back (1213). The second statement sees what was waited for.
+ * Inserts a row for each key and locks it until the transaction ends, in the order of keys. Waits for another open
+ * transaction that has inserted the same key (1205 after the lock wait): if that rolls back the row is ours, if it
+ * commits the row is not ours, and is unchanged. Not `insert ignore`, which hides other errors too, and not a plain
+ * insert, whose waiters take shared locks and deadlock when the owner rolls back (1213). The second statement sees rows
+ * that the first one waited for.
  */
 export function claimKeys(
   tables: Tables,
@@ -101,7 +102,7 @@ function rowOf({ scope, key, fp, owner, outcome, reason, result, attempt, cause 
   return `(${scope}, ${bytes(key)}, ${bytes(fp)}, ${ascii(owner)}, '${outcome}', utc_timestamp(6), ${kept})`
 }
 
-/** Takes rows that this very transaction has inserted out of it again. Nobody else sees them: nothing is waited for. */
+/** Removes rows that this transaction has inserted. Nobody else sees them, so it waits for nothing. */
 export function removeKeys({ inbox }: Tables, scope: number, keys: readonly string[]): Script {
   return { statements: [`delete from ${inbox} where ${hasKey(scope, keys)}`] }
 }
@@ -113,8 +114,9 @@ export function makeDone({ inbox }: Tables, scope: number, keys: readonly string
 }
 
 /**
- * The mark: turns the claimed rows of this transaction into done ones, with their results by key, and forgets their attempts.
- * Whoever counts attempts of a key holds its row, which this transaction does, so nothing is waited for.
+ * The mark: turns the claimed rows of this transaction into done ones, with their results by key, and removes their
+ * attempts. To count attempts of a key a claim must hold its row, which this transaction holds, so it waits for
+ * nothing.
  */
 export function markKeys(
   tables: Tables,
@@ -143,10 +145,10 @@ export interface Writing {
 }
 
 /**
- * Writes records in place of a transaction, committed by itself, and forgets their attempts: what is ever opened again has all
- * of them. Waits for a transaction that holds a key (1205: another owner has it). A record that is there already stays: by its
- * owner token this very one, sent before, or that of another; a torn one of the same owner becomes parked. Returns all,
- * flushed.
+ * Writes records instead of a transaction, committed by itself, and removes their attempts: a record that is reopened
+ * has all of them. Waits for a transaction that holds a key (1205: another owner has it). An existing record is kept:
+ * its owner token shows whether this call wrote it before, or another owner did. A torn record of the same owner
+ * becomes parked. Returns all records, flushed.
  */
 export function writeRecords(tables: Tables, writing: Writing): Script<InboxRow> {
   const { scope, items, owner, ...kept } = writing

@@ -2,7 +2,7 @@ import { bytes, epochMs, hasKey, inHex, NOW_MS, ascii, text, time } from './lite
 import type { Script } from './script.ts'
 import type { Tables } from './tables.ts'
 
-/** In hex, but for state and numbers; times as milliseconds, or as text where the pool wants `bigint` so. */
+/** In hex, except for state and numbers. Times are milliseconds, or text if the pool returns `bigint` as text. */
 export interface LeaseRow {
   readonly k: string
   readonly fp: string | null
@@ -28,8 +28,9 @@ const COLUMNS = `${inHex('`key`')} as k, ${inHex('fp')} as fp, ${inHex('owner')}
   ${epochMs('not_before')} as not_before_ms, ${epochMs('since')} as since_ms, hex(cause) as cause`
 
 /**
- * Two sets: the rows that are there, locked until the transaction ends, in the order of keys; and the time after that wait. By
- * the index, so that only they are locked. Waits for whoever has locked one (1205). What is not there is not locked either.
+ * Two sets: the existing rows, locked until the transaction ends, in the order of keys; and the time after the wait for
+ * locks. It uses the index, so that only these rows are locked. Waits for a transaction that has locked one (1205). A
+ * missing row is not locked.
  */
 export function lockLeases({ lease }: Tables, scope: number, keys: readonly string[]): Script {
   const where = `where ${hasKey(scope, keys)} order by \`key\` for update`
@@ -38,7 +39,7 @@ export function lockLeases({ lease }: Tables, scope: number, keys: readonly stri
   }
 }
 
-/** Locks nothing. One row at least, without a `k` where there is no record. */
+/** Locks nothing. At least one row, without a `k` if there is no record. */
 export function readLeases(
   { lease }: Tables,
   scope: number,
@@ -69,8 +70,8 @@ const NAMES = `fp, owner, state, doubt, fence, attempt, lease_until, keep_until,
 )
 
 /**
- * Writes rows where there were none, and others over those that this transaction has locked. Fails with 1062 where someone has
- * inserted one since the look: then nothing of it is to be committed.
+ * Inserts new rows, and overwrites rows that this transaction has locked. Fails with 1062 if somebody has inserted one
+ * since the read: then nothing may be committed.
  */
 export function writeLeases(
   { lease }: Tables,
@@ -123,7 +124,7 @@ const IS_STATE = {
   done: `state = 'D'`,
 }
 
-/** Locks nothing; in the order of keys. Looks through the records of the scope: the table has no index but its own. */
+/** Locks nothing; in the order of keys. Scans the records of the scope: the table has only its primary key. */
 export function listLeases({ lease }: Tables, { scope, state, after, limit }: LeasePage): Script<NowRow & LeaseRow> {
   const where = `scope = ${scope} and \`key\` > ${bytes(after)} and ${IS_STATE[state]}
   and (keep_until is null or keep_until > utc_timestamp(6))`

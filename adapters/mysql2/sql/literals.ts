@@ -1,24 +1,26 @@
-/** Bytes in hex, which is all that is ever written into a statement: it needs no quoting, whatever the session's `sql_mode`. */
+/**
+ * Bytes in hex. All values in statements are written this way: they need no quoting, whatever the session's `sql_mode`.
+ */
 export function bytes(hex: string | null): string {
   return hex === null ? 'null' : `x'${hex}'`
 }
 
-/** Whatever the character set of the connection. */
+/** A text literal that does not depend on the character set of the connection. */
 export function text(value: string | null | undefined): string {
   return value == null ? 'null' : `convert(x'${Buffer.from(value).toString('hex')}' using utf8mb4)`
 }
 
-/** Text that is compared by its bytes: owner tokens. */
+/** Text that is compared as bytes: owner tokens. */
 export function ascii(value: string): string {
   return bytes(Buffer.from(value).toString('hex'))
 }
 
-/** What follows `where`. */
+/** The part after `where`. */
 export function hasKey(scope: number, keys: readonly string[]): string {
   return `scope = ${scope} and \`key\` in (${keys.map(bytes).join(', ')})`
 }
 
-/** A column of bytes or text, to be read with `fromHex`: whatever the character set of the connection. */
+/** A column of bytes or text, to be read with `fromHex`. It does not depend on the character set of the connection. */
 export function inHex(column: string): string {
   return `lower(hex(${column}))`
 }
@@ -27,7 +29,7 @@ export function fromHex(hex: string): string {
   return Buffer.from(hex, 'hex').toString()
 }
 
-/** Of a time in UTC, whatever the time zone of the session. */
+/** A time in UTC, in milliseconds since 1970, whatever the time zone of the session. */
 export function epochMs(column: string): string {
   return `timestampdiff(microsecond, '1970-01-01', ${column}) div 1000`
 }
@@ -36,5 +38,5 @@ export function time(ms: number | undefined): string {
   return ms === undefined ? 'null' : `date_add('1970-01-01', interval ${Math.round(ms * 1_000)} microsecond)`
 }
 
-/** The server's clock, which is the only one that leases are measured by. Fixed at the start of its statement. */
+/** The server's clock, the only clock that measures leases. Fixed at the start of its statement. */
 export const NOW_MS: string = epochMs('utc_timestamp(6)')

@@ -1,11 +1,15 @@
 import type { Migration } from './migration.ts'
 
-/** Digests and tokens are bytes: no collation folds case or trailing blanks. Times are UTC. Only one index, which is the table. */
+/**
+ * Digests and tokens are bytes, so no collation folds case or trailing blanks. Times are UTC. The primary key is the
+ * only index.
+ */
 const LIKE_BYTES = 'engine = InnoDB default charset = utf8mb4 collate = utf8mb4_bin'
 
 /**
- * `inbox.outcome`: `c` is claimed, which nobody sees but its own transaction, unless a handler has committed it: then it is torn,
- * and stands for parked. `d` done, `g` given up, `p` parked. `lease.keep_until` is null where nothing ends it by time.
+ * `inbox.outcome`: `c` is claimed, visible only to its own transaction, unless a handler has committed it: then it is
+ * torn and counts as parked. `d` done, `g` given up, `p` parked. `lease.keep_until` is null for records that do not
+ * expire.
  */
 export const storesMigration: Migration = {
   version: 1,

@@ -2,8 +2,8 @@ import { addColumn } from './add-column.ts'
 import type { Migration } from './migration.ts'
 
 /**
- * Whether a scope has its row for itself. `null`, which is all that earlier versions write: the text of the row may be that of
- * two scopes.
+ * Whether a row belongs to one scope only. `null`, the only value of earlier versions: the text of the row may be that
+ * of two scopes.
  */
 export const sharedScopeMigration: Migration = {
   version: 2,

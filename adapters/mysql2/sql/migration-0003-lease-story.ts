@@ -2,8 +2,9 @@ import { addColumns } from './add-columns.ts'
 import type { Migration } from './migration.ts'
 
 /**
- * What a record tells: `not_before`, the end of a backoff, of what is released; `since` of what is set aside; `cause`, why the last
- * attempt failed, of both. Code before this neither reads nor writes them: it claims in a backoff, and sets aside without a story.
+ * `not_before`: end of the backoff of a released record. `since`: time of a set-aside. `cause`: why the last attempt
+ * failed, for both. Earlier code neither reads nor writes them: it claims during a backoff, and sets aside without
+ * these fields.
  */
 export const leaseStoryMigration: Migration = {
   version: 3,

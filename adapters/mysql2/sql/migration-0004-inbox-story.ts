@@ -2,8 +2,8 @@ import { addColumns } from './add-columns.ts'
 import type { Migration } from './migration.ts'
 
 /**
- * What is counted of a message without a record keeps its payload's digest, the end of its backoff and why it failed; what is set
- * aside keeps its attempts and why. Code before this neither reads nor writes them.
+ * Attempts of a message without a record keep its payload digest, the end of its backoff and its cause. Records that
+ * were set aside keep their attempts and cause. Earlier code neither reads nor writes them.
  */
 export const inboxStoryMigration: Migration = {
   version: 4,

@@ -2,11 +2,11 @@ import { text } from './literals.ts'
 import type { Migration } from './migration.ts'
 import type { Tables } from './tables.ts'
 
-/** `bigint`, which a pool may want as text. */
+/** `bigint`, which a pool may return as text. */
 export interface VersionRow {
-  /** The newest migration that was run. */
+  /** The newest migration that ran. */
   readonly version: string | number
-  /** The newest that code without it must not run on. */
+  /** The newest migration without which code must not run on this schema. */
   readonly breaking: string | number
 }
 
@@ -19,7 +19,7 @@ export function createMigrationTable({ migration }: Tables): string {
 ) engine = InnoDB default charset = utf8mb4 collate = utf8mb4_bin`
 }
 
-/** Locks nothing; one row. Fails with 1146 where nothing was ever migrated. */
+/** Locks nothing; one row. Fails with 1146 if no migration ever ran. */
 export function readVersion({ migration }: Tables): string {
   return `select coalesce(max(version), 0) as version, coalesce(max(if(breaking, version, 0)), 0) as breaking from ${migration}`
 }
@@ -29,7 +29,7 @@ export function recordMigration({ migration }: Tables, { version, name, breaking
 values (${version}, '${name}', ${breaking ? 1 : 0}, utc_timestamp(6)) on duplicate key update version = version`
 }
 
-/** DDL commits, so that no transaction can hold it: a lock of the connection does. One row: 1 is held, 0 is not. */
+/** DDL commits, so a transaction cannot hold the lock: the connection does. One row: 1 is held, 0 is not. */
 export function lockMigrations({ database }: Tables, waitSeconds: number): string {
   return `select get_lock(${lockName(database)}, ${waitSeconds}) as held`
 }
@@ -38,7 +38,7 @@ export function unlockMigrations({ database }: Tables): string {
   return `do release_lock(${lockName(database)})`
 }
 
-/** Names of locks have 64 characters at most, and are the server's, not the database's. */
+/** Lock names have at most 64 characters, and belong to the server, not to the database. */
 function lockName(database: string): string {
   return `concat('consume_once ', left(sha2(${text(database)}, 256), 40))`
 }

@@ -3,12 +3,12 @@ import type { Script } from './script.ts'
 
 export interface Purgeable {
   readonly table: string
-  /** What is true of the rows that may go. */
+  /** A condition for the rows that may be removed. */
   readonly isOver: string
 }
 
 export interface StepRow {
-  /** The rows that were looked at, and the last of them, in hex. */
+  /** Number of rows that were looked at, and the key of the last one, in hex. */
   readonly looked: number | string
   readonly last: string | null
 }
@@ -25,11 +25,11 @@ interface Step {
 }
 
 /**
- * Two sets: the end of the step, and what in it is over. Locks nothing and waits for nobody: rows of open transactions are not
- * seen. In the order of keys, which is that of the table: it has no other index.
+ * Two sets: the end of the step, and the expired rows in it. Locks nothing and waits for nobody: rows of open
+ * transactions are not visible. In the order of keys, which is the only index of the table.
  */
 export function lookForOver({ table, isOver }: Purgeable, { scope, after, rows, limit }: Step): Script {
-  // Nothing else of them: what a subquery returns is written to a table of its own, results too.
+  // No other columns: the result of a subquery is written to a temporary table, with all its columns.
   const columns = `\`key\`, ${isOver} as is_over`
   const step = `select ${columns} from ${table} where scope = ${scope} and \`key\` > ${bytes(after)} order by \`key\` limit ${rows}`
   return {
@@ -44,7 +44,7 @@ export interface RemovedRow {
   readonly removed: number | string
 }
 
-/** Locks the rows that it removes, one by one; looks again whether they are over. */
+/** Locks the rows that it removes, one by one, and checks again that they are expired. */
 export function removeOver({ table, isOver }: Purgeable, scope: number, keys: readonly string[]): Script<RemovedRow> {
   return {
     statements: [`delete from ${table} where ${hasKey(scope, keys)} and ${isOver}`, 'select row_count() as removed'],

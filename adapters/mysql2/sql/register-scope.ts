@@ -9,7 +9,7 @@ export interface NamedScope {
   readonly shared: number | string | null
 }
 
-/** Locks nothing. No row: none of the names is registered, or not yet committed by whoever registers it now. */
+/** Locks nothing. No row: none of the names is registered, or its registration is not committed yet. */
 export function findScopes({ scope }: Tables, names: readonly string[]): Script<NamedScope> {
   const hashes = names.map((name) => `unhex(sha2(${text(name)}, 256))`)
   return {
@@ -17,16 +17,28 @@ export function findScopes({ scope }: Tables, names: readonly string[]): Script<
   }
 }
 
-/** Locks nothing. One row where the scope is shared, and none where it is not. */
+/** Locks nothing. One row if the scope is shared, none otherwise. */
 export function findShared({ scope }: Tables, id: number): Script<Pick<NamedScope, 'id' | 'name'>> {
   return { statements: [`select id, ${inHex('name')} as name from ${scope} where id = ${id} and shared`] }
+}
+
+/**
+ * Locks nothing. A row for each shared scope. Fails if the table does not exist, or is that of an earlier version.
+ * `database`: `undefined` is the default database of the connection.
+ */
+export function findAllShared(database: string | undefined): string {
+  const table = `${database === undefined ? '' : `\`${database}\`.`}\`consume_once_scope\``
+  return `select id, ${inHex('name')} as name from ${table} where shared order by id`
 }
 
 export function shareScope({ scope }: Tables, id: number): Script {
   return { statements: [`update ${scope} set shared = true where id = ${id}`] }
 }
 
-/** Waits for whoever inserts the same name, and fails with 1062 once that is committed. A number is burnt then, no more. */
+/**
+ * Waits for a transaction that inserts the same name, and fails with 1062 after its commit. That uses up an ID, which
+ * does no harm.
+ */
 export function registerScope({ scope }: Tables, name: string): Script {
   return {
     statements: [

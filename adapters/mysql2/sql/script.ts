@@ -1,7 +1,7 @@
-/** Statements without parameters, in their order. */
+/** Statements without parameters, in order. */
 export interface Script<Row = unknown> {
   readonly statements: readonly string[]
-  /** Never there: it says what the rows of the last statement are that returns any. */
+  /** Type of the rows of the last statement that returns any; never set. */
   readonly returns?: Row
 }
 

@@ -1,4 +1,4 @@
-/** Names of all tables, qualified and quoted: a handler may `use` another database. */
+/** Names of all tables, qualified and quoted, because a handler may `use` another database. */
 export interface Tables {
   readonly database: string
   readonly inbox: string

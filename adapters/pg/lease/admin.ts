@@ -10,7 +10,7 @@ import type {
   Resolution,
   StoreAdmin,
   Why,
-} from '../../../src/index.ts'
+} from '../../../src/spi.ts'
 import { answered } from '../answered.ts'
 import { hexOf, keyOf } from '../bytes.ts'
 import { storable } from '../set-keys-aside.ts'
@@ -21,16 +21,16 @@ import { purgeLeases } from '../sql/lease-purge.ts'
 import { foundIn } from './claim.ts'
 import { ask, type LeasePlace } from './lease-place.ts'
 
-/** Records that one statement looks through: it takes well under a second. */
+/** Records that one statement looks through. It takes well under a second. */
 const RECORDS_PER_STEP = 50_000
 
 /** Pages of the table that one purge looks through: 16 MB. */
 const PAGES_PER_STEP = 2_000
 
-/** The way out for people. */
+/** Operations for people on leases. */
 export class LeaseAdmin implements StoreAdmin {
   readonly #placeOf: (scope: string) => Promise<LeasePlace>
-  /** The page where the next purge of a scope goes on. */
+  /** The page at which the next purge of a scope continues. */
   readonly #purged = new Map<string, number>()
 
   constructor(placeOf: (scope: string) => Promise<LeasePlace>) {
@@ -75,7 +75,7 @@ export class LeaseAdmin implements StoreAdmin {
     return this.#decide(scope, keys, 'forget', why)
   }
 
-  /** A pass through the table takes as many calls as it has steps; the next pass begins where it begins. */
+  /** A pass through the table takes one call for each step. After the last step the next pass begins. */
   purge(scope: string, { limit }: Purging): Promise<Purged> {
     return answered('purge', async () => {
       const { sessions, tables, scope: id } = await this.#placeOf(scope)
@@ -114,7 +114,7 @@ export class LeaseAdmin implements StoreAdmin {
         return ask(place, decideLeases, { ...decided, by: storable(by), reason: storable(reason) })
       })
       const verdicts = new Map(rows.map(({ key, verdict }) => [key, verdict]))
-      // What has no record is open already, and of no use as done: nobody knows its payload.
+      // A key without a record is open already. It cannot be made done, because its payload is unknown.
       return asked.map((key) => verdicts.get(key) ?? (decision === 'done' ? 'refused' : 'already'))
     })
   }

@@ -1,15 +1,15 @@
-import type { ClaimAnswer, ClaimRequest } from '../../../src/index.ts'
+import type { ClaimAnswer, ClaimRequest } from '../../../src/spi.ts'
 import { storedItem, type StoredItem } from '../bytes.ts'
 import { isLockTimeout } from '../sql-errors.ts'
 import { claimAbsent, claimKept, type ClaimRow, type LeaseClaim } from '../sql/lease-claim.ts'
 import { ask, type LeasePlace } from './lease-place.ts'
 
-/** Each time another claim was quicker: one that goes on losing is answered `busy`. */
+/** Rounds in which another claim may be quicker. After that the key answers `busy`. */
 const ROUNDS = 5
 
 /**
- * First what has no record, which is nearly all; then what has one. Nothing is written of a key that is not granted, and nothing
- * is flushed for it: a redelivery of what is done costs two looks.
+ * First claims keys without a record, which is nearly all, then keys with one. Nothing is written for a key that is not
+ * granted, and nothing is flushed for it: a redelivery of a done message costs two reads.
  */
 export async function claimLeases(place: LeasePlace, request: ClaimRequest): Promise<readonly ClaimAnswer[]> {
   const items = request.items.map(storedItem)
@@ -33,7 +33,7 @@ export async function claimLeases(place: LeasePlace, request: ClaimRequest): Pro
     }
   } catch (error) {
     if (!isLockTimeout(error)) throw error
-    // Which of the rows was waited for nobody says.
+    // The lock timeout does not say which row was held, so every key answers `busy`.
     return items.map((stored) => answers.get(stored) ?? { verdict: 'busy', leaseLeftMs: place.lockTimeoutMs })
   }
   return items.map((stored) => answers.get(stored) ?? { verdict: 'busy', leaseLeftMs: 0 })

@@ -6,7 +6,7 @@ import type {
   RenewVerdict,
   SetAsideOptions,
   SetAsideVerdict,
-} from '../../../src/index.ts'
+} from '../../../src/spi.ts'
 import { hexOf } from '../bytes.ts'
 import { storable } from '../set-keys-aside.ts'
 import { isUnstorable } from '../sql-errors.ts'
@@ -69,7 +69,7 @@ function ownedBy(
   }
 }
 
-/** What has no record belongs to nobody. */
+/** A key without a record has no owner: `refused`. */
 function inOrder<Verdict extends string>(
   { keys }: LeaseKeys,
   rows: readonly { readonly key: string; readonly verdict: Verdict }[],

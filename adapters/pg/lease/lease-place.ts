@@ -1,15 +1,15 @@
-import type { DurationMs } from '../../../src/index.ts'
+import type { DurationMs } from '../../../src/spi.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'
 import type { Place } from '../place.ts'
 import type { Statement } from '../sql/statement.ts'
 import type { Tables } from '../sql/tables.ts'
 
-/** Where the leases of a scope are, and how long a call waits for another. */
+/** The tables and scope of leases, and how long a call waits for another one. */
 export interface LeasePlace extends Omit<Place, 'losses'> {
   readonly lockTimeoutMs: DurationMs
 }
 
-/** Runs one statement about leases, committed by itself; again where it was chosen to lose against another. */
+/** Runs one statement about leases, committed by itself. Retries after a deadlock. */
 export function ask<Asked, Row>(
   { sessions, tables }: LeasePlace,
   statement: (tables: Tables, asked: Asked) => Statement<Row>,

@@ -13,7 +13,7 @@ import type {
   SetAsideVerdict,
   Store,
   StoreAdmin,
-} from '../../../src/index.ts'
+} from '../../../src/spi.ts'
 import { answered } from '../answered.ts'
 import { checkup } from '../checkup.ts'
 import { Scopes } from '../scopes.ts'
@@ -35,8 +35,9 @@ interface LeaseParts {
 }
 
 /**
- * Leases in one table. Each call is one statement, or a second for keys that the first has found in an unusual state; each
- * commits by itself, and nothing is bound to a connection. Sent again, a call finds what it has written by its owner token.
+ * Leases in one table. Each call is one statement, plus a second one for keys in an unusual state. Each statement
+ * commits by itself, and nothing is bound to a connection. A call that is sent again finds its earlier writes by owner
+ * token.
  */
 export class LeaseStore implements Store {
   readonly strategy = 'lease'
@@ -94,7 +95,7 @@ export class LeaseStore implements Store {
     return { sessions, tables, lockTimeoutMs, scope: await this.#scopes.idOf(scope) }
   }
 
-  /** Claims of one call have one scope, nearly always. */
+  /** Nearly always all claims of one call have the same scope. */
   #perScope<C extends Claim, Verdict>(
     what: string,
     claims: readonly C[],

@@ -1,18 +1,18 @@
-import { StoreError, type Claim, type MarkVerdict, type Result } from '../../../src/index.ts'
+import { StoreError, type Claim, type MarkVerdict, type Result } from '../../../src/spi.ts'
 import { storedItem, type StoredItem } from '../bytes.ts'
 import { isUnstorable } from '../sql-errors.ts'
 import { markLeases, readOwners, type LeaseMark, type MarkedRow, type OwnerRow } from '../sql/lease-mark.ts'
 import { ask, type LeasePlace } from './lease-place.ts'
 
-/** `result`: empty where there is none. */
+/** `result`: empty if there is none. */
 export type Marking = Claim & { readonly result: Result }
 
 type StoredMark = StoredItem & { readonly mark: Marking }
 
-/** A record that is free again whenever it is looked at cannot be so for ever. */
+/** Limits the rounds for a record that changes between every write and read. */
 const ROUNDS = 5
 
-/** Marks; then looks who has what was refused. */
+/** Marks the claims, then reads the owners of those that were refused. */
 export async function mark(place: LeasePlace, marks: readonly Marking[]): Promise<readonly MarkVerdict[]> {
   const stored: readonly StoredMark[] = marks.map((one) => ({ mark: one, ...storedItem(one) }))
   const verdicts = new Map<string, MarkVerdict>()
@@ -56,12 +56,12 @@ async function write(place: LeasePlace, open: readonly StoredMark[]): Promise<re
 /** `undefined`: it could be marked now. */
 function refusalOf(row: OwnerRow | undefined, { token }: Claim): MarkVerdict | undefined {
   if (row?.state === 'D') return row.owner === token ? 'already-marked' : 'refused-done'
-  // What nobody can read belongs to somebody else, as far as anyone can tell.
+  // An unreadable record may belong to somebody else.
   const isOthers = row !== undefined && (row.state === 'P' ? row.owner !== token : !'RGX'.includes(row.state))
   return isOthers ? 'refused-busy' : undefined
 }
 
-/** The same JSON, for a database that is not in UTF-8: a mark is never kept back by its result. */
+/** The same JSON in ASCII, for a database that is not in UTF-8: a result must never prevent a mark. */
 function inAscii(result: Result): Result {
   return result.replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

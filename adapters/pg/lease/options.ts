@@ -1,41 +1,50 @@
-import { checkNames, ConfigError, givenOf, type DurationMs } from '../../../src/index.ts'
+import { checkNames, ConfigError, givenOf, type DurationMs } from '../../../src/spi.ts'
 import type { PgliteLike, PoolLike } from '../clients.ts'
 import { DEFAULTS as INBOX, maxOf, refusePoolAsOptions, schemaProblems } from '../options.ts'
 import { tablesIn, type Tables } from '../sql/tables.ts'
 
 export interface PostgresLeaseOptions {
   /**
-   * A `Pool` of `pg`, yours to close. A call takes one connection for one statement and no transaction stays open; what else
-   * uses the pool must leave one free in time, or leases are renewed too late. Put no replica behind it.
+   * A `Pool` of `pg`. You close it. Each call takes one connection for one statement, and no transaction stays open.
+   * Other users of the pool must leave a connection free in time, or leases are renewed too late. The pool must connect
+   * to the primary, not to a replica.
    */
   readonly pool: PoolLike
-  /** Holds all tables of the library: `^[a-z_][a-z0-9_]{0,62}$`, not `pg_`. @defaultValue `consume_once` */
+  /**
+   * The schema of the library's tables: `^[a-z_][a-z0-9_]{0,62}$`, not beginning with `pg_`.
+   * @defaultValue `consume_once`
+   */
   readonly schema?: string
   /**
-   * `auto` brings the schema up to date in `open()`; `verify` only checks it, for roles that may not create tables.
+   * `auto` brings the schema up to date in `open()`. `verify` only checks it, for roles that may not create tables.
    * @defaultValue `auto`
    */
   readonly migrate?: 'auto' | 'verify'
   /**
-   * How long a call waits for another call about one of its keys, in milliseconds; then a claim answers `busy`, and any other
-   * call is made again. Less than `queryTimeoutMs`. @defaultValue 1000
+   * How long a call waits for another call about one of its keys, in milliseconds. A claim then answers `busy`; any
+   * other call is made again. Must be less than `queryTimeoutMs`.
+   * @defaultValue 1000
    */
   readonly lockTimeoutMs?: DurationMs
   /**
-   * How long the store waits for an answer, or for a connection, in milliseconds. Past it the connection is closed, the answer
-   * counts as unknown, and the same call is made again. Keep it below a third of the lease. @defaultValue 5000
+   * How long the store waits for an answer, or for a connection, in milliseconds. After that it closes the connection,
+   * the answer counts as unknown, and the same call is made again. Keep it below a third of the lease.
+   * @defaultValue 5000
    */
   readonly queryTimeoutMs?: DurationMs
 }
 
 export interface PgliteLeaseOptions {
-  /** A `PGlite`, yours to close. It has one connection: a call waits for whatever else runs on it. */
+  /** A `PGlite`. You close it. It has one connection, so a call waits for everything else that runs on it. */
   readonly db: PgliteLike
-  /** As for `postgresLease`. @defaultValue `consume_once` */
+  /**
+   * As for `postgresLease`.
+   * @defaultValue `consume_once`
+   */
   readonly schema?: string
 }
 
-/** The only place with a default of leases alone. */
+/** The only place that defines defaults of leases. */
 export const DEFAULTS: Required<Omit<PostgresLeaseOptions, 'pool'>> = {
   schema: INBOX.schema,
   migrate: INBOX.migrate,

@@ -1,7 +1,7 @@
-import type { Key } from '../../../src/index.ts'
+import type { Key } from '../../../src/spi.ts'
 import { notAllOf } from '../sql-errors.ts'
 
-/** Rows of one statement: they stay locked until its COMMIT is flushed, and others wait for them. */
+/** Rows of one statement. They stay locked until its COMMIT is flushed, and others wait for them. */
 const KEYS_PER_STATEMENT = 500
 
 interface Keyed {
@@ -9,7 +9,7 @@ interface Keyed {
   readonly scope?: string
 }
 
-/** Asks about one part of a batch after the other. Answers in the order of the batch. */
+/** Processes a batch part by part. Answers in the order of the batch. */
 export async function inParts<Item extends Keyed, T>(
   batch: readonly Item[],
   ask: (part: readonly Item[]) => Promise<readonly T[]>,
@@ -30,7 +30,7 @@ export async function inParts<Item extends Keyed, T>(
   return batch.flatMap((item) => answers.get(item) ?? [])
 }
 
-/** Of one scope, not too many, and no key twice: what comes later about a key comes in a later part. */
+/** A part has one scope, a limited size, and no key twice: a repeated key goes to a later part. */
 function partsOf<Item extends Keyed>(batch: readonly Item[]): readonly (readonly Item[])[] {
   const parts: Item[][] = []
   const keys = new Set<Key>()

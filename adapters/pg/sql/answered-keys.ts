@@ -1,15 +1,15 @@
 const DIGITS = 32
 
 /**
- * Which keys that a statement was about are in its answer, which has them in hex, one after the other, and no others. Mostly all
- * of them are: then none is looked for. Says nothing about other keys.
+ * The keys of a statement that are in its answer, which has them in hex, joined, and no other keys. Usually the answer
+ * has all of them, and then no key is searched. Must be asked only about keys of the statement.
  */
 export class AnsweredKeys {
   readonly size: number
   /** `undefined`: all. */
   readonly #some: ReadonlySet<string> | undefined
 
-  /** `asked`: how many keys the statement was about. */
+  /** `asked`: the number of keys in the statement. */
   constructor(answer: string | null | undefined, asked: number) {
     this.size = (answer ?? '').length / DIGITS
     if (this.size === asked) return

@@ -5,7 +5,7 @@ import type { Tables } from './tables.ts'
 /** In hex. */
 export interface StoredKey {
   readonly key: string
-  /** `null` where digests are not compared. */
+  /** `null` if digests are not compared. */
   readonly fp: string | null
 }
 
@@ -14,23 +14,23 @@ export interface ClaimedRow {
 }
 
 /**
- * Inserts a row for each key and locks it until the transaction ends. Waits for a transaction that has inserted the same
- * key and is still open (55P03 after `lock_timeout`): if that rolls back the key is returned, if it commits it is not. A
- * key that is not returned therefore has a committed record, never one in progress. In the order of keys, so that two
- * batches never wait for each other.
+ * Inserts a row for each key and locks it until the transaction ends. Waits for another open transaction that has
+ * inserted the same key (55P03 after `lock_timeout`): if that rolls back, the key is returned; if it commits, it is
+ * not. So a key that is not returned has a committed record, never a running one. Keys are inserted in order, so that
+ * two batches cannot deadlock.
  */
 export function claimKeys(tables: Tables, scope: number, items: readonly StoredKey[]): Script<ClaimedRow> {
   return { text: `${insertKeys(tables, scope, items)}\nreturning encode(key, 'hex') as key` }
 }
 
 export interface ClaimedTogether {
-  /** One after the other; `null`: none. */
+  /** The keys joined; `null` if there are none. */
   readonly keys: string | null
-  /** ID of the transaction, as the rows' `xmin` tells it to whoever reads them later; `null`: it has written nothing. */
+  /** Transaction ID, the `xmin` that later readers of the rows see; `null` if it has written nothing. */
   readonly transaction: string | null
 }
 
-/** `claimKeys`, told in one row: hundreds of rows cost client and server more than what is in them. */
+/** `claimKeys` with one row as its result: hundreds of rows cost client and server more than their contents. */
 export function claimTogether(tables: Tables, scope: number, items: readonly StoredKey[]): Script<ClaimedTogether> {
   return {
     text: `with claimed as (${insertKeys(tables, scope, items)} returning key)
@@ -39,12 +39,12 @@ from claimed`,
   }
 }
 
-/** Without its primary key the table refuses it (42P10): every message would run twice. */
+/** Fails without the primary key of the table (42P10): every message would run twice. */
 export function insertKeys({ inbox }: Tables, scope: number, items: readonly StoredKey[]): string {
   return `insert into ${inbox} (scope, key, fp) ${rowsOf(scope, items)}\non conflict (scope, key) do nothing`
 }
 
-/** A row of one is planned much faster than an array. */
+/** A single row is planned much faster than an array. */
 function rowsOf(scope: number, items: readonly StoredKey[]): string {
   const [first, second] = items
   if (first !== undefined && second === undefined) {
@@ -55,7 +55,7 @@ from ${places(items)}
 order by 2`
 }
 
-/** As `keyAt`, of digests; all are there, or some are `null`. */
+/** As `keyAt`, for digests: all present, or some `null`. */
 export function fpAt(fps: readonly (string | null)[]): string {
   const given = fps.filter((fp) => fp !== null)
   if (given.length === fps.length) return keyAt(given)

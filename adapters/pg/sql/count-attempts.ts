@@ -6,11 +6,11 @@ import { removeHeld } from './remove-keys.ts'
 import type { Script } from './statement.ts'
 import type { Tables } from './tables.ts'
 
-/** All in one row: hundreds of rows cost client and server more than what is in them. */
+/** The result in one row: hundreds of rows cost client and server more than their contents. */
 export interface CountedTogether {
-  /** Keys that were counted for the first time, one after the other; `null`: none. */
+  /** Keys that were counted for the first time, joined; `null` if there are none. */
   readonly fresh: string | null
-  /** `key:n:known` of the others, with commas. */
+  /** `key:n:known` of the other keys, separated by commas. */
   readonly others: string | null
 }
 
@@ -29,13 +29,14 @@ interface Counting {
 }
 
 /**
- * Counts the first attempt of each key, committed by itself before the transaction of the claim begins. A key that has an
- * attempt already is neither counted nor returned: another transaction may hold it, or it has failed before and must be claimed
- * alone, if its backoff is over and its payload the same. One that a person has let run has none. The owner token makes the statement safe to send again: a claim counts once.
+ * Counts the first attempt of each key, committed by itself before the transaction of the claim begins. A key that
+ * already has an attempt is neither counted nor returned: another transaction may hold it, or it has failed before and
+ * must be claimed alone, if its backoff is over and its payload is the same. A key that a person has let run has no
+ * attempts. The owner token makes the statement safe to send again: a claim counts once.
  *
- * The second statement takes back the count of what is done. It must not be part of the first: an owner that marks while the
- * first runs removes its own attempt, and a row of ours would stay beside the row that it has marked, as if it was torn
- * (read-records.ts). Whoever owns a key has an attempt, so once ours is inserted nobody else marks the key.
+ * The second statement undoes the count of keys that are done. It must not be part of the first: an owner that marks
+ * during the first statement removes its own attempt, and our row would stay beside its marked row, as if that was torn
+ * (read-records.ts). Every owner of a key has an attempt, so after ours is inserted nobody else marks the key.
  */
 export function countFirst(tables: Tables, { scope, items, token }: Counting): Script<CountedTogether> {
   const { attempt, inbox } = tables
@@ -53,11 +54,11 @@ delete from ${attempt} a where a.scope = ${scope} and a.key ${isAmong(keys)} and
 }
 
 /**
- * Counts one more attempt for each key that nobody else holds, committed by itself. Each key is held meanwhile by a row of the
- * inbox that is taken out again, so that a claim that finds the key busy counts nothing: waits for a transaction that holds one
- * of them (55P03 after `lock_timeout`). A key that is not returned has a record, or waits
- * for the end of its backoff, or was tried with another payload. Between this COMMIT and the claim another may
- * take the key: then the count is given back, unless that other has counted too.
+ * Counts one more attempt for each key that nobody else holds, committed by itself. Meanwhile it holds each key with a
+ * row of the inbox that it removes again, so that a claim that finds the key busy counts nothing. Waits for a
+ * transaction that holds one of them (55P03 after `lock_timeout`). A key that is not returned has a record, or waits
+ * for the end of its backoff, or was tried with another payload. Between this COMMIT and the claim another claim may
+ * take the key: then the count is given back, unless that claim has counted too.
  */
 export function countNext(tables: Tables, { scope, items, token }: Counting): Script<CountedTogether> {
   const keys = items.map(({ key }) => key)
@@ -76,7 +77,7 @@ ${removeHeld(tables, scope, keys).text}`,
 const COUNT = `do update set n = a.n + (a.owner <> excluded.owner)::int, owner = excluded.owner, fp = excluded.fp,
   not_before = null, cause = null, last_at = greatest(a.last_at, now())`
 
-/** Its backoff is over, by the clock of the server, and no other payload was tried under it. */
+/** True if its backoff is over by the server's clock, and no other payload was tried with its ID. */
 const IS_FREE = `(a.not_before is null or a.not_before <= clock_timestamp())
   and (a.fp is null or excluded.fp is null or a.fp = excluded.fp)`
 
@@ -86,12 +87,12 @@ const TOGETHER = `select encode(string_agg(key, '') filter (where n = 1 and not 
   string_agg(encode(key, 'hex') || ':' || n || ':' || is_known::int, ',') filter (where n > 1 or is_known) as others
 from counted`
 
-/** What was counted of the keys that were asked for. */
+/** The counts of the requested keys. */
 export class Counts {
   readonly #fresh: AnsweredKeys
   readonly #others = new Map<string, Counted>()
 
-  /** `asked`: how many keys there were to count. */
+  /** `asked`: the number of keys to count. */
   constructor([row]: readonly CountedTogether[], asked: number) {
     this.#fresh = new AnsweredKeys(row?.fresh, asked)
     for (const other of row?.others?.split(',') ?? []) {
@@ -104,7 +105,7 @@ export class Counts {
     return this.#fresh.size + this.#others.size
   }
 
-  /** In hex; `undefined`: not counted. */
+  /** `key` in hex; `undefined`: not counted. */
   of(key: string): Counted | undefined {
     return this.#others.get(key) ?? (this.#fresh.has(key) ? FIRST : undefined)
   }

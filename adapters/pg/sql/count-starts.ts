@@ -13,9 +13,9 @@ interface CountedStream {
 }
 
 /**
- * Counts an attempt for what is granted of each stream, committed before the handler starts, so that a message that kills the
- * process is found out. Makes the row where the stream begins. Only for streams that the caller holds: nobody else
- * counts them. A stream is not returned where its row has moved by another hand, or is held, since it was read.
+ * Counts an attempt for the granted items of each stream, committed before the handler starts, so that a message that
+ * kills the process is found. Inserts the row of a new stream. The caller must hold the streams, so that nobody else
+ * counts them. A stream is not returned if its row was moved, or was held by a person, since it was read.
  */
 export function countStarts(
   { position }: Tables,

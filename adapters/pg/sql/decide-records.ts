@@ -1,4 +1,4 @@
-import type { Decision } from '../../../src/index.ts'
+import type { Decision } from '../../../src/spi.ts'
 import type { Statement } from './statement.ts'
 import type { Tables } from './tables.ts'
 
@@ -10,7 +10,7 @@ interface Deciding {
   readonly reason: string
 }
 
-/** Writes down what was decided, with the rows as they were: to be run before they are changed. Locks nothing. */
+/** Logs a decision with the previous rows. Must run before the rows are changed. Locks nothing. */
 export function auditDecision({ audit, inbox }: Tables, { scope, keys, decision, by, reason }: Deciding): Statement {
   return {
     text: `insert into ${audit} (scope, key, decision, by_whom, reason, before)
@@ -20,7 +20,7 @@ where i.scope = $1 and i.key = any (array(select decode(x, 'hex') from unnest($2
   }
 }
 
-/** Turns locked rows into done ones, whose retention begins now; all of them are found. */
+/** Turns locked rows into done ones, whose retention begins now. It finds all of them. */
 export function makeDone({ inbox }: Tables, scope: number, keys: readonly string[]): Statement {
   return {
     text: `update ${inbox} set outcome = 'd', reason = null, result = null, attempt = null, cause = null, done_at = now()

@@ -13,12 +13,17 @@ export function countInboxPartitions({ inbox }: Tables): Statement<PartitionsRow
   }
 }
 
-/** One thing of a schema, in words: equal where it is the same in another schema, but for the name of the schema in it. */
+/**
+ * A description of one object in a schema. It equals that of the same object in another schema, except for the schema's
+ * name.
+ */
 export interface ThingRow {
   readonly thing: string
 }
 
-/** Locks nothing; a row for each column, constraint, index and partition, and for each table with settings of its own. */
+/**
+ * Locks nothing; a row for each column, constraint, index and partition, and for each table with settings of its own.
+ */
 export function describeSchema(schema: string): Statement<ThingRow> {
   return {
     text: `

@@ -1,24 +1,25 @@
 import type { Statement } from './statement.ts'
 import type { Tables } from './tables.ts'
 
-/** Columns that a unique index must keep apart: without it two claims of a key both hold it. */
+/** Columns that need a unique index: without it two claims of a key would both succeed. */
 export interface KeyRow {
   readonly name: string
   readonly columns: string
-  /** The table; else there is nothing yet that lacks an index. */
+  /** The table exists; otherwise no index is missing yet. */
   readonly is_there: boolean
 }
 
 /**
- * Locks nothing; a row for each key that no index keeps unique. One that was not built to its end, is deferred, or has fewer or
- * more columns, does not.
+ * Locks nothing; a row for each key without a suitable unique index. An index that is invalid, deferred, or has fewer
+ * or more columns does not count.
  */
 export function findMissingKeys({ schema }: Tables): Statement<KeyRow> {
   return {
     text: `
 select name, array_to_string(columns, ', ') as columns, place is not null as is_there
 from (values ('scope', array['id']), ('scope', array['name']), ('inbox', array['key', 'scope']), ('attempt', array['key', 'scope']),
-  ('lease', array['key', 'scope']), ('position', array['scope', 'stream'])) as wanted (name, columns),
+  ('lease', array['key', 'scope']), ('position', array['scope', 'stream']),
+  ('begun', array['scope', 'stream'])) as wanted (name, columns),
   lateral (select to_regclass($1 || '.' || name) as place) as found
 where not exists (
   select 1 from pg_index i

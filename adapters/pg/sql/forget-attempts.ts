@@ -3,8 +3,8 @@ import type { Script } from './statement.ts'
 import type { Tables } from './tables.ts'
 
 /**
- * Removes the attempts of what is being marked, in the transaction of the mark and in the message of its COMMIT. Whoever
- * counts attempts of a key holds its inbox row, which this transaction does, so nothing is waited for.
+ * Removes the attempts of marked keys, in the transaction of the mark and in the message of its COMMIT. To count
+ * attempts of a key a claim must hold its inbox row, which this transaction holds, so it waits for nothing.
  */
 export function forgetAttempts({ attempt }: Tables, scope: number, keys: readonly string[]): Script {
   return { text: `delete from ${attempt} where scope = ${scope} and key ${isAmong(keys)}` }

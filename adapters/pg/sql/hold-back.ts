@@ -11,9 +11,9 @@ interface HoldingBack {
 }
 
 /**
- * Keeps until when a failed attempt holds the next one back, and why it failed. Locks the rows of attempts. Not of what a later
- * claim has counted: the owner token says whose attempt the last one is. The clock is that of the server as it runs: a
- * transaction has begun before its handlers.
+ * Writes the end of the backoff and the cause of a failed attempt. Locks the rows of attempts. Does not change a row
+ * that a later claim has counted: the owner token shows whose attempt the last one is. It uses the current time of the
+ * server, because the transaction began before its handlers.
  */
 export function holdBack({ attempt }: Tables, { scope, keys, token, delayMs, cause }: HoldingBack): Script {
   const until = delayMs > 0 ? `clock_timestamp() + ${Math.ceil(delayMs)} * interval '1 ms'` : 'null'

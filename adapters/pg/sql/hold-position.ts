@@ -8,7 +8,10 @@ interface At {
   readonly next: bigint
 }
 
-/** Committed by itself. Changes nothing where the stream is elsewhere, or held already: the first reason stays. */
+/**
+ * Committed by itself. Changes nothing if the stream has another position, or is held already: the first reason is
+ * kept.
+ */
 export function holdPosition({ position }: Tables, at: At, why: string): Statement {
   return {
     text: `with limits as materialized (select ${DURABLY})
@@ -18,7 +21,7 @@ from limits where p.scope = $1 and p.stream = $2 and p.next_offset = $3 and p.he
   }
 }
 
-/** Ends a hold because the log was proven to be the same. Changes nothing where the stream is elsewhere. */
+/** Ends a hold because the log is proven to be the same. Changes nothing if the stream has another position. */
 export function endHold({ position }: Tables, { scope, stream, next }: At): Statement {
   return {
     text: `with limits as materialized (select ${DURABLY})
@@ -38,11 +41,11 @@ interface Releasing {
 }
 
 /**
- * A person ends a hold: written down with the row as it was, in the same statement. Locks the row. One row. Where the position
- * is another one, attempts and what was set aside belong to messages that are not there any more.
+ * A person ends a hold. Logged with the previous row, in the same statement. Locks the row. One row. If the position
+ * changes, attempts, set-aside messages and torn messages are removed: they belong to messages that no longer exist.
  */
 export function releaseHold(
-  { position, audit }: Tables,
+  { position, begun, audit }: Tables,
   { scope, stream, from, by, reason }: Releasing,
 ): Statement<{ readonly verdict: 'released' | 'not-held' | 'no-position' }> {
   return {
@@ -61,6 +64,9 @@ released as (
     ${['attempt_offset', 'attempt_until', 'attempt_owner', 'outcome', 'reason'].map(unlessMoved).join(', ')}
   from before b where p.scope = b.scope and p.stream = b.stream
   returning 1
+),
+forgotten as (
+  delete from ${begun} t using before b where $3::bigint is not null and t.scope = b.scope and t.stream = b.stream
 )
 select case when exists (select 1 from released) then 'released'
   when exists (select 1 from ${position} where scope = $1 and stream = $2) then 'not-held' else 'no-position' end as verdict`,

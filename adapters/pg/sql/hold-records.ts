@@ -5,14 +5,14 @@ import type { Script } from './statement.ts'
 import type { Tables } from './tables.ts'
 
 export interface HeldRecordRow extends RecordRow {
-  /** There was no row; the one that is read was inserted by this very transaction, to be taken out of it again. */
+  /** There was no row; this transaction has inserted the one that was read, and will remove it. */
   readonly is_new: boolean
 }
 
 /**
- * Holds keys until the transaction ends, whether they have a record or not, and reads them. Waits for a transaction that has
- * inserted, changed or deleted one of them and is still open (55P03 after `lock_timeout`), so that no claim that is under way
- * is overlooked. A key that is not returned has lost its record between the two statements.
+ * Holds keys until the transaction ends, with or without a record, and reads them. Waits for an open transaction that
+ * has inserted, changed or deleted one of them (55P03 after `lock_timeout`), so that no running claim is missed. A key
+ * that is not returned has lost its record between the two statements.
  */
 export function holdRecords(tables: Tables, scope: number, keys: readonly string[]): Script<HeldRecordRow> {
   const items = keys.map((key) => ({ key, fp: null }))

@@ -2,12 +2,12 @@ import { bytes, text } from './literals.ts'
 import type { Script } from './statement.ts'
 import type { Tables } from './tables.ts'
 
-/** A result by the key in hex. */
+/** A key in hex and its result. */
 export type KeptResult = readonly [key: string, result: string]
 
 /**
- * Writes results into rows that this very transaction has inserted, in the message of its COMMIT. Nobody else sees them, so
- * nothing is waited for; all of them are found.
+ * Writes results into rows that this transaction has inserted, in the message of its COMMIT. Nobody else sees the rows,
+ * so it waits for nothing and finds all of them.
  */
 export function keepResults({ inbox }: Tables, scope: number, results: readonly KeptResult[]): Script {
   const [first, second] = results

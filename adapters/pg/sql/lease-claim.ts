@@ -14,7 +14,7 @@ import type { Statement } from './statement.ts'
 import type { Tables } from './tables.ts'
 
 export interface LeaseClaim extends LeaseKeys {
-  /** $4: in hex, empty where digests are not compared. */
+  /** $4: in hex, empty if digests are not compared. */
   readonly fps: readonly string[]
   readonly owner: string
   readonly leaseMs: number
@@ -26,7 +26,7 @@ export interface FirstClaimRow {
   readonly key: string
 }
 
-/** `changed`: what was seen could be claimed, and another was quicker. */
+/** `changed`: the key could be claimed when it was read, but another claim was quicker. */
 export interface ClaimRow {
   readonly key: string
   readonly verdict:
@@ -43,7 +43,7 @@ export interface ClaimRow {
   readonly fence: number
   readonly attempt: number
   readonly left_ms: number
-  /** Of what cannot be read: its state. */
+  /** For an unreadable record: its state. */
   readonly rest: string
   /** Milliseconds since 1970. */
   readonly since: number | null
@@ -51,8 +51,9 @@ export interface ClaimRow {
 }
 
 /**
- * Claims what has no record, at the first fence and attempt. Waits for whoever inserts the same key (55P03 after
- * `lock_timeout`). A key that is not returned has a record; nothing is written of it, nor flushed where none is returned.
+ * Claims keys without a record, with fence 1 and attempt 1. Waits for a transaction that inserts the same key (55P03
+ * after `lock_timeout`). A key that is not returned has a record; nothing is written for it, and nothing is flushed if
+ * none is returned.
  */
 export function claimAbsent({ lease }: Tables, claim: LeaseClaim): Statement<FirstClaimRow> {
   const { fps, owner, leaseMs, retentionMs } = claim
@@ -70,8 +71,8 @@ returning encode(key, 'hex') as key`,
 }
 
 /**
- * Claims what has a record, where it may be claimed, and tells of the others why not. Locks only the rows that it seems to be
- * able to claim. A row that is not returned is gone, or was not there yet.
+ * Claims keys with a record, if they may be claimed, and returns why the others may not. Locks only rows that seem
+ * claimable. A key that is not returned has no record any more, or had none yet.
  */
 export function claimKept(tables: Tables, claim: LeaseClaim): Statement<ClaimRow> {
   const { fps, owner, leaseMs, retentionMs, alone } = claim
@@ -120,10 +121,10 @@ from seen left join granted using (key)`,
 
 const ASKED = 'unnest($3::text[], $4::text[]) as x (key, fp)'
 
-/** An empty digest is compared with no other. */
+/** The empty digest matches every other. */
 const IS_SAME = `l.fp = decode(x.fp, 'hex') or l.fp = '' or x.fp = ''`
 
-/** What is in doubt may be claimed in no other way than alone ($8); so may the claim that is sent again. */
+/** A record in doubt may be claimed only with `alone` ($8), or by the same claim sent again. */
 const MAY_BE_CLAIMED = `(${IS_OVER} or (${IS_SAME}) and (
     ${IS_OWNED_BY('$5')} or l.state = 'P' and l.lease_until <= start.now and $8::boolean or l.state = 'R' and (not l.doubt or $8::boolean)
     and (l.not_before is null or l.not_before <= start.now)))`

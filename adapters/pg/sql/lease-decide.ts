@@ -16,8 +16,8 @@ export interface DecisionRow {
 }
 
 /**
- * What a person decides, written down with the record as it was before, in one transaction. Locks the rows. A key that is not
- * returned has no record.
+ * Carries out a person's decision and logs it with the previous record, in one transaction. Locks the rows. A key that
+ * is not returned has no record.
  */
 export function decideLeases(tables: Tables, decided: LeaseDecision): Statement<DecisionRow> {
   const { decision, retentionMs, by, reason } = decided

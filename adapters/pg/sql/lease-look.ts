@@ -10,9 +10,9 @@ export interface LeaseView {
   readonly attempt: number
   readonly left_ms: number
   readonly rest: string
-  /** Milliseconds since 1970, and so below; of what is not parked. */
+  /** Milliseconds since 1970, as the times below. Not for parked records. */
   readonly keep_until: number
-  /** Of what is released and waits. */
+  /** For released records with a backoff. */
   readonly not_before: number | null
   readonly since: number | null
   readonly cause: string | null
@@ -44,15 +44,15 @@ where l.scope = $1 and l.key = any (array(select decode(x, 'hex') from unnest($2
 interface Search {
   readonly scope: number
   readonly state: LeaseView['state']
-  /** In hex; empty at the beginning. */
+  /** In hex; empty for the first step. */
   readonly after: string
-  /** Records looked at, and found, at most. */
+  /** The most records to look at, and to return. */
   readonly most: number
   readonly limit: number
 }
 
 export interface FoundLeases extends Omit<LeaseView, 'key'> {
-  /** Nothing in the only row of a step that has found nothing. */
+  /** `null` in the only row of a step without results. */
   readonly key: string | null
   /** The last key that was looked at. */
   readonly last: string
@@ -60,8 +60,9 @@ export interface FoundLeases extends Omit<LeaseView, 'key'> {
 }
 
 /**
- * Looks through some records in the order of keys, for those in one state: no index is on what every claim changes, so a search
- * goes step by step through all of them. Locks nothing. At least one row: each says how far the step has got.
+ * Looks through some records in the order of keys, for those in one state. Columns that every claim changes have no
+ * index, so a search visits all records, step by step. Locks nothing. At least one row: each row says how far the step
+ * has got.
  */
 export function findLeases({ lease }: Tables, { scope, state, after, most, limit }: Search): Statement<FoundLeases> {
   return {

@@ -8,7 +8,7 @@ export interface LeaseMark extends LeaseKeys {
   readonly owners: readonly string[]
   readonly fences: readonly number[]
   readonly retentions: readonly number[]
-  /** Empty where there is none. */
+  /** Empty if there is none. */
   readonly results: readonly string[]
 }
 
@@ -18,9 +18,10 @@ export interface MarkedRow {
 }
 
 /**
- * Marks, in the order of keys; locks the rows, and waits for whoever inserts the same key (55P03 after `lock_timeout`). What has
- * no record gets one: the effect did happen, and nobody owns it. A key that is not returned has another owner, or is done: then
- * `readOwners`. That nobody held it is told by `lease_until`, which means nothing else in a record that is done.
+ * Marks, in the order of keys. Locks the rows, and waits for a transaction that inserts the same key (55P03 after
+ * `lock_timeout`). A key without a record gets one: the effect did happen, and nobody owns it. A key that is not
+ * returned has another owner, or is done: see `readOwners`. `lease_until` shows whether nobody held it; in a done
+ * record it has no other meaning.
  */
 export function markLeases({ lease }: Tables, mark: LeaseMark): Statement<MarkedRow> {
   const { fps, owners, fences, retentions, results } = mark
@@ -49,7 +50,7 @@ export interface OwnerRow {
   readonly owner: string
 }
 
-/** Who has what was not marked. Locks nothing. A key that is not returned has no record any more. */
+/** Owners of keys that were not marked. Locks nothing. A key that is not returned no longer has a record. */
 export function readOwners({ lease }: Tables, { scope, keys }: Pick<LeaseKeys, 'scope' | 'keys'>): Statement<OwnerRow> {
   return {
     text: `select encode(l.key, 'hex') as key, l.state::text as state, l.owner from ${lease} l

@@ -3,7 +3,7 @@ import type { Tables } from './tables.ts'
 import { QUICKLY } from './transaction.ts'
 
 export interface PurgedRow {
-  /** Nobody else purges these records at the moment. */
+  /** Nobody else is purging these records at the moment. */
   readonly is_alone: boolean
   readonly removed: number
   /** Pages of the table. */
@@ -18,8 +18,9 @@ interface LeasePurge {
 }
 
 /**
- * Removes records whose retention has ended, out of some pages of the table: no index is on what every claim changes. Waits
- * for nobody: what is locked is about to be claimed or marked, and one purger at a time is enough. One row.
+ * Removes records whose retention has ended from some pages of the table; columns that every claim changes have no
+ * index. Waits for nobody: a locked record is about to be claimed or marked, and one purger at a time is enough. One
+ * row.
  */
 export function purgeLeases({ schema, lease }: Tables, purge: LeasePurge): Statement<PurgedRow> {
   const { scope, fromPage, toPage, limit } = purge

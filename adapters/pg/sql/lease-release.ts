@@ -15,7 +15,7 @@ export interface LeaseRelease extends LeaseKeys {
   readonly owners: readonly string[]
   readonly refund: boolean
   readonly doubt: boolean
-  /** 0: at once. */
+  /** 0: no backoff. */
   readonly delayMs: number
   readonly cause: string | undefined
 }
@@ -26,8 +26,8 @@ export interface ReleaseRow {
 }
 
 /**
- * Gives claims back; locks their rows. Fence, attempts and doubt stay until retention ends. A key that is not returned has no
- * record: refused. A crash of the server may forget it: the lease then ends by itself, in doubt.
+ * Releases claims; locks their rows. Fence, attempts and doubt stay until retention ends. A key that is not returned
+ * has no record: refused. If a crash of the server loses the release, the lease ends by itself, in doubt.
  */
 export function releaseLeases(tables: Tables, release: LeaseRelease): Statement<ReleaseRow> {
   const { owners, refund, doubt, delayMs, cause } = release

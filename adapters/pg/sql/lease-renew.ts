@@ -22,8 +22,8 @@ export interface RenewedRow {
 }
 
 /**
- * Starts leases anew; locks their rows. A key that is not returned is not, or no longer, the owner's. A crash of the server may
- * forget it: the lease then ends when it would have ended before, and by then its keeper has renewed it once more.
+ * Renews leases; locks their rows. A key that is not returned is not, or no longer, the owner's. If a crash of the
+ * server loses the renewal, the lease ends at its previous time, and by then its keeper has renewed it once more.
  */
 export function renewLeases(tables: Tables, renewal: LeaseRenewal): Statement<RenewedRow> {
   const which = `${IS_OWNED_BY('x.owner')} and not ${IS_OVER}`

@@ -24,8 +24,8 @@ export interface AsideRow {
 }
 
 /**
- * Writes that claims are given up or parked; locks their rows. In doubt nobody knows that no effect happened: what is given up
- * is parked then, and kept until a person decides. A key that is not returned has no record: refused.
+ * Writes that claims are given up or parked; locks their rows. On a record in doubt an effect may have happened, so
+ * `given-up` becomes `parked`, which is kept until a person decides. A key that is not returned has no record: refused.
  */
 export function setLeasesAside(tables: Tables, aside: LeaseAside): Statement<AsideRow> {
   return {

@@ -1,12 +1,16 @@
 import type { Script } from './statement.ts'
 import type { Tables } from './tables.ts'
 
-/** `last_at` of what a person has let run: no purge takes it, and no refund, until it is marked or set aside. */
+/**
+ * `last_at` of a key that a person has let run: neither a purge nor a refund removes it until it is marked or set
+ * aside.
+ */
 export const FOR_EVER = 'infinity'
 
 /**
- * All attempts for what a person has let run, in the transaction of the decision. A row without attempts stays, and tells that the key
- * is known: else a message that is older than retention would look like one whose record was forgotten.
+ * Restores all attempts of keys that a person has let run, in the transaction of the decision. A row without attempts
+ * stays, and shows that the key is known: otherwise a message older than retention would look like one whose record was
+ * removed.
  */
 export function letRun({ attempt }: Tables, scope: number, keys: readonly string[]): Script {
   return {

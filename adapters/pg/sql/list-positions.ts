@@ -10,7 +10,7 @@ export interface ListedPositionRow {
   readonly held_since: string | null
 }
 
-/** All of a scope, by name. Locks nothing. */
+/** All positions of a scope, by name. Locks nothing. */
 export function listPositions({ position }: Tables, scope: number): Statement<ListedPositionRow> {
   return {
     text: `select stream, next_offset::text as next, ${TIMESTAMP}, held,
@@ -20,5 +20,5 @@ from ${position} where scope = $1 order by stream`,
   }
 }
 
-/** Of the message right before the position, and of no other. */
+/** The timestamp of the message right before the position, if that is the one stored. */
 export const TIMESTAMP = `case when last_offset = next_offset - 1 then last_timestamp end::text as timestamp`

@@ -5,14 +5,14 @@ import type { Tables } from './tables.ts'
 interface Listing {
   readonly scope: number
   readonly outcome: 'd' | 'g' | 'p'
-  /** In hex; empty is before the first. */
+  /** In hex; empty for the first page. */
   readonly after: string
   readonly limit: number
 }
 
 /**
- * In the order of keys. Locks nothing. What was set aside has an index of its own, which the condition names; what is torn is
- * found by its attempts, which are few.
+ * In the order of keys. Locks nothing. Records that were set aside have an index of their own, which the condition
+ * names. Torn records are found through their attempts, which are few.
  */
 export function listRecords(tables: Tables, { scope, outcome, after, limit }: Listing): Statement<RecordRow> {
   const { inbox, attempt } = tables

@@ -2,8 +2,8 @@ import type { Migration } from './migration.ts'
 import type { Tables } from './tables.ts'
 
 /**
- * Columns from wide to narrow, so that none is padded: a done row with a digest takes 76 bytes, and 52 in its index.
- * `owner` and `reason` are written for what is set aside only. No serial column (ON CONFLICT burns its values) and no
+ * Columns from wide to narrow, to avoid padding: a done row with a digest takes 76 bytes, and 52 in its index. `owner`
+ * and `reason` are written only for records that were set aside. No serial column (ON CONFLICT burns its values) and no
  * second unique index (it would deadlock batches).
  */
 export const inboxMigration: Migration = {
@@ -36,7 +36,7 @@ create table ${tables.attempt} (
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);`,
 }
 
-/** A key is in one partition, whenever it comes: it stays unique. */
+/** A key always belongs to the same partition, so it stays unique. */
 function partitionsOf(tables: Tables): string {
   const made = namesOf(tables).map(
     (name, at) =>
@@ -45,7 +45,7 @@ function partitionsOf(tables: Tables): string {
   return made.join('')
 }
 
-/** A table with partitions has none of its own. */
+/** A partitioned table has no storage settings of its own. */
 function settingsOf(tables: Tables): string {
   const set = 'set (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_vacuum_scale_factor = 0.02);'
   const names = tables.inboxPartitions > 0 ? namesOf(tables) : [tables.inbox]

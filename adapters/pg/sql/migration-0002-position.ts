@@ -1,8 +1,9 @@
 import type { Migration } from './migration.ts'
 
 /**
- * One row for each partition, whatever it holds. `next_offset` is changed by every mark, so no index is on what changes and
- * pages keep room: updates stay in their page. `moved_by` is the claim that moved or set aside last.
+ * One row for each partition, however many messages it has. Every mark changes `next_offset`, so no index is on a
+ * changing column and pages keep free space: updates stay in their page. `moved_by` is the token of the claim that
+ * moved or set aside last.
  */
 export const positionMigration: Migration = {
   version: 2,

@@ -1,9 +1,9 @@
 import type { Migration } from './migration.ts'
 
 /**
- * `result` is text as core/result.ts writes it, and `null` for most rows, where it takes no room. `flush_ticker` says that
- * marks of the scope may be seen before they are flushed, and is never taken back by itself. `audit` is what people have
- * decided, each with the row as it was before; nothing removes it.
+ * `result` is the text of core/result.ts, and `null` in most rows, where it takes no space. `flush_ticker` says that
+ * marks of the scope may be visible before they are flushed; it is never reset automatically. `audit` logs people's
+ * decisions, each with the previous row; nothing removes them.
  */
 export const resultMigration: Migration = {
   version: 3,

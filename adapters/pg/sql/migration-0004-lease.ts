@@ -1,13 +1,14 @@
 import type { Migration } from './migration.ts'
 
 /**
- * `state`: processing, released, done, given up, parked (X). `doubt`: of what is processing or released. `rest`: the result of
- * what is done, the reason of what was set aside.
+ * `state`: processing, released, done, given up, parked (X). `doubt`: for processing and released records. `rest`: the
+ * result of a done record, the reason of one that was set aside.
  *
- * Columns from wide to narrow and none of them `null`, so that nothing is padded and no row has a bitmap: a done row with a
- * digest takes 104 bytes, and 41 in its index. `fp` and `rest` are empty where there is none; what is parked is kept until
- * infinity. A mark updates the row of its claim: pages keep room and no index is on what changes, so that it stays in its page
- * (HOT) and is no work for the index, nor for a vacuum. That is so of all marks in batches of 32, and of a third in batches of 100.
+ * Columns from wide to narrow and none of them `null`, so that there is no padding and no null bitmap: a done row with
+ * a digest takes 104 bytes, and 41 in its index. `fp` and `rest` are empty if there is none; parked records have
+ * `keep_until` infinity. A mark updates the row of its claim. Pages keep free space and no index is on a changing
+ * column, so the update stays in its page (HOT) and costs neither index nor vacuum work. That holds for all marks in
+ * batches of 32, and for a third in batches of 100.
  */
 export const leaseMigration: Migration = {
   version: 4,

@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** What was set aside is listed for people, who must not wait for a look at everything that is done. */
+/** People list records that were set aside, and must not wait for a scan of all done records. */
 export const asideMigration: Migration = {
   version: 5,
   name: 'aside',

@@ -1,8 +1,9 @@
 import type { Migration } from './migration.ts'
 
 /**
- * `last_timestamp`: the broker's timestamp of the message at `last_offset`. It counts only where that is right before
- * `next_offset`: code without this migration moves `next_offset` alone. `held`: why nothing of the stream may be handled.
+ * `last_timestamp`: the broker's timestamp of the message at `last_offset`. It is valid only if that is right before
+ * `next_offset`, because code without this migration moves `next_offset` alone. `held`: why nothing of the stream may
+ * be handled.
  */
 export const holdMigration: Migration = {
   version: 8,

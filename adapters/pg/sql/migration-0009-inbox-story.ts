@@ -1,9 +1,9 @@
 import type { Migration } from './migration.ts'
 
 /**
- * What is counted of a message without a record keeps its payload's digest, the end of its backoff and why it failed; what is set
- * aside keeps its attempts and why. Code before this neither reads nor writes them. They cost a row of the inbox, which has more
- * than eight columns now, 8 bytes, and an attempt those of its digest.
+ * Attempts of a message without a record keep its payload digest, the end of its backoff and its cause. Records that
+ * were set aside keep their attempts and cause. Earlier code neither reads nor writes them. They cost a row of the
+ * inbox, which now has more than eight columns, 8 bytes, and an attempt the bytes of its digest.
  */
 export const inboxStoryMigration: Migration = {
   version: 9,

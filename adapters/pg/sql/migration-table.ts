@@ -7,13 +7,13 @@ export interface SchemaRow {
 }
 
 export interface VersionRow {
-  /** The newest migration that was run. */
+  /** The newest migration that ran. */
   readonly version: number
-  /** The newest that code without it must not run on. */
+  /** The newest migration without which code must not run on this schema. */
   readonly breaking: number
 }
 
-/** Locks nothing; one row, with nothing but `null` where there is no schema or no table. */
+/** Locks nothing; one row, with `null` only if there is no schema or no table. */
 export function findSchema({ schema, migration }: Tables): Statement<SchemaRow> {
   return {
     text: `select to_regnamespace($1)::text as schema, to_regclass($2)::text as migration`,
@@ -36,20 +36,21 @@ export interface RunRow {
   readonly breaking: boolean
 }
 
-/** Locks nothing; a row for each migration that was run, in order. */
+/** Locks nothing; a row for each migration that ran, in order. */
 export function readMigrations({ migration }: Tables): Statement<RunRow> {
   return { text: `select version, name, breaking from ${migration} order by version`, values: [] }
 }
 
 /**
- * Until the transaction ends nobody else migrates this schema; waits for whoever does (55P03 after `lock_timeout`). Bound to
- * the transaction: a lock of the connection would stay behind in a transaction pooler.
+ * Excludes other migrations of this schema until the transaction ends; waits for a running one (55P03 after
+ * `lock_timeout`). The lock belongs to the transaction: one of the connection would stay behind in a transaction
+ * pooler.
  */
 export function lockMigrations({ schema }: Tables): Script {
   return { text: `select pg_advisory_xact_lock(1668244079, hashtext('${schema}'))` }
 }
 
-/** Needs the right to create schemas even where the schema exists: only to be run where it does not. */
+/** Needs the right to create schemas even if the schema exists: run it only if it does not. */
 export function createSchema({ schema }: Tables): Script {
   return { text: `create schema if not exists "${schema}"` }
 }
@@ -62,7 +63,7 @@ export function createMigrationTable({ migration }: Tables): Script {
   }
 }
 
-/** Fails with 23505 where the migration was run already. */
+/** Fails with 23505 if the migration ran already. */
 export function recordMigration(
   { migration }: Tables,
   { version, name, breaking }: { version: number; name: string; breaking: boolean },

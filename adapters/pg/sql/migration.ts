@@ -1,6 +1,6 @@
 import type { Tables } from './tables.ts'
 
-/** One step of the schema. Numbers are never reused; what is released is never changed. */
+/** One step of the schema. Versions are never reused, and a released step is never changed. */
 export interface Migration {
   readonly version: number
   readonly name: string

@@ -4,18 +4,18 @@ import type { Tables } from './tables.ts'
 
 export interface Move {
   readonly stream: string
-  /** Where the claim has found it. */
+  /** The position when it was claimed. */
   readonly from: bigint
   readonly to: bigint
-  /** Of the message right before `to`. */
+  /** Timestamp of the message right before `to`. */
   readonly timestamp?: number | undefined
 }
 
 const TAKEN_OVER = 'consume-once: moved by another hand'
 
 /**
- * The mark: moves each stream from where the claim has found it, in the transaction of the effects and in the message of its
- * COMMIT. Locks the rows. Fails, so that nothing is committed, where one of them does not stand there any more: a person has
+ * The mark: moves each stream from its claimed position, in the transaction of the effects and in the message of its
+ * COMMIT. Locks the rows. Fails, so that nothing is committed, if a stream is no longer at that position: a person has
  * moved it, it is held, or the database is another one.
  */
 export function movePositions({ position }: Tables, scope: number, token: string, moves: readonly Move[]): Script {
@@ -42,7 +42,7 @@ function valuesOf({ stream, from, to, timestamp }: Move): string {
   return `(${text(stream)}, ${from}::bigint, ${to}::bigint, ${timestamp ?? 'null'}::bigint)`
 }
 
-/** The text that is no number, in the server's own words around it. */
+/** The server quotes this text in its error, because it is not a number. */
 export function hasNotMoved(error: unknown): boolean {
   return error instanceof Error && error.message.includes(TAKEN_OVER)
 }

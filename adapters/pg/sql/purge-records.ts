@@ -9,7 +9,7 @@ export interface AloneRow {
 export interface PurgedRow {
   readonly records: number
   readonly attempts: number
-  /** Of the table. */
+  /** Pages of the table. */
   readonly pages: number
 }
 
@@ -17,20 +17,24 @@ export interface Purge {
   readonly scope: number
   readonly retentionMs: number
   readonly limit: number
-  /** To be looked through; `undefined`: all, by the index. */
+  /** Pages to look through; `undefined`: all, by the index. */
   readonly pages: { readonly from: number; readonly to: number } | undefined
 }
 
-/** Until the transaction ends nobody else purges the scope. `false`: somebody does. Waits for nothing. */
+/**
+ * Excludes other purges of the scope until the transaction ends. `false`: another one is running. Waits for nothing.
+ */
 export function purgeAlone({ schema }: Tables, scope: number): Script<AloneRow> {
   const lock = text(`consume-once purge ${schema} ${scope}`)
   return { text: `select pg_try_advisory_xact_lock(hashtextextended(${lock}, 0)) as is_alone` }
 }
 
 /**
- * Removes what was done or given up longer ago than retention, and attempts of what never ended; what is parked waits for a
- * person, and so does what nobody can read, and what is torn (read-records.ts): neither its row nor its attempt is removed. Locks the rows that it removes; passes over those that somebody else holds: their retention may begin anew. The
- * same place is another row in each partition, hence what is old is asked twice. Gives up (57014) after two seconds. One row.
+ * Removes records that were done or given up longer ago than retention, and attempts of messages that never ended.
+ * Parked records wait for a person, and so do unreadable and torn ones (read-records.ts): neither the row nor its
+ * attempt is removed. Locks the rows that it removes, and skips those that others hold, because their retention may
+ * begin anew. The same ctid exists in each partition, so the age is checked twice. Gives up (57014) after two seconds.
+ * One row.
  */
 export function purgeRecords(
   { inbox, attempt }: Tables,

@@ -6,7 +6,7 @@ export interface SettingsRow {
   readonly in_recovery: boolean
   readonly fsync: boolean
   readonly full_page_writes: boolean
-  /** Of this session: what the server, the database or the role says. */
+  /** The setting of this session, from the server, the database or the role. */
   readonly synchronous_commit: string
   readonly synchronous_standby_names: string
   readonly isolation: string
@@ -37,11 +37,13 @@ export const READ_BACKEND: Statement<BackendRow> = { text: `select pg_backend_pi
 export interface StandbyRow {
   readonly standbys: number
   readonly synchronous: number
-  /** What says so of a standby may be looked at. */
+  /** The replication state of standbys may be read. */
   readonly is_shown: boolean
 }
 
-/** Locks nothing; one row. Who may not look at statistics is shown that standbys are there, and not how they are. */
+/**
+ * Locks nothing; one row. A role without the right to read statistics sees that standbys exist, but not their state.
+ */
 export const READ_STANDBYS: Statement<StandbyRow> = {
   text: `select count(*)::int as standbys,
   (count(*) filter (where sync_state in ('sync', 'quorum')))::int as synchronous,
@@ -56,7 +58,7 @@ export interface TableRow {
   readonly has_autovacuum: boolean
 }
 
-/** Locks nothing; a row for each table of the library that is there. */
+/** Locks nothing; a row for each existing table of the library. */
 export function readTables({ schema }: Tables): Statement<TableRow> {
   return {
     text: `select relname as name, relpersistence = 'p' as is_logged,

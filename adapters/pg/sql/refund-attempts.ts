@@ -12,9 +12,10 @@ interface Refund {
 }
 
 /**
- * Gives the attempts of one claim back, in a transaction that holds their keys, or whose claim was never granted: an attempt
- * that vanishes beside a row that a handler has committed would make that row done. Locks their rows. Finds none where they
- * were given back before, or counted again by a later claim: the owner token says whose attempt the last one is.
+ * Gives the attempts of one claim back, in a transaction that holds their keys, or for a claim that was never granted.
+ * If an attempt vanished beside a row that a handler has committed, that row would count as done. Locks the rows. Finds
+ * none that were given back before, or counted again by a later claim: the owner token shows whose attempt the last one
+ * is.
  */
 export function refundAttempts({ attempt }: Tables, { scope, keys, token }: Refund): Script {
   const mine = `scope = ${scope} and key ${isAmong(keys)} and owner = ${text(token)}`
@@ -25,8 +26,8 @@ update ${attempt} set n = n - 1, owner = '' where ${mine}`,
 }
 
 /**
- * The same once the transaction that held the keys is gone. Takes them again: waits for a backend that may still be at it
- * (55P03 after `lock_timeout`), and gives nothing back for a key that has a record by now.
+ * The same after the transaction that held the keys is gone. Takes the keys again: waits for a backend that may still
+ * be running (55P03 after `lock_timeout`), and gives nothing back for a key that has a record by now.
  */
 export function refundLostAttempts(tables: Tables, { scope, keys, token }: Refund): Script {
   const items = keys.map((key) => ({ key, fp: null }))

@@ -9,8 +9,8 @@ interface Refund {
 }
 
 /**
- * Gives the attempts of one claim back: `refundStarts`. Locks their rows. Finds none where they were
- * given back before, or counted again by a later claim.
+ * Gives the attempts of one claim back, as `refundStarts` in core does. Locks the rows. Finds none that were given back
+ * before, or counted again by a later claim.
  */
 export function refundStarts({ position }: Tables, { scope, streams, token }: Refund): Script {
   return {

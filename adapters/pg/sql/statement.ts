@@ -1,11 +1,11 @@
-/** Statements without parameters, sent in one message. Its rows are those of the last one. */
+/** Statements without parameters, sent in one message. The rows are those of the last one. */
 export interface Script<Row = unknown> {
   readonly text: string
-  /** Never there: it says what the rows are. */
+  /** Type of the rows only; never set. */
   readonly returns?: Row
 }
 
-/** One statement; with `values` in the extended protocol. */
+/** One statement. With `values` it uses the extended protocol. */
 export interface Statement<Row = unknown> extends Script<Row> {
   readonly values?: readonly unknown[]
 }

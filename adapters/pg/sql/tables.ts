@@ -1,12 +1,13 @@
 /** Names of all tables, qualified and quoted. */
 export interface Tables {
-  /** The name itself, checked: fit for an identifier and for a literal. */
+  /** The name of the schema. It is checked, so it is safe in an identifier and in a literal. */
   readonly schema: string
   readonly inbox: string
-  /** Of the inbox, by hash of the key; 0: none. Only migrations ask. */
+  /** Number of hash partitions of the inbox; 0: none. Used by migrations only. */
   readonly inboxPartitions: number
   readonly attempt: string
   readonly position: string
+  readonly begun: string
   readonly lease: string
   readonly scope: string
   readonly audit: string
@@ -21,6 +22,7 @@ export function tablesIn(schema: string, inboxPartitions = 0): Tables {
     inboxPartitions,
     attempt: table('attempt'),
     position: table('position'),
+    begun: table('begun'),
     lease: table('lease'),
     scope: table('scope'),
     audit: table('audit'),

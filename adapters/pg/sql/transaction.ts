@@ -8,23 +8,26 @@ export interface TransactionLimits {
   readonly idleInTransactionTimeoutMs: number
 }
 
-/** `consume_once.open` goes with the transaction: the COMMIT sees by it whether a handler has ended it and begun another. */
+/**
+ * `consume_once.open` ends with the transaction: the COMMIT checks it to find out whether a handler has ended the
+ * transaction and begun another.
+ */
 export const OPENED = `set_config('consume_once.open', '1', true)`
 
 /**
- * Of the store's own transactions: their reads must see what they have waited for. Those of handlers are at the level that the
- * session asks for (`default_transaction_isolation`), where what was waited for fails with 40001.
+ * The store's own transactions use READ COMMITTED, because their reads must see what they have waited for. Transactions
+ * of handlers use the session's level (`default_transaction_isolation`), at which such a wait may fail with 40001.
  */
 export type Level = 'read committed' | 'of the session'
 
 /**
- * Opens a transaction for `first`, all in one message. A claim waits for another owner's row only for a time; its handler
- * has the session's own `lock_timeout` again, which is kept in `consume_once.lock_timeout` meanwhile.
+ * Opens a transaction for `first`, all in one message. The claim waits for another owner's row for a limited time. The
+ * handler has the session's own `lock_timeout` again, which is kept in `consume_once.lock_timeout` meanwhile.
  */
 export function begin(first: Script, limits: TransactionLimits, level: Level = 'read committed'): string {
   const { statementTimeoutMs, idleInTransactionTimeoutMs } = limits
   return `begin ${level === 'read committed' ? 'isolation level read committed ' : ''}read write;
-select ${OPENED}, set_config('consume_once.lock_timeout', current_setting('lock_timeout'), true), ${waiting(limits)}, ${NARROWLY},
+select ${OPENED}, set_config('consume_once.role', current_setting('role'), true), set_config('consume_once.lock_timeout', current_setting('lock_timeout'), true), ${waiting(limits)}, ${NARROWLY},
   ${statementTimeoutMs === undefined ? '' : `set_config('statement_timeout', '${statementTimeoutMs}', true),`}
   set_config('idle_in_transaction_session_timeout', '${idleInTransactionTimeoutMs}', true);
 ${first.text};
@@ -34,8 +37,9 @@ select set_config('lock_timeout', current_setting('consume_once.lock_timeout'), 
 const IS_SERIALIZABLE = `current_setting('transaction_isolation') = 'serializable'`
 
 /**
- * A serializable transaction that scans a whole table of the store, as plans of small ones do, has read all of it: each of two that
- * run beside each other would have read what the other one writes, and one of them fails (40001), whatever their handlers do.
+ * Forces index scans. A serializable transaction that scans a whole table of the store, as plans for small tables do,
+ * has read all of it. Of two concurrent ones, each would have read what the other writes, and one would fail (40001),
+ * whatever their handlers do.
  */
 const NARROWLY = `case when ${IS_SERIALIZABLE} then concat(
   set_config('consume_once.seqscan', current_setting('enable_seqscan'), true),
@@ -47,19 +51,44 @@ const AS_WIDELY_AS_BEFORE = `case when ${IS_SERIALIZABLE} then concat(
   set_config('enable_seqscan', current_setting('consume_once.seqscan'), true),
   set_config('enable_bitmapscan', current_setting('consume_once.bitmapscan'), true)) end`
 
-/** Where only a crash of the server, not of the process, may forget. */
+/** For writes that a crash of the server, but not of the process, may lose. */
 export const QUICKLY = `set_config('synchronous_commit', 'off', true)`
 
 /** One row. */
 export const WITHOUT_FLUSH: string = `select ${QUICKLY}`
 
-/** Whatever handlers write comes after it, so that it can be taken back while their keys are held. */
-export const BEFORE_HANDLERS = 'savepoint consume_once'
+/** The handlers' writes come after it, so they can be undone while their keys are still held. */
+export const BEFORE_HANDLERS: string = `savepoint consume_once;\nselect set_config('consume_once.handlers', '1', true)`
 
-/** Fails with 3B001 or 25P01 where a handler has ended the transaction. */
-export const WITHOUT_HANDLERS: string = `rollback to savepoint consume_once;\n${WITHOUT_FLUSH}`
+/** The statements of `BEFORE_HANDLERS`. */
+export const STATEMENTS_BEFORE_HANDLERS = 2
 
-/** A transaction of its own, in one message. A crash of the server may forget it. */
+/**
+ * Undoes the handlers' writes. Fails with 3B001 or 25P01 if a handler has ended the transaction, and with 22P02 if a handler
+ * has made a savepoint with the same name: the rollback stops there, and the setting that follows the store's own savepoint remains.
+ */
+export const WITHOUT_HANDLERS: string = `rollback to savepoint consume_once;
+select ${orUndone("current_setting('consume_once.open', true) = '1' and coalesce(current_setting('consume_once.handlers', true), '') = ''")}, ${QUICKLY}`
+
+/** Below the savepoints of handler number `n` of the transaction. */
+export function beforeHandler(n: number): string {
+  return `savepoint consume_once_handler;\nselect set_config('consume_once.handler', '${n}', true)`
+}
+
+/**
+ * Releases the savepoints of handler number `n`. Fails with 3B001 or 22P02 if the handler has rolled back to a savepoint that
+ * existed before it.
+ */
+export function releaseHandler(n: number): string {
+  return `select ${orUndone(`current_setting('consume_once.handler', true) = '${n}'`)};\nrelease savepoint consume_once_handler`
+}
+
+/** Fails with 22P02 and the word `undone` if the condition is false. */
+function orUndone(condition: string): string {
+  return `(case when ${condition} then '0' else 'undone' end)::int`
+}
+
+/** A transaction of its own, in one message. A crash of the server may lose it. */
 export function briefly(script: Script, limits: TransactionLimits): string {
   return `begin isolation level read committed read write;
 ${WITHOUT_FLUSH}, ${waiting(limits)};
@@ -67,7 +96,7 @@ ${script.text};
 commit`
 }
 
-/** The results of `briefly` in front of those of `script`. */
+/** Number of results of `briefly` before those of `script`. */
 export const BEFORE_SCRIPT = 2
 
 export interface OpenRow {
@@ -84,20 +113,33 @@ function waiting({ lockTimeoutMs }: TransactionLimits): string {
 }
 
 /**
- * A mark that is lost after its settle is a lost message, so whatever `synchronous_commit` a session, a role or a handler
- * has chosen, it is `on`, or stays `remote_apply`.
+ * A mark that is lost after its settle is a lost message. So `synchronous_commit` is set to `on`, or stays
+ * `remote_apply`, whatever a session, a role or a handler has chosen.
  */
 export const DURABLY = `set_config('synchronous_commit',
   case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end, true)`
 
 /**
- * Before every COMMIT. Fails with 22P02 or 42704 where `consume_once.open` is not that of this transaction, and with 25P02
- * where a statement of it has failed.
+ * A handler may have made its session read-only (`set session characteristics`), and the store's next statements would
+ * fail.
+ */
+const WRITABLE = `set_config('default_transaction_read_only', 'off', false)`
+
+/** After the ROLLBACK of a transaction of handlers: a handler may have committed such a setting itself. */
+export const ROLLBACK_OF_HANDLERS: string = `rollback;\nselect ${WRITABLE}`
+
+/**
+ * Runs before every COMMIT. Fails with 22P02 or 42704 if `consume_once.open` is not that of this transaction, and with
+ * 25P02 if a statement of it has failed.
  */
 export function beforeCommit(flushing: Flushing): string {
-  return `select current_setting('consume_once.open')::int, ${flushing === 'late' ? LATE : DURABLY}, ${NARROWLY}`
+  return `select current_setting('consume_once.open')::int, ${flushing === 'late' ? LATE : DURABLY}, ${NARROWLY}, ${WRITABLE}, ${ROLE_AS_BEFORE}`
 }
 
-/** Durable by a flush that comes after. Whoever has asked for `remote_apply` waits for it here. */
+/** A handler may have taken another role (`set local role`), which has no rights on the tables of the store. */
+const ROLE_AS_BEFORE = `case when current_setting('consume_once.role', true) <> ''
+  then set_config('role', current_setting('consume_once.role'), false) end`
+
+/** A later flush makes it durable. With `remote_apply` the COMMIT itself waits. */
 const LATE = `set_config('synchronous_commit',
   case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'off' end, true)`

@@ -10,7 +10,7 @@ export interface Writing {
   readonly scope: number
   readonly keys: readonly string[]
   readonly fps: readonly (string | null)[]
-  /** `null`: of what is done. */
+  /** `null` for done records. */
   readonly attempts: readonly (number | null)[]
   readonly owner: string
   readonly outcome: 'd' | 'g' | 'p'
@@ -21,9 +21,10 @@ export interface Writing {
 }
 
 /**
- * Writes records in place of a transaction, committed by itself, and forgets their attempts: what is ever opened again has all
- * of them. Waits for a transaction that holds a key (55P03 after `lock_timeout`: another owner has it). A key that is not
- * returned has a record already: by the owner token this very one, sent before, or that of another.
+ * Writes records instead of a transaction, committed by itself, and removes their attempts: a record that is reopened
+ * has all of them. Waits for a transaction that holds a key (55P03 after `lock_timeout`: another owner has it). A key
+ * that is not returned has a record already: the owner token shows whether this call wrote it before, or another owner
+ * did.
  */
 export function writeRecords({ inbox, attempt }: Tables, writing: Writing): Statement<WrittenRow> {
   const { scope, keys, fps, owner, attempts, outcome, reason, result, cause, lockTimeoutMs } = writing

@@ -1,4 +1,4 @@
-import type { ClaimItem } from '../../../src/index.ts'
+import type { ClaimItem } from '../../../src/spi.ts'
 import type { Argument } from '../redis-port.ts'
 import { ARE_PLAIN, DIGEST_CHARACTERS, script, type Script } from './script.ts'
 
@@ -6,12 +6,12 @@ import { ARE_PLAIN, DIGEST_CHARACTERS, script, type Script } from './script.ts'
  * Claims keys.
  *
  * - KEYS: the keys, distinct
- * - ARGV: token, leaseMs, retentionMs, alone ('1' or '0'), then the digests: '1' and all in one text of 22 characters each, or
- *   '0' and one for each key
- * - Returns a text with a letter for each key: `c` for `claimed|1|1`, `d` for `done|`, or `-`; and behind it, for each `-`,
+ * - ARGV: token, leaseMs, retentionMs, alone ('1' or '0'), then the digests: '1' and all of them in one text of 22
+ *   characters each, or '0' and one for each key
+ * - Returns a text with a letter for each key: `c` for `claimed|1|1`, `d` for `done|`, or `-`; then, for each `-`,
  *   `claimed|fence|attempt`, `taken-over|fence|attempt`, `busy|leaseLeftMs`, `in-doubt`, `done|result`,
  *   `given-up|attempts|owner|reason`, `parked|attempts|owner|reason`, `conflict` or `unreadable|type|bytes`
- * - Sent again: the same grant, its lease started anew
+ * - Sent again: the same grant with a new lease
  */
 export const CLAIM: Script = script(
   `
@@ -41,7 +41,7 @@ local function claim(key, digest, value)
   else
     if not mine then
       fence, attempts = fence + 1, attempts + 1
-      -- A lease that ended without mark or release: nobody knows whether its effect happened.
+      -- A lease that ended without mark or release: it is unknown whether its effect happened.
       if state == 'P' then doubt = '1' end
     end
     redis.call('SET', key, table.concat({ 'P', fence, attempts, doubt, digest }, '|') .. held, 'PX', retention)
@@ -53,7 +53,7 @@ local letters, out = {}, {}
 for i, key in ipairs(KEYS) do
   local digest = digests and string.sub(digests, i * ${DIGEST_CHARACTERS} - ${DIGEST_CHARACTERS - 1}, i * ${DIGEST_CHARACTERS}) or ARGV[5 + i]
   local value = values[i]
-  -- Nearly every key; NX, since MGET shows nothing of what is no text.
+  -- Nearly every key. NX, because MGET returns nil for a value that is not a string.
   if not value and redis.call('SET', key, 'P|1|1|0|' .. digest .. held, 'PX', retention, 'NX') then
     letters[i] = 'c'
   else

@@ -1,12 +1,12 @@
 import { script, type Script } from './script.ts'
 
 /**
- * Reads once more what was read as done, and writes one of it again: what then waits for replicas or for the disk, behind this
- * script, waits for all that was written before, so for all these marks, whoever wrote them.
+ * Reads again the keys that were read as done, and rewrites one of them. A WAIT or WAITAOF after this script then
+ * covers everything that was written before, including marks of other processes.
  *
  * - KEYS: the keys
  * - ARGV: none
- * - Returns for each key: `done`, or `gone` where there is something else by now
+ * - Returns for each key: `done`, or `gone` if it has another value by now
  * - Sent again: the same
  */
 export const CONFIRM: Script = script(`

@@ -1,13 +1,13 @@
 import { script, type Script } from './script.ts'
 
 /**
- * A person decides what no living owner holds, and the decision is written down with the record as it was before.
+ * Carries out a person's decision on records without a living owner, and logs it for audit with the previous record.
  *
- * - KEYS: the keys, then for each of them the stream of decisions
+ * - KEYS: the keys, then for each of them the audit stream
  * - ARGV: `done`, `rerun`, `reopen` or `forget`, retentionMs, who decides, why
- * - Returns for each key: `decided`, `already` (nothing to do, or sent again) or `refused` (not of a record in this state, nor of what
- *   cannot be read)
- * - Sent again: `already`; written again, so that what waits for replicas or for the disk waits for it
+ * - Returns for each key: `decided`, `already` (nothing to do, or sent again) or `refused` (not possible in this state,
+ *   or unreadable)
+ * - Sent again: `already`; the value is written again, so that a WAIT or WAITAOF after it covers it
  */
 export const DECIDE: Script = script(`
 local decision, retention, by, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -23,7 +23,7 @@ local function decide(key, audit)
   local value = get(key)
   local state, fence, attempts, doubt, fp, owner, rest = parse(value)
   if not state then return 'refused' end
-  -- Of what was set aside the token alone.
+  -- The owner field of G and X also has time and cause; keep the token only.
   owner = string.match(owner, '^[^\\n]*')
   local isOpen = state == 'A' or (state == 'R' and doubt == '0' and tonumber(attempts) == 0)
   if (decision == 'done' and state == 'D') or (decision ~= 'done' and isOpen) then
@@ -33,7 +33,7 @@ local function decide(key, audit)
   if not isFor(state, doubt, rest) then return 'refused' end
   local next = decision == 'done' and table.concat({ 'D', fence, '0', '0', fp, owner, '' }, '|')
     or table.concat({ 'R', fence, '0', '0', fp, owner, '' }, '|')
-  -- Not all of a long result: the stream is for people. First, so that a user without the right to write it decides nothing.
+  -- A long result is cut: the stream is for people. XADD first, so that a user without that right decides nothing.
   local before = string.sub(value, 1, 1024)
   redis.call('XADD', audit, 'MAXLEN', '~', 10000, '*',
     'key', key, 'decision', decision, 'by', by, 'reason', reason, 'before', before)

@@ -4,9 +4,9 @@ import { script, type Script } from './script.ts'
  * Reads records.
  *
  * - KEYS: the keys
- * - ARGV: first characters of the values that are wanted; empty: all
- * - Returns for each key: `now|ttl|value` (ms of the server's clock, ms that are left or -1), `absent`, `other` where the
- *   value does not begin with any of these characters, or `type|name` where it is no text
+ * - ARGV: first characters of the values to return; empty: all
+ * - Returns for each key: `now|ttl|value` (ms of the server's clock, remaining ms or -1), `absent`, `other` if the
+ *   value begins with none of these characters, or `type|name` if it is not a string
  */
 export const LOOK: Script = script(`
 local time = redis.call('TIME')
@@ -23,5 +23,5 @@ end
 return out
 `)
 
-/** Its keys as the server sees them: a client may set a prefix of its own before them. */
+/** Returns its keys as the server sees them: a client may add a prefix of its own. */
 export const NAMES: Script = script(`return KEYS`)

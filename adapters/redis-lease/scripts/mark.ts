@@ -1,23 +1,24 @@
-import type { Claim, Result } from '../../../src/index.ts'
+import type { Claim, Result } from '../../../src/spi.ts'
 import type { Argument } from '../redis-port.ts'
 import { wholeMs } from '../whole-ms.ts'
 import { ARE_PLAIN, DIGEST_CHARACTERS, script, type Script } from './script.ts'
 
 const TOKEN_CHARACTERS = 12
-/** Fence and attempt, a digit each, and the digest. */
+/** Fence and attempt, one digit each, and the digest. */
 const PACKED_CHARACTERS = 2 + DIGEST_CHARACTERS
 
 /**
- * Writes that effects happened; retention starts anew. Refused only where another owner is processing or has marked: what
- * is absent, released or set aside belongs to nobody, and the effect did happen. The lease deadline is not looked at.
+ * Writes that effects happened; retention starts anew. Refused only if another owner is processing or has marked: a
+ * record that is absent, released or set aside has no owner, and the effect did happen. The lease deadline does not
+ * matter.
  *
  * - KEYS: the keys
- * - ARGV: '1', retentionMs, then for each token: the token, and for each of its keys fence, attempt (a digit each) and digest (22
- *   characters), all in one text. Or '0', then for each key `|digest|token|`, as they stand in its record, retentionMs, and the
- *   record of what is done
- * - Returns a text with a letter for each key: `m` for `marked`, or `-`; and behind it, for each `-`, `marked`, `already-marked`,
- *   `marked-late`, `refused-busy` (also of what cannot be read) or `refused-done`
- * - Sent again: `already-marked` where it was written, else the same
+ * - ARGV: '1', retentionMs, then for each token: the token, and for each of its keys fence, attempt (one digit each)
+ *   and digest (22 characters), all in one text. Or '0', then for each key `|digest|token|` as in its record,
+ *   retentionMs, and the done record
+ * - Returns a text with a letter for each key: `m` for `marked`, or `-`; then, for each `-`, `marked`,
+ *   `already-marked`, `marked-late`, `refused-busy` (also for unreadable records) or `refused-done`
+ * - Sent again: `already-marked` if it was written, else the same
  */
 export const MARK: Script = script(
   `
@@ -25,15 +26,15 @@ local function mark(key, owned, retention, done)
   local value = get(key)
   local digest, token = string.match(owned, '^|([^|]*)|([^|]*)|$')
   local state, fence, attempts, doubt, fp, owner = parse(value)
-  -- It belongs to somebody else, as far as anyone can tell.
+  -- Unreadable: it may belong to somebody else.
   if not state then return 'refused-busy'
   elseif state == 'D' then
-    -- Written once more, so that what waits for replicas or for the disk behind this script waits for this mark too.
+    -- Written again, so that a WAIT or WAITAOF after this script covers this mark too.
     redis.call('SET', key, value, 'KEEPTTL')
     return isOf(token, owner, value) and 'already-marked' or 'refused-done'
   elseif state == 'P' and owner ~= token then return 'refused-busy'
   end
-  -- Fences do not go down: where there is a record, its own counts.
+  -- Fences never decrease: if there is a record, keep its fence.
   if state ~= 'A' then done = withFence(done, fence, owned) end
   redis.call('SET', key, done, 'PX', retention)
   return state == 'P' and 'marked' or 'marked-late'
@@ -80,7 +81,7 @@ export function markArguments(markings: readonly Marking[]): readonly Argument[]
   return packed(markings) ?? [0, ...markings.flatMap(argumentsOf)]
 }
 
-/** Of nearly every batch. `undefined`: something in it needs the long form. */
+/** The short form, which fits nearly every batch. `undefined`: some item needs the long form. */
 function packed(markings: readonly Marking[]): readonly Argument[] | undefined {
   const [first] = markings
   if (first === undefined) return undefined

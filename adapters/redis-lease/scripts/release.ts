@@ -1,11 +1,11 @@
 import { script, type Script } from './script.ts'
 
 /**
- * Gives claims back. Fence, attempts and doubt stay until retention ends: a late owner must stay refused.
+ * Releases claims. Fence, attempts and doubt stay until retention ends, because a late owner must still be refused.
  *
  * - KEYS: the keys
- * - ARGV: refund ('1': the attempt is given back), doubt ('1': nobody knows whether the effect happened), delayMs, cause, then
- *   the token for each key
+ * - ARGV: refund ('1': the attempt is given back), doubt ('1': it is unknown whether the effect happened), delayMs,
+ *   cause, then the token for each key
  * - Returns for each key: `released`, `already-released` or `refused` (not, or no longer, the owner's)
  * - Sent again: `already-released`, and the attempt is given back once
  */
@@ -21,7 +21,7 @@ local out = {}
 for i, key in ipairs(KEYS) do
   local token = ARGV[4 + i]
   local state, fence, attempts, doubt, fp, owner = read(key)
-  -- What was done and then forgotten remembers only the beginning of its owner.
+  -- A record that was done and then forgotten has only the first 4 characters of its owner.
   if state == 'R' and (owner == token or #owner == 4 and owner == string.sub(token, 1, 4)) then out[i] = 'already-released'
   elseif state ~= 'P' or owner ~= token then out[i] = 'refused'
   else

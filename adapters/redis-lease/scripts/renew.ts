@@ -1,7 +1,7 @@
 import { script, type Script } from './script.ts'
 
 /**
- * Starts leases anew. A lease that merely ran out is renewed while nobody took over.
+ * Renews leases. A lease that has ended is renewed too, as long as nobody has taken the key over.
  *
  * - KEYS: the keys
  * - ARGV: leaseMs, then the token for each key

@@ -1,13 +1,14 @@
 import { script, type Script } from './script.ts'
 
 /**
- * Writes that keys are given up or parked. In doubt nobody knows that no effect happened, so `G` is then written as `X`,
- * which has no TTL: it waits for a person.
+ * Writes that keys are given up or parked. On a record in doubt an effect may have happened, so `G` is then written as
+ * `X`, which has no TTL: it waits for a person.
  *
  * - KEYS: the keys
- * - ARGV: `G` (given up) or `X` (parked), reason, refund ('1': the attempt is given back), cause, then the token for each key
- * - Returns for each key what stands there now: `given-up`, `parked`; or `refused` (not, or no longer, the owner's)
- * - Sent again: the same; written again, so that what waits for replicas or for the disk waits for it
+ * - ARGV: `G` (given up) or `X` (parked), reason, refund ('1': the attempt is given back), cause, then the token for
+ *   each key
+ * - Returns for each key the state it is in now: `given-up`, `parked`; or `refused` (not, or no longer, the owner's)
+ * - Sent again: the same; the value is written again, so that a WAIT or WAITAOF after it covers it
  */
 export const SET_ASIDE: Script = script(`
 local as, reason, refund = ARGV[1], ARGV[2], tonumber(ARGV[3])

@@ -1,8 +1,9 @@
-import type { Consumer, DeadLetter, Running } from '../../../src/index.ts'
+import type { Consumer, Running } from '../../../src/index.ts'
+import type { DeadLetter } from '../../../src/spi.ts'
 import { idOf } from '../effects.ts'
 import { sha256, type InputMessage } from '../envelope.ts'
 
-/** Told apart: every publish of the demo has a number of its own, so a repeated one is a redelivery. */
+/** Every publish of the demo has a number of its own, so a repeated number is a redelivery. */
 export const PUBLISH_HEADER = 'demo-publish'
 
 /** One line of `dead-letters.ndjson`. */
@@ -17,18 +18,21 @@ export interface Outgoing extends InputMessage {
   readonly publishId: string
 }
 
-/** Where a demo's messages come from: produced by it, consumed through the real adapter. */
+/** A source for the demo: the demo produces the messages, and consumes them through the real adapter. */
 export interface DemoSource {
-  /** Why the broker would not take a message, if it would not: to be asked before anything is produced. */
+  /** Why the broker would refuse a message, if it would. Call it before anything is produced. */
   refusal(message: InputMessage): string | undefined
-  /** Publishes durably: resolves when the broker has all of them. */
+  /** Publishes durably: resolves when the broker has all messages. */
   produce(messages: readonly Outgoing[]): Promise<void>
   run(consumer: Consumer): Promise<Running>
-  /** Resolves when everything produced is settled, as the broker says; `isIdle`: nothing is under way in this process. */
+  /**
+   * Resolves when everything produced is settled, according to the broker. `isIdle`: nothing is in flight in this
+   * process.
+   */
   drained(isIdle: () => boolean): Promise<void>
   /** Every dead letter of all runs. */
   deadLetters(): Promise<readonly DeadLetterRow[]>
-  /** For people: topic or queue. */
+  /** Topic or queue, for people. */
   readonly place: string
   close(): Promise<void>
 }

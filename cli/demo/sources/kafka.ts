@@ -9,11 +9,11 @@ import { PUBLISH_HEADER, type DeadLetterRow, type DemoSource, type Outgoing } fr
 import { until } from './until.ts'
 
 const PARTITIONS = 4
-/** The usual `message.max.bytes`, less what the record and a dead letter's headers add. */
+/** The usual `message.max.bytes`, minus the overhead of the record and the headers of a dead letter. */
 const MAX_MESSAGE_BYTES = 1_000_000
-/** Messages of one send: together they may not be larger than one message may be. */
+/** Maximum bytes of one send: together the messages must not be larger than one message may be. */
 const MAX_SEND_BYTES = 900_000
-/** Messages of one send. */
+/** Maximum messages of one send. */
 const CHUNK = 500
 
 export async function kafkaDemoSource(state: DemoState): Promise<DemoSource> {
@@ -47,7 +47,7 @@ async function createTopic(admin: Admin, topic: string): Promise<void> {
   // The messages keep their own timestamps, which may be older than a topic's usual retention.
   const configEntries = [{ name: 'retention.ms', value: '-1' }]
   await admin.createTopics({ topics: [{ topic, numPartitions: PARTITIONS, configEntries }], waitForLeaders: false })
-  // Just after creation the metadata may not know it yet.
+  // Just after creation the metadata may not contain it yet.
   await until(async () => (await partitionsOf(admin, topic)).length === PARTITIONS)
 }
 
@@ -80,7 +80,10 @@ class KafkaDemoSource implements DemoSource {
     return bytes > MAX_MESSAGE_BYTES ? `a message of ${bytes} bytes; Kafka takes about ${MAX_MESSAGE_BYTES}` : undefined
   }
 
-  /** One partition a send, and its answer checked: a send to several can resolve though some of it was never sent. */
+  /**
+   * Each send goes to one partition, and its answer is checked: a send to several can resolve although some of it was
+   * never sent.
+   */
   async produce(messages: readonly Outgoing[]): Promise<void> {
     const byPartition = Array.from({ length: PARTITIONS }, (): Outgoing[] => [])
     for (const message of messages) {
@@ -134,7 +137,7 @@ class KafkaDemoSource implements DemoSource {
     })
   }
 
-  /** Reads the dead-letter topic from its beginning, in a group that is gone afterwards. */
+  /** Reads the dead-letter topic from its beginning, in a group that is deleted afterwards. */
   async deadLetters(): Promise<readonly DeadLetterRow[]> {
     const topic = `${this.#topic}.dead-letter`
     if (!(await this.#admin.listTopics()).includes(topic)) return []

@@ -1,4 +1,5 @@
-import { MemoryBroker, runConsumer, type Consumer, type DeadLetter, type Running } from '../../../src/index.ts'
+import { MemoryBroker, type Consumer, type Running } from '../../../src/index.ts'
+import { runConsumer, type DeadLetter } from '../../../src/spi.ts'
 import { appendNdjson, readNdjson } from '../effects.ts'
 import { headerRecord } from '../envelope.ts'
 import type { DemoState } from '../state.ts'
@@ -7,7 +8,7 @@ import { deadLetterRow, PUBLISH_HEADER, type DeadLetterRow, type DemoSource, typ
 /** Messages of one burst of redeliveries. */
 const BURST = 300
 
-/** The broker in this process, and the faults that the demo asks of it. Its dead letters are lines of a file. */
+/** The broker in this process, with the faults of the demo. Its dead letters are lines of a file. */
 export class MemoryDemoSource implements DemoSource {
   readonly place = 'broker in memory'
   readonly #broker = new MemoryBroker()
@@ -47,7 +48,7 @@ export class MemoryDemoSource implements DemoSource {
     return readNdjson<DeadLetterRow>(this.#deadLetters)
   }
 
-  /** Messages under way are delivered once more. */
+  /** Delivers unsettled messages once more. */
   redeliver(): void {
     this.#broker.redeliver(this.#name, this.#name, BURST)
   }
@@ -56,7 +57,7 @@ export class MemoryDemoSource implements DemoSource {
     this.#broker.rebalance(this.#name, this.#name)
   }
 
-  /** The consumer's process is gone: what it did not settle is delivered again, to its successor. */
+  /** Simulates the death of the consumer's process: unsettled messages are delivered again, to its successor. */
   kill(): void {
     this.#broker.kill(this.#name, this.#name)
   }

@@ -9,15 +9,15 @@ import type { DemoState } from '../state.ts'
 import { PUBLISH_HEADER, type DeadLetterRow, type DemoSource, type Outgoing } from './demo-source.ts'
 import { until } from './until.ts'
 
-/** Publishes that are on their way to a confirm at once. */
+/** Publishes that wait for a confirm at once. */
 const CHUNK = 1_000
 
-/** A header table has 64 KiB, and a dead letter's own headers must fit too. */
+/** A header table has at most 64 KiB, and the headers of a dead letter must fit too. */
 const MAX_HEADER_BYTES = 48_000
-/** From RabbitMQ 4.0 on. */
+/** The limit since RabbitMQ 4.0. */
 const MAX_BODY_BYTES = 16 * 1024 * 1024
 
-/** AMQP has no null payload; the adapter knows an empty one with this header as a tombstone. */
+/** AMQP has no null payload. The adapter recognises an empty one with this header as a tombstone. */
 const TOMBSTONE = ['consume-once-tombstone', 'true'] as const
 
 export async function rabbitDemoSource(state: DemoState): Promise<DemoSource> {
@@ -92,7 +92,7 @@ class RabbitDemoSource implements DemoSource {
   }
 
   drained(isIdle: () => boolean): Promise<void> {
-    // The count of ready messages knows nothing of unacked ones; those are what is not idle here.
+    // The count of ready messages does not include unacked ones; `isIdle` covers those.
     let empty = 0
     return until(async () => {
       const ready = await this.#count(this.#queue)
@@ -101,7 +101,7 @@ class RabbitDemoSource implements DemoSource {
     })
   }
 
-  /** Looks at every message of the dead-letter queue and leaves it there. */
+  /** Reads every message of the dead-letter queue and leaves it there. */
   async deadLetters(): Promise<readonly DeadLetterRow[]> {
     const queue = `${this.#queue}.dead-letter`
     const channel = await this.#connection.createChannel()

@@ -43,8 +43,8 @@ export async function postgresDemoStore(state: DemoState): Promise<DemoStore> {
 }
 
 /**
- * The effect is a row by `ctx.tx`, so it commits with the mark or not at all. The table has no unique constraint on the
- * message: it would hide what is being looked for.
+ * The effect is a row written through `ctx.tx`, so it commits with the mark or not at all. The table has no unique
+ * constraint on the message, because that would hide double effects.
  */
 async function inboxDemoStore(
   store: Store<Queryable>,
@@ -65,7 +65,7 @@ async function inboxDemoStore(
     close,
     handle: async (context) => {
       const { id, key, payload_sha256 } = effectOf(context)
-      // An ID may hold a NUL, which text cannot.
+      // An ID may contain a NUL, which text cannot.
       await (context.tx as Queryable).query(insert, [Buffer.from(id), key, payload_sha256])
     },
     effects: async () => {

@@ -6,7 +6,7 @@ import { sourceLaws } from './laws.ts'
 
 const WITHIN_MS = 90_000
 
-/** The one suite every source must pass: each law on a topic or queue of its own. */
+/** The suite that every source must pass. Each law has a topic or queue of its own. */
 export function describeSourceContract(
   name: string,
   createHarness: () => Promise<SourceHarness>,
@@ -16,7 +16,7 @@ export function describeSourceContract(
   describeLaws(`${name} keeps the contract of a source`, { laws: sourceLaws, keep, timeoutMs: WITHIN_MS }, runner)
 }
 
-/** Runs one law on a harness of its own, and stops what it has started. Rejects where the source breaks it. */
+/** Runs one law on a harness of its own, and stops everything that it started. Rejects if the source breaks the law. */
 export async function assertSourceLaw(law: SourceLaw, createHarness: () => Promise<SourceHarness>): Promise<void> {
   await using harness = await createHarness()
   const started: Running[] = []

@@ -10,18 +10,18 @@ import type { Store } from '../../../src/ports/store.ts'
 
 type Handle = (context: HandlerContext<string>) => unknown
 
-/** A consumer whose handler and store the law drives, and what happened to it. */
+/** A consumer whose handler and store are controlled by the law, and a log of its events. */
 export class Driven {
   /** Every call to its store fails, and does nothing. */
   isStoreDown = false
-  /** Texts in the order their handlers started. */
+  /** Texts in the order in which their handlers started. */
   readonly started: string[] = []
   readonly effects: string[] = []
   readonly events: ObserverEvent[] = []
   handle: Handle = () => {}
   readonly #store: Store = whileUp(memoryStore(), () => !this.isStoreDown)
 
-  /** Another process with the same store: give the same `Driven` a second consumer. */
+  /** For another process with the same store, call it again on the same `Driven`. */
   consumer(): Consumer {
     return defineConsumer({
       name: 'law',
@@ -30,7 +30,7 @@ export class Driven {
       decode: (bytes) => Buffer.from(bytes ?? '').toString(),
       leaseMs: 2_000,
       maxAttempts: 3,
-      retry: { initialMs: 20, maxMs: 50 },
+      backoff: { initialMs: 20, maxMs: 50 },
       handle: async (context) => {
         this.started.push(context.payload)
         await this.handle(context)
@@ -40,7 +40,7 @@ export class Driven {
     })
   }
 
-  /** What its consumers say that they told the broker. */
+  /** Number of settles that its consumers reported. */
   get settled(): number {
     return this.events.reduce((sum, event) => sum + (event.type === 'settles' ? event.count : 0), 0)
   }
@@ -54,7 +54,7 @@ export class Gate {
   })
 }
 
-/** Brokers cannot all be waited on: asks again until it is so, and fails with what was waited for. */
+/** Polls until `isSo()` is true, because brokers cannot signal every state. Fails with `what`. */
 export async function eventually(
   what: string,
   isSo: () => boolean | Promise<boolean>,

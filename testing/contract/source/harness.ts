@@ -3,21 +3,24 @@ import type { Running } from '../../../src/lifecycle.ts'
 import type { Law } from '../law.ts'
 import type { Driven } from './driven.ts'
 
-/** A broker with one topic or queue of its own, as the suite for sources needs it. */
+/** A broker with one topic or queue of its own, for the source suite. */
 export interface SourceHarness extends AsyncDisposable {
-  /** Publishes, confirmed, in this order; the text is message ID and payload, and before a `/` its ordering key. */
+  /**
+   * Publishes with confirms, in this order. The text is message ID and payload; the part before a `/` is the ordering
+   * key.
+   */
   publish(texts: readonly string[]): Promise<void>
   run(consumer: Consumer): Promise<Running>
   /**
-   * Takes deliveries away from a running consumer and gives them to it again: a rebalance, or a lost connection. Resolves
-   * when that is over.
+   * Takes deliveries away from a running consumer and gives them back: a rebalance, or a lost connection. Resolves when
+   * that is over.
    */
   interrupt(running: Running, consumer: Consumer): Promise<void>
-  /** Whether the broker says that everything published is settled; `driven` knows what it was told. */
+  /** True if everything published is settled, according to the broker. `driven` knows what was reported to it. */
   isSettled(driven: Driven): Promise<boolean>
   /** Payloads in the dead-letter place, with their reasons. */
   deadLetters(): Promise<readonly { readonly text: string; readonly reason: string }[]>
 }
 
-/** What every source must do, through the whole pipeline. */
+/** A requirement on every source, tested through the whole pipeline. */
 export type SourceLaw = Law<SourceHarness>

@@ -5,7 +5,7 @@ import { expect } from '../expect.ts'
 import { Driven, eventually, Gate } from './driven.ts'
 import type { SourceLaw } from './harness.ts'
 
-/** On a real server where there is one. */
+/** Run them on a real server if there is one. */
 export const sourceLaws: readonly SourceLaw[] = [
   {
     name: 'delivers everything, handles each message once however often it was published, and settles it',
@@ -133,7 +133,7 @@ export const sourceLaws: readonly SourceLaw[] = [
       await harness.publish(texts.slice(300))
       await eventually('more are done', () => driven.effects.length > 350)
       await harness.interrupt(running, consumer)
-      // What the interruption has cut off from its consumer may be on the way back, known to nobody.
+      // Messages cut off by the interruption may be on the way back, unknown to everyone.
       await eventually('all are done', () => driven.effects.length >= texts.length)
       await eventually('all settled', () => harness.isSettled(driven))
       expect(driven.effects.toSorted()).toEqual(texts.toSorted())

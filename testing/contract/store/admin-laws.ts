@@ -20,14 +20,14 @@ async function setAside(store: Store<unknown>, item: ClaimItem, as: 'given-up' |
   await store.setAside([(await hold(store, item)).claim], as, { reason: 'no luck' })
 }
 
-/** Its next delivery runs, with all its attempts. Leaves nothing open. */
+/** Expects that its next delivery runs, with all its attempts. Leaves nothing open. */
 async function expectRun(store: Store<unknown>, item: ClaimItem): Promise<void> {
   const { verdict, attempt, claim: claimed } = await hold(store, item)
   expect([verdict, attempt]).toEqual(['claimed', 1])
   await store.release([claimed], { refund: true, doubt: false })
 }
 
-/** What people may decide, in any store; `transition()` says the same of each. */
+/** Decisions by people, the same in every store as in `transition()`. */
 export const adminLaws: readonly StoreLaw[] = [
   {
     name: 'shows each record as it is, in the order of the keys, and changes nothing',
@@ -127,7 +127,7 @@ export const adminLaws: readonly StoreLaw[] = [
   },
 ]
 
-/** Where a claim holds by time, it can be seen, and left in doubt. */
+/** For leases: a claim can be seen, and left in doubt. */
 export const leaseAdminLaws: readonly StoreLaw<LeaseHarness>[] = [
   {
     name: 'decides nothing that a living owner holds',

@@ -5,14 +5,14 @@ import { systemEntropy } from '../../../src/entropy.ts'
 import type { Claim, ClaimAnswer, ClaimItem, ClaimRequest, Store } from '../../../src/ports/store.ts'
 import type { LeaseHarness } from './harness.ts'
 
-/** Of all claims of the laws. */
+/** The scope of all claims in the laws. */
 export const SCOPE = 'contract/store'
 
-/** Outlives every law. */
+/** Longer than every law. */
 export const LONG_MS = 60_000
-/** Has run out before long. No law needs it to hold. */
+/** Ends soon. No law needs it to hold. */
 export const SHORT_MS = 20
-/** Ends within a law that waits for it, and not before the calls of that law. */
+/** Ends within a law that waits for it, but not before the calls of that law. */
 export const SHORT_RETENTION_MS = 1_000
 
 export type HowToClaim = Partial<Omit<ClaimRequest, 'items' | 'scope'>>
@@ -27,7 +27,7 @@ export function newItem({ key = newName(), digest = newDigest() }: Partial<Claim
 
 export const newDigest = (): Digest => newName()
 
-/** Of the shape of real keys and digests: 22 characters of base64url. */
+/** A name with the form of real keys and digests: 22 characters of base64url. */
 export function newName(): string {
   return randomBytes(16).toString('base64url')
 }
@@ -46,7 +46,7 @@ export async function claim<Tx>(store: Store<Tx>, item: ClaimItem, how: HowToCla
   return only(await claimAll(store, [item], how))
 }
 
-/** Claims what must be granted. */
+/** Claims an item that must be granted. */
 export async function hold<Tx>(
   store: Store<Tx>,
   item: ClaimItem,
@@ -62,7 +62,7 @@ export function grantedBy<Tx>(answer: ClaimAnswer<Tx> | undefined): Extract<Clai
   return answer
 }
 
-/** The same claim in the hands of someone who never got it. */
+/** The same claim with the token of somebody who never got it. */
 export function forged<Tx>(claimed: Claim<Tx>): Claim<Tx> {
   return { ...claimed, token: newToken() }
 }
@@ -77,14 +77,14 @@ export async function verdictOf(answer: Promise<ClaimAnswer<unknown>>): Promise<
   return (await answer).verdict
 }
 
-/** A claim whose lease has run out: what a process that died leaves behind. */
+/** A claim whose lease has ended, as a dead process leaves it behind. */
 export async function abandon(harness: LeaseHarness, item: ClaimItem, how: HowToClaim = {}): Promise<Granted> {
   const granted = await hold(harness.store, item, { ...how, leaseMs: SHORT_MS })
   await leaseEnds(harness, item)
   return granted
 }
 
-/** A stranger's claim that is not alone asks without writing: busy, then in doubt. */
+/** A claim by a stranger without `alone` writes nothing: it answers busy, then in doubt. */
 export async function leaseEnds(harness: LeaseHarness, item: ClaimItem): Promise<void> {
   await harness.advance?.(SHORT_MS)
   await until(harness, 'in-doubt', async () => {
@@ -98,7 +98,7 @@ export async function leaseEnds(harness: LeaseHarness, item: ClaimItem): Promise
   })
 }
 
-/** Polls for an answer of the store's own; a clock that is moved by hand is asked once. */
+/** Polls until the store gives this answer. With a manual clock it asks once. */
 export async function until(harness: LeaseHarness, answer: string, isSo: () => Promise<boolean>): Promise<void> {
   const attempts = harness.advance === undefined ? 1_000 : 1
   for (let attempt = 0; attempt < attempts; attempt++) {

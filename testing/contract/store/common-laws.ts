@@ -6,7 +6,7 @@ import type { StoreLaw } from './harness.ts'
 const NO_REFUND = { refund: false, doubt: false }
 const REFUND = { refund: true, doubt: false }
 
-/** What holds for every strategy. */
+/** Laws for every strategy. */
 export const commonLaws: readonly StoreLaw[] = [
   {
     name: 'answers an empty batch with nothing',

@@ -6,6 +6,7 @@ import type { Capability, InboxHarness, LeaseHarness, OffsetsHarness, StoreHarne
 import { inboxAdminLaws } from './inbox-admin-laws.ts'
 import { inboxLaws } from './inbox-laws.ts'
 import { tornLaws } from './inbox-torn-laws.ts'
+import { savepointLaws } from './savepoint-laws.ts'
 import { keysAsStreams } from './keys-as-streams.ts'
 import { leaseLaws } from './lease-laws.ts'
 import { offsetsLaws } from './offsets-laws.ts'
@@ -17,7 +18,7 @@ export type StoreUnderContract =
       readonly strategy: 'lease'
       /** Called once for each law. */
       readonly createHarness: () => Promise<LeaseHarness>
-      /** Capabilities it has not, each with the reason. */
+      /** Capabilities that the store lacks, each with the reason. */
       readonly lacks?: Lacks
     }
   | {
@@ -41,20 +42,20 @@ interface LawsOf {
 
 const OF_EVERY_STORE: readonly StoreLaw[] = [...commonLaws, ...resultLaws, ...adminLaws]
 
-/** What a store must do, by its strategy: no call may tell it from `transition()`, or from `claimStream()`. */
+/** The laws for each strategy: no call may distinguish the store from `transition()`, or from `claimStream()`. */
 export const storeLaws: LawsOf = {
   lease: [...OF_EVERY_STORE, ...leaseAdminLaws, ...leaseLaws],
-  inbox: [...OF_EVERY_STORE, ...inboxAdminLaws, ...inboxLaws, ...recordLaws, ...tornLaws],
-  offsets: [...OF_EVERY_STORE, ...inboxLaws, ...offsetsLaws],
+  inbox: [...OF_EVERY_STORE, ...inboxAdminLaws, ...inboxLaws, ...recordLaws, ...tornLaws, ...savepointLaws],
+  offsets: [...OF_EVERY_STORE, ...inboxLaws, ...offsetsLaws, ...tornLaws],
 }
 
 /**
- * The one suite every store must pass: each law on data of its own.
- * @throws TypeError where there is no such strategy, or `lacks` names what there is not, or without a reason
+ * Defines the suite that every store must pass. Each law has data of its own.
+ * @throws TypeError for an unknown strategy, or if `lacks` has an unknown capability or no reason
  */
 export function describeStoreContract(name: string, store: StoreUnderContract, runner: Runner): void {
   const title = `${name} keeps the contract of a store`
-  // A suite without a law would pass.
+  // A suite without laws would pass.
   if (!Object.hasOwn(storeLaws, store.strategy)) {
     throw new TypeError(`${name}: strategy: expected 'lease', 'inbox' or 'offsets', got '${store.strategy}'`)
   }
@@ -69,7 +70,7 @@ export function describeStoreContract(name: string, store: StoreUnderContract, r
   }
 }
 
-/** Runs one law on a harness of its own. Rejects where the store breaks it. */
+/** Runs one law on a harness of its own. Rejects if the store breaks the law. */
 export async function assertStoreLaw<H extends StoreHarness>(
   law: StoreLaw<H>,
   createHarness: () => Promise<H>,
@@ -89,7 +90,7 @@ function suiteOf<H extends StoreHarness>(
   return { laws, lacks, keep: (law) => assertStoreLaw(law, createHarness) }
 }
 
-/** Most laws know keys only. */
+/** Most laws use keys only. */
 function onStreams<H extends StoreHarness>(harness: H): H {
   const secondStore = async (): Promise<Store<unknown>> => keysAsStreams(await harness.secondStore())
   return { ...harness, store: keysAsStreams(harness.store), secondStore }

@@ -6,62 +6,71 @@ import type { Law } from '../law.ts'
 export interface StoreHarness<Tx = unknown> {
   /** Opened. */
   readonly store: Store<Tx>
-  /** Opened; another process on the same data: clients and connections of its own. */
+  /** Opened. Stands for another process on the same data: it has its own clients and connections. */
   readonly secondStore: () => Promise<Store<Tx>>
-  /** The store loses its record of the key: eviction, a failover, the hand of a person. Needed by the laws on `loss`. */
+  /**
+   * Removes the store's record of the key, as an eviction, a failover or a person does. Required by the laws on `loss`.
+   */
   readonly forget?: (key: Key) => Promise<void>
-  /** The key has a record, and what is left there nobody can read: of another type, or of a newer version. Needed by the laws on `unreadable`. */
+  /** Makes the record of the key unreadable: another type, or a newer version. Required by the laws on `unreadable`. */
   readonly spoil?: (key: Key) => Promise<void>
   /** Closes every client that the harness opened, and removes its data. */
   readonly close: () => Promise<void>
 }
 
 export interface LeaseHarness extends StoreHarness {
-  /** Moves the store's clock. Without it the laws wait on the store's own answers. */
+  /** Moves the store's clock. Without it the laws wait for the store's own answers. */
   readonly advance?: (ms: number) => Promise<void>
 }
 
 export interface InboxHarness<Tx = unknown> extends StoreHarness<Tx> {
-  /** Writes one effect through the transaction; the effect is a name that is free to repeat. */
+  /** Writes one effect through the transaction. The effect is a name that may repeat. */
   write(tx: Tx, effect: string): Promise<unknown>
-  /** Starts a query that is still pending when a mark has been tried after it. */
+  /** Starts a query that is still pending after a mark was tried. */
   stall(tx: Tx): Promise<unknown>
   /** Makes a query fail in the database; rejects. */
   fail(tx: Tx): Promise<unknown>
   /**
-   * A handler tries to end the transaction by itself, in words of the store's language, and swallows what comes of it. Another
-   * `n` gives other words; resolves with them. Needed by the laws on `texts`.
+   * Lets a handler try to end the transaction itself, in the store's language, and ignore the result. Each `n` uses
+   * another text; resolves with the text. Required by the laws on `texts`.
    */
   evade?(tx: Tx, n: number): Promise<string>
-  /** How often the effect is committed, as a connection outside all claims sees it. */
+  /** Runs an SQL statement. Required by the laws on `savepoints`. */
+  query?(tx: Tx, text: string): Promise<unknown>
+  /** How often the effect is committed, as a connection outside of all claims sees it. */
   committed(effect: string): Promise<number>
 }
 
 export interface OffsetsHarness<Tx = unknown> extends InboxHarness<Tx> {
-  /** Another hand moves a stream: a restore of the database, or a person. `undefined`: it has no row any more. */
+  /** Moves a stream from outside: a restore of the database, or a person. `undefined`: removes its row. */
   move(stream: string, next: bigint | undefined): Promise<void>
 }
 
-/** What a store may lack, with a reason. */
+/** Capabilities that a store may lack, with a reason. */
 export type Capability =
-  /** A harness that can `forget`. */
+  /** The harness has `forget`. */
   | 'loss'
-  /** A harness that can `spoil`. */
+  /** The harness has `spoil`. */
   | 'unreadable'
-  /** Retention ends records by itself: no purge has to run. */
+  /** Records expire with their retention, without a purge. */
   | 'retention'
-  /** It compares payloads. */
+  /** The store compares payloads. */
   | 'digests'
-  /** It keeps results with marks. */
+  /** The store keeps results with marks. */
   | 'results'
-  /** People may look at records and decide about them. */
+  /** People can look at records and decide about them. */
   | 'admin'
-  /** It keeps with an attempt that failed its payload's digest, the end of its backoff and its cause, and shows what was set aside with its story. */
+  /**
+   * The store keeps payload digest, end of the backoff and cause with a failed attempt, and shows the full record of a
+   * message that was set aside.
+   */
   | 'stories'
-  /** Handlers send texts, which may end their transaction. */
+  /** Handlers send text statements, which may end their transaction. */
   | 'texts'
-  /** Two transactions of one process are open at once. */
+  /** Transactions have SQL savepoints. */
+  | 'savepoints'
+  /** Two transactions of one process can be open at once. */
   | 'parallel-transactions'
 
-/** What every store must do. */
+/** A requirement on every store. */
 export type StoreLaw<H extends StoreHarness = StoreHarness> = Law<H, Capability>

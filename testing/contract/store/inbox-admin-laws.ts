@@ -6,7 +6,7 @@ import type { InboxHarness, StoreLaw } from './harness.ts'
 const WHY: Why = { by: 'contract', reason: 'a law', retentionMs: LONG_MS }
 const NO_REFUND = { refund: false, doubt: false }
 
-/** A claim that is under way is a row that nobody sees: no decision may slip past it. */
+/** A running claim is a row that nobody sees: no decision may bypass it. */
 export const inboxAdminLaws: readonly StoreLaw<InboxHarness>[] = [
   {
     name: 'decides nothing about a key whose transaction is open, in whatever process',
@@ -40,7 +40,7 @@ export const inboxAdminLaws: readonly StoreLaw<InboxHarness>[] = [
       await store.release([(await hold(store, failed)).claim], NO_REFUND)
       const { claim: claimed } = await hold(store, held)
       const keys = [parked, held, failed].map(({ key }) => key)
-      // What failed and was not set aside needs no decision: its next delivery runs.
+      // A failed message that was not set aside needs no decision: its next delivery runs.
       const verdicts = await second.admin?.resolve(SCOPE, keys, { ...WHY, as: 'rerun' })
       expect(verdicts).toEqual(['decided', 'refused', 'refused'])
       expect(await store.mark([claimed])).toEqual(['marked'])

@@ -8,7 +8,7 @@ const ALONE = { alone: true }
 const NO_REFUND = { refund: false, doubt: false }
 const REFUND = { refund: true, doubt: false }
 
-/** Rivals wait for an open transaction, or are told to ask again; attempts outlive it. */
+/** Rivals wait for an open transaction, or get `busy`; attempts outlive it. */
 export const claimLaws: readonly StoreLaw<InboxHarness>[] = [
   {
     name: 'answers done to whoever waited for a claim that was marked',
@@ -187,7 +187,7 @@ export const claimLaws: readonly StoreLaw<InboxHarness>[] = [
   },
 ]
 
-/** What the pipeline does with `busy`: asks again later. */
+/** Asks again later after `busy`, as the pipeline does. */
 async function answered<Tx>(store: Store<Tx>, item: ClaimItem, how: HowToClaim): Promise<ClaimAnswer<Tx>> {
   for (;;) {
     const answer = await claim(store, item, how)
@@ -200,7 +200,7 @@ async function expectWaiting(rival: Promise<unknown>): Promise<void> {
   expect(await Promise.race([rival, sleep(100, 'waiting')])).toBe('waiting')
 }
 
-/** One effect for each, named like its key. */
+/** One effect for each, with the name of its key. */
 async function handle(harness: InboxHarness, store: Store<unknown>, granted: readonly Granted[]): Promise<void> {
   for (const { claim: claimed } of granted) {
     const lent = claimed.transaction?.lend()
@@ -211,7 +211,7 @@ async function handle(harness: InboxHarness, store: Store<unknown>, granted: rea
   expect(verdicts).toEqual(granted.map(() => 'marked'))
 }
 
-/** Handles what is granted, then asks again, alone, for what was not: as the pipeline does. */
+/** Handles the granted items, then claims the others again, alone, as the pipeline does. */
 async function handleBatch(harness: InboxHarness, store: Store<unknown>, items: readonly ClaimItem[]): Promise<void> {
   const answers = await claimAll(store, items)
   const granted = answers.filter((answer): answer is Granted => 'claim' in answer)

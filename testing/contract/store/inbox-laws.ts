@@ -3,5 +3,5 @@ import { effectLaws } from './inbox-effect-laws.ts'
 import { inboxResultLaws } from './inbox-result-laws.ts'
 import type { InboxHarness, StoreLaw } from './harness.ts'
 
-/** What holds where a claim is an open transaction, and its mark the COMMIT. */
+/** Laws for stores whose claim is an open transaction and whose mark is its COMMIT. */
 export const inboxLaws: readonly StoreLaw<InboxHarness>[] = [...effectLaws, ...claimLaws, ...inboxResultLaws]

@@ -7,7 +7,7 @@ import type { InboxHarness, StoreLaw } from './harness.ts'
 
 const FAILURE = failureOf({ name: 'Error', message: 'no such customer', code: 'UNKNOWN' })
 
-/** A failure that is the answer is kept; what its handler has written is not. */
+/** A failure that is the answer is kept; the writes of its handler are not. */
 export const inboxResultLaws: readonly StoreLaw<InboxHarness>[] = [
   {
     name: 'marks a failure without the effect of its handler, whatever became of its queries',

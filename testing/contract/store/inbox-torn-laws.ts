@@ -6,13 +6,13 @@ import type { InboxHarness, StoreLaw } from './harness.ts'
 
 const ALONE = { alone: true }
 
-/** What a handler does once it has tried to end the transaction of the store, and has swallowed what came of it. */
+/** What a handler does after it has tried to end the store's transaction and ignored the result. */
 type Afterwards = 'throws' | 'is interrupted' | 'returns' | 'writes, then returns'
 
-/** More than there are kinds of texts, so that most of them come in several spellings. */
+/** More than there are kinds of texts, so that most kinds come in several spellings. */
 const TEXTS_EACH = 24
 
-/** A handler ends the transaction that holds its mark, in whatever words. */
+/** A handler ends the transaction that holds its mark, with any text. */
 export const tornLaws: readonly StoreLaw<InboxHarness>[] = (
   ['throws', 'is interrupted', 'returns', 'writes, then returns'] as const
 ).map((afterwards) => ({
@@ -42,14 +42,14 @@ export const tornLaws: readonly StoreLaw<InboxHarness>[] = (
       const next = await asked(second, item)
       const seen = { text, isMarked, committed, verdict: next.verdict }
       if (isMarked) expect(seen).toEqual({ ...seen, committed: effects.map(() => 1), verdict: 'done' })
-      // What is committed by another hand than the store's is for a person: nobody knows how much of it there is.
+      // A commit that the store did not make is for a person to judge: it is unknown how much was committed.
       else expect(seen).toEqual({ ...seen, verdict: committed.some((times) => times > 0) ? 'parked' : 'claimed' })
       if ('claim' in next) await second.release([next.claim], { refund: false, doubt: false, delayMs: 0 })
     }
   },
 }))
 
-/** As the pipeline does. Whether it was marked. */
+/** Ends the claim as the pipeline does. Returns whether it was marked. */
 async function end(store: Store<unknown>, claimed: Claim<unknown>, afterwards: Afterwards): Promise<boolean> {
   if (afterwards === 'returns' || afterwards === 'writes, then returns') {
     const verdicts = await store.mark([claimed]).catch(() => undefined)

@@ -1,6 +1,6 @@
 import type { Store } from '../../../src/ports/store.ts'
 
-/** A store of strategy `offsets` in laws that know keys only: each is a stream of one message. */
+/** Wraps a store of strategy `offsets` for laws that use keys only: each key is a stream of one message. */
 export function keysAsStreams<Tx>(store: Store<Tx>): Store<Tx> {
   return {
     strategy: store.strategy,

@@ -1,4 +1,4 @@
-import { systemClock, type ClaimItem } from '../../../src/index.ts'
+import { systemClock, type ClaimItem } from '../../../src/spi.ts'
 import { expect } from '../expect.ts'
 import {
   abandon,
@@ -18,7 +18,7 @@ import {
 import type { LeaseHarness, StoreLaw } from './harness.ts'
 
 const ALONE = { alone: true }
-/** Of a lease whose end is waited for. */
+/** The length of a lease whose end the law waits for. */
 const HELD_MS = 150
 const OUTCOME_KNOWN = { refund: false, doubt: false }
 const IN_DOUBT = { refund: false, doubt: true }
@@ -58,7 +58,7 @@ export const claimLaws: readonly StoreLaw<LeaseHarness>[] = [
           if (harness.advance !== undefined) expect(verdict).toBe('busy')
           return verdict !== 'busy' || harness.advance !== undefined
         })
-        // Answers count in whole milliseconds.
+        // Answers are in whole milliseconds.
         if (harness.advance === undefined) expect(heldMs).toBeGreaterThan(HELD_MS - 2)
       }
     },

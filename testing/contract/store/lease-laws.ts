@@ -5,7 +5,7 @@ import { markLaws } from './lease-mark-laws.ts'
 import { leaseRecordLaws, recordLaws } from './record-laws.ts'
 import { retentionLaws } from './lease-retention-laws.ts'
 
-/** What holds where a claim holds by time. */
+/** Laws for stores whose claim holds until a time. */
 export const leaseLaws: readonly StoreLaw<LeaseHarness>[] = [
   ...claimLaws,
   ...markLaws,

@@ -16,7 +16,7 @@ import type { LeaseHarness, StoreLaw } from './harness.ts'
 const ALONE = { alone: true }
 const BRIEF = { retentionMs: SHORT_RETENTION_MS, leaseMs: SHORT_MS }
 
-/** The other clock. */
+/** Retention, which is separate from the lease. */
 export const retentionLaws: readonly StoreLaw<LeaseHarness>[] = [
   {
     name: 'forgets what is done or given up with its retention, and starts again at the first fence',
@@ -78,7 +78,7 @@ export const retentionLaws: readonly StoreLaw<LeaseHarness>[] = [
   },
 ]
 
-/** Another payload is a conflict for as long as there is a record, which it leaves alone. Then it is granted. */
+/** Another payload is a conflict while there is a record, and does not change it. After that it is granted. */
 async function retentionEnds(harness: LeaseHarness, { key }: ClaimItem): Promise<Granted> {
   await harness.advance?.(SHORT_RETENTION_MS)
   const stranger = newItem({ key, digest: newDigest() })

@@ -21,7 +21,7 @@ const ALONE = { alone: true }
 const NO_REFUND = { refund: false, doubt: false }
 const REFUND = { refund: true, doubt: false }
 
-/** What holds where one number for each stream tells what is over. */
+/** Laws for stores that keep one position for each stream. */
 export const offsetsLaws: readonly StoreLaw<OffsetsHarness>[] = [
   {
     name: 'grants a stream in its order over gaps, and answers done to all of it once it is marked',
@@ -221,7 +221,7 @@ export const offsetsLaws: readonly StoreLaw<OffsetsHarness>[] = [
         const listed = (await positions.list(SCOPE)).find((position) => position.stream === stream)
         expect(listed).toMatchObject({ next: 2n, held: 'created anew' })
         expect(await positions.release(SCOPE, stream, { from, ...why })).toBe('released')
-        // The message before it is proof of nothing any more.
+        // The message before it proves nothing any more.
         expect(await stored(store, stream)).toEqual({ next: expected, timestamp: undefined, held: undefined })
         await store.mark(await holdAll(store, messages(stream, [expected], expected)))
         expect(await next(store, stream)).toBe(expected + 1n)
@@ -315,7 +315,7 @@ export const offsetsLaws: readonly StoreLaw<OffsetsHarness>[] = [
   },
 ]
 
-/** Messages of a stream, each right behind the one before it. */
+/** Messages of a stream, each right after the previous one. */
 function messages(stream: string, offsets: readonly bigint[], follows?: bigint): readonly ClaimItem[] {
   return offsets.map((offset, index) => {
     const before = offsets[index - 1]
@@ -332,7 +332,7 @@ async function verdicts(
   return (await claimAll(store, items, how)).map(({ verdict }) => verdict)
 }
 
-/** How many are granted; they are given back. */
+/** How many are granted; they are released again. */
 async function grantedIn(store: Store<unknown>, items: readonly ClaimItem[], how: HowToClaim): Promise<number> {
   const claims = (await claimAll(store, items, how)).flatMap((answer) => ('claim' in answer ? [answer.claim] : []))
   await store.release(claims, REFUND)
@@ -373,7 +373,7 @@ function one(items: readonly ClaimItem[]): ClaimItem {
   return item
 }
 
-/** A member that reads the whole stream in batches: it claims again what it is not granted, alone. */
+/** Reads the whole stream in batches, as a member does: items that were not granted are claimed again, alone. */
 async function consume(
   harness: OffsetsHarness,
   store: Store<unknown>,

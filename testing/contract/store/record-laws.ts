@@ -31,7 +31,10 @@ async function spoiledBy(spoil: StoreHarness['spoil'], { key }: ClaimItem): Prom
   await spoil(key)
 }
 
-/** What a record tells whoever meets it, and what nobody can read. Of every store that keeps one for each key. */
+/**
+ * Laws about what a claim learns from a record, and about unreadable records. For every store with a record for each
+ * key.
+ */
 export const recordLaws: readonly StoreLaw[] = [
   {
     name: 'lets nobody claim what is released before its time, in whatever process and for whatever copy, and says how long',
@@ -44,6 +47,7 @@ export const recordLaws: readonly StoreLaw[] = [
       for (const other of [store, await secondStore()]) {
         for (const how of [ALONE, {}]) {
           const answer = await claim(other, item, how)
+          if ('claim' in answer) await other.release([answer.claim], { refund: false, doubt: false })
           if (answer.verdict !== 'busy') throw new Error(`expected busy, got ${answer.verdict}`)
           expect(answer.leaseLeftMs).toBeGreaterThan(LONG_MS / 2)
           expect(answer.leaseLeftMs).toBeAtMost(LONG_MS)
@@ -218,7 +222,7 @@ export const recordLaws: readonly StoreLaw[] = [
   },
 ]
 
-/** The same where a claim holds by time. */
+/** The same for leases. */
 export const leaseRecordLaws: readonly StoreLaw<LeaseHarness>[] = [
   {
     name: 'marks what is released before its time, since its effect did happen',

@@ -3,7 +3,7 @@ import { failureOf, resultOf } from '../../../src/core/result.ts'
 import { claim, claimAll, grantedBy, hold, newItem } from './claims.ts'
 import type { StoreLaw } from './harness.ts'
 
-/** What every handler may return, and what a database may choke on. */
+/** Values that every handler may return, including some that a database may not accept. */
 const RESULTS = [
   undefined,
   null,
@@ -17,7 +17,7 @@ const RESULTS = [
   'x'.repeat(60_000),
 ]
 
-/** Results are kept with marks, and handed to every later claim. */
+/** Results are kept with marks, and returned to every later claim. */
 export const resultLaws: readonly StoreLaw[] = [
   {
     name: 'hands the result of a mark to every later claim, whatever it is',

@@ -1,0 +1,103 @@
+import { Pool } from 'pg'
+import { startPrivatePostgres } from '../../test/kit/servers/private-postgres.ts'
+import { startPrivateRedis } from '../../test/kit/servers/private-redis.ts'
+import type { Effect, EvidenceOfEffects } from './evidence.ts'
+import { Journal } from './journal.ts'
+import type { Beside } from './beside.ts'
+import { Pace } from './pace.ts'
+import { WORKERS, type RunOptions } from './plan.ts'
+import { together } from './together.ts'
+import { EFFECTS, type WorkerSettings } from './worker-settings.ts'
+import { WorkerSlot, type WorkerProgram } from './worker-slot.ts'
+
+interface Play {
+  readonly act: (pace: Pace, deadline: AbortSignal) => Promise<void>
+  readonly beside: Beside
+  readonly backlog: () => Promise<number>
+}
+
+/** What every run has around it, the broker excepted: the store, the table of effects, and the workers. */
+export class Stage {
+  readonly journal: Journal = new Journal()
+  /** What the settings of every worker have in common. */
+  readonly settings: Omit<WorkerSettings, 'process'>
+  readonly #options: RunOptions
+  readonly #pool: Pool
+  readonly #workers: WorkerSlot[] = []
+
+  private constructor(options: RunOptions, pool: Pool, settings: Omit<WorkerSettings, 'process'>) {
+    this.#options = options
+    this.#pool = pool
+    this.settings = settings
+  }
+
+  /** Everything that was started ends with `act`. */
+  static async with<T>(options: RunOptions, act: (stage: Stage) => Promise<T>): Promise<T> {
+    await using postgres = await startPrivatePostgres({ settings: { track_commit_timestamp: 'on' } })
+    await using redis = options.store === 'redis' ? await startPrivateRedis() : undefined
+    const pool = new Pool({ connectionString: postgres.url, max: 2 })
+    pool.on('error', () => {})
+    const { planted, soak } = options
+    const stage = new Stage(options, pool, { postgresUrl: postgres.url, redisUrl: redis?.url, planted, soak })
+    try {
+      await createEffects(pool)
+      return await act(stage)
+    } finally {
+      await Promise.all(stage.#workers.map((worker) => worker.end()))
+      await pool.end()
+    }
+  }
+
+  /** The places of the workers, nobody in them yet. */
+  hire(program: WorkerProgram): readonly WorkerSlot[] {
+    for (let number = 1; number <= WORKERS; number++) {
+      this.#workers.push(new WorkerSlot(`w${number}`, program, this.journal))
+    }
+    return this.#workers
+  }
+
+  /**
+   * Starts the workers, and stops them once `act` has sent and harmed everything, and the broker has nothing left for them.
+   * `deadline` aborts when the time is over.
+   */
+  async play({ act, beside, backlog }: Play): Promise<void> {
+    const { minutes } = this.#options
+    const deadline = AbortSignal.timeout(minutes * 60_000)
+    const over = new AbortController()
+    const pace = new Pace(this.#options, this.#pool, deadline)
+    const scene = { ...this.settings, journal: this.journal, workers: this.#workers, backlog }
+    for (const worker of this.#workers) worker.start()
+    const watching = together([pace.watch(over.signal), beside(scene, over.signal)])
+    try {
+      await act(pace, deadline)
+    } catch (error) {
+      if (!deadline.aborted) throw error
+      this.journal.broken(`no end within ${minutes} minutes: ${pace.toString()}`)
+    } finally {
+      over.abort()
+      await watching
+    }
+    await Promise.all(this.#workers.map((worker) => worker.stop()))
+  }
+
+  async gather(leaseMs: number): Promise<EvidenceOfEffects> {
+    const { store } = this.#options
+    return { store, effects: await gatherEffects(this.#pool), harms: this.journal.harms, leaseMs }
+  }
+}
+
+/** No key: doubles must be seen. */
+export async function createEffects(pool: Pool): Promise<void> {
+  await pool.query(
+    `create table ${EFFECTS} (id text, process text, begun_at bigint, position text, attempt int, number bigserial)`,
+  )
+}
+
+/** The time is that of the commit: Postgres keeps it (`track_commit_timestamp`) for the transaction of each row. */
+async function gatherEffects(pool: Pool): Promise<readonly Effect[]> {
+  const { rows } = await pool.query<Effect>(`
+    select id, process, begun_at::float8 as "begunAt", extract(epoch from pg_xact_commit_timestamp(xmin))::float8 * 1000 as at
+    from ${EFFECTS}`)
+  if (rows.some(({ at }) => typeof at !== 'number')) throw new Error('Postgres does not track commit timestamps')
+  return rows
+}

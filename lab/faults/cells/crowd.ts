@@ -1,0 +1,51 @@
+import type { Cell } from '../cell.ts'
+import { cellsOfWhole, type Made } from './table.ts'
+
+const CROWD = 20
+const MOVED = '1 or 1s / 1 or 1s or B or D / 1 or 1s or B or k'
+
+/** The message takes its time, and twenty more are handled, marked and settled around it: nothing may be settled past it. */
+function crowd(made: Made): () => Made {
+  return () => ({ message: 'linger', crowd: CROWD, ...made })
+}
+
+/** Each of them counts an attempt when the worker dies; none is the one that killed it, and they run beside each other again. */
+const IN_FLIGHT = cellsOfWhole('F1', 'in-flight', '1 / D / k', () => ({
+  harm: { kind: 'kill', at: 'effect applied', request: 'arrives' },
+  message: 'linger',
+  crowd: 5,
+  crowdDoes: 'linger',
+  mustRunTogether: 2,
+  tuning: { batchSize: 1 },
+}))
+
+export const CROWDED: readonly Cell[] = [
+  ...IN_FLIGHT,
+  ...cellsOfWhole(
+    'F1',
+    'crowd',
+    '1 / D / k / in doubt',
+    crowd({ harm: { kind: 'kill', at: 'effect applied', request: 'arrives' } }),
+  ),
+  ...cellsOfWhole(
+    'F2',
+    'crowd',
+    '1 or 1s / D / k / in doubt',
+    crowd({ harm: { kind: 'freeze', at: 'mark sent', request: 'is held' } }),
+  ),
+  ...cellsOfWhole('F4', 'crowd', '1 or 1s / 1 / 1 / 1', crowd({ harm: { kind: 'lose', at: 'marked' } })),
+  ...cellsOfWhole(
+    'F6',
+    'crowd',
+    '1 or 1s / 1 or 1s / 1 or 1s',
+    crowd({ harm: { kind: 'close-channel', at: 'claimed' } }),
+  ),
+  ...cellsOfWhole('F13', 'crowd', MOVED, crowd({ harm: { kind: 'rebalance', at: 'claimed', guests: 'storm' } })),
+  // One of them kills its process each time; the others are handled all the same.
+  ...cellsOfWhole(
+    'F17',
+    'crowd',
+    'dead-lettered / in doubt / in doubt / in doubt',
+    crowd({ harm: { kind: 'none' }, message: 'kill', tuning: { maxAttempts: 3 } }),
+  ),
+]

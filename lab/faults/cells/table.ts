@@ -1,0 +1,101 @@
+import {
+  BROKERS,
+  STEPS,
+  STRATEGIES,
+  type BrokerName,
+  type Cell,
+  type FaultNumber,
+  type Outcome,
+  type Step,
+  type Strategy,
+} from '../cell.ts'
+
+import type { Demands } from '../demands.ts'
+
+/** What is expected of each strategy: of the first in their order, as in `1 / B / B / in doubt`, or of those that are named. */
+export type Row = string | Partial<Readonly<Record<Strategy, string>>>
+
+/** By step. */
+export type Table = Partial<Readonly<Record<Step, Row>>>
+
+export type Made = Pick<Cell, 'harm'> &
+  Demands &
+  Partial<
+    Pick<
+      Cell,
+      'admitted' | 'beside' | 'crowd' | 'crowdDoes' | 'isSentAgain' | 'neighbours' | 'mustShow' | 'message' | 'tuning'
+    >
+  >
+
+/** A cell for each entry that is not `-`, on each broker. */
+export function cellsOf(
+  fault: FaultNumber,
+  table: Table,
+  make: (step: Step, broker: BrokerName, strategy: Strategy) => Made | undefined,
+  variant?: string,
+): readonly Cell[] {
+  const suffix = variant === undefined ? '' : `-${variant}`
+  return BROKERS.flatMap((broker) =>
+    STEPS.flatMap((step) =>
+      rowOf(table[step]).flatMap(({ strategy, expects }): Cell[] => {
+        const made = canRun(strategy, broker) ? make(step, broker, strategy) : undefined
+        if (made === undefined) return []
+        return [
+          { name: `${fault}.${step}${suffix}.${strategy}.${broker}`, fault, step, strategy, broker, expects, ...made },
+        ]
+      }),
+    ),
+  )
+}
+
+/** Of a fault that has no step. */
+export function cellsOfWhole(
+  fault: FaultNumber,
+  variant: string,
+  row: Row,
+  make: (broker: BrokerName, strategy: Strategy) => Made | undefined,
+): readonly Cell[] {
+  return BROKERS.flatMap((broker) =>
+    rowOf(row).flatMap(({ strategy, expects }): Cell[] => {
+      const made = canRun(strategy, broker) ? make(broker, strategy) : undefined
+      if (made === undefined) return []
+      return [
+        {
+          name: `${fault}.${variant}.${strategy}.${broker}`,
+          fault,
+          step: undefined,
+          strategy,
+          broker,
+          expects,
+          ...made,
+        },
+      ]
+    }),
+  )
+}
+
+/** Only Kafka has offsets. */
+function canRun(strategy: Strategy, broker: BrokerName): boolean {
+  return strategy !== 'offsets' || broker === 'kafka'
+}
+
+const OUTCOMES: readonly Outcome[] = ['1', '1s', 'B', 'D', 'k', 'in doubt', 'dead-lettered', 'lost']
+
+function rowOf(row: Row = ''): readonly { readonly strategy: Strategy; readonly expects: readonly Outcome[] }[] {
+  const entries = typeof row === 'string' ? row.split('/').map((entry) => entry.trim()) : undefined
+  return STRATEGIES.flatMap((strategy, index) => {
+    const entry = (typeof row === 'string' ? entries?.[index] : row[strategy]) || '-'
+    return entry === '-' ? [] : [{ strategy, expects: entry.split(' or ').map(outcomeFrom) }]
+  })
+}
+
+function outcomeFrom(text: string): Outcome {
+  const outcome = OUTCOMES.find((one) => one === text)
+  if (outcome === undefined) throw new TypeError(`no outcome: '${text}'`)
+  return outcome
+}
+
+/** What kills or pauses a worker before it is sent is a mark or a settle: a claim has arrived. */
+export function isBeforeItArrives(step: Step): boolean {
+  return step === 'S4' || step === 'S6'
+}

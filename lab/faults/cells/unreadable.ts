@@ -1,0 +1,25 @@
+import type { Cell, Strategy } from '../cell.ts'
+import type { Spoilt } from '../server-harm/server-harm.ts'
+import { cellsOfWhole, type Row } from './table.ts'
+
+const PARKED = 'in doubt'
+
+const STORES: Readonly<Record<Spoilt, Row>> = {
+  'other-type': { 'lease-rerun': PARKED, 'lease-park': PARKED },
+  'cut-off': { 'lease-rerun': PARKED },
+  newer: { inbox: PARKED, 'lease-rerun': PARKED, 'lease-postgres': PARKED },
+}
+
+/** In Postgres a record belongs to a scope, whose row the first claim writes. */
+function momentOf(strategy: Strategy): 'delivered' | 'claim sent' {
+  return strategy === 'inbox' || strategy === 'lease-postgres' ? 'claim sent' : 'delivered'
+}
+
+/** F19: the record of one message cannot be read. That message alone is set aside, those that are claimed with it are handled. */
+export const UNREADABLE: readonly Cell[] = Object.entries(STORES).flatMap(([how, row]) =>
+  cellsOfWhole('F19', how, row, (_, strategy) => ({
+    harm: { kind: 'spoil-record', at: momentOf(strategy), how: how as Spoilt },
+    crowd: 5,
+    reason: 'record-unreadable',
+  })),
+)

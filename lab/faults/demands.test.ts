@@ -1,0 +1,62 @@
+import { describe, expect, it } from '@jest/globals'
+import type { HistoryEvent } from '../../testing/history.ts'
+import { unmet } from './demands.ts'
+import { ABORTED } from './worker/settings.ts'
+
+const SUBJECT = 'group:target'
+const ABOUT = { subject: SUBJECT, places: ['queue#0'] }
+const [LEASE_MS, MARGIN_MS] = [1_000, 200]
+
+const claimed: HistoryEvent = {
+  at: 0,
+  proc: 'redis',
+  f: 'claim',
+  type: 'ok',
+  subject: SUBJECT,
+  token: 't',
+  until: LEASE_MS,
+}
+const renewed: HistoryEvent = {
+  at: 500,
+  proc: 'redis',
+  f: 'renew',
+  type: 'ok',
+  subject: SUBJECT,
+  token: 't',
+  until: 2 * LEASE_MS,
+}
+const abortedAt = (at: number): HistoryEvent => ({ at, proc: 'w1', f: 'tell', what: ABORTED, subject: SUBJECT })
+const begunBy = (proc: string, subject: string): HistoryEvent => ({ at: 0, proc, f: 'hstart', subject, token: proc })
+const CRASH: HistoryEvent = { at: 1, proc: 'w1', f: 'crash' }
+
+describe('the demands of a cell', () => {
+  it.each<[what: string, events: readonly HistoryEvent[], failures: readonly string[]]>([
+    ['before the lease ends', [claimed, abortedAt(LEASE_MS - MARGIN_MS)], []],
+    ['before the renewed lease ends', [claimed, renewed, abortedAt(2 * LEASE_MS - MARGIN_MS)], []],
+    ['too late', [claimed, abortedAt(LEASE_MS + 35)], ['the signal aborted 35 ms after the lease had ended']],
+    ['never', [claimed], ['expected the signal to abort']],
+  ])('judge by the lease in the store a signal that aborts %s', (_, events, failures) => {
+    expect(unmet({ mustAbortInTime: true }, events, ABOUT)).toEqual(failures)
+  })
+
+  it('find a handler that begins too often', () => {
+    const events = [begunBy('w1', SUBJECT), begunBy('w2', SUBJECT), begunBy('w2', 'group:other')]
+    expect(unmet({ mostRuns: 1 }, events, ABOUT)).toEqual(['expected 1 runs at most, found 2'])
+    expect(unmet({ mostRuns: 2 }, events, ABOUT)).toEqual([])
+  })
+
+  it('count beside each other after a crash only what ran before it', () => {
+    const demands = { mustRunTogether: 2 }
+    const before = [begunBy('w1', SUBJECT), begunBy('w1', 'group:other'), CRASH]
+    const alone = [...before, begunBy('w2', SUBJECT), begunBy('w2', 'group:new')]
+    expect(unmet(demands, alone, ABOUT)).toHaveLength(1)
+    expect(unmet(demands, [...before, begunBy('w2', SUBJECT), begunBy('w2', 'group:other')], ABOUT)).toEqual([])
+  })
+
+  it('find a dead letter that says something else', () => {
+    const letter = { at: 0, proc: 'w1', f: 'copy', type: 'ok', place: 'queue#0', to: 'dead-letter' } as const
+    const events: readonly HistoryEvent[] = [{ ...letter, parked: true, reason: 'conflict' }]
+    const failures = unmet({ reason: 'record-unreadable' }, events, ABOUT)
+    expect(failures).toEqual(['expected a dead letter for record-unreadable, found conflict'])
+  })
+})

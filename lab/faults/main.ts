@@ -1,0 +1,80 @@
+// npm run faults -- [--only NAME] [--planted] [--list] [--at-once N] [--record]
+//
+// Ends with 0 if every cell showed what it must, with 1 if one did not, with 2 for a wrong command.
+
+import { parseArgs } from 'node:util'
+import { recordPart } from '../proof/part.ts'
+import { closeRun, openRun } from '../../test/kit/servers/test-run.ts'
+import { CELLS } from './cells/all.ts'
+import { isNamed } from './cells/named.ts'
+import { PLANTED } from './cells/planted.ts'
+import type { Cell } from './cell.ts'
+import { explain, legend, lineOf, proofPart } from './report.ts'
+import { runCells } from './run-cells.ts'
+
+const USAGE = `usage: npm run faults -- [options]
+  --only NAME     cells of this name; * stands for anything, and the option may be given again
+  --planted       cells whose workers are wrong on purpose instead: each must fail
+  --list          tells their names, and runs none
+  --at-once N     cells beside each other (6)
+  --record        writes docs/proof/faults.json`
+
+interface Command {
+  readonly cells: readonly Cell[]
+  readonly isList: boolean
+  readonly isRecorded: boolean
+  readonly atOnce: number
+}
+
+function readCommand(args: readonly string[]): Command {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      only: { type: 'string', multiple: true },
+      planted: { type: 'boolean' },
+      list: { type: 'boolean' },
+      record: { type: 'boolean' },
+      'at-once': { type: 'string' },
+    },
+  })
+  const { only = ['*'], planted = false, list = false, record = false, 'at-once': atOnce = '6' } = values
+  const all = planted ? PLANTED.map(({ cell }) => cell) : CELLS
+  const cells = all.filter(({ name }) => only.some((glob) => isNamed(name, glob)))
+  if (cells.length === 0) throw new TypeError(`--only: no cell is called ${only.join(' or ')}`)
+  if (!(Number(atOnce) >= 1)) throw new TypeError(`--at-once: expected a number from 1, got '${atOnce}'`)
+  if (record && (planted || values.only !== undefined)) throw new TypeError('--record: expected with all cells only')
+  return { cells, isList: list, isRecorded: record, atOnce: Number(atOnce) }
+}
+
+async function main(): Promise<number> {
+  let command: Command
+  try {
+    command = readCommand(process.argv.slice(2))
+  } catch (error) {
+    console.error(`${(error as Error).message}\n${USAGE}`)
+    return 2
+  }
+  if (command.isList) {
+    console.log(`${legend()}\n`)
+    for (const { name, expects } of command.cells) console.log(`${name.padEnd(46)} ${expects.join(' or ')}`)
+    return 0
+  }
+  await openRun()
+  try {
+    const begunAt = performance.now()
+    const { runs, versions } = await runCells(command.cells, command.atOnce, (run) => console.log(lineOf(run)))
+    const seconds = (performance.now() - begunAt) / 1_000
+    const failed = runs.filter(({ failures }) => failures.length > 0)
+    for (const run of failed) console.log(explain(run))
+    console.log(`${runs.length} cells, ${failed.length} failed, ${Math.round(seconds)} s`)
+    if (command.isRecorded) recordPart('faults', proofPart(runs, seconds, versions))
+    return failed.length === 0 ? 0 : 1
+  } finally {
+    await closeRun()
+  }
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => void closeRun().finally(() => process.exit(1)))
+}
+process.exit(await main())

@@ -1,0 +1,36 @@
+import type { HistoryEvent } from '../../testing/history.ts'
+import { Signal } from '../../test/kit/signal.ts'
+import { trueMs } from './true-time.ts'
+
+type Untimed<Event> = Event extends unknown ? Omit<Event, 'at' | 'proc'> : never
+
+/** All that is seen of one cell while it runs. What the servers hold in the end is added to it then. */
+export class Recorder extends Signal {
+  readonly #events: HistoryEvent[] = []
+
+  record(proc: string, event: Untimed<HistoryEvent>, at: number = trueMs()): void {
+    this.#events.push({ at, proc, ...event })
+    this.notify()
+  }
+
+  /** In the order of true time. */
+  get events(): readonly HistoryEvent[] {
+    return this.#events.toSorted((a, b) => a.at - b.at)
+  }
+
+  has(isIt: (event: HistoryEvent) => boolean): boolean {
+    return this.#events.some(isIt)
+  }
+
+  /** Every place has been acked since it was delivered last. */
+  areAcked(places: readonly string[]): boolean {
+    return places.every((place) => {
+      const last = this.#events.findLast((event) => 'place' in event && event.place === place && isOnWire(event.f))
+      return last?.f === 'ack'
+    })
+  }
+}
+
+function isOnWire(f: HistoryEvent['f']): boolean {
+  return f === 'deliver' || f === 'ack'
+}

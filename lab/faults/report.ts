@@ -1,0 +1,191 @@
+import type { ProofPart, ProofTable } from '../proof/part.ts'
+import { PLANTED } from './cells/planted.ts'
+import { STEPS, STRATEGIES, type BrokerName, type Cell, type Strategy } from './cell.ts'
+import type { CellRun } from './run-cell.ts'
+
+export function lineOf({ cell, observed, failures, seconds }: CellRun): string {
+  const mark = failures.length === 0 ? 'ok  ' : 'FAIL'
+  return `${mark} ${cell.name.padEnd(46)} ${observed.padEnd(14)}${seconds.toFixed(1)} s`
+}
+
+/** What is wrong, all that was seen, and how to see it again. */
+export function explain(run: CellRun): string {
+  const { cell, failures, history } = run
+  const [first] = history.events
+  const events = history.events.map(({ at, proc, ...event }) => {
+    return `    ${(at - (first?.at ?? at)).toFixed(1).padStart(9)} ${proc.padEnd(9)} ${JSON.stringify(event)}`
+  })
+  const planted = PLANTED.some((one) => one.cell.name === cell.name) ? '--planted ' : ''
+  const again = `npm run faults -- ${planted}--only '${cell.name}'`
+  return [cell.name, ...failures.map((failure) => `  ${failure}`), ...events, `  again: ${again}`].join('\n')
+}
+
+/** What the parts of a cell's name and its outcomes mean. */
+export function legend(): string {
+  const faults = Object.entries(FAULTS).map(([fault, what]) => `  ${fault.padEnd(4)} ${what}`)
+  return [
+    'A cell is fault.step-variant.strategy.broker, and what it must show: ' + OUTCOMES,
+    'Steps: ' + STEP_NAMES.join(', '),
+    'Faults:',
+    ...faults,
+  ].join('\n')
+}
+
+const OUTCOMES =
+  '1 one effect; 1s one, what came again was settled as duplicate; B one, after the lease of an owner that was gone; ' +
+  'D the effect twice; k called twice, accepted once; in doubt: parked for a person'
+
+const STEP_NAMES: readonly string[] = [
+  'S0 delivered',
+  'S1 claim sent',
+  'S2 claimed',
+  'S3 effect applied',
+  'S4 mark sent',
+  'S5 marked',
+  'S6 settle sent',
+  'S7 settled',
+]
+
+/** What each fault is, in a few words. */
+const FAULTS: Readonly<Record<Cell['fault'], string>> = {
+  F1: 'kill -9',
+  F2: 'SIGSTOP for longer than the lease',
+  F3: 'request lost',
+  F4: 'reply lost',
+  F5: 'black hole',
+  F6: 'connections to the broker closed',
+  F7: 'broker restarted',
+  F8: 'Redis frozen for twice the lease',
+  F9: 'Redis emptied, flushed, promoted without the mark',
+  F10: 'backend terminated, server restarted at once',
+  F11: 'replica promoted without the tail',
+  F12: 'commit refused',
+  F13: 'rebalance during the handler',
+  F14: 'calendar of the worker 2 min behind, 1 h ahead',
+  F15: 'handler throws, hangs, blocks the loop',
+  F16: 'retention over before the redelivery',
+  F17: 'poison: always throws, always kills',
+  F18: 'cut off from the store alone for twice the lease',
+  F19: 'record that cannot be read',
+  F20: 'topic deleted, or created anew',
+  F21: 'store away when a drop-in starts',
+}
+
+/** The part of docs/proof.md. */
+export function proofPart(
+  runs: readonly CellRun[],
+  seconds: number,
+  versions: Readonly<Record<string, string>>,
+): ProofPart {
+  const failed = runs.filter(({ failures }) => failures.length > 0)
+  const lost = runs.reduce((sum, run) => sum + anomaliesIn(run, 'A1 lost'), 0)
+  const brokers = [...new Set(runs.map(({ cell }) => cell.broker))].toSorted()
+  return {
+    title: 'Faults on real servers, one at each step of a message',
+    command: 'npm run faults',
+    summary:
+      `${runs.length} cells: one fault at one step of one message, under one strategy, on one broker; then another message must still be ` +
+      `handled and nothing may be left. ${failed.length === 0 ? 'All' : `${runs.length - failed.length}`} show what they must; ${lost} messages lost. ` +
+      'The fault is done at the byte: workers reach their servers through proxies that understand what they carry. What happened is ' +
+      'told by the servers: rows with their commit times, the writes of Redis, a provider in a process of its own, acks and committed offsets.',
+    versions,
+    seconds,
+    tables: [...brokers.map((broker) => tableOf(broker, runs)), duplicatesOf(runs)],
+    limits: [
+      'The rare interleavings: each cell is run once, at its one moment.',
+      'A power failure: what a server has written and not synced survives here.',
+      'The clock is that of the process (`Date`), not that of the machine.',
+    ],
+  }
+}
+
+/** As in `inbox / lease-rerun / lease-keyed / lease-park`, by step. */
+function tableOf(broker: BrokerName, runs: readonly CellRun[]): ProofTable {
+  const ofBroker = runs.filter(({ cell }) => cell.broker === broker)
+  const kinds = [...new Set(ofBroker.map(({ cell }) => kindOf(cell)))]
+  const rows = kinds.flatMap((kind) => {
+    const cells = ofBroker.filter(({ cell }) => kindOf(cell) === kind)
+    const [fault, how] = kind.split(' ') as [Cell['fault'], string?]
+    const steps = STEPS.map((step) => entry(cells.filter(({ cell }) => cell.step === step)))
+    const variants = [
+      ...new Set(cells.filter(({ cell }) => cell.step === undefined).map(({ cell }) => variantOf(cell))),
+    ]
+    const whole = variants.map(
+      (variant) => `${variant}: ${entry(cells.filter(({ cell }) => variantOf(cell) === variant))}`,
+    )
+    return [[`${fault} ${FAULTS[fault]}${how === undefined ? '' : `: ${how}`}`, ...steps, whole.join('; ')]]
+  })
+  return {
+    title: `${broker}: ${USUAL.join(' / ')}. ${OUTCOMES}`,
+    columns: ['fault', ...STEP_NAMES, 'no step'],
+    rows,
+  }
+}
+
+/** The fault, and how it was done where there are several ways: `F9 flushed`. */
+function kindOf(cell: Cell): string {
+  const { fault, step } = cell
+  const how = step === undefined ? '' : variantOf(cell).slice(`${step}-`.length)
+  return how === '' ? fault : `${fault} ${how}`
+}
+
+/** Those that every fault is tried with. */
+const USUAL: readonly Strategy[] = ['inbox', 'lease-rerun', 'lease-keyed', 'lease-park']
+
+/** What each strategy showed: the usual ones in their order, others by name. */
+function entry(cells: readonly CellRun[]): string {
+  if (cells.length === 0) return '-'
+  const shown = (strategy: Strategy): string => cells.find(({ cell }) => cell.strategy === strategy)?.observed ?? '-'
+  const usual = USUAL.map(shown)
+  const others = STRATEGIES.filter((strategy) => !USUAL.includes(strategy) && shown(strategy) !== '-')
+  return [
+    ...(usual.every((one) => one === '-') ? [] : [usual.join(' / ')]),
+    ...others.map((strategy) => `${strategy} ${shown(strategy)}`),
+  ].join(', ')
+}
+
+function duplicatesOf(runs: readonly CellRun[]): ProofTable {
+  const row = (strategy: Strategy): (string | number)[] => {
+    const own = runs.filter(({ cell }) => cell.strategy === strategy)
+    const count = (anomaly: Parameters<typeof anomaliesIn>[1]): number =>
+      own.reduce((sum, run) => sum + anomaliesIn(run, anomaly), 0)
+    const parked = own.filter(({ observed }) => observed === 'in doubt').length
+    return [
+      strategy,
+      own.length,
+      count('A1 lost'),
+      count('L1 stall'),
+      count('A2 duplicate tx'),
+      count('A2 duplicate attempt'),
+      count('A2 duplicate accepted'),
+      parked,
+    ]
+  }
+  return {
+    title: 'Counted over all cells of a strategy',
+    columns: [
+      'strategy',
+      'cells',
+      'lost',
+      'stalled',
+      'database effect twice',
+      'called twice',
+      'accepted twice',
+      'parked',
+    ],
+    rows: STRATEGIES.map(row),
+  }
+}
+
+function variantOf({ name, fault, strategy }: Cell): string {
+  return name.slice(fault.length + 1, name.indexOf(`.${strategy}`))
+}
+
+type Anomalies = NonNullable<CellRun['verdict']>['anomalies']
+
+function anomaliesIn(
+  { verdict }: CellRun,
+  anomaly: Anomalies extends ReadonlyMap<infer Name, unknown> ? Name : never,
+): number {
+  return verdict?.anomalies.get(anomaly)?.length ?? 0
+}

@@ -1,0 +1,165 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { inspect } from 'node:util'
+import type { Verdict } from '../../testing/checker/check.ts'
+import type { History } from '../../testing/history.ts'
+import { uniqueName } from '../../test/kit/namespace.ts'
+import type { Cell, Outcome } from './cell.ts'
+import { Crew } from './crew.ts'
+import { strike } from './harm.ts'
+import { keyOf } from './identity.ts'
+import { failuresOf, verdictOf } from './judge.ts'
+import type { MessageDoes } from './message.ts'
+import { outcomeOf } from './outcome.ts'
+import { Recorder } from './recorder.ts'
+import { strikeBefore } from './server-harm/server-harm.ts'
+import type { BrokerSide } from './stage/broker-side.ts'
+import { withOwnServers } from './stage/own-servers.ts'
+import type { Stage } from './stage/stage.ts'
+import { trueMs } from './true-time.ts'
+import { gather } from './truth/gather.ts'
+import { subjectOf } from './truth/told-by-store.ts'
+import { Sends, type Seen } from './wire/ears.ts'
+import type { Fate } from './wire/link.ts'
+import type { Ground, Worker } from './worker/worker.ts'
+
+export interface CellRun {
+  readonly cell: Cell
+  readonly observed: Outcome | 'no effect'
+  /** Why it failed, with witnesses; none: it is as it must be. */
+  readonly failures: readonly string[]
+  readonly history: History
+  /** `undefined` where it came to no end. */
+  readonly verdict?: Verdict
+  readonly seconds: number
+}
+
+const STRIKES_WITHIN_MS = 30_000
+const DRAINS_WITHIN_MS = 45_000
+const STOPS_WITHIN_MS = 15_000
+const LOOK_EVERY_MS = 50
+
+/** One message meets its fault; then another must still be handled, and nothing may be left. */
+export async function runCell(cell: Cell, stage: Stage): Promise<CellRun> {
+  const begunAt = trueMs()
+  const run = await withOwnServers(cell, stage, (own) => play(cell, own)).catch((error: unknown): Played => {
+    const end = { isDrained: false, unsettled: [], records: new Map(), at: trueMs() }
+    return { observed: 'no effect', failures: [inspect(error)], history: { events: [], end } }
+  })
+  return { cell, ...run, seconds: (trueMs() - begunAt) / 1_000 }
+}
+
+type Played = Pick<CellRun, 'observed' | 'failures' | 'history' | 'verdict'>
+
+async function play(cell: Cell, stage: Stage): Promise<Played> {
+  // Another where its server was restarted.
+  const broker = (): BrokerSide => stage.broker(cell.broker)
+  const place = await broker().newPlace(cell.beside)
+  const prefix = uniqueName('cell')
+  const target = { id: `${prefix}-target`, key: keyOf(place.group, place.origin, `${prefix}-target`) }
+  const crowd = Array.from({ length: cell.crowd ?? 0 }, (_, number) => `${prefix}-crowd-${number}`)
+  const together = [target.id, ...crowd]
+  const neighbours = Array.from({ length: cell.neighbours ?? 1 }, (_, number) => `${prefix}-neighbour-${number}`)
+  const later = [...neighbours, ...(cell.isSentAgain === true ? [target.id] : [])]
+  const sent = [...together, ...later]
+  const sends = new Sends(prefix, (send) => place.placeOf(send))
+  const recorder = new Recorder()
+  const fault = new Armed(cell, () => ({ ground, crew, recorder, place: place.placeOf(0) }))
+  const ground: Ground = { cell, stage, place, prefix, sends, target, recorder, judge: fault.judge }
+  const crew = new Crew(ground)
+  let isDrained = false
+  try {
+    await crew.start()
+    for (const [send, id] of sent.entries()) {
+      const message = { id, send: sends.name(send), does: doesOf(cell, send) }
+      const [subject, at] = [subjectOf(ground, id), trueMs()]
+      await broker().send(place, message)
+      recorder.record('producer', { f: 'send', type: 'ok', place: place.placeOf(send), subject, print: id }, at)
+      if (send === together.length - 1) await fault.over(STRIKES_WITHIN_MS)
+    }
+    await fault.afterwards()
+    recorder.record('cell', { f: 'heal' })
+    isDrained = await drained(() => broker().isDrained(place, sent.length, recorder))
+    await crew.stop(STOPS_WITHIN_MS)
+  } finally {
+    await crew[Symbol.asyncDispose]()
+  }
+  const history = await gather(ground, { ids: [...new Set(sent)], sends: sent.length, isDrained })
+  const places = sent.flatMap((id, send) => (id === target.id ? [place.placeOf(send)] : []))
+  const subject = subjectOf(ground, target.id)
+  const observed = outcomeOf(history, subject, places)
+  const verdict = verdictOf(cell, history)
+  const failures = [
+    ...crew.breaches,
+    ...fault.breaches,
+    ...failuresOf(cell, history, { observed, verdict, subject, places }),
+  ]
+  return { observed, failures, history, verdict }
+}
+
+/** What is sent first is what the cell is about; the crowd follows it. */
+function doesOf({ message, crowd = 0, crowdDoes }: Cell, send: number): MessageDoes {
+  const does = send === 0 ? message : send <= crowd ? crowdDoes : undefined
+  return does ?? 'effect'
+}
+
+/** Does harm once, to the first worker, at the first moment of the message that the cell is about. */
+class Armed {
+  readonly breaches: string[] = []
+  readonly #cell: Cell
+  readonly #scene: () => Omit<Parameters<typeof strike>[1], 'worker'>
+  readonly #struck: Promise<void>
+  #strikes: (healed: Promise<void>) => void = () => {}
+  #isLeftBehind: Promise<void> | undefined
+  #hasStruck = false
+  #afterwards: (() => Promise<void>) | undefined
+
+  constructor(cell: Cell, scene: () => Omit<Parameters<typeof strike>[1], 'worker'>) {
+    this.#cell = cell
+    this.#scene = scene
+    this.#struck = new Promise((resolve) => {
+      this.#strikes = resolve
+    })
+  }
+
+  readonly judge = (worker: Worker, { moment, isTarget }: Seen): Fate => {
+    const { harm } = this.#cell
+    if (harm.kind === 'none' || this.#hasStruck || !isTarget) return 'pass'
+    const scene = { worker, ...this.#scene() }
+    if ('lagsFrom' in harm && harm.lagsFrom === moment && this.#isLeftBehind === undefined) {
+      const { fate, healed } = strikeBefore(harm, scene)
+      this.#isLeftBehind = healed
+      return fate
+    }
+    if (moment !== harm.at) return 'pass'
+    this.#hasStruck = true
+    const { fate, healed, afterwards } = strike(harm, scene)
+    this.#afterwards = afterwards
+    this.#strikes(healed)
+    return fate
+  }
+
+  async afterwards(): Promise<void> {
+    await this.#afterwards?.()
+  }
+
+  /** Resolves when it has happened and nothing is harmed any more. */
+  async over(withinMs: number): Promise<void> {
+    if (this.#cell.harm.kind === 'none') return
+    const late = new AbortController()
+    const isLate = sleep(withinMs, true, { signal: late.signal }).catch(() => false)
+    await this.#isLeftBehind
+    if (await Promise.race([this.#struck.then(() => false), isLate])) {
+      this.breaches.push(`the moment of the fault never came: ${this.#cell.harm.at}`)
+    }
+    late.abort()
+  }
+}
+
+async function drained(isSo: () => Promise<boolean>): Promise<boolean> {
+  const deadline = trueMs() + DRAINS_WITHIN_MS
+  while (!(await isSo())) {
+    if (trueMs() > deadline) return false
+    await sleep(LOOK_EVERY_MS)
+  }
+  return true
+}

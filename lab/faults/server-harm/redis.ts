@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { withRedis } from '../../../test/kit/servers/clients.ts'
+import type { PrivateRedis } from '../../../test/kit/servers/private-redis.ts'
+import type { Moment } from '../cell.ts'
+import type { Scene } from '../harm.ts'
+import { portOf } from '../stage/own-servers.ts'
+import { LEASE_MS } from '../worker/settings.ts'
+import { replace, type Then } from './then.ts'
+
+export async function freeze(scene: Scene): Promise<void> {
+  const { primary } = ownOf(scene)
+  primary.freeze()
+  scene.recorder.record('redis', { f: 'store-down' })
+  await sleep(2 * LEASE_MS)
+  primary.thaw()
+}
+
+/** Killed before anything else happens, and reached again when its writes are heard. */
+export async function empty(then: Then, scene: Scene): Promise<void> {
+  const { primary } = ownOf(scene)
+  const killed = primary.kill()
+  scene.worker.toStore.leadTo(undefined)
+  scene.recorder.record('redis', { f: 'store-loss' })
+  await killed
+  await primary.restart()
+  await moveTo(primary, then, scene)
+}
+
+/** Before the bytes of the moment go on. */
+export async function flush(then: Then, scene: Scene): Promise<void> {
+  await scene.ground.stage.redis.flush()
+  scene.recorder.record('redis', { f: 'store-loss' })
+  scene.worker.release()
+  await replace(then, scene)
+}
+
+/** The replica has all that was written until now, and hears no more. */
+export async function leaveBehind(scene: Scene): Promise<void> {
+  const { primary, replica } = ownOf(scene)
+  const isThere = await withRedis(primary.url, (redis) => redis.wait(1, REPLICATED_WITHIN_MS))
+  if (replica === undefined || isThere !== 1) throw new Error('there is no replica in step')
+  await withRedis(replica.url, (redis) => redis.replicaof('NO', 'ONE'))
+  scene.worker.release()
+}
+
+const REPLICATED_WITHIN_MS = 1_000
+
+/** What the replica has is told as it is then. */
+export async function promote(harm: Then & { readonly lagsFrom?: Moment }, scene: Scene): Promise<void> {
+  const { primary, replica } = ownOf(scene)
+  if (replica === undefined) throw new Error('there is no replica')
+  const killed = primary.kill()
+  scene.worker.toStore.leadTo(undefined)
+  scene.recorder.record('redis', { f: 'store-loss' })
+  await killed
+  await withRedis(replica.url, (redis) => redis.replicaof('NO', 'ONE'))
+  if (harm.lagsFrom === undefined) await follow(primary, replica)
+  await moveTo(replica, harm, scene)
+}
+
+/** Who was the primary comes back as a replica: where marks wait for one, there must be one. */
+async function follow(former: PrivateRedis, { url, port }: PrivateRedis): Promise<void> {
+  await former.restart()
+  await withRedis(former.url, (redis) => redis.replicaof('127.0.0.1', port))
+  const isInStep = (): Promise<number> => withRedis(url, (redis) => redis.wait(1, REPLICATED_WITHIN_MS))
+  while ((await isInStep()) !== 1) await sleep(LOOK_EVERY_MS)
+}
+
+const LOOK_EVERY_MS = 20
+
+async function moveTo(server: PrivateRedis, then: Then, scene: Scene): Promise<void> {
+  await scene.ground.stage.redis.moveTo(server.url)
+  scene.worker.toStore.leadTo(portOf(server.url))
+  await replace(then, scene)
+}
+
+function ownOf({ ground }: Scene): { readonly primary: PrivateRedis; readonly replica: PrivateRedis | undefined } {
+  const { redis } = ground.stage.own
+  if (redis === undefined) throw new Error('this cell has no Redis of its own')
+  return redis
+}

@@ -1,0 +1,104 @@
+import { uniqueName } from '../../../test/kit/namespace.ts'
+import { kafkaVersion } from '../../../test/kit/servers/kafka/version.ts'
+import { Cluster, eventually, type ReadMessage } from '../../../test/kafka/kit.ts'
+import type { FaultMessage } from '../message.ts'
+import type { BrokerPlace, BrokerSide, Letter } from './broker-side.ts'
+
+interface KafkaTopicPlace extends BrokerPlace {
+  readonly beside: string | undefined
+  beginAnew(sent: number): void
+}
+
+/**
+ * Topics of one partition: what is sent in turn has the number of its send as offset. None is deleted before the end: a producer
+ * of kafkajs that has sent to a topic asks for it with all others, and gets no answer for those any more. So a topic is created anew
+ * on a broker of the cell's own, where the producer connects again, and a topic beside was never sent to.
+ */
+export async function kafkaSide(brokers: string[]): Promise<BrokerSide> {
+  const cluster = await Cluster.open(brokers)
+  const [broker = ''] = brokers
+  return {
+    version: `Kafka ${kafkaVersion()}`,
+    async newPlace(kind): Promise<BrokerPlace> {
+      const [topic, groupId] = [await cluster.topic(), uniqueName('faults')]
+      const second = kind === 'second topic' ? await cluster.topic() : undefined
+      const logs = [{ partition: `${topic}/0`, firstSend: 0 }]
+      const logOf = (send: number): Log => logs.findLast(({ firstSend }) => firstSend <= send) ?? logOf(0)
+      const place: KafkaTopicPlace = {
+        beside: kind === 'retry topic' ? `${topic}.${groupId}.retry-1` : second,
+        beginAnew: (sent) => void logs.push({ partition: `${topic}~${logs.length}/0`, firstSend: sent }),
+        log: () => logOf(Number.POSITIVE_INFINITY),
+        group: groupId,
+        origin: topic,
+        port: Number(broker.split(':')[1]),
+        worker: (port) => ({
+          kind: 'kafka',
+          broker,
+          port,
+          topics: [topic, ...(second === undefined ? [] : [second])],
+          groupId,
+          hasRetryTopic: kind === 'retry topic',
+        }),
+        placeOf: (send) => `${logOf(send).partition}@${send - logOf(send).firstSend}`,
+      }
+      return place
+    },
+    send: ({ origin }, message: FaultMessage) =>
+      cluster.send(origin, [{ key: message.id, value: JSON.stringify(message) }]),
+    topics: {
+      async deleteBeside(place) {
+        const { beside } = place as KafkaTopicPlace
+        if (beside === undefined) throw new Error('this cell has no topic beside')
+        await cluster.admin.deleteTopics({ topics: [beside] })
+      },
+      async recreate(place, sent) {
+        const { admin, producer } = cluster
+        await admin.deleteTopics({ topics: [place.origin] })
+        await eventually(async () => !(await admin.listTopics()).includes(place.origin))
+        await admin.createTopics({ waitForLeaders: false, topics: [{ topic: place.origin, numPartitions: 1 }] })
+        await eventually(() => hasLeader(cluster, place.origin))
+        await producer.disconnect()
+        await producer.connect()
+        ;(place as KafkaTopicPlace).beginAnew(sent)
+      },
+    },
+    async isDrained({ group, origin, log }, sent) {
+      // A broker that was restarted loads its groups first.
+      const committed = await cluster.committed(group, origin).catch((): readonly number[] => [])
+      return committed[0] === sent - (log?.().firstSend ?? 0)
+    },
+    async left({ group, origin, placeOf, log }, sent, hasLetters) {
+      const inLog = Math.max(0, (await cluster.committed(group, origin))[0] ?? 0)
+      const committed = (log?.().firstSend ?? 0) + inLog
+      const unsettled = Array.from({ length: sent - committed }, (_, index) => placeOf(committed + index))
+      const letters = hasLetters ? (await readAll(cluster, `${origin}.dead-letter`)).map(letterOf) : []
+      return { unsettled, letters }
+    },
+    [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
+  }
+}
+
+type Log = ReturnType<NonNullable<BrokerPlace['log']>>
+
+async function hasLeader(cluster: Cluster, topic: string): Promise<boolean> {
+  return cluster.highs(topic).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** kafkajs fails with a TypeError where a broker does not answer for a partition yet. */
+async function readAll(cluster: Cluster, topic: string): Promise<readonly ReadMessage[]> {
+  let found: readonly ReadMessage[] = []
+  await eventually(async () => {
+    const messages = await cluster.read(topic, 0).catch(() => undefined)
+    found = messages ?? []
+    return messages !== undefined
+  })
+  return found
+}
+
+function letterOf({ value, headers }: ReadMessage): Letter {
+  const { send } = JSON.parse(String(value)) as FaultMessage
+  return { send, isParked: headers['x-parked'] !== undefined, reason: String(headers['x-dead-letter-reason']) }
+}

@@ -1,0 +1,124 @@
+import { once } from 'node:events'
+import { Redis } from 'ioredis'
+import { KeyNames } from '../../../adapters/redis-lease/key-names.ts'
+import { CLAIM } from '../../../adapters/redis-lease/scripts/claim.ts'
+import { MARK } from '../../../adapters/redis-lease/scripts/mark.ts'
+import type { Spoilt } from '../server-harm/server-harm.ts'
+import { Signal } from '../../../test/kit/signal.ts'
+import { trueMs } from '../true-time.ts'
+import { trueTimeOf } from './wall-clock.ts'
+
+/** A record as a script wrote it, at its true time. */
+export interface Written {
+  readonly at: number
+  readonly name: string
+  readonly value: string
+  /** For how long it is kept; `undefined`: as long as what was there, or for ever. */
+  readonly keptMs: number | undefined
+}
+
+/** A Redis that tells every write that its scripts make, in its own order: MONITOR. */
+export class RedisSide extends Signal implements AsyncDisposable {
+  #ears: ConnectedEars
+  readonly #written: Written[] = []
+  readonly #heard = new Set<string>()
+
+  private constructor(ears: ConnectedEars) {
+    super()
+    this.#ears = ears
+    this.#listen()
+  }
+
+  static async open(url: string): Promise<RedisSide> {
+    return new RedisSide(await connectTo(url))
+  }
+
+  get url(): string {
+    return this.#ears.url
+  }
+
+  /** Another process serves it now, there. What that one has is as if it were written now. */
+  async moveTo(url: string): Promise<void> {
+    close(this.#ears)
+    this.#ears = await connectTo(url)
+    this.#listen()
+    const { redis } = this.#ears
+    for (const name of await redis.keys('*')) {
+      const [value, keptMs] = await Promise.all([redis.get(name), redis.pttl(name)])
+      if (value !== null) this.#written.push({ at: trueMs(), name, value, keptMs })
+    }
+  }
+
+  async flush(): Promise<void> {
+    await this.#ears.redis.flushall()
+  }
+
+  /** All that was written under a prefix, up to now. */
+  async writtenUnder(prefix: string): Promise<readonly Written[]> {
+    const mark = `${prefix} ${this.#written.length}`
+    await this.#ears.redis.echo(mark)
+    await this.until(() => this.#heard.delete(mark))
+    return this.#written.filter(({ name }) => name.startsWith(`${prefix}:`))
+  }
+
+  /** `undefined`: there is none that a store could read. */
+  async record(prefix: string, key: string): Promise<string | undefined> {
+    const { redis } = this.#ears
+    const name = nameOf(prefix, key)
+    return (await redis.type(name)) === 'string' ? ((await redis.get(name)) ?? undefined) : undefined
+  }
+
+  /** Writes what no store can read in place of a record. */
+  async spoil(prefix: string, key: string, how: Spoilt): Promise<void> {
+    const { redis } = this.#ears
+    const name = nameOf(prefix, key)
+    if (how === 'other-type') await redis.hset(name, 'state', 'P')
+    else await redis.set(name, how === 'cut-off' ? 'P|1|1|0|' : 'Z|1|1|0||owner|')
+  }
+
+  #listen(): void {
+    const { monitor } = this.#ears
+    monitor.on('monitor', (seconds: string, parts: readonly string[], source: string) => {
+      const [command = '', name = '', value = '', word, ms] = parts
+      const at = trueTimeOf(Number(seconds) * 1_000)
+      if (/^set$/i.test(command) && source === 'lua')
+        this.#written.push({ at, name, value, keptMs: word === 'PX' ? Number(ms) : undefined })
+      if (/^echo$/i.test(command)) {
+        this.#heard.add(name)
+        this.notify()
+      }
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { monitor } = this.#ears
+    const ended = monitor.status === 'end' ? undefined : once(monitor, 'end')
+    close(this.#ears)
+    await ended
+  }
+}
+
+function nameOf(prefix: string, key: string): string {
+  return new KeyNames(prefix, 16).of(key)
+}
+
+interface ConnectedEars {
+  readonly url: string
+  readonly redis: Redis
+  readonly monitor: Redis
+}
+
+async function connectTo(url: string): Promise<ConnectedEars> {
+  const redis = new Redis(url)
+  redis.on('error', () => {})
+  // So that workers ask by digest from the first time on.
+  for (const { lua } of [CLAIM, MARK]) await redis.script('LOAD', lua)
+  const monitor = await redis.monitor()
+  monitor.on('error', () => {})
+  return { url, redis, monitor }
+}
+
+function close({ redis, monitor }: ConnectedEars): void {
+  monitor.disconnect()
+  redis.disconnect()
+}

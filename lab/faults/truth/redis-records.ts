@@ -1,0 +1,26 @@
+import type { Written } from '../stage/redis-side.ts'
+import { trueTimeOf } from '../stage/wall-clock.ts'
+import type { LeaseWrite } from './lease-writes.ts'
+
+/** As scripts/script.ts of redis-lease has it: the story of what is set aside follows the owner, behind a line break, which MONITOR writes as two characters. */
+const LONG =
+  /^(?<state>[PRDGX])\|(?<fence>\d+)\|(?<attempt>\d+)\|(?<doubt>[01])\|[^|]*\|(?<owner>[^|\\\n]*)[^|]*\|(?<rest>.*)$/s
+/** What is done, in short: of the owner only its beginning. */
+const SHORT = /^d(?<fence>[1-9]).{22}(?<owner>.{4})/s
+
+const STATES = { P: 'processing', R: 'released', D: 'done', G: 'given-up', X: 'parked' } as const
+
+export function leaseWriteOf({ at, value, keptMs }: Written): LeaseWrite {
+  const short = SHORT.exec(value)?.groups
+  const groups: Record<string, string> | undefined =
+    short === undefined ? LONG.exec(value)?.groups : { ...short, state: 'D' }
+  const { state: letter = '', fence, attempt, doubt, owner = '', rest = '' } = groups ?? {}
+  const state = STATES[letter as keyof typeof STATES]
+  if (state === undefined) throw new Error(`Redis holds what is no record: ${value}`)
+  const kept = keptMs === undefined ? undefined : at + keptMs
+  const until = state === 'processing' ? trueTimeOf(Number(rest)) : kept
+  const numbers = { fence: Number(fence), attempt: Number(attempt ?? 0) }
+  // The story of what was set aside follows the token, behind a line break, which MONITOR writes as two characters.
+  const [token = ''] = owner.split('\\n')
+  return { at, proc: 'redis', state, ...numbers, doubt: doubt === '1', owner: token, until, reason: rest }
+}

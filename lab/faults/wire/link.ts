@@ -1,0 +1,166 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import type { Ears, Seen } from './ears.ts'
+
+/**
+ * What becomes of bytes that were seen. `hold`: they wait, with all that follows them in their direction. `lose`: the connection
+ * is lost, and they with it. `swallow`: nothing comes through it any more, in neither direction, and nothing says so.
+ */
+export type Fate = 'pass' | 'hold' | 'lose' | 'swallow' | 'refuse'
+
+export interface LinkParts {
+  readonly targetPort: number
+  /** One pair for each connection. */
+  readonly ears: (connection: number) => Ears
+  /** Asked before the other side gets them. */
+  readonly judge: (seen: Seen) => Fate
+  /** Told when the other side has got them. */
+  readonly arrived: (seen: Seen) => void
+}
+
+interface Piece {
+  readonly bytes: Buffer
+  readonly seen: readonly Seen[]
+}
+
+/** A TCP proxy on loopback between one process and one server, that understands what it carries. */
+export class Link implements AsyncDisposable {
+  readonly #parts: LinkParts
+  readonly #listener = createServer((client) => this.#serve(client))
+  readonly #connections = new Set<Connection>()
+  #count = 0
+  #isSilent = false
+  #targetPort: number | undefined
+
+  private constructor(parts: LinkParts) {
+    this.#parts = parts
+    this.#targetPort = parts.targetPort
+  }
+
+  static async open(parts: LinkParts): Promise<Link> {
+    const link = new Link(parts)
+    await new Promise<void>((resolve) => void link.#listener.listen(0, '127.0.0.1', resolve))
+    return link
+  }
+
+  get port(): number {
+    return (this.#listener.address() as AddressInfo).port
+  }
+
+  /** New connections; `undefined`: as if nobody listened there. */
+  leadTo(port: number | undefined): void {
+    this.#targetPort = port
+  }
+
+  /** All its connections are lost; new ones are served. */
+  cut(): void {
+    for (const connection of this.#connections) connection.lose()
+  }
+
+  /** What is held arrives. */
+  release(): void {
+    for (const connection of this.#connections) connection.release()
+  }
+
+  /** Nothing comes through any more, in neither direction, also over new connections. */
+  fallSilent(): void {
+    this.#isSilent = true
+    for (const connection of this.#connections) connection.isSilent = true
+  }
+
+  /** Connections that are silent are lost. */
+  endSilence(): void {
+    this.#isSilent = false
+    for (const connection of this.#connections) if (connection.isSilent) connection.lose()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.cut()
+    await new Promise<void>((resolve) => void this.#listener.close(() => resolve()))
+  }
+
+  #serve(client: Socket): void {
+    if (this.#targetPort === undefined) return void client.destroy()
+    const connection = new Connection(client, this.#targetPort, this.#parts, ++this.#count)
+    connection.isSilent = this.#isSilent
+    this.#connections.add(connection)
+    client.on('close', () => this.#connections.delete(connection))
+  }
+}
+
+class Connection {
+  readonly #client: Socket
+  readonly #upstream: Socket
+  readonly #parts: LinkParts
+  /** By who sends; `undefined` where nothing is held. */
+  readonly #held = new Map<Socket, Piece[]>()
+  isSilent = false
+
+  constructor(client: Socket, targetPort: number, parts: LinkParts, number: number) {
+    this.#client = client
+    this.#upstream = connect(targetPort, '127.0.0.1')
+    this.#parts = parts
+    const { fromClient, fromServer } = parts.ears(number)
+    this.#pump(client, this.#upstream, fromClient)
+    this.#pump(this.#upstream, client, fromServer)
+    // What a process sent before it died must still arrive.
+    client.on('close', () => this.#upstream.end())
+    this.#upstream.on('close', () => client.destroy())
+  }
+
+  lose(): void {
+    this.#client.destroy()
+    this.#upstream.destroy()
+  }
+
+  release(): void {
+    for (const [from, pieces] of this.#held) {
+      this.#held.delete(from)
+      for (const piece of pieces) this.#forward(from === this.#client ? this.#upstream : this.#client, piece)
+    }
+  }
+
+  #pump(from: Socket, to: Socket, hear: (bytes: Buffer) => readonly Seen[]): void {
+    from.setNoDelay(true)
+    from.on('error', () => from.destroy())
+    from.on('data', (bytes: Buffer) => {
+      const piece = { bytes, seen: hear(bytes) }
+      const held = this.#held.get(from)
+      if (held === undefined) this.#carry(from, to, piece)
+      else held.push(piece)
+    })
+  }
+
+  #carry(from: Socket, to: Socket, piece: Piece): void {
+    if (this.isSilent) return
+    let fate: Fate = 'pass'
+    for (const seen of piece.seen) {
+      const judged = this.#parts.judge(seen)
+      if (judged !== 'pass') fate = judged
+    }
+    switch (fate) {
+      case 'pass':
+        return this.#forward(to, piece)
+      case 'hold':
+        return void this.#held.set(from, [piece])
+      case 'lose':
+        return this.lose()
+      case 'swallow':
+        this.isSilent = true
+        return
+      case 'refuse':
+        return this.#refuse(to, piece)
+    }
+  }
+
+  #refuse(to: Socket, { seen }: Piece): void {
+    const refused = seen.find((each) => each.refused !== undefined)?.refused
+    if (refused === undefined) throw new Error('these bytes cannot be made to be refused')
+    to.write(refused)
+  }
+
+  #forward(to: Socket, { bytes, seen }: Piece): void {
+    if (to.destroyed || to.writableEnded) return
+    to.write(bytes)
+    for (const each of seen) this.#parts.arrived(each)
+  }
+}

@@ -1,0 +1,61 @@
+import { EFFECTS } from '../worker/settings.ts'
+import type { Ears, Seen, Target } from './ears.ts'
+
+type Asked =
+  | readonly ['claim sent', 'claimed']
+  | readonly ['effect sent', 'effect applied']
+  | readonly ['mark sent', 'marked']
+
+/** The claim opens the transaction, so that a connection that has claimed a message is where its COMMIT goes. */
+export function transactionEars(store: 'inbox' | 'offsets', { id, key }: Target): Ears {
+  const hex = hexOf(key)
+  let hasClaimed = false
+  return askedAndAnswered((text) => {
+    if (store === 'inbox' ? text.includes('."inbox" (scope, key, fp)') && text.includes(hex) : HELD.test(text)) {
+      hasClaimed = true
+      return ['claim sent', 'claimed']
+    }
+    if (text.includes(`insert into ${EFFECTS} `) && text.includes(id)) return ['effect sent', 'effect applied']
+    if (!hasClaimed || !/\bcommit\b/.test(text)) return undefined
+    hasClaimed = false
+    return ['mark sent', 'marked']
+  })
+}
+
+/** A claim of offsets names no message: that of the first one is the first. */
+const HELD = /pg_(?:try_)?advisory_xact_lock\(/
+
+/** Each call is one statement that commits by itself. */
+export function postgresLeaseEars({ key }: Target): Ears {
+  const hex = hexOf(key)
+  return askedAndAnswered((text) => {
+    if (!text.includes(hex)) return undefined
+    if (text.includes('on conflict (scope, key) do nothing') || text.includes('seen as materialized'))
+      return ['claim sent', 'claimed']
+    return text.includes(`set state = 'D'`) ? ['mark sent', 'marked'] : undefined
+  })
+}
+
+/** A connection answers one thing after the other. */
+function askedAndAnswered(askedIn: (text: string) => Asked | undefined): Ears {
+  let waitsFor: Seen['moment'] | undefined
+  return {
+    fromClient: (bytes) => {
+      const asked = askedIn(bytes.toString('latin1'))
+      if (asked === undefined) return []
+      const [moment, answered] = asked
+      waitsFor = answered
+      return [{ moment, isTarget: true }]
+    },
+    fromServer: () => {
+      if (waitsFor === undefined) return []
+      const moment = waitsFor
+      waitsFor = undefined
+      return [{ moment, isTarget: true }]
+    },
+  }
+}
+
+function hexOf(key: string): string {
+  return Buffer.from(key, 'base64url').toString('hex')
+}

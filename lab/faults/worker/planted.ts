@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { KafkaLike } from '../../../adapters/kafkajs/index.ts'
+import type { EachBatchPayloadLike } from '../../../adapters/kafkajs/slice.ts'
+import type { Store } from '../../../src/index.ts'
+import type { MarkVerdict } from '../../../src/spi.ts'
+import type { Planted } from './settings.ts'
+
+/** A store that lies about its marks: settles then come too early, or are never backed by anything. */
+export function withPlantedMarks<Tx>(store: Store<Tx>, planted: Planted | undefined): Store<Tx> {
+  switch (planted) {
+    case undefined:
+    case 'commit-highest':
+      return store
+    case 'mark-skipped':
+      return { ...methodsOf(store), mark: async (claims) => claims.map((): MarkVerdict => 'marked') }
+    case 'ack-before-mark':
+      return {
+        ...methodsOf(store),
+        mark: async (claims, results) => {
+          void sleep(LATE_MS).then(() => store.mark(claims, results))
+          return claims.map((): MarkVerdict => 'marked')
+        },
+      }
+  }
+}
+
+const LATE_MS = 300
+
+/** A client that commits all that it was given, done or not, and nothing below that any more. */
+export function withPlantedCommits(kafka: KafkaLike, planted: Planted | undefined): KafkaLike {
+  if (planted !== 'commit-highest') return kafka
+  return {
+    producer: (config) => kafka.producer(config),
+    admin: (config) => kafka.admin(config),
+    consumer(config) {
+      const consumer = kafka.consumer(config)
+      const highest = new Map<number, bigint>()
+      const raised = <T extends { readonly partition: number; readonly offset: string }>(commit: T): T => {
+        const given = highest.get(commit.partition) ?? 0n
+        return BigInt(commit.offset) < given ? { ...commit, offset: given.toString() } : commit
+      }
+      const run = consumer.run.bind(consumer)
+      consumer.run = (options) =>
+        run({
+          ...options,
+          eachBatch: async (payload) => {
+            const { topic, partition, messages } = payload.batch
+            const commit: EachBatchPayloadLike['commitOffsetsIfNecessary'] = (request) =>
+              payload.commitOffsetsIfNecessary(
+                request && {
+                  topics: request.topics.map((one) => ({ ...one, partitions: one.partitions.map(raised) })),
+                },
+              )
+            highest.set(partition, BigInt(messages.at(-1)?.offset ?? -1) + 1n)
+            await options.eachBatch({ ...payload, commitOffsetsIfNecessary: commit })
+            await commit({ topics: [{ topic, partitions: [{ partition, offset: '0' }] }] })
+          },
+        })
+      const commitOffsets = consumer.commitOffsets.bind(consumer)
+      consumer.commitOffsets = (offsets) => commitOffsets(offsets.map(raised))
+      return consumer
+    },
+  }
+}
+
+function methodsOf<Tx>(store: Store<Tx>): Store<Tx> {
+  return {
+    strategy: store.strategy,
+    open: () => store.open(),
+    claim: (request) => store.claim(request),
+    renew: (claims, leaseMs) => store.renew(claims, leaseMs),
+    mark: (claims, results) => store.mark(claims, results),
+    release: (claims, how) => store.release(claims, how),
+    setAside: (claims, as, why) => store.setAside(claims, as, why),
+  }
+}

@@ -1,0 +1,50 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { kafkaBroker } from '../../adapters/kafkajs/index.ts'
+import { uniqueName } from '../../test/kit/namespace.ts'
+import { startPrivateKafka, type PrivateKafka } from '../../test/kit/servers/private-kafka.ts'
+import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { Cluster, eventually, FAST, RecordingIntake } from '../../test/kafka/kit.ts'
+
+let kafka: PrivateKafka
+let cluster: Cluster
+
+beforeAll(async () => {
+  kafka = await startPrivateKafka({ brokers: 3 })
+  cluster = await Cluster.open(kafka.brokers)
+}, SERVER_WITHIN_MS)
+afterEach(() => cluster.closeSources())
+afterAll(async () => {
+  await cluster[Symbol.asyncDispose]()
+  await kafka.stop()
+})
+
+describe('a first start while a partition has no leader', () => {
+  it('waits for one, since brokers answer', async () => {
+    const [topic, groupId] = [uniqueName('leaderless'), uniqueName('group')]
+    const only = kafka.nodes[2]
+    const replicaAssignment = [{ partition: 0, replicas: [3] }]
+    await cluster.admin.createTopics({ waitForLeaders: false, topics: [{ topic, replicaAssignment }] })
+    await eventually(async () => (await cluster.admin.listTopics()).includes(topic))
+    await cluster.send(topic, ['a'])
+    await only?.kill()
+    await eventually(async () => {
+      const told = await cluster.admin.fetchTopicMetadata({ topics: [topic] }).catch((error: unknown) => String(error))
+      return typeof told === 'string' && told.includes('leader')
+    })
+    const intake = new RecordingIntake()
+    intake.onDeliver = (delivery) => delivery.settle()
+    const { source } = kafkaBroker(cluster.client(), { ...FAST, topics: [topic], groupId, deadLetterTopic: 'dead' })
+    const opening = source.open(intake)
+    let end: unknown
+    opening.then(
+      () => (end = 'open'),
+      (error: unknown) => (end = error),
+    )
+    await new Promise((resolve) => void setTimeout(resolve, 9_000))
+    expect(end).toBeUndefined()
+    await only?.restart()
+    await opening
+    await intake.untilDelivered(1)
+    await source.close()
+  }, 120_000)
+})

@@ -1,0 +1,148 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from '@jest/globals'
+import { filesOf, GROUPS } from './groups.ts'
+import { outcomesOf, type SuiteOutcome } from './outcome.ts'
+import { isAllWell, pageOf, type Column, type Findings } from './page.ts'
+import { runSuites } from './run-suites.ts'
+
+const TODAY = { date: '2026-11-22', node: 'v20.20.2', system: 'linux x64' }
+
+describe('the groups of test files', () => {
+  it.each([
+    ['redis', 'test/redis/store'],
+    ['redis', 'lab/redis/durability'],
+    ['pglite', 'test/pg/pglite-x'],
+    ['postgres', 'test/pg/inbox'],
+    ['pglite', 'lab/pg/pglite-inbox'],
+    ['mariadb', 'test/mysql/inbox'],
+    ['mariadb', 'lab/mysql/crash'],
+    ['nobody', 'test/kafka/run'],
+  ])('%s takes %s', (group, file) => {
+    const takers = GROUPS.filter((one) => filesOf(one, [`${file}.test.ts`]).length > 0)
+    expect(takers.map(({ name }) => name)).toEqual(group === 'nobody' ? [] : [group])
+  })
+
+  it('take only tests', () => {
+    const others = ['test/pg/support.ts', 'test/mysql/harness.ts', 'test/contract/map-store.ts']
+    expect(GROUPS.flatMap((group) => filesOf(group, others))).toEqual([])
+  })
+
+  it('leave out no store: each test file in a folder of stores is in one group', () => {
+    const found = GROUPS.flatMap((group) => filesOf(group))
+    expect(new Set(found).size).toBe(found.length)
+    const folders = ['redis', 'pg', 'mysql', 'stores', 'contract']
+    const ofStores = ['test', 'test/unit', 'lab']
+      .flatMap((tree) => folders.map((folder) => `${tree}/${folder}`))
+      .filter((folder) => existsSync(folder))
+      .flatMap((folder) => readdirSync(folder).map((file) => `${folder}/${file}`))
+    expect(ofStores.filter((file) => file.endsWith('.test.ts') && !found.includes(file))).toEqual([])
+  })
+})
+
+describe('the outcome of a suite', () => {
+  it('counts what passed, failed and was skipped, for whatever reason', () => {
+    const assertionResults = tests('passed', 'failed', 'pending', 'passed', 'todo')
+    const report = { testResults: [{ name: '/at/test/pg/a.test.ts', status: 'failed', assertionResults }] }
+    expect(outcomesOf(['test/pg/a.test.ts'], report)).toEqual([
+      { suite: 'a', passed: 2, failed: 1, skipped: 2, failures: ['law 1'], skippedFor: ['no reason given'] },
+    ])
+  })
+
+  it('has the reasons of what was skipped, each once', () => {
+    const named = ['a (not here: one connection)', 'b (not here: one connection)', 'c (not run: no RabbitMQ 4.3)']
+    const assertionResults = named.map((fullName) => ({ fullName, status: 'pending' }))
+    const report = { testResults: [{ name: '/at/a.test.ts', status: 'passed', assertionResults }] }
+    expect(outcomesOf(['a.test.ts'], report)).toMatchObject([{ skippedFor: ['one connection', 'no RabbitMQ 4.3'] }])
+  })
+
+  it('is a failure where a file could not be loaded, or was not run at all', () => {
+    const report = { testResults: [{ name: '/at/b.test.ts', status: 'failed', assertionResults: [] }] }
+    expect(outcomesOf(['b.test.ts', 'a.test.ts'], report)).toEqual([
+      { suite: 'a', passed: 0, failed: 1, skipped: 0, failures: ['jest did not run it'], skippedFor: [] },
+      { suite: 'b', passed: 0, failed: 1, skipped: 0, failures: ['jest could not load it'], skippedFor: [] },
+    ])
+  })
+
+  it('comes from jest, which runs all of it whatever BACKENDS says', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'consume-once-matrix-'))
+    const before = process.env['BACKENDS']
+    process.env['BACKENDS'] = 'memory'
+    try {
+      const files = ['test/unit/core/key.test.ts', 'test/unit/core/none.test.ts']
+      const outcomes = await runSuites(files, { env: {}, folder, words: 'ignore' })
+      expect(outcomes).toEqual([
+        { suite: 'key', passed: expect.any(Number), failed: 0, skipped: 0, failures: [], skippedFor: [] },
+        { suite: 'none', passed: 0, failed: 1, skipped: 0, failures: ['jest could not load it'], skippedFor: [] },
+      ])
+      expect(outcomes[0]?.passed).toBeGreaterThan(0)
+    } finally {
+      if (before === undefined) delete process.env['BACKENDS']
+      else process.env['BACKENDS'] = before
+      rmSync(folder, { recursive: true })
+    }
+  })
+})
+
+describe('the page', () => {
+  const good: SuiteOutcome = {
+    suite: 'x-store',
+    passed: 5,
+    failed: 0,
+    skipped: 2,
+    failures: [],
+    skippedFor: ['not yet'],
+  }
+  const bad: SuiteOutcome = {
+    suite: 'x-faults',
+    passed: 1,
+    failed: 1,
+    skipped: 0,
+    failures: ['keeps its mark'],
+    skippedFor: [],
+  }
+
+  it('has what passed on which version, what failed, and what could not be run', () => {
+    const missing = { name: 'x 3', result: { reason: 'Debian was\nnot reached' } }
+    const page = pageOf(findings(on('X 1.0.1', bad, good), on('X 2.0.0', good), missing), TODAY)
+    expect(page).toContain('`npm run matrix` on 2026-11-22, with Node v20.20.2 on linux x64')
+    expect(page.slice(page.indexOf('## X'))).toBe(`## X
+
+Clients: x 6.0.0.
+
+|  | X 1.0.1 | X 2.0.0 | x 3 |
+| --- | --- | --- | --- |
+| x-faults | 1 passed, **1 failed** |  |  |
+| x-store | 5 passed, 2 skipped | 5 passed, 2 skipped |  |
+| **all** | 6 passed, **1 failed**, 2 skipped | 5 passed, 2 skipped | **not run** |
+
+Skipped because: not yet.
+
+Failed on X 1.0.1:
+
+- x-faults: \`keeps its mark\`
+
+Not run on x 3: Debian was not reached
+`)
+  })
+
+  it('tells that all is well only if nothing failed and all could be run', () => {
+    expect(isAllWell(findings(on('X 1', good)))).toBe(true)
+    expect(isAllWell(findings(on('X 1', good), on('X 2', bad)))).toBe(false)
+    expect(isAllWell(findings(on('X 1', good), { name: 'x 2', result: { reason: 'none' } }))).toBe(false)
+  })
+})
+
+/** As jest tells them. */
+function tests(...statuses: readonly string[]): { readonly fullName: string; readonly status: string }[] {
+  return statuses.map((status, index) => ({ fullName: `law ${index}`, status }))
+}
+
+function on(reported: string, ...outcomes: readonly SuiteOutcome[]): Column {
+  return { name: reported.toLowerCase(), result: { reported, outcomes } }
+}
+
+function findings(...columns: readonly Column[]): readonly Findings[] {
+  return [{ title: 'X', clients: ['x 6.0.0'], columns }]
+}

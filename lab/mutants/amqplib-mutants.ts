@@ -1,0 +1,177 @@
+import type { Mutant } from './mutant.ts'
+
+/**
+ * Faults of the consumer and the copies on RabbitMQ. Where a second look guards the line, it is taken out too: the test must see what
+ * the fault does. So it is in the other lists.
+ */
+export const AMQPLIB_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'ack-on-a-new-channel',
+    what: 'A delivery whose channel is gone is acked on the next one, where its tag is another message.',
+    layer: 'real servers',
+    patches: [
+      {
+        file: 'adapters/amqplib/consuming/generation.ts',
+        find: 'export interface GenerationEnd {',
+        replace: 'let newest: Generation | undefined\n\nexport interface GenerationEnd {',
+      },
+      {
+        file: 'adapters/amqplib/consuming/generation.ts',
+        find: 'const generation = new Generation(channel, plan)',
+        replace: 'const generation = (newest = new Generation(channel, plan))',
+      },
+      {
+        file: 'adapters/amqplib/consuming/generation.ts',
+        find: 'if (!this.#isLive) this.#plan.hooks.onStale()',
+        replace: 'if (!this.#isLive) return newest !== undefined && newest !== this && newest.settle(delivery)',
+      },
+      {
+        file: 'adapters/amqplib/consuming/generation.ts',
+        find: 'if (generation === this) return true',
+        replace: 'if (generation.number > 0) return true',
+      },
+    ],
+    tests: ['lab/rabbitmq/faults.test.ts', '-t', 'ends the standing of what was delivered'],
+  },
+  {
+    name: 'ack-over-the-unfinished',
+    what: 'A multiple ack goes up to the highest finished tag, not to the contiguous one.',
+    layer: 'unit',
+    patches: [
+      {
+        file: 'adapters/amqplib/settling/ack-window.ts',
+        find: 'const upTo = this.#finishedUpTo\n',
+        replace: 'const upTo = Math.max(this.#finishedUpTo, ...this.#above)\n',
+      },
+      {
+        file: 'adapters/amqplib/settling/acks.ts',
+        find: 'if (broken === undefined) return true',
+        replace: 'if (broken !== null) return true',
+      },
+    ],
+    tests: ['test/unit/rabbitmq/ack-window.test.ts', '-t', 'sends nothing above an unfinished delivery'],
+  },
+  {
+    name: 'rabbit-publish-unconfirmed',
+    what: 'A message counts as published when it is sent, and its confirm is not waited for.',
+    layer: 'real servers',
+    patches: [
+      {
+        file: 'adapters/amqplib/publishing/outlet.ts',
+        find: '    return new Promise((resolve, reject) => {\n',
+        replace: '    return new Promise((resolve, reject) => {\n      resolve()\n',
+      },
+    ],
+    tests: ['test/rabbitmq/publisher.test.ts', '-t', 'takes a negative confirm for a failure'],
+  },
+  {
+    name: 'rabbit-return-unread',
+    what: 'What no queue takes counts as published: a broker confirms it too.',
+    layer: 'real servers',
+    patches: [
+      {
+        file: 'adapters/amqplib/publishing/outlet.ts',
+        find: 'if (returned !== undefined) throw',
+        replace: 'if (returned === null) throw',
+      },
+    ],
+    tests: ['test/rabbitmq/publisher.test.ts', '-t', 'refuses what no queue takes'],
+  },
+  {
+    name: 'rabbit-copy-in-memory',
+    what: 'What is published does not survive a restart of the broker.',
+    layer: 'real servers',
+    patches: [
+      { file: 'adapters/amqplib/publishing/outlet.ts', find: 'persistent: true', replace: 'persistent: false' },
+    ],
+    tests: ['test/rabbitmq/publisher.test.ts', '-t', 'publishes persistently, with a stable ID'],
+  },
+  {
+    name: 'rabbit-requeue-without-delay',
+    what: 'A message that failed goes back to its queue at once, again and again.',
+    layer: 'real servers',
+    patches: [
+      {
+        file: 'adapters/amqplib/copies/publisher.ts',
+        find: "if (retry.kind === 'delayed-by-queue') note",
+        replace: 'if (retry.kind !== undefined) note',
+      },
+    ],
+    tests: ['test/rabbitmq/retry.test.ts', '-t', 'goes on in another process'],
+  },
+  {
+    name: 'rabbit-dead-letter-without-a-reason',
+    what: 'A dead letter does not say why it is one.',
+    layer: 'real servers',
+    patches: [
+      { file: 'adapters/amqplib/copies/letter-headers.ts', find: '    [REASON]: named(letter.reason),\n', replace: '' },
+    ],
+    tests: ['test/rabbitmq/publisher.test.ts', '-t', 'and says why in headers'],
+  },
+  {
+    name: 'rabbit-origin-lost',
+    what: 'A copy does not say which queue its message first was in: its scope, and so its key, is another.',
+    layer: 'real servers',
+    patches: [
+      { file: 'adapters/amqplib/copies/letter-headers.ts', find: '    [ORIGIN_QUEUE]: origin,\n', replace: '' },
+    ],
+    tests: ['test/rabbitmq/copies.test.ts', '-t', 'tells attempt, first sight, origin'],
+  },
+  {
+    name: 'rabbit-settled-before-the-copy',
+    what: 'The original is settled before its copy is confirmed.',
+    layer: 'real servers',
+    patches: [
+      {
+        file: 'adapters/amqplib/copies/publisher.ts',
+        find: '      await copies.publish(letter, { routingKey',
+        replace: '      void copies.publish(letter, { routingKey',
+      },
+      {
+        file: 'adapters/amqplib/copies/publisher.ts',
+        find: 'retryHeaders(letter, place, at))',
+        replace: 'retryHeaders(letter, place, at)).catch(() => {})',
+      },
+    ],
+    tests: ['test/rabbitmq/copies.test.ts', '-t', 'is waited for where it is not declared here'],
+  },
+  {
+    name: 'rabbit-drop-in-acks-for-others',
+    what: 'A drop-in function acks all that was delivered on a channel that others use too.',
+    layer: 'real servers',
+    patches: [
+      {
+        file: 'adapters/amqplib/drop-in/frames.ts',
+        find: 'this.#channel.ack(tagged, false)',
+        replace: 'this.#channel.ack(tagged, true)',
+      },
+    ],
+    tests: ['test/rabbitmq/drop-in.test.ts', '-t', 'acks each delivery by a frame of its own'],
+  },
+  {
+    name: 'rabbit-drop-in-settles-after-its-end',
+    what: 'What a cancelled consumer had delivered is settled all the same.',
+    layer: 'real servers',
+    patches: [
+      {
+        file: 'adapters/amqplib/drop-in/delivery.ts',
+        find: 'return isLive && this.#send(rejected',
+        replace: 'return isLive !== undefined && this.#send(rejected',
+      },
+    ],
+    tests: ['test/rabbitmq/drop-in-ends.test.ts', '-t', 'its deliveries are settled no more'],
+  },
+  {
+    name: 'rabbit-closed-before-its-acks',
+    what: 'The channel is closed right behind its last acks, of which the broker then drops some.',
+    layer: 'real servers',
+    patches: [
+      {
+        file: 'adapters/amqplib/consuming/generation.ts',
+        find: '    if (this.#acks.areMany) await sleep(FRAMES_HEEDED_AFTER_MS)\n',
+        replace: '    if (this.#acks.areMany) await sleep(0 * FRAMES_HEEDED_AFTER_MS)\n',
+      },
+    ],
+    tests: ['test/rabbitmq/stop.test.ts', '-t', 'leaves nothing to redeliver of'],
+  },
+]

@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { runJest, type JestReport } from '../kit/run-jest.ts'
+import { CopiedTree } from './copied-tree.ts'
+import type { Fate, Tried } from './fate.ts'
+import { fateOf, faultWithout, killingTestOf, type KillingTest } from './killing-test.ts'
+import type { Mutant } from './mutant.ts'
+
+interface Options {
+  /** Names the servers that all tests use. */
+  readonly env: Readonly<Record<string, string>>
+  readonly signal: AbortSignal
+  readonly onTried: (tried: Tried) => void
+}
+
+/** Each mutant with the test that is to kill it, one after the other: the tests have the machine for themselves. */
+export async function tryTested(mutants: readonly Mutant[], { env, signal, onTried }: Options): Promise<void> {
+  const tree = new CopiedTree()
+  const words = 'ignore'
+  const folder = mkdtempSync(join(tmpdir(), 'consume-once-mutants-report-'))
+  const { folder: cwd } = tree
+  const run = async (tests: readonly KillingTest[]): Promise<JestReport | undefined> => {
+    try {
+      return await runJest(argumentsFor(tests), { env, signal, cwd, words, folder })
+    } finally {
+      rmSync(join(folder, 'jest.json'), { force: true })
+    }
+  }
+  try {
+    const tests = new Map(mutants.map((mutant) => [mutant, killingTestOf(mutant)]))
+    const without = await run([...tests.values()])
+    for (const [mutant, test] of tests) {
+      const startedAt = performance.now()
+      const fate: Fate =
+        faultWithout(test, without, cwd) ??
+        (await tree.with(mutant.patches, async () => fateOf(test, await run([test]), cwd)))
+      onTried({ mutant, fate, seconds: (performance.now() - startedAt) / 1_000 })
+    }
+  } finally {
+    tree.remove()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Of several tests in one run: a title of one may also be found in a file of another, which does no harm. */
+function argumentsFor(tests: readonly KillingTest[]): readonly string[] {
+  const files = new Set(tests.map(({ file }) => file))
+  const titles = new Set(tests.map(({ title }) => `(?:${title})`))
+  return ['--runTestsByPath', ...files, '-t', [...titles].join('|')]
+}

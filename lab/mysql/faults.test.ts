@@ -1,0 +1,211 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import type { MysqlTransaction } from '../../adapters/mysql2/index.ts'
+import type { Store } from '../../src/index.ts'
+import { claim, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'
+import { server } from '../../test/kit/servers/server.ts'
+import { startFreezingProxy, type FreezingProxy } from '../../test/kit/freezing-proxy.ts'
+import {
+  ALONE,
+  codeOf,
+  describeMariadb,
+  lend,
+  newMysqlPlace,
+  NO_REFUND,
+  threadOf,
+  type MysqlPlace,
+} from '../../test/mysql/support.ts'
+
+describeMariadb('mysqlInbox on a connection that is lost', () => {
+  let place: MysqlPlace
+  let proxy: FreezingProxy
+  /** Through the proxy; the rival is not. */
+  let inbox: Store<MysqlTransaction>
+  let rival: Store<MysqlTransaction>
+
+  beforeEach(async () => {
+    place = await newMysqlPlace()
+    const url = new URL((await server('mariadb')).url)
+    proxy = await startFreezingProxy(Number(url.port || 3306))
+    url.hostname = '127.0.0.1'
+    url.port = String(proxy.port)
+    const pool = place.newPool({ uri: url.href })
+    inbox = await place.newInbox({ pool, lockTimeoutMs: 1_000, queryTimeoutMs: 1_500 })
+    rival = await place.newInbox()
+    // The scope is known from here on: a claim is the claim, the count of attempts, and nothing else.
+    await inbox.release([(await hold(inbox, newItem())).claim], NO_REFUND)
+  })
+  afterEach(async () => {
+    await proxy.stop()
+    await place.close()
+  })
+
+  it('answers already-marked to a mark whose COMMIT has happened and whose reply was lost', async () => {
+    const item = newItem()
+    const { claim: claimed } = await hold(inbox, item)
+    await place.write(lend(claimed).tx, item.key)
+    proxy.loseReplyTo(place.messages.ofMark)
+    expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
+    expect(await inbox.release([claimed], NO_REFUND)).toEqual(['refused'])
+    expect(await inbox.mark([claimed])).toEqual(['already-marked'])
+    expect(await inbox.mark([claimed])).toEqual(['already-marked'])
+    expect(await place.committed(item.key)).toBe(1)
+    expect(await claim(rival, item)).toEqual({ verdict: 'done' })
+  })
+
+  it('stays unknown while a COMMIT may still arrive, and answers already-marked once it has', async () => {
+    const item = newItem()
+    const { claim: claimed } = await hold(inbox, item)
+    await place.write(lend(claimed).tx, item.key)
+    proxy.freeze(place.messages.ofMark)
+    expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
+    // The transaction is open on the server, its row seen by nobody: that proves nothing.
+    expect(await claim(rival, item, ALONE)).toEqual({ verdict: 'busy', leaseLeftMs: 1_000 })
+    expect(await codeOf(inbox.mark([claimed]))).toMatch(/^STORE_/)
+    proxy.thaw()
+    expect(await settled(() => inbox.mark([claimed]))).toEqual(['already-marked'])
+    expect(await place.committed(item.key)).toBe(1)
+    expect(await claim(rival, item)).toEqual({ verdict: 'done' })
+  })
+
+  it('answers refused-busy once it is clear that a COMMIT was never run, and gives the attempt back', async () => {
+    const item = newItem()
+    const { claim: claimed } = await hold(inbox, item)
+    const { tx } = lend(claimed)
+    const thread = await threadOf(tx)
+    await place.write(tx, item.key)
+    proxy.freeze()
+    expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
+    await place.pool.query(`kill ${thread}`)
+    proxy.thaw()
+    expect(await settled(() => inbox.mark([claimed]))).toEqual(['refused-busy'])
+    expect(await place.committed(item.key)).toBe(0)
+    const again = await hold(rival, item)
+    expect(again.attempt).toBe(1)
+    await rival.release([again.claim], NO_REFUND)
+  })
+
+  it('answers refused-done when another owner has marked the key since', async () => {
+    const item = newItem()
+    const { claim: claimed } = await hold(inbox, item)
+    const thread = await threadOf(lend(claimed).tx)
+    proxy.freeze()
+    expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
+    await place.pool.query(`kill ${thread}`)
+    proxy.thaw()
+    const next = await settled(async () => [(await claim(rival, item, ALONE)) as { claim?: never }])
+    expect(await rival.mark(next.flatMap(({ claim: granted }) => granted ?? []))).toEqual(['marked'])
+    expect(await settled(() => inbox.mark([claimed]))).toEqual(['refused-done'])
+  })
+
+  it('counts one attempt for a claim that is sent again, whichever reply was lost', async () => {
+    const item = newItem()
+    const token = newToken()
+    // The first message of a claim begins and inserts: its transaction ends with the connection.
+    proxy.loseReplyTo(1)
+    expect(await codeOf(claim(inbox, item, { token }))).toBe('STORE_AMBIGUOUS')
+    const granted = await settled(async () => [await claim(inbox, item, { token })])
+    expect(granted).toMatchObject([{ verdict: 'claimed', attempt: 1 }])
+  })
+
+  it('answers a set-aside whose reply was lost like the first', async () => {
+    const item = newItem()
+    const { claim: claimed } = await hold(inbox, item)
+    proxy.loseReplyTo(1)
+    // It was the reply to the ROLLBACK; the record is written all the same, on another connection.
+    expect(await inbox.setAside([claimed], 'parked', { reason: 'why' })).toEqual(['parked'])
+    expect(await inbox.setAside([claimed], 'parked', { reason: 'why' })).toEqual(['parked'])
+    expect(await claim(rival, item)).toMatchObject({ verdict: 'parked', reason: 'why' })
+  })
+
+  it('rolls back what a handler wrote when the reply to a release is lost', async () => {
+    const item = newItem()
+    const { claim: claimed } = await hold(inbox, item)
+    await place.write(lend(claimed).tx, item.key)
+    proxy.loseReplyTo(1)
+    expect(await inbox.release([claimed], NO_REFUND)).toEqual(['released'])
+    expect(await place.committed(item.key)).toBe(0)
+    expect(await hold(rival, item, ALONE)).toMatchObject({ attempt: 2 })
+  })
+
+  it('lives on when its connection is killed, says that nothing was committed, and gives the attempt back', async () => {
+    const item = newItem()
+    const { claim: claimed } = await hold(inbox, item)
+    const { tx } = lend(claimed)
+    await place.write(tx, item.key)
+    await place.pool.query(`kill ${await threadOf(tx)}`)
+    expect(await codeOf(inbox.mark([claimed]))).toMatch(/^STORE_/)
+    expect(await inbox.renew([claimed], 1)).toEqual(['lost'])
+    expect(await settled(() => inbox.mark([claimed]))).toEqual(['refused-busy'])
+    expect(await place.committed(item.key)).toBe(0)
+    const again = await hold(rival, item)
+    expect(again.attempt).toBe(1)
+    await rival.release([again.claim], NO_REFUND)
+  })
+
+  it('sets a claim aside whose connection is gone', async () => {
+    const item = newItem()
+    const { claim: claimed } = await hold(inbox, item)
+    proxy.cut()
+    const verdicts = await settled(async () => {
+      const [verdict] = await inbox.setAside([claimed], 'parked', { reason: 'why' })
+      if (verdict === 'refused') throw new Error('the server has not noticed yet')
+      return [verdict]
+    })
+    expect(verdicts).toEqual(['parked'])
+  })
+
+  it('frees the row of a handler that does nothing for longer than idleInTransactionTimeoutMs', async () => {
+    const idle = await place.newInbox({ idleInTransactionTimeoutMs: 1_000 })
+    const item = newItem()
+    const { claim: claimed } = await hold(idle, item)
+    const next = await settled(async () => {
+      const answer = await claim(rival, item, ALONE)
+      if (answer.verdict === 'busy') throw new Error('the row is held')
+      return [answer]
+    })
+    expect(next).toMatchObject([{ verdict: 'claimed', attempt: 2 }])
+    await rival.release(
+      next.flatMap((answer) => ('claim' in answer ? [answer.claim] : [])),
+      NO_REFUND,
+    )
+    expect(await codeOf(idle.mark([claimed]))).toMatch(/^STORE_/)
+    expect(await settled(() => idle.mark([claimed]))).toEqual(['refused-busy'])
+  })
+
+  it('gives a connection back as it came, and what it found in it', async () => {
+    const pool = place.newPool({ connectionLimit: 2 })
+    const own = await place.newInbox({ pool, lockTimeoutMs: 2_000 })
+    const { claim: kept } = await hold(own, newItem())
+    const inside = await lend(kept).tx.query<object[]>(SETTINGS)
+    expect(inside[0]).toMatchObject([{ waits: 50, idle: 300 }])
+    await own.mark([kept])
+    const { claim: dropped } = await hold(own, newItem())
+    await own.release([dropped], NO_REFUND)
+    const connections = [await pool.getConnection(), await pool.getConnection()]
+    for (const connection of connections) {
+      const [rows] = await connection.query(SETTINGS)
+      expect(rows).toMatchObject([{ waits: 50, idle: 28_800 }])
+      await connection.query(NO_TRANSACTION)
+      connection.release()
+    }
+  })
+})
+
+const SETTINGS = 'select @@innodb_lock_wait_timeout as waits, @@wait_timeout as idle'
+
+/** Fails in a transaction. */
+const NO_TRANSACTION = 'set transaction isolation level repeatable read'
+
+/** Asks until there is an answer, as the pipeline does: a server notices a lost connection in its own time. */
+async function settled<T>(ask: () => Promise<readonly T[]>): Promise<readonly T[]> {
+  const deadline = Date.now() + 15_000
+  for (;;) {
+    try {
+      const answers = await ask()
+      const isBusy = answers.some((one) => typeof one === 'object' && one !== null && 'leaseLeftMs' in one)
+      if (!isBusy || Date.now() > deadline) return answers
+    } catch (error) {
+      if (Date.now() > deadline) throw error
+    }
+  }
+}

@@ -1,0 +1,200 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
+import { mysqlLease, type MysqlLeaseOptions } from '../../adapters/mysql2/index.ts'
+import type { Store } from '../../src/index.ts'
+import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
+import { uniqueName } from '../../test/kit/namespace.ts'
+import { startPrivateMariadb } from '../../test/kit/servers/private-mariadb.ts'
+import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { mysqlLeaseHarness } from '../../test/mysql/lease-harness.ts'
+import {
+  ALONE,
+  codeOf,
+  describeMariadb,
+  lend,
+  newMysqlPlace,
+  NO_REFUND,
+  type MysqlPlace,
+} from '../../test/mysql/support.ts'
+
+const IMPATIENT = { lockTimeoutMs: 1_000, queryTimeoutMs: 1_500 }
+
+describeMariadb('a MariaDB that fails', () => {
+  let server: Awaited<ReturnType<typeof startPrivateMariadb>>
+  let place: MysqlPlace
+  beforeAll(async () => {
+    server = await startPrivateMariadb()
+  }, SERVER_WITHIN_MS)
+  afterAll(() => server?.stop())
+  beforeEach(async () => {
+    place = await newMysqlPlace(server.url)
+  })
+  afterEach(() => place.close())
+
+  async function newLease(options: Partial<MysqlLeaseOptions> = {}): Promise<Store> {
+    const lease = mysqlLease({ pool: place.newPool(), ...options })
+    await lease.open()
+    return lease
+  }
+
+  it('keeps what an inbox has marked over a crash, and rolls back the rest', async () => {
+    const inbox = await place.newInbox()
+    const [marked, open] = [newItem(), newItem()]
+    const { claim: ofMarked } = await hold(inbox, marked)
+    await place.write(lend(ofMarked).tx, marked.key)
+    await inbox.mark([ofMarked])
+    const { claim: ofOpen } = await hold(inbox, open)
+    await place.write(lend(ofOpen).tx, open.key)
+    await server.kill()
+    // Once its connection is known to be lost, the COMMIT is not even sent.
+    while ((await inbox.renew([ofOpen], 1))[0] !== 'lost') await new Promise(setImmediate)
+    expect(await codeOf(inbox.mark([ofOpen]))).toMatch(/^STORE_/)
+    await server.restart()
+    expect(await settled(() => inbox.mark([ofOpen]))).toEqual(['refused-busy'])
+    expect(await settled(() => claim(inbox, marked))).toEqual({ verdict: 'done' })
+    expect([await place.committed(marked.key), await place.committed(open.key)]).toEqual([1, 0])
+    // Its attempt is given back, unless that meets a connection that the crash has left dead.
+    const again = await hold(inbox, open, { alone: true })
+    expect([1, 2]).toContain(again.attempt)
+    expect(await inbox.mark([again.claim])).toEqual(['marked'])
+  }, 60_000)
+
+  it('keeps what a lease has answered over a crash: marks, doubt and leases', async () => {
+    const lease = await newLease()
+    const [marked, parked, held, left] = [newItem(), newItem(), newItem(), newItem()]
+    await lease.mark([(await hold(lease, marked)).claim], ['v1'])
+    await lease.setAside([(await hold(lease, parked)).claim], 'parked', { reason: 'wait' })
+    const { claim: ofHeld } = await hold(lease, held)
+    await hold(lease, left, { leaseMs: 1 })
+    await server.kill()
+    await server.restart()
+    expect(await settled(() => claim(lease, marked))).toEqual({ verdict: 'done', result: 'v1' })
+    expect(await claim(lease, parked)).toMatchObject({ verdict: 'parked', reason: 'wait' })
+    expect(await claim(lease, left)).toEqual({ verdict: 'in-doubt' })
+    expect(await claim(lease, held, ALONE)).toMatchObject({ verdict: 'busy' })
+    expect(await lease.mark([ofHeld])).toEqual(['marked'])
+  }, 60_000)
+
+  it('answers nothing for longer than a lease: its mark is unknown, and stands afterwards', async () => {
+    const lease = await newLease(IMPATIENT)
+    const item = newItem()
+    const { claim: claimed } = await hold(lease, item, { leaseMs: 600 })
+    server.freeze()
+    try {
+      const begun = performance.now()
+      expect(await codeOf(lease.mark([claimed]))).toMatch(/^STORE_/)
+      expect(performance.now() - begun).toBeLessThan(10 * IMPATIENT.queryTimeoutMs)
+    } finally {
+      server.thaw()
+    }
+    expect(await settled(() => lease.mark([claimed]))).toEqual([expect.stringMatching(/^(already-)?marked$/)])
+    expect(await claim(lease, item, ALONE)).toEqual({ verdict: 'done' })
+  }, 60_000)
+
+  it('answers an inbox nothing: what is open is unknown until it does', async () => {
+    const inbox = await place.newInbox(IMPATIENT)
+    const [open, fresh] = [newItem(), newItem()]
+    const { claim: claimed } = await hold(inbox, open)
+    await place.write(lend(claimed).tx, open.key)
+    server.freeze()
+    try {
+      expect(await codeOf(claim(inbox, fresh))).toMatch(/^STORE_/)
+      expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
+      expect(await codeOf(inbox.mark([claimed]))).toMatch(/^STORE_/)
+    } finally {
+      server.thaw()
+    }
+    const [verdict] = await settled(() => inbox.mark([claimed]))
+    expect([verdict, await place.committed(open.key)]).toEqual(
+      verdict === 'already-marked' ? ['already-marked', 1] : ['refused-busy', 0],
+    )
+    const granted = await settled(() => hold(inbox, fresh, ALONE))
+    expect(await inbox.mark([granted.claim])).toEqual(['marked'])
+  }, 60_000)
+})
+
+describeMariadb('mysqlInbox beside others', () => {
+  let place: MysqlPlace
+  beforeEach(async () => {
+    place = await newMysqlPlace()
+  })
+  afterEach(() => place.close())
+
+  it('holds nothing when attempts cannot be counted because others have taken the connections of the pool', async () => {
+    const pool = place.newPool({ connectionLimit: 2 })
+    const inbox = await place.newInbox({ pool, ...IMPATIENT })
+    const item = newItem()
+    await inbox.mark([(await hold(inbox, newItem())).claim])
+    const taken = await pool.getConnection()
+    expect(await codeOf(claim(inbox, item))).toMatch(/^STORE_/)
+    const rival = await place.newInbox()
+    const granted = await settled(() => hold(rival, item))
+    expect(granted.attempt).toBe(1)
+    await rival.mark([granted.claim])
+    taken.release()
+    expect(await settled(() => claim(inbox, item))).toEqual({ verdict: 'done' })
+  })
+
+  it('refuses a claim in the hands of someone who never got it', async () => {
+    const inbox = await place.newInbox()
+    const { claim: claimed } = await hold(inbox, newItem())
+    const stranger = [{ ...claimed, token: 'somebody else' }]
+    expect(await inbox.mark(stranger)).toEqual(['refused-busy'])
+    expect(await inbox.release(stranger, NO_REFUND)).toEqual(['refused'])
+    expect(await inbox.setAside(stranger, 'parked', { reason: 'no' })).toEqual(['refused'])
+    expect(await inbox.renew(stranger, 1)).toEqual(['lost'])
+    expect(await inbox.mark([claimed])).toEqual(['marked'])
+  })
+
+  it('knows what was done on another day', async () => {
+    const inbox = await place.newInbox()
+    const item = newItem()
+    await inbox.mark([(await hold(inbox, item)).claim])
+    await place.pool.query('update consume_once_inbox set done_at = date_sub(done_at, interval 1 day)')
+    expect(await claim(inbox, item)).toEqual({ verdict: 'done' })
+  })
+
+  it('works in a database whose name is as long as MariaDB has them', async () => {
+    const database = uniqueName('mysql').padEnd(64, 'x')
+    await place.pool.query(`create database ${database}`)
+    try {
+      const inbox = await place.newInbox({ database })
+      const item = newItem()
+      expect(await inbox.mark([(await hold(inbox, item)).claim])).toEqual(['marked'])
+      expect(await claim(inbox, item)).toEqual({ verdict: 'done' })
+    } finally {
+      await place.pool.query(`drop database ${database}`)
+    }
+  })
+})
+
+describeMariadb('mysqlLease beside others', () => {
+  it('waits for a row no longer than lockTimeoutMs: a claim is busy, anything else is asked again', async () => {
+    const { store, place, newLease, close } = await mysqlLeaseHarness()
+    const impatient = await newLease(IMPATIENT)
+    const { claim: released } = await hold(store, newItem())
+    await store.release([released], NO_REFUND)
+    const { claim: claimed } = await hold(store, newItem())
+    const other = await place.newPool().getConnection()
+    await other.query('begin')
+    await other.query('select * from consume_once_lease for update')
+    expect(await claim(impatient, released, ALONE)).toMatchObject({ verdict: 'busy' })
+    expect(await codeOf(impatient.mark([claimed]))).toBe('STORE_UNREACHABLE')
+    await other.query('rollback')
+    other.release()
+    expect(await impatient.mark([claimed])).toEqual(['marked'])
+    expect(await claim(impatient, released, ALONE)).toMatchObject({ verdict: 'claimed', attempt: 2 })
+    await close()
+  })
+})
+
+/** Asks until the store knows. */
+async function settled<T>(ask: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + 15_000
+  for (;;) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (performance.now() > deadline) throw error
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import type { MysqlTransaction } from '../../adapters/mysql2/index.ts'
+import type { Store } from '../../src/index.ts'
+import type { ClaimItem } from '../../src/spi.ts'
+import { claim, claimAll, hold, newItem } from '../../testing/contract/store/claims.ts'
+import { startPrivateMariadb } from '../../test/kit/servers/private-mariadb.ts'
+import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { startFreezingProxy, type FreezingProxy } from '../../test/kit/freezing-proxy.ts'
+import { codeOf, describeMariadb, lend, newMysqlPlace, NO_REFUND, type MysqlPlace } from '../../test/mysql/support.ts'
+
+/** InnoDB shows what is committed before it is flushed: here it stays so until somebody else's COMMIT flushes. */
+describeMariadb('mysqlInbox, of what is committed and not flushed yet', () => {
+  let mariadb: Awaited<ReturnType<typeof startPrivateMariadb>>
+  let proxy: FreezingProxy
+  let place: MysqlPlace
+  /** Through the proxy; the rival is not. */
+  let inbox: Store<MysqlTransaction>
+  let rival: Store<MysqlTransaction>
+
+  beforeEach(async () => {
+    const settings = { 'innodb-flush-log-at-trx-commit': '1', 'innodb-flush-log-at-timeout': '2700' }
+    mariadb = await startPrivateMariadb({ settings })
+    const url = new URL(mariadb.url)
+    proxy = await startFreezingProxy(Number(url.port))
+    url.port = String(proxy.port)
+    place = await newMysqlPlace(mariadb.url)
+    inbox = await place.newInbox({ pool: place.newPool({ uri: url.href }), queryTimeoutMs: 1_500 })
+    rival = await place.newInbox()
+    for (const store of [inbox, rival]) await store.release([(await hold(store, newItem())).claim], NO_REFUND)
+  }, SERVER_WITHIN_MS)
+  afterEach(async () => {
+    await place.close()
+    await proxy.stop()
+    await mariadb[Symbol.asyncDispose]()
+  })
+
+  it('is flushed before it is told as done', async () => {
+    const item = newItem()
+    expect(await withoutFlush(() => markOf(item))).toEqual(['marked'])
+    expect(await claim(rival, item)).toEqual({ verdict: 'done' })
+    expect(await afterCrash(item)).toEqual({ effects: 1, claimed: { verdict: 'done' } })
+  })
+
+  it('is flushed before a batch of duplicates is told of it', async () => {
+    const [item, other] = [newItem(), newItem()]
+    expect(await withoutFlush(async () => [await markOf(item), await markOf(other)])).toEqual([['marked'], ['marked']])
+    expect(await claimAll(rival, [item, other])).toEqual([{ verdict: 'done' }, { verdict: 'done' }])
+    expect(await afterCrash(other)).toEqual({ effects: 1, claimed: { verdict: 'done' } })
+  })
+
+  it('is flushed before a mark whose reply was lost is told as written', async () => {
+    const item = newItem()
+    const { claim: claimed } = await hold(inbox, item)
+    await place.write(lend(claimed).tx, item.key)
+    proxy.loseReplyTo(1)
+    expect(await withoutFlush(() => codeOf(inbox.mark([claimed])))).toBe('STORE_AMBIGUOUS')
+    expect(await inbox.mark([claimed])).toEqual(['already-marked'])
+    expect(await afterCrash(item)).toEqual({ effects: 1, claimed: { verdict: 'done' } })
+  })
+
+  async function markOf(item: ClaimItem): Promise<unknown> {
+    const { claim: claimed } = await hold(inbox, item)
+    await place.write(lend(claimed).tx, item.key)
+    return inbox.mark([claimed])
+  }
+
+  async function withoutFlush<T>(work: () => Promise<T>): Promise<T> {
+    await place.rows('set global innodb_flush_log_at_trx_commit = 0')
+    const result = await work()
+    await place.rows('set global innodb_flush_log_at_trx_commit = 1')
+    return result
+  }
+
+  async function afterCrash(item: ClaimItem): Promise<unknown> {
+    await mariadb.kill()
+    await mariadb.restart()
+    const after = await newMysqlPlace(mariadb.url)
+    try {
+      const [row] = await after.rows(`select count(*) as n from ${place.database}.effect where name = '${item.key}'`)
+      const store = await after.newInbox({ database: place.database })
+      return { effects: Number(row?.['n']), claimed: await claim(store, item) }
+    } finally {
+      await after.close()
+    }
+  }
+})

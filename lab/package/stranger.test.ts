@@ -1,0 +1,338 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+
+const run = promisify(execFile)
+const WITHIN_MS = 300_000
+
+/** What a stranger has beside this package, in the versions that the tests use, and two TypeScripts. */
+const BESIDE = [
+  'kafkajs',
+  'amqplib',
+  'ioredis',
+  'lru-cache',
+  'mysql2',
+  'pg',
+  'pino',
+  'redis',
+  '@electric-sql/pglite',
+  '@types/node',
+  '@types/pg',
+  'typescript',
+  'jest',
+]
+const OLDER_TYPESCRIPTS = ['typescript-5.9@npm:typescript@5.9.3', 'typescript-5.4@npm:typescript@5.4.5']
+
+/** Every way in which TypeScript finds a package, with a compiler that has it. */
+const RESOLUTIONS = [
+  { compiler: 'typescript-5.4', module: 'es2022', moduleResolution: 'node10' },
+  { compiler: 'typescript-5.4', module: 'commonjs', moduleResolution: 'node10' },
+  { compiler: 'typescript-5.4', module: 'node16', moduleResolution: 'node16' },
+  { compiler: 'typescript-5.4', module: 'nodenext', moduleResolution: 'nodenext' },
+  { compiler: 'typescript-5.4', module: 'es2022', moduleResolution: 'bundler' },
+  { compiler: 'typescript', module: 'nodenext', moduleResolution: 'nodenext' },
+  { compiler: 'typescript', module: 'es2022', moduleResolution: 'bundler' },
+] as const
+
+const SUB_PATHS = [
+  '',
+  '/kafkajs',
+  '/amqplib',
+  '/ioredis',
+  '/lru-cache',
+  '/mysql2',
+  '/node-redis',
+  '/pg',
+  '/pino',
+  '/spi',
+  '/testing',
+].map((path) => `consume-once${path}`)
+
+const TESTING = ['testing-handler', 'testing-store', 'testing-source']
+
+/** What the README leaves to its reader, and calls in its code. */
+const LEFT_TO_THE_READER = `
+declare const queue: string, topic: string
+declare const kafka: import('kafkajs').Kafka, pool: import('pg').Pool
+declare function sendEmail(to: string, request: { idempotencyKey: string; signal: AbortSignal }): Promise<void>
+`
+
+const JEST_TEST = `
+const { MemoryBroker, defineConsumer, json, memoryStore, runMemory } = require('consume-once')
+const { eachMessage } = require('consume-once/kafkajs')
+const { postgresInbox } = require('consume-once/pg')
+
+test('an SMS that is published twice is sent once', async () => {
+  expect([typeof eachMessage, typeof postgresInbox]).toEqual(['function', 'function'])
+  const sent = []
+  const handle = async ({ payload }) => void sent.push(payload.to)
+  const sms = defineConsumer({ name: 'sms', id: ({ payload }) => payload.id, decode: json(), store: memoryStore(), handle })
+  const broker = new MemoryBroker()
+  for (let copy = 0; copy < 2; copy++) broker.publish('sms', { value: Buffer.from('{"id":"1","to":"+1"}') })
+  const running = await runMemory(broker, sms, { topic: 'sms', group: 'sms' })
+  await broker.drained('sms', 'sms')
+  await running.stop()
+  expect(sent).toEqual(['+1'])
+})
+`
+
+const TYPED_CONSUMER = `
+import { Kafka } from 'kafkajs'
+import { Pool } from 'pg'
+import { Redis } from 'ioredis'
+import { defineConsumer, json, messageId, type Running } from 'consume-once'
+import { runRabbit } from 'consume-once/amqplib'
+import { redisLease } from 'consume-once/ioredis'
+import { runKafka } from 'consume-once/kafkajs'
+import { postgresInbox } from 'consume-once/pg'
+import { describeStoreContract } from 'consume-once/testing'
+
+const payments = defineConsumer({
+  name: 'charge-account',
+  id: ({ payload }) => payload.paymentId,
+  decode: json<{ paymentId: string; cents: number }>(),
+  store: postgresInbox({ pool: new Pool() }),
+  handle: async ({ payload, tx }) => {
+    const { rows } = await tx.query<{ total: number }>('update account set cents = cents - $1', [payload.cents])
+    const total: number | undefined = rows[0]?.total
+    // @ts-expect-error it is a number
+    const text: string = payload.cents
+    void [total, text]
+  },
+})
+const emails = defineConsumer({
+  name: 'email-sender',
+  id: messageId.property(),
+  store: redisLease({ redis: new Redis() }),
+  handle: async ({ idempotencyKey }) => void idempotencyKey.length,
+})
+export async function run(): Promise<readonly Running[]> {
+  const kafka = new Kafka({ brokers: [] })
+  return [
+    await runKafka(kafka, payments, { topics: ['payments'], groupId: 'payments' }),
+    await runRabbit('amqp://localhost', emails, { queue: 'emails' }),
+  ]
+}
+export const contract = describeStoreContract
+`
+
+const readme = readFileSync('README.md', 'utf8')
+const README_CODE = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code ?? '')
+
+const { version, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+  version: string
+  devDependencies: Record<string, string>
+}
+
+describe('the packed package, installed by a stranger', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'consume-once-stranger-'))
+  const inDir = (file: string, args: readonly string[]): Promise<{ stdout: string }> =>
+    run(file, args, { cwd: dir, env: { ...process.env, NODE_OPTIONS: '' } })
+  const tarball = join(dir, `consume-once-${version}.tgz`)
+
+  beforeAll(async () => {
+    await run('npm', ['pack', '--silent', '--pack-destination', dir])
+    writeFileSync(join(dir, 'package.json'), '{ "type": "module", "private": true }')
+    const beside = BESIDE.map((name) => `${name}@${devDependencies[name]}`)
+    await inDir('npm', [
+      'install',
+      '--silent',
+      '--ignore-scripts',
+      '--no-audit',
+      '--no-fund',
+      tarball,
+      ...beside,
+      ...OLDER_TYPESCRIPTS,
+    ])
+    mkdirSync(join(dir, 'src'))
+  }, WITHIN_MS)
+
+  afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+  it('is what was compiled from sources that git knows, documents, and nothing else', async () => {
+    const [{ stdout: packed }, { stdout: known }] = await Promise.all([
+      run('tar', ['-tzf', tarball]),
+      run('git', ['ls-files']),
+    ])
+    const sources = new Set(known.split('\n'))
+    const files = packed
+      .split('\n')
+      .filter((name) => name !== '')
+      .map((name) => name.slice('package/'.length))
+    const compiled = files.filter((name) => name.startsWith('dist/'))
+    const [kinds, modules] = [
+      compiled.filter((name) => name.endsWith('package.json')),
+      compiled.filter((name) => !name.endsWith('package.json')),
+    ]
+    expect(kinds.toSorted()).toEqual(['dist/cli/package.json', 'dist/package.json'])
+    expect(modules.filter((name) => !/^(?:src|adapters|testing|cli)\//.test(sourceOf(name)))).toEqual([])
+    expect(modules.filter((name) => !sources.has(sourceOf(name)))).toEqual([])
+    expect(files.length).toBeLessThan(1_200)
+    const others = files.filter((name) => !name.startsWith('dist/'))
+    expect(others.filter((name) => !sources.has(name))).toEqual([])
+    expect(others.filter((name) => !/^(?:docs|examples)\//.test(name)).toSorted()).toEqual([
+      'ARCHITECTURE.md',
+      'CHANGELOG.md',
+      'CONTRIBUTING.md',
+      'LICENSE',
+      'README.md',
+      'package.json',
+    ])
+  })
+
+  it.each(SUB_PATHS)('imports %s', async (path) => {
+    const { stdout } = await inDir('node', ['-e', `import('${path}').then((m) => console.log(Object.keys(m).length))`])
+    expect(Number(stdout)).toBeGreaterThan(0)
+  })
+
+  it.each(SUB_PATHS)('requires %s', async (path) => {
+    const { stdout } = await inDir('node', [
+      '--input-type=commonjs',
+      '-e',
+      `console.log(Object.keys(require('${path}')).length)`,
+    ])
+    expect(Number(stdout)).toBeGreaterThan(0)
+  })
+
+  it('is loaded once by a process that imports and requires it', async () => {
+    const { stdout } = await inDir('node', [
+      '--input-type=commonjs',
+      '-e',
+      `import('consume-once').then((imported) => console.log(imported.defineConsumer === require('consume-once').defineConsumer))`,
+    ])
+    expect(stdout).toBe('true\n')
+  })
+
+  it(
+    'runs in a Jest project in CommonJS mode, without configuration',
+    async () => {
+      const project = join(dir, 'jest-project')
+      mkdirSync(project)
+      writeFileSync(join(project, 'package.json'), '{ "private": true }')
+      writeFileSync(join(project, 'sms.test.js'), JEST_TEST)
+      const { stderr } = await run(join(dir, 'node_modules/.bin/jest'), ['--rootDir', project], {
+        cwd: project,
+        env: { ...process.env, NODE_OPTIONS: '' },
+      })
+      expect(stderr).toContain('Tests:       1 passed')
+    },
+    WITHIN_MS,
+  )
+
+  it.each(RESOLUTIONS)(
+    'type-checks a consumer with $compiler, module $module, moduleResolution $moduleResolution',
+    async ({ compiler, module, moduleResolution }) => {
+      const project = join(dir, `types-${compiler}-${module}-${moduleResolution}`)
+      mkdirSync(project)
+      writeFileSync(
+        join(project, 'package.json'),
+        JSON.stringify({ type: module === 'commonjs' ? 'commonjs' : 'module' }),
+      )
+      writeFileSync(join(project, 'consumer.ts'), TYPED_CONSUMER)
+      const target = 'es2022'
+      const lib = ['es2023', 'esnext.disposable']
+      // The types of some clients do not compile under the older settings.
+      const compilerOptions = { strict: true, noEmit: true, skipLibCheck: true, esModuleInterop: true, types: ['node'] }
+      writeFileSync(
+        join(project, 'tsconfig.json'),
+        JSON.stringify({ compilerOptions: { ...compilerOptions, target, lib, module, moduleResolution } }),
+      )
+      const bin = join(dir, 'node_modules', compiler, 'bin/tsc')
+      const { stdout } = await inDir('node', [bin, '-p', project]).catch((error: { stdout: string }) => error)
+      expect(stdout).toBe('')
+    },
+    WITHIN_MS,
+  )
+
+  it('wants no client: every peer is optional', () => {
+    const manifest = JSON.parse(readFileSync(join(dir, 'node_modules/consume-once/package.json'), 'utf8')) as {
+      peerDependenciesMeta: Record<string, { optional: boolean }>
+      peerDependencies: Record<string, string>
+    }
+    for (const peer of Object.keys(manifest.peerDependencies)) {
+      expect(manifest.peerDependenciesMeta[peer]).toEqual({ optional: true })
+    }
+  })
+
+  it('finds what its README links to', () => {
+    const links = [...readme.matchAll(/\]\((?!https?:)([^)#]+)[)#]/g)].map(([, path]) => path ?? '')
+    expect(links.length).toBeGreaterThan(5)
+    for (const path of links) expect(existsSync(join(dir, 'node_modules/consume-once', path))).toBe(true)
+  })
+
+  it.each(['typescript', 'typescript-5.9'])(
+    'type-checks the examples, and the code of the README, with %s, strict, without skipLibCheck',
+    async (compiler) => {
+      // Without the one on PGlite, whose own types do not compile.
+      for (const example of [
+        'quick-start',
+        'kafka-inbox',
+        'rabbitmq-lease',
+        'kafka-replay',
+        'rabbitmq-replay',
+        ...TESTING,
+      ]) {
+        writeFileSync(join(dir, 'src', `${example}.ts`), readFileSync(`examples/${example}.ts`))
+      }
+      expect(README_CODE.length).toBe(2)
+      for (const [index, code] of README_CODE.entries()) {
+        writeFileSync(join(dir, 'src', `readme-${index}.ts`), code + LEFT_TO_THE_READER)
+      }
+      mkdirSync(join(dir, 'src/support'), { recursive: true })
+      for (const file of ['servers.ts', 'notifications.ts']) {
+        writeFileSync(join(dir, 'src/support', file), readFileSync(`examples/support/${file}`))
+      }
+      const compilerOptions = {
+        strict: true,
+        noEmit: true,
+        target: 'es2023',
+        lib: ['es2023', 'esnext.disposable'],
+        module: 'nodenext',
+        skipLibCheck: false,
+        exactOptionalPropertyTypes: true,
+        allowImportingTsExtensions: true,
+        types: ['node'],
+      }
+      writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['src'] }))
+      const bin = join(dir, 'node_modules', compiler, 'bin/tsc')
+      const { stdout } = await inDir('node', [bin, '-p', '.']).catch((error: { stdout: string }) => error)
+      expect(stdout).toBe('')
+    },
+    WITHIN_MS,
+  )
+
+  it(
+    'runs its command-line tool',
+    async () => {
+      const { stdout } = await inDir(join(dir, 'node_modules/.bin/consume-once'), ['--version'])
+      expect(stdout.trim()).toBe(version)
+      const { stdout: example } = await inDir(join(dir, 'node_modules/.bin/consume-once'), ['demo', '--json'])
+      expect(JSON.parse(example)).toMatchObject({ distinct: 8_600, lost: 0, double_effects: 0 })
+      const odd = resolve('examples/data/odd-cases.ndjson')
+      const { stdout: report } = await inDir(join(dir, 'node_modules/.bin/consume-once'), [
+        'demo',
+        '--input',
+        odd,
+        '--json',
+      ])
+      expect(JSON.parse(report)).toMatchObject({ lost: 0, double_effects: 0 })
+    },
+    WITHIN_MS,
+  )
+
+  it(
+    'is well-formed for package managers and for TypeScript',
+    async () => {
+      await expect(run('node_modules/.bin/publint', ['--strict', tarball])).resolves.toBeDefined()
+      await expect(run('node_modules/.bin/attw', [tarball])).resolves.toBeDefined()
+    },
+    WITHIN_MS,
+  )
+})
+
+function sourceOf(compiled: string): string {
+  return compiled.replace(/^dist\//, '').replace(/(?:\.d\.ts|\.js)(?:\.map)?$/, '.ts')
+}

@@ -1,0 +1,45 @@
+import { ADMITTED } from '../../testing/checker/anomaly.ts'
+import { BREAKS_WHEN, COLUMNS, type Claim, type Guarantee } from './guarantees/guarantee.ts'
+import type { ProofTable } from './part.ts'
+
+export const GUARANTEE_HEAD = `## What shows each promise
+
+Cell by cell, the table of [Guarantees](guarantees.md). A promise is shown by what would fail if it were broken, a limit by
+what runs into it. To repeat it: a test by \`npx jest FILE\`, fault cells by \`npm run faults -- --only 'NAME'\`, schedules by
+\`npm run sim -- --seeds 1..1000000\`, cells of the model by \`npm run model -- --only NAME\`. Simulator and model try the protocol over no
+particular store; laws of \`testing/contract\` and \`lab/demo/contract.ts\` are run by the tests of each store and each broker. That everything
+named here exists, and that docs/guarantees.md says the same, is tested.`
+
+const HOW = ['claim', 'says', 'tests', 'fault cells', 'simulator', 'model', 'not shown'] as const
+
+/** One table for each row of docs/guarantees.md. */
+export function guaranteeTable({ strategy, claims, breaksWhen }: Guarantee): ProofTable {
+  const limits = breaksWhen.map((limit) => rowOf(BREAKS_WHEN, limit))
+  const rows = [...COLUMNS.map((column, index) => rowOf(column, claims[index])), ...limits]
+  const isUsed = HOW.map((_, index) => rows.some((row) => row[index] !== ''))
+  const used = <T>(all: readonly T[]): T[] => all.filter((_, index) => isUsed[index])
+  return { title: strategy, columns: used(HOW), rows: rows.map(used) }
+}
+
+export function admittedTable(): ProofTable {
+  return {
+    title: 'What each promise admits under faults, counted and printed; in a run without faults nothing is admitted',
+    columns: ['promise', 'anomalies'],
+    rows: Object.entries(ADMITTED).map(([promise, anomalies]) => [promise, anomalies.join(', ')]),
+  }
+}
+
+function rowOf(column: string, claim: Claim | undefined): readonly string[] {
+  if (claim === undefined) throw new TypeError(`no claim under ${column}`)
+  const { says, tests = [], faults = [], simulated = '', models = [], notShown = '' } = claim
+  const files = [...new Set(tests.map(([file]) => file))]
+  const titles = files.map((file) => {
+    const ofFile = tests.flatMap(([one, title]) => (one === file ? [title] : []))
+    return `\`${file}\`: ${ofFile.join('; ')}`
+  })
+  return [column, says, titles.join('<br>'), codes(faults), simulated, codes(models), notShown]
+}
+
+function codes(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(' ')
+}

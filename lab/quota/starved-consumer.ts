@@ -1,0 +1,129 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { Kafka, logLevel } from 'kafkajs'
+import type { KafkaConsumerOptions } from '../../adapters/kafkajs/index.ts'
+import { compiled } from '../../test/kit/compiled.ts'
+import { uniqueName } from '../../test/kit/namespace.ts'
+import { startPrivateRedis } from '../../test/kit/servers/private-redis.ts'
+import { server } from '../../test/kit/servers/server.ts'
+import { forgetProcess, recordProcess } from '../../test/kit/servers/test-run.ts'
+import { limitCpu, type CpuLimit } from './limit-cpu.ts'
+
+export interface StarvedOptions {
+  readonly messages: number
+  readonly partitions: number
+  /** Share of one CPU: 0.1 is a tenth. */
+  readonly share: number
+  readonly sessionTimeoutMs: number
+  /** Options of kafkajs's consumer that are not the default. */
+  readonly consumer?: KafkaConsumerOptions
+}
+
+export interface StarvedSettings extends Pick<StarvedOptions, 'sessionTimeoutMs' | 'consumer'> {
+  readonly brokers: readonly string[]
+  readonly redisUrl: string
+  readonly topic: string
+  readonly groupId: string
+}
+
+export interface Figures {
+  readonly handled: number
+  readonly handedBack: number
+  /** One is the first; each other one followed an eviction. */
+  readonly joins: number
+  readonly refused: number
+  /** The most of one partition that was taken and not finished. */
+  readonly inFlight: number
+  readonly rssMb: number
+  /** The most CPU between two rounds of the event loop, since it joined. */
+  readonly longestTurnMs: number
+  /** How often that was more than 20 ms. */
+  readonly longTurns: number
+}
+
+/** Sent together by the producer: one record batch. */
+const TOGETHER = 1_000
+
+/** A consumer with a backlog of small messages, in a process that has a share of a CPU. */
+export class StarvedConsumer implements AsyncDisposable {
+  readonly #child: ChildProcess
+  readonly #remove: () => Promise<unknown>
+  #limit: CpuLimit | undefined
+  figures: Figures | undefined
+  onFigures: (figures: Figures) => void = () => {}
+
+  private constructor(child: ChildProcess, remove: () => Promise<unknown>) {
+    this.#child = child
+    this.#remove = remove
+    child.on('message', (told) => {
+      if (typeof told !== 'object') return
+      this.figures = told as Figures
+      this.onFigures(this.figures)
+    })
+  }
+
+  /** Its modules are loaded and its topic is filled before it has to do with less. */
+  static async start(options: StarvedOptions): Promise<StarvedConsumer> {
+    // A Redis of its own: the marks go with it.
+    const [{ brokers }, redis] = await Promise.all([server('kafka'), startPrivateRedis()])
+    const topic = uniqueName('quota')
+    const removeTopic = await fill(brokers, topic, options)
+    const { sessionTimeoutMs, consumer } = options
+    const settings: StarvedSettings = {
+      brokers,
+      redisUrl: redis.url,
+      topic,
+      groupId: uniqueName('group'),
+      sessionTimeoutMs,
+      ...(consumer && { consumer }),
+    }
+    const child = fork(compiled(new URL('worker.ts', import.meta.url)), [JSON.stringify(settings)])
+    if (child.pid === undefined) throw new Error('the worker did not start')
+    recordProcess(child.pid, 'SIGKILL')
+    await once(child, 'message')
+    const starved = new StarvedConsumer(child, () => Promise.all([removeTopic(), redis.stop()]))
+    starved.#limit = limitCpu(child.pid, options.share)
+    child.send('begin')
+    return starved
+  }
+
+  get limitedBy(): CpuLimit['by'] | undefined {
+    return this.#limit?.by
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const ended = once(this.#child, 'exit')
+    this.#child.kill('SIGKILL')
+    await ended
+    if (this.#child.pid !== undefined) forgetProcess(this.#child.pid)
+    this.#limit?.end()
+    await this.#remove()
+  }
+}
+
+/** Returns what removes the topic. */
+async function fill(
+  brokers: string[],
+  topic: string,
+  { messages, partitions }: StarvedOptions,
+): Promise<() => Promise<void>> {
+  const kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING })
+  const [admin, producer] = [kafka.admin(), kafka.producer()]
+  await Promise.all([admin.connect(), producer.connect()])
+  await admin.createTopics({ waitForLeaders: true, topics: [{ topic, numPartitions: partitions }] })
+  for (let sent = 0, partition = 0; sent < messages; sent += TOGETHER, partition = (partition + 1) % partitions) {
+    const count = Math.min(TOGETHER, messages - sent)
+    const together = Array.from({ length: count }, (_, index) => ({ ...smallMessage(sent + index), partition }))
+    await producer.send({ topic, messages: together, acks: -1 })
+  }
+  await producer.disconnect()
+  return async () => {
+    await admin.deleteTopics({ topics: [topic] }).catch(() => {})
+    await admin.disconnect()
+  }
+}
+
+/** A batch of 1 MiB holds 8,000 of them. */
+function smallMessage(number: number): { key: string; value: string } {
+  return { key: `key-${number}`, value: JSON.stringify({ id: String(number), text: '.'.repeat(80) }) }
+}

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { startCuttingProxy, type CuttingProxy } from '../../test/kit/cutting-proxy.ts'
+import { uniqueName } from '../../test/kit/namespace.ts'
+import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
+import { WorkerProcess } from '../../test/rabbitmq/worker-process.ts'
+import { openStores, type WorkerStores } from '../kit/worker-stores.ts'
+
+let rabbit: Rabbit
+let proxy: CuttingProxy
+let stores: WorkerStores
+
+beforeAll(async () => {
+  rabbit = await Rabbit.open()
+  proxy = await startCuttingProxy(Number(new URL(rabbit.url).port || 5672))
+  stores = await openStores()
+}, SERVER_WITHIN_MS)
+afterAll(async () => {
+  await proxy.stop()
+  await rabbit[Symbol.asyncDispose]()
+  await stores[Symbol.asyncDispose]()
+})
+
+/** A process that an error or a rejection which nobody handles would end. */
+async function workerOf(queue: string): Promise<WorkerProcess> {
+  const url = Object.assign(new URL(rabbit.url), { hostname: '127.0.0.1', port: String(proxy.port) }).href
+  const worker = new WorkerProcess({ url, options: [{ queue }], store: stores.lease, leaseMs: 10_000 })
+  await worker.untilTold('running')
+  return worker
+}
+
+/** Messages whose handlers wait. */
+async function hold(worker: WorkerProcess, queue: string, count: number): Promise<void> {
+  const before = worker.told('started').length
+  const ids = Array.from({ length: count }, () => uniqueName('id'))
+  await rabbit.send(
+    queue,
+    ids.map((id) => JSON.stringify({ id, does: 'wait' })),
+  )
+  await worker.untilTold('started', before + count)
+}
+
+describe('a process whose handlers end too late', () => {
+  it('lives on: after a cut, of a queue that is gone, and in a stop, nothing is thrown at it', async () => {
+    const queue = rabbit.name()
+    await using worker = await workerOf(queue)
+    await hold(worker, queue, 10)
+    proxy.cut()
+    await worker.untilTold('rebuilt')
+    await hold(worker, queue, 1)
+    await rabbit.delete(queue)
+    worker.letGo()
+    await worker.untilTold('consumer-cancelled')
+    await worker.untilTold('rebuilt', 2)
+    const next = uniqueName('id')
+    await rabbit.send(queue, [JSON.stringify({ id: next })])
+    await worker.until(() => worker.told('handled').includes(next))
+    await worker.stop()
+    expect(worker.told('effect')).toHaveLength(12)
+    expect(worker.told('connection-lost')).toHaveLength(1)
+    expect(await rabbit.takeLeft(queue)).toEqual([])
+  })
+
+  it('acks in a stop what its handlers finish meanwhile', async () => {
+    const queue = rabbit.name()
+    await using worker = await workerOf(queue)
+    await hold(worker, queue, 10)
+    const stopping = worker.stop()
+    worker.letGo()
+    await stopping
+    expect(worker.told('handled')).toHaveLength(10)
+    expect(await rabbit.takeLeft(queue)).toEqual([])
+  })
+})

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { backends } from '../../test/kit/backends.ts'
+import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { Rabbit, type Taken } from '../../test/rabbitmq/rabbit.ts'
+import { WorkerProcess } from '../../test/rabbitmq/worker-process.ts'
+import { bodies } from '../../test/rabbitmq/watching.ts'
+import { newMysqlPlace, type MysqlPlace } from '../../test/mysql/support.ts'
+import type { WorkerMessage, WorkerSettings } from '../../test/kit/worker-process.ts'
+import { openStores, type WorkerStores } from '../kit/worker-stores.ts'
+
+let rabbit: Rabbit
+let stores: WorkerStores
+let mysql: MysqlPlace | undefined
+
+beforeAll(async () => {
+  rabbit = await Rabbit.open()
+  stores = await openStores()
+}, SERVER_WITHIN_MS)
+afterAll(async () => {
+  await rabbit[Symbol.asyncDispose]()
+  await stores[Symbol.asyncDispose]()
+  await mysql?.close()
+})
+
+interface UnderTest {
+  readonly store: WorkerSettings['store']
+  readonly strategy: 'lease' | 'inbox'
+  readonly committed: (id: string) => Promise<number>
+}
+
+const STORES = {
+  redisLease: async (): Promise<UnderTest> => ({ ...stores, store: stores.lease, strategy: 'lease' }),
+  postgresInbox: async (): Promise<UnderTest> => ({ ...stores, store: stores.inbox, strategy: 'inbox' }),
+  postgresLease: async (): Promise<UnderTest> => {
+    const store = { ...stores.inbox, strategy: 'lease' } as const
+    return { ...stores, store, strategy: 'lease' }
+  },
+  mysqlInbox: () => onMysql('inbox'),
+  mysqlLease: () => onMysql('lease'),
+}
+
+async function onMysql(strategy: 'lease' | 'inbox'): Promise<UnderTest> {
+  mysql ??= await newMysqlPlace()
+  const { href: mariadb } = Object.assign(new URL((await server('mariadb')).url), { pathname: mysql.database })
+  return { store: { mariadb, strategy }, strategy, committed: mysql.committed }
+}
+
+const MAX_ATTEMPTS = 2
+
+interface Ended {
+  readonly neighbours: readonly string[]
+  readonly poison: string
+  readonly lives: readonly WorkerProcess[]
+  readonly letters: readonly Taken[]
+  /** What all of them told. */
+  readonly told: (what: string) => readonly string[]
+}
+
+/** One process after the other, until all messages have left the queue. */
+async function liveUntilDone(store: WorkerSettings['store'], queueType: 'quorum' | 'classic'): Promise<Ended> {
+  const queue = rabbit.name()
+  const [neighbours, poison] = [bodies(10, `${queue}-neighbour-`), `${queue}-poison`]
+  const messages: WorkerMessage[] = neighbours.map((id) => ({ id, does: 'linger' }))
+  messages.splice(5, 0, { id: poison, does: 'kill' })
+  const options = [{ queue, queueType }]
+  const lives: WorkerProcess[] = []
+  const told = (what: string): readonly string[] => lives.flatMap((life) => life.told(what))
+  const ends = (): number =>
+    new Set(['handled', 'duplicate', 'parked', 'dead-lettered'].flatMap((outcome) => told(outcome))).size
+  for (let isDone = false; !isDone;) {
+    await using worker = new WorkerProcess({
+      url: rabbit.url,
+      options,
+      store,
+      maxAttempts: MAX_ATTEMPTS,
+    })
+    lives.push(worker)
+    await worker.untilTold('running')
+    const sent = messages.splice(0).map((message) => JSON.stringify(message))
+    await rabbit.send(queue, sent)
+    const done = worker.until(() => ends() === neighbours.length + 1)
+    isDone = await Promise.race([worker.ended.then(() => false), done.then(() => true)])
+    if (isDone) await worker.stop()
+  }
+  expect(await rabbit.takeLeft(queue)).toEqual([])
+  return { neighbours, poison, lives, told, letters: await rabbit.takeLeft(`${queue}.dead-letter`) }
+}
+
+const ON_MARIADB: ['mysqlInbox' | 'mysqlLease', 'quorum'][] = [
+  ['mysqlInbox', 'quorum'],
+  ['mysqlLease', 'quorum'],
+]
+
+describe('a message that kills its process', () => {
+  it.each<[keyof typeof STORES, 'quorum' | 'classic']>([
+    ['redisLease', 'quorum'],
+    ['redisLease', 'classic'],
+    ['postgresInbox', 'quorum'],
+    ['postgresInbox', 'classic'],
+    ['postgresLease', 'quorum'],
+    ...(backends.has('mariadb') ? ON_MARIADB : []),
+  ])(
+    'is dead-lettered after its attempts, and each neighbour is handled once: %s, %s queue',
+    async (name, queueType) => {
+      const { store, strategy, committed } = await STORES[name]()
+      const { neighbours, poison, lives, letters, told } = await liveUntilDone(store, queueType)
+      const starts = told('started').filter((about) => about.startsWith(poison))
+      expect(starts).toEqual([`${poison} 1`, `${poison} 2`])
+      expect(lives).toHaveLength(MAX_ATTEMPTS + 1)
+      expect(lives[0]?.told('started').length).toBeGreaterThan(1) // It did not die alone.
+
+      expect(letters.map(({ properties }) => properties.headers)).toEqual([
+        expect.objectContaining({ 'consume-once-reason': 'attempts-spent' }),
+      ])
+      expect(JSON.parse(letters[0]?.body ?? '')).toMatchObject({ id: poison })
+      // On a lease nobody knows what it did before it died; an inbox knows that nothing was committed.
+      expect(letters[0]?.properties.headers?.['consume-once-parked']).toBe(strategy === 'lease' ? true : undefined)
+      const handled = told('handled')
+      expect(new Set(handled).size).toBe(handled.length)
+      expect(new Set([...handled, ...told('duplicate')])).toEqual(new Set(neighbours))
+      if (strategy === 'lease') return
+      for (const id of neighbours) expect([id, await committed(id)]).toEqual([id, 1])
+      expect(await committed(poison)).toBe(0)
+    },
+    90_000,
+  )
+})

@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import * as fc from 'fast-check'
+import { startCuttingProxy, type CuttingProxy } from '../../test/kit/cutting-proxy.ts'
+import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { Rabbit, eventually } from '../../test/rabbitmq/rabbit.ts'
+import { bodies } from '../../test/rabbitmq/watching.ts'
+import { WorkerProcess } from '../../test/rabbitmq/worker-process.ts'
+import { newPlace, type PgPlace } from '../../test/pg/support.ts'
+
+/** Each takes some seconds. `CONSUME_ONCE_TEST_PROPERTY_RUNS=50` looks further. */
+const RUNS = Number(process.env['CONSUME_ONCE_TEST_PROPERTY_RUNS'] ?? 2)
+const MESSAGES = 400
+const WORKERS = 2
+
+let rabbit: Rabbit
+let place: PgPlace
+let toRabbit: CuttingProxy
+let toPostgres: CuttingProxy
+
+beforeAll(async () => {
+  rabbit = await Rabbit.open()
+  place = await newPlace()
+  toRabbit = await startCuttingProxy(portOf(rabbit.url, 5672))
+  toPostgres = await startCuttingProxy(portOf((await server('postgres')).url, 5432))
+}, SERVER_WITHIN_MS)
+afterAll(async () => {
+  await Promise.all([toRabbit.stop(), toPostgres.stop()])
+  await rabbit[Symbol.asyncDispose]()
+  await place.close()
+})
+
+const portOf = (url: string, usual: number): number => Number(new URL(url).port || usual)
+
+function over(proxy: CuttingProxy, url: string): string {
+  return Object.assign(new URL(url), { hostname: '127.0.0.1', port: String(proxy.port) }).href
+}
+
+interface Harm {
+  readonly what: 'cut broker' | 'cut store' | 'kill' | 'stop'
+  /** Whose turn it is. */
+  readonly worker: number
+  /** Effects between the harm before and this. */
+  readonly after: number
+}
+
+const harm: fc.Arbitrary<Harm> = fc.record({
+  what: fc.constantFrom('cut broker', 'cut store', 'kill', 'stop'),
+  worker: fc.nat(WORKERS - 1),
+  after: fc.integer({ min: 0, max: 60 }),
+})
+const plan = fc.record({
+  queueType: fc.constantFrom('quorum' as const, 'classic' as const),
+  prefetch: fc.constantFrom(400, 1_000),
+  /** So many of the messages are sent a second time. */
+  repeated: fc.nat(100),
+  harms: fc.array(harm, { minLength: 4, maxLength: 8 }),
+})
+
+type Plan = typeof plan extends fc.Arbitrary<infer P> ? P : never
+
+async function follow({ queueType, prefetch, repeated, harms }: Plan): Promise<void> {
+  const queue = rabbit.name()
+  const ids = bodies(MESSAGES, `${queue}-`)
+  const config = {
+    url: over(toRabbit, rabbit.url),
+    options: [{ queue, queueType, prefetch }],
+    store: { postgres: over(toPostgres, (await server('postgres')).url), schema: place.schema },
+    maxAttempts: 100,
+  }
+  const lives: WorkerProcess[] = []
+  const begin = async (): Promise<WorkerProcess> => {
+    const worker = new WorkerProcess(config)
+    lives.push(worker)
+    await worker.untilTold('running') // A start that fails is not tried again.
+    return worker
+  }
+  try {
+    const workers = await Promise.all(Array.from({ length: WORKERS }, begin))
+    await rabbit.send(
+      queue,
+      [...ids, ...ids.slice(0, repeated)].map((id) => JSON.stringify({ id })),
+    )
+    for (const { what, worker, after } of harms) {
+      const until = Math.min((await rowsOf(queue)).length + after, MESSAGES)
+      await eventually(async () => (await rowsOf(queue)).length >= until)
+      if (what === 'cut broker') toRabbit.cut()
+      if (what === 'cut store') toPostgres.cut()
+      if (what === 'kill') await workers[worker]?.kill()
+      if (what === 'stop') await workers[worker]?.stop()
+      if (what === 'kill' || what === 'stop') workers[worker] = await begin()
+    }
+    await eventually(async () => (await rowsOf(queue)).length >= MESSAGES)
+    await Promise.all(workers.map((worker) => worker.stop()))
+  } finally {
+    await Promise.all(lives.map((life) => life.kill()))
+  }
+  expect((await rowsOf(queue)).toSorted()).toEqual(ids.toSorted())
+  expect(await rabbit.takeLeft(queue)).toEqual([])
+  expect(await rabbit.takeLeft(`${queue}.dead-letter`)).toEqual([])
+}
+
+async function rowsOf(queue: string): Promise<readonly string[]> {
+  const { rows } = await place.pool.query<{ name: string }>(
+    `select name from ${place.schema}.effect where starts_with(name, $1)`,
+    [queue],
+  )
+  return rows.map(({ name }) => name)
+}
+
+// oxlint-disable-next-line jest/expect-expect -- follow() expects
+it(
+  'whatever is cut, killed and stopped: no message is lost, and each has one row of an inbox',
+  () => fc.assert(fc.asyncProperty(plan, follow), { numRuns: RUNS, endOnFailure: true }),
+  RUNS * 60_000,
+)

@@ -1,0 +1,138 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { Redis } from 'ioredis'
+import { runRabbit } from '../../adapters/amqplib/index.ts'
+import { redisLease } from '../../adapters/ioredis/index.ts'
+import { postgresInbox, type PgTransaction } from '../../adapters/pg/index.ts'
+import { defineConsumer, messageId, type Consumer, type ConsumerSettings, type Running } from '../../src/index.ts'
+import { backends } from '../../test/kit/backends.ts'
+import { startCuttingProxy, type CuttingProxy } from '../../test/kit/cutting-proxy.ts'
+import { startPrivateRabbit } from '../../test/kit/servers/private-rabbit.ts'
+import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { Rabbit, eventually } from '../../test/rabbitmq/rabbit.ts'
+import { Watching, bodies } from '../../test/rabbitmq/watching.ts'
+import { newPlace, type PgPlace } from '../../test/pg/support.ts'
+import { redisHarness, type RedisHarness } from '../../test/redis/harness.ts'
+
+const isWanted = backends.has('rabbitmq')
+const started: Running[] = []
+const proxies: CuttingProxy[] = []
+const clients: Redis[] = []
+let broker: Awaited<ReturnType<typeof startPrivateRabbit>>
+let rabbit: Rabbit
+let redis: RedisHarness
+let place: PgPlace
+
+/** Of deliveries that are not settled. The broker looks every half second, not every minute. */
+const CONSUMER_TIMEOUT_MS = 2_000
+
+/** All of it ends before the consumer timeout. */
+const SHORT = { leaseMs: 900, handlerTimeoutMs: 500, graceMs: 100 }
+
+beforeAll(async () => {
+  if (!isWanted) return
+  const conf = `consumer_timeout = ${CONSUMER_TIMEOUT_MS}`
+  broker = await startPrivateRabbit({ conf, advanced: '[{rabbit, [{channel_tick_interval, 500}]}].\n' })
+  rabbit = await Rabbit.open(broker.url)
+  redis = await redisHarness((await server('redis')).url)
+  place = await newPlace()
+}, SERVER_WITHIN_MS)
+afterEach(() => Promise.all(started.splice(0).map((running) => running.stop({ deadlineMs: 100 }))))
+afterAll(async () => {
+  for (const client of clients) client.disconnect()
+  await Promise.all(proxies.map((proxy) => proxy.stop()))
+  await rabbit?.[Symbol.asyncDispose]()
+  await broker?.stop()
+  await redis?.close()
+  await place?.close()
+})
+
+interface Stored {
+  readonly consumer: Consumer
+  readonly proxy: CuttingProxy
+  readonly effects: () => Promise<readonly string[]>
+}
+
+/** A URL of the server that leads over a proxy. */
+async function overProxy(url: string): Promise<{ readonly proxy: CuttingProxy; readonly url: string }> {
+  const way = new URL(url)
+  const proxy = await startCuttingProxy(Number(way.port || (way.protocol === 'redis:' ? 6379 : 5432)))
+  proxies.push(proxy)
+  return { proxy, url: Object.assign(way, { hostname: '127.0.0.1', port: String(proxy.port) }).href }
+}
+
+const STORES: Readonly<Record<'lease' | 'inbox', (settings: Settings) => Promise<Stored>>> = {
+  lease: async (settings) => {
+    const { proxy, url } = await overProxy((await server('redis')).url)
+    const client = new Redis(url, { maxRetriesPerRequest: 1 })
+    client.on('error', () => {})
+    clients.push(client)
+    const done: string[] = []
+    const store = redisLease({ redis: client, prefix: redis.prefix })
+    const handle = ({ payload }: { payload: string }): unknown => done.push(payload)
+    return { proxy, effects: async () => done, consumer: defineConsumer<string>({ ...settings, store, handle }) }
+  },
+  inbox: async (settings) => {
+    const { proxy, url } = await overProxy((await server('postgres')).url)
+    const pool = place.newPool({ connectionString: url })
+    pool.on('error', () => {})
+    const consumer = defineConsumer<string, string, PgTransaction>({
+      ...settings,
+      store: postgresInbox({ pool, schema: place.schema }),
+      handle: ({ payload, tx }) => place.write(tx, payload),
+    })
+    const effects = async (): Promise<readonly string[]> => {
+      const { rows } = await place.pool.query<{ name: string }>(`select name from ${place.schema}.effect`)
+      return rows.map(({ name }) => name)
+    }
+    return { proxy, effects, consumer }
+  },
+}
+
+type Settings = Omit<ConsumerSettings<string, string, never>, 'store'>
+
+/** The store is away until the broker has taken the deliveries back twice. */
+async function outlast(strategy: 'lease' | 'inbox', queueType: 'quorum' | 'classic'): Promise<void> {
+  const [queue, watching] = [rabbit.name(), new Watching()]
+  const { consumer, proxy, effects } = await STORES[strategy]({
+    name: `down-${queueType}`,
+    id: messageId.property(),
+    decode: (value) => Buffer.from(value ?? []).toString(),
+    observe: watching.observe,
+    ...SHORT,
+  })
+  const running = await runRabbit(broker.url, consumer, { queue, queueType, consumerTimeoutMs: CONSUMER_TIMEOUT_MS })
+  started.push(running)
+  const [before, during] = [bodies(5, `${queue} before`), bodies(50, `${queue} during`)]
+  await rabbit.send(queue, before)
+  await watching.untilOutcomes('handled', before.length)
+
+  proxy.refuse()
+  proxy.cut()
+  await rabbit.send(queue, during)
+  await watching.untilTold('store-down')
+  const timeouts = (): number => watching.told('channel-closed') + watching.told('consumer-cancelled')
+  // From 4.3 classic queues have no consumer timeout.
+  const least = queueType === 'classic' && rabbit.isAtLeast(4, 3) ? 0 : 2
+  await watching.until(() => timeouts() >= least)
+  expect(running.health()).toMatchObject({ live: true, ready: false })
+  proxy.accept()
+  const own = async (): Promise<string[]> => (await effects()).filter((text) => text.startsWith(queue))
+  await eventually(async () => (await own()).length >= before.length + during.length)
+  await watching.untilTold('store-up')
+  await eventually(() => running.health().ready)
+  await running.stop()
+  expect((await own()).toSorted()).toEqual([...before, ...during].toSorted())
+  expect(await rabbit.takeLeft(queue)).toEqual([])
+  expect(await rabbit.takeLeft(`${queue}.dead-letter`)).toEqual([])
+}
+
+describe('a store that is down for longer than the consumer timeout of the broker', () => {
+  // oxlint-disable-next-line jest/expect-expect -- outlast() expects
+  it.each(['lease', 'inbox'] as const)(
+    'is waited for, however often the broker takes its deliveries back; then nothing is lost, and each has one effect: %s',
+    async (strategy) => {
+      await Promise.all([outlast(strategy, 'quorum'), outlast(strategy, 'classic')])
+    },
+    60_000,
+  )
+})

@@ -1,0 +1,203 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { Cluster } from 'ioredis'
+import { redisLease, type RedisLike } from 'consume-once/ioredis'
+import { hasCode } from '../../src/errors.ts'
+import type { Claim } from '../../src/ports/store.ts'
+import { claim, claimAll, grantedBy, hold, newDigest, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
+import { assertLikeTransition } from '../../test/contract/store-model.ts'
+import { backends } from '../../test/kit/backends.ts'
+import { gate } from '../../test/kit/rig.ts'
+import { withRedis } from '../../test/kit/servers/clients.ts'
+import { freePort } from '../../test/kit/servers/ports.ts'
+import { startPrivateRedis, type PrivateRedis } from '../../test/kit/servers/private-redis.ts'
+import { startPrivateRedisCluster, type PrivateRedisCluster } from '../../test/kit/servers/private-redis-cluster.ts'
+import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { LIBRARIES, type UsersClient } from '../../test/redis/clients.ts'
+import { redisHarness, type RedisHarness } from '../../test/redis/harness.ts'
+
+const describeOnRedis = backends.has('redis') ? describe : describe.skip
+
+describeOnRedis('redisLease on a cluster of three', () => {
+  let cluster: PrivateRedisCluster
+  beforeAll(async () => {
+    cluster = await startPrivateRedisCluster()
+  }, SERVER_WITHIN_MS)
+  afterAll(() => cluster?.stop())
+
+  describe.each(LIBRARIES)('by $name', (library) => {
+    let client: UsersClient
+    beforeAll(async () => {
+      client = await library.connectCluster(cluster.nodes.map(({ url }) => url))
+    })
+    afterAll(() => client?.close())
+
+    it('answers a batch over all shards in its order', async () => {
+      const store = client.lease()
+      await store.open()
+      const items = Array.from({ length: 700 }, () => newItem())
+      const claims = (await claimAll(store, items)).map((answer) => grantedBy(answer).claim)
+      expect(claims).toMatchObject(items)
+      expect(new Set(await store.mark(claims.filter((_, index) => index % 3 === 0)))).toEqual(new Set(['marked']))
+      const verdicts = (await claimAll(store, items)).map(({ verdict }) => verdict)
+      expect(verdicts).toEqual(items.map((_, index) => (index % 3 === 0 ? 'done' : 'busy')))
+    })
+
+    it('answers random calls of three owners as transition() says', async () => {
+      await expect(
+        assertLikeTransition(client.lease({ prefix: library.name }), { numRuns: 50 }),
+      ).resolves.toBeUndefined()
+    }, 60_000)
+
+    it('is unreachable for the shards of a node that is down, and comes back with it', async () => {
+      const store = client.lease({ timeoutMs: 300 })
+      const items = Array.from({ length: 100 }, () => newItem())
+      const claims = (await claimAll(store, items)).map((answer) => grantedBy(answer).claim)
+      const [, , last] = cluster.nodes
+      last?.freeze()
+      await expect(store.mark(claims)).rejects.toMatchObject({ name: 'StoreError' })
+      last?.thaw()
+      const verdicts = new Set(await untilAnswered(() => store.mark(claims)))
+      expect([...verdicts].every((verdict) => verdict === 'marked' || verdict === 'already-marked')).toBe(true)
+      expect(new Set((await claimAll(store, items)).map(({ verdict }) => verdict))).toEqual(new Set(['done']))
+    })
+  })
+})
+
+describeOnRedis('redisLease by ioredis whose reads are to go to replicas', () => {
+  /** One that has not heard of a mark yet would let run what is done. */
+  it(
+    'sends them nothing',
+    async () => {
+      const [busPort, otherBusPort] = [await freePort(), await freePort()]
+      await using primary = await startNode(busPort)
+      await using replica = await startNode(otherBusPort)
+      const id = await withRedis(primary.url, async (redis) => {
+        await redis.call('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383)
+        return String(await redis.call('CLUSTER', 'MYID'))
+      })
+      await withRedis(replica.url, async (redis) => {
+        await redis.call('CLUSTER', 'MEET', '127.0.0.1', primary.port, busPort)
+        while ((await redis.call('CLUSTER', 'REPLICATE', id).catch(() => undefined)) !== 'OK') await redis.ping()
+        while (!(await redis.info('replication')).includes('master_link_status:up')) await redis.ping()
+      })
+      await withRedis(primary.url, async (redis) => {
+        while (!JSON.stringify(await redis.call('CLUSTER', 'SLOTS')).includes(String(replica.port))) await redis.ping()
+      })
+      const cluster = new Cluster([{ host: '127.0.0.1', port: primary.port }], { scaleReads: 'slave' })
+      while (cluster.nodes('slave').length === 0) await new Promise(setImmediate)
+      const store = redisLease({ redis: cluster })
+      const item = newItem()
+      await untilAnswered(() => store.open())
+      await store.mark([(await hold(store, item)).claim])
+      expect(await claim(store, item)).toEqual({ verdict: 'done' })
+      expect(await store.admin?.peek(SCOPE, [item.key])).toMatchObject([{ state: 'done' }])
+      const asked = await withRedis(replica.url, (redis) => redis.info('commandstats'))
+      expect(asked).toContain('cmdstat_info')
+      expect(asked).not.toContain('cmdstat_eval')
+      cluster.disconnect()
+    },
+    SERVER_WITHIN_MS,
+  )
+})
+
+function startNode(busPort: number): Promise<PrivateRedis> {
+  return startPrivateRedis({ args: ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)] })
+}
+
+describeOnRedis('redisLease over a client of the shape of a cluster', () => {
+  let harness: RedisHarness
+  beforeAll(async () => {
+    harness = await redisHarness((await server('redis')).url)
+  }, SERVER_WITHIN_MS)
+  afterAll(() => harness?.close())
+
+  /** Keys of each script that was sent. */
+  function recording(scripts: string[][]): RedisLike {
+    const { redis } = harness
+    return {
+      isCluster: true,
+      evalsha: (sha, keys, ...rest) => {
+        scripts.push(rest.slice(0, keys).map(String))
+        return redis.evalsha(sha, keys, ...rest)
+      },
+      eval: (lua, keys, ...rest) => redis.eval(lua, keys, ...rest),
+      call: (command, ...words) => redis.call(command, ...words),
+      pipeline: () => redis.pipeline(),
+    }
+  }
+
+  it('sends each script keys of one slot, and no more than 128', async () => {
+    const scripts: string[][] = []
+    const store = redisLease({ redis: recording(scripts), prefix: harness.prefix, shards: 4 })
+    const items = Array.from({ length: 1_000 }, () => newItem())
+    expect((await claimAll(store, items)).map((answer) => grantedBy(answer).claim)).toMatchObject(items)
+    for (const keys of scripts) {
+      expect(keys.length).toBeLessThanOrEqual(128)
+      expect(new Set(keys.map((key) => /\{(\d\d)\}/.exec(key)?.[1])).size).toBe(1)
+    }
+    for (const shard of ['00', '01', '02', '03']) {
+      expect(scripts.flat().filter((key) => key.includes(`{${shard}}`)).length).toBeGreaterThan(150)
+    }
+  })
+
+  it('meets the records that a single client has written, and the other way round', async () => {
+    const asCluster = redisLease({ redis: recording([]), prefix: harness.prefix })
+    const [ofSingle, ofCluster] = [newItem(), newItem()]
+    await harness.store.mark([(await hold(harness.store, ofSingle)).claim])
+    await asCluster.mark([(await hold(asCluster, ofCluster)).claim])
+    expect(await claim(asCluster, ofSingle)).toEqual({ verdict: 'done' })
+    expect(await claim(harness.store, ofCluster)).toEqual({ verdict: 'done' })
+  })
+
+  it('answers mixed verdicts of many shards in the order of the batch', async () => {
+    const store = redisLease({ redis: recording([]), prefix: harness.prefix, shards: 16 })
+    const items = Array.from({ length: 300 }, () => newItem())
+    const kinds = ['done', 'given-up', 'parked', 'busy', 'conflict', 'in-doubt', 'claimed'] as const
+    const kindOf = (index: number): (typeof kinds)[number] => kinds[index % kinds.length] ?? 'claimed'
+    const of = (kind: (typeof kinds)[number]): typeof items => items.filter((_, index) => kindOf(index) === kind)
+    const claims = async (kind: (typeof kinds)[number], leaseMs = 60_000): Promise<Claim[]> =>
+      (await claimAll(store, of(kind), { leaseMs })).map((answer) => grantedBy(answer).claim)
+    await store.mark(await claims('done'))
+    await store.setAside(await claims('given-up'), 'given-up', { reason: 'no' })
+    await store.setAside(await claims('parked'), 'parked', { reason: 'wait' })
+    await claims('busy')
+    await claims('conflict')
+    await claims('in-doubt', 0)
+    const asked = items.map((item, index) => (kindOf(index) === 'conflict' ? { ...item, digest: newDigest() } : item))
+    const answers = await claimAll(store, asked)
+    expect(answers.map(({ verdict }) => verdict)).toEqual(items.map((_, index) => kindOf(index)))
+  })
+})
+
+/** As the pipeline asks: the same again, until there is an answer. */
+async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await call()
+    } catch (error) {
+      if (!hasCode(error, 'STORE_AMBIGUOUS') && !hasCode(error, 'STORE_UNREACHABLE')) throw error
+      await new Promise(setImmediate)
+    }
+  }
+}
+
+describeOnRedis('redisLease on a cluster that is being made', () => {
+  it('opens as soon as the cluster is whole, by ioredis', async () => {
+    const node = await startPrivateRedis({
+      args: ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1'],
+    })
+    const redis = new Cluster([{ host: '127.0.0.1', port: node.port }]).on('error', () => {})
+    const closed = gate()
+    redis.once('close', () => closed.open())
+    try {
+      const opening = redisLease({ redis, timeoutMs: 15_000 }).open()
+      // As ioredis has found out: "Connection is closed." is what the store is answered then.
+      await closed.opened
+      await withRedis(node.url, (client) => client.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383'))
+      await expect(opening).resolves.toBeUndefined()
+    } finally {
+      redis.disconnect()
+      await node.stop()
+    }
+  }, 30_000)
+})

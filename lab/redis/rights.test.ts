@@ -1,0 +1,152 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import type { Store } from '../../src/ports/store.ts'
+import { claim, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
+import { describeStoreContract } from '../../testing/contract/store/contract.ts'
+import { backends } from '../../test/kit/backends.ts'
+import { withRedis } from '../../test/kit/servers/clients.ts'
+import { startPrivateRedisCluster } from '../../test/kit/servers/private-redis-cluster.ts'
+import { startPrivateRedis, type PrivateRedis } from '../../test/kit/servers/private-redis.ts'
+import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { IOREDIS, LIBRARIES } from '../../test/redis/clients.ts'
+import { redisHarness } from '../../test/redis/harness.ts'
+
+/** By what they are for, as docs/stores.md has them. */
+const LISTED = rightsIn(readFileSync(new URL('../../docs/stores.md', import.meta.url), 'utf8'))
+const CONSUMERS = rightsFor('consumers')
+/** The others are for what it cannot read. */
+const AT_OPEN = CONSUMERS.filter((right) => right !== '+type' && right !== '+strlen')
+const PEOPLE = rightsFor('people')
+const CHECKS = rightsFor('the checks')
+const CLUSTER = rightsFor('the client of a cluster')
+/** WAITAOF came with Redis 7.2. */
+const DURABLE = rightsFor('`durability').filter((right) => right !== '+waitaof')
+
+const describeOnRedis = backends.has('redis') ? describe : describe.skip
+
+// ioredis warns that without INFO it cannot see whether a server is ready.
+beforeEach(() => void jest.spyOn(console, 'warn').mockImplementation(() => {}))
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close()
+})
+
+describeOnRedis.each(LIBRARIES)('A user with no rights but those that docs/stores.md lists, by $name,', (library) => {
+  let own: PrivateRedis
+  let replica: PrivateRedis
+  beforeAll(async () => {
+    own = await startPrivateRedis()
+    replica = await startPrivateRedis({ replicaOf: own })
+  }, SERVER_WITHIN_MS)
+  afterAll(() => Promise.all([replica.stop(), own.stop()]))
+
+  let users = 0
+  async function as(rights: readonly string[], url = own.url): Promise<string> {
+    const username = `app${++users}`
+    await withRedis(url, async (redis) => {
+      // Else the scripts of earlier tests are known.
+      await redis.script('FLUSH')
+      await redis.call('ACL', 'SETUSER', username, 'on', '>pw', ...rights, '~contract*')
+    })
+    return Object.assign(new URL(url), { username, password: 'pw' }).href
+  }
+
+  if (library === IOREDIS) {
+    describeStoreContract(
+      'redisLease',
+      {
+        strategy: 'lease',
+        createHarness: async () => redisHarness(own.url, { library, storeUrl: await as([...CONSUMERS, ...PEOPLE]) }),
+      },
+      { describe, it },
+    )
+  }
+
+  it('can ask doctor, wait for replicas, and is told by open() of what it may not look at nothing worse', async () => {
+    const url = await as([...CONSUMERS, ...CHECKS, ...DURABLE])
+    const { store, close } = await redisHarness(own.url, { library, storeUrl: url, durability: 'replicas' })
+    closing.push(close)
+    const { claim: claimed } = await hold(store, newItem())
+    expect(await store.mark([claimed])).toEqual(['marked'])
+    const findings = (await store.checkup?.()) ?? []
+    expect(findings.filter(({ verdict }) => verdict === 'unknown')).toEqual([])
+    const blind = await redisHarness(own.url, { library, storeUrl: await as(CONSUMERS) })
+    closing.push(blind.close)
+    expect(await blind.store.checkup?.()).toMatchObject([{ check: 'redis.info', verdict: 'unknown' }])
+  })
+
+  it.each(AT_OPEN)('needs %s, and is told so when it opens the store', async (right) => {
+    const rights = CONSUMERS.filter((other) => other !== right)
+    const client = await library.connect(await as(rights))
+    closing.push(client.close)
+    const error = await opening(client.lease({ prefix: 'contract' }))
+    expect(error).toMatchObject({ code: 'STORE_UNREACHABLE' })
+    const command = right.slice(1)
+    expect(error?.message).toMatch(new RegExp(`'${command}' command|\\+${command}\\b`))
+    expect(error?.message).toContain('docs/stores.md')
+  })
+
+  it('needs its prefix, and is told so when it opens the store', async () => {
+    const client = await library.connect(await as(CONSUMERS))
+    closing.push(client.close)
+    expect(await opening(client.lease({ prefix: 'elsewhere' }))).toMatchObject({
+      code: 'STORE_UNREACHABLE',
+      message: expect.stringMatching(/key.*docs\/stores\.md/),
+    })
+  })
+
+  it('decides nothing without the right to write it down', async () => {
+    const { store, close, look } = await redisHarness(own.url, { library, storeUrl: await as(CONSUMERS) })
+    closing.push(close)
+    const item = newItem()
+    const { claim: claimed } = await hold(store, item)
+    await store.setAside([claimed], 'parked', { reason: 'wait' })
+    const before = await look(item.key)
+    const how = { by: 'alice', reason: 'because', retentionMs: 60_000, as: 'rerun' } as const
+    await expect(store.admin?.resolve(SCOPE, [item.key], how)).rejects.toThrow(/xadd/)
+    expect((await look(item.key)).value).toBe(before.value)
+    expect(await claim(store, item)).toMatchObject({ verdict: 'parked' })
+  })
+
+  it('works on a cluster with the rights of its client', async () => {
+    const cluster = await startPrivateRedisCluster()
+    closing.push(() => cluster.stop())
+    const rights = [...CONSUMERS, ...CLUSTER]
+    for (const { url } of cluster.nodes) {
+      await withRedis(url, (redis) =>
+        redis.call('ACL', 'SETUSER', 'default', 'reset', 'on', 'nopass', ...rights, '~contract*'),
+      )
+    }
+    const client = await library.connectCluster(cluster.nodes.map(({ url }) => url))
+    closing.push(client.close)
+    const store = client.lease({ prefix: 'contract' })
+    await store.open()
+    const { claim: claimed } = await hold(store, newItem())
+    expect(await store.mark([claimed])).toEqual(['marked'])
+  }, 60_000)
+})
+
+async function opening(store: Store): Promise<Error | undefined> {
+  try {
+    await store.open()
+    return undefined
+  } catch (error) {
+    return error as Error
+  }
+}
+
+function rightsIn(page: string): ReadonlyMap<string, readonly string[]> {
+  const section = page.slice(page.indexOf('**Rights.**'))
+  const rows = [
+    ...section.slice(0, section.indexOf('\n\n', section.indexOf('|'))).matchAll(/^\| (.*?) +\| (.*?) +\|$/gm),
+  ]
+  return new Map(
+    rows.map(([, what = '', rights = '']) => [what, rights.replaceAll('\\|', '|').match(/[+][a-z|]+/g) ?? []] as const),
+  )
+}
+
+function rightsFor(what: string): readonly string[] {
+  const [found] = [...LISTED].flatMap(([name, rights]) => (name.startsWith(what) ? [rights] : []))
+  if (found === undefined || found.length === 0) throw new Error(`docs/stores.md lists no rights for ${what}`)
+  return found
+}

@@ -1,0 +1,136 @@
+// Exports for authors of stores and sources, as `consume-once/spi`: the ports, the pure protocol, and the option
+// checks.
+
+export type { Consumer } from './define-consumer.ts'
+export { durationText } from './duration-text.ts'
+export { runConsumer, type RunDependencies } from './run.ts'
+export { runInline, type InlineDelivery, type InlineRunning, type Settlement } from './inline.ts'
+export { DEFAULTS } from './defaults.ts'
+export {
+  checkFunction,
+  checkNames,
+  checkOneOf,
+  checkText,
+  checkObject,
+  checkWhole,
+  givenOf,
+  isPlainText,
+  withoutUndefined,
+  type Show,
+} from './option-checks.ts'
+export type { Health, Running, Starting, StopOptions } from './lifecycle.ts'
+export {
+  BrokerError,
+  ConfigError,
+  ConsumeOnceError,
+  InvariantError,
+  LeaseLostError,
+  StoppedError,
+  StoreError,
+  TransactionError,
+  describeError,
+  errorClass,
+  hasCode,
+  isConsumeOnceError,
+} from './errors.ts'
+export { systemClock } from './clock.ts'
+export { systemEntropy } from './entropy.ts'
+export { transition, verdictOn, viewOf } from './core/record.ts'
+export type {
+  AsideStory,
+  Cause,
+  ClaimVerdict,
+  Command,
+  DecideVerdict,
+  Decision,
+  Digest,
+  Key,
+  MarkVerdict,
+  MessageRecord,
+  OwnerToken,
+  Reason,
+  RecordView,
+  ReleaseVerdict,
+  RenewVerdict,
+  Result,
+  SetAsideVerdict,
+  Transition,
+} from './core/record.ts'
+export {
+  claimStream,
+  nextAfter,
+  refundStarts,
+  type CountedAttempts,
+  type PositionRecord,
+  type StoredPosition,
+  type StreamClaim,
+  type StreamItem,
+  type StreamVerdict,
+} from './core/position.ts'
+export { failureOf, isFailure, readResult, resultOf, type Remembered, type RememberedFailure } from './core/result.ts'
+export type { RedeliveryWindow } from './core/retention.ts'
+export type { DurationMs, EpochMs, MonotonicMs } from './core/units.ts'
+export { Losses } from './core/losses.ts'
+export { backoffMs, type Backoff } from './core/backoff.ts'
+export { Watermark } from './core/watermark.ts'
+export { isFull, type Load } from './core/backpressure.ts'
+export {
+  decideBatch,
+  decideControlBatch,
+  expectedAtJoin,
+  type BatchDecision,
+  type Expected,
+  type Finding,
+  type LogBounds,
+} from './core/expected-offset.ts'
+export { findScopeRow, formerScope, isSharedBy, mayBeAnothers, type ScopeRow, type ScopeStep } from './scope.ts'
+export type { CheckFinding, Checkup } from './ports/checkup.ts'
+export type { Clock } from './ports/clock.ts'
+export type { CheckedConsumer, ConsumedFrom } from './ports/consumed-from.ts'
+export type { Entropy } from './ports/entropy.ts'
+export type { Logger } from './ports/logger.ts'
+export type { Message } from './ports/message.ts'
+export type { Migrations, MigrationStatus } from './ports/migrations.ts'
+export type {
+  Capacity,
+  DeadLetter,
+  Delivery,
+  Intake,
+  Letter,
+  PartitionHealth,
+  Publisher,
+  RetryLetter,
+  Source,
+  SourceEvent,
+  SourceHealth,
+  Standing,
+  StoredPositions,
+  StreamPosition,
+} from './ports/source.ts'
+export type {
+  Claim,
+  ClaimAnswer,
+  ClaimItem,
+  ClaimRequest,
+  HeldAt,
+  HoldRelease,
+  HoldVerdict,
+  LentTransaction,
+  ListedPosition,
+  OpenTransaction,
+  Positions,
+  ReleaseOptions,
+  SetAsideOptions,
+  Store,
+  Strategy,
+} from './ports/store.ts'
+export type {
+  ListedState,
+  ListQuery,
+  Purged,
+  Purging,
+  RecordPage,
+  Resolution,
+  StoreAdmin,
+  Why,
+} from './ports/store-admin.ts'

@@ -1,0 +1,206 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { kafkaBroker } from '../../adapters/kafkajs/index.ts'
+import { uniqueName } from '../kit/namespace.ts'
+import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import { Cluster, eventually, RecordingIntake } from './kit.ts'
+import { LETTER_KEY, letterOf, messageOn } from './letters.ts'
+import { ScriptedKafka } from './scripted.ts'
+
+let cluster: Cluster
+
+beforeAll(async () => {
+  cluster = await Cluster.open()
+}, SERVER_WITHIN_MS)
+afterEach(() => cluster.closeSources())
+afterAll(() => cluster[Symbol.asyncDispose]())
+
+/** Not longer ago than the broker keeps messages: it counts from here. */
+const SENT_AT = String(Date.now() - 60_000)
+
+describe('a dead letter', () => {
+  it('keeps key, value and headers as they are, and says where it comes from and why', async () => {
+    const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
+    await cluster.send(topic, [
+      {
+        key: Buffer.from([0xff, 0x00]),
+        value: Buffer.from([0x01, 0xfe]),
+        timestamp: SENT_AT,
+        headers: { 'message-id': 'm-1', traceparent: '00-ab', twice: ['a', 'b'], toString: 's', ['__proto__']: 'p' },
+      },
+    ])
+    const { publisher, intake } = await cluster.open({ topics: [topic], groupId })
+    await intake.untilDelivered(1)
+    const firstFailureAt = Date.parse('2024-01-01')
+    await publisher.deadLetter(letterOf(intake.at('0@0').message, { parked: true, firstFailureAt }))
+    const [copy] = await cluster.read(`${topic}.dead-letter`, 1)
+    expect(copy?.key).toEqual(Buffer.from([0xff, 0x00]))
+    expect(copy?.value).toEqual(Buffer.from([0x01, 0xfe]))
+    expect(copy?.headers).toMatchObject({
+      'message-id': 'm-1',
+      traceparent: '00-ab',
+      twice: ['a', 'b'],
+      'x-original-topic': topic,
+      'x-original-partition': '0',
+      'x-original-offset': '0',
+      'x-original-timestamp': SENT_AT,
+      'x-original-key-present': 'true',
+      'x-record-key': LETTER_KEY,
+      'x-dead-letter-reason': 'fatal',
+      'x-parked': 'true',
+      'x-attempts': '3',
+      'x-error-class': 'TerminalError',
+      'x-error-message': 'card declined',
+      'x-consumer': 'sms-sender',
+      'x-consumer-group': 'sms',
+    })
+    expect(String(copy?.headers['x-dead-lettered-at'])).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
+    expect(copy?.headers['x-first-failure-at']).toBe('2024-01-01T00:00:00.000Z')
+    expect(Object.keys(copy?.headers ?? {})).toEqual(expect.arrayContaining(['toString', '__proto__']))
+  })
+
+  it('of a tombstone without a key is one too, and bounds what it says', async () => {
+    const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
+    const { publisher } = await cluster.open({ topics: [topic], groupId })
+    const message = messageOn(topic, { key: null, value: null, headers: { empty: null } })
+    await publisher.deadLetter(letterOf(message, { detail: 'x'.repeat(5_000), errorClass: undefined }))
+    const [copy] = await cluster.read(`${topic}.dead-letter`, 1)
+    expect([copy?.key, copy?.value]).toEqual([null, null])
+    expect(copy?.headers).toMatchObject({ 'x-original-key-present': 'false', empty: '' })
+    expect(copy?.headers).not.toHaveProperty('x-error-class')
+    expect(copy?.headers['x-error-message']).toHaveLength(1_024)
+  })
+
+  it('of a copy keeps the coordinates of the first, and goes where those of the first go', async () => {
+    const [orders, retries, groupId] = [await cluster.topic(), await cluster.topic(), uniqueName('group')]
+    const original = {
+      'x-original-topic': orders,
+      'x-original-partition': '7',
+      'x-original-offset': '99',
+      'x-attempts': '1',
+    }
+    await cluster.send(retries, [{ value: 'v', headers: original }])
+    const { publisher, intake } = await cluster.open({ topics: [orders, retries], groupId })
+    await intake.untilDelivered(1)
+    const { message } = intake.at('0@0')
+    expect(message).toMatchObject({ destination: retries, origin: orders })
+    await publisher.deadLetter(letterOf(message))
+    const [copy] = await cluster.read(`${orders}.dead-letter`, 1)
+    expect(copy?.headers).toMatchObject({ ...original, 'x-attempts': '3' })
+    expect(copy?.headers).not.toHaveProperty('x-original-timestamp')
+  })
+
+  it('never comes back to the group it comes from, and no header names its topic', async () => {
+    const [orders, groupId] = [await cluster.topic(), uniqueName('group')]
+    const dead = `${orders}.dead-letter`
+    await cluster.open({ topics: [orders], groupId })
+    const { publisher } = await cluster.open({ topics: [dead], groupId: uniqueName('repair') })
+    await publisher.deadLetter(letterOf(messageOn(dead, { origin: orders })))
+    const [copy] = await cluster.read(`${dead}.dead-letter`, 1)
+    expect(copy?.headers).toMatchObject({ 'x-original-topic': orders })
+  })
+
+  it('that is too large goes without what is not necessary', async () => {
+    const [topic, groupId] = [await cluster.topic(1, { 'max.message.bytes': '20000' }), uniqueName('group')]
+    const dead = await cluster.topic(1, { 'max.message.bytes': '20000' })
+    const { publisher, intake } = await cluster.open({ topics: [topic], groupId, deadLetterTopic: dead })
+    const headers = { traceparent: '00-ab', large: Buffer.alloc(15_000) }
+    await publisher.deadLetter(letterOf(messageOn(topic, { value: Buffer.alloc(10_000), headers })))
+    const [copy] = await cluster.read(dead, 1)
+    expect(copy?.value).toHaveLength(10_000)
+    expect(Object.keys(copy?.headers ?? {}).toSorted()).toEqual([
+      'traceparent',
+      'x-attempts',
+      'x-consumer-group',
+      'x-dead-letter-reason',
+      'x-dead-lettered-at',
+      'x-first-failure-at',
+      'x-original-key-present',
+      'x-original-offset',
+      'x-original-partition',
+      'x-original-timestamp',
+      'x-original-topic',
+      'x-record-key',
+    ])
+    const tooLarge = publisher.deadLetter(letterOf(messageOn(topic, { value: Buffer.alloc(21_000) })))
+    await expect(tooLarge).rejects.toMatchObject({ code: 'BROKER_PUBLISH_REFUSED' })
+    await publisher.deadLetter(letterOf(messageOn(topic)))
+    expect(intake.told('dead-letter-topic')).toEqual([])
+  })
+})
+
+describe('a dead-letter topic', () => {
+  it('that was created has room for the headers of the largest message', async () => {
+    const [topic, groupId] = [await cluster.topic(1, { 'max.message.bytes': '30000' }), uniqueName('group')]
+    const { publisher } = await cluster.open({ topics: [topic], groupId })
+    await publisher.deadLetter(letterOf(messageOn(topic, { value: Buffer.alloc(29_900) })))
+    const [copy] = await cluster.read(`${topic}.dead-letter`, 1)
+    expect(copy?.headers).toHaveProperty('x-error-message')
+  })
+
+  it('that vanishes is made again, or refuses: a letter is never believed to be sent', async () => {
+    const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
+    const { publisher } = await cluster.open({ topics: [topic], groupId })
+    await publisher.deadLetter(letterOf(messageOn(topic)))
+    await cluster.admin.deleteTopics({ topics: [`${topic}.dead-letter`] })
+    const second = letterOf(messageOn(topic, { value: Buffer.from('second') }))
+    const refusals: unknown[] = []
+    await eventually(() =>
+      publisher.deadLetter(second).then(
+        () => true,
+        (error: unknown) => {
+          refusals.push(error)
+          return false
+        },
+      ),
+    )
+    for (const error of refusals) expect(error).toMatchObject({ code: 'BROKER_PUBLISH_REFUSED' })
+    const [copy] = await cluster.read(`${topic}.dead-letter`, 1)
+    expect(String(copy?.value)).toBe('second')
+  })
+})
+
+const confirmed = async (): ReturnType<ScriptedKafka['sendAnswers'][number]> => [
+  { topicName: 't.dead-letter', partition: 0, errorCode: 0 },
+]
+
+describe('the answer to a dead letter', () => {
+  it.each([
+    ['is empty: kafkajs knew no leader (P2)', async () => []],
+    ['names two partitions', async () => [...(await confirmed()), ...(await confirmed())]],
+    ['carries an error', async () => [{ topicName: 't.dead-letter', partition: 0, errorCode: 6 }]],
+    ['names no partition', async () => [{ topicName: 't.dead-letter', partition: -1, errorCode: 0 }]],
+    ['never comes', () => Promise.reject(new Error('The producer is disconnected'))],
+  ])('that %s is a refusal, and the producer is built anew', async (_what, answer) => {
+    const kafka = new ScriptedKafka()
+    kafka.topics.push('t', 't.dead-letter')
+    kafka.sendAnswers.push(answer, confirmed)
+    const { source, publisher } = kafkaBroker(kafka, { topics: ['t'], groupId: uniqueName('group') })
+    const publishing = publisher.deadLetter(letterOf(messageOn('t')))
+    await expect(publishing).rejects.toMatchObject({ code: 'BROKER_PUBLISH_REFUSED' })
+    await publisher.deadLetter(letterOf(messageOn('t')))
+    expect(kafka.producers).toBe(2)
+    await source.close()
+  })
+
+  it('is that of all replicas, to one message alone, from a producer without a sequence to lose (P1, P3)', async () => {
+    const kafka = new ScriptedKafka()
+    kafka.topics.push('t', 't.dead-letter')
+    kafka.sendAnswers.push(confirmed)
+    const { source, publisher } = kafkaBroker(kafka, { topics: ['t'], groupId: uniqueName('group') })
+    await Promise.all(
+      ['a', 'b'].map((text) => publisher.deadLetter(letterOf(messageOn('t', { value: Buffer.from(text) })))),
+    )
+    const send = { acks: -1, messages: 1, idempotent: false }
+    expect(kafka.sent).toEqual([send, send])
+    await source.close()
+  })
+
+  it('is not needed by a source that has none: no producer is made', async () => {
+    const kafka = new ScriptedKafka()
+    kafka.topics.push('t')
+    const { source } = kafkaBroker(kafka, { topics: ['t'], groupId: uniqueName('group') })
+    await source.open(new RecordingIntake())
+    await source.close()
+    expect(kafka.producers).toBe(0)
+  })
+})

@@ -1,0 +1,143 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import type { DeadLetterHeaders } from '../../adapters/kafkajs/options/options.ts'
+import { uniqueName } from '../kit/namespace.ts'
+import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import { Cluster, type Opened } from './kit.ts'
+import { letterOf, messageOn } from './letters.ts'
+
+let cluster: Cluster
+
+beforeAll(async () => {
+  cluster = await Cluster.open()
+}, SERVER_WITHIN_MS)
+afterEach(() => cluster.closeSources())
+afterAll(() => cluster[Symbol.asyncDispose]())
+
+interface Read {
+  readonly headers: Readonly<Record<string, Buffer>>
+}
+
+/** Headers as bytes: Spring's numbers are binary. */
+async function lettersOn(topic: string, count: number): Promise<readonly Read['headers'][]> {
+  const letters: Read['headers'][] = []
+  const consumer = cluster.client().consumer({ groupId: uniqueName('reader'), maxWaitTimeInMs: 50 })
+  await consumer.subscribe({ topics: [topic], fromBeginning: true })
+  await new Promise<void>((resolve) => {
+    void consumer.run({
+      eachMessage: async ({ message }) => {
+        letters.push(message.headers as Read['headers'])
+        if (letters.length === count) resolve()
+      },
+    })
+  })
+  await consumer.disconnect()
+  return letters
+}
+
+function openWith(topic: string, deadLetterHeaders: DeadLetterHeaders): Promise<Opened> {
+  return cluster.open({ topics: [topic], groupId: uniqueName('group'), deadLetterHeaders })
+}
+
+const SPRING = [
+  'kafka_dlt-exception-fqcn',
+  'kafka_dlt-exception-message',
+  'kafka_dlt-original-consumer-group',
+  'kafka_dlt-original-offset',
+  'kafka_dlt-original-partition',
+  'kafka_dlt-original-timestamp',
+  'kafka_dlt-original-timestamp-type',
+  'kafka_dlt-original-topic',
+]
+
+/** What Spring has no name for, and the origin topic, which is part of a message's scope. */
+const KEPT = [
+  'x-attempts',
+  'x-consumer',
+  'x-dead-letter-reason',
+  'x-dead-lettered-at',
+  'x-first-failure-at',
+  'x-original-key-present',
+  'x-original-topic',
+  'x-record-key',
+]
+
+const REPLACED = [
+  'x-consumer-group',
+  'x-error-class',
+  'x-error-message',
+  'x-original-offset',
+  'x-original-partition',
+  'x-original-timestamp',
+]
+
+describe('the headers of a dead letter', () => {
+  it.each([
+    ['own', [...KEPT, ...REPLACED]],
+    ['spring', [...SPRING, ...KEPT]],
+    ['both', [...SPRING, ...KEPT, ...REPLACED]],
+  ] as const)('named %s are these and no others', async (style, names) => {
+    const topic = await cluster.topic()
+    const { publisher } = await openWith(topic, style)
+    await publisher.deadLetter(letterOf(messageOn(topic)))
+    const [headers = {}] = await lettersOn(`${topic}.dead-letter`, 1)
+    expect(Object.keys(headers).toSorted()).toEqual([...names].toSorted())
+  })
+
+  it("are what Spring Kafka's own consumers read", async () => {
+    const topic = await cluster.topic(1, { 'message.timestamp.type': 'LogAppendTime' })
+    await cluster.send(topic, ['first', 'second'])
+    const { publisher, intake } = await openWith(topic, 'spring')
+    await intake.untilDelivered(2)
+    const { message } = intake.at('0@1')
+    await publisher.deadLetter(letterOf(message))
+    const [headers = {}] = await lettersOn(`${topic}.dead-letter`, 1)
+    expect(String(headers['kafka_dlt-original-topic'])).toBe(topic)
+    expect(headers['kafka_dlt-original-partition']).toEqual(Buffer.from([0, 0, 0, 0]))
+    expect(headers['kafka_dlt-original-offset']).toEqual(Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]))
+    expect(headers['kafka_dlt-original-timestamp']?.readBigInt64BE()).toBe(BigInt(message.timestamp ?? 0))
+    expect(String(headers['kafka_dlt-original-timestamp-type'])).toBe('LogAppendTime')
+    expect(String(headers['kafka_dlt-original-consumer-group'])).toBe('sms')
+    expect(String(headers['kafka_dlt-exception-fqcn'])).toBe('TerminalError')
+    expect(String(headers['kafka_dlt-exception-message'])).toBe('card declined')
+  })
+
+  it('of a letter that was sent back name the place of the first again, and nothing of the way between', async () => {
+    const topic = await cluster.topic()
+    const { publisher, intake } = await openWith(topic, 'spring')
+    const firstFailureAt = Date.parse('2024-01-01')
+    const original = messageOn(topic, { position: '7@99', timestamp: 1_700_000_000_000 })
+    await publisher.deadLetter(letterOf(original, { parked: true, firstFailureAt }))
+    const [letter = {}] = await lettersOn(`${topic}.dead-letter`, 1)
+    await cluster.send(topic, [{ value: 'v', headers: letter }])
+    await intake.untilDelivered(1)
+    await publisher.deadLetter(letterOf(intake.at('0@0').message, { attempts: 1, errorClass: undefined }))
+    const [, again = {}] = await lettersOn(`${topic}.dead-letter`, 2)
+    for (const name of SPRING.filter((one) => one.startsWith('kafka_dlt-original'))) {
+      expect(again[name]).toEqual(letter[name])
+    }
+    expect(String(again['x-first-failure-at'])).toBe('2024-01-01T00:00:00.000Z')
+    expect(String(again['x-attempts'])).toBe('1')
+    expect(letter).toHaveProperty('x-parked')
+    expect(again).not.toHaveProperty('x-parked')
+    expect(again).not.toHaveProperty('kafka_dlt-exception-fqcn')
+  })
+
+  it('take no numbers from a stranger that are none', async () => {
+    const topic = await cluster.topic()
+    const { publisher } = await openWith(topic, 'both')
+    const headers = {
+      'x-original-topic': topic,
+      'x-original-partition': '4294967296',
+      'x-original-offset': 'next',
+      'x-original-timestamp': '-1',
+      'x-first-failure-at': 'long ago',
+    }
+    await publisher.deadLetter(letterOf(messageOn(topic, { headers }), { firstFailureAt: 0 }))
+    const [letter = {}] = await lettersOn(`${topic}.dead-letter`, 1)
+    for (const what of ['partition', 'offset', 'timestamp']) {
+      expect(letter).not.toHaveProperty(`kafka_dlt-original-${what}`)
+    }
+    expect(String(letter['x-original-offset'])).toBe('next')
+    expect(String(letter['x-first-failure-at'])).toBe('1970-01-01T00:00:00.000Z')
+  })
+})

@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { runKafka } from '../../adapters/kafkajs/index.ts'
+import { defineConsumer, memoryStore, messageId } from '../../src/index.ts'
+import { uniqueName } from '../kit/namespace.ts'
+import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import { Cluster, FAST, Watching } from './kit.ts'
+
+let cluster: Cluster
+
+beforeAll(async () => {
+  cluster = await Cluster.open()
+}, SERVER_WITHIN_MS)
+afterAll(() => cluster[Symbol.asyncDispose]())
+
+describe('one ID', () => {
+  it('on two topics is two messages; a copy on the second that names the first as its origin is none', async () => {
+    const [orders, refunds, groupId] = [await cluster.topic(), await cluster.topic(), uniqueName('group')]
+    const watching = new Watching()
+    const handled: string[] = []
+    const consumer = defineConsumer({
+      name: 'sms',
+      id: messageId.header('message-id'),
+      store: memoryStore(),
+      handle: ({ message }) => handled.push(message.origin),
+      observe: watching.observe,
+    })
+    const headers = { 'message-id': '1' }
+    const sent = { key: '1', value: '{}', headers }
+    const copy = { ...sent, headers: { ...headers, 'x-original-topic': orders } }
+    await cluster.send(orders, [sent, sent])
+    await cluster.send(refunds, [sent, copy, sent])
+    const running = await runKafka(cluster.client(), consumer, { ...FAST, topics: [orders, refunds], groupId })
+    await cluster.untilCommitted(groupId, orders, [2])
+    await cluster.untilCommitted(groupId, refunds, [3])
+    await running.stop()
+    // By origin: the copy may come before its original, and then it is the one that is handled.
+    expect(handled.toSorted()).toEqual([orders, refunds].toSorted())
+    expect(watching.outcomes('joined') + watching.outcomes('duplicate')).toBe(3)
+  })
+})

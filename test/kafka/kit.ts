@@ -1,0 +1,273 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Kafka, logLevel, type Admin, type Consumer, type KafkaMessage, type Message, type Producer } from 'kafkajs'
+import { kafkaBroker, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
+import type { ObserverEvent, SourceEvent } from '../../src/index.ts'
+import type { Capacity, Delivery, Intake, Source } from '../../src/spi.ts'
+import { uniqueName } from '../kit/namespace.ts'
+import { server } from '../kit/servers/server.ts'
+import { Signal } from '../kit/signal.ts'
+
+/** Everything as fast as the tests' brokers allow. */
+export const FAST: Pick<KafkaOptions, 'commitEveryMs' | 'consumer'> = {
+  commitEveryMs: 50,
+  consumer: {
+    sessionTimeout: 6_000,
+    rebalanceTimeout: 6_000,
+    heartbeatInterval: 150,
+    maxWaitTimeInMs: 100,
+    metadataMaxAge: 400,
+  },
+}
+
+/** A pipeline that only writes down what it gets; deliveries are settled by the test, or by `onDeliver`. */
+export class RecordingIntake extends Signal implements Intake {
+  readonly deliveries: Delivery[] = []
+  readonly events: SourceEvent[] = []
+  onDeliver: (delivery: Delivery) => void = () => {}
+  capacity: Capacity = {
+    maxInFlight: Number.MAX_SAFE_INTEGER,
+    handlers: 1,
+    claims: 1,
+    leaseMs: 30_000,
+    longestRunMs: 65_000,
+  }
+  standingChanges = 0
+
+  get settled(): number {
+    return this.events.reduce((sum, event) => sum + (event.type === 'settles' ? event.count : 0), 0)
+  }
+
+  get positions(): readonly string[] {
+    return this.deliveries.map(({ message }) => message.position)
+  }
+
+  deliver(deliveries: readonly Delivery[]): void {
+    this.deliveries.push(...deliveries)
+    for (const delivery of deliveries) this.onDeliver(delivery)
+    this.notify()
+  }
+
+  standingChanged(): void {
+    this.standingChanges++
+    this.notify()
+  }
+
+  report(event: SourceEvent): void {
+    this.events.push(event)
+    this.notify()
+  }
+
+  told(name: string): readonly string[] {
+    return this.events.flatMap((event) => (event.type === 'source' && event.event === name ? [event.detail ?? ''] : []))
+  }
+
+  untilDelivered(count: number): Promise<void> {
+    return this.until(() => this.deliveries.length >= count)
+  }
+
+  untilTold(name: string, times = 1): Promise<void> {
+    return this.until(() => this.told(name).length >= times)
+  }
+
+  untilSettled(count: number): Promise<void> {
+    return this.until(() => this.settled >= count)
+  }
+
+  /** The newest delivery of a position. */
+  at(position: string): Delivery {
+    const found = this.deliveries.findLast(({ message }) => message.position === position)
+    if (found === undefined) throw new Error(`nothing delivered at ${position}, only at ${this.positions.join(' ')}`)
+    return found
+  }
+}
+
+/** An observer of a consumer, to wait on. */
+export class Watching extends Signal {
+  readonly events: ObserverEvent[] = []
+  readonly observe = (event: ObserverEvent): void => {
+    this.events.push(event)
+    this.notify()
+  }
+
+  outcomes(outcome: string): number {
+    return this.events.filter((event) => event.type === 'delivery' && event.outcome === outcome).length
+  }
+
+  told(name: string): number {
+    return this.events.filter((event) => event.type === 'source' && event.event === name).length
+  }
+}
+
+/** A cluster as its administrator sees it, with topics that end with the test. */
+export class Cluster implements AsyncDisposable {
+  readonly brokers: string[]
+  readonly admin: Admin
+  readonly producer: Producer
+  readonly #topics: string[] = []
+  readonly #sources: Source[] = []
+
+  private constructor(brokers: string[]) {
+    this.brokers = brokers
+    const kafka = this.client()
+    this.admin = kafka.admin()
+    this.producer = kafka.producer({ metadataMaxAge: 1 }) // A partition it has not heard of is dropped without an error.
+  }
+
+  static async open(brokers?: string[]): Promise<Cluster> {
+    const cluster = new Cluster(brokers ?? (await server('kafka')).brokers)
+    await Promise.all([cluster.admin.connect(), cluster.producer.connect()])
+    // A new broker makes the place for the offsets of groups when it is first asked for one, and refuses until it is there.
+    await eventually(() => cluster.admin.fetchOffsets({ groupId: 'none' }).then(isSo, isNotSo))
+    return cluster
+  }
+
+  /** A client of its own: consumers of one group must not share one. */
+  client(): Kafka {
+    return new Kafka({ brokers: this.brokers, logLevel: logLevel.NOTHING, retry: { initialRetryTime: 50, retries: 5 } })
+  }
+
+  async topic(numPartitions = 1, config: Readonly<Record<string, string>> = {}): Promise<string> {
+    const topic = uniqueName('kafkajs')
+    const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }))
+    await this.admin.createTopics({ waitForLeaders: false, topics: [{ topic, numPartitions, configEntries }] })
+    await eventually(async () => (await this.admin.listTopics()).includes(topic))
+    this.#topics.push(topic)
+    return topic
+  }
+
+  /** A source that is closed with the test, opened on an intake. */
+  async open(options: KafkaOptions, intake: RecordingIntake = new RecordingIntake()): Promise<Opened> {
+    const client = this.client()
+    const makeConsumer = client.consumer.bind(client)
+    let kafkaConsumer: Consumer | undefined
+    client.consumer = (config) => (kafkaConsumer = makeConsumer(config))
+    const broker = kafkaBroker(client, {
+      ...FAST,
+      ...options,
+      consumer: { ...FAST.consumer, ...options.consumer },
+    })
+    this.#sources.push(broker.source)
+    await broker.source.open(intake)
+    if (kafkaConsumer === undefined) throw new Error('the source has opened without a consumer')
+    return { ...broker, intake, kafkaConsumer }
+  }
+
+  async send(topic: string, values: readonly (string | Message)[], partition = 0): Promise<void> {
+    const messages = values.map((value) => (typeof value === 'string' ? { value, partition } : { partition, ...value }))
+    const answers = await this.producer.send({ topic, messages, acks: -1 })
+    if (answers.length !== 1) throw new Error(`kafkajs sent nothing to ${topic}/${partition}`)
+  }
+
+  /** What the group has committed, by partition; -1 for nothing. */
+  async committed(groupId: string, topic: string): Promise<readonly number[]> {
+    const [answer] = await this.admin.fetchOffsets({ groupId, topics: [topic] })
+    const partitions = answer?.partitions.toSorted((a, b) => a.partition - b.partition) ?? []
+    return partitions.map(({ offset }) => Number(offset))
+  }
+
+  untilCommitted(groupId: string, topic: string, expected: readonly number[]): Promise<void> {
+    return eventually(async () => String(await this.committed(groupId, topic)) === String(expected))
+  }
+
+  /** Every offset the group ever committed, in order, by `topic/partition`: as the broker's own log has them. */
+  async commitHistory(groupId: string): Promise<ReadonlyMap<string, readonly number[]>> {
+    const history = new Map<string, number[]>()
+    await this.readAll('__consumer_offsets', ({ key, value }) => {
+      if (key === null || value === null || key.readInt16BE(0) > 1) return
+      const [group, topicAt] = stringAt(key, 2)
+      if (group !== groupId) return
+      const [topic, partitionAt] = stringAt(key, topicAt)
+      const name = `${topic}/${key.readInt32BE(partitionAt)}`
+      history.set(name, [...(history.get(name) ?? []), Number(value.readBigInt64BE(2))])
+    })
+    return history
+  }
+
+  /** All messages of a topic, once there are at least `count`. */
+  async read(topic: string, count: number): Promise<readonly ReadMessage[]> {
+    await eventually(async () => (await this.highs(topic)).reduce((sum, { high }) => sum + Number(high), 0) >= count)
+    const messages: ReadMessage[] = []
+    await this.readAll(topic, ({ key, value, headers = {} }) => {
+      const texts = Object.entries(headers).map(([name, header]) => [name, textOf(header)] as const)
+      messages.push({ key, value, headers: Object.fromEntries(texts) })
+    })
+    return messages
+  }
+
+  /** Everything that is in a topic now, each partition in order. */
+  async readAll(topic: string, onMessage: (message: KafkaMessage, partition: number) => void): Promise<void> {
+    const open = new Map<number, bigint>()
+    for (const { partition, low, high } of await this.highs(topic)) {
+      if (BigInt(high) > BigInt(low)) open.set(partition, BigInt(high))
+    }
+    if (open.size === 0) return
+    const consumer = this.client().consumer({ groupId: uniqueName('reader'), maxWaitTimeInMs: 50 })
+    await consumer.subscribe({ topics: [topic], fromBeginning: true })
+    const signal = new Signal()
+    consumer.on('consumer.end_batch_process', ({ payload: { partition, lastOffset } }) => {
+      const high = open.get(partition)
+      if (high !== undefined && BigInt(lastOffset) + 1n >= high) open.delete(partition)
+      signal.notify()
+    })
+    await consumer.run({
+      eachBatch: async ({ batch }) => {
+        for (const message of batch.messages) onMessage(message, batch.partition)
+      },
+    })
+    await signal.until(() => open.size === 0)
+    // At any other time a kafkajs that has just met another set of brokers freezes the process.
+    await new Promise<void>((resolve) => {
+      consumer.on('consumer.fetch_start', () => queueMicrotask(() => resolve(consumer.stop())))
+    })
+    await consumer.disconnect()
+  }
+
+  highs(topic: string): ReturnType<Admin['fetchTopicOffsets']> {
+    return this.admin.fetchTopicOffsets(topic)
+  }
+
+  /** Closes what the test opened. */
+  async closeSources(): Promise<void> {
+    await Promise.all(this.#sources.splice(0).map((source) => source.close()))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.closeSources()
+    await this.admin.deleteTopics({ topics: this.#topics }).catch(() => {})
+    await Promise.all([this.admin.disconnect(), this.producer.disconnect()])
+  }
+}
+
+export interface Opened extends ReturnType<typeof kafkaBroker> {
+  readonly intake: RecordingIntake
+  /** The first one inside: to watch it, and to do to it what only kafkajs does. */
+  readonly kafkaConsumer: Consumer
+}
+
+export interface ReadMessage {
+  readonly key: Buffer | null
+  readonly value: Buffer | null
+  readonly headers: Readonly<Record<string, string | readonly string[]>>
+}
+
+/** Looks again and again: for what only a server knows. Gives up late, so that a failed test leaves no loop behind. */
+export async function eventually(isSo: () => Promise<boolean>, withinMs = 60_000): Promise<void> {
+  const deadline = performance.now() + withinMs
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new Error(`not so within ${withinMs} ms: ${String(isSo)}`)
+    await sleep(25)
+  }
+}
+
+const isSo = (): boolean => true
+const isNotSo = (): boolean => false
+
+function textOf(header: unknown): string | readonly string[] {
+  return Array.isArray(header) ? header.map(String) : String(header)
+}
+
+/** A text with its length before it, and where the next field begins. */
+function stringAt(bytes: Buffer, at: number): readonly [text: string, next: number] {
+  const end = at + 2 + bytes.readInt16BE(at)
+  return [bytes.toString('utf8', at + 2, end), end]
+}

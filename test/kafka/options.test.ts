@@ -1,0 +1,296 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { Kafka, logLevel } from 'kafkajs'
+import { kafkaBroker, runKafka } from '../../adapters/kafkajs/index.ts'
+import { ConfigError, defineConsumer, memoryStore } from '../../src/index.ts'
+import { freePort } from '../kit/servers/ports.ts'
+import { uniqueName } from '../kit/namespace.ts'
+import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import { Cluster, FAST, RecordingIntake } from './kit.ts'
+import { ScriptedKafka } from './scripted.ts'
+
+function problemsOf(options: object): readonly string[] {
+  try {
+    kafkaBroker(new ScriptedKafka(), { topics: ['t'], groupId: 'refused', ...options })
+  } catch (error) {
+    return error instanceof ConfigError ? error.problems : [String(error)]
+  }
+  return []
+}
+
+function retryOn(...topics: object[]): object {
+  return { retry: { topics } }
+}
+
+function withRetry(topics: string[], retry: string): ReturnType<typeof kafkaBroker> {
+  const options = { topics, groupId: uniqueName('group'), ...retryOn({ delayMs: 1, topic: retry }) }
+  return kafkaBroker(new ScriptedKafka(), options)
+}
+
+describe('the options of a Kafka source', () => {
+  it.each<[string, object, string]>([
+    ['no topic', { topics: [] }, 'topics: expected at least one'],
+    ['no group', { groupId: '' }, 'groupId: expected text'],
+    ['a blank group', { groupId: ' ' }, 'groupId: expected text'],
+    ['a group with a direction mark', { groupId: 'g\u202E' }, 'groupId: expected text without control characters'],
+    ['a pattern', { topics: [/t/] }, 'topics: expected names of topics'],
+    ['its own dead letters', { topics: ['t', 't.dead-letter'] }, 'got t.dead-letter, where dead letters of t go'],
+    ['its own dead letters, by a function', { deadLetterTopic: () => 't' }, 'got t, where dead letters of t go'],
+    [
+      'its own dead letters, by a name',
+      { topics: ['t', 'u'], deadLetterTopic: 'u' },
+      'got u, where dead letters of t, u go',
+    ],
+    [
+      'no dead-letter topic',
+      { deadLetterTopic: () => '' },
+      'deadLetterTopic: expected the name of a topic for t, got ""',
+    ],
+    [
+      'a heartbeat too slow for its session',
+      { consumer: { heartbeatInterval: 10_001 } },
+      'at least 3 x heartbeatInterval',
+    ],
+    [
+      'a fetch too long for its session',
+      { consumer: { maxWaitTimeInMs: 10_001 } },
+      'at most a third of sessionTimeout',
+    ],
+    ['too few retries', { consumer: { retry: { retries: 5 } } }, 'expected at least 8, got 5'],
+    ['no retry topic', { retry: { topics: [] } }, 'retry.topics: expected at least one, got none'],
+    [
+      'a retry topic without a delay',
+      retryOn({}),
+      'retry.topics[0].delayMs: expected a whole number from 1 to 2147483647',
+    ],
+    ['a delay no timer can wait', retryOn({ delayMs: 2 ** 31 }), 'retry.topics[0].delayMs: expected a whole number'],
+    [
+      'a misspelt option of a retry topic',
+      retryOn({ delayMs: 1, name: 'r' }),
+      'retry.topics[0].name: unknown option; expected one of delayMs, topic',
+    ],
+    [
+      'what is no retry topic',
+      retryOn({ delayMs: 1, topic: () => '' }),
+      'retry.topics[0].topic: expected the name of a topic for t, got ""',
+    ],
+    [
+      'a group whose name no topic can bear',
+      { ...retryOn({ delayMs: 1 }), groupId: 'my group' },
+      'retry.topics[0].topic: expected the name of a topic for t, got "t.my group.retry-1"',
+    ],
+    [
+      'one retry topic for two delays',
+      retryOn({ delayMs: 1, topic: 'r' }, { delayMs: 2, topic: 'r' }),
+      'retry.topics: expected each topic once, got r twice',
+    ],
+    [
+      'a retry topic that is consumed',
+      { topics: ['t', 'r'], ...retryOn({ delayMs: 1, topic: 'r' }) },
+      'retry.topics: expected none of the topics to consume, got r, where messages of t, r wait',
+    ],
+    [
+      'a retry topic that is a dead-letter topic',
+      { ...retryOn({ delayMs: 1, topic: 't.dead-letter' }) },
+      'got t.dead-letter, where dead letters of t go: they would be consumed again',
+    ],
+    ['a misspelt option', { topic: 't' }, 'topic: unknown option; expected one of topics, groupId, '],
+    [
+      'a misspelt option of the consumer',
+      { consumer: { sesionTimeout: 1 } },
+      'consumer.sesionTimeout: unknown option; expected one of partitionAssigners, metadataMaxAge, sessionTimeout, ',
+    ],
+    [
+      'a misspelt option of its retries',
+      { consumer: { retry: { retrys: 9 } } },
+      'consumer.retry.retrys: unknown option; expected one of initialRetryTime, ',
+    ],
+    ['a consumer option beside it', { sessionTimeout: 6_000 }, 'sessionTimeout: give it inside of consumer'],
+    ['an option inside of consumer', { consumer: { groupId: 'g' } }, 'consumer.groupId: give it beside consumer'],
+    ['what belongs to the client', { ssl: true }, 'ssl: give it to new Kafka()'],
+    [
+      'a restart of its own',
+      { consumer: { retry: { restartOnFailure: 1 } } },
+      'consumer.retry.restartOnFailure: leave it out: after a crash the adapter builds a new consumer',
+    ],
+    [
+      'uncommitted messages',
+      { consumer: { readUncommitted: true } },
+      'readUncommitted: leave it out: a message that is aborted later would have had its effect',
+    ],
+    ['commits of kafkajs', { autoCommit: true }, 'autoCommit: leave it out: handlers run outside of kafkajs'],
+    ['commits by a time', { consumer: { autoCommitInterval: 1 } }, 'commitEveryMs says how often'],
+    ['commits by a number', { consumer: { autoCommitThreshold: 1 } }, 'commitEveryMs says how often'],
+    ['a handler of messages', { eachMessage: () => {} }, 'eachMessage: leave it out: the handler is that of'],
+    ['a handler of batches', { eachBatch: () => {} }, 'eachBatch: leave it out: the handler is that of'],
+    [
+      'positions of kafkajs',
+      { eachBatchAutoResolve: true },
+      'eachBatchAutoResolve: leave it out: a position moves when',
+    ],
+    ['a beginning of kafkajs', { fromBeginning: false }, 'fromBeginning: leave it out: kafkajs asks it again after'],
+    [
+      'unknown names of headers',
+      { deadLetterHeaders: 'all' },
+      'deadLetterHeaders: expected own, spring, both, got "all"',
+    ],
+    ['an unknown start', { start: 'end' }, 'start: expected earliest, latest, got "end"'],
+    ['an unknown way to assert', { assert: 'maybe' }, 'assert: expected true, check, false, got "maybe"'],
+    ['an unknown order', { order: 'random' }, 'order: expected key, partition, none, got "random"'],
+    ['no time between commits', { commitEveryMs: 0 }, 'commitEveryMs: expected a whole number from 1, got 0'],
+    ['half a partition', { partitionsConsumedConcurrently: 0.5 }, 'partitionsConsumedConcurrently: expected a whole'],
+    ['null as retry', { retry: null }, 'retry: expected an object, got null'],
+    ['null as a retry topic', { retry: { topics: [null] } }, 'retry.topics[0]: expected an object, got null'],
+    ['null as consumer', { consumer: null }, 'consumer: expected an object, got null'],
+    [
+      'text as retries of the consumer',
+      { consumer: { retry: 'often' } },
+      'consumer.retry: expected an object, got "often"',
+    ],
+  ])('refuse %s', (_what, options, problem) => {
+    expect(problemsOf(options)).toEqual(expect.arrayContaining([expect.stringContaining(problem)]))
+  })
+
+  it.each([undefined, null])('are refused where none are given: %s', (options) => {
+    const broker = (): unknown => kafkaBroker(new ScriptedKafka(), options as never)
+    expect(broker).toThrow(ConfigError)
+  })
+
+  it('are refused with all problems at once', () => {
+    expect(problemsOf({ topics: [], groupId: '', commitEveryMs: -1, order: 'x' })).toHaveLength(4)
+  })
+
+  it('of kafkajs are passed through, all of them, with what the adapter owns', async () => {
+    const kafka = new ScriptedKafka()
+    kafka.topics.push('t')
+    const groupId = uniqueName('group')
+    const passed = {
+      rackId: 'r',
+      minBytes: 2,
+      maxBytes: 1,
+      maxBytesPerPartition: 3,
+      maxInFlightRequests: 4,
+      rebalanceTimeout: 7,
+      metadataMaxAge: 5,
+      partitionAssigners: ['mine'],
+    }
+    const factors = { factor: 0.5, multiplier: 3, initialRetryTime: 7 }
+    const consumer: object = { ...passed, sessionTimeout: undefined, retry: { retries: 12, ...factors } }
+    const { source } = kafkaBroker(kafka, { topics: ['t'], groupId, consumer })
+    await source.open(new RecordingIntake())
+    const { retry, ...config } = kafka.newest.config
+    expect(config).toEqual({
+      groupId,
+      sessionTimeout: 30_000,
+      heartbeatInterval: 3_000,
+      maxWaitTimeInMs: 500,
+      allowAutoTopicCreation: false,
+      ...passed,
+    })
+    expect(retry).toMatchObject({ retries: 12, maxRetryTime: 1_500, ...factors })
+    expect(await retry?.restartOnFailure?.(new Error('any'))).toBe(false)
+    await source.close()
+  })
+
+  it('refuse two sets of topics in one group of this process, while the first runs', async () => {
+    const groupId = uniqueName('group')
+    const open = (topics: string[], more: object = {}): ReturnType<typeof kafkaBroker> =>
+      kafkaBroker(new ScriptedKafka(), { topics, groupId, ...more })
+    const first = open(['a', 'b'])
+    const second = open(['b', 'a', 'b'])
+    expect(() => open(['a'])).toThrow('expected one set of topics for one group, got a where')
+    expect(() => open(['a', 'b'], retryOn({ delayMs: 1, topic: 'r' }))).toThrow('got a, b, r where')
+    await first.source.close()
+    await first.source.close()
+    expect(() => open(['a'])).toThrow(ConfigError)
+    await second.source.close()
+    await open(['a']).source.close()
+  })
+
+  it('refuse two members of one group on one client, and allow two groups', async () => {
+    const [kafka, groupId] = [new ScriptedKafka(), uniqueName('group')]
+    const first = kafkaBroker(kafka, { topics: ['t'], groupId })
+    expect(() => kafkaBroker(kafka, { topics: ['t'], groupId })).toThrow('expected a client of its own for each member')
+    const other = kafkaBroker(kafka, { topics: ['t'], groupId: uniqueName('group') })
+    const second = kafkaBroker(new ScriptedKafka(), { topics: ['t'], groupId })
+    await first.source.close()
+    const again = kafkaBroker(kafka, { topics: ['t'], groupId })
+    await Promise.all([other, second, again].map(({ source }) => source.close()))
+  })
+
+  it('refuse a retry topic that another group of this process consumes', async () => {
+    const first = withRetry(['t'], 'r')
+    expect(() => withRetry(['r'], 'x')).toThrow('expected no retry topic of another group, got r, where messages of')
+    expect(() => withRetry(['t'], 'r')).toThrow('expected no retry topic of another group, got r, where messages of')
+    expect(() => withRetry(['u'], 't')).toThrow('retry.topics: expected topics that nobody else consumes, got t, which')
+    const second = withRetry(['t'], 'x')
+    await Promise.all([first, second].map(({ source }) => source.close()))
+  })
+})
+
+describe('the first start', () => {
+  let cluster: Cluster
+  beforeAll(async () => {
+    cluster = await Cluster.open()
+  }, SERVER_WITHIN_MS)
+  afterAll(() => cluster[Symbol.asyncDispose]())
+  const consumer = defineConsumer({ name: 'start', store: memoryStore(), handle: () => {} })
+
+  it('without a broker is refused with what to do, and the group can be tried again', async () => {
+    const broker = `127.0.0.1:${await freePort()}`
+    const kafka = new Kafka({ brokers: [broker], logLevel: logLevel.NOTHING, retry: { retries: 1 } })
+    const groupId = uniqueName('group')
+    await expect(runKafka(kafka, consumer, { topics: ['t'], groupId })).rejects.toMatchObject({
+      code: 'BROKER_UNREACHABLE',
+      message: expect.stringMatching(new RegExp(`${broker}.*Check that the brokers`, 's')),
+    })
+    await expect(runKafka(kafka, consumer, { topics: ['other'], groupId })).rejects.toMatchObject({
+      code: 'BROKER_UNREACHABLE',
+    })
+  })
+
+  it('on a topic that does not exist is refused by its name, and none is created', async () => {
+    const missing = [uniqueName('missing'), uniqueName('missing')]
+    const options = { topics: missing, groupId: uniqueName('group') }
+    await expect(runKafka(cluster.client(), consumer, options)).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      problems: missing.map((topic) => `topics: ${topic} does not exist on the cluster`),
+    })
+    expect((await cluster.admin.listTopics()).filter((topic) => missing.some((one) => topic.startsWith(one)))).toEqual(
+      [],
+    )
+  })
+
+  it('with settings that the broker refuses is refused', async () => {
+    const topic = await cluster.topic()
+    const tooShort = { sessionTimeout: 300, heartbeatInterval: 100, maxWaitTimeInMs: 100 }
+    const running = runKafka(cluster.client(), consumer, {
+      topics: [topic],
+      groupId: uniqueName('group'),
+      consumer: tooShort,
+    })
+    await expect(running).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' })
+  })
+
+  it('with a client that never tries again consumes, commits and moves dead letters all the same (K16)', async () => {
+    const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
+    const kafka = new Kafka({ brokers: cluster.brokers, logLevel: logLevel.NOTHING, retry: { retries: 0 } })
+    await cluster.send(topic, [{ value: '{}', headers: { 'message-id': '1' } }, 'no json'])
+    await using running = await runKafka(kafka, consumer, { ...FAST, topics: [topic], groupId })
+    await cluster.untilCommitted(groupId, topic, [2, -1])
+    expect(await cluster.read(`${topic}.dead-letter`, 1)).toHaveLength(1)
+    expect(running.health()).toMatchObject({ live: true, ready: true })
+  })
+})
+
+describe('two consumers of different names in one group of a process', () => {
+  it('are refused, as long as the first one runs', async () => {
+    const options = { topics: ['t'], groupId: uniqueName('group') }
+    const first = kafkaBroker(new ScriptedKafka(), options, 'sms')
+    expect(() => kafkaBroker(new ScriptedKafka(), options, 'mail')).toThrow(
+      expect.objectContaining({ code: 'CONSUMER_NAME_TAKEN', message: expect.stringMatching(/"mail".*"sms"/) }),
+    )
+    const second = kafkaBroker(new ScriptedKafka(), options, 'sms')
+    await Promise.all([first.source.close(), second.source.close()])
+    await kafkaBroker(new ScriptedKafka(), options, 'mail').source.close()
+  })
+})

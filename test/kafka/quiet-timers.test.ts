@@ -1,0 +1,160 @@
+import { createRequire } from 'node:module'
+import { createServer, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { Kafka, logLevel } from 'kafkajs'
+import { quietKafkaTimers } from '../../adapters/kafkajs/index.ts'
+import { uniqueName } from '../kit/namespace.ts'
+import { freePort } from '../kit/servers/ports.ts'
+import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import { Cluster, eventually, RecordingIntake } from './kit.ts'
+
+interface Queue {
+  readonly inflight: ReadonlyMap<number, unknown>
+  push(request: { entry: object; expectResponse: boolean; sendRequest: () => void; requestTimeout?: number }): void
+  maybeThrottle(forMs: number): void
+  fulfillRequest(response: { correlationId: number; payload: Buffer; size: number }): void
+  scheduleRequestTimeoutCheck(): void
+  destroy(): void
+}
+
+type QueueClass = new (options: object) => Queue
+
+const RequestQueue = createRequire(import.meta.url)('kafkajs/src/network/requestQueue/index.js') as QueueClass
+const asItWas = RequestQueue.prototype.scheduleCheckPendingRequests as unknown
+
+function restore(method: unknown): void {
+  Object.assign(RequestQueue.prototype, { scheduleCheckPendingRequests: method })
+}
+
+let cluster: Cluster
+
+beforeAll(async () => {
+  cluster = await Cluster.open()
+}, SERVER_WITHIN_MS)
+beforeEach(() => restore(asItWas))
+afterEach(async () => {
+  jest.restoreAllMocks()
+  await cluster.closeSources()
+})
+afterAll(() => cluster[Symbol.asyncDispose]())
+
+/** Timers that are due at once, set again and again by each connection. */
+function loops(): () => number {
+  const set = jest.spyOn(globalThis, 'setTimeout')
+  return () => set.mock.calls.filter(([, ms]) => Number(ms) <= 1).length
+}
+
+function queueOf(options: object): Queue {
+  const logger = { debug: () => {}, warn: () => {} }
+  return new RequestQueue({ requestTimeout: 30_000, clientId: 'c', broker: 'b', logger, ...options })
+}
+
+describe('kafkajs as it is', () => {
+  it('sets timers for ever, for each connection (K11)', async () => {
+    const set = loops()
+    await eventually(async () => set() > 100)
+    expect(set()).toBeGreaterThan(100)
+  })
+})
+
+describe('quiet timers', () => {
+  it('end the loop of connections that are there and of new ones, which go on as before', async () => {
+    expect(quietKafkaTimers()).toBe(true)
+    expect(quietKafkaTimers()).toBe(true)
+    const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
+    const intake = new RecordingIntake()
+    intake.onDeliver = (delivery) => delivery.settle()
+    // With one request at a time, the others wait for the method that is replaced.
+    const consumer = { maxInFlightRequests: 1 }
+    await cluster.open({ topics: [topic], groupId, consumer }, intake)
+    const set = loops()
+    for (const partition of [0, 1]) await cluster.send(topic, ['a', 'b', 'c'], partition)
+    await cluster.untilCommitted(groupId, topic, [3, 3])
+    await sleep(300)
+    expect(set()).toBe(0)
+  })
+
+  it('leave a kafkajs alone that is not the one they know', () => {
+    const other = jest.fn()
+    restore(other)
+    expect(quietKafkaTimers()).toBe(false)
+    expect(RequestQueue.prototype.scheduleCheckPendingRequests).toBe(other)
+    restore(undefined)
+    expect(quietKafkaTimers()).toBe(false)
+  })
+
+  it('let a request time out that is never answered', async () => {
+    quietKafkaTimers()
+    const port = await freePort()
+    const sockets = new Set<Socket>()
+    const silent = createServer((socket) => sockets.add(socket.on('error', () => {})))
+    await new Promise<void>((resolve) => silent.listen(port, '127.0.0.1', resolve))
+    const options = { brokers: [`127.0.0.1:${port}`], requestTimeout: 200, retry: { retries: 0 } }
+    const admin = new Kafka({ ...options, logLevel: logLevel.NOTHING }).admin()
+    await expect(admin.connect()).rejects.toThrow('timed out')
+    await admin.disconnect()
+    for (const socket of sockets) socket.destroy()
+    await new Promise((resolve) => {
+      silent.close(resolve)
+    })
+  })
+
+  describe('on a queue of requests', () => {
+    let queue: Queue
+    let sent: { readonly id: number; readonly at: number }[]
+    const push = (id: number): void =>
+      queue.push({
+        entry: { correlationId: id, resolve: () => {}, reject: () => {} },
+        expectResponse: true,
+        sendRequest: () => void sent.push({ id, at: performance.now() }),
+      })
+    const answer = (correlationId: number): void =>
+      queue.fulfillRequest({ correlationId, payload: Buffer.alloc(0), size: 0 })
+    const ids = (): readonly number[] => sent.map(({ id }) => id)
+
+    beforeEach(() => {
+      sent = []
+      quietKafkaTimers()
+    })
+    afterEach(() => queue.destroy())
+
+    it('keep what the broker throttles back for as long as it asked', async () => {
+      queue = queueOf({})
+      const throttledAt = performance.now()
+      queue.maybeThrottle(150)
+      push(1)
+      push(2)
+      expect(ids()).toEqual([])
+      await eventually(async () => sent.length === 2)
+      expect(ids()).toEqual([1, 2])
+      expect((sent[0]?.at ?? 0) - throttledAt).toBeGreaterThanOrEqual(149)
+    })
+
+    it('send what waits for another request when that is answered', async () => {
+      queue = queueOf({ maxInFlightRequests: 1 })
+      push(1)
+      push(2)
+      push(3)
+      expect(ids()).toEqual([1])
+      answer(1)
+      expect(ids()).toEqual([1, 2])
+      answer(2)
+      answer(3)
+      expect(ids()).toEqual([1, 2, 3])
+      const set = loops()
+      await sleep(50)
+      expect(set()).toBe(0)
+    })
+
+    it('send what waits for another request when that times out', async () => {
+      queue = queueOf({ maxInFlightRequests: 1, requestTimeout: 50, enforceRequestTimeout: true })
+      queue.scheduleRequestTimeoutCheck()
+      push(1)
+      push(2)
+      expect(ids()).toEqual([1])
+      await eventually(async () => sent.length === 2)
+      expect(ids()).toEqual([1, 2])
+    })
+  })
+})

@@ -1,0 +1,65 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { runKafka } from '../../adapters/kafkajs/index.ts'
+import { defineConsumer, memoryStore, type ObserverEvent } from '../../src/index.ts'
+import { uniqueName } from '../kit/namespace.ts'
+import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import { Cluster, FAST, Watching } from './kit.ts'
+
+const DAY_MS = 86_400_000
+
+let cluster: Cluster
+
+beforeAll(async () => {
+  cluster = await Cluster.open()
+}, SERVER_WITHIN_MS)
+afterEach(() => cluster.closeSources())
+afterAll(() => cluster[Symbol.asyncDispose]())
+
+async function windowOf(...retentions: readonly Readonly<Record<string, string>>[]): Promise<unknown> {
+  const topics = await Promise.all(retentions.map((config) => cluster.topic(1, config)))
+  const { source } = await cluster.open({ topics, groupId: uniqueName('group'), assert: false })
+  return source.redeliveryWindowMs?.()
+}
+
+describe('how long Kafka can deliver a message again', () => {
+  it('is the largest retention of the topics', async () => {
+    const days = [1, 3, 2].map((count) => ({ 'retention.ms': String(count * DAY_MS) }))
+    expect(await windowOf(...days)).toBe(3 * DAY_MS)
+  })
+
+  it.each([
+    ['a topic without retention', { 'retention.ms': '-1' }],
+    ['a topic that is compacted and never deleted', { 'cleanup.policy': 'compact' }],
+  ])('is for ever: %s', async (_, config) => {
+    expect(await windowOf({ 'retention.ms': String(DAY_MS) }, config)).toBe('for-ever')
+  })
+
+  it('ends also where the topic is compacted and deleted', async () => {
+    expect(await windowOf({ 'cleanup.policy': 'compact,delete', 'retention.ms': String(DAY_MS) })).toBe(DAY_MS)
+  })
+
+  it('is held against the retention of records, once, with the numbers', async () => {
+    const topic = await cluster.topic(1, { 'retention.ms': String(3 * DAY_MS) })
+    const watching = new Watching()
+    const consumer = defineConsumer({
+      name: 'consumer',
+      store: memoryStore(),
+      retentionMs: 2 * DAY_MS,
+      handle: () => {},
+      observe: watching.observe,
+    })
+    await using running = await runKafka(cluster.client(), consumer, {
+      ...FAST,
+      topics: [topic],
+      groupId: uniqueName('group'),
+      assert: false,
+    })
+    await watching.until(() => watching.told('retention-too-short') === 1)
+    const [warning] = watching.events.filter(
+      (event): event is Extract<ObserverEvent, { type: 'source' }> =>
+        event.type === 'source' && event.event === 'retention-too-short',
+    )
+    expect(warning).toMatchObject({ isWarning: true, detail: expect.stringContaining(`for ${3 * DAY_MS} ms`) })
+    expect(running.state).toBe('running')
+  })
+})

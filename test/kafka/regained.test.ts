@@ -1,0 +1,126 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { runKafka } from '../../adapters/kafkajs/index.ts'
+import { defineConsumer, memoryStore, type Running, type Store } from '../../src/index.ts'
+import { uniqueName } from '../kit/namespace.ts'
+import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import { Cluster, eventually, FAST, RecordingIntake, Watching } from './kit.ts'
+
+let cluster: Cluster
+const started: Running[] = []
+
+beforeAll(async () => {
+  cluster = await Cluster.open()
+}, SERVER_WITHIN_MS)
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((running) => running.stop({ deadlineMs: 100 })))
+  await cluster.closeSources()
+})
+afterAll(() => cluster[Symbol.asyncDispose]())
+
+const settling = (): RecordingIntake => {
+  const intake = new RecordingIntake()
+  intake.onDeliver = (delivery) => delivery.settle()
+  return intake
+}
+
+describe('a partition that is lost and comes back', () => {
+  it('while its handler runs: one run, which its copies join, and one settle', async () => {
+    const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
+    const store: Store = memoryStore()
+    const runs: string[] = []
+    const aborted: string[] = []
+    let letGo: (() => void) | undefined
+    const gate = new Promise<void>((resolve) => (letGo = resolve))
+    const run = async (): Promise<{ readonly running: Running; readonly watching: Watching }> => {
+      const watching = new Watching()
+      const consumer = defineConsumer({
+        name: 'sms',
+        id: ({ value }) => value ?? undefined,
+        store,
+        handle: async ({ message, signal }) => {
+          runs.push(message.position)
+          signal.addEventListener('abort', () => aborted.push(message.position))
+          await gate
+        },
+        observe: watching.observe,
+      })
+      const running = await runKafka(cluster.client(), consumer, { ...FAST, topics: [topic], groupId })
+      started.push(running)
+      return { running, watching }
+    }
+    for (const partition of [0, 1]) await cluster.send(topic, [`"${partition}-0"`], partition)
+    const stays = await run()
+    await eventually(async () => runs.length === 2)
+    const comes = await run()
+    await stays.watching.until(() => stays.watching.told('group-joined') === 2)
+    await comes.watching.until(() => comes.watching.events.some(({ type }) => type === 'claims')) // It is busy.
+    await comes.running.stop()
+    await stays.watching.until(() => stays.watching.told('group-joined') === 3)
+    expect(aborted).toHaveLength(1)
+
+    // What comes behind the copies runs: so they have come.
+    for (const partition of [0, 1]) await cluster.send(topic, [`"${partition}-1"`], partition)
+    await eventually(async () => runs.length === 4)
+    letGo?.()
+    await cluster.untilCommitted(groupId, topic, [2, 2])
+    expect(runs.toSorted()).toEqual(['0@0', '0@1', '1@0', '1@1'])
+    expect(stays.watching.outcomes('joined')).toBe(2) // The copies of the last epoch; those of the one before are refused.
+    expect(comes.watching.outcomes('handled')).toBe(0)
+    for (const offsets of (await cluster.commitHistory(groupId)).values()) {
+      expect(offsets).toEqual(offsets.toSorted((a, b) => a - b))
+    }
+  })
+
+  it('is not read from where a seek pointed to that kafkajs has kept meanwhile', async () => {
+    const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
+    const { intake, kafkaConsumer } = await cluster.open({ topics: [topic], groupId }, settling())
+    for (const partition of [0, 1]) await cluster.send(topic, ['a', 'b', 'c'], partition)
+    await cluster.untilCommitted(groupId, topic, [3, 3])
+
+    const other = await cluster.open({ topics: [topic], groupId }, settling())
+    await intake.untilTold('group-joined', 2)
+    const [lost = ''] = other.intake.told('group-joined')
+    const partition = Number(lost.split('/')[1])
+    kafkaConsumer.seek({ topic, partition, offset: '0' })
+    await other.source.close()
+    await intake.untilTold('group-joined', 3)
+    await cluster.send(topic, ['d'], partition)
+    await intake.until(() => intake.positions.includes(`${partition}@3`))
+    expect(intake.deliveries).toHaveLength(7)
+    expect(intake.told('offset-reset')).toEqual([`${topic}/${partition}: expected 3, got 0`])
+    await cluster.untilCommitted(groupId, topic, partition === 0 ? [4, 3] : [3, 4])
+    for (const offsets of (await cluster.commitHistory(groupId)).values()) {
+      expect(offsets).toEqual(offsets.toSorted((a, b) => a - b))
+    }
+  })
+})
+
+describe('a partition in which nothing happens', () => {
+  it('while members come and go is consumed when something does', async () => {
+    const [topic, groupId] = [await cluster.topic(3), uniqueName('group')]
+    const stays = await cluster.open({ topics: [topic], groupId }, settling())
+    for (let round = 1; round <= 2; round++) {
+      const comes = await cluster.open({ topics: [topic], groupId }, settling())
+      await stays.intake.untilTold('group-joined', 2 * round)
+      await comes.source.close()
+      await stays.intake.untilTold('group-joined', 2 * round + 1)
+    }
+    expect(await cluster.committed(groupId, topic)).toEqual([-1, -1, -1])
+    for (const partition of [0, 1, 2]) await cluster.send(topic, ['a'], partition)
+    await cluster.untilCommitted(groupId, topic, [1, 1, 1])
+    expect(stays.intake.positions.toSorted()).toEqual(['0@0', '1@0', '2@0'])
+  })
+
+  it('until it is added while all run is consumed from its beginning', async () => {
+    const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
+    const members = [
+      await cluster.open({ topics: [topic], groupId }, settling()),
+      await cluster.open({ topics: [topic], groupId }, settling()),
+    ]
+    await cluster.admin.createPartitions({ topicPartitions: [{ topic, count: 3 }] })
+    for (const partition of [1, 2]) await cluster.send(topic, ['a', 'b'], partition) // Before anybody has joined for them.
+    await cluster.untilCommitted(groupId, topic, [-1, 2, 2])
+    const positions = members.flatMap(({ intake }) => intake.positions)
+    expect([...new Set(positions)].toSorted()).toEqual(['1@0', '1@1', '2@0', '2@1'])
+  })
+})

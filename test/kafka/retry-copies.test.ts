@@ -1,0 +1,281 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { ConfigResourceTypes } from 'kafkajs'
+import { runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
+import { defineConsumer } from '../../src/index.ts'
+import { MemoryOffsets } from '../../testing/stores/memory-offsets.ts'
+import { uniqueName } from '../kit/namespace.ts'
+import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import { Cluster, eventually, type Opened } from './kit.ts'
+import { LETTER_KEY, letterOf, messageOn, retryLetterOf } from './letters.ts'
+
+let cluster: Cluster
+
+beforeAll(async () => {
+  cluster = await Cluster.open()
+}, SERVER_WITHIN_MS)
+afterEach(() => cluster.closeSources())
+afterAll(() => cluster[Symbol.asyncDispose]())
+
+const MINUTE_MS = 60_000
+
+function openWith(options: Omit<KafkaOptions, 'groupId'> & { groupId?: string }): Promise<Opened> {
+  return cluster.open({ groupId: uniqueName('group'), ...options })
+}
+
+describe('a retry copy', () => {
+  it('keeps key, payload and headers as they are, and says where it comes from and when it is due', async () => {
+    const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
+    await cluster.send(topic, [
+      {
+        key: Buffer.from([0xff, 0x00]),
+        value: Buffer.from([0x01, 0xfe]),
+        headers: { 'message-id': 'm-1', traceparent: '00-ab', twice: ['a', 'b'], empty: '', ['__proto__']: 'p' },
+      },
+    ])
+    const { publisher, intake } = await openWith({
+      topics: [topic],
+      groupId,
+      retry: { topics: [{ delayMs: MINUTE_MS }] },
+    })
+    await intake.untilDelivered(1)
+    const sentAt = Date.now()
+    const firstFailureAt = Date.parse('2024-01-01')
+    await publisher.retryLater?.(retryLetterOf(intake.at('0@0').message, { firstFailureAt, delayMs: MINUTE_MS }))
+    const [copy] = await cluster.read(`${topic}.${groupId}.retry-1`, 1)
+    expect(copy?.key).toEqual(Buffer.from([0xff, 0x00]))
+    expect(copy?.value).toEqual(Buffer.from([0x01, 0xfe]))
+    expect(copy?.headers).toMatchObject({
+      'message-id': 'm-1',
+      traceparent: '00-ab',
+      twice: ['a', 'b'],
+      empty: '',
+      'x-original-topic': topic,
+      'x-original-partition': '0',
+      'x-original-offset': '0',
+      'x-original-key-present': 'true',
+      'x-record-key': LETTER_KEY,
+      'x-attempts': '1',
+      'x-first-failure-at': '2024-01-01T00:00:00.000Z',
+      'x-error-class': 'TerminalError',
+      'x-error-message': 'card declined',
+      'x-consumer': 'sms-sender',
+      'x-consumer-group': 'sms',
+    })
+    expect(Object.keys(copy?.headers ?? {})).toContain('__proto__')
+    const notBefore = Number(copy?.headers['x-not-before'])
+    expect(notBefore).toBeGreaterThanOrEqual(sentAt + MINUTE_MS)
+    expect(notBefore).toBeLessThanOrEqual(Date.now() + MINUTE_MS)
+  })
+
+  it('goes to the topic of its attempt, then again and again to the last', async () => {
+    const [topic, own, groupId] = [await cluster.topic(), uniqueName('own'), uniqueName('group')]
+    const { publisher } = await openWith({
+      topics: [topic],
+      groupId,
+      retry: { topics: [{ delayMs: MINUTE_MS }, { delayMs: 10 * MINUTE_MS, topic: own }] },
+    })
+    expect([1, 2, 3].map((attempts) => publisher.retryDelayMs?.(attempts))).toEqual([
+      MINUTE_MS,
+      10 * MINUTE_MS,
+      10 * MINUTE_MS,
+    ])
+    for (const attempts of [1, 2, 3]) await publisher.retryLater?.(retryLetterOf(messageOn(topic), { attempts }))
+    const [first] = await cluster.read(`${topic}.${groupId}.retry-1`, 1)
+    expect(first?.headers['x-attempts']).toBe('1')
+    const later = await cluster.read(own, 2)
+    expect(later.map(({ headers }) => headers['x-attempts'])).toEqual(['2', '3'])
+  })
+
+  it('of a copy keeps the coordinates and the first failure of the first', async () => {
+    const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
+    const { publisher, intake } = await openWith({ topics: [topic], groupId, retry: { topics: [{ delayMs: 1 }] } })
+    const firstFailureAt = Date.parse('2024-01-01')
+    const original = messageOn(topic, { position: '7@99', headers: { 'message-id': 'm-1' } })
+    await publisher.retryLater?.(retryLetterOf(original, { firstFailureAt, delayMs: 1 }))
+    await intake.untilDelivered(1)
+    const copy = intake.at('0@0').message
+    expect(copy).toMatchObject({ destination: `${topic}.${groupId}.retry-1`, origin: topic })
+    await publisher.retryLater?.(retryLetterOf(copy, { attempts: 2, errorClass: undefined, delayMs: 1 }))
+    const [, again] = await cluster.read(`${topic}.${groupId}.retry-1`, 2)
+    expect(again?.headers).toMatchObject({
+      'message-id': 'm-1',
+      'x-original-topic': topic,
+      'x-original-partition': '7',
+      'x-original-offset': '99',
+      'x-original-timestamp': '1700000000000',
+      'x-attempts': '2',
+      'x-first-failure-at': '2024-01-01T00:00:00.000Z',
+    })
+    expect(again?.headers).not.toHaveProperty('x-error-class')
+  })
+
+  it('that fails for good is a dead letter of its origin, with the coordinates of the first', async () => {
+    const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
+    const { publisher, intake } = await openWith({ topics: [topic], groupId, retry: { topics: [{ delayMs: 1 }] } })
+    await publisher.retryLater?.(retryLetterOf(messageOn(topic, { position: '7@99' }), { delayMs: 1 }))
+    await intake.untilDelivered(1)
+    await publisher.deadLetter(letterOf(intake.at('0@0').message))
+    const [letter] = await cluster.read(`${topic}.dead-letter`, 1)
+    expect(letter?.headers).toMatchObject({
+      'x-original-topic': topic,
+      'x-original-partition': '7',
+      'x-original-offset': '99',
+    })
+    expect(letter?.headers).not.toHaveProperty('x-not-before')
+  })
+
+  it('of several topics finds its way by its origin, also through a topic that all share', async () => {
+    const [one, two, shared] = [await cluster.topic(2), await cluster.topic(3), uniqueName('shared')]
+    const groupId = uniqueName('group')
+    const { publisher, intake } = await openWith({
+      topics: [one, two],
+      groupId,
+      retry: { topics: [{ delayMs: 1 }, { delayMs: 2, topic: shared }] },
+    })
+    for (const topic of [one, two]) {
+      const letter = retryLetterOf(messageOn(topic, { value: Buffer.from(topic) }), { delayMs: 1 })
+      await publisher.retryLater?.(letter)
+      await publisher.retryLater?.({ ...letter, attempts: 2 })
+    }
+    await intake.untilDelivered(4)
+    const came = intake.deliveries.map(
+      ({ message }) => `${message.destination} ${message.origin} ${String(message.value)}`,
+    )
+    expect(came.toSorted()).toEqual(
+      [one, two]
+        .flatMap((topic) => [`${topic}.${groupId}.retry-1 ${topic} ${topic}`, `${shared} ${topic} ${topic}`])
+        .toSorted(),
+    )
+    for (const { message } of intake.deliveries) await publisher.deadLetter(letterOf(message))
+    expect(await cluster.read(`${one}.dead-letter`, 2)).toHaveLength(2)
+    expect(await cluster.read(`${two}.dead-letter`, 2)).toHaveLength(2)
+    for (const [retry, count] of [
+      [`${one}.${groupId}.retry-1`, 2],
+      [shared, 3],
+    ] as const) {
+      const { topics } = await cluster.admin.fetchTopicMetadata({ topics: [retry] })
+      expect(topics[0]?.partitions).toHaveLength(count)
+    }
+  })
+
+  it('that a stranger put on a retry topic is a message like any other', async () => {
+    const [one, two, shared] = [await cluster.topic(), await cluster.topic(), await cluster.topic()]
+    const groupId = uniqueName('group')
+    const { publisher, intake } = await openWith({
+      topics: [one, two],
+      groupId,
+      retry: { topics: [{ delayMs: MINUTE_MS, topic: shared }] },
+    })
+    await cluster.send(shared, ['v'])
+    await intake.untilDelivered(1)
+    const { message } = intake.at('0@0')
+    expect(message.origin).toBe(shared)
+    await publisher.deadLetter(letterOf(message))
+    const [letter] = await cluster.read(`${one}.dead-letter`, 1)
+    expect(letter?.headers['x-original-topic']).toBe(shared)
+  })
+
+  it('that is too large goes without its explanation, and never without a header of the user', async () => {
+    const [topic, own] = [await cluster.topic(), await cluster.topic(1, { 'max.message.bytes': '2000' })]
+    const { publisher } = await openWith({
+      topics: [topic],
+      retry: { topics: [{ delayMs: MINUTE_MS, topic: own }] },
+    })
+    const message = messageOn(topic, { headers: { 'message-id': 'm-1', large: Buffer.alloc(800) } })
+    await publisher.retryLater?.(retryLetterOf(message, { detail: 'x'.repeat(1_000) }))
+    const [copy] = await cluster.read(own, 1)
+    expect(copy?.headers).toMatchObject({ 'message-id': 'm-1', 'x-original-topic': topic })
+    expect(copy?.headers['large']).toHaveLength(800)
+    expect(copy?.headers).not.toHaveProperty('x-error-message')
+    const tooLarge = publisher.retryLater?.(retryLetterOf(messageOn(topic, { value: Buffer.alloc(3_000) })))
+    await expect(tooLarge).rejects.toMatchObject({
+      code: 'BROKER_PUBLISH_REFUSED',
+      message: expect.stringContaining(`retry copy of ${topic}/2@17 to ${own} was not confirmed`),
+    })
+  })
+
+  it('is refused while its topic takes nothing so large, and sent when it does', async () => {
+    const [topic, own] = [await cluster.topic(), await cluster.topic(1, { 'max.message.bytes': '10' })]
+    const { publisher } = await openWith({ topics: [topic], retry: { topics: [{ delayMs: MINUTE_MS, topic: own }] } })
+    const publish = async (): Promise<unknown> => publisher.retryLater?.(retryLetterOf(messageOn(topic)))
+    await expect(publish()).rejects.toMatchObject({ code: 'BROKER_PUBLISH_REFUSED' })
+    const configEntries = [{ name: 'max.message.bytes', value: '100000' }]
+    const resources = [{ type: ConfigResourceTypes.TOPIC, name: own, configEntries }]
+    await cluster.admin.alterConfigs({ validateOnly: false, resources })
+    await eventually(() =>
+      publish().then(
+        () => true,
+        () => false,
+      ),
+    )
+    expect(await cluster.read(own, 1)).toHaveLength(1)
+  })
+})
+
+describe('retry topics', () => {
+  it('are created with as many partitions as their source, and told', async () => {
+    const [topic, groupId] = [await cluster.topic(3), uniqueName('group')]
+    const { intake } = await openWith({ topics: [topic], groupId, retry: { topics: [{ delayMs: 1 }] } })
+    const retry = `${topic}.${groupId}.retry-1`
+    expect(intake.told('retry-topic')).toEqual([`${retry} was created`])
+    const { topics } = await cluster.admin.fetchTopicMetadata({ topics: [retry] })
+    expect(topics[0]?.partitions).toHaveLength(3)
+  })
+
+  it("that are missing are all named by assert: 'check', beside the dead-letter topics", async () => {
+    const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
+    const opening = openWith({
+      topics: [topic],
+      groupId,
+      assert: 'check',
+      retry: { topics: [{ delayMs: 1 }, { delayMs: 2 }] },
+    })
+    await expect(opening).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      problems: [`${topic}.dead-letter`, `${topic}.${groupId}.retry-1`, `${topic}.${groupId}.retry-2`].map((name) =>
+        expect.stringContaining(`${name} does not exist; create it, or set assert: true`),
+      ),
+    })
+  })
+
+  it('that are smaller than their source are told', async () => {
+    const [topic, small] = [await cluster.topic(), await cluster.topic(1, { 'max.message.bytes': '1000' })]
+    const { intake } = await openWith({ topics: [topic], retry: { topics: [{ delayMs: 1, topic: small }] } })
+    expect(intake.told('retry-topic')).toEqual([expect.stringContaining(`max.message.bytes of ${small} is 1000`)])
+  })
+
+  it('that forget messages before they are due, or keep one of each key, are refused', async () => {
+    const [topic, short] = [await cluster.topic(), await cluster.topic(1, { 'retention.ms': '60000' })]
+    const compacted = await cluster.topic(1, { 'cleanup.policy': 'compact' })
+    const opening = openWith({
+      topics: [topic],
+      retry: {
+        topics: [
+          { delayMs: 60_000, topic: short },
+          { delayMs: 60_001, topic: compacted },
+        ],
+      },
+    })
+    await expect(opening).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      problems: [
+        expect.stringContaining(`expected retention.ms of more than the delay (60000), got ${short} with 60000`),
+        expect.stringContaining(`got ${compacted}, which is compacted`),
+      ],
+    })
+  })
+
+  it('are refused for strategy offsets: it handles a partition in its order', async () => {
+    const store = new MemoryOffsets()
+    const consumer = defineConsumer({ name: 'sms', store, handle: () => {} })
+    const options = {
+      topics: [await cluster.topic()],
+      groupId: uniqueName('group'),
+      retry: { topics: [{ delayMs: 1 }] },
+    }
+    await expect(runKafka(cluster.client(), consumer, options)).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining('retry places: expected none with a store of strategy offsets'),
+    })
+  })
+})

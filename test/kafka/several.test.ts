@@ -1,0 +1,79 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import type { Kafka } from 'kafkajs'
+import { runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
+import { defineConsumer, memoryStore, type Running, type Store } from '../../src/index.ts'
+import { uniqueName } from '../kit/namespace.ts'
+import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import { Cluster, eventually, FAST } from './kit.ts'
+
+let cluster: Cluster
+const started: Running[] = []
+
+beforeAll(async () => {
+  cluster = await Cluster.open()
+}, SERVER_WITHIN_MS)
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((running) => running.stop()))
+})
+afterAll(() => cluster[Symbol.asyncDispose]())
+
+async function run(
+  kafka: Kafka,
+  options: KafkaOptions,
+  handled: string[],
+  store: Store = memoryStore(),
+): Promise<Running> {
+  const consumer = defineConsumer({
+    name: 'sms',
+    id: ({ value }) => value ?? undefined,
+    store,
+    decode: (value) => String(value),
+    handle: ({ message }) => void handled.push(String(message.value)),
+  })
+  const running = await runKafka(kafka, consumer, { ...FAST, ...options })
+  started.push(running)
+  return running
+}
+
+describe('several consumers of one process', () => {
+  const ids = Array.from({ length: 40 }, (_, index) => `m${index}`)
+
+  it('of several groups share a client, and each gets all; one that stops takes nothing from the others', async () => {
+    const [topic, kafka] = [await cluster.topic(2), cluster.client()]
+    const [one, two, three] = [uniqueName('one'), uniqueName('two'), uniqueName('three')]
+    const [ofOne, ofTwo, ofThree]: string[][] = [[], [], []] as string[][]
+    const first = await run(kafka, { topics: [topic], groupId: one }, ofOne ?? [])
+    await run(kafka, { topics: [topic], groupId: two }, ofTwo ?? [])
+    await run(kafka, { topics: [topic], groupId: three, order: 'partition' }, ofThree ?? [])
+    await cluster.send(topic, ids.slice(0, 20))
+    for (const groupId of [one, two, three]) await cluster.untilCommitted(groupId, topic, [20, -1])
+    await first.stop()
+    await cluster.send(topic, ids.slice(20), 1)
+    for (const groupId of [two, three]) await cluster.untilCommitted(groupId, topic, [20, 20])
+    expect(ofOne?.toSorted()).toEqual(ids.slice(0, 20).toSorted())
+    for (const handled of [ofTwo, ofThree]) expect(handled?.toSorted()).toEqual(ids.toSorted())
+  })
+
+  it('of one group, each with its own client, share the partitions', async () => {
+    const [topic, groupId, store] = [await cluster.topic(2), uniqueName('group'), memoryStore()]
+    const handled: string[] = []
+    const [first, second] = [
+      await run(cluster.client(), { topics: [topic], groupId }, handled, store),
+      await run(cluster.client(), { topics: [topic], groupId }, handled, store),
+    ]
+    await eventually(async () => [first, second].every((one) => one.health().partitions.length === 1))
+    await cluster.send(topic, ids.slice(0, 20))
+    await cluster.send(topic, ids.slice(20), 1)
+    await cluster.untilCommitted(groupId, topic, [20, 20])
+    expect(handled.toSorted()).toEqual(ids.toSorted())
+  })
+
+  it('of one group do not share a client: kafkajs keeps the offsets of a group per client', async () => {
+    const [topic, groupId, kafka] = [await cluster.topic(2), uniqueName('group'), cluster.client()]
+    await run(kafka, { topics: [topic], groupId }, [])
+    await expect(run(kafka, { topics: [topic], groupId }, [])).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining('expected a client of its own for each member of a group'),
+    })
+  })
+})

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { uniqueName } from '../kit/namespace.ts'
+import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import { Cluster, eventually, RecordingIntake } from './kit.ts'
+
+let cluster: Cluster
+
+beforeAll(async () => {
+  cluster = await Cluster.open()
+}, SERVER_WITHIN_MS)
+
+afterAll(() => cluster[Symbol.asyncDispose]())
+
+function settling(): RecordingIntake {
+  const intake = new RecordingIntake()
+  intake.onDeliver = (delivery) => delivery.settle()
+  return intake
+}
+
+async function create(topic: string): Promise<void> {
+  await cluster.admin.createTopics({ waitForLeaders: false, topics: [{ topic, numPartitions: 1 }] })
+  await eventually(async () => (await cluster.admin.listTopics()).includes(topic))
+  await cluster.producer.disconnect() // It remembers the topic that is gone.
+  await cluster.producer.connect()
+}
+
+describe('a topic that changes while it is consumed', () => {
+  it('deleted: the source is not ready and says so; re-created, it is read whole, however much it holds by then', async () => {
+    const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
+    await cluster.send(topic, ['a', 'b', 'c', 'd', 'e'])
+    const { source, intake } = await cluster.open({ topics: [topic], groupId }, settling())
+    await cluster.untilCommitted(groupId, topic, [5])
+
+    await cluster.admin.deleteTopics({ topics: [topic] })
+    await eventually(async () => !source.health().ready)
+    await create(topic)
+    await cluster.send(
+      topic,
+      Array.from({ length: 20 }, (_, index) => `new ${index}`),
+    )
+    // A producer that meets a leader which is not quite there tries again, and its messages may lie there twice.
+    const [{ high } = { high: '0' }] = await cluster.highs(topic)
+    await cluster.untilCommitted(groupId, topic, [Number(high)])
+    const positions = intake.deliveries.slice(5).map(({ message }) => message.position)
+    expect(positions).toEqual(Array.from({ length: Number(high) }, (_, offset) => `0@${offset}`))
+    expect(positions.length).toBeGreaterThanOrEqual(20)
+    expect(intake.told('truncated')).toEqual([`${topic}/0: expected 5, the group has nothing committed any more`])
+    await eventually(async () => source.health().ready)
+  }, 90_000)
+
+  it('deleted, created anew and refilled beyond the position while its partition is paused: it is read whole', async () => {
+    const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
+    await cluster.send(topic, texts('old', 30))
+    // Metadata that is old: no other look at the topic is in the way.
+    const options = { topics: [topic], groupId, maxWatermarkLag: 10, consumer: { metadataMaxAge: 300_000 } }
+    const { intake } = await cluster.open(options)
+    await intake.untilTold('partition-paused')
+    await cluster.admin.deleteTopics({ topics: [topic] })
+    await eventually(async () => !(await cluster.admin.listTopics()).includes(topic))
+    await create(topic)
+    await cluster.send(topic, texts('new', 50))
+    intake.onDeliver = (delivery) => delivery.settle()
+    for (const delivery of intake.deliveries) delivery.settle()
+    await intake.untilTold('truncated')
+    expect(intake.told('truncated')).toEqual([`${topic}/0: the message at 29 is another one now`])
+    const [{ high } = { high: '0' }] = await cluster.highs(topic)
+    await cluster.untilCommitted(groupId, topic, [Number(high)])
+    const values = new Set(intake.deliveries.map(({ message }) => String(message.value)))
+    expect([...values]).toEqual([...texts('old', 30), ...texts('new', 50)])
+  }, 90_000)
+})
+
+function texts(what: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `${what} ${index}`)
+}

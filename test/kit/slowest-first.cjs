@@ -1,0 +1,55 @@
+const { createRequire } = require('node:module')
+
+// Part of jest, and not of what the package names.
+const { default: Sequencer } = createRequire(require.resolve('jest'))('@jest/test-sequencer')
+
+/** By the times of an earlier run, where there are some. */
+const { sort: bySize } = Sequencer.prototype
+
+/**
+ * What takes longest, in that order. Where nobody has run the tests before, as in CI, jest knows no times and goes by the sizes of
+ * files: one that only calls a contract would come last, and the run would wait for it alone.
+ */
+const SLOWEST = [
+  'lab/demo/kafka.test.ts',
+  'lab/simulator/simulator.test.ts',
+  'lab/chaos/kafka.test.ts',
+  'lab/demo/embedded.test.ts',
+  'lab/demo/rabbitmq.test.ts',
+  'lab/kit/server-versions.test.ts',
+  'lab/package/stranger.test.ts',
+  'lab/chaos/rabbitmq.test.ts',
+  'lab/kafka/offsets-strategy.test.ts',
+  'lab/hostile/on-memory.test.ts',
+  'lab/cli/postgres.test.ts',
+  'lab/demo/memory.test.ts',
+  'lab/kit/servers.test.ts',
+  'lab/hostile/on-kafka.test.ts',
+  'test/pg/lease.test.ts',
+  'test/pg/inbox.test.ts',
+  'test/mysql/lease.test.ts',
+  'test/redis/store.test.ts',
+  'test/mysql/inbox.test.ts',
+  'test/redis/admin.test.ts',
+  'test/contract/store-model.test.ts',
+  'test/rabbitmq/cuts.test.ts',
+  'test/kafka/retry-topics.test.ts',
+  'test/pg/offsets.test.ts',
+  'test/cli/usage.test.ts',
+  'lab/pg/pglite-inbox.test.ts',
+  'lab/rabbitmq/checkup.test.ts',
+  'lab/kafka/three-brokers.test.ts',
+  'lab/cli/records.test.ts',
+  'lab/kafka/broker-faults.test.ts',
+]
+
+function placeOf({ path }) {
+  const at = SLOWEST.findIndex((file) => path.endsWith(`/${file}`))
+  return at === -1 ? SLOWEST.length : at
+}
+
+module.exports = class SlowestFirst extends Sequencer {
+  sort(tests) {
+    return bySize.call(this, tests).toSorted((one, other) => placeOf(one) - placeOf(other))
+  }
+}

@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { mysqlInbox, mysqlLease } from '../../adapters/mysql2/index.ts'
+import { describeMariadb, newMysqlPlace, type MysqlPlace } from './support.ts'
+
+describeMariadb('The tables of stores on MariaDB', () => {
+  let place: MysqlPlace
+  beforeEach(async () => {
+    place = await newMysqlPlace()
+    await place.newInbox()
+  })
+  afterEach(() => place.close())
+
+  it.each([
+    ['inbox', 'alter table consume_once_inbox drop primary key', 'inbox: .* \\(key, scope\\)'],
+    ['attempt', 'alter table consume_once_attempt drop primary key', 'attempt: .* \\(key, scope\\)'],
+    ['lease', 'alter table consume_once_lease drop primary key', 'lease: .* \\(key, scope\\)'],
+    ['scope', 'alter table consume_once_scope drop index hash', 'scope: .* \\(hash\\)'],
+    [
+      'inbox, with one that is not unique',
+      'alter table consume_once_inbox drop primary key, add index (scope, `key`)',
+      'inbox: .* \\(key, scope\\)',
+    ],
+    [
+      'inbox, with one of a part of the key',
+      'alter table consume_once_inbox drop primary key, add unique index (scope, `key`(8))',
+      'inbox: .* \\(key, scope\\)',
+    ],
+    ['lease, the table itself', 'drop table consume_once_lease', 'lease: .* no table'],
+  ])('are refused by every store without the unique index of %s', async (_, sql, told) => {
+    await place.pool.query(sql)
+    const pool = place.newPool()
+    for (const migrate of ['auto', 'verify'] as const) {
+      for (const store of [mysqlInbox({ pool, migrate }), mysqlLease({ pool, migrate })]) {
+        await expect(store.open()).rejects.toMatchObject({
+          code: 'CONFIG_INVALID',
+          message: expect.stringMatching(told),
+        })
+        if (told.endsWith('no table')) continue
+        expect(await store.checkup?.()).toContainEqual(
+          expect.objectContaining({ check: 'mysql.keys', verdict: 'broken', found: expect.stringMatching(told) }),
+        )
+      }
+    }
+  })
+
+  it.each([
+    ['inbox', 'MyISAM'],
+    ['attempt', 'Aria'],
+    ['lease', 'MyISAM'],
+    ['scope', 'Aria'],
+    ['audit', 'MyISAM'],
+  ])('are refused by every store where %s is on %s, which has no transactions', async (name, engine) => {
+    const told = `consume_once_${name}: expected engine InnoDB, got ${engine}`
+    await place.pool.query(`alter table consume_once_${name} engine = ${engine}`)
+    const pool = place.newPool()
+    for (const store of [mysqlInbox({ pool, migrate: 'verify' }), mysqlLease({ pool })]) {
+      await expect(store.open()).rejects.toMatchObject({
+        code: 'CONFIG_INVALID',
+        message: expect.stringContaining(told),
+      })
+      expect(await store.checkup?.()).toContainEqual(
+        expect.objectContaining({ check: 'mysql.engine', verdict: 'broken', found: told }),
+      )
+    }
+  })
+
+  it('are taken with a unique index in place of the primary key', async () => {
+    await place.pool.query('alter table consume_once_inbox drop primary key, add unique index restored (`key`, scope)')
+    const opening = mysqlInbox({ pool: place.newPool(), migrate: 'verify' }).open()
+    await expect(opening).resolves.toBeUndefined()
+  })
+})

@@ -1,0 +1,29 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { describeStoreContract } from '../../testing/contract/store/contract.ts'
+import { assertLikeTransition } from '../contract/store-model.ts'
+import { mysqlLeaseHarness, type MysqlLeaseHarness } from './lease-harness.ts'
+import { describeMariadb } from './support.ts'
+
+describeMariadb('mysqlLease', () => {
+  describeStoreContract(
+    'mysqlLease',
+    {
+      strategy: 'lease',
+      createHarness: mysqlLeaseHarness,
+    },
+    { describe, it },
+  )
+
+  describe('beside transition()', () => {
+    let harness: MysqlLeaseHarness
+    beforeEach(async () => {
+      harness = await mysqlLeaseHarness()
+    })
+    afterEach(() => harness.close())
+
+    it('answers random calls of three owners and of people as it does, while time passes', async () => {
+      const { store, age } = harness
+      await expect(assertLikeTransition(store, { numRuns: 100, age })).resolves.toBeUndefined()
+    }, 120_000)
+  })
+})

@@ -1,0 +1,219 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import type { PgTransaction } from '../../adapters/pg/index.ts'
+import type { Store } from '../../src/index.ts'
+import type { Claim } from '../../src/spi.ts'
+import { claim, claimAll, grantedBy, hold, newItem, newToken, SCOPE } from '../../testing/contract/store/claims.ts'
+import { ALONE, NO_REFUND, REFUND, codeOf, describePostgres, heard, lend, newPlace, type PgPlace } from './support.ts'
+
+describePostgres('attempts of postgresInbox', () => {
+  let place: PgPlace
+  beforeEach(async () => {
+    place = await newPlace()
+  })
+  afterEach(() => place.close())
+
+  const counts = async (): Promise<readonly number[]> => {
+    const { rows } = await place.pool.query(`select n from ${place.schema}.attempt order by n`)
+    return (rows as { n: number }[]).map(({ n }) => n)
+  }
+
+  it('survive a rollback and the death of the connection that claimed', async () => {
+    const inbox = await place.newInbox()
+    const item = newItem()
+    await inbox.release([(await hold(inbox, item)).claim], NO_REFUND)
+    const { claim: claimed } = await hold(inbox, item, ALONE)
+    const { rows } = await lend(claimed).tx.query<{ pid: number }>('select pg_backend_pid() as pid')
+    await place.pool.query('select pg_terminate_backend($1, 5000)', [rows[0]?.pid])
+    const second = await place.newInbox()
+    const third = await hold(second, item, ALONE)
+    expect(third.attempt).toBe(3)
+    await second.release([third.claim], NO_REFUND)
+    expect(await inbox.renew([claimed], 1)).toEqual(['lost'])
+    await inbox.release([claimed], NO_REFUND)
+  })
+
+  it('are committed before the handler starts, with no connection but that of the claim', async () => {
+    const pool = place.newPool({ max: 2 })
+    const inbox = await place.newInbox({ pool })
+    pool.on('acquire', () => expect(pool.totalCount - pool.idleCount).toBeLessThanOrEqual(1))
+    const answers = await claimAll(inbox, [newItem(), newItem()])
+    expect(await counts()).toEqual([1, 1])
+    await inbox.release(
+      answers.map((answer) => grantedBy(answer).claim),
+      REFUND,
+    )
+    expect(await counts()).toEqual([])
+  })
+
+  it('are not waited for until they are flushed', async () => {
+    const inbox = await place.newInbox()
+    await place.pool.query(`create table ${place.schema}.noted (setting text);
+      create function ${place.schema}.note() returns trigger language plpgsql as
+      $$ begin insert into ${place.schema}.noted values (current_setting('synchronous_commit')); return null; end $$;
+      create constraint trigger note after insert or update on ${place.schema}.attempt deferrable initially deferred
+      for each row execute function ${place.schema}.note()`)
+    const item = newItem()
+    await inbox.release([(await hold(inbox, item)).claim], NO_REFUND)
+    await inbox.release([(await hold(inbox, item, ALONE)).claim], REFUND)
+    const { rows } = await place.pool.query(`select setting from ${place.schema}.noted`)
+    expect(rows).toEqual([{ setting: 'off' }, { setting: 'off' }, { setting: 'off' }])
+  })
+
+  it('are counted once by a claim that is sent again after its answer was lost', async () => {
+    const item = newItem()
+    const inbox = await place.newInbox({ lockTimeoutMs: 100, queryTimeoutMs: 300 })
+    const how = { ...ALONE, token: newToken() }
+    // The count commits, but its answer stays out for longer than the inbox waits.
+    await place.pool.query(`create function ${place.schema}.slow() returns trigger language plpgsql as
+      $$ begin perform pg_sleep(0.5); return null; end $$;
+      create constraint trigger slow after insert on ${place.schema}.attempt deferrable initially deferred
+      for each row execute function ${place.schema}.slow()`)
+    expect(await codeOf(claim(inbox, item, how))).toBe('STORE_AMBIGUOUS')
+    await place.pool.query('select pg_sleep(0.5)')
+    expect(await counts()).toEqual([1])
+    const granted = await hold(inbox, item, how)
+    expect(granted.attempt).toBe(1)
+    expect(await inbox.mark([granted.claim])).toEqual(['marked'])
+    expect(await counts()).toEqual([])
+  })
+
+  it('are given back before the rollback, so that whoever waits for the row counts from there', async () => {
+    const [first, second] = [await place.newInbox(), await place.newInbox()]
+    for (let round = 0; round < 20; round++) {
+      const item = newItem()
+      const { claim: claimed } = await hold(first, item)
+      const rival = claim(second, item, ALONE)
+      await first.release([claimed], REFUND)
+      const granted = grantedBy(await rival)
+      expect(granted.attempt).toBe(1)
+      await second.mark([granted.claim])
+    }
+  })
+
+  it('are not given back by a claim that is over when another has counted since', async () => {
+    const [first, second] = [await place.newInbox(), await place.newInbox()]
+    const item = newItem()
+    const { claim: claimed } = await hold(first, item)
+    await first.release([claimed], NO_REFUND)
+    const rival = await hold(second, item, ALONE)
+    expect(await first.release([claimed], REFUND)).toEqual(['already-released'])
+    expect(await counts()).toEqual([2])
+    await second.mark([rival.claim])
+  })
+
+  it('are not given back by a claim that is over when another has counted since, and is over too', async () => {
+    const [first, second] = [await place.newInbox(), await place.newInbox()]
+    const item = newItem()
+    const { claim: claimed } = await hold(first, item)
+    await first.release([claimed], NO_REFUND)
+    const rival = await hold(second, item, ALONE)
+    await second.release([rival.claim], NO_REFUND)
+    expect(await first.release([claimed], REFUND)).toEqual(['already-released'])
+    expect(await counts()).toEqual([2])
+  })
+
+  it('begin anew for what was set aside and is opened again', async () => {
+    const inbox = await place.newInbox()
+    const item = newItem()
+    for (const how of [{}, ALONE]) await inbox.release([(await hold(inbox, item, how)).claim], NO_REFUND)
+    const third = await hold(inbox, item, ALONE)
+    expect(await inbox.setAside([third.claim], 'given-up', { reason: 'attempts-spent' })).toEqual(['given-up'])
+    expect(await counts()).toEqual([])
+    await place.pool.query(`delete from ${place.schema}.inbox`)
+    const again = await hold(inbox, item)
+    expect(again.attempt).toBe(1)
+    await inbox.release([again.claim], NO_REFUND)
+  })
+
+  /** The server has ended an idle transaction. */
+  const lost = async (inbox: Store<PgTransaction>, claimed: Claim<PgTransaction>): Promise<void> => {
+    while ((await inbox.renew([claimed], 1))[0] === 'renewed') await place.pool.query('select pg_sleep(0.01)')
+  }
+
+  const LATER = { ...NO_REFUND, delayMs: 60_000, cause: 'Error: no card' }
+
+  it('hold the next one back for a claim that already waits for the row, and for a batch beside what is free', async () => {
+    const [first, second] = [await place.newInbox(), await place.newInbox()]
+    const [item, fresh] = [newItem(), newItem()]
+    const { claim: claimed } = await hold(first, item)
+    const rival = claim(second, item, ALONE)
+    await place.waiting()
+    await first.release([claimed], LATER)
+    expect(await rival).toEqual({ verdict: 'busy', leaseLeftMs: expect.any(Number) })
+    expect(await counts()).toEqual([1])
+    const [held, granted] = await claimAll(second, [item, fresh])
+    expect(held).toMatchObject({ verdict: 'busy' })
+    expect(await second.mark([grantedBy(granted).claim])).toEqual(['marked'])
+    expect(await counts()).toEqual([1])
+  })
+
+  it('hold the next one back where the connection of the claim is gone, once', async () => {
+    const inbox = await place.newInbox({ idleInTransactionTimeoutMs: 100 })
+    const item = newItem()
+    const { claim: claimed } = await hold(inbox, item)
+    await lost(inbox, claimed)
+    // No text of a database has a NUL.
+    const how = { ...LATER, cause: 'Error: zero \0 byte' }
+    expect(await inbox.release([claimed], how)).toEqual(['released'])
+    expect(await claim(inbox, item, ALONE)).toMatchObject({ verdict: 'busy' })
+    const view = await inbox.admin?.peek(SCOPE, [item.key])
+    expect(view).toMatchObject([{ state: 'released', attempt: 1, cause: 'Error: zero ? byte' }])
+    expect(await inbox.release([claimed], { ...NO_REFUND, delayMs: 1 })).toEqual(['already-released'])
+    expect(await inbox.admin?.peek(SCOPE, [item.key])).toEqual(view)
+  })
+
+  it('hold back nothing that another owner has counted since', async () => {
+    const [first, second] = [await place.newInbox({ idleInTransactionTimeoutMs: 100 }), await place.newInbox()]
+    const item = newItem()
+    const { claim: claimed } = await hold(first, item)
+    await lost(first, claimed)
+    const rival = await hold(second, item, ALONE)
+    await first.release([claimed], LATER)
+    await second.release([rival.claim], REFUND)
+    const again = await hold(second, item, ALONE)
+    expect(again.attempt).toBe(2)
+    await second.mark([again.claim])
+  })
+
+  it('are asked for once, in one message, by a claim that finds nothing but what is held back', async () => {
+    const inbox = await place.newInbox()
+    const item = newItem()
+    await inbox.release([(await hold(inbox, item)).claim], LATER)
+    const sent: string[] = []
+    const pool = heard(place.newPool(), async (text) => void sent.push(text))
+    const second = await place.newInbox({ pool })
+    await claim(second, newItem({ key: item.key }))
+    sent.length = 0
+    expect(await claim(second, item)).toMatchObject({ verdict: 'busy' })
+    expect(sent.filter((text) => text.startsWith('begin'))).toHaveLength(1)
+    expect(sent.at(-1)).toBe('rollback')
+  })
+
+  it('tell of what a handler has committed by itself after how many of them, and why the last has failed', async () => {
+    const inbox = await place.newInbox()
+    const item = newItem()
+    await inbox.release([(await hold(inbox, item)).claim], NO_REFUND)
+    const { claim: claimed } = await hold(inbox, item, ALONE)
+    await lend(claimed)
+      .tx.query('/* hidden */ commit')
+      .catch(() => {})
+    await inbox.release([claimed], LATER)
+    const met = await claim(inbox, item, ALONE)
+    expect(met).toMatchObject({ verdict: 'parked', attempt: 2, since: expect.any(Number), cause: LATER.cause })
+    expect(met).toMatchObject({ reason: expect.stringContaining('transaction-torn') })
+    expect(await inbox.admin?.peek(SCOPE, [item.key])).toMatchObject([{ state: 'parked', attempt: 2 }])
+  })
+
+  it('stay uncounted, and nothing stays locked, when they cannot be written', async () => {
+    const inbox = await place.newInbox({ lockTimeoutMs: 100, queryTimeoutMs: 300 })
+    const item = newItem()
+    await inbox.mark([(await hold(inbox, newItem())).claim])
+    const blocker = await place.pool.connect()
+    await blocker.query(`begin; lock table ${place.schema}.attempt in access exclusive mode`)
+    expect(await claim(inbox, item)).toEqual({ verdict: 'busy', leaseLeftMs: 100 })
+    await blocker.query('rollback')
+    blocker.release()
+    const granted = await hold(inbox, item, ALONE)
+    expect(await inbox.mark([granted.claim])).toEqual(['marked'])
+  })
+})

@@ -1,0 +1,204 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { claim, claimAll, grantedBy, hold, newItem } from '../../testing/contract/store/claims.ts'
+import { describeStoreContract } from '../../testing/contract/store/contract.ts'
+import {
+  ALONE,
+  NO_REFUND,
+  bytesOf,
+  describePostgres,
+  heard,
+  lend,
+  newPlace,
+  pgHarness,
+  type PgPlace,
+} from './support.ts'
+
+describePostgres('postgresInbox', () => {
+  describeStoreContract(
+    'postgresInbox',
+    {
+      strategy: 'inbox',
+      createHarness: pgHarness,
+      lacks: { retention: 'a purge ends records' },
+    },
+    { describe, it },
+  )
+})
+
+describePostgres('postgresInbox between two processes', () => {
+  let place: PgPlace
+  beforeEach(async () => {
+    place = await newPlace()
+  })
+  afterEach(() => place.close())
+
+  it('answers busy to the whole batch when one row is held for longer than lockTimeoutMs, and holds nothing of it', async () => {
+    const [first, second] = [await place.newInbox(), await place.newInbox({ lockTimeoutMs: 50 })]
+    const [held, free] = [newItem(), newItem()]
+    const { claim: claimed } = await hold(first, held)
+    const answers = await claimAll(second, [free, held])
+    expect(answers).toEqual([
+      { verdict: 'busy', leaseLeftMs: 50 },
+      { verdict: 'busy', leaseLeftMs: 50 },
+    ])
+    const granted = await hold(first, free)
+    expect(granted.attempt).toBe(1)
+    expect(await first.mark([claimed, granted.claim])).toEqual(['marked', 'marked'])
+  })
+
+  it('commits two batches of the same keys in opposite order without a deadlock', async () => {
+    const [first, second] = [await place.newInbox(), await place.newInbox()]
+    for (let round = 0; round < 5; round++) {
+      const items = Array.from({ length: 100 }, () => newItem())
+      const verdicts = await Promise.all(
+        [[first, items] as const, [second, items.toReversed()] as const].map(async ([store, batch]) => {
+          const answers = await claimAll(store, batch)
+          const claims = answers.flatMap((answer) => ('claim' in answer ? [answer.claim] : []))
+          await store.mark(claims)
+          return answers.map(({ verdict }) => verdict)
+        }),
+      )
+      expect(verdicts.map((all) => new Set(all).size)).toEqual([1, 1])
+      expect(new Set(verdicts.flat())).toEqual(new Set(['claimed', 'done']))
+    }
+  })
+
+  it('waits for a claim that has counted its keys and is slow to take them', async () => {
+    const inbox = await place.newInbox()
+    const items = [newItem(), newItem()]
+    const rival = await claimAll(inbox, items)
+    const claims = rival.map((answer) => grantedBy(answer).claim)
+    let looks = 0
+    // Its count is committed, and it has nothing yet: so it is for each look but the fourth.
+    const counted = `insert into ${place.schema}.attempt (scope, key, owner, n) select scope, key, 'rival', 1 from ${place.schema}.inbox`
+    const pool = heard(place.newPool(), async (text) => {
+      if (!text.startsWith('begin') || !text.includes('"inbox"')) return
+      if (++looks === 4)
+        await place.pool.query(`insert into ${place.schema}.inbox select * from ${place.schema}.kept;
+        delete from ${place.schema}.attempt`)
+    })
+    const second = await place.newInbox({ pool })
+    await second.mark([(await hold(second, newItem())).claim])
+    looks = 0
+    await inbox.mark(claims)
+    await place.pool
+      .query(`delete from ${place.schema}.inbox where key not in (${items.map(({ key }) => `'\\x${bytesOf(key)}'`).join(', ')});
+      ${counted}; create table ${place.schema}.kept as select * from ${place.schema}.inbox; delete from ${place.schema}.inbox`)
+    expect(await claimAll(second, items)).toEqual([{ verdict: 'done' }, { verdict: 'done' }])
+    expect(looks).toBe(4)
+  })
+
+  it('looks twice at what was tried longer ago, and no more', async () => {
+    const items = [newItem(), newItem()]
+    const looks: string[] = []
+    const pool = heard(place.newPool(), async (text) => {
+      if (text.startsWith('begin') && text.includes('"inbox"')) looks.push(text)
+    })
+    const inbox = await place.newInbox({ pool })
+    const claims = (await claimAll(inbox, items)).map((answer) => grantedBy(answer).claim)
+    await inbox.release(claims, NO_REFUND)
+    await place.pool.query(`update ${place.schema}.attempt set last_at = last_at - interval '2 seconds'`)
+    looks.length = 0
+    expect(await claimAll(inbox, items)).toMatchObject([{ verdict: 'again-alone' }, { verdict: 'again-alone' }])
+    expect(looks).toHaveLength(2)
+  })
+
+  it('keeps to each key of a batch its own digest, or none, also where some are done', async () => {
+    const inbox = await place.newInbox()
+    const [done, ...fresh] = [newItem(), newItem(), newItem({ digest: '' }), newItem()] as const
+    await inbox.mark([(await hold(inbox, done)).claim])
+    const [first, ...answers] = await claimAll(inbox, [done, ...fresh])
+    expect(first).toEqual({ verdict: 'done' })
+    expect(await inbox.mark(answers.map((answer) => grantedBy(answer).claim))).toEqual(['marked', 'marked', 'marked'])
+    const others = fresh.map(({ key }) => ({ ...newItem(), key }))
+    expect(await claimAll(inbox, others)).toEqual([
+      { verdict: 'conflict' },
+      { verdict: 'done' },
+      { verdict: 'conflict' },
+    ])
+    expect(await claimAll(inbox, fresh)).toEqual([{ verdict: 'done' }, { verdict: 'done' }, { verdict: 'done' }])
+  })
+
+  it('answers busy, to be claimed again, where a row vanished between the insert and the look', async () => {
+    // A purge that has begun: the insert does not wait for it, the look finds nothing once it has committed.
+    const pool = heard(place.newPool(), async (text) => {
+      if (text.includes('as is_late')) await place.pool.query(`delete from ${place.schema}.inbox`)
+    })
+    const inbox = await place.newInbox({ pool })
+    const item = newItem()
+    await inbox.mark([(await hold(inbox, item)).claim])
+    expect(await claim(inbox, item)).toEqual({ verdict: 'busy', leaseLeftMs: 0 })
+  })
+
+  it('keeps 16 bytes of key and of digest, and no owner, reason or attempt of what is done', async () => {
+    const inbox = await place.newInbox()
+    const answers = await claimAll(
+      inbox,
+      Array.from({ length: 500 }, () => newItem()),
+    )
+    await inbox.mark(answers.map((answer) => grantedBy(answer).claim))
+    const { rows } = await place.pool.query(
+      `select octet_length(key) as key, octet_length(fp) as fp, owner, reason, pg_column_size(i.*) as bytes
+       from ${place.schema}.inbox i limit 1`,
+    )
+    expect(rows).toEqual([{ key: 16, fp: 16, owner: null, reason: null, bytes: expect.any(Number) }])
+    expect((rows as { bytes: number }[])[0]?.bytes).toBeLessThanOrEqual(80)
+    expect((await place.pool.query(`select * from ${place.schema}.attempt`)).rows).toEqual([])
+  })
+
+  it('finishes every claim when far more are made than there are connections', async () => {
+    const pool = place.newPool({ max: 3 })
+    const inboxes = [await place.newInbox({ pool }), await place.newInbox({ pool })]
+    const items = Array.from({ length: 30 }, () => newItem())
+    await Promise.all(
+      items.map(async (item, index) => {
+        const inbox = inboxes[index % 2]
+        if (inbox === undefined) throw new Error('expected an inbox')
+        const { claim: claimed } = await hold(inbox, item)
+        await place.write(lend(claimed).tx, item.key)
+        await (index % 3 === 0 ? inbox.release([claimed], NO_REFUND) : inbox.mark([claimed]))
+      }),
+    )
+    expect(pool.totalCount).toBeLessThanOrEqual(3)
+    expect(pool.waitingCount).toBe(0)
+    const answers = await claimAll(await place.newInbox(), items)
+    expect(answers.map(({ verdict }) => verdict)).toEqual(
+      items.map((_, index) => (index % 3 === 0 ? 'again-alone' : 'done')),
+    )
+  })
+
+  it('refuses a claim in the hands of someone who never got it, and a mark of less than the transaction', async () => {
+    const inbox = await place.newInbox()
+    const claims = (await claimAll(inbox, [newItem(), newItem()])).map((answer) => grantedBy(answer).claim)
+    const [one, two] = claims
+    if (one === undefined || two === undefined) throw new Error('expected two claims')
+    const stranger = [{ ...one, token: 'somebody else' }]
+    expect(await inbox.mark(stranger)).toEqual(['refused-busy'])
+    expect(await inbox.release(stranger, NO_REFUND)).toEqual(['refused'])
+    expect(await inbox.setAside(stranger, 'parked', { reason: 'no' })).toEqual(['refused'])
+    expect(await inbox.renew(stranger, 1)).toEqual(['lost'])
+    await expect(inbox.mark([one])).rejects.toMatchObject({ code: 'STORE_MISUSED' })
+    expect(await inbox.mark([two, one])).toEqual(['marked', 'marked'])
+  })
+
+  it('sets aside with any reason, whatever the encoding of the database', async () => {
+    const inbox = await place.newInbox()
+    const item = newItem()
+    const { claim: claimed } = await hold(inbox, item)
+    expect(await inbox.setAside([claimed], 'parked', { reason: 'zero \0 byte' })).toEqual(['parked'])
+    expect(await claim(inbox, item)).toMatchObject({ verdict: 'parked', reason: 'zero ? byte' })
+  })
+
+  it('refuses to set aside what another owner holds or has done', async () => {
+    const [first, second] = [await place.newInbox({ lockTimeoutMs: 50 }), await place.newInbox()]
+    for (const isDone of [false, true]) {
+      const [taken, free] = [newItem(), newItem()]
+      const claims = (await claimAll(first, [taken, free])).map((answer) => grantedBy(answer).claim)
+      await first.release(claims, NO_REFUND)
+      const rival = await hold(second, taken, ALONE)
+      if (isDone) await second.mark([rival.claim])
+      expect(await first.setAside(claims, 'given-up', { reason: 'no' })).toEqual(['refused', 'given-up'])
+      expect(await second.mark([rival.claim])).toEqual([isDone ? 'already-marked' : 'marked'])
+    }
+  })
+})

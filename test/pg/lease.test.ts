@@ -1,0 +1,28 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { describeStoreContract } from '../../testing/contract/store/contract.ts'
+import { assertLikeTransition } from '../contract/store-model.ts'
+import { pgLeaseHarness, type PgLeaseHarness } from './lease-harness.ts'
+import { describePostgres } from './support.ts'
+
+describePostgres('postgresLease', () => {
+  describeStoreContract('postgresLease', { strategy: 'lease', createHarness: () => pgLeaseHarness() }, { describe, it })
+
+  describe('beside transition()', () => {
+    let harness: PgLeaseHarness
+    beforeEach(async () => {
+      harness = await pgLeaseHarness()
+    })
+    afterEach(() => harness.close())
+
+    it('answers random calls of three owners and of people as it does, while time passes', async () => {
+      const { store, age } = harness
+      await expect(assertLikeTransition(store, { numRuns: 400, age })).resolves.toBeUndefined()
+    }, 120_000)
+
+    it('does so where each statement meets another connection, as behind a pooler that lends them by transaction', async () => {
+      const { newLease, place, age } = harness
+      const store = await newLease({ pool: place.newPool({ maxUses: 1 }) })
+      await expect(assertLikeTransition(store, { numRuns: 10, age })).resolves.toBeUndefined()
+    }, 120_000)
+  })
+})

@@ -1,0 +1,57 @@
+import type { Message, Running } from 'consume-once'
+import { runRabbit, type RabbitConnect } from 'consume-once/amqplib'
+import { eventually } from '../../testing/contract/source/driven.ts'
+import type { SourceHarness } from '../../testing/contract/source/harness.ts'
+import { startCuttingProxy } from '../kit/cutting-proxy.ts'
+import { Rabbit } from './rabbit.ts'
+
+/** A queue of the tests' RabbitMQ, behind a proxy that cuts. `connectTo` says how the consumer reaches a URL. */
+export async function rabbitHarness(connectTo: (url: string) => RabbitConnect): Promise<SourceHarness> {
+  const rabbit = await Rabbit.open()
+  const server = new URL(rabbit.url)
+  const proxy = await startCuttingProxy(Number(server.port || 5672))
+  const url = Object.assign(new URL(rabbit.url), { hostname: '127.0.0.1', port: String(proxy.port) }).toString()
+  const queue = rabbit.name()
+  let published = 0
+  const started: Running[] = []
+  return {
+    publish: async (texts) => {
+      await rabbit.send(queue, texts, { headersOf: (text) => ({ 'message-id': text }) })
+      published += texts.length
+    },
+    run: async (consumer) => {
+      const running = await runRabbit(connectTo(url), consumer, { queue, lane: orderingKeyOf })
+      started.push(running)
+      return running
+    },
+    interrupt: async (running) => {
+      proxy.cut()
+      await eventually('it noticed', () => !running.health().ready)
+      await eventually('it is back', () => running.health().ready)
+    },
+    // The broker tells what is ready; of what a consumer holds unacked only the consumer knows. An ack that an interruption
+    // swallowed is told, and told again for the redelivery.
+    isSettled: async (driven) =>
+      (await rabbit.ready(queue)) === 0 && driven.settled >= published && started.every((running) => isIdle(running)),
+    deadLetters: async () => {
+      const letters = await rabbit.takeLeft(`${queue}.dead-letter`)
+      return letters.map(({ body, properties }) => ({
+        text: body,
+        reason: String(properties.headers?.['consume-once-reason']),
+      }))
+    },
+    [Symbol.asyncDispose]: async () => {
+      await rabbit[Symbol.asyncDispose]()
+      await proxy.stop()
+    },
+  }
+}
+
+function isIdle(running: Running): boolean {
+  return running.health().checks['handlers'] === '0 in flight'
+}
+
+function orderingKeyOf({ value }: Message): string | undefined {
+  const text = Buffer.from(value ?? '').toString()
+  return text.includes('/') ? text.slice(0, text.indexOf('/')) : undefined
+}

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { connect, type Channel } from 'amqplib'
+import { openChannel } from '../../adapters/amqplib/connection/open-channel.ts'
+import { confirmedPublisher, rabbitBroker } from '../../adapters/amqplib/index.ts'
+import { RabbitMessage } from '../../adapters/amqplib/consuming/message.ts'
+import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import { Rabbit } from './rabbit.ts'
+import { Tap } from './tap.ts'
+import { Gate, RecordingIntake, bodies } from './watching.ts'
+
+let rabbit: Rabbit
+
+beforeAll(async () => {
+  rabbit = await Rabbit.open()
+}, SERVER_WITHIN_MS)
+afterAll(() => rabbit[Symbol.asyncDispose]())
+
+describe('a lent connection', () => {
+  it('keeps no consumer after a stop during which the broker was silent', async () => {
+    const queue = rabbit.name()
+    const tap = new Tap(rabbit.url)
+    const connection = await tap.connect()
+    const { source } = rabbitBroker({ connection }, { queue })
+    await source.open(new RecordingIntake())
+    for (const { channel } of tap.consuming) channel.cancel = () => new Promise(() => {})
+    await source.close()
+    await rabbit.untilUnread(queue)
+    expect(tap.consuming).toHaveLength(1)
+    await connection.close()
+  })
+
+  it('keeps no channel that came after nobody waited for it any more', async () => {
+    const connection = await connect(rabbit.url)
+    const gate = new Gate()
+    const closed = new Gate()
+    const late = async (): Promise<Channel> => {
+      await gate.opened
+      const channel = await connection.createChannel()
+      channel.on('close', () => closed.open())
+      return channel
+    }
+    await expect(openChannel(late(), 1)).rejects.toThrow('open channel: no answer within 1 ms')
+    gate.open()
+    await closed.opened
+    await connection.close()
+  })
+})
+
+describe('a start that failed', () => {
+  it('leaves no publisher open', async () => {
+    const queue = rabbit.name()
+    await rabbit.declare(`${queue}.dead-letter`)
+    const { source, publisher } = rabbitBroker(rabbit.url, { queue, assert: 'check' })
+    const raw = { content: Buffer.from('a'), fields: FIELDS, properties: {} }
+    const letter = {
+      message: new RabbitMessage(raw, queue, 1),
+      reason: 'conflict',
+      parked: false,
+      detail: '',
+      errorClass: undefined,
+      attempts: 0,
+      consumer: 'c',
+      group: 'g',
+    }
+    await publisher.deadLetter(letter)
+    await expect(source.open(new RecordingIntake())).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+    await source.close()
+    await expect(publisher.deadLetter(letter)).rejects.toMatchObject({ code: 'STOPPED' })
+  })
+})
+
+describe('a publisher whose channel ended', () => {
+  it('closes what is left of it once, however many publish next', async () => {
+    const queue = rabbit.name()
+    await rabbit.declare(queue)
+    const tap = new Tap(rabbit.url)
+    await using publisher = confirmedPublisher(tap.connect)
+    const missing = { exchange: 'missing', routingKey: queue, messageId: 'x', body: '' }
+    await expect(publisher.publish(missing)).rejects.toMatchObject({ code: 'BROKER_PUBLISH_REFUSED' })
+    const listeners = tap.models[0]?.listenerCount('close') ?? 0
+    const ids = bodies(30)
+    await Promise.all(ids.map((messageId) => publisher.publish({ routingKey: queue, messageId, body: messageId })))
+    expect(tap.models[0]?.listenerCount('close')).toBe(listeners + 1)
+    expect(await rabbit.ready(queue)).toBe(30)
+  })
+})
+
+const FIELDS = { deliveryTag: 1, redelivered: false, exchange: '', routingKey: 'q' }

@@ -1,0 +1,21 @@
+import type { DeadLetter, Delivery, RetryLetter } from '../../src/spi.ts'
+import type { Opened } from './consumers.ts'
+
+/** As the library makes it: 22 characters. */
+export const LETTER_KEY = 'U1nmhO_WlHMIQdRLsEpnZw'
+
+const LETTER = { key: LETTER_KEY, detail: 'no', errorClass: 'Error', attempts: 1, consumer: 'sms', group: 'q' }
+
+export function retryOf(delivery: Delivery, more: Partial<RetryLetter> = {}): RetryLetter {
+  return { ...LETTER, message: delivery.message, why: 'failed', delayMs: 0, ...more }
+}
+
+export function deadLetterOf({ message }: Delivery): DeadLetter {
+  return { ...LETTER, message, reason: 'attempts-spent', parked: false }
+}
+
+export function deliveryAt({ intake }: Pick<Opened, 'intake'>, index: number): Delivery {
+  const delivery = intake.deliveries[index]
+  if (delivery === undefined) throw new TypeError(`no delivery ${index}`)
+  return delivery
+}

@@ -1,0 +1,201 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { connect as dial, type ChannelModel } from 'amqplib'
+import { rabbitBroker, runRabbit, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { defineConsumer, hasCode, memoryStore, type BrokerError, type ConfigError } from '../../src/index.ts'
+import { freePort } from '../kit/servers/ports.ts'
+import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import { eventually, Rabbit } from './rabbit.ts'
+import { Tap } from './tap.ts'
+import { Gate, RecordingIntake } from './watching.ts'
+
+let rabbit: Rabbit
+
+beforeAll(async () => {
+  rabbit = await Rabbit.open()
+}, SERVER_WITHIN_MS)
+afterAll(() => rabbit[Symbol.asyncDispose]())
+
+/** The error of a start that must fail. */
+async function failure(connect: RabbitConnect, options: RabbitOptions): Promise<unknown> {
+  try {
+    const { source } = rabbitBroker(connect, options)
+    await source.open(new RecordingIntake())
+    await source.close()
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
+/** Quorum queues know no exclusive consumer. */
+async function consumeAlone(queue: string): Promise<ChannelModel> {
+  const other = await dial(rabbit.url)
+  const channel = await other.createChannel()
+  await channel.assertQueue(queue, { durable: true, arguments: { 'x-queue-type': 'classic' } })
+  await channel.consume(queue, () => {}, { exclusive: true })
+  return other
+}
+
+async function declareAlone(queue: string): Promise<ChannelModel> {
+  const other = await dial(rabbit.url)
+  await (await other.createChannel()).assertQueue(queue, { exclusive: true })
+  return other
+}
+
+describe('starting on RabbitMQ', () => {
+  it('declares both queues where they are missing, durable, as quorum queues', async () => {
+    const queue = rabbit.name()
+    expect(await failure(rabbit.url, { queue })).toBeUndefined()
+    const alike = { 'x-queue-type': 'quorum', ...(rabbit.limitsDeliveries ? { 'x-delivery-limit': -1 } : {}) }
+    await rabbit.declare(queue, alike)
+    await rabbit.declare(`${queue}.dead-letter`, alike)
+    expect(await failure(rabbit.url, { queue })).toBeUndefined()
+  })
+
+  it('refuses a queue of another kind, naming both sides', async () => {
+    const queue = rabbit.name()
+    await rabbit.declare(queue, {})
+    const error = (await failure(rabbit.url, { queue })) as ConfigError
+    expect(error.code).toBe('CONFIG_INVALID')
+    expect(error.message).toContain(
+      `queue ${queue}: exists, and was declared otherwise; x-queue-type: expected 'quorum', got 'classic'.`,
+    )
+    expect(await failure(rabbit.url, { queue, queueType: 'classic' })).toBeUndefined()
+    expect(await failure(rabbit.url, { queue, assert: 'check' })).toBeUndefined()
+  })
+
+  it('takes a queue with a delivery limit of its own, and warns', async () => {
+    const queue = rabbit.name()
+    await rabbit.declare(queue, { 'x-queue-type': 'quorum', 'x-delivery-limit': 7 })
+    const intake = new RecordingIntake()
+    const { source } = rabbitBroker(rabbit.url, { queue })
+    await source.open(intake)
+    expect(intake.events).toContainEqual({
+      type: 'source',
+      event: 'delivery-limit',
+      detail: expect.stringContaining(queue),
+      isWarning: true,
+    })
+    expect(intake.events).toContainEqual({ type: 'source', event: 'consuming', detail: expect.any(String) })
+    await source.close()
+  })
+
+  it.each(['check', false] as const)('refuses to start on a missing queue with assert: %s', async (assert) => {
+    const queue = rabbit.name()
+    const error = (await failure(rabbit.url, { queue, assert })) as ConfigError
+    expect(error.code).toBe('CONFIG_INVALID')
+    expect(error.message).toMatch(new RegExp(`queue ${queue}: expected to exist`))
+  })
+
+  it('refuses to start where no broker answers, and says where, without the password', async () => {
+    const port = await freePort()
+    const error = (await failure(`amqp://me:secret@127.0.0.1:${port}/v`, { queue: 'q' })) as BrokerError
+    expect(error.code).toBe('BROKER_UNREACHABLE')
+    expect(error.message).toContain(`amqp://127.0.0.1:${port}/v`)
+    expect(error.message).toContain('ECONNREFUSED')
+    expect(error.message).not.toContain('secret')
+  })
+
+  it('refuses to start with a wrong password', async () => {
+    const error = (await failure(rabbit.url.replace('guest:guest', 'guest:wrong'), { queue: 'q' })) as BrokerError
+    expect(error.code).toBe('BROKER_UNREACHABLE')
+    expect(error.message).toContain('ACCESS-REFUSED')
+    expect(error.message).not.toContain('wrong')
+  })
+
+  it.each([
+    ['consumed by another connection alone', (queue: string) => consumeAlone(queue)],
+    ['exclusive to another connection', (queue: string) => declareAlone(queue)],
+  ])('waits for a queue that is %s, and says so', async (_, take) => {
+    const queue = rabbit.name()
+    const other = await take(queue)
+    const intake = new RecordingIntake()
+    const { source } = rabbitBroker(rabbit.url, { queue, queueType: 'classic' })
+    const opening = source.open(intake)
+    await intake.untilTold('set-up-failed', 2)
+    expect(source.health()).toMatchObject({ ready: false, detail: expect.stringMatching(/exclusive/) })
+    await other.close()
+    await opening
+    expect(source.health().ready).toBe(true)
+    await source.close()
+  })
+
+  it('ends its wait for such a queue when it is stopped', async () => {
+    const queue = rabbit.name()
+    const other = await consumeAlone(queue)
+    const intake = new RecordingIntake()
+    const tap = new Tap(rabbit.url)
+    const { source } = rabbitBroker(tap.connect, { queue, queueType: 'classic' })
+    const opening = source.open(intake).catch((error: unknown) => error)
+    await intake.untilTold('set-up-failed')
+    await source.close()
+    expect(hasCode(await opening, 'STOPPED')).toBe(true)
+    await expect(tap.models[0]?.createChannel()).rejects.toThrow(/closed/i)
+    await other.close()
+  })
+
+  it('does not wait for a queue that is exclusive to the connection it was lent', async () => {
+    const connection = await dial(rabbit.url)
+    const queue = rabbit.name()
+    await (await connection.createChannel()).assertQueue(queue, { exclusive: true })
+    const error = (await failure({ connection }, { queue, queueType: 'classic' })) as ConfigError
+    expect(error.code).toBe('CONFIG_INVALID')
+    expect(error.message).toContain(`queue ${queue}: expected one that outlives its connection`)
+    await connection.close()
+  })
+
+  it('leaves no connection behind when it fails', async () => {
+    const queue = rabbit.name()
+    const tap = new Tap(rabbit.url)
+    expect(await failure(tap.connect, { queue, assert: 'check' })).toBeInstanceOf(Error)
+    const [model] = tap.models
+    await expect(model?.createChannel()).rejects.toThrow(/closed/i)
+  })
+
+  it('ends a start that is stopped in its middle', async () => {
+    const queue = rabbit.name()
+    const tap = new Tap(rabbit.url)
+    const { source } = rabbitBroker(tap.connect, { queue })
+    const opening = source.open(new RecordingIntake()).catch((error: unknown) => error)
+    await source.close()
+    expect(hasCode(await opening, 'STOPPED')).toBe(true)
+    await expect(tap.models[0]?.createChannel()).rejects.toThrow(/closed/i)
+  })
+
+  it('tells its health while it connects; a stop closes the connection that comes after it', async () => {
+    const tap = new Tap(rabbit.url)
+    const gate = new Gate()
+    const slowly = async (): ReturnType<typeof tap.connect> => {
+      await gate.opened
+      return tap.connect()
+    }
+    const sms = defineConsumer({ name: 'sms', store: memoryStore(), handle: () => {} })
+    const running = runRabbit(slowly, sms, { queue: rabbit.name() })
+    await eventually(() => running.health().checks['source'] === 'connecting')
+    expect(running.health()).toMatchObject({ live: true, ready: false, state: 'starting' })
+    const stopping = running.stop()
+    await expect(running.ready()).rejects.toMatchObject({ code: 'STOPPED' })
+    gate.open()
+    await stopping
+    await expect(tap.models[0]?.createChannel()).rejects.toThrow(/closed/i)
+    expect(tap.consuming).toEqual([])
+  })
+
+  it.each<[string, RabbitOptions]>([
+    ['queue', { queue: '' }],
+    ['deadLetterQueue', { queue: 'a', deadLetterQueue: 'a' }],
+    ['prefetch', { queue: 'a', prefetch: 0 }],
+    ['prefetch', { queue: 'a', prefetch: 1001 }],
+    ['assert', { queue: 'a', assert: 'maybe' as never }],
+    ['queueType', { queue: 'a', queueType: 'stream' as never }],
+    ['lane', { queue: 'a', lane: 'key' as never }],
+  ])('refuses a wrong %s', (name, options) => {
+    expect(() => rabbitBroker('amqp://localhost', options)).toThrow(new RegExp(`RabbitMQ: ${name}: expected`))
+  })
+
+  it.each(['http://localhost', 'secret@nowhere'])('refuses %s as a URL, without repeating it', (url) => {
+    expect(() => rabbitBroker(url, { queue: 'a' })).toThrow(
+      /^connect: expected an amqp:\/\/ or amqps:\/\/ URL, got text that is none$/,
+    )
+  })
+})

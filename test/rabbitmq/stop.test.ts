@@ -1,0 +1,169 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { rabbitBroker, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import type { Source } from '../../src/spi.ts'
+import { startCuttingProxy } from '../kit/cutting-proxy.ts'
+import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import { Rabbit, eventually } from './rabbit.ts'
+import { Tap } from './tap.ts'
+import { RecordingIntake, bodies } from './watching.ts'
+
+let rabbit: Rabbit
+let made: Source[] = []
+
+beforeAll(async () => {
+  rabbit = await Rabbit.open()
+}, SERVER_WITHIN_MS)
+afterEach(async () => {
+  await Promise.all(made.map((source) => source.close()))
+  made = []
+})
+afterAll(() => rabbit[Symbol.asyncDispose]())
+
+function sourceOf(connect: RabbitConnect, options: RabbitOptions): Source {
+  const { source } = rabbitBroker(connect, options)
+  made.push(source)
+  return source
+}
+
+describe('stopping a RabbitMQ source', () => {
+  // 100 single acks right before a close are more than a quorum queue heeds; with 1,000 it gets the time to.
+  it.each([
+    { count: 1000, how: 'batched acks', ackBatch: true },
+    { count: 1000, how: 'an ack each', ackBatch: false },
+    { count: 100, how: 'an ack each', ackBatch: false },
+  ])(
+    'leaves nothing to redeliver of $count finished messages on a quorum queue, with $how',
+    async ({ count, ackBatch }) => {
+      const queue = rabbit.name()
+      const tap = new Tap(rabbit.url)
+      const source = sourceOf(tap.connect, { queue, prefetch: 1000, ackBatch })
+      const intake = new RecordingIntake()
+      source.pause()
+      await source.open(intake)
+      await rabbit.send(queue, bodies(count))
+      await eventually(async () => (await rabbit.ready(queue)) === 0)
+      source.resume()
+      await intake.untilDelivered(count)
+      await source.stopIntake()
+      // The worst order: nothing can be gathered before the last one.
+      for (const delivery of intake.deliveries.toReversed()) expect(delivery.settle()).toBe(true)
+      await source.close()
+      expect(intake.settled).toBe(count)
+      expect(await rabbit.takeLeft(queue)).toEqual([])
+    },
+  )
+
+  it('cancels, hands back what was not dispatched, lets the rest finish, and acks before it closes', async () => {
+    const queue = rabbit.name()
+    const tap = new Tap(rabbit.url)
+    const source = sourceOf(tap.connect, { queue })
+    const intake = new RecordingIntake()
+    await source.open(intake)
+    await rabbit.send(queue, bodies(2))
+    await intake.untilDelivered(2)
+    source.pause()
+    await rabbit.send(queue, ['late-1', 'late-2'])
+    await eventually(async () => (await rabbit.ready(queue)) === 0)
+
+    await source.stopIntake()
+    expect(source.health()).toMatchObject({ ready: false, detail: 'draining' })
+    await eventually(async () => (await rabbit.ready(queue)) === 2)
+    expect((await rabbit.takeLeft(queue)).map(({ body }) => body)).toEqual(['late-1', 'late-2'])
+    source.resume()
+    expect(intake.deliveries.map((delivery) => delivery.standing())).toEqual(['current', 'current'])
+    expect(intake.deliveries[0]?.settle()).toBe(true)
+    await source.close()
+    expect(tap.consuming[0]?.frames).toEqual([
+      { kind: 'cancel' },
+      { kind: 'nack', tag: 3, requeue: true },
+      { kind: 'nack', tag: 4, requeue: true },
+      { kind: 'ack', tag: 1, multiple: true },
+    ])
+    expect(intake.deliveries[1]?.standing()).toBe('lost')
+    expect(intake.deliveries[1]?.settle()).toBe(false)
+    expect((await rabbit.takeLeft(queue)).map(({ body }) => body)).toEqual(['m1'])
+    expect(source.health()).toMatchObject({ ready: false, detail: 'closed' })
+  })
+
+  it('neither cancels nor hands back where one consumer is active', async () => {
+    const queue = rabbit.name()
+    const tap = new Tap(rabbit.url)
+    const source = sourceOf(tap.connect, { queue, singleActiveConsumer: true })
+    const next = sourceOf(rabbit.url, { queue, singleActiveConsumer: true })
+    const intake = new RecordingIntake()
+    const intakeOfNext = new RecordingIntake()
+    await source.open(intake)
+    await next.open(intakeOfNext)
+    await rabbit.send(queue, bodies(1))
+    await intake.untilDelivered(1)
+    source.pause()
+    await rabbit.send(queue, ['late'])
+    await eventually(async () => (await rabbit.ready(queue)) === 0)
+    await source.stopIntake()
+    expect(tap.consuming[0]?.frames).toEqual([])
+    expect(intakeOfNext.deliveries).toEqual([])
+    intake.deliveries[0]?.settle()
+    await source.close()
+    expect(tap.consuming[0]?.frames).toEqual([{ kind: 'ack', tag: 1, multiple: true }])
+    await intakeOfNext.untilDelivered(1)
+    expect(intakeOfNext.deliveries.map(({ message }) => message.messageId)).toEqual(['late'])
+    await next.close()
+  })
+
+  it('is one stop however often it is called, and its own closing rebuilds nothing', async () => {
+    const queue = rabbit.name()
+    const tap = new Tap(rabbit.url)
+    const source = sourceOf(tap.connect, { queue })
+    const intake = new RecordingIntake()
+    await source.open(intake)
+    const events = intake.events.length
+    expect(source.stopIntake()).toBe(source.stopIntake())
+    expect(source.close()).toBe(source.close())
+    await source.close()
+    await expect(tap.models[0]?.createChannel()).rejects.toThrow(/closed/i)
+    expect(intake.events).toHaveLength(events)
+    expect(tap.connects).toBe(1)
+    expect(await rabbit.consumers(queue)).toBe(0)
+  })
+
+  it('works during a reconnect, and before a start', async () => {
+    await using proxy = await startCuttingProxy(Number(new URL(rabbit.url).port || 5672))
+    const queue = rabbit.name()
+    const url = new URL(rabbit.url)
+    url.port = String(proxy.port)
+    const source = sourceOf(url.href, { queue })
+    const intake = new RecordingIntake()
+    await source.open(intake)
+    proxy.refuse()
+    proxy.cut()
+    await intake.untilTold('set-up-failed')
+    await source.stopIntake()
+    await source.close()
+    const events = intake.events.length
+    proxy.accept()
+    expect(source.health().detail).toBe('closed')
+    expect(intake.events).toHaveLength(events)
+    await eventually(async () => proxy.connections === 0)
+
+    await sourceOf(rabbit.url, { queue }).close()
+  })
+
+  it('survives the connection lost while it drains', async () => {
+    await using proxy = await startCuttingProxy(Number(new URL(rabbit.url).port || 5672))
+    const queue = rabbit.name()
+    const url = new URL(rabbit.url)
+    url.port = String(proxy.port)
+    const source = sourceOf(url.href, { queue })
+    const intake = new RecordingIntake()
+    await source.open(intake)
+    await rabbit.send(queue, ['a'])
+    await intake.untilDelivered(1)
+    await source.stopIntake()
+    proxy.cut()
+    await intake.until(() => intake.standingChanges === 1)
+    expect(intake.deliveries[0]?.settle()).toBe(false)
+    await source.close()
+    expect(intake.told('rebuilt')).toBe(0)
+    expect((await rabbit.takeLeft(queue)).map(({ body }) => body)).toEqual(['a'])
+  })
+})

@@ -1,0 +1,110 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { kafkaBroker } from '../../../adapters/kafkajs/index.ts'
+import type { AdminLike } from '../../../adapters/kafkajs/slice.ts'
+import type { Source } from '../../../src/spi.ts'
+import { uniqueName } from '../../kit/namespace.ts'
+import { RecordingIntake } from '../../kafka/kit.ts'
+import { ScriptedKafka, type ScriptedConsumer } from '../../kafka/scripted.ts'
+
+const started: Source[] = []
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((source) => source.close()))
+})
+
+function sourceOn(kafka: ScriptedKafka): Source {
+  const { source } = kafkaBroker(kafka, { topics: ['t'], groupId: uniqueName('group') })
+  started.push(source)
+  return source
+}
+
+function answer(type: string, retriable: boolean): Error {
+  return Object.assign(new Error(type), { type, retriable })
+}
+
+/** Changes what the admin client does. */
+function withAdmin(kafka: ScriptedKafka, change: (usual: AdminLike) => Partial<AdminLike>): ScriptedKafka {
+  const usual = kafka.admin.bind(kafka)
+  kafka.admin = () => {
+    const admin = usual()
+    return { ...admin, ...change(admin) }
+  }
+  return kafka
+}
+
+/** Changes what each consumer does. */
+function withConsumer(kafka: ScriptedKafka, change: (consumer: ScriptedConsumer) => void): ScriptedKafka {
+  const usual = kafka.consumer.bind(kafka)
+  kafka.consumer = (config) => {
+    const consumer = usual(config)
+    change(consumer)
+    return consumer
+  }
+  return kafka
+}
+
+function kafkaWith(...topics: string[]): ScriptedKafka {
+  const kafka = new ScriptedKafka()
+  kafka.topics.push(...topics)
+  return kafka
+}
+
+describe('right after topics were created', () => {
+  it('they are looked for again: not every broker knows them yet (K16)', async () => {
+    let looks = 0
+    const kafka = withAdmin(kafkaWith('t', 't.dead-letter'), (usual) => ({
+      listTopics: () => (++looks < 3 ? Promise.resolve([]) : usual.listTopics()),
+    }))
+    await sourceOn(kafka).open(new RecordingIntake())
+    expect(looks).toBeGreaterThanOrEqual(3)
+  })
+
+  it('they are subscribed to again (K16)', async () => {
+    let tries = 0
+    const kafka = withConsumer(kafkaWith('t', 't.dead-letter'), (consumer) => {
+      consumer.subscribe = async () => {
+        if (++tries < 3) throw answer('UNKNOWN_TOPIC_OR_PARTITION', true)
+      }
+    })
+    await sourceOn(kafka).open(new RecordingIntake())
+    expect([tries, kafka.consumers.length]).toEqual([3, 1])
+  })
+
+  it('their leaders are not waited for, which kafkajs cannot (K16)', async () => {
+    const kafka = withAdmin(kafkaWith('t'), (usual) => ({
+      createTopics: (options) => {
+        if (options.waitForLeaders) throw answer('UNKNOWN_TOPIC_OR_PARTITION', true)
+        return usual.createTopics(options)
+      },
+    }))
+    const intake = new RecordingIntake()
+    await sourceOn(kafka).open(intake)
+    expect(intake.told('dead-letter-topic')).toEqual(['t.dead-letter was created'])
+  })
+})
+
+describe('while the coordinator of the group loads', () => {
+  it.each(['GROUP_LOAD_IN_PROGRESS', 'NOT_COORDINATOR_FOR_GROUP'])(
+    'and answers %s another consumer is built, until one has joined (K15)',
+    async (type) => {
+      const kafka = kafkaWith('t', 't.dead-letter')
+      const join = kafka.onRun
+      kafka.onRun = (consumer) => {
+        if (kafka.consumers.length < 3) throw answer(type, true)
+        return join(consumer)
+      }
+      const source = sourceOn(kafka)
+      await source.open(new RecordingIntake())
+      expect(kafka.consumers).toHaveLength(3)
+      expect(source.health().ready).toBe(true)
+    },
+  )
+
+  it('is no excuse for another refusal', async () => {
+    const kafka = kafkaWith('t', 't.dead-letter')
+    kafka.onRun = () => {
+      throw answer('GROUP_AUTHORIZATION_FAILED', false)
+    }
+    await expect(sourceOn(kafka).open(new RecordingIntake())).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' })
+    expect(kafka.consumers).toHaveLength(1)
+  })
+})

@@ -1,0 +1,187 @@
+import { afterAll, describe, expect, it } from '@jest/globals'
+import { defineConsumer, type Consumer } from '../../../src/define-consumer.ts'
+import { BrokerError, ConfigError, StoppedError } from '../../../src/errors.ts'
+import { MemoryBroker } from '../../../src/memory/broker.ts'
+import { runMemory } from '../../../src/memory/run.ts'
+import { memoryStore } from '../../../src/memory/store.ts'
+import type { ObserverEvent } from '../../../src/ports/observer.ts'
+import type { Intake } from '../../../src/ports/source.ts'
+import type { Store } from '../../../src/ports/store.ts'
+import { runConsumer } from '../../../src/run.ts'
+import { ManualClock, turns } from '../../kit/manual-clock.ts'
+import { RecordingSource } from '../../kit/recording-source.ts'
+import { gate } from '../../kit/rig.ts'
+
+/** A source that joins when the test lets it. */
+class SlowSource extends RecordingSource {
+  readonly joining = gate()
+  opened = 0
+
+  override async open(intake: Intake): Promise<void> {
+    this.opened++
+    await this.joining.opened
+    await super.open(intake)
+  }
+
+  override health(): ReturnType<RecordingSource['health']> {
+    return { ready: false, detail: 'joining' }
+  }
+}
+
+const unhandled: unknown[] = []
+const onUnhandled = (error: unknown): void => void unhandled.push(error)
+process.on('unhandledRejection', onUnhandled)
+
+afterAll(() => void process.off('unhandledRejection', onUnhandled))
+
+function consumerOf(events: ObserverEvent[], store: Store = memoryStore()): Consumer {
+  return defineConsumer({ name: 'sms', store, handle: () => {}, observe: (event) => void events.push(event) })
+}
+
+function storeThat(open: () => Promise<void>): ReturnType<typeof memoryStore> {
+  return Object.assign(Object.create(memoryStore()) as ReturnType<typeof memoryStore>, { open })
+}
+
+describe('a start', () => {
+  it('returns a handle that answers health before the source has joined', async () => {
+    const source = new SlowSource()
+    const opened = gate()
+    const running = runConsumer(
+      consumerOf(
+        [],
+        storeThat(() => opened.opened),
+      ),
+      { source, publisher: source },
+    )
+    expect(running.state).toBe('starting')
+    expect(running.health()).toMatchObject({
+      live: true,
+      ready: false,
+      state: 'starting',
+      checks: { store: 'not open' },
+    })
+    opened.open()
+    await turns()
+    expect(running.health()).toMatchObject({ live: true, ready: false, checks: { source: 'joining', store: 'ok' } })
+    source.joining.open()
+    await running.ready()
+    expect(running.state).toBe('running')
+    await running.stop()
+  })
+
+  it('resolves by await, and by ready(), when the source consumes', async () => {
+    const source = new SlowSource()
+    const running = runConsumer(consumerOf([]), { source, publisher: source })
+    let isReady = false
+    void running.ready().then(() => (isReady = true))
+    await turns()
+    expect(isReady).toBe(false)
+    source.joining.open()
+    const awaited = await running
+    await turns()
+    expect(isReady).toBe(true)
+    expect(awaited.state).toBe('running')
+    await awaited.ready()
+    await awaited.stop()
+    expect(running.state).toBe('stopped')
+  })
+
+  it('is cancelled by a stop: it rejects with STOPPED at once, and the source is closed', async () => {
+    const source = new SlowSource()
+    const clock = new ManualClock()
+    const events: ObserverEvent[] = []
+    const running = runConsumer(consumerOf(events), { source, publisher: source, clock })
+    await turns()
+    const stopping = running.stop()
+    await expect(running.ready()).rejects.toThrow(StoppedError)
+    await expect(running).rejects.toMatchObject({ code: 'STOPPED' })
+    expect(source.calls).toEqual(['stopIntake', 'close'])
+    source.joining.open()
+    await stopping
+    expect(running.state).toBe('stopped')
+    expect(events).toEqual([])
+    expect(clock.pending).toBe(0)
+  })
+
+  it('waits 5 s for a join that it cannot cut short, and no longer', async () => {
+    const source = new SlowSource()
+    const clock = new ManualClock()
+    const running = runConsumer(consumerOf([]), { source, publisher: source, clock })
+    await turns()
+    let isStopped = false
+    const stopping = running.stop().then(() => (isStopped = true))
+    await clock.advance(4_999)
+    expect(isStopped).toBe(false)
+    await clock.advance(1)
+    await stopping
+    source.joining.open()
+    await turns()
+    expect(running.health()).toMatchObject({ ready: false, state: 'stopped' })
+  })
+
+  it('never opens the source when it was stopped while the store opened', async () => {
+    const source = new SlowSource()
+    const opened = gate()
+    const running = runConsumer(
+      consumerOf(
+        [],
+        storeThat(() => opened.opened),
+      ),
+      { source, publisher: source },
+    )
+    const stopping = running.stop()
+    opened.open()
+    await stopping
+    await turns()
+    expect(source.opened).toBe(0)
+  })
+
+  it('that fails unwatched is told by health and by an event, and is no unhandled rejection', async () => {
+    const source = new RecordingSource()
+    source.openFails = new BrokerError('BROKER_UNREACHABLE', 'nobody there')
+    const events: ObserverEvent[] = []
+    const running = runConsumer(consumerOf(events), { source, publisher: source })
+    await turns()
+    expect(running.health()).toMatchObject({
+      live: false,
+      ready: false,
+      state: 'failed',
+      checks: { source: 'failed to start: nobody there' },
+    })
+    expect(events).toEqual([{ type: 'source', event: 'start-failed', detail: 'nobody there', isWarning: true }])
+    expect(source.calls).toEqual(['close'])
+    expect(unhandled).toEqual([])
+    await expect(running.ready()).rejects.toThrow('nobody there')
+    await running.stop()
+  })
+
+  it('with options that are refused rejects, as a handle that has failed', async () => {
+    const running = runMemory(new MemoryBroker(), consumerOf([]), { topic: '', group: 'g' })
+    expect(running.health()).toMatchObject({ live: false, ready: false, state: 'failed' })
+    await expect(running.ready()).rejects.toThrow(ConfigError)
+    await expect(running).rejects.toThrow('topic: expected text')
+    await running.stop()
+  })
+
+  it('does not make its dependencies for what is no consumer', async () => {
+    let made = 0
+    const running = runConsumer({} as Consumer, () => {
+      made++
+      const source = new RecordingSource()
+      return { source, publisher: source }
+    })
+    await expect(running).rejects.toThrow(ConfigError)
+    expect(made).toBe(0)
+  })
+
+  it('is over at the end of its block, also where it had not joined', async () => {
+    const source = new SlowSource()
+    {
+      await using running = runConsumer(consumerOf([]), { source, publisher: source })
+      await turns()
+      source.joining.open()
+      expect(running.state).toBe('starting')
+    }
+    expect(source.calls).toContain('close')
+  })
+})

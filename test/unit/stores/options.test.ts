@@ -1,0 +1,92 @@
+import { describe, expect, it } from '@jest/globals'
+import { Redis } from 'ioredis'
+import { createPool } from 'mysql2/promise'
+import { Pool } from 'pg'
+import { createClient } from 'redis'
+import * as ioredis from '../../../adapters/ioredis/index.ts'
+import { withDoneCache } from '../../../adapters/lru-cache/index.ts'
+import { mysqlInbox, mysqlLease } from '../../../adapters/mysql2/index.ts'
+import * as nodeRedis from '../../../adapters/node-redis/index.ts'
+import { pgliteInbox, pgliteLease, postgresInbox, postgresLease, postgresOffsets } from '../../../adapters/pg/index.ts'
+import { ConfigError } from '../../../src/index.ts'
+import { memoryStore } from '../../../src/memory/store.ts'
+
+type Bad = Readonly<Record<string, unknown>>
+
+const OF_REDIS: Bad = { redis: {}, prefix: null, shards: '16', timeoutMs: '2000', durability: 'disk', prefx: 'co' }
+const OF_POSTGRES: Bad = {
+  pool: 'postgres://',
+  schema: null,
+  migrate: true,
+  lockTimeoutMs: '1',
+  queryTimeoutMs: null,
+  shema: 'a',
+}
+const OF_MYSQL: Bad = {
+  pool: {},
+  database: 7,
+  migrate: null,
+  lockTimeoutMs: -1,
+  queryTimeoutMs: Number.NaN,
+  schema: 'a',
+}
+const IDLE: Bad = { idleInTransactionTimeoutMs: null }
+
+/** Each with its option that must be given, and options of which each is wrong. */
+const STORES: readonly (readonly [string, (options: never) => unknown, string, Bad])[] = [
+  ['redisLease of ioredis', ioredis.redisLease, 'redis', OF_REDIS],
+  ['redisLease of node-redis', nodeRedis.redisLease, 'redis', OF_REDIS],
+  ['postgresInbox', postgresInbox, 'pool', { ...OF_POSTGRES, ...IDLE, statementTimeoutMs: 0, durability: 'fsync' }],
+  [
+    'postgresOffsets',
+    postgresOffsets,
+    'pool',
+    { ...OF_POSTGRES, ...IDLE, statementTimeoutMs: 0, durability: 'commit' },
+  ],
+  ['postgresLease', postgresLease, 'pool', { ...OF_POSTGRES, ...IDLE }],
+  ['pgliteInbox', pgliteInbox, 'db', { db: null, schema: 'A', migrate: 'auto' }],
+  ['pgliteLease', pgliteLease, 'db', { db: {}, schema: 7, lockTimeoutMs: 1 }],
+  ['mysqlInbox', mysqlInbox, 'pool', { ...OF_MYSQL, ...IDLE }],
+  ['mysqlLease', mysqlLease, 'pool', { ...OF_MYSQL, ...IDLE }],
+  ['withDoneCache', (options: never) => withDoneCache(memoryStore(), options), 'max', { max: 0, ttlMs: null, ttl: 1 }],
+]
+
+it.each<readonly [string, (options: never) => unknown, string, () => unknown]>([
+  ['redisLease of ioredis', ioredis.redisLease, 'redis', () => new Redis({ lazyConnect: true })],
+  ['redisLease of node-redis', nodeRedis.redisLease, 'redis', () => createClient()],
+  ['postgresInbox', postgresInbox, 'pool', () => new Pool()],
+  ['postgresOffsets', postgresOffsets, 'pool', () => new Pool()],
+  ['postgresLease', postgresLease, 'pool', () => new Pool()],
+  ['mysqlInbox', mysqlInbox, 'pool', () => createPool({})],
+  ['mysqlLease', mysqlLease, 'pool', () => createPool({})],
+])('%s has one problem with a client in place of its options', (_, create, name, client) => {
+  const problem = expect.stringMatching(new RegExp(`\\b${name}: expected options, .*itself$`))
+  expect(() => create(client() as never)).toThrow(expect.objectContaining({ problems: [problem] }))
+})
+
+describe.each(STORES)('%s', (_, create, needed, bad) => {
+  const problemsOf = (options: unknown): readonly string[] => {
+    try {
+      create(options as never)
+    } catch (error) {
+      if (error instanceof ConfigError) return error.problems
+      throw error
+    }
+    return []
+  }
+
+  it('tells each problem of its options, unknown names too, in one error', () => {
+    const names = problemsOf(bad).map((problem) => /(\w+): (?:expected|unknown option)/.exec(problem)?.[1])
+    expect(names).toEqual(expect.arrayContaining(Object.keys(bad)))
+  })
+
+  it.each([undefined, null, {}, 'redis://localhost', 7])('tells what it needs when it is given %j', (nothing) => {
+    expect(problemsOf(nothing).join('\n')).toMatch(new RegExp(`\\b${needed}: expected`))
+  })
+
+  it('takes undefined for not given', () => {
+    const options = Object.fromEntries(Object.keys(bad).map((name) => [name, undefined]))
+    const known = problemsOf(options).filter((problem) => !problem.includes('unknown option'))
+    expect(known).toEqual([expect.stringMatching(new RegExp(`\\b${needed}: expected`))])
+  })
+})

@@ -35,7 +35,9 @@ export async function startPrivateRedis(options: PrivateRedisOptions = {}): Prom
   const place = placeOf(root, folder)
   const words = ['--port', String(port), '--bind', '127.0.0.1', '--dir', place.folder]
   words.push('--save', '', '--appendonly', 'yes', '--appendfsync', appendfsync)
-  words.push('--repl-diskless-sync-delay', '0') // Else a primary lets its replicas wait 5 s.
+  // After a diskless sync a replica is `online` a second before the primary sends it writes, which is when it first sends an
+  // ACK. After a sync by file both are at once.
+  words.push('--repl-diskless-sync', 'no')
   if (replicaOf) words.push('--replicaof', '127.0.0.1', String(replicaOf.port))
   const instance = await startInstance({
     folder,

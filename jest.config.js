@@ -7,6 +7,7 @@ export default {
     '^consume-once$': '<rootDir>/src/index.ts',
     '^consume-once/spi$': '<rootDir>/src/spi.ts',
     '^consume-once/testing$': '<rootDir>/testing/index.ts',
+    '^consume-once/(ioredis|node-redis)$': '<rootDir>/adapters/redis/$1/index.ts',
     '^consume-once/(.*)$': '<rootDir>/adapters/$1/index.ts',
     // Jest runs CommonJS here, and Prisma's client imports the parts of its runtime that are not.
     '^(@prisma/client/runtime/.*)\\.mjs$': '$1.js',

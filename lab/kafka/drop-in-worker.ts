@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { redisLease } from '../../adapters/ioredis/index.ts'
+import { redisLease } from '../../adapters/redis/ioredis/index.ts'
 import { eachBatch, eachMessage } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, type Store } from '../../src/index.ts'
 import { Kafka, logLevel } from 'kafkajs'

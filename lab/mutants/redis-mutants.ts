@@ -8,7 +8,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/redis-lease/replies.ts',
+        file: 'adapters/redis/lease/replies.ts',
         find: '? { verdict, leaseLeftMs: Number(rest) } : undefined',
         replace: "? { verdict: 'done', result: undefined } : undefined",
       },
@@ -21,7 +21,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/redis-lease/scripts/claim.ts',
+        file: 'adapters/redis/lease/scripts/claim.ts',
         find: "local mine = state == 'P' and owner == token",
         replace: "local mine = state == 'P'",
       },
@@ -34,7 +34,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/redis-lease/scripts/claim.ts',
+        file: 'adapters/redis/lease/scripts/claim.ts',
         find: "  elseif fp ~= digest and fp ~= '' and digest ~= '' then return 'conflict'\n",
         replace: '',
       },
@@ -47,7 +47,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/redis-lease/scripts/claim.ts',
+        file: 'adapters/redis/lease/scripts/claim.ts',
         find: "      if state == 'P' then doubt = '1' end\n",
         replace: '',
       },
@@ -59,9 +59,9 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     what: 'A mark does not compare the owner token.',
     layer: 'real servers',
     patches: [
-      { file: 'adapters/redis-lease/scripts/mark.ts', find: "'|0|' .. digest .. owner", replace: "'|0|' .. digest" },
+      { file: 'adapters/redis/lease/scripts/mark.ts', find: "'|0|' .. digest .. owner", replace: "'|0|' .. digest" },
       {
-        file: 'adapters/redis-lease/scripts/mark.ts',
+        file: 'adapters/redis/lease/scripts/mark.ts',
         find: "  elseif state == 'P' and owner ~= token then return 'refused-busy'\n",
         replace: '',
       },
@@ -74,7 +74,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/redis-lease/scripts/mark.ts',
+        file: 'adapters/redis/lease/scripts/mark.ts',
         find: "redis.call('SET', KEYS[i], done, 'PX', retention)",
         replace: "redis.call('SET', KEYS[i], done)",
       },
@@ -87,7 +87,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/redis-lease/scripts/release.ts',
+        file: 'adapters/redis/lease/scripts/release.ts',
         find: "elseif state ~= 'P' or owner ~= token then",
         replace: "elseif state ~= 'P' then",
       },
@@ -100,7 +100,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/redis-lease/scripts/renew.ts',
+        file: 'adapters/redis/lease/scripts/renew.ts',
         find: "  if state ~= 'P' or owner ~= token then",
         replace: "  if state ~= 'P' then",
       },
@@ -113,7 +113,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/redis-lease/scripts/set-aside.ts',
+        file: 'adapters/redis/lease/scripts/set-aside.ts',
         find: "token .. story, reason }, '|'))\n  return 'parked'",
         replace: "token .. story, reason }, '|'), 'KEEPTTL')\n  return 'parked'",
       },
@@ -126,7 +126,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/redis-lease/durability.ts',
+        file: 'adapters/redis/lease/durability.ts',
         find: 'if (synced >= 1 && reached >= replicas) return',
         replace: 'if (synced >= 1 && reached >= 0) return',
       },
@@ -139,7 +139,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/redis-lease/lease.ts',
+        file: 'adapters/redis/lease/lease.ts',
         find: "if (this.#durability.kind !== 'memory') {",
         replace: 'if (this.#durability.kind === undefined) {',
       },
@@ -152,7 +152,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/redis-lease/scripts/mark.ts',
+        file: 'adapters/redis/lease/scripts/mark.ts',
         find: "  if state ~= 'A' then done = withFence(done, fence, owned) end\n",
         replace: '',
       },
@@ -165,7 +165,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/redis-lease/scripts/release.ts',
+        file: 'adapters/redis/lease/scripts/release.ts',
         find: "    if leavesDoubt then doubt = '1' end\n",
         replace: '',
       },
@@ -178,7 +178,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/redis-lease/scripts/renew.ts',
+        file: 'adapters/redis/lease/scripts/renew.ts',
         find: "redis.call('SET', key, value, 'KEEPTTL')",
         replace: "redis.call('SET', key, value)",
       },
@@ -191,7 +191,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     layer: 'unit',
     patches: [
       {
-        file: 'adapters/redis-lease/replies.ts',
+        file: 'adapters/redis/lease/replies.ts',
         find: '  return next === own.length ? answers : undefined\n',
         replace: '  return answers\n',
       },

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { Kafka, logLevel } from 'kafkajs'
-import { redisLease } from '../../adapters/ioredis/index.ts'
+import { redisLease } from '../../adapters/redis/ioredis/index.ts'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer } from '../../src/index.ts'
 import type { Figures, StarvedSettings } from './starved-consumer.ts'

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
 import { runRabbit } from '../../adapters/amqplib/index.ts'
-import { redisLease } from '../../adapters/ioredis/index.ts'
+import { redisLease } from '../../adapters/redis/ioredis/index.ts'
 import { postgresInbox, type PgTransaction } from '../../adapters/pg/index.ts'
 import { defineConsumer, messageId, type Consumer, type ConsumerSettings, type Running } from '../../src/index.ts'
 import { backends } from '../../test/kit/backends.ts'

@@ -2,9 +2,9 @@ import { Redis } from 'ioredis'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import { createClient } from 'redis'
-import * as ioredis from '../../adapters/ioredis/index.ts'
+import * as ioredis from '../../adapters/redis/ioredis/index.ts'
 import { mysqlLease } from '../../adapters/mysql2/index.ts'
-import * as nodeRedis from '../../adapters/node-redis/index.ts'
+import * as nodeRedis from '../../adapters/redis/node-redis/index.ts'
 import { postgresLease } from '../../adapters/pg/index.ts'
 import {
   defineConsumer,

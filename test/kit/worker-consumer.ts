@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
-import { redisLease } from '../../adapters/ioredis/index.ts'
+import { redisLease } from '../../adapters/redis/ioredis/index.ts'
 import { mysqlInbox, mysqlLease, type MysqlTransaction } from '../../adapters/mysql2/index.ts'
 import { postgresInbox, postgresLease, postgresOffsets, type PgTransaction } from '../../adapters/pg/index.ts'
 import {

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import type { LeaseOptions } from 'consume-once/ioredis'
-import { KeyNames } from '../../adapters/redis-lease/key-names.ts'
+import { KeyNames } from '../../adapters/redis/lease/key-names.ts'
 import type { Store } from '../../src/ports/store.ts'
 import type { LeaseHarness } from '../../testing/contract/store/harness.ts'
 import { uniqueName } from '../kit/namespace.ts'

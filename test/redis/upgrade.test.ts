@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { KeyNames } from '../../adapters/redis-lease/key-names.ts'
+import { KeyNames } from '../../adapters/redis/lease/key-names.ts'
 import type { ClaimItem } from '../../src/ports/store.ts'
 import { claim, hold, LONG_MS, newItem, newToken, SCOPE } from '../../testing/contract/store/claims.ts'
 import { backends } from '../kit/backends.ts'

@@ -9,10 +9,10 @@ import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import { createClient } from 'redis'
 import { runRabbit } from '../../adapters/amqplib/index.ts'
-import { redisLease } from '../../adapters/ioredis/index.ts'
+import { redisLease } from '../../adapters/redis/ioredis/index.ts'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
 import { mysqlInbox, mysqlLease } from '../../adapters/mysql2/index.ts'
-import { redisLease as nodeRedisLease } from '../../adapters/node-redis/index.ts'
+import { redisLease as nodeRedisLease } from '../../adapters/redis/node-redis/index.ts'
 import { postgresInbox, postgresLease } from '../../adapters/pg/index.ts'
 import {
   adminOf,

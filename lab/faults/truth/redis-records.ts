@@ -2,7 +2,7 @@ import type { Written } from '../stage/redis-side.ts'
 import { trueTimeOf } from '../stage/wall-clock.ts'
 import type { LeaseWrite } from './lease-writes.ts'
 
-/** As scripts/script.ts of redis-lease has it: the story of what is set aside follows the owner, behind a line break, which MONITOR writes as two characters. */
+/** As scripts/script.ts of redis/lease has it: the story of what is set aside follows the owner, behind a line break, which MONITOR writes as two characters. */
 const LONG =
   /^(?<state>[PRDGX])\|(?<fence>\d+)\|(?<attempt>\d+)\|(?<doubt>[01])\|[^|]*\|(?<owner>[^|\\\n]*)[^|]*\|(?<rest>.*)$/s
 /** What is done, in short: of the owner only its beginning. */

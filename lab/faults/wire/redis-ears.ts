@@ -1,5 +1,5 @@
-import { CLAIM } from '../../../adapters/redis-lease/scripts/claim.ts'
-import { MARK } from '../../../adapters/redis-lease/scripts/mark.ts'
+import { CLAIM } from '../../../adapters/redis/lease/scripts/claim.ts'
+import { MARK } from '../../../adapters/redis/lease/scripts/mark.ts'
 import type { Ears, Target } from './ears.ts'
 
 const STEPS = [

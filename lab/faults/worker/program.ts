@@ -4,7 +4,7 @@
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { runRabbit } from '../../../adapters/amqplib/index.ts'
-import { redisLease } from '../../../adapters/ioredis/index.ts'
+import { redisLease } from '../../../adapters/redis/ioredis/index.ts'
 import { runKafka } from '../../../adapters/kafkajs/index.ts'
 import {
   postgresInbox,

@@ -11,7 +11,7 @@ import {
   type Resolution,
   type StoreAdmin,
   type Why,
-} from '../../src/spi.ts'
+} from '../../../src/spi.ts'
 import type { KeyNames } from './key-names.ts'
 import { readLook } from './records.ts'
 import type { RedisNode, RedisPort } from './redis-port.ts'

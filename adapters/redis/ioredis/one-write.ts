@@ -1,4 +1,4 @@
-import type { ScriptCall } from '../redis-lease/redis-port.ts'
+import type { ScriptCall } from '../lease/redis-port.ts'
 import type { PipelineLike, RedisLike, ScriptsLike } from './redis-like.ts'
 
 type Answer = readonly [error: Error | null, reply: unknown]

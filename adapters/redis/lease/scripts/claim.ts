@@ -1,4 +1,4 @@
-import type { ClaimItem } from '../../../src/spi.ts'
+import type { ClaimItem } from '../../../../src/spi.ts'
 import type { Argument } from '../redis-port.ts'
 import { ARE_PLAIN, DIGEST_CHARACTERS, script, type Script } from './script.ts'
 

@@ -5,8 +5,8 @@ import type {
   ReleaseVerdict,
   RenewVerdict,
   SetAsideVerdict,
-} from '../../src/spi.ts'
-import { StoreError } from '../../src/spi.ts'
+} from '../../../src/spi.ts'
+import { StoreError } from '../../../src/spi.ts'
 import { storyIn, whatIsThere } from './records.ts'
 import type { Letters } from './scripts/script.ts'
 

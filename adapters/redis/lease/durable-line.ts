@@ -1,4 +1,4 @@
-import { StoreError, systemClock, type DurationMs } from '../../src/spi.ts'
+import { StoreError, systemClock, type DurationMs } from '../../../src/spi.ts'
 import { checkWaited, waitCommand, type Waiting } from './durability.ts'
 import type { RedisPort } from './redis-port.ts'
 import { runScriptsBefore, type ScriptRun } from './run-script.ts'

@@ -19,7 +19,7 @@ import {
   type SetAsideVerdict,
   type Store,
   type StoreAdmin,
-} from '../../src/spi.ts'
+} from '../../../src/spi.ts'
 import { RedisAdmin } from './admin.ts'
 import { isWithoutRight } from './answers-within.ts'
 import { checkServers } from './check-servers.ts'

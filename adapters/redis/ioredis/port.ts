@@ -1,4 +1,4 @@
-import type { RedisNode, RedisPort } from '../redis-lease/redis-port.ts'
+import type { RedisNode, RedisPort } from '../lease/redis-port.ts'
 import { addTo, OneWrite, runAlone } from './one-write.ts'
 import type { RedisLike } from './redis-like.ts'
 

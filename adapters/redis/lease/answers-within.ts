@@ -1,4 +1,4 @@
-import { StoreError, describeError, systemClock, type DurationMs } from '../../src/spi.ts'
+import { StoreError, describeError, systemClock, type DurationMs } from '../../../src/spi.ts'
 
 /**
  * Resolves with all answers, part after part, or rejects with a `StoreError` after the timeout: a client may keep a

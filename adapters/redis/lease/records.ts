@@ -1,4 +1,4 @@
-import { viewOf, type AsideStory, type MessageRecord, type RecordView } from '../../src/spi.ts'
+import { viewOf, type AsideStory, type MessageRecord, type RecordView } from '../../../src/spi.ts'
 
 /** Parses an answer of the script LOOK; `undefined` if it is not a valid answer. */
 export function readLook(answer: string): RecordView | 'other' | undefined {

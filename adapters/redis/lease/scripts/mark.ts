@@ -1,4 +1,4 @@
-import type { Claim, Result } from '../../../src/spi.ts'
+import type { Claim, Result } from '../../../../src/spi.ts'
 import type { Argument } from '../redis-port.ts'
 import { wholeMs } from '../whole-ms.ts'
 import { ARE_PLAIN, DIGEST_CHARACTERS, script, type Script } from './script.ts'

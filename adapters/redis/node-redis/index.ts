@@ -1,11 +1,11 @@
-import { givenOf, type Store } from '../../src/spi.ts'
-import { checkClient, refuseClientAsOptions } from '../redis-lease/check-client.ts'
-import { leaseOver } from '../redis-lease/lease.ts'
-import { resolveOptions, type LeaseOptions } from '../redis-lease/options.ts'
+import { givenOf, type Store } from '../../../src/spi.ts'
+import { checkClient, refuseClientAsOptions } from '../lease/check-client.ts'
+import { leaseOver } from '../lease/lease.ts'
+import { resolveOptions, type LeaseOptions } from '../lease/options.ts'
 import { portOf } from './port.ts'
 import type { RedisLike } from './redis-like.ts'
 
-export type { LeaseOptions } from '../redis-lease/options.ts'
+export type { LeaseOptions } from '../lease/options.ts'
 export type { RedisLike } from './redis-like.ts'
 
 export interface RedisLeaseOptions extends LeaseOptions {

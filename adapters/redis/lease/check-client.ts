@@ -1,4 +1,4 @@
-import { ConfigError } from '../../src/spi.ts'
+import { ConfigError } from '../../../src/spi.ts'
 
 /**
  * Refuses a client that was passed instead of options: none of its many properties is an option.

@@ -1,4 +1,4 @@
-import type { RedisNode, RedisPort, ScriptCall } from '../redis-lease/redis-port.ts'
+import type { RedisNode, RedisPort, ScriptCall } from '../lease/redis-port.ts'
 import type { ClusterLike, EvalOptions, MultiLike, RedisLike } from './redis-like.ts'
 
 export function portOf(client: RedisLike): RedisPort {

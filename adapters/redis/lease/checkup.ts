@@ -1,4 +1,4 @@
-import type { CheckFinding } from '../../src/spi.ts'
+import type { CheckFinding } from '../../../src/spi.ts'
 import type { Durability } from './durability.ts'
 import type { RedisPort } from './redis-port.ts'
 import { evicts, factsOf, whyNoFsync, type ServerFacts } from './server-facts.ts'

@@ -1,7 +1,7 @@
 import { ConfigError } from '../../src/spi.ts'
 import { databaseProblems } from './options.ts'
-import type { Sessions } from './sessions.ts'
-import { lastRows } from './sql/script.ts'
+import type { Sessions } from './sessions/sessions.ts'
+import { lastRows } from './statements/script.ts'
 
 interface ServerRow {
   readonly version: string

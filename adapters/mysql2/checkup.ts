@@ -1,12 +1,12 @@
 import type { CheckFinding } from '../../src/spi.ts'
-import { foreignEngines } from './check-engines.ts'
-import { missingKeys, type MissingKey } from './check-keys.ts'
+import { foreignEngines } from './schema/check-engines.ts'
+import { missingKeys, type MissingKey } from './schema/check-keys.ts'
 import { isolationOf } from './isolation.ts'
-import type { Sessions } from './sessions.ts'
+import type { Sessions } from './sessions/sessions.ts'
 import { isRefusal } from './sql-errors.ts'
-import { fromHex } from './sql/literals.ts'
-import { findAllShared, type NamedScope } from './sql/register-scope.ts'
-import { lastRows } from './sql/script.ts'
+import { fromHex } from './statements/literals.ts'
+import { findAllShared, type NamedScope } from './statements/register-scope.ts'
+import { lastRows } from './statements/script.ts'
 
 interface SettingsRow {
   readonly version: string

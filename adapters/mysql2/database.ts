@@ -1,15 +1,15 @@
 import { Losses, type CheckFinding, type DurationMs } from '../../src/spi.ts'
-import { checkEngines } from './check-engines.ts'
-import { checkKeys } from './check-keys.ts'
+import { checkEngines } from './schema/check-engines.ts'
+import { checkKeys } from './schema/check-keys.ts'
 import { checkServer } from './check-server.ts'
 import { checkup } from './checkup.ts'
-import { migrate } from './migrate.ts'
+import { migrate } from './schema/migrate.ts'
 import type { ResolvedMysql } from './options.ts'
 import type { Place } from './place.ts'
 import { Scopes } from './scopes.ts'
-import { Sessions } from './sessions.ts'
+import { Sessions } from './sessions/sessions.ts'
 import { answered } from './sql-errors.ts'
-import { tablesIn, type Tables } from './sql/tables.ts'
+import { tablesIn, type Tables } from './statements/tables.ts'
 
 /** The tables of a store, located and brought up to date once. */
 export class Database {

@@ -2,14 +2,14 @@ import { ConfigError, type Store } from '../../src/spi.ts'
 import { Database } from './database.ts'
 import { InboxStore } from './inbox/inbox-store.ts'
 import { LeaseStore } from './lease/lease-store.ts'
-import { migrationScript } from './migrations.ts'
-import type { MysqlTransaction } from './mysql-transaction.ts'
+import { migrationScript } from './schema/migrations.ts'
+import type { MysqlTransaction } from './tx/mysql-transaction.ts'
 import { databaseProblems, resolveMysql, type MysqlInboxOptions, type MysqlLeaseOptions } from './options.ts'
-import { tablesIn } from './sql/tables.ts'
+import { tablesIn } from './statements/tables.ts'
 
 export type { MysqlInboxOptions, MysqlLeaseOptions, MysqlOptions } from './options.ts'
-export type { MysqlQuery, MysqlTransaction } from './mysql-transaction.ts'
-export type { MysqlConnectionLike, MysqlPoolLike } from './slice.ts'
+export type { MysqlQuery, MysqlTransaction } from './tx/mysql-transaction.ts'
+export type { MysqlConnectionLike, MysqlPoolLike } from './clients.ts'
 
 /**
  * An inbox in MariaDB (10.3 or newer) or MySQL (8.0 or newer): effect and mark commit in one transaction. Handlers get

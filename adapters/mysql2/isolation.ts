@@ -1,6 +1,6 @@
 import { ConfigError } from '../../src/spi.ts'
-import type { Sessions } from './sessions.ts'
-import { lastRows } from './sql/script.ts'
+import type { Sessions } from './sessions/sessions.ts'
+import { lastRows } from './statements/script.ts'
 
 interface VariableRow {
   readonly Value: string

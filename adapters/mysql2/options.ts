@@ -1,6 +1,6 @@
 import { checkNames, ConfigError, givenOf, type DurationMs } from '../../src/spi.ts'
-import type { MysqlPoolLike } from './slice.ts'
-import type { TransactionLimits } from './sql/transaction.ts'
+import type { MysqlPoolLike } from './clients.ts'
+import type { TransactionLimits } from './statements/transaction.ts'
 
 export interface MysqlOptions {
   /**

@@ -1,6 +1,6 @@
 import type { Losses } from '../../src/spi.ts'
-import type { Sessions } from './sessions.ts'
-import type { Tables } from './sql/tables.ts'
+import type { Sessions } from './sessions/sessions.ts'
+import type { Tables } from './statements/tables.ts'
 
 /** Database, tables and ID of a scope. */
 export interface Place {

@@ -1,7 +1,7 @@
 import type { Purged } from '../../src/spi.ts'
 import type { Place } from './place.ts'
-import { lastRows } from './sql/script.ts'
-import { lookForOver, removeOver, type OverRow, type Purgeable, type StepRow } from './sql/purge.ts'
+import { lastRows } from './statements/script.ts'
+import { lookForOver, removeOver, type OverRow, type Purgeable, type StepRow } from './statements/purge.ts'
 
 /** Rows that one statement looks at. It takes well under a second. */
 const ROWS_PER_STEP = 20_000

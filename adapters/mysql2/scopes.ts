@@ -1,9 +1,9 @@
 import { ConfigError, findScopeRow, formerScope, StoreError } from '../../src/spi.ts'
-import type { Sessions } from './sessions.ts'
+import type { Sessions } from './sessions/sessions.ts'
 import { isConflictOfTransactions, isDuplicateKey } from './sql-errors.ts'
-import { fromHex } from './sql/literals.ts'
-import { findScopes, registerScope, shareScope } from './sql/register-scope.ts'
-import type { Tables } from './sql/tables.ts'
+import { fromHex } from './statements/literals.ts'
+import { findScopes, registerScope, shareScope } from './statements/register-scope.ts'
+import type { Tables } from './statements/tables.ts'
 
 /** Limit of collisions with other processes that register scopes at the same time. */
 const TRIES = 20

@@ -1,5 +1,5 @@
 import { StoreError, type ClaimItem, type Digest, type Key } from '../../src/spi.ts'
-import type { StoredKey } from './sql/claim-keys.ts'
+import type { StoredKey } from './inbox/statements/claim-keys.ts'
 
 const CHARACTERS = 22
 const ALPHABET = /^[A-Za-z0-9_-]*$/

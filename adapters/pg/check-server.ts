@@ -1,7 +1,7 @@
 import { ConfigError } from '../../src/spi.ts'
-import type { Sessions } from './session.ts'
-import { MAY_FLUSH } from './sql/flush.ts'
-import { READ_SERVER, type ServerRow } from './sql/read-server.ts'
+import type { Sessions } from './sessions/session.ts'
+import { MAY_FLUSH } from './statements/flush.ts'
+import { READ_SERVER, type ServerRow } from './statements/read-server.ts'
 
 const OLDEST = 130_000
 

@@ -1,8 +1,8 @@
 import type { CheckFinding, ScopeRow, Strategy } from '../../src/spi.ts'
-import { missingKey } from './check-keys.ts'
-import type { Flushing, Pooling, Sessions } from './session.ts'
+import { missingKey } from './schema/check-keys.ts'
+import type { Flushing, Pooling, Sessions } from './sessions/session.ts'
 import { isRefusal, sqlState } from './sql-errors.ts'
-import { findMissingKeys, type KeyRow } from './sql/find-keys.ts'
+import { findMissingKeys, type KeyRow } from './schema/find-keys.ts'
 import {
   READ_SETTINGS,
   READ_STANDBYS,
@@ -10,10 +10,10 @@ import {
   type SettingsRow,
   type StandbyRow,
   type TableRow,
-} from './sql/read-settings.ts'
-import { findAllShared } from './sql/register-scope.ts'
-import type { Statement } from './sql/statement.ts'
-import type { Tables } from './sql/tables.ts'
+} from './statements/read-settings.ts'
+import { findAllShared } from './statements/register-scope.ts'
+import type { Statement } from './statements/statement.ts'
+import type { Tables } from './statements/tables.ts'
 
 const OLDEST = 130_000
 

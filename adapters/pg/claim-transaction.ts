@@ -11,13 +11,13 @@ import {
   type ReleaseVerdict,
   type SetAsideVerdict,
 } from '../../src/spi.ts'
-import { warnOfLateQuery } from './late-query.ts'
+import { warnOfLateQuery } from './tx/late-query.ts'
 import type { HoldingBack, Ledger, MarkingFailure, Results, SettingAside } from './ledger.ts'
-import { Lending } from './lending.ts'
-import type { LentPgTransaction, PgTransaction } from './pg-transaction.ts'
+import { Lending } from './tx/lending.ts'
+import type { LentPgTransaction, PgTransaction } from './tx/pg-transaction.ts'
 import type { Place } from './place.ts'
-import type { Session } from './session.ts'
-import { storable } from './set-keys-aside.ts'
+import type { Session } from './sessions/session.ts'
+import { storable } from './inbox/set-keys-aside.ts'
 import {
   explainRefusal,
   isConflictOfTransactions,
@@ -26,7 +26,7 @@ import {
   isShutdown,
   isUnstorable,
 } from './sql-errors.ts'
-import type { Statement } from './sql/statement.ts'
+import type { Statement } from './statements/statement.ts'
 
 type Phase =
   | 'open'

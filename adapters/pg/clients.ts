@@ -1,4 +1,4 @@
-import type { PgQuery } from './pg-transaction.ts'
+import type { PgQuery } from './tx/pg-transaction.ts'
 
 /** The part of a `Pool` of `pg` that is used. */
 export interface PoolLike {

@@ -1,11 +1,11 @@
 import type { Store } from '../../src/spi.ts'
 import { checkFlush, checkServer } from './check-server.ts'
-import { InboxClaims } from './inbox-claim.ts'
+import { InboxClaims } from './inbox/claim.ts'
 import { LeaseStore } from './lease/lease-store.ts'
 import { DEFAULTS as LEASE, resolveLease, type PgliteLeaseOptions, type PostgresLeaseOptions } from './lease/options.ts'
-import { migrate } from './migrate.ts'
-import { migrationScript } from './migrations.ts'
-import { claimOfOffsets } from './offsets-claim.ts'
+import { migrate } from './schema/migrate.ts'
+import { migrationScript } from './schema/migrations.ts'
+import { claimOfOffsets } from './offsets/claim.ts'
 import {
   DEFAULTS,
   resolvePglite,
@@ -16,19 +16,19 @@ import {
   type PostgresOffsetsOptions,
   type ResolvedPostgres,
 } from './options.ts'
-import type { PgTransaction } from './pg-transaction.ts'
-import { PgliteSessions } from './pglite-sessions.ts'
-import { PoolSessions } from './pool-sessions.ts'
-import type { Sessions } from './session.ts'
-import type { Tables } from './sql/tables.ts'
+import type { PgTransaction } from './tx/pg-transaction.ts'
+import { PgliteSessions } from './sessions/pglite-sessions.ts'
+import { PoolSessions } from './sessions/pool-sessions.ts'
+import type { Sessions } from './sessions/session.ts'
+import type { Tables } from './statements/tables.ts'
 import { TransactionStore } from './transaction-store.ts'
 
 export type { ClientLike, ClientResult, PgliteLike, PgliteResult, PoolLike } from './clients.ts'
 export type { PgliteLeaseOptions, PostgresLeaseOptions } from './lease/options.ts'
 export type { PgliteInboxOptions, PostgresInboxOptions, PostgresOffsetsOptions } from './options.ts'
-export { pgClient, type PgClient } from './pg-client.ts'
-export { postgresMigrations, type PostgresMigrationsOptions } from './postgres-migrations.ts'
-export type { PgQuery, PgResult, PgTransaction } from './pg-transaction.ts'
+export { pgClient, type PgClient } from './tx/pg-client.ts'
+export { postgresMigrations, type PostgresMigrationsOptions } from './schema/postgres-migrations.ts'
+export type { PgQuery, PgResult, PgTransaction } from './tx/pg-transaction.ts'
 
 /**
  * An inbox in Postgres (13 or newer): effect and mark commit in one transaction. Handlers get the transaction as

@@ -1,5 +1,5 @@
 import type { Cause, DurationMs, Key, MarkVerdict, Reason, Result, SetAsideVerdict } from '../../src/spi.ts'
-import type { Script, Statement } from './sql/statement.ts'
+import type { Script, Statement } from './statements/statement.ts'
 
 /** The writes of one transaction's claims to the tables of their store: rows of an inbox, or positions. */
 export interface Ledger {

@@ -1,8 +1,8 @@
 import { checkNames, ConfigError, givenOf, type DurationMs } from '../../src/spi.ts'
 import type { PgliteLike, PoolLike } from './clients.ts'
-import type { Flushing } from './session.ts'
-import { tablesIn, type Tables } from './sql/tables.ts'
-import type { TransactionLimits } from './sql/transaction.ts'
+import type { Flushing } from './sessions/session.ts'
+import { tablesIn, type Tables } from './statements/tables.ts'
+import type { TransactionLimits } from './statements/transaction.ts'
 
 export interface PostgresInboxOptions {
   /**

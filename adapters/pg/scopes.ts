@@ -1,7 +1,7 @@
 import { ConfigError, findScopeRow, formerScope, mayBeAnothers, StoreError, type Strategy } from '../../src/spi.ts'
-import type { Flushing, Sessions } from './session.ts'
-import { announceTicker, findScopes, registerScope, shareScope } from './sql/register-scope.ts'
-import type { Tables } from './sql/tables.ts'
+import type { Flushing, Sessions } from './sessions/session.ts'
+import { announceTicker, findScopes, registerScope, shareScope } from './statements/register-scope.ts'
+import type { Tables } from './statements/tables.ts'
 
 /** Limit of collisions with other processes that register scopes at the same time. */
 const TRIES = 50

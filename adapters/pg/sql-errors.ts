@@ -37,7 +37,7 @@ export function isWithoutSavepoint(error: unknown): boolean {
   return state === '3B001' || state === '25P01'
 }
 
-/** A handler has undone more than its own writes, or a rollback has undone less than all of them (sql/transaction.ts). */
+/** A handler has undone more than its own writes, or a rollback has undone less than all of them (statements/transaction.ts). */
 export function isUndone(error: unknown): boolean {
   return sqlState(error) === '3B001' || (sqlState(error) === '22P02' && describeError(error).includes('"undone"'))
 }

@@ -22,13 +22,13 @@ import {
 import { answered } from './answered.ts'
 import { checkup } from './checkup.ts'
 import { ClaimTransaction } from './claim-transaction.ts'
-import { InboxAdmin } from './inbox-admin.ts'
-import type { PgTransaction } from './pg-transaction.ts'
+import { InboxAdmin } from './inbox/admin.ts'
+import type { PgTransaction } from './tx/pg-transaction.ts'
 import type { Place } from './place.ts'
 import { Scopes } from './scopes.ts'
-import type { Flushing, Sessions } from './session.ts'
-import type { Tables } from './sql/tables.ts'
-import { StoredPositions } from './stored-positions.ts'
+import type { Flushing, Sessions } from './sessions/session.ts'
+import type { Tables } from './statements/tables.ts'
+import { StoredPositions } from './offsets/stored-positions.ts'
 
 interface StoreParts {
   readonly strategy: 'inbox' | 'offsets'

@@ -8,12 +8,12 @@ export const MYSQL2_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/mysql2/session.ts',
+        file: 'adapters/mysql2/sessions/session.ts',
         find: '[...this.#releaseHandler(), BEFORE_COMMIT, ...last.statements',
         replace: '[...last.statements',
       },
       {
-        file: 'adapters/mysql2/session.ts',
+        file: 'adapters/mysql2/sessions/session.ts',
         find: 'AS_BEFORE, BEFORE_COMMIT, BEFORE_HANDLER',
         replace: 'AS_BEFORE, BEFORE_HANDLER',
       },
@@ -92,7 +92,7 @@ export const MYSQL2_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/mysql2/sql/lease-records.ts',
+        file: 'adapters/mysql2/lease/statements/records.ts',
         find: ' order by \\`key\\` for update`',
         replace: ' order by \\`key\\``',
       },

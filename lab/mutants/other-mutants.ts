@@ -111,7 +111,7 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/pg/sql/lease-decide.ts',
+        file: 'adapters/pg/lease/statements/decide.ts',
         find: "from held where verdict = 'decided'\n",
         replace: "from held where verdict = 'decided' and $4::text <> 'reopen'\n",
       },

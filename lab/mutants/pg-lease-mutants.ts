@@ -6,7 +6,9 @@ export const PG_LEASE_MUTANTS: readonly Mutant[] = [
     name: 'pg-take-over-without-a-fence',
     what: 'The owner that takes over has the fence of the one before.',
     layer: 'real servers',
-    patches: [{ file: 'adapters/pg/sql/lease-claim.ts', find: 'else l.fence + 1 end', replace: 'else l.fence end' }],
+    patches: [
+      { file: 'adapters/pg/lease/statements/claim.ts', find: 'else l.fence + 1 end', replace: 'else l.fence end' },
+    ],
     tests: ['test/pg/lease.test.ts', '-t', 'gives each owner a higher fence'],
   },
   {
@@ -15,7 +17,7 @@ export const PG_LEASE_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/pg/sql/lease-mark.ts',
+        file: 'adapters/pg/lease/statements/mark.ts',
         find: "or l.state in ('R', 'G', 'X') or ${IS_OWNED_BY('excluded.owner')}",
         replace: "or l.state in ('P', 'R', 'G', 'X')",
       },
@@ -27,7 +29,7 @@ export const PG_LEASE_MUTANTS: readonly Mutant[] = [
     what: 'A lease is claimed as it was seen, without a lock: two owners are granted it at once.',
     layer: 'real servers',
     patches: [
-      { file: 'adapters/pg/sql/lease-parts.ts', find: ' and ${which} for update\n', replace: ' and ${which}\n' },
+      { file: 'adapters/pg/lease/statements/parts.ts', find: ' and ${which} for update\n', replace: ' and ${which}\n' },
     ],
     tests: ['test/pg/lease-rivals.test.ts', '-t', 'sees what it has waited for, and not what it began with'],
   },
@@ -37,7 +39,7 @@ export const PG_LEASE_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/pg/sql/lease-claim.ts',
+        file: 'adapters/pg/lease/statements/claim.ts',
         find: "or l.state = 'P' and l.lease_until <= start.now and $8::boolean or",
         replace: "or l.state = 'P' and l.lease_until <= start.now or",
       },
@@ -50,7 +52,7 @@ export const PG_LEASE_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/pg/sql/lease-renew.ts',
+        file: 'adapters/pg/lease/statements/renew.ts',
         find: "`${IS_OWNED_BY('x.owner')} and not ${IS_OVER}`",
         replace: "`l.state = 'P' and not ${IS_OVER}`",
       },
@@ -63,7 +65,7 @@ export const PG_LEASE_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/pg/sql/lease-release.ts',
+        file: 'adapters/pg/lease/statements/release.ts',
         find: "when ${IS_OWNED_BY('x.owner')} then 'released'",
         replace: "when l.state = 'P' then 'released'",
       },

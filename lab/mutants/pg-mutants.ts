@@ -39,12 +39,12 @@ export const PG_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/pg/inbox-claim.ts',
+        file: 'adapters/pg/inbox/claim.ts',
         find: '  const { session, rows, counted } = await sessions.claim({\n    count: alone ? countNext(tables, counting) : countFirst(tables, counting),',
         replace: "  const { session, rows } = await sessions.claim({\n    count: { text: 'select 1;\\nselect 1' },",
       },
       {
-        file: 'adapters/pg/inbox-claim.ts',
+        file: 'adapters/pg/inbox/claim.ts',
         find: '  try {\n    const [{ keys: claimed',
         replace:
           '  const counted = await session.run({ text: (alone ? countNext(tables, counting) : countFirst(tables, counting)).text.split(";\\ndelete")[0] ?? "" }) as never[]\n  try {\n    const [{ keys: claimed',
@@ -58,7 +58,7 @@ export const PG_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/pg/read-for-good.ts',
+        file: 'adapters/pg/inbox/read-for-good.ts',
         find: "return outcome === 'd' && isLate",
         replace: "return outcome === 'd' && isLate && false",
       },
@@ -71,7 +71,7 @@ export const PG_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/pg/inbox-claim.ts',
+        file: 'adapters/pg/inbox/claim.ts',
         find: 'first: claimTogether(tables, scope, items),\n  })',
         replace:
           "first: { text: `${claimTogether(tables, scope, items).text};\\ncommit;\\nbegin;\\nselect set_config('consume_once.open', '1', true), set_config('consume_once.lock_timeout', '0', true)` },\n  })",
@@ -98,7 +98,7 @@ export const PG_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/pg/inbox-claim.ts',
+        file: 'adapters/pg/inbox/claim.ts',
         find: 'const answered = new AnsweredKeys(claimed, items.length)',
         replace: "const answered = new AnsweredKeys(items.map(({ key }) => key).join(''), items.length)",
       },
@@ -136,7 +136,11 @@ export const PG_MUTANTS: readonly Mutant[] = [
     what: 'A mark is flushed only where the session says so.',
     layer: 'real servers',
     patches: [
-      { file: 'adapters/pg/sql/transaction.ts', find: "else 'on' end, true)`", replace: "else 'off' end, true)`" },
+      {
+        file: 'adapters/pg/statements/transaction.ts',
+        find: "else 'on' end, true)`",
+        replace: "else 'off' end, true)`",
+      },
     ],
     tests: ['test/pg/transaction.test.ts', '-t', 'flushes a mark where the handler or the role says off'],
   },
@@ -144,28 +148,40 @@ export const PG_MUTANTS: readonly Mutant[] = [
     name: 'pg-attempt-of-another-given-back',
     what: 'Giving an attempt back does not compare the owner token.',
     layer: 'real servers',
-    patches: [{ file: 'adapters/pg/sql/refund-attempts.ts', find: ' and a.owner = ${text(token)}`', replace: '`' }],
+    patches: [
+      { file: 'adapters/pg/inbox/statements/refund-attempts.ts', find: ' and a.owner = ${text(token)}`', replace: '`' },
+    ],
     tests: ['test/pg/attempts.test.ts', '-t', 'are not given back by a claim that is over'],
   },
   {
     name: 'pg-backoff-of-one-copy',
     what: 'A claim of another copy does not wait for the end of the backoff.',
     layer: 'real servers',
-    patches: [{ file: 'adapters/pg/sql/count-attempts.ts', find: '${COUNT} where ${IS_FREE}', replace: '${COUNT}' }],
+    patches: [
+      {
+        file: 'adapters/pg/inbox/statements/count-attempts.ts',
+        find: '${COUNT} where ${IS_FREE}',
+        replace: '${COUNT}',
+      },
+    ],
     tests: ['test/pg/inbox.test.ts', '-t', 'lets nobody claim what is released before its time'],
   },
   {
     name: 'pg-held-back-by-anyone',
     what: 'A release holds back what another owner has counted since.',
     layer: 'real servers',
-    patches: [{ file: 'adapters/pg/sql/hold-back.ts', find: ' and owner = ${text(token)}`', replace: '`' }],
+    patches: [
+      { file: 'adapters/pg/inbox/statements/hold-back.ts', find: ' and owner = ${text(token)}`', replace: '`' },
+    ],
     tests: ['test/pg/attempts.test.ts', '-t', 'hold back nothing that another owner has counted since'],
   },
   {
     name: 'pg-parked-purged',
     what: 'A purge removes what is parked, before a person has seen it.',
     layer: 'real servers',
-    patches: [{ file: 'adapters/pg/sql/purge-records.ts', find: "in ('d', 'g')", replace: "in ('d', 'g', 'p')" }],
+    patches: [
+      { file: 'adapters/pg/inbox/statements/purge-records.ts', find: "in ('d', 'g')", replace: "in ('d', 'g', 'p')" },
+    ],
     tests: ['test/pg/admin.test.ts', '-t', 'never what is parked'],
   },
   {
@@ -174,7 +190,7 @@ export const PG_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/pg/sql/hold-records.ts',
+        file: 'adapters/pg/inbox/statements/hold-records.ts',
         find: '`${claimKeys(tables, scope, items).text};',
         replace: '`select ${items.length};',
       },
@@ -187,7 +203,7 @@ export const PG_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/pg/decide.ts',
+        file: 'adapters/pg/inbox/decide.ts',
         find: '    await session.run(auditDecision(tables, { scope, keys: [...done, ...open], decision, ...why }))\n',
         replace: '',
       },
@@ -200,11 +216,15 @@ export const PG_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/pg/sql/hold-streams.ts',
+        file: 'adapters/pg/offsets/statements/hold-streams.ts',
         find: '`select pg_advisory_xact_lock(${lockOf(schema, scope, stream)})`',
         replace: '`select ${text(lockOf(schema, scope, stream))}`',
       },
-      { file: 'adapters/pg/sql/move-positions.ts', find: ' and p.next_offset = ${only.from} and', replace: ' and' },
+      {
+        file: 'adapters/pg/offsets/statements/move-positions.ts',
+        find: ' and p.next_offset = ${only.from} and',
+        replace: ' and',
+      },
     ],
     tests: ['test/pg/offsets.test.ts', '-t', 'has one effect of each message, in order'],
   },
@@ -213,7 +233,11 @@ export const PG_MUTANTS: readonly Mutant[] = [
     what: 'A mark moves a position that another hand has moved.',
     layer: 'real servers',
     patches: [
-      { file: 'adapters/pg/sql/move-positions.ts', find: ' and p.next_offset = ${only.from} and', replace: ' and' },
+      {
+        file: 'adapters/pg/offsets/statements/move-positions.ts',
+        find: ' and p.next_offset = ${only.from} and',
+        replace: ' and',
+      },
     ],
     tests: ['test/pg/offsets.test.ts', '-t', 'refuses a mark where another hand has moved the position'],
   },
@@ -223,7 +247,7 @@ export const PG_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/pg/inbox-claim.ts',
+        file: 'adapters/pg/inbox/claim.ts',
         find: "  if (row.fp !== null && fp !== null && row.fp !== fp) return { verdict: 'conflict' }\n",
         replace: '',
       },
@@ -236,7 +260,7 @@ export const PG_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/pg/sql/transaction.ts',
+        file: 'adapters/pg/statements/transaction.ts',
         find: "`select current_setting('consume_once.open')::int, ",
         replace: '`select 1, ',
       },
@@ -249,7 +273,7 @@ export const PG_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/pg/sql/read-records.ts',
+        file: 'adapters/pg/inbox/statements/read-records.ts',
         find: "IS_TORN = 't.n is not null'",
         replace: "IS_TORN = 't.n is not null and false'",
       },
@@ -262,7 +286,7 @@ export const PG_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/pg/handler-statements.ts',
+        file: 'adapters/pg/tx/handler-statements.ts',
         find: 'if (USES_SAVEPOINTS.test(text)) await',
         replace: 'if (USES_SAVEPOINTS.test(text) && text.length < 0) await',
       },
@@ -275,7 +299,7 @@ export const PG_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     patches: [
       {
-        file: 'adapters/pg/sql/transaction.ts',
+        file: 'adapters/pg/statements/transaction.ts',
         find: "coalesce(current_setting('consume_once.handlers', true), '') = ''",
         replace: 'true',
       },

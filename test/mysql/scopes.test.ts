@@ -1,6 +1,6 @@
-import { MIGRATIONS } from '../../adapters/mysql2/migrations.ts'
-import { createMigrationTable, recordMigration } from '../../adapters/mysql2/sql/migration-table.ts'
-import { tablesIn } from '../../adapters/mysql2/sql/tables.ts'
+import { MIGRATIONS } from '../../adapters/mysql2/schema/migrations.ts'
+import { createMigrationTable, recordMigration } from '../../adapters/mysql2/schema/migration-table.ts'
+import { tablesIn } from '../../adapters/mysql2/statements/tables.ts'
 import { describeScopes } from '../stores/inbox-scopes.ts'
 import { describeMariadb, newMysqlPlace } from './support.ts'
 

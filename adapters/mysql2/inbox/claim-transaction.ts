@@ -11,12 +11,12 @@ import {
   type Result,
   type SetAsideVerdict,
 } from '../../../src/spi.ts'
-import { Lending } from '../lending.ts'
-import type { LentMysqlTransaction, MysqlTransaction } from '../mysql-transaction.ts'
+import { Lending } from '../tx/lending.ts'
+import type { LentMysqlTransaction, MysqlTransaction } from '../tx/mysql-transaction.ts'
 import type { Place } from '../place.ts'
-import type { Session } from '../session.ts'
+import type { Session } from '../sessions/session.ts'
 import { explainRefusal, isConflictOfTransactions, isRefusal, isShutdown } from '../sql-errors.ts'
-import type { Script } from '../sql/script.ts'
+import type { Script } from '../statements/script.ts'
 import type { InboxLedger, SettingAside } from './ledger.ts'
 
 type Phase =

@@ -2,12 +2,12 @@ import { systemEntropy, transition, type DecideVerdict, type Decision, type Why 
 import { despiteConflicts } from '../despite-conflicts.ts'
 import type { Place } from '../place.ts'
 import { isLockTimeout } from '../sql-errors.ts'
-import { forgetAttempts, letRun, readAttempts, type TriedRow } from '../sql/attempts.ts'
-import { auditDecision, type Decided } from '../sql/audit.ts'
-import { claimKeys, makeDone, removeKeys, type InboxRow } from '../sql/inbox-records.ts'
-import { fromHex } from '../sql/literals.ts'
-import { lastRows } from '../sql/script.ts'
-import { recordOf, recordOfAttempts } from './inbox-record.ts'
+import { forgetAttempts, letRun, readAttempts, type TriedRow } from './statements/attempts.ts'
+import { auditDecision, type Decided } from '../statements/audit.ts'
+import { claimKeys, makeDone, removeKeys, type InboxRow } from './statements/records.ts'
+import { fromHex } from '../statements/literals.ts'
+import { lastRows } from '../statements/script.ts'
+import { recordOf, recordOfAttempts } from './records.ts'
 
 type Verdicts = ReadonlyMap<string, DecideVerdict>
 

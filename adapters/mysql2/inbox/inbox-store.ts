@@ -18,9 +18,9 @@ import {
 } from '../../../src/spi.ts'
 import { refuseSerializable } from '../isolation.ts'
 import type { Database } from '../database.ts'
-import type { MysqlTransaction } from '../mysql-transaction.ts'
+import type { MysqlTransaction } from '../tx/mysql-transaction.ts'
 import { answered } from '../sql-errors.ts'
-import { InboxAdmin } from './inbox-admin.ts'
+import { InboxAdmin } from './admin.ts'
 import { claimOfInbox } from './claim.ts'
 import { ClaimTransaction } from './claim-transaction.ts'
 

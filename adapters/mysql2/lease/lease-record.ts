@@ -1,7 +1,7 @@
 import type { AsideStory, EpochMs, MessageRecord } from '../../../src/spi.ts'
 import { keyOf, storedDigest } from '../bytes.ts'
-import type { LeaseRow, LeaseValues } from '../sql/lease-records.ts'
-import { fromHex } from '../sql/literals.ts'
+import type { LeaseRow, LeaseValues } from './statements/records.ts'
+import { fromHex } from '../statements/literals.ts'
 
 /** Converts a row into a record of `transition()`. */
 export function recordOf(row: LeaseRow): MessageRecord {

@@ -1,7 +1,7 @@
 import { transition, type Command, type EpochMs, type MessageRecord, type Transition } from '../../../src/spi.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'
 import type { Place } from '../place.ts'
-import { lockLeases, writeLeases, type LeaseRow, type LeaseValues, type NowRow } from '../sql/lease-records.ts'
+import { lockLeases, writeLeases, type LeaseRow, type LeaseValues, type NowRow } from './statements/records.ts'
 import { recordOf, valuesOf } from './lease-record.ts'
 
 /** A command for a key in hex. */

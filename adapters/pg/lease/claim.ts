@@ -1,7 +1,7 @@
 import type { ClaimAnswer, ClaimRequest } from '../../../src/spi.ts'
 import { storedItem, type StoredItem } from '../bytes.ts'
 import { isLockTimeout } from '../sql-errors.ts'
-import { claimAbsent, claimKept, type ClaimRow, type LeaseClaim } from '../sql/lease-claim.ts'
+import { claimAbsent, claimKept, type ClaimRow, type LeaseClaim } from './statements/claim.ts'
 import { ask, type LeasePlace } from './lease-place.ts'
 
 /** Rounds in which another claim may be quicker. After that the key answers `busy`. */

@@ -8,12 +8,12 @@ import type {
   SetAsideVerdict,
 } from '../../../src/spi.ts'
 import { hexOf } from '../bytes.ts'
-import { storable } from '../set-keys-aside.ts'
+import { storable } from '../inbox/set-keys-aside.ts'
 import { isUnstorable } from '../sql-errors.ts'
-import type { LeaseKeys } from '../sql/lease-parts.ts'
-import { releaseLeases } from '../sql/lease-release.ts'
-import { renewLeases } from '../sql/lease-renew.ts'
-import { setLeasesAside } from '../sql/lease-set-aside.ts'
+import type { LeaseKeys } from './statements/parts.ts'
+import { releaseLeases } from './statements/release.ts'
+import { renewLeases } from './statements/renew.ts'
+import { setLeasesAside } from './statements/set-aside.ts'
 import { ask, type LeasePlace } from './lease-place.ts'
 
 export async function renew(

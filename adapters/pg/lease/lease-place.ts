@@ -1,8 +1,8 @@
 import type { DurationMs } from '../../../src/spi.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'
 import type { Place } from '../place.ts'
-import type { Statement } from '../sql/statement.ts'
-import type { Tables } from '../sql/tables.ts'
+import type { Statement } from '../statements/statement.ts'
+import type { Tables } from '../statements/tables.ts'
 
 /** The tables and scope of leases, and how long a call waits for another one. */
 export interface LeasePlace extends Omit<Place, 'losses'> {

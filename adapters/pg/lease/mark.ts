@@ -1,7 +1,7 @@
 import { StoreError, type Claim, type MarkVerdict, type Result } from '../../../src/spi.ts'
 import { storedItem, type StoredItem } from '../bytes.ts'
 import { isUnstorable } from '../sql-errors.ts'
-import { markLeases, readOwners, type LeaseMark, type MarkedRow, type OwnerRow } from '../sql/lease-mark.ts'
+import { markLeases, readOwners, type LeaseMark, type MarkedRow, type OwnerRow } from './statements/mark.ts'
 import { ask, type LeasePlace } from './lease-place.ts'
 
 /** `result`: empty if there is none. */

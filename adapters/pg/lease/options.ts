@@ -1,7 +1,7 @@
 import { checkNames, ConfigError, givenOf, type DurationMs } from '../../../src/spi.ts'
 import type { PgliteLike, PoolLike } from '../clients.ts'
 import { DEFAULTS as INBOX, maxOf, refusePoolAsOptions, schemaProblems } from '../options.ts'
-import { tablesIn, type Tables } from '../sql/tables.ts'
+import { tablesIn, type Tables } from '../statements/tables.ts'
 
 export interface PostgresLeaseOptions {
   /**

@@ -1,0 +1,44 @@
+import { text } from '../statements/literals.ts'
+import type { Migration } from './migration.ts'
+import type { Tables } from '../statements/tables.ts'
+
+/** `bigint`, which a pool may return as text. */
+export interface VersionRow {
+  /** The newest migration that ran. */
+  readonly version: string | number
+  /** The newest migration without which code must not run on this schema. */
+  readonly breaking: string | number
+}
+
+export function createMigrationTable({ migration }: Tables): string {
+  return `create table if not exists ${migration} (
+  version  int         not null primary key,
+  name     varchar(64) not null,
+  breaking tinyint     not null,
+  run_at   datetime(6) not null
+) engine = InnoDB default charset = utf8mb4 collate = utf8mb4_bin`
+}
+
+/** Locks nothing; one row. Fails with 1146 if no migration ever ran. */
+export function readVersion({ migration }: Tables): string {
+  return `select coalesce(max(version), 0) as version, coalesce(max(if(breaking, version, 0)), 0) as breaking from ${migration}`
+}
+
+export function recordMigration({ migration }: Tables, { version, name, breaking }: Migration): string {
+  return `insert into ${migration} (version, name, breaking, run_at)
+values (${version}, '${name}', ${breaking ? 1 : 0}, utc_timestamp(6)) on duplicate key update version = version`
+}
+
+/** DDL commits, so a transaction cannot hold the lock: the connection does. One row: 1 is held, 0 is not. */
+export function lockMigrations({ database }: Tables, waitSeconds: number): string {
+  return `select get_lock(${lockName(database)}, ${waitSeconds}) as held`
+}
+
+export function unlockMigrations({ database }: Tables): string {
+  return `do release_lock(${lockName(database)})`
+}
+
+/** Lock names have at most 64 characters, and belong to the server, not to the database. */
+function lockName(database: string): string {
+  return `concat('consume_once ', left(sha2(${text(database)}, 256), 40))`
+}

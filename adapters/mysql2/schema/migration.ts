@@ -1,0 +1,11 @@
+import type { Tables } from '../statements/tables.ts'
+
+/** One step of the schema. Versions are never reused, and a released step is never changed. */
+export interface Migration {
+  readonly version: number
+  readonly name: string
+  /** Code that does not know this migration must not run on it. */
+  readonly breaking: boolean
+  /** Each statement commits by itself and may be run again: a process may die between two of them. */
+  readonly statements: (tables: Tables) => readonly string[]
+}

@@ -1,0 +1,168 @@
+import { StoreError, TransactionError } from '../../../src/spi.ts'
+import { goesBack, mayUseSavepoints, type MysqlQuery, type SendBy } from '../tx/mysql-transaction.ts'
+import type { PooledConnection, Rows } from './pooled-connection.ts'
+import { errnoOf, explainRefusal, isRefusal } from '../sql-errors.ts'
+import type { Sessions } from './sessions.ts'
+import type { Script } from '../statements/script.ts'
+import { AS_BEFORE, BEFORE_COMMIT, BEFORE_HANDLER, RELEASE_HANDLER, WRITABLE } from '../statements/transaction.ts'
+
+/** Bit of the status in an answer: a transaction is open. */
+const IN_TRANSACTION = 1
+
+/** A connection with an open transaction. It ends with `commit`, `rollback` or `replace`, whatever they answer. */
+export class Session {
+  readonly #sessions: Sessions
+  readonly #connection: PooledConnection
+  readonly #giveSlot: () => void
+  #failure: TransactionError | undefined
+  /** The handler whose savepoints the transaction may have. */
+  #withSavepoints: object | undefined
+  #lastOfHandlers: Promise<unknown> = Promise.resolve()
+  #isOver = false
+
+  constructor(sessions: Sessions, connection: PooledConnection, giveSlot: () => void) {
+    this.#sessions = sessions
+    this.#connection = connection
+    this.#giveSlot = giveSlot
+  }
+
+  /** Why the transaction can no longer be committed: its connection is gone, or was spoiled. */
+  get spoiledBy(): unknown {
+    return this.#connection.spoiledBy
+  }
+
+  /** Why it must not be committed: a statement of a handler failed, so the handler's writes are incomplete. */
+  get failure(): TransactionError | undefined {
+    return this.#failure
+  }
+
+  /** Something may still run on the connection: the end of the transaction closes it too. */
+  spoil(cause: unknown): void {
+    this.#connection.spoil(cause)
+  }
+
+  /** Runs statements of the store itself. */
+  run(statements: readonly string[]): Promise<readonly Rows[]> {
+    return this.#connection.run(statements, this.#sessions.asOne)
+  }
+
+  /**
+   * Runs a statement of a handler, with the limits of the handler and the pool. A failed statement undoes only itself,
+   * or the whole transaction (a deadlock), after which the next statement would commit by itself. So no statement is
+   * accepted after a failure, and none is sent before the previous one is answered.
+   *
+   * The handlers share the transaction and its savepoints: one handler could roll back to a savepoint of another and
+   * undo its effect. So a handler that uses savepoints gets one of the store's below its own. The store releases it
+   * after the handler, together with all of the handler's.
+   */
+  query(handler: object, by: SendBy, query: string | MysqlQuery, values?: unknown[]): Promise<[unknown, unknown]> {
+    const answer = this.#lastOfHandlers.then(() => this.#query(handler, by, query, values))
+    this.#lastOfHandlers = answer.catch(() => {})
+    return answer
+  }
+
+  async #query(
+    handler: object,
+    by: SendBy,
+    query: string | MysqlQuery,
+    values?: unknown[],
+  ): Promise<[unknown, unknown]> {
+    if (this.#isOver)
+      throw new TransactionError('TRANSACTION_OVER', 'the transaction ended before its statement was sent')
+    const isBack = goesBack(query)
+    if (this.#failure !== undefined && !isBack) throw this.#failure
+    if (mayUseSavepoints(query)) await this.#keepApart(handler)
+    try {
+      const result = await this.#connection.query(by, query, values)
+      if (isBack) this.#failure = undefined
+      if (hasEnded(result[0])) {
+        const text = 'a statement of a handler has ended the transaction: what was written in it is committed'
+        this.#failure = new TransactionError('TRANSACTION_OVER', text)
+      }
+      return result
+    } catch (cause) {
+      if (errnoOf(cause) !== undefined) {
+        const text =
+          'a statement of a handler failed: let it reject, or roll back to a savepoint that was set before it'
+        this.#failure ??= new TransactionError('COMMIT_REFUSED', text, { cause })
+      }
+      throw cause
+    }
+  }
+
+  async #keepApart(handler: object): Promise<void> {
+    if (this.#withSavepoints === handler) return
+    try {
+      await this.run([...this.#releaseHandler(), BEFORE_HANDLER])
+      this.#withSavepoints = handler
+    } catch (cause) {
+      // Permanent: no later rollback to a savepoint can clear it, because the savepoint of the store is gone.
+      this.#failure ??= new TransactionError('COMMIT_REFUSED', explainRefusal(cause), { cause })
+      throw this.#failure
+    }
+  }
+
+  #releaseHandler(): readonly string[] {
+    return this.#withSavepoints === undefined ? [] : [RELEASE_HANDLER]
+  }
+
+  /**
+   * Runs `last` and commits. Rejects, without a commit, if the transaction is not the one that was begun. After any
+   * error that is not a refusal it is unknown whether it was committed.
+   */
+  async commit(last: Script): Promise<void> {
+    try {
+      if (this.spoiledBy !== undefined) {
+        const text = 'the connection was lost before the COMMIT was sent: nothing was committed'
+        throw new StoreError('STORE_UNREACHABLE', text, { cause: this.spoiledBy })
+      }
+      await this.run([...this.#releaseHandler(), BEFORE_COMMIT, ...last.statements, AS_BEFORE, WRITABLE, 'commit'])
+      this.#end()
+    } catch (error) {
+      if (isRefusal(error)) await this.rollback()
+      else this.#end()
+      throw error
+    }
+  }
+
+  /** Commits `refund` before the rollback if possible: nobody can claim the keys while the transaction is open. */
+  async rollback(refund?: Script): Promise<void> {
+    try {
+      if (refund !== undefined) await this.#sessions.committed(refund)
+    } finally {
+      await this.#rollBack()
+      this.#end()
+    }
+  }
+
+  /** Rolls back, then runs a script that commits by itself, before anybody else gets the connection. */
+  async replace<Row>(script: Script<Row>): Promise<readonly Row[]> {
+    await this.#rollBack()
+    try {
+      if (this.spoiledBy === undefined) return await this.#sessions.commitOn(this.#connection, script)
+    } finally {
+      this.#end()
+    }
+    return this.#sessions.committed(script)
+  }
+
+  /** A rollback without an answer takes effect when the connection is closed. */
+  async #rollBack(): Promise<void> {
+    if (this.spoiledBy !== undefined || this.#isOver) return
+    await this.run(['rollback', AS_BEFORE, WRITABLE]).catch((error: unknown) => this.spoil(error))
+  }
+
+  #end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#connection.close()
+    this.#giveSlot()
+  }
+}
+
+/** Answers without rows carry the status of the connection, and so does the last result of a procedure. */
+function hasEnded(answer: unknown): boolean {
+  const result: unknown = Array.isArray(answer) && Array.isArray(answer[0]) ? answer.at(-1) : answer
+  if (typeof result !== 'object' || result === null || !('serverStatus' in result)) return false
+  return typeof result.serverStatus === 'number' && (result.serverStatus & IN_TRANSACTION) === 0
+}

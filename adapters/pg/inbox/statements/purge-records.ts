@@ -1,0 +1,62 @@
+import { text } from '../../statements/literals.ts'
+import type { Script } from '../../statements/statement.ts'
+import type { Tables } from '../../statements/tables.ts'
+
+export interface AloneRow {
+  readonly is_alone: boolean
+}
+
+export interface PurgedRow {
+  readonly records: number
+  readonly attempts: number
+  /** Pages of the table. */
+  readonly pages: number
+}
+
+export interface Purge {
+  readonly scope: number
+  readonly retentionMs: number
+  readonly limit: number
+  /** Pages to look through; `undefined`: all, by the index. */
+  readonly pages: { readonly from: number; readonly to: number } | undefined
+}
+
+/**
+ * Excludes other purges of the scope until the transaction ends. `false`: another one is running. Waits for nothing.
+ */
+export function purgeAlone({ schema }: Tables, scope: number): Script<AloneRow> {
+  const lock = text(`consume-once purge ${schema} ${scope}`)
+  return { text: `select pg_try_advisory_xact_lock(hashtextextended(${lock}, 0)) as is_alone` }
+}
+
+/**
+ * Removes records that were done or given up longer ago than retention, and attempts of messages that never ended.
+ * Parked records wait for a person, and so do unreadable and torn ones (read-records.ts): neither the row nor its
+ * attempt is removed. Locks the rows that it removes, and skips those that others hold, because their retention may
+ * begin anew. The same ctid exists in each partition, so the age is checked twice. Gives up (57014) after two seconds.
+ * One row.
+ */
+export function purgeRecords(
+  { inbox, attempt }: Tables,
+  { scope, retentionMs, limit, pages }: Purge,
+): Script<PurgedRow> {
+  const before = `now() - interval '${retentionMs} milliseconds'`
+  const isOld = `scope = ${scope} and outcome in ('d', 'g') and done_at < ${before}`
+  const within = pages === undefined ? '' : ` and ctid >= '(${pages.from},0)'::tid and ctid < '(${pages.to},0)'::tid`
+  const isWhole = `not exists (select from ${attempt} a where a.scope = i.scope and a.key = i.key)`
+  const isNotTorn = `not exists (select from ${inbox} i where i.scope = a.scope and i.key = a.key)`
+  return {
+    text: `set local statement_timeout = '2s';
+with removed as (
+  delete from ${inbox} where ctid = any (array(
+    select ctid from ${inbox} i where ${isOld}${within} and ${isWhole} limit ${limit} for update skip locked)) and ${isOld}
+  returning 1
+), forgotten as (
+  delete from ${attempt} where ctid = any (array(
+    select ctid from ${attempt} a where scope = ${scope} and last_at < ${before} and ${isNotTorn} limit ${limit} for update skip locked))
+  returning 1
+)
+select (select count(*) from removed)::int as records, (select count(*) from forgotten)::int as attempts,
+  (select max(pg_relation_size(relid)) / current_setting('block_size')::int from pg_partition_tree('${inbox}'))::int as pages`,
+  }
+}

@@ -1,0 +1,27 @@
+import { epochMs, isAmong } from '../../statements/literals.ts'
+import type { Script } from '../../statements/statement.ts'
+import type { Tables } from '../../statements/tables.ts'
+
+/** The stored attempts of a key. */
+export interface AttemptRow {
+  readonly key: string
+  readonly n: number
+  readonly fp: string | null
+  /** Time until the end of its backoff, in milliseconds by the server's clock; 0 or less: it is over. */
+  readonly wait_ms: number
+  /** Time since its last count, in milliseconds by the server's clock. */
+  readonly age_ms: number
+  /** Milliseconds since 1970; `null`: there is no backoff. */
+  readonly not_before: number | null
+  readonly cause: string | null
+}
+
+/** Locks nothing. A key that is not returned was never tried, or has ended. */
+export function readAttempts({ attempt }: Tables, scope: number, keys: readonly string[]): Script<AttemptRow> {
+  return {
+    text: `select encode(key, 'hex') as key, n, encode(fp, 'hex') as fp, cause, ${epochMs('not_before')} as not_before,
+  coalesce(ceil(extract(epoch from not_before - clock_timestamp()) * 1000), 0)::float8 as wait_ms,
+  case when isfinite(last_at) then extract(epoch from clock_timestamp() - last_at)::float8 * 1000 else 'Infinity' end as age_ms
+from ${attempt} where scope = ${scope} and key ${isAmong(keys)}`,
+  }
+}

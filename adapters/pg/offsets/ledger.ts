@@ -1,0 +1,126 @@
+import { nextAfter, type Key, type MarkVerdict, type OwnerToken, type SetAsideVerdict } from '../../../src/spi.ts'
+import { despiteConflicts } from '../despite-conflicts.ts'
+import type { Ledger, Replacement, SettingAside } from '../ledger.ts'
+import type { Place } from '../place.ts'
+import { storable } from '../inbox/set-keys-aside.ts'
+import { isLockTimeout, isUnstorable } from '../sql-errors.ts'
+import { stillUnknown } from '../inbox/what-was-committed.ts'
+import { removeBegun } from './statements/begun.ts'
+import { holdStreams } from './statements/hold-streams.ts'
+import { hasNotMoved, movePositions } from './statements/move-positions.ts'
+import { readPositions } from './statements/read-positions.ts'
+import { refundStarts } from './statements/refund-starts.ts'
+import { setOffsetAside } from './statements/set-offset-aside.ts'
+import type { Script } from '../statements/statement.ts'
+
+interface GrantedItem {
+  readonly key: Key
+  readonly offset: bigint
+  readonly timestamp: number | undefined
+}
+
+/** The items of a stream that one claim was granted. */
+export interface GrantedStream {
+  readonly stream: string
+  /** The position when it was claimed. */
+  readonly next: bigint
+  /** In the order of the stream. */
+  readonly items: readonly GrantedItem[]
+}
+
+/** The mark moves positions past the handled messages. */
+export class OffsetsLedger implements Ledger {
+  readonly #place: Place
+  readonly #token: OwnerToken
+  readonly #streams: readonly GrantedStream[]
+
+  constructor(place: Place, token: OwnerToken, streams: readonly GrantedStream[]) {
+    this.#place = place
+    this.#token = token
+    this.#streams = streams
+  }
+
+  mark(): Script {
+    const moves = this.#streams.map(({ stream, next, items }) => ({
+      stream,
+      from: next,
+      to: nextAfter(items.map(({ offset }) => offset)),
+      timestamp: items.at(-1)?.timestamp,
+    }))
+    const { tables, scope } = this.#place
+    const moved = movePositions(tables, scope, this.#token, moves)
+    return { text: `${moved.text};\n${this.#removed().text}` }
+  }
+
+  isTakenOver(error: unknown): boolean {
+    return hasNotMoved(error)
+  }
+
+  release(refunded: readonly Key[]): Script {
+    if (refunded.length === 0) return this.#removed()
+    return { text: `${this.refund(refunded).text};\n${this.#removed().text}` }
+  }
+
+  #removed(): Script {
+    const streams = this.#streams.map(({ stream }) => stream)
+    return removeBegun(this.#place.tables, this.#place.scope, streams)
+  }
+
+  refund(keys: readonly Key[]): Script {
+    const { tables, scope } = this.#place
+    const wanted = new Set(keys)
+    const refunded = this.#streams.filter(({ items }) => items.some(({ key }) => wanted.has(key)))
+    return refundStarts(tables, { scope, token: this.#token, streams: refunded.map(({ stream }) => stream) })
+  }
+
+  /** Holds the streams again, which succeeds only after the backend of the COMMIT is done. */
+  async whatWasCommitted(): Promise<ReadonlyMap<Key, MarkVerdict>> {
+    const { sessions, tables, scope } = this.#place
+    const names = this.#streams.map(({ stream }) => stream)
+    const { session, rows } = await sessions.begin(holdStreams(tables, scope, names)).catch((cause: unknown) => {
+      throw isLockTimeout(cause) ? stillUnknown(cause) : cause
+    })
+    await session.rollback()
+    if (rows.length < names.length) throw stillUnknown()
+    const isOurs = rows.some((row) => row.moved_by === this.#token)
+    const next = new Map(rows.map((row) => [row.stream, BigInt(row.next ?? 0)]))
+    return new Map(
+      this.#streams.flatMap(({ stream, items }) =>
+        items.map(({ key, offset }): [Key, MarkVerdict] => {
+          if (isOurs) return [key, 'already-marked']
+          return [key, offset < (next.get(stream) ?? 0n) ? 'refused-done' : 'refused-busy']
+        }),
+      ),
+    )
+  }
+
+  async setAside(keys: readonly Key[], how: SettingAside, run: Replacement): Promise<readonly SetAsideVerdict[]> {
+    const verdicts: SetAsideVerdict[] = []
+    for (const key of keys) verdicts.push(await this.#setAside(key, how, run))
+    return verdicts
+  }
+
+  /** One message of a stream at a time, the lowest: later messages are not over before it is. */
+  async #setAside(key: Key, how: SettingAside, run: Replacement): Promise<SetAsideVerdict> {
+    const granted = this.#streams.find(({ items }) => items[0]?.key === key)
+    const offset = granted?.items[0]?.offset
+    if (granted === undefined || offset === undefined) return 'refused'
+    const { tables, scope, sessions } = this.#place
+    const { stream, next: from } = granted
+    const outcome = how.as === 'given-up' ? 'g' : 'p'
+    const { reason, lockTimeoutMs } = how
+    const aside = { scope, stream, from, offset, outcome, reason, owner: this.#token, lockTimeoutMs } as const
+    try {
+      const [written] = await despiteConflicts(() => run(setOffsetAside(tables, aside)))
+      if (written !== undefined) return written.outcome === 'g' ? 'given-up' : 'parked'
+    } catch (error) {
+      if (isLockTimeout(error)) return 'refused'
+      if (!isUnstorable(error)) throw error
+      return this.#setAside(key, { ...how, reason: storable(reason) }, run)
+    }
+    const [row] = await sessions.committed(readPositions(tables, scope, [stream]))
+    // The call was sent again: the owner token shows whether this claim wrote the record.
+    if (row?.outcome == null || row.next !== offset.toString() || row.moved_by !== this.#token) return 'refused'
+    return row.outcome === 'g' ? 'given-up' : 'parked'
+  }
+}

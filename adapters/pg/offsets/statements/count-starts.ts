@@ -1,0 +1,36 @@
+import { text } from '../../statements/literals.ts'
+import type { Script } from '../../statements/statement.ts'
+import type { Tables } from '../../statements/tables.ts'
+
+export interface CountedStreamRow {
+  readonly stream: string
+}
+
+interface CountedStream {
+  readonly stream: string
+  readonly next: bigint
+  readonly attempts: { readonly offset: bigint; readonly count: number; readonly until: bigint }
+}
+
+/**
+ * Counts an attempt for the granted items of each stream, committed before the handler starts, so that a message that
+ * kills the process is found. Inserts the row of a new stream. The caller must hold the streams, so that nobody else
+ * counts them. A stream is not returned if its row was moved, or was held by a person, since it was read.
+ */
+export function countStarts(
+  { position }: Tables,
+  { scope, token, streams }: { scope: number; token: string; streams: readonly CountedStream[] },
+): Script<CountedStreamRow> {
+  const rows = streams.map(
+    ({ stream, next, attempts: { offset, count, until } }) =>
+      `(${scope}, ${text(stream)}, ${next}, ${offset}, ${until}, ${count}, ${text(token)})`,
+  )
+  return {
+    text: `insert into ${position} as p (scope, stream, next_offset, attempt_offset, attempt_until, attempts, attempt_owner)
+values ${rows.join(', ')}
+on conflict (scope, stream) do update set attempt_offset = excluded.attempt_offset,
+  attempt_until = excluded.attempt_until, attempts = excluded.attempts, attempt_owner = excluded.attempt_owner
+  where p.next_offset = excluded.next_offset and p.outcome is null and p.held is null
+returning stream`,
+  }
+}

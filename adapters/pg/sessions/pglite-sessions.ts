@@ -1,0 +1,193 @@
+import { StoreError } from '../../../src/spi.ts'
+import type { PgliteLike, PgliteQueries, PgliteResult } from '../clients.ts'
+import type { PgQuery, PgResult } from '../tx/pg-transaction.ts'
+import { openPglite, type OpenPglite } from './pglite-transaction.ts'
+import type { Opened, Opening, Pooling, Released, Session, Sessions } from './session.ts'
+import { slotsOf, type Slots } from './slots.ts'
+import type { Script, Statement } from '../statements/statement.ts'
+import { isFailedTransaction, isWithoutSavepoint } from '../sql-errors.ts'
+import { BEFORE_HANDLERS, beforeCommit, IS_OPEN, OPENED, WITHOUT_HANDLERS } from '../statements/transaction.ts'
+
+/**
+ * PGlite has one connection, so one transaction at a time, through its own `transaction`: other queries of the
+ * application wait for its end and do not run inside it. Answers cannot be lost, and nothing needs a limit.
+ */
+export class PgliteSessions implements Sessions {
+  readonly #db: PgliteLike
+  readonly #slots: Slots
+
+  constructor(db: PgliteLike) {
+    this.#db = db
+    this.#slots = slotsOf(db, 1)
+  }
+
+  async begin<Row>(first: Script<Row>): Promise<{ session: Session; rows: readonly Row[] }> {
+    const session = await this.#session()
+    return { session, rows: (await session.start(first)) as Row[] }
+  }
+
+  /** Nobody else gets the connection in between: the slot is taken. */
+  async claim<Row, Counted>({ count, uncount, first }: Opening<Row, Counted>): Promise<Opened<Row, Counted>> {
+    const session = await this.#session()
+    const counted = (await session.count(count)) as Counted[]
+    try {
+      const rows = (await session.start(first)) as Row[]
+      await session.run({ text: BEFORE_HANDLERS })
+      return { session, rows, counted }
+    } catch (error) {
+      await session.rollback()
+      await this.briefly(uncount)
+      throw error
+    }
+  }
+
+  async briefly({ text }: Script): Promise<void> {
+    await this.#db.transaction((transaction) => transaction.exec(text))
+  }
+
+  async #session(): Promise<PgliteSession> {
+    await this.#slots.take()
+    return new PgliteSession(this, this.#db, () => this.#slots.give())
+  }
+
+  async committed<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
+    return (await run(this.#db, statement)) as Row[]
+  }
+
+  durably<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
+    return this.committed(statement)
+  }
+
+  async pooling(): Promise<Pooling> {
+    return 'none'
+  }
+}
+
+class PgliteSession implements Session {
+  readonly isOfPg = false
+  readonly spoiledBy = undefined
+  readonly #sessions: Sessions
+  readonly #db: PgliteLike
+  readonly #giveSlot: () => void
+  #open: OpenPglite | undefined
+  #isOver = false
+
+  constructor(sessions: Sessions, db: PgliteLike, giveSlot: () => void) {
+    this.#sessions = sessions
+    this.#db = db
+    this.#giveSlot = giveSlot
+  }
+
+  /** Committed by itself. If it fails, nothing stays open. */
+  async count({ text }: Script): Promise<unknown[]> {
+    try {
+      const results = await this.#db.transaction((transaction) => transaction.exec(text))
+      return results?.[0]?.rows ?? []
+    } catch (error) {
+      this.#end()
+      throw error
+    }
+  }
+
+  /** If it fails, nothing stays open. */
+  async start({ text }: Script): Promise<unknown[]> {
+    try {
+      this.#open = await openPglite(this.#db)
+      return await run(this.#open.transaction, { text: `select ${OPENED};\n${text}` })
+    } catch (error) {
+      await this.rollback()
+      throw error
+    }
+  }
+
+  /** There are no stored offsets on PGlite. */
+  reopen(): Promise<never> {
+    return Promise.reject(new StoreError('STORE_MISUSED', 'expected an inbox on PGlite (pglite-sessions.reopen)'))
+  }
+
+  /** There is only one connection, and running queries end before the rollback. */
+  spoil(): void {}
+
+  async run<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
+    return (await run(this.#transaction, statement)) as Row[]
+  }
+
+  /** Uses the extended protocol, which takes only one statement. */
+  async query(query: string | PgQuery, values?: unknown[]): Promise<PgResult<unknown>> {
+    const [text, given] = typeof query === 'string' ? [query, values] : [query.text, values ?? query.values]
+    const { rows, affectedRows }: PgliteResult<unknown> = await this.#transaction.query(text, given ?? [])
+    return { rows, rowCount: affectedRows || rows.length }
+  }
+
+  async isStillOpen(): Promise<boolean> {
+    try {
+      const [row] = await this.run(IS_OPEN)
+      return row?.is_open === true
+    } catch (error) {
+      if (isFailedTransaction(error)) return true
+      throw error
+    }
+  }
+
+  async commit(last: Script): Promise<string | null> {
+    try {
+      await run(this.#transaction, { text: `${beforeCommit('at-once')};\n${last.text}` })
+      await this.#open?.commit()
+      return 'COMMIT'
+    } finally {
+      await this.rollback()
+    }
+  }
+
+  async rollback(): Promise<void> {
+    try {
+      await this.#stop()
+    } finally {
+      this.#end()
+    }
+  }
+
+  async release(last: Script): Promise<Released> {
+    try {
+      if (this.#open === undefined) return 'lost'
+      await run(this.#open.transaction, { text: `${WITHOUT_HANDLERS};\n${last.text}` })
+      await this.#open.commit()
+      return 'released'
+    } catch (error) {
+      return isWithoutSavepoint(error) ? 'ended' : 'lost'
+    } finally {
+      await this.rollback()
+    }
+  }
+
+  async replace<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
+    try {
+      await this.#stop()
+      return await this.#sessions.committed(statement)
+    } finally {
+      this.#end()
+    }
+  }
+
+  get #transaction(): PgliteQueries {
+    if (this.#open !== undefined) return this.#open.transaction
+    throw new StoreError('STORE_MISUSED', 'the transaction is over (pglite-sessions.transaction)')
+  }
+
+  async #stop(): Promise<void> {
+    const open = this.#open
+    this.#open = undefined
+    await open?.rollback()
+  }
+
+  #end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#giveSlot()
+  }
+}
+
+async function run(connection: PgliteQueries, { text, values }: Statement): Promise<unknown[]> {
+  if (values !== undefined) return (await connection.query(text, [...values])).rows
+  return (await connection.exec(text)).at(-1)?.rows ?? []
+}

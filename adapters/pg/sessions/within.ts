@@ -1,0 +1,14 @@
+import { StoreError } from '../../../src/spi.ts'
+
+/**
+ * Rejects with `STORE_AMBIGUOUS` if there is no answer in time: without a limit `pg` waits for ever on a dead
+ * connection.
+ */
+export function within<T>(limitMs: number, what: string, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      reject(new StoreError('STORE_AMBIGUOUS', `${what}: expected an answer within ${limitMs} ms, got none`))
+    }, limitMs)
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}

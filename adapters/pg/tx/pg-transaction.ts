@@ -1,0 +1,173 @@
+import { TransactionError, type LentTransaction } from '../../../src/spi.ts'
+
+/** `ctx.tx` of a handler: the transaction in which the mark is written, with the `query` method of `pg`. */
+export interface PgTransaction {
+  /**
+   * Runs one statement in the transaction. Await it before the handler ends. The server refuses several statements in
+   * one text (42601).
+   *
+   * @throws TransactionError `TRANSACTION_OVER` after the handler has ended, was aborted, or has ended the transaction
+   * itself
+   * @throws TypeError for a statement that would end the transaction, or a query object that outlives it (a cursor)
+   */
+  readonly query: <Row = Record<string, unknown>>(
+    query: string | PgQuery,
+    values?: readonly unknown[],
+  ) => Promise<PgResult<Row>>
+}
+
+/** A `QueryConfig` of `pg`. PGlite uses text and values only. */
+export interface PgQuery {
+  readonly text: string
+  readonly values?: unknown[] | undefined
+  readonly name?: string | undefined
+  readonly rowMode?: 'array' | undefined
+  readonly types?: unknown
+}
+
+export interface PgResult<Row> {
+  rows: Row[]
+  rowCount: number | null
+}
+
+/** Runs a statement of a handler. */
+export type RunQuery = (query: string | PgQuery, values?: unknown[]) => Promise<PgResult<unknown>>
+
+/** Callbacks for the queries of handlers. */
+export interface ToldOfQueries {
+  readonly onFailed: (error: unknown) => void
+  /** A query was refused because its handler had ended. */
+  readonly onLate: () => void
+}
+
+/** A view of an open transaction for one handler. It ends with the handler. */
+export class LentPgTransaction implements LentTransaction<PgTransaction> {
+  readonly tx: PgTransaction
+  /** Results are those of `pg`. */
+  readonly isOfPg: boolean
+  readonly #run: RunQuery
+  readonly #told: ToldOfQueries
+  #pending = 0
+  #isNested = false
+  /** The transaction was given to an ORM, which sends a query some microtasks after the call. */
+  #isWithOrm = false
+  #isRevoked = false
+  #hasFloated = false
+
+  constructor(run: RunQuery, isOfPg: boolean, told: ToldOfQueries) {
+    this.#run = run
+    this.#told = told
+    this.isOfPg = isOfPg
+    this.tx = new Tx(this, (query, values) => this.#query(query, values))
+  }
+
+  get pending(): number {
+    return this.#pending
+  }
+
+  /** Queries were pending when it was revoked, or an ORM's query came after that: their effect is unknown. */
+  get hasFloated(): boolean {
+    return this.#hasFloated
+  }
+
+  giveToOrm(): void {
+    this.#isWithOrm = true
+  }
+
+  /** Until `giveBack` it counts as a pending query: a caller that has taken a connection is not done. */
+  take(): void {
+    if (this.#isRevoked) throw this.#late()
+    this.#pending++
+  }
+
+  giveBack(): void {
+    this.#pending--
+  }
+
+  /** A transaction of an ORM is open within this one. */
+  get isNested(): boolean {
+    return this.#isNested
+  }
+
+  /** Until `unnest` it counts as a pending query: an open nested transaction must not be committed. */
+  nest(): void {
+    this.#isNested = true
+    this.#pending++
+  }
+
+  unnest(): void {
+    this.#isNested = false
+    this.#pending--
+  }
+
+  revoke(): number {
+    if (!this.#isRevoked && this.#pending > 0) this.#hasFloated = true
+    this.#isRevoked = true
+    return this.#pending
+  }
+
+  #query(query: string | PgQuery, values: readonly unknown[] | undefined): Promise<PgResult<unknown>> {
+    if (this.#isRevoked) return Promise.reject(this.#late())
+    const problem = problemOf(query)
+    if (problem !== undefined) return Promise.reject(new TypeError(problem))
+    this.#pending++
+    const result = this.#run(query, values === undefined ? undefined : [...values])
+    // Attached before the caller's handlers. If the handler does not await the query, FLOATING_QUERY reports it, and a
+    // rejection must not end the process as unhandled.
+    result.then(
+      () => void this.#pending--,
+      (error: unknown) => {
+        this.#pending--
+        this.#told.onFailed(error)
+      },
+    )
+    return result
+  }
+
+  #late(): TransactionError {
+    if (this.#isWithOrm) this.#hasFloated = true
+    this.#told.onLate()
+    const text = 'ctx.tx is over: its handler has ended or was aborted. Await every query before the handler ends'
+    return new TransactionError('TRANSACTION_OVER', text)
+  }
+}
+
+/** The class refers to its lender in a private field: a WeakMap would cost garbage collection for each message. */
+class Tx implements PgTransaction {
+  readonly query: PgTransaction['query']
+  readonly #lent: LentPgTransaction
+
+  constructor(lent: LentPgTransaction, query: (...given: Parameters<PgTransaction['query']>) => Promise<unknown>) {
+    this.query = query as PgTransaction['query']
+    this.#lent = lent
+    Object.freeze(this)
+  }
+
+  static lentAs(tx: unknown): LentPgTransaction | undefined {
+    return typeof tx === 'object' && tx !== null && #lent in tx ? tx.#lent : undefined
+  }
+}
+
+/** The lender of a `tx`; `undefined` for any other value. */
+export function lentAs(tx: PgTransaction): LentPgTransaction | undefined {
+  return Tx.lentAs(tx)
+}
+
+export const OUTLIVES =
+  'expected text or a query config, got a query object (a cursor or a stream): it outlives its call'
+
+const ENDS_TRANSACTION =
+  /^\s*(?:begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!\s+(?:(?:work|transaction)\s+)?to\b))\b/i
+
+/**
+ * Catches the plain forms only, for a better message. HandlerStatements notices everything that ends the transaction,
+ * and only the store's own COMMIT makes a record done (inbox/statements/read-records.ts).
+ */
+function problemOf(query: string | PgQuery): string | undefined {
+  if (typeof query !== 'string' && 'submit' in query) {
+    return `ctx.tx.query: ${OUTLIVES}`
+  }
+  const text = typeof query === 'string' ? query : query.text
+  if (!ENDS_TRANSACTION.test(text)) return undefined
+  return `ctx.tx.query: the transaction is the store's to end, got ${JSON.stringify(text.slice(0, 80))}. Use savepoints`
+}

@@ -43,6 +43,11 @@ export function isConflictOfTransactions(error: unknown): boolean {
   return errno === DEADLOCK || errno === CHANGED_SINCE_READ || sqlStateOf(error) === '40001'
 }
 
+/** A retry may succeed: after a deadlock, and after another transaction has just inserted the same key. */
+export function mayPassAgain(error: unknown): boolean {
+  return isConflictOfTransactions(error) || isDuplicateKey(error)
+}
+
 /** The server was shut down, or an administrator ended the connection: no handler is at fault. */
 export function isShutdown(error: unknown): boolean {
   const errno = errnoOf(error)

@@ -85,11 +85,6 @@ export function explainRefusal(error: unknown): string {
   return `a handler ended the transaction itself, by a COMMIT or ROLLBACK of its own (${describeError(error)})`
 }
 
-/** A batch was written in part, so the error must not say that nothing happened. */
-export function notAllOf(error: unknown): StoreError {
-  return new StoreError('STORE_AMBIGUOUS', `a part of the batch was written: ${describeError(error)}`, { cause: error })
-}
-
 /** Converts an error for the caller. Errors of the library stay as they are. */
 export function toStoreError(error: unknown, what: string): Error {
   if (error instanceof ConsumeOnceError || error instanceof TypeError) return error

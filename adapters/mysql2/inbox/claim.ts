@@ -1,9 +1,9 @@
 import type { Claim, ClaimAnswer, ClaimRequest, DurationMs } from '../../../src/spi.ts'
-import { inKeyOrder, storedItem, type StoredItem } from '../bytes.ts'
-import { despiteConflicts } from '../despite-conflicts.ts'
+import { inKeyOrder, storedItem, type StoredItem } from '../../sql/bytes.ts'
+import { despiteConflicts } from '../../sql/despite-conflicts.ts'
 import type { MysqlTransaction } from '../tx/mysql-transaction.ts'
 import type { Place } from '../place.ts'
-import { isLockTimeout } from '../sql-errors.ts'
+import { isLockTimeout, mayPassAgain } from '../sql-errors.ts'
 import { countAttempts, type CountedRow, type TriedRow } from './statements/attempts.ts'
 import { claimKeys, readFlushed, readInbox, removeKeys, type InboxRow } from './statements/records.ts'
 import { fromHex } from '../statements/literals.ts'
@@ -22,7 +22,7 @@ export async function claimOfInbox(
 ): Promise<readonly Answer[]> {
   const items = request.items.map(storedItem)
   try {
-    return await despiteConflicts(() => claimOnce(place, request, items))
+    return await despiteConflicts(() => claimOnce(place, request, items), mayPassAgain)
   } catch (error) {
     if (!isLockTimeout(error)) throw error
     // The lock timeout does not say which row was held, so every key answers `busy`.

@@ -1,7 +1,7 @@
 import { systemEntropy, transition, type DecideVerdict, type Decision, type Why } from '../../../src/spi.ts'
-import { despiteConflicts } from '../despite-conflicts.ts'
+import { despiteConflicts } from '../../sql/despite-conflicts.ts'
 import type { Place } from '../place.ts'
-import { isLockTimeout } from '../sql-errors.ts'
+import { isLockTimeout, mayPassAgain } from '../sql-errors.ts'
 import { forgetAttempts, letRun, readAttempts, type TriedRow } from './statements/attempts.ts'
 import { auditDecision, type Decided } from '../statements/audit.ts'
 import { claimKeys, makeDone, removeKeys, type InboxRow } from './statements/records.ts'
@@ -18,7 +18,7 @@ type Verdicts = ReadonlyMap<string, DecideVerdict>
 export async function decide(place: Place, keys: readonly string[], decision: Decision, why: Why): Promise<Verdicts> {
   if (keys.length === 0) return new Map()
   try {
-    return await despiteConflicts(() => decideOnce(place, keys, decision, why))
+    return await despiteConflicts(() => decideOnce(place, keys, decision, why), mayPassAgain)
   } catch (error) {
     if (!isLockTimeout(error)) throw error
     const [first, ...others] = keys

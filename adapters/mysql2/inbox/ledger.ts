@@ -9,10 +9,10 @@ import {
   type SetAsideOptions,
   type SetAsideVerdict,
 } from '../../../src/spi.ts'
-import { inKeyOrder, type StoredItem } from '../bytes.ts'
-import { despiteConflicts } from '../despite-conflicts.ts'
+import { inKeyOrder, type StoredItem } from '../../sql/bytes.ts'
+import { despiteConflicts } from '../../sql/despite-conflicts.ts'
 import type { Place } from '../place.ts'
-import { isLockTimeout } from '../sql-errors.ts'
+import { isLockTimeout, mayPassAgain } from '../sql-errors.ts'
 import { holdBack, refundAttempts } from './statements/attempts.ts'
 import { claimKeys, markKeys, readFlushed, writeRecords, type InboxRow } from './statements/records.ts'
 import { fromHex } from '../statements/literals.ts'
@@ -99,7 +99,7 @@ export class InboxLedger {
     const { sessions, tables, scope } = this.#place
     const owner = `${this.#token} asks`
     const items = this.#stored()
-    const asked = despiteConflicts(() => sessions.begin(claimKeys(tables, { scope, items, owner })))
+    const asked = despiteConflicts(() => sessions.begin(claimKeys(tables, { scope, items, owner })), mayPassAgain)
     const { session, sets } = await asked.catch((cause: unknown) => {
       throw isLockTimeout(cause) ? stillUnknown(cause) : cause
     })
@@ -163,7 +163,7 @@ export class InboxLedger {
     const { tables, scope } = this.#place
     const script = writeRecords(tables, { scope, items: inKeyOrder(items), owner: this.#token, ...how })
     try {
-      return new Map((await despiteConflicts(() => run(script))).map((row) => [row.k, row]))
+      return new Map((await despiteConflicts(() => run(script), mayPassAgain)).map((row) => [row.k, row]))
     } catch (error) {
       if (!isLockTimeout(error)) throw error
       const [first, ...others] = items

@@ -1,5 +1,5 @@
 import type { AsideStory, ListedState, MessageRecord, RecordView } from '../../../src/spi.ts'
-import { keyOf } from '../bytes.ts'
+import { keyOf } from '../../sql/bytes.ts'
 import type { TriedRow } from './statements/attempts.ts'
 import type { InboxRow } from './statements/records.ts'
 import { fromHex } from '../statements/literals.ts'

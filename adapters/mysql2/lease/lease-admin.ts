@@ -12,7 +12,7 @@ import {
   type StoreAdmin,
   type Why,
 } from '../../../src/spi.ts'
-import { hexOf, keyOf } from '../bytes.ts'
+import { hexOf, keyOf } from '../../sql/bytes.ts'
 import type { Database } from '../database.ts'
 import { Purge } from '../purge.ts'
 import { answered } from '../sql-errors.ts'

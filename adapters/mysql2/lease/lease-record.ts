@@ -1,5 +1,5 @@
 import type { AsideStory, EpochMs, MessageRecord } from '../../../src/spi.ts'
-import { keyOf, storedDigest } from '../bytes.ts'
+import { keyOf, storedDigest } from '../../sql/bytes.ts'
 import type { LeaseRow, LeaseValues } from './statements/records.ts'
 import { fromHex } from '../statements/literals.ts'
 

@@ -18,13 +18,13 @@ import type {
   Store,
   StoreAdmin,
 } from '../../../src/spi.ts'
-import { hexOf, keyOf, storedDigest } from '../bytes.ts'
+import { hexOf, keyOf, storedDigest } from '../../sql/bytes.ts'
 import type { Database } from '../database.ts'
 import type { Place } from '../place.ts'
 import { answered, isLockTimeout } from '../sql-errors.ts'
 import { LeaseAdmin } from './lease-admin.ts'
 import { moveRecords } from './move.ts'
-import { inParts } from './parts.ts'
+import { inParts } from '../../sql/parts.ts'
 
 /**
  * Leases in one table. Each call is a short transaction of two messages; nothing is bound to a connection between

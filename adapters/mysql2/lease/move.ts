@@ -1,5 +1,6 @@
 import { transition, type Command, type EpochMs, type MessageRecord, type Transition } from '../../../src/spi.ts'
-import { despiteConflicts } from '../despite-conflicts.ts'
+import { despiteConflicts } from '../../sql/despite-conflicts.ts'
+import { mayPassAgain } from '../sql-errors.ts'
 import type { Place } from '../place.ts'
 import { lockLeases, writeLeases, type LeaseRow, type LeaseValues, type NowRow } from './statements/records.ts'
 import { recordOf, valuesOf } from './lease-record.ts'
@@ -26,7 +27,7 @@ export type Witness = (moved: readonly Moved[]) => readonly string[]
  * earlier writes by owner token.
  */
 export function moveRecords(place: Place, moves: readonly Move[], witness?: Witness): Promise<readonly Moved[]> {
-  return despiteConflicts(() => moveOnce(place, moves, witness))
+  return despiteConflicts(() => moveOnce(place, moves, witness), mayPassAgain)
 }
 
 async function moveOnce(

@@ -2,7 +2,7 @@ import { StoreError, describeError } from '../../../src/spi.ts'
 import type { MysqlConnectionLike, MysqlPoolLike } from '../clients.ts'
 import type { MysqlQuery, SendBy } from '../tx/mysql-transaction.ts'
 import { errnoOf, isRefusal } from '../sql-errors.ts'
-import { within } from './within.ts'
+import { within } from '../../sql/within.ts'
 
 /** Rows of the store are objects of plain values, whatever the options of the pool. */
 const PLAINLY = { rowsAsArray: false, nestTables: false, typeCast: true }

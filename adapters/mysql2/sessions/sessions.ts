@@ -2,7 +2,7 @@ import type { Limits } from '../options.ts'
 import { PooledConnection, type Rows } from './pooled-connection.ts'
 import { Session } from './session.ts'
 import type { MysqlPoolLike } from '../clients.ts'
-import { slotsOf, type Slots } from './slots.ts'
+import { slotsOf, type Slots } from '../../sql/slots.ts'
 import { lastRows, type Script } from '../statements/script.ts'
 import { AS_BEFORE, begin, OPENED, WAIT_AS_BEFORE } from '../statements/transaction.ts'
 

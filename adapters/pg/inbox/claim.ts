@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Claim, ClaimAnswer, ClaimRequest, DurationMs } from '../../../src/spi.ts'
-import { storedItems, type StoredItem } from '../bytes.ts'
+import { storedItems, type StoredItem } from '../../sql/bytes.ts'
 import { ClaimTransaction } from '../claim-transaction.ts'
-import { despiteConflicts } from '../despite-conflicts.ts'
+import { despiteConflicts } from '../../sql/despite-conflicts.ts'
 import { InboxLedger } from './ledger.ts'
 import { recordOfRow } from './records.ts'
 import type { PgTransaction } from '../tx/pg-transaction.ts'
 import type { Place } from '../place.ts'
 import { mayBeUndone, readForGood } from './read-for-good.ts'
 import type { Session } from '../sessions/session.ts'
-import { isLockTimeout } from '../sql-errors.ts'
+import { isLockTimeout, isConflictOfTransactions } from '../sql-errors.ts'
 import { AnsweredKeys } from './statements/answered-keys.ts'
 import { claimTogether } from './statements/claim-keys.ts'
 import { countFirst, countNext, Counts, type Counted } from './statements/count-attempts.ts'
@@ -57,7 +57,7 @@ async function claimAll(
   lockTimeoutMs: DurationMs,
 ): Promise<readonly Answer[]> {
   try {
-    return await despiteConflicts(() => claimOnce(place, request, items))
+    return await despiteConflicts(() => claimOnce(place, request, items), isConflictOfTransactions)
   } catch (error) {
     if (!isLockTimeout(error)) throw error
     // The lock timeout does not say which row was held, so every key answers `busy`.

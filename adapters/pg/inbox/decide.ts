@@ -1,10 +1,10 @@
 import { StoreError, transition, type DecideVerdict, type Decision, type Why } from '../../../src/spi.ts'
-import { despiteConflicts } from '../despite-conflicts.ts'
+import { despiteConflicts } from '../../sql/despite-conflicts.ts'
 import { recordOfAttempts, recordOfRow } from './records.ts'
 import type { Place } from '../place.ts'
 import type { Session } from '../sessions/session.ts'
 import { storable } from './set-keys-aside.ts'
-import { isLockTimeout, isUnstorable } from '../sql-errors.ts'
+import { isLockTimeout, isUnstorable, isConflictOfTransactions } from '../sql-errors.ts'
 import { auditDecision, makeDone } from './statements/decide-records.ts'
 import { forgetAttempts } from './statements/forget-attempts.ts'
 import { letRun } from './statements/let-run.ts'
@@ -25,7 +25,7 @@ export async function decide(place: Place, keys: readonly string[], decision: De
   if (keys.length === 0) return new Map()
   try {
     for (let tries = 0; tries < TRIES; tries++) {
-      const verdicts = await despiteConflicts(() => decideOnce(place, keys, decision, why))
+      const verdicts = await despiteConflicts(() => decideOnce(place, keys, decision, why), isConflictOfTransactions)
       if (verdicts !== undefined) return verdicts
     }
     throw new StoreError('STORE_UNREACHABLE', 'records came and went while they were decided about')

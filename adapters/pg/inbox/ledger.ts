@@ -1,5 +1,5 @@
 import type { Key, MarkVerdict, OwnerToken, SetAsideVerdict } from '../../../src/spi.ts'
-import type { TriedItem } from '../bytes.ts'
+import type { TriedItem } from '../../sql/bytes.ts'
 import type { HoldingBack, Ledger, MarkingFailure, Replacement, Results, SettingAside } from '../ledger.ts'
 import { markFailure } from './mark-failure.ts'
 import type { Place } from '../place.ts'

@@ -1,10 +1,10 @@
 import type { MarkVerdict, OwnerToken } from '../../../src/spi.ts'
-import type { StoredItem } from '../bytes.ts'
-import { despiteConflicts } from '../despite-conflicts.ts'
+import type { StoredItem } from '../../sql/bytes.ts'
+import { despiteConflicts } from '../../sql/despite-conflicts.ts'
 import type { MarkingFailure, Replacement } from '../ledger.ts'
 import type { Place } from '../place.ts'
 import { storable } from './set-keys-aside.ts'
-import { isLockTimeout, isUnstorable } from '../sql-errors.ts'
+import { isLockTimeout, isUnstorable, isConflictOfTransactions } from '../sql-errors.ts'
 import { readRecords } from './statements/read-records.ts'
 import { writeRecords, type WrittenRow } from './statements/write-records.ts'
 import { stillUnknown } from './what-was-committed.ts'
@@ -26,7 +26,7 @@ export async function markFailure(place: Place, failed: Failed, run: Replacement
   const record = { scope, keys: [key], fps: [fp], owner, ...mark, lockTimeoutMs }
   let written: readonly WrittenRow[]
   try {
-    written = await despiteConflicts(() => run(writeRecords(tables, record)))
+    written = await despiteConflicts(() => run(writeRecords(tables, record)), isConflictOfTransactions)
   } catch (error) {
     if (isLockTimeout(error) && isSentAgain) throw stillUnknown(error)
     if (isLockTimeout(error)) return 'refused-busy'

@@ -1,9 +1,9 @@
 import type { OwnerToken, Reason, SetAsideVerdict } from '../../../src/spi.ts'
-import type { TriedItem } from '../bytes.ts'
-import { despiteConflicts } from '../despite-conflicts.ts'
+import type { TriedItem } from '../../sql/bytes.ts'
+import { despiteConflicts } from '../../sql/despite-conflicts.ts'
 import type { Replacement, SettingAside } from '../ledger.ts'
 import type { Place } from '../place.ts'
-import { isLockTimeout, isUnstorable } from '../sql-errors.ts'
+import { isLockTimeout, isUnstorable, isConflictOfTransactions } from '../sql-errors.ts'
 import { readRecords, type RecordRow } from './statements/read-records.ts'
 import { writeRecords, type WrittenRow } from './statements/write-records.ts'
 
@@ -29,7 +29,7 @@ export async function setKeysAside(
   let rows: readonly WrittenRow[]
   try {
     const written = { scope, keys, fps, attempts, owner, outcome, reason, result: null, cause, lockTimeoutMs } as const
-    rows = await despiteConflicts(() => run(writeRecords(tables, written)))
+    rows = await despiteConflicts(() => run(writeRecords(tables, written)), isConflictOfTransactions)
   } catch (error) {
     if (isUnstorable(error)) {
       const told = { reason: storable(reason), cause: cause === null ? undefined : storable(cause) }

@@ -1,5 +1,5 @@
 import { StoreError, type Key, type MarkVerdict } from '../../../src/spi.ts'
-import type { StoredItem } from '../bytes.ts'
+import type { StoredItem } from '../../sql/bytes.ts'
 import type { Place } from '../place.ts'
 import { readForGood } from './read-for-good.ts'
 import { isLockTimeout } from '../sql-errors.ts'

@@ -12,7 +12,7 @@ import type {
   Why,
 } from '../../../src/spi.ts'
 import { answered } from '../answered.ts'
-import { hexOf, keyOf } from '../bytes.ts'
+import { hexOf, keyOf } from '../../sql/bytes.ts'
 import { storable } from '../inbox/set-keys-aside.ts'
 import { isUnstorable } from '../sql-errors.ts'
 import { decideLeases } from './statements/decide.ts'

@@ -1,5 +1,5 @@
 import type { ClaimAnswer, ClaimRequest } from '../../../src/spi.ts'
-import { storedItem, type StoredItem } from '../bytes.ts'
+import { storedItem, type StoredItem } from '../../sql/bytes.ts'
 import { isLockTimeout } from '../sql-errors.ts'
 import { claimAbsent, claimKept, type ClaimRow, type LeaseClaim } from './statements/claim.ts'
 import { ask, type LeasePlace } from './lease-place.ts'

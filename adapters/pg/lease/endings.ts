@@ -7,7 +7,7 @@ import type {
   SetAsideOptions,
   SetAsideVerdict,
 } from '../../../src/spi.ts'
-import { hexOf } from '../bytes.ts'
+import { hexOf } from '../../sql/bytes.ts'
 import { storable } from '../inbox/set-keys-aside.ts'
 import { isUnstorable } from '../sql-errors.ts'
 import type { LeaseKeys } from './statements/parts.ts'

@@ -1,5 +1,6 @@
 import type { DurationMs } from '../../../src/spi.ts'
-import { despiteConflicts } from '../despite-conflicts.ts'
+import { despiteConflicts } from '../../sql/despite-conflicts.ts'
+import { isConflictOfTransactions } from '../sql-errors.ts'
 import type { Place } from '../place.ts'
 import type { Statement } from '../statements/statement.ts'
 import type { Tables } from '../statements/tables.ts'
@@ -15,5 +16,5 @@ export function ask<Asked, Row>(
   statement: (tables: Tables, asked: Asked) => Statement<Row>,
   asked: Asked,
 ): Promise<readonly Row[]> {
-  return despiteConflicts(() => sessions.committed(statement(tables, asked)))
+  return despiteConflicts(() => sessions.committed(statement(tables, asked)), isConflictOfTransactions)
 }

@@ -23,7 +23,7 @@ import { LeaseAdmin } from './admin.ts'
 import { claimLeases } from './claim.ts'
 import type { LeasePlace } from './lease-place.ts'
 import { mark } from './mark.ts'
-import { inParts } from './parts.ts'
+import { inParts } from '../../sql/parts.ts'
 import { release, renew, setAside } from './endings.ts'
 
 interface LeaseParts {

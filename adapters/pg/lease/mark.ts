@@ -1,5 +1,5 @@
 import { StoreError, type Claim, type MarkVerdict, type Result } from '../../../src/spi.ts'
-import { storedItem, type StoredItem } from '../bytes.ts'
+import { storedItem, type StoredItem } from '../../sql/bytes.ts'
 import { isUnstorable } from '../sql-errors.ts'
 import { markLeases, readOwners, type LeaseMark, type MarkedRow, type OwnerRow } from './statements/mark.ts'
 import { ask, type LeasePlace } from './lease-place.ts'

@@ -12,12 +12,12 @@ import {
   type StreamItem,
 } from '../../../src/spi.ts'
 import { ClaimTransaction } from '../claim-transaction.ts'
-import { despiteConflicts } from '../despite-conflicts.ts'
+import { despiteConflicts } from '../../sql/despite-conflicts.ts'
 import { OffsetsLedger, type GrantedStream } from './ledger.ts'
 import type { PgTransaction } from '../tx/pg-transaction.ts'
 import type { Place } from '../place.ts'
 import type { Session } from '../sessions/session.ts'
-import { isLockTimeout } from '../sql-errors.ts'
+import { isLockTimeout, isConflictOfTransactions } from '../sql-errors.ts'
 import { forgetBegun, removeBegun } from './statements/begun.ts'
 import { countStarts } from './statements/count-starts.ts'
 import { holdForHandlers, holdStreams, type HeldRow } from './statements/hold-streams.ts'
@@ -42,10 +42,12 @@ export async function claimOfOffsets(
   lockTimeoutMs: DurationMs,
 ): Promise<readonly Answer[]> {
   const streams = byStream(request.items)
-  const answers = await despiteConflicts(() => claimOnce(place, request, streams)).catch((error: unknown) => {
-    if (!isLockTimeout(error)) throw error
-    return new Map<Key, Answer>()
-  })
+  const answers = await despiteConflicts(() => claimOnce(place, request, streams), isConflictOfTransactions).catch(
+    (error: unknown) => {
+      if (!isLockTimeout(error)) throw error
+      return new Map<Key, Answer>()
+    },
+  )
   return request.items.map(({ key }) => answers.get(key) ?? busy(lockTimeoutMs))
 }
 

@@ -1,9 +1,9 @@
 import { nextAfter, type Key, type MarkVerdict, type OwnerToken, type SetAsideVerdict } from '../../../src/spi.ts'
-import { despiteConflicts } from '../despite-conflicts.ts'
+import { despiteConflicts } from '../../sql/despite-conflicts.ts'
 import type { Ledger, Replacement, SettingAside } from '../ledger.ts'
 import type { Place } from '../place.ts'
 import { storable } from '../inbox/set-keys-aside.ts'
-import { isLockTimeout, isUnstorable } from '../sql-errors.ts'
+import { isLockTimeout, isUnstorable, isConflictOfTransactions } from '../sql-errors.ts'
 import { stillUnknown } from '../inbox/what-was-committed.ts'
 import { removeBegun } from './statements/begun.ts'
 import { holdStreams } from './statements/hold-streams.ts'
@@ -111,7 +111,7 @@ export class OffsetsLedger implements Ledger {
     const { reason, lockTimeoutMs } = how
     const aside = { scope, stream, from, offset, outcome, reason, owner: this.#token, lockTimeoutMs } as const
     try {
-      const [written] = await despiteConflicts(() => run(setOffsetAside(tables, aside)))
+      const [written] = await despiteConflicts(() => run(setOffsetAside(tables, aside)), isConflictOfTransactions)
       if (written !== undefined) return written.outcome === 'g' ? 'given-up' : 'parked'
     } catch (error) {
       if (isLockTimeout(error)) return 'refused'

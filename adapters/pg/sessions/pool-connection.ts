@@ -3,8 +3,8 @@ import type { ClientLike, ClientResult, PoolLike } from '../clients.ts'
 import type { PgQuery, PgResult } from '../tx/pg-transaction.ts'
 import { isRefusal, sqlState } from '../sql-errors.ts'
 import type { Statement } from '../statements/statement.ts'
-import { Turns } from './turns.ts'
-import { within } from './within.ts'
+import { Turns } from '../../sql/turns.ts'
+import { within } from '../../sql/within.ts'
 
 /** A client taken from its pool, until `close`. It sends one statement at a time, because `pg` 9 refuses a second. */
 export class PoolConnection {

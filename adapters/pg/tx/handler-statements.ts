@@ -3,7 +3,7 @@ import type { PgQuery, PgResult, RunQuery } from './pg-transaction.ts'
 import type { Session } from '../sessions/session.ts'
 import { explainRefusal, isUndone } from '../sql-errors.ts'
 import { beforeHandler, releaseHandler } from '../statements/transaction.ts'
-import { Turns } from '../sessions/turns.ts'
+import { Turns } from '../../sql/turns.ts'
 
 /**
  * Runs the statements of the handlers of one transaction, one after the other. If a handler ends the store's

@@ -1,3 +1,4 @@
+import type { StoredKey } from '../../../sql/bytes.ts'
 import { forgetAttempts } from './attempts.ts'
 import { somethingToFlush } from '../../statements/flush.ts'
 import { ascii, bytes, epochMs, hasKey, inHex, text } from '../../statements/literals.ts'
@@ -16,11 +17,6 @@ export interface InboxRow {
   readonly attempt: number | null
   readonly since_ms: number | string
   readonly cause: string | null
-}
-
-export interface StoredKey {
-  readonly key: string
-  readonly fp: string | null
 }
 
 const COLUMNS = `${inHex('`key`')} as k, ${inHex('fp')} as fp, ${inHex('owner')} as owner, outcome, hex(reason) as reason, hex(result) as result,

@@ -1,13 +1,7 @@
+import type { StoredKey } from '../../../sql/bytes.ts'
 import { bytes, keyAt, places } from '../../statements/literals.ts'
 import type { Script } from '../../statements/statement.ts'
 import type { Tables } from '../../statements/tables.ts'
-
-/** In hex. */
-export interface StoredKey {
-  readonly key: string
-  /** `null` if digests are not compared. */
-  readonly fp: string | null
-}
 
 export interface ClaimedRow {
   readonly key: string

@@ -1,5 +1,6 @@
 import { AnsweredKeys } from './answered-keys.ts'
-import { fpAt, insertKeys, type StoredKey } from './claim-keys.ts'
+import type { StoredKey } from '../../../sql/bytes.ts'
+import { fpAt, insertKeys } from './claim-keys.ts'
 import { FOR_EVER } from './let-run.ts'
 import { bytes, isAmong, keyAt, places, text } from '../../statements/literals.ts'
 import { removeHeld } from './remove-keys.ts'

@@ -1,11 +1,16 @@
 import { StoreError, type ClaimItem, type Digest, type Key } from '../../src/spi.ts'
-import type { StoredKey } from './inbox/statements/claim-keys.ts'
 
 const CHARACTERS = 22
 const ALPHABET = /^[A-Za-z0-9_-]*$/
 const BYTES = 16
 
-/** Key and digest of a claim in the form of the tables. */
+/** Key and digest of a claim in the form of the tables, in hex. */
+export interface StoredKey {
+  readonly key: string
+  /** `null` if digests are not compared. */
+  readonly fp: string | null
+}
+
 export interface StoredItem extends StoredKey {
   readonly item: ClaimItem
 }
@@ -17,7 +22,11 @@ export interface TriedItem extends StoredItem {
 }
 
 export function storedItem(item: ClaimItem): StoredItem {
-  return { item, key: hexOf(item.key), fp: item.digest === '' ? null : hexOf(item.digest) }
+  return { item, key: hexOf(item.key), fp: storedDigest(item.digest) }
+}
+
+export function storedDigest(digest: Digest): string | null {
+  return digest === '' ? null : hexOf(digest)
 }
 
 /** Converts all in one call: one by one takes several times as long. */
@@ -42,8 +51,8 @@ const FILL = 'AA'
 const FILLED = 36
 const NO_DIGEST = 'A'.repeat(CHARACTERS)
 
-/** Inverse of `hexOf`, for real keys of 128 bits. */
-export function keyOf(hex: string): Key {
+/** Inverse of `hexOf`. Several spellings have the same 128 bits; it returns the canonical one. */
+export function keyOf(hex: string): string {
   return Buffer.from(hex, 'hex').toString('base64url')
 }
 
@@ -61,4 +70,9 @@ function checkLength(text: Key | Digest): void {
 function misused(text: Key | Digest): StoreError {
   const got = JSON.stringify(text.slice(0, 40))
   return new StoreError('STORE_MISUSED', `expected a key or digest of 22 characters of base64url, got ${got}`)
+}
+
+/** The order in which all transactions take their keys, so that two batches cannot deadlock. */
+export function inKeyOrder<T extends StoredKey>(items: readonly T[]): readonly T[] {
+  return items.toSorted((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
 }

@@ -1,8 +1,7 @@
-import type { Key } from '../../../src/spi.ts'
-import { notAllOf } from '../sql-errors.ts'
+import { describeError, StoreError, type Key } from '../../src/spi.ts'
 
-/** Rows of one statement. They stay locked until its COMMIT is flushed, and others wait for them. */
-const KEYS_PER_STATEMENT = 500
+/** Rows of one transaction. They stay locked until its COMMIT is flushed, and others wait for them. */
+const KEYS_PER_PART = 500
 
 interface Keyed {
   readonly key: Key
@@ -37,7 +36,7 @@ function partsOf<Item extends Keyed>(batch: readonly Item[]): readonly (readonly
   let scope: string | undefined
   for (const item of batch) {
     const part = parts.at(-1)
-    if (part === undefined || item.scope !== scope || keys.has(item.key) || part.length === KEYS_PER_STATEMENT) {
+    if (part === undefined || item.scope !== scope || keys.has(item.key) || part.length === KEYS_PER_PART) {
       keys.clear()
       parts.push([item])
     } else part.push(item)
@@ -45,4 +44,9 @@ function partsOf<Item extends Keyed>(batch: readonly Item[]): readonly (readonly
     keys.add(item.key)
   }
   return parts
+}
+
+/** A batch was written in part, so the error must not say that nothing happened. */
+function notAllOf(error: unknown): StoreError {
+  return new StoreError('STORE_AMBIGUOUS', `a part of the batch was written: ${describeError(error)}`, { cause: error })
 }

@@ -1,7 +1,7 @@
-import { StoreError } from '../../../src/spi.ts'
+import { StoreError } from '../../src/spi.ts'
 
 /**
- * Rejects with `STORE_AMBIGUOUS` if there is no answer in time: without a limit `pg` waits for ever on a dead
+ * Rejects with `STORE_AMBIGUOUS` if there is no answer in time: without a limit a driver waits for ever on a dead
  * connection.
  */
 export function within<T>(limitMs: number, what: string, work: Promise<T>): Promise<T> {

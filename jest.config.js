@@ -2,14 +2,16 @@
 export default {
   testEnvironment: 'node',
   testMatch: ['<rootDir>/{test,lab}/**/*.test.ts'],
-  transform: { '^.+\\.ts$': '@swc/jest' },
+  transform: { '^.+\\.ts$': '@swc/jest', '/oxc-parser/.+\\.js$': '@swc/jest' },
+  // Jest runs CommonJS here, and this package has only ES modules.
+  transformIgnorePatterns: ['/node_modules/(?!oxc-parser/)'],
   moduleNameMapper: {
     '^consume-once$': '<rootDir>/src/index.ts',
     '^consume-once/spi$': '<rootDir>/src/spi.ts',
     '^consume-once/testing$': '<rootDir>/testing/index.ts',
     '^consume-once/(ioredis|node-redis)$': '<rootDir>/adapters/redis/$1/index.ts',
     '^consume-once/(.*)$': '<rootDir>/adapters/$1/index.ts',
-    // Jest runs CommonJS here, and Prisma's client imports the parts of its runtime that are not.
+    // Prisma's client imports the parts of its runtime that are ES modules.
     '^(@prisma/client/runtime/.*)\\.mjs$': '$1.js',
   },
   globalSetup: '<rootDir>/test/kit/global-setup.ts',

@@ -40,6 +40,7 @@ export class ScopeIdentity {
   }
 
   /** The idempotency key. `id` must be usable, so that it fits the buffer. */
+  // mutant: key-from-decoded-text
   of(id: string | Uint8Array): string {
     const length = typeof id === 'string' ? this.#material.write(id, this.#idAt) : id.length
     if (typeof id !== 'string') this.#material.set(id, this.#idAt)

@@ -58,7 +58,7 @@ abstract class FailureError extends ConsumeOnceError {
 function withSafeCause(options?: { readonly cause?: unknown }): { readonly cause?: unknown } | undefined {
   if (options?.cause === undefined) return undefined
   const { cause } = options
-  return { cause: isConsumeOnceError(cause) ? cause : safeCause(cause) }
+  return { cause: isConsumeOnceError(cause) ? cause : safeCause(cause) } // mutant: cause-as-it-is
 }
 
 /**

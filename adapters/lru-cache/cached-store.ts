@@ -61,7 +61,7 @@ export class CachedStore<Tx> implements Store<Tx> {
     const verdicts = await this.#store.mark(claims, results)
     for (const [at, { key, digest, retentionMs }] of claims.entries()) {
       // After `already-marked` and `marked-late` the stored result may be another one. The next claim returns it.
-      if (verdicts[at] === 'marked') this.#done.learn(key, { digest, result: results?.[at] }, retentionMs, decisions)
+      if (verdicts[at] === 'marked') this.#done.learn(key, { digest, result: results?.[at] }, retentionMs, decisions) // mutant: cache-learns-what-was-refused
     }
     return verdicts
   }
@@ -108,11 +108,11 @@ export class CachedStore<Tx> implements Store<Tx> {
       keys: readonly Key[],
       decision: () => Promise<readonly DecideVerdict[]>,
     ): Promise<readonly DecideVerdict[]> => {
-      this.#done.decide(keys)
+      this.#done.decide(keys) // mutant: cache-deaf-to-a-person
       try {
         return await decision()
       } finally {
-        this.#done.decide(keys)
+        this.#done.decide(keys) // mutant: cache-deaf-to-a-person 2
       }
     }
     return {

@@ -203,6 +203,6 @@ export function resolveTables(schema: string = DEFAULTS.schema, inboxPartitions?
 
 /** Postgres silently cuts longer names at 63 bytes. */
 export function schemaProblems(schema: unknown): string[] {
-  if (typeof schema === 'string' && /^(?!pg_)[a-z_][a-z0-9_]{0,62}$/.test(schema)) return []
+  if (typeof schema === 'string' && /^(?!pg_)[a-z_][a-z0-9_]{0,62}$/.test(schema)) return [] // mutant: identifiers-cut-at-63-bytes
   return [`schema: expected ^[a-z_][a-z0-9_]{0,62}$, not pg_, got ${JSON.stringify(schema)}`]
 }

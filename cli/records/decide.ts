@@ -122,7 +122,7 @@ async function decide(session: Session, { consumer, ids, flags, decision }: Requ
   const rows = foreseen(await session.answer(admin.inspect(refs)), decision)
   preview(rows, decision)
   const keys = rows.filter(({ verdict }) => verdict === 'decided').map(({ record }) => record.key)
-  if (keys.length > 0) await confirm(`${entry.consumer.name} ${keys.length}`, flags.yes)
+  if (keys.length > 0) await confirm(`${entry.consumer.name} ${keys.length}`, flags.yes) // mutant: cli-asks-nobody
   // By key, to decide exactly the records that were shown.
   const deciding = methodOf(admin, decision)(
     keys.map((key) => ({ key })),

@@ -20,7 +20,7 @@ export function addDeciderOptions(command: Command): Command {
 /** @throws CommandError if no reason is given */
 export function deciderOf({ by, reason }: DeciderFlags): Decider {
   if (reason.trim() === '') throw new CommandError(EXIT.usage, '--reason: expected why, got nothing')
-  return { by: by ?? osUser(), reason }
+  return { by: by ?? osUser(), reason } // mutant: cli-hides-who-decides
 }
 
 function osUser(): string {

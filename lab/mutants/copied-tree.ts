@@ -1,7 +1,8 @@
 import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
-import { patched, type Patch } from './mutant.ts'
+import type { Mutant } from './mutant.ts'
+import { planted } from './planted.ts'
 
 /** Neither copied nor looked into; what is installed is shared by a link. */
 const LEFT_OUT = new Set(['node_modules', '.git', 'dist'])
@@ -17,12 +18,12 @@ export class CopiedTree {
     symlinkSync(realpathSync(join(root, 'node_modules')), join(this.folder, 'node_modules'))
   }
 
-  /** Runs `work` while the patches are in the copy. */
-  async with<T>(patches: readonly Patch[], work: () => Promise<T>): Promise<T> {
-    const originals = new Map(patches.map(({ file }) => [file, readFileSync(join(this.folder, file), 'utf8')]))
-    const planted = [...originals].map(([file, text]) => [file, patched(file, text, patches)] as const)
+  /** Runs `work` while the mutant is in the copy. */
+  async with<T>(mutant: Mutant, work: () => Promise<T>): Promise<T> {
+    const texts = planted(mutant, this.folder)
+    const originals = new Map([...texts.keys()].map((file) => [file, readFileSync(join(this.folder, file), 'utf8')]))
     try {
-      for (const [file, text] of planted) writeFileSync(join(this.folder, file), text)
+      for (const [file, text] of texts) writeFileSync(join(this.folder, file), text)
       return await work()
     } finally {
       for (const [file, text] of originals) writeFileSync(join(this.folder, file), text)

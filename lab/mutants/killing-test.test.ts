@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { JestReport } from '../kit/run-jest.ts'
 import { fateOf, faultWithout } from './killing-test.ts'
-import { patched } from './mutant.ts'
 
 const TEST = { file: 'test/a.test.ts', title: 'a mark.*is refused' }
 
@@ -32,13 +31,6 @@ describe('a mutant', () => {
     expect(faultWithout({ ...TEST, title: 'misspelt' }, reported('passed'), '/tree')).toMatchObject({
       kind: 'unproven',
     })
-  })
-
-  it.each(['gone', 'twice'])('is an error where its place is %s', (text) => {
-    const patches = [{ file: 'a.ts', find: 'twice', replace: '' }]
-    expect(() => patched('a.ts', text === 'gone' ? 'other' : 'twice, twice', patches)).toThrow(
-      'a.ts: expected one place',
-    )
   })
 })
 

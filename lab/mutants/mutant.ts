@@ -1,13 +1,17 @@
-/** A fault that is put into the library's own code on purpose: what does not find it is no proof. */
+import type { Change } from './change.ts'
+
+/** A fault that is put into the library's own code on purpose, to show that a test notices it. */
 export interface Mutant {
-  /** In kebab-case. */
+  /** In kebab-case. The source marks the places with it: `// mutant: <name>`, the second `// mutant: <name> 2`. */
   readonly name: string
   /** What it breaks, in one sentence. */
   readonly what: string
   /** What must find it. `unit`: a test without servers. */
   readonly layer: 'simulator' | 'corpus' | 'real servers' | 'unit'
-  readonly patches: readonly Patch[]
-  /** Arguments of jest, of which some test must fail then. Not of the simulator, which runs seeds. */
+  /** One for each marked place, in the order of their numbers. */
+  readonly changes?: readonly Change[]
+  readonly patches?: readonly Patch[]
+  /** Arguments of jest: one of these tests must fail with the mutant. The simulator runs seeds instead. */
   readonly tests?: readonly string[]
 }
 
@@ -17,16 +21,4 @@ export interface Patch {
   /** Found exactly once. */
   readonly find: string
   readonly replace: string
-}
-
-/** The text of a file with the patches that are for it. */
-export function patched(file: string, text: string, patches: readonly Patch[]): string {
-  let changed = text
-  for (const { find, replace, file: where } of patches) {
-    if (where !== file) continue
-    const found = changed.split(find).length - 1
-    if (found !== 1) throw new Error(`${file}: expected one place with ${JSON.stringify(find)}, got ${found}`)
-    changed = changed.replace(find, () => replace)
-  }
-  return changed
 }

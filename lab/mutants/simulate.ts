@@ -13,8 +13,8 @@ export interface Killing {
 }
 
 /** Runs seeds until the mutant has been found. */
-export async function simulateMutant({ patches }: Mutant, to: number = MOST_SEEDS): Promise<Killing> {
-  const { failures, schedules } = await runSeeds({ from: 1, to }, { patches, mostFailures: Number.POSITIVE_INFINITY })
+export async function simulateMutant(mutant: Mutant, to: number = MOST_SEEDS): Promise<Killing> {
+  const { failures, schedules } = await runSeeds({ from: 1, to }, { mutant, mostFailures: Number.POSITIVE_INFINITY })
   const anomalies = new Set(failures.flatMap((failure) => failure.anomalies))
   return { firstSeed: failures[0]?.seed, anomalies: [...anomalies].toSorted(), schedules, flagged: failures.length }
 }

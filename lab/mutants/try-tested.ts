@@ -33,8 +33,7 @@ export async function tryTested(mutants: readonly Mutant[], { env, signal, onTri
     for (const [mutant, test] of tests) {
       const startedAt = performance.now()
       const fate: Fate =
-        faultWithout(test, without, cwd) ??
-        (await tree.with(mutant.patches, async () => fateOf(test, await run([test]), cwd)))
+        faultWithout(test, without, cwd) ?? (await tree.with(mutant, async () => fateOf(test, await run([test]), cwd)))
       onTried({ mutant, fate, seconds: (performance.now() - startedAt) / 1_000 })
     }
   } finally {

@@ -1,8 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { build } from 'esbuild'
-import { patched, type Patch } from '../mutants/mutant.ts'
+import type { Mutant } from '../mutants/mutant.ts'
+import { planted } from '../mutants/planted.ts'
 
 /** A program as one file, which starts in no time and runs without a loader. */
 export interface Bundle extends Disposable {
@@ -10,11 +11,11 @@ export interface Bundle extends Disposable {
 }
 
 /** Bundles the child that runs schedules, with a fault in the library where one is asked for. */
-export async function bundleChild(patches: readonly Patch[] = []): Promise<Bundle> {
+export async function bundleChild(mutant?: Mutant): Promise<Bundle> {
   const folder = mkdtempSync(join(tmpdir(), 'consume-once-sim-'))
   const file = join(folder, 'child.mjs')
   const root = process.cwd()
-  const used = new Set<string>()
+  const texts = new Map(mutant && planted(mutant))
   try {
     await build({
       entryPoints: ['lab/simulator/child.ts'],
@@ -25,18 +26,18 @@ export async function bundleChild(patches: readonly Patch[] = []): Promise<Bundl
       target: 'node20',
       plugins: [
         {
-          name: 'patches',
+          name: 'mutant',
           setup: (bundler) =>
             bundler.onLoad({ filter: /\.ts$/ }, ({ path }) => {
               const name = relative(root, path)
-              used.add(name)
-              return { contents: patched(name, readFileSync(path, 'utf8'), patches), loader: 'ts' }
+              const contents = texts.get(name)
+              texts.delete(name)
+              return contents === undefined ? undefined : { contents, loader: 'ts' }
             }),
         },
       ],
     })
-    const unused = patches.filter((patch) => !used.has(patch.file))
-    if (unused.length > 0) throw new Error(`not in the simulator: ${unused.map((patch) => patch.file).join(', ')}`)
+    if (texts.size > 0) throw new Error(`not in the simulator: ${[...texts.keys()].join(', ')}`)
   } catch (error) {
     rmSync(folder, { recursive: true })
     throw error

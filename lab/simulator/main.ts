@@ -72,9 +72,8 @@ async function main(): Promise<number> {
     return 2
   }
   const { seeds, mutant, isCanary, isOnly, isRecorded } = command
-  const patches = mutant?.patches ?? []
   const report = await runSeeds(seeds, {
-    patches,
+    mutant,
     onProgress,
     ...(isCanary && { digests: true }),
     ...(isOnly && { told: true }),
@@ -84,7 +83,7 @@ async function main(): Promise<number> {
     console.log(`\n== seed ${failure.seed}\n${failure.explained}\nrepeat it: ${replayOf(failure, mutant?.name)}`)
   }
   if (isCanary) {
-    const again = await runSeeds(seeds, { patches, digests: true })
+    const again = await runSeeds(seeds, { mutant, digests: true })
     const other = [...report.digests].filter(([seed, digest]) => again.digests.get(seed) !== digest)
     console.log(`${report.digests.size - other.length} of ${report.digests.size} seeds had the same history twice`)
     if (other.length > 0) return 1

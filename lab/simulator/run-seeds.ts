@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import type { Anomaly, Promised } from '../../testing/index.ts'
-import type { Patch } from '../mutants/mutant.ts'
+import type { Mutant } from '../mutants/mutant.ts'
 import { bundleChild } from './bundle.ts'
 import type { Failure, Order, Report, Tally } from './child.ts'
 
@@ -12,8 +12,8 @@ export interface Seeds {
 }
 
 export interface SeedsOptions {
-  /** Faults in the library. */
-  readonly patches?: readonly Patch[]
+  /** A fault in the library. */
+  readonly mutant?: Mutant | undefined
   /** Runs on no further than so many schedules that fail. @defaultValue 20 */
   readonly mostFailures?: number
   /** Tells a digest of each history. */
@@ -38,9 +38,9 @@ const STRETCH = 100
 
 /** Runs schedules on all cores, in processes of their own. */
 export async function runSeeds({ from, to }: Seeds, options: SeedsOptions = {}): Promise<SeedsReport> {
-  const { patches = [], mostFailures = 20, digests, told: isTold, onProgress } = options
+  const { mutant, mostFailures = 20, digests, told: isTold, onProgress } = options
   const begun = performance.now()
-  using bundle = await bundleChild(patches)
+  using bundle = await bundleChild(mutant)
   const sum = new Sum()
   let next = from
   async function work(): Promise<void> {

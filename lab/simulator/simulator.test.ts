@@ -23,8 +23,8 @@ describe('the library on virtual time, between brokers and stores that fail', ()
 describe('a fault that is planted in the library', () => {
   it.each(SIMULATOR_MUTANTS)(
     'is found within 500 seeds: $name',
-    async ({ patches }) => {
-      const { failures } = await runSeeds({ from: 1, to: 500 }, { patches, mostFailures: 1 })
+    async (mutant) => {
+      const { failures } = await runSeeds({ from: 1, to: 500 }, { mutant, mostFailures: 1 })
       expect(failures).not.toEqual([])
     },
     60_000,

@@ -8,7 +8,7 @@ export function companyOf(
   attempts: number,
   { all, maxAttempts }: { readonly all: number; readonly maxAttempts: number },
 ): number {
-  if (attempts <= 0) return all
+  if (attempts <= 0) return all // mutant: suspects-all-together
   const left = maxAttempts - 1 - attempts
   return left <= 0 ? 1 : Math.max(1, Math.floor(all ** (left / (maxAttempts - 1))))
 }

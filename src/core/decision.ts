@@ -65,7 +65,7 @@ export function afterClaim(
 ): AfterClaim {
   switch (answer.verdict) {
     case 'claimed':
-      if (answer.attempt > policy.maxAttempts) return { next: 'set-aside', as: 'given-up', reason: 'attempts-spent' }
+      if (answer.attempt > policy.maxAttempts) return { next: 'set-aside', as: 'given-up', reason: 'attempts-spent' } // mutant: attempts-without-end 2
       return isBeyondRetention ? beyondRetention(policy) : { next: 'handle' }
     case 'taken-over':
       if (policy.onInDoubt === 'park') return { next: 'set-aside', as: 'parked', reason: 'in-doubt' }
@@ -81,7 +81,7 @@ export function afterClaim(
     case 'behind':
       return { next: 'rewind' }
     case 'done':
-      return { next: 'settle-duplicate', result: answer.result }
+      return { next: 'settle-duplicate', result: answer.result } // mutant: duplicate-dead-lettered
     case 'conflict':
       return { next: 'dead-letter', parked: false, reason: 'conflict', detail: 'same ID, another payload' }
     case 'unreadable':
@@ -132,13 +132,13 @@ export function afterHandler(
       // An earlier attempt may have had the effect. Then the failure is not the answer, and a person must look.
       return doubt ? { next: 'set-aside', as: 'parked', reason: 'handler-failed' } : { next: 'mark' }
     case 'failed':
-      if (attempt < policy.maxAttempts) return { next: 'retry' }
-      return { next: 'set-aside', as: doubt ? 'parked' : 'given-up', reason: 'attempts-spent' }
+      if (attempt < policy.maxAttempts) return { next: 'retry' } // mutant: attempts-without-end
+      return { next: 'set-aside', as: doubt ? 'parked' : 'given-up', reason: 'attempts-spent' } // mutant: doubt-given-up
     case 'fatal':
       return { next: 'set-aside', as: doubt ? 'parked' : 'given-up', reason: 'handler-failed' }
     case 'unknown':
       // The next claim decides whether the attempts are spent.
-      return policy.onInDoubt === 'park'
+      return policy.onInDoubt === 'park' // mutant: parked-though-to-run
         ? { next: 'set-aside', as: 'parked', reason: 'in-doubt' }
         : { next: 'rerun-in-doubt' }
   }
@@ -146,5 +146,5 @@ export function afterHandler(
 
 /** A refused mark means that the lease was lost; a new claim shows who has the message now. */
 export function isMarked(verdict: MarkVerdict): boolean {
-  return verdict === 'marked' || verdict === 'already-marked' || verdict === 'marked-late'
+  return verdict === 'marked' || verdict === 'already-marked' || verdict === 'marked-late' // mutant: settle-refused-mark
 }

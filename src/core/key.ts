@@ -25,6 +25,7 @@ export function scopeMaterial(
   const material = new Uint8Array(used + room)
   material[0] = KEY_FORMAT
   let at = 1
+  // mutant: scope-left-out
   for (const part of scope) {
     writeLength(material, at, part.length)
     material.set(part, at + LENGTH_BYTES)

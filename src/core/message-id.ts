@@ -17,7 +17,7 @@ export function idBytes(id: string | Uint8Array | null | undefined): Uint8Array 
 
 /** `undefined`: usable. A lone surrogate is not usable because every one encodes to the same bytes. */
 export function whyUnusable(id: string | Uint8Array | null | undefined): UnusableId | undefined {
-  if (id === undefined || id === null || id.length === 0) return 'missing'
+  if (id === undefined || id === null || id.length === 0) return 'missing' // mutant: undefined-hashed-as-an-id
   if (typeof id === 'string' && !id.isWellFormed()) return 'ill-formed'
   if (isBlank(id)) return 'blank'
   return isTooLong(id) ? 'too-long' : undefined

@@ -267,18 +267,19 @@ function claim(record: MessageRecord, command: CommandOf<'claim'>, now: EpochMs)
     case 'processing':
       // Sent again: the same grant with a new deadline. If the answer to a take-over was lost, it must be `taken-over`
       // again.
-      if (record.owner === command.token) return grant(command, now, record)
+      if (record.owner === command.token) return grant(command, now, record) // mutant: lost-take-over
       if (record.leaseUntil > now) {
-        return { next: record, verdict: { verdict: 'busy', leaseLeftMs: record.leaseUntil - now } }
+        return { next: record, verdict: { verdict: 'busy', leaseLeftMs: record.leaseUntil - now } } // mutant: attempt-burnt-by-busy
       }
       if (!command.alone) return { next: record, verdict: { verdict: 'in-doubt' } }
       return grant(command, now, { fence: record.fence + 1, attempt: record.attempt + 1, doubt: true })
     case 'released':
+      // mutant: claim-in-backoff
       if (record.notBefore !== undefined && record.notBefore > now) {
         return { next: record, verdict: { verdict: 'busy', leaseLeftMs: record.notBefore - now } }
       }
       if (record.doubt && !command.alone) return { next: record, verdict: { verdict: 'in-doubt' } }
-      return grant(command, now, { fence: record.fence + 1, attempt: record.attempt + 1, doubt: record.doubt })
+      return grant(command, now, { fence: record.fence + 1, attempt: record.attempt + 1, doubt: record.doubt }) // mutant: released-conflicts
   }
 }
 
@@ -308,7 +309,7 @@ function grant(
 }
 
 function renew(record: MessageRecord, command: CommandOf<'renew'>, now: EpochMs): Transition<'renew'> {
-  if (record.state !== 'processing' || record.owner !== command.token) return { next: record, verdict: 'lost' }
+  if (record.state !== 'processing' || record.owner !== command.token) return { next: record, verdict: 'lost' } // mutant: blind-renew
   return { next: { ...record, leaseUntil: now + command.leaseMs }, verdict: 'renewed' }
 }
 
@@ -327,7 +328,7 @@ function mark(record: MessageRecord, command: CommandOf<'mark'>, now: EpochMs): 
       return { next: record, verdict: record.owner === command.token ? 'already-marked' : 'refused-done' }
     case 'processing':
       // The deadline does not matter: a lease that has ended is not lost until somebody takes the message over.
-      if (record.owner !== command.token) return { next: record, verdict: 'refused-busy' }
+      if (record.owner !== command.token) return { next: record, verdict: 'refused-busy' } // mutant: blind-mark
       return { next: done, verdict: 'marked' }
     case 'absent':
     case 'released':
@@ -340,7 +341,7 @@ function mark(record: MessageRecord, command: CommandOf<'mark'>, now: EpochMs): 
 function release(record: MessageRecord, command: CommandOf<'release'>, now: EpochMs): Transition<'release'> {
   if (record.state === 'released' && record.owner === command.token)
     return { next: record, verdict: 'already-released' }
-  if (record.state !== 'processing' || record.owner !== command.token) return { next: record, verdict: 'refused' }
+  if (record.state !== 'processing' || record.owner !== command.token) return { next: record, verdict: 'refused' } // mutant: blind-release
   const { digest, fence, attempt, doubt, owner, keepUntil } = record
   return {
     next: {
@@ -348,7 +349,7 @@ function release(record: MessageRecord, command: CommandOf<'release'>, now: Epoc
       digest,
       fence,
       attempt: command.refund ? attempt - 1 : attempt,
-      doubt: doubt || command.doubt,
+      doubt: doubt || command.doubt, // mutant: doubt-forgotten
       owner,
       notBefore: command.delayMs === undefined || command.delayMs <= 0 ? undefined : now + command.delayMs,
       cause: command.cause,
@@ -366,11 +367,11 @@ function setAside(
   if ((record.state === 'given-up' || record.state === 'parked') && record.owner === token) {
     return { next: record, verdict: record.state }
   }
-  if (record.state !== 'processing' || record.owner !== token) return { next: record, verdict: 'refused' }
+  if (record.state !== 'processing' || record.owner !== token) return { next: record, verdict: 'refused' } // mutant: blind-set-aside
   const { digest, fence, owner, doubt, keepUntil } = record
   const attempt = refund ? record.attempt - 1 : record.attempt
   const told = { digest, fence, owner, reason, attempt, since: now, cause }
-  return as === 'given-up' && !doubt
+  return as === 'given-up' && !doubt // mutant: doubt-given-up 2
     ? { next: { state: 'given-up', ...told, keepUntil }, verdict: 'given-up' }
     : { next: { state: 'parked', ...told }, verdict: 'parked' }
 }

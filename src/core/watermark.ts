@@ -19,7 +19,7 @@ export class Watermark<P extends number | bigint> {
       throw new TypeError(`Watermark: position ${position} does not lie above ${last}`)
     }
     this.#positions.push(position)
-    this.#finished.push(false)
+    this.#finished.push(false) // mutant: commit-highest
     return this.#dropped + this.#positions.length - 1
   }
 

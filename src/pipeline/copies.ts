@@ -98,7 +98,7 @@ export class Copies {
     const { publisher, entropy, observe } = this.#parts
     for (let failures = 1; !this.#pauses.areOver; failures++) {
       try {
-        return await Evidence.ofCopy(publish(publisher))
+        return await Evidence.ofCopy(publish(publisher)) // mutant: settle-before-copy
       } catch (error) {
         const retryInMs = backoffMs(failures, DEFAULTS.publishRetry, entropy.fraction())
         observe({ type: 'publish-failed', place, key, message, error, retryInMs })

@@ -32,6 +32,7 @@ export class Flights {
     }
     let other = first
     while (other.payloadHash !== task.payloadHash && other.rival !== undefined) other = other.rival
+    // mutant: conflict-joined
     if (other.payloadHash === task.payloadHash) {
       other.join(delivery)
       return false

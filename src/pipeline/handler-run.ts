@@ -133,7 +133,7 @@ export class HandlerRun {
   #classify(error: unknown): HandlerResult {
     // Check the brand first: a handler may throw a proxy that breaks `instanceof`.
     const isOurs: boolean = isConsumeOnceError(error)
-    if (!isOurs) return this.isAborted ? 'unknown' : 'failed'
+    if (!isOurs) return this.isAborted ? 'unknown' : 'failed' // mutant: time-out-as-failure
     if (error instanceof NoEffectError || hasCode(error, 'NO_EFFECT')) return 'failed'
     if (error instanceof OutcomeUnknownError || hasCode(error, 'OUTCOME_UNKNOWN')) return 'unknown'
     if (this.isAborted) return 'unknown'

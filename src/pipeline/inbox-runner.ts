@@ -135,7 +135,7 @@ export class InboxRunner implements Runner {
 
   /** Another message must not cost this one its last attempt by killing the process, nor the other way round. */
   #needsQuiet({ isSuspect, attempts }: Task): boolean {
-    return isSuspect && attempts === this.#desk.consumer.maxAttempts - 1
+    return isSuspect && attempts === this.#desk.consumer.maxAttempts - 1 // mutant: last-attempt-beside-others
   }
 
   /** Resolves when the transaction is over, with any result. */
@@ -238,7 +238,7 @@ export class InboxRunner implements Runner {
           task.attempts = step.attempts ?? 1
           task.isSuspect = task.attempts > 0
           again.push(task)
-          waitingLanes.add(task.lane)
+          waitingLanes.add(task.lane) // mutant: suspect-overtakes-its-lane
           break
         case 'wait':
           waitingLanes.add(task.lane)
@@ -321,7 +321,7 @@ export class InboxRunner implements Runner {
       try {
         return await consumer.store.mark(claims, results)
       } catch (error) {
-        if (!hasCode(error, 'FLOATING_QUERY') && !hasCode(error, 'COMMIT_REFUSED')) throw error
+        if (!hasCode(error, 'FLOATING_QUERY') && !hasCode(error, 'COMMIT_REFUSED')) throw error // mutant: commit-unknown-as-failure
         // The answer is known: nothing was committed, and asking again would not change it.
         refusal = error
         return claims.map(() => 'refused-busy')
@@ -415,7 +415,7 @@ export class InboxRunner implements Runner {
   async #failed(items: readonly RunItem[], { result, error, isInterrupted = false }: TransactionEnd): Promise<void> {
     const [first, ...others] = items
     if (first === undefined) return
-    if (isInterrupted) return this.#rollBack(items, false)
+    if (isInterrupted) return this.#rollBack(items, false) // mutant: stop-refunds
     for (const { task } of items) task.alone = true
     const { consumer, entropy, isDraining } = this.#desk
     // Each message runs again alone, in the same attempt. If another process will run them, the attempt counts:

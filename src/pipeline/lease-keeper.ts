@@ -68,7 +68,7 @@ export class LeaseKeeper {
   }
 
   #abortAt({ leaseUntil }: HandlerRun): MonotonicMs {
-    return leaseUntil - this.#marginMs
+    return leaseUntil - this.#marginMs // mutant: abort-at-the-end-of-the-lease
   }
 
   /** At the next tick, or right before `leaseUntil` if that is earlier. */
@@ -115,7 +115,7 @@ export class LeaseKeeper {
       ({ isLost, isRenewing, renewedAt }) =>
         !isLost && !isRenewing && sentAt + this.#tickMs - renewedAt > consumer.renewEveryMs,
     )
-    if (due.length === 0) return
+    if (due.length === 0) return // mutant: renew-never
     const claims = due.flatMap((run) => run.claims)
     for (const run of due) run.isRenewing = true
     try {

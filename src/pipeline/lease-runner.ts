@@ -162,7 +162,7 @@ export class LeaseRunner implements Runner {
     if (alone) await this.#giveBackCompany(granted)
     // Even if the store did not keep the order, no handler begins before the marks are durable whose slots it takes.
     const mustWait = earlier !== undefined && granted.length > 0
-    this.#start(granted, mustWait ? await this.#renewedUntil(earlier, granted, batch.sentAt) : batch.sentAt)
+    this.#start(granted, mustWait ? await this.#renewedUntil(earlier, granted, batch.sentAt) : batch.sentAt) // mutant: claim-begins-before-marks
   }
 
   /** How many tasks in doubt may run together. The number of attempts is not known before the claim. */

@@ -44,7 +44,7 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
     case 'delivery': {
       const { message, outcome, reason, detail, error, attempt, since, fence, failure, why, endedAs } = event
       const fields = {
-        ...about(message, event.key),
+        ...about(message, event.key), // mutant: payload-logged
         outcome,
         why,
         ended_as: endedAs,

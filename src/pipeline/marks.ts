@@ -112,7 +112,7 @@ export class Marks {
     results: readonly (Result | undefined)[] | undefined,
   ): Promise<readonly MarkVerdict[] | undefined> {
     const { consumer, line } = this.#desk
-    return line.ask(claims.length, () => consumer.store.mark(claims, results), faultOfMark)
+    return line.ask(claims.length, () => consumer.store.mark(claims, results), faultOfMark) // mutant: settle-before-mark, release-after-unknown
   }
 
   #observe(verdicts: readonly MarkVerdict[]): void {

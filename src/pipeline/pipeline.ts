@@ -223,7 +223,7 @@ export class Pipeline implements Intake, Desk {
     let sentAt = 0
     const ask = (): Promise<readonly ClaimAnswer<unknown>[]> => {
       sentAt = this.clock.monotonic()
-      return store.claim(request)
+      return store.claim(request) // mutant: mark-before-effect, settle-on-busy, swallow-given-up, done-from-error
     }
     const answers = await this.line.ask(tasks.length, ask, faultsOfClaims(request, store.strategy))
     if (answers === undefined) return undefined
@@ -377,7 +377,7 @@ export class Pipeline implements Intake, Desk {
   }
 
   #accept(delivery: Delivery): void {
-    const identified = this.#identify(delivery)
+    const identified = this.#identify(delivery) // mutant: ack-first
     if (!(identified instanceof Task)) {
       if (this.#isDraining) return this.#giveBack(delivery, 'handed-back', { why: 'stop' })
       return void this.#deadLetterAlone(delivery, { ...identified, parked: false })

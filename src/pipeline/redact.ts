@@ -193,7 +193,7 @@ function withoutRanges(text: string, ranges: readonly Range[]): string {
 }
 
 function saidIn({ value, key, messageId, headers }: Message): string {
-  const ofProducer = Object.entries(headers).flatMap(([name, header]) => (NOT_OF_PRODUCERS.test(name) ? [] : [header]))
+  const ofProducer = Object.entries(headers).flatMap(([name, header]) => (NOT_OF_PRODUCERS.test(name) ? [] : [header])) // mutant: own-headers-redacted
   return textsIn([value, key, messageId, ofProducer], 0)
     .join('\n')
     .slice(0, 2 * SEARCHED)

@@ -102,7 +102,7 @@ export class StoreLine {
     const delayMs = SOON_MS.least + (SOON_MS.most - SOON_MS.least) * this.#entropy.fraction()
     this.#cancelSoon = this.#clock.after(Math.ceil(delayMs), () => {
       this.#cancelSoon = undefined
-      this.#pauses.skip()
+      this.#pauses.skip() // mutant: deaf-to-a-store-that-is-back
     })
   }
 

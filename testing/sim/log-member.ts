@@ -229,7 +229,7 @@ export class LogMember implements Source, Publisher {
       position,
       standing: () => epoch.standing,
       settle: () => {
-        if (epoch.standing !== 'current') return false
+        if (epoch.standing !== 'current') return false // mutant: settle-old-epoch
         epoch.open.delete(offset)
         if (epoch.watermark.finish(ticket)) this.#commitSoon(epoch)
         return true
@@ -263,7 +263,7 @@ export class LogMember implements Source, Publisher {
   #commitOf(epoch: Epoch): ((() => boolean) & { readonly next: number }) | undefined {
     const { partition, via, watermark } = epoch
     const next = Math.max((watermark.finishedUpTo ?? -1) + 1, epoch.floor)
-    if (epoch.standing !== 'current' || next <= epoch.committed) return undefined
+    if (epoch.standing !== 'current' || next <= epoch.committed) return undefined // mutant: settle-old-epoch 2
     const generation = this.#generation
     return Object.assign(() => this.#broker.commit(this, generation, { partition, next, via }), { next })
   }

@@ -94,7 +94,7 @@ export class QueueConsumer implements Source, Publisher {
     const end = (tell: (on: Channel) => void): boolean => {
       const on = this.#channel
       // On another channel the tag is invalid, or belongs to another message.
-      if (isOver || on !== channel) return false
+      if (isOver || on !== channel) return false // mutant: ack-new-channel
       isOver = true
       this.#held.delete(delivery)
       this.#travel(() => tell(on))

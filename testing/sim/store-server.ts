@@ -33,7 +33,7 @@ export function leaseServer(stage: Stage): StoreServer {
   // The server's clock has the true time.
   const clock = { now: () => wallAt(stage.timeline.now) }
   return {
-    connect: () => memoryStore({ clock, records }),
+    connect: () => memoryStore({ clock, records }), // mutant: lease-by-own-clock
     lose: () => {
       const keys = [...records.keys()]
       const key = keys.length === 0 ? undefined : stage.chance.pick(keys)

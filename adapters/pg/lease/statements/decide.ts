@@ -22,6 +22,7 @@ export interface DecisionRow {
 export function decideLeases(tables: Tables, decided: LeaseDecision): Statement<DecisionRow> {
   const { decision, retentionMs, by, reason } = decided
   const rows = lockedRows(tables, { asked: 'unnest($3::text[]) as x (key)', columns: '1', which: `not ${IS_OVER}` })
+  // mutant: reopened-without-audit
   return {
     text: `with ${START_DURABLY},
 held as materialized (

@@ -1,11 +1,11 @@
 // A store of your own, held against the contract on any runner: here `node --test`.
-import { type Store } from 'consume-once'
 import {
   transition,
   type Claim,
-  type ClaimAnswer,
   type ClaimRequest,
   type Command,
+  type LeaseAnswer,
+  type LeaseStore,
   type MarkVerdict,
   type MessageRecord,
   type ReleaseOptions,
@@ -53,12 +53,12 @@ class Table {
   }
 }
 
-function tableLease(table: Table): Store {
+function tableLease(table: Table): LeaseStore {
   return {
     strategy: 'lease',
     open: async () => {},
     claim: async ({ items, scope, ...how }: ClaimRequest) =>
-      items.map(({ key, digest }): ClaimAnswer => {
+      items.map(({ key, digest }): LeaseAnswer => {
         const answer = table.change<'claim'>(key, { command: 'claim', ...how, digest })
         if (!('fence' in answer)) return answer
         const { fence, attempt } = answer

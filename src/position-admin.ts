@@ -40,7 +40,7 @@ export function positionsOf(consumer: Consumer, from: Pick<ConsumedFrom, 'group'
   const { name, store } = definition
   const problems: string[] = []
   checkText('group', from?.group, problems)
-  const { positions } = store
+  const positions = store.strategy === 'offsets' ? store.positions : undefined
   if (positions === undefined) problems.push(`store: expected one of strategy offsets, got ${store.strategy}`)
   const invalid = (texts: readonly string[]): ConfigError =>
     new ConfigError(texts.map((text) => `consumer ${JSON.stringify(name)}: ${text}`))

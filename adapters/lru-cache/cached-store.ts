@@ -17,23 +17,24 @@ import {
   type SetAsideVerdict,
   type Store,
   type StoreAdmin,
+  type StoreCalls,
   type Strategy,
 } from '../../src/spi.ts'
 import type { DoneCache } from './done-cache.ts'
 
 /** A store with a cache of `done` records in front of it. The store answers everything else. */
-export class CachedStore<Tx> implements Store<Tx> {
+export class CachedStore<Tx> implements StoreCalls<ClaimAnswer<Tx>> {
   readonly strategy: Strategy
   readonly inOrder: boolean
   readonly admin?: StoreAdmin
   readonly checkup?: Checkup
   readonly onReachable?: (listener: () => void) => () => void
-  readonly #store: Store<Tx>
+  readonly #store: StoreCalls<ClaimAnswer<Tx>>
   readonly #done: DoneCache
 
   constructor(store: Store<Tx>, done: DoneCache) {
     this.strategy = store.strategy
-    this.inOrder = store.inOrder === true
+    this.inOrder = store.strategy === 'lease' && store.inOrder === true
     this.#store = store
     this.#done = done
     const { admin } = store
@@ -56,7 +57,7 @@ export class CachedStore<Tx> implements Store<Tx> {
     return known.flatMap((answer) => answer ?? told[next++] ?? [])
   }
 
-  async mark(claims: readonly Claim<Tx>[], results?: readonly (Result | undefined)[]): Promise<readonly MarkVerdict[]> {
+  async mark(claims: readonly Claim[], results?: readonly (Result | undefined)[]): Promise<readonly MarkVerdict[]> {
     const { decisions } = this.#done
     const verdicts = await this.#store.mark(claims, results)
     for (const [at, { key, digest, retentionMs }] of claims.entries()) {
@@ -66,16 +67,16 @@ export class CachedStore<Tx> implements Store<Tx> {
     return verdicts
   }
 
-  renew(claims: readonly Claim<Tx>[], leaseMs: DurationMs): Promise<readonly RenewVerdict[]> {
+  renew(claims: readonly Claim[], leaseMs: DurationMs): Promise<readonly RenewVerdict[]> {
     return this.#store.renew(claims, leaseMs)
   }
 
-  release(claims: readonly Claim<Tx>[], how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+  release(claims: readonly Claim[], how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
     return this.#store.release(claims, how)
   }
 
   setAside(
-    claims: readonly Claim<Tx>[],
+    claims: readonly Claim[],
     as: 'given-up' | 'parked',
     why: SetAsideOptions,
   ): Promise<readonly SetAsideVerdict[]> {

@@ -42,7 +42,7 @@ const KNOWN: Record<keyof DoneCacheOptions, true> = { max: true, ttlMs: true, cl
  *
  * @throws ConfigError `CONFIG_INVALID`, also for a store of strategy `offsets`, which has no keys
  */
-export function withDoneCache<Tx>(store: Store<Tx>, options: DoneCacheOptions): Store<Tx> {
+export function withDoneCache<Tx = never>(store: Store<Tx>, options: DoneCacheOptions): Store<Tx> {
   const given = givenOf(options)
   const { max, ttlMs = DEFAULT_TTL_MS, clock = systemClock } = given
   const problems: string[] = []
@@ -56,5 +56,5 @@ export function withDoneCache<Tx>(store: Store<Tx>, options: DoneCacheOptions): 
     )
   }
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `withDoneCache: ${problem}`))
-  return new CachedStore(store, new DoneCache({ max, ttlMs, clock }))
+  return new CachedStore(store, new DoneCache({ max, ttlMs, clock })) as Store<Tx>
 }

@@ -1,4 +1,4 @@
-import { ConfigError, type Store } from '../../src/spi.ts'
+import { ConfigError, type InboxStore as InboxPort, type LeaseStore as LeasePort } from '../../src/spi.ts'
 import { Database } from './database.ts'
 import { InboxStore } from './inbox/inbox-store.ts'
 import { LeaseStore } from './lease/lease-store.ts'
@@ -20,7 +20,7 @@ export type { MysqlConnectionLike, MysqlPoolLike } from './clients.ts'
  *
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
-export function mysqlInbox(options: MysqlInboxOptions): Store<MysqlTransaction> {
+export function mysqlInbox(options: MysqlInboxOptions): InboxPort<MysqlTransaction> {
   return new InboxStore(new Database(resolveMysql(options, 'mysqlInbox')))
 }
 
@@ -30,7 +30,7 @@ export function mysqlInbox(options: MysqlInboxOptions): Store<MysqlTransaction> 
  *
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
-export function mysqlLease(options: MysqlLeaseOptions): Store {
+export function mysqlLease(options: MysqlLeaseOptions): LeasePort {
   return new LeaseStore(new Database(resolveMysql(options, 'mysqlLease')))
 }
 

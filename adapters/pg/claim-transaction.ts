@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   StoreError,
   TransactionError,
-  type Claim,
+  type TransactionClaim,
   type Key,
   type MarkVerdict,
   type OpenTransaction,
@@ -85,7 +85,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
   }
 
   /** Only a claim of this call can end the transaction that the call opened. */
-  owns({ key, token }: Claim<PgTransaction>): boolean {
+  owns({ key, token }: TransactionClaim<PgTransaction>): boolean {
     return token === this.#token && this.keys.has(key)
   }
 
@@ -125,7 +125,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
 
   /** Rolls back. Gives the attempts of `claims` back, or writes their backoff and cause; each only once. */
   release(
-    claims: readonly Claim<PgTransaction>[],
+    claims: readonly TransactionClaim<PgTransaction>[],
     { refund, delayMs = 0, cause }: ReleaseOptions,
   ): Promise<readonly ReleaseVerdict[]> {
     return this.#inTurn(async () => {
@@ -143,7 +143,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
   }
 
   /** Rolls back, and writes the records instead. Refused if another owner was quicker. */
-  setAside(claims: readonly Claim<PgTransaction>[], how: SettingAside): Promise<readonly SetAsideVerdict[]> {
+  setAside(claims: readonly TransactionClaim<PgTransaction>[], how: SettingAside): Promise<readonly SetAsideVerdict[]> {
     this.#place.losses.forget(this.#names())
     return this.#inTurn(() =>
       this.#ledger.setAside(

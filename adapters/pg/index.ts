@@ -1,4 +1,4 @@
-import type { Store } from '../../src/spi.ts'
+import type { InboxStore, LeaseStore as LeasePort, OffsetsStore } from '../../src/spi.ts'
 import { checkFlush, checkServer } from './check-server.ts'
 import { InboxClaims } from './inbox/claim.ts'
 import { LeaseStore } from './lease/lease-store.ts'
@@ -21,7 +21,7 @@ import { PgliteSessions } from './sessions/pglite-sessions.ts'
 import { PoolSessions } from './sessions/pool-sessions.ts'
 import type { Sessions } from './sessions/session.ts'
 import type { Tables } from './statements/tables.ts'
-import { TransactionStore } from './transaction-store.ts'
+import { PgInbox, PgOffsets } from './transaction-store.ts'
 
 export type { ClientLike, ClientResult, PgliteLike, PgliteResult, PoolLike } from './clients.ts'
 export type { PgliteLeaseOptions, PostgresLeaseOptions } from './lease/options.ts'
@@ -38,10 +38,9 @@ export type { PgQuery, PgResult, PgTransaction } from './tx/pg-transaction.ts'
  *
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
-export function postgresInbox(options: PostgresInboxOptions): Store<PgTransaction> {
+export function postgresInbox(options: PostgresInboxOptions): InboxStore<PgTransaction> {
   const claims = new InboxClaims()
-  return new TransactionStore({
-    strategy: 'inbox',
+  return new PgInbox({
     claim: (...asked) => claims.claim(...asked),
     ...onPool(resolvePostgres(options, 'postgresInbox')),
   })
@@ -56,9 +55,8 @@ export function postgresInbox(options: PostgresInboxOptions): Store<PgTransactio
  *
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
-export function postgresOffsets(options: PostgresOffsetsOptions): Store<PgTransaction> {
-  return new TransactionStore({
-    strategy: 'offsets',
+export function postgresOffsets(options: PostgresOffsetsOptions): OffsetsStore<PgTransaction> {
+  return new PgOffsets({
     claim: claimOfOffsets,
     ...onPool(resolvePostgres(options, 'postgresOffsets')),
   })
@@ -70,12 +68,11 @@ export function postgresOffsets(options: PostgresOffsetsOptions): Store<PgTransa
  *
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
-export function pgliteInbox(options: PgliteInboxOptions): Store<PgTransaction> {
+export function pgliteInbox(options: PgliteInboxOptions): InboxStore<PgTransaction> {
   const { db, tables } = resolvePglite(options, 'pgliteInbox')
   const sessions = new PgliteSessions(db)
   const claims = new InboxClaims()
-  return new TransactionStore({
-    strategy: 'inbox',
+  return new PgInbox({
     claim: (...asked) => claims.claim(...asked),
     sessions,
     tables,
@@ -93,7 +90,7 @@ export function pgliteInbox(options: PgliteInboxOptions): Store<PgTransaction> {
  *
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
-export function postgresLease(options: PostgresLeaseOptions): Store {
+export function postgresLease(options: PostgresLeaseOptions): LeasePort {
   const { pool, max, limits, tables, migrate: mode } = resolveLease(options)
   const sessions = new PoolSessions(
     pool,
@@ -119,7 +116,7 @@ export function postgresLease(options: PostgresLeaseOptions): Store {
  *
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
-export function pgliteLease(options: PgliteLeaseOptions): Store {
+export function pgliteLease(options: PgliteLeaseOptions): LeasePort {
   const { db, tables } = resolvePglite(options, 'pgliteLease')
   const sessions = new PgliteSessions(db)
   const { lockTimeoutMs } = LEASE
@@ -155,7 +152,7 @@ function onPool({
   limits,
   tables,
   migrate: mode,
-}: ResolvedPostgres): Omit<ConstructorParameters<typeof TransactionStore>[0], 'strategy' | 'claim'> {
+}: ResolvedPostgres): Omit<ConstructorParameters<typeof PgInbox>[0], 'claim'> {
   const sessions = new PoolSessions(pool, transactions, limits, flushing)
   return {
     sessions,

@@ -3,12 +3,12 @@ import {
   Losses,
   StoreError,
   type Checkup,
-  type Claim,
-  type ClaimAnswer,
   type ClaimRequest,
   type DurationMs,
+  type InboxStore,
   type Key,
   type MarkVerdict,
+  type OffsetsStore,
   type Positions,
   type ReleaseOptions,
   type ReleaseVerdict,
@@ -16,8 +16,10 @@ import {
   type Result,
   type SetAsideOptions,
   type SetAsideVerdict,
-  type Store,
   type StoreAdmin,
+  type StoreCalls,
+  type TransactionAnswer,
+  type TransactionClaim,
 } from '../../src/spi.ts'
 import { answered } from './answered.ts'
 import { checkup } from './checkup.ts'
@@ -31,7 +33,6 @@ import type { Tables } from './statements/tables.ts'
 import { StoredPositions } from './offsets/stored-positions.ts'
 
 interface StoreParts {
-  readonly strategy: 'inbox' | 'offsets'
   readonly sessions: Sessions
   readonly tables: Tables
   readonly lockTimeoutMs: DurationMs
@@ -44,41 +45,25 @@ interface StoreParts {
     place: Place,
     request: ClaimRequest,
     lockTimeoutMs: DurationMs,
-  ) => Promise<readonly ClaimAnswer<PgTransaction>[]>
+  ) => Promise<readonly TransactionAnswer<PgTransaction>[]>
 }
 
 /**
  * A store on Postgres that writes marks in the transaction of the effect: both commit together, or not at all. Only
  * attempts are committed before that, in another table, because they must survive whatever ends the transaction.
  */
-export class TransactionStore implements Store<PgTransaction> {
-  readonly strategy: 'inbox' | 'offsets'
-  readonly positions?: Positions
-  readonly admin?: StoreAdmin
+abstract class TransactionStore implements StoreCalls<TransactionAnswer<PgTransaction>> {
   readonly checkup: Checkup
   readonly #parts: StoreParts
   readonly #scopes: Scopes
   readonly #losses = new Losses()
   #opened: Promise<void> | undefined
 
-  constructor(parts: StoreParts) {
-    const { strategy, sessions, tables, flushing } = parts
-    this.strategy = strategy
+  constructor(parts: StoreParts, strategy: 'inbox' | 'offsets') {
+    const { sessions, tables, flushing } = parts
     this.#parts = parts
     this.checkup = () => answered('checkup', () => checkup(parts, strategy))
     this.#scopes = new Scopes(sessions, tables, { flushing, strategy })
-    if (strategy === 'inbox') this.admin = answering(new InboxAdmin((scope) => this.#placeOf(scope)))
-    if (strategy === 'offsets') {
-      const positions = new StoredPositions((scope) => this.#placeOf(scope))
-      this.positions = {
-        next: (scope, streams) => answered('positions', () => positions.next(scope, streams)),
-        pass: (scope, position) => answered('pass', () => positions.pass(scope, position)),
-        hold: (scope, at, why) => answered('hold', () => positions.hold(scope, at, why)),
-        prove: (scope, at) => answered('prove', () => positions.prove(scope, at)),
-        list: (scope) => answered('list', () => positions.list(scope)),
-        release: (scope, stream, how) => answered('release', () => positions.release(scope, stream, how)),
-      }
-    }
   }
 
   open(): Promise<void> {
@@ -89,13 +74,13 @@ export class TransactionStore implements Store<PgTransaction> {
     return this.#opened
   }
 
-  async claim(request: ClaimRequest): Promise<readonly ClaimAnswer<PgTransaction>[]> {
+  async claim(request: ClaimRequest): Promise<readonly TransactionAnswer<PgTransaction>[]> {
     if (request.items.length === 0) return []
     const { claim, lockTimeoutMs } = this.#parts
-    return answered('claim', async () => claim(await this.#placeOf(request.scope), request, lockTimeoutMs))
+    return answered('claim', async () => claim(await this.placeOf(request.scope), request, lockTimeoutMs))
   }
 
-  async renew(claims: readonly Claim<PgTransaction>[]): Promise<readonly RenewVerdict[]> {
+  async renew(claims: readonly TransactionClaim<PgTransaction>[]): Promise<readonly RenewVerdict[]> {
     return claims.map((claimed) => {
       const transaction = transactionOf(claimed)
       return transaction.owns(claimed) && transaction.isOpen ? 'renewed' : 'lost'
@@ -103,7 +88,7 @@ export class TransactionStore implements Store<PgTransaction> {
   }
 
   mark(
-    claims: readonly Claim<PgTransaction>[],
+    claims: readonly TransactionClaim<PgTransaction>[],
     results: readonly (Result | undefined)[] = [],
   ): Promise<readonly MarkVerdict[]> {
     const { lockTimeoutMs } = this.#parts
@@ -126,12 +111,12 @@ export class TransactionStore implements Store<PgTransaction> {
     })
   }
 
-  release(claims: readonly Claim<PgTransaction>[], how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+  release(claims: readonly TransactionClaim<PgTransaction>[], how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
     return this.#perTransaction('release', claims, 'refused', (transaction, owned) => transaction.release(owned, how))
   }
 
   setAside(
-    claims: readonly Claim<PgTransaction>[],
+    claims: readonly TransactionClaim<PgTransaction>[],
     as: 'given-up' | 'parked',
     { reason, refund = false, cause }: SetAsideOptions,
   ): Promise<readonly SetAsideVerdict[]> {
@@ -141,7 +126,7 @@ export class TransactionStore implements Store<PgTransaction> {
     )
   }
 
-  async #placeOf(scope: string): Promise<Place> {
+  protected async placeOf(scope: string): Promise<Place> {
     const { sessions, tables } = this.#parts
     return { sessions, tables, scope: await this.#scopes.idOf(scope), losses: this.#losses }
   }
@@ -149,15 +134,18 @@ export class TransactionStore implements Store<PgTransaction> {
   /** Answers in the order of the claims. A claim that its transaction did not grant gets `stranger`. */
   async #perTransaction<Verdict>(
     what: string,
-    claims: readonly Claim<PgTransaction>[],
+    claims: readonly TransactionClaim<PgTransaction>[],
     stranger: Verdict,
     ask: (
       transaction: ClaimTransaction,
-      owned: readonly Claim<PgTransaction>[],
+      owned: readonly TransactionClaim<PgTransaction>[],
       places: readonly number[],
     ) => Promise<readonly Verdict[]>,
   ): Promise<readonly Verdict[]> {
-    const shares = new Map<ClaimTransaction, { readonly owned: Claim<PgTransaction>[]; readonly places: number[] }>()
+    const shares = new Map<
+      ClaimTransaction,
+      { readonly owned: TransactionClaim<PgTransaction>[]; readonly places: number[] }
+    >()
     for (const [place, claimed] of claims.entries()) {
       const transaction = transactionOf(claimed)
       if (!transaction.owns(claimed)) continue
@@ -179,7 +167,35 @@ export class TransactionStore implements Store<PgTransaction> {
   }
 }
 
-function transactionOf({ transaction }: Claim<PgTransaction>): ClaimTransaction {
+export class PgInbox extends TransactionStore implements InboxStore<PgTransaction> {
+  readonly strategy = 'inbox'
+  readonly admin: StoreAdmin
+
+  constructor(parts: StoreParts) {
+    super(parts, 'inbox')
+    this.admin = answering(new InboxAdmin((scope) => this.placeOf(scope)))
+  }
+}
+
+export class PgOffsets extends TransactionStore implements OffsetsStore<PgTransaction> {
+  readonly strategy = 'offsets'
+  readonly positions: Positions
+
+  constructor(parts: StoreParts) {
+    super(parts, 'offsets')
+    const positions = new StoredPositions((scope) => this.placeOf(scope))
+    this.positions = {
+      next: (scope, streams) => answered('positions', () => positions.next(scope, streams)),
+      pass: (scope, position) => answered('pass', () => positions.pass(scope, position)),
+      hold: (scope, at, why) => answered('hold', () => positions.hold(scope, at, why)),
+      prove: (scope, at) => answered('prove', () => positions.prove(scope, at)),
+      list: (scope) => answered('list', () => positions.list(scope)),
+      release: (scope, stream, how) => answered('release', () => positions.release(scope, stream, how)),
+    }
+  }
+}
+
+function transactionOf({ transaction }: TransactionClaim<PgTransaction>): ClaimTransaction {
   if (transaction instanceof ClaimTransaction) return transaction
   throw new StoreError('STORE_MISUSED', 'expected a claim of this store, got one of another')
 }

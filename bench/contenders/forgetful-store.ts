@@ -1,12 +1,11 @@
-import type { Store } from 'consume-once'
-import type { Claim, ClaimAnswer, ClaimRequest } from 'consume-once/spi'
+import type { Claim, ClaimRequest, LeaseAnswer, LeaseStore } from 'consume-once/spi'
 
 /** Grants every claim and keeps nothing: what grows beside it is not the store. */
-export const forgetfulStore: Store = {
+export const forgetfulStore: LeaseStore = {
   strategy: 'lease',
   open: async () => {},
   claim: async ({ items, scope, token, retentionMs }: ClaimRequest) =>
-    items.map(({ key, digest }): ClaimAnswer => {
+    items.map(({ key, digest }): LeaseAnswer => {
       const claim: Claim = { key, digest, scope, token, fence: 1, attempt: 1, retentionMs }
       return { verdict: 'claimed', fence: 1, attempt: 1, claim }
     }),

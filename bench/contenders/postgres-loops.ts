@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Claim } from 'consume-once/spi'
+import type { TransactionClaim } from 'consume-once/spi'
 import { postgresInbox, type PgTransaction } from 'consume-once/pg'
 import type { KafkaMessage } from 'kafkajs'
 import type { Job, Measurement } from '../suite.ts'
@@ -26,7 +26,7 @@ export function loopOverInbox(batchSize: number): (job: Job) => Promise<Measurem
           items: messages.map(itemOf),
         })
         const ids: string[] = []
-        const claims: Claim<PgTransaction>[] = []
+        const claims: TransactionClaim<PgTransaction>[] = []
         for (const [at, message] of messages.entries()) {
           const answer = answers[at]
           if (answer?.verdict === 'done') continue
@@ -37,7 +37,10 @@ export function loopOverInbox(batchSize: number): (job: Job) => Promise<Measurem
         if (claims.length > 0) await handleClaimed(claims, ids)
         tally.ended(batch.length)
       }
-      const handleClaimed = async (claims: readonly Claim<PgTransaction>[], ids: readonly string[]): Promise<void> => {
+      const handleClaimed = async (
+        claims: readonly TransactionClaim<PgTransaction>[],
+        ids: readonly string[],
+      ): Promise<void> => {
         const lent = claims[0]?.transaction?.lend()
         if (lent === undefined) throw new Error('expected a transaction')
         for (const id of ids) tally.started(id)

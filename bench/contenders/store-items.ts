@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Store } from 'consume-once'
-import type { ClaimAnswer, ClaimItem, ClaimRequest, Claim } from 'consume-once/spi'
+import type { TransactionAnswer, ClaimItem, ClaimRequest, TransactionClaim } from 'consume-once/spi'
 
 /** Key and payload digest of messages, as the pipeline would make them: before the time is taken. */
 export function itemsOf(name: string, count: number): readonly ClaimItem[] {
@@ -30,7 +30,7 @@ export function claimItems<Tx>(
   store: Store<Tx>,
   items: readonly ClaimItem[],
   scope: string,
-): Promise<readonly ClaimAnswer<Tx>[]> {
+): Promise<readonly TransactionAnswer<Tx>[]> {
   const request: ClaimRequest = {
     scope,
     token: newToken(),
@@ -39,10 +39,10 @@ export function claimItems<Tx>(
     alone: false,
     items,
   }
-  return store.claim(request)
+  return store.claim(request) as Promise<readonly TransactionAnswer<Tx>[]>
 }
 
-export function claimsIn<Tx>(answers: readonly ClaimAnswer<Tx>[]): readonly Claim<Tx>[] {
+export function claimsIn<Tx>(answers: readonly TransactionAnswer<Tx>[]): readonly TransactionClaim<Tx>[] {
   return answers.map((answer) => {
     if (answer.verdict === 'claimed') return answer.claim
     throw new Error(`expected a claim, got ${answer.verdict}`)

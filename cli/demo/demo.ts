@@ -7,6 +7,7 @@ import {
   type HandlerContext,
   type Message,
   type Running,
+  type Store,
 } from '../../src/index.ts'
 import { describeError } from '../../src/spi.ts'
 import { CommandError, EXIT } from '../exit.ts'
@@ -167,7 +168,7 @@ class Demo {
     const isLease = incarnation.strategy === 'lease'
     return defineConsumer<Message['value'], Message['value'], unknown>({
       name: 'sms-sender',
-      store: incarnation,
+      store: incarnation as Store<unknown>,
       decode: (bytes) => bytes,
       id: (message) => {
         this.#tally.arrived(message)

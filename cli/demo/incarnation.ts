@@ -1,5 +1,13 @@
 import type { Store } from '../../src/index.ts'
-import type { Claim, ClaimAnswer, ClaimRequest, MarkVerdict } from '../../src/spi.ts'
+import type {
+  Claim,
+  ClaimAnswer,
+  ClaimRequest,
+  MarkVerdict,
+  StoreCalls,
+  Strategy,
+  TransactionClaim,
+} from '../../src/spi.ts'
 
 interface StoreHooks {
   /** Claims are granted, and nothing has started yet. */
@@ -15,12 +23,12 @@ const NEVER = new Promise<never>(() => {})
  * The store as one incarnation of the process sees it. After its death it gets no answers, and its open transactions
  * are rolled back, as a server does when a connection is gone.
  */
-export class IncarnationStore implements Store<unknown> {
-  readonly strategy: Store['strategy']
-  readonly #store: Store<unknown>
+export class IncarnationStore implements StoreCalls {
+  readonly strategy: Strategy
+  readonly #store: StoreCalls
   readonly #hooks: StoreHooks
   /** Claims granted and not ended: those that a dead process leaves behind. */
-  readonly #held = new Set<Claim<unknown>>()
+  readonly #held = new Set<Claim>()
   /** Claim calls without an answer: they may be granted at any moment. */
   #asking = 0
   #isDead = false
@@ -74,17 +82,17 @@ export class IncarnationStore implements Store<unknown> {
     }
   }
 
-  async #granted(claims: readonly Claim<unknown>[]): Promise<void> {
+  async #granted(claims: readonly Claim[]): Promise<void> {
     if (this.#isDead) return this.#rollBack(claims)
     for (const claim of claims) this.#held.add(claim)
     if (claims.length > 0) this.#hooks.onClaimed(claims.length)
   }
 
-  async renew(claims: readonly Claim<unknown>[], leaseMs: number): ReturnType<Store['renew']> {
+  async renew(claims: readonly Claim[], leaseMs: number): ReturnType<StoreCalls['renew']> {
     return this.#isDead ? NEVER : this.#alive(this.#store.renew(claims, leaseMs))
   }
 
-  async mark(claims: readonly Claim<unknown>[]): Promise<readonly MarkVerdict[]> {
+  async mark(claims: readonly Claim[]): Promise<readonly MarkVerdict[]> {
     if (this.#isDead) return NEVER
     this.#unmarked -= claims.length
     const verdicts = await this.#store.mark(claims)
@@ -95,22 +103,22 @@ export class IncarnationStore implements Store<unknown> {
     return this.#isDead ? NEVER : verdicts
   }
 
-  async release(...call: Parameters<Store<unknown>['release']>): ReturnType<Store['release']> {
+  async release(...call: Parameters<StoreCalls['release']>): ReturnType<StoreCalls['release']> {
     if (this.#isDead) return NEVER
     for (const claim of call[0]) this.#held.delete(claim)
     return this.#alive(this.#store.release(...call))
   }
 
-  async setAside(...call: Parameters<Store<unknown>['setAside']>): ReturnType<Store['setAside']> {
+  async setAside(...call: Parameters<StoreCalls['setAside']>): ReturnType<StoreCalls['setAside']> {
     if (this.#isDead) return NEVER
     for (const claim of call[0]) this.#held.delete(claim)
     return this.#alive(this.#store.setAside(...call))
   }
 
   /** Rolls back, as the server does for a lost connection. */
-  async #rollBack(held: readonly Claim<unknown>[]): Promise<void> {
-    for (const transaction of new Set(held.map((claim) => claim.transaction))) {
-      const claims = held.filter((claim) => claim.transaction === transaction)
+  async #rollBack(held: readonly Claim[]): Promise<void> {
+    for (const transaction of new Set(held.map(transactionOf))) {
+      const claims = held.filter((claim) => transactionOf(claim) === transaction)
       if (transaction !== undefined) await this.#store.release(claims, { refund: false, doubt: false })
     }
   }
@@ -119,4 +127,8 @@ export class IncarnationStore implements Store<unknown> {
     const value = await answer
     return this.#isDead ? NEVER : value
   }
+}
+
+function transactionOf(claim: Claim | TransactionClaim<unknown>): unknown {
+  return 'transaction' in claim ? claim.transaction : undefined
 }

@@ -10,8 +10,8 @@ import type {
 } from '../../src/core/record.ts'
 import { isFailure } from '../../src/core/result.ts'
 import type {
-  Claim,
-  ClaimAnswer,
+  TransactionClaim,
+  TransactionAnswer,
   ClaimItem,
   ClaimRequest,
   ReleaseOptions,
@@ -22,20 +22,20 @@ import { MemoryInbox, transactionOf } from '../../testing/stores/memory-inbox.ts
 import type { MemoryTx } from '../../testing/stores/memory-transaction.ts'
 import type { InboxClass } from '../../test/contract/memory-inbox.ts'
 
-type Claims = readonly Claim<MemoryTx>[]
+type Claims = readonly TransactionClaim<MemoryTx>[]
 type Results = readonly (Result | undefined)[]
 type How = Pick<ClaimRequest, 'alone' | 'token'>
 
 /** Each looks right, and breaks one promise of an inbox. None may hang: a law that waits for ever shows nothing. */
 export const WRONG_INBOXES: Readonly<Record<string, InboxClass>> = {
   'tells one earlier attempt, however many are counted': class extends MemoryInbox {
-    protected override standing(item: ClaimItem, how: How): ClaimAnswer<MemoryTx> | undefined {
+    protected override standing(item: ClaimItem, how: How): TransactionAnswer<MemoryTx> | undefined {
       const answer = super.standing(item, how)
       return answer?.verdict === 'again-alone' ? { ...answer, attempts: 1 } : answer
     }
   },
   'grants only one key that was tried before in one claim': class extends MemoryInbox {
-    override claim(request: ClaimRequest): Promise<readonly ClaimAnswer<MemoryTx>[]> {
+    override claim(request: ClaimRequest): Promise<readonly TransactionAnswer<MemoryTx>[]> {
       return super.claim({ ...request, alone: request.alone && request.items.length === 1 })
     }
   },
@@ -163,7 +163,7 @@ export const WRONG_INBOXES: Readonly<Record<string, InboxClass>> = {
     }
   },
   'knows every key': class extends MemoryInbox {
-    override async claim(request: ClaimRequest): Promise<readonly ClaimAnswer<MemoryTx>[]> {
+    override async claim(request: ClaimRequest): Promise<readonly TransactionAnswer<MemoryTx>[]> {
       for (const { key } of request.items) this.database.known.add(key)
       return super.claim(request)
     }
@@ -194,7 +194,7 @@ export const WRONG_INBOXES: Readonly<Record<string, InboxClass>> = {
     }
   },
   'writes the effect at once': class extends MemoryInbox {
-    override async claim(request: ClaimRequest): Promise<readonly ClaimAnswer<MemoryTx>[]> {
+    override async claim(request: ClaimRequest): Promise<readonly TransactionAnswer<MemoryTx>[]> {
       const answers = await super.claim(request)
       for (const answer of answers) if ('claim' in answer) transactionOf(answer.claim).effects = this.database.effects
       return answers
@@ -208,7 +208,7 @@ export const WRONG_INBOXES: Readonly<Record<string, InboxClass>> = {
     }
   },
   'lets a key with an earlier attempt into a batch': class extends MemoryInbox {
-    protected override standing(item: ClaimItem, how: How): ClaimAnswer<MemoryTx> | undefined {
+    protected override standing(item: ClaimItem, how: How): TransactionAnswer<MemoryTx> | undefined {
       return super.standing(item, { ...how, alone: true })
     }
   },
@@ -263,25 +263,25 @@ export const WRONG_INBOXES: Readonly<Record<string, InboxClass>> = {
     }
   },
   'takes what it waited for as done': class extends MemoryInbox {
-    override async claim(request: ClaimRequest): Promise<readonly ClaimAnswer<MemoryTx>[]> {
+    override async claim(request: ClaimRequest): Promise<readonly TransactionAnswer<MemoryTx>[]> {
       const waits = request.items.some(({ key }) => this.database.locks.has(key))
       if (!waits) return super.claim(request)
       return request.items.map(() => ({ verdict: 'done' }))
     }
   },
   'grants a key to all who ask': class extends MemoryInbox {
-    override async claim(request: ClaimRequest): Promise<readonly ClaimAnswer<MemoryTx>[]> {
+    override async claim(request: ClaimRequest): Promise<readonly TransactionAnswer<MemoryTx>[]> {
       for (const { key } of request.items) this.database.locks.delete(key)
       return super.claim(request)
     }
   },
   'compares no payloads': class extends MemoryInbox {
-    protected override standing({ key }: ClaimItem, how: How): ClaimAnswer<MemoryTx> | undefined {
+    protected override standing({ key }: ClaimItem, how: How): TransactionAnswer<MemoryTx> | undefined {
       return super.standing({ key, digest: this.database.rows.get(key)?.digest ?? '' }, how)
     }
   },
   'swallows what was set aside': class extends MemoryInbox {
-    protected override standing(item: ClaimItem, how: How): ClaimAnswer<MemoryTx> | undefined {
+    protected override standing(item: ClaimItem, how: How): TransactionAnswer<MemoryTx> | undefined {
       const standing = super.standing(item, how)
       return standing !== undefined && 'reason' in standing ? { verdict: 'done' } : standing
     }

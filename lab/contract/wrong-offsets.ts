@@ -1,13 +1,13 @@
 import { claimStream, nextAfter, type StreamClaim } from '../../src/core/position.ts'
 import type { MarkVerdict, ReleaseVerdict, SetAsideVerdict } from '../../src/core/record.ts'
-import type { Claim, ReleaseOptions, SetAsideOptions } from '../../src/ports/store.ts'
+import type { TransactionClaim, ReleaseOptions, SetAsideOptions } from '../../src/ports/store.ts'
 import { MemoryOffsets } from '../../testing/stores/memory-offsets.ts'
 import type { MemoryTx } from '../../testing/stores/memory-transaction.ts'
 import { transactionOf } from '../../testing/stores/offsets-transaction.ts'
 import type { OffsetsClass } from '../../test/contract/memory-offsets.ts'
 
 type Decide = Parameters<typeof claimStream>
-type Claims = readonly Claim<MemoryTx>[]
+type Claims = readonly TransactionClaim<MemoryTx>[]
 
 /** Each looks right, and breaks one promise of stored positions. */
 export const WRONG_OFFSETS: Readonly<Record<string, OffsetsClass>> = {
@@ -215,7 +215,7 @@ export const WRONG_OFFSETS: Readonly<Record<string, OffsetsClass>> = {
 
     override async mark(claims: Claims): Promise<readonly MarkVerdict[]> {
       for (const { transaction } of claims) {
-        for (const [stream, held] of transactionOf({ transaction } as Claim<MemoryTx>).streams) {
+        for (const [stream, held] of transactionOf({ transaction } as TransactionClaim<MemoryTx>).streams) {
           const row = this.database.rows.get(stream)
           if (row !== undefined) this.database.rows.set(stream, { ...row, next: held.next })
         }

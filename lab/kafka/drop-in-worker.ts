@@ -5,7 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { redisLease } from '../../adapters/redis/ioredis/index.ts'
 import { eachBatch, eachMessage } from '../../adapters/kafkajs/index.ts'
-import { defineConsumer, type Store } from '../../src/index.ts'
+import { defineConsumer } from '../../src/index.ts'
+import type { LeaseStore } from '../../src/spi.ts'
+import { withCalls } from '../../test/kit/store-with.ts'
 import { Kafka, logLevel } from 'kafkajs'
 import type { Payload } from '../../test/kafka/own-consumer.ts'
 
@@ -22,20 +24,14 @@ const config = JSON.parse(process.argv[2] ?? '') as WorkerConfig
 const { brokers, topic, groupId, prefix, which } = config
 const redis = new Redis(config.redis)
 
-function dyingAfterItsMark(store: Store): Store {
-  return {
-    strategy: store.strategy,
-    open: () => store.open(),
-    claim: (request) => store.claim(request),
-    renew: (claims, leaseMs) => store.renew(claims, leaseMs),
-    release: (claims, how) => store.release(claims, how),
-    setAside: (claims, as, why) => store.setAside(claims, as, why),
+function dyingAfterItsMark(store: LeaseStore): LeaseStore {
+  return withCalls(store, {
     mark: async (claims) => {
       await store.mark(claims)
       process.kill(process.pid, 'SIGKILL')
       return sleep<never>(60_000)
     },
-  }
+  })
 }
 
 const sms = defineConsumer<Payload>({

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { pgClient, pgliteInbox, type PgTransaction } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/index.ts'
-import type { Claim, LentTransaction } from '../../src/spi.ts'
+import type { TransactionClaim, LentTransaction } from '../../src/spi.ts'
 import { hold, newItem } from '../../testing/contract/store/claims.ts'
 import { keysAsStreams } from '../../testing/contract/store/keys-as-streams.ts'
 import { NO_REFUND, codeOf, describePostgres, lend, newPlace, type PgPlace } from '../../test/pg/support.ts'
@@ -10,7 +10,7 @@ import { newPglite } from './pglite-support.ts'
 describePostgres('pgClient', () => {
   let place: PgPlace
   let inbox: Store<PgTransaction>
-  let claimed: Claim<PgTransaction>
+  let claimed: TransactionClaim<PgTransaction>
   let lent: LentTransaction<PgTransaction>
   beforeEach(async () => {
     place = await newPlace()

@@ -131,7 +131,7 @@ describePostgres('stores on Postgres behind pgbouncer', () => {
         }
       }),
     )
-    const told = await stores[0]?.positions?.next(SCOPE, streams)
+    const told = await stores[0]?.positions.next(SCOPE, streams)
     expect([...(told?.values() ?? [])].map(({ next }) => next)).toEqual(streams.map(() => 10n))
   }, 60_000)
 

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals'
 import { hasCode, type Store } from '../../src/index.ts'
-import { type Claim, type ClaimAnswer, type ClaimItem } from '../../src/spi.ts'
+import { type TransactionClaim, type TransactionAnswer, type ClaimItem } from '../../src/spi.ts'
 import { claim, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'
 import type { Fault, FaultyLink } from '../kit/faulty-link.ts'
 
@@ -131,13 +131,13 @@ async function untilGranted<Tx>(store: Store<Tx>, item: ClaimItem): Promise<Gran
   return answer
 }
 
-type Granted<Tx> = Extract<ClaimAnswer<Tx>, { claim: unknown }>
+type Granted<Tx> = Extract<TransactionAnswer<Tx>, { claim: unknown }>
 
-async function release<Tx>(store: Store<Tx>, granted: ClaimAnswer<Tx>, how: typeof REFUND): Promise<void> {
+async function release<Tx>(store: Store<Tx>, granted: TransactionAnswer<Tx>, how: typeof REFUND): Promise<void> {
   if ('claim' in granted) await untilAnswered(() => store.release([granted.claim], how))
 }
 
-async function writeFor<Tx>(claimed: Claim<Tx>, write: InboxOnLink<Tx>['write']): Promise<void> {
+async function writeFor<Tx>(claimed: TransactionClaim<Tx>, write: InboxOnLink<Tx>['write']): Promise<void> {
   const lent = claimed.transaction?.lend()
   if (lent !== undefined) await write(lent.tx, claimed.key)
   expect(lent?.revoke()).toBe(0)

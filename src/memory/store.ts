@@ -15,7 +15,7 @@ import { systemClock } from '../clock.ts'
 import type { CheckFinding } from '../ports/checkup.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ListQuery, RecordPage, StoreAdmin, Why } from '../ports/store-admin.ts'
-import type { Claim, ClaimAnswer, ClaimRequest, ReleaseOptions, SetAsideOptions, Store } from '../ports/store.ts'
+import type { Claim, ClaimRequest, LeaseAnswer, LeaseStore, ReleaseOptions, SetAsideOptions } from '../ports/store.ts'
 
 export interface MemoryStoreOptions {
   /** @defaultValue the system clock */
@@ -32,11 +32,11 @@ export interface MemoryStoreOptions {
  * The reference store: `transition()` and a Map. For tests, demos and single processes that may lose their records on
  * exit. Retention is checked when a key is used again; `admin.purge` frees the memory of the other expired records.
  */
-export function memoryStore({ clock = systemClock, records = new Map() }: MemoryStoreOptions = {}): Store {
+export function memoryStore({ clock = systemClock, records = new Map() }: MemoryStoreOptions = {}): LeaseStore {
   return new MemoryStore(clock, records)
 }
 
-class MemoryStore implements Store {
+class MemoryStore implements LeaseStore {
   readonly strategy = 'lease'
   readonly inOrder = true
   readonly admin: StoreAdmin
@@ -70,9 +70,9 @@ class MemoryStore implements Store {
     ]
   }
 
-  async claim({ token, leaseMs, retentionMs, alone, scope, items }: ClaimRequest): Promise<readonly ClaimAnswer[]> {
+  async claim({ token, leaseMs, retentionMs, alone, scope, items }: ClaimRequest): Promise<readonly LeaseAnswer[]> {
     const now = this.#clock.now()
-    return items.map(({ key, digest }): ClaimAnswer => {
+    return items.map(({ key, digest }): LeaseAnswer => {
       const command = { command: 'claim', token, digest, leaseMs, retentionMs, alone } as const
       const { next, verdict: answer } = transition<'claim'>(this.#record(key), command, now)
       this.#records.set(key, next)

@@ -18,7 +18,13 @@ export class BeyondRetention {
 
   includes(task: Task, answer: ClaimAnswer<unknown>, horizon: EpochMs): boolean {
     // A higher fence, a later attempt or a person's decision means that the record still exists.
-    if (answer.verdict !== 'claimed' || answer.attempt !== 1 || answer.fence > 1 || answer.isKnown) return false
+    if (
+      answer.verdict !== 'claimed' ||
+      answer.attempt !== 1 ||
+      answer.fence > 1 ||
+      ('isKnown' in answer && answer.isKnown)
+    )
+      return false
     const { message } = task
     const { timestamp } = message
     if (timestamp === undefined || timestamp <= 0 || timestamp >= horizon) return false

@@ -12,7 +12,7 @@ import type { Task } from './task.ts'
 /** A claimed message with its decoded payload. */
 export interface RunItem {
   readonly task: Task
-  readonly claim: Claim<unknown>
+  readonly claim: Claim
   /** Set when the payload is decoded. */
   payload: unknown
   /** An earlier attempt left the record in doubt. */
@@ -67,7 +67,7 @@ export class HandlerRun {
     this.leaseUntil = leaseUntil
   }
 
-  get claims(): readonly Claim<unknown>[] {
+  get claims(): readonly Claim[] {
     return this.items.map(({ claim }) => claim)
   }
 

@@ -3,7 +3,7 @@ import { companyOf } from '../core/company.ts'
 import { afterClaim, afterHandler } from '../core/decision.ts'
 import type { MarkVerdict, Result } from '../core/record.ts'
 import { LeaseLostError, TransactionError, describeError, hasCode } from '../errors.ts'
-import type { ReleaseOptions } from '../ports/store.ts'
+import type { OpenTransaction, ReleaseOptions, TransactionClaim } from '../ports/store.ts'
 import { BEYOND_RETENTION, BeyondRetention } from './beyond-retention.ts'
 import { causeOf } from './cause.ts'
 import { DoubtQueue, type Apart } from './doubt-queue.ts'
@@ -369,7 +369,8 @@ export class InboxRunner implements Runner {
   }
 
   async #run(items: readonly RunItem[], limit: TimeLimit): Promise<TransactionEnd> {
-    const transaction = items[0]?.claim.transaction
+    const [first] = items
+    const transaction = first && transactionOf(first)
     if (transaction === undefined) throw new TypeError('an inbox must give a transaction (inbox-runner.run)')
     const lent = transaction.lend()
     const run = new HandlerRun(items)
@@ -428,7 +429,7 @@ export class InboxRunner implements Runner {
       consumer,
     )
     // A deadlock victim or a lost backend: the attempt is given back, even the last one.
-    const losses = claim.transaction?.lossesInARow ?? 0
+    const losses = transactionOf(first)?.lossesInARow ?? 0
     // The attempt ended in this process, so this message did not kill it.
     task.attempts = losses === 0 ? claim.attempt : claim.attempt - 1
     task.isSuspect = false
@@ -466,4 +467,8 @@ export class InboxRunner implements Runner {
     const how = { ...later, refund, doubt: false }
     await line.ask(claims.length, () => consumer.store.release(claims, how), faultOfRelease)
   }
+}
+
+function transactionOf({ claim }: RunItem): OpenTransaction<unknown> | undefined {
+  return 'transaction' in claim ? (claim as TransactionClaim<unknown>).transaction : undefined
 }

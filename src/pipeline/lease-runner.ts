@@ -3,7 +3,7 @@ import { companyOf } from '../core/company.ts'
 import { afterClaim, afterHandler, type InDoubtPolicy } from '../core/decision.ts'
 import { LeaseLostError, describeError } from '../errors.ts'
 import type { Reconciled } from '../options.ts'
-import type { ReleaseOptions } from '../ports/store.ts'
+import type { LeaseStore, ReleaseOptions } from '../ports/store.ts'
 import { BEYOND_RETENTION, BeyondRetention } from './beyond-retention.ts'
 import { causeOf } from './cause.ts'
 import { DoubtQueue, type Apart } from './doubt-queue.ts'
@@ -47,6 +47,7 @@ export class LeaseRunner implements Runner {
   readonly #doubts: DoubtQueue
   readonly #beyond: BeyondRetention
   readonly #remembers: boolean
+  readonly #store: LeaseStore
   readonly #stuck = new Set<HandlerRun>()
   readonly #slots = new Slots()
   /** One function for all runs. */
@@ -55,8 +56,9 @@ export class LeaseRunner implements Runner {
   #running = 0
   #isWoken = false
 
-  constructor(desk: Desk) {
+  constructor(desk: Desk, store: LeaseStore) {
     this.#desk = desk
+    this.#store = store
     this.#beyond = new BeyondRetention(desk)
     this.#remembers = remembers(desk.consumer)
     this.#keeper = new LeaseKeeper(desk, (run) => this.#detach(run))
@@ -120,7 +122,7 @@ export class LeaseRunner implements Runner {
   #claimReady(): void {
     const { consumer, lanes, line, isDraining } = this.#desk
     // A store that keeps the order has marked them before it executes the claim.
-    const almostFree = consumer.store.inOrder === true ? this.#marks.tasksUnderWay : 0
+    const almostFree = this.#store.inOrder === true ? this.#marks.tasksUnderWay : 0
     const free = consumer.concurrency - this.#slots.taken + almostFree
     if (free <= 0 || isDraining || line.isDown || !this.#doubts.isGateOpen || !lanes.hasReady) return
     // One half of the slots is at the store while the other half is handled.
@@ -142,7 +144,7 @@ export class LeaseRunner implements Runner {
   /** Resolves when each task has left its slot or is being handled. */
   async #claim(tasks: readonly Task[], alone: boolean): Promise<void> {
     for (const task of tasks) this.#slots.take(task)
-    const earlier = this.#desk.consumer.store.inOrder === true ? this.#marks.answered : undefined
+    const earlier = this.#store.inOrder === true ? this.#marks.answered : undefined
     const batch = await this.#desk.claim(tasks, alone)
     if (batch === undefined) {
       this.#freeSlots(tasks)

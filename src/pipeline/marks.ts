@@ -108,7 +108,7 @@ export class Marks {
   }
 
   #ask(
-    claims: readonly Claim<unknown>[],
+    claims: readonly Claim[],
     results: readonly (Result | undefined)[] | undefined,
   ): Promise<readonly MarkVerdict[] | undefined> {
     const { consumer, line } = this.#desk

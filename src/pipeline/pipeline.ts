@@ -9,7 +9,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { HandedBack, Observer, ObserverEvent, Outcome } from '../ports/observer.ts'
 import type { Capacity, Delivery, Intake, Publisher, SourceEvent } from '../ports/source.ts'
-import type { Claim, ClaimAnswer } from '../ports/store.ts'
+import type { Claim, ClaimAnswer, Positions } from '../ports/store.ts'
 import { scopeName } from '../scope.ts'
 import { causeOf, toldOfCause } from './cause.ts'
 import { Copies } from './copies.ts'
@@ -65,6 +65,7 @@ export class Pipeline implements Intake, Desk {
   /** Started by the caller that opens the store. */
   readonly purger: Purger
   readonly storedPositions: Intake['storedPositions']
+  readonly #positions: Positions | undefined
   readonly #telling: Telling
   readonly #copies: Copies
   readonly #setPaused: (paused: boolean) => void
@@ -92,7 +93,8 @@ export class Pipeline implements Intake, Desk {
     this.consumer = consumer
     this.scope = scopeName(consumer, group)
     this.capacity = capacityOf(consumer)
-    const { positions } = consumer.store
+    this.#positions = consumer.store.strategy === 'offsets' ? consumer.store.positions : undefined
+    const positions = this.#positions
     this.storedPositions = positions && {
       next: (streams) => positions.next(this.scope, streams),
       hold: (stream, next, why) => positions.hold(this.scope, { stream, next }, why),
@@ -124,7 +126,7 @@ export class Pipeline implements Intake, Desk {
       },
     })
     this.purger = new Purger(this)
-    this.#runner = consumer.store.strategy === 'lease' ? new LeaseRunner(this) : new InboxRunner(this)
+    this.#runner = store.strategy === 'lease' ? new LeaseRunner(this, store) : new InboxRunner(this)
   }
 
   get isDraining(): boolean {
@@ -236,11 +238,11 @@ export class Pipeline implements Intake, Desk {
     }
     this.observe({ type: 'claims', count: tasks.length, granted })
     // Positions are kept for ever.
-    const horizon = store.positions === undefined ? horizonOf(this.clock.now(), retentionMs) : Number.NEGATIVE_INFINITY
+    const horizon = this.#positions === undefined ? horizonOf(this.clock.now(), retentionMs) : Number.NEGATIVE_INFINITY
     return { answers, sentAt, horizon }
   }
 
-  handled(task: Task, evidence: Evidence, { attempt, fence }: Claim<unknown>, result?: Result): void {
+  handled(task: Task, evidence: Evidence, { attempt, fence }: Claim, result?: Result): void {
     const told: OutcomeDetail = { key: task.key, attempt, fence }
     if (result !== undefined) Object.assign(told, this.#rememberedAs(task, result))
     this.#settle(task, evidence, 'handled', told)
@@ -318,7 +320,7 @@ export class Pipeline implements Intake, Desk {
     else this.#settlePostponed(task, evidence, 'handed-back', { why: 'busy', copied: true })
   }
 
-  async setAside(task: Task, claim: Claim<unknown>, as: 'given-up' | 'parked', why: SettingAside): Promise<void> {
+  async setAside(task: Task, claim: Claim, as: 'given-up' | 'parked', why: SettingAside): Promise<void> {
     const { store } = this.consumer
     const { reason, attempts } = why
     const setAsideAt = this.clock.now()
@@ -335,7 +337,7 @@ export class Pipeline implements Intake, Desk {
    * dead-lettered once more.
    */
   async #pass({ position }: Task): Promise<void> {
-    const { positions } = this.consumer.store
+    const positions = this.#positions
     if (positions === undefined || position === undefined) return
     await this.line.ask(
       1,

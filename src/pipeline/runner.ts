@@ -44,7 +44,7 @@ export interface Desk {
   readonly isDraining: boolean
   readonly observe: Observer
   /** The handler ran and the message is marked: settles its deliveries. */
-  handled(task: Task, evidence: Evidence, claim: Claim<unknown>, result?: Result): void
+  handled(task: Task, evidence: Evidence, claim: Claim, result?: Result): void
   /** The message was done, or was marked without a run for this reason: settles its deliveries. */
   duplicate(
     task: Task,
@@ -76,7 +76,7 @@ export interface Desk {
    * Resolves when the record is written. The dead letter is published after that: if it is not confirmed, only its own
    * lane waits. If the store refuses, nothing is published and the task is claimed again.
    */
-  setAside(task: Task, claim: Claim<unknown>, as: 'given-up' | 'parked', why: SettingAside): Promise<void>
+  setAside(task: Task, claim: Claim, as: 'given-up' | 'parked', why: SettingAside): Promise<void>
   claim(tasks: readonly Task[], alone: boolean): Promise<ClaimBatch | undefined>
 }
 

@@ -21,7 +21,9 @@ export function faultsOfClaims(
         if (claim.token !== token) return 'a claim under another token than was asked for'
         if (!Number.isSafeInteger(attempt) || attempt < 1 || claim.attempt !== attempt)
           return 'a claim without its attempt'
-        return strategy !== 'lease' && claim.transaction === undefined ? 'a claim without a transaction' : undefined
+        return strategy !== 'lease' && !('transaction' in claim && claim.transaction !== undefined)
+          ? 'a claim without a transaction'
+          : undefined
       }
       case 'busy':
         return Number.isFinite(answer.leaseLeftMs) ? undefined : 'busy, and not for how long'

@@ -18,32 +18,54 @@ import type { StreamPosition } from './source.ts'
 import type { StoreAdmin, Why } from './store-admin.ts'
 
 /**
- * The port of all stores. One instance may serve many consumers.
- *
- * Duties of every method, tested by one contract suite against `transition()`:
+ * Keeps the records, by one of three strategies. One instance may serve many consumers. A class that wraps any store
+ * implements `StoreCalls`.
+ */
+export type Store<Tx = never> = LeaseStore | InboxStore<Tx> | OffsetsStore<Tx>
+
+export type Strategy = Store['strategy']
+
+/** A claim holds until a time, unless it is renewed. */
+export interface LeaseStore extends StoreCalls<LeaseAnswer> {
+  readonly strategy: 'lease'
+  /**
+   * The store executes and answers calls in the order in which they were made, as one connection does. The library then
+   * sends claims right behind the marks that make room for them. After a fault the order may differ: only speed depends
+   * on it.
+   */
+  readonly inOrder?: boolean
+}
+
+/**
+ * A claim holds while a transaction is open, and the effect is written in that transaction. All keys of one `claim()`
+ * share it. `mark` is its COMMIT, and `release` rolls it back; both take all its claims. `renew` answers `renewed`
+ * while its connection lives. If a result has `isFailure`, its transaction has only this one claim: the other writes
+ * are rolled back, and the mark is still written.
+ */
+export interface InboxStore<Tx> extends StoreCalls<TransactionAnswer<Tx>> {
+  readonly strategy: 'inbox'
+}
+
+/**
+ * As an inbox, but the position of the stream, one number for each stream, says which messages are done, instead of a
+ * record for each key. It compares no digests and keeps no results. Only one message of a stream can be set aside at a
+ * time: the lowest that is not over.
+ */
+export interface OffsetsStore<Tx> extends StoreCalls<TransactionAnswer<Tx>> {
+  readonly strategy: 'offsets'
+  readonly positions: Positions
+}
+
+/**
+ * The calls of all strategies. Duties of every method, tested by one contract suite against `transition()`:
  * - It takes a batch and answers in the same order. Each key changes atomically; the batch as a whole need not.
  * - The caller may send it again with the same token after any error. It then answers as if the first call had been the
  *   only one.
  * - It rejects with a `StoreError`, within a timeout of its own, when the answer is unknown. It never guesses.
  * - An unreadable record affects its own key only: `claim` answers `unreadable`, no other method changes it, and all
  *   other keys of the batch are answered as usual.
- *
- * Three strategies share the port. `lease`: a claim holds until a time. `inbox`: a claim holds while a transaction is
- * open, the effect is written in that transaction, all keys of one `claim()` share it, and `mark` is its COMMIT.
- * `offsets`: as `inbox`, but the position of the stream, one number for each stream, says which messages are done,
- * instead of a record for each key. It does not compare digests, and only one message of a stream can be set aside at a
- * time: the lowest that is not over.
  */
-export interface Store<Tx = never> {
-  readonly strategy: Strategy
-  /**
-   * Lease only: the store executes and answers calls in the order in which they were made, as one connection does. The
-   * library then sends claims right behind the marks that make room for them. After a fault the order may differ: only
-   * speed depends on it.
-   */
-  readonly inOrder?: boolean
-  /** Strategy `offsets` only. */
-  readonly positions?: Positions
+export interface StoreCalls<Answer = ClaimAnswer<unknown>> {
   /** Operations for people: inspect records and decide about them. */
   readonly admin?: StoreAdmin
   /** Checks how durable the marks on this server are. */
@@ -55,30 +77,23 @@ export interface Store<Tx = never> {
   onReachable?(listener: () => void): () => void
   /** Idempotent. Checks the server and brings its schema up to date. */
   open(): Promise<void>
-  claim(request: ClaimRequest): Promise<readonly ClaimAnswer<Tx>[]>
-  /** Inbox: answers `renewed` while the connection lives. */
-  renew(claims: readonly Claim<Tx>[], leaseMs: DurationMs): Promise<readonly RenewVerdict[]>
+  claim(request: ClaimRequest): Promise<readonly Answer[]>
+  renew(claims: readonly Claim[], leaseMs: DurationMs): Promise<readonly RenewVerdict[]>
   /**
-   * The marks are durable when it resolves. Inbox: one call marks all claims of one transaction. `results` has the
-   * order of the claims and is kept with their marks; strategy `offsets` keeps none. Inbox: if a result has
-   * `isFailure`, its transaction has only this one claim; the other writes of the transaction are rolled back, and the
-   * mark is still written.
+   * The marks are durable when it resolves. `results` has the order of the claims and is kept with their marks.
    */
-  mark(claims: readonly Claim<Tx>[], results?: readonly (Result | undefined)[]): Promise<readonly MarkVerdict[]>
-  /** Inbox: rolls back the whole transaction of the claims. */
-  release(claims: readonly Claim<Tx>[], how: ReleaseOptions): Promise<readonly ReleaseVerdict[]>
+  mark(claims: readonly Claim[], results?: readonly (Result | undefined)[]): Promise<readonly MarkVerdict[]>
+  release(claims: readonly Claim[], how: ReleaseOptions): Promise<readonly ReleaseVerdict[]>
   /**
    * For a record in doubt, `given-up` is written and answered as `parked`. Each later claim of the record answers `why`
    * and the time.
    */
   setAside(
-    claims: readonly Claim<Tx>[],
+    claims: readonly Claim[],
     as: 'given-up' | 'parked',
     why: SetAsideOptions,
   ): Promise<readonly SetAsideVerdict[]>
 }
-
-export type Strategy = 'lease' | 'inbox' | 'offsets'
 
 /** Each method may be called again after any error. */
 export interface Positions {
@@ -144,22 +159,22 @@ export interface ClaimItem {
   readonly position?: StreamPosition | undefined
 }
 
-export type ClaimAnswer<Tx = never> =
-  | {
-      readonly verdict: 'claimed' | 'taken-over'
-      readonly fence: number
-      readonly attempt: number
-      readonly claim: Claim<Tx>
+export type ClaimAnswer<Tx = never> = LeaseAnswer | TransactionAnswer<Tx>
+
+export type LeaseAnswer = Granted<Claim> | Refused
+
+export type TransactionAnswer<Tx> =
+  | (Granted<TransactionClaim<Tx>> & {
       /**
-       * Inbox only, which has no fence to show it: a person has allowed this message to run, so it is not new, however
-       * old it is.
+       * An inbox has no fence to show it: a person has allowed this message to run, so it is not new, however old it
+       * is.
        */
       readonly isKnown?: true
-    }
+    })
   /**
-   * Inbox only: the record counts `attempts` earlier ones, and this claim counted none. The message may have killed a
-   * process: claim it again with `alone`, in a batch as small as its attempts require. Strategy `offsets`, with 0: it
-   * follows such a message, which is not over.
+   * The record counts `attempts` earlier ones, and this claim counted none. The message may have killed a process:
+   * claim it again with `alone`, in a batch as small as its attempts require. Strategy `offsets`, with 0: it follows
+   * such a message, which is not over.
    */
   | { readonly verdict: 'again-alone'; readonly attempts: number }
   /**
@@ -167,10 +182,19 @@ export type ClaimAnswer<Tx = never> =
    * of the database. The stream must be read again from the stored position.
    */
   | { readonly verdict: 'behind' }
-  | Exclude<ClaimVerdict, { verdict: 'claimed' | 'taken-over' }>
+  | Refused
+
+interface Granted<C extends Claim> {
+  readonly verdict: 'claimed' | 'taken-over'
+  readonly fence: number
+  readonly attempt: number
+  readonly claim: C
+}
+
+type Refused = Exclude<ClaimVerdict, { verdict: 'claimed' | 'taken-over' }>
 
 /** A granted claim: the only value that can be marked, renewed, released or set aside. Only stores create it. */
-export interface Claim<Tx = never> {
+export interface Claim {
   readonly key: Key
   readonly digest: Digest
   readonly scope: string
@@ -178,8 +202,11 @@ export interface Claim<Tx = never> {
   readonly fence: number
   readonly attempt: number
   readonly retentionMs: DurationMs
-  /** Inbox: the transaction of the effect, shared by the claims of one call. */
-  readonly transaction?: OpenTransaction<Tx>
+}
+
+export interface TransactionClaim<Tx> extends Claim {
+  /** The transaction of the effect, shared by the claims of one call. */
+  readonly transaction: OpenTransaction<Tx>
 }
 
 export interface OpenTransaction<Tx> {

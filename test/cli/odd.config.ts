@@ -9,7 +9,7 @@ import {
   type ConsumedFrom,
   type Store,
 } from '../../src/index.ts'
-import { type ListQuery, type Purged, type RecordPage } from '../../src/spi.ts'
+import { type LeaseStore, type ListQuery, type Purged, type RecordPage } from '../../src/spi.ts'
 import { storeWith } from '../kit/store-with.ts'
 
 const refused = (): Promise<never> =>
@@ -36,7 +36,7 @@ const twins = async (_scope: string, { state, after }: ListQuery): Promise<Recor
 function storeOf(name = 'fine'): Store {
   return storeWith(({ admin }) => {
     if (admin === undefined) throw new TypeError('expected a memory store with admin')
-    const stores: Readonly<Record<string, Partial<Store>>> = {
+    const stores: Readonly<Record<string, Partial<LeaseStore>>> = {
       fine: { admin, checkup: async (): Promise<readonly CheckFinding[]> => [FINE] },
       unreachable: { checkup: refused, admin: { ...admin, peek: refused } },
       ambiguous: { admin: { ...admin, peek: ambiguous } },

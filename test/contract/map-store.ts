@@ -10,7 +10,14 @@ import {
   type Transition,
 } from '../../src/core/record.ts'
 import type { ListQuery, Purging, RecordPage, StoreAdmin } from '../../src/ports/store-admin.ts'
-import type { Claim, ClaimAnswer, ClaimRequest, ReleaseOptions, SetAsideOptions, Store } from '../../src/ports/store.ts'
+import type {
+  Claim,
+  ClaimRequest,
+  LeaseAnswer,
+  LeaseStore,
+  ReleaseOptions,
+  SetAsideOptions,
+} from '../../src/ports/store.ts'
 import type { MarkVerdict, ReleaseVerdict, RenewVerdict, Result, SetAsideVerdict } from '../../src/core/record.ts'
 import type { LeaseHarness } from '../../testing/contract/store/harness.ts'
 
@@ -22,7 +29,7 @@ export type Step = (record: MessageRecord, command: Command, now: number) => Any
 export const rightStep: Step = (record, command, now) => transition<Command['command']>(record, command, now)
 
 /** `memoryStore()` over a step of one's own. */
-export class MapStore implements Store {
+export class MapStore implements LeaseStore {
   readonly strategy = 'lease'
   readonly inOrder: boolean = true
   readonly admin: StoreAdmin = {
@@ -43,8 +50,8 @@ export class MapStore implements Store {
 
   async open(): Promise<void> {}
 
-  async claim({ items, scope, token, leaseMs, retentionMs, alone }: ClaimRequest): Promise<readonly ClaimAnswer[]> {
-    return items.map(({ key, digest }): ClaimAnswer => {
+  async claim({ items, scope, token, leaseMs, retentionMs, alone }: ClaimRequest): Promise<readonly LeaseAnswer[]> {
+    return items.map(({ key, digest }): LeaseAnswer => {
       const answer = this.move(key, { command: 'claim', token, digest, leaseMs, retentionMs, alone })
       if (typeof answer === 'string') throw new TypeError('a verdict of another command (map-store)')
       if (!('fence' in answer)) return answer

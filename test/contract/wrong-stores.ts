@@ -1,7 +1,7 @@
 import type { Command, Decision, Key, MarkVerdict, MessageRecord, RecordView, Result } from '../../src/core/record.ts'
 import { isFailure, resultOf } from '../../src/core/result.ts'
 import type { ListQuery, RecordPage } from '../../src/ports/store-admin.ts'
-import type { Claim, ClaimAnswer, ClaimRequest } from '../../src/ports/store.ts'
+import type { Claim, LeaseAnswer, ClaimRequest } from '../../src/ports/store.ts'
 import { MapStore, rightStep, type AnyTransition, type Step } from './map-store.ts'
 
 /** Each looks right, and breaks one promise of the protocol. */
@@ -198,7 +198,7 @@ export const WRONG_RECORDS: Readonly<Record<string, Step>> = {
 /** Right about each key, and wrong about batches. */
 export const WRONG_BATCHES: Readonly<Record<string, new () => MapStore>> = {
   'answers in an order of its own': class extends MapStore {
-    override async claim(request: ClaimRequest): Promise<readonly ClaimAnswer[]> {
+    override async claim(request: ClaimRequest): Promise<readonly LeaseAnswer[]> {
       return (await super.claim(request)).toReversed()
     }
   },
@@ -208,7 +208,7 @@ export const WRONG_BATCHES: Readonly<Record<string, new () => MapStore>> = {
     }
   },
   'leaves out what it does not grant': class extends MapStore {
-    override async claim(request: ClaimRequest): Promise<readonly ClaimAnswer[]> {
+    override async claim(request: ClaimRequest): Promise<readonly LeaseAnswer[]> {
       return (await super.claim(request)).filter((answer) => 'claim' in answer)
     }
   },

@@ -1,9 +1,9 @@
-import type { Store } from '../../src/ports/store.ts'
+import type { OffsetsStore } from '../../src/ports/store.ts'
 import { newItem, newName, newToken } from '../../testing/contract/store/claims.ts'
 
 /** A stream of which all below `next` is handled, and which is held since. */
 export async function holdAt(
-  store: Store<unknown>,
+  store: OffsetsStore<unknown>,
   scope: string,
   stream: string,
   next: bigint,
@@ -14,5 +14,5 @@ export async function holdAt(
   const [answer] = await store.claim({ ...how, items: [item] })
   if (answer === undefined || !('claim' in answer)) throw new Error('expected a claim')
   await store.mark([answer.claim])
-  await store.positions?.hold(scope, { stream, next }, why)
+  await store.positions.hold(scope, { stream, next }, why)
 }

@@ -8,7 +8,7 @@ import type { MemoryTx } from '../../testing/stores/memory-transaction.ts'
 import { OffsetsDatabase } from '../../testing/stores/offsets-database.ts'
 import { LogSource } from './log-source.ts'
 import { ManualClock, turns } from './manual-clock.ts'
-import { ScriptedStore } from './scripted-store.ts'
+import { scriptedStore, type ScriptedStore } from './scripted-store.ts'
 
 const SCOPE = 'group/consumer'
 
@@ -96,7 +96,7 @@ export class OffsetsProcess {
     this.#options = options
     this.source = new LogSource(world.log)
     this.#offsets = new MemoryOffsets({ database: world.database })
-    this.store = new ScriptedStore(this.#offsets)
+    this.store = scriptedStore(this.#offsets)
     for (const [stream, offset] of options.committed ?? []) this.source.committed.set(stream, offset)
   }
 

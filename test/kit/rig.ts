@@ -14,7 +14,7 @@ import { InboxDatabase } from '../../testing/stores/inbox-database.ts'
 import { MemoryInbox } from '../../testing/stores/memory-inbox.ts'
 import type { MemoryTx } from '../../testing/stores/memory-transaction.ts'
 import { RecordingSource, type Sent, type TestDelivery } from './recording-source.ts'
-import { ScriptedStore } from './scripted-store.ts'
+import { scriptedStore, type ScriptedStore } from './scripted-store.ts'
 
 /** How a consumer is written. Its effects must be the same in all of them. */
 export interface Style {
@@ -123,7 +123,7 @@ export class Rig {
     this.inbox = new MemoryInbox({ database: world.database, clock: world.clock })
     // The lease never gives a transaction, so what it says about one is never asked for.
     const lease = world.lease as unknown as Store<MemoryTx>
-    this.store = new ScriptedStore<MemoryTx>(strategy === 'inbox' ? this.inbox : lease, this.journal)
+    this.store = scriptedStore<MemoryTx>(strategy === 'inbox' ? this.inbox : lease, this.journal)
   }
 
   get running(): Running {

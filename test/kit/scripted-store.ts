@@ -1,4 +1,4 @@
-import type { ReleaseOptions, SetAsideOptions, Store } from '../../src/ports/store.ts'
+import type { ReleaseOptions, SetAsideOptions, Store, StoreCalls, Strategy } from '../../src/ports/store.ts'
 import type { MarkVerdict, Result, ReleaseVerdict, RenewVerdict, SetAsideVerdict } from '../../src/core/record.ts'
 import type { Claim, ClaimAnswer, ClaimRequest, Positions } from '../../src/ports/store.ts'
 import { StoreError } from '../../src/errors.ts'
@@ -6,7 +6,7 @@ import { StoreError } from '../../src/errors.ts'
 export type StoreCall = 'claim' | 'renew' | 'mark' | 'release' | 'setAside'
 
 /** What becomes of one call. */
-export type Fault =
+type Fault =
   /** Nothing is applied, the caller gets an error. */
   | 'lose-request'
   /** It is applied, the caller gets an error. */
@@ -20,7 +20,7 @@ export type Fault =
   /** It is applied and answered when the promise resolves. */
   | Promise<unknown>
 
-export interface SeenCall {
+interface SeenCall {
   readonly call: StoreCall
   readonly keys: readonly string[]
   readonly token: string | undefined
@@ -28,9 +28,15 @@ export interface SeenCall {
   readonly refund: boolean | undefined
 }
 
+export type ScriptedStore<Tx> = Scripted<Tx> & Store<Tx>
+
 /** A store with faults by script, which remembers what it was asked. */
-export class ScriptedStore<Tx> implements Store<Tx> {
-  readonly strategy: Store<Tx>['strategy']
+export function scriptedStore<Tx = never>(store: Store<Tx>, journal?: string[]): ScriptedStore<Tx> {
+  return new Scripted(store, journal) as ScriptedStore<Tx>
+}
+
+class Scripted<Tx> implements StoreCalls<ClaimAnswer<Tx>> {
+  readonly strategy: Strategy
   readonly positions?: Positions
   onReachable?: (listener: () => void) => () => void
   /** As it says; a script may lie. */
@@ -40,15 +46,15 @@ export class ScriptedStore<Tx> implements Store<Tx> {
   isDown = false
   /** Called before a call is applied, for tests that step in between. */
   onCall: ((seen: SeenCall) => void) | undefined
-  readonly #store: Store<Tx>
+  readonly #store: StoreCalls<ClaimAnswer<Tx>>
   readonly #script = new Map<StoreCall, Fault[]>()
   readonly #journal: string[]
 
   constructor(store: Store<Tx>, journal: string[] = []) {
     this.#store = store
     this.strategy = store.strategy
-    const { positions } = store
-    if (positions !== undefined) {
+    if (store.strategy === 'offsets') {
+      const { positions } = store
       this.positions = {
         next: async (scope, streams) => this.#whileUp(() => positions.next(scope, streams)),
         pass: async (scope, position) => this.#whileUp(() => positions.pass(scope, position)),
@@ -80,20 +86,20 @@ export class ScriptedStore<Tx> implements Store<Tx> {
     return this.#apply({ call: 'claim', ...seen }, () => this.#store.claim(request))
   }
 
-  renew(claims: readonly Claim<Tx>[], leaseMs: number): Promise<readonly RenewVerdict[]> {
+  renew(claims: readonly Claim[], leaseMs: number): Promise<readonly RenewVerdict[]> {
     return this.#apply(seenClaims('renew', claims), () => this.#store.renew(claims, leaseMs))
   }
 
-  mark(claims: readonly Claim<Tx>[], results?: readonly (Result | undefined)[]): Promise<readonly MarkVerdict[]> {
+  mark(claims: readonly Claim[], results?: readonly (Result | undefined)[]): Promise<readonly MarkVerdict[]> {
     return this.#apply(seenClaims('mark', claims), () => this.#store.mark(claims, results))
   }
 
-  release(claims: readonly Claim<Tx>[], how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+  release(claims: readonly Claim[], how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
     return this.#apply({ ...seenClaims('release', claims), refund: how.refund }, () => this.#store.release(claims, how))
   }
 
   setAside(
-    claims: readonly Claim<Tx>[],
+    claims: readonly Claim[],
     as: 'given-up' | 'parked',
     why: SetAsideOptions,
   ): Promise<readonly SetAsideVerdict[]> {
@@ -125,6 +131,6 @@ export class ScriptedStore<Tx> implements Store<Tx> {
   }
 }
 
-function seenClaims(call: StoreCall, claims: readonly Claim<unknown>[]): SeenCall {
+function seenClaims(call: StoreCall, claims: readonly Claim[]): SeenCall {
   return { call, keys: claims.map(({ key }) => key), token: claims[0]?.token, alone: undefined, refund: undefined }
 }

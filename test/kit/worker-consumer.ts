@@ -17,6 +17,7 @@ import {
   type Store,
 } from '../../src/index.ts'
 import { runConsumer, type Publisher, type RetryLetter, type Source } from '../../src/spi.ts'
+import { withCalls } from './store-with.ts'
 import type { CrashPoint, WorkerEvent, WorkerMessage, WorkerSettings } from './worker-process.ts'
 
 /** What the process was started with. */
@@ -126,16 +127,12 @@ async function act({ id, does }: WorkerMessage, attempt: number, apply: () => Pr
 
 /** A store that is a place to die at. The process is dead before it could answer, or after. */
 function mortal<Tx>(store: Store<Tx>): Store<Tx> {
-  return {
-    strategy: store.strategy,
-    ...(store.positions === undefined ? {} : { positions: store.positions }),
-    open: () => store.open(),
+  return withCalls(store, {
     claim: async (request) => {
       const answers = await store.claim(request)
       await dieAt('before the handler')
       return answers
     },
-    renew: (claims, leaseMs) => store.renew(claims, leaseMs),
     release: async (claims, how) => {
       const verdicts = await store.release(claims, how)
       await dieAt('after the release')
@@ -153,7 +150,7 @@ function mortal<Tx>(store: Store<Tx>): Store<Tx> {
       await dieAt('after the set-aside')
       return verdicts
     },
-  }
+  })
 }
 
 function mortalPublisher(publisher: Publisher): Publisher {

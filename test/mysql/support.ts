@@ -2,7 +2,7 @@ import { describe } from '@jest/globals'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { mysqlInbox, type MysqlInboxOptions, type MysqlTransaction } from '../../adapters/mysql2/index.ts'
 import { isConsumeOnceError, type Store } from '../../src/index.ts'
-import { type Claim, type LentTransaction } from '../../src/spi.ts'
+import { type TransactionClaim, type LentTransaction } from '../../src/spi.ts'
 import type { InboxHarness } from '../../testing/contract/store/harness.ts'
 import { backends } from '../kit/backends.ts'
 import { evadingTexts, MYSQL_COMMENTS, MYSQL_ENDINGS } from '../kit/evading-texts.ts'
@@ -107,7 +107,7 @@ async function evade(tx: MysqlTransaction): Promise<string> {
   return text
 }
 
-export function lend(claimed: Claim<MysqlTransaction>): LentTransaction<MysqlTransaction> {
+export function lend(claimed: TransactionClaim<MysqlTransaction>): LentTransaction<MysqlTransaction> {
   if (claimed.transaction === undefined) throw new Error('expected a claim with a transaction')
   return claimed.transaction.lend()
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { MysqlTransaction } from '../../adapters/mysql2/index.ts'
 import type { Store } from '../../src/index.ts'
-import type { Claim, ClaimAnswer } from '../../src/spi.ts'
+import type { TransactionClaim, TransactionAnswer } from '../../src/spi.ts'
 import { claim, claimAll, grantedBy, hold, newItem, type Granted } from '../../testing/contract/store/claims.ts'
 import { ALONE, codeOf, describeMariadb, lend, newMysqlPlace, NO_REFUND, type MysqlPlace } from './support.ts'
 
@@ -297,7 +297,9 @@ describeMariadb('mysqlInbox between two processes', () => {
       const verdicts = await Promise.all(
         stores.map(async (store, index) => {
           const answers = await claimAll(store, batches[index] ?? [])
-          await store.mark(answers.filter(isGranted).map((answer) => answer.claim as Claim<MysqlTransaction>))
+          await store.mark(
+            answers.filter(isGranted).map((answer) => answer.claim as TransactionClaim<MysqlTransaction>),
+          )
           return answers.map(({ verdict }) => verdict)
         }),
       )
@@ -363,7 +365,9 @@ describeMariadb('mysqlInbox between two processes', () => {
   })
 })
 
-function isGranted(answer: ClaimAnswer<MysqlTransaction>): answer is Granted & ClaimAnswer<MysqlTransaction> {
+function isGranted(
+  answer: TransactionAnswer<MysqlTransaction>,
+): answer is Granted & TransactionAnswer<MysqlTransaction> {
   return 'claim' in answer
 }
 

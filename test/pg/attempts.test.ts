@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/index.ts'
-import type { Claim } from '../../src/spi.ts'
+import type { TransactionClaim } from '../../src/spi.ts'
 import { claim, claimAll, grantedBy, hold, newItem, newToken, SCOPE } from '../../testing/contract/store/claims.ts'
 import { ALONE, NO_REFUND, REFUND, codeOf, describePostgres, heard, lend, newPlace, type PgPlace } from './support.ts'
 
@@ -126,7 +126,7 @@ describePostgres('attempts of postgresInbox', () => {
   })
 
   /** The server has ended an idle transaction. */
-  const lost = async (inbox: Store<PgTransaction>, claimed: Claim<PgTransaction>): Promise<void> => {
+  const lost = async (inbox: Store<PgTransaction>, claimed: TransactionClaim<PgTransaction>): Promise<void> => {
     while ((await inbox.renew([claimed], 1))[0] === 'renewed') await place.pool.query('select pg_sleep(0.01)')
   }
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/index.ts'
-import type { Claim } from '../../src/spi.ts'
+import type { TransactionClaim } from '../../src/spi.ts'
 import { startCuttingProxy, type CuttingProxy } from '../kit/cutting-proxy.ts'
 import { server } from '../kit/servers/server.ts'
 import { ALONE, NO_REFUND, codeOf, describePostgres, lend, newPlace, pidOf, type PgPlace } from './support.ts'
@@ -26,7 +26,7 @@ describePostgres('postgresInbox on a connection that is lost', () => {
     await place.close()
   })
 
-  async function terminate(claimed: Claim<PgTransaction>): Promise<void> {
+  async function terminate(claimed: TransactionClaim<PgTransaction>): Promise<void> {
     await place.terminate(await pidOf(lend(claimed).tx))
   }
 

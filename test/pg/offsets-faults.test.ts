@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
-import type { Store } from '../../src/index.ts'
-import type { ClaimItem } from '../../src/spi.ts'
+import type { ClaimItem, OffsetsStore } from '../../src/spi.ts'
 import { claim, claimAll, grantedBy, hold, newItem, newName } from '../../testing/contract/store/claims.ts'
 import { startCuttingProxy, type CuttingProxy } from '../kit/cutting-proxy.ts'
 import { startPrivatePostgres } from '../kit/servers/private-postgres.ts'
@@ -41,12 +40,12 @@ function gapped(stream: string, offsets: readonly number[]): readonly ClaimItem[
 const begun = async (): Promise<number> =>
   (await place.pool.query<{ n: number }>(`select count(*)::int as n from ${place.schema}.begun`)).rows[0]?.n ?? -1
 
-const nextOf = async (store: Store<PgTransaction>, stream: string): Promise<bigint | undefined> =>
+const nextOf = async (store: OffsetsStore<PgTransaction>, stream: string): Promise<bigint | undefined> =>
   (await store.positions?.next('contract/store', [stream]))?.get(stream)?.next
 
 describePostgres('postgresOffsets on a connection that is lost', () => {
   let proxy: CuttingProxy
-  let store: Store<PgTransaction>
+  let store: OffsetsStore<PgTransaction>
   beforeEach(async () => {
     const url = new URL((await server('postgres')).url)
     proxy = await startCuttingProxy(Number(url.port || 5432))

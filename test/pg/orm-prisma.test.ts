@@ -5,7 +5,7 @@ import { Pool, type PoolClient } from 'pg'
 import { pgClient, type PgTransaction } from '../../adapters/pg/index.ts'
 import { Prisma, PrismaClient } from '../../examples/prisma/client/client.ts'
 import type { Store } from '../../src/index.ts'
-import type { Claim } from '../../src/spi.ts'
+import type { TransactionClaim } from '../../src/spi.ts'
 import { hold, newItem } from '../../testing/contract/store/claims.ts'
 import { describeFloating } from './floating.ts'
 import { createCharge, describeOrm, type OrmTransaction } from './orm.ts'
@@ -98,7 +98,7 @@ describePostgres('one PrismaClient for all handlers', () => {
   let place: PgPlace
   let prisma: PrismaClient
   let inbox: Store<PgTransaction>
-  let claims: Claim<PgTransaction>[]
+  let claims: TransactionClaim<PgTransaction>[]
   beforeAll(async () => {
     place = await newPlace()
     await createCharge(place)

@@ -6,7 +6,7 @@ import { Kysely, PostgresDialect } from 'kysely'
 import { DataSource, EntitySchema } from 'typeorm'
 import { pgClient, type PgTransaction } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/index.ts'
-import type { Claim } from '../../src/spi.ts'
+import type { TransactionClaim } from '../../src/spi.ts'
 import { hold, newItem } from '../../testing/contract/store/claims.ts'
 import { server } from '../kit/servers/server.ts'
 import { createCharge } from './orm.ts'
@@ -15,7 +15,7 @@ import { NO_REFUND, describePostgres, lend, newPlace, type PgPlace } from './sup
 describePostgres('the traps of ORMs in a handler', () => {
   let place: PgPlace
   let inbox: Store<PgTransaction>
-  let claimed: Claim<PgTransaction>
+  let claimed: TransactionClaim<PgTransaction>
   let tx: PgTransaction
   beforeEach(async () => {
     place = await newPlace()

@@ -11,8 +11,8 @@ import {
   type PostgresInboxOptions,
   type PostgresOffsetsOptions,
 } from '../../adapters/pg/index.ts'
-import { isConsumeOnceError, type Store } from '../../src/index.ts'
-import { type Claim, type LentTransaction } from '../../src/spi.ts'
+import { isConsumeOnceError } from '../../src/index.ts'
+import type { InboxStore, LentTransaction, OffsetsStore, TransactionClaim } from '../../src/spi.ts'
 import type { InboxHarness, OffsetsHarness } from '../../testing/contract/store/harness.ts'
 import { backends } from '../kit/backends.ts'
 import { evadingTexts, POSTGRES_COMMENTS, POSTGRES_ENDINGS } from '../kit/evading-texts.ts'
@@ -34,8 +34,8 @@ export interface PgPlace {
   readonly pool: Pool
   readonly newPool: (config?: PoolConfig) => Pool
   /** Opened, on a pool of its own unless one is given. */
-  readonly newInbox: (options?: Partial<PostgresInboxOptions>) => Promise<Store<PgTransaction>>
-  readonly newOffsets: (options?: Partial<PostgresOffsetsOptions>) => Promise<Store<PgTransaction>>
+  readonly newInbox: (options?: Partial<PostgresInboxOptions>) => Promise<InboxStore<PgTransaction>>
+  readonly newOffsets: (options?: Partial<PostgresOffsetsOptions>) => Promise<OffsetsStore<PgTransaction>>
   /** Another hand moves a stream, whatever its scope; `undefined` deletes its row. */
   readonly move: (stream: string, next: bigint | undefined) => Promise<void>
   readonly write: (tx: PgTransaction, effect: string) => Promise<unknown>
@@ -172,7 +172,7 @@ export function bytesOf(text: string): string {
   return Buffer.from(text, 'base64url').toString('hex', 0, 16)
 }
 
-export function lend(claimed: Claim<PgTransaction>): LentTransaction<PgTransaction> {
+export function lend(claimed: TransactionClaim<PgTransaction>): LentTransaction<PgTransaction> {
   if (claimed.transaction === undefined) throw new Error('expected a claim with a transaction')
   return claimed.transaction.lend()
 }

@@ -33,6 +33,7 @@ import { startPrivateRedis } from '../kit/servers/private-redis.ts'
 import { server } from '../kit/servers/server.ts'
 import { withMariadb, withPostgres, withRedis } from '../kit/servers/clients.ts'
 import { Ears } from './ears.ts'
+import { withCalls } from '../kit/store-with.ts'
 
 /** Planted where a client keeps its password. */
 const SECRET = 'planted-s3cr3t'
@@ -52,17 +53,12 @@ async function heardOf(store: Store<unknown>): Promise<string> {
   const ears = new Ears()
   const events: unknown[] = []
   // As if it had been opened before.
-  const opened: Store<unknown> = {
-    strategy: store.strategy,
-    ...(store.admin && { admin: store.admin }),
+  const { admin } = store
+  const opened = withCalls(store, {
+    ...(admin && { admin }),
     ...(store.checkup && { checkup: () => store.checkup?.() ?? Promise.resolve([]) }),
     open: async () => {},
-    claim: (request) => store.claim(request),
-    renew: (claims, leaseMs) => store.renew(claims, leaseMs),
-    mark: (claims, results) => store.mark(claims, results),
-    release: (claims, how) => store.release(claims, how),
-    setAside: (...how) => store.setAside(...how),
-  }
+  })
   const consumer = consumerOf(opened, ears, events)
   const running = runInline(consumer, { group: 'g' })
   await running.open()

@@ -17,6 +17,8 @@ import { InboxDatabase } from '../../testing/stores/inbox-database.ts'
 import { MemoryInbox } from '../../testing/stores/memory-inbox.ts'
 import type { MemoryTx } from '../../testing/stores/memory-transaction.ts'
 import { sealedBy } from './seal.ts'
+import type { StoreCalls } from '../../src/ports/store.ts'
+import { withCalls } from '../kit/store-with.ts'
 
 const SECRET = randomBytes(32)
 const OTHER = randomBytes(32)
@@ -46,15 +48,14 @@ class Place {
       strategy === 'lease'
         ? (memoryStore() as unknown as Store<MemoryTx>)
         : new MemoryInbox({ database: this.database })
-    const mark = store.mark.bind(store)
-    const claim = store.claim.bind(store)
-    this.#store = Object.assign(store, {
-      mark: (...[claims, results]: Parameters<typeof mark>): ReturnType<typeof mark> => {
+    const calls: StoreCalls = store
+    this.#store = withCalls(store, {
+      mark: (claims, results) => {
         this.kept.push(...(results ?? []).flatMap((result) => result ?? []))
-        return mark(claims, results)
+        return calls.mark(claims, results)
       },
-      claim: async (request: Parameters<typeof claim>[0]): ReturnType<typeof claim> => {
-        const answers = await claim(request)
+      claim: async (request) => {
+        const answers = await calls.claim(request)
         return answers.map((answer) =>
           answer.verdict === 'done' && answer.result !== undefined && this.tamper !== undefined
             ? { ...answer, result: this.tamper(answer.result) }

@@ -8,7 +8,7 @@ import { assertLikeTransition } from '../contract/store-model.ts'
 import { ManualClock, turns } from '../kit/manual-clock.ts'
 import { MemoryInbox } from '../../testing/stores/memory-inbox.ts'
 import { RecordingSource } from '../kit/recording-source.ts'
-import { ScriptedStore } from '../kit/scripted-store.ts'
+import { scriptedStore, type ScriptedStore } from '../kit/scripted-store.ts'
 import { gate } from '../kit/rig.ts'
 
 const WHY = { by: 'test', reason: 'a test', retentionMs: 3_600_000 }
@@ -23,14 +23,14 @@ interface Bench {
 
 function bench(options: Partial<DoneCacheOptions> = {}): Bench {
   const clock = new ManualClock()
-  const behind = new ScriptedStore<never>(memoryStore({ clock }))
+  const behind = scriptedStore(memoryStore({ clock }))
   let seen = 0
   const asked = (): number => {
     const before = seen
     seen = behind.calls('claim').reduce((sum, { keys }) => sum + keys.length, 0)
     return seen - before
   }
-  return { clock, behind, asked, store: withDoneCache<never>(behind, { max: 100, clock, ...options }) }
+  return { clock, behind, asked, store: withDoneCache(behind, { max: 100, clock, ...options }) }
 }
 
 /** With the admin of the store, which a scripted one has not. */
@@ -240,11 +240,11 @@ describe('a decision of a person, with a cache of what is done,', () => {
     for (const call of ['claim', 'mark'] as const) {
       const clock = new ManualClock()
       const plain = memoryStore({ clock })
-      const scripted = new ScriptedStore<never>(plain)
+      const scripted = scriptedStore(plain)
       const admin = plain.admin
       if (admin === undefined) throw new Error('expected a store with admin')
       const behind = Object.assign(scripted, { admin })
-      const store = withDoneCache<never>(behind, { max: 100, clock })
+      const store = withDoneCache(behind, { max: 100, clock })
       const item = newItem()
       const { claim: claimed } = await hold(plain, item)
       if (call === 'claim') await plain.mark([claimed])
@@ -286,11 +286,11 @@ describe('a store with a cache in front of it', () => {
   })
 
   it('has what it had before, and nothing else', async () => {
-    const plain = new ScriptedStore<never>(memoryStore())
-    expect(withDoneCache<never>(plain, { max: 1 }).admin).toBeUndefined()
-    expect(withDoneCache<never>(plain, { max: 1 }).checkup).toBeUndefined()
+    const plain = scriptedStore(memoryStore())
+    expect(withDoneCache(plain, { max: 1 }).admin).toBeUndefined()
+    expect(withDoneCache(plain, { max: 1 }).checkup).toBeUndefined()
     const finding = { check: 'test', verdict: 'holds', found: '', meaning: '' } as const
-    const looked = withDoneCache<never>(Object.assign(plain, { checkup: async () => [finding] }), { max: 1 })
+    const looked = withDoneCache(Object.assign(plain, { checkup: async () => [finding] }), { max: 1 })
     expect(await looked.checkup?.()).toEqual([finding])
     expect(withDoneCache(new MemoryInbox(), { max: 1 }).strategy).toBe('inbox')
   })
@@ -313,13 +313,13 @@ describe('a store with a cache in front of it', () => {
 
   it('settles duplicates while the store is down', async () => {
     const clock = new ManualClock()
-    const behind = new ScriptedStore<never>(memoryStore({ clock }))
+    const behind = scriptedStore(memoryStore({ clock }))
     const source = new RecordingSource()
     let runs = 0
     const consumer = defineConsumer({
       name: 'consumer',
       id: messageId.header('id'),
-      store: withDoneCache<never>(behind, { max: 100, clock }),
+      store: withDoneCache(behind, { max: 100, clock }),
       handle: () => ++runs,
     })
     const running = await runConsumer(consumer, { source, publisher: source, clock })

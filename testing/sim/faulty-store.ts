@@ -1,7 +1,16 @@
 import type { Digest, Key } from '../../src/core/record.ts'
 import { isFailure } from '../../src/core/result.ts'
 import { StoreError } from '../../src/errors.ts'
-import type { Claim, ClaimItem, Store } from '../../src/ports/store.ts'
+import type {
+  Claim,
+  ClaimAnswer,
+  ClaimItem,
+  ClaimRequest,
+  Positions,
+  Store,
+  StoreCalls,
+  Strategy,
+} from '../../src/ports/store.ts'
 import type { Happening, Subject } from '../history.ts'
 import type { SimProcess } from './process.ts'
 import type { Stage } from './stage.ts'
@@ -19,12 +28,12 @@ export interface Names {
  * One process's connection to a store, with a log of the store's actions. Requests and replies are lost or late, and
  * the process dies before, between and after them. A request in flight arrives even if its sender is dead.
  */
-export class FaultyStore<Tx> implements Store<Tx> {
-  readonly strategy: Store<Tx>['strategy']
+export class FaultyStore<Tx> implements StoreCalls<ClaimAnswer<Tx>> {
+  readonly strategy: Strategy
   /** Calls are delayed independently, so the claim of order is never true: only speed may rely on it. */
   readonly inOrder: boolean
-  readonly positions?: NonNullable<Store<Tx>['positions']>
-  readonly #store: Store<Tx>
+  readonly positions?: Positions
+  readonly #store: StoreCalls<ClaimAnswer<Tx>>
   readonly #process: SimProcess
   readonly #stage: Stage
   readonly #names: Names
@@ -42,8 +51,8 @@ export class FaultyStore<Tx> implements Store<Tx> {
     this.#names = names
     this.strategy = store.strategy
     this.inOrder = inOrder
+    if (store.strategy !== 'offsets') return
     const { positions } = store
-    if (positions === undefined) return
     this.positions = {
       next: (scope, streams) => this.#call('positions', () => positions.next(scope, streams)),
       pass: (scope, position) => this.#call('pass', () => positions.pass(scope, position)),
@@ -63,7 +72,7 @@ export class FaultyStore<Tx> implements Store<Tx> {
     return this.#store.open()
   }
 
-  claim(request: Parameters<Store<Tx>['claim']>[0]): ReturnType<Store<Tx>['claim']> {
+  claim(request: ClaimRequest): Promise<readonly ClaimAnswer<Tx>[]> {
     const { items, token, leaseMs, retentionMs } = request
     const subjects = items.map((item) => this.#names.subjectOf(item))
     for (const subject of subjects) this.#record({ f: 'claim', type: 'invoke', subject, token })
@@ -94,7 +103,7 @@ export class FaultyStore<Tx> implements Store<Tx> {
     })
   }
 
-  renew(claims: readonly Claim<Tx>[], leaseMs: number): ReturnType<Store<Tx>['renew']> {
+  renew(claims: readonly Claim[], leaseMs: number): ReturnType<Store<Tx>['renew']> {
     return this.#call('renew', async () => {
       const verdicts = await this.#store.renew(claims, leaseMs)
       const until = this.strategy === 'lease' ? this.#stage.timeline.now + leaseMs : undefined
@@ -107,7 +116,7 @@ export class FaultyStore<Tx> implements Store<Tx> {
     })
   }
 
-  mark(...[claims, results]: Parameters<Store<Tx>['mark']>): ReturnType<Store<Tx>['mark']> {
+  mark(...[claims, results]: Parameters<StoreCalls['mark']>): ReturnType<Store<Tx>['mark']> {
     this.#asked(claims, (of) => ({ f: 'mark', type: 'invoke', ...of }))
     return this.#call('mark', async () => {
       const verdicts = await this.#store.mark(claims, results)
@@ -123,7 +132,7 @@ export class FaultyStore<Tx> implements Store<Tx> {
     })
   }
 
-  release(...[claims, how]: Parameters<Store<Tx>['release']>): ReturnType<Store<Tx>['release']> {
+  release(...[claims, how]: Parameters<StoreCalls['release']>): ReturnType<Store<Tx>['release']> {
     const { refund, doubt, delayMs = 0 } = how
     this.#asked(claims, (of) => ({ f: 'release', type: 'invoke', ...of, refund, doubt }))
     return this.#call('release', async () => {
@@ -140,7 +149,7 @@ export class FaultyStore<Tx> implements Store<Tx> {
     })
   }
 
-  setAside(...[claims, as, why]: Parameters<Store<Tx>['setAside']>): ReturnType<Store<Tx>['setAside']> {
+  setAside(...[claims, as, why]: Parameters<StoreCalls['setAside']>): ReturnType<Store<Tx>['setAside']> {
     const { reason } = why
     this.#asked(claims, (of) => ({ f: 'set-aside', type: 'invoke', ...of, as, reason }))
     return this.#call('setAside', async () => {
@@ -154,12 +163,12 @@ export class FaultyStore<Tx> implements Store<Tx> {
     })
   }
 
-  #asked(claims: readonly Claim<Tx>[], happening: (of: Of) => Happening): void {
+  #asked(claims: readonly Claim[], happening: (of: Of) => Happening): void {
     for (const claim of claims) this.#record(happening(this.#ofClaim(claim)))
   }
 
   #applied<V>(
-    claims: readonly Claim<Tx>[],
+    claims: readonly Claim[],
     verdicts: readonly V[],
     happening: (verdict: V, of: Of, index: number) => Happening | false,
   ): void {
@@ -170,7 +179,7 @@ export class FaultyStore<Tx> implements Store<Tx> {
     }
   }
 
-  #ofClaim({ key, token }: Claim<Tx>): Of {
+  #ofClaim({ key, token }: Claim): Of {
     const subject = this.#subjects.get(key)
     if (subject === undefined) throw new TypeError('a claim that was not granted here (faulty-store)')
     return { subject, token }

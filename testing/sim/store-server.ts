@@ -1,6 +1,15 @@
 import type { Key, MessageRecord, Result } from '../../src/core/record.ts'
 import { memoryStore } from '../../src/memory/store.ts'
-import type { Claim, ClaimRequest, ReleaseOptions, SetAsideOptions, Store } from '../../src/ports/store.ts'
+import type {
+  ClaimRequest,
+  Positions,
+  ReleaseOptions,
+  SetAsideOptions,
+  Store,
+  StoreCalls,
+  TransactionAnswer,
+  TransactionClaim,
+} from '../../src/ports/store.ts'
 import type { End } from '../history.ts'
 import { InboxDatabase } from '../stores/inbox-database.ts'
 import { MemoryInbox } from '../stores/memory-inbox.ts'
@@ -52,7 +61,8 @@ export function inboxServer(stage: Stage): StoreServer {
   const clock = { now: () => wallAt(stage.timeline.now) }
   const database = new InboxDatabase<Effected>()
   return {
-    connect: (process) => new Connections(new MemoryInbox<EffectTx, Effected>({ database, clock }), process, stage),
+    connect: (process) =>
+      new Connections(new MemoryInbox<EffectTx, Effected>({ database, clock }), process, stage) as Store<EffectTx>,
     lose: () => undefined,
     states: () => {
       const states = new Map<string, State>()
@@ -66,7 +76,8 @@ export function inboxServer(stage: Stage): StoreServer {
 export function offsetsServer(stage: Stage): StoreServer {
   const database = new OffsetsDatabase<Effected>()
   return {
-    connect: (process) => new Connections(new MemoryOffsets<EffectTx, Effected>({ database }), process, stage),
+    connect: (process) =>
+      new Connections(new MemoryOffsets<EffectTx, Effected>({ database }), process, stage) as Store<EffectTx>,
     lose: () => undefined,
     states: () => {
       const states = new Map<string, State>()
@@ -81,9 +92,9 @@ export function offsetsServer(stage: Stage): StoreServer {
 }
 
 /** The connections of one process. Its open transactions end with it, and commits are recorded as effects. */
-class Connections implements Store<EffectTx> {
-  readonly strategy: Store['strategy']
-  readonly positions?: NonNullable<Store['positions']>
+class Connections implements StoreCalls<TransactionAnswer<EffectTx>> {
+  readonly strategy: 'inbox' | 'offsets'
+  readonly positions?: Positions
   readonly #store: TxStore
   readonly #stage: Stage
   readonly #effects: readonly Effected[]
@@ -134,5 +145,5 @@ class Connections implements Store<EffectTx> {
   }
 }
 
-type Claims = readonly Claim<EffectTx>[]
+type Claims = readonly TransactionClaim<EffectTx>[]
 type TxStore = MemoryInbox<EffectTx, Effected> | MemoryOffsets<EffectTx, Effected>

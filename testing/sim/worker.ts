@@ -79,7 +79,7 @@ export class Worker {
     const settings: Omit<ConsumerSettings<unknown, unknown, EffectTx>, 'rememberResult' | 'rememberFailure'> = {
       name: CONSUMER,
       ...(plan.promised === 'offsets' ? {} : { id: messageId.header('id') }),
-      store: this.#store,
+      store: this.#store as Store<EffectTx>,
       decode: () => undefined,
       concurrency: plan.concurrency,
       transactions: plan.concurrency,

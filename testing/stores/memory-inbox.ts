@@ -18,13 +18,13 @@ import { StoreError } from '../../src/errors.ts'
 import type { Clock } from '../../src/ports/clock.ts'
 import type { ListQuery, RecordPage, StoreAdmin } from '../../src/ports/store-admin.ts'
 import type {
-  Claim,
-  ClaimAnswer,
+  TransactionClaim,
+  TransactionAnswer,
   ClaimItem,
   ClaimRequest,
   ReleaseOptions,
+  InboxStore,
   SetAsideOptions,
-  Store,
 } from '../../src/ports/store.ts'
 import { InboxDatabase } from './inbox-database.ts'
 import { MemoryTransaction, type LendAs, type MemoryTx } from './memory-transaction.ts'
@@ -57,7 +57,7 @@ export interface MemoryInboxOptions<Tx = MemoryTx, Effect = string> {
  * The reference inbox, in memory, for tests: the mark commits effects, and everything is lost on exit. One instance is
  * one process; `die()` ends it.
  */
-export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
+export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<Tx> {
   readonly strategy = 'inbox'
   readonly database: InboxDatabase<Effect>
   readonly admin: StoreAdmin = {
@@ -100,12 +100,12 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
 
   async open(): Promise<void> {}
 
-  async claim(request: ClaimRequest): Promise<readonly ClaimAnswer<Tx>[]> {
+  async claim(request: ClaimRequest): Promise<readonly TransactionAnswer<Tx>[]> {
     // Sent again: the connection of the first call is gone, and its transaction with it.
     for (const earlier of this.#open) if (earlier.token === request.token) earlier.end('rolled-back')
     const { locks } = this.database
     const transaction = this.#begin(request)
-    const answers = new Map<Key, ClaimAnswer<Tx>>()
+    const answers = new Map<Key, TransactionAnswer<Tx>>()
     // In the same order for all, so that two batches cannot deadlock.
     for (const item of request.items.toSorted((a, b) => (a.key < b.key ? -1 : 1))) {
       // After a wait it checks again, and takes the key in the same turn: others woke up too.
@@ -122,7 +122,7 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
   protected standing(
     { key, digest }: ClaimItem,
     { alone, token }: Pick<ClaimRequest, 'alone' | 'token'>,
-  ): ClaimAnswer<Tx> | undefined {
+  ): TransactionAnswer<Tx> | undefined {
     const { rows, attempts, countedBy, locks, tried } = this.database
     const row = rows.get(key)
     if (row !== undefined) {
@@ -142,12 +142,12 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
     return earlier > 0 && !alone ? { verdict: 'again-alone', attempts: earlier } : undefined
   }
 
-  async renew(claims: readonly Claim<Tx>[]): Promise<readonly RenewVerdict[]> {
+  async renew(claims: readonly TransactionClaim<Tx>[]): Promise<readonly RenewVerdict[]> {
     return claims.map((claim) => (transactionOf(claim).state === 'open' ? 'renewed' : 'lost'))
   }
 
   async mark(
-    claims: readonly Claim<Tx>[],
+    claims: readonly TransactionClaim<Tx>[],
     results: readonly (Result | undefined)[] = [],
   ): Promise<readonly MarkVerdict[]> {
     const [transaction] = claims.map(transactionOf)
@@ -168,7 +168,7 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
   }
 
   async release(
-    claims: readonly Claim<Tx>[],
+    claims: readonly TransactionClaim<Tx>[],
     { refund, delayMs = 0, cause }: ReleaseOptions,
   ): Promise<readonly ReleaseVerdict[]> {
     const [transaction] = claims.map(transactionOf)
@@ -187,7 +187,7 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
   }
 
   async setAside(
-    claims: readonly Claim<Tx>[],
+    claims: readonly TransactionClaim<Tx>[],
     as: 'given-up' | 'parked',
     { reason, refund = false, cause }: SetAsideOptions,
   ): Promise<readonly SetAsideVerdict[]> {
@@ -263,7 +263,7 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
     item: ClaimItem,
     { scope, token, retentionMs }: ClaimRequest,
     transaction: MemoryTransaction<Tx, Effect>,
-  ): ClaimAnswer<Tx> {
+  ): TransactionAnswer<Tx> {
     const { attempts, countedBy, known, locks, tried } = this.database
     const counted = attempts.get(item.key) ?? 0
     const attempt = countedBy.get(item.key) === token ? counted : counted + 1
@@ -271,11 +271,11 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements Store<Tx> {
     countedBy.set(item.key, token)
     tried.set(item.key, { digest: item.digest })
     locks.set(item.key, transaction)
-    const claim: Claim<Tx> = { ...item, scope, token, fence: 0, attempt, retentionMs, transaction }
+    const claim: TransactionClaim<Tx> = { ...item, scope, token, fence: 0, attempt, retentionMs, transaction }
     return { verdict: 'claimed', fence: 0, attempt, claim, ...(known.has(item.key) ? { isKnown: true } : {}) }
   }
 
-  #refund({ key, token }: Claim<Tx>): void {
+  #refund({ key, token }: TransactionClaim<Tx>): void {
     const { attempts, countedBy, tried } = this.database
     if (countedBy.get(key) !== token) return
     const left = (attempts.get(key) ?? 1) - 1
@@ -291,7 +291,9 @@ function differ(kept: Digest, claimed: Digest): boolean {
 }
 
 /** The transaction that this store has opened for a claim. */
-export function transactionOf<Tx, Effect = string>({ transaction }: Claim<Tx>): MemoryTransaction<Tx, Effect> {
+export function transactionOf<Tx, Effect = string>({
+  transaction,
+}: TransactionClaim<Tx>): MemoryTransaction<Tx, Effect> {
   if (transaction instanceof MemoryTransaction) return transaction as MemoryTransaction<Tx, Effect>
   throw new TypeError('a claim of another store (memory-inbox)')
 }

@@ -11,15 +11,15 @@ import type {
 import type { EpochMs } from '../../src/core/units.ts'
 import { StoreError } from '../../src/errors.ts'
 import type {
-  Claim,
-  ClaimAnswer,
+  TransactionClaim,
+  TransactionAnswer,
   ClaimItem,
   ClaimRequest,
   HoldVerdict,
   Positions,
   ReleaseOptions,
+  OffsetsStore,
   SetAsideOptions,
-  Store,
 } from '../../src/ports/store.ts'
 import type { LendAs, MemoryTx } from './memory-transaction.ts'
 import { OffsetsDatabase } from './offsets-database.ts'
@@ -47,7 +47,7 @@ export interface MemoryOffsetsOptions<Tx = MemoryTx, Effect = string> {
 /**
  * The strategy `offsets` in memory, for tests: `claimStream` and a Map. One instance is one process; `die()` ends it.
  */
-export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements Store<Tx> {
+export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements OffsetsStore<Tx> {
   readonly strategy = 'offsets'
   readonly database: OffsetsDatabase<Effect>
   readonly positions: Positions = {
@@ -101,13 +101,13 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements Store<Tx> 
 
   async open(): Promise<void> {}
 
-  async claim(request: ClaimRequest): Promise<readonly ClaimAnswer<Tx>[]> {
+  async claim(request: ClaimRequest): Promise<readonly TransactionAnswer<Tx>[]> {
     // Sent again: the connection of the first call is gone, and its transaction with it.
     for (const earlier of this.#open) if (earlier.token === request.token) earlier.end('rolled-back')
     const streams = this.#byStream(request)
     const { holders } = this.database
     const transaction = this.#begin(request)
-    const answers = new Map<Key, ClaimAnswer<Tx>>()
+    const answers = new Map<Key, TransactionAnswer<Tx>>()
     // In the same order for all, so that two claims cannot deadlock.
     for (const [stream, ofStream] of streams.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
       // After a wait it checks again, and takes the stream in the same turn: others woke up too.
@@ -123,11 +123,11 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements Store<Tx> 
     return claimStream(...args)
   }
 
-  async renew(claims: readonly Claim<Tx>[]): Promise<readonly RenewVerdict[]> {
+  async renew(claims: readonly TransactionClaim<Tx>[]): Promise<readonly RenewVerdict[]> {
     return claims.map((claim) => (transactionOf(claim).state === 'open' ? 'renewed' : 'lost'))
   }
 
-  async mark(claims: readonly Claim<Tx>[]): Promise<readonly MarkVerdict[]> {
+  async mark(claims: readonly TransactionClaim<Tx>[]): Promise<readonly MarkVerdict[]> {
     const [transaction] = claims.map(transactionOf)
     if (transaction === undefined) return []
     if (transaction.state === 'committed') return claims.map(() => 'already-marked')
@@ -173,7 +173,10 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements Store<Tx> 
     return 'released'
   }
 
-  async release(claims: readonly Claim<Tx>[], { refund }: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+  async release(
+    claims: readonly TransactionClaim<Tx>[],
+    { refund }: ReleaseOptions,
+  ): Promise<readonly ReleaseVerdict[]> {
     return claims.map((claim) => {
       const transaction = transactionOf(claim)
       if (transaction.state === 'committed') return 'refused'
@@ -186,7 +189,7 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements Store<Tx> 
   }
 
   async setAside(
-    claims: readonly Claim<Tx>[],
+    claims: readonly TransactionClaim<Tx>[],
     as: 'given-up' | 'parked',
     { reason }: SetAsideOptions,
   ): Promise<readonly SetAsideVerdict[]> {
@@ -231,7 +234,7 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements Store<Tx> 
     items: readonly Placed[],
     request: ClaimRequest,
     transaction: OffsetsTransaction<Tx, Effect>,
-  ): readonly (readonly [Key, ClaimAnswer<Tx>])[] {
+  ): readonly (readonly [Key, TransactionAnswer<Tx>])[] {
     const { rows, holders } = this.database
     if (holders.has(stream)) return items.map(({ item }) => [item.key, { verdict: 'busy', leaseLeftMs: 50 }])
     const { scope, token, retentionMs } = request
@@ -242,13 +245,13 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements Store<Tx> 
       rows.set(stream, { ...row, attempts: granted.attempts })
       holders.set(stream, transaction)
     }
-    return items.flatMap(({ item, offset }, index): readonly (readonly [Key, ClaimAnswer<Tx>])[] => {
+    return items.flatMap(({ item, offset }, index): readonly (readonly [Key, TransactionAnswer<Tx>])[] => {
       const verdict = verdicts[index]
       if (verdict === undefined) return []
       if (verdict.verdict !== 'claimed') return [[item.key, verdict]]
       const { attempt } = verdict
       transaction.claimed({ key: item.key, stream, offset }, granted?.next ?? 0n, item.position?.timestamp)
-      const claim: Claim<Tx> = { ...item, scope, token, fence: 0, attempt, retentionMs, transaction }
+      const claim: TransactionClaim<Tx> = { ...item, scope, token, fence: 0, attempt, retentionMs, transaction }
       return [[item.key, { verdict: 'claimed', fence: 0, attempt, claim }]]
     })
   }

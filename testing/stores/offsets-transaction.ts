@@ -1,6 +1,6 @@
 import type { Key } from '../../src/core/record.ts'
 import type { EpochMs } from '../../src/core/units.ts'
-import type { Claim } from '../../src/ports/store.ts'
+import type { TransactionClaim } from '../../src/ports/store.ts'
 import { MemoryTransaction } from './memory-transaction.ts'
 
 /** A transaction with its granted positions. */
@@ -24,7 +24,9 @@ export class OffsetsTransaction<Tx, Effect> extends MemoryTransaction<Tx, Effect
 }
 
 /** The transaction that this store has opened for a claim. */
-export function transactionOf<Tx, Effect = string>({ transaction }: Claim<Tx>): OffsetsTransaction<Tx, Effect> {
+export function transactionOf<Tx, Effect = string>({
+  transaction,
+}: TransactionClaim<Tx>): OffsetsTransaction<Tx, Effect> {
   if (transaction instanceof OffsetsTransaction) return transaction as OffsetsTransaction<Tx, Effect>
   throw new TypeError('a claim of another store (memory-offsets)')
 }

@@ -1,7 +1,7 @@
 import {
   StoreError,
   TransactionError,
-  type Claim,
+  type TransactionClaim,
   type Key,
   type MarkVerdict,
   type OpenTransaction,
@@ -75,7 +75,7 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
   }
 
   /** Only a claim of this call can end the transaction that the call opened. */
-  owns({ key, token }: Claim<MysqlTransaction>): boolean {
+  owns({ key, token }: TransactionClaim<MysqlTransaction>): boolean {
     return token === this.#token && this.keys.has(key)
   }
 
@@ -120,7 +120,7 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
    * Rolls back. Gives the attempts of `claims` back if requested, or writes their backoff and cause; each only once.
    */
   release(
-    claims: readonly Claim<MysqlTransaction>[],
+    claims: readonly TransactionClaim<MysqlTransaction>[],
     { refund, delayMs = 0, cause }: ReleaseOptions,
   ): Promise<readonly ReleaseVerdict[]> {
     return this.#inTurn(async () => {
@@ -140,7 +140,10 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
   }
 
   /** Rolls back, and writes the records instead. Refused if another owner was quicker. */
-  setAside(claims: readonly Claim<MysqlTransaction>[], how: SettingAside): Promise<readonly SetAsideVerdict[]> {
+  setAside(
+    claims: readonly TransactionClaim<MysqlTransaction>[],
+    how: SettingAside,
+  ): Promise<readonly SetAsideVerdict[]> {
     const keys = claims.map(({ key }) => key)
     this.#place.losses.forget(this.#names())
     return this.#inTurn(() => this.#ledger.setAside(keys, how, (script) => this.#replace(script, 'over')))

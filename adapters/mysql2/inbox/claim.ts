@@ -1,4 +1,4 @@
-import type { Claim, ClaimAnswer, ClaimRequest, DurationMs } from '../../../src/spi.ts'
+import type { ClaimRequest, DurationMs, TransactionAnswer, TransactionClaim } from '../../../src/spi.ts'
 import { inKeyOrder, storedItem, type StoredItem } from '../../sql/bytes.ts'
 import { despiteConflicts } from '../../sql/despite-conflicts.ts'
 import type { MysqlTransaction } from '../tx/mysql-transaction.ts'
@@ -12,7 +12,7 @@ import { ClaimTransaction } from './claim-transaction.ts'
 import { recordOf } from './records.ts'
 import { InboxLedger } from './ledger.ts'
 
-type Answer = ClaimAnswer<MysqlTransaction>
+type Answer = TransactionAnswer<MysqlTransaction>
 
 /** Opens a transaction that holds a row for each granted key. If no key is granted, the transaction ends here. */
 export async function claimOfInbox(
@@ -123,7 +123,16 @@ function grant(
 ): Answer {
   // The transaction holds the key. There is no lease that could end, so no fence is needed.
   const fence = 0
-  const claimed: Claim<MysqlTransaction> = { key, digest, scope, token, fence, attempt, retentionMs, transaction }
+  const claimed: TransactionClaim<MysqlTransaction> = {
+    key,
+    digest,
+    scope,
+    token,
+    fence,
+    attempt,
+    retentionMs,
+    transaction,
+  }
   return { verdict: 'claimed', fence, attempt, claim: claimed, ...(isKnown ? { isKnown: true } : {}) }
 }
 

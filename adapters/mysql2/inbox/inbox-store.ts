@@ -2,9 +2,8 @@ import {
   isFailure,
   StoreError,
   type Checkup,
-  type Claim,
-  type ClaimAnswer,
   type ClaimRequest,
+  type InboxStore as InboxPort,
   type Key,
   type MarkVerdict,
   type ReleaseOptions,
@@ -13,8 +12,9 @@ import {
   type Result,
   type SetAsideOptions,
   type SetAsideVerdict,
-  type Store,
   type StoreAdmin,
+  type TransactionAnswer,
+  type TransactionClaim,
 } from '../../../src/spi.ts'
 import { refuseSerializable } from '../isolation.ts'
 import type { Database } from '../database.ts'
@@ -28,7 +28,7 @@ import { ClaimTransaction } from './claim-transaction.ts'
  * A store that writes marks in the transaction of the effect: both commit together, or not at all. Only attempts are
  * committed before that, in another table, because they must survive whatever ends the transaction.
  */
-export class InboxStore implements Store<MysqlTransaction> {
+export class InboxStore implements InboxPort<MysqlTransaction> {
   readonly strategy = 'inbox'
   readonly admin: StoreAdmin
   readonly checkup: Checkup
@@ -45,7 +45,7 @@ export class InboxStore implements Store<MysqlTransaction> {
     await answered('open', () => refuseSerializable(this.#database.sessions))
   }
 
-  async claim(request: ClaimRequest): Promise<readonly ClaimAnswer<MysqlTransaction>[]> {
+  async claim(request: ClaimRequest): Promise<readonly TransactionAnswer<MysqlTransaction>[]> {
     if (request.items.length === 0) return []
     return answered('claim', async () => {
       const place = await this.#database.placeOf(request.scope)
@@ -53,7 +53,7 @@ export class InboxStore implements Store<MysqlTransaction> {
     })
   }
 
-  async renew(claims: readonly Claim<MysqlTransaction>[]): Promise<readonly RenewVerdict[]> {
+  async renew(claims: readonly TransactionClaim<MysqlTransaction>[]): Promise<readonly RenewVerdict[]> {
     return claims.map((claimed) => {
       const transaction = transactionOf(claimed)
       return transaction.owns(claimed) && transaction.isOpen ? 'renewed' : 'lost'
@@ -61,7 +61,7 @@ export class InboxStore implements Store<MysqlTransaction> {
   }
 
   mark(
-    claims: readonly Claim<MysqlTransaction>[],
+    claims: readonly TransactionClaim<MysqlTransaction>[],
     results: readonly (Result | undefined)[] = [],
   ): Promise<readonly MarkVerdict[]> {
     const resultOf = new Map(claims.map((claimed, index) => [claimed, results[index]]))
@@ -81,12 +81,15 @@ export class InboxStore implements Store<MysqlTransaction> {
     })
   }
 
-  release(claims: readonly Claim<MysqlTransaction>[], how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+  release(
+    claims: readonly TransactionClaim<MysqlTransaction>[],
+    how: ReleaseOptions,
+  ): Promise<readonly ReleaseVerdict[]> {
     return this.#perTransaction('release', claims, 'refused', (transaction, owned) => transaction.release(owned, how))
   }
 
   setAside(
-    claims: readonly Claim<MysqlTransaction>[],
+    claims: readonly TransactionClaim<MysqlTransaction>[],
     as: 'given-up' | 'parked',
     why: SetAsideOptions,
   ): Promise<readonly SetAsideVerdict[]> {
@@ -98,11 +101,14 @@ export class InboxStore implements Store<MysqlTransaction> {
   /** Answers in the order of the claims. A claim that its transaction did not grant gets `stranger`. */
   async #perTransaction<Verdict>(
     what: string,
-    claims: readonly Claim<MysqlTransaction>[],
+    claims: readonly TransactionClaim<MysqlTransaction>[],
     stranger: Verdict,
-    ask: (transaction: ClaimTransaction, owned: readonly Claim<MysqlTransaction>[]) => Promise<readonly Verdict[]>,
+    ask: (
+      transaction: ClaimTransaction,
+      owned: readonly TransactionClaim<MysqlTransaction>[],
+    ) => Promise<readonly Verdict[]>,
   ): Promise<readonly Verdict[]> {
-    const owned = new Map<ClaimTransaction, Claim<MysqlTransaction>[]>()
+    const owned = new Map<ClaimTransaction, TransactionClaim<MysqlTransaction>[]>()
     for (const claimed of claims) {
       const transaction = transactionOf(claimed)
       if (!transaction.owns(claimed)) continue
@@ -110,7 +116,7 @@ export class InboxStore implements Store<MysqlTransaction> {
       if (ofIt === undefined) owned.set(transaction, [claimed])
       else ofIt.push(claimed)
     }
-    const verdicts = new Map<Claim<MysqlTransaction>, Verdict>()
+    const verdicts = new Map<TransactionClaim<MysqlTransaction>, Verdict>()
     await answered(what, () =>
       Promise.all(
         [...owned].map(async ([transaction, ofIt]) => {
@@ -123,7 +129,7 @@ export class InboxStore implements Store<MysqlTransaction> {
   }
 }
 
-function transactionOf({ transaction }: Claim<MysqlTransaction>): ClaimTransaction {
+function transactionOf({ transaction }: TransactionClaim<MysqlTransaction>): ClaimTransaction {
   if (transaction instanceof ClaimTransaction) return transaction
   throw new StoreError('STORE_MISUSED', 'expected a claim of this store, got one of another')
 }

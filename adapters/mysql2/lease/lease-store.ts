@@ -1,13 +1,14 @@
 import type {
   Checkup,
   Claim,
-  ClaimAnswer,
   ClaimItem,
   ClaimRequest,
   ClaimVerdict,
   Command,
   Digest,
   DurationMs,
+  LeaseAnswer,
+  LeaseStore as LeasePort,
   MarkVerdict,
   ReleaseOptions,
   ReleaseVerdict,
@@ -15,7 +16,6 @@ import type {
   Result,
   SetAsideOptions,
   SetAsideVerdict,
-  Store,
   StoreAdmin,
 } from '../../../src/spi.ts'
 import { hexOf, keyOf, storedDigest } from '../../sql/bytes.ts'
@@ -30,7 +30,7 @@ import { inParts } from '../../sql/parts.ts'
  * Leases in one table. Each call is a short transaction of two messages; nothing is bound to a connection between
  * calls.
  */
-export class LeaseStore implements Store {
+export class LeaseStore implements LeasePort {
   readonly strategy = 'lease'
   readonly admin: StoreAdmin
   readonly checkup: Checkup
@@ -46,7 +46,7 @@ export class LeaseStore implements Store {
     return this.#database.open()
   }
 
-  claim(request: ClaimRequest): Promise<readonly ClaimAnswer[]> {
+  claim(request: ClaimRequest): Promise<readonly LeaseAnswer[]> {
     return answered('claim', async () => {
       const place = await this.#database.placeOf(request.scope)
       return inParts(request.items, (items) => this.#claim(place, request, items))
@@ -80,12 +80,12 @@ export class LeaseStore implements Store {
     place: Place,
     { scope, token, leaseMs, retentionMs, alone }: ClaimRequest,
     items: readonly ClaimItem[],
-  ): Promise<readonly ClaimAnswer[]> {
+  ): Promise<readonly LeaseAnswer[]> {
     const how = { command: 'claim', token, leaseMs, retentionMs, alone } as const
     const moves = items.map(({ key, digest }) => ({ key: hexOf(key), command: { ...how, digest: spelled(digest) } }))
     try {
       const moved = await moveRecords(place, moves)
-      return items.map(({ key, digest }, at): ClaimAnswer => {
+      return items.map(({ key, digest }, at): LeaseAnswer => {
         const verdict = moved[at]?.verdict as ClaimVerdict
         if (!('fence' in verdict)) return verdict
         const { fence, attempt } = verdict

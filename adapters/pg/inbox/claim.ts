@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Claim, ClaimAnswer, ClaimRequest, DurationMs } from '../../../src/spi.ts'
+import type { ClaimRequest, DurationMs, TransactionAnswer, TransactionClaim } from '../../../src/spi.ts'
 import { storedItems, type StoredItem } from '../../sql/bytes.ts'
 import { ClaimTransaction } from '../claim-transaction.ts'
 import { despiteConflicts } from '../../sql/despite-conflicts.ts'
@@ -18,7 +18,7 @@ import { readRecords, type ReadRow } from './statements/read-records.ts'
 import { refundAttempts } from './statements/refund-attempts.ts'
 import { removeKeys } from './statements/remove-keys.ts'
 
-type Answer = ClaimAnswer<PgTransaction>
+type Answer = TransactionAnswer<PgTransaction>
 
 /** Pauses before each further look at free keys that another claim has counted, in milliseconds. */
 const LOOKS: readonly number[] = [0, 10, 20, 40, 80]
@@ -172,7 +172,16 @@ function grant(
 ): Answer {
   // The transaction holds the key. There is no lease that could end, so no fence is needed.
   const fence = 0
-  const claimed: Claim<PgTransaction> = { key, digest, scope, token, fence, attempt, retentionMs, transaction }
+  const claimed: TransactionClaim<PgTransaction> = {
+    key,
+    digest,
+    scope,
+    token,
+    fence,
+    attempt,
+    retentionMs,
+    transaction,
+  }
   const answer = { verdict: 'claimed', fence, attempt, claim: claimed } as const
   return isKnown ? { ...answer, isKnown } : answer
 }

@@ -1,4 +1,4 @@
-import type { ClaimAnswer, ClaimRequest } from '../../../src/spi.ts'
+import type { ClaimRequest, LeaseAnswer } from '../../../src/spi.ts'
 import { storedItem, type StoredItem } from '../../sql/bytes.ts'
 import { isLockTimeout } from '../sql-errors.ts'
 import { claimAbsent, claimKept, type ClaimRow, type LeaseClaim } from './statements/claim.ts'
@@ -11,11 +11,11 @@ const ROUNDS = 5
  * First claims keys without a record, which is nearly all, then keys with one. Nothing is written for a key that is not
  * granted, and nothing is flushed for it: a redelivery of a done message costs two reads.
  */
-export async function claimLeases(place: LeasePlace, request: ClaimRequest): Promise<readonly ClaimAnswer[]> {
+export async function claimLeases(place: LeasePlace, request: ClaimRequest): Promise<readonly LeaseAnswer[]> {
   const items = request.items.map(storedItem)
-  const answers = new Map<StoredItem, ClaimAnswer>()
+  const answers = new Map<StoredItem, LeaseAnswer>()
   const open = new Map(items.map((stored) => [stored.key, stored]))
-  const settle = (key: string, answer: (stored: StoredItem) => ClaimAnswer): void => {
+  const settle = (key: string, answer: (stored: StoredItem) => LeaseAnswer): void => {
     const stored = open.get(key)
     if (stored === undefined) return
     open.delete(key)
@@ -48,7 +48,7 @@ function claimOf(
   return { scope, lockTimeoutMs, keys: [...open.keys()], fps, owner: token, leaseMs, retentionMs, alone }
 }
 
-function answerOf(request: ClaimRequest, stored: StoredItem, row: ClaimRow): ClaimAnswer {
+function answerOf(request: ClaimRequest, stored: StoredItem, row: ClaimRow): LeaseAnswer {
   const { verdict, rest } = row
   switch (verdict) {
     case 'claimed':
@@ -86,7 +86,7 @@ function grant(
   { scope, token, retentionMs }: ClaimRequest,
   { item: { key, digest } }: StoredItem,
   granted: { readonly verdict: 'claimed' | 'taken-over'; readonly fence: number; readonly attempt: number },
-): ClaimAnswer {
+): LeaseAnswer {
   const { fence, attempt } = granted
   return { ...granted, claim: { key, digest, scope, token, fence, attempt, retentionMs } }
 }

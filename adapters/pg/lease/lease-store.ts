@@ -1,9 +1,10 @@
 import type {
   Checkup,
   Claim,
-  ClaimAnswer,
   ClaimRequest,
   DurationMs,
+  LeaseAnswer,
+  LeaseStore as LeasePort,
   MarkVerdict,
   ReleaseOptions,
   ReleaseVerdict,
@@ -11,7 +12,6 @@ import type {
   Result,
   SetAsideOptions,
   SetAsideVerdict,
-  Store,
   StoreAdmin,
 } from '../../../src/spi.ts'
 import { answered } from '../answered.ts'
@@ -39,7 +39,7 @@ interface LeaseParts {
  * commits by itself, and nothing is bound to a connection. A call that is sent again finds its earlier writes by owner
  * token.
  */
-export class LeaseStore implements Store {
+export class LeaseStore implements LeasePort {
   readonly strategy = 'lease'
   readonly admin: StoreAdmin
   readonly checkup: Checkup
@@ -62,7 +62,7 @@ export class LeaseStore implements Store {
     return this.#opened
   }
 
-  claim(request: ClaimRequest): Promise<readonly ClaimAnswer[]> {
+  claim(request: ClaimRequest): Promise<readonly LeaseAnswer[]> {
     return answered('claim', async () => {
       const place = await this.#placeOf(request.scope)
       return inParts(request.items, (items) => claimLeases(place, { ...request, items }))

@@ -1,8 +1,8 @@
 import {
   claimStream,
   StoreError,
-  type Claim,
-  type ClaimAnswer,
+  type TransactionClaim,
+  type TransactionAnswer,
   type ClaimItem,
   type ClaimRequest,
   type DurationMs,
@@ -24,7 +24,7 @@ import { holdForHandlers, holdStreams, type HeldRow } from './statements/hold-st
 import { TORN } from '../inbox/statements/read-records.ts'
 import { refundStarts } from './statements/refund-starts.ts'
 
-type Answer = ClaimAnswer<PgTransaction>
+type Answer = TransactionAnswer<PgTransaction>
 
 /** A message of a stream with its claim item. */
 interface PlacedItem extends StreamItem {
@@ -160,7 +160,16 @@ function grant(
   for (const [{ key, digest }, attempt] of attempts) {
     // The position is the fence: a late owner finds that it has moved.
     const fence = 0
-    const claim: Claim<PgTransaction> = { key, digest, scope, token, fence, attempt, retentionMs, transaction }
+    const claim: TransactionClaim<PgTransaction> = {
+      key,
+      digest,
+      scope,
+      token,
+      fence,
+      attempt,
+      retentionMs,
+      transaction,
+    }
     answers.set(key, { verdict: 'claimed', fence, attempt, claim })
   }
 }

@@ -1,4 +1,4 @@
-import { givenOf, type Store } from '../../../src/spi.ts'
+import { givenOf, type LeaseStore } from '../../../src/spi.ts'
 import { leaseOver } from '../lease/lease.ts'
 import { resolveOptions, type LeaseOptions } from '../lease/options.ts'
 import { checkClient, refuseClientAsOptions } from '../lease/check-client.ts'
@@ -22,7 +22,7 @@ const METHODS = ['evalsha', 'eval', 'call', 'pipeline']
  * retention ended.
  * @throws ConfigError `CONFIG_INVALID`
  */
-export function redisLease(options: RedisLeaseOptions): Store {
+export function redisLease(options: RedisLeaseOptions): LeaseStore {
   refuseClientAsOptions(options, METHODS)
   const { redis, ...lease } = givenOf(options)
   const problems = checkClient('ioredis', redis, METHODS)

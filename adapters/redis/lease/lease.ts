@@ -6,9 +6,10 @@ import {
   systemEntropy,
   type CheckFinding,
   type Claim,
-  type ClaimAnswer,
   type ClaimItem,
   type ClaimRequest,
+  type LeaseAnswer,
+  type LeaseStore,
   type DurationMs,
   type MarkVerdict,
   type Result,
@@ -17,7 +18,6 @@ import {
   type RenewVerdict,
   type SetAsideOptions,
   type SetAsideVerdict,
-  type Store,
   type StoreAdmin,
 } from '../../../src/spi.ts'
 import { RedisAdmin } from './admin.ts'
@@ -39,14 +39,14 @@ import { SET_ASIDE } from './scripts/set-aside.ts'
 import { wholeMs } from './whole-ms.ts'
 
 /** The store, for any client. */
-export function leaseOver(redis: RedisPort, options: ResolvedLease): Store {
+export function leaseOver(redis: RedisPort, options: ResolvedLease): LeaseStore {
   return new RedisLease(redis, options)
 }
 
 /** Lower limit of a call's timeout, however short the lease: the server may only be slow. */
 const LEAST_TIMEOUT_MS = 500
 
-class RedisLease implements Store {
+class RedisLease implements LeaseStore {
   readonly strategy = 'lease'
   /** With durability above `memory`, marks are sent in groups, apart from claims. */
   readonly inOrder: boolean
@@ -119,13 +119,13 @@ class RedisLease implements Store {
     await this.mark(answers.flatMap((answer) => ('claim' in answer ? [answer.claim] : [])))
   }
 
-  async claim({ scope, token, leaseMs, retentionMs, alone, items }: ClaimRequest): Promise<readonly ClaimAnswer[]> {
+  async claim({ scope, token, leaseMs, retentionMs, alone, items }: ClaimRequest): Promise<readonly LeaseAnswer[]> {
     refuseBars(token, items)
     const answers = await this.#line.run({
       script: CLAIM,
       items,
       argumentsOf: (part) => [token, wholeMs(leaseMs), wholeMs(retentionMs), alone ? 1 : 0, ...digestArguments(part)],
-      read: (answer, { key, digest }: ClaimItem): ClaimAnswer | undefined => {
+      read: (answer, { key, digest }: ClaimItem): LeaseAnswer | undefined => {
         const answered = readClaim(answer)
         if (answered?.verdict === 'unreadable') {
           return { ...answered, found: `${this.#names.of(key)}: ${answered.found}` }

@@ -1,4 +1,4 @@
-import { givenOf, type Store } from '../../../src/spi.ts'
+import { givenOf, type LeaseStore } from '../../../src/spi.ts'
 import { checkClient, refuseClientAsOptions } from '../lease/check-client.ts'
 import { leaseOver } from '../lease/lease.ts'
 import { resolveOptions, type LeaseOptions } from '../lease/options.ts'
@@ -25,7 +25,7 @@ const METHODS = ['evalSha', 'eval', 'multi', 'withTypeMapping']
  * retention ended.
  * @throws ConfigError `CONFIG_INVALID`
  */
-export function redisLease(options: RedisLeaseOptions): Store {
+export function redisLease(options: RedisLeaseOptions): LeaseStore {
   refuseClientAsOptions(options, METHODS)
   const { redis, ...lease } = givenOf(options)
   const problems = checkClient('node-redis', redis, METHODS)

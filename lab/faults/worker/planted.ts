@@ -3,6 +3,7 @@ import type { KafkaLike } from '../../../adapters/kafkajs/index.ts'
 import type { EachBatchPayloadLike } from '../../../adapters/kafkajs/slice.ts'
 import type { Store } from '../../../src/index.ts'
 import type { MarkVerdict } from '../../../src/spi.ts'
+import { withCalls } from '../../../test/kit/store-with.ts'
 import type { Planted } from './settings.ts'
 
 /** A store that lies about its marks: settles then come too early, or are never backed by anything. */
@@ -12,15 +13,14 @@ export function withPlantedMarks<Tx>(store: Store<Tx>, planted: Planted | undefi
     case 'commit-highest':
       return store
     case 'mark-skipped':
-      return { ...methodsOf(store), mark: async (claims) => claims.map((): MarkVerdict => 'marked') }
+      return withCalls(store, { mark: async (claims) => claims.map((): MarkVerdict => 'marked') })
     case 'ack-before-mark':
-      return {
-        ...methodsOf(store),
+      return withCalls(store, {
         mark: async (claims, results) => {
           void sleep(LATE_MS).then(() => store.mark(claims, results))
           return claims.map((): MarkVerdict => 'marked')
         },
-      }
+      })
   }
 }
 
@@ -60,17 +60,5 @@ export function withPlantedCommits(kafka: KafkaLike, planted: Planted | undefine
       consumer.commitOffsets = (offsets) => commitOffsets(offsets.map(raised))
       return consumer
     },
-  }
-}
-
-function methodsOf<Tx>(store: Store<Tx>): Store<Tx> {
-  return {
-    strategy: store.strategy,
-    open: () => store.open(),
-    claim: (request) => store.claim(request),
-    renew: (claims, leaseMs) => store.renew(claims, leaseMs),
-    mark: (claims, results) => store.mark(claims, results),
-    release: (claims, how) => store.release(claims, how),
-    setAside: (claims, as, why) => store.setAside(claims, as, why),
   }
 }

@@ -12,6 +12,7 @@ import {
 } from '../../../src/index.ts'
 import { durationText, type CheckedConsumer } from '../../../src/spi.ts'
 import { storeWith } from '../../kit/store-with.ts'
+import { MemoryInbox } from '../../../testing/stores/memory-inbox.ts'
 import { MemoryOffsets } from '../../../testing/stores/memory-offsets.ts'
 
 function consumerOn(
@@ -116,11 +117,9 @@ describe('doctor', () => {
   })
 
   it.each([
-    ['inbox', 'commits once, while the row is kept'],
-    ['offsets', 'commits once for each offset'],
-  ] as const)('knows the promise of strategy %s', async (strategy, text) => {
-    const { positions } = new MemoryOffsets()
-    const store = storeWith(() => ({ strategy, positions }))
+    ['inbox', 'commits once, while the row is kept', new MemoryInbox()],
+    ['offsets', 'commits once for each offset', new MemoryOffsets()],
+  ] as const)('knows the promise of strategy %s', async (_strategy, text, store) => {
     expect((await doctor(consumerOn(store))).guarantee).toContain(text)
   })
 

@@ -337,8 +337,6 @@ describe('the group', () => {
   })
 })
 
-const NOWHERE: NonNullable<Store['positions']> = new MemoryOffsets().positions
-
 describe('what is refused', () => {
   const consumer = consumerOf(() => {}, {})
   const cases: readonly (readonly [string, () => unknown, string])[] = [
@@ -347,8 +345,7 @@ describe('what is refused', () => {
     [
       'a store whose positions must be sought',
       () => {
-        const store = storeWith(() => ({ strategy: 'offsets', positions: NOWHERE }))
-        return eachMessage(defineConsumer({ name: 'sms', store, handle: () => {} }))
+        return eachMessage(defineConsumer({ name: 'sms', store: new MemoryOffsets(), handle: () => {} }))
       },
       'runKafka',
     ],

@@ -21,7 +21,7 @@ import {
 import { type DeadLetter, type RetryLetter, type Standing } from '../../../src/spi.ts'
 import { ManualClock, turns } from '../../kit/manual-clock.ts'
 import { gate } from '../../kit/rig.ts'
-import { ScriptedStore } from '../../kit/scripted-store.ts'
+import { scriptedStore, type ScriptedStore } from '../../kit/scripted-store.ts'
 import { storeWith } from '../../kit/store-with.ts'
 import { MemoryOffsets } from '../../../testing/stores/memory-offsets.ts'
 
@@ -50,7 +50,7 @@ class Bench {
     { options = {}, how = {}, world }: { options?: Options; how?: Partial<InlineOptions>; world?: Bench } = {},
   ) {
     this.clock = world?.clock ?? new ManualClock()
-    this.store = world?.store ?? new ScriptedStore(memoryStore({ clock: this.clock }))
+    this.store = world?.store ?? scriptedStore(memoryStore({ clock: this.clock }))
     const consumer = defineConsumer({
       name: 'consumer',
       id: messageId.header('id'),
@@ -209,7 +209,7 @@ describe('a consumer whose caller settles', () => {
     ['nothing', () => runInline(undefined as unknown as Consumer, { group: 'g' }), 'defineConsumer'],
     [
       'a store whose positions must be sought',
-      () => runInline(consumerOn(storeWith(() => ({ strategy: 'offsets', positions: NOWHERE }))), { group: 'g' }),
+      () => runInline(consumerOn(new MemoryOffsets()), { group: 'g' }),
       'runKafka',
     ],
     ['no group', () => runInline(consumerOn(memoryStore()), { group: '' }), 'group'],
@@ -479,8 +479,6 @@ describe('deliveries of an adapter', () => {
     expect(bench.runs).toEqual(['a'])
   })
 })
-
-const NOWHERE: NonNullable<Store['positions']> = new MemoryOffsets().positions
 
 async function contend(how: Partial<InlineOptions>): Promise<{ readonly bench: Bench; readonly finish: () => void }> {
   const held = gate()

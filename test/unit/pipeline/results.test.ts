@@ -19,7 +19,7 @@ import { InboxDatabase } from '../../../testing/stores/inbox-database.ts'
 import { MemoryInbox } from '../../../testing/stores/memory-inbox.ts'
 import type { MemoryTx } from '../../../testing/stores/memory-transaction.ts'
 import { gate } from '../../kit/rig.ts'
-import { ScriptedStore } from '../../kit/scripted-store.ts'
+import { scriptedStore, type ScriptedStore } from '../../kit/scripted-store.ts'
 
 const running: { readonly inline: InlineRunning; readonly clock: ManualClock }[] = []
 
@@ -47,7 +47,7 @@ class Desk {
 
   constructor(strategy: Strategy, handle: Handle, options: Options = {}) {
     const lease = memoryStore({ clock: this.clock }) as unknown as Store<MemoryTx>
-    this.store = new ScriptedStore(
+    this.store = scriptedStore(
       strategy === 'lease' ? lease : new MemoryInbox({ database: this.database, clock: this.clock }),
     )
     const consumer = defineConsumer<unknown, unknown, MemoryTx>({

@@ -9,7 +9,7 @@ import {
 } from '../../../src/index.ts'
 import { ManualClock } from '../../kit/manual-clock.ts'
 import { gate } from '../../kit/rig.ts'
-import { ScriptedStore } from '../../kit/scripted-store.ts'
+import { scriptedStore } from '../../kit/scripted-store.ts'
 
 /** Counts the turns of the event loop that the library asks for. */
 class CountingClock extends ManualClock {
@@ -39,7 +39,7 @@ interface Bench {
 
 async function bench(handle: (id: string) => unknown): Promise<Bench> {
   const clock = new CountingClock()
-  const store = new ScriptedStore(memoryStore({ clock }))
+  const store = scriptedStore(memoryStore({ clock }))
   const inline = runInline(
     defineConsumer({
       name: 'turns',

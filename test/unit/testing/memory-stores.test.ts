@@ -143,7 +143,7 @@ it('the inbox in memory lends what handlers expect', async () => {
   expect(inbox.database.effects).toEqual([{ text: 'insert into sent values (1)' }])
 })
 
-interface Process extends Store<MemoryTx> {
+type Process = Store<MemoryTx> & {
   readonly openTransactions: number
   die(): void
 }

@@ -6,7 +6,7 @@ import { memoryStore } from '../../../src/memory/store.ts'
 import { messageId } from '../../../src/message-id.ts'
 import type { HandlerContext } from '../../../src/options.ts'
 import type { ObserverEvent } from '../../../src/ports/observer.ts'
-import type { Store } from '../../../src/ports/store.ts'
+import type { LeaseStore } from '../../../src/ports/store.ts'
 
 type Handle = (context: HandlerContext<string>) => unknown
 
@@ -19,7 +19,7 @@ export class Driven {
   readonly effects: string[] = []
   readonly events: ObserverEvent[] = []
   handle: Handle = () => {}
-  readonly #store: Store = whileUp(memoryStore(), () => !this.isStoreDown)
+  readonly #store: LeaseStore = whileUp(memoryStore(), () => !this.isStoreDown)
 
   /** For another process with the same store, call it again on the same `Driven`. */
   consumer(): Consumer {
@@ -67,7 +67,7 @@ export async function eventually(
   }
 }
 
-function whileUp(store: Store, isUp: () => boolean): Store {
+function whileUp(store: LeaseStore, isUp: () => boolean): LeaseStore {
   const up = async <T>(call: () => Promise<T>): Promise<T> => {
     if (!isUp()) throw new StoreError('STORE_UNREACHABLE', 'the law has put it down')
     return call()

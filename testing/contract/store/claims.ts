@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Digest, OwnerToken } from '../../../src/core/record.ts'
 import { systemEntropy } from '../../../src/entropy.ts'
-import type { Claim, ClaimAnswer, ClaimItem, ClaimRequest, Store } from '../../../src/ports/store.ts'
+import type { ClaimAnswer, ClaimItem, ClaimRequest, Store, TransactionAnswer, Claim } from '../../../src/ports/store.ts'
 import type { LeaseHarness } from './harness.ts'
 
 /** The scope of all claims in the laws. */
@@ -17,7 +17,7 @@ export const SHORT_RETENTION_MS = 1_000
 
 export type HowToClaim = Partial<Omit<ClaimRequest, 'items' | 'scope'>>
 
-export type Granted = Extract<ClaimAnswer<unknown>, { claim: unknown }>
+export type Granted = Extract<TransactionAnswer<unknown>, { claim: unknown }>
 
 export const newToken = (): OwnerToken => systemEntropy.ownerToken()
 
@@ -32,17 +32,24 @@ export function newName(): string {
   return randomBytes(16).toString('base64url')
 }
 
-/** Claims a batch, with a new token unless the law sends a call again. */
+/**
+ * Claims a batch, with a new token unless the law sends a call again. The answers have the type of a transaction, so
+ * that a law for all strategies can pass its claims on; those of a lease have none.
+ */
 export function claimAll<Tx>(
   store: Store<Tx>,
   items: readonly ClaimItem[],
   how: HowToClaim = {},
-): Promise<readonly ClaimAnswer<Tx>[]> {
+): Promise<readonly TransactionAnswer<Tx>[]> {
   const usual = { token: newToken(), leaseMs: LONG_MS, retentionMs: 60 * LONG_MS, alone: false }
-  return store.claim({ ...usual, ...how, scope: SCOPE, items })
+  return store.claim({ ...usual, ...how, scope: SCOPE, items }) as Promise<readonly TransactionAnswer<Tx>[]>
 }
 
-export async function claim<Tx>(store: Store<Tx>, item: ClaimItem, how: HowToClaim = {}): Promise<ClaimAnswer<Tx>> {
+export async function claim<Tx>(
+  store: Store<Tx>,
+  item: ClaimItem,
+  how: HowToClaim = {},
+): Promise<TransactionAnswer<Tx>> {
   return only(await claimAll(store, [item], how))
 }
 
@@ -51,19 +58,19 @@ export async function hold<Tx>(
   store: Store<Tx>,
   item: ClaimItem,
   how: HowToClaim = {},
-): Promise<Extract<ClaimAnswer<Tx>, { claim: unknown }>> {
+): Promise<Extract<TransactionAnswer<Tx>, { claim: unknown }>> {
   return grantedBy(await claim(store, item, how))
 }
 
-export function grantedBy<Tx>(answer: ClaimAnswer<Tx> | undefined): Extract<ClaimAnswer<Tx>, { claim: unknown }> {
+export function grantedBy<A extends ClaimAnswer<unknown>>(answer: A | undefined): Extract<A, { claim: unknown }> {
   if (answer === undefined || !('claim' in answer)) {
     throw new Error(`expected a claim that is granted, got ${answer?.verdict ?? 'no answer'}`)
   }
-  return answer
+  return answer as Extract<A, { claim: unknown }>
 }
 
 /** The same claim with the token of somebody who never got it. */
-export function forged<Tx>(claimed: Claim<Tx>): Claim<Tx> {
+export function forged<C extends Claim>(claimed: C): C {
   return { ...claimed, token: newToken() }
 }
 
@@ -73,7 +80,9 @@ export function only<T>(answers: readonly T[]): T {
   return answer
 }
 
-export async function verdictOf(answer: Promise<ClaimAnswer<unknown>>): Promise<ClaimAnswer<unknown>['verdict']> {
+export async function verdictOf(
+  answer: Promise<TransactionAnswer<unknown>>,
+): Promise<TransactionAnswer<unknown>['verdict']> {
   return (await answer).verdict
 }
 

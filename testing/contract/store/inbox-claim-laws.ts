@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from '../expect.ts'
-import type { ClaimAnswer, ClaimItem, Store } from '../../../src/ports/store.ts'
+import type { TransactionAnswer, ClaimItem, Store } from '../../../src/ports/store.ts'
 import { claim, claimAll, grantedBy, hold, newDigest, newItem, type Granted, type HowToClaim } from './claims.ts'
 import type { InboxHarness, StoreLaw } from './harness.ts'
 
@@ -188,7 +188,7 @@ export const claimLaws: readonly StoreLaw<InboxHarness>[] = [
 ]
 
 /** Asks again later after `busy`, as the pipeline does. */
-async function answered<Tx>(store: Store<Tx>, item: ClaimItem, how: HowToClaim): Promise<ClaimAnswer<Tx>> {
+async function answered<Tx>(store: Store<Tx>, item: ClaimItem, how: HowToClaim): Promise<TransactionAnswer<Tx>> {
   for (;;) {
     const answer = await claim(store, item, how)
     if (answer.verdict !== 'busy') return answer

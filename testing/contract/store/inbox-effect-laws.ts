@@ -1,5 +1,5 @@
 import { expect } from '../expect.ts'
-import type { Claim, LentTransaction, Store } from '../../../src/ports/store.ts'
+import type { TransactionClaim, LentTransaction, Store } from '../../../src/ports/store.ts'
 import { hasCode } from '../../../src/errors.ts'
 import { claim, claimAll, grantedBy, hold, newName, newItem, only } from './claims.ts'
 import type { InboxHarness, StoreLaw } from './harness.ts'
@@ -130,7 +130,7 @@ export const effectLaws: readonly StoreLaw<InboxHarness>[] = [
       const effect = newName()
       for (const end of [
         store.mark.bind(store),
-        (claims: readonly Claim<unknown>[]) => store.release(claims, NO_REFUND),
+        (claims: readonly TransactionClaim<unknown>[]) => store.release(claims, NO_REFUND),
       ]) {
         const { claim: claimed } = await hold(store, newItem())
         const { tx } = lend(claimed)
@@ -179,7 +179,7 @@ export const effectLaws: readonly StoreLaw<InboxHarness>[] = [
   },
 ]
 
-function lend<Tx>(claimed: Claim<Tx>): LentTransaction<Tx> {
+function lend<Tx>(claimed: TransactionClaim<Tx>): LentTransaction<Tx> {
   if (claimed.transaction === undefined) throw new Error('expected a claim with a transaction')
   return claimed.transaction.lend()
 }
@@ -194,7 +194,7 @@ async function refusal(call: () => Promise<unknown>): Promise<string> {
   }
 }
 
-async function drop(store: Store<unknown>, claimed: Claim<unknown>, ending = 'release'): Promise<void> {
+async function drop(store: Store<unknown>, claimed: TransactionClaim<unknown>, ending = 'release'): Promise<void> {
   if (ending === 'release') expect(only(await store.release([claimed], NO_REFUND))).toMatch(/released$/)
   else expect(await store.setAside([claimed], 'given-up', { reason: 'no' })).toEqual(['given-up'])
 }

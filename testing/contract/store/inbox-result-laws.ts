@@ -1,5 +1,5 @@
 import { expect } from '../expect.ts'
-import type { Claim, LentTransaction } from '../../../src/ports/store.ts'
+import type { TransactionClaim, LentTransaction } from '../../../src/ports/store.ts'
 import { failureOf, resultOf } from '../../../src/core/result.ts'
 import { hasCode } from '../../../src/errors.ts'
 import { claim, claimAll, grantedBy, hold, newItem, newName, only } from './claims.ts'
@@ -59,7 +59,7 @@ export const inboxResultLaws: readonly StoreLaw<InboxHarness>[] = [
   },
 ]
 
-function lend<Tx>(claimed: Claim<Tx>): LentTransaction<Tx> {
+function lend<Tx>(claimed: TransactionClaim<Tx>): LentTransaction<Tx> {
   if (claimed.transaction === undefined) throw new Error('expected a claim with a transaction')
   return claimed.transaction.lend()
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from '../expect.ts'
-import type { Claim, ClaimAnswer, LentTransaction, Store } from '../../../src/ports/store.ts'
+import type { TransactionClaim, TransactionAnswer, LentTransaction, Store } from '../../../src/ports/store.ts'
 import { claim, hold, newItem, newName, only } from './claims.ts'
 import type { InboxHarness, StoreLaw } from './harness.ts'
 
@@ -50,7 +50,11 @@ export const tornLaws: readonly StoreLaw<InboxHarness>[] = (
 }))
 
 /** Ends the claim as the pipeline does. Returns whether it was marked. */
-async function end(store: Store<unknown>, claimed: Claim<unknown>, afterwards: Afterwards): Promise<boolean> {
+async function end(
+  store: Store<unknown>,
+  claimed: TransactionClaim<unknown>,
+  afterwards: Afterwards,
+): Promise<boolean> {
   if (afterwards === 'returns' || afterwards === 'writes, then returns') {
     const verdicts = await store.mark([claimed]).catch(() => undefined)
     if (verdicts !== undefined && only(verdicts) === 'marked') return true
@@ -59,7 +63,7 @@ async function end(store: Store<unknown>, claimed: Claim<unknown>, afterwards: A
   return false
 }
 
-async function asked<Tx>(store: Store<Tx>, item: ReturnType<typeof newItem>): Promise<ClaimAnswer<Tx>> {
+async function asked<Tx>(store: Store<Tx>, item: ReturnType<typeof newItem>): Promise<TransactionAnswer<Tx>> {
   for (;;) {
     const answer = await claim(store, item, ALONE)
     if (answer.verdict !== 'busy') return answer
@@ -67,7 +71,7 @@ async function asked<Tx>(store: Store<Tx>, item: ReturnType<typeof newItem>): Pr
   }
 }
 
-function lend<Tx>(claimed: Claim<Tx>): LentTransaction<Tx> {
+function lend<Tx>(claimed: TransactionClaim<Tx>): LentTransaction<Tx> {
   if (claimed.transaction === undefined) throw new Error('expected a claim with a transaction')
   return claimed.transaction.lend()
 }

@@ -1,10 +1,11 @@
 import type { Store } from '../../../src/ports/store.ts'
 
-/** Wraps a store of strategy `offsets` for laws that use keys only: each key is a stream of one message. */
+/** For laws that use keys only: each key of a store of strategy `offsets` is a stream of one message. */
 export function keysAsStreams<Tx>(store: Store<Tx>): Store<Tx> {
+  if (store.strategy !== 'offsets') return store
   return {
     strategy: store.strategy,
-    ...(store.positions === undefined ? {} : { positions: store.positions }),
+    positions: store.positions,
     open: () => store.open(),
     claim: (request) =>
       store.claim({

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from '../expect.ts'
 import type { StoredPosition } from '../../../src/core/position.ts'
-import type { ClaimAnswer, ClaimItem, Positions, Store } from '../../../src/ports/store.ts'
+import type { TransactionAnswer, ClaimItem, Positions, Store } from '../../../src/ports/store.ts'
 import {
   claim,
   claimAll,
@@ -347,9 +347,9 @@ async function holdAll(
   return (await claimAll(store, items, how)).map((answer) => grantedBy(answer).claim)
 }
 
-function positionsOf({ positions }: Store<unknown>): Positions {
-  if (positions === undefined) throw new Error('expected a store with positions')
-  return positions
+function positionsOf(store: Store<unknown>): Positions {
+  if (store.strategy !== 'offsets') throw new Error('expected a store with positions')
+  return store.positions
 }
 
 async function next(store: Store<unknown>, stream: string): Promise<bigint | undefined> {
@@ -386,7 +386,7 @@ async function consume(
   while (waiting.length > 0) {
     if (idle > 300) throw new Error(`expected every message to be granted, got stuck with ${waiting.length} to go`)
     const wanted: readonly ClaimItem[] = waiting.slice(0, alone ? 1 : batchSize)
-    const answers: readonly ClaimAnswer<unknown>[] = await claimAll(store, wanted, { alone })
+    const answers: readonly TransactionAnswer<unknown>[] = await claimAll(store, wanted, { alone })
     const granted = answers.flatMap((answer) => ('claim' in answer ? [answer.claim] : []))
     for (const { key, transaction } of granted) {
       const lent = transaction?.lend()

@@ -2,7 +2,12 @@ import type { MysqlQuery } from './tx/mysql-transaction.ts'
 
 /** The part of a pool of `mysql2/promise` that is used. */
 export interface MysqlPoolLike {
-  readonly pool: { readonly config: { readonly connectionLimit?: number | undefined } }
+  readonly pool: {
+    readonly config: {
+      readonly connectionLimit?: number | undefined
+      readonly connectionConfig?: { readonly typeCast?: unknown }
+    }
+  }
   getConnection(): Promise<MysqlConnectionLike>
 }
 

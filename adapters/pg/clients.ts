@@ -13,10 +13,7 @@ export interface ClientLike {
   /** Process ID of its backend, from the time when it connected. */
   readonly processID?: number | null | undefined
   /** A text with several statements returns a result for each. */
-  query(
-    query: string | (PgQuery & { readonly queryMode: 'extended' }),
-    values?: unknown[],
-  ): Promise<ClientResult | ClientResult[]>
+  query(query: PgQuery & { readonly queryMode?: 'extended' }): Promise<ClientResult | ClientResult[]>
   /** Returns it to the pool, or with an error removes it from the pool and closes it. */
   release(error?: Error | boolean): void
   on(event: 'error', listener: (error: Error) => void): unknown
@@ -39,8 +36,12 @@ interface PgliteTransactionLike extends PgliteQueries {
 }
 
 export interface PgliteQueries {
-  query<Row>(text: string, values?: unknown[]): Promise<PgliteResult<Row>>
-  exec(text: string): Promise<PgliteResult<unknown>[]>
+  query<Row>(text: string, values?: unknown[], options?: PgliteOptions): Promise<PgliteResult<Row>>
+  exec(text: string, options?: PgliteOptions): Promise<PgliteResult<unknown>[]>
+}
+
+interface PgliteOptions {
+  readonly parsers?: Readonly<Record<number, (text: string) => unknown>>
 }
 
 export interface PgliteResult<Row> {

@@ -7,12 +7,17 @@ import { within } from '../../sql/within.ts'
 /** Rows of the store are objects of plain values, whatever the options of the pool. */
 const PLAINLY = { rowsAsArray: false, nestTables: false, typeCast: true }
 
+/** Only a function overrides a `typeCast` function of the pool. */
+const UNCAST = { ...PLAINLY, typeCast: (_field: unknown, next: () => unknown): unknown => next() }
+
 export type Rows = readonly unknown[]
 
 /** A connection taken from its pool, until `close`. */
 export class PooledConnection {
   readonly #connection: MysqlConnectionLike
   readonly #limitMs: number
+  /** How rows of the store are read. */
+  readonly #how: object
   #spoiledBy: unknown
   #isClosed = false
 
@@ -20,7 +25,9 @@ export class PooledConnection {
   static async open(pool: MysqlPoolLike, limitMs: number): Promise<PooledConnection> {
     const connecting = pool.getConnection()
     try {
-      return new PooledConnection(await within(limitMs, 'a connection out of the pool', connecting), limitMs)
+      const connection = await within(limitMs, 'a connection out of the pool', connecting)
+      const isCast = typeof pool.pool.config.connectionConfig?.typeCast === 'function'
+      return new PooledConnection(connection, limitMs, isCast ? UNCAST : PLAINLY)
     } catch (cause) {
       // A late connection must go back, or the pool would lose it for ever.
       connecting.then(
@@ -32,9 +39,10 @@ export class PooledConnection {
     }
   }
 
-  private constructor(connection: MysqlConnectionLike, limitMs: number) {
+  private constructor(connection: MysqlConnectionLike, limitMs: number, how: object) {
     this.#connection = connection
     this.#limitMs = limitMs
+    this.#how = how
     connection.on('error', this.#onError)
   }
 
@@ -99,7 +107,7 @@ export class PooledConnection {
   }
 
   async #ask(sql: string): Promise<unknown> {
-    return (await this.#connection.query({ sql, ...PLAINLY }))[0]
+    return (await this.#connection.query({ sql, ...this.#how }))[0]
   }
 
   readonly #onError = (error: Error): void => this.spoil(error)

@@ -3,6 +3,7 @@ import type { PgliteLike, PgliteQueries, PgliteResult } from '../clients.ts'
 import type { PgQuery, PgResult } from '../tx/pg-transaction.ts'
 import { openPglite, type OpenPglite } from './pglite-transaction.ts'
 import type { Opened, Opening, Pooling, Released, Session, Sessions } from './session.ts'
+import { PARSERS } from './parsers.ts'
 import { slotsOf, type Slots } from '../../sql/slots.ts'
 import type { Script, Statement } from '../statements/statement.ts'
 import { isFailedTransaction, isWithoutSavepoint } from '../sql-errors.ts'
@@ -81,7 +82,7 @@ class PgliteSession implements Session {
   /** Committed by itself. If it fails, nothing stays open. */
   async count({ text }: Script): Promise<unknown[]> {
     try {
-      const results = await this.#db.transaction((transaction) => transaction.exec(text))
+      const results = await this.#db.transaction((transaction) => transaction.exec(text, { parsers: PARSERS }))
       return results?.[0]?.rows ?? []
     } catch (error) {
       this.#end()
@@ -188,6 +189,6 @@ class PgliteSession implements Session {
 }
 
 async function run(connection: PgliteQueries, { text, values }: Statement): Promise<unknown[]> {
-  if (values !== undefined) return (await connection.query(text, [...values])).rows
-  return (await connection.exec(text)).at(-1)?.rows ?? []
+  if (values !== undefined) return (await connection.query(text, [...values], { parsers: PARSERS })).rows
+  return (await connection.exec(text, { parsers: PARSERS })).at(-1)?.rows ?? []
 }

@@ -3,6 +3,7 @@ import type { ClientLike, ClientResult, PoolLike } from '../clients.ts'
 import type { PgQuery, PgResult } from '../tx/pg-transaction.ts'
 import { isRefusal, sqlState } from '../sql-errors.ts'
 import type { Statement } from '../statements/statement.ts'
+import { TYPES } from './parsers.ts'
 import { Turns } from '../../sql/turns.ts'
 import { within } from '../../sql/within.ts'
 
@@ -56,7 +57,7 @@ export class PoolConnection {
     return this.#turns.take(async () => {
       this.#refuseIfOver()
       try {
-        const query = values === undefined ? this.#client.query(text) : this.#client.query(text, [...values])
+        const query = this.#client.query({ text, values: values?.slice(), types: TYPES })
         return [await within(this.#limitMs, 'a statement of the store', query)].flat()
       } catch (error) {
         if (!isRefusal(error)) this.spoil(error)

@@ -55,7 +55,7 @@ export function isShutdown(error: unknown): boolean {
 }
 
 /** The transaction is not the one that was begun: it was committed, or rolled back as a whole. */
-function isAnotherTransaction(error: unknown): boolean {
+export function isAnotherTransaction(error: unknown): boolean {
   return errnoOf(error) === NO_SUCH_SAVEPOINT
 }
 

@@ -19,6 +19,7 @@ export class PooledConnection {
   /** How rows of the store are read. */
   readonly #how: object
   #spoiledBy: unknown
+  #isRetired = false
   #isClosed = false
 
   /** @throws StoreError `STORE_UNREACHABLE` */
@@ -55,6 +56,15 @@ export class PooledConnection {
     this.#spoiledBy ??= cause ?? new Error('spoiled for no reason (pooled-connection.spoil)')
   }
 
+  /** It is usable, but goes to nobody else: `close` closes it. */
+  retire(): void {
+    this.#isRetired = true
+  }
+
+  get isRetired(): boolean {
+    return this.#isRetired
+  }
+
   /**
    * Runs statements of the store itself, with a time limit. If the server takes a compound statement (MariaDB), they
    * are one message, which needs no `multipleStatements`; otherwise one statement after the other. In both cases the
@@ -81,11 +91,11 @@ export class PooledConnection {
     }
   }
 
-  /** Returns it to the pool; a spoiled one is removed and closed. */
+  /** Returns it to the pool; a spoiled or retired one is removed and closed. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    if (this.#spoiledBy === undefined) this.#connection.release()
+    if (this.#spoiledBy === undefined && !this.#isRetired) this.#connection.release()
     else this.#connection.destroy()
     this.#connection.removeListener('error', this.#onError)
   }

@@ -1,7 +1,7 @@
 import { StoreError, TransactionError } from '../../../src/spi.ts'
 import { goesBack, mayUseSavepoints, type MysqlQuery, type SendBy } from '../tx/mysql-transaction.ts'
 import type { PooledConnection, Rows } from './pooled-connection.ts'
-import { errnoOf, explainRefusal, isRefusal } from '../sql-errors.ts'
+import { errnoOf, explainRefusal, isAnotherTransaction, isRefusal } from '../sql-errors.ts'
 import type { Sessions } from './sessions.ts'
 import type { Script } from '../statements/script.ts'
 import { AS_BEFORE, BEFORE_COMMIT, BEFORE_HANDLER, RELEASE_HANDLER, WRITABLE } from '../statements/transaction.ts'
@@ -78,6 +78,7 @@ export class Session {
       if (hasEnded(result[0])) {
         const text = 'a statement of a handler has ended the transaction: what was written in it is committed'
         this.#failure = new TransactionError('TRANSACTION_OVER', text)
+        this.#connection.retire()
       }
       return result
     } catch (cause) {
@@ -119,6 +120,7 @@ export class Session {
       await this.run([...this.#releaseHandler(), BEFORE_COMMIT, ...last.statements, AS_BEFORE, WRITABLE, 'commit'])
       this.#end()
     } catch (error) {
+      if (isAnotherTransaction(error)) this.#connection.retire()
       if (isRefusal(error)) await this.rollback()
       else this.#end()
       throw error
@@ -139,7 +141,8 @@ export class Session {
   async replace<Row>(script: Script<Row>): Promise<readonly Row[]> {
     await this.#rollBack()
     try {
-      if (this.spoiledBy === undefined) return await this.#sessions.commitOn(this.#connection, script)
+      if (this.spoiledBy === undefined && !this.#connection.isRetired)
+        return await this.#sessions.commitOn(this.#connection, script)
     } finally {
       this.#end()
     }
@@ -149,7 +152,19 @@ export class Session {
   /** A rollback without an answer takes effect when the connection is closed. */
   async #rollBack(): Promise<void> {
     if (this.spoiledBy !== undefined || this.#isOver) return
+    await this.#retireIfEnded()
     await this.run(['rollback', AS_BEFORE, WRITABLE]).catch((error: unknown) => this.spoil(error))
+  }
+
+  /**
+   * A statement of a handler that fails may have ended the transaction before that (DDL). What the handler has set
+   * outlives its transaction, so the connection is closed.
+   */
+  async #retireIfEnded(): Promise<void> {
+    if (this.#failure === undefined || this.#connection.isRetired) return
+    await this.run([BEFORE_COMMIT]).catch((error: unknown) => {
+      if (isAnotherTransaction(error)) this.#connection.retire()
+    })
   }
 
   #end(): void {

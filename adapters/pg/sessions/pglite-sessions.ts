@@ -106,6 +106,9 @@ class PgliteSession implements Session {
     return Promise.reject(new StoreError('STORE_MISUSED', 'expected an inbox on PGlite (pglite-sessions.reopen)'))
   }
 
+  /** There is only one connection. */
+  retire(): void {}
+
   /** There is only one connection, and running queries end before the rollback. */
   spoil(): void {}
 

@@ -13,6 +13,7 @@ export class PoolConnection {
   readonly #limitMs: number
   readonly #turns = new Turns()
   #spoiledBy: unknown
+  #isRetired = false
   #isClosed = false
 
   /** @throws StoreError `STORE_UNREACHABLE` */
@@ -52,6 +53,15 @@ export class PoolConnection {
     this.#spoiledBy ??= cause ?? new Error('spoiled for no reason (pool-connection.spoil)')
   }
 
+  /** It is usable, but goes to nobody else: `close` closes it. */
+  retire(): void {
+    this.#isRetired = true
+  }
+
+  get isRetired(): boolean {
+    return this.#isRetired
+  }
+
   /** Runs a statement of the store itself, with a time limit, and returns the results of all its statements. */
   async run({ text, values }: Statement): Promise<readonly ClientResult[]> {
     return this.#turns.take(async () => {
@@ -86,12 +96,12 @@ export class PoolConnection {
     })
   }
 
-  /** Returns it to the pool; a spoiled one is removed and closed. */
+  /** Returns it to the pool; a spoiled or retired one is removed and closed. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
     const cause = this.#spoiledBy
-    if (cause === undefined) this.#client.release()
+    if (cause === undefined) this.#client.release(this.#isRetired || undefined)
     else this.#client.release(cause instanceof Error ? cause : new Error(describeError(cause)))
     this.#client.removeListener('error', this.#onError)
   }

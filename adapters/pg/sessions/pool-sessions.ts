@@ -180,6 +180,10 @@ class PoolSession implements Session {
     this.#connection.spoil(cause)
   }
 
+  retire(): void {
+    this.#connection.retire()
+  }
+
   /** Sends the beginning of the transaction. If it is refused, nothing stays open, and `undo` runs instead. */
   async start(text: string, undo?: string): Promise<readonly ClientResult[]> {
     try {
@@ -260,6 +264,7 @@ class PoolSession implements Session {
       if (isWithoutSavepoint(error)) released = 'ended'
     }
     if (released === 'released') this.#end()
+    if (released === 'ended') this.retire()
     await this.#abandon()
     return released
   }
@@ -267,7 +272,8 @@ class PoolSession implements Session {
   async replace<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
     await this.#rollback()
     try {
-      if (this.spoiledBy === undefined && !this.#isOver) return await this.run(statement)
+      const isUsable = this.spoiledBy === undefined && !this.#connection.isRetired && !this.#isOver
+      if (isUsable) return await this.run(statement)
     } finally {
       await this.#abandon()
     }

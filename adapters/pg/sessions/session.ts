@@ -73,6 +73,11 @@ export interface Session {
   query(query: string | PgQuery, values?: unknown[]): Promise<PgResult<unknown>>
   /** True if the transaction is still the one that was begun: a handler may have ended it with any text. */
   isStillOpen(): Promise<boolean>
+  /**
+   * A handler has ended the transaction. What it has set (`set role`) outlives the transaction, so the connection is
+   * closed and not used again.
+   */
+  retire(): void
   /** Something may still run on the connection: the end of the transaction closes it too. */
   spoil(cause: unknown): void
   /**

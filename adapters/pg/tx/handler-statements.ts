@@ -46,11 +46,10 @@ export class HandlerStatements {
       result = await this.#session.query(query, values)
     } catch (error) {
       // A COMMIT that fails has ended the transaction too.
-      if (MAY_END.test(text) && this.#session.spoiledBy === undefined) this.#hasEnded = !(await this.#isStillOpen())
+      if (MAY_END.test(text) && this.#session.spoiledBy === undefined) await this.#isStillOpen()
       throw error
     }
     if (!mayHaveEnded(text, result) || (await this.#isStillOpen())) return result
-    this.#hasEnded = true
     throw hasEnded()
   }
 
@@ -73,11 +72,14 @@ export class HandlerStatements {
   }
 
   /** If there is no answer, the connection is given up. */
-  #isStillOpen(): Promise<boolean> {
-    return this.#session.isStillOpen().catch((error: unknown) => {
+  async #isStillOpen(): Promise<boolean> {
+    const isOpen = await this.#session.isStillOpen().catch((error: unknown) => {
       this.#session.spoil(error)
       return false
     })
+    if (!isOpen) this.#session.retire()
+    this.#hasEnded = !isOpen
+    return isOpen
   }
 }
 

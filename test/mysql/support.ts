@@ -1,8 +1,8 @@
 import { describe } from '@jest/globals'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { mysqlInbox, type MysqlInboxOptions, type MysqlTransaction } from '../../adapters/mysql2/index.ts'
-import { isConsumeOnceError, type Store } from '../../src/index.ts'
-import { type TransactionClaim, type LentTransaction } from '../../src/spi.ts'
+import { isConsumeOnceError } from '../../src/index.ts'
+import type { InboxStore, LentTransaction, TransactionClaim } from '../../src/spi.ts'
 import type { InboxHarness } from '../../testing/contract/store/harness.ts'
 import { backends } from '../kit/backends.ts'
 import { evadingTexts, MYSQL_COMMENTS, MYSQL_ENDINGS } from '../kit/evading-texts.ts'
@@ -23,7 +23,7 @@ export interface MysqlPlace {
   readonly pool: Pool
   readonly newPool: (config?: PoolOptions) => Pool
   /** Opened, on a pool of its own unless one is given. */
-  readonly newInbox: (options?: Partial<MysqlInboxOptions>) => Promise<Store<MysqlTransaction>>
+  readonly newInbox: (options?: Partial<MysqlInboxOptions>) => Promise<InboxStore<MysqlTransaction>>
   readonly write: (tx: MysqlTransaction, effect: string) => Promise<unknown>
   readonly committed: (effect: string) => Promise<number>
   readonly rows: (sql: string) => Promise<Record<string, unknown>[]>

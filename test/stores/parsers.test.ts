@@ -13,7 +13,7 @@ let close: () => Promise<unknown>
 afterEach(() => close())
 
 /** Reads rows of every kind: of claims, marks, attempts, records, scopes and settings. */
-async function use(store: Store<unknown>): Promise<void> {
+async function assert(store: Store<unknown>): Promise<void> {
   const [done, failed, parked] = [newItem(), newItem(), newItem()]
   const { claim: claimed } = await hold(store, done)
   expect(await store.mark([claimed], ['"kept"'])).toEqual(['marked'])
@@ -47,7 +47,7 @@ describePostgres('a pg Pool with type parsers of its user', () => {
     const durability = kind === 'flush-ticker' ? kind : 'commit'
     const store = kind === 'lease' ? postgresLease({ pool, schema }) : await place.newInbox({ pool, durability })
     await store.open()
-    await use(store)
+    await assert(store)
   })
 
   it('is read as any other: offsets', async () => {
@@ -75,15 +75,13 @@ describePostgres('a pg Pool with type parsers of its user', () => {
 })
 
 describeMariadb('a mysql2 pool with a typeCast of its user', () => {
-  const typeCast = (field: Field): unknown => ['raw', field.string()]
-
   it.each(['inbox', 'lease'] as const)('is read as any other: %s', async (kind) => {
     const place = await newMysqlPlace()
     close = place.close
     const pool = place.newPool({ typeCast, bigNumberStrings: true, supportBigNumbers: true, dateStrings: true })
     const store = kind === 'lease' ? mysqlLease({ pool }) : await place.newInbox({ pool })
     await store.open()
-    await use(store)
+    await assert(store)
   })
 
   it('still casts what a handler reads', async () => {
@@ -96,3 +94,7 @@ describeMariadb('a mysql2 pool with a typeCast of its user', () => {
     await inbox.mark([claimed])
   })
 })
+
+function typeCast(field: Field): unknown {
+  return ['raw', field.string()]
+}

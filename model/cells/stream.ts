@@ -101,9 +101,31 @@ export const STREAMS: readonly Cell[] = [
     EARLYRESTORE: 1,
     FAILS: 0,
   }),
-  cell('offsets', 'reach-behind', 'the store is behind what was delivered', REACHED, { REACH: 'BEHIND' }),
+  cell('offsets', 'torn-unwritten', "no row tells of a handler's own COMMIT", violates('A2'), {
+    TORNMISSED: 1,
+    FAILS: 0,
+    RESTORES: 0,
+  }),
+  cell('offsets', 'torn-unread', 'the row is there, and no claim reads it', violates('A2'), {
+    TORNMISSED: 2,
+    FAILS: 0,
+    RESTORES: 0,
+  }),
+  cell('offsets', 'reach-torn', 'a handler commits with its effect: parked, with one effect', REACHED, {
+    REACH: 'TORN',
+    RESTORES: 0,
+  }),
+  cell('offsets', 'reach-torn-before', 'a handler commits and dies before its effect: parked', REACHED, {
+    REACH: 'TORN_BEFORE',
+    RESTORES: 0,
+  }),
+  cell('offsets', 'reach-behind', 'the store is behind what was delivered', REACHED, {
+    REACH: 'BEHIND',
+    HANDCOMMITS: 0,
+  }),
   cell('offsets', 'reach-healed', 'what was lost with the tail is handled again', REACHED, {
     REACH: 'HEALED',
+    HANDCOMMITS: 0,
   }),
   cell('offsets', 'reach-outlived', 'a transaction outlives its partition, and commits', REACHED, {
     REACH: 'OUTLIVED',

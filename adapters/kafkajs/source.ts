@@ -257,6 +257,7 @@ export class KafkaSource implements Source {
       holds: this.#holds,
       report: this.#report,
       begin: (epoch) => this.#gate.begin(epoch),
+      beginWhereJoined: (epoch) => this.#gate.readAgain(epoch),
       readAgain: (epoch) => this.#readAgain(epoch),
     })
   }
@@ -265,7 +266,7 @@ export class KafkaSource implements Source {
   #readAgain(epoch: PartitionEpoch): void {
     const next = this.#assignment.end(epoch)
     this.#renewed()
-    if (this.#storedStarts !== undefined) this.#storedStarts.again()
+    if (this.#storedStarts !== undefined) this.#storedStarts.again(next)
     else if (next !== undefined) void this.#gate.readAgain(next)
   }
 

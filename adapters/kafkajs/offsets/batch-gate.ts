@@ -300,7 +300,8 @@ export class BatchGate {
     if (epoch.expected !== undefined) return epoch.expected
     const committed = await offsets.committed(assignment.joins, epoch.topic, epoch.partition)
     if (epoch.expected !== undefined) return epoch.expected
-    const floor = committer.floorOf(epoch)
+    // What was committed since the join says nothing about a database that has no position: it may have lost it.
+    const floor = this.#parts.stored() === undefined ? committer.floorOf(epoch) : committer.floorAtJoin(epoch)
     const start = committed === NEVER_COMMITTED && floor === undefined ? startOf(epoch) : undefined
     if (start !== undefined) return this.#startAt(epoch, start)
     const expected = expectedAtJoin(committed, floor)

@@ -33,6 +33,7 @@ export class Committer {
   readonly #hooks: CommitterHooks
   /** The last offset known to be committed, per partition: for the life of the process, whatever the group says. */
   readonly #floors = new Map<string, bigint>()
+  #floorsAtJoin: ReadonlyMap<string, bigint> = new Map()
   #send: Send | undefined
   #inFlight: Promise<void> | undefined
   #waitsForJoin = false
@@ -49,6 +50,7 @@ export class Committer {
 
   joined(): void {
     this.#waitsForJoin = false
+    this.#floorsAtJoin = new Map(this.#floors)
   }
 
   /** The run of the payload's consumer has ended. */
@@ -60,6 +62,11 @@ export class Committer {
 
   floorOf({ name }: PartitionEpoch): bigint | undefined {
     return this.#floors.get(name)
+  }
+
+  /** The floor before anything was committed in this join. */
+  floorAtJoin({ name }: PartitionEpoch): bigint | undefined {
+    return this.#floorsAtJoin.get(name)
   }
 
   /** The group's offsets before the join: kafkajs may overwrite them before anybody else can read them. */

@@ -22,13 +22,14 @@ interface StoredStartsParts {
   readonly report: Report
   /** Seeks to the stored position of an epoch, if nothing of it was taken yet. Never rejects. */
   readonly begin: (epoch: PartitionEpoch) => Promise<void>
+  /** Seeks to where the group began in this join. Never rejects. */
+  readonly beginWhereJoined: (epoch: PartitionEpoch) => Promise<void>
   /** Reads a partition again from its stored position. */
   readonly readAgain: (epoch: PartitionEpoch) => void
 }
 
 const ASK_AGAIN: Backoff = { initialMs: 100, maxMs: 5_000 }
 const LOOK_AGAIN: Backoff = { initialMs: 1_000, maxMs: 30_000 }
-const NOTHING_MORE = (): void => {}
 const FIRST_JOIN = 1
 const NONE_COMMITTED = -1n
 
@@ -109,12 +110,21 @@ export class StoredStarts {
     this.#queue = this.#queue.then(() => this.#follow(joins))
   }
 
-  /** Starts partitions anew, from the positions stored by now. */
-  again(): void {
-    const { joins } = this.#parts.assignment
+  /**
+   * Starts a partition anew, from the position stored by now. If the store has none any more, everything that was
+   * handled since the join may be lost with it, and is read again.
+   */
+  again(epoch: PartitionEpoch | undefined): void {
+    const { assignment, beginWhereJoined } = this.#parts
+    const { joins } = assignment
     this.#asked = undefined
     this.#isWaiting = true
-    this.#queue = this.#queue.then(() => this.#begin(joins)).then(NOTHING_MORE)
+    const begin = async (): Promise<void> => {
+      const starts = await this.#begin(joins)
+      if (epoch === undefined || starts === undefined || starts.positions.has(epoch.name)) return
+      if (assignment.isLive(epoch)) await beginWhereJoined(epoch)
+    }
+    this.#queue = this.#queue.then(begin)
   }
 
   /** The partition ends before its stored position. */

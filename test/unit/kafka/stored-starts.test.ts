@@ -357,6 +357,24 @@ describe('a partition that ends before its stored position', () => {
   })
 })
 
+describe('a row that was lost with its database while the partition was consumed', () => {
+  it.each([
+    ['the group had committed', 5, 5],
+    ['the partition begins, as the group had committed nothing', -1, 0],
+  ])('makes it begin again where %s when it was joined', async (_case, committed, first) => {
+    const { consumer, source, intake } = await start({ committed })
+    await consumer.fetch('t/0', first, [first, first + 1])
+    settleAll(intake)
+    await eventually(async () => consumer.commits.includes(`t/0@${first + 2}`))
+    await consumer.fetch('t/0', first + 2, [first + 2])
+    source.rewind?.('t/0')
+    await eventually(async () => consumer.seeks.at(-1) === `t/0@${first}`)
+    await consumer.fetch('t/0', first, [first, first + 1, first + 2])
+    expect(intake.follows.slice(3)).toEqual([undefined, BigInt(first + 1), BigInt(first + 2)])
+    expect(intake.told('truncated')).toEqual([])
+  })
+})
+
 describe('a stored position with the time of the message before it', () => {
   it('begins at that message, which proves the log, and is not delivered again', async () => {
     const { consumer, intake } = await start({ stored: { 't/0': 9n }, at: 1_000 })

@@ -237,7 +237,7 @@ export class KafkaSource implements Source {
     this.#assignment.join(memberAssignment)
     this.#delays.forget()
     this.#committer.joined()
-    this.#applyPause()
+    this.#applyPause() // mutant: kafka-pause-lost-at-a-rebalance
     const count = this.#assignment.epochs.length
     this.#state = { ready: true, detail: `${count} partition${count === 1 ? '' : 's'}` }
     this.#intake?.standingChanged()
@@ -358,7 +358,7 @@ export class KafkaSource implements Source {
     clearInterval(this.#commitTimer)
     this.#storedStarts?.close()
     this.#subscription.close()
-    await this.#committer.flush(FLUSH_WITHIN_MS)
+    await this.#committer.flush(FLUSH_WITHIN_MS) // mutant: kafka-last-commit-left-out
     this.#assignment.join({}) // Settles from here on could not be committed any more: refuse them.
     this.#isNotReady('stopped')
     await this.#membership.leave()

@@ -1,3 +1,4 @@
+import { FINISH_ALL_BELOW } from './change.ts'
 import type { Mutant } from './mutant.ts'
 
 /**
@@ -9,27 +10,13 @@ export const AMQPLIB_MUTANTS: readonly Mutant[] = [
     name: 'ack-on-a-new-channel',
     what: 'A delivery whose channel is gone is acked on the next one, where its tag is another message.',
     layer: 'real servers',
-    patches: [
+    changes: [
+      { value: (made) => `globalThis.newestChannel = ${made}` },
       {
-        file: 'adapters/amqplib/consuming/generation.ts',
-        find: 'export interface GenerationEnd {',
-        replace: 'let newest: Generation | undefined\n\nexport interface GenerationEnd {',
+        first: (delivery) =>
+          `const newest = globalThis.newestChannel; if (newest !== this) return newest.settle(${delivery})`,
       },
-      {
-        file: 'adapters/amqplib/consuming/generation.ts',
-        find: 'const generation = new Generation(channel, plan)',
-        replace: 'const generation = (newest = new Generation(channel, plan))',
-      },
-      {
-        file: 'adapters/amqplib/consuming/generation.ts',
-        find: 'if (!this.#isLive) this.#plan.hooks.onStale()',
-        replace: 'if (!this.#isLive) return newest !== undefined && newest !== this && newest.settle(delivery)',
-      },
-      {
-        file: 'adapters/amqplib/consuming/generation.ts',
-        find: 'if (generation === this) return true',
-        replace: 'if (generation.number > 0) return true',
-      },
+      'always',
     ],
     tests: ['lab/rabbitmq/faults.test.ts', '-t', 'ends the standing of what was delivered'],
   },
@@ -37,30 +24,15 @@ export const AMQPLIB_MUTANTS: readonly Mutant[] = [
     name: 'ack-over-the-unfinished',
     what: 'A multiple ack goes up to the highest finished tag, not to the contiguous one.',
     layer: 'unit',
-    patches: [
-      {
-        file: 'adapters/amqplib/settling/ack-window.ts',
-        find: 'const upTo = this.#finishedUpTo\n',
-        replace: 'const upTo = Math.max(this.#finishedUpTo, ...this.#above)\n',
-      },
-      {
-        file: 'adapters/amqplib/settling/acks.ts',
-        find: 'if (broken === undefined) return true',
-        replace: 'if (broken !== null) return true',
-      },
-    ],
+    changes: [FINISH_ALL_BELOW, 'always'],
     tests: ['test/unit/rabbitmq/ack-window.test.ts', '-t', 'sends nothing above an unfinished delivery'],
   },
   {
     name: 'rabbit-publish-unconfirmed',
     what: 'A message counts as published when it is sent, and its confirm is not waited for.',
     layer: 'real servers',
-    patches: [
-      {
-        file: 'adapters/amqplib/publishing/outlet.ts',
-        find: '    return new Promise((resolve, reject) => {\n',
-        replace: '    return new Promise((resolve, reject) => {\n      resolve()\n',
-      },
+    changes: [
+      { call: ({ callee, args }) => `void (${args.at(-1)})(null), ${callee}(${args.slice(0, -1).join()}, () => {})` },
     ],
     tests: ['test/rabbitmq/publisher.test.ts', '-t', 'takes a negative confirm for a failure'],
   },
@@ -68,110 +40,63 @@ export const AMQPLIB_MUTANTS: readonly Mutant[] = [
     name: 'rabbit-return-unread',
     what: 'What no queue takes counts as published: a broker confirms it too.',
     layer: 'real servers',
-    patches: [
-      {
-        file: 'adapters/amqplib/publishing/outlet.ts',
-        find: 'if (returned !== undefined) throw',
-        replace: 'if (returned === null) throw',
-      },
-    ],
+    changes: ['remove'],
     tests: ['test/rabbitmq/publisher.test.ts', '-t', 'refuses what no queue takes'],
   },
   {
     name: 'rabbit-copy-in-memory',
     what: 'What is published does not survive a restart of the broker.',
     layer: 'real servers',
-    patches: [
-      { file: 'adapters/amqplib/publishing/outlet.ts', find: 'persistent: true', replace: 'persistent: false' },
-    ],
+    changes: [{ value: 'false' }],
     tests: ['test/rabbitmq/publisher.test.ts', '-t', 'publishes persistently, with a stable ID'],
   },
   {
     name: 'rabbit-requeue-without-delay',
     what: 'A message that failed goes back to its queue at once, again and again.',
     layer: 'real servers',
-    patches: [
-      {
-        file: 'adapters/amqplib/copies/publisher.ts',
-        find: "if (retry.kind === 'delayed-by-queue') note",
-        replace: 'if (retry.kind !== undefined) note',
-      },
-    ],
+    changes: ['always'],
     tests: ['test/rabbitmq/retry.test.ts', '-t', 'goes on in another process'],
   },
   {
     name: 'rabbit-dead-letter-without-a-reason',
     what: 'A dead letter does not say why it is one.',
     layer: 'real servers',
-    patches: [
-      { file: 'adapters/amqplib/copies/letter-headers.ts', find: '    [REASON]: named(letter.reason),\n', replace: '' },
-    ],
+    changes: ['remove'],
     tests: ['test/rabbitmq/publisher.test.ts', '-t', 'and says why in headers'],
   },
   {
     name: 'rabbit-origin-lost',
     what: 'A copy does not say which queue its message first was in: its scope, and so its key, is another.',
     layer: 'real servers',
-    patches: [
-      { file: 'adapters/amqplib/copies/letter-headers.ts', find: '    [ORIGIN_QUEUE]: origin,\n', replace: '' },
-    ],
+    changes: ['remove'],
     tests: ['test/rabbitmq/copies.test.ts', '-t', 'tells attempt, first sight, origin'],
   },
   {
     name: 'rabbit-settled-before-the-copy',
     what: 'The original is settled before its copy is confirmed.',
     layer: 'real servers',
-    patches: [
-      {
-        file: 'adapters/amqplib/copies/publisher.ts',
-        find: '      await copies.publish(letter, { routingKey',
-        replace: '      void copies.publish(letter, { routingKey',
-      },
-      {
-        file: 'adapters/amqplib/copies/publisher.ts',
-        find: 'retryHeaders(letter, place, at))',
-        replace: 'retryHeaders(letter, place, at)).catch(() => {})',
-      },
-    ],
+    changes: ['dropAwait'],
     tests: ['test/rabbitmq/copies.test.ts', '-t', 'is waited for where it is not declared here'],
   },
   {
     name: 'rabbit-drop-in-acks-for-others',
     what: 'A drop-in function acks all that was delivered on a channel that others use too.',
     layer: 'real servers',
-    patches: [
-      {
-        file: 'adapters/amqplib/drop-in/frames.ts',
-        find: 'this.#channel.ack(tagged, false)',
-        replace: 'this.#channel.ack(tagged, true)',
-      },
-    ],
+    changes: [{ argument: 1, is: 'true' }],
     tests: ['test/rabbitmq/drop-in.test.ts', '-t', 'acks each delivery by a frame of its own'],
   },
   {
     name: 'rabbit-drop-in-settles-after-its-end',
     what: 'What a cancelled consumer had delivered is settled all the same.',
     layer: 'real servers',
-    patches: [
-      {
-        file: 'adapters/amqplib/drop-in/delivery.ts',
-        find: 'return isLive && this.#send(rejected',
-        replace: 'return isLive !== undefined && this.#send(rejected',
-      },
-    ],
+    changes: [{ dropOperand: 0 }],
     tests: ['test/rabbitmq/drop-in-ends.test.ts', '-t', 'its deliveries are settled no more'],
   },
   {
     name: 'rabbit-closed-before-its-acks',
     what: 'The channel is closed right behind its last acks, of which the broker then drops some.',
     layer: 'real servers',
-    patches: [
-      {
-        file: 'adapters/amqplib/consuming/generation.ts',
-        find: '    if (this.#acks.areMany) await sleep(FRAMES_HEEDED_AFTER_MS)\n',
-        replace: '    if (this.#acks.areMany) await sleep(0 * FRAMES_HEEDED_AFTER_MS)\n',
-      },
-    ],
+    changes: ['remove'],
     tests: ['test/rabbitmq/stop.test.ts', '-t', 'leaves nothing to redeliver of'],
   },
 ]

@@ -80,7 +80,7 @@ export class Generation {
   static async open(connection: AmqpConnection, plan: GenerationPlan): Promise<Generation> {
     const { queue, prefetch } = plan.settings
     const channel = await openChannel(connection.createChannel(), ANSWER_WITHIN_MS)
-    const generation = new Generation(channel, plan)
+    const generation = new Generation(channel, plan) // mutant: ack-on-a-new-channel
     const options = { consumerTag: generation.#consumerTag, arguments: plan.consumeArguments }
     try {
       await within(ANSWER_WITHIN_MS, 'set prefetch', channel.prefetch(prefetch))
@@ -118,6 +118,7 @@ export class Generation {
   }
 
   /** By an ack, or by the frame noted on its message. */
+  // mutant: ack-on-a-new-channel 2
   settle(delivery: RabbitDelivery): boolean {
     const { message, tag, ticket } = delivery
     const { ownFrame } = message
@@ -162,7 +163,7 @@ export class Generation {
     if (!this.#isLive) return
     this.#acks.finish()
     this.#goDead()
-    if (this.#acks.areMany) await sleep(FRAMES_HEEDED_AFTER_MS)
+    if (this.#acks.areMany) await sleep(FRAMES_HEEDED_AFTER_MS) // mutant: rabbit-closed-before-its-acks
     // Also for a silent broker: on a lent connection the consumer would otherwise take messages for ever.
     const closing = closeQuietly(this.#channel)
     if (!this.#isSilent) await closing
@@ -200,7 +201,7 @@ export class Generation {
 
   /** The same tag is a different message on each channel. */
   #hasDelivered({ generation, tag }: RabbitDelivery): boolean {
-    if (generation === this) return true
+    if (generation === this) return true // mutant: ack-on-a-new-channel 3
     const found = `tag ${tag} of generation ${generation.number} on generation ${this.number}`
     this.#broken(new InvariantError('generation.hasDelivered', found))
     return false

@@ -31,7 +31,7 @@ const MOST_NAME_BYTES = 255
 /** The headers that explain a dead letter. */
 export function deadLetterHeaders(letter: DeadLetter, at: EpochMs): Headers {
   return {
-    [REASON]: named(letter.reason),
+    [REASON]: named(letter.reason), // mutant: rabbit-dead-letter-without-a-reason
     ...(letter.parked ? { 'consume-once-parked': true } : {}),
     'consume-once-dead-lettered-at': new Date(at).toISOString(),
     ...(letter.setAsideAt === undefined
@@ -90,7 +90,7 @@ function commonHeaders(letter: Letter, at: EpochMs): Headers {
     [CONSUMER]: named(letter.consumer),
     'consume-once-host': named(hostname()),
     [FIRST_SEEN_AT]: timeIn(headers, FIRST_SEEN_AT) ?? new Date(firstSeenAt(letter, at)).toISOString(),
-    [ORIGIN_QUEUE]: origin,
+    [ORIGIN_QUEUE]: origin, // mutant: rabbit-origin-lost
     // A copy of a copy keeps the first origin of the message.
     [ORIGIN_EXCHANGE]: firstExchange ?? RabbitMessage.rawOf(message)?.fields.exchange ?? '',
     [ORIGIN_ROUTING_KEY]: originRoutingKey(letter),

@@ -67,11 +67,11 @@ export class RabbitPublisher implements Publisher {
     const { settings, counts, delayed, copies } = this.#parts
     const { retry } = settings
     if (retry.kind === 'lane') throw new TypeError('no retry place is configured (retryLater)')
-    if (retry.kind === 'delayed-by-queue') note(letter, letter.why === 'busy' ? 'return' : 'retry')
+    if (retry.kind === 'delayed-by-queue') note(letter, letter.why === 'busy' ? 'return' : 'retry') // mutant: rabbit-requeue-without-delay
     else {
       const place = delayQueueFor(letter, retry.queues)
       const at = systemClock.now()
-      await copies.publish(letter, { routingKey: place.queue, queue: place.queue }, retryHeaders(letter, place, at))
+      await copies.publish(letter, { routingKey: place.queue, queue: place.queue }, retryHeaders(letter, place, at)) // mutant: rabbit-settled-before-the-copy
       delayed.delayed(place.queue, at + place.delayMs)
     }
     counts.add('delayed')

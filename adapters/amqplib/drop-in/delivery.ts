@@ -34,7 +34,7 @@ export class DropInDelivery implements InlineDelivery {
   settle(): boolean {
     if (this.#isSettled) return true
     const { isLive, rejected } = this.#origin
-    return isLive && this.#send(rejected.has(this.message) ? 'reject' : 'ack')
+    return isLive && this.#send(rejected.has(this.message) ? 'reject' : 'ack') // mutant: rabbit-drop-in-settles-after-its-end
   }
 
   ended({ settle }: Settlement): void {

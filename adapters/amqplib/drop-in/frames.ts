@@ -21,7 +21,7 @@ export class Frames {
     try {
       switch (frame) {
         case 'ack':
-          this.#channel.ack(tagged, false)
+          this.#channel.ack(tagged, false) // mutant: rabbit-drop-in-acks-for-others
           break
         case 'reject':
           this.#channel.reject(tagged, false)

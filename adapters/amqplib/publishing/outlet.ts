@@ -84,7 +84,7 @@ export class Outlet {
       if (blockedBecause !== undefined) throw new Error(`the broker blocks publishers: ${blockedBecause}`)
       await this.#confirmed(message, id)
       const returned = this.#returned.get(id)
-      if (returned !== undefined) throw new Error(`${returned} (${placeOf(message)})`)
+      if (returned !== undefined) throw new Error(`${returned} (${placeOf(message)})`) // mutant: rabbit-return-unread
     } catch (cause) {
       throw refused(this.#link.lostBecause ?? this.#endedBecause ?? reasonOf(cause), cause)
     } finally {
@@ -119,10 +119,11 @@ export class Outlet {
       messageId,
       headers,
       mandatory: true,
-      persistent: true,
+      persistent: true, // mutant: rabbit-copy-in-memory
     })
     const content = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
     return new Promise((resolve, reject) => {
+      // mutant: rabbit-publish-unconfirmed
       this.#channel.publish(exchange, routingKey, content, options, (error) =>
         error === null || error === undefined ? resolve() : reject(error),
       )

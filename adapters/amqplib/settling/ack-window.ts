@@ -101,7 +101,7 @@ export class AckWindow {
   /** Tags that the watermark has passed are acked together. */
   #advance(ticket: number): void {
     const before = this.#finishedUpTo
-    if (!this.#watermark.finish(ticket)) return
+    if (!this.#watermark.finish(ticket)) return // mutant: ack-over-the-unfinished
     for (let tag = before + 1; tag <= this.#finishedUpTo; tag++) this.#above.delete(tag)
   }
 

@@ -117,7 +117,7 @@ export class Acks {
 
   #mayWrite(frame: AckFrame): boolean {
     const broken = this.#window.tell(frame)
-    if (broken === undefined) return true
+    if (broken === undefined) return true // mutant: ack-over-the-unfinished 2
     this.#isLive = false
     this.#hooks.onBroken(new InvariantError('acks.mayWrite', broken))
     return false

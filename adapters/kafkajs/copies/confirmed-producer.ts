@@ -27,10 +27,10 @@ export class ConfirmedProducer {
     try {
       const producer = await connecting
       const copy = { key: asBuffer(message.key), value: asBuffer(message.value), headers }
-      const answers = await producer.send({ topic, acks: -1, messages: [copy] })
+      const answers = await producer.send({ topic, acks: -1, messages: [copy] }) // mutant: kafka-dead-letter-on-one-replica
       const [answer] = answers
       const isConfirmed = answers.length === 1 && answer?.errorCode === 0 && answer.partition >= 0
-      if (!isConfirmed) throw new Error(`expected one confirmed partition, got ${JSON.stringify(answers)}`)
+      if (!isConfirmed) throw new Error(`expected one confirmed partition, got ${JSON.stringify(answers)}`) // mutant: kafka-answer-of-send-unread
     } catch (error) {
       if (!isTooLarge(error)) this.#discard(connecting)
       throw error

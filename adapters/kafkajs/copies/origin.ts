@@ -47,7 +47,7 @@ export function originOf(message: Message): Origin {
 export function originHeaders(origin: Origin): readonly HeaderEntry[] {
   const { topic, partition, offset, timestamp, timestampType } = origin
   return [
-    [ORIGIN_HEADER, topic],
+    [ORIGIN_HEADER, topic], // mutant: kafka-origin-lost
     ...(partition === undefined ? [] : [['x-original-partition', String(partition)] as const]),
     ...(offset === undefined ? [] : [['x-original-offset', String(offset)] as const]),
     ...(timestamp === undefined ? [] : [['x-original-timestamp', String(timestamp)] as const]),

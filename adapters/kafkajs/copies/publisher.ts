@@ -48,7 +48,7 @@ export class KafkaPublisher implements Publisher {
   async retryLater(letter: RetryLetter): Promise<void> {
     const at = new Date()
     const place = this.#parts.topology().retryPlace(letter.message, letter.attempts)
-    await this.#publish(place, letter, [retryHeaders(letter, at), necessaryRetryHeaders(letter, at)])
+    await this.#publish(place, letter, [retryHeaders(letter, at), necessaryRetryHeaders(letter, at)]) // mutant: kafka-retry-copy-unconfirmed
   }
 
   close(): Promise<void> {

@@ -84,7 +84,7 @@ export class DropInCall {
     const { messages } = this.#handover
     const finished = (this.#watermark.finishedUpTo ?? -1) + 1
     const next = messages[finished]
-    if (next === undefined) return
+    if (next === undefined) return // mutant: kafka-drop-in-returns-early
     // Without such a reason kafkajs would deliver them again at once, in a loop.
     const why = this.#handover.ending()
     if (why !== undefined && this.#handover.mayReturnBefore(next.offset)) return
@@ -178,7 +178,7 @@ export class DropInCall {
   }
 
   #finish(index: number): void {
-    if (!this.#watermark.finish(index) || this.#isLeft) return
+    if (!this.#watermark.finish(index) || this.#isLeft) return // mutant: kafka-drop-in-resolves-the-unfinished
     const last = this.#handover.messages[this.#watermark.finishedUpTo ?? 0]
     if (last === undefined) return
     try {

@@ -55,7 +55,7 @@ export class KafkaDelivery implements Delivery {
   }
 
   settle(): boolean {
-    if (!this.#assignment.isLive(this.#epoch)) return false
+    if (!this.#assignment.isLive(this.#epoch)) return false // mutant: settle-from-an-old-epoch
     if (!this.#isFinished) this.#epoch.finish(this.#ticket, this.#bytes)
     this.#isFinished = true
     return true

@@ -41,7 +41,7 @@ export class RetryDelays {
     if (delayMs === undefined) return batch.messages
     for (const [index, message] of batch.messages.entries()) {
       const leftMs = this.#leftOf(message, epoch, batch, delayMs)
-      if (leftMs <= 0) continue
+      if (leftMs <= 0) continue // mutant: kafka-retry-before-its-time
       this.#hold(epoch, Math.max(leftMs, Math.min(HOLD_AT_LEAST_MS, delayMs / 10)))
       return batch.messages.slice(0, index)
     }

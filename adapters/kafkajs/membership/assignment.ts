@@ -17,7 +17,7 @@ export class Assignment {
   /** A join starts a new epoch for every partition, including those that were kept. */
   join(assigned: GroupJoin['memberAssignment']): void {
     this.joins++
-    this.#endAll()
+    this.#endAll() // mutant: commit-of-a-lost-partition
     for (const [topic, partitions] of Object.entries(assigned)) {
       for (const partition of partitions) this.#start(topic, partition)
     }
@@ -25,7 +25,7 @@ export class Assignment {
   }
 
   raise(): void {
-    this.#endAll()
+    this.#endAll() // mutant: commit-of-a-lost-partition 2
     this.#owned = undefined
   }
 

@@ -205,13 +205,13 @@ export class PartitionEpoch {
   /** The offset that may be committed: the lowest unfinished one, else the one after the last received. */
   get watermark(): bigint | undefined {
     if (this.isUnchecked || this.heldBecause !== undefined) return undefined
-    return this.#watermark.lowestUnfinished ?? this.#taken
+    return this.#watermark.lowestUnfinished ?? this.#taken // mutant: commit-of-the-highest-offset
   }
 
   /** Everything below it was taken, or is a gap, a marker or an aborted record. */
   get #taken(): bigint | undefined {
     const waiting = this.#raw[this.#rawFrom]
-    if (waiting !== undefined) return BigInt(waiting.offset)
+    if (waiting !== undefined) return BigInt(waiting.offset) // mutant: commit-over-what-waits
     return this.expected?.kind === 'offset' && this.proof === undefined ? this.expected.offset : undefined
   }
 

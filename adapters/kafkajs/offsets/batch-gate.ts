@@ -172,6 +172,7 @@ export class BatchGate {
     if (decision.finding?.what === 'truncated' && this.#isRefused(epoch, decision.finding)) return undefined
     if (decision.act === 'take' && !(await this.#isOfSameLog(epoch, batch))) return undefined
     const inEpoch = decision.finding === undefined ? epoch : this.#acknowledge(epoch, decision.finding, fetched)
+    // mutant: kafka-jump-taken
     if (decision.act === 'take') {
       if (decision.finding !== undefined) inEpoch.advanceTo(fetched)
       return inEpoch
@@ -304,7 +305,7 @@ export class BatchGate {
     const floor = this.#parts.stored() === undefined ? committer.floorOf(epoch) : committer.floorAtJoin(epoch)
     const start = committed === NEVER_COMMITTED && floor === undefined ? startOf(epoch) : undefined
     if (start !== undefined) return this.#startAt(epoch, start)
-    const expected = expectedAtJoin(committed, floor)
+    const expected = expectedAtJoin(committed, floor) // mutant: kafka-floor-forgotten
     if (expected.kind === 'beginning' && floor !== undefined) {
       committer.dropFloor(epoch)
       report('truncated', `${epoch.name}: expected ${floor}, the group has nothing committed any more`)

@@ -84,7 +84,7 @@ export class Committer {
    * got a payload to commit with.
    */
   tick(withoutPayload: Send): void {
-    if (this.#inFlight === undefined && !this.#waitsForJoin) this.#commit(this.#send ?? withoutPayload)
+    if (this.#inFlight === undefined && !this.#waitsForJoin) this.#commit(this.#send ?? withoutPayload) // mutant: kafka-commit-after-a-revocation
   }
 
   /**
@@ -124,9 +124,9 @@ export class Committer {
   #due(): readonly Due[] {
     return this.#assignment.epochs.flatMap((epoch) => {
       const offset = epoch.watermark
-      if (offset === undefined || offset === epoch.committed || this.#isBroken(epoch, offset)) return []
+      if (offset === undefined || offset === epoch.committed || this.#isBroken(epoch, offset)) return [] // mutant: commit-of-the-highest-offset 2, commit-over-what-waits 2
       const floor = this.#floors.get(epoch.name)
-      return floor !== undefined && offset < floor ? [] : [{ epoch, offset, finished: epoch.finished }]
+      return floor !== undefined && offset < floor ? [] : [{ epoch, offset, finished: epoch.finished }] // mutant: kafka-commit-back
     })
   }
 

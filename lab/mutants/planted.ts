@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { changedLua } from './change-lua.ts'
 import { changed } from './change.ts'
 import type { Mutant, Patch } from './mutant.ts'
 
@@ -9,10 +10,11 @@ interface Place {
   readonly file: string
   /** Counted from 0. */
   readonly line: number
+  readonly isLua: boolean
 }
 
 const FOLDERS = ['src', 'adapters', 'cli', 'testing']
-const MARKER = /^(.*?)(?:\/\/|--) mutant: (.+)$/
+const MARKER = /^(.*?)(\/\/|--) mutant: (.+)$/
 
 /** The files that a mutant changes, with their changed text. @throws Error unless it finds each of its places once */
 export function planted({ name, changes = [], patches = [] }: Mutant, root = '.'): ReadonlyMap<string, string> {
@@ -23,9 +25,9 @@ export function planted({ name, changes = [], patches = [] }: Mutant, root = '.'
   const marked = markedPlaces(root)
   // From the last place to the first: a change may remove or add lines.
   const steps = changes.map((change, index) => ({ change, ...placeOf(index === 0 ? name : `${name} ${index + 1}`) }))
-  for (const { change, file, line } of steps.toSorted((one, other) => other.line - one.line)) {
+  for (const { change, file, line, isLua } of steps.toSorted((one, other) => other.line - one.line)) {
     try {
-      texts.set(file, changed(read(file), line, change))
+      texts.set(file, (isLua ? changedLua : changed)(read(file), line, change))
     } catch (error) {
       throw new Error(`${name}: ${file}:${line + 1}: ${(error as Error).message}`, { cause: error })
     }
@@ -51,8 +53,8 @@ export function markedPlaces(root = '.'): ReadonlyMap<string, readonly Place[]> 
       const text = readFileSync(join(root, file), 'utf8')
       if (!text.includes(' mutant: ')) continue
       for (const [at, line] of text.split('\n').entries()) {
-        const [, before = '', labels] = MARKER.exec(line) ?? []
-        const place = { file, line: before.trim() === '' ? at + 1 : at }
+        const [, before = '', comment, labels] = MARKER.exec(line) ?? []
+        const place = { file, line: before.trim() === '' ? at + 1 : at, isLua: comment === '--' }
         for (const label of labels?.split(', ') ?? []) places.set(label, [...(places.get(label) ?? []), place])
       }
     }

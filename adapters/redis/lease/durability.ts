@@ -29,7 +29,7 @@ export class NotFarEnoughError extends StoreError {
 /** @throws NotFarEnoughError if the writes are not durable enough: they may still be lost, so they are sent again */
 export function checkWaited({ kind, replicas, withinMs }: Waiting, reply: unknown): void {
   const [synced, reached] = kind === 'replicas' ? [1, Number(reply)] : numbersOf(reply)
-  if (synced >= 1 && reached >= replicas) return
+  if (synced >= 1 && reached >= replicas) return // mutant: redis-wait-unread
   const found = [
     ...(kind === 'fsync' ? [synced >= 1 ? 'on disk' : 'not on disk'] : []),
     ...(replicas > 0 ? [`on ${reached} of ${replicas} replicas`] : []),

@@ -137,7 +137,7 @@ class RedisLease implements LeaseStore {
       withinMs: this.#within(leaseMs),
     })
     if (this.#durability.kind !== 'memory') {
-      await this.#confirm(items.filter((_, at) => answers[at]?.verdict === 'done'))
+      await this.#confirm(items.filter((_, at) => answers[at]?.verdict === 'done')) // mutant: redis-duplicate-unconfirmed
     }
     return answers
   }

@@ -40,7 +40,7 @@ export function readClaim(answer: string): ClaimVerdict | undefined {
       return fence === undefined ? undefined : { verdict, fence: Number(fence), attempt: Number(attempt) }
     }
     case 'busy':
-      return /^\d+$/.test(rest ?? '') ? { verdict, leaseLeftMs: Number(rest) } : undefined
+      return /^\d+$/.test(rest ?? '') ? { verdict, leaseLeftMs: Number(rest) } : undefined // mutant: busy-read-as-done
     case 'in-doubt':
     case 'conflict':
       return rest === undefined ? { verdict } : undefined
@@ -93,7 +93,7 @@ function spelledOut(reply: unknown, items: number, letters: Letters): readonly u
     const letter = text.charAt(at)
     answers.push(letter === '-' ? own[next++] : letters[letter])
   }
-  return next === own.length ? answers : undefined
+  return next === own.length ? answers : undefined // mutant: redis-answers-uncounted
 }
 
 function strange(count: number, got: unknown): StoreError {

@@ -1,4 +1,5 @@
 import { expect, it } from '@jest/globals'
+import { changedLua } from '../../../lab/mutants/change-lua.ts'
 import { changed, type Change } from '../../../lab/mutants/change.ts'
 
 it.each<[change: Change, source: string, result: string]>([
@@ -32,4 +33,21 @@ it.each<[change: Change, source: string, problem: string]>([
   [{ value: '1 +' }, 'x = 1', 'it does not parse'],
 ])('%j of %j is an error', (change, source, problem) => {
   expect(() => changed(source, 0, change)).toThrow(problem)
+})
+
+it.each<[change: Change, line: string, result: string]>([
+  ['remove', 'if a then b() end', ''],
+  [{ dropOperand: 1 }, "  elseif a or b == 'x' then c() end", '  elseif a then c() end'],
+  [{ dropOperand: 0 }, "local a = 'b' .. c", 'local a = c'],
+  [{ text: ", 'x'", is: '' }, "f(a, 'x')", 'f(a)'],
+])('%j changes a line of Lua', (change, line, result) => {
+  expect(changedLua(`a()\n${line} -- mutant: m\nb()`, 1, change)).toBe(`a()\n${result}\nb()`)
+})
+
+it.each<[change: Change, line: string]>([
+  ['always', 'if a then b() end'],
+  [{ dropOperand: 2 }, 'if a or b then c() end'],
+  [{ text: 'x', is: '' }, 'f(xx)'],
+])('%j of %j is an error', (change, line) => {
+  expect(() => changedLua(line, 0, change)).toThrow(Error)
 })

@@ -26,9 +26,9 @@ local function unreadable(key)
 end
 local function claim(key, digest, value)
   local state, fence, attempts, doubt, fp, owner, rest = parse(value)
-  local mine = state == 'P' and owner == token
+  local mine = state == 'P' and owner == token -- mutant: redis-claim-by-anyone
   if not state then return unreadable(key)
-  elseif fp ~= digest and fp ~= '' and digest ~= '' then return 'conflict'
+  elseif fp ~= digest and fp ~= '' and digest ~= '' then return 'conflict' -- mutant: redis-digest-uncompared
   elseif state == 'D' then return 'done|' .. rest
   elseif state == 'G' or state == 'X' then
     return (state == 'G' and 'given-up|' or 'parked|') .. attempts .. '|' .. owner .. '|' .. rest
@@ -42,7 +42,7 @@ local function claim(key, digest, value)
     if not mine then
       fence, attempts = fence + 1, attempts + 1
       -- A lease that ended without mark or release: it is unknown whether its effect happened.
-      if state == 'P' then doubt = '1' end
+      if state == 'P' then doubt = '1' end -- mutant: redis-doubt-forgotten
     end
     redis.call('SET', key, table.concat({ 'P', fence, attempts, doubt, digest }, '|') .. held, 'PX', retention)
     return (doubt == '1' and 'taken-over|' or 'claimed|') .. fence .. '|' .. attempts

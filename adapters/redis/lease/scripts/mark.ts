@@ -32,10 +32,10 @@ local function mark(key, owned, retention, done)
     -- Written again, so that a WAIT or WAITAOF after this script covers this mark too.
     redis.call('SET', key, value, 'KEEPTTL')
     return isOf(token, owner, value) and 'already-marked' or 'refused-done'
-  elseif state == 'P' and owner ~= token then return 'refused-busy'
+  elseif state == 'P' and owner ~= token then return 'refused-busy' -- mutant: redis-mark-by-anyone 2
   end
   -- Fences never decrease: if there is a record, keep its fence.
-  if state ~= 'A' then done = withFence(done, fence, owned) end
+  if state ~= 'A' then done = withFence(done, fence, owned) end -- mutant: redis-fence-goes-down
   redis.call('SET', key, done, 'PX', retention)
   return state == 'P' and 'marked' or 'marked-late'
 end
@@ -55,10 +55,10 @@ if ARGV[1] == '1' then
       i = i + 1
       local fence, digest = string.sub(packed, at, at), string.sub(packed, at + 2, at + ${PACKED_CHARACTERS - 1})
       local done = 'd' .. fence .. digest .. short
-      local own = 'P|' .. fence .. '|' .. string.sub(packed, at + 1, at + 1) .. '|0|' .. digest .. owner
+      local own = 'P|' .. fence .. '|' .. string.sub(packed, at + 1, at + 1) .. '|0|' .. digest .. owner -- mutant: redis-mark-by-anyone
       -- Nearly every key.
       if values[i] and string.sub(values[i], 1, #own) == own then
-        redis.call('SET', KEYS[i], done, 'PX', retention)
+        redis.call('SET', KEYS[i], done, 'PX', retention) -- mutant: redis-mark-without-retention
         letters[i] = 'm'
       else
         answer(i, mark(KEYS[i], '|' .. digest .. owner, retention, done))

@@ -23,9 +23,9 @@ for i, key in ipairs(KEYS) do
   local state, fence, attempts, doubt, fp, owner = read(key)
   -- A record that was done and then forgotten has only the first 4 characters of its owner.
   if state == 'R' and (owner == token or #owner == 4 and owner == string.sub(token, 1, 4)) then out[i] = 'already-released'
-  elseif state ~= 'P' or owner ~= token then out[i] = 'refused'
+  elseif state ~= 'P' or owner ~= token then out[i] = 'refused' -- mutant: redis-release-by-anyone
   else
-    if leavesDoubt then doubt = '1' end
+    if leavesDoubt then doubt = '1' end -- mutant: redis-doubt-lost-at-a-release
     local value = table.concat({ 'R', fence, attempts - refund, doubt, fp, token, rest }, '|')
     redis.call('SET', key, value, 'KEEPTTL')
     out[i] = 'released'

@@ -15,10 +15,10 @@ local out = {}
 for i, key in ipairs(KEYS) do
   local token = ARGV[1 + i]
   local state, fence, attempts, doubt, fp, owner = read(key)
-  if state ~= 'P' or owner ~= token then out[i] = 'lost'
+  if state ~= 'P' or owner ~= token then out[i] = 'lost' -- mutant: redis-renewal-by-anyone
   else
     local value = table.concat({ 'P', fence, attempts, doubt, fp, token, deadline }, '|')
-    redis.call('SET', key, value, 'KEEPTTL')
+    redis.call('SET', key, value, 'KEEPTTL') -- mutant: redis-renewal-ends-retention
     out[i] = 'renewed'
   end
 end

@@ -26,7 +26,7 @@ local function setAside(key, token)
     redis.call('SET', key, table.concat({ 'G', fence, attempts - refund, '0', fp, token .. story, reason }, '|'), 'KEEPTTL')
     return 'given-up'
   end
-  redis.call('SET', key, table.concat({ 'X', fence, attempts - refund, doubt, fp, token .. story, reason }, '|'))
+  redis.call('SET', key, table.concat({ 'X', fence, attempts - refund, doubt, fp, token .. story, reason }, '|')) -- mutant: redis-parked-forgotten
   return 'parked'
 end
 local out = {}

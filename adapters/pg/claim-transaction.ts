@@ -179,6 +179,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
     // Give the ORM one turn: within it, it asks for its client and sends queries that the handler did not await. They
     // have been refused by then, so they are noticed before COMMIT.
     await nextTurn()
+    // mutant: pg-pending-query-committed
     if (this.#lending.hasFloated) {
       await this.#rollBack([])
       const text = 'a handler ended with a query that it did not await: the transaction was rolled back'
@@ -186,11 +187,11 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
     }
     // If the connection was lost before the COMMIT is sent, nothing was committed.
     const isSent = this.#session.spoiledBy === undefined
-    this.#phase = isSent ? 'unknown' : 'over'
+    this.#phase = isSent ? 'unknown' : 'over' // mutant: pg-lost-reply-taken-for-a-failure
     try {
       const tag = await this.#session.commit(this.#lending.behindHandlers(this.#ledger.mark(results)))
-      if (tag === 'ROLLBACK') throw this.#refused('the COMMIT was answered ROLLBACK')
-      if (tag !== 'COMMIT') throw new StoreError('STORE_AMBIGUOUS', `the COMMIT was answered ${tag}`)
+      if (tag === 'ROLLBACK') throw this.#refused('the COMMIT was answered ROLLBACK') // mutant: commit-tag-unchecked
+      if (tag !== 'COMMIT') throw new StoreError('STORE_AMBIGUOUS', `the COMMIT was answered ${tag}`) // mutant: commit-tag-unchecked 2
       this.#phase = 'marked'
       this.#lending.marked()
       this.#place.losses.forget(this.#names())
@@ -203,7 +204,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
       if (isTakenOver) await this.#refundQuietly()
       else if (isConflictOfTransactions(error)) await this.#refundLost()
       if (isTakenOver) return 'refused-busy'
-      throw this.#refused(explainRefusal(error), error)
+      throw this.#refused(explainRefusal(error), error) // mutant: refused-commit-taken-for-a-mark
     }
   }
 
@@ -225,7 +226,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
     if (this.#phase === 'open') {
       this.#lending.revoke()
       this.#phase = 'over'
-      if (refunded.length === 0) return this.#session.rollback()
+      if (refunded.length === 0) return this.#session.rollback() // mutant: pg-release-commits
       // Refund in this transaction, so that waiters for the keys find the attempts given back. If a handler has ended
       // the transaction, they are not given back.
       const released = await this.#session.release(this.#ledger.release(refunded))

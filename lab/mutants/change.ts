@@ -35,12 +35,6 @@ export type Change =
   /** The last resort, for the statement, member or property. */
   | { readonly instead: Rewrite }
 
-/** What finishes one ticket of a watermark finishes all below it too. */
-export const FINISH_ALL_BELOW: Change = {
-  call: ({ callee, args: [ticket] }) =>
-    `[...Array(${ticket} + 1).keys()].map((below) => ${callee}(below)).includes(true)`,
-}
-
 type Rewrite = (source: string) => string
 
 interface Call {

@@ -1,4 +1,3 @@
-import { FINISH_ALL_BELOW } from './change.ts'
 import type { Mutant } from './mutant.ts'
 
 /** Faults of the consumer and the copies on Kafka. */
@@ -102,7 +101,10 @@ export const KAFKAJS_MUTANTS: readonly Mutant[] = [
     name: 'kafka-drop-in-resolves-the-unfinished',
     what: 'A drop-in function resolves what is finished over what is not.',
     layer: 'real servers',
-    changes: [FINISH_ALL_BELOW],
+    changes: [
+      { call: ({ source }) => `(${source}, true)` },
+      { value: (message) => message.replace(/\[.*\]$/, '.at(-1)') },
+    ],
     tests: ['test/kafka/drop-in-batch.test.ts', '-t', 'commits only what everything below is finished with'],
   },
   {

@@ -9,16 +9,7 @@ export interface Mutant {
   /** What must find it. `unit`: a test without servers. */
   readonly layer: 'simulator' | 'corpus' | 'real servers' | 'unit'
   /** One for each marked place, in the order of their numbers. */
-  readonly changes?: readonly Change[]
-  readonly patches?: readonly Patch[]
+  readonly changes: readonly Change[]
   /** Arguments of jest: one of these tests must fail with the mutant. The simulator runs seeds instead. */
   readonly tests?: readonly string[]
-}
-
-export interface Patch {
-  /** From the root of the repository. */
-  readonly file: string
-  /** Found exactly once. */
-  readonly find: string
-  readonly replace: string
 }

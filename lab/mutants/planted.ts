@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { changedLua } from './change-lua.ts'
 import { changed } from './change.ts'
-import type { Mutant, Patch } from './mutant.ts'
+import type { Mutant } from './mutant.ts'
 
 /** A line that a mutant changes: the line of its marker, or the next one if the marker has a line for itself. */
 interface Place {
@@ -17,11 +17,9 @@ const FOLDERS = ['src', 'adapters', 'cli', 'testing']
 const MARKER = /^(.*?)(\/\/|--) mutant: (.+)$/
 
 /** The files that a mutant changes, with their changed text. @throws Error unless it finds each of its places once */
-export function planted({ name, changes = [], patches = [] }: Mutant, root = '.'): ReadonlyMap<string, string> {
+export function planted({ name, changes }: Mutant, root = '.'): ReadonlyMap<string, string> {
   const texts = new Map<string, string>()
   const read = (file: string): string => texts.get(file) ?? readFileSync(join(root, file), 'utf8')
-  for (const { file } of patches) texts.set(file, patched(file, readFileSync(join(root, file), 'utf8'), patches))
-  if (changes.length === 0) return texts
   const marked = markedPlaces(root)
   // From the last place to the first: a change may remove or add lines.
   const steps = changes.map((change, index) => ({ change, ...placeOf(index === 0 ? name : `${name} ${index + 1}`) }))
@@ -60,15 +58,4 @@ export function markedPlaces(root = '.'): ReadonlyMap<string, readonly Place[]> 
     }
   }
   return places
-}
-
-function patched(file: string, text: string, patches: readonly Patch[]): string {
-  let result = text
-  for (const { find, replace, file: where } of patches) {
-    if (where !== file) continue
-    const found = result.split(find).length - 1
-    if (found !== 1) throw new Error(`${file}: expected one place with ${JSON.stringify(find)}, got ${found}`)
-    result = result.replace(find, () => replace)
-  }
-  return result
 }

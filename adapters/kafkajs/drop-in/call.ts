@@ -179,7 +179,7 @@ export class DropInCall {
 
   #finish(index: number): void {
     if (!this.#watermark.finish(index) || this.#isLeft) return // mutant: kafka-drop-in-resolves-the-unfinished
-    const last = this.#handover.messages[this.#watermark.finishedUpTo ?? 0]
+    const last = this.#handover.messages[this.#watermark.finishedUpTo ?? 0] // mutant: kafka-drop-in-resolves-the-unfinished 2
     if (last === undefined) return
     try {
       this.#handover.finishedUpTo(last.offset)

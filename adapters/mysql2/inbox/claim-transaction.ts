@@ -128,7 +128,7 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
       const keys = claims.map(({ key }) => key)
       const verdicts = keys.map((key) => (this.#released.has(key) ? 'already-released' : 'released'))
       for (const key of keys) this.#released.add(key)
-      const isBlameless = this.lossesInARow !== undefined || refund
+      const isBlameless = this.lossesInARow !== undefined || refund // mutant: mysql-attempts-not-kept
       if (isBlameless) await this.#rollBack(keys.filter((key) => !this.#refunded.has(key)))
       else
         await this.#rollBack(
@@ -177,13 +177,14 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
       throw new TransactionError('FLOATING_QUERY', text)
     }
     const { failure } = this.#session
+    // mutant: mysql-failed-statement-committed
     if (failure !== undefined) {
       await this.#rollBack([])
       throw this.#refused(failure.message, failure.cause ?? failure)
     }
     // If the connection was lost before the COMMIT is sent, nothing was committed.
     const isSent = this.#session.spoiledBy === undefined
-    this.#phase = isSent ? 'unknown' : 'over'
+    this.#phase = isSent ? 'unknown' : 'over' // mutant: mysql-lost-reply-taken-for-a-failure
     try {
       await this.#session.commit(this.#ledger.mark(results))
       this.#phase = 'marked'
@@ -217,7 +218,7 @@ export class ClaimTransaction implements OpenTransaction<MysqlTransaction> {
     if (this.#phase === 'open') {
       this.#lending.revoke()
       this.#phase = 'over'
-      await this.#session.rollback(told)
+      await this.#session.rollback(told) // mutant: mysql-release-commits
     } else if (told !== undefined) await this.#place.sessions.committed(told)
     for (const key of refunded) this.#refunded.add(key)
   }

@@ -46,7 +46,7 @@ async function claimOnce(
   try {
     const inserted = new Set<string>()
     for (const row of lastRows(sets) as readonly InboxRow[]) {
-      if (row.outcome === 'c' && fromHex(row.owner) === request.token) inserted.add(row.k)
+      if (row.outcome === 'c' && fromHex(row.owner) === request.token) inserted.add(row.k) // mutant: mysql-insert-taken-for-granted
       else records.set(row.k, row)
     }
     const own = free.filter(({ key }) => inserted.has(key))
@@ -91,7 +91,7 @@ async function recordsOf(
 /** A done record leads to a settle, so it is read again after a flush. */
 async function flush({ sessions, tables, scope }: Place, records: Map<string, InboxRow>): Promise<void> {
   const done = [...records.values()].flatMap(({ k, outcome }) => (outcome === 'd' ? [k] : []))
-  if (done.length === 0) return
+  if (done.length === 0) return // mutant: mysql-duplicates-before-the-flush
   const rows = await sessions.committed(readFlushed(tables, scope, done))
   for (const key of done) records.delete(key)
   for (const row of rows) records.set(row.k, row)

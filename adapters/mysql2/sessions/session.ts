@@ -117,7 +117,7 @@ export class Session {
         const text = 'the connection was lost before the COMMIT was sent: nothing was committed'
         throw new StoreError('STORE_UNREACHABLE', text, { cause: this.spoiledBy })
       }
-      await this.run([...this.#releaseHandler(), BEFORE_COMMIT, ...last.statements, AS_BEFORE, WRITABLE, 'commit'])
+      await this.run([...this.#releaseHandler(), BEFORE_COMMIT, ...last.statements, AS_BEFORE, WRITABLE, 'commit']) // mutant: mysql-commit-of-another-transaction
       this.#end()
     } catch (error) {
       if (isAnotherTransaction(error)) this.#connection.retire()

@@ -84,13 +84,13 @@ async function claimOnce(
   const { session, rows, counted } = await sessions.claim({
     count: alone ? countNext(tables, counting) : countFirst(tables, counting),
     uncount: refundAttempts(tables, counting),
-    first: claimTogether(tables, scope, items),
+    first: claimTogether(tables, scope, items), // mutant: pg-row-before-the-effect
   })
   try {
     const [{ keys: claimed, transaction: writer } = { keys: null, transaction: null }] = rows
     const answered = new AnsweredKeys(claimed, items.length)
     const attempts = new Counts(counted, items.length)
-    const inserted = answered.size === items.length ? items : items.filter(({ key }) => answered.has(key))
+    const inserted = answered.size === items.length ? items : items.filter(({ key }) => answered.has(key)) // mutant: pg-insert-taken-for-granted
     const granted = attempts.size === items.length ? inserted : inserted.filter(({ key }) => attempts.of(key))
     const uncounted = granted.length === inserted.length ? [] : inserted.filter(({ key }) => !attempts.of(key))
     const others = inserted.length === items.length ? [] : items.filter(({ key }) => !answered.has(key))
@@ -122,7 +122,7 @@ async function claimOnce(
     const keys = granted.map(({ item }) => item.key)
     const transaction = new ClaimTransaction({ place, session, ledger }, { token, keys })
     return items.map((stored) => {
-      const isInserted = answered.has(stored.key)
+      const isInserted = answered.has(stored.key) // mutant: pg-insert-taken-for-granted 2
       const attempt = isInserted ? attempts.of(stored.key) : undefined
       if (attempt !== undefined) return grant(stored, request, transaction, attempt)
       return earlier.get(stored.key) ?? ungranted(stored, records)
@@ -211,7 +211,7 @@ function ungranted({ key, fp }: StoredItem, records: ReadonlyMap<string, ReadRow
   if (row === undefined) return { verdict: 'busy', leaseLeftMs: 0 }
   const record = recordOfRow(row)
   if (record.state === 'unreadable') return { verdict: record.state, found: record.found }
-  if (row.fp !== null && fp !== null && row.fp !== fp) return { verdict: 'conflict' }
+  if (row.fp !== null && fp !== null && row.fp !== fp) return { verdict: 'conflict' } // mutant: pg-digest-uncompared
   if (record.state === 'done') return { verdict: record.state, result: record.result }
   const { state, reason, attempt, since, cause } = record
   return { verdict: state, reason, attempt, since, cause }

@@ -59,7 +59,7 @@ async function decideOnce(
       return decided?.verdicts
     }
     const { verdicts, done, open } = decided
-    await session.run(auditDecision(tables, { scope, keys: [...done, ...open], decision, ...why }))
+    await session.run(auditDecision(tables, { scope, keys: [...done, ...open], decision, ...why })) // mutant: pg-decision-without-audit
     if (done.length > 0) await session.run(makeDone(tables, scope, done))
     const gone = [...open, ...rows.flatMap(({ key, is_new }) => (is_new ? [key] : []))]
     const last = [

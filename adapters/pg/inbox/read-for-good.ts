@@ -14,5 +14,5 @@ export async function readForGood(sessions: Sessions, statement: Statement<ReadR
 
 /** A crash of the server may undo it, because it may not be flushed. */
 export function mayBeUndone({ outcome, is_late: isLate }: ReadRow): boolean {
-  return outcome === 'd' && isLate
+  return outcome === 'd' && isLate // mutant: duplicates-before-the-flush
 }

@@ -67,6 +67,7 @@ export const STATEMENTS_BEFORE_HANDLERS = 2
  * Undoes the handlers' writes. Fails with 3B001 or 25P01 if a handler has ended the transaction, and with 22P02 if a handler
  * has made a savepoint with the same name: the rollback stops there, and the setting that follows the store's own savepoint remains.
  */
+// mutant: pg-release-unproven
 export const WITHOUT_HANDLERS: string = `rollback to savepoint consume_once;
 select ${orUndone("current_setting('consume_once.open', true) = '1' and coalesce(current_setting('consume_once.handlers', true), '') = ''")}, ${QUICKLY}`
 
@@ -116,6 +117,7 @@ function waiting({ lockTimeoutMs }: TransactionLimits): string {
  * A mark that is lost after its settle is a lost message. So `synchronous_commit` is set to `on`, or stays
  * `remote_apply`, whatever a session, a role or a handler has chosen.
  */
+// mutant: pg-mark-as-the-session-likes
 export const DURABLY = `set_config('synchronous_commit',
   case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end, true)`
 
@@ -133,7 +135,7 @@ export const ROLLBACK_OF_HANDLERS: string = `rollback;\nselect ${WRITABLE}`
  * 25P02 if a statement of it has failed.
  */
 export function beforeCommit(flushing: Flushing): string {
-  return `select current_setting('consume_once.open')::int, ${flushing === 'late' ? LATE : DURABLY}, ${NARROWLY}, ${WRITABLE}, ${ROLE_AS_BEFORE}`
+  return `select current_setting('consume_once.open')::int, ${flushing === 'late' ? LATE : DURABLY}, ${NARROWLY}, ${WRITABLE}, ${ROLE_AS_BEFORE}` // mutant: pg-commit-of-another-transaction
 }
 
 /** A handler may have taken another role (`set local role`), which has no rights on the tables of the store. */

@@ -40,7 +40,7 @@ export class HandlerStatements {
   async #run(handler: number, query: string | PgQuery, values: unknown[] | undefined): Promise<PgResult<unknown>> {
     if (this.#hasEnded) throw hasEnded()
     const text = typeof query === 'string' ? query : query.text
-    if (USES_SAVEPOINTS.test(text)) await this.#keepApart(handler)
+    if (USES_SAVEPOINTS.test(text)) await this.#keepApart(handler) // mutant: pg-savepoints-shared
     let result: PgResult<unknown>
     try {
       result = await this.#session.query(query, values)

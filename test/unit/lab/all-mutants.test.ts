@@ -21,7 +21,7 @@ it('no two mutants have one name', () => {
 })
 
 it('every marker in the source is that of a mutant', () => {
-  const labels = ALL_MUTANTS.flatMap(({ name, changes = [] }) =>
+  const labels = ALL_MUTANTS.flatMap(({ name, changes }) =>
     changes.map((_, index) => (index === 0 ? name : `${name} ${index + 1}`)),
   )
   expect([...markedPlaces().keys()].filter((label) => !labels.includes(label))).toEqual([])

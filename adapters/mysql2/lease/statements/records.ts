@@ -33,7 +33,7 @@ const COLUMNS = `${inHex('`key`')} as k, ${inHex('fp')} as fp, ${inHex('owner')}
  * missing row is not locked.
  */
 export function lockLeases({ lease }: Tables, scope: number, keys: readonly string[]): Script {
-  const where = `where ${hasKey(scope, keys)} order by \`key\` for update`
+  const where = `where ${hasKey(scope, keys)} order by \`key\` for update` // mutant: mysql-lease-unlocked
   return {
     statements: [`select ${COLUMNS} from ${lease} force index (primary) ${where}`, `select ${NOW_MS} as now_ms`],
   }

@@ -42,6 +42,7 @@ interface Counting {
 export function countFirst(tables: Tables, { scope, items, token }: Counting): Script<CountedTogether> {
   const { attempt, inbox } = tables
   const keys = items.map(({ key }) => key)
+  // mutant: first-attempt-not-kept
   return {
     text: `with counted as (
   insert into ${attempt} as a (scope, key, owner, n, fp) ${rowsOf(scope, items, text(token))}
@@ -79,6 +80,7 @@ const COUNT = `do update set n = a.n + (a.owner <> excluded.owner)::int, owner =
   not_before = null, cause = null, last_at = greatest(a.last_at, now())`
 
 /** True if its backoff is over by the server's clock, and no other payload was tried with its ID. */
+// mutant: pg-backoff-of-one-copy
 const IS_FREE = `(a.not_before is null or a.not_before <= clock_timestamp())
   and (a.fp is null or excluded.fp is null or a.fp = excluded.fp)`
 

@@ -17,6 +17,7 @@ interface HoldingBack {
  */
 export function holdBack({ attempt }: Tables, { scope, keys, token, delayMs, cause }: HoldingBack): Script {
   const until = delayMs > 0 ? `clock_timestamp() + ${Math.ceil(delayMs)} * interval '1 ms'` : 'null'
+  // mutant: pg-held-back-by-anyone
   return {
     text: `update ${attempt} set not_before = ${until}, cause = ${cause === undefined ? 'null' : text(cause)}
 where scope = ${scope} and key ${isAmong(keys)} and owner = ${text(token)}`,

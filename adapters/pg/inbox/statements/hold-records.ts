@@ -17,6 +17,7 @@ export interface HeldRecordRow extends RecordRow {
 export function holdRecords(tables: Tables, scope: number, keys: readonly string[]): Script<HeldRecordRow> {
   const items = keys.map((key) => ({ key, fp: null }))
   return {
+    // mutant: pg-decision-past-a-claim
     text: `${claimKeys(tables, scope, items).text};
 select ${RECORD}, i.xmin = pg_current_xact_id()::xid as is_new
 from ${tables.inbox} i ${tornOf(tables)} where i.scope = ${scope} and i.key ${isAmong(keys)} order by i.key for update of i`,

@@ -41,7 +41,7 @@ export function purgeRecords(
   { scope, retentionMs, limit, pages }: Purge,
 ): Script<PurgedRow> {
   const before = `now() - interval '${retentionMs} milliseconds'`
-  const isOld = `scope = ${scope} and outcome in ('d', 'g') and done_at < ${before}`
+  const isOld = `scope = ${scope} and outcome in ('d', 'g') and done_at < ${before}` // mutant: pg-parked-purged
   const within = pages === undefined ? '' : ` and ctid >= '(${pages.from},0)'::tid and ctid < '(${pages.to},0)'::tid`
   const isWhole = `not exists (select from ${attempt} a where a.scope = i.scope and a.key = i.key)`
   const isNotTorn = `not exists (select from ${inbox} i where i.scope = a.scope and i.key = a.key)`

@@ -22,7 +22,7 @@ export interface RecordRow {
 }
 
 /** `t` comes from `tornOf`. */
-export const IS_TORN = 't.n is not null'
+export const IS_TORN = 't.n is not null' // mutant: pg-torn-row-taken-for-done
 
 export const TORN = 'transaction-torn: a handler ended its transaction by itself (COMMIT)'
 

@@ -31,7 +31,7 @@ update ${attempt} set n = n - 1, owner = '' where ${mine}`,
  */
 export function refundLostAttempts(tables: Tables, { scope, keys, token }: Refund): Script {
   const items = keys.map((key) => ({ key, fp: null }))
-  const mine = `a.scope = held.scope and a.key = held.key and a.owner = ${text(token)}`
+  const mine = `a.scope = held.scope and a.key = held.key and a.owner = ${text(token)}` // mutant: pg-attempt-of-another-given-back
   return {
     text: `with held as (${insertKeys(tables, scope, items)} returning scope, key),
 gone as (delete from ${tables.attempt} a using held where ${mine} and a.n <= 1 and a.last_at <> '${FOR_EVER}')

@@ -76,6 +76,7 @@ returning encode(key, 'hex') as key`,
  */
 export function claimKept(tables: Tables, claim: LeaseClaim): Statement<ClaimRow> {
   const { fps, owner, leaseMs, retentionMs, alone } = claim
+  // mutant: pg-take-over-without-a-fence
   return {
     text: `with ${START_DURABLY},
 seen as materialized (
@@ -125,6 +126,7 @@ const ASKED = 'unnest($3::text[], $4::text[]) as x (key, fp)'
 const IS_SAME = `l.fp = decode(x.fp, 'hex') or l.fp = '' or x.fp = ''`
 
 /** A record in doubt may be claimed only with `alone` ($8), or by the same claim sent again. */
+// mutant: pg-doubt-shared
 const MAY_BE_CLAIMED = `(${IS_OVER} or (${IS_SAME}) and (
     ${IS_OWNED_BY('$5')} or l.state = 'P' and l.lease_until <= start.now and $8::boolean or l.state = 'R' and (not l.doubt or $8::boolean)
     and (l.not_before is null or l.not_before <= start.now)))`

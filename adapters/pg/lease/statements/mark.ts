@@ -25,6 +25,7 @@ export interface MarkedRow {
  */
 export function markLeases({ lease }: Tables, mark: LeaseMark): Statement<MarkedRow> {
   const { fps, owners, fences, retentions, results } = mark
+  // mutant: pg-lease-mark-by-anyone
   return {
     text: `with ${START_DURABLY}
 insert into ${lease} as l (lease_until, keep_until, fence, attempts, scope, state, doubt, key, fp, owner, rest)

@@ -48,6 +48,7 @@ interface AskedRows {
  * less than about 300,000 rows.
  */
 export function lockedRows({ lease }: Tables, { asked, columns, which = 'true' }: AskedRows): string {
+  // mutant: pg-lease-unlocked
   return `from start,
     (select decode(x.key, 'hex') as key, ${columns} from ${asked} order by 1) as x
     cross join lateral (

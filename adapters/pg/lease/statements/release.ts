@@ -31,6 +31,7 @@ export interface ReleaseRow {
  */
 export function releaseLeases(tables: Tables, release: LeaseRelease): Statement<ReleaseRow> {
   const { owners, refund, doubt, delayMs, cause } = release
+  // mutant: pg-lease-release-by-anyone
   return {
     text: `with ${START_QUICKLY},
 held as materialized (

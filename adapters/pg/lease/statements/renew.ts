@@ -26,7 +26,7 @@ export interface RenewedRow {
  * server loses the renewal, the lease ends at its previous time, and by then its keeper has renewed it once more.
  */
 export function renewLeases(tables: Tables, renewal: LeaseRenewal): Statement<RenewedRow> {
-  const which = `${IS_OWNED_BY('x.owner')} and not ${IS_OVER}`
+  const which = `${IS_OWNED_BY('x.owner')} and not ${IS_OVER}` // mutant: pg-renewal-by-anyone
   return {
     text: `with ${START_QUICKLY},
 held as materialized (select l.key ${lockedRows(tables, { asked: KEYS_OF_OWNERS, columns: 'x.owner', which })})

@@ -73,7 +73,7 @@ function lockStreams({ schema }: Tables, scope: number, streams: readonly string
   // Planned in half the time of an array.
   if (only !== undefined && others.length === 0) {
     const stream = text(only)
-    const lock = `select pg_advisory_xact_lock(${lockOf(schema, scope, stream)})`
+    const lock = `select pg_advisory_xact_lock(${lockOf(schema, scope, stream)})` // mutant: pg-offsets-unlocked
     return { wanted: `(select ${stream} as stream) as s`, lock, where: '' }
   }
   const wanted = `unnest(array[${streams.map(text).join(', ')}]) with ordinality as s (stream, n)`

@@ -21,6 +21,7 @@ const TAKEN_OVER = 'consume-once: moved by another hand'
 export function movePositions({ position }: Tables, scope: number, token: string, moves: readonly Move[]): Script {
   const set = `outcome = null, reason = null, moved_by = ${text(token)}, updated_at = now()`
   const [only, ...others] = moves
+  // mutant: pg-offsets-unlocked 2, pg-position-moved-blindly
   const update =
     only !== undefined && others.length === 0
       ? `update ${position} p set next_offset = ${only.to}, last_offset = ${only.to} - 1,

@@ -103,7 +103,7 @@ export const KAFKAJS_MUTANTS: readonly Mutant[] = [
     layer: 'real servers',
     changes: [
       { call: ({ source }) => `(${source}, true)` },
-      { value: (message) => message.replace(/\[.*\]$/, '.at(-1)') },
+      { value: (message) => message.replace(/\[.*\]$/, '[arguments[0]]') },
     ],
     tests: ['test/kafka/drop-in-batch.test.ts', '-t', 'commits only what everything below is finished with'],
   },

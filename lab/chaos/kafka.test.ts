@@ -9,7 +9,7 @@ const describeOnServers = backends.has('kafka') && backends.has('postgres') ? de
 /** The short form of `npm run chaos -- kafka`, with another seed each time; whatever fails tells it. */
 describeOnServers('a consumer group on three brokers', () => {
   it(
-    'loses nothing, does nothing twice and commits nothing too early while workers, brokers and partitions come and go',
+    'loses nothing, does nothing twice and commits nothing too early while workers, brokers and partitions come and go [T3]',
     async () => {
       const seed = Math.floor(Math.random() * 2 ** 31)
       const options = { broker: 'kafka', messages: 5_000, moves: 7, store: 'postgres', minutes: 5, seed } as const

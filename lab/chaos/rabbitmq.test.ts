@@ -11,7 +11,7 @@ const describeOnServers = backends.has('rabbitmq') && backends.has('postgres') ?
 /** The short form of `npm run chaos -- rabbitmq`, with another seed each time; whatever fails tells it. */
 describeOnServers('workers on a quorum queue', () => {
   it(
-    'lose nothing, do nothing twice and settle nothing too early while they, the broker and connections come and go',
+    'lose nothing, do nothing twice and settle nothing too early while they, the broker and connections come and go [T4]',
     async () => {
       const seed = Math.floor(Math.random() * 2 ** 31)
       const options = { broker: 'rabbitmq', messages: 6_000, store: 'postgres', minutes: 4, seed } as const

@@ -219,7 +219,7 @@ describe('consume-once resolve, reopen, forget', () => {
     expect((await cli.onMemory(['forget', 'sms-sender', 'parked', ...WHY])).exitCode).toBe(1)
   })
 
-  it('is refused with 3, after the preview, where nobody can confirm', async () => {
+  it('is refused with 3, after the preview, where nobody can confirm [T141]', async () => {
     const run = await cli.onMemory(['forget', 'sms-sender', 'done', ...WHY])
     expect(run).toMatchObject({ exitCode: 3, stdout: '', states: { done: 'done' } })
     expect(run.stderr).toContain('done: done -> runs at its next delivery')

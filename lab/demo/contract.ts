@@ -114,7 +114,7 @@ function describeKills(source: Source, store: Store): void {
   const place = ['--source', source, '--store', store]
 
   it.each(store === TRIED_WITH[source] ? STEPS : (['handled'] as const))(
-    'killed at %s, loses nothing and has no effect twice',
+    'killed at %s, loses nothing and has no effect twice [T51]',
     async (step) => {
       await using demo = new DemoProcess({ hasPglite: store === 'pglite' })
       const input = demo.input('input.ndjson', readLines(SMS).slice(0, SOME))
@@ -134,7 +134,7 @@ function describeKills(source: Source, store: Store): void {
 
   if (store !== 'redis') return
   it(
-    'killed, runs again what is in doubt: repeats at most what the handler slots held, counts it, and loses nothing',
+    'killed, runs again what is in doubt: repeats at most what the handler slots held, counts it, and loses nothing [T20]',
     async () => {
       await using demo = new DemoProcess()
       const args = [...place, '--input', demo.input('i', readLines(SMS).slice(0, SOME))]

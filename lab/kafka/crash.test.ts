@@ -88,7 +88,7 @@ describe('a process that dies', () => {
       },
     ],
   ])(
-    'between effect, mark, set-aside, dead letter and commit loses nothing: %s',
+    'between effect, mark, set-aside, dead letter and commit loses nothing: %s [T1]',
     async (strategy, expected) => {
       const points = Object.keys(expected) as CrashPoint[]
       const living = points.map(async (point) => [point, await liveTwice(strategy, point).catch(String)] as const)

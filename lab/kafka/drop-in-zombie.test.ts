@@ -43,7 +43,7 @@ class Turning {
 }
 
 describe('the weaker promise of a drop-in function', () => {
-  it('a zombie of kafkajs moves the committed offset back (K1), and no effect happens again', async () => {
+  it('a zombie of kafkajs moves the committed offset back (K1), and no effect happens again [T82]', async () => {
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
     const turning = new Turning()
     const store = memoryStore()

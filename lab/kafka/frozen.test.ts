@@ -44,7 +44,7 @@ async function expectNoStepBack(groupId: string): Promise<void> {
 
 describe('a process that is frozen past its session, and goes on', () => {
   it.each(['redisLease', 'postgresLease'] as const)(
-    'has lost its lease: it settles nothing, commits nothing back, and joins again by itself: %s',
+    'has lost its lease: it settles nothing, commits nothing back, and joins again by itself: %s [T22]',
     async (name) => {
       const { topic, ...config } = await prepare(name, 1_500)
       const { groupId } = config
@@ -76,7 +76,7 @@ describe('a process that is frozen past its session, and goes on', () => {
     60_000,
   )
 
-  it('still holds its transaction: nobody else can have the effect, and it happens once', async () => {
+  it('still holds its transaction: nobody else can have the effect, and it happens once [T11]', async () => {
     const { topic, ...config } = await prepare('postgresInbox', 1_500)
     const { groupId } = config
     const [held, later] = [uniqueName('id'), uniqueName('id')]

@@ -175,7 +175,7 @@ describe.each([
     expect(await position(topic)).toBe(9)
   })
 
-  it('heal a database that was restored under a consumer that runs', async () => {
+  it('heal a database that was restored under a consumer that runs [T35]', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, names(1, 9))
     const { watching } = await start({ topic, groupId, batches })
@@ -254,7 +254,7 @@ async function restore(topic: string, handled: number): Promise<void> {
 }
 
 describe('a member with offsets in Postgres', () => {
-  it('has one effect of each message with another that believes to own its partition', async () => {
+  it('has one effect of each message with another that believes to own its partition [T39]', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const config = workerConfig(topic, groupId)
     const send = (ids: readonly string[], does?: WorkerMessage['does']): Promise<void> =>
@@ -295,7 +295,7 @@ describe('a member with offsets in Postgres', () => {
     await cluster.untilCommitted(groupId, topic, [30, 30, 30])
   })
 
-  it('resolves a COMMIT whose answer was lost', async () => {
+  it('resolves a COMMIT whose answer was lost [T38]', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const url = new URL((await server('postgres')).url)
     const proxy = await startCuttingProxy(Number(url.port || 5432))
@@ -352,7 +352,7 @@ describe('a member with offsets in Postgres', () => {
     expect(await position(topic)).toBe(5)
   })
 
-  it('has the effect again of what its producer sends again, which is another offset', async () => {
+  it('has the effect again of what its producer sends again, which is another offset [T42]', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, ['same', 'same'])
     await start({ topic, groupId })
@@ -530,7 +530,7 @@ describe('a process with offsets in Postgres that dies', () => {
     ['after the set-aside', { effects: 0, deadLetters: 1 }],
     ['after the dead letter', { effects: 0, deadLetters: 2 }],
   ])(
-    '%s has one effect, or none and a dead letter, and what follows is handled',
+    '%s has one effect, or none and a dead letter, and what follows is handled [T34]',
     async (dieAt, expected) => {
       const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
       const does = dieAt.endsWith('mark') ? {} : { does: 'fail' }

@@ -152,7 +152,7 @@ describe('the packed package, installed by a stranger', () => {
 
   afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
-  it('is what was compiled from sources that git knows, documents, and nothing else', async () => {
+  it('is what was compiled from sources that git knows, documents, and nothing else [T156]', async () => {
     const [{ stdout: packed }, { stdout: known }] = await Promise.all([
       run('tar', ['-tzf', tarball]),
       run('git', ['ls-files']),

@@ -150,7 +150,7 @@ describePostgres('pgClient', () => {
     expect(await codeOf(inbox.mark([claimed]))).toBe('COMMIT_REFUSED')
   })
 
-  it('counts an open transaction as a query that was not awaited', async () => {
+  it('counts an open transaction as a query that was not awaited [T69]', async () => {
     await pgClient(lent.tx).query('begin')
     await write('half')
     expect(lent.revoke()).toBe(1)

@@ -205,7 +205,7 @@ describePostgres('a crash of the server, for a scope with a flush ticker', () =>
     expect(await inbox.mark([again.claim])).toEqual(['marked'])
   })
 
-  it('loses nothing that was marked or told to be done', async () => {
+  it('loses nothing that was marked or told to be done [T5]', async () => {
     const inbox = await place.newInbox({ ...TICKER, pool: patient(place, 8) })
     const plain = await place.newInbox({ pool: patient(place, 4) })
     const [settled, unsure] = [new Set<string>(), new Set<string>()]

@@ -73,7 +73,7 @@ describeOnBoth('a process with leases on Postgres that is killed between claim, 
     ['rerun', RERUN],
     ['park', PARK],
   ] as const)(
-    'ends as its policy says: %s',
+    'ends as its policy says: %s [T31]',
     async (onInDoubt, endings) => {
       const points = Object.keys(endings) as CrashPoint[]
       const lives = await Promise.all(

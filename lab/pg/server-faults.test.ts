@@ -115,7 +115,7 @@ describePostgres('postgresInbox on a server that fails', () => {
     expect(await inbox.mark([again.claim])).toEqual(['marked'])
   }, 60_000)
 
-  it('answers a lease nothing for longer than it lasts: its mark is unknown, and stands afterwards', async () => {
+  it('answers a lease nothing for longer than it lasts: its mark is unknown, and stands afterwards [T32]', async () => {
     const lease = postgresLease({ pool: calm(), schema: place.schema, ...IMPATIENT })
     await lease.open()
     const item = newItem()

@@ -1,5 +1,6 @@
 import { ADMITTED } from '../../testing/checker/anomaly.ts'
 import { BREAKS_WHEN, COLUMNS, type Claim, type Guarantee } from './guarantees/guarantee.ts'
+import { testsAsText } from './listed-tests.ts'
 import type { ProofTable } from './part.ts'
 
 export const GUARANTEE_HEAD = `## What shows each promise
@@ -32,12 +33,7 @@ export function admittedTable(): ProofTable {
 function rowOf(column: string, claim: Claim | undefined): readonly string[] {
   if (claim === undefined) throw new TypeError(`no claim under ${column}`)
   const { says, tests = [], faults = [], simulated = '', models = [], notShown = '' } = claim
-  const files = [...new Set(tests.map(([file]) => file))]
-  const titles = files.map((file) => {
-    const ofFile = tests.flatMap(([one, title]) => (one === file ? [title] : []))
-    return `\`${file}\`: ${ofFile.join('; ')}`
-  })
-  return [column, says, titles.join('<br>'), codes(faults), simulated, codes(models), notShown]
+  return [column, says, testsAsText(tests), codes(faults), simulated, codes(models), notShown]
 }
 
 function codes(names: readonly string[]): string {

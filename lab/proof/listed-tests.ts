@@ -1,28 +1,57 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 
 /** Something that must hold, and the tests that would fail if it did not. */
 export interface ListedItem {
   readonly item: string
-  readonly tests: readonly ListedTest[]
+  readonly tests: readonly TestId[]
   /** What the tests do not show, or what is left to the user. */
   readonly but?: string
 }
 
-/** As it is written in its file. */
-export type ListedTest = readonly [file: string, title: string]
+/** Stands in brackets at the end of the title of one test, and stays when title or file change. */
+export type TestId = `T${number}`
+
+interface NamedTest {
+  readonly file: string
+  readonly title: string
+}
 
 const RUN_BY_JEST = /^(?:(?:test|lab)\/.*\.test|lab\/demo\/contract|testing\/contract\/store\/[\w-]+-laws)\.ts$/
+const TITLE = /(['"`])((?:(?!\1).)*) \[(T\d+)\]\1/g
 
-/** What a list names and nobody runs: a title that is in no such file. */
+/** The tests that carry an ID. @throws TypeError if two carry the same */
+export function namedTests(): ReadonlyMap<string, NamedTest> {
+  const tests = new Map<string, NamedTest>()
+  for (const folder of ['test', 'lab', 'testing']) {
+    for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+      const file = join(folder, name)
+      if (!RUN_BY_JEST.test(file)) continue
+      for (const [, , title = '', id = ''] of readFileSync(file, 'utf8').matchAll(TITLE)) {
+        if (tests.has(id)) throw new TypeError(`${id} is in ${tests.get(id)?.file} and again in ${file}`)
+        tests.set(id, { file, title })
+      }
+    }
+  }
+  return tests
+}
+
+/** IDs that a list names and that no test carries. */
 export function testsNotFound(list: readonly ListedItem[]): readonly string[] {
-  return list.flatMap(({ item, tests }) => {
-    if (tests.length === 0) return [`${item}: no test`]
-    return tests.filter((test) => !isThere(test)).map(([file, title]) => `${item}: ${file}: ${title}`)
+  const tests = namedTests()
+  return list.flatMap(({ item, tests: ids }) => {
+    if (ids.length === 0) return [`${item}: no test`]
+    return ids.filter((id) => !tests.has(id)).map((id) => `${item}: ${id}`)
   })
 }
 
-function isThere([file, title]: ListedTest): boolean {
-  if (!RUN_BY_JEST.test(file)) return false
-  const source = readFileSync(file, 'utf8')
-  return ["'", '"', '`'].some((quote) => source.includes(quote + title + quote))
+/** The tests with these IDs, for a page: each file once, with the titles. */
+export function testsAsText(ids: readonly TestId[]): string {
+  const tests = namedTests()
+  const titles = new Map<string, string[]>()
+  for (const id of ids) {
+    const { file, title } = tests.get(id) ?? { file: 'no file', title: id }
+    titles.set(file, [...(titles.get(file) ?? []), title])
+  }
+  return [...titles].map(([file, all]) => `\`${file}\`: ${all.join('; ')}`).join('<br>')
 }

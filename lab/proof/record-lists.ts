@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { INCIDENTS } from '../../test/incidents/list.ts'
 import { SECURITY } from '../../test/security/list.ts'
-import { testsNotFound, type ListedItem } from './listed-tests.ts'
+import { namedTests, testsAsText, testsNotFound, type ListedItem } from './listed-tests.ts'
 import { recordPart } from './part.ts'
 
 interface Outcome {
@@ -23,10 +23,12 @@ function record(
   of: string,
 ): void {
   const missing = testsNotFound(list)
-  if (missing.length > 0)
-    throw new Error(`expected each test where the list says it is, got none at ${missing.join('; ')}`)
+  if (missing.length > 0) throw new Error(`expected a test for each ID, got none for ${missing.join('; ')}`)
   const { passed, seconds } = outcomeOf(`test/${folder}`)
-  const elsewhere = list.flatMap(({ tests }) => tests).filter(([file]) => !file.startsWith(`test/${folder}/`)).length
+  const named = namedTests()
+  const elsewhere = list
+    .flatMap(({ tests }) => tests)
+    .filter((id) => named.get(id)?.file.startsWith(`test/${folder}/`) === false).length
   recordPart(folder, {
     title,
     command: `npx jest test/${folder}`,
@@ -39,7 +41,7 @@ function record(
         columns: ['item', 'tests'],
         rows: list.map(({ item, links = [], tests }) => [
           [item, ...links.map((link) => `[${nameOf(link)}](${link})`)].join(' '),
-          tests.map(([file, name]) => `\`${file}\`: ${name}`).join('<br>'),
+          testsAsText(tests),
         ]),
       },
     ],

@@ -154,7 +154,7 @@ describe('a process that is killed between claim, handler, effect, mark, release
     ['inbox', 'quorum'],
     ['inbox', 'classic'],
   ])(
-    'loses nothing, and repeats no more than its strategy says: %s, %s queue',
+    'loses nothing, and repeats no more than its strategy says: %s, %s queue [T2]',
     async (strategy, queueType) => {
       const points = Object.keys(ENDINGS[strategy]) as CrashPoint[]
       const lives = await Promise.all(points.map((point) => die(point, strategy, queueType)))

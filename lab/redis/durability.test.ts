@@ -48,7 +48,7 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name with durability replicas', 
     await expect(assertLikeTransition(store, { numRuns: 30 })).resolves.toBeUndefined()
   }, 60_000)
 
-  it('does not know of a mark that no replica has, and finds it once one has', async () => {
+  it('does not know of a mark that no replica has, and finds it once one has [T29]', async () => {
     const item = newItem()
     const { claim: claimed } = await hold(store, item)
     await whileStalled(async () => {
@@ -73,7 +73,7 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name with durability replicas', 
     }
   })
 
-  it('does not settle a duplicate by a mark of another process that no replica has', async () => {
+  it('does not settle a duplicate by a mark of another process that no replica has [T25]', async () => {
     const item = newItem()
     await using other = await connect(primary.url)
     const inMemory = other.lease()
@@ -145,11 +145,11 @@ describeOnRedis.each(LIBRARIES)(
 )
 
 describeOnRedis('A primary that is lost with what its replica had not yet heard', () => {
-  it('loses a mark that was answered from memory: its message runs again', async () => {
+  it('loses a mark that was answered from memory: its message runs again [T27]', async () => {
     expect(await failOver({})).toEqual({ marked: ['marked'], afterwards: 'busy' })
   })
 
-  it('loses no mark that was answered with replicas: it was not answered', async () => {
+  it('loses no mark that was answered with replicas: it was not answered [T28]', async () => {
     expect(await failOver(REPLICAS)).toEqual({ marked: expect.objectContaining(AMBIGUOUS), afterwards: 'busy' })
   })
 })

@@ -140,7 +140,7 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name, when the server is in trou
         await redis.restart()
       },
     ],
-  ])('marks late what a server knows no more that %s', async (_title, forget) => {
+  ])('marks late what a server knows no more that %s [T23]', async (_title, forget) => {
     await using redis = await startPrivateRedis({ args: ['--appendonly', 'no'] })
     await using client = await connect(redis.url)
     const store = client.lease()
@@ -156,7 +156,7 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name, when the server is in trou
 })
 
 describeOnRedis('A Redis that drops keys when it is full', () => {
-  it('answers every mark and forgets some of them: what the warning at open is about', async () => {
+  it('answers every mark and forgets some of them: what the warning at open is about [T24]', async () => {
     await using redis = await startPrivateRedis({ args: ['--maxmemory', '4mb', '--maxmemory-policy', 'allkeys-lru'] })
     await using client = await IOREDIS.connect(redis.url)
     const store = client.lease()

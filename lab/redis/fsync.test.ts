@@ -30,7 +30,7 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name with durability fsync', ({ 
     await redis?.stop()
   })
 
-  it('does not know of a mark that the disk has not, and finds it once it has', async () => {
+  it('does not know of a mark that the disk has not, and finds it once it has [T26]', async () => {
     const [marked, setAside, read] = [newItem(), newItem(), newItem()]
     const [ofMarked, ofSetAside, ofRead] = (await claimAll(store, [marked, setAside, read])).map(
       (answer) => grantedBy(answer).claim,
@@ -53,7 +53,7 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name with durability fsync', ({ 
     expect(await claim(store, read)).toEqual({ verdict: 'done' })
   })
 
-  it('waits for the next sync where that comes once a second', async () => {
+  it('waits for the next sync where that comes once a second [T30]', async () => {
     await withRedis(redis.url, (server) => server.config('SET', 'appendfsync', 'everysec'))
     const patient = client.lease({ durability: 'fsync' })
     await patient.open()

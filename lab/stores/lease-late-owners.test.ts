@@ -64,7 +64,7 @@ for (const [name, backend, newLeasePlace] of STORES) {
   const describeHere = backends.has(backend) ? describe : describe.skip
 
   describeHere(`${name}, of an owner that is late,`, () => {
-    it('gives what a blocked loop has lost to another process, and refuses the mark that comes after', async () => {
+    it('gives what a blocked loop has lost to another process, and refuses the mark that comes after [T21]', async () => {
       const place = await newLeasePlace()
       const { store } = await open(place)
       const [group, told]: [string, string[]] = [uniqueName('group'), []]
@@ -81,7 +81,7 @@ for (const [name, backend, newLeasePlace] of STORES) {
       await expect(marks.mock.results.at(-1)?.value).resolves.toEqual(['refused-done'])
     }, 60_000)
 
-    it('is aborted before another process can take over, when it is cut off from its store', async () => {
+    it('is aborted before another process can take over, when it is cut off from its store [T17]', async () => {
       const place = await newLeasePlace()
       const { port } = new URL(place.url)
       const proxy = await startCuttingProxy(Number(port))

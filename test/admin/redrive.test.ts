@@ -45,7 +45,7 @@ class Buggy {
 
 describeKafka('what was given up on Kafka', () => {
   it(
-    'is found by its ID, also when it went over a retry topic, and runs when its dead letter is moved back after a reopen',
+    'is found by its ID, also when it went over a retry topic, and runs when its dead letter is moved back after a reopen [T63]',
     async () => {
       await using cluster = await Cluster.open()
       const topic = await cluster.topic()

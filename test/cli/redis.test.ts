@@ -106,7 +106,7 @@ describeRedis('consume-once, on Redis', () => {
     })
   })
 
-  it('exits with 4 where the server is not there, and tells no secret', async () => {
+  it('exits with 4 where the server is not there, and tells no secret [T122]', async () => {
     const down = `redis://:s3cret@127.0.0.1:${await freePort()}`
     const unreachable = await on(['inspect', 'mailer', 'a', '--timeout', '5'], { TEST_REDIS_URL: down })
     expect(unreachable.exitCode).toBe(4)

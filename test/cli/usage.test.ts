@@ -98,7 +98,7 @@ describe('a config in TypeScript, without tsx', () => {
 })
 
 describe('a store that cannot be reached', () => {
-  it.each(['unreachable', 'ambiguous'])('%s: exit 4, and no secret is told', async (store) => {
+  it.each(['unreachable', 'ambiguous'])('%s: exit 4, and no secret is told [T123]', async (store) => {
     const run = await cli.run(['inspect', 'odd', 'id', ...ODD], { env: { TEST_STORE: store } })
     expect(run).toMatchObject({ exitCode: 4, stdout: '' })
     expect(run.stderr).not.toContain('s3cret')
@@ -136,7 +136,7 @@ describe('consume-once doctor', () => {
     expect(stdout).toMatch(/^broken +memory\.durability +records in the memory/m)
   })
 
-  it.each(['unreachable', 'silent'])('exits with 4 where a store is %s, and tells no secret', async (store) => {
+  it.each(['unreachable', 'silent'])('exits with 4 where a store is %s, and tells no secret [T124]', async (store) => {
     const run = await cli.run(['doctor', 'odd', '--json', '--timeout', '1', ...ODD], { env: { TEST_STORE: store } })
     expect(run.exitCode).toBe(4)
     expect(dataOf(run)).toMatchObject({

@@ -21,14 +21,14 @@ const describeRedis = backends.has('redis') ? describe : describe.skip
 
 // https://github.com/aws-powertools/powertools-lambda-python/issues/8386
 describe('powertools-lambda-python#8386: a record in progress without a deadline was taken for one that is over', () => {
-  it.each(DEADLINES)('a lease of %s is no lease: nothing starts', (leaseMs) => {
+  it.each(DEADLINES)('a lease of %s is no lease: nothing starts [T53]', (leaseMs) => {
     const options = { name: 'consumer', store: memoryStore(), handle: () => {}, leaseMs }
     expect(() => defineConsumer(options)).toThrow(/leaseMs: expected a whole number from 1/)
   })
 
   describeRedis('on Redis', () => {
     it.each(['P|1|1|0|DIGEST|token-000001|', 'P|1|1|0|DIGEST|token-000001', 'P|1|1|0|DIGEST|token-000001|nil'])(
-      'a record that lacks its deadline is granted to nobody: %s',
+      'a record that lacks its deadline is granted to nobody: %s [T54]',
       async (record) => {
         const harness = await redisHarness((await server('redis')).url)
         closing.push(harness.close)
@@ -46,7 +46,7 @@ describe('powertools-lambda-python#8386: a record in progress without a deadline
 // https://github.com/aws-powertools/powertools-lambda-python/issues/1038
 // https://github.com/aws-powertools/powertools-lambda-python/issues/4759
 describe('powertools-lambda-python#1038, #4759: a record stayed in progress for ever', () => {
-  it('a process that dies leaves a lease that ends, however little was left of it: its message runs again', async () => {
+  it('a process that dies leaves a lease that ends, however little was left of it: its message runs again [T55]', async () => {
     const clock = new ManualClock()
     const store = memoryStore({ clock })
     const item = newItem()
@@ -59,7 +59,7 @@ describe('powertools-lambda-python#1038, #4759: a record stayed in progress for 
 
 // https://github.com/Particular/NServiceBus.NHibernate/issues/117
 describe('NServiceBus.NHibernate#117: two subscribers of an event shared a table, and one never saw it', () => {
-  it.each(REAL_STORES)('each consumer, group and topic handles it, on one %s', async (_, opening) => {
+  it.each(REAL_STORES)('each consumer, group and topic handles it, on one %s [T58]', async (_, opening) => {
     const real = await opening()
     closing.push(() => real.close())
     const places = [
@@ -80,7 +80,7 @@ describe('NServiceBus.NHibernate#117: two subscribers of an event shared a table
 describe.each(STYLES)(
   'NServiceBus#4993: "handle later" was taken for a duplicate, and dropped ($strategy, $handler)',
   (style) => {
-    it('what waits on a retry place is the same message, and runs', async () => {
+    it('what waits on a retry place is the same message, and runs [T60]', async () => {
       const rig = await startRig({
         style,
         effect: (work) => (work.attempt < 3 ? Promise.reject(new Error('later')) : work.apply()),
@@ -105,7 +105,7 @@ describe.each(STYLES)(
 describe.each(STYLES)(
   'NServiceBus, pull request 5557: the ID was stored, and the send failed ($strategy, $handler)',
   (style) => {
-    it('a message whose effect failed is not done: nothing is marked, and it runs again', async () => {
+    it('a message whose effect failed is not done: nothing is marked, and it runs again [T64]', async () => {
       let sends = 0
       const rig = await startRig({
         style,
@@ -123,7 +123,7 @@ describe.each(STYLES)(
 
 // https://github.com/MassTransit/MassTransit/issues/3791
 describe('MassTransit#3791: a lock that was read was not held', () => {
-  it.each(REAL_STORES)('a claim of %s is a write: of many at once one is granted', async (_, opening) => {
+  it.each(REAL_STORES)('a claim of %s is a write: of many at once one is granted [T65]', async (_, opening) => {
     const real = await opening()
     closing.push(() => real.close())
     const { store } = real
@@ -138,7 +138,7 @@ describe('MassTransit#3791: a lock that was read was not held', () => {
 
 // https://github.com/JasperFx/wolverine/issues/1708
 describe.each(STYLES)('wolverine#1708: the offset was stored before the row ($strategy, $handler)', (style) => {
-  it('the mark is durable before the settle, and while it is not, there is none', async () => {
+  it('the mark is durable before the settle, and while it is not, there is none [T75]', async () => {
     const rig = await startRig({ style, effect: (work) => work.apply() })
     rig.store.script('mark', 'lose-request')
     const [delivery] = await rig.deliver('a')
@@ -152,7 +152,7 @@ describe.each(STYLES)('wolverine#1708: the offset was stored before the row ($st
 describe.each(STYLES)(
   'wolverine#3767: while the store was down a delivery was neither acked nor nacked ($strategy, $handler)',
   (style) => {
-    it('deliveries wait for the store, the source pauses, and both go on by themselves', async () => {
+    it('deliveries wait for the store, the source pauses, and both go on by themselves [T72]', async () => {
       const rig = await startRig({ style, effect: (work) => work.apply() })
       rig.store.isDown = true
       const deliveries = await rig.deliver('a', 'b')

@@ -142,7 +142,7 @@ describe("eachBatch in a consumer of the user's own", () => {
     expect([handled, most]).toEqual([['1', '2', '3', '4'], 1])
   })
 
-  it('has no more of a batch in flight than the consumer may', async () => {
+  it('has no more of a batch in flight than the consumer may [T150]', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const ids = Array.from({ length: 200 }, (_, index) => `${index}`)
     const inFlight = new Set<string>()

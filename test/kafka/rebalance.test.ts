@@ -14,7 +14,7 @@ afterAll(() => cluster[Symbol.asyncDispose]())
 const partitionOf = (position: string): number => Number(position.split('@')[0])
 
 describe('a rebalance of a Kafka group', () => {
-  it('ends every epoch: kept partitions are stale and come again, lost ones are lost, neither can be settled', async () => {
+  it('ends every epoch: kept partitions are stale and come again, lost ones are lost, neither can be settled [T81]', async () => {
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
     for (const partition of [0, 1]) await cluster.send(topic, ['a', 'b'], partition)
     const one = await cluster.open({ topics: [topic], groupId })

@@ -231,7 +231,7 @@ function fail(): never {
 }
 
 describe('a consumer with retry topics', () => {
-  it('tries a message again after each delay, as the same message, while the others flow', async () => {
+  it('tries a message again after each delay, as the same message, while the others flow [T43]', async () => {
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
     const retry = { topics: [{ delayMs: 400 }, { delayMs: 900 }] }
     await cluster.send(topic, [body('bad'), body('good')])
@@ -299,7 +299,7 @@ describe('a consumer with retry topics', () => {
     expect(attempts.map(({ id }) => id)).toEqual(['1', '2', '3', '1'])
   })
 
-  it('has one effect of a message whose original comes again while its copy waits', async () => {
+  it('has one effect of a message whose original comes again while its copy waits [T62]', async () => {
     const [topic, groupId, store] = [await cluster.topic(), uniqueName('group'), memoryStore()]
     const retry = { topics: [{ delayMs: 2_000 }] }
     const options = { topics: [topic], groupId, retry }

@@ -177,7 +177,7 @@ describe('a consumer on Kafka', () => {
     expect(gate.runs).toEqual(['long'])
   })
 
-  it('pauses while its store is down, longer than its session, stays a member and resumes by itself', async () => {
+  it('pauses while its store is down, longer than its session, stays a member and resumes by itself [T74]', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const memory = memoryStore()
     let isDown = true
@@ -250,7 +250,7 @@ describe('a rebalance while handlers run', () => {
     expect(watching.outcomes('joined')).toBe(1)
   })
 
-  it('lost partition: aborted; it finished all the same, so its new owner meets a duplicate', async () => {
+  it('lost partition: aborted; it finished all the same, so its new owner meets a duplicate [T80]', async () => {
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
     const store = memoryStore()
     const [mine, theirs] = [new Gate(), new Gate()]

@@ -12,7 +12,7 @@ afterEach(() => cluster.closeSources())
 afterAll(() => cluster[Symbol.asyncDispose]())
 
 describe('a Kafka source', () => {
-  it('delivers messages as they are, with lane, position and origin', async () => {
+  it('delivers messages as they are, with lane, position and origin [T108]', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const sentAt = Date.now() - 60_000 // Not longer ago than the broker keeps messages: it counts from here.
     await cluster.send(topic, [

@@ -183,7 +183,7 @@ describePostgres('the purge of postgresInbox', () => {
     expect(states.map(({ state }) => state)).toEqual(['absent', 'done', 'absent', 'parked'])
   })
 
-  it('lets a redelivery that comes later than retention run again', async () => {
+  it('lets a redelivery that comes later than retention run again [T13]', async () => {
     const item = newItem()
     const { claim: first } = await hold(inbox, item)
     await inbox.mark([first])

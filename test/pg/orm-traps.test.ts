@@ -70,7 +70,7 @@ describePostgres('the traps of ORMs in a handler', () => {
     expect(await payments(tx)).toEqual([])
   })
 
-  it('TypeORM: a manager of the data source writes outside', async () => {
+  it('TypeORM: a manager of the data source writes outside [T14]', async () => {
     const columns = { payment: { type: 'text', primary: true } } as const
     const charge = new EntitySchema<{ payment: string }>({ name: 'charge', schema: place.schema, columns })
     const { url } = await server('postgres')

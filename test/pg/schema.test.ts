@@ -206,7 +206,7 @@ describe('options of postgresInbox', () => {
     },
   )
 
-  it('takes a name of 63 characters', () => {
+  it('takes a name of 63 characters [T100]', () => {
     expect(postgresMigrationSql({ schema: 'x'.repeat(63) })).toContain(`"${'x'.repeat(63)}"."inbox"`)
   })
 

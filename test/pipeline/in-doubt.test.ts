@@ -31,7 +31,7 @@ describe.each(LEASES)('an outcome that is unknown ($strategy, $handler)', (style
     expect(rig.store.calls('claim').map(({ alone }) => alone)).toEqual([false, false, true])
   })
 
-  it('is parked at once under park: written down, dead-lettered, settled', async () => {
+  it('is parked at once under park: written down, dead-lettered, settled [T45]', async () => {
     const rig = await startRig({ style, onInDoubt: 'park', effect: unknown })
     await rig.deliver('a')
     expect(rig.journal).toEqual(['record parked', 'dead letter in-doubt', 'settle'])
@@ -40,7 +40,7 @@ describe.each(LEASES)('an outcome that is unknown ($strategy, $handler)', (style
   })
 
   /** The limit of parking: any other throw asserts that no effect happened. */
-  it('has its effect twice where its handler throws something else after it', async () => {
+  it('has its effect twice where its handler throws something else after it [T52]', async () => {
     const rig = await startRig({
       style,
       backoff: RETRY,
@@ -56,7 +56,7 @@ describe.each(LEASES)('an outcome that is unknown ($strategy, $handler)', (style
     expect(rig.world.effects).toEqual(['a', 'a'])
   })
 
-  it('is never given up, only parked, when its attempts are spent', async () => {
+  it('is never given up, only parked, when its attempts are spent [T46]', async () => {
     const rig = await startRig({ style, backoff: RETRY, maxAttempts: 2, effect: unknown })
     await rig.deliver('a')
     await rig.clock.advance(1_000)
@@ -98,7 +98,7 @@ describe.each(LEASES)('a claim that a dead process left ($strategy, $handler)', 
     expect(rig.count('in-doubt')).toBe(1)
   })
 
-  it('is parked without a handler under park', async () => {
+  it('is parked without a handler under park [T49]', async () => {
     const world = new World()
     await afterDeath(world, 'a', 'b')
     const rig = await startRig({ style, world, onInDoubt: 'park', effect: (work) => work.apply() })

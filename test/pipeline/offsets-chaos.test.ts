@@ -8,7 +8,7 @@ const SEEDS = Array.from({ length: 60 }, (_, index) => index + 1)
 
 describe('stored positions through crashes, rebalances, restores and two owners at once', () => {
   it.each(SEEDS)(
-    'have each message over once, in order: handled, or dead-lettered with a confirm (seed %i)',
+    'have each message over once, in order: handled, or dead-lettered with a confirm (seed %i) [T36]',
     async (seed) => {
       const world = new OffsetsWorld()
       const below = random(seed)

@@ -123,7 +123,7 @@ function expectOwnTags({ frames, delivered }: TappedChannel): void {
 }
 
 describe.each<Strategy>(['lease', 'inbox'])('with strategy %s, a TCP connection that is cut', (strategy) => {
-  it('while handlers run: nothing they say reaches the next channel, whose tags mean other messages', async () => {
+  it('while handlers run: nothing they say reaches the next channel, whose tags mean other messages [T83]', async () => {
     const queue = rabbit.name()
     const [old, fresh] = [bodies(5, 'old'), bodies(5, 'fresh')]
     const gates = { old: new Gate(), fresh: new Gate() }

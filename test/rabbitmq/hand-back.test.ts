@@ -130,7 +130,7 @@ describe('handing a delivery back', () => {
     )
   })
 
-  it('is refused once the channel is gone, and nothing is sent', async () => {
+  it('is refused once the channel is gone, and nothing is sent [T84]', async () => {
     await using proxy = await startCuttingProxy(Number(new URL(rabbit.url).port || 5672))
     const url = new URL(rabbit.url)
     url.port = String(proxy.port)

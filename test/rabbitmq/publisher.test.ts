@@ -242,7 +242,7 @@ describe('the dead-letter queue', () => {
     expect(properties.headers).not.toHaveProperty(['consume-once-error-class'])
   })
 
-  it('caps its headers: 1 KB of detail, and of the sender the small ones first', async () => {
+  it('caps its headers: 1 KB of detail, and of the sender the small ones first [T151]', async () => {
     const { properties } = await moved(
       { headers: { big: 'x'.repeat(40_000), 'message-id': 'id-1' } },
       { detail: 'é'.repeat(2000) },

@@ -218,7 +218,7 @@ describe('a consumer on RabbitMQ', () => {
     expect(seen).toEqual(expect.arrayContaining(bodies(20)))
   })
 
-  it('stops delivering while the store is down, and resumes by itself', async () => {
+  it('stops delivering while the store is down, and resumes by itself [T73]', async () => {
     const queue = rabbit.name()
     const memory = memoryStore()
     let isDown = false

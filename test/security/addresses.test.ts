@@ -48,7 +48,7 @@ const MISTAKES: readonly (readonly [string, () => unknown])[] = [
   ['runRabbit, its options', () => runRabbit(ADDRESS, consumer, wrong)],
 ]
 
-describe('an error holds no password of an address:', () => {
+describe('an error holds no password of an address: [T114]', () => {
   it.each(MISTAKES)('%s', async (_, make) => {
     const error = await Promise.resolve()
       .then(make)

@@ -76,7 +76,7 @@ const REMEMBERING = {
 }
 
 describe.each(REAL_STORES)('what %s keeps', (_, opening) => {
-  it('holds nothing of payload and ID, whatever became of a message and was decided about it', async () => {
+  it('holds nothing of payload and ID, whatever became of a message and was decided about it [T113]', async () => {
     const real = await open(opening)
     const consumer = await run(real, {}, 'handled', 'handled-too', 'declined', 'given-up')
     const admin = adminOf(consumer, FROM)
@@ -88,7 +88,7 @@ describe.each(REAL_STORES)('what %s keeps', (_, opening) => {
     expect(leaksIn(lines)).toEqual([])
   })
 
-  it('holds results and failures where that was asked for, and nothing of them where they are sealed', async () => {
+  it('holds results and failures where that was asked for, and nothing of them where they are sealed [T131]', async () => {
     const plain = await open(opening)
     await run(plain, REMEMBERING, 'handled', 'declined')
     expect(leaksIn(await plain.dump())).toHaveLength(2)

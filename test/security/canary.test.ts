@@ -18,7 +18,7 @@ import { fail, LEASE_WAYS, WAYS } from './ways.ts'
 
 afterEach(endRigs)
 
-describe.each(STYLES)('nothing of payload, ID or address is told ($strategy, $handler):', (style) => {
+describe.each(STYLES)('nothing of payload, ID or address is told ($strategy, $handler): [T109]', (style) => {
   it.each(WAYS)('%s', async (_, told, go) => {
     const ears = new Ears()
     ears.take(await go(ears, style))
@@ -27,7 +27,7 @@ describe.each(STYLES)('nothing of payload, ID or address is told ($strategy, $ha
   })
 })
 
-describe('nothing of payload, ID or address is told, under a lease:', () => {
+describe('nothing of payload, ID or address is told, under a lease: [T110]', () => {
   it.each(LEASE_WAYS)('%s', async (_, told, go) => {
     const ears = new Ears()
     ears.take(await go(ears, { strategy: 'lease', handler: 'handle' }))
@@ -36,7 +36,7 @@ describe('nothing of payload, ID or address is told, under a lease:', () => {
   })
 })
 
-describe('nothing of payload, ID or address is told where something is remembered, or purged:', () => {
+describe('nothing of payload, ID or address is told where something is remembered, or purged: [T111]', () => {
   const message: Message = {
     system: 'rabbitmq',
     destination: 'queue',
@@ -108,7 +108,7 @@ describe('nothing of payload, ID or address is told where something is remembere
   })
 })
 
-it('each kind of event that can tell something of a message was listened to', () => {
+it('each kind of event that can tell something of a message was listened to [T112]', () => {
   const told = new Set([...WAYS, ...LEASE_WAYS].flatMap(([, types]) => types))
   const elsewhere: readonly ObserverEvent['type'][] = ['result-not-kept', 'policy-threw', 'purged', 'purge-failed']
   // Each outcome of a delivery is such a kind; the other events hold numbers, keys, or words of our own.

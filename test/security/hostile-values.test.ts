@@ -58,7 +58,7 @@ async function giveText({ store, admin }: Awaited<ReturnType<typeof open>>, text
 }
 
 describe.each(REAL_STORES)('what %s is given', (_, opening) => {
-  it('is a value and nothing else', async () => {
+  it('is a value and nothing else [T95]', async () => {
     const real = await open(opening)
     const neighbour = newItem()
     await real.store.mark([(await hold(real.store, neighbour)).claim], [resultOf('neighbour')])
@@ -69,7 +69,7 @@ describe.each(REAL_STORES)('what %s is given', (_, opening) => {
 })
 
 describe('a literal in SQL', () => {
-  it('is letters, digits and hexadecimal only, whatever the value', () => {
+  it('is letters, digits and hexadecimal only, whatever the value [T96]', () => {
     assert(
       property(oneof(constantFrom(...HOSTILE), string()), (value) => {
         expect(pgLiterals.text(value)).toMatch(/^(?:'[\w-]*'::text|convert_from\(E'\\\\x[0-9a-f]*'::bytea, 'UTF8'\))$/)
@@ -103,7 +103,7 @@ describe('a name in SQL', () => {
     on: () => {},
   }
 
-  it.each(NO_NAMES)('is refused where it is none: %j', (schema) => {
+  it.each(NO_NAMES)('is refused where it is none: %j [T97]', (schema) => {
     for (const make of [postgresInbox, postgresLease, postgresOffsets]) {
       expect(() => make({ pool: pool as never, schema })).toThrow('schema: expected ^[a-z_][a-z0-9_]{0,62}$')
     }
@@ -111,13 +111,13 @@ describe('a name in SQL', () => {
   })
 
   it.each(['', 'a`b', 'a;b', "a'b", 'a b', 'x'.repeat(65), 'ключ'])(
-    'is refused by MariaDB and MySQL where it is none: %j',
+    'is refused by MariaDB and MySQL where it is none: %j [T98]',
     (database) => {
       expect(() => mysqlMigrationSql({ database })).toThrow('database: expected')
     },
   )
 
-  it('is quoted wherever it stands', () => {
+  it('is quoted wherever it stands [T99]', () => {
     const schema = 'select'
     const unquoted = postgresMigrationSql({ schema })
       .replaceAll(`"${schema}"`, '')

@@ -38,7 +38,7 @@ const WISHES = {
 }
 
 describe('a message from a stranger', () => {
-  it.each(['handled', 'failed', 'remembered'])('changes no object but its own: %s', async (way) => {
+  it.each(['handled', 'failed', 'remembered'])('changes no object but its own: %s [T103]', async (way) => {
     const seen: unknown[] = []
     const consumer = defineConsumer({
       name: '__proto__',
@@ -63,7 +63,7 @@ describe('a message from a stranger', () => {
     expect(Object.keys(second.result ?? {})).toEqual(way === 'remembered' ? ['__proto__', 'constructor', 'to'] : [])
   })
 
-  it('has no options: neither payload nor headers are merged into them', async () => {
+  it('has no options: neither payload nor headers are merged into them [T104]', async () => {
     const starts: string[] = []
     const consumer = defineConsumer({
       name: 'consumer',
@@ -82,7 +82,7 @@ describe('a message from a stranger', () => {
     expect('result' in (await running.handle(messageOf({ ...WISHES, id: 'a' }, wishes)))).toBe(false)
   })
 
-  it('has no ID but its own: none that its headers inherit', () => {
+  it('has no ID but its own: none that its headers inherit [T105]', () => {
     const inherited = Object.create({ id: 'a', ce_id: 'a', ce_source: 'b', 'message-id': 'a' }) as Message['headers']
     for (const extract of [messageId.header('id', '__proto__', 'constructor'), cloudEvent(), standardId()]) {
       expect(extract({ ...messageOf(inherited), payload: undefined })).toBeUndefined()
@@ -91,13 +91,13 @@ describe('a message from a stranger', () => {
 })
 
 describe('a copy of a message', () => {
-  it('of RabbitMQ keeps a header named __proto__, and nothing that it would inherit', () => {
+  it('of RabbitMQ keeps a header named __proto__, and nothing that it would inherit [T106]', () => {
     const kept = headersToKeep(own('{"__proto__":{"consume-once-origin-queue":"another"},"id":"a"}'))
     expect(Object.keys(kept).toSorted()).toEqual(['__proto__', 'id'])
     expect(kept['consume-once-origin-queue']).toBeUndefined()
   })
 
-  it('of Kafka keeps a header named __proto__, and nothing that it would inherit', () => {
+  it('of Kafka keeps a header named __proto__, and nothing that it would inherit [T107]', () => {
     const headers = headersOf(own('{"__proto__":["x","y"],"id":"a"}'))
     expect(Object.keys(headers).toSorted()).toEqual(['__proto__', 'id'])
     expect(Object.getPrototypeOf(headers)).toBeNull()

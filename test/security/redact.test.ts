@@ -35,7 +35,7 @@ const MESSAGE: Message = {
   messageId: 'sms-31337',
 }
 
-describe('what an error says of its message is told without', () => {
+describe('what an error says of its message is told without [T125]', () => {
   it.each([
     ['a number of its payload', 'no such number +447700900123.', 'no such number +***.'],
     ['the same, as a handler wrote it', 'no such number 447700900123', 'no such number ***'],
@@ -157,7 +157,7 @@ describe('the diagnosis of a failure', () => {
     headers: fc.dictionary(fc.string(), anyText),
   })
 
-  it('keeps each sentence of the library, whatever the message holds', () => {
+  it('keeps each sentence of the library, whatever the message holds [T127]', () => {
     fc.assert(
       fc.property(anyMessage, fc.constantFrom(...SENTENCES), fc.constantFrom(...OWN_ERRORS), (some, detail, own) => {
         const message = { ...MESSAGE, ...some }
@@ -174,7 +174,7 @@ describe('the diagnosis of a failure', () => {
     )
   })
 
-  it('never holds a planted word of the message, wherever the handler puts it', () => {
+  it('never holds a planted word of the message, wherever the handler puts it [T126]', () => {
     const words = fc.stringMatching(/^[a-z]{2,8}[-_@.][0-9]{3,12}[a-z]{0,4}$/)
     const around = fc.stringMatching(/^[a-z ,:()"'/]{0,40}$/)
     const places = fc.constantFrom('value', 'key', 'messageId', 'header')
@@ -202,7 +202,7 @@ describe('an error that quotes an address or a setting is told without', () => {
     ['redis://:hunter2@cache:6379', 'redis://***@cache:6379'],
     ['password=hunter2 host=db', 'password=*** host=db'],
     ['{"password":"hunter2","user":"me"}', '{"password":***,"user":"me"}'],
-  ])('its password: %s', (text, told) => {
+  ])('its password: %s [T121]', (text, told) => {
     expect(describeError(new Error(text))).toBe(told)
   })
 })

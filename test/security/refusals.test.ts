@@ -120,7 +120,7 @@ function ifWanted(name: Backend): typeof describe | typeof describe.skip {
   return backends.has(name) ? describe : describe.skip
 }
 
-ifWanted('redis')('no password is told by a lease whose Redis refuses:', () => {
+ifWanted('redis')('no password is told by a lease whose Redis refuses: [T115]', () => {
   let url: string
   let nameless: string
   let stop: () => Promise<unknown>
@@ -175,7 +175,7 @@ ifWanted('redis')('no password is told by a lease whose Redis refuses:', () => {
   )
 })
 
-ifWanted('postgres')('no password is told by a store whose Postgres refuses:', () => {
+ifWanted('postgres')('no password is told by a store whose Postgres refuses: [T116]', () => {
   let url: string
   let stop: () => Promise<unknown>
   beforeAll(async () => {
@@ -218,7 +218,7 @@ ifWanted('postgres')('no password is told by a store whose Postgres refuses:', (
   )
 })
 
-ifWanted('mariadb')('no password is told by a store whose MariaDB refuses:', () => {
+ifWanted('mariadb')('no password is told by a store whose MariaDB refuses: [T117]', () => {
   let url: string
   const user = uniqueName('limited').slice(0, 32)
   beforeAll(async () => {
@@ -251,7 +251,7 @@ ifWanted('mariadb')('no password is told by a store whose MariaDB refuses:', () 
   )
 })
 
-ifWanted('rabbitmq')('no password is told by runRabbit where RabbitMQ refuses:', () => {
+ifWanted('rabbitmq')('no password is told by runRabbit where RabbitMQ refuses: [T118]', () => {
   const refusals: readonly (readonly [string, (url: string) => string | Promise<string>])[] = [
     ['a wrong password', (url) => at(url, {})],
     ['an unknown user', (url) => at(url, { username: 'nobody' })],
@@ -280,7 +280,7 @@ ifWanted('rabbitmq')('no password is told by runRabbit where RabbitMQ refuses:',
   )
 })
 
-ifWanted('kafka')('no password is told by runKafka where Kafka refuses:', () => {
+ifWanted('kafka')('no password is told by runKafka where Kafka refuses: [T119]', () => {
   it.each([
     ['SASL', { sasl: { mechanism: 'plain', username: 'us', password: SECRET } as const }],
     ['TLS', { ssl: true, sasl: { mechanism: 'scram-sha-256', username: 'us', password: SECRET } as const }],

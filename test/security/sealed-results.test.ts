@@ -105,7 +105,7 @@ function messageOf(id: string): Message {
 }
 
 describe.each(['lease', 'inbox'] as const)('with sealResult and a store of strategy %s', (strategy) => {
-  it('the store is told nothing that can be read, and duplicates are told what happened', async () => {
+  it('the store is told nothing that can be read, and duplicates are told what happened [T134]', async () => {
     const place = new Place(strategy)
     const handle = place.process(sealedBy(SECRET))
     for (const outcome of ['handled', 'duplicate']) {
@@ -119,7 +119,7 @@ describe.each(['lease', 'inbox'] as const)('with sealResult and a store of strat
     expect(place.database.effects).toEqual(strategy === 'inbox' ? ['a'] : [])
   })
 
-  it('a duplicate that cannot be opened is settled, and told so: another secret, none, or one that was taken away', async () => {
+  it('a duplicate that cannot be opened is settled, and told so: another secret, none, or one that was taken away [T135]', async () => {
     const place = new Place(strategy)
     const handle = place.process(sealedBy(SECRET))
     await handle('a')
@@ -155,7 +155,7 @@ describe.each(['lease', 'inbox'] as const)('with sealResult and a store of strat
     expect(JSON.stringify(place.events.filter(({ type }) => type === 'source'))).not.toContain('canary')
   })
 
-  it('what two records keep cannot be exchanged, by the key that is bound to it', async () => {
+  it('what two records keep cannot be exchanged, by the key that is bound to it [T136]', async () => {
     const place = new Place(strategy)
     const handle = place.process(sealedBy(SECRET))
     await handle('a')

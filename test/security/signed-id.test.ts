@@ -45,7 +45,7 @@ describe('an ID that is signed', () => {
     ['hexadecimal', (bytes: Buffer) => bytes.toString('hex')],
     ['upper-case hexadecimal', (bytes: Buffer) => bytes.toString('hex').toUpperCase()],
     ['the bytes of text, as Kafka has it', (bytes: Buffer) => Buffer.from(bytes.toString('hex'))],
-  ])('is taken with its signature as %s, by the old secret and by the new', async (_, written) => {
+  ])('is taken with its signature as %s, by the old secret and by the new [T93]', async (_, written) => {
     const [first, second, again] = await settled(
       { id: 'a', signature: written(signed('a', NEW)) },
       { id: 'b', signature: written(signed('b', OLD)) },
@@ -64,7 +64,7 @@ describe('an ID that is signed', () => {
     ['32 characters that are no signature', 'x'.repeat(32)],
     ['43 characters with one that is no base64', `${signed('a', NEW).toString('base64url').slice(0, 42)}*`],
     ['two that differ', [signed('a', NEW), signed('a', OLD)]],
-  ])('is not taken with %s: dead-lettered as no-id, and the ID is not burnt', async (_, signature) => {
+  ])('is not taken with %s: dead-lettered as no-id, and the ID is not burnt [T94]', async (_, signature) => {
     const [forged, real] = await settled(signature === undefined ? { id: 'a' } : { id: 'a', signature }, {
       id: 'a',
       signature: signed('a', NEW),

@@ -17,7 +17,7 @@ const LISTED = ['cli-progress', 'commander']
 const RUN_BY_INSTALL = ['preinstall', 'install', 'postinstall']
 
 describe('what a user installs', () => {
-  it('is this package and two others of fixed versions, with what they need', () => {
+  it('is this package and two others of fixed versions, with what they need [T153]', () => {
     expect(Object.keys(ours.dependencies ?? {})).toEqual(LISTED)
     for (const version of Object.values(ours.dependencies ?? {})) expect(version).toMatch(/^\d+\.\d+\.\d+$/)
     expect(ours.optionalDependencies).toBeUndefined()
@@ -33,7 +33,7 @@ describe('what a user installs', () => {
     ])
   })
 
-  it('runs nothing while it is installed', () => {
+  it('runs nothing while it is installed [T154]', () => {
     expect(Object.keys(ours.scripts ?? {}).filter((name) => RUN_BY_INSTALL.includes(name))).toEqual([])
     for (const name of installed()) {
       const { scripts = {} } = manifestOf(`node_modules/${name}/package.json`)
@@ -44,7 +44,7 @@ describe('what a user installs', () => {
 })
 
 describe('the library', () => {
-  it('imports no package: clients are handed to it', () => {
+  it('imports no package: clients are handed to it [T155]', () => {
     for (const file of ['src', 'adapters'].flatMap(sourcesIn)) {
       const imported = [...readFileSync(file, 'utf8').matchAll(/^import (?!type )[^;]*? from '([^'.][^']*)'/gm)]
       const packages = imported.map(([, name]) => name).filter((name) => !name?.startsWith('node:'))

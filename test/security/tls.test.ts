@@ -41,18 +41,18 @@ afterEach(async () => {
 const dial = (): ReturnType<typeof connect> => connect(`amqps://127.0.0.1:${port}`, { servername: 'broker.example' })
 
 describe('TLS is the client’s, and every connection has it:', () => {
-  it('amqplib, dialled by its URL', async () => {
+  it('amqplib, dialled by its URL [T137]', async () => {
     await expect(runRabbit(`amqps://127.0.0.1:${port}`, consumer, { queue: 'q' })).rejects.toThrow(/\w/)
     expect(new Set(firstBytes)).toEqual(new Set([HANDSHAKE]))
   })
 
-  it('amqplib, dialled by a function of the user, with its options', async () => {
+  it('amqplib, dialled by a function of the user, with its options [T138]', async () => {
     await expect(runRabbit(dial, consumer, { queue: 'q' })).rejects.toThrow(/\w/)
     expect(new Set(firstBytes)).toEqual(new Set([HANDSHAKE]))
     expect(names.length).toBe(firstBytes.length)
   })
 
-  it('kafkajs, with the options of its client', async () => {
+  it('kafkajs, with the options of its client [T139]', async () => {
     const ssl = { servername: 'broker.example' }
     const kafka = new Kafka({ brokers: [`127.0.0.1:${port}`], ssl, logLevel: logLevel.NOTHING, retry: { retries: 0 } })
     await expect(runKafka(kafka, consumer, { topics: ['t'], groupId: 'g' })).rejects.toThrow(/\w/)

@@ -130,7 +130,7 @@ describe('a cache of what is done', () => {
     expect(asked()).toBe(1)
   })
 
-  it('leaves another payload to the store', async () => {
+  it('leaves another payload to the store [T92]', async () => {
     const { store, asked } = bench()
     const item = newItem()
     await store.mark([(await hold(store, item)).claim])
@@ -190,7 +190,7 @@ describe('a cache of what is done', () => {
     expect((await claim(store, item)).verdict).toBe('claimed')
   })
 
-  it('holds no more than max keys, the last ones', async () => {
+  it('holds no more than max keys, the last ones [T145]', async () => {
     const { store, asked } = bench({ max: 2 })
     const items = [newItem(), newItem(), newItem()]
     for (const item of items) await store.mark([(await hold(store, item)).claim])
@@ -199,7 +199,7 @@ describe('a cache of what is done', () => {
     expect(asked()).toBe(1)
   })
 
-  it('leaves long results to the store', async () => {
+  it('leaves long results to the store [T146]', async () => {
     const { store, asked } = bench()
     const item = newItem()
     const result = resultOf('x'.repeat(5_000))

@@ -1,5 +1,5 @@
 import type { Promised } from '../../../testing/checker/anomaly.ts'
-import type { ListedTest } from '../listed-tests.ts'
+import type { TestId } from '../listed-tests.ts'
 
 /** A row of the table of docs/guarantees.md: what one strategy promises, and what shows it. */
 export interface Guarantee {
@@ -18,7 +18,7 @@ export const BREAKS_WHEN = 'breaks when'
 export interface Claim {
   /** As docs/guarantees.md says it. */
   readonly says: string
-  readonly tests?: readonly ListedTest[]
+  readonly tests?: readonly TestId[]
   /** Cells of `npm run faults`; * stands for anything. */
   readonly faults?: readonly string[]
   /** Judged by this in each schedule of `npm run sim` that draws it. */

@@ -14,13 +14,7 @@ export const KEYED: Guarantee = {
     { says: '–' },
     {
       says: '**no**',
-      tests: [
-        [
-          'test/kafka/retry-topics.test.ts',
-          'tries a message again after each delay, as the same message, while the others flow',
-        ],
-        ['test/unit/pipeline/offsets.test.ts', 'has an idempotency key that is its place'],
-      ],
+      tests: ['T43', 'T44'],
       faults: FAULTS,
       simulated: 'lease, keyed',
       models: ['keyed', 'loss-keyed', 'lane-keyed'],

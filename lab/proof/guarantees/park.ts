@@ -1,7 +1,5 @@
 import { cellsOf, type Guarantee } from './guarantee.ts'
 
-const IN_DOUBT = 'test/pipeline/in-doubt.test.ts'
-const PARKED = 'is parked at once under park: written down, dead-lettered, settled'
 const MODELS = ['park', 'park-full', 'park-three-workers', 'park-two-crashes', 'park-sent-twice'] as const
 const FAULTS = 'F1 F2 F3 F4 F5 F7 F8 F14 F15 F17 F18 F19'
 
@@ -10,22 +8,14 @@ export const PARK: Guarantee = {
   claims: [
     {
       says: 'no, parked for a person',
-      tests: [
-        [IN_DOUBT, PARKED],
-        [IN_DOUBT, 'is never given up, only parked, when its attempts are spent'],
-        ['testing/contract/store/lease-retention-laws.ts', 'keeps what is parked for ever'],
-        ['test/unit/pipeline/set-aside.test.ts', 'keeps being parked when its parked record is met'],
-      ],
+      tests: ['T45', 'T46', 'T47', 'T48'],
       faults: cellsOf('lease-park', FAULTS),
       simulated: 'lease, park',
       models: [...MODELS, 'redrive-park', 'rerun-parked', 'loss-park', 'lane-park'],
     },
     {
       says: 'no',
-      tests: [
-        [IN_DOUBT, 'is parked without a handler under park'],
-        ['test/unit/pipeline/timeouts.test.ts', 'is parked under park, and its late mark is written over that'],
-      ],
+      tests: ['T49', 'T50'],
       faults: [
         'F1.S3.lease-park.*',
         'F2.S3.lease-park.*',
@@ -38,11 +28,7 @@ export const PARK: Guarantee = {
     { says: '–' },
     {
       says: '**no**',
-      tests: [
-        [IN_DOUBT, 'is parked without a handler under park'],
-        ['lab/demo/contract.ts', 'killed at %s, loses nothing and has no effect twice'],
-        ['lab/pg/lease-crash.test.ts', 'ends as its policy says: %s'],
-      ],
+      tests: ['T49', 'T51', 'T31'],
       faults: cellsOf('lease-park', FAULTS),
       simulated: 'lease, park',
       models: [...MODELS, 'lane-park'],
@@ -51,10 +37,7 @@ export const PARK: Guarantee = {
   breaksWhen: [
     {
       says: 'a handler that throws although its effect happened (it must throw `OutcomeUnknownError`)',
-      tests: [
-        [IN_DOUBT, 'has its effect twice where its handler throws something else after it'],
-        [IN_DOUBT, PARKED],
-      ],
+      tests: ['T52', 'T45'],
     },
     {
       says: 'the store loses the record, or retention ends before the last redelivery',

@@ -5,7 +5,7 @@ const LIMITS: Load = { inFlight: 10, bytes: 100, watermarkLag: 1_000 }
 const AT_MOST_HALF: Load = { inFlight: 5, bytes: 50, watermarkLag: 500 }
 
 describe('a partition', () => {
-  it.each(['inFlight', 'bytes'] as const)('is full at its limit of %s, and until half of it is left', (name) => {
+  it.each(['inFlight', 'bytes'] as const)('is full at its limit of %s, and until half of it is left [T148]', (name) => {
     const load = (value: number): Load => ({ ...AT_MOST_HALF, [name]: value })
     const limit = LIMITS[name]
     expect(isFull(load(limit - 1), LIMITS, false)).toBe(false)

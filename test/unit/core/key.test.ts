@@ -24,7 +24,7 @@ describe('keyMaterial', () => {
     expect(keyMaterial([bytes('')], bytes('a'))).not.toEqual(keyMaterial([], bytes('a')))
   })
 
-  it('can be read back, so that no two (scope, ID) share a key', () => {
+  it('can be read back, so that no two (scope, ID) share a key [T88]', () => {
     fc.assert(
       fc.property(parts, fc.uint8Array({ maxLength: 40 }), (scope, id) => {
         expect(partsOf(keyMaterial(scope, id))).toEqual([...scope, id].map((part) => [...part]))
@@ -32,7 +32,7 @@ describe('keyMaterial', () => {
     )
   })
 
-  it('makes keys and digests of 128 bits, so that their bytes and their text tell the same', () => {
+  it('makes keys and digests of 128 bits, so that their bytes and their text tell the same [T89]', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (id) => {
         const { key, idempotencyKey } = identityOf([bytes('group')], id)
@@ -45,7 +45,7 @@ describe('keyMaterial', () => {
   })
 
   // A key that changes makes every store forget: then a new KEY_FORMAT, and a decision.
-  it('has not changed', () => {
+  it('has not changed [T90]', () => {
     const { key, idempotencyKey } = identityOf([bytes('group'), bytes('topic'), bytes('consumer')], bytes('order-1'))
     expect(idempotencyKey).toBe('ugHZTYH-IJfwB1BypOanx9tfTEAKNmqC0oZnKxM-i-Y')
     expect(key).toBe('ugHZTYH-IJfwB1BypOanxw')

@@ -49,7 +49,7 @@ describe('idBytes', () => {
     expect(new Set(seen).size).toBe(ids.length)
   })
 
-  it('takes bytes as they are, valid UTF-8 or not', () => {
+  it('takes bytes as they are, valid UTF-8 or not [T101]', () => {
     for (const id of [[0xff], [0xff, 0xfe], [0, 1, 2], [0x20, 0x80], [0xc3, 0x28]]) {
       expect(idBytes(Uint8Array.from(id))).toEqual(Uint8Array.from(id))
     }

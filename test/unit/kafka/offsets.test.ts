@@ -364,7 +364,7 @@ describe('control records alone', () => {
     expect(consumer.commits).toEqual([])
   })
 
-  it('never carry the watermark over messages that were skipped', async () => {
+  it('never carry the watermark over messages that were skipped [T76]', async () => {
     const { consumer, intake } = await start(2)
     consumer.control('t/0', 10, 11) // Left over from before a rejoin: 2..9 were not received.
     await eventually(async () => consumer.seeks.length > 0)
@@ -414,7 +414,7 @@ describe('a commit', () => {
   })
 
   it.each(['ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID', 'REBALANCE_IN_PROGRESS'])(
-    'refused with %s waits for the next join, and nothing dies of it',
+    'refused with %s waits for the next join, and nothing dies of it [T79]',
     async (type) => {
       const { kafka, consumer, intake } = await start(0)
       let refusals = 0

@@ -65,7 +65,7 @@ describe.each(STYLES)('an answer that is not known ($strategy, $handler)', (styl
 })
 
 describe.each(STYLES)('a store that is down ($strategy, $handler)', (style) => {
-  it('pauses the source, is told once, and nothing is lost when it comes back by itself', async () => {
+  it('pauses the source, is told once, and nothing is lost when it comes back by itself [T142]', async () => {
     const rig = await startRig({ style, effect: (work) => work.apply() })
     rig.store.isDown = true
     await rig.deliver('a', 'b')
@@ -83,7 +83,7 @@ describe.each(STYLES)('a store that is down ($strategy, $handler)', (style) => {
     expect(rig.running.health().ready).toBe(true)
   })
 
-  it('starts no handler, and keeps what its handlers did until it can be marked', async () => {
+  it('starts no handler, and keeps what its handlers did until it can be marked [T143]', async () => {
     const held = gate()
     const rig = await startRig({
       style,

@@ -70,7 +70,7 @@ describe('errors', () => {
     expect(new StoreError('STORE_UNREACHABLE', 'x', { cause: own }).cause).toBe(own)
   })
 
-  it('of clients and servers tell name, message, code and frames of their cause, and nothing that the client was given', () => {
+  it('of clients and servers tell name, message, code and frames of their cause, and nothing that the client was given [T120]', () => {
     class ReplyError extends Error {
       override readonly name = 'ReplyError'
       readonly code = 'WRONGPASS'

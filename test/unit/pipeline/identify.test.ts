@@ -21,7 +21,7 @@ describe.each(STYLES)('identify ($strategy, $handler)', (style) => {
     expect(rig.store.seen).toEqual([])
   })
 
-  it('handles an ID of exactly 512 bytes', async () => {
+  it('handles an ID of exactly 512 bytes [T152]', async () => {
     const rig = await start({ style })
     await rig.deliver('x'.repeat(512))
     expect(rig.outcomes()).toEqual(['handled'])
@@ -198,7 +198,7 @@ describe('identify', () => {
     expect(rig.world.effects).toEqual(['a'])
   })
 
-  it('keeps the keys of scopes apart, and one option replaces group, origin and name', async () => {
+  it('keeps the keys of scopes apart, and one option replaces group, origin and name [T59]', async () => {
     const rig = await start({ scope: 'a' })
     const other = await start({ scope: 'b', world: rig.world })
     const same = await start({ scope: 'a', world: rig.world })

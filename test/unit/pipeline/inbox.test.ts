@@ -17,7 +17,7 @@ describe.each(INBOXES)('a transaction ($handler)', (style) => {
     expect(rig.world.effects).toEqual(['a', 'b', 'c'])
   })
 
-  it('with one message that fails is rolled back, and each runs again alone: the innocent commit, attempts are right', async () => {
+  it('with one message that fails is rolled back, and each runs again alone: the innocent commit, attempts are right [T6]', async () => {
     const attempts: string[] = []
     const rig = await startRig({
       style,
@@ -39,7 +39,7 @@ describe.each(INBOXES)('a transaction ($handler)', (style) => {
     expect(rig.world.effects.toSorted()).toEqual(['a', 'b'])
   })
 
-  it('has its effect once, and as often as its handler starts what is done outside of it', async () => {
+  it('has its effect once, and as often as its handler starts what is done outside of it [T12]', async () => {
     const outside: string[] = []
     const rig = await startRig({
       style,
@@ -57,7 +57,7 @@ describe.each(INBOXES)('a transaction ($handler)', (style) => {
     expect(outside).toEqual(rig.started)
   })
 
-  it('is refused its COMMIT while a query is pending, and the message is tried again', async () => {
+  it('is refused its COMMIT while a query is pending, and the message is tried again [T67]', async () => {
     const rig = await startRig({
       style,
       backoff: RETRY,

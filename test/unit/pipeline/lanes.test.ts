@@ -32,7 +32,7 @@ describe.each(STYLES)('lanes ($strategy, $handler)', (style) => {
     expect(rig.outcomes().length).toBe(21)
   })
 
-  it('pause the source while too much is in flight, and let it go on at half of that', async () => {
+  it('pause the source while too much is in flight, and let it go on at half of that [T147]', async () => {
     const held = new Map<string, () => void>()
     const rig = await startRig({
       style,

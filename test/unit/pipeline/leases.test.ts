@@ -7,7 +7,7 @@ afterEach(endRigs)
 const LEASES = STYLES.filter(({ strategy }) => strategy === 'lease')
 
 describe.each(LEASES)('a lease ($handler)', (style) => {
-  it('is renewed while its handler runs, so that nobody takes over, and no longer', async () => {
+  it('is renewed while its handler runs, so that nobody takes over, and no longer [T15]', async () => {
     const world = new World()
     const held = gate()
     const rig = await startRig({ style, world, leaseMs: 3_000, effect: () => held.opened })
@@ -108,7 +108,7 @@ describe.each(LEASES)('a lease ($handler)', (style) => {
   })
 
   it.each([100, 1_000, 3_000, 30_000])(
-    'of %d ms aborts its handler before another process can take it over, with a margin, when the store cannot be reached',
+    'of %d ms aborts its handler before another process can take it over, with a margin, when the store cannot be reached [T16]',
     async (leaseMs) => {
       const world = new World()
       const { clock } = world

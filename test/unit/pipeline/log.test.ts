@@ -52,7 +52,7 @@ describe.each(LOGGERS)('an error in the lines of %s', (_, loggerOf) => {
     return lines.find(({ level }) => level === 'warn')?.['err'] as Line
   }
 
-  it('has its class, message, code and frames', async () => {
+  it('has its class, message, code and frames [T129]', async () => {
     class ProviderError extends Error {
       override readonly name = 'ProviderError'
       readonly code = 'ECONNRESET'
@@ -64,7 +64,7 @@ describe.each(LOGGERS)('an error in the lines of %s', (_, loggerOf) => {
     expect(JSON.stringify(logged)).not.toContain('secret')
   })
 
-  it('has no more than ten frames, and nothing of a long message but its beginning', async () => {
+  it('has no more than ten frames, and nothing of a long message but its beginning [T128]', async () => {
     const logged = await loggedOf(() => deep(20, `${'x'.repeat(2_000)}\n    at secret`))
     expect(String(logged['message']).length).toBe(1_024)
     expect(String(logged['stack']).split('\n').length).toBe(10)

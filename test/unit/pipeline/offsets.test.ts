@@ -73,7 +73,7 @@ describe.each(['handle', 'handleBatch'] as const)('stored positions (%s)', (hand
     expect(next(P0)).toBe(5n)
   })
 
-  it('stay where they are when a handler fails, which is tried again before anything behind it', async () => {
+  it('stay where they are when a handler fails, which is tried again before anything behind it [T37]', async () => {
     await world.append(P0, 'a', 'b', 'c')
     const process = await world.start({
       handler,
@@ -89,7 +89,7 @@ describe.each(['handle', 'handleBatch'] as const)('stored positions (%s)', (hand
     expect(process.started.filter((one) => one.startsWith('c'))).toEqual(['c1'])
   })
 
-  it('have the effect once that moves with them, and as often as its handler starts what is done outside', async () => {
+  it('have the effect once that moves with them, and as often as its handler starts what is done outside [T41]', async () => {
     const outside: string[] = []
     await world.append(P0, 'a')
     await world.start({
@@ -295,7 +295,7 @@ describe('a rebalance that gives back the partition', () => {
 })
 
 describe('a message', () => {
-  it('has an idempotency key that is its place', async () => {
+  it('has an idempotency key that is its place [T44]', async () => {
     const keys: Record<string, string[]> = {}
     const note = ({ position, idempotencyKey }: Work): void => {
       keys[position] = [...(keys[position] ?? []), idempotencyKey]

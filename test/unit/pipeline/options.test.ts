@@ -73,7 +73,7 @@ describe('resolveOptions', () => {
     'maxAttempts',
     'maxResultBytes',
   ]
-  it.each(numbers)('refuses a %s that is no whole number from 1: 0 is not unset', (name) => {
+  it.each(numbers)('refuses a %s that is no whole number from 1: 0 is not unset [T56]', (name) => {
     for (const value of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5', 2 ** 53]) {
       expect(problemsOf({ [name]: value })).toContainEqual(
         expect.stringContaining(`${name}: expected a whole number from 1, got ${String(value)}`),
@@ -196,7 +196,7 @@ describe('resolveOptions', () => {
     ])
   })
 
-  it('reports all problems at once, each with the name of the consumer', () => {
+  it('reports all problems at once, each with the name of the consumer [T86]', () => {
     const problems = problemsOf({ leaseMs: 0, maxAttempts: -1, onConflict: 'ignore', handle: undefined, scope: '' })
     expect(problems.length).toBeGreaterThanOrEqual(5)
     expect(problems.every((problem) => problem.startsWith('consumer "sms-sender": '))).toBe(true)

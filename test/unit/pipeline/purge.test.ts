@@ -115,7 +115,7 @@ describe('a purge in the background', () => {
     expect(consumed.of('purged')).toEqual([{ type: 'purged', removed: 20_007 }])
   })
 
-  it('is put off by a rebalance, also in the middle', async () => {
+  it('is put off by a rebalance, also in the middle [T70]', async () => {
     const consumed = await Consumed.start({ answer: async () => ({ removed: 10_000, more: true }) })
     await consumed.clock.advance(4 * MINUTE_MS)
     consumed.source.stand('stale')
@@ -182,8 +182,8 @@ function warnings({ events }: Consumed): readonly ObserverEvent[] {
   return events.filter((event) => event.type === 'source' && event.event === 'retention-too-short')
 }
 
-describe('a retention that is shorter than what the broker can deliver again', () => {
-  it('is warned of once, and the purge keeps what may come again', async () => {
+describe('a retention that is shorter than what the broker can deliver again [T87]', () => {
+  it('is warned of once, and the purge keeps what may come again [T71]', async () => {
     const consumed = await Consumed.start({ window: async () => 2 * RETENTION_MS, isLog: true })
     expect(warnings(consumed)).toEqual([
       expect.objectContaining({ isWarning: true, detail: expect.stringContaining('172800000 ms') }),

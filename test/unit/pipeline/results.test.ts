@@ -105,7 +105,7 @@ const REMEMBER_DECLINED = { rememberFailure: (error: unknown) => error instanceo
 
 describe.each(STRATEGIES)('with rememberResult and a store of strategy %s', (strategy) => {
   it.each([[undefined], [null], [''], [0], [{ id: 7, rows: [1, null] }]])(
-    'hands %j to the run and to each duplicate of it',
+    'hands %j to the run and to each duplicate of it [T57]',
     async (value) => {
       const desk = new Desk(strategy, () => value, REMEMBER)
       const first = await desk.handle('a')
@@ -207,7 +207,7 @@ describe('a result that cannot be kept', () => {
     expect(desk.store.calls('release')).toEqual([])
   })
 
-  it('is kept at the cap', async () => {
+  it('is kept at the cap [T132]', async () => {
     const desk = new Desk('inbox', () => 'x'.repeat(14), CAPPED)
     expect(await desk.handle('a')).toMatchObject({ outcome: 'handled', result: 'x'.repeat(14) })
   })

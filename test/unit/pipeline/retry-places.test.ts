@@ -99,7 +99,7 @@ describe.each(STYLES)('a message that fails, with a retry place ($strategy, $han
     expect(world.effects).toEqual(['a'])
   })
 
-  it('does not swallow its own copy, though that comes before the confirmation', async () => {
+  it('does not swallow its own copy, though that comes before the confirmation [T61]', async () => {
     const rig = await start({ style, effect: failing(1) })
     const confirming = gate()
     rig.source.publishHeld = confirming.opened

@@ -77,7 +77,7 @@ describe.each(STYLES)('a message that is set aside ($strategy, $handler)', (styl
 })
 
 describe('a message that is set aside', () => {
-  it('keeps being parked when its parked record is met', async () => {
+  it('keeps being parked when its parked record is met [T48]', async () => {
     const world = new World()
     const first = await startRig({ world, onInDoubt: 'park', handlerTimeoutMs: 1_000, graceMs: 1_000, effect: forever })
     await first.deliver('a')

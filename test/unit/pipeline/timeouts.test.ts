@@ -114,7 +114,7 @@ describe.each(LEASES)('a deaf handler ($strategy, $handler)', (style) => {
     expect(rig.outcomes()).toEqual(['duplicate'])
   })
 
-  it('is parked under park, and its late mark is written over that', async () => {
+  it('is parked under park, and its late mark is written over that [T50]', async () => {
     const deaf = gate()
     const rig = await startRig({ ...TIMES, style, onInDoubt: 'park', effect: deafOnce(deaf.opened) })
     await rig.deliver('a')

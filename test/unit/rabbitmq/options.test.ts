@@ -126,7 +126,7 @@ describe('options of runRabbit', () => {
     )
   })
 
-  it('takes the largest prefetch there is for more handlers than that', () => {
+  it('takes the largest prefetch there is for more handlers than that [T149]', () => {
     expect(fitted({ prefetch: 1000 }, { handlers: 1001 }).settings.prefetch).toBe(1000)
   })
 
@@ -134,7 +134,7 @@ describe('options of runRabbit', () => {
     expect(fitted({ prefetch: 100 }, { handlers: 4, claims: 2000 }).settings.prefetch).toBe(100)
   })
 
-  it('refuses a consumer timeout that lease or handler outlast, and warns where the default is near', () => {
+  it('refuses a consumer timeout that lease or handler outlast, and warns where the default is near [T85]', () => {
     expect(fitted({ consumerTimeoutMs: 65_001 }).warning).toBeUndefined()
     expect(() => fitted({ consumerTimeoutMs: 30_000 })).toThrow(
       /consumerTimeoutMs: expected more than the lease \(30000\), got 30000[\s\S]*than the longest run of a handler/,

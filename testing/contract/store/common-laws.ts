@@ -211,7 +211,7 @@ export const commonLaws: readonly StoreLaw[] = [
     },
   },
   {
-    name: 'tells keys apart by every character',
+    name: 'tells keys apart by every character [T91]',
     async run({ store }) {
       const items = [
         'aaaaaaaaaaaaaaaaaaaaaA',

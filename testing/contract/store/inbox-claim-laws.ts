@@ -70,7 +70,7 @@ export const claimLaws: readonly StoreLaw<InboxHarness>[] = [
     },
   },
   {
-    name: 'has one effect of a key, however many claim it at once',
+    name: 'has one effect of a key, however many claim it at once [T9]',
     async run(harness) {
       const item = newItem()
       const stores = [harness.store, await harness.secondStore()]
@@ -86,7 +86,7 @@ export const claimLaws: readonly StoreLaw<InboxHarness>[] = [
     },
   },
   {
-    name: 'has one effect of each key, also where batches cross',
+    name: 'has one effect of each key, also where batches cross [T10]',
     async run(harness) {
       const items = Array.from({ length: 40 }, () => newItem())
       const second = await harness.secondStore()

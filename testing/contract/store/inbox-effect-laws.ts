@@ -10,7 +10,7 @@ const NO_REFUND = { refund: false, doubt: false }
 /** Effects commit with the mark, and in no other way. */
 export const effectLaws: readonly StoreLaw<InboxHarness>[] = [
   {
-    name: 'commits the effect with its mark, once however often that is sent',
+    name: 'commits the effect with its mark, once however often that is sent [T7]',
     async run(harness) {
       const { store } = harness
       const effect = newName()
@@ -23,7 +23,7 @@ export const effectLaws: readonly StoreLaw<InboxHarness>[] = [
     },
   },
   {
-    name: 'shows an effect to nobody before its mark',
+    name: 'shows an effect to nobody before its mark [T77]',
     needs: 'parallel-transactions',
     async run(harness) {
       const { store } = harness
@@ -36,7 +36,7 @@ export const effectLaws: readonly StoreLaw<InboxHarness>[] = [
     },
   },
   {
-    name: 'rolls the effect back with a release',
+    name: 'rolls the effect back with a release [T8]',
     async run(harness) {
       const { store } = harness
       const effect = newName()
@@ -76,7 +76,7 @@ export const effectLaws: readonly StoreLaw<InboxHarness>[] = [
     },
   },
   {
-    name: 'keeps the transactions of two claims apart',
+    name: 'keeps the transactions of two claims apart [T78]',
     needs: 'parallel-transactions',
     async run(harness) {
       const { store } = harness
@@ -141,7 +141,7 @@ export const effectLaws: readonly StoreLaw<InboxHarness>[] = [
     },
   },
   {
-    name: 'refuses to commit while a query is pending, and commits nothing of it',
+    name: 'refuses to commit while a query is pending, and commits nothing of it [T68]',
     async run(harness) {
       const { store } = harness
       for (const ending of ['release', 'set-aside'] as const) {

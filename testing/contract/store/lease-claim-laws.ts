@@ -25,7 +25,7 @@ const IN_DOUBT = { refund: false, doubt: true }
 
 export const claimLaws: readonly StoreLaw<LeaseHarness>[] = [
   {
-    name: 'answers busy to every other token while a lease holds, and for how long',
+    name: 'answers busy to every other token while a lease holds, and for how long [T18]',
     async run({ store, secondStore }) {
       const item = newItem()
       await hold(store, item)
@@ -79,7 +79,7 @@ export const claimLaws: readonly StoreLaw<LeaseHarness>[] = [
     },
   },
   {
-    name: 'grants each key of crossing batches to one of them',
+    name: 'grants each key of crossing batches to one of them [T66]',
     async run({ store, secondStore }) {
       const items = Array.from({ length: 150 }, () => newItem())
       const backwards = items.toReversed()
@@ -155,7 +155,7 @@ export const claimLaws: readonly StoreLaw<LeaseHarness>[] = [
     },
   },
   {
-    name: 'gives a lease that has run out to a claim that is alone, as taken over',
+    name: 'gives a lease that has run out to a claim that is alone, as taken over [T19]',
     async run(harness) {
       const item = newItem()
       const abandoned = await abandon(harness, item)

@@ -131,7 +131,7 @@ export const markLaws: readonly StoreLaw<LeaseHarness>[] = [
     },
   },
   {
-    name: 'starts again at the first fence and attempt once the store has lost a record',
+    name: 'starts again at the first fence and attempt once the store has lost a record [T33]',
     needs: 'loss',
     async run(harness) {
       const { store } = harness

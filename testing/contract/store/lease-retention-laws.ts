@@ -19,7 +19,7 @@ const BRIEF = { retentionMs: SHORT_RETENTION_MS, leaseMs: SHORT_MS }
 /** Retention, which is separate from the lease. */
 export const retentionLaws: readonly StoreLaw<LeaseHarness>[] = [
   {
-    name: 'forgets what is done or given up with its retention, and starts again at the first fence',
+    name: 'forgets what is done or given up with its retention, and starts again at the first fence [T133]',
     needs: 'retention',
     async run(harness) {
       const { store } = harness
@@ -33,7 +33,7 @@ export const retentionLaws: readonly StoreLaw<LeaseHarness>[] = [
     },
   },
   {
-    name: 'keeps what is parked for ever',
+    name: 'keeps what is parked for ever [T47]',
     needs: 'retention',
     async run(harness) {
       const { store } = harness

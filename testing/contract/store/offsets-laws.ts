@@ -303,7 +303,7 @@ export const offsetsLaws: readonly StoreLaw<OffsetsHarness>[] = [
     },
   },
   {
-    name: 'has one effect of each message, in order, however many believe to own the stream',
+    name: 'has one effect of each message, in order, however many believe to own the stream [T40]',
     async run(harness) {
       const stream = newName()
       const offsets = Array.from({ length: 30 }, (_, index) => BigInt(index * 2))

@@ -1,6 +1,6 @@
 import { backoffMs } from '../core/backoff.ts'
-import type { Key } from '../core/record.ts'
-import type { DurationMs } from '../core/units.ts'
+import type { Key, Reason } from '../core/record.ts'
+import type { DurationMs, EpochMs } from '../core/units.ts'
 import { errorClass } from '../errors.ts'
 import { DEFAULTS } from '../defaults.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -11,7 +11,7 @@ import type { Letter, Publisher } from '../ports/source.ts'
 import { Evidence } from './evidence.ts'
 import { Pauses } from './pauses.ts'
 import { redactedError } from './redact.ts'
-import type { DeadLettering, Postponing } from './runner.ts'
+import type { Ending } from './ending.ts'
 import type { Task } from './task.ts'
 
 interface CopiesParts {
@@ -21,6 +21,23 @@ interface CopiesParts {
   readonly clock: Clock
   readonly entropy: Entropy
   readonly observe: (event: ObserverEvent) => void
+}
+
+export interface DeadLettering {
+  readonly reason: Reason
+  readonly parked: boolean
+  /** Redacted. */
+  readonly detail: string
+  /** The thrown value. Its text may repeat the message. */
+  readonly error?: unknown
+  readonly attempts?: number
+  /** Instead of `error`, for a failure of an earlier delivery. */
+  readonly errorClass?: string | undefined
+  /** When its record was set aside; `undefined` if it was not, or if the time is unknown. */
+  readonly setAsideAt?: EpochMs | undefined
+  /** The record of an earlier delivery says so. */
+  readonly isRepeated?: true | undefined
+  readonly firstFailureAt?: EpochMs | undefined
 }
 
 type Why = Pick<DeadLettering, 'detail' | 'error' | 'errorClass' | 'attempts' | 'firstFailureAt'>
@@ -60,7 +77,10 @@ export class Copies {
   }
 
   /** Resolves with `undefined` if `end()` came before the confirm. */
-  retryLater(task: Task, { why, attempts, delayMs, error }: Postponing): Promise<Evidence | undefined> {
+  retryLater(
+    task: Task,
+    { why, attempts, delayMs, error }: Extract<Ending, { end: 'retry' }>,
+  ): Promise<Evidence | undefined> {
     const { message, firstFailureAt, key } = task
     const detail = error === undefined ? '' : redactedError(error, message)
     const letter = { ...this.#letter(message, key, { attempts, error, detail, firstFailureAt }), why, delayMs }

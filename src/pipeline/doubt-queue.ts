@@ -1,17 +1,17 @@
 import type { DurationMs, MonotonicMs } from '../core/units.ts'
 import { DEFAULTS } from '../defaults.ts'
-import type { Desk } from './runner.ts'
-import type { Slots } from './slots.ts'
+import { DROPPED } from './ending.ts'
+import type { Services } from './services.ts'
+import type { Semaphore } from './semaphore.ts'
 import type { Task } from './task.ts'
 
 interface DoubtHooks {
   /** Tasks that this process has claimed. */
-  readonly slots: Slots
+  readonly permits: Semaphore
   /** How many tasks may run together with this one. */
   readonly companyOf: (task: Task) => number
-  /** The task has one attempt left: nothing else begins before it has ended. */
   readonly isLast: (task: Task) => boolean
-  readonly claim: (tasks: readonly Task[]) => Promise<void>
+  readonly run: (tasks: readonly Task[]) => Promise<void>
   readonly onOpen: () => void
 }
 
@@ -30,7 +30,7 @@ export interface Apart {
  * open.
  */
 export class DoubtQueue {
-  readonly #desk: Desk
+  readonly #services: Services
   readonly #hooks: DoubtHooks
   #tasks: Task[] = []
   #isAtWork = false
@@ -39,8 +39,8 @@ export class DoubtQueue {
   #count = 0
   #onFreed: (() => void) | undefined
 
-  constructor(desk: Desk, hooks: DoubtHooks) {
-    this.#desk = desk
+  constructor(services: Services, hooks: DoubtHooks) {
+    this.#services = services
     this.#hooks = hooks
   }
 
@@ -51,31 +51,31 @@ export class DoubtQueue {
   /** `undefined`: nothing waits for a group. */
   get apart(): Apart | undefined {
     if (this.#closedAt === undefined) return undefined
-    return { count: this.#count, sinceMs: this.#desk.clock.monotonic() - this.#closedAt }
+    return { count: this.#count, sinceMs: this.#services.clock.monotonic() - this.#closedAt }
   }
 
   add(task: Task): void {
-    if (this.#desk.isDraining) return this.#desk.drop(task)
+    if (this.#services.isDraining) return this.#services.end(task, DROPPED)
     this.#tasks.push(task)
     // Wait for the end of this turn: one batch of claims may find many messages in doubt.
-    if (this.#tasks.length === 1) this.#desk.clock.nextTurn(() => void this.#run())
+    if (this.#tasks.length === 1) this.#services.clock.nextTurn(() => void this.#run())
   }
 
-  /** A handler slot became free, so the process may be quiet now. */
-  slotsFreed(): void {
+  /** A permit became free, so the process may be quiet now. */
+  released(): void {
     this.#onFreed?.()
   }
 
   drain(): void {
-    for (const task of this.#tasks.splice(0)) this.#desk.drop(task)
+    for (const task of this.#tasks.splice(0)) this.#services.end(task, DROPPED)
     this.#onFreed?.()
   }
 
   async #run(): Promise<void> {
     if (this.#isAtWork) return
     this.#isAtWork = true
-    if (this.#desk.consumer.onInDoubt === 'park') {
-      for (let wanted = this.#parked(); wanted.length > 0; wanted = this.#parked()) await this.#hooks.claim(wanted)
+    if (this.#services.consumer.onInDoubt === 'park') {
+      for (let wanted = this.#parked(); wanted.length > 0; wanted = this.#parked()) await this.#hooks.run(wanted)
     } else {
       while (this.#tasks.length > 0) await this.#runSome()
       this.#open()
@@ -85,16 +85,16 @@ export class DoubtQueue {
 
   /** Runs the next group. */
   async #runSome(): Promise<void> {
-    const { slots, claim, isLast } = this.#hooks
-    this.#closedAt ??= this.#desk.clock.monotonic()
-    await this.#until(() => slots.taken === 0, DEFAULTS.quietMs)
+    const { permits, run, isLast } = this.#hooks
+    this.#closedAt ??= this.#services.clock.monotonic()
+    await this.#until(() => permits.held === 0, DEFAULTS.quietMs)
     const group = this.#takeGroup()
     if (group.length === 0) return
     this.#count = group.length
-    this.#desk.observe({ type: 'apart', keys: group.map(({ key }) => key) })
-    await claim(group)
+    this.#services.observe({ type: 'apart', keys: group.map(({ key }) => key) })
+    await run(group)
     const atMostMs = group.some(isLast) ? undefined : DEFAULTS.quietMs
-    const haveEnded = await this.#until(() => !group.some((task) => slots.has(task)), atMostMs)
+    const haveEnded = await this.#until(() => !group.some((task) => task.state === 'claimed'), atMostMs)
     if (haveEnded) return
     // The group goes on. Others get as much time as they have waited.
     this.#open()
@@ -109,12 +109,12 @@ export class DoubtQueue {
 
   /** Tasks that are still ours, to be parked. */
   #parked(): Task[] {
-    return this.#take(() => this.#desk.consumer.concurrency)
+    return this.#take(() => this.#services.consumer.concurrency)
   }
 
   #takeGroup(): Task[] {
-    const { slots, companyOf } = this.#hooks
-    const free = Math.max(1, this.#desk.consumer.concurrency - slots.taken)
+    const { permits, companyOf } = this.#hooks
+    const free = Math.max(1, this.#services.consumer.concurrency - permits.held)
     return this.#take((task) => Math.min(free, companyOf(task)))
   }
 
@@ -129,7 +129,7 @@ export class DoubtQueue {
       if (task.isCurrent) {
         wanted.push(task)
         most = Math.min(most, mostOf(task))
-      } else this.#desk.drop(task)
+      } else this.#services.end(task, DROPPED)
     }
     return wanted
   }
@@ -142,9 +142,9 @@ export class DoubtQueue {
         this.#onFreed = undefined
         resolve(isSo())
       }
-      const cancel = atMostMs === undefined ? undefined : this.#desk.clock.after(atMostMs, finish)
+      const cancel = atMostMs === undefined ? undefined : this.#services.clock.after(atMostMs, finish)
       this.#onFreed = () => {
-        if (isSo() || this.#desk.isDraining) finish()
+        if (isSo() || this.#services.isDraining) finish()
       }
       this.#onFreed()
     })

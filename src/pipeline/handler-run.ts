@@ -8,6 +8,7 @@ import type { Claim } from '../ports/store.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Message } from '../ports/message.ts'
 import type { Task } from './task.ts'
+import { TimedRun } from './timed-run.ts'
 
 /** A claimed message with its decoded payload. */
 export interface RunItem {
@@ -29,85 +30,32 @@ export interface RunEnd {
   readonly kept?: Result | undefined
 }
 
-type OnEnd = (run: HandlerRun, end: RunEnd) => void
+type OnEnd<Lease> = (run: HandlerRun<Lease>, end: RunEnd) => void
 
 const HANDLED: RunEnd = { result: 'handled' }
 
-/** One run of the user's handler, for one message or a batch. Its signal is created only when the handler reads it. */
-export class HandlerRun {
+/** One run of the user's handler, for one message or a batch. `lease`: the lease under which it runs, if any. */
+export class HandlerRun<Lease = undefined> extends TimedRun {
   readonly items: readonly RunItem[]
-  /** End of the lease by the local clock, counted from before the claim or renewal was sent. */
-  leaseUntil: MonotonicMs
-  startedAt: MonotonicMs | undefined
-  hasEnded = false
-  /** The handler did not end in time, and nobody waits for it any more. */
-  isDetached = false
-  /** The result or failure to keep with the mark of a single message. */
-  kept: Result | undefined
-  /** Used by the lease keeper only: when the granting claim or the last successful renewal was sent. */
-  renewedAt: MonotonicMs
-  /** Used by the lease keeper only: index of this run. */
-  keptAt: number | undefined
-  /** Used by the lease keeper only. */
-  isLost = false
-  /** Used by the lease keeper only: a renewal is in flight. */
-  isRenewing = false
-  /** Called once, on abort. */
-  onAbort: (() => void) | undefined
-  #controller: AbortController | undefined
-  #abortedBy: Error | undefined
+  readonly lease: Lease
 
-  constructor(
-    items: readonly RunItem[],
-    claimedAt: MonotonicMs = 0,
-    leaseUntil: MonotonicMs = Number.POSITIVE_INFINITY,
-  ) {
+  constructor(items: readonly RunItem[], lease: Lease) {
+    super()
     this.items = items
-    this.renewedAt = claimedAt
-    this.leaseUntil = leaseUntil
-  }
-
-  get claims(): readonly Claim[] {
-    return this.items.map(({ claim }) => claim)
-  }
-
-  get isAborted(): boolean {
-    return this.#abortedBy !== undefined
-  }
-
-  /** The handler did not fail: its delivery is gone, or the process stops. */
-  get isInterrupted(): boolean {
-    return hasCode(this.#abortedBy, 'DELIVERY_LOST') || hasCode(this.#abortedBy, 'STOPPED')
-  }
-
-  get signal(): AbortSignal {
-    this.#controller ??= new AbortController()
-    if (this.#abortedBy !== undefined) this.#controller.abort(this.#abortedBy)
-    return this.#controller.signal
-  }
-
-  /** Asks the handler to stop effects. The first reason is kept. */
-  abort(reason: Error): void {
-    if (this.#abortedBy !== undefined) return
-    this.#abortedBy = reason
-    this.onAbort?.()
-    this.#controller?.abort(reason)
+    this.lease = lease
   }
 
   /**
    * Starts the handler and calls `onEnd` once when it ends. Never throws. A callback, because a promise would be one
    * more for each message.
    */
-  start(consumer: ResolvedConsumer, tx: unknown, now: MonotonicMs, onEnd: OnEnd): void {
-    this.startedAt = now
+  start(consumer: ResolvedConsumer, tx: unknown, now: MonotonicMs, onEnd: OnEnd<Lease>): void {
+    this.begin(now)
     const handled = (value: unknown): void => {
-      this.hasEnded = true
-      onEnd(this, consumer.rememberResult ? { result: 'handled', value } : HANDLED)
+      if (this.end()) onEnd(this, consumer.rememberResult ? { result: 'handled', value } : HANDLED)
     }
     const failed = (error: unknown): void => {
-      if (this.hasEnded) return
-      this.hasEnded = true
-      onEnd(this, { result: this.#classify(error), error })
+      if (this.end()) onEnd(this, { result: this.#classify(error), error })
     }
     try {
       // A value that is not a promise also ends in a later microtask, so `onEnd` is never called during the start.
@@ -159,11 +107,11 @@ class Item implements BatchItem<unknown> {
 
 class Context extends Item implements HandlerContext<unknown, unknown> {
   declare readonly signal: AbortSignal
-  readonly #run: HandlerRun
+  readonly #run: TimedRun
   readonly tx: unknown
   readonly log: Logger
 
-  constructor(run: HandlerRun, item: RunItem, tx: unknown, log: Logger) {
+  constructor(run: TimedRun, item: RunItem, tx: unknown, log: Logger) {
     super(item)
     this.#run = run
     this.tx = tx
@@ -185,12 +133,12 @@ class Context extends Item implements HandlerContext<unknown, unknown> {
 
 class Batch {
   declare readonly signal: AbortSignal
-  readonly #run: HandlerRun
+  readonly #run: TimedRun
   readonly messages: readonly Item[]
   readonly tx: unknown
   readonly log: Logger
 
-  constructor(run: HandlerRun, tx: unknown, log: Logger) {
+  constructor(run: HandlerRun<unknown>, tx: unknown, log: Logger) {
     this.#run = run
     this.messages = run.items.map((item) => new Item(item))
     this.tx = tx

@@ -1,21 +1,23 @@
-import { backoffMs, heldBackMs } from '../core/backoff.ts'
 import { companyOf } from '../core/company.ts'
-import { afterClaim, afterHandler } from '../core/decision.ts'
-import type { MarkVerdict, Result } from '../core/record.ts'
-import { LeaseLostError, TransactionError, describeError, hasCode } from '../errors.ts'
+import { afterHandler } from '../core/decision.ts'
+import type { Result } from '../core/record.ts'
+import { LeaseLostError, TransactionError, describeError } from '../errors.ts'
 import type { OpenTransaction, ReleaseOptions, TransactionClaim } from '../ports/store.ts'
-import { BEYOND_RETENTION, BeyondRetention } from './beyond-retention.ts'
-import { causeOf } from './cause.ts'
-import { DoubtQueue, type Apart } from './doubt-queue.ts'
+import type { ClaimStep } from './claim-step.ts'
+import { DROPPED, RERUN } from './ending.ts'
 import { Evidence } from './evidence.ts'
+import { failedAttempt } from './failed-attempt.ts'
 import { HandlerRun, type RunEnd, type RunItem } from './handler-run.ts'
 import { decodePayloads } from './identify.ts'
 import { remember, remembers } from './remember.ts'
-import type { ClaimBatch, Desk, Runner } from './runner.ts'
-import { Slots } from './slots.ts'
-import { faultOfMark, faultOfRelease } from './store-answers.ts'
+import { Runner, tasksOf } from './runner.ts'
+import type { Services } from './services.ts'
 import type { Task } from './task.ts'
 import { TimeLimit } from './time-limit.ts'
+import { TimedRun } from './timed-run.ts'
+
+const REFUND: ReleaseOptions = { refund: true, doubt: false }
+const NO_REFUND: ReleaseOptions = { refund: false, doubt: false }
 
 /** The result of a claim in a transaction: tasks that were granted, and tasks to claim again. */
 interface Followed {
@@ -42,57 +44,21 @@ interface TransactionEnd extends RunEnd {
  * smaller with each attempt, and its last attempt runs beside nothing. So the message that kills the process is found,
  * and no other is given up because of it (model/promela/suspects.pml).
  */
-export class InboxRunner implements Runner {
-  readonly #desk: Desk
-  readonly #suspects: DoubtQueue
-  readonly #beyond: BeyondRetention
+export class InboxRunner extends Runner {
   readonly #remembers: boolean
   readonly #running = new Set<HandlerRun>()
-  readonly #stuck = new Set<HandlerRun>()
   readonly #limits = new Set<TimeLimit>()
-  /** Tasks in a transaction that is open or being opened. */
-  readonly #slots = new Slots()
   #open = 0
-  #isWoken = false
   #isOver = false
 
-  constructor(desk: Desk) {
-    this.#desk = desk
-    this.#beyond = new BeyondRetention(desk)
-    this.#remembers = remembers(desk.consumer)
-    this.#suspects = new DoubtQueue(desk, {
-      slots: this.#slots,
-      companyOf: () => 1,
-      isLast: () => true,
-      claim: (tasks) => this.#transact(tasks, { isQuiet: true }),
-      onOpen: () => this.wake(),
-    })
-  }
-
-  get stuck(): number {
-    return this.#stuck.size
-  }
-
-  get apart(): Apart | undefined {
-    return this.#suspects.apart
-  }
-
-  drain(): void {
-    this.#suspects.drain()
+  constructor(services: Services) {
+    super(services)
+    this.#remembers = remembers(services.consumer)
   }
 
   abandon(): void {
     this.#isOver = true
     for (const limit of this.#limits) limit.giveUp()
-  }
-
-  wake(): void {
-    if (this.#isWoken) return
-    this.#isWoken = true
-    this.#desk.clock.nextTurn(() => {
-      this.#isWoken = false
-      this.#openTransactions()
-    })
   }
 
   deliveriesLost(): void {
@@ -105,27 +71,40 @@ export class InboxRunner implements Runner {
     for (const run of this.#running) run.abort(reason)
   }
 
-  #openTransactions(): void {
-    const { consumer, lanes, line, isDraining } = this.#desk
+  protected get hasWork(): boolean {
+    return this.services.lanes.hasReady
+  }
+
+  protected goOn(): void {
+    const { consumer, lanes, store, isDraining } = this.services
     if (isDraining) return
-    while (this.#open < consumer.transactions && !line.isDown && this.#suspects.isGateOpen) {
+    while (this.#open < consumer.transactions && !store.isDown && this.doubts.isGateOpen) {
       const taken = lanes.takeBatch((task) => this.#companyOf(task))
       if (taken.length === 0) return
-      const tasks: Task[] = []
-      for (const task of taken) {
-        if (task.isCurrent) tasks.push(task)
-        else this.#desk.drop(task)
-      }
+      const tasks = this.stillOurs(taken)
       const [first] = tasks
       if (first === undefined) continue
-      if (this.#needsQuiet(first)) this.#suspects.add(first)
+      if (this.#needsQuiet(first)) this.doubts.add(first)
       else void this.#transact(tasks, { isQuiet: false })
     }
   }
 
+  /** Only last attempts run apart, each beside nothing. */
+  protected companyApart(): number {
+    return 1
+  }
+
+  protected isLastAttempt(): boolean {
+    return true
+  }
+
+  protected runApart(tasks: readonly Task[]): Promise<void> {
+    return this.#transact(tasks, { isQuiet: true })
+  }
+
   /** How many tasks may share its transaction. */
-  #companyOf({ alone, attempts }: Task): number {
-    const { batchSize, transactions, maxAttempts, store } = this.#desk.consumer
+  #companyOf({ alone, history: { attempts } }: Task): number {
+    const { batchSize, transactions, maxAttempts, store } = this.services.consumer
     if (attempts === 0) return alone ? 1 : batchSize
     // A stream grants a message that was tried before only alone.
     if (alone || store.strategy === 'offsets') return 1
@@ -134,20 +113,18 @@ export class InboxRunner implements Runner {
   }
 
   /** Another message must not cost this one its last attempt by killing the process, nor the other way round. */
-  #needsQuiet({ isSuspect, attempts }: Task): boolean {
-    return isSuspect && attempts === this.#desk.consumer.maxAttempts - 1 // mutant: last-attempt-beside-others
+  #needsQuiet({ history: { kind, attempts } }: Task): boolean {
+    return kind === 'suspect' && attempts === this.services.consumer.maxAttempts - 1 // mutant: last-attempt-beside-others
   }
 
   /** Resolves when the transaction is over, with any result. */
   async #transact(tasks: readonly Task[], how: { readonly isQuiet: boolean }): Promise<void> {
     this.#open++
-    for (const task of tasks) this.#slots.take(task)
+    for (const task of tasks) this.permits.acquire(task)
     try {
       await this.#claimAndHandle(tasks, how)
     } finally {
       this.#open--
-      for (const task of tasks) this.#slots.free(task)
-      this.#suspects.slotsFreed()
       this.wake()
     }
   }
@@ -155,28 +132,20 @@ export class InboxRunner implements Runner {
   async #claimAndHandle(tasks: readonly Task[], { isQuiet }: { readonly isQuiet: boolean }): Promise<void> {
     // Claim `alone` only if every task is known to have attempts: for others the store must first say how many they
     // had.
-    const batch = await this.#desk.claim(
-      tasks,
-      tasks.every(({ attempts }) => attempts > 0),
-    )
-    if (batch === undefined) {
-      for (const task of tasks) this.#desk.drop(task)
-      return
-    }
-    const { granted, skipped, again, mustStartOver } = this.#follow(tasks, batch, isQuiet)
-    if (mustStartOver) {
-      const held = [...granted, ...skipped]
-      await this.#release(held, true)
-      const back = new Set([...held.map(({ task }) => task), ...again])
-      return this.#desk.putBack(tasks.filter((task) => back.has(task)))
-    }
-    this.#desk.putBack(again)
-    if (granted.length + skipped.length === 0) return
+    const areTried = tasks.every(({ history }) => history.kind !== 'untried')
+    const batch = await this.services.store.claim(tasks, areTried)
+    if (batch === undefined) return this.endAll(tasks, DROPPED)
+    const { granted, skipped, again, mustStartOver } = this.#follow(tasks, batch.steps, isQuiet)
+    const held = [...granted, ...skipped]
+    if (mustStartOver) await this.release(held, REFUND)
+    if (mustStartOver) this.endAll(tasksOf(held), RERUN)
+    this.endAll(again, RERUN)
+    if (mustStartOver || held.length === 0) return
     // The last check before effects begin: a stop or a rebalance may have happened meanwhile.
-    const mayBegin = !this.#desk.isDraining && granted.every(({ task }) => task.isCurrent)
-    if (!mayBegin) return this.#rollBack([...granted, ...skipped], true)
+    const mayBegin = !this.services.isDraining && granted.every(({ task }) => task.isCurrent)
+    if (!mayBegin) return this.#rollBack(held, true)
 
-    const limit = new TimeLimit(this.#desk)
+    const limit = new TimeLimit(this.services)
     this.#limits.add(limit)
     try {
       const items = await this.#decode(granted, skipped, limit)
@@ -192,73 +161,58 @@ export class InboxRunner implements Runner {
    * before it. A task to be parked cannot share a transaction with others. A granted task may turn out to have more
    * attempts than its batch size allows. In these cases nothing begins, and all tasks go back in order.
    */
-  #follow(tasks: readonly Task[], { answers, horizon }: ClaimBatch, isQuiet: boolean): Followed {
+  #follow(tasks: readonly Task[], steps: readonly ClaimStep[], isQuiet: boolean): Followed {
     const granted: RunItem[] = []
     const skipped: RunItem[] = []
     const again: Task[] = []
     const waitingLanes = new Set<string | undefined>()
     let mustStartOver = false
     for (const [index, task] of tasks.entries()) {
-      const answer = answers[index]
-      if (answer === undefined) throw new TypeError('a store must answer each item of a claim (inbox-runner.follow)')
-      const isBeyond = this.#beyond.includes(task, answer, horizon)
-      const step = afterClaim(answer, this.#desk.consumer, isBeyond)
-      switch (step.next) {
+      const step = steps[index]
+      switch (step?.next) {
+        case undefined:
+          break
         case 'handle':
-        case 'reconcile':
-          if ('claim' in answer) {
-            granted.push({ task, claim: answer.claim, payload: undefined, doubt: false })
-            if (answer.attempt - 1 > task.attempts) {
-              task.attempts = answer.attempt - 1
-              task.isSuspect = true
-              mustStartOver ||= tasks.length > this.#companyOf(task) || (!isQuiet && this.#needsQuiet(task))
-            }
+        case 'reconcile': {
+          const attempts = step.claim.attempt - 1
+          granted.push(step)
+          if (attempts > task.history.attempts) {
+            task.tried(attempts, false)
+            mustStartOver ||= tasks.length > this.#companyOf(task) || (!isQuiet && this.#needsQuiet(task))
           }
           mustStartOver ||= task.lane !== undefined && waitingLanes.has(task.lane)
           break
+        }
         case 'skip':
-          if ('claim' in answer) skipped.push({ task, claim: answer.claim, payload: undefined, doubt: false })
+          skipped.push(step)
           break
         case 'set-aside':
-          if (!('claim' in answer)) break
           if (tasks.length > 1) {
             task.alone = true
-            granted.push({ task, claim: answer.claim, payload: undefined, doubt: false })
+            granted.push({ task, claim: step.claim, payload: undefined, doubt: false })
             mustStartOver = true
-          } else {
-            const attempts = answer.attempt - 1
-            const detail = isBeyond ? BEYOND_RETENTION : `${attempts} attempts were started`
-            void this.#desk.setAside(task, answer.claim, step.as, { reason: step.reason, detail, attempts })
-          }
-          break
-        case 'settle-duplicate':
-          if (answer.verdict === 'done') this.#desk.duplicate(task, Evidence.ofDone(answer), answer)
+          } else void this.setAside({ task, claim: step.claim }, step.as, step.why)
           break
         case 'claim-alone':
-          task.attempts = step.attempts ?? 1
-          task.isSuspect = task.attempts > 0
+          task.tried(step.attempts ?? 1, false)
           again.push(task)
           waitingLanes.add(task.lane) // mutant: suspect-overtakes-its-lane
           break
-        case 'wait':
-          waitingLanes.add(task.lane)
-          // The owner that is busy with it may count more attempts. A new claim does not hold up others until the
-          // message is free.
-          task.attempts = 0
-          task.isSuspect = false
-          // The lock timeout does not say which row was held, so every key of a batch answers `busy`. Alone, each finds
-          // out for itself.
-          if (tasks.length === 1) this.#desk.awaitOwner(task, step.waitMs)
-          else {
-            task.alone = true
-            again.push(task)
+        case 'end':
+          if (step.ending.end === 'wait') {
+            waitingLanes.add(task.lane)
+            // The owner that is busy with it may count more attempts. A new claim does not hold up others until the
+            // message is free.
+            task.tried(0, false)
+            // The lock timeout does not say which row was held, so every key of a batch answers `busy`. Alone, each
+            // finds out for itself.
+            task.alone ||= tasks.length > 1
+            if (tasks.length > 1) {
+              again.push(task)
+              break
+            }
           }
-          break
-        case 'dead-letter':
-          void this.#desk.deadLetterAgain(task, step)
-          break
-        case 'rewind':
-          this.#desk.rewind(task)
+          this.end(task, step.ending)
           break
       }
     }
@@ -274,7 +228,7 @@ export class InboxRunner implements Runner {
     skipped: readonly RunItem[],
     limit: TimeLimit,
   ): Promise<readonly RunItem[] | undefined> {
-    const decoding = decodePayloads(granted, this.#desk.consumer)
+    const decoding = decodePayloads(granted, this.services.consumer)
     const undecoded = decoding instanceof Promise ? await this.#inTime(decoding, limit) : decoding
     if (undecoded === undefined) {
       await this.#failed([...granted, ...skipped], {
@@ -287,7 +241,7 @@ export class InboxRunner implements Runner {
     if (undecoded.length === 0) return granted
     for (const { item, ...why } of undecoded) {
       if (granted.length + skipped.length === 1) {
-        await this.#desk.setAside(item.task, item.claim, 'given-up', { ...why, attempts: item.claim.attempt - 1 })
+        await this.setAside(item, 'given-up', { ...why, attempts: item.claim.attempt - 1 })
         return undefined
       }
       item.task.alone = true
@@ -298,14 +252,12 @@ export class InboxRunner implements Runner {
 
   /** A schema gets the same time limit as a handler. */
   #inTime<T>(answer: Promise<T>, limit: TimeLimit): Promise<T | undefined> {
-    const run = new HandlerRun([])
-    run.startedAt = this.#desk.clock.monotonic()
+    const run = new TimedRun().begin(this.services.clock.monotonic())
     return limit.wait<T>(run, (onEnd) => void answer.then(onEnd))
   }
 
   /** `skipped` items are marked with the others, without a run. */
   async #handle(run: readonly RunItem[], skipped: readonly RunItem[], limit: TimeLimit): Promise<void> {
-    const { consumer, line } = this.#desk
     const items = skipped.length === 0 ? run : [...run, ...skipped]
     // No handler of it began, so the attempt does not count.
     if (this.#isOver) return this.#rollBack(items, true)
@@ -315,47 +267,25 @@ export class InboxRunner implements Runner {
     const mayMark = end.result === 'handled' || (end.result === 'remembered' && items.length === 1)
     if (!mayMark) return this.#failed(items, end)
     const { results } = end
-    const claims = items.map(({ claim }) => claim)
-    let refusal: unknown
-    const mark = async (): Promise<readonly MarkVerdict[]> => {
-      try {
-        return await consumer.store.mark(claims, results)
-      } catch (error) {
-        if (!hasCode(error, 'FLOATING_QUERY') && !hasCode(error, 'COMMIT_REFUSED')) throw error // mutant: commit-unknown-as-failure
-        // The answer is known: nothing was committed, and asking again would not change it.
-        refusal = error
-        return claims.map(() => 'refused-busy')
-      }
-    }
-    const verdicts = await line.ask(claims.length, mark, faultOfMark)
-    if (refusal !== undefined) return this.#failed(items, { ...end, result: 'failed', error: refusal })
-    this.#marked(items, verdicts, { ran: run.length, results })
-  }
-
-  #marked(
-    items: readonly RunItem[],
-    verdicts: readonly MarkVerdict[] | undefined,
-    { ran, results }: Pick<TransactionEnd, 'results'> & { readonly ran: number },
-  ): void {
-    if (verdicts === undefined) {
-      for (const { task } of items) this.#desk.drop(task)
-      return
-    }
-    const again: Task[] = []
+    const verdicts = await this.services.store.commit(
+      items.map(({ claim }) => claim),
+      results,
+    )
+    if (verdicts === undefined) return this.endAll(tasksOf(items), DROPPED)
+    if ('error' in verdicts) return this.#failed(items, { ...end, result: 'failed', error: verdicts.error })
     for (const [index, { task, claim }] of items.entries()) {
       const evidence = Evidence.ofMark(verdicts[index])
-      if (evidence === undefined) again.push(task)
-      else if (index < ran) this.#desk.handled(task, evidence, claim, results?.[index])
-      else this.#desk.duplicate(task, evidence, { reason: 'beyond-retention' })
+      if (evidence === undefined) this.end(task, RERUN)
+      else if (index < run.length) this.end(task, { end: 'marked', evidence, claim, result: results?.[index] })
+      else this.end(task, { end: 'duplicate', evidence, reason: 'beyond-retention' })
     }
-    this.#desk.observe({ type: 'marks', count: items.length - again.length, late: 0 })
-    this.#desk.putBack(again)
+    this.services.store.observeMarks(verdicts)
   }
 
   /** Runs all handlers of a transaction, one after the other. */
   async #runAll(items: readonly RunItem[], limit: TimeLimit): Promise<TransactionEnd> {
     if (items.length === 0) return { result: 'handled' }
-    const runs = this.#desk.consumer.handleBatch === undefined ? items.map((item) => [item]) : [items]
+    const runs = this.services.consumer.handleBatch === undefined ? items.map((item) => [item]) : [items]
     const results: (Result | undefined)[] | undefined = this.#remembers ? [] : undefined
     let isInterrupted = false
     for (const together of runs) {
@@ -373,13 +303,13 @@ export class InboxRunner implements Runner {
     const transaction = first && transactionOf(first)
     if (transaction === undefined) throw new TypeError('an inbox must give a transaction (inbox-runner.run)')
     const lent = transaction.lend()
-    const run = new HandlerRun(items)
+    const run = new HandlerRun(items, undefined)
     run.onAbort = () => lent.revoke()
     this.#running.add(run)
-    const { consumer, clock } = this.#desk
+    const { consumer, clock } = this.services
     const end = await limit.wait<RunEnd>(run, (onEnd) => {
       run.start(consumer, lent.tx, clock.monotonic(), (_, ended) => {
-        this.#stuck.delete(run)
+        this.stuckRuns.delete(run)
         onEnd(ended)
       })
     })
@@ -387,11 +317,11 @@ export class InboxRunner implements Runner {
     const pending = lent.revoke()
     const { isInterrupted } = run
     if (end === undefined) {
-      this.#detach(run)
+      this.letGo(run, items)
       const error = new LeaseLostError('HANDLER_TIMEOUT', 'the handler did not end when aborted')
       return { result: 'unknown', error, isInterrupted }
     }
-    const remembered = this.#remembers ? remember(run, end, this.#desk) : end
+    const remembered = this.#remembers ? remember(run, end, this.services) : end
     const { result } = remembered
     if ((result === 'handled' || result === 'remembered') && pending > 0) {
       const error = new TransactionError(
@@ -404,68 +334,39 @@ export class InboxRunner implements Runner {
     return isInterrupted ? { ...remembered, isInterrupted } : remembered
   }
 
-  #detach(run: HandlerRun): void {
-    run.isDetached = true
-    if (!run.hasEnded) this.#stuck.add(run)
-    for (const { task, claim } of run.items) {
-      this.#desk.observe({ type: 'stuck', key: task.key, message: task.message, attempt: claim.attempt })
-    }
-  }
-
   /** Nothing was committed, so nothing is in doubt. Here `unknown` is treated as an ordinary failure. */
   async #failed(items: readonly RunItem[], { result, error, isInterrupted = false }: TransactionEnd): Promise<void> {
     const [first, ...others] = items
     if (first === undefined) return
     if (isInterrupted) return this.#rollBack(items, false) // mutant: stop-refunds
     for (const { task } of items) task.alone = true
-    const { consumer, entropy, isDraining } = this.#desk
+    const { consumer, isDraining } = this.services
     // Each message runs again alone, in the same attempt. If another process will run them, the attempt counts:
     // otherwise nothing would ever count a message that makes every batch fail.
     if (others.length > 0) return this.#rollBack(items, !isDraining && items.every(({ task }) => task.isCurrent))
     const { task, claim } = first
-    const step = afterHandler(
-      result === 'unknown' ? 'failed' : result,
-      { attempt: claim.attempt, doubt: false },
-      consumer,
-    )
+    const { attempt } = claim
+    const step = afterHandler(result === 'unknown' ? 'failed' : result, { attempt, doubt: false }, consumer)
     // A deadlock victim or a lost backend: the attempt is given back, even the last one.
     const losses = transactionOf(first)?.lossesInARow ?? 0
     // The attempt ended in this process, so this message did not kill it.
-    task.attempts = losses === 0 ? claim.attempt : claim.attempt - 1
-    task.isSuspect = false
+    task.tried(losses === 0 ? attempt : attempt - 1, true)
     if (step.next === 'set-aside' && losses === 0) {
-      const why = { reason: step.reason, detail: describeError(error), error, attempts: claim.attempt }
-      await this.#desk.setAside(task, claim, step.as, why)
-      return
+      return this.setAside(first, step.as, {
+        reason: step.reason,
+        detail: describeError(error),
+        error,
+        attempts: attempt,
+      })
     }
-    const { attempt } = claim
-    const elsewhereMs = this.#desk.retryDelayMs(attempt)
-    const retryInMs = elsewhereMs ?? backoffMs(Math.max(attempt, losses), consumer.backoff, entropy.fraction())
-    task.firstFailureAt ??= this.#desk.clock.now()
-    this.#desk.observe({ type: 'attempt-failed', key: task.key, message: task.message, attempt, error, retryInMs })
-    const cause = causeOf({ detail: describeError(error), error }, task.message)
-    await this.#release(items, false, {
-      delayMs: elsewhereMs === undefined ? retryInMs : heldBackMs(elsewhereMs),
-      cause,
-    })
-    if (elsewhereMs === undefined) return this.#desk.putBack([task], retryInMs)
-    void this.#desk.retryLater(task, { why: 'failed', attempts: attempt, delayMs: elsewhereMs, error })
+    const { release, ending } = failedAttempt(this.services, first, error, losses)
+    await this.release(items, { ...NO_REFUND, ...release })
+    this.end(task, ending)
   }
 
   async #rollBack(items: readonly RunItem[], refund: boolean): Promise<void> {
-    await this.#release(items, refund)
-    this.#desk.putBack(items.map(({ task }) => task))
-  }
-
-  async #release(
-    items: readonly RunItem[],
-    refund: boolean,
-    later: Pick<ReleaseOptions, 'delayMs' | 'cause'> = {},
-  ): Promise<void> {
-    const claims = items.map(({ claim }) => claim)
-    const { line, consumer } = this.#desk
-    const how = { ...later, refund, doubt: false }
-    await line.ask(claims.length, () => consumer.store.release(claims, how), faultOfRelease)
+    await this.release(items, refund ? REFUND : NO_REFUND)
+    this.endAll(tasksOf(items), RERUN)
   }
 }
 

@@ -27,6 +27,7 @@ export class Lanes {
   readonly #named = new Map<string, Lane>()
   /** Lanes of tasks without a key that have to wait, or had to. */
   readonly #private = new Set<Lane>()
+  #order = 0
   /** Lanes whose head may be taken now, and tasks without a lane, in the order in which they became ready. */
   readonly #ready = new Fifo<Lane | Task>()
 
@@ -40,7 +41,9 @@ export class Lanes {
   }
 
   enqueue(task: Task): void {
-    if (task.lane === undefined && !task.isBlocked) {
+    task.order = this.#order++
+    if (task.state === 'arrived') task.move('queued')
+    if (task.lane === undefined && task.state === 'queued') {
       this.#ready.push(task)
       return this.#wake()
     }
@@ -59,7 +62,7 @@ export class Lanes {
       if (ready === undefined) break
       const task = ready instanceof Task ? ready : takeHead(ready)
       if (task === undefined) continue
-      task.isOut = true
+      task.move('taken')
       taken.push(task)
     }
     return taken
@@ -75,7 +78,7 @@ export class Lanes {
     let most = Number.POSITIVE_INFINITY
     const mayJoin = (task: Task): boolean => {
       const [first = task] = taken
-      return taken.length < companyOf(task) && task.attempts > 0 === first.attempts > 0
+      return taken.length < companyOf(task) && (task.history.kind === 'untried') === (first.history.kind === 'untried')
     }
     while (taken.length < most) {
       const ready = this.#ready.shift()
@@ -84,29 +87,28 @@ export class Lanes {
       const heads = ready instanceof Task ? [ready] : ready.queue
       let count = 0
       for (const task of heads) {
-        if (task.isBlocked || taken.length >= most || !mayJoin(task)) break
+        if (task.state === 'blocked' || taken.length >= most || !mayJoin(task)) break
         taken.push(task)
         most = Math.min(most, companyOf(task))
         count++
       }
-      if (count === 0 && heads[0]?.isBlocked === false) later.push(ready)
+      if (count === 0 && heads[0]?.state === 'queued') later.push(ready)
       else if (!(ready instanceof Task)) leave(ready, count)
     }
     this.#ready.putFront(later)
-    for (const task of taken) task.isOut = true
+    for (const task of taken) task.move('taken')
     return taken
   }
 
   /** The task that blocked it, in another lane or before it in this one, has ended. */
   unblock(task: Task): void {
-    task.isBlocked = false
+    if (task.state === 'blocked') task.move('queued')
     if (task.queuedIn !== undefined) this.#refresh(task.queuedIn)
   }
 
   /** A task that was out has ended; the next of its lane may be taken. */
   finish(task: Task): void {
     const lane = task.queuedIn
-    task.isOut = false
     if (lane === undefined) return
     task.queuedIn = undefined
     lane.out--
@@ -138,21 +140,16 @@ export class Lanes {
     return removed
   }
 
-  /** Puts tasks of a batch back to the front of their lanes, in order. They are ready after `delayMs`. */
-  putBack(tasks: readonly Task[], delayMs: DurationMs = 0): void {
-    for (const task of tasks.toReversed()) {
-      if (!task.isOut) continue
-      task.isOut = false
-      if (task.queuedIn === undefined) task.queuedIn = this.#laneFor(task)
-      else task.queuedIn.out--
-      task.queuedIn.queue = [task, ...task.queuedIn.queue]
-    }
-    for (const task of tasks) {
-      const lane = task.queuedIn
-      if (lane === undefined) continue
-      if (delayMs > 0) this.#hold(lane, delayMs)
-      else this.#refresh(lane)
-    }
+  /** Puts a task that was out back to its place in its lane. It is ready after `delayMs`. */
+  putBack(task: Task, delayMs: DurationMs = 0): void {
+    if (!task.move('queued')) return
+    if (task.queuedIn !== undefined) task.queuedIn.out--
+    const lane = (task.queuedIn ??= this.#laneFor(task))
+    // Others of its batch may be back already.
+    const at = lane.queue.findIndex(({ order }) => order > task.order)
+    lane.queue = lane.queue.toSpliced(at === -1 ? lane.queue.length : at, 0, task)
+    if (delayMs > 0) this.#hold(lane, delayMs)
+    else this.#refresh(lane)
   }
 
   #laneFor(task: Task): Lane {
@@ -175,7 +172,7 @@ export class Lanes {
   #refresh(lane: Lane): void {
     if (lane.out > 0 || lane.queue.length === 0 || lane.cancelHold !== undefined) return
     // The head may have changed a moment ago.
-    if (lane.queue[0]?.isBlocked === true) {
+    if (lane.queue[0]?.state === 'blocked') {
       lane.isReady = false
       return
     }

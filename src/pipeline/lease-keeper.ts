@@ -1,142 +1,167 @@
 import { leaseMarginMs } from '../core/lease-margin.ts'
+import type { Result } from '../core/record.ts'
 import type { MonotonicMs } from '../core/units.ts'
 import { LeaseLostError } from '../errors.ts'
-import type { HandlerRun } from './handler-run.ts'
-import type { Desk } from './runner.ts'
+import type { Claim } from '../ports/store.ts'
+import type { RunItem } from './handler-run.ts'
+import type { Services } from './services.ts'
+import type { TimedRun } from './timed-run.ts'
 
-/** Longest interval between two checks of the runs. There is no timer without runs. */
+/** Longest interval between two checks of the leases. There is no timer without leases. */
 const LONGEST_TICK_MS = 500
 
+/** The lease of one claimed message or batch, from its grant to its mark, release or set-aside. */
+export class HeldLease {
+  readonly items: readonly RunItem[]
+  /** The user's function that runs under it. Without one the lease is only renewed. */
+  run: TimedRun | undefined
+  /** The result or failure to keep with the mark of a single message. */
+  kept: Result | undefined
+  /** Used by the keeper only: when the granting claim or the last successful renewal was sent. */
+  sentAt: MonotonicMs
+  /** Used by the keeper only. `lost`: another owner has the message. */
+  state: 'held' | 'renewing' | 'lost' = 'held'
+  /** Used by the keeper only: its index, because leases are added and removed for every message. */
+  at: number | undefined
+
+  constructor(items: readonly RunItem[], sentAt: MonotonicMs) {
+    this.items = items
+    this.sentAt = sentAt
+    this.run = undefined
+    this.kept = undefined
+    this.at = undefined
+  }
+
+  get claims(): readonly Claim[] {
+    return this.items.map(({ claim }) => claim)
+  }
+}
+
 /**
- * Renews the leases of running handlers in one call, and watches their time. It aborts a handler shortly before its
- * lease ends, or when it exceeds its timeout, and reports a handler that ignores the abort. One timer serves all runs;
- * it fires at each tick, or earlier if a lease could end before the next tick.
+ * Renews leases in one call, and watches the time of the functions that run under them. It aborts a function shortly
+ * before its lease ends, or when it exceeds its timeout, and reports one that ignores the abort. One timer serves all
+ * leases; it fires at each tick, or earlier if a lease could end before the next tick.
  */
 export class LeaseKeeper {
-  readonly #desk: Desk
-  readonly #onStuck: (run: HandlerRun) => void
-  /** Each run knows its index, because runs are added and removed for every message. */
-  readonly #kept: HandlerRun[] = []
+  readonly #services: Services
+  readonly #onStuck: (lease: HeldLease, run: TimedRun) => void
+  readonly #kept: HeldLease[] = []
   readonly #tickMs: number
   readonly #marginMs: number
   /** When the timer fires. */
   #tickAt: MonotonicMs = Number.POSITIVE_INFINITY
   #cancelTick: (() => void) | undefined
 
-  constructor(desk: Desk, onStuck: (run: HandlerRun) => void) {
-    this.#desk = desk
+  constructor(services: Services, onStuck: (lease: HeldLease, run: TimedRun) => void) {
+    const { renewEveryMs, leaseMs } = services.consumer
+    this.#services = services
     this.#onStuck = onStuck
-    this.#tickMs = Math.min(LONGEST_TICK_MS, Math.ceil(desk.consumer.renewEveryMs / 2))
-    this.#marginMs = leaseMarginMs(desk.consumer.leaseMs)
+    this.#tickMs = Math.min(LONGEST_TICK_MS, Math.ceil(renewEveryMs / 2))
+    this.#marginMs = leaseMarginMs(leaseMs)
   }
 
-  /** A copy: handling one run may end others. */
-  get runs(): readonly HandlerRun[] {
+  /** A copy: handling one lease may end others. */
+  get leases(): readonly HeldLease[] {
     return [...this.#kept]
   }
 
-  keep(run: HandlerRun): void {
-    run.keptAt = this.#kept.push(run) - 1
-    if (this.#cancelTick === undefined) this.#schedule(run.leaseUntil)
-    else if (!run.hasEnded && this.#abortAt(run) < this.#tickAt) {
+  /** `run` has begun, or begins now. */
+  keep(lease: HeldLease, run?: TimedRun): HeldLease {
+    lease.run = run
+    lease.at = this.#kept.push(lease) - 1
+    if (this.#cancelTick === undefined) this.#schedule(this.#abortAt(lease))
+    else if (run !== undefined && this.#abortAt(lease) < this.#tickAt) {
       // The answer to the claim was slow, so the lease ends before the next tick.
       this.#cancelTick()
-      this.#schedule(run.leaseUntil)
+      this.#schedule(this.#abortAt(lease))
     }
+    return lease
   }
 
-  /** True if a handler that begins now has time before its abort. */
-  mayBegin(leaseUntil: MonotonicMs, now: MonotonicMs): boolean {
-    return now < leaseUntil - this.#marginMs
+  /** True if a handler that begins now, under a claim sent at `sentAt`, has time before its abort. */
+  mayBegin(sentAt: MonotonicMs, now: MonotonicMs): boolean {
+    return now < this.#abortAt({ sentAt })
   }
 
-  release(run: HandlerRun): void {
-    const at = run.keptAt
+  release(lease: HeldLease): void {
+    const { at } = lease
     if (at === undefined) return
-    run.keptAt = undefined
+    lease.at = undefined
     const last = this.#kept.pop()
-    if (last === undefined || last === run) return
+    if (last === undefined || last === lease) return
     this.#kept[at] = last
-    last.keptAt = at
+    last.at = at
   }
 
   /** Lets all leases run out, and leaves no timer. */
   close(): void {
-    for (const run of this.#kept.splice(0)) run.keptAt = undefined
+    for (const lease of this.#kept.splice(0)) lease.at = undefined
     this.#cancelTick?.()
     this.#cancelTick = undefined
   }
 
-  #abortAt({ leaseUntil }: HandlerRun): MonotonicMs {
+  #abortAt({ sentAt }: Pick<HeldLease, 'sentAt'>): MonotonicMs {
+    const leaseUntil = sentAt + this.#services.consumer.leaseMs
     return leaseUntil - this.#marginMs // mutant: abort-at-the-end-of-the-lease
   }
 
-  /** At the next tick, or right before `leaseUntil` if that is earlier. */
-  #schedule(leaseUntil: MonotonicMs): void {
-    const { clock } = this.#desk
+  /** At the next tick, or at `abortAt` if that is earlier. */
+  #schedule(abortAt: MonotonicMs): void {
+    const { clock } = this.#services
     const now = clock.monotonic()
-    this.#tickAt = Math.min(now + this.#tickMs, Math.max(now, leaseUntil - this.#marginMs))
+    this.#tickAt = Math.min(now + this.#tickMs, Math.max(now, abortAt))
     this.#cancelTick = clock.after(Math.ceil(this.#tickAt - now), () => {
       this.#cancelTick = undefined
       if (this.#kept.length === 0) return
-      const firstLeaseUntil = this.#watchTime()
+      const firstAbortAt = this.#watchTime()
       void this.#renew()
-      this.#schedule(firstLeaseUntil)
+      this.#schedule(firstAbortAt)
     })
   }
 
-  /** Returns the earliest end of a lease under which a handler goes on. */
+  /** Returns when the first function that goes on must be aborted for its lease. */
   #watchTime(): MonotonicMs {
-    const { consumer, clock } = this.#desk
+    const { consumer, clock } = this.#services
     const now = clock.monotonic()
     let first = Number.POSITIVE_INFINITY
-    for (const run of this.runs) {
+    for (const lease of this.leases) {
+      const { run } = lease
       // An ended run waits for its mark and no longer uses its signal.
-      if (run.hasEnded) continue
-      const ranMs = run.startedAt === undefined ? 0 : now - run.startedAt
-      if (now >= this.#abortAt(run))
+      if (run?.state !== 'running') continue
+      const ranMs = run.ranMs(now)
+      if (now >= this.#abortAt(lease))
         run.abort(new LeaseLostError('LEASE_LOST', 'the lease could not be renewed in time'))
       if (ranMs >= consumer.handlerTimeoutMs) {
         run.abort(new LeaseLostError('HANDLER_TIMEOUT', `the handler ran longer than ${consumer.handlerTimeoutMs} ms`))
       }
       // After the grace period nobody waits for the handler. Its lease runs out, so that the store can report the
       // message as in doubt.
-      if (ranMs >= consumer.handlerTimeoutMs + consumer.graceMs) this.#onStuck(run)
-      if (!run.isAborted) first = Math.min(first, run.leaseUntil)
+      if (ranMs >= consumer.handlerTimeoutMs + consumer.graceMs) this.#onStuck(lease, run)
+      if (!run.isAborted) first = Math.min(first, this.#abortAt(lease))
     }
     return first
   }
 
   async #renew(): Promise<void> {
-    const { consumer, clock } = this.#desk
+    const { consumer, clock, store } = this.#services
     const sentAt = clock.monotonic()
     // A lease is due if it would be overdue at the next tick. A call in flight is not repeated.
     const due = this.#kept.filter(
-      ({ isLost, isRenewing, renewedAt }) =>
-        !isLost && !isRenewing && sentAt + this.#tickMs - renewedAt > consumer.renewEveryMs,
+      (lease) => lease.state === 'held' && sentAt + this.#tickMs - lease.sentAt > consumer.renewEveryMs,
     )
     if (due.length === 0) return // mutant: renew-never
-    const claims = due.flatMap((run) => run.claims)
-    for (const run of due) run.isRenewing = true
-    try {
-      const verdicts = await consumer.store.renew(claims, consumer.leaseMs)
-      let at = 0
-      for (const run of due) {
-        const own = verdicts.slice(at, at + run.claims.length)
-        at += run.claims.length
-        if (own.length === run.claims.length && own.every((verdict) => verdict === 'renewed')) {
-          run.renewedAt = sentAt
-          run.leaseUntil = sentAt + consumer.leaseMs
-        } else if (own.includes('lost') && !run.hasEnded) {
-          run.isLost = true
-          run.abort(new LeaseLostError('LEASE_LOST', 'another owner has the message'))
-        }
+    for (const lease of due) lease.state = 'renewing'
+    const verdicts = await store.renew(due.flatMap(({ claims }) => claims))
+    let at = 0
+    for (const lease of due) {
+      const own = verdicts.slice(at, at + lease.items.length)
+      at += lease.items.length
+      lease.state = 'held'
+      if (own.length === lease.items.length && own.every((verdict) => verdict === 'renewed')) lease.sentAt = sentAt
+      else if (own.includes('lost') && lease.run?.state === 'running') {
+        lease.state = 'lost'
+        lease.run.abort(new LeaseLostError('LEASE_LOST', 'another owner has the message'))
       }
-    } catch {
-      // The answer is unknown. The next tick renews again; without an answer in time, the local deadline aborts the
-      // handler.
-    } finally {
-      for (const run of due) run.isRenewing = false
     }
   }
 }

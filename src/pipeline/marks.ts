@@ -1,32 +1,36 @@
-import { isMarked } from '../core/decision.ts'
 import type { MarkVerdict, Reason, Result } from '../core/record.ts'
-import type { Claim } from '../ports/store.ts'
+import { LEASE_LOST, RERUN, DROPPED, type Ending } from './ending.ts'
 import { Evidence } from './evidence.ts'
-import type { HandlerRun, RunItem } from './handler-run.ts'
+import type { RunItem } from './handler-run.ts'
+import type { HeldLease } from './lease-keeper.ts'
 import { remembers } from './remember.ts'
-import type { Desk } from './runner.ts'
-import { faultOfMark } from './store-answers.ts'
+import type { Services } from './services.ts'
 import type { Task } from './task.ts'
+
+interface MarksHooks {
+  /** The store has answered for this lease, or never will. */
+  readonly onAnswered: (lease: HeldLease) => void
+  readonly end: (task: Task, ending: Ending) => void
+}
 
 /** Marks under leases: one call for all runs that ended with an effect in one turn of the event loop. */
 export class Marks {
-  readonly #desk: Desk
-  readonly #onMarked: (runs: readonly HandlerRun[]) => void
+  readonly #services: Services
+  readonly #hooks: MarksHooks
   readonly #remembers: boolean
-  #ended: HandlerRun[] = []
+  #ended: HeldLease[] = []
   readonly #underWay = new Set<Promise<void>>()
   #tasksUnderWay = 0
 
-  /** `onMarked`: the store has answered for these runs, or never will; their slots are free. */
-  constructor(desk: Desk, onMarked: (runs: readonly HandlerRun[]) => void) {
-    this.#desk = desk
-    this.#onMarked = onMarked
-    this.#remembers = remembers(desk.consumer)
+  constructor(services: Services, hooks: MarksHooks) {
+    this.#services = services
+    this.#hooks = hooks
+    this.#remembers = remembers(services.consumer)
   }
 
   /** To be marked at the end of the turn. */
-  add(run: HandlerRun): void {
-    this.#ended.push(run)
+  add(lease: HeldLease): void {
+    this.#ended.push(lease)
   }
 
   get areWaiting(): boolean {
@@ -35,9 +39,9 @@ export class Marks {
 
   flush(): void {
     if (!this.areWaiting) return
-    const runs = this.#ended
+    const leases = this.#ended
     this.#ended = []
-    void this.mark(runs)
+    void this.mark(leases)
   }
 
   /** Tasks whose marks have no answer yet. */
@@ -50,89 +54,67 @@ export class Marks {
     return this.#underWay.size === 0 ? undefined : Promise.all(this.#underWay)
   }
 
-  async mark(runs: readonly HandlerRun[]): Promise<void> {
-    const marking = this.#mark(runs)
+  async mark(leases: readonly HeldLease[]): Promise<void> {
+    const marking = this.#mark(leases)
     this.#underWay.add(marking)
     await marking
     this.#underWay.delete(marking)
   }
 
-  async #mark(runs: readonly HandlerRun[]): Promise<void> {
+  async #mark(leases: readonly HeldLease[]): Promise<void> {
+    const { store } = this.#services
+    const { end, onAnswered } = this.#hooks
     const items: RunItem[] = []
-    for (const run of runs) for (const item of run.items) items.push(item)
-    const results = this.#remembers ? runs.flatMap(resultsOf) : undefined
+    for (const lease of leases) for (const item of lease.items) items.push(item)
+    const results = this.#remembers ? leases.flatMap(resultsOf) : undefined
     this.#tasksUnderWay += items.length
-    const verdicts = await this.#ask(
+    const verdicts = await store.mark(
       items.map(({ claim }) => claim),
       results,
     )
     this.#tasksUnderWay -= items.length
-    this.#onMarked(runs)
-    if (verdicts === undefined) {
-      // Unknown at the stop deadline: an effect that happened is never released, so the record becomes in doubt.
-      for (const { task } of items) this.#desk.drop(task)
-      return
-    }
+    for (const lease of leases) onAnswered(lease)
     let index = 0
     for (const { task, claim } of items) {
-      const evidence = Evidence.ofMark(verdicts[index])
-      if (evidence === undefined) this.#leaseLost(task)
-      else this.#desk.handled(task, evidence, claim, results?.[index])
+      const evidence = Evidence.ofMark(verdicts?.[index])
+      if (evidence === undefined) end(task, this.#withoutMark(task, verdicts))
+      else end(task, { end: 'marked', evidence, claim, result: results?.[index] })
       index++
     }
-    this.#observe(verdicts)
+    if (verdicts !== undefined) store.observeMarks(verdicts)
   }
 
   /** Marks without a run. */
-  async skip(items: readonly Pick<RunItem, 'task' | 'claim'>[], reason: Reason): Promise<void> {
-    const verdicts = await this.#ask(
-      items.map(({ claim }) => claim),
-      undefined,
-    )
+  async skip(items: readonly RunItem[], reason: Reason): Promise<void> {
+    const { store } = this.#services
+    const verdicts = await store.mark(items.map(({ claim }) => claim))
     for (const [index, { task }] of items.entries()) {
       const evidence = Evidence.ofMark(verdicts?.[index])
-      if (verdicts === undefined) this.#desk.drop(task)
-      else if (evidence === undefined) this.#leaseLost(task)
-      else this.#desk.duplicate(task, evidence, { reason })
+      const ending = evidence && ({ end: 'duplicate', evidence, reason } as const)
+      this.#hooks.end(task, ending ?? this.#withoutMark(task, verdicts))
     }
-    if (verdicts !== undefined) this.#observe(verdicts)
+    if (verdicts !== undefined) store.observeMarks(verdicts)
   }
 
   /**
    * The tasks went on without this run, but its effect happened after all. The owner token decides whether its mark
    * counts.
    */
-  async markLate(run: HandlerRun): Promise<void> {
-    const verdicts = await this.#ask(run.claims, this.#remembers ? resultsOf(run) : undefined)
-    if (verdicts !== undefined) this.#observe(verdicts)
+  async markLate(lease: HeldLease): Promise<void> {
+    const { store } = this.#services
+    const verdicts = await store.mark(lease.claims, this.#remembers ? resultsOf(lease) : undefined)
+    if (verdicts !== undefined) store.observeMarks(verdicts)
   }
 
-  #ask(
-    claims: readonly Claim[],
-    results: readonly (Result | undefined)[] | undefined,
-  ): Promise<readonly MarkVerdict[] | undefined> {
-    const { consumer, line } = this.#desk
-    return line.ask(claims.length, () => consumer.store.mark(claims, results), faultOfMark) // mutant: settle-before-mark, release-after-unknown
-  }
-
-  #observe(verdicts: readonly MarkVerdict[]): void {
-    let count = 0
-    let late = 0
-    for (const verdict of verdicts) {
-      if (isMarked(verdict)) count++
-      if (verdict === 'marked-late') late++
-    }
-    this.#desk.observe({ type: 'marks', count, late })
-  }
-
-  /** The store knows who has the message now. Claim it again and follow that verdict, if the delivery is still ours. */
-  #leaseLost(task: Task): void {
-    this.#desk.observe({ type: 'lease-lost', key: task.key, message: task.message })
-    if (task.isCurrent) this.#desk.putBack([task])
-    else this.#desk.drop(task, 'lease-lost')
+  #withoutMark(task: Task, verdicts: readonly MarkVerdict[] | undefined): Ending {
+    // Unknown at the stop deadline: an effect that happened is never released, so the record becomes in doubt.
+    if (verdicts === undefined) return DROPPED
+    this.#services.observe({ type: 'lease-lost', key: task.key, message: task.message })
+    // The store knows who has the message now. Claim it again and follow that verdict, if the delivery is still ours.
+    return task.isCurrent ? RERUN : LEASE_LOST
   }
 }
 
-function resultsOf({ items, kept }: HandlerRun): (Result | undefined)[] {
+function resultsOf({ items, kept }: HeldLease): (Result | undefined)[] {
   return items.map(() => kept)
 }

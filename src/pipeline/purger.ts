@@ -1,5 +1,5 @@
 import type { DurationMs, MonotonicMs } from '../core/units.ts'
-import type { Desk } from './runner.ts'
+import type { Services } from './services.ts'
 
 /** No purge for this long after a start or a rebalance: late redeliveries of that time must find their records. */
 const QUIET_MS = 5 * 60_000
@@ -13,20 +13,22 @@ const PAUSE_MS = 250
  * alive.
  */
 export class Purger {
-  readonly #desk: Desk
+  readonly #services: Services
+  readonly #scope: string
   #keepMs: DurationMs
   #quietUntil: MonotonicMs = 0
   #removed = 0
   #cancel: (() => void) | undefined
   #isStopped = false
 
-  constructor(desk: Desk) {
-    this.#desk = desk
-    this.#keepMs = desk.consumer.retentionMs
+  constructor(services: Services, scope: string) {
+    this.#services = services
+    this.#scope = scope
+    this.#keepMs = services.consumer.retentionMs
   }
 
   start(): void {
-    const { consumer } = this.#desk
+    const { consumer } = this.#services
     if (this.#isStopped || this.#cancel !== undefined) return
     if (consumer.purge === 'never' || consumer.store.admin === undefined) return
     this.postpone()
@@ -42,7 +44,7 @@ export class Purger {
   }
 
   postpone(): void {
-    this.#quietUntil = this.#desk.clock.monotonic() + QUIET_MS
+    this.#quietUntil = this.#services.clock.monotonic() + QUIET_MS
   }
 
   stop(): void {
@@ -51,7 +53,7 @@ export class Purger {
   }
 
   get #quietMs(): DurationMs {
-    return this.#quietUntil - this.#desk.clock.monotonic()
+    return this.#quietUntil - this.#services.clock.monotonic()
   }
 
   #round(): void {
@@ -61,10 +63,10 @@ export class Purger {
 
   /** If the store does not answer, the round ends; the next one comes later. */
   async #batch(): Promise<void> {
-    const { consumer, scope, observe } = this.#desk
+    const { consumer, observe } = this.#services
     let hasMore = false
     try {
-      const purged = await consumer.store.admin?.purge(scope, { retentionMs: this.#keepMs, limit: BATCH })
+      const purged = await consumer.store.admin?.purge(this.#scope, { retentionMs: this.#keepMs, limit: BATCH })
       this.#removed += purged?.removed ?? 0
       hasMore = purged?.more ?? false
     } catch (error) {
@@ -78,6 +80,6 @@ export class Purger {
 
   #after(delayMs: DurationMs, next: () => void): void {
     if (this.#isStopped) return
-    this.#cancel = this.#desk.clock.after(delayMs, next, { background: true })
+    this.#cancel = this.#services.clock.after(delayMs, next, { background: true })
   }
 }

@@ -11,7 +11,7 @@ import {
 import { TerminalError, describeError, errorClass } from '../errors.ts'
 import type { ResolvedConsumer } from '../resolve-options.ts'
 import type { HandlerRun, RunEnd } from './handler-run.ts'
-import type { Desk } from './runner.ts'
+import type { Services } from './services.ts'
 
 /** Limit for name and code of a failure; `describeError` cuts its message. */
 const LONGEST_NAME = 100
@@ -25,9 +25,9 @@ export function remembers({ rememberResult, rememberFailure }: ResolvedConsumer)
  * Computes the result that duplicates get. It runs before the mark, because a result that cannot be kept may prevent
  * the mark.
  */
-export function remember(run: HandlerRun, end: RunEnd, desk: Desk): RunEnd {
-  const { rememberResult, rememberFailure } = desk.consumer
-  if (end.result === 'handled') return rememberResult ? keepResult(run, end, desk) : end
+export function remember(run: HandlerRun<unknown>, end: RunEnd, services: Services): RunEnd {
+  const { rememberResult, rememberFailure } = services.consumer
+  if (end.result === 'handled') return rememberResult ? keepResult(run, end, services) : end
   // After an abort the error is a consequence of the abort, whatever it looks like.
   if (rememberFailure === undefined || end.result === 'unknown' || run.isAborted) return end
   const { error } = end
@@ -36,11 +36,11 @@ export function remember(run: HandlerRun, end: RunEnd, desk: Desk): RunEnd {
     const answer: unknown = rememberFailure(error)
     if (answer !== true) return end
     policy = 'sealResult'
-    return { result: 'remembered', error, kept: sealed(failureOf(failureFrom(error)), run, desk) }
+    return { result: 'remembered', error, kept: sealed(failureOf(failureFrom(error)), run, services) }
   } catch (thrown) {
     for (const { task } of run.items) {
       const { key, message } = task
-      desk.observe({ type: 'policy-threw', policy, key, message, error: thrown })
+      services.observe({ type: 'policy-threw', policy, key, message, error: thrown })
     }
     return end
   }
@@ -49,7 +49,11 @@ export function remember(run: HandlerRun, end: RunEnd, desk: Desk): RunEnd {
 /**
  * Decrypts a kept result for `readResult`. If it cannot be read, returns a failure that says so: the effect did happen.
  */
-export function openKept(kept: Result, key: Key, { consumer, observe }: Pick<Desk, 'consumer' | 'observe'>): Result {
+export function openKept(
+  kept: Result,
+  key: Key,
+  { consumer, observe }: Pick<Services, 'consumer' | 'observe'>,
+): Result {
   const text = sealedText(kept)
   if (text === undefined) return kept
   let detail = 'it is sealed, and the consumer has no sealResult'
@@ -77,7 +81,7 @@ export const RESULT_UNREADABLE: RememberedFailure = {
 const UNREADABLE = failureOf(RESULT_UNREADABLE)
 
 /** @throws any error of `seal` */
-function sealed(result: Result, { items }: HandlerRun, { consumer }: Desk): Result {
+function sealed(result: Result, { items }: HandlerRun<unknown>, { consumer }: Services): Result {
   const { sealResult } = consumer
   const key = items[0]?.task.key
   return sealResult === undefined || key === undefined
@@ -90,12 +94,12 @@ function sealed(result: Result, { items }: HandlerRun, { consumer }: Desk): Resu
  * happened: a release or a set-aside would repeat it sooner or later, so the message is marked with a failure instead
  * of the result.
  */
-function keepResult(run: HandlerRun, { value }: RunEnd, desk: Desk): RunEnd {
-  const { store, maxResultBytes, sealResult } = desk.consumer
+function keepResult(run: HandlerRun<unknown>, { value }: RunEnd, services: Services): RunEnd {
+  const { store, maxResultBytes, sealResult } = services.consumer
   let why: string
   let cause: unknown
   try {
-    const kept = sealed(resultOf(value), run, desk)
+    const kept = sealed(resultOf(value), run, services)
     const bytes = Buffer.byteLength(kept) - 1
     if (bytes <= maxResultBytes) return { result: 'handled', kept }
     why = `expected at most ${maxResultBytes} bytes of JSON (maxResultBytes), got ${bytes}${sealResult ? ', sealed' : ''}`
@@ -107,7 +111,7 @@ function keepResult(run: HandlerRun, { value }: RunEnd, desk: Desk): RunEnd {
   if (store.strategy !== 'lease') return { result: 'fatal', error }
   for (const { task } of run.items) {
     const { key, message } = task
-    desk.observe({ type: 'result-not-kept', key, message, error })
+    services.observe({ type: 'result-not-kept', key, message, error })
   }
   // This failure is stored unencrypted, so with `sealResult` it omits the error text.
   const told = `the effect happened, but ${sealResult ? 'what the handler returned cannot be kept' : error.message}`

@@ -1,118 +1,126 @@
-import type { AfterClaim, DeadLetterReason } from '../core/decision.ts'
-import type { Reason, Result } from '../core/record.ts'
-import type { DurationMs, EpochMs } from '../core/units.ts'
-import type { ResolvedConsumer } from '../resolve-options.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { Entropy } from '../ports/entropy.ts'
-import type { Observer } from '../ports/observer.ts'
-import type { RetryLetter } from '../ports/source.ts'
-import type { Claim, ClaimAnswer } from '../ports/store.ts'
-import type { Apart } from './doubt-queue.ts'
-import type { Evidence } from './evidence.ts'
-import type { Lanes } from './lanes.ts'
-import type { StoreLine } from './store-line.ts'
+import type { ReleaseOptions } from '../ports/store.ts'
+import { DoubtQueue, type Apart } from './doubt-queue.ts'
+import { DROPPED, type Ending, type SettingAside } from './ending.ts'
+import type { RunItem } from './handler-run.ts'
+import { Semaphore } from './semaphore.ts'
+import type { Services } from './services.ts'
 import type { Task } from './task.ts'
-
-/** Claims, handles and marks ready tasks. There is one runner for each strategy of the store. */
-export interface Runner {
-  /** A task became ready, or a run ended: checks for work once, at the end of this turn of the event loop. */
-  wake(): void
-  /** The standing of deliveries has changed: partitions were revoked or a channel closed. */
-  deliveriesLost(): void
-  /** The stop deadline has passed: aborts every run. A run that still finishes is marked. */
-  interrupt(reason: Error): void
-  /** Gives back tasks that wait outside the lanes, and claims nothing more. */
-  drain(): void
-  /** The stop deadline and its grace are over: stops waiting for handlers, and leaves no timer. */
-  abandon(): void
-  /** Handlers that are past their timeout and ignore `signal`. */
-  readonly stuck: number
-  /** The group that runs apart from all others, which wait for it. */
-  readonly apart: Apart | undefined
-}
+import type { TimedRun } from './timed-run.ts'
 
 /**
- * The services of the pipeline for a runner. A task that was taken from the lanes ends in exactly one of these calls.
+ * Claims, handles and marks ready tasks, and returns one `Ending` for each. There is one runner for each strategy of the
+ * store.
  */
-export interface Desk {
-  readonly consumer: ResolvedConsumer
-  readonly scope: string
-  readonly clock: Clock
-  readonly entropy: Entropy
-  readonly lanes: Lanes
-  readonly line: StoreLine
-  readonly isDraining: boolean
-  readonly observe: Observer
-  /** The handler ran and the message is marked: settles its deliveries. */
-  handled(task: Task, evidence: Evidence, claim: Claim, result?: Result): void
-  /** The message was done, or was marked without a run for this reason: settles its deliveries. */
-  duplicate(
-    task: Task,
-    evidence: Evidence,
-    known: { readonly reason?: Reason; readonly result?: Result | undefined },
-  ): void
-  /** Not settled and no longer ours: the broker delivers it again, here or elsewhere. */
-  drop(task: Task, outcome?: 'handed-back' | 'lease-lost'): void
-  /** Puts tasks back to the front of their lanes, to be claimed again. A task that is no longer ours is dropped. */
-  putBack(tasks: readonly Task[], delayMs?: DurationMs): void
-  /** Not settled: its stream is read again from the stored position. */
-  rewind(task: Task): void
-  /** Publishes the dead letter until it is confirmed, then settles. The record stays as it is. */
-  deadLetter(task: Task, why: DeadLettering): Promise<void>
-  /** The same, for a record that a claim found set aside. */
-  deadLetterAgain(task: Task, found: Extract<AfterClaim, { next: 'dead-letter' }>): Promise<void>
-  /**
-   * Another owner has the message, under a lease that ends in `leaseLeftMs`. The task is claimed again soon, from the
-   * front of its lane. If this lasts too long, the message goes to a retry place.
-   */
-  awaitOwner(task: Task, leaseLeftMs: DurationMs): void
-  /** How long a message with this many failed attempts waits in a retry place; `undefined`: it waits in its lane. */
-  retryDelayMs(attempts: number): DurationMs | undefined
-  /**
-   * The message is not claimed, or no longer: publishes a copy to a retry place until it is confirmed, then settles.
-   */
-  retryLater(task: Task, how: Postponing): Promise<void>
-  /**
-   * Resolves when the record is written. The dead letter is published after that: if it is not confirmed, only its own
-   * lane waits. If the store refuses, nothing is published and the task is claimed again.
-   */
-  setAside(task: Task, claim: Claim, as: 'given-up' | 'parked', why: SettingAside): Promise<void>
-  claim(tasks: readonly Task[], alone: boolean): Promise<ClaimBatch | undefined>
+export abstract class Runner {
+  protected readonly services: Services
+  /** Tasks that are claimed, or being claimed. */
+  protected readonly permits: Semaphore = new Semaphore()
+  protected readonly stuckRuns: Set<TimedRun> = new Set()
+  /** Runs tasks apart from others that may have killed a process. */
+  protected readonly doubts: DoubtQueue
+  #isWoken = false
+
+  constructor(services: Services) {
+    this.services = services
+    this.doubts = new DoubtQueue(services, {
+      permits: this.permits,
+      companyOf: (task) => this.companyApart(task),
+      isLast: (task) => this.isLastAttempt(task),
+      run: (tasks) => this.runApart(tasks),
+      onOpen: () => this.wake(),
+    })
+  }
+
+  /** Handlers that are past their timeout and ignore `signal`. */
+  get stuck(): number {
+    return this.stuckRuns.size
+  }
+
+  /** The group that runs apart from all others, which wait for it. */
+  get apart(): Apart | undefined {
+    return this.doubts.apart
+  }
+
+  /** A task became ready, or a run ended: checks for work once, at the end of this turn of the event loop. */
+  wake(): void {
+    if (this.#isWoken || !this.hasWork) return
+    this.#isWoken = true
+    this.services.clock.nextTurn(() => {
+      this.#isWoken = false
+      this.goOn()
+    })
+  }
+
+  /** Gives back tasks that wait outside the lanes, and claims nothing more. */
+  drain(): void {
+    this.doubts.drain()
+  }
+
+  /** The standing of deliveries has changed: partitions were revoked or a channel closed. */
+  abstract deliveriesLost(): void
+  /** The stop deadline has passed: aborts every run. A run that still finishes is marked. */
+  abstract interrupt(reason: Error): void
+  /** The stop deadline and its grace are over: stops waiting for handlers, and leaves no timer. */
+  abstract abandon(): void
+
+  /** Tasks that become ready later, and runs that end later, wake the runner themselves. */
+  protected abstract get hasWork(): boolean
+  protected abstract goOn(): void
+  /** How many tasks may run together with this one in a group apart. */
+  protected abstract companyApart(task: Task): number
+  /** The task has one attempt left: nothing else begins before it has ended. */
+  protected abstract isLastAttempt(task: Task): boolean
+  protected abstract runApart(tasks: readonly Task[]): Promise<void>
+
+  protected stillOurs(tasks: readonly Task[]): readonly Task[] {
+    if (tasks.every(({ isCurrent }) => isCurrent)) return tasks
+    this.endAll(
+      tasks.filter(({ isCurrent }) => !isCurrent),
+      DROPPED,
+    )
+    return tasks.filter(({ isCurrent }) => isCurrent)
+  }
+
+  protected end(task: Task, ending: Ending): void {
+    this.releasePermit(task)
+    this.services.end(task, ending)
+  }
+
+  protected releasePermit(task: Task): void {
+    this.permits.release(task)
+    this.doubts.released()
+    this.wake()
+  }
+
+  protected endAll(tasks: readonly Task[], ending: Ending): void {
+    for (const task of tasks) this.end(task, ending)
+  }
+
+  protected async setAside(
+    { task, claim }: Pick<RunItem, 'task' | 'claim'>,
+    as: 'given-up' | 'parked',
+    why: SettingAside,
+  ): Promise<void> {
+    this.end(task, await this.services.store.setAside(task, claim, as, why))
+  }
+
+  protected async release(items: readonly RunItem[], how: ReleaseOptions): Promise<void> {
+    await this.services.store.release(
+      items.map(({ claim }) => claim),
+      how,
+    )
+  }
+
+  /** Nobody waits for this run any more. Its tasks go on without it, and `health()` says that a restart would help. */
+  protected letGo(run: TimedRun, items: readonly RunItem[]): void {
+    if (!run.abandon()) return
+    this.stuckRuns.add(run)
+    for (const { task, claim } of items) {
+      this.services.observe({ type: 'stuck', key: task.key, message: task.message, attempt: claim.attempt })
+    }
+  }
 }
 
-export interface DeadLettering {
-  readonly reason: Reason
-  readonly parked: boolean
-  /** The library's own words, or a text that ends with the text of `error`. */
-  readonly detail: string
-  /** The thrown value. Its text may repeat the message. */
-  readonly error?: unknown
-  readonly attempts?: number
-  /** Instead of `error`, for a failure of an earlier delivery. */
-  readonly errorClass?: string | undefined
-  /** When its record was set aside; `undefined` if it was not, or if the time is unknown. */
-  readonly setAsideAt?: EpochMs | undefined
-  /** The record of an earlier delivery says so. */
-  readonly isRepeated?: true | undefined
-  readonly firstFailureAt?: EpochMs | undefined
-}
-
-export interface Postponing extends Pick<RetryLetter, 'why' | 'attempts' | 'delayMs'> {
-  readonly error?: unknown
-}
-
-export interface SettingAside {
-  readonly reason: DeadLetterReason
-  readonly detail: string
-  readonly error?: unknown
-  /** Starts of its handler. A claim whose handler did not begin does not count. */
-  readonly attempts: number
-}
-
-export interface ClaimBatch {
-  readonly answers: readonly ClaimAnswer<unknown>[]
-  /** When the request was sent. The lease counts from before that. */
-  readonly sentAt: number
-  /** A message that is older than this and has no record may have been handled, and its record removed. */
-  readonly horizon: EpochMs
+export function tasksOf(items: readonly RunItem[]): readonly Task[] {
+  return items.map(({ task }) => task)
 }

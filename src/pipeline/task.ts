@@ -5,6 +5,50 @@ import type { Message } from '../ports/message.ts'
 import { shortened } from '../digest.ts'
 import type { Lane } from './lanes.ts'
 
+/**
+ * States of a task.
+ *
+ *   arrived ──> queued ──> taken <──> claimed ──> ending ──> ended
+ *      └──> blocked ──┘ ^                            │
+ *                       └────────────────────────────┘
+ *
+ * A task may be dropped in any state. A handler that still runs after that ends nothing: no way leads out of `ended`.
+ */
+export type TaskState =
+  /** Identified, in no lane yet. */
+  | 'arrived'
+  /** Waits in its lane until another payload of its key has ended. */
+  | 'blocked'
+  /** Waits in its lane, or is ready. */
+  | 'queued'
+  /** A runner has it. */
+  | 'taken'
+  /** It is claimed or being claimed, and holds a permit of the runner's semaphore. */
+  | 'claimed'
+  /** Its ending is carried out, which may take as long as a broker needs to confirm a copy. */
+  | 'ending'
+  | 'ended'
+
+const NEXT: Readonly<Record<TaskState, readonly TaskState[]>> = {
+  arrived: ['queued', 'blocked', 'ending', 'ended'],
+  blocked: ['queued', 'ending', 'ended'],
+  queued: ['taken', 'ending', 'ended'],
+  taken: ['claimed', 'ending', 'ended'],
+  claimed: ['taken', 'ending', 'ended'],
+  ending: ['queued', 'ended'],
+  ended: [],
+}
+
+/** What this process knows of earlier attempts at a message. */
+export type History =
+  | { readonly kind: 'untried'; readonly attempts: 0 }
+  /** Its last attempt ended in this process. */
+  | { readonly kind: 'tried'; readonly attempts: number }
+  /** Nobody saw the end of its last attempt: it may have killed a process. */
+  | { readonly kind: 'suspect'; readonly attempts: number }
+
+const UNTRIED: History = { kind: 'untried', attempts: 0 }
+
 /** One message in this process, with all its deliveries (single flight). It ends once, for all of them. */
 export class Task {
   readonly idempotencyKey: string
@@ -14,26 +58,20 @@ export class Task {
   readonly position: StreamPosition | undefined
   /** The delivery that created the task. */
   readonly first: Delivery
-  /** Used by `Flights` only: a task with the same key and another payload, which waits for this one. */
+  /** Used by `SingleFlight` only: a task with the same key and another payload, which waits for this one. */
   rival: Task | undefined
-  /** Used by `Flights` only: the task stays in its lane. */
-  isBlocked = false
   /** Must not share a claim or a transaction with others: it may be what fails the batch. */
   alone = false
-  /** Number of its attempts in the store, as far as this process knows. */
-  attempts = 0
-  /** Nobody saw the end of its last attempt: it may have killed a process. */
-  isSuspect = false
-  /** Used by `Lanes` only: the lane of the task, whether it is queued, held or out. */
+  /** Used by `Lanes` only: the lane of the task, while it is queued or out. */
   queuedIn: Lane | undefined
-  /** Used by `Lanes` only: taken, and neither finished nor put back. */
-  isOut = false
-  /** Used by `Slots` only. */
-  hasSlot = false
+  /** Used by `Lanes` only: its place among all tasks. */
+  order = 0
   /** When its first attempt in this process failed. */
   firstFailureAt: EpochMs | undefined
   /** Since when every claim has found another owner busy with it. */
   busySince: MonotonicMs | undefined
+  #state: TaskState = 'arrived'
+  #history = UNTRIED
   #joined: Delivery[] | undefined
   #key: Key | undefined
 
@@ -47,6 +85,26 @@ export class Task {
     this.queuedIn = undefined
     this.firstFailureAt = undefined
     this.busySince = undefined
+  }
+
+  get state(): TaskState {
+    return this.#state
+  }
+
+  /** Returns `false`, and changes nothing, if no way leads there. */
+  move(to: TaskState): boolean {
+    if (!NEXT[this.#state].includes(to)) return false
+    this.#state = to
+    return true
+  }
+
+  get history(): History {
+    return this.#history
+  }
+
+  /** Notes the number of its attempts in the store, and whether this process saw the last of them end. */
+  tried(attempts: number, hasEndedHere: boolean): void {
+    this.#history = attempts === 0 ? UNTRIED : { kind: hasEndedHere ? 'tried' : 'suspect', attempts }
   }
 
   /** Computed when it is claimed: a task that waits in a lane should hold little memory. */

@@ -1,17 +1,17 @@
 import { LeaseLostError } from '../errors.ts'
-import type { HandlerRun } from './handler-run.ts'
-import type { Desk } from './runner.ts'
+import type { Services } from './services.ts'
+import type { TimedRun } from './timed-run.ts'
 
 /** Watches the time of the handlers of one transaction, which run one after the other, with one timer. */
 export class TimeLimit {
-  readonly #desk: Desk
-  #run: HandlerRun | undefined
+  readonly #services: Services
+  #run: TimedRun | undefined
   #cancel: (() => void) | undefined
   #onStuck: (() => void) | undefined
   #isOver = false
 
-  constructor(desk: Desk) {
-    this.#desk = desk
+  constructor(services: Services) {
+    this.#services = services
   }
 
   /**
@@ -19,9 +19,9 @@ export class TimeLimit {
    * its signal, or if nobody waits any more. It uses one promise for each run: `Promise.race` would need three, and
    * keep one until the transaction ends.
    */
-  wait<T>(run: HandlerRun, begin: (onEnd: (end: T) => void) => void): Promise<T | undefined> {
+  wait<T>(run: TimedRun, begin: (onEnd: (end: T) => void) => void): Promise<T | undefined> {
     this.#run = run
-    this.#cancel ??= this.#desk.clock.after(this.#desk.consumer.handlerTimeoutMs, () => this.#look())
+    this.#cancel ??= this.#services.clock.after(this.#services.consumer.handlerTimeoutMs, () => this.#look())
     return new Promise((resolve) => {
       this.#onStuck = () => resolve(undefined)
       begin(resolve)
@@ -42,8 +42,8 @@ export class TimeLimit {
   #look(): void {
     const run = this.#run
     if (run === undefined) return
-    const { clock, consumer } = this.#desk
-    const ranMs = clock.monotonic() - (run.startedAt ?? clock.monotonic())
+    const { clock, consumer } = this.#services
+    const ranMs = run.ranMs(clock.monotonic())
     if (ranMs >= consumer.handlerTimeoutMs + consumer.graceMs) return this.giveUp()
     if (ranMs >= consumer.handlerTimeoutMs) {
       run.abort(new LeaseLostError('HANDLER_TIMEOUT', `the handler ran longer than ${consumer.handlerTimeoutMs} ms`))

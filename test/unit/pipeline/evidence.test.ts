@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
+import type { Ending } from '../../../src/pipeline/ending.ts'
 import { Evidence } from '../../../src/pipeline/evidence.ts'
 import { Pipeline } from '../../../src/pipeline/pipeline.ts'
 import { endRigs, startRig, type Rig } from '../../kit/rig.ts'
@@ -14,10 +15,10 @@ const FORGED: readonly (readonly [string, unknown])[] = [
 
 /** The next task to be settled is settled with this in place of its evidence: a bug that the types did not see. */
 function forge(evidence: unknown): void {
-  const handled = jest.spyOn(Pipeline.prototype, 'handled')
-  handled.mockImplementationOnce(function forged(this: Pipeline, task, _evidence, claim, result) {
-    handled.mockRestore()
-    this.handled(task, evidence as Evidence, claim, result)
+  const end = jest.spyOn(Pipeline.prototype, 'end')
+  end.mockImplementationOnce(function forged(this: Pipeline, task, ending) {
+    end.mockRestore()
+    this.end(task, { ...ending, evidence: evidence as Evidence } as Ending)
   })
 }
 

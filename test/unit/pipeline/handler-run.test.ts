@@ -33,7 +33,7 @@ function spoilt(field: 'constructor' | 'then', how: PropertyDescriptor, what: ob
 async function endsOf(handleBatch: (context: unknown) => unknown): Promise<readonly RunEnd[]> {
   const consumer = definitionOf(defineConsumer({ name: 'c', store: memoryStore(), handleBatch }))
   const ends: RunEnd[] = []
-  new HandlerRun([]).start(consumer, undefined, 0, (_, end) => ends.push(end))
+  new HandlerRun([], undefined).start(consumer, undefined, 0, (_, end) => ends.push(end))
   await turns()
   return ends
 }

@@ -199,7 +199,8 @@ describe('a lane whose head waits for another payload under its ID', () => {
   it('goes on with the next when that head is taken out', () => {
     let wakes = 0
     const lanes = new Lanes(new ManualClock(), () => void wakes++)
-    const blocked = Object.assign(task('a', '2', 'k'), { isBlocked: true })
+    const blocked = task('a', '2', 'k')
+    blocked.move('blocked')
     const next = task('b', '1', 'k')
     for (const each of [blocked, next]) lanes.enqueue(each)
     expect([lanes.hasReady, wakes]).toEqual([false, 0])
@@ -211,7 +212,8 @@ describe('a lane whose head waits for another payload under its ID', () => {
   it('gives nothing when what stood before that head is taken out', () => {
     const lanes = new Lanes(new ManualClock(), () => {})
     const first = task('b', '1', 'k')
-    const blocked = Object.assign(task('a', '2', 'k'), { isBlocked: true })
+    const blocked = task('a', '2', 'k')
+    blocked.move('blocked')
     for (const each of [first, blocked]) lanes.enqueue(each)
     expect([...lanes.removeQueued((queued) => queued === first)]).toEqual([first])
     expect(lanes.hasReady).toBe(false)

@@ -6,7 +6,7 @@ import type { Task } from './task.ts'
  * the others is blocked in its lane until the one before it has ended; then the record shows which of them conflicts.
  * The process must not decide that alone: the payload that arrived here first may be the wrong one.
  */
-export class Flights {
+export class SingleFlight {
   /** The first task of each idempotency key. */
   readonly #first = new Map<string, Task>()
   readonly #onUnblocked: (task: Task) => void
@@ -38,26 +38,20 @@ export class Flights {
       return false
     }
     other.rival = task
-    task.isBlocked = true
+    task.move('blocked')
     return true
   }
 
-  /**
-   * Returns `false` if the task has ended before. A handler that still runs after its task was dropped at the stop
-   * deadline ends nothing.
-   */
-  end(task: Task): boolean {
+  end(task: Task): void {
     const { idempotencyKey: key, rival } = task
     let before = this.#first.get(key)
     if (before === task) {
       if (rival === undefined) this.#first.delete(key)
       else this.#first.set(key, rival)
       if (rival !== undefined) this.#onUnblocked(rival)
-      return true
+      return
     }
     while (before !== undefined && before.rival !== task) before = before.rival
-    if (before === undefined) return false
-    before.rival = rival
-    return true
+    if (before !== undefined) before.rival = rival
   }
 }

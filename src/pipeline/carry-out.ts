@@ -1,0 +1,271 @@
+import type { Key, Reason, Result } from '../core/record.ts'
+import { isFailure } from '../core/result.ts'
+import type { DurationMs } from '../core/units.ts'
+import { InvariantError } from '../errors.ts'
+import type { HandedBack, ObserverEvent, Outcome } from '../ports/observer.ts'
+import type { Delivery } from '../ports/source.ts'
+import { toldOfCause } from './cause.ts'
+import type { Copies, DeadLettering } from './copies.ts'
+import type { Ending, FoundAside } from './ending.ts'
+import { Evidence } from './evidence.ts'
+import type { Unidentified } from './identify.ts'
+import { redactedDetail } from './redact.ts'
+import { openKept } from './remember.ts'
+import type { Services } from './services.ts'
+import type { SingleFlight } from './single-flight.ts'
+import type { Task } from './task.ts'
+
+/** How often a claim is repeated while another owner is busy. The claim may end long before its lease. */
+const BUSY_POLL_MS = 1_000
+const BUSY_JITTER_MS = 100
+const LEAST_JITTER_MS = 5
+
+interface CarryOutHooks {
+  /** Asks the source to read a stream again from its stored position. */
+  readonly rewind: (stream: string) => void
+  /** Takes a delivery in again, which had joined a task that is over. */
+  readonly arriveAgain: (delivery: Delivery) => void
+  /** A delivery has ended. */
+  readonly onEnded: () => void
+}
+
+/**
+ * Carries endings out. Nothing else acts on the broker: here alone copies are published, and deliveries settled or
+ * handed back. Each delivery ends once, with exactly one outcome.
+ */
+export class CarryOut {
+  readonly #services: Services
+  readonly #flights: SingleFlight
+  readonly #copies: Copies
+  readonly #hooks: CarryOutHooks
+  /** Deliveries without a task, on their way to the dead-letter place, with the reason. */
+  readonly #unclaimed = new Map<Delivery, Reason>()
+  #settledWithoutRun = 0
+  #isBroken = false
+
+  constructor(services: Services, flights: SingleFlight, copies: Copies, hooks: CarryOutHooks) {
+    this.#services = services
+    this.#flights = flights
+    this.#copies = copies
+    this.#hooks = hooks
+  }
+
+  /** Deliveries since the start that were settled without a run of the handler. */
+  get settledWithoutRun(): number {
+    return this.#settledWithoutRun
+  }
+
+  /** A settle without evidence was refused. Its message may come again only after this process has ended. */
+  get isBroken(): boolean {
+    return this.#isBroken
+  }
+
+  /** Does nothing if the task has ended before. */
+  end(task: Task, ending: Ending): void {
+    if (task.move('ending')) this.#carryOut(task, ending)
+  }
+
+  /** A delivery without a task, because it has no usable ID. */
+  async deadLetter(delivery: Delivery, { reason, ...how }: Unidentified): Promise<void> {
+    const { message } = delivery
+    const why = { ...how, reason, parked: false, detail: redactedDetail(how, message) }
+    this.#unclaimed.set(delivery, reason)
+    const evidence = await this.#copies.deadLetter(message, why, undefined)
+    if (!this.#unclaimed.delete(delivery)) return
+    if (evidence !== undefined) this.#settle(delivery, evidence, 'dead-lettered', toldOf(why))
+    else this.#giveBack(delivery, 'handed-back', { why: 'stop', reason })
+  }
+
+  /** A delivery that is not identified. */
+  handBack(delivery: Delivery): void {
+    this.#giveBack(delivery, 'handed-back', { why: this.#whyBack })
+  }
+
+  /** Ends everything that is still under way: unknown answers stay unknown. */
+  leave(): void {
+    for (const task of this.#flights.all()) this.#drop(task)
+    for (const [delivery, reason] of this.#unclaimed) {
+      this.#unclaimed.delete(delivery)
+      this.#giveBack(delivery, 'handed-back', { why: 'stop', reason })
+    }
+  }
+
+  #carryOut(task: Task, ending: Ending): void {
+    switch (ending.end) {
+      case 'marked': {
+        const { evidence, claim, result } = ending
+        const told: OutcomeDetail = { key: task.key, attempt: claim.attempt, fence: claim.fence }
+        if (result !== undefined) Object.assign(told, this.#remembered(task.key, result))
+        return this.#settleAll(task, evidence, 'handled', told)
+      }
+      case 'duplicate': {
+        const { evidence, reason, result } = ending
+        const { key } = task
+        const told = result === undefined ? { key, reason } : { key, ...this.#remembered(key, result) }
+        return this.#settleAll(task, evidence, 'duplicate', told)
+      }
+      case 'retry':
+        return void this.#retry(task, ending)
+      case 'rerun':
+        return this.#rerun(task, ending.delayMs)
+      case 'wait':
+        return this.#wait(task, ending.leaseLeftMs)
+      case 'set-aside': {
+        const { parked, setAsideAt, why } = ending
+        const detail = redactedDetail(why, task.message)
+        return void this.#deadLetter(task, { ...why, detail, parked, setAsideAt })
+      }
+      case 'dead-letter':
+        return void this.#deadLetter(task, toldOfFound(task, ending.found))
+      case 'rewind':
+        return this.#rewind(task)
+      case 'dropped':
+        return this.#drop(task, ending.isLeaseLost)
+    }
+  }
+
+  #rerun(task: Task, delayMs?: DurationMs): void {
+    if (this.#services.isDraining || !task.isCurrent) this.#drop(task)
+    else this.#services.lanes.putBack(task, delayMs)
+  }
+
+  #wait(task: Task, leaseLeftMs: DurationMs): void {
+    const { clock, entropy } = this.#services
+    const now = clock.monotonic()
+    task.busySince ??= now
+    const leftMs = task.busySince + this.#copies.busyWaitMs - now
+    // A short wait gets little jitter: for example a backoff that a timer missed by a millisecond.
+    const jitterMs = Math.ceil(entropy.fraction() * Math.min(BUSY_JITTER_MS, leaseLeftMs + LEAST_JITTER_MS))
+    if (leftMs <= 0) {
+      void this.#retry(task, { end: 'retry', why: 'busy', attempts: 0, delayMs: leaseLeftMs + jitterMs })
+    } else {
+      this.#rerun(task, Math.min(Math.min(leaseLeftMs, BUSY_POLL_MS) + jitterMs, Math.ceil(leftMs)))
+    }
+  }
+
+  #rewind(task: Task): void {
+    const { position, isCurrent } = task
+    const { isDraining } = this.#services
+    this.#forget(task, 'handed-back', { why: isDraining ? 'stop' : isCurrent ? 'rewound' : 'moved' })
+    // If many tasks are found behind, the first rewind ends the epoch of the others.
+    if (position !== undefined && isCurrent && !isDraining) this.#hooks.rewind(position.stream)
+  }
+
+  #drop(task: Task, isLeaseLost = false): void {
+    if (isLeaseLost) this.#forget(task, 'lease-lost', {})
+    else this.#forget(task, 'handed-back', { why: this.#whyBack })
+  }
+
+  async #deadLetter(task: Task, why: DeadLettering): Promise<void> {
+    const { messageToSettle, firstFailureAt } = task
+    const evidence = await this.#copies.deadLetter(messageToSettle, { ...why, firstFailureAt }, task.key)
+    if (evidence === undefined) return this.#drop(task)
+    await this.#services.store.pass(task.position)
+    this.#settleAll(task, evidence, why.parked ? 'parked' : 'dead-lettered', { key: task.key, ...toldOf(why) })
+  }
+
+  /**
+   * The copy is published and may have joined the task already. Only deliveries from the same place as the original are
+   * settled with it; any other starts a new task.
+   */
+  async #retry(task: Task, how: Extract<Ending, { end: 'retry' }>): Promise<void> {
+    if (this.#services.isDraining || !task.isCurrent) return this.#drop(task)
+    const evidence = await this.#copies.retryLater(task, how)
+    if (evidence === undefined) return this.#drop(task)
+    if (!this.#leaveFlight(task)) return
+    const { first, key } = task
+    const { destination, position } = first.message
+    const isBusy = how.why === 'busy'
+    const outcome = isBusy ? 'handed-back' : 'failed'
+    this.#settle(first, evidence, outcome, isBusy ? { key, why: 'busy', copied: true } : { key })
+    for (const delivery of task.joined) {
+      const { message } = delivery
+      if (message.destination === destination && message.position === position) {
+        this.#settle(delivery, evidence, 'joined', { key, endedAs: outcome })
+      } else {
+        this.#hooks.arriveAgain(delivery)
+      }
+    }
+  }
+
+  #settleAll(task: Task, evidence: Evidence, outcome: Exclude<Settled, 'joined'>, detail: OutcomeDetail): void {
+    if (!this.#leaveFlight(task)) return
+    this.#settle(task.first, evidence, outcome, detail)
+    for (const delivery of task.joined) this.#settle(delivery, evidence, 'joined', { key: task.key, endedAs: outcome })
+  }
+
+  /** Ends all deliveries of a task without a settle. */
+  #forget(task: Task, outcome: Unsettled, detail: OutcomeDetail): void {
+    if (!this.#leaveFlight(task)) return
+    for (const delivery of [task.first, ...task.joined]) this.#giveBack(delivery, outcome, { key: task.key, ...detail })
+  }
+
+  /** Once for each task. */
+  #leaveFlight(task: Task): boolean {
+    if (!task.move('ended')) return false
+    this.#flights.end(task)
+    this.#services.lanes.finish(task)
+    return true
+  }
+
+  get #whyBack(): HandedBack {
+    return this.#services.isDraining ? 'stop' : 'moved'
+  }
+
+  #remembered(key: Key, kept: Result): OutcomeDetail {
+    const result = openKept(kept, key, this.#services)
+    return isFailure(result) ? { result, failure: true } : { result }
+  }
+
+  /** The only place that settles. */
+  #settle(delivery: Delivery, evidence: Evidence, outcome: Settled, detail: OutcomeDetail): void {
+    if (!Evidence.is(evidence)) return this.#refuseSettle(delivery, outcome, detail)
+    if (delivery.settle()) this.#ended(delivery, outcome, detail)
+    else this.#ended(delivery, 'settle-refused', { refused: outcome, ...detail })
+  }
+
+  #refuseSettle(delivery: Delivery, outcome: Settled, { key }: OutcomeDetail): void {
+    this.#isBroken = true
+    const error = new InvariantError('pipeline.end', `to be settled as ${outcome} without mark, done or confirmed copy`)
+    this.#services.observe({ type: 'invariant-broken', error })
+    this.#giveBack(delivery, 'handed-back', { key, why: 'broken' })
+  }
+
+  /** After `lease-lost` the delivery is not ours, so there is nothing to hand back. */
+  #giveBack(delivery: Delivery, outcome: Unsettled, detail: OutcomeDetail): void {
+    if (outcome === 'handed-back') delivery.handBack?.()
+    this.#ended(delivery, outcome, detail)
+  }
+
+  #ended({ message }: Delivery, outcome: Outcome, detail: OutcomeDetail): void {
+    if (isWithoutRun(outcome, detail)) this.#settledWithoutRun++
+    this.#services.observe({ type: 'delivery', message, outcome, ...detail })
+    this.#hooks.onEnded()
+  }
+}
+
+type DeliveryEvent = Extract<ObserverEvent, { type: 'delivery' }>
+type OutcomeDetail = Partial<Omit<DeliveryEvent, 'type' | 'message' | 'outcome'>>
+
+type Unsettled = 'handed-back' | 'lease-lost'
+type Settled = Exclude<Outcome, 'settle-refused' | 'lease-lost'>
+
+/** Settled because the message is done, or was handled for another delivery of it. */
+function isWithoutRun(outcome: Outcome, { endedAs }: OutcomeDetail): boolean {
+  return outcome === 'duplicate' || (outcome === 'joined' && (endedAs === 'handled' || endedAs === 'duplicate'))
+}
+
+/** The fields of a dead letter for the observer. */
+function toldOf({ reason, detail, error, attempts, setAsideAt }: DeadLettering): OutcomeDetail {
+  return { reason, detail, error, attempt: attempts, since: setAsideAt }
+}
+
+/** The dead letter of a record that a claim found: it tells the story of the record. */
+function toldOfFound(task: Task, { parked, reason, detail, story }: FoundAside): DeadLettering {
+  if (story === undefined) return { parked, reason, detail }
+  const { attempt: attempts = 0, since, cause } = story
+  task.firstFailureAt ??= since
+  // The text of a record was redacted before it was written.
+  const told = cause === undefined ? { detail } : toldOfCause(cause)
+  return { parked, reason, ...told, attempts, setAsideAt: since, isRepeated: true }
+}

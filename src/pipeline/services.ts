@@ -1,0 +1,24 @@
+import type { DurationMs } from '../core/units.ts'
+import type { ResolvedConsumer } from '../resolve-options.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Entropy } from '../ports/entropy.ts'
+import type { Observer } from '../ports/observer.ts'
+import type { Ending } from './ending.ts'
+import type { Lanes } from './lanes.ts'
+import type { StoreClient } from './store-client.ts'
+import type { Task } from './task.ts'
+
+/** What the pipeline gives to a runner. */
+export interface Services {
+  readonly consumer: ResolvedConsumer
+  readonly clock: Clock
+  readonly entropy: Entropy
+  readonly lanes: Lanes
+  readonly store: StoreClient
+  readonly isDraining: boolean
+  readonly observe: Observer
+  /** Each task that a runner took from the lanes ends here, once. */
+  end(task: Task, ending: Ending): void
+  /** How long a message with this many failed attempts waits in a retry place; `undefined`: it waits in its lane. */
+  retryDelayMs(attempts: number): DurationMs | undefined
+}

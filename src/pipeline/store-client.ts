@@ -1,0 +1,154 @@
+import { isMarked } from '../core/decision.ts'
+import type { MarkVerdict, RenewVerdict, Result } from '../core/record.ts'
+import { horizonOf } from '../core/retention.ts'
+import type { MonotonicMs } from '../core/units.ts'
+import { hasCode } from '../errors.ts'
+import type { StreamPosition } from '../ports/source.ts'
+import type { Claim, ClaimAnswer, Positions, ReleaseOptions } from '../ports/store.ts'
+import { causeOf } from './cause.ts'
+import { ClaimSteps, type ClaimStep } from './claim-step.ts'
+import { DROPPED, RERUN, type Ending, type SettingAside } from './ending.ts'
+import type { Services } from './services.ts'
+import { faultOfMark, faultOfRelease, faultOfSetAside, faultsOfClaims } from './store-answers.ts'
+import type { StoreLine } from './store-line.ts'
+import type { Task } from './task.ts'
+
+export interface ClaimedBatch {
+  /** In the order of the tasks. */
+  readonly steps: readonly ClaimStep[]
+  /** When the request was sent. The lease counts from before that. */
+  readonly sentAt: MonotonicMs
+}
+
+/**
+ * The calls of a store, for one consumer. Each is repeated until the store answers; `undefined`: it did not before the
+ * process had to stop, so the answer is unknown.
+ */
+export class StoreClient {
+  readonly #services: Omit<Services, 'store'>
+  readonly #scope: string
+  readonly #line: StoreLine
+  readonly #steps: ClaimSteps
+  readonly #positions: Positions | undefined
+
+  constructor(services: Omit<Services, 'store'>, scope: string, line: StoreLine) {
+    const { consumer, observe } = services
+    this.#services = services
+    this.#scope = scope
+    this.#line = line
+    this.#steps = new ClaimSteps(consumer, observe)
+    this.#positions = consumer.store.strategy === 'offsets' ? consumer.store.positions : undefined
+  }
+
+  get isDown(): boolean {
+    return this.#line.isDown
+  }
+
+  async claim(tasks: readonly Task[], alone: boolean): Promise<ClaimedBatch | undefined> {
+    const { consumer, clock, entropy, observe } = this.#services
+    const { store, leaseMs, retentionMs } = consumer
+    const request = {
+      scope: this.#scope,
+      token: entropy.ownerToken(),
+      leaseMs,
+      retentionMs,
+      alone,
+      items: tasks.map(({ key, digest, position }) => ({ key, digest, position })),
+    }
+    let sentAt = 0
+    const ask = (): Promise<readonly ClaimAnswer<unknown>[]> => {
+      sentAt = clock.monotonic()
+      return store.claim(request) // mutant: mark-before-effect, settle-on-busy, swallow-given-up, done-from-error
+    }
+    const answers = await this.#line.ask(tasks.length, ask, faultsOfClaims(request, store.strategy))
+    if (answers === undefined) return undefined
+    // Positions are kept for ever.
+    const horizon = this.#positions === undefined ? horizonOf(clock.now(), retentionMs) : Number.NEGATIVE_INFINITY
+    const granted = answers.filter((answer) => 'claim' in answer).length
+    observe({ type: 'claims', count: tasks.length, granted })
+    const steps = tasks.map((task, at) => {
+      const answer = answers[at]
+      if (answer === undefined) throw new TypeError('a store must answer each item of a claim (store-client.claim)')
+      if (answer.verdict !== 'busy') task.busySince = undefined
+      return this.#steps.after(task, answer, horizon)
+    })
+    return { steps, sentAt }
+  }
+
+  /** Once: the answer is not worth waiting for, because the next renewal follows soon. */
+  async renew(claims: readonly Claim[]): Promise<readonly RenewVerdict[]> {
+    const { store, leaseMs } = this.#services.consumer
+    try {
+      return await store.renew(claims, leaseMs)
+    } catch {
+      // Unknown. Without an answer in time, the local deadline aborts the handlers.
+      return []
+    }
+  }
+
+  mark(claims: readonly Claim[], results?: Results): Promise<readonly MarkVerdict[] | undefined> {
+    const { consumer } = this.#services
+    return this.#line.ask(claims.length, () => consumer.store.mark(claims, results), faultOfMark) // mutant: settle-before-mark, release-after-unknown
+  }
+
+  /** Marks the claims of a transaction. Resolves with an error if it is known that nothing was committed. */
+  async commit(claims: readonly Claim[], results?: Results): Promise<readonly MarkVerdict[] | undefined | Refusal> {
+    const { consumer } = this.#services
+    let refusal: Refusal | undefined
+    const mark = async (): Promise<readonly MarkVerdict[]> => {
+      try {
+        return await consumer.store.mark(claims, results)
+      } catch (error) {
+        if (!hasCode(error, 'FLOATING_QUERY') && !hasCode(error, 'COMMIT_REFUSED')) throw error // mutant: commit-unknown-as-failure
+        // Asking again would not change the answer.
+        refusal = { error }
+        return claims.map(() => 'refused-busy')
+      }
+    }
+    const verdicts = await this.#line.ask(claims.length, mark, faultOfMark)
+    return refusal ?? verdicts
+  }
+
+  observeMarks(verdicts: readonly MarkVerdict[]): void {
+    let count = 0
+    let late = 0
+    for (const verdict of verdicts) {
+      if (isMarked(verdict)) count++
+      if (verdict === 'marked-late') late++
+    }
+    this.#services.observe({ type: 'marks', count, late })
+  }
+
+  async release(claims: readonly Claim[], how: ReleaseOptions): Promise<void> {
+    const { consumer } = this.#services
+    await this.#line.ask(claims.length, () => consumer.store.release(claims, how), faultOfRelease)
+  }
+
+  /** Resolves when the record is written. If the store refuses, the task is claimed again and follows that verdict. */
+  async setAside(task: Task, claim: Claim, as: 'given-up' | 'parked', why: SettingAside): Promise<Ending> {
+    const { consumer, clock } = this.#services
+    const setAsideAt = clock.now()
+    const how = { reason: why.reason, refund: why.attempts < claim.attempt, cause: causeOf(why, task.message) }
+    const verdicts = await this.#line.ask(1, () => consumer.store.setAside([claim], as, how), faultOfSetAside)
+    const verdict = verdicts?.[0]
+    if (verdict === undefined) return DROPPED
+    return verdict === 'refused' ? RERUN : { end: 'set-aside', parked: verdict === 'parked', setAsideAt, why }
+  }
+
+  /**
+   * Strategy `offsets`: a dead-lettered message is over. If the store does not learn this, the message is only
+   * dead-lettered once more.
+   */
+  async pass(position: StreamPosition | undefined): Promise<void> {
+    const positions = this.#positions
+    if (positions === undefined || position === undefined) return
+    const pass = async (): Promise<readonly void[]> => [await positions.pass(this.#scope, position)]
+    await this.#line.ask(1, pass, () => undefined)
+  }
+}
+
+type Results = readonly (Result | undefined)[] | undefined
+
+interface Refusal {
+  readonly error: unknown
+}

@@ -34,7 +34,10 @@ async function examine(session: Session, name: string | undefined): Promise<numb
   const entries = name === undefined ? session.config.consumers : [session.consumer(name)]
   const { timeoutMs } = session
   const examined = await Promise.all(
-    entries.map(async (entry) => ({ entry, diagnosis: await doctor(entry.consumer, entry.from, { timeoutMs }) })),
+    entries.map(async (entry) => ({
+      entry,
+      diagnosis: await doctor(entry.consumer, entry.subscription, { timeoutMs }),
+    })),
   )
   if (session.isJson) printJson('doctor', { consumers: examined.map(asJson) })
   else printText(examined.map(asText).join('\n\n'))

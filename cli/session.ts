@@ -93,8 +93,8 @@ export class Session {
 }
 
 /** The name with its group, for consumers whose name is not unique. */
-export function titleOf({ consumer, from }: ConfiguredConsumer): string {
-  return scopeText([from.group, consumer.name])
+export function titleOf({ consumer, subscription }: ConfiguredConsumer): string {
+  return scopeText([subscription.group, consumer.name])
 }
 
 async function within<T>(ms: number, work: Promise<T>): Promise<T> {

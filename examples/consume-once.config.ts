@@ -5,7 +5,7 @@ import { Pool } from 'pg'
 import { kafkaBrokers, databaseUrl } from './support/servers.ts'
 // #region page
 import { defineConfig, defineConsumer, messageId, type ConsumeOnceConfig } from 'consume-once'
-import { fromKafka } from 'consume-once/kafkajs'
+import { kafkaSubscription } from 'consume-once/kafkajs'
 import { postgresInbox, postgresMigrations } from 'consume-once/pg'
 
 const pool = new Pool({ connectionString: databaseUrl(), max: 4 })
@@ -20,8 +20,8 @@ const sms = defineConsumer({
 })
 
 const config: ConsumeOnceConfig = defineConfig({
-  // With the options that runKafka is given; fromRabbit takes those of runRabbit.
-  consumers: [{ consumer: sms, from: fromKafka(kafka, { topics: ['sms'], groupId: 'sms' }) }],
+  // With the options that runKafka is given; rabbitSubscription takes those of runRabbit.
+  consumers: [{ consumer: sms, subscription: kafkaSubscription(kafka, { topics: ['sms'], group: 'sms' }) }],
   migrations: [postgresMigrations({ pool })],
   close: () => pool.end(),
 })

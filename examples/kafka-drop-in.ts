@@ -45,7 +45,7 @@ const sms = defineConsumer({
 const consumer = kafka.consumer({ groupId })
 await consumer.connect()
 await consumer.subscribe({ topic, fromBeginning: true })
-const onMessage = eachMessage(sms, { groupId, kafka }) // `kafka` publishes what must be dead-lettered
+const onMessage = eachMessage(sms, { group: groupId, kafka }) // `kafka` publishes what must be dead-lettered
 await consumer.run({ eachMessage: onMessage })
 // … and when the process ends, both at once: await Promise.all([consumer.stop(), onMessage.stop()])
 // #endregion

@@ -33,7 +33,7 @@ const payments = defineConsumer({
   },
 })
 
-const running = await runKafka(kafka, payments, { topics: [topic], groupId: 'payments' })
+const running = await runKafka(kafka, payments, { topics: [topic], group: 'payments' })
 process.once('SIGTERM', () => void running.stop({ deadlineMs: 10_000 }))
 // #endregion
 

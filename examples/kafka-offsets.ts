@@ -40,7 +40,7 @@ const readings = defineConsumer({
   },
 })
 
-const running = await runKafka(kafka, readings, { topics: [topic], groupId })
+const running = await runKafka(kafka, readings, { topics: [topic], group: groupId })
 // … and when the process ends: await running.stop({ deadlineMs: 10_000 })
 // #endregion
 
@@ -54,7 +54,7 @@ await eventually(async () => (await stored()) === 3)
 await running.stop({ deadlineMs: 10_000 })
 
 await admin.setOffsets({ groupId, topic, partitions: [{ partition: 0, offset: '0' }] })
-const again = await runKafka(kafka, readings, { topics: [topic], groupId })
+const again = await runKafka(kafka, readings, { topics: [topic], group: groupId })
 await send([4])
 await eventually(async () => (await stored()) >= 4)
 await again.stop({ deadlineMs: 10_000 })

@@ -38,7 +38,7 @@ const sms = defineConsumer({
 
 async function consumeAll(): Promise<void> {
   outcomes.clear()
-  const running: Running = await runKafka(kafka, sms, { topics: [topic], groupId: topic })
+  const running: Running = await runKafka(kafka, sms, { topics: [topic], group: topic })
   await eventually(async () => [...outcomes.values()].reduce((sum, count) => sum + count, 0) >= messages.length)
   await running.stop()
 }

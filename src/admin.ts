@@ -7,7 +7,7 @@ import { ConfigError } from './errors.ts'
 import { WHY_UNUSABLE } from './message-id.ts'
 import { checkText, checkWhole } from './option-checks.ts'
 import type { ResolvedConsumer } from './resolve-options.ts'
-import type { ConsumedFrom } from './ports/consumed-from.ts'
+import type { Subscription } from './ports/subscription.ts'
 import type { ListedState, ListQuery, Purged, RecordPage, StoreAdmin, Why } from './ports/store-admin.ts'
 import { keyScope, scopeName } from './scope.ts'
 
@@ -79,18 +79,18 @@ const MOST_PURGED_AT_ONCE = 100_000
 const COUNTED: readonly CountedState[] = ['processing', 'in-doubt', 'given-up', 'parked']
 
 /**
- * Operations for people on the records of a consumer. A message is found by its ID under each of `from.origins`; give a
+ * Operations for people on the records of a consumer. A message is found by its ID under each of `subscription.origins`; give a
  * single origin if two topics have messages with equal IDs.
  *
  * @throws ConfigError `CONFIG_INVALID` for a store without `admin`, or one of strategy `offsets`, which has no record
  * for each message. Each method
  *   throws it for an unusable ID, and a decision throws it for an ID that has records under several origins
  */
-export function adminOf(consumer: Consumer, from: Pick<ConsumedFrom, 'group' | 'origins'>): Admin {
+export function adminOf(consumer: Consumer, subscription: Pick<Subscription, 'group' | 'origins'>): Admin {
   const definition = definitionOf(consumer)
   const problems: string[] = []
-  checkText('group', from?.group, problems)
-  const origins: readonly unknown[] = Array.isArray(from?.origins) ? from.origins : []
+  checkText('group', subscription?.group, problems)
+  const origins: readonly unknown[] = Array.isArray(subscription?.origins) ? subscription.origins : []
   if (origins.length === 0) problems.push('origins: expected at least one topic or queue, got none')
   for (const origin of origins) checkText('origins', origin, problems)
   const { strategy, admin } = definition.store
@@ -102,21 +102,21 @@ export function adminOf(consumer: Consumer, from: Pick<ConsumedFrom, 'group' | '
     problems.push('store: expected one that people may look into (`admin`), got one without')
   }
   if (admin === undefined || problems.length > 0) throw new ConfigError(problems.map((one) => named(definition, one)))
-  return new StoreRecords(definition, from, admin)
+  return new StoreRecords(definition, subscription, admin)
 }
 
 class StoreRecords implements Admin {
   readonly scope: string
   readonly forgetsByItself: boolean
   readonly #consumer: ResolvedConsumer
-  readonly #from: Pick<ConsumedFrom, 'group' | 'origins'>
+  readonly #subscription: Pick<Subscription, 'group' | 'origins'>
   readonly #admin: StoreAdmin
 
-  constructor(consumer: ResolvedConsumer, from: Pick<ConsumedFrom, 'group' | 'origins'>, admin: StoreAdmin) {
-    this.scope = scopeName(consumer, from.group)
+  constructor(consumer: ResolvedConsumer, subscription: Pick<Subscription, 'group' | 'origins'>, admin: StoreAdmin) {
+    this.scope = scopeName(consumer, subscription.group)
     this.forgetsByItself = admin.forgetsByItself ?? false
     this.#consumer = consumer
-    this.#from = from
+    this.#subscription = subscription
     this.#admin = admin
   }
 
@@ -213,7 +213,7 @@ class StoreRecords implements Admin {
     if (typeof ref === 'object' && 'key' in ref) return [{ ref, key: ref.key, origin: undefined }]
     const bytes = idBytes(ref)
     if (typeof bytes === 'string') throw this.#invalid(`message ID: ${WHY_UNUSABLE[bytes]}`)
-    const { group, origins } = this.#from
+    const { group, origins } = this.#subscription
     // With the option `scope`, all origins share one key.
     const sought = this.#consumer.scope === undefined ? origins : origins.slice(0, 1)
     return sought.map((origin) => {

@@ -1,7 +1,7 @@
 import { definitionOf, type Consumer } from './define-consumer.ts'
 import { ConfigError } from './errors.ts'
 import { checkFunction, checkNames } from './option-checks.ts'
-import type { ConsumedFrom } from './ports/consumed-from.ts'
+import type { Subscription } from './ports/subscription.ts'
 import type { Migrations } from './ports/migrations.ts'
 
 /** The configuration of the command-line tool: the default export of `consume-once.config.js`, `.mjs` or `.ts`. */
@@ -17,14 +17,14 @@ export interface ConsumeOnceConfig {
 export interface ConfiguredConsumer {
   readonly consumer: Consumer
   /**
-   * `fromKafka(kafka, options)` or `fromRabbit(url, options)`, with the options that run the consumer; or `{ group,
+   * `kafkaSubscription(kafka, options)` or `rabbitSubscription(url, options)`, with the options that run the consumer; or `{ group,
    * origins }`.
    */
-  readonly from: ConsumedFrom
+  readonly subscription: Subscription
 }
 
 const CONFIG: Record<keyof ConsumeOnceConfig, true> = { consumers: true, migrations: true, close: true }
-const CONFIGURED: Record<keyof ConfiguredConsumer, true> = { consumer: true, from: true }
+const CONFIGURED: Record<keyof ConfiguredConsumer, true> = { consumer: true, subscription: true }
 
 /** Checks the config and returns it. @throws ConfigError `CONFIG_INVALID`, with all problems at once */
 export function defineConfig(config: ConsumeOnceConfig): ConsumeOnceConfig {
@@ -36,7 +36,7 @@ export function defineConfig(config: ConsumeOnceConfig): ConsumeOnceConfig {
   const { consumers, migrations = [], close } = config
   if (Array.isArray(consumers)) {
     for (const [at, entry] of consumers.entries()) checkEntry(`consumers[${at}]`, entry, problems)
-  } else problems.push('consumers: expected a list of { consumer, from }')
+  } else problems.push('consumers: expected a list of { consumer, subscription }')
   if (!Array.isArray(migrations) || migrations.some((one) => typeof one?.up !== 'function')) {
     problems.push('migrations: expected a list of what postgresMigrations() returned')
   }
@@ -47,7 +47,7 @@ export function defineConfig(config: ConsumeOnceConfig): ConsumeOnceConfig {
 
 function checkEntry(place: string, entry: ConfiguredConsumer, problems: string[]): void {
   if (typeof entry !== 'object' || entry === null) {
-    problems.push(`${place}: expected { consumer, from }, got ${entry === null ? 'null' : typeof entry}`)
+    problems.push(`${place}: expected { consumer, subscription }, got ${entry === null ? 'null' : typeof entry}`)
     return
   }
   checkNames(`${place}.`, entry, { known: CONFIGURED }, problems)
@@ -56,8 +56,10 @@ function checkEntry(place: string, entry: ConfiguredConsumer, problems: string[]
   } catch (error) {
     if (error instanceof ConfigError) problems.push(...error.problems.map((problem) => `${place}.${problem}`))
   }
-  const { group, origins } = entry.from ?? {}
+  const { group, origins } = entry.subscription ?? {}
   if (typeof group !== 'string' || !Array.isArray(origins)) {
-    problems.push(`${place}.from: expected what fromKafka() or fromRabbit() returned, or { group, origins }`)
+    problems.push(
+      `${place}.subscription: expected what kafkaSubscription() or rabbitSubscription() returned, or { group, origins }`,
+    )
   }
 }

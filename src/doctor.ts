@@ -5,7 +5,7 @@ import { ConfigError, describeError } from './errors.ts'
 import { durationText } from './duration-text.ts'
 import type { ResolvedConsumer } from './resolve-options.ts'
 import type { CheckFinding, Checkup } from './ports/checkup.ts'
-import type { CheckedConsumer, ConsumedFrom } from './ports/consumed-from.ts'
+import type { CheckedConsumer, Subscription } from './ports/subscription.ts'
 import type { Strategy } from './ports/store.ts'
 
 export type CheckVerdict = CheckFinding['verdict']
@@ -41,13 +41,13 @@ const VERDICTS: readonly CheckVerdict[] = ['broken', 'weaker', 'unknown', 'holds
  * Checks the live servers of a consumer against its guarantee. It changes nothing. A setting that cannot be read is
  * `unknown`, never fine; the diagnosis names a server that does not answer.
  *
- * @param from - where the consumer consumes from: `fromKafka(...)`, `fromRabbit(...)`. Without it the broker is
+ * @param subscription - `kafkaSubscription(...)`, `rabbitSubscription(...)`. Without it the broker is
  * `unknown`
  * @throws ConfigError `CONFIG_INVALID` if `consumer` is not the result of `defineConsumer`
  */
 export async function doctor(
   consumer: Consumer,
-  from?: ConsumedFrom,
+  subscription?: Subscription,
   { timeoutMs = TIMEOUT_MS }: DoctorOptions = {},
 ): Promise<Diagnosis> {
   const definition = definitionOf(consumer)
@@ -56,7 +56,7 @@ export async function doctor(
   const checked = checkedOf(definition)
   const [ofStore, ofBroker] = await Promise.all([
     look('store', store.checkup?.bind(store), timeoutMs),
-    look('broker', from?.checkup?.bind(from, checked), timeoutMs),
+    look('broker', subscription?.checkup?.bind(subscription, checked), timeoutMs),
   ])
   const findings = [...ofStore.findings, ...ofBroker.findings]
   return {

@@ -2,7 +2,7 @@ import { checkDecider, type Decider } from './decider.ts'
 import { definitionOf, type Consumer } from './define-consumer.ts'
 import { ConfigError } from './errors.ts'
 import { checkText } from './option-checks.ts'
-import type { ConsumedFrom } from './ports/consumed-from.ts'
+import type { Subscription } from './ports/subscription.ts'
 import type { HoldVerdict, ListedPosition, Positions } from './ports/store.ts'
 import { scopeName } from './scope.ts'
 
@@ -35,17 +35,17 @@ export interface PositionAdmin {
  *
  * @throws ConfigError `CONFIG_INVALID` for a store of another strategy
  */
-export function positionsOf(consumer: Consumer, from: Pick<ConsumedFrom, 'group'>): PositionAdmin {
+export function positionsOf(consumer: Consumer, subscription: Pick<Subscription, 'group'>): PositionAdmin {
   const definition = definitionOf(consumer)
   const { name, store } = definition
   const problems: string[] = []
-  checkText('group', from?.group, problems)
+  checkText('group', subscription?.group, problems)
   const positions = store.strategy === 'offsets' ? store.positions : undefined
   if (positions === undefined) problems.push(`store: expected one of strategy offsets, got ${store.strategy}`)
   const invalid = (texts: readonly string[]): ConfigError =>
     new ConfigError(texts.map((text) => `consumer ${JSON.stringify(name)}: ${text}`))
   if (positions === undefined || problems.length > 0) throw invalid(problems)
-  const scope = scopeName(definition, from.group)
+  const scope = scopeName(definition, subscription.group)
   return {
     scope,
     list: () => positions.list(scope),

@@ -86,7 +86,7 @@ export {
 export { findScopeRow, formerScope, isSharedBy, mayBeAnothers, type ScopeRow, type ScopeStep } from './scope.ts'
 export type { CheckFinding, Checkup } from './ports/checkup.ts'
 export type { Clock } from './ports/clock.ts'
-export type { CheckedConsumer, ConsumedFrom } from './ports/consumed-from.ts'
+export type { CheckedConsumer, Subscription } from './ports/subscription.ts'
 export type { Entropy } from './ports/entropy.ts'
 export type { Logger } from './ports/logger.ts'
 export type { Message } from './ports/message.ts'

@@ -17,7 +17,7 @@ import { RabbitSource } from './source.ts'
  *
  * @throws ConfigError `CONFIG_INVALID`, `CONSUMER_NAME_TAKEN`
  */
-export function rabbitBroker(
+export function rabbitSource(
   connect: RabbitConnect,
   options: RabbitOptions,
   consumerName?: string,

@@ -1,5 +1,5 @@
 import { runConsumer, type Consumer, type Starting } from '../../src/spi.ts'
-import { rabbitBroker } from './broker.ts'
+import { rabbitSource } from './broker.ts'
 import type { RabbitConnect } from './connection/connector.ts'
 import type { RabbitOptions } from './options/options.ts'
 
@@ -18,7 +18,7 @@ import type { RabbitOptions } from './options/options.ts'
  * @throws (rejects) StoppedError `STOPPED` if it was stopped before it consumed
  */
 export function runRabbit(connect: RabbitConnect, consumer: Consumer, options: RabbitOptions): Starting {
-  return runConsumer(consumer, () => rabbitBroker(connect, options, consumer.name))
+  return runConsumer(consumer, () => rabbitSource(connect, options, consumer.name))
 }
 
 export {
@@ -29,8 +29,8 @@ export {
 export { onMessage, type OnMessage, type RabbitDropIn } from './drop-in/index.ts'
 export { rabbitDeadLetters } from './drop-in/dead-letters.ts'
 export { rabbitMessage, type ForeignMessage } from './drop-in/foreign-message.ts'
-export { rabbitBroker } from './broker.ts'
-export { fromRabbit } from './checkup/from-rabbit.ts'
+export { rabbitSource } from './broker.ts'
+export { rabbitSubscription } from './checkup/rabbit-subscription.ts'
 export type { OnMessageOptions } from './drop-in/options.ts'
 export type { OwnChannel } from './drop-in/channel.ts'
 export type { RabbitConnect } from './connection/connector.ts'

@@ -14,13 +14,13 @@ import { KafkaSource } from './source.ts'
  *
  * @throws ConfigError `CONFIG_INVALID`, `CONSUMER_NAME_TAKEN`
  */
-export function kafkaBroker(
+export function kafkaSource(
   kafka: KafkaLike,
   options: KafkaOptions,
   consumerName?: string,
 ): { source: Source; publisher: Publisher } {
   const resolved = resolveKafka(options)
-  const leaveGroup = enterGroup(kafka, resolved.groupId, resolved.topology, consumerName)
+  const leaveGroup = enterGroup(kafka, resolved.group, resolved.topology, consumerName)
   const desk = new AdminDesk(kafka)
   const publisher = new KafkaPublisher({
     producer: new ConfirmedProducer(kafka),

@@ -1,10 +1,10 @@
 import { runConsumer, type Consumer, type Starting } from '../../src/spi.ts'
-import { kafkaBroker } from './broker.ts'
+import { kafkaSource } from './broker.ts'
 import type { KafkaOptions } from './options/options.ts'
 import type { KafkaLike } from './slice.ts'
 
-export { kafkaBroker } from './broker.ts'
-export { fromKafka } from './checkup/from-kafka.ts'
+export { kafkaSource } from './broker.ts'
+export { kafkaSubscription } from './checkup/kafka-subscription.ts'
 export { eachBatch, eachMessage, type DropIn, type EachBatch, type EachMessage } from './drop-in/index.ts'
 export type { DropInOptions } from './drop-in/options.ts'
 export type { DeadLetterHeaders, KafkaConsumerOptions, KafkaOptions, KafkaRetryTopic } from './options/options.ts'
@@ -26,5 +26,5 @@ export type { CheckupAdminLike, CheckupKafkaLike, KafkaLike } from './slice.ts'
  * @throws (rejects) StoppedError `STOPPED` if it was stopped before it had joined
  */
 export function runKafka(kafka: KafkaLike, consumer: Consumer, options: KafkaOptions): Starting {
-  return runConsumer(consumer, () => kafkaBroker(kafka, options, consumer.name))
+  return runConsumer(consumer, () => kafkaSource(kafka, options, consumer.name))
 }

@@ -81,7 +81,7 @@ export class KafkaSource implements Source {
   constructor(parts: SourceParts) {
     const { kafka, desk, options, consumerName } = parts
     this.#parts = parts
-    this.group = options.groupId
+    this.group = options.group
     this.#report = (event, detail) => {
       this.#counts[event] = (this.#counts[event] ?? 0) + 1
       this.#tell(sourceEvent(event, detail))
@@ -123,7 +123,7 @@ export class KafkaSource implements Source {
         waiting: (detail) => this.#isNotReady(detail),
       },
     )
-    this.#offsets = new GroupOffsets(desk, options.groupId, () => this.#subscription.present)
+    this.#offsets = new GroupOffsets(desk, options.group, () => this.#subscription.present)
     if (options.start === 'latest') this.#firstStart = new FirstStart(desk, this.#offsets, options.topology.sources)
     this.#gate = new BatchGate({
       assignment: this.#assignment,

@@ -25,7 +25,7 @@ export const crashOnKafka: CrashBroker = {
   async run(job, consumer) {
     const running = await runKafka(clientOf(job), consumer, {
       topics: [job.place],
-      groupId: job.name,
+      group: job.name,
       deadLetterTopic: deadLetterTopic(job),
       consumer: CONSUMER,
     })

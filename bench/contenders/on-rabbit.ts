@@ -1,4 +1,4 @@
-import { rabbitBroker, runRabbit, type RabbitOptions } from 'consume-once/amqplib'
+import { rabbitSource, runRabbit, type RabbitOptions } from 'consume-once/amqplib'
 import type { QueuePlan } from '../places/plans.ts'
 import { serverOf, type Job } from '../suite.ts'
 import type { Broker } from './broker.ts'
@@ -8,7 +8,7 @@ export function onRabbit(prefetch: number, queueType: QueuePlan['queueType']): B
   const optionsOf = ({ place }: Job): RabbitOptions => ({ queue: place, prefetch, queueType })
   return {
     idOf: ({ messageId }) => messageId,
-    source: (job) => rabbitBroker(serverOf(job, 'rabbitmq'), optionsOf(job)).source,
+    source: (job) => rabbitSource(serverOf(job, 'rabbitmq'), optionsOf(job)).source,
     async run(job, consumer) {
       const running = await runRabbit(serverOf(job, 'rabbitmq'), consumer, optionsOf(job))
       return () => running.stop()

@@ -27,7 +27,7 @@ export function besideStuck({
       handle: ({ message }) => flow.handle(message.headers[ID_HEADER]),
     })
     const measured = await flow.watch(() =>
-      runKafka(clientOf(job), consumer, { topics: [job.place], groupId: job.name, order }),
+      runKafka(clientOf(job), consumer, { topics: [job.place], group: job.name, order }),
     )
     if (measured.figures?.[OTHERS] !== 100) throw new Error(`it held up others: ${JSON.stringify(measured)}`)
     return measured

@@ -74,7 +74,7 @@ function goOnFrom({ keep, fromBeginning, from }: ReleaseFlags): GoOnFrom {
 
 async function list(session: Session, name: string): Promise<number> {
   const entry = session.consumer(name)
-  const admin = positionsOf(entry.consumer, entry.from)
+  const admin = positionsOf(entry.consumer, entry.subscription)
   const positions = await session.answer(admin.list())
   if (session.isJson) {
     printJson('positions', { consumer: titleOf(entry), scope: admin.scope, positions: positions.map(positionJson) })
@@ -111,7 +111,7 @@ interface Releasing {
 async function release(session: Session, { consumer, stream, from, flags }: Releasing): Promise<number> {
   const decider = deciderOf(flags)
   const entry = session.consumer(consumer)
-  const admin = positionsOf(entry.consumer, entry.from)
+  const admin = positionsOf(entry.consumer, entry.subscription)
   const position = (await session.answer(admin.list())).find((one) => one.stream === stream)
   const foreseen: HoldVerdict =
     position === undefined ? 'no-position' : position.held === undefined ? 'not-held' : 'released'

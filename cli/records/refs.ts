@@ -100,7 +100,10 @@ export async function* recordsIn(
 }
 
 /** @throws ConfigError if the store has no `admin` */
-export function adminFor({ consumer, from }: ConfiguredConsumer, { origin }: Pick<RefFlags, 'origin'>): Admin {
+export function adminFor(
+  { consumer, subscription: from }: ConfiguredConsumer,
+  { origin }: Pick<RefFlags, 'origin'>,
+): Admin {
   return adminOf(consumer, origin === undefined ? from : { ...from, origins: [origin] })
 }
 

@@ -3,9 +3,9 @@ import { Redis } from 'ioredis'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import { createClient } from 'redis'
-import { rabbitBroker } from '../../adapters/amqplib/index.ts'
+import { rabbitSource } from '../../adapters/amqplib/index.ts'
 import * as ioredis from '../../adapters/redis/ioredis/index.ts'
-import { kafkaBroker } from '../../adapters/kafkajs/index.ts'
+import { kafkaSource } from '../../adapters/kafkajs/index.ts'
 import { withDoneCache } from '../../adapters/lru-cache/index.ts'
 import { mysqlInbox, mysqlLease } from '../../adapters/mysql2/index.ts'
 import * as nodeRedis from '../../adapters/redis/node-redis/index.ts'
@@ -29,8 +29,8 @@ const TARGETS: Readonly<Record<Target, (options: Options) => unknown>> = {
   'redisLease of ioredis': (options) => ioredis.redisLease({ redis: new Redis({ lazyConnect: true }), ...options }),
   'redisLease of node-redis': (options) => nodeRedis.redisLease({ redis: createClient(), ...options }),
   withDoneCache: (options) => withDoneCache(memoryStore(), { max: 10, ...options }),
-  runKafka: (options) => kafkaBroker(new ScriptedKafka(), { topics: ['t'], groupId: 'g', ...options }),
-  runRabbit: (options) => rabbitBroker('amqp://localhost', { queue: 'orders', ...options }),
+  runKafka: (options) => kafkaSource(new ScriptedKafka(), { topics: ['t'], group: 'g', ...options }),
+  runRabbit: (options) => rabbitSource('amqp://localhost', { queue: 'orders', ...options }),
 }
 
 describe.each(Object.entries(TARGETS))('hostile options of %s', (target, make) => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { AclOperationTypes, AclPermissionTypes, AclResourceTypes, Kafka, logLevel, ResourcePatternTypes } from 'kafkajs'
-import { fromKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
+import { kafkaSubscription, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import { doctor, type CheckFinding } from '../../src/index.ts'
 import { type CheckedConsumer } from '../../src/spi.ts'
 import { defineConsumer, memoryStore } from '../../src/index.ts'
@@ -37,7 +37,7 @@ async function examine(
   options: KafkaOptions,
   consumer: Partial<CheckedConsumer> = {},
 ): Promise<Examined> {
-  const findings = (await fromKafka(kafka, options).checkup?.({ ...CONSUMER, ...consumer })) ?? []
+  const findings = (await kafkaSubscription(kafka, options).checkup?.({ ...CONSUMER, ...consumer })) ?? []
   for (const { verdict, meaning } of findings) expect(meaning === '').toBe(verdict === 'holds')
   return { findings, verdicts: Object.fromEntries(findings.map(({ check, verdict }) => [check, verdict])) }
 }
@@ -45,7 +45,7 @@ async function examine(
 /** Settings that weaken nothing. */
 const SAFE = { 'retention.ms': String(6 * DAY_MS), 'message.timestamp.type': 'LogAppendTime' }
 
-describeKafka('fromKafka, on a broker', () => {
+describeKafka('kafkaSubscription, on a broker', () => {
   let cluster: Cluster
   beforeAll(async () => {
     cluster = await Cluster.open()
@@ -58,16 +58,18 @@ describeKafka('fromKafka, on a broker', () => {
   ): Promise<Examined> => {
     const { of, ...options } = more
     const topic = await cluster.topic(2, { ...SAFE, ...config })
-    return examine(cluster.client(), { topics: [topic], groupId: uniqueName('group'), ...options }, of)
+    return examine(cluster.client(), { topics: [topic], group: uniqueName('group'), ...options }, of)
   }
 
   const strandedIn = async (options: KafkaOptions): Promise<readonly CheckFinding[]> =>
     (await examine(cluster.client(), options)).findings.filter(({ check }) => check === 'kafka.stranded-copies')
 
   it('tells the group and the topics that messages are first published to', async () => {
-    const options = { topics: ['a', 'b'], groupId: 'g', retry: { topics: [{ delayMs: 1_000 }] } }
-    expect(fromKafka(cluster.client(), options)).toMatchObject({ group: 'g', origins: ['a', 'b'] })
-    expect(() => fromKafka(cluster.client(), { topics: [], groupId: '' })).toThrow('topics: expected at least one')
+    const options = { topics: ['a', 'b'], group: 'g', retry: { topics: [{ delayMs: 1_000 }] } }
+    expect(kafkaSubscription(cluster.client(), options)).toMatchObject({ group: 'g', origins: ['a', 'b'] })
+    expect(() => kafkaSubscription(cluster.client(), { topics: [], group: '' })).toThrow(
+      'topics: expected at least one',
+    )
   })
 
   it('finds nothing to say of settings that are safe', async () => {
@@ -127,7 +129,7 @@ describeKafka('fromKafka, on a broker', () => {
 
   it('finds topics that are missing, and creates none by looking', async () => {
     const topic = uniqueName('missing')
-    const options = { topics: [topic], groupId: 'g', assert: false, retry: { topics: [{ delayMs: 1_000 }] } } as const
+    const options = { topics: [topic], group: 'g', assert: false, retry: { topics: [{ delayMs: 1_000 }] } } as const
     expect((await examine(cluster.client(), options)).verdicts).toMatchObject({
       'kafka.topic': 'broken',
       'kafka.dead-letter-topic': 'broken',
@@ -161,11 +163,11 @@ describeKafka('fromKafka, on a broker', () => {
     const topic = await cluster.topic()
     const groupId = uniqueName('group')
     const state = async (): Promise<CheckFinding | undefined> => {
-      const { findings } = await examine(cluster.client(), { topics: [topic], groupId })
+      const { findings } = await examine(cluster.client(), { topics: [topic], group: groupId })
       return findings.find(({ check }) => check === 'kafka.group')
     }
     expect(await state()).toMatchObject({ verdict: 'unknown', found: `group ${groupId}: Dead` })
-    await cluster.open({ topics: [topic], groupId })
+    await cluster.open({ topics: [topic], group: groupId })
     expect(await state()).toMatchObject({ verdict: 'holds', found: `group ${groupId}: Stable` })
     await cluster.closeSources()
     await eventually(async () => (await state())?.found === `group ${groupId}: Empty`)
@@ -179,11 +181,11 @@ describeKafka('fromKafka, on a broker', () => {
       const [old, second] = [`${topic}.${before}.retry-1`, `${topic}.${groupId}.retry-2`]
       const settling = new RecordingIntake()
       settling.onDeliver = (delivery) => delivery.settle()
-      await cluster.open({ topics: [topic], groupId: before, retry }, settling)
+      await cluster.open({ topics: [topic], group: before, retry }, settling)
       await cluster.send(old, ['handled'])
       await cluster.untilCommitted(before, old, [1])
       await cluster.closeSources()
-      const options = { topics: [topic], groupId, retry }
+      const options = { topics: [topic], group: groupId, retry }
       await eventually(async () => (await cluster.admin.describeGroups([before])).groups[0]?.state === 'Empty')
       expect(await strandedIn(options)).toEqual([])
 
@@ -215,7 +217,7 @@ describeKafka('fromKafka, on a broker', () => {
       await cluster.admin.setOffsets({ groupId, topic: old, partitions: [{ partition: 0, offset: '1' }] })
       const draining = {
         topics: [topic, old],
-        groupId,
+        group: groupId,
         retry: { topics: [{ delayMs: 1 }, { delayMs: 2, topic: second }] },
       }
       const intake = new RecordingIntake()
@@ -230,9 +232,9 @@ describeKafka('fromKafka, on a broker', () => {
 
     it('are not taken for stranded where their group runs', async () => {
       const [topic, other] = [await cluster.topic(), uniqueName('other')]
-      await cluster.open({ topics: [topic], groupId: other, retry })
+      await cluster.open({ topics: [topic], group: other, retry })
       await cluster.send(`${topic}.${other}.retry-1`, ['a'])
-      expect(await strandedIn({ topics: [topic], groupId: uniqueName('group') })).toEqual([])
+      expect(await strandedIn({ topics: [topic], group: uniqueName('group') })).toEqual([])
       await cluster.closeSources()
     })
   })
@@ -244,12 +246,12 @@ describeKafka('fromKafka, on a broker', () => {
       retry: { retries: 0 },
     })
     const consumer = defineConsumer({ name: 'c', store: memoryStore(), handle: () => {} })
-    const { unreachable } = await doctor(consumer, fromKafka(kafka, { topics: ['t'], groupId: 'g' }))
+    const { unreachable } = await doctor(consumer, kafkaSubscription(kafka, { topics: ['t'], group: 'g' }))
     expect(unreachable).toEqual(['broker'])
   })
 })
 
-describeKafka('fromKafka, on brokers with unsafe settings of their own', () => {
+describeKafka('kafkaSubscription, on brokers with unsafe settings of their own', () => {
   let brokers: PrivateKafka
   let cluster: Cluster
   beforeAll(async () => {
@@ -264,25 +266,23 @@ describeKafka('fromKafka, on brokers with unsafe settings of their own', () => {
 
   it('finds them, and tells two replicas in sync from one', async () => {
     const [one, two] = [await cluster.topic(1, { 'min.insync.replicas': '1' }), await cluster.topic(1, SAFE)]
-    const safe = await examine(cluster.client(), { topics: [two], groupId: 'g' })
+    const safe = await examine(cluster.client(), { topics: [two], group: 'g' })
     expect(safe.verdicts).toMatchObject({
       'kafka.replication': 'holds',
       'kafka.auto-create-topics': 'weaker',
       'kafka.offsets-retention': 'holds',
     })
-    const unsafe = await examine(cluster.client(), { topics: [one], groupId: 'g', start: 'latest' })
+    const unsafe = await examine(cluster.client(), { topics: [one], group: 'g', start: 'latest' })
     expect(unsafe.verdicts).toMatchObject({ 'kafka.replication': 'weaker', 'kafka.offsets-retention': 'weaker' })
     const offsets = unsafe.findings.find(({ check }) => check === 'kafka.offsets-retention')
     expect(offsets?.meaning).toContain('away for 1 h loses its offsets')
     const missing = uniqueName('missing')
-    expect((await examine(cluster.client(), { topics: [missing], groupId: 'g' })).verdicts['kafka.topic']).toBe(
-      'broken',
-    )
+    expect((await examine(cluster.client(), { topics: [missing], group: 'g' })).verdicts['kafka.topic']).toBe('broken')
     expect(await cluster.admin.listTopics()).not.toContain(missing)
   })
 })
 
-describeKafka('fromKafka, where it may not look', () => {
+describeKafka('kafkaSubscription, where it may not look', () => {
   let brokers: PrivateKafka
   let cluster: Cluster
   beforeAll(async () => {
@@ -325,14 +325,14 @@ describeKafka('fromKafka, where it may not look', () => {
     await forbid(AclResourceTypes.CLUSTER, 'kafka-cluster', AclOperationTypes.DESCRIBE_CONFIGS)
     await forbid(AclResourceTypes.GROUP, 'secret', AclOperationTypes.DESCRIBE)
     await eventually(async () => {
-      const { verdicts } = await examine(cluster.client(), { topics: [topic], groupId: 'secret' })
+      const { verdicts } = await examine(cluster.client(), { topics: [topic], group: 'secret' })
       return (
         verdicts['kafka.topic-settings'] === 'unknown' &&
         verdicts['kafka.broker-settings'] === 'unknown' &&
         verdicts['kafka.group'] === 'unknown'
       )
     })
-    const { findings, verdicts } = await examine(cluster.client(), { topics: [topic], groupId: 'secret' })
+    const { findings, verdicts } = await examine(cluster.client(), { topics: [topic], group: 'secret' })
     expect(Object.values(verdicts)).not.toContain('broken')
     expect(findings.find(({ check }) => check === 'kafka.topic-settings')).toMatchObject({
       found: `topic ${topic}: TOPIC_AUTHORIZATION_FAILED`,

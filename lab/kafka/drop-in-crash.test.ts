@@ -60,7 +60,7 @@ it.each(['eachMessage', 'eachBatch'] as const)(
       handle: ({ payload }) => redis.rpush(`${own}:effects`, payload.id),
       observe: watching.observe,
     })
-    const [onMessage, onBatch] = [eachMessage(sms, { groupId }), eachBatch(sms, { groupId })]
+    const [onMessage, onBatch] = [eachMessage(sms, { group: groupId }), eachBatch(sms, { group: groupId })]
     const run =
       which === 'eachMessage' ? { eachMessage: onMessage } : { eachBatch: onBatch, eachBatchAutoResolve: false }
     await using consumer = await OwnConsumer.run(cluster, { topics: [topic], groupId, run })

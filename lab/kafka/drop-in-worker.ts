@@ -46,6 +46,6 @@ await consumer.connect()
 await consumer.subscribe({ topics: [topic], fromBeginning: true })
 await consumer.run(
   which === 'eachMessage'
-    ? { eachMessage: eachMessage(sms, { groupId }) }
-    : { eachBatch: eachBatch(sms, { groupId }), eachBatchAutoResolve: false },
+    ? { eachMessage: eachMessage(sms, { group: groupId }) }
+    : { eachBatch: eachBatch(sms, { group: groupId }), eachBatchAutoResolve: false },
 )

@@ -60,7 +60,7 @@ describe('the weaker promise of a drop-in function', () => {
         handle: ({ payload }) => effects.push(payload.id),
         observe: watching.observe,
       })
-      const onMessage = eachMessage(sms, { groupId })
+      const onMessage = eachMessage(sms, { group: groupId })
       const own = await OwnConsumer.run(cluster, {
         ...config,
         topics: [topic],

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { kafkaBroker } from '../../adapters/kafkajs/index.ts'
+import { kafkaSource } from '../../adapters/kafkajs/index.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { startPrivateKafka, type PrivateKafka } from '../../test/kit/servers/private-kafka.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
@@ -33,7 +33,12 @@ describe('a first start while a partition has no leader', () => {
     })
     const intake = new RecordingIntake()
     intake.onDeliver = (delivery) => delivery.settle()
-    const { source } = kafkaBroker(cluster.client(), { ...FAST, topics: [topic], groupId, deadLetterTopic: 'dead' })
+    const { source } = kafkaSource(cluster.client(), {
+      ...FAST,
+      topics: [topic],
+      group: groupId,
+      deadLetterTopic: 'dead',
+    })
     const opening = source.open(intake)
     let end: unknown
     opening.then(

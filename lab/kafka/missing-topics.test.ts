@@ -36,7 +36,7 @@ describe('a retry topic that is deleted', () => {
   it('is created again with assert, and the group is back in it; its source goes on', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const retry = `${topic}.${groupId}.retry-1`
-    const options = { topics: [topic], groupId, retry: { topics: [{ delayMs: 1 }] } }
+    const options = { topics: [topic], group: groupId, retry: { topics: [{ delayMs: 1 }] } }
     const { source, intake } = await cluster.open(options, settling())
     await send(topic, ['a'])
     await intake.untilDelivered(1)
@@ -55,7 +55,7 @@ describe('one of two source topics that is deleted', () => {
   it('is named, the other goes on, and it is consumed again from its beginning when it is back', async () => {
     const [kept, deleted, groupId] = [await cluster.topic(), await cluster.topic(), uniqueName('group')]
     await send(deleted, ['old 1', 'old 2'])
-    const { source, intake } = await cluster.open({ topics: [kept, deleted], groupId }, settling())
+    const { source, intake } = await cluster.open({ topics: [kept, deleted], group: groupId }, settling())
     await cluster.untilCommitted(groupId, deleted, [2])
     await gone(deleted)
     await intake.untilTold('topic-missing')
@@ -83,7 +83,7 @@ describe('a start while one of two source topics is missing', () => {
       await gone(deleted)
       await send(kept, ['before'])
       const begun = performance.now()
-      const { source, intake } = await cluster.open({ topics: [deleted, kept], groupId, start }, settling())
+      const { source, intake } = await cluster.open({ topics: [deleted, kept], group: groupId, start }, settling())
       expect(performance.now() - begun).toBeLessThan(25_000) // Offsets of a missing topic are waited for longer.
       expect(intake.told('topic-missing')).toEqual([expect.stringContaining(`${deleted} does not exist`)])
       await send(kept, ['a', 'b'])

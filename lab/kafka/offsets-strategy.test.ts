@@ -40,7 +40,7 @@ interface Started {
 
 interface Wanted extends Partial<KafkaOptions> {
   readonly topic: string
-  readonly groupId: string
+  readonly group: string
   readonly scope?: string
   readonly store?: Partial<PostgresOffsetsOptions>
   readonly maxAttempts?: number
@@ -52,7 +52,7 @@ interface Wanted extends Partial<KafkaOptions> {
 /** A consumer whose effect is the payload of each message. */
 async function start({
   topic,
-  groupId,
+  group: groupId,
   store,
   before,
   batches,
@@ -97,7 +97,7 @@ async function start({
     ...FAST,
     ...options,
     topics: options.topics ?? [topic],
-    groupId,
+    group: groupId,
     consumer: { ...FAST.consumer, ...options.consumer },
   })
   started.push(running)
@@ -136,7 +136,7 @@ describe.each([
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
     await cluster.send(topic, names(1, 40))
     await cluster.send(topic, names(41, 50), 1)
-    const { watching } = await start({ topic, groupId, batches })
+    const { watching } = await start({ topic, group: groupId, batches })
     await cluster.untilCommitted(groupId, topic, [40, 10])
     expect([await position(topic), await position(topic, 1)]).toEqual([40, 10])
     const done = await effects()
@@ -148,12 +148,12 @@ describe.each([
   it('are where a member begins after an administrator has reset the group to the beginning', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, names(1, 5))
-    const first = await start({ topic, groupId, batches })
+    const first = await start({ topic, group: groupId, batches })
     await untilEffects(5)
     await stop(first)
     await cluster.admin.resetOffsets({ groupId, topic, earliest: true })
     await cluster.send(topic, names(6, 7))
-    const second = await start({ topic, groupId, batches })
+    const second = await start({ topic, group: groupId, batches })
     await untilEffects(7)
     expect(await effects()).toEqual(names(1, 7))
     expect(second.starts).toEqual(['006 1', '007 1'])
@@ -165,11 +165,11 @@ describe.each([
   it('heal a database that was restored while the consumer was stopped, without a new message', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, names(1, 9))
-    const first = await start({ topic, groupId, batches })
+    const first = await start({ topic, group: groupId, batches })
     await untilEffects(9)
     await stop(first)
     await restore(topic, 4)
-    await start({ topic, groupId, batches })
+    await start({ topic, group: groupId, batches })
     await untilEffects(9)
     expect(await effects()).toEqual(names(1, 9))
     expect(await position(topic)).toBe(9)
@@ -178,7 +178,7 @@ describe.each([
   it('heal a database that was restored under a consumer that runs [T35]', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, names(1, 9))
-    const { watching } = await start({ topic, groupId, batches })
+    const { watching } = await start({ topic, group: groupId, batches })
     await untilEffects(9)
     await cluster.untilCommitted(groupId, topic, [9])
     await restore(topic, 4)
@@ -195,7 +195,7 @@ describe.each([
     await cluster.send(topic, ['c'], 1)
     const { starts, watching } = await start({
       topic,
-      groupId,
+      group: groupId,
       batches,
       maxAttempts: 3,
       before: (payload, attempt) => {
@@ -228,7 +228,7 @@ describe.each([
     await transact(['a', 'b'], 'commit')
     await transact(['never', 'seen'], 'abort')
     await transact(['c'], 'commit')
-    const first = await start({ topic, groupId, batches })
+    const first = await start({ topic, group: groupId, batches })
     await untilEffects(3)
     await cluster.untilCommitted(groupId, topic, [8])
     await transact(['neither'], 'abort')
@@ -236,7 +236,7 @@ describe.each([
     await untilEffects(4)
     await stop(first)
     await cluster.admin.resetOffsets({ groupId, topic, earliest: true })
-    await start({ topic, groupId, batches })
+    await start({ topic, group: groupId, batches })
     await transact(['e'], 'commit')
     await untilEffects(5)
     expect(await effects()).toEqual(['a', 'b', 'c', 'd', 'e'])
@@ -285,9 +285,9 @@ describe('a member with offsets in Postgres', () => {
     const all = names(1, 90)
     for (const partition of [0, 1, 2])
       await cluster.send(topic, all.slice(partition * 30, partition * 30 + 30), partition)
-    await start({ topic, groupId, before: linger })
+    await start({ topic, group: groupId, before: linger })
     await untilEffects(5)
-    const second = await start({ topic, groupId, before: linger })
+    const second = await start({ topic, group: groupId, before: linger })
     await untilEffects(30)
     await stop(second)
     await untilEffects(90)
@@ -303,7 +303,7 @@ describe('a member with offsets in Postgres', () => {
     url.port = String(proxy.port)
     await place.slowCommit()
     const pool = place.newPool({ connectionString: url.href })
-    const { watching } = await start({ topic, groupId, store: { pool, queryTimeoutMs: 3_000 } })
+    const { watching } = await start({ topic, group: groupId, store: { pool, queryTimeoutMs: 3_000 } })
     for (const [index, name] of ['a', 'b', 'c'].entries()) {
       await cluster.send(topic, [name])
       await untilCommitting()
@@ -322,13 +322,13 @@ describe('a member with offsets in Postgres', () => {
     url.hostname = '127.0.0.1'
     url.port = String(proxy.port)
     const pool = place.newPool({ connectionString: url.href })
-    const first = await start({ topic, groupId, store: { pool, queryTimeoutMs: 1_500 } })
+    const first = await start({ topic, group: groupId, store: { pool, queryTimeoutMs: 1_500 } })
     await cluster.send(topic, ['a'])
     await untilEffects(1)
     proxy.refuse()
     proxy.cut()
     const joins = first.watching.told('group-joined')
-    const other = await start({ topic, groupId })
+    const other = await start({ topic, group: groupId })
     await stop(other)
     await first.watching.until(() => first.watching.told('positions-unknown') > 1)
     expect(first.running.health().ready).toBe(false)
@@ -346,7 +346,7 @@ describe('a member with offsets in Postgres', () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, names(1, 5))
     await cluster.admin.setOffsets({ groupId, topic, partitions: [{ partition: 0, offset: '3' }] })
-    const { starts } = await start({ topic, groupId })
+    const { starts } = await start({ topic, group: groupId })
     await untilEffects(2)
     expect(starts).toEqual(['004 1', '005 1'])
     expect(await position(topic)).toBe(5)
@@ -355,7 +355,7 @@ describe('a member with offsets in Postgres', () => {
   it('has the effect again of what its producer sends again, which is another offset [T42]', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, ['same', 'same'])
-    await start({ topic, groupId })
+    await start({ topic, group: groupId })
     await untilEffects(2)
     expect(await effects()).toEqual(['same', 'same'])
   })
@@ -371,21 +371,21 @@ describe('a topic that was compacted', () => {
     }
     const [topic, groupId] = [await cluster.topic(1, compacted), uniqueName('group')]
     await cluster.send(topic, [{ key: 'first', value: 'a' }])
-    const first = await start({ topic, groupId })
+    const first = await start({ topic, group: groupId })
     await untilEffects(1)
     await stop(first)
     for (const value of ['gone', 'gone too', 'b']) await cluster.send(topic, [{ key: 'same', value }])
     // A new segment begins with a message after segment.ms; only closed segments are cleaned.
     const left = async (): Promise<readonly string[]> => {
       await cluster.send(topic, [{ key: 'other', value: 'x' }])
-      const { intake, source } = await cluster.open({ topics: [topic], groupId: uniqueName('look') })
+      const { intake, source } = await cluster.open({ topics: [topic], group: uniqueName('look') })
       await intake.until(() => intake.deliveries.some(({ message }) => String(message.value) === 'x'))
       await source.close()
       return intake.positions
     }
     let positions = await left()
     while (positions.includes('0@1') || positions.includes('0@2')) positions = await left()
-    const { watching } = await start({ topic, groupId })
+    const { watching } = await start({ topic, group: groupId })
     await untilEffects(3)
     expect((await effects()).slice(0, 3)).toEqual(['a', 'b', 'x'])
     expect(watching.told('lost-by-retention')).toBe(0)
@@ -396,7 +396,7 @@ describe('a topic that was deleted and created anew', () => {
   it('is held while running and by the next process, grows beyond the position, and is handled whole once a person says so', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, names(1, 5))
-    const first = await start({ topic, groupId })
+    const first = await start({ topic, group: groupId })
     await untilEffects(5)
     await makeAgain(topic)
     await cluster.send(topic, ['new 0'])
@@ -405,7 +405,7 @@ describe('a topic that was deleted and created anew', () => {
     expect(first.running.health().checks['source']).toContain(`${topic}/0 is held`)
     await cluster.send(topic, ['new 1', 'new 2', 'new 3', 'new 4', 'new 5', 'new 6'])
     await stop(first)
-    const second = await start({ topic, groupId })
+    const second = await start({ topic, group: groupId })
     await second.watching.until(() => heldIn(second) > 0)
     expect(second.running.health()).toMatchObject({ live: true, ready: false })
     expect(await effects()).toEqual(names(1, 5))
@@ -418,7 +418,7 @@ describe('a topic that was deleted and created anew', () => {
   it('is noticed though nobody ran until it had grown beyond the position, and its other topic goes on', async () => {
     const [topic, other, groupId] = [await cluster.topic(), await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, names(1, 5))
-    const first = await start({ topic, groupId, topics: [topic, other] })
+    const first = await start({ topic, group: groupId, topics: [topic, other] })
     await untilEffects(5)
     await stop(first)
     await makeAgain(topic)
@@ -426,7 +426,7 @@ describe('a topic that was deleted and created anew', () => {
       topic,
       names(1, 9).map((name) => `new ${name}`),
     )
-    const second = await start({ topic, groupId, topics: [topic, other] })
+    const second = await start({ topic, group: groupId, topics: [topic, other] })
     await second.watching.until(() => second.watching.told('position-of-another-log') > 0)
     await cluster.send(other, ['elsewhere'])
     await untilEffects(6)
@@ -445,7 +445,7 @@ describe('a topic that was deleted and created anew', () => {
     // Metadata that is old: no other look at the topic is in the way.
     const running = await start({
       topic,
-      groupId,
+      group: groupId,
       before: () => isMadeAgain,
       maxWatermarkLag: 10,
       consumer: { metadataMaxAge: 300_000 },
@@ -467,10 +467,10 @@ describe('a topic that was deleted and created anew', () => {
   it('is told from the same topic by the last message handled: a restart goes on', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, names(1, 5))
-    const first = await start({ topic, groupId })
+    const first = await start({ topic, group: groupId })
     await untilEffects(5)
     await stop(first)
-    const second = await start({ topic, groupId })
+    const second = await start({ topic, group: groupId })
     await cluster.send(topic, ['006'])
     await untilEffects(6)
     expect(second.starts).toEqual(['006 1'])

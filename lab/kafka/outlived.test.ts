@@ -50,7 +50,7 @@ async function join(store: Store<PgTransaction>, topic: string, groupId: string)
       await place.write(tx, payload)
     },
   })
-  const running = await runKafka(cluster.client(), consumer, { ...FAST, topics: [topic], groupId })
+  const running = await runKafka(cluster.client(), consumer, { ...FAST, topics: [topic], group: groupId })
   started.push(running)
   return { watching, starts, aborts, letGo: held.open }
 }

@@ -24,7 +24,7 @@ describe('a Kafka source whose consumer dies', () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, ['a', 'b'])
     const consumer = { partitionAssigners: [failingOn(2)] }
-    const { source, intake } = await cluster.open({ topics: [topic], groupId, consumer })
+    const { source, intake } = await cluster.open({ topics: [topic], group: groupId, consumer })
     await intake.untilDelivered(2)
     const [first, second] = intake.deliveries
     first?.settle()
@@ -47,7 +47,7 @@ describe('a Kafka source whose consumer dies', () => {
   it('can be paused, resumed, stopped and closed in between', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const consumer = { partitionAssigners: [failingOn(2)] }
-    const { source, intake } = await cluster.open({ topics: [topic], groupId, consumer })
+    const { source, intake } = await cluster.open({ topics: [topic], group: groupId, consumer })
     await cluster.admin.createPartitions({ topicPartitions: [{ topic, count: 2 }] })
     await intake.untilTold('connection-lost')
     source.pause()
@@ -62,12 +62,12 @@ describe('a Kafka source whose consumer dies', () => {
   it('keeps a pause over the rebuilding', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const consumer = { partitionAssigners: [failingOn(2)] }
-    const { source, intake } = await cluster.open({ topics: [topic], groupId, consumer })
+    const { source, intake } = await cluster.open({ topics: [topic], group: groupId, consumer })
     source.pause()
     await cluster.admin.createPartitions({ topicPartitions: [{ topic, count: 2 }] })
     await intake.untilTold('rebuilt')
     await cluster.send(topic, ['a'])
-    const other = await cluster.open({ topics: [topic], groupId: uniqueName('other') })
+    const other = await cluster.open({ topics: [topic], group: uniqueName('other') })
     await other.intake.untilDelivered(1)
     expect(intake.positions).toEqual([])
     source.resume()
@@ -79,14 +79,14 @@ describe('a Kafka source and what the broker no longer has', () => {
   it('goes on after deleted messages, and tells exactly which it never got', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
-    const before = await cluster.open({ topics: [topic], groupId })
+    const before = await cluster.open({ topics: [topic], group: groupId })
     await before.intake.untilDelivered(10)
     for (const position of ['0@0', '0@1', '0@2']) before.intake.at(position).settle()
     await before.source.close()
     await cluster.admin.fetchTopicMetadata({ topics: [topic] })
     await cluster.admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '6' }] })
 
-    const { intake } = await cluster.open({ topics: [topic], groupId }, settling())
+    const { intake } = await cluster.open({ topics: [topic], group: groupId }, settling())
     await intake.untilDelivered(4)
     expect(intake.positions).toEqual(['0@6', '0@7', '0@8', '0@9'])
     expect(intake.told('lost-by-retention')).toEqual([`${topic}/0: expected 3, got 6`])
@@ -96,10 +96,10 @@ describe('a Kafka source and what the broker no longer has', () => {
   it('tells the gap while it runs, and never commits backwards', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, ['0', '1', '2'])
-    const { source, intake } = await cluster.open({ topics: [topic], groupId }, settling())
+    const { source, intake } = await cluster.open({ topics: [topic], group: groupId }, settling())
     await cluster.untilCommitted(groupId, topic, [3])
     source.pause()
-    const other = await cluster.open({ topics: [topic], groupId: uniqueName('other') })
+    const other = await cluster.open({ topics: [topic], group: uniqueName('other') })
     await cluster.send(topic, ['3', '4', '5', '6'])
     await other.intake.untilDelivered(7)
     await cluster.admin.fetchTopicMetadata({ topics: [topic] })
@@ -113,7 +113,7 @@ describe('a Kafka source and what the broker no longer has', () => {
   it('reads a topic that was re-created from its beginning', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, ['a', 'b', 'c', 'd', 'e'])
-    const { intake } = await cluster.open({ topics: [topic], groupId }, settling())
+    const { intake } = await cluster.open({ topics: [topic], group: groupId }, settling())
     await cluster.untilCommitted(groupId, topic, [5])
     await cluster.admin.deleteTopics({ topics: [topic] })
     await cluster.admin.createTopics({ waitForLeaders: false, topics: [{ topic, numPartitions: 1 }] })
@@ -140,7 +140,7 @@ describe('a Kafka source whose broker is killed', () => {
     }
     // The broker waits for the member it has lost until its session is over.
     const consumer = { sessionTimeout: 2_000, rebalanceTimeout: 2_000 }
-    const { source } = await own.open({ topics: [topic], groupId, consumer }, intake)
+    const { source } = await own.open({ topics: [topic], group: groupId, consumer }, intake)
     await own.untilCommitted(groupId, topic, [2, 2])
     await kafka.kill()
     await intake.until(() => !source.health().ready || intake.told('connection-lost').length > 0)

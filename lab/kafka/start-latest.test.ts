@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { kafkaBroker, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
+import { kafkaSource, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import type { Source } from '../../src/spi.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { startPrivateKafka } from '../../test/kit/servers/private-kafka.ts'
@@ -26,7 +26,7 @@ function settling(): RecordingIntake {
 }
 
 function latest(topic: string, groupId: string): KafkaOptions {
-  return { topics: [topic], groupId, start: 'latest' }
+  return { topics: [topic], group: groupId, start: 'latest' }
 }
 
 function valuesOf(...intakes: readonly RecordingIntake[]): readonly string[] {
@@ -158,7 +158,7 @@ describe("a group that starts at 'latest'", () => {
       kafka.committed.set(name, -1n)
       kafka.bounds.set(name, { low: 0n, high: 5n })
     }
-    const { source } = kafkaBroker(kafka, { ...latest('t', uniqueName('group')), commitEveryMs: 1 })
+    const { source } = kafkaSource(kafka, { ...latest('t', uniqueName('group')), commitEveryMs: 1 })
     scripted.push(source)
     const intake = new RecordingIntake()
     kafka.onRun = (consumer) => consumer.join({ t: [1] })
@@ -181,7 +181,7 @@ describe("a group that starts at 'latest'", () => {
     kafka.topics.push('t')
     kafka.committed.set('t/0', -1n)
     kafka.bounds.set('t/0', { low: 0n, high: 5n })
-    const { source } = kafkaBroker(kafka, { ...latest('t', uniqueName('group')), commitEveryMs: 1 })
+    const { source } = kafkaSource(kafka, { ...latest('t', uniqueName('group')), commitEveryMs: 1 })
     scripted.push(source)
     const intake = new RecordingIntake()
     let accept: (() => void) | undefined

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { Kafka, logLevel, PartitionAssigners, type PartitionAssigner } from 'kafkajs'
-import { kafkaBroker, runKafka } from '../../adapters/kafkajs/index.ts'
+import { kafkaSource, runKafka } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, memoryStore } from '../../src/index.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { freePort } from '../../test/kit/servers/ports.ts'
@@ -58,7 +58,7 @@ describe('stopping a Kafka source', () => {
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
     const values = Array.from({ length: 100 }, (_, index) => String(index))
     for (const partition of [0, 1]) await cluster.send(topic, values, partition)
-    const { source, intake } = await cluster.open({ topics: [topic], groupId, commitEveryMs: 3_600_000 })
+    const { source, intake } = await cluster.open({ topics: [topic], group: groupId, commitEveryMs: 3_600_000 })
     await intake.untilDelivered(200)
     await source.stopIntake()
     const finished = intake.deliveries.filter(({ message }) => !['0@42', '1@99'].includes(message.position))
@@ -74,7 +74,7 @@ describe('stopping a Kafka source', () => {
   it('delivers nothing after its intake has ended, keeps its membership, and a resume changes nothing', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const consumer = { sessionTimeout: 1_000, heartbeatInterval: 150 }
-    const { source, intake } = await cluster.open({ topics: [topic], groupId, consumer })
+    const { source, intake } = await cluster.open({ topics: [topic], group: groupId, consumer })
     await cluster.send(topic, ['a'])
     await intake.untilDelivered(1)
     await source.stopIntake()
@@ -90,7 +90,7 @@ describe('stopping a Kafka source', () => {
 
   it('is done once, however often it is asked for', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
-    const { source } = await cluster.open({ topics: [topic], groupId })
+    const { source } = await cluster.open({ topics: [topic], group: groupId })
     const closings = Array.from({ length: 10 }, () => source.close())
     expect(new Set(closings).size).toBe(1)
     await Promise.all(closings)
@@ -101,12 +101,12 @@ describe('stopping a Kafka source', () => {
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
     const gate = new Held()
     const consumer = { partitionAssigners: [gate.assigner] }
-    const opening = cluster.open({ topics: [topic], groupId, consumer })
+    const opening = cluster.open({ topics: [topic], group: groupId, consumer })
     await eventually(async () => gate.entered === 1)
     gate.open()
     const { source, intake } = await opening
     const second = new Held()
-    const other = cluster.open({ topics: [topic], groupId, consumer: { partitionAssigners: [second.assigner] } })
+    const other = cluster.open({ topics: [topic], group: groupId, consumer: { partitionAssigners: [second.assigner] } })
     await intake.untilTold('rebalancing')
     const closing = source.close()
     second.open()
@@ -121,7 +121,7 @@ describe('stopping a Kafka source', () => {
   it('is asked of kafkajs only right after a fetch has started: at other times it may freeze the process', async () => {
     const kafka = new ScriptedKafka()
     kafka.topics.push('t')
-    const { source } = kafkaBroker(kafka, { topics: ['t'], groupId: uniqueName('group') })
+    const { source } = kafkaSource(kafka, { topics: ['t'], group: uniqueName('group') })
     await source.open(new RecordingIntake())
     await source.close()
     expect(kafka.newest.stopsAtFetch).toEqual([true])
@@ -131,7 +131,7 @@ describe('stopping a Kafka source', () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const gate = new Held()
     const consumer = { ...FAST.consumer, partitionAssigners: [gate.assigner] }
-    const { source } = kafkaBroker(cluster.client(), { ...FAST, topics: [topic], groupId, consumer })
+    const { source } = kafkaSource(cluster.client(), { ...FAST, topics: [topic], group: groupId, consumer })
     const intake = new RecordingIntake()
     const opening = source.open(intake)
     const refusal = opening.catch((error: unknown) => error)
@@ -149,7 +149,7 @@ describe('stopping a Kafka source', () => {
     const gate = new Held()
     const consumer = { ...FAST.consumer, partitionAssigners: [gate.assigner] }
     const sms = defineConsumer({ name: 'sms', store: memoryStore(), handle: () => {} })
-    const running = runKafka(cluster.client(), sms, { ...FAST, topics: [topic], groupId, consumer })
+    const running = runKafka(cluster.client(), sms, { ...FAST, topics: [topic], group: groupId, consumer })
     await eventually(async () => gate.entered === 1)
     expect(running.health()).toMatchObject({
       live: true,
@@ -168,7 +168,7 @@ describe('stopping a Kafka source', () => {
   it('ends a start that finds no broker, before kafkajs has given up', async () => {
     const kafka = new Kafka({ brokers: [`127.0.0.1:${await freePort()}`], logLevel: logLevel.NOTHING })
     const sms = defineConsumer({ name: 'sms', store: memoryStore(), handle: () => {} })
-    const running = runKafka(kafka, sms, { topics: ['t'], groupId: uniqueName('group') })
+    const running = runKafka(kafka, sms, { topics: ['t'], group: uniqueName('group') })
     await eventually(async () => running.health().checks['source'] === 'connecting')
     await running.stop()
     await expect(running).rejects.toMatchObject({ code: 'STOPPED' })
@@ -180,7 +180,7 @@ describe('stopping a Kafka source', () => {
     const [topic, groupId] = [await own.topic(), uniqueName('group')]
     // So long that the group is empty only when the member has left, not because the broker has dropped it.
     const consumer = { sessionTimeout: 60_000 }
-    const { source, intake } = await own.open({ topics: [topic], groupId, consumer })
+    const { source, intake } = await own.open({ topics: [topic], group: groupId, consumer })
     await own.send(topic, ['a'])
     await intake.untilDelivered(1)
     kafka.freeze()

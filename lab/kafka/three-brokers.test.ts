@@ -41,7 +41,7 @@ describe('a Kafka source on three brokers', () => {
     }
     // Long polls, so that some are under way on one broker while a fetch from another rejoins.
     const consumer = { maxWaitTimeInMs: 2_000, metadataMaxAge: 30_000, heartbeatInterval: 500 }
-    await cluster.open({ topics: [topic], groupId, consumer }, intake)
+    await cluster.open({ topics: [topic], group: groupId, consumer }, intake)
 
     const moved = new AbortController()
     const sending = (async () => {
@@ -77,7 +77,7 @@ describe('a Kafka source on three brokers', () => {
   it('believes no dead letter that is not there, while a broker dies (P1, P2)', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const dead = await cluster.topic(3)
-    const { publisher } = await cluster.open({ topics: [topic], groupId, deadLetterTopic: dead })
+    const { publisher } = await cluster.open({ topics: [topic], group: groupId, deadLetterTopic: dead })
     const letterOf = (value: string): DeadLetter => ({
       message: {
         system: 'kafka',

@@ -60,7 +60,7 @@ async function begin(): Promise<void> {
   const kafka = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING })
   const running = await runKafka(kafka, consumer, {
     topics: [topic],
-    groupId,
+    group: groupId,
     consumer: {
       sessionTimeout: sessionTimeoutMs,
       heartbeatInterval: sessionTimeoutMs / 4,

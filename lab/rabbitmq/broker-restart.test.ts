@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { rabbitBroker } from '../../adapters/amqplib/index.ts'
+import { rabbitSource } from '../../adapters/amqplib/index.ts'
 import type { Source } from '../../src/spi.ts'
 import { backends } from '../../test/kit/backends.ts'
 import { startPrivateRabbit } from '../../test/kit/servers/private-rabbit.ts'
@@ -21,7 +21,7 @@ afterAll(async () => {
 
 describe('a broker that restarts', () => {
   it('is waited for, and nothing is lost, after a shutdown and after a crash', async () => {
-    const { source, publisher } = rabbitBroker(broker.url, { queue: 'work' })
+    const { source, publisher } = rabbitSource(broker.url, { queue: 'work' })
     opened.push(source)
     const intake = new RecordingIntake()
     await source.open(intake)
@@ -60,7 +60,7 @@ describe('a broker that restarts', () => {
   }, 120_000)
 
   it('or only closes all connections is connected to again, and what was not settled comes again', async () => {
-    const { source } = rabbitBroker(broker.url, { queue: 'closed' })
+    const { source } = rabbitSource(broker.url, { queue: 'closed' })
     opened.push(source)
     const intake = new RecordingIntake()
     await source.open(intake)
@@ -80,7 +80,7 @@ describe('a broker that restarts', () => {
   }, 60_000)
 
   it('does not hold up a stop when it is silent', async () => {
-    const { source } = rabbitBroker(broker.url, { queue: 'silent' })
+    const { source } = rabbitSource(broker.url, { queue: 'silent' })
     opened.push(source)
     const intake = new RecordingIntake()
     await source.open(intake)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Options } from 'amqplib'
-import { fromRabbit, type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { rabbitSubscription, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { defineConsumer, doctor, memoryStore, type CheckFinding } from '../../src/index.ts'
 import { type CheckedConsumer } from '../../src/spi.ts'
 import { backends } from '../../test/kit/backends.ts'
@@ -29,7 +29,7 @@ async function look(
   options: RabbitOptions,
   consumer: Partial<CheckedConsumer> = {},
 ): Promise<readonly CheckFinding[]> {
-  const findings = (await fromRabbit(url, options).checkup?.({ ...CONSUMER, ...consumer })) ?? []
+  const findings = (await rabbitSubscription(url, options).checkup?.({ ...CONSUMER, ...consumer })) ?? []
   for (const { verdict, meaning } of findings) expect(meaning === '').toBe(verdict === 'holds')
   return findings
 }
@@ -42,7 +42,7 @@ function verdictOf(findings: readonly CheckFinding[], check: string, queue?: str
 
 const QUORUM = { 'x-queue-type': 'quorum' }
 
-describeRabbit('fromRabbit', () => {
+describeRabbit('rabbitSubscription', () => {
   let rabbit: Rabbit
   beforeAll(async () => {
     rabbit = await Rabbit.open()
@@ -67,8 +67,8 @@ describeRabbit('fromRabbit', () => {
   }
 
   it('tells the queue as group and as origin', () => {
-    expect(fromRabbit(rabbit.url, { queue: 'q' })).toMatchObject({ group: 'q', origins: ['q'] })
-    expect(() => fromRabbit(rabbit.url, { queue: '' })).toThrow('queue: expected a name')
+    expect(rabbitSubscription(rabbit.url, { queue: 'q' })).toMatchObject({ group: 'q', origins: ['q'] })
+    expect(() => rabbitSubscription(rabbit.url, { queue: '' })).toThrow('queue: expected a name')
   })
 
   it('finds nothing to say of a quorum queue without a limit, but what AMQP does not tell', async () => {
@@ -164,13 +164,13 @@ describeRabbit('fromRabbit', () => {
   it('rejects where no broker answers, which doctor tells as such', async () => {
     const consumer = defineConsumer({ name: 'c', store: memoryStore(), handle: () => {} })
     const url = `amqp://guest:s3cret@127.0.0.1:${await freePort()}`
-    const { unreachable, guarantee } = await doctor(consumer, fromRabbit(url, { queue: 'q' }))
+    const { unreachable, guarantee } = await doctor(consumer, rabbitSubscription(url, { queue: 'q' }))
     expect(unreachable).toEqual(['broker'])
     expect(guarantee).not.toContain('s3cret')
   })
 })
 
-rabbitVersions.describeOn('4.3', 'fromRabbit, on RabbitMQ 4.3', () => {
+rabbitVersions.describeOn('4.3', 'rabbitSubscription, on RabbitMQ 4.3', () => {
   let server: Awaited<ReturnType<typeof startPrivateRabbit>>
   let rabbit: Rabbit
   beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { rabbitBroker, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { rabbitSource, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { Source } from '../../src/spi.ts'
 import { startCuttingProxy, type CuttingProxy } from '../../test/kit/cutting-proxy.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
@@ -37,7 +37,7 @@ async function open(
   connect?: RabbitConnect,
 ): Promise<{ readonly source: Source; readonly intake: RecordingIntake }> {
   tap = new Tap(viaProxy())
-  const { source } = rabbitBroker(connect ?? tap.connect, options)
+  const { source } = rabbitSource(connect ?? tap.connect, options)
   opened.push(source)
   const intake = new RecordingIntake()
   await source.open(intake)

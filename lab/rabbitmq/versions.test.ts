@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { connect, type ChannelModel } from 'amqplib'
 import { connect as connectWithOldest } from 'amqplib-0.10'
 import { connect as connectWithFirst } from 'amqplib-1'
-import { confirmedPublisher, rabbitBroker, type RabbitConnect } from '../../adapters/amqplib/index.ts'
+import { confirmedPublisher, rabbitSource, type RabbitConnect } from '../../adapters/amqplib/index.ts'
 import type { Source } from '../../src/spi.ts'
 import { describeSourceContract } from '../../testing/contract/source/contract.ts'
 import { startCuttingProxy, type CuttingProxy } from '../../test/kit/cutting-proxy.ts'
@@ -43,7 +43,7 @@ async function open(
   to: RabbitConnect,
   queue: string,
 ): Promise<{ readonly source: Source; readonly intake: RecordingIntake }> {
-  const { source } = rabbitBroker(to, { queue })
+  const { source } = rabbitSource(to, { queue })
   opened.push(source)
   const intake = new RecordingIntake()
   await source.open(intake)

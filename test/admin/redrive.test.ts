@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { fromRabbit, runRabbit } from '../../adapters/amqplib/index.ts'
-import { fromKafka, runKafka } from '../../adapters/kafkajs/index.ts'
+import { rabbitSubscription, runRabbit } from '../../adapters/amqplib/index.ts'
+import { kafkaSubscription, runKafka } from '../../adapters/kafkajs/index.ts'
 import {
   adminOf,
   defineConsumer,
@@ -8,7 +8,7 @@ import {
   messageId,
   TerminalError,
   type Consumer,
-  type ConsumedFrom,
+  type Subscription,
 } from '../../src/index.ts'
 import { Rabbit, eventually } from '../rabbitmq/rabbit.ts'
 import { Cluster, FAST } from '../kafka/kit.ts'
@@ -38,7 +38,7 @@ class Buggy {
   })
   error: Error = new TerminalError('cannot read the field')
 
-  async stateOf(id: string, from: ConsumedFrom): Promise<string | undefined> {
+  async stateOf(id: string, from: Subscription): Promise<string | undefined> {
     return (await adminOf(this.consumer, from).inspect([id]))[0]?.state
   }
 }
@@ -53,14 +53,14 @@ describeKafka('what was given up on Kafka', () => {
       const deadLetterTopic = await cluster.topic()
       const options = {
         topics: [topic],
-        groupId: uniqueName('group'),
+        group: uniqueName('group'),
         deadLetterTopic,
         retry: { topics: [{ delayMs: 50, topic: retryTopic }] },
         ...FAST,
       }
       const buggy = new Buggy()
       buggy.error = new Error('cannot read the field')
-      const from = fromKafka(cluster.client(), options)
+      const from = kafkaSubscription(cluster.client(), options)
       await using running = await runKafka(cluster.client(), buggy.consumer, options)
       await cluster.send(topic, [{ value: '{}', headers: { 'message-id': 'a' } }])
       const [letter] = await cluster.read(deadLetterTopic, 1)
@@ -90,7 +90,7 @@ describeRabbit('what was given up on RabbitMQ', () => {
       await using rabbit = await Rabbit.open()
       const queue = rabbit.name()
       const buggy = new Buggy()
-      const from = fromRabbit(rabbit.url, { queue })
+      const from = rabbitSubscription(rabbit.url, { queue })
       await using running = await runRabbit(rabbit.url, buggy.consumer, { queue })
       await rabbit.send(queue, ['{}'], { headersOf: () => ({ 'message-id': 'a' }) })
       const letter = await rabbit.take(`${queue}.dead-letter`)

@@ -13,7 +13,7 @@ import {
   runMemory,
   TerminalError,
   type ConsumeOnceConfig,
-  type ConsumedFrom,
+  type Subscription,
 } from '../../src/index.ts'
 
 const GROUP = 'workers'
@@ -47,7 +47,7 @@ async function send(topic: string, ids: readonly string[]): Promise<void> {
   for (const id of ids) broker.publish(topic, { value: Buffer.from('{}'), headers: { id } })
 }
 
-const from: ConsumedFrom = { group: GROUP, origins: ['sms', 'mails'], checkup: async () => [] }
+const from: Subscription = { group: GROUP, origins: ['sms', 'mails'], checkup: async () => [] }
 const admin = adminOf(sms, from)
 
 async function until(id: string, isSo: (state: string | undefined) => boolean): Promise<void> {
@@ -77,5 +77,5 @@ async function close(): Promise<void> {
 
 console.log('a config may log: that is no data')
 
-const config: ConsumeOnceConfig = defineConfig({ consumers: [{ consumer: sms, from }], close })
+const config: ConsumeOnceConfig = defineConfig({ consumers: [{ consumer: sms, subscription: from }], close })
 export default config

@@ -6,7 +6,7 @@ import {
   StoreError,
   type CheckFinding,
   type ConsumeOnceConfig,
-  type ConsumedFrom,
+  type Subscription,
   type Store,
 } from '../../src/index.ts'
 import { type LeaseStore, type ListQuery, type Purged, type RecordPage } from '../../src/spi.ts'
@@ -51,10 +51,10 @@ function storeOf(name = 'fine'): Store {
 
 const FINE: CheckFinding = { check: 'store.x', verdict: 'holds', found: 'x is on', meaning: '' }
 
-const from: ConsumedFrom = { group: 'g', origins: ['t'], checkup: async () => [] }
+const from: Subscription = { group: 'g', origins: ['t'], checkup: async () => [] }
 const fine = (name: string, store: Store): ConsumeOnceConfig['consumers'][number] => ({
   consumer: defineConsumer({ name, store, handle: () => {} }),
-  from,
+  subscription: from,
 })
 
 const config: ConsumeOnceConfig = defineConfig({
@@ -62,7 +62,7 @@ const config: ConsumeOnceConfig = defineConfig({
     fine('odd', storeOf(process.env['TEST_STORE'])),
     fine('fine', storeOf()),
     fine('shared', storeOf()),
-    { ...fine('shared', storeOf()), from: { group: 'h', origins: ['t'] } },
+    { ...fine('shared', storeOf()), subscription: { group: 'h', origins: ['t'] } },
   ],
 })
 export default config

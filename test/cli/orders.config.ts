@@ -10,7 +10,7 @@ import {
   runMemory,
   TerminalError,
   type CheckFinding,
-  type ConsumedFrom,
+  type Subscription,
   type ConsumeOnceConfig,
   type Migrations,
   type Store,
@@ -37,7 +37,7 @@ const sms = defineConsumer({
   },
 })
 
-const from: ConsumedFrom = {
+const from: Subscription = {
   group: 'sms',
   origins: ['sms'],
   checkup: async () => [
@@ -71,5 +71,8 @@ const migrations: Migrations = {
   print: () => 'create schema ...',
 }
 
-const config: ConsumeOnceConfig = defineConfig({ consumers: [{ consumer: sms, from }], migrations: [migrations] })
+const config: ConsumeOnceConfig = defineConfig({
+  consumers: [{ consumer: sms, subscription: from }],
+  migrations: [migrations],
+})
 export default config

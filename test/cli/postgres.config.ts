@@ -5,17 +5,17 @@ import {
   defineConfig,
   defineConsumer,
   messageId,
-  type ConsumedFrom,
+  type Subscription,
   type ConsumeOnceConfig,
   type Store,
 } from '../../src/index.ts'
 
 const pool = new Pool({ connectionString: process.env['TEST_DATABASE_URL'], max: 3 })
 const schema = process.env['TEST_SCHEMA'] ?? 'consume_once'
-const from: ConsumedFrom = { group: 'workers', origins: ['sms'] }
+const from: Subscription = { group: 'workers', origins: ['sms'] }
 const consumer = (name: string, store: Store<unknown>): ConsumeOnceConfig['consumers'][number] => ({
   consumer: defineConsumer({ name, id: messageId.header('id'), store, handle: () => {} }),
-  from,
+  subscription: from,
 })
 
 const config: ConsumeOnceConfig = defineConfig({
@@ -24,7 +24,7 @@ const config: ConsumeOnceConfig = defineConfig({
     consumer('on-lease', postgresLease({ pool, schema })),
     {
       consumer: defineConsumer({ name: 'by-offsets', store: postgresOffsets({ pool, schema }), handle: () => {} }),
-      from,
+      subscription: from,
     },
   ],
   migrations: [postgresMigrations({ pool, schema })],

@@ -16,7 +16,7 @@ const config: ConsumeOnceConfig = defineConfig({
         onInDoubt: 'park',
         handle: () => {},
       }),
-      from: { group: 'mails', origins: ['mails'] },
+      subscription: { group: 'mails', origins: ['mails'] },
     },
   ],
   close: () => redis.disconnect(),

@@ -74,8 +74,8 @@ describe('the config of consume-once', () => {
     ['export const config = {}', /no default export/],
     ['export default {}', /consumers: expected a list/],
     [
-      'export default { consumers: [{ consumer: {}, from: {} }], clsoe: 1 }',
-      /clsoe: unknown option[\s\S]*defineConsumer[\s\S]*from: expected/,
+      'export default { consumers: [{ consumer: {}, subscription: {} }], clsoe: 1 }',
+      /clsoe: unknown option[\s\S]*defineConsumer[\s\S]*subscription: expected/,
     ],
     ['export default {', /./],
     ["throw new Error('no redis://me:s3cret@host')", /no redis:\/\/\*\*\*@host/],

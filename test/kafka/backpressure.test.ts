@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { kafkaBroker } from '../../adapters/kafkajs/index.ts'
+import { kafkaSource } from '../../adapters/kafkajs/index.ts'
 import type { PartitionHealth } from '../../src/index.ts'
 import type { Delivery, Source } from '../../src/spi.ts'
 import { uniqueName } from '../kit/namespace.ts'
@@ -57,7 +57,7 @@ describe('a partition that holds too much', () => {
       const consumer = { maxBytesPerPartition: 5_000 } // A batch of kafkajs is what goes beyond a limit at most.
       const intake = stuckOn0(maxInFlight)
       await fill(topic, numbered(3_000, size), 0)
-      const { source } = await cluster.open({ topics: [topic], groupId, consumer, ...limits }, intake)
+      const { source } = await cluster.open({ topics: [topic], group: groupId, consumer, ...limits }, intake)
       await intake.untilTold('partition-paused')
       const taken = intake.stuck.length
 
@@ -93,7 +93,7 @@ describe('a partition that holds too much', () => {
     }
     const consumer = { maxBytesPerPartition: 5_000 }
     await fill(topic, numbered(5_000), 0)
-    const { source } = await cluster.open({ topics: [topic], groupId, consumer, maxWatermarkLag: 1_000 }, intake)
+    const { source } = await cluster.open({ topics: [topic], group: groupId, consumer, maxWatermarkLag: 1_000 }, intake)
     await intake.untilTold('partition-paused')
     const taken = intake.deliveries.length
     expect(taken).toBeGreaterThanOrEqual(1_000)
@@ -108,7 +108,7 @@ describe('a partition that holds too much', () => {
     const consumer = { maxBytesPerPartition: 5_000 }
     const intake = stuckOn0(100)
     await fill(topic, numbered(2_000), 0)
-    const { source } = await cluster.open({ topics: [topic], groupId, consumer }, intake)
+    const { source } = await cluster.open({ topics: [topic], group: groupId, consumer }, intake)
     await intake.untilTold('partition-paused')
     const before = intake.stuck.length
     const joins = intake.told('group-joined').length
@@ -130,7 +130,7 @@ describe('what kafkajs does after a batch', () => {
     const kafka = new ScriptedKafka()
     kafka.topics.push('t')
     kafka.bounds.set('t/0', { low: 0n, high: 100n })
-    const { source } = kafkaBroker(kafka, { topics: ['t'], groupId: uniqueName('group') })
+    const { source } = kafkaSource(kafka, { topics: ['t'], group: uniqueName('group') })
     const intake = new RecordingIntake()
     let haveLeft = false
     // As the pipeline claims: in the next turn of the event loop.

@@ -59,15 +59,15 @@ describe('members of a group in several processes', () => {
   it('of two consumer names are told apart by the leader, once, by both names', async () => {
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
     const [first, second] = [
-      await join('sms', { topics: [topic], groupId }),
-      await join('mail', { topics: [topic], groupId }),
+      await join('sms', { topics: [topic], group: groupId }),
+      await join('mail', { topics: [topic], group: groupId }),
     ]
     await eventually(async () => partitionsOf(first) === 1 && partitionsOf(second) === 1)
-    const third = await join('sms', { topics: [topic], groupId })
+    const third = await join('sms', { topics: [topic], group: groupId })
     await eventually(async () => [first, second, third].reduce((sum, one) => sum + partitionsOf(one), 0) === 2)
     const told = [first, second, third].flatMap(({ intake }) => intake.told('consumer-name-differs'))
     expect(told).toEqual([
-      'the members of the group have "mail" and "sms": each handles a part of the messages. Give each consumer its own groupId',
+      'the members of the group have "mail" and "sms": each handles a part of the messages. Give each consumer its own group',
     ])
     const leader = [first, second, third].find(({ source }) => source.health().counts?.['consumer-name-differs'] === 1)
     expect(leader?.intake.events).toContainEqual(
@@ -78,12 +78,12 @@ describe('members of a group in several processes', () => {
   it('of one name are not, and those of plain kafkajs share the partitions with them under any leader', async () => {
     const [topic, led] = [await cluster.topic(3), uniqueName('group')]
     const follower = uniqueName('group')
-    const first = await join('sms', { topics: [topic], groupId: led })
+    const first = await join('sms', { topics: [topic], group: led })
     await joinPlainly(led, topic)
-    const second = await join('sms', { topics: [topic], groupId: led })
+    const second = await join('sms', { topics: [topic], group: led })
     await eventually(async () => partitionsOf(first) === 1 && partitionsOf(second) === 1)
     await joinPlainly(follower, topic)
-    const third = await join('sms', { topics: [topic], groupId: follower })
+    const third = await join('sms', { topics: [topic], group: follower })
     await eventually(async () => partitionsOf(third) > 0 && partitionsOf(third) < 3)
     for (const { intake } of [first, second, third]) {
       expect([...intake.told('consumer-name-differs'), ...intake.told('topics-differ')]).toEqual([])
@@ -92,8 +92,8 @@ describe('members of a group in several processes', () => {
 
   it('of other topics are told apart', async () => {
     const [topic, other, groupId] = [await cluster.topic(2), await cluster.topic(), uniqueName('group')]
-    const first = await join('sms', { topics: [topic], groupId })
-    const second = await join('sms', { topics: [topic, other], groupId })
+    const first = await join('sms', { topics: [topic], group: groupId })
+    const second = await join('sms', { topics: [topic, other], group: groupId })
     await eventually(async () => [first, second].some(({ intake }) => intake.told('topics-differ').length === 1))
     const [detail] = [first, second].flatMap(({ intake }) => intake.told('topics-differ'))
     expect(detail).toContain(`[${topic}]`)
@@ -102,7 +102,11 @@ describe('members of a group in several processes', () => {
 
   it('tell nothing where the user chose the assigners', async () => {
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
-    const options = { topics: [topic], groupId, consumer: { partitionAssigners: [PartitionAssigners.roundRobin] } }
+    const options = {
+      topics: [topic],
+      group: groupId,
+      consumer: { partitionAssigners: [PartitionAssigners.roundRobin] },
+    }
     const [first, second] = [await join('sms', options), await join('mail', options)]
     await eventually(async () => partitionsOf(first) === 1 && partitionsOf(second) === 1)
     expect([first, second].flatMap(({ intake }) => intake.told('consumer-name-differs'))).toEqual([])

@@ -12,7 +12,7 @@ describeSourceContract(
   async () => {
     const cluster = await Cluster.open()
     const topic = await cluster.topic(PARTITIONS)
-    const options = { ...FAST, topics: [topic], groupId: uniqueName('group') }
+    const options = { ...FAST, topics: [topic], group: uniqueName('group') }
     const published = Array.from({ length: PARTITIONS }, () => 0)
     return {
       publish: async (texts) => {
@@ -40,7 +40,7 @@ describeSourceContract(
         )
       },
       isSettled: async () => {
-        const committed = await cluster.committed(options.groupId, topic)
+        const committed = await cluster.committed(options.group, topic)
         return published.every((count, partition) => count === 0 || committed[partition] === count)
       },
       deadLetters: async () => {

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { kafkaBroker } from '../../adapters/kafkajs/index.ts'
+import { kafkaSource } from '../../adapters/kafkajs/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Cluster, eventually, RecordingIntake } from './kit.ts'
@@ -28,7 +28,7 @@ describe('a dead letter', () => {
         headers: { 'message-id': 'm-1', traceparent: '00-ab', twice: ['a', 'b'], toString: 's', ['__proto__']: 'p' },
       },
     ])
-    const { publisher, intake } = await cluster.open({ topics: [topic], groupId })
+    const { publisher, intake } = await cluster.open({ topics: [topic], group: groupId })
     await intake.untilDelivered(1)
     const firstFailureAt = Date.parse('2024-01-01')
     await publisher.deadLetter(letterOf(intake.at('0@0').message, { parked: true, firstFailureAt }))
@@ -60,7 +60,7 @@ describe('a dead letter', () => {
 
   it('of a tombstone without a key is one too, and bounds what it says', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
-    const { publisher } = await cluster.open({ topics: [topic], groupId })
+    const { publisher } = await cluster.open({ topics: [topic], group: groupId })
     const message = messageOn(topic, { key: null, value: null, headers: { empty: null } })
     await publisher.deadLetter(letterOf(message, { detail: 'x'.repeat(5_000), errorClass: undefined }))
     const [copy] = await cluster.read(`${topic}.dead-letter`, 1)
@@ -79,7 +79,7 @@ describe('a dead letter', () => {
       'x-attempts': '1',
     }
     await cluster.send(retries, [{ value: 'v', headers: original }])
-    const { publisher, intake } = await cluster.open({ topics: [orders, retries], groupId })
+    const { publisher, intake } = await cluster.open({ topics: [orders, retries], group: groupId })
     await intake.untilDelivered(1)
     const { message } = intake.at('0@0')
     expect(message).toMatchObject({ destination: retries, origin: orders })
@@ -92,8 +92,8 @@ describe('a dead letter', () => {
   it('never comes back to the group it comes from, and no header names its topic', async () => {
     const [orders, groupId] = [await cluster.topic(), uniqueName('group')]
     const dead = `${orders}.dead-letter`
-    await cluster.open({ topics: [orders], groupId })
-    const { publisher } = await cluster.open({ topics: [dead], groupId: uniqueName('repair') })
+    await cluster.open({ topics: [orders], group: groupId })
+    const { publisher } = await cluster.open({ topics: [dead], group: uniqueName('repair') })
     await publisher.deadLetter(letterOf(messageOn(dead, { origin: orders })))
     const [copy] = await cluster.read(`${dead}.dead-letter`, 1)
     expect(copy?.headers).toMatchObject({ 'x-original-topic': orders })
@@ -102,7 +102,7 @@ describe('a dead letter', () => {
   it('that is too large goes without what is not necessary', async () => {
     const [topic, groupId] = [await cluster.topic(1, { 'max.message.bytes': '20000' }), uniqueName('group')]
     const dead = await cluster.topic(1, { 'max.message.bytes': '20000' })
-    const { publisher, intake } = await cluster.open({ topics: [topic], groupId, deadLetterTopic: dead })
+    const { publisher, intake } = await cluster.open({ topics: [topic], group: groupId, deadLetterTopic: dead })
     const headers = { traceparent: '00-ab', large: Buffer.alloc(15_000) }
     await publisher.deadLetter(letterOf(messageOn(topic, { value: Buffer.alloc(10_000), headers })))
     const [copy] = await cluster.read(dead, 1)
@@ -131,7 +131,7 @@ describe('a dead letter', () => {
 describe('a dead-letter topic', () => {
   it('that was created has room for the headers of the largest message', async () => {
     const [topic, groupId] = [await cluster.topic(1, { 'max.message.bytes': '30000' }), uniqueName('group')]
-    const { publisher } = await cluster.open({ topics: [topic], groupId })
+    const { publisher } = await cluster.open({ topics: [topic], group: groupId })
     await publisher.deadLetter(letterOf(messageOn(topic, { value: Buffer.alloc(29_900) })))
     const [copy] = await cluster.read(`${topic}.dead-letter`, 1)
     expect(copy?.headers).toHaveProperty('x-error-message')
@@ -139,7 +139,7 @@ describe('a dead-letter topic', () => {
 
   it('that vanishes is made again, or refuses: a letter is never believed to be sent', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
-    const { publisher } = await cluster.open({ topics: [topic], groupId })
+    const { publisher } = await cluster.open({ topics: [topic], group: groupId })
     await publisher.deadLetter(letterOf(messageOn(topic)))
     await cluster.admin.deleteTopics({ topics: [`${topic}.dead-letter`] })
     const second = letterOf(messageOn(topic, { value: Buffer.from('second') }))
@@ -174,7 +174,7 @@ describe('the answer to a dead letter', () => {
     const kafka = new ScriptedKafka()
     kafka.topics.push('t', 't.dead-letter')
     kafka.sendAnswers.push(answer, confirmed)
-    const { source, publisher } = kafkaBroker(kafka, { topics: ['t'], groupId: uniqueName('group') })
+    const { source, publisher } = kafkaSource(kafka, { topics: ['t'], group: uniqueName('group') })
     const publishing = publisher.deadLetter(letterOf(messageOn('t')))
     await expect(publishing).rejects.toMatchObject({ code: 'BROKER_PUBLISH_REFUSED' })
     await publisher.deadLetter(letterOf(messageOn('t')))
@@ -186,7 +186,7 @@ describe('the answer to a dead letter', () => {
     const kafka = new ScriptedKafka()
     kafka.topics.push('t', 't.dead-letter')
     kafka.sendAnswers.push(confirmed)
-    const { source, publisher } = kafkaBroker(kafka, { topics: ['t'], groupId: uniqueName('group') })
+    const { source, publisher } = kafkaSource(kafka, { topics: ['t'], group: uniqueName('group') })
     await Promise.all(
       ['a', 'b'].map((text) => publisher.deadLetter(letterOf(messageOn('t', { value: Buffer.from(text) })))),
     )
@@ -198,7 +198,7 @@ describe('the answer to a dead letter', () => {
   it('is not needed by a source that has none: no producer is made', async () => {
     const kafka = new ScriptedKafka()
     kafka.topics.push('t')
-    const { source } = kafkaBroker(kafka, { topics: ['t'], groupId: uniqueName('group') })
+    const { source } = kafkaSource(kafka, { topics: ['t'], group: uniqueName('group') })
     await source.open(new RecordingIntake())
     await source.close()
     expect(kafka.producers).toBe(0)

@@ -55,7 +55,7 @@ async function start(topic: string, groupId: string, handle: Handle, settings: S
     graceMs: 200,
     observe: watching.observe,
   })
-  const onBatch = eachBatch(definition, { groupId, heartbeatEveryMs: 100, ...options })
+  const onBatch = eachBatch(definition, { group: groupId, heartbeatEveryMs: 100, ...options })
   const [batches, errors]: [EachBatchPayload[], unknown[]] = [[], []]
   const noting = async (payload: EachBatchPayload): Promise<void> => {
     batches.push(payload)

@@ -59,7 +59,7 @@ async function start(topic: string, groupId: string, handle: Handle, settings: S
   const { store = memoryStore(), maxAttempts, consumer, concurrently = 1, ...options } = settings
   const watching = new Watching()
   const onMessage = eachMessage(consumerFor(handle, watching, store, maxAttempts), {
-    groupId,
+    group: groupId,
     heartbeatEveryMs: 100,
     ...options,
   })
@@ -102,7 +102,7 @@ describe("eachMessage in a consumer of the user's own", () => {
     await cluster.send(topic, [body('a')])
     const watching = new Watching()
     const again = consumerFor(() => {}, watching, store)
-    await using running = await runKafka(cluster.client(), again, { ...FAST, topics: [topic], groupId })
+    await using running = await runKafka(cluster.client(), again, { ...FAST, topics: [topic], group: groupId })
     await watching.until(() => watching.outcomes('duplicate') + watching.outcomes('handled') === 1)
     expect(watching.outcomes('duplicate')).toBe(1)
     expect(running.state).toBe('running')

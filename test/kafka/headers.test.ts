@@ -35,7 +35,7 @@ async function lettersOn(topic: string, count: number): Promise<readonly Read['h
 }
 
 function openWith(topic: string, deadLetterHeaders: DeadLetterHeaders): Promise<Opened> {
-  return cluster.open({ topics: [topic], groupId: uniqueName('group'), deadLetterHeaders })
+  return cluster.open({ topics: [topic], group: uniqueName('group'), deadLetterHeaders })
 }
 
 const SPRING = [

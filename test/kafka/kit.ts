@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kafka, logLevel, type Admin, type Consumer, type KafkaMessage, type Message, type Producer } from 'kafkajs'
-import { kafkaBroker, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
+import { kafkaSource, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import type { ObserverEvent, SourceEvent } from '../../src/index.ts'
 import type { Capacity, Delivery, Intake, Source } from '../../src/spi.ts'
 import { uniqueName } from '../kit/namespace.ts'
@@ -141,7 +141,7 @@ export class Cluster implements AsyncDisposable {
     const makeConsumer = client.consumer.bind(client)
     let kafkaConsumer: Consumer | undefined
     client.consumer = (config) => (kafkaConsumer = makeConsumer(config))
-    const broker = kafkaBroker(client, {
+    const broker = kafkaSource(client, {
       ...FAST,
       ...options,
       consumer: { ...FAST.consumer, ...options.consumer },
@@ -238,7 +238,7 @@ export class Cluster implements AsyncDisposable {
   }
 }
 
-export interface Opened extends ReturnType<typeof kafkaBroker> {
+export interface Opened extends ReturnType<typeof kafkaSource> {
   readonly intake: RecordingIntake
   /** The first one inside: to watch it, and to do to it what only kafkajs does. */
   readonly kafkaConsumer: Consumer

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Kafka, logLevel } from 'kafkajs'
-import { kafkaBroker, runKafka } from '../../adapters/kafkajs/index.ts'
+import { kafkaSource, runKafka } from '../../adapters/kafkajs/index.ts'
 import { ConfigError, defineConsumer, memoryStore } from '../../src/index.ts'
 import { freePort } from '../kit/servers/ports.ts'
 import { uniqueName } from '../kit/namespace.ts'
@@ -10,7 +10,7 @@ import { ScriptedKafka } from './scripted.ts'
 
 function problemsOf(options: object): readonly string[] {
   try {
-    kafkaBroker(new ScriptedKafka(), { topics: ['t'], groupId: 'refused', ...options })
+    kafkaSource(new ScriptedKafka(), { topics: ['t'], group: 'refused', ...options })
   } catch (error) {
     return error instanceof ConfigError ? error.problems : [String(error)]
   }
@@ -21,17 +21,17 @@ function retryOn(...topics: object[]): object {
   return { retry: { topics } }
 }
 
-function withRetry(topics: string[], retry: string): ReturnType<typeof kafkaBroker> {
-  const options = { topics, groupId: uniqueName('group'), ...retryOn({ delayMs: 1, topic: retry }) }
-  return kafkaBroker(new ScriptedKafka(), options)
+function withRetry(topics: string[], retry: string): ReturnType<typeof kafkaSource> {
+  const options = { topics, group: uniqueName('group'), ...retryOn({ delayMs: 1, topic: retry }) }
+  return kafkaSource(new ScriptedKafka(), options)
 }
 
 describe('the options of a Kafka source', () => {
   it.each<[string, object, string]>([
     ['no topic', { topics: [] }, 'topics: expected at least one'],
-    ['no group', { groupId: '' }, 'groupId: expected text'],
-    ['a blank group', { groupId: ' ' }, 'groupId: expected text'],
-    ['a group with a direction mark', { groupId: 'g\u202E' }, 'groupId: expected text without control characters'],
+    ['no group', { group: '' }, 'group: expected text'],
+    ['a blank group', { group: ' ' }, 'group: expected text'],
+    ['a group with a direction mark', { group: 'g\u202E' }, 'group: expected text without control characters'],
     ['a pattern', { topics: [/t/] }, 'topics: expected names of topics'],
     ['its own dead letters', { topics: ['t', 't.dead-letter'] }, 'got t.dead-letter, where dead letters of t go'],
     ['its own dead letters, by a function', { deadLetterTopic: () => 't' }, 'got t, where dead letters of t go'],
@@ -75,7 +75,7 @@ describe('the options of a Kafka source', () => {
     ],
     [
       'a group whose name no topic can bear',
-      { ...retryOn({ delayMs: 1 }), groupId: 'my group' },
+      { ...retryOn({ delayMs: 1 }), group: 'my group' },
       'retry.topics[0].topic: expected the name of a topic for t, got "t.my group.retry-1"',
     ],
     [
@@ -93,7 +93,7 @@ describe('the options of a Kafka source', () => {
       { ...retryOn({ delayMs: 1, topic: 't.dead-letter' }) },
       'got t.dead-letter, where dead letters of t go: they would be consumed again',
     ],
-    ['a misspelt option', { topic: 't' }, 'topic: unknown option; expected one of topics, groupId, '],
+    ['a misspelt option', { topic: 't' }, 'topic: unknown option; expected one of topics, group, '],
     [
       'a misspelt option of the consumer',
       { consumer: { sesionTimeout: 1 } },
@@ -151,12 +151,12 @@ describe('the options of a Kafka source', () => {
   })
 
   it.each([undefined, null])('are refused where none are given: %s', (options) => {
-    const broker = (): unknown => kafkaBroker(new ScriptedKafka(), options as never)
+    const broker = (): unknown => kafkaSource(new ScriptedKafka(), options as never)
     expect(broker).toThrow(ConfigError)
   })
 
   it('are refused with all problems at once', () => {
-    expect(problemsOf({ topics: [], groupId: '', commitEveryMs: -1, order: 'x' })).toHaveLength(4)
+    expect(problemsOf({ topics: [], group: '', commitEveryMs: -1, order: 'x' })).toHaveLength(4)
   })
 
   it('of kafkajs are passed through, all of them, with what the adapter owns', async () => {
@@ -175,7 +175,7 @@ describe('the options of a Kafka source', () => {
     }
     const factors = { factor: 0.5, multiplier: 3, initialRetryTime: 7 }
     const consumer: object = { ...passed, sessionTimeout: undefined, retry: { retries: 12, ...factors } }
-    const { source } = kafkaBroker(kafka, { topics: ['t'], groupId, consumer })
+    const { source } = kafkaSource(kafka, { topics: ['t'], group: groupId, consumer })
     await source.open(new RecordingIntake())
     const { retry, ...config } = kafka.newest.config
     expect(config).toEqual({
@@ -193,8 +193,8 @@ describe('the options of a Kafka source', () => {
 
   it('refuse two sets of topics in one group of this process, while the first runs', async () => {
     const groupId = uniqueName('group')
-    const open = (topics: string[], more: object = {}): ReturnType<typeof kafkaBroker> =>
-      kafkaBroker(new ScriptedKafka(), { topics, groupId, ...more })
+    const open = (topics: string[], more: object = {}): ReturnType<typeof kafkaSource> =>
+      kafkaSource(new ScriptedKafka(), { topics, group: groupId, ...more })
     const first = open(['a', 'b'])
     const second = open(['b', 'a', 'b'])
     expect(() => open(['a'])).toThrow('expected one set of topics for one group, got a where')
@@ -208,12 +208,14 @@ describe('the options of a Kafka source', () => {
 
   it('refuse two members of one group on one client, and allow two groups', async () => {
     const [kafka, groupId] = [new ScriptedKafka(), uniqueName('group')]
-    const first = kafkaBroker(kafka, { topics: ['t'], groupId })
-    expect(() => kafkaBroker(kafka, { topics: ['t'], groupId })).toThrow('expected a client of its own for each member')
-    const other = kafkaBroker(kafka, { topics: ['t'], groupId: uniqueName('group') })
-    const second = kafkaBroker(new ScriptedKafka(), { topics: ['t'], groupId })
+    const first = kafkaSource(kafka, { topics: ['t'], group: groupId })
+    expect(() => kafkaSource(kafka, { topics: ['t'], group: groupId })).toThrow(
+      'expected a client of its own for each member',
+    )
+    const other = kafkaSource(kafka, { topics: ['t'], group: uniqueName('group') })
+    const second = kafkaSource(new ScriptedKafka(), { topics: ['t'], group: groupId })
     await first.source.close()
-    const again = kafkaBroker(kafka, { topics: ['t'], groupId })
+    const again = kafkaSource(kafka, { topics: ['t'], group: groupId })
     await Promise.all([other, second, again].map(({ source }) => source.close()))
   })
 
@@ -239,18 +241,18 @@ describe('the first start', () => {
     const broker = `127.0.0.1:${await freePort()}`
     const kafka = new Kafka({ brokers: [broker], logLevel: logLevel.NOTHING, retry: { retries: 1 } })
     const groupId = uniqueName('group')
-    await expect(runKafka(kafka, consumer, { topics: ['t'], groupId })).rejects.toMatchObject({
+    await expect(runKafka(kafka, consumer, { topics: ['t'], group: groupId })).rejects.toMatchObject({
       code: 'BROKER_UNREACHABLE',
       message: expect.stringMatching(new RegExp(`${broker}.*Check that the brokers`, 's')),
     })
-    await expect(runKafka(kafka, consumer, { topics: ['other'], groupId })).rejects.toMatchObject({
+    await expect(runKafka(kafka, consumer, { topics: ['other'], group: groupId })).rejects.toMatchObject({
       code: 'BROKER_UNREACHABLE',
     })
   })
 
   it('on a topic that does not exist is refused by its name, and none is created', async () => {
     const missing = [uniqueName('missing'), uniqueName('missing')]
-    const options = { topics: missing, groupId: uniqueName('group') }
+    const options = { topics: missing, group: uniqueName('group') }
     await expect(runKafka(cluster.client(), consumer, options)).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
       problems: missing.map((topic) => `topics: ${topic} does not exist on the cluster`),
@@ -265,7 +267,7 @@ describe('the first start', () => {
     const tooShort = { sessionTimeout: 300, heartbeatInterval: 100, maxWaitTimeInMs: 100 }
     const running = runKafka(cluster.client(), consumer, {
       topics: [topic],
-      groupId: uniqueName('group'),
+      group: uniqueName('group'),
       consumer: tooShort,
     })
     await expect(running).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' })
@@ -275,7 +277,7 @@ describe('the first start', () => {
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
     const kafka = new Kafka({ brokers: cluster.brokers, logLevel: logLevel.NOTHING, retry: { retries: 0 } })
     await cluster.send(topic, [{ value: '{}', headers: { 'message-id': '1' } }, 'no json'])
-    await using running = await runKafka(kafka, consumer, { ...FAST, topics: [topic], groupId })
+    await using running = await runKafka(kafka, consumer, { ...FAST, topics: [topic], group: groupId })
     await cluster.untilCommitted(groupId, topic, [2, -1])
     expect(await cluster.read(`${topic}.dead-letter`, 1)).toHaveLength(1)
     expect(running.health()).toMatchObject({ live: true, ready: true })
@@ -284,13 +286,13 @@ describe('the first start', () => {
 
 describe('two consumers of different names in one group of a process', () => {
   it('are refused, as long as the first one runs', async () => {
-    const options = { topics: ['t'], groupId: uniqueName('group') }
-    const first = kafkaBroker(new ScriptedKafka(), options, 'sms')
-    expect(() => kafkaBroker(new ScriptedKafka(), options, 'mail')).toThrow(
+    const options = { topics: ['t'], group: uniqueName('group') }
+    const first = kafkaSource(new ScriptedKafka(), options, 'sms')
+    expect(() => kafkaSource(new ScriptedKafka(), options, 'mail')).toThrow(
       expect.objectContaining({ code: 'CONSUMER_NAME_TAKEN', message: expect.stringMatching(/"mail".*"sms"/) }),
     )
-    const second = kafkaBroker(new ScriptedKafka(), options, 'sms')
+    const second = kafkaSource(new ScriptedKafka(), options, 'sms')
     await Promise.all([first.source.close(), second.source.close()])
-    await kafkaBroker(new ScriptedKafka(), options, 'mail').source.close()
+    await kafkaSource(new ScriptedKafka(), options, 'mail').source.close()
   })
 })

@@ -17,7 +17,7 @@ describe('a rebalance of a Kafka group', () => {
   it('ends every epoch: kept partitions are stale and come again, lost ones are lost, neither can be settled [T81]', async () => {
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
     for (const partition of [0, 1]) await cluster.send(topic, ['a', 'b'], partition)
-    const one = await cluster.open({ topics: [topic], groupId })
+    const one = await cluster.open({ topics: [topic], group: groupId })
     await one.intake.untilDelivered(4)
     const old = [...one.intake.deliveries]
     expect(old.map((delivery) => delivery.standing())).toEqual(['current', 'current', 'current', 'current'])
@@ -28,7 +28,7 @@ describe('a rebalance of a Kafka group', () => {
       wasToldOf()
     }
 
-    const two = await cluster.open({ topics: [topic], groupId })
+    const two = await cluster.open({ topics: [topic], group: groupId })
     await Promise.all([one.intake.untilDelivered(6), two.intake.untilDelivered(2)])
     expect(standings[0]).toBe('stale stale stale stale') // Between REBALANCING and GROUP_JOIN nobody knows.
     const kept = partitionOf(one.intake.positions.at(-1) ?? '')
@@ -47,11 +47,11 @@ describe('a rebalance of a Kafka group', () => {
   it('commits what is ready before it begins, so that it is not repeated', async () => {
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
     for (const partition of [0, 1]) await cluster.send(topic, ['a', 'b'], partition)
-    const one = await cluster.open({ topics: [topic], groupId, commitEveryMs: 3_600_000 })
+    const one = await cluster.open({ topics: [topic], group: groupId, commitEveryMs: 3_600_000 })
     await one.intake.untilDelivered(4)
     for (const position of ['0@0', '1@0']) one.intake.at(position).settle()
 
-    const two = await cluster.open({ topics: [topic], groupId })
+    const two = await cluster.open({ topics: [topic], group: groupId })
     await Promise.all([one.intake.untilDelivered(5), two.intake.untilDelivered(1)])
     expect([...one.intake.positions.slice(4), ...two.intake.positions].toSorted()).toEqual(['0@1', '1@1'])
   })
@@ -59,7 +59,7 @@ describe('a rebalance of a Kafka group', () => {
   it('by a grown partition count commits nothing of the old epoch under the new generation (K1)', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
-    const { intake } = await cluster.open({ topics: [topic], groupId })
+    const { intake } = await cluster.open({ topics: [topic], group: groupId })
     await intake.untilDelivered(10)
     const old = [...intake.deliveries]
     await cluster.admin.createPartitions({ topicPartitions: [{ topic, count: 2 }] })
@@ -81,9 +81,9 @@ describe('a rebalance of a Kafka group', () => {
 
   it('consumes a partition that was paused, lost, and came back after the pause had ended', async () => {
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
-    const one = await cluster.open({ topics: [topic], groupId })
+    const one = await cluster.open({ topics: [topic], group: groupId })
     one.source.pause()
-    const two = await cluster.open({ topics: [topic], groupId })
+    const two = await cluster.open({ topics: [topic], group: groupId })
     await one.intake.untilTold('group-joined', 2)
     one.source.resume()
     await two.source.close()
@@ -95,15 +95,15 @@ describe('a rebalance of a Kafka group', () => {
 
   it('keeps a pause for partitions that come new', async () => {
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
-    const one = await cluster.open({ topics: [topic], groupId })
-    const two = await cluster.open({ topics: [topic], groupId })
+    const one = await cluster.open({ topics: [topic], group: groupId })
+    const two = await cluster.open({ topics: [topic], group: groupId })
     await one.intake.untilTold('group-joined', 2)
     one.source.pause()
     await two.source.close()
     await one.intake.untilTold('group-joined', 3)
     for (const partition of [0, 1]) await cluster.send(topic, ['a'], partition)
     // Another group's consumer gets them; ours would have in the same time.
-    const other = await cluster.open({ topics: [topic], groupId: uniqueName('other') })
+    const other = await cluster.open({ topics: [topic], group: uniqueName('other') })
     await other.intake.untilDelivered(2)
     expect(one.intake.deliveries).toHaveLength(0)
     one.source.resume()
@@ -123,10 +123,10 @@ describe('a rebalance of a Kafka group', () => {
       }
       return intake
     }
-    const stays = await cluster.open({ topics: [topic], groupId }, settling())
+    const stays = await cluster.open({ topics: [topic], group: groupId }, settling())
     const sending = Promise.all([0, 1, 2, 3].map((partition) => cluster.send(topic, values, partition)))
     for (let round = 0; round < 3; round++) {
-      const comes = await cluster.open({ topics: [topic], groupId }, settling())
+      const comes = await cluster.open({ topics: [topic], group: groupId }, settling())
       await comes.source.close()
     }
     await sending

@@ -17,7 +17,7 @@ afterAll(() => cluster[Symbol.asyncDispose]())
 
 async function windowOf(...retentions: readonly Readonly<Record<string, string>>[]): Promise<unknown> {
   const topics = await Promise.all(retentions.map((config) => cluster.topic(1, config)))
-  const { source } = await cluster.open({ topics, groupId: uniqueName('group'), assert: false })
+  const { source } = await cluster.open({ topics, group: uniqueName('group'), assert: false })
   return source.redeliveryWindowMs?.()
 }
 
@@ -51,7 +51,7 @@ describe('how long Kafka can deliver a message again', () => {
     await using running = await runKafka(cluster.client(), consumer, {
       ...FAST,
       topics: [topic],
-      groupId: uniqueName('group'),
+      group: uniqueName('group'),
       assert: false,
     })
     await watching.until(() => watching.told('retention-too-short') === 1)

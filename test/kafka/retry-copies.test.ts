@@ -18,8 +18,8 @@ afterAll(() => cluster[Symbol.asyncDispose]())
 
 const MINUTE_MS = 60_000
 
-function openWith(options: Omit<KafkaOptions, 'groupId'> & { groupId?: string }): Promise<Opened> {
-  return cluster.open({ groupId: uniqueName('group'), ...options })
+function openWith(options: Omit<KafkaOptions, 'group'> & { readonly group?: string }): Promise<Opened> {
+  return cluster.open({ group: uniqueName('group'), ...options })
 }
 
 describe('a retry copy', () => {
@@ -34,7 +34,7 @@ describe('a retry copy', () => {
     ])
     const { publisher, intake } = await openWith({
       topics: [topic],
-      groupId,
+      group: groupId,
       retry: { topics: [{ delayMs: MINUTE_MS }] },
     })
     await intake.untilDelivered(1)
@@ -71,7 +71,7 @@ describe('a retry copy', () => {
     const [topic, own, groupId] = [await cluster.topic(), uniqueName('own'), uniqueName('group')]
     const { publisher } = await openWith({
       topics: [topic],
-      groupId,
+      group: groupId,
       retry: { topics: [{ delayMs: MINUTE_MS }, { delayMs: 10 * MINUTE_MS, topic: own }] },
     })
     expect([1, 2, 3].map((attempts) => publisher.retryDelayMs?.(attempts))).toEqual([
@@ -88,7 +88,11 @@ describe('a retry copy', () => {
 
   it('of a copy keeps the coordinates and the first failure of the first', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
-    const { publisher, intake } = await openWith({ topics: [topic], groupId, retry: { topics: [{ delayMs: 1 }] } })
+    const { publisher, intake } = await openWith({
+      topics: [topic],
+      group: groupId,
+      retry: { topics: [{ delayMs: 1 }] },
+    })
     const firstFailureAt = Date.parse('2024-01-01')
     const original = messageOn(topic, { position: '7@99', headers: { 'message-id': 'm-1' } })
     await publisher.retryLater?.(retryLetterOf(original, { firstFailureAt, delayMs: 1 }))
@@ -111,7 +115,11 @@ describe('a retry copy', () => {
 
   it('that fails for good is a dead letter of its origin, with the coordinates of the first', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
-    const { publisher, intake } = await openWith({ topics: [topic], groupId, retry: { topics: [{ delayMs: 1 }] } })
+    const { publisher, intake } = await openWith({
+      topics: [topic],
+      group: groupId,
+      retry: { topics: [{ delayMs: 1 }] },
+    })
     await publisher.retryLater?.(retryLetterOf(messageOn(topic, { position: '7@99' }), { delayMs: 1 }))
     await intake.untilDelivered(1)
     await publisher.deadLetter(letterOf(intake.at('0@0').message))
@@ -129,7 +137,7 @@ describe('a retry copy', () => {
     const groupId = uniqueName('group')
     const { publisher, intake } = await openWith({
       topics: [one, two],
-      groupId,
+      group: groupId,
       retry: { topics: [{ delayMs: 1 }, { delayMs: 2, topic: shared }] },
     })
     for (const topic of [one, two]) {
@@ -163,7 +171,7 @@ describe('a retry copy', () => {
     const groupId = uniqueName('group')
     const { publisher, intake } = await openWith({
       topics: [one, two],
-      groupId,
+      group: groupId,
       retry: { topics: [{ delayMs: MINUTE_MS, topic: shared }] },
     })
     await cluster.send(shared, ['v'])
@@ -215,7 +223,7 @@ describe('a retry copy', () => {
 describe('retry topics', () => {
   it('are created with as many partitions as their source, and told', async () => {
     const [topic, groupId] = [await cluster.topic(3), uniqueName('group')]
-    const { intake } = await openWith({ topics: [topic], groupId, retry: { topics: [{ delayMs: 1 }] } })
+    const { intake } = await openWith({ topics: [topic], group: groupId, retry: { topics: [{ delayMs: 1 }] } })
     const retry = `${topic}.${groupId}.retry-1`
     expect(intake.told('retry-topic')).toEqual([`${retry} was created`])
     const { topics } = await cluster.admin.fetchTopicMetadata({ topics: [retry] })
@@ -226,7 +234,7 @@ describe('retry topics', () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const opening = openWith({
       topics: [topic],
-      groupId,
+      group: groupId,
       assert: 'check',
       retry: { topics: [{ delayMs: 1 }, { delayMs: 2 }] },
     })
@@ -270,7 +278,7 @@ describe('retry topics', () => {
     const consumer = defineConsumer({ name: 'sms', store, handle: () => {} })
     const options = {
       topics: [await cluster.topic()],
-      groupId: uniqueName('group'),
+      group: uniqueName('group'),
       retry: { topics: [{ delayMs: 1 }] },
     }
     await expect(runKafka(cluster.client(), consumer, options)).rejects.toMatchObject({

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { ConfigResourceTypes } from 'kafkajs'
-import { kafkaBroker, runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
+import { kafkaSource, runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, memoryStore, type HandlerContext, type Running, type Store } from '../../src/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
@@ -47,7 +47,7 @@ async function openHeld(
     topic,
     retry,
     groupId,
-    options: { topics: [topic], groupId, retry: { topics: [{ delayMs, topic: retry }] } },
+    options: { topics: [topic], group: groupId, retry: { topics: [{ delayMs, topic: retry }] } },
   }
 }
 
@@ -138,7 +138,7 @@ describe('a message on a retry topic', () => {
     kafka.bounds.set('r/0', { low: 0n, high: 9n })
     kafka.onRun = (consumer) => consumer.join({ r: [0] })
     const retry = { topics: [{ delayMs: HOUR_MS, topic: 'r' }] }
-    const { source } = kafkaBroker(kafka, { topics: ['t'], groupId: uniqueName('group'), retry })
+    const { source } = kafkaSource(kafka, { topics: ['t'], group: uniqueName('group'), retry })
     const intake = new RecordingIntake()
     await source.open(intake)
     const consumer = kafka.newest
@@ -159,7 +159,7 @@ describe('a message on a retry topic', () => {
     kafka.committed.set('r/0', 0n)
     kafka.onRun = (consumer) => consumer.join({ r: [0] })
     const retry = { topics: [{ delayMs: HOUR_MS, topic: 'r' }] }
-    const { source } = kafkaBroker(kafka, { topics: ['t'], groupId: uniqueName('group'), retry })
+    const { source } = kafkaSource(kafka, { topics: ['t'], group: uniqueName('group'), retry })
     const [set, clear] = [jest.spyOn(globalThis, 'setTimeout'), jest.spyOn(globalThis, 'clearTimeout')]
     const left = (): number => {
       const cleared = new Set(clear.mock.calls.map(([timer]) => timer))
@@ -235,7 +235,7 @@ describe('a consumer with retry topics', () => {
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
     const retry = { topics: [{ delayMs: 400 }, { delayMs: 900 }] }
     await cluster.send(topic, [body('bad'), body('good')])
-    const { watching, attempts } = await start({ topics: [topic], groupId, retry }, ({ payload, attempt }) => {
+    const { watching, attempts } = await start({ topics: [topic], group: groupId, retry }, ({ payload, attempt }) => {
       if (payload.id === 'bad' && attempt < 4) fail()
     })
     await cluster.untilCommitted(groupId, topic, [2, -1])
@@ -268,7 +268,7 @@ describe('a consumer with retry topics', () => {
   it('moves a message to the dead letters of its origin when its attempts are spent', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, [body('good'), body('bad')])
-    const options = { topics: [topic], groupId, retry: { topics: [{ delayMs: 50 }] } }
+    const options = { topics: [topic], group: groupId, retry: { topics: [{ delayMs: 50 }] } }
     const { watching, attempts } = await start(options, ({ payload }) => payload.id === 'bad' && fail(), {
       maxAttempts: 3,
     })
@@ -291,7 +291,12 @@ describe('a consumer with retry topics', () => {
   it('gives up the order of a partition for what failed: nothing waits behind it', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, [body('1'), body('2'), body('3')])
-    const options = { topics: [topic], groupId, order: 'partition', retry: { topics: [{ delayMs: 200 }] } } as const
+    const options = {
+      topics: [topic],
+      group: groupId,
+      order: 'partition',
+      retry: { topics: [{ delayMs: 200 }] },
+    } as const
     const { watching, attempts } = await start(options, ({ payload, attempt }) => {
       if (payload.id === '1' && attempt === 1) fail()
     })
@@ -302,7 +307,7 @@ describe('a consumer with retry topics', () => {
   it('has one effect of a message whose original comes again while its copy waits [T62]', async () => {
     const [topic, groupId, store] = [await cluster.topic(), uniqueName('group'), memoryStore()]
     const retry = { topics: [{ delayMs: 2_000 }] }
-    const options = { topics: [topic], groupId, retry }
+    const options = { topics: [topic], group: groupId, retry }
     await cluster.send(topic, [body('a')])
     const first = await start(options, fail, { store })
     await cluster.untilCommitted(groupId, topic, [1])
@@ -317,7 +322,7 @@ describe('a consumer with retry topics', () => {
   it('holds a message back, visibly, until its copy is confirmed', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const own = await cluster.topic(1, { 'max.message.bytes': '10' })
-    const options = { topics: [topic], groupId, retry: { topics: [{ delayMs: 50, topic: own }] } }
+    const options = { topics: [topic], group: groupId, retry: { topics: [{ delayMs: 50, topic: own }] } }
     await cluster.send(topic, [body('bad'), body('good')])
     const { watching } = await start(options, ({ payload, attempt }) => {
       if (payload.id === 'bad' && attempt === 1) fail()
@@ -337,7 +342,7 @@ describe('a consumer with retry topics', () => {
 
   it('begins with the retries that waited while nobody ran', async () => {
     const [topic, groupId, store] = [await cluster.topic(), uniqueName('group'), memoryStore()]
-    const options = { topics: [topic], groupId, retry: { topics: [{ delayMs: 700 }] } }
+    const options = { topics: [topic], group: groupId, retry: { topics: [{ delayMs: 700 }] } }
     await cluster.send(topic, [body('a')])
     const first = await start(options, fail, { store })
     await cluster.untilCommitted(groupId, topic, [1])

@@ -88,7 +88,7 @@ describe('a consumer on Kafka', () => {
     const handled: string[] = []
     await cluster.send(topic, [body('a'), body('b'), body('a')])
     await cluster.send(topic, [body('a')], 1)
-    await start({ topics: [topic], groupId }, ({ payload }) => handled.push(payload.id))
+    await start({ topics: [topic], group: groupId }, ({ payload }) => handled.push(payload.id))
     await cluster.untilCommitted(groupId, topic, [3, 1])
     await cluster.send(topic, [body('b')], 1)
     await cluster.untilCommitted(groupId, topic, [3, 2])
@@ -99,7 +99,7 @@ describe('a consumer on Kafka', () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, ['{}', body('bad'), body('good'), 'no json'])
     const { watching } = await start(
-      { topics: [topic], groupId },
+      { topics: [topic], group: groupId },
       ({ payload }) => {
         if (payload.id === 'bad') throw new Error('card declined')
       },
@@ -128,7 +128,7 @@ describe('a consumer on Kafka', () => {
         ids.map((id) => body(id)),
       )
       const failed = new Set<string>()
-      const { watching } = await start({ topics: [topic], groupId }, ({ payload }) => {
+      const { watching } = await start({ topics: [topic], group: groupId }, ({ payload }) => {
         if (failed.has(payload.id)) return
         failed.add(payload.id)
         throw new Thrown('a mistake of the user')
@@ -153,7 +153,7 @@ describe('a consumer on Kafka', () => {
         if (event.type === 'source' || event.type === 'settles') throw new TypeError('a mistake of the user')
       },
     })
-    const running = await runKafka(cluster.client(), consumer, { ...FAST, topics: [topic], groupId })
+    const running = await runKafka(cluster.client(), consumer, { ...FAST, topics: [topic], group: groupId })
     started.push(running)
     await cluster.send(topic, ['{}'])
     await cluster.untilCommitted(groupId, topic, [1, -1])
@@ -169,7 +169,7 @@ describe('a consumer on Kafka', () => {
     const gate = new Gate()
     await cluster.send(topic, [body('long')])
     const consumer = { sessionTimeout: 1_000 }
-    const { watching } = await start({ topics: [topic], groupId, consumer }, gate.handle)
+    const { watching } = await start({ topics: [topic], group: groupId, consumer }, gate.handle)
     await new Promise((resolve) => setTimeout(resolve, 1_600))
     gate.letGo()
     await cluster.untilCommitted(groupId, topic, [1])
@@ -197,7 +197,7 @@ describe('a consumer on Kafka', () => {
     await cluster.send(topic, [body('a'), body('b')])
     const consumer = { sessionTimeout: 1_000 }
     const handle: Handle = ({ payload }) => handled.push(payload.id)
-    const { running, watching } = await start({ topics: [topic], groupId, consumer }, handle, { store })
+    const { running, watching } = await start({ topics: [topic], group: groupId, consumer }, handle, { store })
     await watching.until(() => watching.events.some(({ type }) => type === 'store-down'))
     expect(running.health().ready).toBe(false)
     await new Promise((resolve) => setTimeout(resolve, 1_600))
@@ -225,7 +225,7 @@ describe('a consumer on Kafka', () => {
         ids.map((id) => body(`${partition}-${id}`)),
         partition,
       )
-    await start({ topics: [topic], groupId }, handle, { maxInFlight: 20, concurrency: 10 })
+    await start({ topics: [topic], group: groupId }, handle, { maxInFlight: 20, concurrency: 10 })
     await cluster.untilCommitted(groupId, topic, [300, 300])
     expect(most).toBeLessThanOrEqual(10)
   })
@@ -236,7 +236,7 @@ describe('a rebalance while handlers run', () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const gate = new Gate()
     await cluster.send(topic, [body('a')])
-    const { watching } = await start({ topics: [topic], groupId }, gate.handle)
+    const { watching } = await start({ topics: [topic], group: groupId }, gate.handle)
     await eventually(async () => gate.runs.length === 1)
     await cluster.admin.createPartitions({ topicPartitions: [{ topic, count: 2 }] })
     await watching.until(() => watching.told('group-joined') === 2)
@@ -255,9 +255,9 @@ describe('a rebalance while handlers run', () => {
     const store = memoryStore()
     const [mine, theirs] = [new Gate(), new Gate()]
     for (const partition of [0, 1]) await cluster.send(topic, [body(`m${partition}`)], partition)
-    const one = await start({ topics: [topic], groupId }, mine.handle, { store })
+    const one = await start({ topics: [topic], group: groupId }, mine.handle, { store })
     await eventually(async () => mine.runs.length === 2)
-    const two = await start({ topics: [topic], groupId }, theirs.handle, { store })
+    const two = await start({ topics: [topic], group: groupId }, theirs.handle, { store })
     await eventually(async () => mine.reasons.length === 1)
     expect(mine.reasons[0]).toBeInstanceOf(LeaseLostError)
     expect(mine.reasons[0]).toMatchObject({ code: 'DELIVERY_LOST' })
@@ -288,7 +288,7 @@ describe('a rebalance while handlers run', () => {
       },
     ]
     await cluster.send(topic, [body('a')])
-    const { watching } = await start({ topics: [topic], groupId, consumer: { partitionAssigners } }, gate.handle)
+    const { watching } = await start({ topics: [topic], group: groupId, consumer: { partitionAssigners } }, gate.handle)
     await eventually(async () => gate.runs.length === 1)
     await cluster.admin.createPartitions({ topicPartitions: [{ topic, count: 2 }] })
     await watching.until(() => watching.told('rebuilt') === 1)
@@ -309,7 +309,7 @@ describe('stopping a consumer on Kafka', () => {
       topic,
       ['a', 'b', 'c'].map((id) => body(id)),
     )
-    const { running } = await start({ topics: [topic], groupId }, gate.handle)
+    const { running } = await start({ topics: [topic], group: groupId }, gate.handle)
     await eventually(async () => gate.runs.length === 3)
     const stopping = running.stop()
     expect(running.stop()).toBe(stopping)
@@ -325,14 +325,16 @@ describe('stopping a consumer on Kafka', () => {
     const stuck = new Gate()
     await cluster.send(topic, [body('a'), body('stuck'), body('c')])
     const handle: Handle = (context) => (context.payload.id === 'stuck' ? stuck.handle(context) : undefined)
-    const { running, watching } = await start({ topics: [topic], groupId }, handle, { store })
+    const { running, watching } = await start({ topics: [topic], group: groupId }, handle, { store })
     await watching.until(() => watching.outcomes('handled') === 2)
     await running.stop({ deadlineMs: 50 })
     expect(await cluster.committed(groupId, topic)).toEqual([1])
     stuck.letGo()
 
     const handled: string[] = []
-    await start({ topics: [topic], groupId }, ({ payload }) => handled.push(payload.id), { store: memoryStore() })
+    await start({ topics: [topic], group: groupId }, ({ payload }) => handled.push(payload.id), {
+      store: memoryStore(),
+    })
     await cluster.untilCommitted(groupId, topic, [3])
     expect(handled).toEqual(['stuck', 'c'])
   }, 60_000)

@@ -42,9 +42,9 @@ describe('several consumers of one process', () => {
     const [topic, kafka] = [await cluster.topic(2), cluster.client()]
     const [one, two, three] = [uniqueName('one'), uniqueName('two'), uniqueName('three')]
     const [ofOne, ofTwo, ofThree]: string[][] = [[], [], []] as string[][]
-    const first = await run(kafka, { topics: [topic], groupId: one }, ofOne ?? [])
-    await run(kafka, { topics: [topic], groupId: two }, ofTwo ?? [])
-    await run(kafka, { topics: [topic], groupId: three, order: 'partition' }, ofThree ?? [])
+    const first = await run(kafka, { topics: [topic], group: one }, ofOne ?? [])
+    await run(kafka, { topics: [topic], group: two }, ofTwo ?? [])
+    await run(kafka, { topics: [topic], group: three, order: 'partition' }, ofThree ?? [])
     await cluster.send(topic, ids.slice(0, 20))
     for (const groupId of [one, two, three]) await cluster.untilCommitted(groupId, topic, [20, -1])
     await first.stop()
@@ -58,8 +58,8 @@ describe('several consumers of one process', () => {
     const [topic, groupId, store] = [await cluster.topic(2), uniqueName('group'), memoryStore()]
     const handled: string[] = []
     const [first, second] = [
-      await run(cluster.client(), { topics: [topic], groupId }, handled, store),
-      await run(cluster.client(), { topics: [topic], groupId }, handled, store),
+      await run(cluster.client(), { topics: [topic], group: groupId }, handled, store),
+      await run(cluster.client(), { topics: [topic], group: groupId }, handled, store),
     ]
     await eventually(async () => [first, second].every((one) => one.health().partitions.length === 1))
     await cluster.send(topic, ids.slice(0, 20))
@@ -70,8 +70,8 @@ describe('several consumers of one process', () => {
 
   it('of one group do not share a client: kafkajs keeps the offsets of a group per client', async () => {
     const [topic, groupId, kafka] = [await cluster.topic(2), uniqueName('group'), cluster.client()]
-    await run(kafka, { topics: [topic], groupId }, [])
-    await expect(run(kafka, { topics: [topic], groupId }, [])).rejects.toMatchObject({
+    await run(kafka, { topics: [topic], group: groupId }, [])
+    await expect(run(kafka, { topics: [topic], group: groupId }, [])).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
       message: expect.stringContaining('expected a client of its own for each member of a group'),
     })

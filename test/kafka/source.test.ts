@@ -20,7 +20,7 @@ describe('a Kafka source', () => {
       { key: null, value: null, headers: { 'x-original-topic': 'elsewhere' }, timestamp: String(sentAt) },
       { key: Buffer.from([0xff, 0x2f]), value: '', headers: { 'x-original-topic': 'no topic!' } },
     ])
-    const { intake } = await cluster.open({ topics: [topic], groupId })
+    const { intake } = await cluster.open({ topics: [topic], group: groupId })
     await intake.untilDelivered(3)
     const [first, second, third] = intake.deliveries
 
@@ -52,7 +52,7 @@ describe('a Kafka source', () => {
   ] as const)('orders by %s', async (order, lane) => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, [{ key: 'k', value: 'v' }])
-    const { intake } = await cluster.open({ topics: [topic], groupId, order })
+    const { intake } = await cluster.open({ topics: [topic], group: groupId, order })
     await intake.untilDelivered(1)
     expect(intake.deliveries[0]?.lane).toBe(lane(topic))
   })
@@ -60,7 +60,7 @@ describe('a Kafka source', () => {
   it('commits the lowest unfinished offset, in whatever order messages finish', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, ['a', 'b', 'c', 'd', 'e'])
-    const { intake } = await cluster.open({ topics: [topic], groupId })
+    const { intake } = await cluster.open({ topics: [topic], group: groupId })
     await intake.untilDelivered(5)
 
     for (const position of ['0@4', '0@0', '0@3', '0@1']) expect(intake.at(position).settle()).toBe(true)
@@ -75,14 +75,14 @@ describe('a Kafka source', () => {
   it('gets again after a restart what was not committed, and nothing else', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, ['a', 'b', 'c'])
-    const before = await cluster.open({ topics: [topic], groupId })
+    const before = await cluster.open({ topics: [topic], group: groupId })
     await before.intake.untilDelivered(3)
     before.intake.at('0@0').settle()
     before.intake.at('0@2').settle()
     await before.source.close()
     expect(before.intake.at('0@1').settle()).toBe(false)
 
-    const { intake } = await cluster.open({ topics: [topic], groupId })
+    const { intake } = await cluster.open({ topics: [topic], group: groupId })
     await intake.untilDelivered(2)
     expect(intake.positions).toEqual(['0@1', '0@2'])
   })
@@ -91,7 +91,7 @@ describe('a Kafka source', () => {
     const [one, two, groupId] = [await cluster.topic(3), await cluster.topic(2), uniqueName('group')]
     for (const partition of [0, 1, 2]) await cluster.send(one, ['x', 'y'], partition)
     for (const partition of [0, 1]) await cluster.send(two, ['x', 'y', 'z'], partition)
-    const { intake } = await cluster.open({ topics: [one, two], groupId })
+    const { intake } = await cluster.open({ topics: [one, two], group: groupId })
     await intake.untilDelivered(12)
     for (const delivery of intake.deliveries) {
       if (delivery.message.position !== '1@1') delivery.settle()
@@ -115,7 +115,7 @@ describe('a Kafka source', () => {
     await transact(['a', 'b'], 0, 'commit') // 0 1 [2]
     await transact(['x', 'y'], 0, 'abort') // 3 4 [5]
     await transact(['x'], 1, 'abort') // 0 [1]: this partition never gives a payload
-    const { intake } = await cluster.open({ topics: [topic], groupId })
+    const { intake } = await cluster.open({ topics: [topic], group: groupId })
     intake.onDeliver = (delivery) => delivery.settle()
     await cluster.untilCommitted(groupId, topic, [6, 2])
     expect(intake.positions).toEqual(['0@0', '0@1'])
@@ -138,7 +138,7 @@ describe('a Kafka source', () => {
     const transaction = await producer.transaction()
     await transaction.send({ topic, messages: [{ value: 'x' }] })
     await transaction.abort()
-    const { intake } = await cluster.open({ topics: [topic], groupId })
+    const { intake } = await cluster.open({ topics: [topic], group: groupId })
     await cluster.untilCommitted(groupId, topic, [2])
     expect(intake.positions).toEqual([])
     await producer.disconnect()
@@ -156,7 +156,7 @@ describe('a Kafka source', () => {
     // A new segment begins with a message after segment.ms; only closed segments are cleaned.
     const seen = async (): Promise<string> => {
       await cluster.send(topic, [{ key: 'other', value: 'x' }])
-      const { intake, source } = await cluster.open({ topics: [topic], groupId: uniqueName('look') })
+      const { intake, source } = await cluster.open({ topics: [topic], group: uniqueName('look') })
       await intake.untilDelivered(1)
       await source.close()
       return intake.positions[0] ?? ''
@@ -164,7 +164,7 @@ describe('a Kafka source', () => {
     let first = await seen()
     while (first === '0@0') first = await seen()
 
-    const { intake } = await cluster.open({ topics: [topic], groupId })
+    const { intake } = await cluster.open({ topics: [topic], group: groupId })
     await intake.untilDelivered(1)
     intake.onDeliver = (delivery) => delivery.settle()
     for (const delivery of intake.deliveries) delivery.settle()
@@ -175,7 +175,7 @@ describe('a Kafka source', () => {
 
   it('delivers nothing while paused, and goes on where it was', async () => {
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
-    const { source, intake } = await cluster.open({ topics: [topic], groupId })
+    const { source, intake } = await cluster.open({ topics: [topic], group: groupId })
     await cluster.send(topic, ['a'])
     await intake.untilDelivered(1)
     source.pause()

@@ -61,7 +61,7 @@ describe('a message that is not finished for long', () => {
     }
     await cluster.send(topic, ['deaf', ...NUMBERS].map(body))
     const short = { leaseMs: 600, handlerTimeoutMs: 300, graceMs: 100 }
-    const { running, watching } = await start({ topics: [topic], groupId }, { handle, ...short })
+    const { running, watching } = await start({ topics: [topic], group: groupId }, { handle, ...short })
     await watching.until(() => watching.outcomes('handled') === NUMBERS.length)
     await watching.until(() => watching.events.some(({ type }) => type === 'stuck'))
     expect(running.health()).toMatchObject({ live: false, checks: { handlers: '1 stuck' } })
@@ -81,12 +81,12 @@ describe('a message that is not finished for long', () => {
     const busy = new Promise<void>((resolve) => (end = resolve))
     for (const each of [theirTopic, topic]) await cluster.send(each, [body('busy')])
     const shared = { store, scope, leaseMs: 300, maxInFlight: 100 }
-    const other = await start({ topics: [theirTopic], groupId: theirs }, { ...shared, handle: () => busy })
+    const other = await start({ topics: [theirTopic], group: theirs }, { ...shared, handle: () => busy })
     await other.watching.until(() => other.watching.events.some(({ type }) => type === 'claims'))
 
     const handled: string[] = []
     const handle: Options['handle'] = ({ payload }) => handled.push(payload.id)
-    const { running, watching } = await start({ topics: [topic], groupId: ours }, { ...shared, handle })
+    const { running, watching } = await start({ topics: [topic], group: ours }, { ...shared, handle })
     await cluster.send(topic, NUMBERS.map(body))
     await watching.until(() => watching.outcomes('handled') === NUMBERS.length)
     // Long after its first lease would have ended, and longer than the session.
@@ -107,7 +107,7 @@ describe('a message that is not finished for long', () => {
     const large = JSON.stringify({ id: 'bad', text: 'x'.repeat(4_000) })
     await cluster.send(topic, [large, ...NUMBERS.map(body)])
     const { running, watching } = await start(
-      { topics: [topic], groupId, deadLetterTopic: dead },
+      { topics: [topic], group: groupId, deadLetterTopic: dead },
       {
         maxAttempts: 1,
         handle: ({ payload }) => {

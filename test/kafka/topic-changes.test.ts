@@ -28,7 +28,7 @@ describe('a topic that changes while it is consumed', () => {
   it('deleted: the source is not ready and says so; re-created, it is read whole, however much it holds by then', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, ['a', 'b', 'c', 'd', 'e'])
-    const { source, intake } = await cluster.open({ topics: [topic], groupId }, settling())
+    const { source, intake } = await cluster.open({ topics: [topic], group: groupId }, settling())
     await cluster.untilCommitted(groupId, topic, [5])
 
     await cluster.admin.deleteTopics({ topics: [topic] })
@@ -52,7 +52,7 @@ describe('a topic that changes while it is consumed', () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, texts('old', 30))
     // Metadata that is old: no other look at the topic is in the way.
-    const options = { topics: [topic], groupId, maxWatermarkLag: 10, consumer: { metadataMaxAge: 300_000 } }
+    const options = { topics: [topic], group: groupId, maxWatermarkLag: 10, consumer: { metadataMaxAge: 300_000 } }
     const { intake } = await cluster.open(options)
     await intake.untilTold('partition-paused')
     await cluster.admin.deleteTopics({ topics: [topic] })

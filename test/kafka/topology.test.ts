@@ -19,19 +19,23 @@ async function partitionsOf(topic: string): Promise<number> {
 describe('assert: true', () => {
   it('creates a missing dead-letter topic for each topic, once, and tells it', async () => {
     const [one, two, groupId] = [await cluster.topic(3), await cluster.topic(), uniqueName('group')]
-    const first = await cluster.open({ topics: [one, two], groupId })
+    const first = await cluster.open({ topics: [one, two], group: groupId })
     expect(first.intake.told('dead-letter-topic')).toEqual([
       `${one}.dead-letter was created`,
       `${two}.dead-letter was created`,
     ])
     expect(await partitionsOf(`${one}.dead-letter`)).toBe(1)
-    const second = await cluster.open({ topics: [one, two], groupId })
+    const second = await cluster.open({ topics: [one, two], group: groupId })
     expect(second.intake.told('dead-letter-topic')).toEqual([])
   })
 
   it('creates nothing for a topic to be consumed that does not exist', async () => {
     const [there, missing, groupId] = [await cluster.topic(), uniqueName('missing'), uniqueName('group')]
-    const { intake } = await cluster.open({ topics: [there, missing], groupId, retry: { topics: [{ delayMs: 1 }] } })
+    const { intake } = await cluster.open({
+      topics: [there, missing],
+      group: groupId,
+      retry: { topics: [{ delayMs: 1 }] },
+    })
     expect(intake.told('dead-letter-topic')).toEqual([`${there}.dead-letter was created`])
     expect((await cluster.admin.listTopics()).filter((topic) => topic.startsWith(missing))).toEqual([])
   })
@@ -40,7 +44,7 @@ describe('assert: true', () => {
 describe("assert: 'check'", () => {
   it('refuses to start, and names all that are missing', async () => {
     const [one, two, groupId] = [await cluster.topic(), await cluster.topic(), uniqueName('group')]
-    const opening = cluster.open({ topics: [one, two], groupId, assert: 'check' })
+    const opening = cluster.open({ topics: [one, two], group: groupId, assert: 'check' })
     await expect(opening).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
       problems: [one, two].map((topic) => expect.stringContaining(`${topic}.dead-letter does not exist; create it`)),
@@ -52,14 +56,14 @@ describe("assert: 'check'", () => {
     const [topic, missing, dead] = [await cluster.topic(), uniqueName('missing'), await cluster.topic()]
     const deadLetterTopic = (source: string): string => (source === topic ? dead : `${source}.dead-letter`)
     const options = { topics: [topic, missing], deadLetterTopic, assert: 'check' } as const
-    const { intake } = await cluster.open({ ...options, groupId: uniqueName('group') })
+    const { intake } = await cluster.open({ ...options, group: uniqueName('group') })
     expect(intake.told('topic-missing')).toHaveLength(1)
   })
 
   it('starts where all are there', async () => {
     const [topic, dead] = [await cluster.topic(), await cluster.topic()]
     const options = { topics: [topic], deadLetterTopic: dead, assert: 'check' } as const
-    const { intake } = await cluster.open({ ...options, groupId: uniqueName('group') })
+    const { intake } = await cluster.open({ ...options, group: uniqueName('group') })
     expect(intake.told('dead-letter-topic')).toEqual([])
   })
 })
@@ -67,7 +71,7 @@ describe("assert: 'check'", () => {
 describe('assert: false', () => {
   it('looks at nothing, and starts', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
-    const { intake } = await cluster.open({ topics: [topic], groupId, assert: false })
+    const { intake } = await cluster.open({ topics: [topic], group: groupId, assert: false })
     expect(intake.told('dead-letter-topic')).toEqual([])
     expect(await cluster.admin.listTopics()).not.toContain(`${topic}.dead-letter`)
   })
@@ -76,14 +80,14 @@ describe('assert: false', () => {
 describe('a dead-letter topic', () => {
   it('that is smaller than its source is told', async () => {
     const [topic, dead] = [await cluster.topic(), await cluster.topic(1, { 'max.message.bytes': '1000' })]
-    const options = { topics: [topic], groupId: uniqueName('group'), deadLetterTopic: () => dead }
+    const options = { topics: [topic], group: uniqueName('group'), deadLetterTopic: () => dead }
     const { intake } = await cluster.open(options)
     expect(intake.told('dead-letter-topic')).toEqual([expect.stringContaining(`max.message.bytes of ${dead} is 1000`)])
   })
 
   it('that is compacted is refused: it would keep one letter of each key', async () => {
     const [topic, dead] = [await cluster.topic(), await cluster.topic(1, { 'cleanup.policy': 'compact' })]
-    const opening = cluster.open({ topics: [topic], groupId: uniqueName('group'), deadLetterTopic: dead })
+    const opening = cluster.open({ topics: [topic], group: uniqueName('group'), deadLetterTopic: dead })
     await expect(opening).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
       message: expect.stringContaining(`got ${dead}, which is compacted`),

@@ -33,7 +33,7 @@ async function consume(options: Partial<Options>): Promise<Watching & { readonly
     observe: watching.observe,
     ...options,
   } as Options)
-  const running = await runKafka(cluster.client(), consumer, { ...FAST, topics: [topic], groupId })
+  const running = await runKafka(cluster.client(), consumer, { ...FAST, topics: [topic], group: groupId })
   try {
     for (const [index, id] of IDS.entries()) await cluster.send(topic, [JSON.stringify({ id })], index % 2)
     await cluster.untilCommitted(groupId, topic, [4, 3])
@@ -127,7 +127,7 @@ describe("what else is the user's and throws", () => {
     const running = await runKafka(cluster.client(), consumer, {
       ...FAST,
       topics: [topic],
-      groupId,
+      group: groupId,
       deadLetterTopic: (origin) => {
         if (isStarted && watching.events.every(({ type }) => type !== 'publish-failed')) broken()
         return `${origin}.dead-letter`

@@ -2,7 +2,7 @@
 // tells everything. What a handler does is in its message.
 
 import { Kafka, logLevel } from 'kafkajs'
-import { kafkaBroker } from '../../adapters/kafkajs/index.ts'
+import { kafkaSource } from '../../adapters/kafkajs/index.ts'
 import { FAST } from './kit.ts'
 import type { WorkerConfig } from './worker-process.ts'
 import { work, workerConfig } from '../kit/worker-consumer.ts'
@@ -10,10 +10,10 @@ import { work, workerConfig } from '../kit/worker-consumer.ts'
 const config = workerConfig() as WorkerConfig
 const kafka = new Kafka({ brokers: config.brokers, logLevel: logLevel.NOTHING, retry: { initialRetryTime: 50 } })
 await work(
-  kafkaBroker(kafka, {
+  kafkaSource(kafka, {
     ...FAST,
     topics: config.topics,
-    groupId: config.groupId,
+    group: config.groupId,
     commitEveryMs: config.commitEveryMs ?? 50,
     consumer: { ...FAST.consumer, sessionTimeout: config.sessionTimeoutMs, rebalanceTimeout: config.sessionTimeoutMs },
   }),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect, type Options } from 'amqplib'
-import { confirmedPublisher, rabbitBroker, runRabbit } from '../../adapters/amqplib/index.ts'
+import { confirmedPublisher, rabbitSource, runRabbit } from '../../adapters/amqplib/index.ts'
 import { connectorOf } from '../../adapters/amqplib/connection/connector.ts'
 import { ConfigError, defineConsumer, memoryStore } from '../../src/index.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
@@ -46,7 +46,7 @@ describe('a connection that is dialled', () => {
 /** As JavaScript may pass it. */
 function refusal(to: unknown): string {
   try {
-    rabbitBroker(to as string, { queue: 'sms' })
+    rabbitSource(to as string, { queue: 'sms' })
     return ''
   } catch (error) {
     return error instanceof ConfigError ? error.message : ''
@@ -81,7 +81,7 @@ describe('what is no way to connect', () => {
       code: 'CONFIG_INVALID',
       message: expect.stringContaining(`resolves with ${resolved}, got object`),
     }
-    const { source } = rabbitBroker(to, { queue: 'sms' })
+    const { source } = rabbitSource(to, { queue: 'sms' })
     await expect(source.open(new RecordingIntake())).rejects.toMatchObject(expected)
     await source.close()
     await using publisher = confirmedPublisher(to)

@@ -1,4 +1,4 @@
-import { rabbitBroker, runRabbit, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { rabbitSource, runRabbit, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import {
   defineConsumer,
   memoryStore,
@@ -26,8 +26,8 @@ export class Consumers {
   #running: Running[] = []
 
   /** Not opened. */
-  broker(connect: RabbitConnect, options: RabbitOptions): ReturnType<typeof rabbitBroker> {
-    const broker = rabbitBroker(connect, options)
+  broker(connect: RabbitConnect, options: RabbitOptions): ReturnType<typeof rabbitSource> {
+    const broker = rabbitSource(connect, options)
     this.#sources.push(broker.source)
     return broker
   }

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { rabbitBroker, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { rabbitSource, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import { defineConsumer, messageId, type Consumer, type ConsumerSettings, type Running } from '../../src/index.ts'
 import { runConsumer } from '../../src/spi.ts'
@@ -82,7 +82,7 @@ async function start(
             await place.write(tx, `${options.queue} ${payload}`)
           },
         })
-  const running = await runConsumer(consumer, rabbitBroker(connect, options))
+  const running = await runConsumer(consumer, rabbitSource(connect, options))
   started.push(running)
   const effects = async (): Promise<Readonly<Record<string, number>>> =>
     countOf(strategy === 'lease' ? done : await writtenFor(options.queue))

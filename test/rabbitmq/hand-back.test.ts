@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { rabbitBroker, type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { rabbitSource, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { Source } from '../../src/spi.ts'
 import { startCuttingProxy } from '../kit/cutting-proxy.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
@@ -25,7 +25,7 @@ async function open(
   url = rabbit.url,
 ): Promise<{ readonly source: Source; readonly intake: RecordingIntake; readonly tap: Tap }> {
   const tap = new Tap(url)
-  const { source } = rabbitBroker(tap.connect, options)
+  const { source } = rabbitSource(tap.connect, options)
   opened.push(source)
   const intake = new RecordingIntake()
   await source.open(intake)

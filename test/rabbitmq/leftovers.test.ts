@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect, type Channel } from 'amqplib'
 import { openChannel } from '../../adapters/amqplib/connection/open-channel.ts'
-import { confirmedPublisher, rabbitBroker } from '../../adapters/amqplib/index.ts'
+import { confirmedPublisher, rabbitSource } from '../../adapters/amqplib/index.ts'
 import { RabbitMessage } from '../../adapters/amqplib/consuming/message.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Rabbit } from './rabbit.ts'
@@ -20,7 +20,7 @@ describe('a lent connection', () => {
     const queue = rabbit.name()
     const tap = new Tap(rabbit.url)
     const connection = await tap.connect()
-    const { source } = rabbitBroker({ connection }, { queue })
+    const { source } = rabbitSource({ connection }, { queue })
     await source.open(new RecordingIntake())
     for (const { channel } of tap.consuming) channel.cancel = () => new Promise(() => {})
     await source.close()
@@ -50,7 +50,7 @@ describe('a start that failed', () => {
   it('leaves no publisher open', async () => {
     const queue = rabbit.name()
     await rabbit.declare(`${queue}.dead-letter`)
-    const { source, publisher } = rabbitBroker(rabbit.url, { queue, assert: 'check' })
+    const { source, publisher } = rabbitSource(rabbit.url, { queue, assert: 'check' })
     const raw = { content: Buffer.from('a'), fields: FIELDS, properties: {} }
     const letter = {
       message: new RabbitMessage(raw, queue, 1),

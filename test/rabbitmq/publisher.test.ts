@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect } from 'amqplib'
-import { confirmedPublisher, rabbitBroker } from '../../adapters/amqplib/index.ts'
+import { confirmedPublisher, rabbitSource } from '../../adapters/amqplib/index.ts'
 import { ReopeningPublisher } from '../../adapters/amqplib/publishing/confirmed-publisher.ts'
 import { connectorOf } from '../../adapters/amqplib/connection/connector.ts'
 import type { BrokerError } from '../../src/index.ts'
@@ -141,7 +141,7 @@ describe('the dead-letter queue', () => {
     body = 'payload',
   ): Promise<Awaited<ReturnType<Rabbit['take']>> & { readonly queue: string }> {
     const queue = rabbit.name()
-    const { source, publisher } = rabbitBroker(rabbit.url, { queue })
+    const { source, publisher } = rabbitSource(rabbit.url, { queue })
     try {
       const intake = new RecordingIntake()
       await source.open(intake)
@@ -256,7 +256,7 @@ describe('the dead-letter queue', () => {
   it('refuses where the queue is missing, until it is there', async () => {
     const queue = rabbit.name()
     await rabbit.declare(queue)
-    const { source, publisher } = rabbitBroker(rabbit.url, { queue, assert: false })
+    const { source, publisher } = rabbitSource(rabbit.url, { queue, assert: false })
     const intake = new RecordingIntake()
     await source.open(intake)
     await rabbit.send(queue, ['a'])
@@ -273,7 +273,7 @@ describe('the dead-letter queue', () => {
 
   it('moves a message whose headers cannot be written, without them', async () => {
     const queue = rabbit.name()
-    const { source, publisher } = rabbitBroker(rabbit.url, { queue })
+    const { source, publisher } = rabbitSource(rabbit.url, { queue })
     await source.open(new RecordingIntake())
     const message = {
       system: 'rabbitmq' as const,

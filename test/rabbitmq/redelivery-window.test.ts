@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { rabbitBroker, type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { rabbitSource, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { Source } from '../../src/spi.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Rabbit } from './rabbit.ts'
@@ -15,7 +15,7 @@ afterEach(() => Promise.all(opened.splice(0).map((source) => source.close())))
 afterAll(() => rabbit[Symbol.asyncDispose]())
 
 async function windowOf(options: RabbitOptions): Promise<unknown> {
-  const { source } = rabbitBroker(rabbit.url, options)
+  const { source } = rabbitSource(rabbit.url, options)
   opened.push(source)
   await source.open(new RecordingIntake())
   return source.redeliveryWindowMs?.()

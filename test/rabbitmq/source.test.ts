@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { rabbitBroker, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { rabbitSource, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { Delivery, Source } from '../../src/spi.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Rabbit, eventually } from './rabbit.ts'
@@ -22,7 +22,7 @@ async function open(
   options: Partial<RabbitOptions> & { readonly queue: string },
   connect: RabbitConnect = rabbit.url,
 ): Promise<{ readonly source: Source; readonly intake: RecordingIntake }> {
-  const { source } = rabbitBroker(connect, options)
+  const { source } = rabbitSource(connect, options)
   opened.push(source)
   const intake = new RecordingIntake()
   await source.open(intake)

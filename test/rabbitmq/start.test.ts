@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect as dial, type ChannelModel } from 'amqplib'
-import { rabbitBroker, runRabbit, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { rabbitSource, runRabbit, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { defineConsumer, hasCode, memoryStore, type BrokerError, type ConfigError } from '../../src/index.ts'
 import { freePort } from '../kit/servers/ports.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
@@ -18,7 +18,7 @@ afterAll(() => rabbit[Symbol.asyncDispose]())
 /** The error of a start that must fail. */
 async function failure(connect: RabbitConnect, options: RabbitOptions): Promise<unknown> {
   try {
-    const { source } = rabbitBroker(connect, options)
+    const { source } = rabbitSource(connect, options)
     await source.open(new RecordingIntake())
     await source.close()
     return undefined
@@ -68,7 +68,7 @@ describe('starting on RabbitMQ', () => {
     const queue = rabbit.name()
     await rabbit.declare(queue, { 'x-queue-type': 'quorum', 'x-delivery-limit': 7 })
     const intake = new RecordingIntake()
-    const { source } = rabbitBroker(rabbit.url, { queue })
+    const { source } = rabbitSource(rabbit.url, { queue })
     await source.open(intake)
     expect(intake.events).toContainEqual({
       type: 'source',
@@ -110,7 +110,7 @@ describe('starting on RabbitMQ', () => {
     const queue = rabbit.name()
     const other = await take(queue)
     const intake = new RecordingIntake()
-    const { source } = rabbitBroker(rabbit.url, { queue, queueType: 'classic' })
+    const { source } = rabbitSource(rabbit.url, { queue, queueType: 'classic' })
     const opening = source.open(intake)
     await intake.untilTold('set-up-failed', 2)
     expect(source.health()).toMatchObject({ ready: false, detail: expect.stringMatching(/exclusive/) })
@@ -125,7 +125,7 @@ describe('starting on RabbitMQ', () => {
     const other = await consumeAlone(queue)
     const intake = new RecordingIntake()
     const tap = new Tap(rabbit.url)
-    const { source } = rabbitBroker(tap.connect, { queue, queueType: 'classic' })
+    const { source } = rabbitSource(tap.connect, { queue, queueType: 'classic' })
     const opening = source.open(intake).catch((error: unknown) => error)
     await intake.untilTold('set-up-failed')
     await source.close()
@@ -155,7 +155,7 @@ describe('starting on RabbitMQ', () => {
   it('ends a start that is stopped in its middle', async () => {
     const queue = rabbit.name()
     const tap = new Tap(rabbit.url)
-    const { source } = rabbitBroker(tap.connect, { queue })
+    const { source } = rabbitSource(tap.connect, { queue })
     const opening = source.open(new RecordingIntake()).catch((error: unknown) => error)
     await source.close()
     expect(hasCode(await opening, 'STOPPED')).toBe(true)
@@ -190,11 +190,11 @@ describe('starting on RabbitMQ', () => {
     ['queueType', { queue: 'a', queueType: 'stream' as never }],
     ['lane', { queue: 'a', lane: 'key' as never }],
   ])('refuses a wrong %s', (name, options) => {
-    expect(() => rabbitBroker('amqp://localhost', options)).toThrow(new RegExp(`RabbitMQ: ${name}: expected`))
+    expect(() => rabbitSource('amqp://localhost', options)).toThrow(new RegExp(`RabbitMQ: ${name}: expected`))
   })
 
   it.each(['http://localhost', 'secret@nowhere'])('refuses %s as a URL, without repeating it', (url) => {
-    expect(() => rabbitBroker(url, { queue: 'a' })).toThrow(
+    expect(() => rabbitSource(url, { queue: 'a' })).toThrow(
       /^connect: expected an amqp:\/\/ or amqps:\/\/ URL, got text that is none$/,
     )
   })

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { rabbitBroker, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { rabbitSource, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { Source } from '../../src/spi.ts'
 import { startCuttingProxy } from '../kit/cutting-proxy.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
@@ -20,7 +20,7 @@ afterEach(async () => {
 afterAll(() => rabbit[Symbol.asyncDispose]())
 
 function sourceOf(connect: RabbitConnect, options: RabbitOptions): Source {
-  const { source } = rabbitBroker(connect, options)
+  const { source } = rabbitSource(connect, options)
   made.push(source)
   return source
 }

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { rabbitBroker, type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { rabbitSource, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { ConfigError } from '../../src/index.ts'
 import type { Source } from '../../src/spi.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
@@ -19,7 +19,7 @@ afterEach(async () => {
 afterAll(() => rabbit[Symbol.asyncDispose]())
 
 async function open(options: RabbitOptions): Promise<RecordingIntake> {
-  const { source } = rabbitBroker(rabbit.url, options)
+  const { source } = rabbitSource(rabbit.url, options)
   opened.push(source)
   const intake = new RecordingIntake()
   await source.open(intake)

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { DelayedCopies } from '../../adapters/amqplib/copies/delayed.ts'
-import { rabbitBroker, type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { rabbitSource, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { Message } from '../../src/index.ts'
 import type { RetryLetter, Source } from '../../src/spi.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
@@ -66,8 +66,8 @@ describe('the age of delayed copies', () => {
 async function open(
   options: RabbitOptions,
   url = rabbit.url,
-): Promise<ReturnType<typeof rabbitBroker> & { readonly intake: RecordingIntake }> {
-  const broker = rabbitBroker(url, options)
+): Promise<ReturnType<typeof rabbitSource> & { readonly intake: RecordingIntake }> {
+  const broker = rabbitSource(url, options)
   opened.push(broker.source)
   const intake = new RecordingIntake()
   await broker.source.open(intake)

@@ -37,7 +37,7 @@ const MISTAKES: readonly (readonly [string, () => unknown])[] = [
     () => defineConsumer({ name: 'a', store: memoryStore(), onInDoubt: wrong, handle: () => {} }),
   ],
   ['runInline, its group', () => runInline(consumer, wrong)],
-  ['runKafka, its client', () => runKafka(wrong, consumer, { topics: ['a'], groupId: 'a' })],
+  ['runKafka, its client', () => runKafka(wrong, consumer, { topics: ['a'], group: 'a' })],
   [
     'runKafka, its options',
     () => runKafka(new Kafka({ brokers: ['127.0.0.1:1'], logLevel: logLevel.NOTHING }), consumer, wrong),

@@ -299,7 +299,7 @@ ifWanted('kafka')('no password is told by runKafka where Kafka refuses: [T119]',
         retry: { retries: 0 },
         ...how,
       })
-      const error: unknown = await runKafka(kafka, consumer, { topics: ['t'], groupId: 'g' }).then(
+      const error: unknown = await runKafka(kafka, consumer, { topics: ['t'], group: 'g' }).then(
         () => undefined,
         (thrown: unknown) => thrown,
       )

@@ -55,7 +55,7 @@ describe('TLS is the client’s, and every connection has it:', () => {
   it('kafkajs, with the options of its client [T139]', async () => {
     const ssl = { servername: 'broker.example' }
     const kafka = new Kafka({ brokers: [`127.0.0.1:${port}`], ssl, logLevel: logLevel.NOTHING, retry: { retries: 0 } })
-    await expect(runKafka(kafka, consumer, { topics: ['t'], groupId: 'g' })).rejects.toThrow(/\w/)
+    await expect(runKafka(kafka, consumer, { topics: ['t'], group: 'g' })).rejects.toThrow(/\w/)
     expect(new Set(firstBytes)).toEqual(new Set([HANDSHAKE]))
     expect(names.length).toBe(firstBytes.length)
   })

@@ -4,7 +4,7 @@ import type { Channel, ChannelModel, ConfirmChannel, GetMessage, Options, Recove
 import type * as Oldest from 'amqplib-0.10'
 import type * as First from 'amqplib-1'
 import type { AsyncMessage } from 'rabbitmq-client'
-import { confirmedPublisher, onMessage, rabbitBroker, rabbitMessage, runRabbit } from '../../adapters/amqplib/index.ts'
+import { confirmedPublisher, onMessage, rabbitSource, rabbitMessage, runRabbit } from '../../adapters/amqplib/index.ts'
 import type {
   AmqpChannel,
   AmqpConfirmChannel,
@@ -81,29 +81,29 @@ export const messages: readonly Message[] = [
   rabbitMessage(ofRabbitClient, { queue: 'sms' }),
 ]
 
-rabbitBroker('amqp://localhost', {
+rabbitSource('amqp://localhost', {
   queue: 'sms',
   retry: { delayQueues: [1_000, { delayMs: 60_000, queue: 'sms.later' }], busyWaitMs: 500, overdueAfterMs: 30_000 },
   deadLetterExchange: 'dead',
   deadLetterRoutingKey: 'sms',
   consumerTimeoutMs: 600_000,
 })
-rabbitBroker('amqp://localhost', {
+rabbitSource('amqp://localhost', {
   queue: 'sms',
   retry: { delayedByQueue: { minMs: 1_000, maxMs: 60_000 } },
   deadLetter: 'reject',
 })
 // @ts-expect-error a message waits in one way or the other
-rabbitBroker('amqp://localhost', { queue: 'sms', retry: { delayQueues: [1], delayedByQueue: { minMs: 1, maxMs: 2 } } })
+rabbitSource('amqp://localhost', { queue: 'sms', retry: { delayQueues: [1], delayedByQueue: { minMs: 1, maxMs: 2 } } })
 // @ts-expect-error what waits in the queue itself is no copy that may be overdue
-rabbitBroker('amqp://localhost', { queue: 'sms', retry: { delayedByQueue: { minMs: 1, maxMs: 2 }, overdueAfterMs: 5 } })
+rabbitSource('amqp://localhost', { queue: 'sms', retry: { delayedByQueue: { minMs: 1, maxMs: 2 }, overdueAfterMs: 5 } })
 
 // @ts-expect-error a connection is lent by name, so that nobody expects it to be closed
-rabbitBroker(model, { queue: 'sms' })
+rabbitSource(model, { queue: 'sms' })
 // @ts-expect-error a queue must be named
-rabbitBroker('amqp://localhost', {})
+rabbitSource('amqp://localhost', {})
 // @ts-expect-error streams are not supported
-rabbitBroker('amqp://localhost', { queue: 'sms', queueType: 'stream' })
+rabbitSource('amqp://localhost', { queue: 'sms', queueType: 'stream' })
 // @ts-expect-error a producer gives each message an ID
 export const nameless: Promise<void> = confirmedPublisher('amqp://localhost').publish({
   routingKey: 'sms',

@@ -3,7 +3,7 @@ import { Kafka, PartitionAssigners } from 'kafkajs'
 import {
   eachBatch,
   eachMessage,
-  fromKafka,
+  kafkaSubscription,
   runKafka,
   type CheckupKafkaLike,
   type KafkaLike,
@@ -15,13 +15,13 @@ const consumer = defineConsumer({ name: 'types', store: memoryStore(), handle: (
 
 export const fits: KafkaLike = kafka
 export const fitsCheckup: CheckupKafkaLike = kafka
-export const from: unknown = fromKafka(kafka, { topics: ['t'], groupId: 'g' })
+export const from: unknown = kafkaSubscription(kafka, { topics: ['t'], group: 'g' })
 
 export async function legal(): Promise<void> {
-  await runKafka(kafka, consumer, { topics: ['t'], groupId: 'g' })
+  await runKafka(kafka, consumer, { topics: ['t'], group: 'g' })
   await runKafka(kafka, consumer, {
     topics: ['t'],
-    groupId: 'g',
+    group: 'g',
     deadLetterTopic: (origin) => `${origin}.dlq`,
     retry: { topics: [{ delayMs: 60_000 }, { delayMs: 600_000, topic: (origin) => `${origin}.later` }] },
     start: 'latest',
@@ -43,7 +43,7 @@ export async function legalDropIn(): Promise<void> {
   const onMessage = eachMessage(consumer)
   await own.run({ eachMessage: onMessage })
   await own.run({ eachMessage: (payload) => onMessage(payload) })
-  await own.run({ eachBatch: eachBatch(consumer, { groupId: 'g', kafka, order: 'none' }), eachBatchAutoResolve: false })
+  await own.run({ eachBatch: eachBatch(consumer, { group: 'g', kafka, order: 'none' }), eachBatchAutoResolve: false })
   await Promise.all([own.stop(), onMessage.stop({ deadlineMs: 1_000 })])
   const ready: boolean = onMessage.health().ready
   await using ends = ready ? onMessage : eachBatch(consumer)
@@ -66,13 +66,13 @@ export async function illegal(): Promise<void> {
   // @ts-expect-error topics and group are needed
   await runKafka(kafka, consumer, { topics: ['t'] })
   // @ts-expect-error a topic is named, not matched
-  await runKafka(kafka, consumer, { topics: [/t/], groupId: 'g' })
+  await runKafka(kafka, consumer, { topics: [/t/], group: 'g' })
   // @ts-expect-error a retry topic without a delay
-  await runKafka(kafka, consumer, { topics: ['t'], groupId: 'g', retry: { topics: [{ topic: 'r' }] } })
+  await runKafka(kafka, consumer, { topics: ['t'], group: 'g', retry: { topics: [{ topic: 'r' }] } })
   // @ts-expect-error the adapter always subscribes from the beginning
-  await runKafka(kafka, consumer, { topics: ['t'], groupId: 'g', fromBeginning: false })
+  await runKafka(kafka, consumer, { topics: ['t'], group: 'g', fromBeginning: false })
   // @ts-expect-error uncommitted messages may be aborted, and their offsets lie past what the broker tells
-  await runKafka(kafka, consumer, { topics: ['t'], groupId: 'g', consumer: { readUncommitted: true } })
+  await runKafka(kafka, consumer, { topics: ['t'], group: 'g', consumer: { readUncommitted: true } })
   // @ts-expect-error the adapter decides whether its consumer comes again
-  await runKafka(kafka, consumer, { topics: ['t'], groupId: 'g', consumer: { retry: { restartOnFailure: 1 } } })
+  await runKafka(kafka, consumer, { topics: ['t'], group: 'g', consumer: { retry: { restartOnFailure: 1 } } })
 }

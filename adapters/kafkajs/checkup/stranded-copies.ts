@@ -7,7 +7,7 @@ import { forbidden } from './topic-findings.ts'
 const CHECK = 'kafka.stranded-copies'
 const DEFAULT_NAME = /^(.+)\.retry-\d+$/
 
-type Options = Pick<ResolvedKafka, 'topology' | 'topics' | 'groupId'>
+type Options = Pick<ResolvedKafka, 'topology' | 'topics' | 'group'>
 
 /**
  * Finds retry topics with default names that hold copies but are not consumed: those of a group that was renamed, or of
@@ -15,14 +15,14 @@ type Options = Pick<ResolvedKafka, 'topology' | 'topics' | 'groupId'>
  */
 export async function findingsOfStranded(
   admin: CheckupAdminLike,
-  { topology, topics, groupId }: Options,
+  { topology, topics, group: group }: Options,
   existing: ReadonlySet<string>,
 ): Promise<CheckFinding[]> {
   const findings = [...existing]
     .filter((topic) => !topics.includes(topic))
     .map((topic) => ({ topic, groups: groupsNamedIn(topic, topology.sources) }))
     .filter(({ groups }) => groups.length > 0)
-    .map(({ topic, groups }) => findingOf(admin, { topic, groups, own: groupId }))
+    .map(({ topic, groups }) => findingOf(admin, { topic, groups, own: group }))
   return (await Promise.all(findings)).filter((finding) => finding !== undefined)
 }
 

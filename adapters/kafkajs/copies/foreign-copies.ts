@@ -4,7 +4,7 @@ import type { ResolvedKafka } from '../options/options.ts'
 import type { Report } from '../report.ts'
 import type { KafkaMessageLike } from '../slice.ts'
 
-type Own = Pick<ResolvedKafka, 'groupId' | 'topology'>
+type Own = Pick<ResolvedKafka, 'group' | 'topology'>
 
 /**
  * Default names of retry topics can collide, because names may contain dots: `a.b.c.retry-1` belongs to topic `a.b` in
@@ -46,10 +46,10 @@ export class ForeignCopies {
    * must handle the existing copies.
    */
   #otherOwner(topic: string, message: KafkaMessageLike): string | undefined {
-    const { groupId, topology } = this.#own
+    const { group: ours, topology } = this.#own
     const headers = headersOf(message.headers)
     const [origin, group] = [headerText(headers, ORIGIN_HEADER), headerText(headers, 'x-consumer-group')]
-    if (origin === undefined || group === undefined || group === groupId || topology.sources.includes(origin))
+    if (origin === undefined || group === undefined || group === ours || topology.sources.includes(origin))
       return undefined
     const prefix = `${origin}.${group}.retry-`
     const isNamedSo = topic.startsWith(prefix) && /^\d+$/.test(topic.slice(prefix.length))

@@ -104,7 +104,7 @@ const RETRY_OPTIONS = { topics: true }
 const RETRY_TOPIC_OPTIONS: Record<keyof KafkaRetryTopic, true> = { delayMs: true, topic: true }
 
 function retryPlaces(options: KafkaOptions, sources: readonly string[], problems: string[]): CopyPlace[][] {
-  const { retry: asked, groupId } = options
+  const { retry: asked, group: groupId } = options
   if (asked === undefined) return []
   const retry = checkObject('retry', asked, problems)
   checkNames('retry.', retry, { known: RETRY_OPTIONS }, problems)

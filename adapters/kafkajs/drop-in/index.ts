@@ -107,7 +107,7 @@ class DropInHandler {
 
   constructor(consumer: Consumer, options: DropInOptions) {
     this.#options = resolveDropIn(options)
-    const { kafka, groupId } = this.#options
+    const { kafka, group: groupId } = this.#options
     this.#publisher = kafka && new DropInPublisher(kafka, this.#options)
     const group = groupId ?? (consumer as Consumer | undefined)?.name ?? ''
     this.#inline = runInline(consumer, { group, ...(this.#publisher && { publisher: this.#publisher }) })

@@ -10,7 +10,7 @@ export interface DropInOptions {
    * work of one group is a duplicate for the other.
    * @defaultValue the consumer's name
    */
-  readonly groupId?: string
+  readonly group?: string
   /**
    * Publishes dead letters and waits for the confirm. Without it, a message that must be dead-lettered causes an error:
    * kafkajs tries it again, restarts, and its partition stops until you give this option.
@@ -48,7 +48,7 @@ export interface DropInOptions {
 }
 
 export interface ResolvedDropIn {
-  readonly groupId: string | undefined
+  readonly group: string | undefined
   readonly kafka: KafkaLike | undefined
   readonly deadLetterTopicOf: (topic: string) => string
   readonly assert: boolean | 'check'
@@ -66,7 +66,7 @@ const DEFAULTS = {
 } as const satisfies DropInOptions
 
 const KNOWN: Readonly<Record<keyof DropInOptions, true>> = {
-  groupId: true,
+  group: true,
   kafka: true,
   deadLetterTopic: true,
   assert: true,
@@ -78,10 +78,10 @@ const KNOWN: Readonly<Record<keyof DropInOptions, true>> = {
 /** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
 export function resolveDropIn(options: DropInOptions): ResolvedDropIn {
   const problems: string[] = []
-  const { groupId, kafka, deadLetterTopic = (topic: string): string => `${topic}.dead-letter` } = options
+  const { group, kafka, deadLetterTopic = (topic: string): string => `${topic}.dead-letter` } = options
   const heartbeatEveryMs = options.heartbeatEveryMs ?? DEFAULTS.heartbeatEveryMs
   checkNames('', options, { known: KNOWN }, problems)
-  if (groupId !== undefined) checkText('groupId', groupId, problems)
+  if (group !== undefined) checkText('group', group, problems)
   if (kafka !== undefined && (typeof kafka?.producer !== 'function' || typeof kafka.admin !== 'function')) {
     problems.push('kafka: expected a client such as new Kafka({ brokers }) of kafkajs')
   }
@@ -101,7 +101,7 @@ export function resolveDropIn(options: DropInOptions): ResolvedDropIn {
   if (problems.length > 0) throw new ConfigError(problems)
 
   return Object.freeze({
-    groupId,
+    group,
     kafka,
     deadLetterTopicOf: typeof deadLetterTopic === 'function' ? deadLetterTopic : (): string => deadLetterTopic,
     assert,

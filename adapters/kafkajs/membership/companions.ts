@@ -84,11 +84,7 @@ export class Companions {
     const names = different(
       members.flatMap(({ consumer }) => (consumer === undefined ? [] : [JSON.stringify(consumer)])),
     )
-    this.#tell(
-      'consumer-name-differs',
-      names,
-      'each handles a part of the messages. Give each consumer its own groupId',
-    )
+    this.#tell('consumer-name-differs', names, 'each handles a part of the messages. Give each consumer its own group')
     const topics = different(members.map((member) => `[${member.topics.toSorted().join(', ')}]`))
     this.#tell('topics-differ', topics, 'partitions may stay unread. Give all members of the group the same topics')
   }

@@ -53,12 +53,12 @@ function otherTopics(groupId: string, there: Topics, wanted: Topics): string[] {
   )
   if (runs === got) return []
   return [
-    `groupId: expected one set of topics for one group, got ${got} where ${groupId} already runs with ${runs}: partitions would stay unread. Give one of the two another groupId`,
+    `group: expected one set of topics for one group, got ${got} where ${groupId} already runs with ${runs}: partitions would stay unread. Give one of the two another group`,
   ]
 }
 
 function otherName(groupId: string, runs: string, got: string): string {
-  return `groupId: expected one consumer for one group, got ${JSON.stringify(got)} where ${groupId} already runs ${JSON.stringify(runs)}: each would handle a part of the messages. Give one of the two another groupId`
+  return `group: expected one consumer for one group, got ${JSON.stringify(got)} where ${groupId} already runs ${JSON.stringify(runs)}: each would handle a part of the messages. Give one of the two another group`
 }
 
 function sharedClient(groupId: string): string {

@@ -67,7 +67,7 @@ const RESTART =
 
 /** The configuration for `kafka.consumer()`. Adds options that cannot work to `problems`. */
 export function resolveConsumer(
-  { groupId, consumer: asked = {} }: KafkaOptions,
+  { group: groupId, consumer: asked = {} }: KafkaOptions,
   elsewhere: Readonly<Record<string, string>>,
   problems: string[],
 ): ConsumerConfigLike & { readonly heartbeatInterval: number } {

@@ -23,7 +23,7 @@ export interface KafkaRetryTopic {
   /**
    * The topic, or a function of the topic to which a message was first published; one topic may serve all. No other
    * group may consume it, because it would handle the copies too.
-   * @defaultValue `${topic}.${groupId}.retry-${n}`, n from 1
+   * @defaultValue `${topic}.${group}.retry-${n}`, n from 1
    */
   readonly topic?: string | ((origin: string) => string)
 }
@@ -33,7 +33,7 @@ export type DeadLetterHeaders = 'own' | 'spring' | 'both'
 export interface KafkaOptions {
   /** At least one. All members of a group must have the same topics. */
   readonly topics: readonly string[]
-  readonly groupId: string
+  readonly group: string
   /**
    * Where the group begins in a topic of `topics` for which it has no committed offset in any partition. `latest`: at
    * the end of the topic when the first member started; `runKafka` resolves after these offsets are committed.
@@ -121,7 +121,7 @@ export interface ResolvedKafka {
   /** All topics to which the group subscribes, including retry topics. */
   readonly topics: readonly string[]
   readonly topology: Topology
-  readonly groupId: string
+  readonly group: string
   readonly start: 'earliest' | 'latest'
   readonly assert: boolean | 'check'
   readonly deadLetterHeaders: DeadLetterHeaders

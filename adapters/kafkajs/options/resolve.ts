@@ -16,7 +16,7 @@ const DEFAULTS = {
 
 const KAFKA_OPTIONS: Record<keyof KafkaOptions, true> = {
   topics: true,
-  groupId: true,
+  group: true,
   start: true,
   deadLetterTopic: true,
   retry: true,
@@ -47,7 +47,7 @@ export function resolveKafka(asked: KafkaOptions): ResolvedKafka {
   const numbers = { commitEveryMs, maxBytesInFlight, maxWatermarkLag, partitionsConsumedConcurrently }
 
   const topology = resolveTopology(options, problems)
-  checkText('groupId', options.groupId, problems)
+  checkText('group', options.group, problems)
   for (const [name, value] of Object.entries(numbers)) checkWhole(name, value, problems)
   if (order !== undefined) checkOneOf('order', order, ['key', 'partition', 'none'], problems)
   checkOneOf('deadLetterHeaders', deadLetterHeaders, ['own', 'spring', 'both'], problems)
@@ -59,7 +59,7 @@ export function resolveKafka(asked: KafkaOptions): ResolvedKafka {
   return Object.freeze({
     topics: topology.subscribed,
     topology,
-    groupId: options.groupId,
+    group: options.group,
     start,
     assert,
     deadLetterHeaders,

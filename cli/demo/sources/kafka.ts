@@ -120,7 +120,7 @@ class KafkaDemoSource implements DemoSource {
     const session = { sessionTimeout: 6_000, heartbeatInterval: 1_000 }
     return runKafka(this.#kafka, consumer, {
       topics: [this.#topic],
-      groupId: this.#topic,
+      group: this.#topic,
       commitEveryMs: 250,
       consumer: session,
     })

@@ -19,7 +19,7 @@ const tuning = {
 await work(settings, tuning, (consumer) =>
   runKafka(withPlantedCommits(client, settings.planted), consumer, {
     topics: [topic],
-    groupId,
+    group: groupId,
     commitEveryMs: 200,
     consumer: {
       sessionTimeout: SESSION_MS,

@@ -13,7 +13,7 @@ const PREFETCH = 50
 export async function dropIntoKafka(place: KafkaPlace, consumer: Consumer): Promise<Stoppable> {
   const { topics, groupId } = place
   const kafka = kafkaOf(place)
-  const handle = eachBatch(consumer, { groupId, kafka, heartbeatEveryMs: 200 })
+  const handle = eachBatch(consumer, { group: groupId, kafka, heartbeatEveryMs: 200 })
   const own = kafka.consumer({ ...IN_GROUP, groupId })
   await own.connect()
   await own.subscribe({ topics: [...topics], fromBeginning: true })

@@ -68,7 +68,7 @@ function runOn({ broker, planted, isDropIn = false }: WorkerSettings, consumer: 
   const { topics, groupId, hasRetryTopic } = broker
   return runKafka(withPlantedCommits(kafkaOf(broker), planted), consumer, {
     topics,
-    groupId,
+    group: groupId,
     commitEveryMs: 50,
     consumer: IN_GROUP,
     ...(hasRetryTopic ? { retry: { topics: [{ delayMs: 200 }] } } : {}),

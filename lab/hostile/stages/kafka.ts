@@ -30,7 +30,7 @@ export async function kafkaStage({ retryTopic = true }: { readonly retryTopic?: 
       runKafka(cluster.client(), consumer, {
         ...FAST,
         topics: [topic],
-        groupId,
+        group: groupId,
         ...(retryTopic ? { retry: { topics: [{ delayMs: RETRY_DELAY_MS }] } } : {}),
       }),
     send: (sendings) => send(sendings.map((sending) => messageOf(sending, topic))),

@@ -5,7 +5,7 @@ import {
   doctor,
   memoryStore,
   type CheckFinding,
-  type ConsumedFrom,
+  type Subscription,
   type Consumer,
   type ConsumerSettings,
   type Store,
@@ -26,7 +26,7 @@ function storeThatFinds(...findings: readonly CheckFinding[]): Store {
   return storeWith(() => ({ checkup: async () => findings }))
 }
 
-function brokerThatFinds(...findings: readonly CheckFinding[]): ConsumedFrom {
+function brokerThatFinds(...findings: readonly CheckFinding[]): Subscription {
   return { group: 'g', origins: ['t'], checkup: async () => findings }
 }
 
@@ -70,7 +70,7 @@ describe('doctor', () => {
 
   it('tells who cannot be reached, or does not answer in time, and what the other one said', async () => {
     const down = storeWith(() => ({ checkup: () => Promise.reject(new Error('connect ECONNREFUSED')) }))
-    const silent: ConsumedFrom = { group: 'g', origins: ['t'], checkup: () => new Promise(() => {}) }
+    const silent: Subscription = { group: 'g', origins: ['t'], checkup: () => new Promise(() => {}) }
     const diagnosis = await doctor(consumerOn(down), silent, { timeoutMs: 20 })
     expect(diagnosis.unreachable).toEqual(['store', 'broker'])
     expect(diagnosis.verdict).toBe('unknown')
@@ -86,7 +86,7 @@ describe('doctor', () => {
 
   it('tells the broker what its settings are to be held against', async () => {
     let told: CheckedConsumer | undefined
-    const from: ConsumedFrom = { group: 'g', origins: ['t'], checkup: async (consumer) => ((told = consumer), []) }
+    const from: Subscription = { group: 'g', origins: ['t'], checkup: async (consumer) => ((told = consumer), []) }
     await doctor(consumerOn(memoryStore(), { retentionMs: 86_400_000, handlerTimeoutMs: 1_000 }), from)
     expect(told).toEqual({
       strategy: 'lease',

@@ -326,12 +326,12 @@ describe('the group', () => {
     const take = async (group: string, settings: Settings): Promise<void> => {
       await messageOf(() => handled.push(group), { store, ...settings })(new Played('a'))
     }
-    await take('one', { groupId: 'one' })
-    await take('two', { groupId: 'two' })
-    await take('again one', { groupId: 'one' })
+    await take('one', { group: 'one' })
+    await take('two', { group: 'two' })
+    await take('again one', { group: 'one' })
     await take('none', {})
     await take('again none', {})
-    await take('none, but its name', { groupId: 'sms' })
+    await take('none, but its name', { group: 'sms' })
     await take('another name', { name: 'mail' })
     expect(handled).toEqual(['one', 'two', 'none', 'another name'])
   })
@@ -349,7 +349,7 @@ describe('what is refused', () => {
       },
       'runKafka',
     ],
-    ['an empty group', () => eachMessage(consumer, { groupId: '' }), 'groupId: expected text'],
+    ['an empty group', () => eachMessage(consumer, { group: '' }), 'group: expected text'],
     ['an unknown order', () => eachBatch(consumer, { order: 'fifo' as 'key' }), 'order: expected key, partition, none'],
     [
       'an unknown way to assert',

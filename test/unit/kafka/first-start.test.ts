@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { kafkaBroker } from '../../../adapters/kafkajs/index.ts'
+import { kafkaSource } from '../../../adapters/kafkajs/index.ts'
 import type { AdminLike } from '../../../adapters/kafkajs/slice.ts'
 import type { Source } from '../../../src/spi.ts'
 import { uniqueName } from '../../kit/namespace.ts'
@@ -12,7 +12,7 @@ afterEach(async () => {
 })
 
 function sourceOn(kafka: ScriptedKafka): Source {
-  const { source } = kafkaBroker(kafka, { topics: ['t'], groupId: uniqueName('group') })
+  const { source } = kafkaSource(kafka, { topics: ['t'], group: uniqueName('group') })
   started.push(source)
   return source
 }

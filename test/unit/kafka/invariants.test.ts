@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { kafkaBroker } from '../../../adapters/kafkajs/index.ts'
+import { kafkaSource } from '../../../adapters/kafkajs/index.ts'
 import { Assignment } from '../../../adapters/kafkajs/membership/assignment.ts'
 import { Committer } from '../../../adapters/kafkajs/offsets/committer.ts'
 import type { CommitRequest } from '../../../adapters/kafkajs/slice.ts'
@@ -21,7 +21,7 @@ beforeEach(async () => {
   kafka.topics.push('t')
   kafka.bounds.set('t/0', { low: 0n, high: 100n })
   kafka.committed.set('t/0', 0n)
-  source = kafkaBroker(kafka, { topics: ['t'], groupId: uniqueName('group'), commitEveryMs: 5 }).source
+  source = kafkaSource(kafka, { topics: ['t'], group: uniqueName('group'), commitEveryMs: 5 }).source
   intake = new RecordingIntake()
   await source.open(intake)
   consumer = kafka.newest

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { kafkaBroker, type KafkaOptions } from '../../../adapters/kafkajs/index.ts'
+import { kafkaSource, type KafkaOptions } from '../../../adapters/kafkajs/index.ts'
 import type { Source } from '../../../src/spi.ts'
 import { uniqueName } from '../../kit/namespace.ts'
 import { eventually, RecordingIntake } from '../../kafka/kit.ts'
@@ -24,7 +24,7 @@ async function start(committed: number | undefined, options: Partial<KafkaOption
   kafka.topics.push('t')
   kafka.bounds.set('t/0', { low: 0n, high: 100n })
   if (committed !== undefined) kafka.committed.set('t/0', BigInt(committed))
-  const { source } = kafkaBroker(kafka, { topics: ['t'], groupId: uniqueName('group'), commitEveryMs: 5, ...options })
+  const { source } = kafkaSource(kafka, { topics: ['t'], group: uniqueName('group'), commitEveryMs: 5, ...options })
   started.push(source)
   const intake = new RecordingIntake()
   await source.open(intake)
@@ -332,7 +332,7 @@ describe('a retry topic whose default name is that of another group too', () => 
     for (const topic of kafka.topics) kafka.committed.set(`${topic}/0`, 0n)
     kafka.onRun = (consumer) => consumer.join({ a: [0], 'a.b.c.retry-1': [0] })
     const retry = { topics: [{ delayMs: 1 }] }
-    const { source } = kafkaBroker(kafka, { topics: ['a'], groupId: 'b.c', retry, commitEveryMs: 5 })
+    const { source } = kafkaSource(kafka, { topics: ['a'], group: 'b.c', retry, commitEveryMs: 5 })
     started.push(source)
     const intake = new RecordingIntake()
     await source.open(intake)

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { kafkaBroker, type KafkaOptions } from '../../../adapters/kafkajs/index.ts'
+import { kafkaSource, type KafkaOptions } from '../../../adapters/kafkajs/index.ts'
 import type { Delivery, Source } from '../../../src/spi.ts'
 import { uniqueName } from '../../kit/namespace.ts'
 import { eventually, RecordingIntake } from '../../kafka/kit.ts'
@@ -49,7 +49,7 @@ async function start(partitions: number, maxInFlight: number, options: Partial<K
     kafka.committed.set(`t/${one}`, 0n)
   }
   kafka.onRun = (consumer) => consumer.join({ t: numbers })
-  const { source } = kafkaBroker(kafka, { topics: ['t'], groupId: uniqueName('group'), commitEveryMs: 5, ...options })
+  const { source } = kafkaSource(kafka, { topics: ['t'], group: uniqueName('group'), commitEveryMs: 5, ...options })
   opened.push(source)
   const intake = new CountingIntake(maxInFlight)
   await source.open(intake)

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
-import { kafkaBroker, type KafkaOptions } from '../../../adapters/kafkajs/index.ts'
+import { kafkaSource, type KafkaOptions } from '../../../adapters/kafkajs/index.ts'
 import { StoreError } from '../../../src/index.ts'
 import { type Source, type StoredPositions } from '../../../src/spi.ts'
 import { uniqueName } from '../../kit/namespace.ts'
@@ -89,7 +89,7 @@ function open({ committed = 5, stored = {}, at, held, options = {} }: Given): Om
   kafka.topics.push('t')
   kafka.bounds.set('t/0', { low: 0n, high: 100n })
   kafka.committed.set('t/0', BigInt(committed))
-  const { source } = kafkaBroker(kafka, { topics: ['t'], groupId: uniqueName('group'), commitEveryMs: 5, ...options })
+  const { source } = kafkaSource(kafka, { topics: ['t'], group: uniqueName('group'), commitEveryMs: 5, ...options })
   sources.push(source)
   const intake = new StoredIntake(stored)
   if (at !== undefined) intake.timestamps.set('t/0', at)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { rabbitBroker, runRabbit, type RabbitConnect, type RabbitOptions } from '../../../adapters/amqplib/index.ts'
+import { rabbitSource, runRabbit, type RabbitConnect, type RabbitOptions } from '../../../adapters/amqplib/index.ts'
 import { fitToCapacity } from '../../../adapters/amqplib/options/fit.ts'
 import { resolveRabbitOptions } from '../../../adapters/amqplib/options/resolve.ts'
 import { defineConsumer, memoryStore, type ConfigError } from '../../../src/index.ts'
@@ -10,7 +10,7 @@ const CAPACITY: Capacity = { maxInFlight: 1000, handlers: 50, claims: 50, leaseM
 
 function problemsOf(options: object): string {
   try {
-    rabbitBroker('amqp://localhost', { queue: 'sms', ...options })
+    rabbitSource('amqp://localhost', { queue: 'sms', ...options })
     return ''
   } catch (error) {
     return (error as ConfigError).message
@@ -158,24 +158,24 @@ describe('two consumers of different names on one queue of a process', () => {
     ['with the virtual host written out', 'amqp://rabbit/%2F?heartbeat=5'],
     ['by options', { hostname: 'rabbit' }],
   ])('are refused while the first one runs, %s', async (_, connect) => {
-    const first = rabbitBroker('amqp://rabbit', { queue: 'q' }, 'sms')
-    expect(() => rabbitBroker(connect, { queue: 'q' }, 'mail')).toThrow(taken)
-    const second = rabbitBroker(connect, { queue: 'q' }, 'sms')
+    const first = rabbitSource('amqp://rabbit', { queue: 'q' }, 'sms')
+    expect(() => rabbitSource(connect, { queue: 'q' }, 'mail')).toThrow(taken)
+    const second = rabbitSource(connect, { queue: 'q' }, 'sms')
     await first.source.close()
-    expect(() => rabbitBroker(connect, { queue: 'q' }, 'mail')).toThrow(taken)
+    expect(() => rabbitSource(connect, { queue: 'q' }, 'mail')).toThrow(taken)
     await second.source.close()
-    await rabbitBroker(connect, { queue: 'q' }, 'mail').source.close()
+    await rabbitSource(connect, { queue: 'q' }, 'mail').source.close()
   })
 
   it('are not refused on another queue, virtual host, port or connection', async () => {
     const brokers = [
-      rabbitBroker('amqp://rabbit', { queue: 'q' }, 'sms'),
-      rabbitBroker('amqp://rabbit', { queue: 'other' }, 'mail'),
-      rabbitBroker('amqp://rabbit/other', { queue: 'q' }, 'chat'),
-      rabbitBroker('amqps://rabbit', { queue: 'q' }, 'push'),
-      rabbitBroker(factory, { queue: 'q' }, 'fax'),
+      rabbitSource('amqp://rabbit', { queue: 'q' }, 'sms'),
+      rabbitSource('amqp://rabbit', { queue: 'other' }, 'mail'),
+      rabbitSource('amqp://rabbit/other', { queue: 'q' }, 'chat'),
+      rabbitSource('amqps://rabbit', { queue: 'q' }, 'push'),
+      rabbitSource(factory, { queue: 'q' }, 'fax'),
     ]
-    expect(() => rabbitBroker(factory, { queue: 'q' }, 'mail')).toThrow('"mail" where "fax"')
+    expect(() => rabbitSource(factory, { queue: 'q' }, 'mail')).toThrow('"mail" where "fax"')
     await Promise.all(brokers.map(({ source }) => source.close()))
   })
 

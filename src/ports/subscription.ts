@@ -3,10 +3,10 @@ import type { CheckFinding } from './checkup.ts'
 import type { Strategy } from './store.ts'
 
 /**
- * The group and the origins of a consumer, which are part of its keys, and how to check its broker. `fromKafka` and
- * `fromRabbit` build one from the options that run the consumer.
+ * The group and the origins of a consumer, which are part of its keys, and how to check its broker. `kafkaSubscription` and
+ * `rabbitSubscription` build one from the options that run the consumer.
  */
-export interface ConsumedFrom {
+export interface Subscription {
   /** Consumer group; on RabbitMQ the queue. */
   readonly group: string
   /**

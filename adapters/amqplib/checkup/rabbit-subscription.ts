@@ -1,4 +1,4 @@
-import { durationText, type CheckedConsumer, type CheckFinding, type ConsumedFrom } from '../../../src/spi.ts'
+import { durationText, type CheckedConsumer, type CheckFinding, type Subscription } from '../../../src/spi.ts'
 import { connectorOf, type Connector, type RabbitConnect } from '../connection/connector.ts'
 import { Link } from '../connection/link.ts'
 import type { RabbitOptions } from '../options/options.ts'
@@ -16,7 +16,7 @@ import { asFound, findingsOfQueue } from './queue-findings.ts'
  *
  * @throws ConfigError `CONFIG_INVALID`, as `runRabbit` does
  */
-export function fromRabbit(connect: RabbitConnect, options: RabbitOptions): ConsumedFrom {
+export function rabbitSubscription(connect: RabbitConnect, options: RabbitOptions): Subscription {
   const settings = resolveRabbitOptions(options)
   const connector = connectorOf(connect)
   const { queue } = settings

@@ -1,4 +1,4 @@
-import type { CheckedConsumer, CheckFinding, ConsumedFrom } from '../../../src/spi.ts'
+import type { CheckedConsumer, CheckFinding, Subscription } from '../../../src/spi.ts'
 import type { KafkaOptions, ResolvedKafka } from '../options/options.ts'
 import { resolveKafka } from '../options/resolve.ts'
 import type { CheckupAdminLike, CheckupKafkaLike } from '../slice.ts'
@@ -16,10 +16,10 @@ const RETRY = { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000 }
  *
  * @throws ConfigError `CONFIG_INVALID`, as `runKafka` does
  */
-export function fromKafka(kafka: CheckupKafkaLike, options: KafkaOptions): ConsumedFrom {
+export function kafkaSubscription(kafka: CheckupKafkaLike, options: KafkaOptions): Subscription {
   const resolved = resolveKafka(options)
   return {
-    group: resolved.groupId,
+    group: resolved.group,
     origins: resolved.topology.sources,
     checkup: (consumer) => withAdmin(kafka, (admin) => look(admin, resolved, consumer)),
   }
@@ -40,7 +40,7 @@ async function look(
   options: ResolvedKafka,
   consumer: CheckedConsumer,
 ): Promise<readonly CheckFinding[]> {
-  const { topology, groupId, start, assert } = options
+  const { topology, group: groupId, start, assert } = options
   const existing = new Set(await admin.listTopics())
   const sources = topology.sources.filter((topic) => existing.has(topic))
   const asked = await Promise.all(

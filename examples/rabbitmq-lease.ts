@@ -38,7 +38,7 @@ const emails = defineConsumer({
   },
 })
 
-// Declares `queue` and its dead-letter queue as quorum queues where they are missing (`queueType`, `assert` say otherwise).
+// Declares `queue` and its dead-letter queue as quorum queues where they are missing (`queueType`, `setup` say otherwise).
 const running = runRabbit(process.env['RABBITMQ_URL'] ?? 'amqp://localhost', emails, { queue })
 process.once('SIGTERM', () => void running.stop({ deadlineMs: 10_000 }))
 await running.ready() // it consumes; rejects when it cannot

@@ -35,6 +35,7 @@ export type { OnMessageOptions } from './drop-in/options.ts'
 export type { OwnChannel } from './drop-in/channel.ts'
 export type { RabbitConnect } from './connection/connector.ts'
 export type {
+  RabbitDeadLetter,
   RabbitDelayQueue,
   RabbitDelayedByQueue,
   RabbitDelayQueues,

@@ -26,7 +26,7 @@ export type RabbitEvent =
   | 'single-active-consumer'
   /** A delay queue may lose copies when the broker stops. */
   | 'delay-queue'
-  /** `assert: false`: a queue was declared differently than this consumer needs. */
+  /** `setup: 'off'`: a queue was declared differently than this consumer needs. */
   | 'queue-mismatch'
   /** It cannot be found out how a queue was declared. */
   | 'queue-unknown'

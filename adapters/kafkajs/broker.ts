@@ -26,7 +26,7 @@ export function kafkaSource(
     producer: new ConfirmedProducer(kafka),
     desk,
     topology: () => resolved.topology,
-    assert: resolved.assert,
+    setup: resolved.setup,
     deadLetterHeaders: resolved.deadLetterHeaders,
   })
   const afterClose = async (): Promise<void> => {

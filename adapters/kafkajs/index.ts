@@ -7,7 +7,13 @@ export { kafkaSource } from './broker.ts'
 export { kafkaSubscription } from './checkup/kafka-subscription.ts'
 export { eachBatch, eachMessage, type DropIn, type EachBatch, type EachMessage } from './drop-in/index.ts'
 export type { DropInOptions } from './drop-in/options.ts'
-export type { DeadLetterHeaders, KafkaConsumerOptions, KafkaOptions, KafkaRetryTopic } from './options/options.ts'
+export type {
+  DeadLetterHeaders,
+  KafkaConsumerOptions,
+  KafkaDeadLetter,
+  KafkaOptions,
+  KafkaRetryTopic,
+} from './options/options.ts'
 export { quietKafkaTimers } from './quiet-timers.ts'
 export type { CheckupAdminLike, CheckupKafkaLike, KafkaLike } from './slice.ts'
 

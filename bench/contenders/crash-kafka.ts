@@ -26,7 +26,7 @@ export const crashOnKafka: CrashBroker = {
     const running = await runKafka(clientOf(job), consumer, {
       topics: [job.place],
       group: job.name,
-      deadLetterTopic: deadLetterTopic(job),
+      deadLetter: { topic: deadLetterTopic(job) },
       consumer: CONSUMER,
     })
     return () => running.stop()

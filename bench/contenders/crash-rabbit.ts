@@ -24,7 +24,7 @@ export function crashOnRabbit(prefetch: number, queueType: QueuePlan['queueType'
     quietMs: QUIET_MS,
     idOf: ({ messageId }) => messageId,
     async run(job, consumer) {
-      const options = { queue: job.place, prefetch, queueType, deadLetterQueue: deadLetterQueue(job) }
+      const options = { queue: job.place, prefetch, queueType, deadLetter: { queue: deadLetterQueue(job) } }
       const running = await runRabbit(serverOf(job, 'rabbitmq'), consumer, options)
       return () => running.stop()
     },

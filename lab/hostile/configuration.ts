@@ -132,7 +132,7 @@ export const CONFIGURATIONS: readonly HostileConfiguration[] = [
   ]),
   ...of('withDoneCache', 'max', without(NO_NUMBERS, 'null')),
   ...of('withDoneCache', 'ttlMs', NO_NUMBERS),
-  ...of('runKafka', 'groupId', { empty: '', missing: undefined, 'a number': 7 }),
+  ...of('runKafka', 'group', { empty: '', missing: undefined, 'a number': 7 }),
   ...of('runKafka', 'topics', {
     none: [],
     'a pattern': [/orders/],
@@ -146,7 +146,9 @@ export const CONFIGURATIONS: readonly HostileConfiguration[] = [
   ...of('runKafka', 'maxBytesInFlight', without(NO_NUMBERS, 'null')),
   ...of('runRabbit', 'queue', { empty: '', missing: undefined, 'of 256 bytes': 'q'.repeat(256), 'a number': 7 }),
   ...of('runRabbit', 'prefetch', without(NO_NUMBERS, 'null')),
-  ...of('runRabbit', 'deadLetterQueue', { 'the queue itself': 'orders', empty: '', 'of 256 bytes': 'q'.repeat(256) }),
+  ...Object.entries({ 'the queue itself': 'orders', empty: '', 'of 256 bytes': 'q'.repeat(256) }).map(([name, queue]) =>
+    one('runRabbit', 'deadLetter.queue', name, { deadLetter: { queue } }),
+  ),
   one('runRabbit', 'retry', 'no way to retry', { retry: {} }),
   one('runRabbit', 'retry.delayQueues', 'no delay', { retry: { delayQueues: [] } }),
   one('runRabbit', 'retry.delayQueues', 'a delay of nothing', { retry: { delayQueues: [0] } }),

@@ -129,7 +129,7 @@ describeKafka('kafkaSubscription, on a broker', () => {
 
   it('finds topics that are missing, and creates none by looking', async () => {
     const topic = uniqueName('missing')
-    const options = { topics: [topic], group: 'g', assert: false, retry: { topics: [{ delayMs: 1_000 }] } } as const
+    const options = { topics: [topic], group: 'g', setup: 'off', retry: { topics: [{ delayMs: 1_000 }] } } as const
     expect((await examine(cluster.client(), options)).verdicts).toMatchObject({
       'kafka.topic': 'broken',
       'kafka.dead-letter-topic': 'broken',
@@ -144,7 +144,9 @@ describeKafka('kafkaSubscription, on a broker', () => {
     [{ 'retention.ms': '-1' }, 'holds'],
   ] as const)('of a dead-letter topic with %j: %s', async (config, verdict) => {
     const deadLetterTopic = await cluster.topic(1, config)
-    expect((await examineTopic({}, { deadLetterTopic })).verdicts['kafka.dead-letter-topic']).toBe(verdict)
+    expect(
+      (await examineTopic({}, { deadLetter: { topic: deadLetterTopic } })).verdicts['kafka.dead-letter-topic'],
+    ).toBe(verdict)
   })
 
   it.each([

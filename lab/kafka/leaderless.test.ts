@@ -37,7 +37,7 @@ describe('a first start while a partition has no leader', () => {
       ...FAST,
       topics: [topic],
       group: groupId,
-      deadLetterTopic: 'dead',
+      deadLetter: { topic: 'dead' },
     })
     const opening = source.open(intake)
     let end: unknown

@@ -33,7 +33,7 @@ async function gone(topic: string): Promise<void> {
 }
 
 describe('a retry topic that is deleted', () => {
-  it('is created again with assert, and the group is back in it; its source goes on', async () => {
+  it('is created again, and the group is back in it; its source goes on', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const retry = `${topic}.${groupId}.retry-1`
     const options = { topics: [topic], group: groupId, retry: { topics: [{ delayMs: 1 }] } }

@@ -77,7 +77,7 @@ describe('a Kafka source on three brokers', () => {
   it('believes no dead letter that is not there, while a broker dies (P1, P2)', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const dead = await cluster.topic(3)
-    const { publisher } = await cluster.open({ topics: [topic], group: groupId, deadLetterTopic: dead })
+    const { publisher } = await cluster.open({ topics: [topic], group: groupId, deadLetter: { topic: dead } })
     const letterOf = (value: string): DeadLetter => ({
       message: {
         system: 'kafka',

@@ -34,7 +34,7 @@ rabbitVersions.describeOn('4.3', 'a consumer that RabbitMQ 4.3 times out', () =>
   }
 
   async function open(queue: string, singleActiveConsumer = false): Promise<Opened> {
-    return consumers.open(broker.url, { queue, singleActiveConsumer, assert: 'check' })
+    return consumers.open(broker.url, { queue, singleActiveConsumer, setup: 'check' })
   }
 
   async function run(
@@ -43,7 +43,7 @@ rabbitVersions.describeOn('4.3', 'a consumer that RabbitMQ 4.3 times out', () =>
     singleActiveConsumer = false,
   ): Promise<Awaited<ReturnType<Consumers['run']>> & { readonly tap: Tap }> {
     const tap = new Tap(broker.url)
-    return { ...(await consumers.run(tap.connect, { queue, singleActiveConsumer, assert: 'check' }, handle)), tap }
+    return { ...(await consumers.run(tap.connect, { queue, singleActiveConsumer, setup: 'check' }, handle)), tap }
   }
 
   it.each([false, true])(

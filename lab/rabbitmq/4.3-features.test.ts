@@ -53,7 +53,7 @@ rabbitVersions.describeOn('4.3', 'on RabbitMQ 4.3', () => {
       const queue = rabbit.name()
       await rabbit.declare(queue, UNLIMITED)
       await rabbit.declare(`${queue}.dead-letter`, UNLIMITED)
-      const options: RabbitOptions = { queue, assert: 'check', retry: { delayedByQueue: { minMs: 100, maxMs: 300 } } }
+      const options: RabbitOptions = { queue, setup: 'check', retry: { delayedByQueue: { minMs: 100, maxMs: 300 } } }
       await expect(consumers.open(rabbit.url, options)).rejects.toMatchObject({
         code: 'CONFIG_INVALID',
         message: expect.stringContaining("expected a quorum queue with x-delayed-retry-type 'all'"),

@@ -59,7 +59,7 @@ describeRabbit('rabbitSubscription', () => {
   }> => {
     const queue = rabbit.name()
     await rabbit.ask((channel) => channel.assertQueue(queue, { durable: true, ...declared }))
-    const findings = await look(rabbit, { queue, assert: 'check', ...options }, of)
+    const findings = await look(rabbit, { queue, setup: 'check', ...options }, of)
     return {
       findings,
       verdict: (check) => verdictOf(findings, check, check === 'rabbitmq.delays' ? undefined : queue),
@@ -115,9 +115,9 @@ describeRabbit('rabbitSubscription', () => {
   })
 
   it('finds a dead-letter exchange that is missing, and cannot say where one leads that is there', async () => {
-    const missing = await lookAt({ arguments: QUORUM }, { deadLetterExchange: uniqueName('exchange') })
+    const missing = await lookAt({ arguments: QUORUM }, { deadLetter: { exchange: uniqueName('exchange') } })
     expect(verdictOf(missing.findings, 'rabbitmq.dead-letter-exchange')).toBe('broken')
-    const there = await lookAt({ arguments: QUORUM }, { deadLetterExchange: 'amq.topic' })
+    const there = await lookAt({ arguments: QUORUM }, { deadLetter: { exchange: 'amq.topic' } })
     expect(verdictOf(there.findings, 'rabbitmq.dead-letter-exchange')).toBe('unknown')
   })
 
@@ -129,7 +129,7 @@ describeRabbit('rabbitSubscription', () => {
       'holds',
       'holds',
     ])
-    const checked = await look(rabbit, { queue, assert: 'check', retry: { delayQueues: [1_000] } })
+    const checked = await look(rabbit, { queue, setup: 'check', retry: { delayQueues: [1_000] } })
     expect(checked.filter(({ verdict }) => verdict === 'broken')).toHaveLength(3)
     for (const name of [queue, `${queue}.dead-letter`, `${queue}.retry.1000`]) {
       await expect(rabbit.ready(name)).rejects.toThrow('404')
@@ -146,7 +146,7 @@ describeRabbit('rabbitSubscription', () => {
       'x-dead-letter-exchange': '',
       'x-dead-letter-routing-key': queue,
     })
-    const findings = await look(rabbit, { queue, assert: 'check', retry: { delayQueues: [1_000] } })
+    const findings = await look(rabbit, { queue, setup: 'check', retry: { delayQueues: [1_000] } })
     expect(verdictOf(findings, 'rabbitmq.message-limits', `${queue}.dead-letter`)).toBe('weaker')
     expect(verdictOf(findings, 'rabbitmq.delay-queue', delay)).toBe('weaker')
     expect(verdictOf(findings, 'rabbitmq.options', delay)).toBe('broken')
@@ -186,17 +186,17 @@ rabbitVersions.describeOn('4.3', 'rabbitSubscription, on RabbitMQ 4.3', () => {
     const queue = rabbit.name()
     await rabbit.declare(queue, QUORUM)
     await rabbit.declare(`${queue}.dead-letter`, QUORUM)
-    const findings = await look(rabbit, { queue, assert: 'check' })
+    const findings = await look(rabbit, { queue, setup: 'check' })
     expect(verdictOf(findings, 'rabbitmq.delivery-limit', queue)).toBe('weaker')
     expect(verdictOf(findings, 'rabbitmq.delivery-limit', `${queue}.dead-letter`)).toBe('weaker')
-    const patient = await look(rabbit, { queue, assert: 'check' }, { maxAttempts: 50 })
+    const patient = await look(rabbit, { queue, setup: 'check' }, { maxAttempts: 50 })
     expect(verdictOf(patient, 'rabbitmq.delivery-limit', queue)).toBe('broken')
   })
 
   it('knows the timeout that the consumer sets', async () => {
     const queue = rabbit.name()
     await rabbit.declare(queue, QUORUM)
-    const findings = await look(rabbit, { queue, assert: 'check', consumerTimeoutMs: 120_000 })
+    const findings = await look(rabbit, { queue, setup: 'check', consumerTimeoutMs: 120_000 })
     expect(verdictOf(findings, 'rabbitmq.consumer-timeout')).toBe('holds')
   })
 })

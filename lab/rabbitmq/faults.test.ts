@@ -214,7 +214,7 @@ describe('a consumer that the broker cancels', () => {
     const queue = rabbit.name()
     await rabbit.declare(queue)
     await rabbit.declare(`${queue}.dead-letter`)
-    const { source, intake } = await open({ queue, assert: 'check' })
+    const { source, intake } = await open({ queue, setup: 'check' })
     await rabbit.delete(queue)
     await intake.untilTold('set-up-failed', 2)
     expect(source.health().detail).toMatch(/reconnecting, attempt \d: RabbitMQ: queue .* expected to exist/)

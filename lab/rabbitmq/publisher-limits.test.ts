@@ -127,7 +127,7 @@ describe('a publisher', () => {
       // The others are on their way, or wait for their confirm.
       if (effects.push(payload) === 101) proxy.cut()
     })
-    await using running = await runRabbit(rabbit.url, consumer, { queue, assert: false })
+    await using running = await runRabbit(rabbit.url, consumer, { queue, setup: 'off' })
 
     let sends = 0
     const untilConfirmed = async (messageId: string): Promise<void> => {

@@ -194,7 +194,7 @@ describe('rabbitMessage', () => {
     await using running = await runRabbit(
       rabbit.url,
       consumerOf(watching, () => {}, { store }),
-      { queue, assert: false },
+      { queue, setup: 'off' },
     )
     await watching.untilTold('delivery')
     expect(watching.outcomes()).toEqual({ duplicate: 1 })

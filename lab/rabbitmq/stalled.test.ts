@@ -116,7 +116,7 @@ describe('a consumer to which nothing is delivered', () => {
     const reader = await read(queue)
     await rabbit.send(queue, bodies(3))
     await reader.next()
-    const { intake } = await open({ queue, assert: 'check' })
+    const { intake } = await open({ queue, setup: 'check' })
     expect(intake.told('single-active-consumer')).toBe(1)
     const channels = tap.channels.length
     // Looks would open channels of their own.

@@ -54,7 +54,7 @@ describeKafka('what was given up on Kafka', () => {
       const options = {
         topics: [topic],
         group: uniqueName('group'),
-        deadLetterTopic,
+        deadLetter: { topic: deadLetterTopic },
         retry: { topics: [{ delayMs: 50, topic: retryTopic }] },
         ...FAST,
       }

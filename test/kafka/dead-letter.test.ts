@@ -102,7 +102,7 @@ describe('a dead letter', () => {
   it('that is too large goes without what is not necessary', async () => {
     const [topic, groupId] = [await cluster.topic(1, { 'max.message.bytes': '20000' }), uniqueName('group')]
     const dead = await cluster.topic(1, { 'max.message.bytes': '20000' })
-    const { publisher, intake } = await cluster.open({ topics: [topic], group: groupId, deadLetterTopic: dead })
+    const { publisher, intake } = await cluster.open({ topics: [topic], group: groupId, deadLetter: { topic: dead } })
     const headers = { traceparent: '00-ab', large: Buffer.alloc(15_000) }
     await publisher.deadLetter(letterOf(messageOn(topic, { value: Buffer.alloc(10_000), headers })))
     const [copy] = await cluster.read(dead, 1)

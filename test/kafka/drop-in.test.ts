@@ -231,14 +231,20 @@ describe('what is refused, in eachMessage', () => {
     [
       'a dead-letter topic whose naming throws a RangeError',
       {
-        deadLetterTopic: () => {
-          throw new RangeError('a mistake')
+        deadLetter: {
+          topic: () => {
+            throw new RangeError('a mistake')
+          },
         },
       },
       'a mistake',
     ],
-    ['a dead-letter topic that is none', { deadLetterTopic: () => 'no topic!' }, 'expected the name of a topic'],
-    ['dead letters that would come back', { deadLetterTopic: (topic: string) => topic }, 'consumed again for ever'],
+    ['a dead-letter topic that is none', { deadLetter: { topic: () => 'no topic!' } }, 'expected the name of a topic'],
+    [
+      'dead letters that would come back',
+      { deadLetter: { topic: (topic: string) => topic } },
+      'consumed again for ever',
+    ],
   ]
 
   it.each(cases)('%s: kafkajs restarts, and nothing is committed', async (_what, settings, told) => {
@@ -248,7 +254,7 @@ describe('what is refused, in eachMessage', () => {
     const { own } = await start(topic, groupId, ({ payload }) => handled.push(payload.id), {
       consumer: { retry: { retries: 0 } },
       ...settings,
-      ...('deadLetterTopic' in settings ? { kafka: cluster.client() } : {}),
+      ...('deadLetter' in settings ? { kafka: cluster.client() } : {}),
     })
     await eventually(async () => own.crashes.length >= 2)
     for (const { restart, error } of own.crashes) {

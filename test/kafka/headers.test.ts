@@ -34,8 +34,8 @@ async function lettersOn(topic: string, count: number): Promise<readonly Read['h
   return letters
 }
 
-function openWith(topic: string, deadLetterHeaders: DeadLetterHeaders): Promise<Opened> {
-  return cluster.open({ topics: [topic], group: uniqueName('group'), deadLetterHeaders })
+function openWith(topic: string, headers: DeadLetterHeaders): Promise<Opened> {
+  return cluster.open({ topics: [topic], group: uniqueName('group'), deadLetter: { headers } })
 }
 
 const SPRING = [

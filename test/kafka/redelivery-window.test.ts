@@ -17,7 +17,7 @@ afterAll(() => cluster[Symbol.asyncDispose]())
 
 async function windowOf(...retentions: readonly Readonly<Record<string, string>>[]): Promise<unknown> {
   const topics = await Promise.all(retentions.map((config) => cluster.topic(1, config)))
-  const { source } = await cluster.open({ topics, group: uniqueName('group'), assert: false })
+  const { source } = await cluster.open({ topics, group: uniqueName('group'), setup: 'off' })
   return source.redeliveryWindowMs?.()
 }
 
@@ -52,7 +52,7 @@ describe('how long Kafka can deliver a message again', () => {
       ...FAST,
       topics: [topic],
       group: uniqueName('group'),
-      assert: false,
+      setup: 'off',
     })
     await watching.until(() => watching.told('retention-too-short') === 1)
     const [warning] = watching.events.filter(

@@ -230,18 +230,18 @@ describe('retry topics', () => {
     expect(topics[0]?.partitions).toHaveLength(3)
   })
 
-  it("that are missing are all named by assert: 'check', beside the dead-letter topics", async () => {
+  it("that are missing are all named by setup: 'check', beside the dead-letter topics", async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const opening = openWith({
       topics: [topic],
       group: groupId,
-      assert: 'check',
+      setup: 'check',
       retry: { topics: [{ delayMs: 1 }, { delayMs: 2 }] },
     })
     await expect(opening).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
       problems: [`${topic}.dead-letter`, `${topic}.${groupId}.retry-1`, `${topic}.${groupId}.retry-2`].map((name) =>
-        expect.stringContaining(`${name} does not exist; create it, or set assert: true`),
+        expect.stringContaining(`${name} does not exist; create it, or set setup: 'auto'`),
       ),
     })
   })

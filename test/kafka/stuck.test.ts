@@ -107,7 +107,7 @@ describe('a message that is not finished for long', () => {
     const large = JSON.stringify({ id: 'bad', text: 'x'.repeat(4_000) })
     await cluster.send(topic, [large, ...NUMBERS.map(body)])
     const { running, watching } = await start(
-      { topics: [topic], group: groupId, deadLetterTopic: dead },
+      { topics: [topic], group: groupId, deadLetter: { topic: dead } },
       {
         maxAttempts: 1,
         handle: ({ payload }) => {

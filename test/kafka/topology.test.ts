@@ -16,7 +16,7 @@ async function partitionsOf(topic: string): Promise<number> {
   return topics[0]?.partitions.length ?? 0
 }
 
-describe('assert: true', () => {
+describe("setup: 'auto'", () => {
   it('creates a missing dead-letter topic for each topic, once, and tells it', async () => {
     const [one, two, groupId] = [await cluster.topic(3), await cluster.topic(), uniqueName('group')]
     const first = await cluster.open({ topics: [one, two], group: groupId })
@@ -41,10 +41,10 @@ describe('assert: true', () => {
   })
 })
 
-describe("assert: 'check'", () => {
+describe("setup: 'check'", () => {
   it('refuses to start, and names all that are missing', async () => {
     const [one, two, groupId] = [await cluster.topic(), await cluster.topic(), uniqueName('group')]
-    const opening = cluster.open({ topics: [one, two], group: groupId, assert: 'check' })
+    const opening = cluster.open({ topics: [one, two], group: groupId, setup: 'check' })
     await expect(opening).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
       problems: [one, two].map((topic) => expect.stringContaining(`${topic}.dead-letter does not exist; create it`)),
@@ -54,24 +54,24 @@ describe("assert: 'check'", () => {
 
   it('asks for none of a topic to be consumed that does not exist itself', async () => {
     const [topic, missing, dead] = [await cluster.topic(), uniqueName('missing'), await cluster.topic()]
-    const deadLetterTopic = (source: string): string => (source === topic ? dead : `${source}.dead-letter`)
-    const options = { topics: [topic, missing], deadLetterTopic, assert: 'check' } as const
+    const nameOf = (source: string): string => (source === topic ? dead : `${source}.dead-letter`)
+    const options = { topics: [topic, missing], deadLetter: { topic: nameOf }, setup: 'check' } as const
     const { intake } = await cluster.open({ ...options, group: uniqueName('group') })
     expect(intake.told('topic-missing')).toHaveLength(1)
   })
 
   it('starts where all are there', async () => {
     const [topic, dead] = [await cluster.topic(), await cluster.topic()]
-    const options = { topics: [topic], deadLetterTopic: dead, assert: 'check' } as const
+    const options = { topics: [topic], deadLetter: { topic: dead }, setup: 'check' } as const
     const { intake } = await cluster.open({ ...options, group: uniqueName('group') })
     expect(intake.told('dead-letter-topic')).toEqual([])
   })
 })
 
-describe('assert: false', () => {
+describe("setup: 'off'", () => {
   it('looks at nothing, and starts', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
-    const { intake } = await cluster.open({ topics: [topic], group: groupId, assert: false })
+    const { intake } = await cluster.open({ topics: [topic], group: groupId, setup: 'off' })
     expect(intake.told('dead-letter-topic')).toEqual([])
     expect(await cluster.admin.listTopics()).not.toContain(`${topic}.dead-letter`)
   })
@@ -80,14 +80,14 @@ describe('assert: false', () => {
 describe('a dead-letter topic', () => {
   it('that is smaller than its source is told', async () => {
     const [topic, dead] = [await cluster.topic(), await cluster.topic(1, { 'max.message.bytes': '1000' })]
-    const options = { topics: [topic], group: uniqueName('group'), deadLetterTopic: () => dead }
+    const options = { topics: [topic], group: uniqueName('group'), deadLetter: { topic: () => dead } }
     const { intake } = await cluster.open(options)
     expect(intake.told('dead-letter-topic')).toEqual([expect.stringContaining(`max.message.bytes of ${dead} is 1000`)])
   })
 
   it('that is compacted is refused: it would keep one letter of each key', async () => {
     const [topic, dead] = [await cluster.topic(), await cluster.topic(1, { 'cleanup.policy': 'compact' })]
-    const opening = cluster.open({ topics: [topic], group: uniqueName('group'), deadLetterTopic: dead })
+    const opening = cluster.open({ topics: [topic], group: uniqueName('group'), deadLetter: { topic: dead } })
     await expect(opening).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
       message: expect.stringContaining(`got ${dead}, which is compacted`),

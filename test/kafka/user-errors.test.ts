@@ -128,9 +128,11 @@ describe("what else is the user's and throws", () => {
       ...FAST,
       topics: [topic],
       group: groupId,
-      deadLetterTopic: (origin) => {
-        if (isStarted && watching.events.every(({ type }) => type !== 'publish-failed')) broken()
-        return `${origin}.dead-letter`
+      deadLetter: {
+        topic: (origin) => {
+          if (isStarted && watching.events.every(({ type }) => type !== 'publish-failed')) broken()
+          return `${origin}.dead-letter`
+        },
       },
     })
     try {

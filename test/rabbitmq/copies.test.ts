@@ -152,7 +152,7 @@ describe('a place that has vanished', () => {
     const queue = rabbit.name()
     const [delay = ''] = rabbit.delayQueues(queue, 60_000)
     await rabbit.declare(queue)
-    const at = await consumers.open(rabbit.url, { queue, assert: false, retry: { delayQueues: [60_000] } })
+    const at = await consumers.open(rabbit.url, { queue, setup: 'off', retry: { delayQueues: [60_000] } })
     expect(at.intake.told('queue-mismatch')).toBe(2)
     await rabbit.send(queue, ['a'])
     await at.intake.untilDelivered(1)
@@ -178,8 +178,7 @@ describe('a dead letter', () => {
     try {
       const keyed = await consumers.open(rabbit.url, {
         queue,
-        deadLetterExchange: exchange,
-        deadLetterRoutingKey: 'dead',
+        deadLetter: { exchange: exchange, routingKey: 'dead' },
       })
       await rabbit.send(queue, ['a'])
       await keyed.intake.untilDelivered(1)
@@ -187,7 +186,7 @@ describe('a dead letter', () => {
       await keyed.publisher.deadLetter(letter)
       expect((await rabbit.take(byKey)).properties.headers).toMatchObject({ 'consume-once-reason': 'attempts-spent' })
 
-      const { publisher } = consumers.broker(rabbit.url, { queue, deadLetterExchange: exchange })
+      const { publisher } = consumers.broker(rabbit.url, { queue, deadLetter: { exchange: exchange } })
       await expect(publisher.deadLetter(letter)).rejects.toThrow(/NO_ROUTE/)
       await rabbit.ask((channel) => channel.bindQueue(byOwn, exchange, queue))
       await publisher.deadLetter(letter)

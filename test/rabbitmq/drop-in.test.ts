@@ -74,7 +74,7 @@ describe("onMessage on a channel of the user's own", () => {
       consumerOf(watching, () => {}, { store }),
       {
         queue,
-        assert: false,
+        setup: 'off',
       },
     )
     await watching.untilTold('delivery')

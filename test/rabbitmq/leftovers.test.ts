@@ -50,7 +50,7 @@ describe('a start that failed', () => {
   it('leaves no publisher open', async () => {
     const queue = rabbit.name()
     await rabbit.declare(`${queue}.dead-letter`)
-    const { source, publisher } = rabbitSource(rabbit.url, { queue, assert: 'check' })
+    const { source, publisher } = rabbitSource(rabbit.url, { queue, setup: 'check' })
     const raw = { content: Buffer.from('a'), fields: FIELDS, properties: {} }
     const letter = {
       message: new RabbitMessage(raw, queue, 1),

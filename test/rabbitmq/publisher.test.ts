@@ -256,7 +256,7 @@ describe('the dead-letter queue', () => {
   it('refuses where the queue is missing, until it is there', async () => {
     const queue = rabbit.name()
     await rabbit.declare(queue)
-    const { source, publisher } = rabbitSource(rabbit.url, { queue, assert: false })
+    const { source, publisher } = rabbitSource(rabbit.url, { queue, setup: 'off' })
     const intake = new RecordingIntake()
     await source.open(intake)
     await rabbit.send(queue, ['a'])

@@ -32,6 +32,6 @@ describe('how long RabbitMQ can deliver a message again', () => {
   ])('is that of a foreign queue with %s', async (_, args, window) => {
     const queue = rabbit.name()
     await rabbit.declare(queue, { 'x-queue-type': 'quorum', ...args })
-    expect(await windowOf({ queue, assert: false })).toBe(window)
+    expect(await windowOf({ queue, setup: 'off' })).toBe(window)
   })
 })

@@ -67,7 +67,7 @@ describe('retry by delay queues', () => {
     const full = { 'x-queue-type': 'classic', 'x-max-length': 0, 'x-overflow': 'reject-publish' }
     await rabbit.declare(queue)
     await rabbit.declare(delay, full)
-    const options: RabbitOptions = { queue, assert: false, retry: { delayQueues: [60_000] } }
+    const options: RabbitOptions = { queue, setup: 'off', retry: { delayQueues: [60_000] } }
     const { running, watching } = await consumers.run(rabbit.url, options, failing)
     await rabbit.send(queue, ['a'])
     await watching.untilTold('publish-failed')

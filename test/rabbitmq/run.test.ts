@@ -161,7 +161,7 @@ describe('a consumer on RabbitMQ', () => {
   it('keeps the original while the dead-letter queue is missing', async () => {
     const queue = rabbit.name()
     await rabbit.declare(queue)
-    const { watching, running } = await run({ queue, assert: false }, () => {}, {})
+    const { watching, running } = await run({ queue, setup: 'off' }, () => {}, {})
     await rabbit.send(queue, ['nameless'], { isNameless: true })
     await watching.untilTold('publish-failed', 2)
     expect(watching.outcomes()).toEqual({})

@@ -61,7 +61,7 @@ describe('starting on RabbitMQ', () => {
       `queue ${queue}: exists, and was declared otherwise; x-queue-type: expected 'quorum', got 'classic'.`,
     )
     expect(await failure(rabbit.url, { queue, queueType: 'classic' })).toBeUndefined()
-    expect(await failure(rabbit.url, { queue, assert: 'check' })).toBeUndefined()
+    expect(await failure(rabbit.url, { queue, setup: 'check' })).toBeUndefined()
   })
 
   it('takes a queue with a delivery limit of its own, and warns', async () => {
@@ -80,9 +80,9 @@ describe('starting on RabbitMQ', () => {
     await source.close()
   })
 
-  it.each(['check', false] as const)('refuses to start on a missing queue with assert: %s', async (assert) => {
+  it.each(['check', 'off'] as const)('refuses to start on a missing queue with setup: %s', async (setup) => {
     const queue = rabbit.name()
-    const error = (await failure(rabbit.url, { queue, assert })) as ConfigError
+    const error = (await failure(rabbit.url, { queue, setup })) as ConfigError
     expect(error.code).toBe('CONFIG_INVALID')
     expect(error.message).toMatch(new RegExp(`queue ${queue}: expected to exist`))
   })
@@ -147,7 +147,7 @@ describe('starting on RabbitMQ', () => {
   it('leaves no connection behind when it fails', async () => {
     const queue = rabbit.name()
     const tap = new Tap(rabbit.url)
-    expect(await failure(tap.connect, { queue, assert: 'check' })).toBeInstanceOf(Error)
+    expect(await failure(tap.connect, { queue, setup: 'check' })).toBeInstanceOf(Error)
     const [model] = tap.models
     await expect(model?.createChannel()).rejects.toThrow(/closed/i)
   })
@@ -183,10 +183,10 @@ describe('starting on RabbitMQ', () => {
 
   it.each<[string, RabbitOptions]>([
     ['queue', { queue: '' }],
-    ['deadLetterQueue', { queue: 'a', deadLetterQueue: 'a' }],
+    ['deadLetter.queue', { queue: 'a', deadLetter: { queue: 'a' } }],
     ['prefetch', { queue: 'a', prefetch: 0 }],
     ['prefetch', { queue: 'a', prefetch: 1001 }],
-    ['assert', { queue: 'a', assert: 'maybe' as never }],
+    ['setup', { queue: 'a', setup: 'maybe' as never }],
     ['queueType', { queue: 'a', queueType: 'stream' as never }],
     ['lane', { queue: 'a', lane: 'key' as never }],
   ])('refuses a wrong %s', (name, options) => {

@@ -57,7 +57,7 @@ function delaying(queue: string, delayMs: number): Record<string, unknown> {
   }
 }
 
-describe('assert: true', () => {
+describe("setup: 'auto'", () => {
   it('declares delay queues that lose nothing, and come back to the queue', async () => {
     const queue = rabbit.name()
     const [short = '', long = ''] = rabbit.delayQueues(queue, 100, 5_000)
@@ -108,26 +108,26 @@ describe('assert: true', () => {
     const queue = rabbit.name()
     await rabbit.declare(queue, {})
     expect(await refusal({ queue })).toContain("Choose the options after the queue (queueType: 'classic'), or take it")
-    await open({ queue, queueType: 'classic', deadLetterExchange: 'amq.topic' })
+    await open({ queue, queueType: 'classic', deadLetter: { exchange: 'amq.topic' } })
   })
 
   it('leaves the user a queue that exchanges of their own dead-letter to', async () => {
     const queue = rabbit.name()
-    expect(await refusal({ queue, deadLetterExchange: `${queue}.none` })).toContain(
-      `deadLetterExchange: expected to exist, got no exchange ${queue}.none`,
+    expect(await refusal({ queue, deadLetter: { exchange: `${queue}.none` } })).toContain(
+      `deadLetter: { exchange: expected } to exist, got no exchange ${queue}.none`,
     )
-    await open({ queue, deadLetterExchange: 'amq.topic' })
+    await open({ queue, deadLetter: { exchange: 'amq.topic' } })
     await expect(rabbit.ready(`${queue}.dead-letter`)).rejects.toThrow(/NOT_FOUND/)
   })
 })
 
-describe.each(['check', false] as const)('a foreign queue with assert: %s', (assert) => {
+describe.each(['check', 'off'] as const)('a foreign queue with setup: %s', (setup) => {
   /** The queue as given, and a dead-letter queue without fault. */
   async function foreign(args: Record<string, unknown>, options: Partial<RabbitOptions> = {}): Promise<string[]> {
     const queue = rabbit.name()
     await rabbit.declare(queue, args)
     await rabbit.declare(`${queue}.dead-letter`, unlimited())
-    return findings(await open({ queue, assert, ...options }))
+    return findings(await open({ queue, setup, ...options }))
   }
 
   it('is reported when it drops what comes back too often', async () => {
@@ -160,7 +160,7 @@ describe.each(['check', false] as const)('a foreign queue with assert: %s', (ass
     const queue = rabbit.name()
     await rabbit.declare(queue, unlimited())
     await rabbit.declare(`${queue}.dead-letter`, QUORUM)
-    const told = findings(await open({ queue, assert }))
+    const told = findings(await open({ queue, setup }))
     const limit = /^delivery-limit: queue (\S+): .*limit of 20/
     const expected = rabbit.limitsDeliveries ? [`${queue}.dead-letter`] : []
     expect(told.map((text) => limit.exec(text)?.[1])).toEqual(expected)
@@ -171,7 +171,7 @@ describe.each(['check', false] as const)('a foreign queue with assert: %s', (ass
     const byLength = { 'x-max-length': 3, 'x-expires': 3_600_000 }
     await rabbit.declare(queue, { ...unlimited(), ...byLength })
     await rabbit.declare(`${queue}.dead-letter`, { 'x-max-length-bytes': 1_000, 'x-message-ttl': 60_000 })
-    expect(findings(await open({ queue, assert }))).toEqual([
+    expect(findings(await open({ queue, setup }))).toEqual([
       expect.stringContaining(`message-limits: queue ${queue}: x-max-length 3, x-expires 3600000: the broker drops`),
       expect.stringContaining(`queue ${queue}.dead-letter: x-max-length-bytes 1000, x-message-ttl 60000: the broker`),
     ])
@@ -192,7 +192,7 @@ describe.each(['check', false] as const)('a foreign queue with assert: %s', (ass
     await rabbit.declare(queue, unlimited())
     await rabbit.declare(`${queue}.dead-letter`, unlimited())
     await rabbit.declare(delay, { ...delaying(queue, 100), 'x-max-length': 9, 'x-expires': 60_000 })
-    expect(findings(await open({ queue, assert, retry: { delayQueues: [100] } }))).toEqual([
+    expect(findings(await open({ queue, setup, retry: { delayQueues: [100] } }))).toEqual([
       expect.stringContaining(`message-limits: queue ${delay}: x-expires 60000: the broker drops`),
     ])
   })
@@ -201,7 +201,7 @@ describe.each(['check', false] as const)('a foreign queue with assert: %s', (ass
     const queue = rabbit.name()
     await rabbit.ask((channel) => channel.assertQueue(queue, { durable: true, autoDelete: true }))
     await rabbit.ask((channel) => channel.assertQueue(`${queue}.dead-letter`, { durable: false }))
-    expect(findings(await open({ queue, assert }))).toEqual([
+    expect(findings(await open({ queue, setup }))).toEqual([
       expect.stringMatching(new RegExp(`^durability: queue ${queue}: is auto-delete: `)),
       expect.stringMatching(new RegExp(`^durability: queue ${queue}.dead-letter: is not durable: `)),
     ])
@@ -210,19 +210,19 @@ describe.each(['check', false] as const)('a foreign queue with assert: %s', (ass
   it('is told of when the dead letters that it is to move may be lost on the way', async () => {
     const queue = rabbit.name()
     await rabbit.declare(queue, { ...unlimited(), 'x-dead-letter-exchange': 'amq.topic' })
-    expect(findings(await open({ queue, assert, deadLetter: 'reject' }))).toEqual([
+    expect(findings(await open({ queue, setup, deadLetter: 'reject' }))).toEqual([
       expect.stringMatching(/^dead-letter-strategy: .* at most once/),
     ])
     const sure = rabbit.name()
     const surely = { 'x-dead-letter-strategy': 'at-least-once', 'x-overflow': 'reject-publish' }
     await rabbit.declare(sure, { ...unlimited(), 'x-dead-letter-exchange': 'amq.topic', ...surely })
-    expect(findings(await open({ queue: sure, assert, deadLetter: 'reject' }))).toEqual([])
+    expect(findings(await open({ queue: sure, setup, deadLetter: 'reject' }))).toEqual([])
   })
 
   it('is unknown where nobody may ask, and that is said', async () => {
     const queue = await rabbit.ask(async (channel) => (await channel.assertQueue('', { durable: true })).queue)
     try {
-      const intake = await open({ queue, assert, deadLetterExchange: 'amq.topic' })
+      const intake = await open({ queue, setup, deadLetter: { exchange: 'amq.topic' } })
       expect(findings(intake)).toEqual([
         expect.stringMatching(/^queue-unknown: .* could not be found out, so nobody knows whether it loses messages/),
       ])
@@ -236,18 +236,18 @@ describe.each(['check', false] as const)('a foreign queue with assert: %s', (ass
     const args = { ...QUORUM, 'x-max-length': 5, 'x-dead-letter-exchange': 'amq.topic' }
     await rabbit.declare(queue, args)
     await rabbit.declare(`${queue}.dead-letter`, unlimited())
-    await open({ queue, assert })
+    await open({ queue, setup })
     await expect(rabbit.declare(queue, args)).resolves.toBeUndefined()
   })
 
   it('must have a dead-letter exchange where dead letters are rejected', async () => {
     const queue = rabbit.name()
     await rabbit.declare(queue, unlimited())
-    const options: RabbitOptions = { queue, assert, deadLetter: 'reject' }
+    const options: RabbitOptions = { queue, setup, deadLetter: 'reject' }
     const why = `queue ${queue}: expected x-dead-letter-exchange with deadLetter: 'reject', got none`
-    const said = assert === false ? findings(await open(options)).join() : await refusal(options)
+    const said = setup === 'off' ? findings(await open(options)).join() : await refusal(options)
     expect(said).toContain(why)
-    expect(said.startsWith('queue-mismatch: ')).toBe(assert === false)
+    expect(said.startsWith('queue-mismatch: ')).toBe(setup === 'off')
   })
 
   it('must be delayed as long as expected, and come back here', async () => {
@@ -256,8 +256,8 @@ describe.each(['check', false] as const)('a foreign queue with assert: %s', (ass
     await rabbit.declare(queue, unlimited())
     await rabbit.declare(`${queue}.dead-letter`, unlimited())
     await rabbit.declare(delay, { ...delaying('elsewhere', 200) })
-    const options: RabbitOptions = { queue, assert, retry: { delayQueues: [100] } }
-    const said = assert === false ? findings(await open(options)).join() : await refusal(options)
+    const options: RabbitOptions = { queue, setup, retry: { delayQueues: [100] } }
+    const said = setup === 'off' ? findings(await open(options)).join() : await refusal(options)
     expect(said).toContain(
       `queue ${delay}: expected to delay what comes back to '${queue}'; x-message-ttl: expected 100, got 200; ` +
         `x-dead-letter-routing-key: expected '${queue}', got 'elsewhere'.`,
@@ -265,29 +265,29 @@ describe.each(['check', false] as const)('a foreign queue with assert: %s', (ass
   })
 })
 
-describe.each([true, 'check', false] as const)('a queue that is missing with assert: %s', (assert) => {
+describe.each(['auto', 'check', 'off'] as const)('a queue that is missing with setup: %s', (setup) => {
   it('is to be declared by the user where only they know its dead-letter exchange', async () => {
     const queue = rabbit.name()
-    expect(await refusal({ queue, assert, deadLetter: 'reject' })).toMatch(
+    expect(await refusal({ queue, setup, deadLetter: 'reject' })).toMatch(
       new RegExp(`queue ${queue}: expected to exist, got: .* Declare it yourself, with x-dead-letter-exchange: `),
     )
-    if (assert === true) return
-    expect(await refusal({ queue, assert })).toContain('Create it, or let assert: true declare queues')
+    if (setup === 'auto') return
+    expect(await refusal({ queue, setup })).toContain("Create it, or let setup: 'auto' declare queues")
   })
 })
 
 describe('delayed retry of the queue itself', () => {
-  it.each([true, 'check', false] as const)(
-    'is refused below RabbitMQ 4.3, naming the version, and only there (assert: %s)',
-    async (assert) => {
+  it.each(['auto', 'check', 'off'] as const)(
+    'is refused below RabbitMQ 4.3, naming the version, and only there (setup: %s)',
+    async (setup) => {
       const queue = rabbit.name()
       // Such as RabbitMQ 4.3 would take.
       const delayed = { 'x-delayed-retry-type': 'all', 'x-delayed-retry-min': 100, 'x-delayed-retry-max': 300 }
-      if (assert !== true) {
+      if (setup !== 'auto') {
         await rabbit.declare(queue, { ...unlimited(), ...delayed })
         await rabbit.declare(`${queue}.dead-letter`, unlimited())
       }
-      const said = await open({ queue, assert, retry: { delayedByQueue: { minMs: 100, maxMs: 300 } } }).then(
+      const said = await open({ queue, setup, retry: { delayedByQueue: { minMs: 100, maxMs: 300 } } }).then(
         () => 'consuming',
         (error: unknown) => String(error),
       )

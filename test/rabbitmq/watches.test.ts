@@ -104,7 +104,7 @@ describe('a delay queue that moves nothing on', () => {
     // No time to live: what goes in stays.
     await rabbit.declare(delay)
     const retry = { delayQueues: [50], overdueAfterMs: 100 }
-    const { source, publisher, intake } = await open({ queue, assert: false, retry })
+    const { source, publisher, intake } = await open({ queue, setup: 'off', retry })
     await rabbit.send(queue, ['a'])
     await intake.untilDelivered(1)
     const letter = { why: 'failed', attempts: 1, delayMs: 50, detail: '', errorClass: undefined } as const

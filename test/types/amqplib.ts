@@ -58,9 +58,9 @@ export const running: Promise<Running> = runRabbit('amqp://localhost', consumer,
 export const all: Promise<Running> = runRabbit({ connection: model }, consumer, {
   queue: 'sms',
   prefetch: 100,
-  assert: 'check',
+  setup: 'check',
   queueType: 'classic',
-  deadLetterQueue: 'sms.dead',
+  deadLetter: { queue: 'sms.dead' },
   lane: ({ headers }) => (typeof headers['tenant'] === 'string' ? headers['tenant'] : undefined),
   ackBatch: false,
   singleActiveConsumer: true,
@@ -84,8 +84,7 @@ export const messages: readonly Message[] = [
 rabbitSource('amqp://localhost', {
   queue: 'sms',
   retry: { delayQueues: [1_000, { delayMs: 60_000, queue: 'sms.later' }], busyWaitMs: 500, overdueAfterMs: 30_000 },
-  deadLetterExchange: 'dead',
-  deadLetterRoutingKey: 'sms',
+  deadLetter: { exchange: 'dead', routingKey: 'sms' },
   consumerTimeoutMs: 600_000,
 })
 rabbitSource('amqp://localhost', {

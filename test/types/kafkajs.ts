@@ -22,11 +22,10 @@ export async function legal(): Promise<void> {
   await runKafka(kafka, consumer, {
     topics: ['t'],
     group: 'g',
-    deadLetterTopic: (origin) => `${origin}.dlq`,
+    deadLetter: { topic: (origin) => `${origin}.dlq`, headers: 'spring' },
     retry: { topics: [{ delayMs: 60_000 }, { delayMs: 600_000, topic: (origin) => `${origin}.later` }] },
     start: 'latest',
-    assert: 'check',
-    deadLetterHeaders: 'spring',
+    setup: 'check',
     order: 'partition',
     consumer: {
       sessionTimeout: 30_000,

@@ -12,7 +12,7 @@ import { asFound, findingsOfQueue } from './queue-findings.ts'
 /**
  * The queue of a consumer, for `adminOf`, `doctor` and the config of the command-line tool. Pass the same arguments as
  * to `runRabbit`. Nothing is opened in advance; each check opens a connection and closes it. It finds out how a queue
- * was declared as `assert: 'check'` does: by declaring it differently, which changes nothing.
+ * was declared as `setup: 'check'` does: by declaring it differently, which changes nothing.
  *
  * @throws ConfigError `CONFIG_INVALID`, as `runRabbit` does
  */
@@ -58,7 +58,7 @@ async function ofQueue(
   { settings, consumer }: { readonly settings: RabbitSettings; readonly consumer: CheckedConsumer },
 ): Promise<readonly CheckFinding[]> {
   const isForeign = plan.role === 'consumed' && settings.deadLetter.kind === 'reject'
-  const refusal = await refusalOf(link, plan, settings.assert === true && !isForeign)
+  const refusal = await refusalOf(link, plan, settings.setup === 'auto' && !isForeign)
   if (refusal !== undefined) return [{ check: 'rabbitmq.queue', ...refusal }]
   const declared = await declarationOf(link, plan.name)
   const version = link.serverVersion

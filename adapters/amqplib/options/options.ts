@@ -59,6 +59,31 @@ export interface RabbitDelayedByQueue extends RabbitBusy {
 
 export type RabbitRetry = RabbitDelayQueues | RabbitDelayedByQueue
 
+/** Where dead letters are published. */
+export type RabbitDeadLetter =
+  | {
+      /**
+       * The queue, through the default exchange. Must not be the consumed queue.
+       * @defaultValue `<queue>.dead-letter`
+       */
+      readonly queue?: string
+      readonly exchange?: never
+      readonly routingKey?: never
+    }
+  | {
+      /**
+       * An exchange of your own. The library never declares it. It must route each dead letter to at least one queue:
+       * an unroutable one is published again and again, and its original stays.
+       */
+      readonly exchange: string
+      /**
+       * At most 255 bytes.
+       * @defaultValue the key with which the message was first published
+       */
+      readonly routingKey?: string
+      readonly queue?: never
+    }
+
 export interface RabbitOptions {
   /** The queue to consume. It is the group in the scope. 1 to 255 bytes. */
   readonly queue: string
@@ -70,18 +95,18 @@ export interface RabbitOptions {
    */
   readonly prefetch?: number
   /**
-   * What to do about queues at the start. `true`: declare the consumed queue, delay queues and dead-letter queue as
+   * What to do about queues at the start. `auto`: declare the consumed queue, delay queues and dead-letter queue as
    * durable if they are missing, and again if one is deleted later. An existing queue must have the same arguments;
-   * only another delivery limit is a warning. `'check'`: the queues must exist, and a delay queue must have its delay
-   * and target; anything else that can lose messages is a warning. `false`: only warn. To consume a missing queue then
+   * only another delivery limit is a warning. `check`: the queues must exist, and a delay queue must have its delay
+   * and target; anything else that can lose messages is a warning. `off`: only warn. To consume a missing queue then
    * fails, and a copy for a missing queue is published again and again until the queue exists. The library finds out
    * how an existing queue was declared by declaring it differently, which changes nothing. It cannot see arguments set
    * by a policy, nor the queues behind a dead-letter exchange.
-   * @defaultValue true
+   * @defaultValue `auto`
    */
-  readonly assert?: true | 'check' | false
+  readonly setup?: 'auto' | 'check' | 'off'
   /**
-   * Type of the queues that `assert: true` declares. `classic` delay queues move messages at most once: if the broker
+   * Type of the queues that `setup: 'auto'` declares. `classic` delay queues move messages at most once: if the broker
    * stops in that moment, the copy is lost.
    * @defaultValue `quorum`
    */
@@ -92,30 +117,14 @@ export interface RabbitOptions {
    */
   readonly retry?: RabbitRetry
   /**
-   * How a message gets to its dead-letter place. `publish`: as a copy whose headers say why; the original is acked
-   * after the confirm. `reject`: the queue's own dead-letter exchange moves it, without the reason, and at most once
+   * Where a dead letter goes: it is published as a copy whose headers say why, and the original is acked after the
+   * confirm. `reject`: the queue's own dead-letter exchange moves the message, without the reason, and at most once
    * unless the queue has `x-dead-letter-strategy: at-least-once`. The queue must exist and have
-   * `x-dead-letter-exchange`, because otherwise the broker drops the message: refused, or with `assert: false` a
+   * `x-dead-letter-exchange`, because otherwise the broker drops the message: refused, or with `setup: 'off'` a
    * warning.
-   * @defaultValue `publish`
+   * @defaultValue `{ queue: '<queue>.dead-letter' }`
    */
-  readonly deadLetter?: 'publish' | 'reject'
-  /**
-   * The queue for dead letters, published through the default exchange. Must not be the consumed queue.
-   * @defaultValue `<queue>.dead-letter`
-   */
-  readonly deadLetterQueue?: string
-  /**
-   * An exchange of your own for dead letters, instead of `deadLetterQueue`. The library never declares it. It must
-   * route each dead letter to at least one queue: an unroutable one is published again and again, and its original
-   * stays.
-   */
-  readonly deadLetterExchange?: string
-  /**
-   * The routing key with `deadLetterExchange`, at most 255 bytes.
-   * @defaultValue the key with which the message was first published
-   */
-  readonly deadLetterRoutingKey?: string
+  readonly deadLetter?: RabbitDeadLetter | 'reject'
   /**
    * Returns the ordering key: messages of one lane are handled one at a time, in the order of their arrival. Order
    * across processes needs a single active consumer. If it throws, the message has no lane.
@@ -128,7 +137,7 @@ export interface RabbitOptions {
    */
   readonly ackBatch?: boolean
   /**
-   * The queue has `x-single-active-consumer` (`assert: true` declares it so). A stop then finishes all delivered
+   * The queue has `x-single-active-consumer` (`setup: 'auto'` declares it so). A stop then finishes all delivered
    * messages before the next consumer takes over.
    * @defaultValue false
    */

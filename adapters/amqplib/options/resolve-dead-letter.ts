@@ -1,4 +1,4 @@
-import { checkOneOf } from '../../../src/spi.ts'
+import { checkNames } from '../../../src/spi.ts'
 import { isName, MOST_NAME_BYTES } from './names.ts'
 import { shown } from './shown.ts'
 import type { RabbitOptions } from './options.ts'
@@ -11,34 +11,32 @@ export type DeadLetterWay =
   /** Through the queue's own dead-letter exchange. */
   | { readonly kind: 'reject' }
 
-type Given = Pick<
-  RabbitOptions,
-  'queue' | 'deadLetter' | 'deadLetterQueue' | 'deadLetterExchange' | 'deadLetterRoutingKey'
->
+const KNOWN = { queue: true, exchange: true, routingKey: true }
 
-export function resolveDeadLetter(given: Given, problems: string[]): DeadLetterWay {
-  const { queue, deadLetter = 'publish', deadLetterExchange: exchange, deadLetterRoutingKey: routingKey } = given
-  checkOneOf('deadLetter', deadLetter, ['publish', 'reject'], problems, shown)
-  if (deadLetter === 'reject') {
-    for (const name of ['deadLetterQueue', 'deadLetterExchange', 'deadLetterRoutingKey'] as const) {
-      if (given[name] === undefined) continue
-      problems.push(`${name}: leave it out with deadLetter: 'reject': the queue's own dead-letter exchange decides`)
-    }
+export function resolveDeadLetter(
+  { queue: consumed, deadLetter = {} }: Pick<RabbitOptions, 'queue' | 'deadLetter'>,
+  problems: string[],
+): DeadLetterWay {
+  if (deadLetter === 'reject') return { kind: 'reject' }
+  if (typeof deadLetter !== 'object' || deadLetter === null) {
+    problems.push(`deadLetter: expected 'reject', { queue } or { exchange }, got ${shown(deadLetter)}`)
     return { kind: 'reject' }
   }
+  checkNames('deadLetter.', deadLetter, { known: KNOWN }, problems)
+  const { exchange, routingKey, queue } = deadLetter
   if (exchange === undefined) {
     if (routingKey !== undefined) {
-      problems.push('deadLetterRoutingKey: leave it out without deadLetterExchange: deadLetterQueue names the queue')
+      problems.push('deadLetter.routingKey: leave it out without exchange: queue names the queue')
     }
-    const { deadLetterQueue = `${queue}.dead-letter` } = given
-    checkName('deadLetterQueue', deadLetterQueue, problems)
-    return { kind: 'queue', queue: deadLetterQueue }
+    const name = queue ?? `${consumed}.dead-letter`
+    checkName('deadLetter.queue', name, problems)
+    return { kind: 'queue', queue: name }
   }
-  if (given.deadLetterQueue !== undefined) {
-    problems.push('deadLetterQueue: leave it out with deadLetterExchange, whose bindings name the queue')
+  if (queue !== undefined) {
+    problems.push('deadLetter.queue: leave it out with exchange, whose bindings name the queue')
   }
-  checkName('deadLetterExchange', exchange, problems)
-  if (routingKey !== undefined && routingKey !== '') checkName('deadLetterRoutingKey', routingKey, problems)
+  checkName('deadLetter.exchange', exchange, problems)
+  if (routingKey !== undefined && routingKey !== '') checkName('deadLetter.routingKey', routingKey, problems)
   return { kind: 'exchange', exchange, routingKey }
 }
 

@@ -17,7 +17,7 @@ export interface RabbitSettings {
   readonly queue: string
   /** As given; if `undefined`, the pipeline's capacity decides. */
   readonly prefetch: number | undefined
-  readonly assert: true | 'check' | false
+  readonly setup: 'auto' | 'check' | 'off'
   readonly queueType: 'quorum' | 'classic'
   readonly retry: RetryWay
   readonly deadLetter: DeadLetterWay
@@ -30,7 +30,7 @@ export interface RabbitSettings {
 
 /** The only place that defines defaults, except those of `retry` and those that depend on the pipeline's capacity. */
 const DEFAULTS = {
-  assert: true,
+  setup: 'auto',
   queueType: 'quorum',
   ackBatch: true,
   singleActiveConsumer: false,
@@ -41,13 +41,10 @@ export const MOST_PREFETCH = 1000
 const KNOWN: Record<keyof RabbitOptions, true> = {
   queue: true,
   prefetch: true,
-  assert: true,
+  setup: true,
   queueType: true,
   retry: true,
   deadLetter: true,
-  deadLetterQueue: true,
-  deadLetterExchange: true,
-  deadLetterRoutingKey: true,
   lane: true,
   ackBatch: true,
   singleActiveConsumer: true,
@@ -99,14 +96,14 @@ export function resolveRabbitOptions(options: RabbitOptions): RabbitSettings {
     deadLetter: resolveDeadLetter(given, problems),
     retry: resolveRetry(given, problems),
   }
-  const { queue, prefetch, assert, queueType, lane, ackBatch, singleActiveConsumer, consumerTimeoutMs } = settings
+  const { queue, prefetch, setup, queueType, lane, ackBatch, singleActiveConsumer, consumerTimeoutMs } = settings
   if (!isName(queue))
     problems.push(
       `queue: expected a name of 1 to ${MOST_NAME_BYTES} bytes without control characters, got ${shown(queue)}`,
     )
   if (prefetch !== undefined) checkWhole('prefetch', prefetch, problems, { most: MOST_PREFETCH, show: shown })
   if (consumerTimeoutMs !== undefined) checkWhole('consumerTimeoutMs', consumerTimeoutMs, problems, { show: shown })
-  checkOneOf('assert', assert, [true, 'check', false], problems, shown)
+  checkOneOf('setup', setup, ['auto', 'check', 'off'], problems, shown)
   checkOneOf('queueType', queueType, ['quorum', 'classic'], problems, shown)
   checkOneOf('ackBatch', ackBatch, [true, false], problems, shown)
   checkOneOf('singleActiveConsumer', singleActiveConsumer, [true, false], problems, shown)
@@ -130,12 +127,12 @@ function sharedQueues({ queue, retry, deadLetter }: RabbitSettings): string[] {
   if (deadLetter.kind !== 'queue') return problems
   if (deadLetter.queue === queue) {
     problems.push(
-      `deadLetterQueue: expected another queue than the one consumed, got ${shown(queue)}: its dead letters would be consumed again for ever`,
+      `deadLetter.queue: expected another queue than the one consumed, got ${shown(queue)}: its dead letters would be consumed again for ever`,
     )
   }
   if (delays.includes(deadLetter.queue)) {
     problems.push(
-      `deadLetterQueue: expected none of the delay queues, got ${deadLetter.queue}: dead letters would come back to be consumed`,
+      `deadLetter.queue: expected none of the delay queues, got ${deadLetter.queue}: dead letters would come back to be consumed`,
     )
   }
   return problems

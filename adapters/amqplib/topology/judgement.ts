@@ -61,7 +61,7 @@ export function judge(
       }
       if (settings.deadLetter.kind === 'reject' && exchange === undefined) {
         problems.push(
-          `queue ${plan.name}: expected x-dead-letter-exchange with deadLetter: 'reject', got none: the broker would drop dead letters. Declare the queue with one, or leave deadLetter out. ${NO_POLICIES}: if one sets it, choose assert: false`,
+          `queue ${plan.name}: expected x-dead-letter-exchange with deadLetter: 'reject', got none: the broker would drop dead letters. Declare the queue with one, or leave deadLetter out. ${NO_POLICIES}: if one sets it, choose setup: 'off'`,
         )
       }
       if (settings.retry.kind === 'delayed-by-queue') problems.push(...notDelaying(plan.name, declared))
@@ -117,7 +117,7 @@ function notDelaying(name: string, declared: QueueArguments): string[] {
   const type = declared['x-delayed-retry-type']
   if (declared['x-queue-type'] === 'quorum' && type === 'all') return []
   return [
-    `queue ${name}: expected a quorum queue with x-delayed-retry-type 'all' for retry.delayedByQueue, got ${shown(declared['x-queue-type'])} with ${shown(type)}: what is given back would come back at once. Declare the queue so, or choose delayQueues. ${NO_POLICIES}: if one sets it, choose assert: false`,
+    `queue ${name}: expected a quorum queue with x-delayed-retry-type 'all' for retry.delayedByQueue, got ${shown(declared['x-queue-type'])} with ${shown(type)}: what is given back would come back at once. Declare the queue so, or choose delayQueues. ${NO_POLICIES}: if one sets it, choose setup: 'off'`,
   ]
 }
 
@@ -127,7 +127,7 @@ function otherDelay({ name, arguments: wanted }: QueuePlan, declared: QueueArgum
     .map((argument) => `${argument}: expected ${shown(wanted[argument])}, got ${shown(declared[argument])}`)
   if (differing.length === 0) return []
   return [
-    `queue ${name}: expected to delay what comes back to ${shown(wanted['x-dead-letter-routing-key'])}; ${differing.join('; ')}. Delete it, or name another queue in retry.delayQueues. ${NO_POLICIES}: if one sets it, choose assert: false`,
+    `queue ${name}: expected to delay what comes back to ${shown(wanted['x-dead-letter-routing-key'])}; ${differing.join('; ')}. Delete it, or name another queue in retry.delayQueues. ${NO_POLICIES}: if one sets it, choose setup: 'off'`,
   ]
 }
 

@@ -108,7 +108,7 @@ function withArgument(args: QueueArguments, name: string, value: QueueArgument |
 export function adviceOn({ deadLetter }: RabbitSettings, role: QueuePlan['role'] = 'consumed'): string {
   return role === 'consumed' && deadLetter.kind === 'reject'
     ? "Declare it yourself, with x-dead-letter-exchange: with deadLetter: 'reject' it is never declared here"
-    : 'Create it, or let assert: true declare queues'
+    : "Create it, or let setup: 'auto' declare queues"
 }
 
 /**

@@ -74,19 +74,19 @@ export class Topology {
    * @throws ConfigError `CONFIG_INVALID`: missing or of another kind, all queues in one
    */
   async seeTo(link: Link): Promise<readonly Finding[]> {
-    const { retry, assert, deadLetter } = this.#settings
+    const { retry, setup, deadLetter } = this.#settings
     const version = link.serverVersion
     if (retry.kind === 'delayed-by-queue' && !isAtLeast(version, 4, 3)) throw new ConfigError([tooOld(version)])
     const problems: string[] = []
     const findings: Finding[] = []
     for (const plan of queuePlans(this.#settings, version)) {
       // If the set-up cannot work anyway, do not create further queues.
-      if (assert === true && problems.length > 0 && !(await exists(link, plan.name))) continue
+      if (setup === 'auto' && problems.length > 0 && !(await exists(link, plan.name))) continue
       const judgement = await this.#seeToQueue(link, plan)
       problems.push(...judgement.problems)
       findings.push(...judgement.findings)
     }
-    if (deadLetter.kind === 'exchange' && assert !== false) {
+    if (deadLetter.kind === 'exchange' && setup !== 'off') {
       problems.push(...(await missingExchange(link, deadLetter.exchange)))
     }
     if (problems.length > 0) throw new ConfigError(problems.map((problem) => `RabbitMQ: ${problem}`))
@@ -95,23 +95,23 @@ export class Topology {
 
   /** `false`: the queue is not declared here. */
   async declareAgain(link: Link, queue: string): Promise<boolean> {
-    const { assert } = this.#settings
+    const { setup } = this.#settings
     const plan = queuePlans(this.#settings, link.serverVersion).find(({ name }) => name === queue)
-    if (assert !== true || plan === undefined) return false
+    if (setup !== 'auto' || plan === undefined) return false
     await declare(link, queue, plan.arguments)
     return true
   }
 
   async #seeToQueue(link: Link, plan: QueuePlan): Promise<Judgement> {
-    const { assert, deadLetter } = this.#settings
+    const { setup, deadLetter } = this.#settings
     // Only the owner of the queue knows its dead-letter exchange.
     const isForeign = plan.role === 'consumed' && deadLetter.kind === 'reject'
-    switch (isForeign && assert === true ? 'check' : assert) {
-      case true:
+    switch (isForeign && setup === 'auto' ? 'check' : setup) {
+      case 'auto':
         return this.#declare(link, plan)
       case 'check':
         return this.#check(link, plan)
-      case false:
+      case 'off':
         return asFindings(await this.#judge(link, plan))
     }
   }
@@ -191,14 +191,14 @@ function mismatch({ name, role, arguments: wanted }: QueuePlan, declared: Declar
     role === 'consumed' && type !== wanted['x-queue-type'] && (type === 'classic' || type === 'quorum')
   const option = isOtherType ? ` (queueType: '${type}')` : ''
   return [
-    `queue ${name}: exists, and was declared otherwise; ${differing.join('; ')}. Choose the options after the queue${option}, or take it as it is by assert: 'check', or delete it`,
+    `queue ${name}: exists, and was declared otherwise; ${differing.join('; ')}. Choose the options after the queue${option}, or take it as it is by setup: 'check', or delete it`,
   ]
 }
 
 /** A queue locked by another connection is waited for. One locked by the lent connection itself stays locked. */
 async function lockedHere(link: Link, { name }: QueuePlan): Promise<Judgement> {
   await checkQueue(link, name)
-  const problem = `queue ${name}: expected one that outlives its connection, got one that is exclusive to the lent connection. Declare it without exclusive, or take it as it is by assert: 'check'`
+  const problem = `queue ${name}: expected one that outlives its connection, got one that is exclusive to the lent connection. Declare it without exclusive, or take it as it is by setup: 'check'`
   return { problems: [problem], findings: [] }
 }
 
@@ -215,7 +215,7 @@ async function missingExchange(link: Link, exchange: string): Promise<string[]> 
     // A user who may not check an exchange may still publish to it.
     if (isReply(error, 403)) return []
     if (!isReply(error, 404)) throw error
-    return [`deadLetterExchange: expected to exist, got no exchange ${exchange}. Create it, or name a deadLetterQueue`]
+    return [`deadLetter.exchange: expected to exist, got no exchange ${exchange}. Create it, or name a queue instead`]
   }
 }
 

@@ -25,7 +25,7 @@ function missing(name: string, isCreated: boolean): Found {
     verdict: 'broken',
     found,
     meaning:
-      'Messages for it are published again and again, and block their partition. Create it, or set assert: true. A topic that this client may not see looks the same.',
+      "Messages for it are published again and again, and block their partition. Create it, or set setup: 'auto'. A topic that this client may not see looks the same.",
   }
 }
 

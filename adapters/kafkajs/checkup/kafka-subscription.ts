@@ -40,7 +40,7 @@ async function look(
   options: ResolvedKafka,
   consumer: CheckedConsumer,
 ): Promise<readonly CheckFinding[]> {
-  const { topology, group: groupId, start, assert } = options
+  const { topology, group: groupId, start, setup } = options
   const existing = new Set(await admin.listTopics())
   const sources = topology.sources.filter((topic) => existing.has(topic))
   const asked = await Promise.all(
@@ -52,7 +52,7 @@ async function look(
   const copies = await Promise.all(
     topology.places.map(async (place) => {
       const settings = existing.has(place.topic) ? await topicSettings(admin, place.topic) : undefined
-      return findingsOfCopies(place, settings, { consumer, isCreated: assert === true })
+      return findingsOfCopies(place, settings, { consumer, isCreated: setup === 'auto' })
     }),
   )
   const stranded = await findingsOfStranded(admin, options, existing)

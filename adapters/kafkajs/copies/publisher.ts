@@ -20,7 +20,7 @@ interface PublisherParts {
   readonly producer: ConfirmedProducer
   readonly desk: AdminDesk
   readonly topology: () => Topology
-  readonly assert: boolean | 'check'
+  readonly setup: 'auto' | 'check' | 'off'
   readonly deadLetterHeaders: DeadLetterHeaders
 }
 
@@ -78,11 +78,11 @@ export class KafkaPublisher implements Publisher {
   }
 
   async #ensure(place: CopyPlace): Promise<void> {
-    const { desk, assert } = this.#parts
-    if (assert === false || this.#known.has(place.topic)) return
+    const { desk, setup } = this.#parts
+    if (setup === 'off' || this.#known.has(place.topic)) return
     await desk.ask(async (admin) => {
       if ((await admin.listTopics()).includes(place.topic)) return
-      if (assert !== true) throw new Error('the topic does not exist; create it, or set assert: true')
+      if (setup !== 'auto') throw new Error("the topic does not exist; create it, or set setup: 'auto'")
       await createMissing(admin, place)
     })
     this.#known.add(place.topic)

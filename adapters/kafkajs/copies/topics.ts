@@ -22,7 +22,7 @@ const LOOK_AGAIN_MS = 250
  * @throws ConfigError `CONFIG_INVALID`
  */
 export async function prepareTopics(desk: AdminDesk, options: ResolvedKafka, report: Report): Promise<void> {
-  const { topology, assert, consumer } = options
+  const { topology, setup, consumer } = options
   /** With automatic creation the broker creates them on subscribe. */
   const needed = consumer.allowAutoTopicCreation === true ? [] : topology.sources
   await desk.ask(async (admin) => {
@@ -31,10 +31,10 @@ export async function prepareTopics(desk: AdminDesk, options: ResolvedKafka, rep
     if (!topology.sources.some(isThere)) {
       throw new ConfigError(needed.map((topic) => `topics: ${topic} does not exist on the cluster`))
     }
-    const places = assert === false ? [] : placesOf(topology, isThere)
+    const places = setup === 'off' ? [] : placesOf(topology, isThere)
     const problems: string[] = []
     const missing = places.filter(({ topic }) => !existing.has(topic))
-    if (assert === 'check') problems.push(...missing.map(missingText))
+    if (setup === 'check') problems.push(...missing.map(missingText))
     if (problems.length > 0) throw new ConfigError(problems)
     for (const place of missing) {
       await createMissing(admin, place)
@@ -78,10 +78,10 @@ async function mostPartitions(admin: AdminLike, sources: readonly string[]): Pro
 }
 
 function missingText({ kind, topic }: CopyPlace): string {
-  return `${OPTION[kind]}: ${topic} does not exist; create it, or set assert: true`
+  return `${OPTION[kind]}: ${topic} does not exist; create it, or set setup: 'auto'`
 }
 
-const OPTION: Readonly<Record<CopyPlace['kind'], string>> = { 'dead-letter': 'deadLetterTopic', retry: 'retry.topics' }
+const OPTION: Readonly<Record<CopyPlace['kind'], string>> = { 'dead-letter': 'deadLetter.topic', retry: 'retry.topics' }
 
 /** Looks several times for the wanted topics: a new topic is not known to every broker at once. */
 export async function existingOf(admin: AdminLike, wanted: readonly string[]): Promise<ReadonlySet<string>> {

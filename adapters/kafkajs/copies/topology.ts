@@ -1,5 +1,5 @@
 import { checkNames, checkObject, checkWhole, type DurationMs, type Message } from '../../../src/spi.ts'
-import type { KafkaOptions, KafkaRetryTopic } from '../options/options.ts'
+import type { KafkaDeadLetter, KafkaOptions, KafkaRetryTopic } from '../options/options.ts'
 import { isTopicName } from './topic-name.ts'
 
 /** A topic for copies. */
@@ -77,24 +77,23 @@ export class Topology {
 }
 
 /** Adds a problem for each setting that cannot work, such as a topic that would lead back to itself. */
-export function resolveTopology(options: KafkaOptions, problems: string[]): Topology {
+export function resolveTopology(
+  options: KafkaOptions,
+  deadLetterTopic: Required<KafkaDeadLetter>['topic'],
+  problems: string[],
+): Topology {
   const named = Array.isArray(options.topics) ? [...new Set<unknown>(options.topics)] : []
   if (named.length === 0) problems.push('topics: expected at least one, got none')
   for (const topic of named) {
     if (!isTopicName(topic)) problems.push(`topics: expected names of topics, got ${JSON.stringify(topic)}`)
   }
   const sources = named.filter(isTopicName)
-  const deadLetters = deadLetterPlaces(options, sources, problems)
+  const place = { kind: 'dead-letter', delayMs: 0, option: 'deadLetter.topic' } as const
+  const deadLetters = placesOf(sources, deadLetterTopic, place, problems)
   const retries = retryPlaces(options, sources, problems)
   const topology = new Topology(sources, deadLetters, retries)
   problems.push(...circles(topology))
   return topology
-}
-
-function deadLetterPlaces(options: KafkaOptions, sources: readonly string[], problems: string[]): CopyPlace[] {
-  const { deadLetterTopic = (topic: string): string => `${topic}.dead-letter` } = options
-  const place = { kind: 'dead-letter', delayMs: 0, option: 'deadLetterTopic' } as const
-  return placesOf(sources, deadLetterTopic, place, problems)
 }
 
 /** The longest timer of Node. */

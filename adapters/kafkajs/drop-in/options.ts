@@ -1,5 +1,6 @@
 import { ConfigError, checkNames, checkOneOf, checkText, checkWhole, type DurationMs } from '../../../src/spi.ts'
 import type { Order } from '../intake/delivery.ts'
+import { resolveDeadLetter } from '../options/dead-letter.ts'
 import type { DeadLetterHeaders, KafkaOptions } from '../options/options.ts'
 import type { KafkaLike } from '../slice.ts'
 
@@ -16,22 +17,13 @@ export interface DropInOptions {
    * kafkajs tries it again, restarts, and its partition stops until you give this option.
    */
   readonly kafka?: KafkaLike
-  /**
-   * With `kafka`: the topic for dead letters, or a function of the topic from which a message was consumed. Your
-   * consumer must not read it.
-   * @defaultValue `${topic}.dead-letter`
-   */
-  readonly deadLetterTopic?: KafkaOptions['deadLetterTopic']
+  /** With `kafka`: where dead letters go. Your consumer must not read the topic. */
+  readonly deadLetter?: KafkaOptions['deadLetter']
   /**
    * With `kafka`: creates a missing dead-letter topic when the first letter goes there.
-   * @defaultValue true
+   * @defaultValue `auto`
    */
-  readonly assert?: KafkaOptions['assert']
-  /**
-   * With `kafka`: as for `runKafka`.
-   * @defaultValue `own`
-   */
-  readonly deadLetterHeaders?: KafkaOptions['deadLetterHeaders']
+  readonly setup?: KafkaOptions['setup']
   /**
    * Which messages are handled one after the other. `key`: those with the same key in one partition; messages without a
    * key have no order. `partition`: all messages of a partition. `none`: no order. kafkajs calls `eachMessage` with one
@@ -51,7 +43,7 @@ export interface ResolvedDropIn {
   readonly group: string | undefined
   readonly kafka: KafkaLike | undefined
   readonly deadLetterTopicOf: (topic: string) => string
-  readonly assert: boolean | 'check'
+  readonly setup: 'auto' | 'check' | 'off'
   readonly deadLetterHeaders: DeadLetterHeaders
   readonly order: Order
   readonly heartbeatEveryMs: DurationMs
@@ -59,8 +51,7 @@ export interface ResolvedDropIn {
 
 /** The only place that defines defaults. */
 const DEFAULTS = {
-  assert: true,
-  deadLetterHeaders: 'own',
+  setup: 'auto',
   order: 'key',
   heartbeatEveryMs: 1_000,
 } as const satisfies DropInOptions
@@ -68,9 +59,8 @@ const DEFAULTS = {
 const KNOWN: Readonly<Record<keyof DropInOptions, true>> = {
   group: true,
   kafka: true,
-  deadLetterTopic: true,
-  assert: true,
-  deadLetterHeaders: true,
+  deadLetter: true,
+  setup: true,
   order: true,
   heartbeatEveryMs: true,
 }
@@ -78,7 +68,7 @@ const KNOWN: Readonly<Record<keyof DropInOptions, true>> = {
 /** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
 export function resolveDropIn(options: DropInOptions): ResolvedDropIn {
   const problems: string[] = []
-  const { group, kafka, deadLetterTopic = (topic: string): string => `${topic}.dead-letter` } = options
+  const { group, kafka } = options
   const heartbeatEveryMs = options.heartbeatEveryMs ?? DEFAULTS.heartbeatEveryMs
   checkNames('', options, { known: KNOWN }, problems)
   if (group !== undefined) checkText('group', group, problems)
@@ -86,26 +76,25 @@ export function resolveDropIn(options: DropInOptions): ResolvedDropIn {
     problems.push('kafka: expected a client such as new Kafka({ brokers }) of kafkajs')
   }
   if (kafka === undefined) {
-    for (const name of ['deadLetterTopic', 'assert', 'deadLetterHeaders'] as const) {
+    for (const name of ['deadLetter', 'setup'] as const) {
       if (options[name] !== undefined)
         problems.push(`${name}: expected with kafka only, which publishes the dead letters`)
     }
   }
   checkWhole('heartbeatEveryMs', heartbeatEveryMs, problems)
-  const assert = options.assert ?? DEFAULTS.assert
-  const deadLetterHeaders = options.deadLetterHeaders ?? DEFAULTS.deadLetterHeaders
+  const setup = options.setup ?? DEFAULTS.setup
+  const { topic, headers } = resolveDeadLetter(options.deadLetter, problems)
   const order = options.order ?? DEFAULTS.order
-  checkOneOf('assert', assert, [true, 'check', false], problems)
-  checkOneOf('deadLetterHeaders', deadLetterHeaders, ['own', 'spring', 'both'], problems)
+  checkOneOf('setup', setup, ['auto', 'check', 'off'], problems)
   checkOneOf('order', order, ['key', 'partition', 'none'], problems)
   if (problems.length > 0) throw new ConfigError(problems)
 
   return Object.freeze({
     group,
     kafka,
-    deadLetterTopicOf: typeof deadLetterTopic === 'function' ? deadLetterTopic : (): string => deadLetterTopic,
-    assert,
-    deadLetterHeaders,
+    deadLetterTopicOf: typeof topic === 'function' ? topic : (): string => topic,
+    setup,
+    deadLetterHeaders: headers,
     order,
     heartbeatEveryMs,
   })

@@ -14,13 +14,13 @@ export class DropInPublisher implements Publisher {
   /** The dead-letter topic of each topic seen so far. */
   readonly #places = new Map<string, string>()
 
-  constructor(kafka: KafkaLike, { deadLetterTopicOf, deadLetterHeaders, assert }: ResolvedDropIn) {
+  constructor(kafka: KafkaLike, { deadLetterTopicOf, deadLetterHeaders, setup }: ResolvedDropIn) {
     this.#deadLetterTopicOf = deadLetterTopicOf
     this.#publisher = new KafkaPublisher({
       producer: new ConfirmedProducer(kafka),
       desk: new AdminDesk(kafka),
       topology: () => this.#topology(),
-      assert,
+      setup,
       deadLetterHeaders,
     })
   }
@@ -35,14 +35,14 @@ export class DropInPublisher implements Publisher {
     const place: unknown = this.#deadLetterTopicOf(topic)
     if (!isTopicName(place)) {
       throw new ConfigError([
-        `deadLetterTopic: expected the name of a topic for ${topic}, got ${JSON.stringify(place)}`,
+        `deadLetter.topic: expected the name of a topic for ${topic}, got ${JSON.stringify(place)}`,
       ])
     }
     const places = new Map(this.#places).set(topic, place)
     for (const [source, target] of places) {
       if (!places.has(target)) continue
       throw new ConfigError([
-        `deadLetterTopic: expected a topic that this consumer does not read, got ${target}, where dead letters of ${source} go: they would be consumed again for ever`,
+        `deadLetter.topic: expected a topic that this consumer does not read, got ${target}, where dead letters of ${source} go: they would be consumed again for ever`,
       ])
     }
     this.#places.set(topic, place)

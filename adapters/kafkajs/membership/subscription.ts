@@ -19,7 +19,7 @@ const LOOK_AGAIN_MS = 5_000
 /**
  * Tracks which of the group's topics exist. kafkajs subscribes to all topics or to none, and a deleted topic stops its
  * consumer for all of them. So the group is joined with the existing topics, and rejoined when they change. A retry
- * topic belongs to the group: with `assert: true` it is created again.
+ * topic belongs to the group: with `setup: 'auto'` it is created again.
  */
 export class Subscription {
   readonly #parts: SubscriptionParts
@@ -108,7 +108,7 @@ export class Subscription {
   async #existing(admin: AdminLike): Promise<ReadonlySet<string>> {
     const { options, report } = this.#parts
     const existing = new Set(await existingOf(admin, options.topics))
-    if (options.assert !== true) return existing
+    if (options.setup !== 'auto') return existing
     for (const place of options.topology.places) {
       const sources = place.sources.filter((topic) => existing.has(topic))
       if (place.kind !== 'retry' || existing.has(place.topic) || sources.length === 0) continue

@@ -30,6 +30,22 @@ export interface KafkaRetryTopic {
 
 export type DeadLetterHeaders = 'own' | 'spring' | 'both'
 
+/** Where dead letters go. */
+export interface KafkaDeadLetter {
+  /**
+   * The topic, or a function of the topic to which a message was first published. The group must not consume it.
+   * @defaultValue `${topic}.dead-letter`
+   */
+  readonly topic?: string | ((origin: string) => string)
+  /**
+   * Names of the headers. `spring`: the header names of Spring Kafka (`kafka_dlt-original-topic` and so on, numbers in
+   * binary), plus `x-original-topic`, which is part of a message's scope, and own names for fields that Spring does not
+   * have: reason, attempts, parked, times, consumer.
+   * @defaultValue `own`
+   */
+  readonly headers?: DeadLetterHeaders
+}
+
 export interface KafkaOptions {
   /** At least one. All members of a group must have the same topics. */
   readonly topics: readonly string[]
@@ -43,12 +59,7 @@ export interface KafkaOptions {
    * @defaultValue `earliest`
    */
   readonly start?: 'earliest' | 'latest'
-  /**
-   * The topic for dead letters, or a function of the topic to which a message was first published. The group must not
-   * consume it.
-   * @defaultValue `${topic}.dead-letter`
-   */
-  readonly deadLetterTopic?: string | ((origin: string) => string)
+  readonly deadLetter?: KafkaDeadLetter
   /**
    * Retry topics: where a failed message waits while it has attempts left. After the first attempt it waits in the
    * first topic, after the second in the second, and then in the last one, up to the consumer's `maxAttempts`. The
@@ -59,21 +70,14 @@ export interface KafkaOptions {
    */
   readonly retry?: { readonly topics: readonly KafkaRetryTopic[] }
   /**
-   * What to do at the start about missing dead-letter and retry topics. `true`: create them, a retry topic with as many
+   * What to do at the start about missing dead-letter and retry topics. `auto`: create them, a retry topic with as many
    * partitions as the topic that it serves, a dead-letter topic with one partition, with the broker's default
    * replication, and with room for the headers of the largest message; if one is deleted later, it is created again.
-   * `'check'`: throw an error that names all missing topics. `false`: do nothing; a copy for a missing topic is then
+   * `check`: throw an error that names all missing topics. `off`: do nothing; a copy for a missing topic is then
    * published again and again until the topic exists, and the commits of its partition wait.
-   * @defaultValue true
+   * @defaultValue `auto`
    */
-  readonly assert?: boolean | 'check'
-  /**
-   * Names of the headers of a dead letter. `spring`: the header names of Spring Kafka (`kafka_dlt-original-topic` and
-   * so on, numbers in binary), plus `x-original-topic`, which is part of a message's scope, and own names for fields
-   * that Spring does not have: reason, attempts, parked, times, consumer.
-   * @defaultValue `own`
-   */
-  readonly deadLetterHeaders?: DeadLetterHeaders
+  readonly setup?: 'auto' | 'check' | 'off'
   /**
    * Which messages are handled one after the other. `key`: those with the same key in one partition; messages without a
    * key have no order. `partition`: all messages of a partition. `none`: no order.
@@ -123,7 +127,7 @@ export interface ResolvedKafka {
   readonly topology: Topology
   readonly group: string
   readonly start: 'earliest' | 'latest'
-  readonly assert: boolean | 'check'
+  readonly setup: 'auto' | 'check' | 'off'
   readonly deadLetterHeaders: DeadLetterHeaders
   readonly order: Order | undefined
   readonly commitEveryMs: DurationMs

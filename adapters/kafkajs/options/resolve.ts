@@ -2,12 +2,12 @@ import { ConfigError, checkNames, checkOneOf, checkText, checkWhole, givenOf } f
 import { CONSUMER_OPTIONS, OWNED_BY_ADAPTER, resolveConsumer } from './consumer-options.ts'
 import type { KafkaOptions, ResolvedKafka } from './options.ts'
 import { resolveTopology } from '../copies/topology.ts'
+import { resolveDeadLetter } from './dead-letter.ts'
 
 /** The only place that defines defaults, except those of `consumer`. */
 const DEFAULTS = {
   start: 'earliest',
-  assert: true,
-  deadLetterHeaders: 'own',
+  setup: 'auto',
   commitEveryMs: 1_000,
   maxBytesInFlight: 32 * 1024 * 1024,
   maxWatermarkLag: 100_000,
@@ -18,10 +18,9 @@ const KAFKA_OPTIONS: Record<keyof KafkaOptions, true> = {
   topics: true,
   group: true,
   start: true,
-  deadLetterTopic: true,
+  deadLetter: true,
   retry: true,
-  assert: true,
-  deadLetterHeaders: true,
+  setup: true,
   order: true,
   maxBytesInFlight: true,
   maxWatermarkLag: true,
@@ -42,17 +41,17 @@ export function resolveKafka(asked: KafkaOptions): ResolvedKafka {
   const misplaced = { ...OF_THE_CLIENT, ...OF_THE_CONSUMER, ...OWNED_BY_ADAPTER }
   checkNames('', options, { known: KAFKA_OPTIONS, misplaced }, problems)
   const given = { ...DEFAULTS, ...options }
-  const { start, assert, deadLetterHeaders, order } = given
+  const { start, setup, order } = given
   const { commitEveryMs, maxBytesInFlight, maxWatermarkLag, partitionsConsumedConcurrently } = given
   const numbers = { commitEveryMs, maxBytesInFlight, maxWatermarkLag, partitionsConsumedConcurrently }
 
-  const topology = resolveTopology(options, problems)
+  const deadLetter = resolveDeadLetter(options.deadLetter, problems)
+  const topology = resolveTopology(options, deadLetter.topic, problems)
   checkText('group', options.group, problems)
   for (const [name, value] of Object.entries(numbers)) checkWhole(name, value, problems)
   if (order !== undefined) checkOneOf('order', order, ['key', 'partition', 'none'], problems)
-  checkOneOf('deadLetterHeaders', deadLetterHeaders, ['own', 'spring', 'both'], problems)
   checkOneOf('start', start, ['earliest', 'latest'], problems)
-  checkOneOf('assert', assert, [true, 'check', false], problems)
+  checkOneOf('setup', setup, ['auto', 'check', 'off'], problems)
   const consumer = resolveConsumer(options, { ...OF_THE_CLIENT, ...BESIDE_THE_CONSUMER }, problems)
   if (problems.length > 0) throw new ConfigError(problems)
 
@@ -61,8 +60,8 @@ export function resolveKafka(asked: KafkaOptions): ResolvedKafka {
     topology,
     group: options.group,
     start,
-    assert,
-    deadLetterHeaders,
+    setup,
+    deadLetterHeaders: deadLetter.headers,
     order,
     ...numbers,
     heartbeatEveryMs: consumer.heartbeatInterval,

@@ -352,21 +352,21 @@ describe('what is refused', () => {
     ['an empty group', () => eachMessage(consumer, { group: '' }), 'group: expected text'],
     ['an unknown order', () => eachBatch(consumer, { order: 'fifo' as 'key' }), 'order: expected key, partition, none'],
     [
-      'an unknown way to assert',
-      () => eachBatch(consumer, { assert: 'maybe' as 'check' }),
-      'assert: expected true, check, false, got "maybe"',
+      'an unknown setup',
+      () => eachBatch(consumer, { setup: 'maybe' as 'check' }),
+      'setup: expected auto, check, off, got "maybe"',
     ],
     [
       'unknown header names',
-      () => eachBatch(consumer, { deadLetterHeaders: 'camel' as 'own' }),
-      'deadLetterHeaders: expected own, spring, both, got "camel"',
+      () => eachBatch(consumer, { deadLetter: { headers: 'camel' as 'own' } }),
+      'deadLetter.headers: expected own, spring, both, got "camel"',
     ],
     ['no time between heartbeats', () => eachBatch(consumer, { heartbeatEveryMs: 0 }), 'heartbeatEveryMs'],
     ['a misspelt option', () => eachBatch(consumer, { groupID: 'g' } as DropInOptions), 'groupID: unknown option'],
     ['what is no client', () => eachMessage(consumer, { kafka: {} as ScriptedKafka }), 'kafka: expected a client'],
     [
       'a dead-letter topic that nobody publishes to',
-      () => eachMessage(consumer, { deadLetterTopic: 'd' }),
+      () => eachMessage(consumer, { deadLetter: { topic: 'd' } }),
       'with kafka only',
     ],
   ]
@@ -386,7 +386,7 @@ describe('what is refused', () => {
   })
 
   it('dead letters that another of its topics would bring back', async () => {
-    const take = messageOf(() => {}, { kafka: new ScriptedKafka(), deadLetterTopic: 'dead' })
+    const take = messageOf(() => {}, { kafka: new ScriptedKafka(), deadLetter: { topic: 'dead' } })
     await take(new Played('a'))
     const { message, partition } = new Played('a')
     const dead = { topic: 'dead', partition, message, heartbeat: async () => {} }

@@ -38,8 +38,8 @@ describe('options of runRabbit', () => {
   })
 
   it('tells all problems in one error', () => {
-    const message = problemsOf({ queue: '', prefetch: 0, qeueType: 'quorum', assert: 'no', retry: {} })
-    for (const name of ['queue', 'prefetch', 'qeueType', 'assert', 'retry']) {
+    const message = problemsOf({ queue: '', prefetch: 0, qeueType: 'quorum', setup: 'no', retry: {} })
+    for (const name of ['queue', 'prefetch', 'qeueType', 'setup', 'retry']) {
       expect(message).toContain(`RabbitMQ: ${name}: `)
     }
   })
@@ -53,7 +53,7 @@ describe('options of runRabbit', () => {
     [
       'its dead-letter queue',
       { delayQueues: [{ delayMs: 5, queue: 'sms.dead-letter' }] },
-      'deadLetterQueue: expected none of the delay queues, got sms.dead-letter',
+      'deadLetter.queue: expected none of the delay queues, got sms.dead-letter',
     ],
     [
       'two ways',
@@ -84,22 +84,15 @@ describe('options of runRabbit', () => {
 
   it.each<[string, object, string]>([
     [
-      'reject and a queue',
-      { deadLetter: 'reject', deadLetterQueue: 'a' },
-      'deadLetterQueue: leave it out with deadLetter',
-    ],
-    [
-      'reject and an exchange',
-      { deadLetter: 'reject', deadLetterExchange: 'a' },
-      'deadLetterExchange: leave it out with',
-    ],
-    [
       'queue and exchange',
-      { deadLetterQueue: 'a', deadLetterExchange: 'b' },
-      'deadLetterQueue: leave it out with deadLetterExchange',
+      { deadLetter: { queue: 'a', exchange: 'b' } },
+      'deadLetter.queue: leave it out with exchange',
     ],
-    ['a key alone', { deadLetterRoutingKey: 'a' }, 'deadLetterRoutingKey: leave it out without deadLetterExchange'],
-    ['another way', { deadLetter: 'drop' }, "deadLetter: expected 'publish', 'reject', got 'drop'"],
+    ['a key alone', { deadLetter: { routingKey: 'a' } }, 'deadLetter.routingKey: leave it out without exchange'],
+    ['another way', { deadLetter: 'drop' }, "deadLetter: expected 'reject', { queue } or { exchange }, got 'drop'"],
+    ['nothing', { deadLetter: null }, "deadLetter: expected 'reject', { queue } or { exchange }, got null"],
+    ['an unknown name', { deadLetter: { topic: 'a' } }, 'deadLetter.topic: unknown option'],
+    ['an empty exchange', { deadLetter: { exchange: '' } }, 'deadLetter.exchange: expected a name of 1 to 255 bytes'],
   ])('refuses dead letters by %s', (_what, options, expected) => {
     expect(problemsOf(options)).toContain(expected)
   })

@@ -105,7 +105,8 @@ describe('the options of a Kafka source', () => {
       'consumer.retry.retrys: unknown option; expected one of initialRetryTime, ',
     ],
     ['a consumer option beside it', { sessionTimeout: 6_000 }, 'sessionTimeout: give it inside of consumer'],
-    ['an option inside of consumer', { consumer: { groupId: 'g' } }, 'consumer.groupId: give it beside consumer'],
+    ['an option inside of consumer', { consumer: { groupId: 'g' } }, 'consumer.groupId: its name is group'],
+    ['the group by its name in kafkajs', { groupId: 'g' }, 'groupId: its name is group'],
     ['what belongs to the client', { ssl: true }, 'ssl: give it to new Kafka()'],
     [
       'a restart of its own',

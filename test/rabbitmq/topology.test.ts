@@ -114,7 +114,7 @@ describe("setup: 'auto'", () => {
   it('leaves the user a queue that exchanges of their own dead-letter to', async () => {
     const queue = rabbit.name()
     expect(await refusal({ queue, deadLetter: { exchange: `${queue}.none` } })).toContain(
-      `deadLetter: { exchange: expected } to exist, got no exchange ${queue}.none`,
+      `deadLetter.exchange: expected to exist, got no exchange ${queue}.none`,
     )
     await open({ queue, deadLetter: { exchange: 'amq.topic' } })
     await expect(rabbit.ready(`${queue}.dead-letter`)).rejects.toThrow(/NOT_FOUND/)

@@ -15,7 +15,7 @@ type Options = Pick<ResolvedKafka, 'topology' | 'topics' | 'group'>
  */
 export async function findingsOfStranded(
   admin: CheckupAdminLike,
-  { topology, topics, group: group }: Options,
+  { topology, topics, group }: Options,
   existing: ReadonlySet<string>,
 ): Promise<CheckFinding[]> {
   const findings = [...existing]

@@ -50,6 +50,7 @@ const HANDLER = 'leave it out: the handler is that of defineConsumer()'
 
 /** Options that users of kafkajs may look for, and why they cannot be set here. */
 export const OWNED_BY_ADAPTER: Readonly<Record<string, string>> = {
+  groupId: 'its name is group, beside topics',
   readUncommitted:
     'leave it out: a message that is aborted later would have had its effect, and it lies past the end that the broker tells',
   autoCommit: DETACHED,

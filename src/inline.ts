@@ -1,6 +1,6 @@
 import { systemClock } from './clock.ts'
 import { backoffMs } from './core/backoff.ts'
-import type { Key, Reason, Result } from './core/record.ts'
+import type { Reason, Result } from './core/record.ts'
 import { readResult, type RememberedFailure } from './core/result.ts'
 import type { DurationMs } from './core/units.ts'
 import { definitionOf, type Consumer } from './define-consumer.ts'
@@ -14,8 +14,17 @@ import { RESULT_UNREADABLE } from './pipeline/remember.ts'
 import type { Clock } from './ports/clock.ts'
 import type { Entropy } from './ports/entropy.ts'
 import type { Message } from './ports/message.ts'
-import type { ObserverEvent, Outcome } from './ports/observer.ts'
-import type { Capacity, DeadLetter, Delivery, Publisher, SourceEvent } from './ports/source.ts'
+import type { Outcome } from './ports/observer.ts'
+import type {
+  Capacity,
+  DeadLetter,
+  Delivery,
+  DeliveryEnd,
+  Publisher,
+  RetryLetter,
+  SourceEvent,
+  Standing,
+} from './ports/source.ts'
 
 /** How a delivery ended, and what its caller must tell the broker. */
 export interface Settlement {
@@ -41,7 +50,7 @@ export interface Settlement {
   readonly failure?: RememberedFailure
 }
 
-/** A delivery that reports its settlement to its caller. A message object may be under way only once. */
+/** A delivery that reports its settlement to its caller. */
 export interface InlineDelivery extends Delivery {
   /** Called once, after `settle()` if `settle()` is called at all. Must not throw. */
   ended(settlement: Settlement): void
@@ -141,23 +150,12 @@ function expected(name: string, what: string, got: unknown): TypeError {
   return new TypeError(`${name}: expected ${what}, got ${got === null ? 'null' : typeof got}`)
 }
 
-type DeliveryEvent = Extract<ObserverEvent, { type: 'delivery' }>
-
-/** The part of a settlement that the caller carries out instead of a publisher. */
-type Errand = Pick<Settlement, 'settle' | 'retryAfterMs' | 'letter'>
-
 class RunningInline implements InlineRunning {
   readonly #definition: ResolvedConsumer
   readonly #pipeline: Pipeline
-  /** Every delivery that has not ended, by its message. */
-  readonly #underWay = new Map<Message, InlineDelivery>()
-  /** Errands by the message that a publisher would have copied. */
-  readonly #errands = new WeakMap<Message, Errand>()
-  /**
-   * The pipeline ends joined deliveries right after the delivery they joined, so they get the settlement of the last
-   * one.
-   */
-  #lastEnd: { readonly key: Key; readonly settlement: Settlement } | undefined
+  /** Publishes dead letters; without it the caller does. */
+  readonly #publisher: Publisher | undefined
+  readonly #retryWaits: 'here' | 'caller'
   #state: LifecycleState = 'idle'
   #isStoreOpen = false
   #opening: Promise<void> | undefined
@@ -166,14 +164,12 @@ class RunningInline implements InlineRunning {
   constructor(definition: ResolvedConsumer, options: InlineOptions) {
     const { group, publisher, retryWaits = 'here', clock = systemClock, entropy = systemEntropy } = options
     this.#definition = definition
-    const observe = (event: ObserverEvent): void => {
-      if (event.type === 'delivery') this.#ended(event)
-      definition.observe(event)
-    }
+    this.#publisher = publisher
+    this.#retryWaits = retryWaits
     this.#pipeline = new Pipeline({
-      consumer: { ...definition, observe },
+      consumer: definition,
       group,
-      publisher: this.#publisherFor(publisher, retryWaits, entropy),
+      publisher: this.#publisherWith(entropy),
       clock,
       entropy,
       isBoundBySource: true,
@@ -208,14 +204,13 @@ class RunningInline implements InlineRunning {
     checkMessage(message)
     if (this.#state !== 'running') await this.open()
     return new Promise((ended) => {
-      const own = this.#underWay.has(message) ? copyOf(message) : message
-      this.deliver([{ message: own, lane, standing: () => 'current', settle: () => true, ended }])
+      this.deliver([{ message, lane, standing: () => 'current', settle: () => true, ended }])
     })
   }
 
   deliver(deliveries: readonly InlineDelivery[]): void {
-    for (const delivery of deliveries) this.#underWay.set(delivery.message, delivery)
-    this.#pipeline.deliver(deliveries)
+    const settlementOf = (end: DeliveryEnd, message: Message): Settlement => this.#settlementOf(end, message)
+    this.#pipeline.deliver(deliveries.map((delivery) => new Reporting(delivery, settlementOf)))
   }
 
   standingChanged(): void {
@@ -275,55 +270,33 @@ class RunningInline implements InlineRunning {
     }
   }
 
-  /** Where the caller acts as the publisher, a copy counts as confirmed once its errand is noted. */
-  #publisherFor(publisher: Publisher | undefined, retryWaits: 'here' | 'caller', entropy: Entropy): Publisher {
-    const deadLetter: Publisher['deadLetter'] =
-      publisher === undefined
-        ? async (letter) => this.#note(letter.message, { settle: 'dead-letter', letter })
-        : (letter) => publisher.deadLetter(letter)
-    if (retryWaits === 'here') return publisher ?? { deadLetter }
+  /** A copy that the caller will publish counts as confirmed at once. */
+  #publisherWith(entropy: Entropy): Publisher {
+    const publisher = this.#publisher
+    const deadLetter: Publisher['deadLetter'] = async (copy) => publisher?.deadLetter(copy)
+    if (this.#retryWaits === 'here') return publisher ?? { deadLetter }
     return {
       deadLetter,
       retryDelayMs: (attempts) => backoffMs(attempts, this.#definition.backoff, entropy.fraction()),
-      retryLater: async ({ message, delayMs }) => this.#note(message, { settle: 'retry', retryAfterMs: delayMs }),
+      retryLater: async () => {},
     }
   }
 
-  #note(message: Message, errand: Errand): void {
-    this.#errands.set(message, errand)
-  }
-
-  #ended(event: DeliveryEvent): void {
-    const { message, key } = event
-    const settlement = this.#settlementOf(event)
-    if (key !== undefined && !isJoined(event)) this.#lastEnd = { key, settlement }
-    const delivery = this.#underWay.get(message)
-    this.#underWay.delete(message)
-    delivery?.ended(settlement)
-  }
-
-  #settlementOf(event: DeliveryEvent): Settlement {
-    const { message, key, outcome, refused, reason, copied, result } = event
-    if (isJoined(event)) {
-      // This includes a dead letter: the broker may refuse to settle the first delivery.
-      const joined = this.#lastEnd?.key === key ? this.#lastEnd?.settlement : undefined
-      if (joined === undefined) return { outcome, settle: 'retry' }
-      return joined.letter === undefined
-        ? { ...joined, outcome }
-        : { ...joined, outcome, letter: { ...joined.letter, message } }
-    }
-    const came = refused ?? outcome
-    const settle = came === 'handed-back' && copied ? 'ack' : SETTLE[came]
-    const errand = this.#errands.get(message)
-    this.#errands.delete(message)
-    // An errand is dropped if the delivery was handed back meanwhile.
+  #settlementOf({ outcome, endedAs, copy, reason, result }: DeliveryEnd, message: Message): Settlement {
     return {
       outcome,
-      settle,
-      ...(settle === 'ack' ? errand : {}),
+      ...(copy === undefined ? { settle: SETTLE[endedAs] } : this.#instead(copy, message)),
       ...(reason === undefined ? {} : { reason }),
       ...(result === undefined ? {} : this.#remembered(result)),
     }
+  }
+
+  /** What the caller does for a message that a copy replaces. */
+  #instead(copy: DeadLetter | RetryLetter, message: Message): Pick<Settlement, 'settle' | 'retryAfterMs' | 'letter'> {
+    if ('parked' in copy) {
+      return this.#publisher ? { settle: 'ack' } : { settle: 'dead-letter', letter: { ...copy, message } }
+    }
+    return this.#retryWaits === 'here' ? { settle: 'ack' } : { settle: 'retry', retryAfterMs: copy.delayMs }
   }
 
   /** A result that cannot be read must not keep its delivery from ending. */
@@ -338,8 +311,8 @@ class RunningInline implements InlineRunning {
   }
 }
 
-/** The settlement of each outcome without an errand. */
-const SETTLE: Readonly<Record<Outcome, Settlement['settle']>> = {
+/** What the caller tells the broker of a message that no copy replaces. */
+const SETTLE: Readonly<Record<DeliveryEnd['endedAs'], Settlement['settle']>> = {
   handled: 'ack',
   duplicate: 'ack',
   'dead-lettered': 'ack',
@@ -347,16 +320,35 @@ const SETTLE: Readonly<Record<Outcome, Settlement['settle']>> = {
   failed: 'ack',
   'handed-back': 'retry',
   'lease-lost': 'retry',
-  joined: 'retry',
-  'settle-refused': 'retry',
 }
 
-function isJoined({ outcome, refused }: DeliveryEvent): boolean {
-  return (refused ?? outcome) === 'joined'
-}
+/** Tells the caller of a delivery its settlement. */
+class Reporting implements Delivery {
+  readonly message: Message
+  readonly lane: string | undefined
+  readonly #delivery: InlineDelivery
+  readonly #settlementOf: (end: DeliveryEnd, message: Message) => Settlement
 
-/** Copies each field: a message may define its fields as getters, which a spread would lose. */
-function copyOf(message: Message): Message {
-  const { system, destination, origin, position, key, value, headers, messageId, timestamp, redelivered } = message
-  return { system, destination, origin, position, key, value, headers, messageId, timestamp, redelivered }
+  constructor(delivery: InlineDelivery, settlementOf: (end: DeliveryEnd, message: Message) => Settlement) {
+    this.message = delivery.message
+    this.lane = delivery.lane
+    this.#delivery = delivery
+    this.#settlementOf = settlementOf
+  }
+
+  standing(): Standing {
+    return this.#delivery.standing()
+  }
+
+  settle(): boolean {
+    return this.#delivery.settle()
+  }
+
+  handBack(): boolean {
+    return this.#delivery.handBack?.() ?? false
+  }
+
+  onEnd(end: DeliveryEnd): void {
+    this.#delivery.ended(this.#settlementOf(end, this.message))
+  }
 }

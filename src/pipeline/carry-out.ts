@@ -3,7 +3,7 @@ import { isFailure } from '../core/result.ts'
 import type { DurationMs } from '../core/units.ts'
 import { InvariantError } from '../errors.ts'
 import type { HandedBack, ObserverEvent, Outcome } from '../ports/observer.ts'
-import type { Delivery } from '../ports/source.ts'
+import type { Delivery, DeliveryEnd } from '../ports/source.ts'
 import { toldOfCause } from './cause.ts'
 import type { Copies, DeadLettering } from './copies.ts'
 import type { Ending, FoundAside } from './ending.ts'
@@ -70,10 +70,10 @@ export class CarryOut {
     const { message } = delivery
     const why = { ...how, reason, parked: false, detail: redactedDetail(how, message) }
     this.#unclaimed.set(delivery, reason)
-    const evidence = await this.#copies.deadLetter(message, why, undefined)
+    const confirmed = await this.#copies.deadLetter(message, why, undefined)
     if (!this.#unclaimed.delete(delivery)) return
-    if (evidence !== undefined) this.#settle(delivery, evidence, 'dead-lettered', toldOf(why))
-    else this.#giveBack(delivery, 'handed-back', { why: 'stop', reason })
+    if (confirmed === undefined) this.#giveBack(delivery, 'handed-back', { why: 'stop', reason })
+    else this.#settle(delivery, { ...confirmed, outcome: 'dead-lettered', told: toldOf(why) })
   }
 
   /** A delivery that is not identified. */
@@ -96,13 +96,13 @@ export class CarryOut {
         const { evidence, claim, result } = ending
         const told: OutcomeDetail = { key: task.key, attempt: claim.attempt, fence: claim.fence }
         if (result !== undefined) Object.assign(told, this.#remembered(task.key, result))
-        return this.#settleAll(task, evidence, 'handled', told)
+        return this.#settleAll(task, { evidence, outcome: 'handled', told })
       }
       case 'duplicate': {
         const { evidence, reason, result } = ending
         const { key } = task
         const told = result === undefined ? { key, reason } : { key, ...this.#remembered(key, result) }
-        return this.#settleAll(task, evidence, 'duplicate', told)
+        return this.#settleAll(task, { evidence, outcome: 'duplicate', told })
       }
       case 'retry':
         return void this.#retry(task, ending)
@@ -158,10 +158,11 @@ export class CarryOut {
 
   async #deadLetter(task: Task, why: DeadLettering): Promise<void> {
     const { messageToSettle, firstFailureAt } = task
-    const evidence = await this.#copies.deadLetter(messageToSettle, { ...why, firstFailureAt }, task.key)
-    if (evidence === undefined) return this.#drop(task)
+    const confirmed = await this.#copies.deadLetter(messageToSettle, { ...why, firstFailureAt }, task.key)
+    if (confirmed === undefined) return this.#drop(task)
     await this.#services.store.pass(task.position)
-    this.#settleAll(task, evidence, why.parked ? 'parked' : 'dead-lettered', { key: task.key, ...toldOf(why) })
+    const outcome = why.parked ? 'parked' : 'dead-lettered'
+    this.#settleAll(task, { ...confirmed, outcome, told: { key: task.key, ...toldOf(why) } })
   }
 
   /**
@@ -170,28 +171,27 @@ export class CarryOut {
    */
   async #retry(task: Task, how: Extract<Ending, { end: 'retry' }>): Promise<void> {
     if (this.#services.isDraining || !task.isCurrent) return this.#drop(task)
-    const evidence = await this.#copies.retryLater(task, how)
-    if (evidence === undefined) return this.#drop(task)
-    if (!this.#leaveFlight(task)) return
-    const { first, key } = task
-    const { destination, position } = first.message
-    const isBusy = how.why === 'busy'
-    const outcome = isBusy ? 'handed-back' : 'failed'
-    this.#settle(first, evidence, outcome, isBusy ? { key, why: 'busy', copied: true } : { key })
-    for (const delivery of task.joined) {
-      const { message } = delivery
-      if (message.destination === destination && message.position === position) {
-        this.#settle(delivery, evidence, 'joined', { key, endedAs: outcome })
-      } else {
-        this.#hooks.arriveAgain(delivery)
-      }
-    }
+    const confirmed = await this.#copies.retryLater(task, how)
+    if (confirmed === undefined) return this.#drop(task)
+    const { key, message: original } = task
+    const end: SettledEnd =
+      how.why === 'failed'
+        ? { ...confirmed, outcome: 'failed', told: { key } }
+        : { ...confirmed, outcome: 'handed-back', told: { key, why: 'busy', copied: true } }
+    this.#settleAll(
+      task,
+      end,
+      ({ message }) => message.destination === original.destination && message.position === original.position,
+    )
   }
 
-  #settleAll(task: Task, evidence: Evidence, outcome: Exclude<Settled, 'joined'>, detail: OutcomeDetail): void {
+  #settleAll(task: Task, end: SettledEnd, isSettledWithIt = (_joined: Delivery): boolean => true): void {
     if (!this.#leaveFlight(task)) return
-    this.#settle(task.first, evidence, outcome, detail)
-    for (const delivery of task.joined) this.#settle(delivery, evidence, 'joined', { key: task.key, endedAs: outcome })
+    this.#settle(task.first, end)
+    for (const delivery of task.joined) {
+      if (isSettledWithIt(delivery)) this.#settle(delivery, end, true)
+      else this.#hooks.arriveAgain(delivery)
+    }
   }
 
   /** Ends all deliveries of a task without a settle. */
@@ -218,13 +218,16 @@ export class CarryOut {
   }
 
   /** The only place that settles. */
-  #settle(delivery: Delivery, evidence: Evidence, outcome: Settled, detail: OutcomeDetail): void {
-    if (!Evidence.is(evidence)) return this.#refuseSettle(delivery, outcome, detail)
-    if (delivery.settle()) this.#ended(delivery, outcome, detail)
-    else this.#ended(delivery, 'settle-refused', { refused: outcome, ...detail })
+  #settle(delivery: Delivery, end: SettledEnd, hasJoined = false): void {
+    const { key } = end.told
+    if (!Evidence.is(end.evidence)) return this.#refuseSettle(delivery, end.outcome, key)
+    const outcome = hasJoined ? 'joined' : end.outcome
+    const told = hasJoined ? { key, endedAs: end.outcome } : end.told
+    if (delivery.settle()) this.#ended(delivery, end, outcome, told)
+    else this.#ended(delivery, end, 'settle-refused', { refused: outcome, ...told })
   }
 
-  #refuseSettle(delivery: Delivery, outcome: Settled, { key }: OutcomeDetail): void {
+  #refuseSettle(delivery: Delivery, outcome: Outcome, key: Key | undefined): void {
     this.#isBroken = true
     const error = new InvariantError('pipeline.end', `to be settled as ${outcome} without mark, done or confirmed copy`)
     this.#services.observe({ type: 'invariant-broken', error })
@@ -232,14 +235,17 @@ export class CarryOut {
   }
 
   /** After `lease-lost` the delivery is not ours, so there is nothing to hand back. */
-  #giveBack(delivery: Delivery, outcome: Unsettled, detail: OutcomeDetail): void {
+  #giveBack(delivery: Delivery, outcome: Unsettled, told: OutcomeDetail): void {
     if (outcome === 'handed-back') delivery.handBack?.()
-    this.#ended(delivery, outcome, detail)
+    this.#ended(delivery, { outcome, told }, outcome, told)
   }
 
-  #ended({ message }: Delivery, outcome: Outcome, detail: OutcomeDetail): void {
-    if (isWithoutRun(outcome, detail)) this.#settledWithoutRun++
-    this.#services.observe({ type: 'delivery', message, outcome, ...detail })
+  /** `end`: how its message ended. */
+  #ended(delivery: Delivery, end: MessageEnd, outcome: Outcome, told: OutcomeDetail): void {
+    if (isWithoutRun(outcome, told)) this.#settledWithoutRun++
+    const { reason, result } = end.told
+    delivery.onEnd?.({ outcome, endedAs: end.outcome, copy: end.copy, reason, result })
+    this.#services.observe({ type: 'delivery', message: delivery.message, outcome, ...told })
     this.#hooks.onEnded()
   }
 }
@@ -248,7 +254,17 @@ type DeliveryEvent = Extract<ObserverEvent, { type: 'delivery' }>
 type OutcomeDetail = Partial<Omit<DeliveryEvent, 'type' | 'message' | 'outcome'>>
 
 type Unsettled = 'handed-back' | 'lease-lost'
-type Settled = Exclude<Outcome, 'settle-refused' | 'lease-lost'>
+
+/** How a message ended, for all its deliveries. */
+interface MessageEnd extends Pick<DeliveryEnd, 'copy'> {
+  readonly outcome: DeliveryEnd['endedAs']
+  readonly told: OutcomeDetail
+}
+
+interface SettledEnd extends MessageEnd {
+  readonly evidence: Evidence
+  readonly outcome: Exclude<DeliveryEnd['endedAs'], 'lease-lost'>
+}
 
 /** Settled because the message is done, or was handled for another delivery of it. */
 function isWithoutRun(outcome: Outcome, { endedAs }: OutcomeDetail): boolean {

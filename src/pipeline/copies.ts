@@ -7,7 +7,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { Message } from '../ports/message.ts'
 import type { ObserverEvent } from '../ports/observer.ts'
-import type { Letter, Publisher } from '../ports/source.ts'
+import type { DeadLetter, Letter, Publisher, RetryLetter } from '../ports/source.ts'
 import { Evidence } from './evidence.ts'
 import { Pauses } from './pauses.ts'
 import { redactedError } from './redact.ts'
@@ -40,6 +40,11 @@ export interface DeadLettering {
   readonly firstFailureAt?: EpochMs | undefined
 }
 
+export interface Confirmed {
+  readonly evidence: Evidence
+  readonly copy: DeadLetter | RetryLetter
+}
+
 type Why = Pick<DeadLettering, 'detail' | 'error' | 'errorClass' | 'attempts' | 'firstFailureAt'>
 
 /**
@@ -70,21 +75,19 @@ export class Copies {
   /**
    * Resolves with `undefined` if `end()` came before the confirm. `key` is the key of the task, if the message is one.
    */
-  deadLetter(message: Message, why: DeadLettering, key: Key | undefined): Promise<Evidence | undefined> {
+  deadLetter(message: Message, why: DeadLettering, key: Key | undefined): Promise<Confirmed | undefined> {
     const { reason, parked, setAsideAt, isRepeated } = why
-    const letter = { ...this.#letter(message, key, why), reason, parked, setAsideAt, isRepeated }
-    return this.#untilConfirmed('dead-letter', letter, (publisher) => publisher.deadLetter(letter))
+    const copy = { ...this.#copyOf(message, key, why), reason, parked, setAsideAt, isRepeated }
+    return this.#untilConfirmed('dead-letter', copy, (publisher) => publisher.deadLetter(copy))
   }
 
   /** Resolves with `undefined` if `end()` came before the confirm. */
-  retryLater(
-    task: Task,
-    { why, attempts, delayMs, error }: Extract<Ending, { end: 'retry' }>,
-  ): Promise<Evidence | undefined> {
+  retryLater(task: Task, how: Extract<Ending, { end: 'retry' }>): Promise<Confirmed | undefined> {
+    const { why, attempts, delayMs, error } = how
     const { message, firstFailureAt, key } = task
     const detail = error === undefined ? '' : redactedError(error, message)
-    const letter = { ...this.#letter(message, key, { attempts, error, detail, firstFailureAt }), why, delayMs }
-    return this.#untilConfirmed('retry', letter, async (publisher) => publisher.retryLater?.(letter))
+    const copy = { ...this.#copyOf(message, key, { attempts, error, detail, firstFailureAt }), why, delayMs }
+    return this.#untilConfirmed('retry', copy, async (publisher) => publisher.retryLater?.(copy))
   }
 
   /** Nothing is published again after this. */
@@ -92,7 +95,7 @@ export class Copies {
     this.#pauses.end()
   }
 
-  #letter(
+  #copyOf(
     message: Message,
     key: Key | undefined,
     { detail, error, errorClass: known, attempts = 0, firstFailureAt }: Why,
@@ -112,13 +115,15 @@ export class Copies {
 
   async #untilConfirmed(
     place: 'dead-letter' | 'retry',
-    { message, key }: Letter,
+    copy: DeadLetter | RetryLetter,
     publish: (publisher: Publisher) => Promise<void>,
-  ): Promise<Evidence | undefined> {
+  ): Promise<Confirmed | undefined> {
     const { publisher, entropy, observe } = this.#parts
+    const { message, key } = copy
     for (let failures = 1; !this.#pauses.areOver; failures++) {
       try {
-        return await Evidence.ofCopy(publish(publisher)) // mutant: settle-before-copy
+        const evidence = await Evidence.ofCopy(publish(publisher)) // mutant: settle-before-copy
+        return { evidence, copy }
       } catch (error) {
         const retryInMs = backoffMs(failures, DEFAULTS.publishRetry, entropy.fraction())
         observe({ type: 'publish-failed', place, key, message, error, retryInMs })

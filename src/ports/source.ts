@@ -1,8 +1,9 @@
 import type { StoredPosition } from '../core/position.ts'
-import type { Key, Reason } from '../core/record.ts'
+import type { Key, Reason, Result } from '../core/record.ts'
 import type { RedeliveryWindow } from '../core/retention.ts'
 import type { DurationMs, EpochMs } from '../core/units.ts'
 import type { Message } from './message.ts'
+import type { Outcome } from './observer.ts'
 
 /** One arrival of a message. A redelivery is another delivery of the same message. */
 export interface Delivery {
@@ -27,6 +28,19 @@ export interface Delivery {
    * Missing if the broker redelivers unsettled messages anyway. `false`: refused, as for `settle`.
    */
   handBack?(): boolean
+  /** Called once, after `settle()` or `handBack()` if one of them is called. Must not throw. */
+  onEnd?(end: DeliveryEnd): void
+}
+
+/** How a delivery ended. */
+export interface DeliveryEnd {
+  readonly outcome: Outcome
+  /** How its message ended: a delivery may have joined another one, and the broker may have refused to settle it. */
+  readonly endedAs: Exclude<Outcome, 'joined' | 'settle-refused'>
+  /** The confirmed copy that replaces the message. */
+  readonly copy?: DeadLetter | RetryLetter | undefined
+  readonly reason?: Reason | undefined
+  readonly result?: Result | undefined
 }
 
 export type Standing = 'current' | 'stale' | 'lost'

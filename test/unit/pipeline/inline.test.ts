@@ -478,6 +478,21 @@ describe('deliveries of an adapter', () => {
     expect([first.end?.outcome, again.end]).toEqual(['settle-refused', { outcome: 'joined', settle: 'ack' }])
     expect(bench.runs).toEqual(['a'])
   })
+
+  it('of which only the one that joined can still be settled: it gets the dead letter', async () => {
+    const effect = gate()
+    const bench = new Bench(() => effect.opened.then(() => Promise.reject(new TerminalError('no'))))
+    await bench.inline.open()
+    const [first, again] = [new Call('a'), new Call('a')]
+    bench.inline.deliver([first])
+    await turns()
+    first.current = 'stale'
+    bench.inline.deliver([again])
+    effect.open()
+    await turns()
+    expect(first.end?.outcome).toBe('settle-refused')
+    expect(again.end).toMatchObject({ outcome: 'joined', settle: 'dead-letter', letter: { message: again.message } })
+  })
 })
 
 async function contend(how: Partial<InlineOptions>): Promise<{ readonly bench: Bench; readonly finish: () => void }> {

@@ -21,7 +21,7 @@ import type {
   Delivery,
   DeliveryEnd,
   Publisher,
-  RetryLetter,
+  RetryCopy,
   SourceEvent,
   Standing,
 } from './ports/source.ts'
@@ -292,7 +292,7 @@ class RunningInline implements InlineRunning {
   }
 
   /** What the caller does for a message that a copy replaces. */
-  #instead(copy: DeadLetter | RetryLetter, message: Message): Pick<Settlement, 'settle' | 'retryAfterMs' | 'letter'> {
+  #instead(copy: DeadLetter | RetryCopy, message: Message): Pick<Settlement, 'settle' | 'retryAfterMs' | 'letter'> {
     if ('parked' in copy) {
       return this.#publisher ? { settle: 'ack' } : { settle: 'dead-letter', letter: { ...copy, message } }
     }

@@ -1,5 +1,5 @@
 import type { Publisher, Source } from '../../src/spi.ts'
-import { AdminDesk } from './offsets/admin-desk.ts'
+import { AdminClient } from './offsets/admin-client.ts'
 import { ConfirmedProducer } from './copies/confirmed-producer.ts'
 import { enterGroup } from './membership/group-registry.ts'
 import type { KafkaOptions } from './options/options.ts'
@@ -21,10 +21,10 @@ export function kafkaSource(
 ): { source: Source; publisher: Publisher } {
   const resolved = resolveKafka(options)
   const leaveGroup = enterGroup(kafka, resolved.group, resolved.topology, consumerName)
-  const desk = new AdminDesk(kafka)
+  const adminClient = new AdminClient(kafka)
   const publisher = new KafkaPublisher({
     producer: new ConfirmedProducer(kafka),
-    desk,
+    adminClient,
     topology: () => resolved.topology,
     setup: resolved.setup,
     deadLetterHeaders: resolved.deadLetterHeaders,
@@ -33,5 +33,5 @@ export function kafkaSource(
     leaveGroup()
     await publisher.close()
   }
-  return { source: new KafkaSource({ kafka, desk, options: resolved, consumerName, afterClose }), publisher }
+  return { source: new KafkaSource({ kafka, adminClient, options: resolved, consumerName, afterClose }), publisher }
 }

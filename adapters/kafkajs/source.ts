@@ -10,7 +10,7 @@ import {
   type SourceEvent,
   type SourceHealth,
 } from '../../src/spi.ts'
-import type { AdminDesk } from './offsets/admin-desk.ts'
+import type { AdminClient } from './offsets/admin-client.ts'
 import { Assignment } from './membership/assignment.ts'
 import { BatchGate } from './offsets/batch-gate.ts'
 import { BatchIntake } from './intake/batch-intake.ts'
@@ -35,7 +35,7 @@ import { prepareTopics } from './copies/topics.ts'
 
 interface SourceParts {
   readonly kafka: KafkaLike
-  readonly desk: AdminDesk
+  readonly adminClient: AdminClient
   readonly options: ResolvedKafka
   /** Sent to the other members of the group. */
   readonly consumerName: string | undefined
@@ -79,7 +79,7 @@ export class KafkaSource implements Source {
   #state: { readonly ready: boolean; readonly detail: string } = { ready: false, detail: 'not started' }
 
   constructor(parts: SourceParts) {
-    const { kafka, desk, options, consumerName } = parts
+    const { kafka, adminClient, options, consumerName } = parts
     this.#parts = parts
     this.group = options.group
     this.#report = (event, detail) => {
@@ -92,7 +92,7 @@ export class KafkaSource implements Source {
       onBroken: (epoch, error) => this.#broken(epoch, error),
     })
     this.#subscription = new Subscription({
-      desk,
+      adminClient,
       options,
       report: this.#report,
       changed: (detail) => {
@@ -123,8 +123,9 @@ export class KafkaSource implements Source {
         waiting: (detail) => this.#isNotReady(detail),
       },
     )
-    this.#offsets = new GroupOffsets(desk, options.group, () => this.#subscription.present)
-    if (options.start === 'latest') this.#firstStart = new FirstStart(desk, this.#offsets, options.topology.sources)
+    this.#offsets = new GroupOffsets(adminClient, options.group, () => this.#subscription.present)
+    if (options.start === 'latest')
+      this.#firstStart = new FirstStart(adminClient, this.#offsets, options.topology.sources)
     this.#gate = new BatchGate({
       assignment: this.#assignment,
       committer: this.#committer,
@@ -182,8 +183,8 @@ export class KafkaSource implements Source {
 
   /** Runs before the group is joined. */
   async #prepare(): Promise<void> {
-    const { desk, options } = this.#parts
-    await prepareTopics(desk, options, this.#report)
+    const { adminClient, options } = this.#parts
+    await prepareTopics(adminClient, options, this.#report)
     await this.#subscription.topics() // Offsets of a missing topic cannot be requested.
     const committed = await this.#offsets.allCommitted().catch(() => new Map<string, bigint>())
     this.#committer.startFrom(committed)
@@ -228,8 +229,8 @@ export class KafkaSource implements Source {
   }
 
   redeliveryWindowMs(): Promise<RedeliveryWindow | undefined> {
-    const { desk, options } = this.#parts
-    return redeliveryWindow(desk, options.topics)
+    const { adminClient, options } = this.#parts
+    return redeliveryWindow(adminClient, options.topics)
   }
 
   #joined({ memberAssignment }: GroupJoin): void {

@@ -7,7 +7,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { Message } from '../ports/message.ts'
 import type { ObserverEvent } from '../ports/observer.ts'
-import type { DeadLetter, Letter, Publisher, RetryLetter } from '../ports/source.ts'
+import type { DeadLetter, MessageCopy, Publisher, RetryCopy } from '../ports/source.ts'
 import { Evidence } from './evidence.ts'
 import { Pauses } from './pauses.ts'
 import { redactedError } from './redact.ts'
@@ -42,7 +42,7 @@ export interface DeadLettering {
 
 export interface Confirmed {
   readonly evidence: Evidence
-  readonly copy: DeadLetter | RetryLetter
+  readonly copy: DeadLetter | RetryCopy
 }
 
 type Why = Pick<DeadLettering, 'detail' | 'error' | 'errorClass' | 'attempts' | 'firstFailureAt'>
@@ -99,7 +99,7 @@ export class Copies {
     message: Message,
     key: Key | undefined,
     { detail, error, errorClass: known, attempts = 0, firstFailureAt }: Why,
-  ): Letter {
+  ): MessageCopy {
     const { consumer, group } = this.#parts
     return {
       message,
@@ -115,7 +115,7 @@ export class Copies {
 
   async #untilConfirmed(
     place: 'dead-letter' | 'retry',
-    copy: DeadLetter | RetryLetter,
+    copy: DeadLetter | RetryCopy,
     publish: (publisher: Publisher) => Promise<void>,
   ): Promise<Confirmed | undefined> {
     const { publisher, entropy, observe } = this.#parts

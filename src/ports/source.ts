@@ -38,7 +38,7 @@ export interface DeliveryEnd {
   /** How its message ended: a delivery may have joined another one, and the broker may have refused to settle it. */
   readonly endedAs: Exclude<Outcome, 'joined' | 'settle-refused'>
   /** The confirmed copy that replaces the message. */
-  readonly copy?: DeadLetter | RetryLetter | undefined
+  readonly copy?: DeadLetter | RetryCopy | undefined
   readonly reason?: Reason | undefined
   readonly result?: Result | undefined
 }
@@ -201,7 +201,7 @@ export interface Publisher {
    * As `deadLetter`, to the retry place of `letter.attempts`. The copy has the origin and the payload bytes of the
    * message.
    */
-  retryLater?(letter: RetryLetter): Promise<void>
+  retryLater?(letter: RetryCopy): Promise<void>
   /**
    * With `retryLater`: a message that another owner has had for this long also goes to a retry place; no attempt is
    * spent. `undefined`: it waits in its lane.
@@ -210,7 +210,7 @@ export interface Publisher {
 }
 
 /** A message that was not handled, and why. */
-export interface Letter {
+export interface MessageCopy {
   readonly message: Message
   /** The key in logs, lists and the command-line tool; `undefined` if the message has no usable ID. */
   readonly key?: Key | undefined
@@ -225,7 +225,7 @@ export interface Letter {
   readonly group: string
 }
 
-export interface DeadLetter extends Letter {
+export interface DeadLetter extends MessageCopy {
   /** A `DeadLetterReason`, or the reason that a custom store wrote. */
   readonly reason: Reason
   /** The effect may have happened, or may still happen: a person must decide. */
@@ -239,7 +239,7 @@ export interface DeadLetter extends Letter {
   readonly isRepeated?: true | undefined
 }
 
-export interface RetryLetter extends Letter {
+export interface RetryCopy extends MessageCopy {
   /** `busy`: another owner has it; `attempts` is 0 then, and nothing failed. */
   readonly why: 'failed' | 'busy'
   readonly delayMs: DurationMs

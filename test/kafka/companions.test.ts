@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { PartitionAssigners, type Consumer } from 'kafkajs'
-import { AdminDesk } from '../../adapters/kafkajs/offsets/admin-desk.ts'
+import { AdminClient } from '../../adapters/kafkajs/offsets/admin-client.ts'
 import type { KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import { resolveKafka } from '../../adapters/kafkajs/options/resolve.ts'
 import { KafkaSource } from '../../adapters/kafkajs/source.ts'
@@ -32,7 +32,13 @@ interface Joined {
 async function join(consumerName: string, options: KafkaOptions): Promise<Joined> {
   const kafka = cluster.client()
   const resolved = resolveKafka({ ...FAST, ...options, consumer: { ...FAST.consumer, ...options.consumer } })
-  const parts = { kafka, desk: new AdminDesk(kafka), options: resolved, consumerName, afterClose: async () => {} }
+  const parts = {
+    kafka,
+    adminClient: new AdminClient(kafka),
+    options: resolved,
+    consumerName,
+    afterClose: async () => {},
+  }
   const [source, intake] = [new KafkaSource(parts), new RecordingIntake()]
   sources.push(source)
   intake.onDeliver = (delivery) => delivery.settle()

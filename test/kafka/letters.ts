@@ -1,5 +1,5 @@
 import type { Message } from '../../src/index.ts'
-import type { DeadLetter, RetryLetter } from '../../src/spi.ts'
+import type { DeadLetter, RetryCopy } from '../../src/spi.ts'
 
 /** As the library makes it: 22 characters. */
 export const LETTER_KEY = 'U1nmhO_WlHMIQdRLsEpnZw'
@@ -33,7 +33,7 @@ export function messageOn(topic: string, more: Partial<Message> = {}): Message {
   }
 }
 
-export function retryLetterOf(message: Message, more: Partial<RetryLetter> = {}): RetryLetter {
+export function retryLetterOf(message: Message, more: Partial<RetryCopy> = {}): RetryCopy {
   const { reason: _reason, parked: _parked, ...letter } = letterOf(message)
   return { ...letter, why: 'failed', attempts: 1, delayMs: 60_000, ...more }
 }

@@ -4,7 +4,7 @@ import type {
   Delivery,
   Intake,
   Publisher,
-  RetryLetter,
+  RetryCopy,
   Source,
   SourceHealth,
   Standing,
@@ -62,7 +62,7 @@ export class RecordingSource implements Source, Publisher {
   readonly calls: string[] = []
   readonly deliveries: TestDelivery[] = []
   readonly deadLetters: DeadLetter[] = []
-  readonly retries: RetryLetter[] = []
+  readonly retries: RetryCopy[] = []
   /** The retry places. */
   retryDelayMs: (attempts: number) => number | undefined = () => undefined
   busyWaitMs: number | undefined
@@ -117,7 +117,7 @@ export class RecordingSource implements Source, Publisher {
     this.#journal.push(`dead letter ${letter.reason}`)
   }
 
-  async retryLater(letter: RetryLetter): Promise<void> {
+  async retryLater(letter: RetryCopy): Promise<void> {
     await this.#confirm()
     this.retries.push(letter)
     this.#journal.push(`retry copy ${letter.attempts}`)
@@ -138,7 +138,7 @@ export class RecordingSource implements Source, Publisher {
   }
 
   /** The copy that a retry place gives back when its time has come. */
-  deliverCopy({ message }: Pick<RetryLetter, 'message'>, lane?: string): TestDelivery[] {
+  deliverCopy({ message }: Pick<RetryCopy, 'message'>, lane?: string): TestDelivery[] {
     const copy = { ...message, destination: 'topic.retry', position: `0@${this.deliveries.length}` }
     const batch = [this.#open(copy, lane)]
     this.#intake?.deliver(batch)

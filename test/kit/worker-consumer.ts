@@ -16,7 +16,7 @@ import {
   type Running,
   type Store,
 } from '../../src/index.ts'
-import { runConsumer, type Publisher, type RetryLetter, type Source } from '../../src/spi.ts'
+import { runConsumer, type Publisher, type RetryCopy, type Source } from '../../src/spi.ts'
 import { withCalls } from './store-with.ts'
 import type { CrashPoint, WorkerEvent, WorkerMessage, WorkerSettings } from './worker-process.ts'
 
@@ -162,7 +162,7 @@ function mortalPublisher(publisher: Publisher): Publisher {
     retryDelayMs: (attempts) => publisher.retryDelayMs?.(attempts),
     busyWaitMs: publisher.busyWaitMs,
     ...(publisher.retryLater && {
-      retryLater: async (letter: RetryLetter) => {
+      retryLater: async (letter: RetryCopy) => {
         await publisher.retryLater?.(letter)
         await dieAt('after the copy')
       },

@@ -1,4 +1,4 @@
-import type { DeadLetter, Delivery, RetryLetter } from '../../src/spi.ts'
+import type { DeadLetter, Delivery, RetryCopy } from '../../src/spi.ts'
 import type { Opened } from './consumers.ts'
 
 /** As the library makes it: 22 characters. */
@@ -6,7 +6,7 @@ export const LETTER_KEY = 'U1nmhO_WlHMIQdRLsEpnZw'
 
 const LETTER = { key: LETTER_KEY, detail: 'no', errorClass: 'Error', attempts: 1, consumer: 'sms', group: 'q' }
 
-export function retryOf(delivery: Delivery, more: Partial<RetryLetter> = {}): RetryLetter {
+export function retryOf(delivery: Delivery, more: Partial<RetryCopy> = {}): RetryCopy {
   return { ...LETTER, message: delivery.message, why: 'failed', delayMs: 0, ...more }
 }
 

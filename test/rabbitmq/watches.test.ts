@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { DelayedCopies } from '../../adapters/amqplib/copies/delayed.ts'
 import { rabbitSource, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { Message } from '../../src/index.ts'
-import type { RetryLetter, Source } from '../../src/spi.ts'
+import type { RetryCopy, Source } from '../../src/spi.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { eventually, Rabbit } from './rabbit.ts'
 import { RecordingIntake } from './watching.ts'
@@ -110,7 +110,7 @@ describe('a delay queue that moves nothing on', () => {
     const letter = { why: 'failed', attempts: 1, delayMs: 50, detail: '', errorClass: undefined } as const
     const { message } = intake.deliveries[0] ?? {}
     if (message === undefined) throw new TypeError('nothing was delivered')
-    const retryLetter: RetryLetter = { ...letter, message, consumer: 'c', group: 'g' }
+    const retryLetter: RetryCopy = { ...letter, message, consumer: 'c', group: 'g' }
     await publisher.retryLater?.(retryLetter)
     await intake.untilTold('delayed-overdue')
     await new Promise((resolve) => setImmediate(resolve))

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { pinoLog } from '../../adapters/pino/index.ts'
 import type { Logger, Observer, ObserverEvent } from '../../src/index.ts'
-import type { DeadLetter, Letter } from '../../src/spi.ts'
+import type { DeadLetter, MessageCopy } from '../../src/spi.ts'
 import type { Rig } from '../kit/rig.ts'
 
 /** Stands in all that must not be told: the ID, the payload, headers, the key, and addresses with a password. */
@@ -62,7 +62,7 @@ export class Ears {
     this.heard.push(JSON.stringify(running.health()))
   }
 
-  letter(letter: Letter | DeadLetter): void {
+  letter(letter: MessageCopy | DeadLetter): void {
     this.heard.push(JSON.stringify({ ...letter, message: undefined }))
   }
 

@@ -32,13 +32,13 @@ export interface Rules {
 export interface Verdict {
   /** There is no anomaly that is not admitted. */
   readonly valid: boolean
-  readonly anomalies: ReadonlyMap<Anomaly, readonly Witness[]>
+  readonly anomalies: ReadonlyMap<Anomaly, readonly Counterexample[]>
   /** The anomalies that the rules admit. */
   readonly admitted: ReadonlySet<Anomaly>
 }
 
 /** The few events that show one anomaly, and an explanation. */
-export interface Witness {
+export interface Counterexample {
   readonly says: string
   readonly events: readonly HistoryEvent[]
 }

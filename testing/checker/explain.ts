@@ -1,5 +1,5 @@
 import type { HistoryEvent } from '../history.ts'
-import type { Verdict, Witness } from './check.ts'
+import type { Verdict, Counterexample } from './check.ts'
 
 /** Number of witnesses shown for one anomaly. */
 const SHOWN = 3
@@ -10,12 +10,12 @@ export function explain({ anomalies, admitted }: Verdict): string {
   const lines: string[] = []
   for (const [anomaly, witnesses] of anomalies) {
     if (admitted.has(anomaly)) lines.push(`${anomaly}: ${witnesses.length}, admitted`)
-    else lines.push(`${anomaly}: ${witnesses.length}`, ...witnesses.slice(0, SHOWN).map(witnessText))
+    else lines.push(`${anomaly}: ${witnesses.length}`, ...witnesses.slice(0, SHOWN).map(counterexampleText))
   }
   return lines.join('\n')
 }
 
-function witnessText({ says, events }: Witness): string {
+function counterexampleText({ says, events }: Counterexample): string {
   return [`  ${says}`, ...events.map((event) => `    ${eventText(event)}`)].join('\n')
 }
 

@@ -1,10 +1,10 @@
 import type { EventOf, History, Place, Subject } from '../history.ts'
 import type { Anomaly } from './anomaly.ts'
-import type { Rules, Witness } from './check.ts'
+import type { Rules, Counterexample } from './check.ts'
 import { type Lane, Partition, PlaceFacts } from './place.ts'
 import { ProcFacts } from './proc.ts'
 import { SubjectFacts } from './subject.ts'
-import { type About, witness } from './witness.ts'
+import { type About, counterexample } from './counterexample.ts'
 
 /** The facts from the events so far, which the judges read and update. */
 export class Facts {
@@ -13,7 +13,7 @@ export class Facts {
   readonly subjects: Map<Subject, SubjectFacts> = new Map()
   readonly places: Map<Place, PlaceFacts> = new Map()
   readonly procs: Map<string, ProcFacts> = new Map()
-  readonly anomalies: Map<Anomaly, Witness[]> = new Map()
+  readonly anomalies: Map<Anomaly, Counterexample[]> = new Map()
   /** Index of the event that is being judged. */
   index = -1
   hasSamples = false
@@ -33,7 +33,7 @@ export class Facts {
   }
 
   found(anomaly: Anomaly, says: string, about: About): void {
-    const found = witness(this.history, { index: this.index, says, about })
+    const found = counterexample(this.history, { index: this.index, says, about })
     const others = this.anomalies.get(anomaly)
     if (others === undefined) this.anomalies.set(anomaly, [found])
     else others.push(found)

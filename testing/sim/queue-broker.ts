@@ -1,5 +1,5 @@
 import type { Message } from '../../src/ports/message.ts'
-import type { Letter, Publisher, Source } from '../../src/ports/source.ts'
+import type { MessageCopy, Publisher, Source } from '../../src/ports/source.ts'
 import type { Place } from '../history.ts'
 import type { Plan } from './plan.ts'
 import { QueueConsumer } from './queue-consumer.ts'
@@ -114,7 +114,7 @@ export class QueueBroker implements SimBroker {
   }
 
   /** A copy that replaces its message. `delayMs`: the time after which it is back in the queue. */
-  copy({ message }: Letter, type: 'ok' | 'info', how: CopyTo): void {
+  copy({ message }: MessageCopy, type: 'ok' | 'info', how: CopyTo): void {
     const { to, parked, reason, delayMs } = how
     this.stage.record('broker', { f: 'copy', type, place: message.position, to, parked, reason })
     if (to === 'retry') this.#enqueue('broker', message, { delayMs, copyOf: message.position })

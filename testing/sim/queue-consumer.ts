@@ -3,9 +3,9 @@ import type {
   DeadLetter,
   Delivery,
   Intake,
-  Letter,
+  MessageCopy,
   Publisher,
-  RetryLetter,
+  RetryCopy,
   Source,
   SourceHealth,
 } from '../../src/ports/source.ts'
@@ -74,7 +74,7 @@ export class QueueConsumer implements Source, Publisher {
     return this.#hasRetryPlaces ? 40 * attempts : undefined
   }
 
-  retryLater(letter: RetryLetter): Promise<void> {
+  retryLater(letter: RetryCopy): Promise<void> {
     return this.#publish(letter, { to: 'retry', parked: false, reason: letter.why, delayMs: letter.delayMs })
   }
 
@@ -131,7 +131,7 @@ export class QueueConsumer implements Source, Publisher {
     })
   }
 
-  #publish(letter: Letter, how: Parameters<QueueBroker['copy']>[2]): Promise<void> {
+  #publish(letter: MessageCopy, how: Parameters<QueueBroker['copy']>[2]): Promise<void> {
     const { stage } = this.#broker
     return new Promise((resolve, reject) => {
       const isLost = stage.faults.happens('publishFails')

@@ -1,7 +1,7 @@
-import { describeError, hasCode, type Letter } from '../../../src/spi.ts'
+import { describeError, hasCode, type MessageCopy } from '../../../src/spi.ts'
 import { RabbitMessage } from '../consuming/message.ts'
 import type { ReopeningPublisher } from '../publishing/confirmed-publisher.ts'
-import type { OutgoingMessage } from '../publishing/outlet.ts'
+import type { OutgoingMessage } from '../publishing/confirm-channel.ts'
 import { headersToKeep } from './headers.ts'
 import { propertiesToKeep, shortText } from './properties.ts'
 import { SizeLimit } from './size-limit.ts'
@@ -28,7 +28,7 @@ export class ConfirmedCopies {
   }
 
   /** @throws BrokerError `BROKER_UNREACHABLE`, `BROKER_PUBLISH_REFUSED` */
-  async publish({ message }: Letter, place: Place, own: Readonly<Record<string, unknown>>): Promise<void> {
+  async publish({ message }: MessageCopy, place: Place, own: Readonly<Record<string, unknown>>): Promise<void> {
     const raw = RabbitMessage.rawOf(message)
     const body = message.value ?? raw?.content ?? new Uint8Array(0)
     const { exchange = '', routingKey, queue } = place

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import type { DeadLetter, EpochMs, Letter, RetryLetter } from '../../../src/spi.ts'
+import type { DeadLetter, EpochMs, MessageCopy, RetryCopy } from '../../../src/spi.ts'
 import { RabbitMessage } from '../consuming/message.ts'
 import type { DelayQueue } from '../options/resolve-retry.ts'
 import {
@@ -64,7 +64,7 @@ function earlierDiagnosis({ message, attempts, errorClass, reason, consumer, isR
 }
 
 /** The headers of a delayed copy: its queue, its due time, and its number of attempts. */
-export function retryHeaders(letter: RetryLetter, { queue, delayMs }: DelayQueue, at: EpochMs): Headers {
+export function retryHeaders(letter: RetryCopy, { queue, delayMs }: DelayQueue, at: EpochMs): Headers {
   return {
     [DELAY_QUEUE]: queue,
     [NOT_BEFORE]: at + delayMs,
@@ -74,11 +74,11 @@ export function retryHeaders(letter: RetryLetter, { queue, delayMs }: DelayQueue
 }
 
 /** The routing key with which a message was first published. A copy's own routing key is the name of a queue. */
-export function originRoutingKey({ message }: Letter): string {
+export function originRoutingKey({ message }: MessageCopy): string {
   return carriedName(message.headers, ORIGIN_ROUTING_KEY) ?? RabbitMessage.rawOf(message)?.fields.routingKey ?? ''
 }
 
-function commonHeaders(letter: Letter, at: EpochMs): Headers {
+function commonHeaders(letter: MessageCopy, at: EpochMs): Headers {
   const { message, errorClass } = letter
   const { headers, origin } = message
   const firstExchange = carriedName(headers, ORIGIN_EXCHANGE)
@@ -99,18 +99,18 @@ function commonHeaders(letter: Letter, at: EpochMs): Headers {
 }
 
 /** An earlier delivery of it may have failed in this process. */
-function firstSeenAt({ message, firstFailureAt }: Letter, at: EpochMs): EpochMs {
+function firstSeenAt({ message, firstFailureAt }: MessageCopy, at: EpochMs): EpochMs {
   return Math.min(RabbitMessage.arrivalOf(message) ?? at, firstFailureAt ?? at)
 }
 
 /** The time in an earlier copy, else now. */
-function firstFailure({ message, firstFailureAt }: Letter, at: EpochMs): Headers {
+function firstFailure({ message, firstFailureAt }: MessageCopy, at: EpochMs): Headers {
   return {
     [FIRST_FAILURE_AT]: timeIn(message.headers, FIRST_FAILURE_AT) ?? new Date(firstFailureAt ?? at).toISOString(),
   }
 }
 
-function timeIn(headers: Letter['message']['headers'], name: string): string | undefined {
+function timeIn(headers: MessageCopy['message']['headers'], name: string): string | undefined {
   const at = Date.parse(headerText(headers, name) ?? '')
   return Number.isNaN(at) ? undefined : new Date(at).toISOString()
 }

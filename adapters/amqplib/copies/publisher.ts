@@ -2,9 +2,9 @@ import {
   systemClock,
   type DeadLetter,
   type DurationMs,
-  type Letter,
+  type MessageCopy,
   type Publisher,
-  type RetryLetter,
+  type RetryCopy,
 } from '../../../src/spi.ts'
 import type { Counts } from '../consuming/counts.ts'
 import { RabbitMessage } from '../consuming/message.ts'
@@ -63,7 +63,7 @@ export class RabbitPublisher implements Publisher {
     }
   }
 
-  async retryLater(letter: RetryLetter): Promise<void> {
+  async retryLater(letter: RetryCopy): Promise<void> {
     const { settings, counts, delayed, copies } = this.#parts
     const { retry } = settings
     if (retry.kind === 'lane') throw new TypeError('no retry place is configured (retryLater)')
@@ -79,7 +79,7 @@ export class RabbitPublisher implements Publisher {
 }
 
 /** For a busy message the shortest delay that outlasts the other's lease, or else the longest. */
-function delayQueueFor({ why, attempts, delayMs }: RetryLetter, queues: readonly DelayQueue[]): DelayQueue {
+function delayQueueFor({ why, attempts, delayMs }: RetryCopy, queues: readonly DelayQueue[]): DelayQueue {
   const byLength = queues.toSorted((one, other) => one.delayMs - other.delayMs)
   const place =
     why === 'busy'
@@ -90,6 +90,6 @@ function delayQueueFor({ why, attempts, delayMs }: RetryLetter, queues: readonly
 }
 
 /** The broker moves the message when the delivery is settled. */
-function note({ message }: Letter, frame: OwnFrame): void {
+function note({ message }: MessageCopy, frame: OwnFrame): void {
   if (!RabbitMessage.settleBy(message, frame)) throw new TypeError('not a message of this source (note)')
 }

@@ -1,7 +1,7 @@
 import { BrokerError, StoppedError } from '../../../src/spi.ts'
 import { connectorOf, type Connector, type RabbitConnect } from '../connection/connector.ts'
 import { bytesOf, checkMessage } from './check-message.ts'
-import { Outlet, refused, type OutgoingMessage } from './outlet.ts'
+import { ConfirmChannel, refused, type OutgoingMessage } from './confirm-channel.ts'
 import { NoAnswerError, within } from '../connection/within.ts'
 
 const CONFIRM_WITHIN_MS = 10_000
@@ -70,7 +70,7 @@ export class ReopeningPublisher {
   readonly #connector: Connector
   readonly #title: string
   readonly #confirmWithinMs: number
-  #outlet: Promise<Outlet> | undefined
+  #confirms: Promise<ConfirmChannel> | undefined
   #closing: Promise<void> | undefined
 
   constructor(connector: Connector, title: string, confirmWithinMs: number = CONFIRM_WITHIN_MS) {
@@ -81,15 +81,15 @@ export class ReopeningPublisher {
 
   async publish(message: OutgoingMessage): Promise<void> {
     const attempt = new AbortController()
-    let outlet: Outlet | undefined
+    let channel: ConfirmChannel | undefined
     const publishing = async (): Promise<void> => {
-      outlet = await this.#openOutlet()
-      await outlet.publish(message, attempt.signal)
+      channel = await this.#openChannel()
+      await channel.publish(message, attempt.signal)
     }
     try {
       await within(this.#confirmWithinMs, 'publish', publishing())
     } catch (error) {
-      throw error instanceof NoAnswerError ? refused(outlet?.lateBecause ?? error.message, error) : error
+      throw error instanceof NoAnswerError ? refused(channel?.lateBecause ?? error.message, error) : error
     } finally {
       // It must not be sent after the caller was told that it was not.
       attempt.abort()
@@ -101,26 +101,26 @@ export class ReopeningPublisher {
     return this.#closing
   }
 
-  /** One outlet at a time; after its end the next publish opens another one. */
-  async #openOutlet(): Promise<Outlet> {
+  /** One channel at a time; after its end the next publish opens another one. */
+  async #openChannel(): Promise<ConfirmChannel> {
     if (this.#closing !== undefined) throw new StoppedError('the publisher is closed')
-    const current = (this.#outlet ??= Outlet.open(this.#connector, this.#title))
+    const current = (this.#confirms ??= ConfirmChannel.open(this.#connector, this.#title))
     try {
-      const outlet = await current
-      if (outlet.isOpen) return outlet
-      void outlet.close()
+      const channel = await current
+      if (channel.isOpen) return channel
+      void channel.close()
     } catch (error) {
-      if (this.#outlet === current) this.#outlet = undefined
+      if (this.#confirms === current) this.#confirms = undefined
       throw error
     }
-    if (this.#outlet === current) this.#outlet = undefined
-    return this.#openOutlet()
+    if (this.#confirms === current) this.#confirms = undefined
+    return this.#openChannel()
   }
 
   async #close(): Promise<void> {
-    const outlet = await this.#outlet?.catch((error: unknown) => {
+    const channel = await this.#confirms?.catch((error: unknown) => {
       if (!(error instanceof BrokerError)) throw error
     })
-    await outlet?.close()
+    await channel?.close()
   }
 }

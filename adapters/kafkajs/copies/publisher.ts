@@ -3,11 +3,11 @@ import {
   describeError,
   type DeadLetter,
   type DurationMs,
-  type Letter,
+  type MessageCopy,
   type Publisher,
-  type RetryLetter,
+  type RetryCopy,
 } from '../../../src/spi.ts'
-import type { AdminDesk } from '../offsets/admin-desk.ts'
+import type { AdminClient } from '../offsets/admin-client.ts'
 import { isTooLarge, type ConfirmedProducer } from './confirmed-producer.ts'
 import type { ProducedHeaders } from './copy-headers.ts'
 import { deadLetterHeaders, minimalHeaders } from './dead-letter-headers.ts'
@@ -18,7 +18,7 @@ import type { CopyPlace, Topology } from './topology.ts'
 
 interface PublisherParts {
   readonly producer: ConfirmedProducer
-  readonly desk: AdminDesk
+  readonly adminClient: AdminClient
   readonly topology: () => Topology
   readonly setup: 'auto' | 'check' | 'off'
   readonly deadLetterHeaders: DeadLetterHeaders
@@ -45,7 +45,7 @@ export class KafkaPublisher implements Publisher {
     return this.#parts.topology().retryDelayMs(attempts)
   }
 
-  async retryLater(letter: RetryLetter): Promise<void> {
+  async retryLater(letter: RetryCopy): Promise<void> {
     const at = new Date()
     const place = this.#parts.topology().retryPlace(letter.message, letter.attempts)
     await this.#publish(place, letter, [retryHeaders(letter, at), necessaryRetryHeaders(letter, at)]) // mutant: kafka-retry-copy-unconfirmed
@@ -58,7 +58,7 @@ export class KafkaPublisher implements Publisher {
   /** Sends the copy with the first set of headers, or with the second if the first makes it too large. */
   async #publish(
     place: CopyPlace,
-    letter: Letter,
+    letter: MessageCopy,
     headers: readonly [ProducedHeaders, ProducedHeaders],
   ): Promise<void> {
     const { producer } = this.#parts
@@ -78,9 +78,9 @@ export class KafkaPublisher implements Publisher {
   }
 
   async #ensure(place: CopyPlace): Promise<void> {
-    const { desk, setup } = this.#parts
+    const { adminClient, setup } = this.#parts
     if (setup === 'off' || this.#known.has(place.topic)) return
-    await desk.ask(async (admin) => {
+    await adminClient.ask(async (admin) => {
       if ((await admin.listTopics()).includes(place.topic)) return
       if (setup !== 'auto') throw new Error("the topic does not exist; create it, or set setup: 'auto'")
       await createMissing(admin, place)
@@ -89,7 +89,7 @@ export class KafkaPublisher implements Publisher {
   }
 }
 
-function refused({ kind, topic }: CopyPlace, { message }: Letter, cause: unknown): BrokerError {
+function refused({ kind, topic }: CopyPlace, { message }: MessageCopy, cause: unknown): BrokerError {
   return new BrokerError(
     'BROKER_PUBLISH_REFUSED',
     `${kind} copy of ${message.destination}/${message.position} to ${topic} was not confirmed: ${describeError(cause)}`,

@@ -1,4 +1,4 @@
-import type { RetryLetter } from '../../../src/spi.ts'
+import type { RetryCopy } from '../../../src/spi.ts'
 import { bounded, KEY_HEADER, keptHeaders, toHeaders, type HeaderEntry, type ProducedHeaders } from './copy-headers.ts'
 import { firstFailureAt, originHeaders, originOf } from './origin.ts'
 
@@ -6,12 +6,12 @@ import { firstFailureAt, originHeaders, originOf } from './origin.ts'
 export const NOT_BEFORE_HEADER = 'x-not-before'
 
 /** The unchanged headers of the original, including the message ID, plus the headers that the next attempt needs. */
-export function necessaryRetryHeaders(letter: RetryLetter, at: Date): ProducedHeaders {
+export function necessaryRetryHeaders(letter: RetryCopy, at: Date): ProducedHeaders {
   return toHeaders(keptHeaders(letter.message), necessary(letter, at))
 }
 
 /** The same, plus the reason. */
-export function retryHeaders(letter: RetryLetter, at: Date): ProducedHeaders {
+export function retryHeaders(letter: RetryCopy, at: Date): ProducedHeaders {
   const { message, consumer, detail, errorClass } = letter
   return toHeaders(keptHeaders(message), necessary(letter, at), [
     ['x-consumer', bounded(consumer)],
@@ -20,7 +20,7 @@ export function retryHeaders(letter: RetryLetter, at: Date): ProducedHeaders {
   ])
 }
 
-function necessary(letter: RetryLetter, at: Date): readonly HeaderEntry[] {
+function necessary(letter: RetryCopy, at: Date): readonly HeaderEntry[] {
   const { message, key, attempts, delayMs, group } = letter
   return [
     ...originHeaders(originOf(message)),

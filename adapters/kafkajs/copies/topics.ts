@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigError } from '../../../src/spi.ts'
-import type { AdminDesk } from '../offsets/admin-desk.ts'
+import type { AdminClient } from '../offsets/admin-client.ts'
 import type { ResolvedKafka } from '../options/options.ts'
 import type { Report } from '../report.ts'
 import type { AdminLike } from '../slice.ts'
@@ -21,11 +21,11 @@ const LOOK_AGAIN_MS = 250
  *
  * @throws ConfigError `CONFIG_INVALID`
  */
-export async function prepareTopics(desk: AdminDesk, options: ResolvedKafka, report: Report): Promise<void> {
+export async function prepareTopics(adminClient: AdminClient, options: ResolvedKafka, report: Report): Promise<void> {
   const { topology, setup, consumer } = options
   /** With automatic creation the broker creates them on subscribe. */
   const needed = consumer.allowAutoTopicCreation === true ? [] : topology.sources
-  await desk.ask(async (admin) => {
+  await adminClient.ask(async (admin) => {
     const existing = await existingOf(admin, needed)
     const isThere = (topic: string): boolean => needed.length === 0 || existing.has(topic)
     if (!topology.sources.some(isThere)) {

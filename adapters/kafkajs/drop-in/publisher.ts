@@ -1,5 +1,5 @@
 import { ConfigError, type DeadLetter, type Publisher } from '../../../src/spi.ts'
-import { AdminDesk } from '../offsets/admin-desk.ts'
+import { AdminClient } from '../offsets/admin-client.ts'
 import { ConfirmedProducer } from '../copies/confirmed-producer.ts'
 import type { ResolvedDropIn } from './options.ts'
 import { KafkaPublisher } from '../copies/publisher.ts'
@@ -18,7 +18,7 @@ export class DropInPublisher implements Publisher {
     this.#deadLetterTopicOf = deadLetterTopicOf
     this.#publisher = new KafkaPublisher({
       producer: new ConfirmedProducer(kafka),
-      desk: new AdminDesk(kafka),
+      adminClient: new AdminClient(kafka),
       topology: () => this.#topology(),
       setup,
       deadLetterHeaders,

@@ -1,13 +1,13 @@
 import { describeError } from '../../../src/spi.ts'
 import { createMissing, existingOf } from '../copies/topics.ts'
-import type { AdminDesk } from '../offsets/admin-desk.ts'
+import type { AdminClient } from '../offsets/admin-client.ts'
 import type { ResolvedKafka } from '../options/options.ts'
 import { isTransient } from '../protocol-error.ts'
 import type { Report } from '../report.ts'
 import type { AdminLike } from '../slice.ts'
 
 interface SubscriptionParts {
-  readonly desk: AdminDesk
+  readonly adminClient: AdminClient
   readonly options: ResolvedKafka
   readonly report: Report
   /** The existing topics differ from those with which the group was joined. */
@@ -77,11 +77,11 @@ export class Subscription {
   }
 
   async #look(): Promise<readonly string[]> {
-    const { desk, options } = this.#parts
+    const { adminClient, options } = this.#parts
     // With automatic creation the broker creates them on subscribe.
     if (options.consumer.allowAutoTopicCreation === true) return options.topics
     try {
-      const existing = await desk.ask((admin) => this.#existing(admin))
+      const existing = await adminClient.ask((admin) => this.#existing(admin))
       this.#tell(options.topics.filter((topic) => !existing.has(topic)))
       return options.topics.filter((topic) => existing.has(topic))
     } catch (error) {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AdminDesk } from './admin-desk.ts'
+import type { AdminClient } from './admin-client.ts'
 import type { GroupOffsets } from './group-offsets.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 
@@ -16,7 +16,7 @@ const SETTLE_WITHIN_MS = 30_000
  * any member's start lie past all ends. Members that start at the same time, or die meanwhile, can only begin earlier.
  */
 export class FirstStart {
-  readonly #desk: AdminDesk
+  readonly #adminClient: AdminClient
   readonly #offsets: GroupOffsets
   #topics: readonly string[]
   /**
@@ -25,8 +25,8 @@ export class FirstStart {
    */
   readonly #ends = new Map<string, bigint>()
 
-  constructor(desk: AdminDesk, offsets: GroupOffsets, topics: readonly string[]) {
-    this.#desk = desk
+  constructor(adminClient: AdminClient, offsets: GroupOffsets, topics: readonly string[]) {
+    this.#adminClient = adminClient
     this.#offsets = offsets
     this.#topics = topics
   }
@@ -36,7 +36,7 @@ export class FirstStart {
    * has one.
    */
   async look(): Promise<void> {
-    const existing = new Set(await this.#desk.ask((admin) => admin.listTopics()))
+    const existing = new Set(await this.#adminClient.ask((admin) => admin.listTopics()))
     const topics = this.#topics.filter((topic) => existing.has(topic))
     this.#topics = topics
     const committed = await this.#offsets.allCommitted(topics)

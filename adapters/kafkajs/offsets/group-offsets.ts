@@ -1,17 +1,17 @@
 import type { LogBounds } from '../../../src/spi.ts'
-import type { AdminDesk } from './admin-desk.ts'
+import type { AdminClient } from './admin-client.ts'
 
 /** Reads the group's offsets and the bounds of its partitions from the broker. */
 export class GroupOffsets {
-  readonly #desk: AdminDesk
+  readonly #adminClient: AdminClient
   readonly #groupId: string
   /** kafkajs cannot ask for the offsets of a topic that does not exist. */
   readonly #topics: () => readonly string[]
   #read: { readonly join: number; readonly offsets: Promise<ReadonlyMap<string, bigint>> } | undefined
   readonly #asking = new Map<string, Promise<ReadonlyMap<number, LogBounds>>>()
 
-  constructor(desk: AdminDesk, groupId: string, topics: () => readonly string[]) {
-    this.#desk = desk
+  constructor(adminClient: AdminClient, groupId: string, topics: () => readonly string[]) {
+    this.#adminClient = adminClient
     this.#groupId = groupId
     this.#topics = topics
   }
@@ -21,7 +21,9 @@ export class GroupOffsets {
     const request = { groupId: this.#groupId, topics: [...of] }
     // The first request may fail because the client does not know the brokers yet. kafkajs repeats it only as often as
     // the user's client may retry, which can be never. The second request finds the brokers known.
-    const topics = await this.#desk.ask((admin) => admin.fetchOffsets(request).catch(() => admin.fetchOffsets(request)))
+    const topics = await this.#adminClient.ask((admin) =>
+      admin.fetchOffsets(request).catch(() => admin.fetchOffsets(request)),
+    )
     const entries = topics.flatMap(({ topic, partitions }) =>
       partitions.map(({ partition, offset }) => [`${topic}/${partition}`, BigInt(offset)] as const),
     )
@@ -60,7 +62,7 @@ export class GroupOffsets {
   }
 
   async #fetchBounds(topic: string): Promise<ReadonlyMap<number, LogBounds>> {
-    const partitions = await this.#desk.ask((admin) => admin.fetchTopicOffsets(topic))
+    const partitions = await this.#adminClient.ask((admin) => admin.fetchTopicOffsets(topic))
     return new Map(partitions.map(({ partition, low, high }) => [partition, { low: BigInt(low), high: BigInt(high) }]))
   }
 }

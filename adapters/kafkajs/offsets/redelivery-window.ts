@@ -1,13 +1,13 @@
 import type { RedeliveryWindow } from '../../../src/spi.ts'
 import { settingsOf } from '../copies/topics.ts'
-import type { AdminDesk } from './admin-desk.ts'
+import type { AdminClient } from './admin-client.ts'
 
 /** How long the consumed topics keep a message: after a rewind it is delivered again. `undefined`: unknown. */
 export async function redeliveryWindow(
-  desk: AdminDesk,
+  adminClient: AdminClient,
   topics: readonly string[],
 ): Promise<RedeliveryWindow | undefined> {
-  const settings = await desk.ask((admin) => Promise.all(topics.map((topic) => settingsOf(admin, topic))))
+  const settings = await adminClient.ask((admin) => Promise.all(topics.map((topic) => settingsOf(admin, topic))))
   let longest: number | undefined
   for (const { retentionMs, isDeleted } of settings) {
     if (retentionMs === undefined) continue

@@ -18,7 +18,7 @@ import {
   type Settlement,
   type Store,
 } from '../../../src/index.ts'
-import { type DeadLetter, type RetryLetter, type Standing } from '../../../src/spi.ts'
+import { type DeadLetter, type RetryCopy, type Standing } from '../../../src/spi.ts'
 import { ManualClock, turns } from '../../kit/manual-clock.ts'
 import { gate } from '../../kit/rig.ts'
 import { scriptedStore, type ScriptedStore } from '../../kit/scripted-store.ts'
@@ -531,11 +531,11 @@ describe('what callers without types give', () => {
 
 describe('an inline message that another owner is busy with', () => {
   it('is to be acked, with all that joined it, when its own publisher has confirmed a copy of it', async () => {
-    const copies: RetryLetter[] = []
+    const copies: RetryCopy[] = []
     const publisher = {
       deadLetter: async () => {},
       busyWaitMs: 1_000,
-      retryLater: async (letter: RetryLetter) => void copies.push(letter),
+      retryLater: async (letter: RetryCopy) => void copies.push(letter),
     }
     const { bench, finish } = await contend({ publisher })
     const handling = Promise.all([bench.handle(messageOf('a')), bench.handle(messageOf('a'))])

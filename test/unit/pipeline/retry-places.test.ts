@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import type { RetryLetter } from '../../../src/ports/source.ts'
+import type { RetryCopy } from '../../../src/ports/source.ts'
 import { turns } from '../../kit/manual-clock.ts'
 import { endRigs, gate, startRig, STYLES, World, type Rig, type RigOptions } from '../../kit/rig.ts'
 
@@ -21,7 +21,7 @@ function failing(times: number): RigOptions['effect'] {
   }
 }
 
-function copyOf(rig: Rig, index = 0): RetryLetter {
+function copyOf(rig: Rig, index = 0): RetryCopy {
   const letter = rig.source.retries[index]
   if (letter === undefined) throw new Error(`no retry copy ${index}, only ${rig.source.retries.length}`)
   return letter

@@ -10,7 +10,7 @@ const RETRY = { retries: 5, initialRetryTime: 100, maxRetryTime: 1_000 }
  * Keeps an admin client while requests are open. Each kafkajs connection runs a timer every millisecond, so none is
  * kept in between.
  */
-export class AdminDesk {
+export class AdminClient {
   readonly #kafka: KafkaLike
   #users = 0
   #client: Promise<AdminLike> | undefined

@@ -3,7 +3,7 @@ export const MOST_UNCONFIRMED = 1000
 const MOST_WAITING = 10_000
 
 /** Limits how many callers may be inside; the others wait in order. */
-export class Room {
+export class Semaphore {
   readonly #line = new Set<() => void>()
   #inside = 0
   #isOpen = false

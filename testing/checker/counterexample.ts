@@ -1,5 +1,5 @@
 import type { History, HistoryEvent, Place, Subject } from '../history.ts'
-import type { Witness } from './check.ts'
+import type { Counterexample } from './check.ts'
 
 /** The subject of an anomaly. */
 export interface About {
@@ -23,7 +23,7 @@ const BEFORE = 10
 const AFTER = 3
 
 /** The events are chosen on first access: most anomalies are admitted, and only counted. */
-export function witness(history: History, { index, says, about }: Found): Witness {
+export function counterexample(history: History, { index, says, about }: Found): Counterexample {
   return {
     says,
     get events() {

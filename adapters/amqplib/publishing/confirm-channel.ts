@@ -6,7 +6,7 @@ import { openChannel } from '../connection/open-channel.ts'
 import { Link, reasonOf } from '../connection/link.ts'
 import type { AmqpConfirmChannel, AmqpMessage, AmqpPublishOptions, AmqpPublishProperties } from '../slice.ts'
 import { watch } from '../connection/watch.ts'
-import { MOST_UNCONFIRMED, Room } from './room.ts'
+import { MOST_UNCONFIRMED, Semaphore } from './semaphore.ts'
 
 const OPEN_CHANNEL_WITHIN_MS = 10_000
 
@@ -22,13 +22,13 @@ export interface OutgoingMessage {
 }
 
 /** One confirm channel on a connection of its own. It ends once, for good. */
-export class Outlet {
+export class ConfirmChannel {
   readonly #link: Link
   readonly #channel: AmqpConfirmChannel
   /** Returned messages. The broker returns a message before it confirms it. */
   readonly #returned = new Map<string, string>()
   readonly #prefix = systemEntropy.ownerToken()
-  readonly #room = new Room()
+  readonly #semaphore = new Semaphore()
   #published = 0
   #endedBecause: string | undefined
   #closing: Promise<void> | undefined
@@ -44,13 +44,13 @@ export class Outlet {
    * @throws BrokerError `BROKER_UNREACHABLE`; ConfigError if a factory resolves with something else than a connection,
    * or amqplib is missing
    */
-  static async open(connector: Connector, title: string): Promise<Outlet> {
+  static async open(connector: Connector, title: string): Promise<ConfirmChannel> {
     const link = await Link.open(connector, title).catch((error: unknown) => {
       throw isConsumeOnceError(error) ? error : unreachable(connector, error)
     })
     try {
       const opening = link.connection.createConfirmChannel()
-      return new Outlet(link, await openChannel(opening, OPEN_CHANNEL_WITHIN_MS))
+      return new ConfirmChannel(link, await openChannel(opening, OPEN_CHANNEL_WITHIN_MS))
     } catch (error) {
       await link.close()
       throw unreachable(connector, error)
@@ -65,7 +65,7 @@ export class Outlet {
   get lateBecause(): string | undefined {
     const { blockedBecause } = this.#link
     if (blockedBecause !== undefined) return `the broker blocks publishers: ${blockedBecause}`
-    return this.#room.isFull ? `${MOST_UNCONFIRMED} messages are not confirmed in time` : undefined
+    return this.#semaphore.isFull ? `${MOST_UNCONFIRMED} messages are not confirmed in time` : undefined
   }
 
   /**
@@ -76,7 +76,8 @@ export class Outlet {
    */
   async publish(message: OutgoingMessage, givenUp: AbortSignal): Promise<void> {
     const id = `${this.#prefix}-${++this.#published}`
-    if (!(await this.#room.enter(givenUp))) throw refused(`more messages wait for their turn than there is room for`)
+    if (!(await this.#semaphore.enter(givenUp)))
+      throw refused(`more messages wait for their turn than there is room for`)
     try {
       if (givenUp.aborted) throw new Error('given up')
       if (this.#endedBecause !== undefined) throw new Error(this.#endedBecause)
@@ -88,7 +89,7 @@ export class Outlet {
     } catch (cause) {
       throw refused(this.#link.lostBecause ?? this.#endedBecause ?? reasonOf(cause), cause)
     } finally {
-      this.#room.leave()
+      this.#semaphore.leave()
       this.#returned.delete(id)
     }
   }
@@ -108,7 +109,7 @@ export class Outlet {
   /** Wakes the callers that wait for a slot. */
   #end(why: string): void {
     this.#endedBecause ??= why
-    this.#room.open()
+    this.#semaphore.open()
   }
 
   #confirmed(message: OutgoingMessage, id: string): Promise<void> {

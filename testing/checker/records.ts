@@ -11,8 +11,9 @@ export function judgeClaim(event: EventOf<'claim'>, facts: Facts): void {
   if (event.type === 'invoke' || (event.verdict !== 'claimed' && event.verdict !== 'taken-over')) return
 
   const { record } = subject
-  if (record.state === 'done' && record.isExpired(event.at)) {
-    subject.lastExpired = { granted: facts.index, marked: subject.lastMarked }
+  if (record.state !== 'absent' && record.isExpired(event.at)) {
+    const marked = record.state === 'done' ? subject.lastMarked : Number.POSITIVE_INFINITY
+    subject.lastExpired = { granted: facts.index, marked }
   }
   const wrong = record.grant(event.token, event.at, event)
   judgeWrite(wrong, subject, facts)

@@ -26,7 +26,7 @@ export class SubjectFacts {
   lastLost: number = NEVER
   lastToldBeyondRetention: number = NEVER
   lastMarked: number = NEVER
-  /** The last claim that was granted because the previous mark had expired, and that mark. */
+  /** The last claim that was granted because the previous record had expired, and its mark; `Infinity` if it had none. */
   lastExpired: { readonly granted: number; readonly marked: number } | undefined = undefined
 
   constructor(name: Subject) {

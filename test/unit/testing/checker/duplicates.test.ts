@@ -53,6 +53,16 @@ describe('A11 window miss', () => {
     expect(again(handledOnce().sends('q#2', 'm').passes(1_000)).shows(DONE)).toEqual([])
   })
 
+  it.each([
+    ['told of', true, []],
+    ['told of by nobody', false, ['A11 window miss']],
+  ] as const)('is judged where a record in doubt expires, %s', (_case, isTold, expected) => {
+    const doubtful = new Tale().sends('q#1', 'm').claims('A1', 'm', { until: 500, keepUntil: 1_000 }).effects('A1', 'm')
+    const later = doubtful.passes(1_000).claims('B1', 'm')
+    const told = isTold ? later.tells('beyond-retention', 'm') : later
+    expect(told.effects('B1', 'm').marks('B1', 'm').shows(DONE)).toEqual(expected)
+  })
+
   it('is no longer what the next effect is', () => {
     const tale = again(handledOnce().passes(1_000)).effects('B1', 'm')
     expect(tale.shows(DONE)).toEqual(['A11 window miss', 'A2 duplicate accepted'])

@@ -152,7 +152,7 @@ export const PG_MUTANTS: readonly Mutant[] = [
     name: 'pg-commit-of-another-transaction',
     what: 'A COMMIT is sent without a look whether its transaction is still the one that was begun.',
     layer: 'real servers',
-    changes: [{ text: "current_setting('consume_once.open')::int", is: '1' }],
+    changes: [{ text: "current_setting('consume_once.open')::int", is: '1' }, 'always'],
     tests: ['test/pg/transaction.test.ts', '-t', 'finds out that a handler ended it and began another'],
   },
   {

@@ -29,7 +29,7 @@ export class HandlerStatements {
 
   /** Statements that release the savepoints of the last handler that used any. They run before the COMMIT. */
   get release(): string | undefined {
-    return this.#withSavepoints === undefined ? undefined : releaseHandler(this.#withSavepoints)
+    return this.#withSavepoints === undefined ? undefined : releaseHandler(this.#withSavepoints) // mutant: pg-commit-of-another-transaction 2
   }
 
   forHandler(): RunQuery {

@@ -6,7 +6,7 @@ export const MYSQL2_MUTANTS: readonly Mutant[] = [
     name: 'mysql-commit-of-another-transaction',
     what: 'A COMMIT is taken for a mark without a look whether its transaction is still the one that was begun.',
     layer: 'real servers',
-    changes: [{ argument: 0, is: (statements) => `${statements}.slice(1)` }, 'never'],
+    changes: [{ argument: 0, is: (statements) => `${statements}.slice(1)` }, 'always'],
     tests: ['test/mysql/transaction.test.ts', '-t', 'and gone on with in a transaction of its own'],
   },
   {

@@ -75,7 +75,6 @@ export class Session {
     try {
       const result = await this.#connection.query(by, query, values)
       if (isBack) this.#failure = undefined
-      // mutant: mysql-commit-of-another-transaction 2
       if (hasEnded(result[0])) {
         const text = 'a statement of a handler has ended the transaction: what was written in it is committed'
         this.#failure = new TransactionError('TRANSACTION_OVER', text)
@@ -105,7 +104,7 @@ export class Session {
   }
 
   #releaseHandler(): readonly string[] {
-    return this.#withSavepoints === undefined ? [] : [RELEASE_HANDLER]
+    return this.#withSavepoints === undefined ? [] : [RELEASE_HANDLER] // mutant: mysql-commit-of-another-transaction 2
   }
 
   /**

@@ -1,13 +1,14 @@
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { inRun } from './test-run.ts'
+import { join } from 'node:path'
+import { inRun, otherRuns } from './test-run.ts'
 
 // Below the range systems take for outgoing connections (Linux 32768, others 49152): a port out of that range could be
 // lost to some client while its server is down, and a client dialling it there can even be connected to itself.
 const LOWEST = 20_000
 const HIGHEST = 32_000
 
-/** A loopback port nobody listens on, given out once per test run, so that it is still free after a kill. */
+/** A loopback port nobody listens on, given out to one test run once, so that it is still free after a kill. */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < 200; tries++) {
     const port = LOWEST + Math.floor(Math.random() * (HIGHEST - LOWEST))
@@ -16,11 +17,14 @@ export async function freePort(): Promise<number> {
   throw new Error(`no free port between ${LOWEST} and ${HIGHEST} in 200 tries`)
 }
 
-/** mkdir is atomic between processes: of two that want the same port one gets it. */
+/**
+ * mkdir is atomic between processes: of two that want the same port one gets it. Of two runs of the machine that want the same
+ * port at the same moment neither may get it.
+ */
 function reserve(port: number): boolean {
   try {
     mkdirSync(inRun('ports', String(port)))
-    return true
+    return !otherRuns().some((run) => existsSync(join(run, 'ports', String(port))))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
     throw error

@@ -102,8 +102,17 @@ async function closeFolder(folder: string): Promise<void> {
 
 /** Only of this user and this host: the processes of others are not ours, or cannot be seen from here. */
 function abandonedRuns(): readonly string[] {
-  const folders = readdirSync(tmpdir()).filter((name) => name.startsWith(PREFIX))
-  return folders.map((name) => join(tmpdir(), name)).filter(isAbandoned)
+  return runs().filter(isAbandoned)
+}
+
+/** Folders of the other runs on this machine. */
+export function otherRuns(): readonly string[] {
+  return runs().filter((folder) => folder !== process.env[VARIABLE])
+}
+
+function runs(): readonly string[] {
+  const names = readdirSync(tmpdir()).filter((name) => name.startsWith(PREFIX))
+  return names.map((name) => join(tmpdir(), name))
 }
 
 function isAbandoned(folder: string): boolean {

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import type { PgTransaction, PostgresOffsetsOptions } from '../../adapters/pg/index.ts'
 import { defineConsumer, positionsOf, type BatchItem, type GoOnFrom, type Running } from '../../src/index.ts'
-import { startCuttingProxy } from '../../test/kit/cutting-proxy.ts'
+import { startFaultProxy } from '../../test/kit/fault-proxy.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Cluster, eventually, FAST, Watching } from '../../test/kafka/kit.ts'
@@ -298,7 +298,7 @@ describe('a member with offsets in Postgres', () => {
   it('resolves a COMMIT whose answer was lost [T38]', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const url = new URL((await server('postgres')).url)
-    const proxy = await startCuttingProxy(Number(url.port || 5432))
+    const proxy = await startFaultProxy(Number(url.port || 5432))
     url.hostname = '127.0.0.1'
     url.port = String(proxy.port)
     await place.slowCommit()
@@ -318,7 +318,7 @@ describe('a member with offsets in Postgres', () => {
   it('waits for a store that is down at a join, stays a member, and goes on by itself', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const url = new URL((await server('postgres')).url)
-    const proxy = await startCuttingProxy(Number(url.port || 5432))
+    const proxy = await startFaultProxy(Number(url.port || 5432))
     url.hostname = '127.0.0.1'
     url.port = String(proxy.port)
     const pool = place.newPool({ connectionString: url.href })

@@ -3,7 +3,7 @@ import type { MysqlTransaction } from '../../adapters/mysql2/index.ts'
 import type { Store } from '../../src/index.ts'
 import { claim, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'
 import { server } from '../../test/kit/servers/server.ts'
-import { startFreezingProxy, type FreezingProxy } from '../../test/kit/freezing-proxy.ts'
+import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'
 import {
   ALONE,
   codeOf,
@@ -17,7 +17,7 @@ import {
 
 describeMariadb('mysqlInbox on a connection that is lost', () => {
   let place: MysqlPlace
-  let proxy: FreezingProxy
+  let proxy: FaultProxy
   /** Through the proxy; the rival is not. */
   let inbox: Store<MysqlTransaction>
   let rival: Store<MysqlTransaction>
@@ -25,7 +25,7 @@ describeMariadb('mysqlInbox on a connection that is lost', () => {
   beforeEach(async () => {
     place = await newMysqlPlace()
     const url = new URL((await server('mariadb')).url)
-    proxy = await startFreezingProxy(Number(url.port || 3306))
+    proxy = await startFaultProxy(Number(url.port || 3306))
     url.hostname = '127.0.0.1'
     url.port = String(proxy.port)
     const pool = place.newPool({ uri: url.href })
@@ -43,7 +43,7 @@ describeMariadb('mysqlInbox on a connection that is lost', () => {
     const item = newItem()
     const { claim: claimed } = await hold(inbox, item)
     await place.write(lend(claimed).tx, item.key)
-    proxy.loseReplyTo(place.messages.ofMark)
+    proxy.breakNext('cut after', place.messages.ofMark - 1)
     expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
     expect(await inbox.release([claimed], NO_REFUND)).toEqual(['refused'])
     expect(await inbox.mark([claimed])).toEqual(['already-marked'])
@@ -101,7 +101,7 @@ describeMariadb('mysqlInbox on a connection that is lost', () => {
     const item = newItem()
     const token = newToken()
     // The first message of a claim begins and inserts: its transaction ends with the connection.
-    proxy.loseReplyTo(1)
+    proxy.breakNext('cut after')
     expect(await codeOf(claim(inbox, item, { token }))).toBe('STORE_AMBIGUOUS')
     const granted = await settled(async () => [await claim(inbox, item, { token })])
     expect(granted).toMatchObject([{ verdict: 'claimed', attempt: 1 }])
@@ -110,7 +110,7 @@ describeMariadb('mysqlInbox on a connection that is lost', () => {
   it('answers a set-aside whose reply was lost like the first', async () => {
     const item = newItem()
     const { claim: claimed } = await hold(inbox, item)
-    proxy.loseReplyTo(1)
+    proxy.breakNext('cut after')
     // It was the reply to the ROLLBACK; the record is written all the same, on another connection.
     expect(await inbox.setAside([claimed], 'parked', { reason: 'why' })).toEqual(['parked'])
     expect(await inbox.setAside([claimed], 'parked', { reason: 'why' })).toEqual(['parked'])
@@ -121,7 +121,7 @@ describeMariadb('mysqlInbox on a connection that is lost', () => {
     const item = newItem()
     const { claim: claimed } = await hold(inbox, item)
     await place.write(lend(claimed).tx, item.key)
-    proxy.loseReplyTo(1)
+    proxy.breakNext('cut after')
     expect(await inbox.release([claimed], NO_REFUND)).toEqual(['released'])
     expect(await place.committed(item.key)).toBe(0)
     expect(await hold(rival, item, ALONE)).toMatchObject({ attempt: 2 })

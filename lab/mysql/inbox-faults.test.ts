@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, it } from '@jest/globals'
 import type { MysqlTransaction } from '../../adapters/mysql2/index.ts'
 import { server } from '../../test/kit/servers/server.ts'
-import { startFaultyLink } from '../kit/faulty-link.ts'
+import { startFaultProxy } from '../../test/kit/fault-proxy.ts'
 import { LOST_ANSWERS, losingEach, type InboxOnLink } from '../stores/inbox-lost-answers.ts'
 import { describeMariadb, newMysqlPlace, type MysqlPlace } from '../../test/mysql/support.ts'
 
@@ -11,7 +11,7 @@ describeMariadb('mysqlInbox, when an answer is lost', () => {
   beforeEach(async () => {
     place = await newMysqlPlace()
     const url = new URL((await server('mariadb')).url)
-    const link = await startFaultyLink(Number(url.port || 3306))
+    const link = await startFaultProxy(Number(url.port || 3306))
     url.hostname = '127.0.0.1'
     url.port = String(link.port)
     const pool = place.newPool({ uri: url.href, connectionLimit: 2 })

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { hasCode, type Store } from '../../src/index.ts'
 import { claim, hold, newItem, newToken, SCOPE } from '../../testing/contract/store/claims.ts'
 import { server } from '../../test/kit/servers/server.ts'
-import { startFaultyLink, type Fault, type FaultyLink } from '../kit/faulty-link.ts'
+import { startFaultProxy, type Fault, type FaultProxy } from '../../test/kit/fault-proxy.ts'
 import { mysqlLeaseHarness, type MysqlLeaseHarness } from '../../test/mysql/lease-harness.ts'
 import { ALONE, describeMariadb, NO_REFUND } from '../../test/mysql/support.ts'
 
@@ -119,12 +119,12 @@ const LOST_ANSWERS = Object.keys(SCENES).flatMap((name) => FAULTS.map((fault) =>
 
 describeMariadb('mysqlLease, when an answer is lost', () => {
   let harness: MysqlLeaseHarness
-  let link: FaultyLink
+  let link: FaultProxy
   let store: Store
   beforeEach(async () => {
     harness = await mysqlLeaseHarness()
     const url = new URL((await server('mariadb')).url)
-    link = await startFaultyLink(Number(url.port || 3306))
+    link = await startFaultProxy(Number(url.port || 3306))
     url.hostname = '127.0.0.1'
     url.port = String(link.port)
     const pool = harness.place.newPool({ uri: url.href, connectionLimit: 2 })
@@ -137,15 +137,15 @@ describeMariadb('mysqlLease, when an answer is lost', () => {
 
   it.each(LOST_ANSWERS)('does what it was asked for once: %s, each of its requests %s', async (name, fault) => {
     let nth = 0
-    for (let before = -1; link.happened > before; nth++) {
+    for (let before = -1; link.faults > before; nth++) {
       const { call, answer, after, left } = (await SCENES[name]?.(harness)) ?? {}
       if (call === undefined) throw new Error(`expected a scene, got ${name}`)
       // Connected, and the scope known: its requests are those of the call.
       await untilAnswered(() => hold(store, newItem()))
-      before = link.happened
-      link.next(fault, nth)
+      before = link.faults
+      link.breakNext(fault, nth)
       expect(await untilAnswered(() => call(store))).toEqual(answer)
-      link.next(fault, Number.POSITIVE_INFINITY)
+      link.breakNext(fault, Number.POSITIVE_INFINITY)
       expect(await after?.(harness.store)).toEqual(left)
     }
     // The last time there was no request left to lose.

@@ -5,13 +5,13 @@ import type { ClaimItem } from '../../src/spi.ts'
 import { claim, claimAll, hold, newItem } from '../../testing/contract/store/claims.ts'
 import { startPrivateMariadb } from '../../test/kit/servers/private-mariadb.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
-import { startFreezingProxy, type FreezingProxy } from '../../test/kit/freezing-proxy.ts'
+import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'
 import { codeOf, describeMariadb, lend, newMysqlPlace, NO_REFUND, type MysqlPlace } from '../../test/mysql/support.ts'
 
 /** InnoDB shows what is committed before it is flushed: here it stays so until somebody else's COMMIT flushes. */
 describeMariadb('mysqlInbox, of what is committed and not flushed yet', () => {
   let mariadb: Awaited<ReturnType<typeof startPrivateMariadb>>
-  let proxy: FreezingProxy
+  let proxy: FaultProxy
   let place: MysqlPlace
   /** Through the proxy; the rival is not. */
   let inbox: Store<MysqlTransaction>
@@ -21,7 +21,7 @@ describeMariadb('mysqlInbox, of what is committed and not flushed yet', () => {
     const settings = { 'innodb-flush-log-at-trx-commit': '1', 'innodb-flush-log-at-timeout': '2700' }
     mariadb = await startPrivateMariadb({ settings })
     const url = new URL(mariadb.url)
-    proxy = await startFreezingProxy(Number(url.port))
+    proxy = await startFaultProxy(Number(url.port))
     url.port = String(proxy.port)
     place = await newMysqlPlace(mariadb.url)
     inbox = await place.newInbox({ pool: place.newPool({ uri: url.href }), queryTimeoutMs: 1_500 })
@@ -52,7 +52,7 @@ describeMariadb('mysqlInbox, of what is committed and not flushed yet', () => {
     const item = newItem()
     const { claim: claimed } = await hold(inbox, item)
     await place.write(lend(claimed).tx, item.key)
-    proxy.loseReplyTo(1)
+    proxy.breakNext('cut after')
     expect(await withoutFlush(() => codeOf(inbox.mark([claimed])))).toBe('STORE_AMBIGUOUS')
     expect(await inbox.mark([claimed])).toEqual(['already-marked'])
     expect(await afterCrash(item)).toEqual({ effects: 1, claimed: { verdict: 'done' } })

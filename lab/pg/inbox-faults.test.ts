@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, it } from '@jest/globals'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import { server } from '../../test/kit/servers/server.ts'
-import { startFaultyLink } from '../kit/faulty-link.ts'
+import { startFaultProxy } from '../../test/kit/fault-proxy.ts'
 import { LOST_ANSWERS, losingEach, type InboxOnLink } from '../stores/inbox-lost-answers.ts'
 import { describePostgres, newPlace, type PgPlace } from '../../test/pg/support.ts'
 
@@ -11,7 +11,7 @@ describePostgres('postgresInbox, when an answer is lost', () => {
   beforeEach(async () => {
     place = await newPlace()
     const url = new URL((await server('postgres')).url)
-    const link = await startFaultyLink(Number(url.port || 5432))
+    const link = await startFaultProxy(Number(url.port || 5432))
     url.hostname = '127.0.0.1'
     url.port = String(link.port)
     const pool = place.newPool({ connectionString: url.href, max: 2 })

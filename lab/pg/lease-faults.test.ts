@@ -5,7 +5,7 @@ import { hasCode, type Store } from '../../src/index.ts'
 import { claim, hold, newItem, newToken, SCOPE } from '../../testing/contract/store/claims.ts'
 import { startPrivatePostgres } from '../../test/kit/servers/private-postgres.ts'
 import { server } from '../../test/kit/servers/server.ts'
-import { startFaultyLink, type Fault, type FaultyLink } from '../kit/faulty-link.ts'
+import { startFaultProxy, type Fault, type FaultProxy } from '../../test/kit/fault-proxy.ts'
 import { pgLeaseHarness, type PgLeaseHarness } from '../../test/pg/lease-harness.ts'
 import { ALONE, codeOf, describePostgres, NO_REFUND, REFUND } from '../../test/pg/support.ts'
 
@@ -16,12 +16,12 @@ const WHY = { by: 'somebody', reason: 'it was looked at', retentionMs: 60_000 }
 
 describePostgres('postgresLease, when an answer is lost', () => {
   let harness: PgLeaseHarness
-  let link: FaultyLink
+  let link: FaultProxy
   let store: Store
   beforeEach(async () => {
     harness = await pgLeaseHarness()
     const url = new URL((await server('postgres')).url)
-    link = await startFaultyLink(Number(url.port || 5432))
+    link = await startFaultProxy(Number(url.port || 5432))
     url.hostname = '127.0.0.1'
     url.port = String(link.port)
     const pool = harness.place.newPool({ connectionString: url.href, max: 1 })
@@ -37,12 +37,12 @@ describePostgres('postgresLease, when an answer is lost', () => {
 
   /** Asks as the pipeline does: the same again, until there is an answer. */
   async function despite<T>(fault: Fault, call: () => Promise<T>, after = 0): Promise<T> {
-    const before = link.happened
-    link.next(fault, after)
+    const before = link.faults
+    link.breakNext(fault, after)
     for (;;) {
       try {
         const answer = await call()
-        expect(link.happened).toBeGreaterThan(before)
+        expect(link.faults).toBeGreaterThan(before)
         return answer
       } catch (error) {
         if (!hasCode(error, 'STORE_AMBIGUOUS') && !hasCode(error, 'STORE_UNREACHABLE')) throw error

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { startCuttingProxy, type CuttingProxy } from '../../test/kit/cutting-proxy.ts'
+import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
@@ -7,12 +7,12 @@ import { WorkerProcess } from '../../test/rabbitmq/worker-process.ts'
 import { openStores, type WorkerStores } from '../kit/worker-stores.ts'
 
 let rabbit: Rabbit
-let proxy: CuttingProxy
+let proxy: FaultProxy
 let stores: WorkerStores
 
 beforeAll(async () => {
   rabbit = await Rabbit.open()
-  proxy = await startCuttingProxy(Number(new URL(rabbit.url).port || 5672))
+  proxy = await startFaultProxy(Number(new URL(rabbit.url).port || 5672))
   stores = await openStores()
 }, SERVER_WITHIN_MS)
 afterAll(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import * as fc from 'fast-check'
-import { startCuttingProxy, type CuttingProxy } from '../../test/kit/cutting-proxy.ts'
+import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'
 import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Rabbit, eventually } from '../../test/rabbitmq/rabbit.ts'
 import { bodies } from '../../test/rabbitmq/watching.ts'
@@ -14,14 +14,14 @@ const WORKERS = 2
 
 let rabbit: Rabbit
 let place: PgPlace
-let toRabbit: CuttingProxy
-let toPostgres: CuttingProxy
+let toRabbit: FaultProxy
+let toPostgres: FaultProxy
 
 beforeAll(async () => {
   rabbit = await Rabbit.open()
   place = await newPlace()
-  toRabbit = await startCuttingProxy(portOf(rabbit.url, 5672))
-  toPostgres = await startCuttingProxy(portOf((await server('postgres')).url, 5432))
+  toRabbit = await startFaultProxy(portOf(rabbit.url, 5672))
+  toPostgres = await startFaultProxy(portOf((await server('postgres')).url, 5432))
 }, SERVER_WITHIN_MS)
 afterAll(async () => {
   await Promise.all([toRabbit.stop(), toPostgres.stop()])
@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const portOf = (url: string, usual: number): number => Number(new URL(url).port || usual)
 
-function over(proxy: CuttingProxy, url: string): string {
+function over(proxy: FaultProxy, url: string): string {
   return Object.assign(new URL(url), { hostname: '127.0.0.1', port: String(proxy.port) }).href
 }
 

@@ -4,7 +4,7 @@ import type { Channel } from 'amqplib'
 import { Connection, type AsyncMessage } from 'rabbitmq-client'
 import { confirmedPublisher, rabbitDeadLetters, rabbitMessage, runRabbit } from '../../adapters/amqplib/index.ts'
 import { TerminalError, memoryStore, runInline, type Message } from '../../src/index.ts'
-import { startCuttingProxy, type CuttingProxy } from '../../test/kit/cutting-proxy.ts'
+import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { consumerOf } from '../../test/rabbitmq/own-channels.ts'
 import { Rabbit, eventually } from '../../test/rabbitmq/rabbit.ts'
@@ -12,11 +12,11 @@ import { RECIPES, type Recipe } from './recipes.ts'
 import { Gate, Watching, bodies } from '../../test/rabbitmq/watching.ts'
 
 let rabbit: Rabbit
-let proxy: CuttingProxy
+let proxy: FaultProxy
 
 beforeAll(async () => {
   rabbit = await Rabbit.open()
-  proxy = await startCuttingProxy(Number(new URL(rabbit.url).port || 5672))
+  proxy = await startFaultProxy(Number(new URL(rabbit.url).port || 5672))
 }, SERVER_WITHIN_MS)
 afterAll(async () => {
   await proxy.stop()

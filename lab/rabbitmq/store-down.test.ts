@@ -5,7 +5,7 @@ import { redisLease } from '../../adapters/redis/ioredis/index.ts'
 import { postgresInbox, type PgTransaction } from '../../adapters/pg/index.ts'
 import { defineConsumer, messageId, type Consumer, type ConsumerSettings, type Running } from '../../src/index.ts'
 import { backends } from '../../test/kit/backends.ts'
-import { startCuttingProxy, type CuttingProxy } from '../../test/kit/cutting-proxy.ts'
+import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'
 import { startPrivateRabbit } from '../../test/kit/servers/private-rabbit.ts'
 import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Rabbit, eventually } from '../../test/rabbitmq/rabbit.ts'
@@ -15,7 +15,7 @@ import { redisHarness, type RedisHarness } from '../../test/redis/harness.ts'
 
 const isWanted = backends.has('rabbitmq')
 const started: Running[] = []
-const proxies: CuttingProxy[] = []
+const proxies: FaultProxy[] = []
 const clients: Redis[] = []
 let broker: Awaited<ReturnType<typeof startPrivateRabbit>>
 let rabbit: Rabbit
@@ -48,14 +48,14 @@ afterAll(async () => {
 
 interface Stored {
   readonly consumer: Consumer
-  readonly proxy: CuttingProxy
+  readonly proxy: FaultProxy
   readonly effects: () => Promise<readonly string[]>
 }
 
 /** A URL of the server that leads over a proxy. */
-async function overProxy(url: string): Promise<{ readonly proxy: CuttingProxy; readonly url: string }> {
+async function overProxy(url: string): Promise<{ readonly proxy: FaultProxy; readonly url: string }> {
   const way = new URL(url)
-  const proxy = await startCuttingProxy(Number(way.port || (way.protocol === 'redis:' ? 6379 : 5432)))
+  const proxy = await startFaultProxy(Number(way.port || (way.protocol === 'redis:' ? 6379 : 5432)))
   proxies.push(proxy)
   return { proxy, url: Object.assign(way, { hostname: '127.0.0.1', port: String(proxy.port) }).href }
 }

@@ -6,7 +6,7 @@ import { connect as connectWithFirst } from 'amqplib-1'
 import { confirmedPublisher, rabbitSource, type RabbitConnect } from '../../adapters/amqplib/index.ts'
 import type { Source } from '../../src/spi.ts'
 import { describeSourceContract } from '../../testing/contract/source/contract.ts'
-import { startCuttingProxy, type CuttingProxy } from '../../test/kit/cutting-proxy.ts'
+import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { rabbitHarness } from '../../test/rabbitmq/harness.ts'
 import { Rabbit, eventually } from '../../test/rabbitmq/rabbit.ts'
@@ -23,12 +23,12 @@ const VERSIONS = {
 } satisfies Record<string, Connect>
 
 let rabbit: Rabbit
-let proxy: CuttingProxy
+let proxy: FaultProxy
 let opened: Source[] = []
 
 beforeAll(async () => {
   rabbit = await Rabbit.open()
-  proxy = await startCuttingProxy(Number(new URL(rabbit.url).port || 5672))
+  proxy = await startFaultProxy(Number(new URL(rabbit.url).port || 5672))
 }, SERVER_WITHIN_MS)
 afterEach(async () => {
   await Promise.all(opened.map((source) => source.close()))

@@ -5,7 +5,7 @@ import type { Store } from '../../src/ports/store.ts'
 import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
 import { assertLikeTransition } from '../../test/contract/store-model.ts'
 import { backends } from '../../test/kit/backends.ts'
-import { startCuttingProxy } from '../../test/kit/cutting-proxy.ts'
+import { startFaultProxy } from '../../test/kit/fault-proxy.ts'
 import { withRedis } from '../../test/kit/servers/clients.ts'
 import { startPrivateRedis, type PrivateRedis } from '../../test/kit/servers/private-redis.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
@@ -127,7 +127,7 @@ describeOnRedis.each(LIBRARIES)(
     it('believes no wait of another connection', async () => {
       await using primary = await startPrivateRedis({ version: '8.0' })
       await using replica = await startPrivateRedis({ version: '8.0', replicaOf: primary })
-      await using proxy = await startCuttingProxy(primary.port)
+      await using proxy = await startFaultProxy(primary.port)
       await using client = await connect(`redis://127.0.0.1:${proxy.port}`)
       const store = client.lease({ durability: 'replicas', durableWithinMs: 5_000, timeoutMs: 10_000 })
       await store.open()
@@ -180,7 +180,7 @@ function offsetOf({ url }: PrivateRedis): Promise<string | undefined> {
 /** Marks while the replica is cut off, then kills the primary and promotes the replica. */
 async function failOver(options: LeaseOptions): Promise<{ readonly marked: unknown; readonly afterwards: string }> {
   await using primary = await startPrivateRedis()
-  await using proxy = await startCuttingProxy(primary.port)
+  await using proxy = await startFaultProxy(primary.port)
   await using replica = await startPrivateRedis({ replicaOf: Object.assign({ ...primary }, { port: proxy.port }) })
   await using before = await IOREDIS.connect(primary.url)
   const store = before.lease(options)

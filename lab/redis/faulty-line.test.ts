@@ -7,7 +7,7 @@ import { claim, hold, newItem, newToken, SCOPE } from '../../testing/contract/st
 import { backends } from '../../test/kit/backends.ts'
 import { startPrivateRedis, type PrivateRedis } from '../../test/kit/servers/private-redis.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
-import { startFaultyLine, type Fault, type FaultyLine } from '../kit/faulty-line.ts'
+import { startFaultProxy, type Fault, type FaultProxy } from '../../test/kit/fault-proxy.ts'
 import { LIBRARIES, type UsersClient } from '../../test/redis/clients.ts'
 
 const ALONE = { alone: true }
@@ -23,7 +23,7 @@ const CLIENTS: readonly (readonly [string, (url: string) => Promise<UsersClient>
   ['of ioredis that queues nothing', ioredisWith({ enableOfflineQueue: false })],
 ]
 
-const FAULTS: readonly Fault[] = ['reply', 'request', 'silence']
+const FAULTS: readonly Fault[] = ['cut after', 'cut before', 'silence']
 
 /** How each call is made on a record, what it answers the first time and when it is sent again, and what stands there then. */
 interface Case {
@@ -108,10 +108,10 @@ const CASES: Readonly<Record<string, (store: Store) => Promise<Case>>> = {
 
 describeOnRedis('redisLease on a line that breaks', () => {
   let redis: PrivateRedis
-  let line: FaultyLine
+  let line: FaultProxy
   beforeAll(async () => {
     redis = await startPrivateRedis()
-    line = await startFaultyLine(redis.port)
+    line = await startFaultProxy(redis.port)
   }, SERVER_WITHIN_MS)
   afterAll(async () => {
     await line?.stop()
@@ -132,7 +132,7 @@ describeOnRedis('redisLease on a line that breaks', () => {
     })
     afterAll(() => client?.close())
 
-    describe.each(FAULTS)('whose %s is lost', (fault) => {
+    describe.each(FAULTS)('with the fault %s', (fault) => {
       it.each(Object.keys(CASES))('gets the answer of its %s', async (name) => {
         const { call, first, again, stands, expected } = (await CASES[name]?.(store)) ?? {}
         const before = line.faults
@@ -140,7 +140,9 @@ describeOnRedis('redisLease on a line that breaks', () => {
         const answer = await untilAnswered(() => call?.(store) ?? Promise.reject(new Error('no such case')))
         expect(line.faults).toBe(before + 1)
         // After silence a client may send both: what it was asked before, and again.
-        const allowed = { reply: [again], request: [first], silence: [first, again] }[fault]
+        const allowed = { 'cut after': [again], 'cut before': [first], swallowed: [again], silence: [first, again] }[
+          fault
+        ]
         expect(allowed).toContainEqual(answer)
         expect(await stands?.(store)).toEqual(expected)
       })

@@ -2,11 +2,11 @@ import { expect } from '@jest/globals'
 import { hasCode, type Store } from '../../src/index.ts'
 import { type TransactionClaim, type TransactionAnswer, type ClaimItem } from '../../src/spi.ts'
 import { claim, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'
-import type { Fault, FaultyLink } from '../kit/faulty-link.ts'
+import type { Fault, FaultProxy } from '../../test/kit/fault-proxy.ts'
 
 /** An inbox whose connections go over a link, and another on the same data whose do not. */
 export interface InboxOnLink<Tx> {
-  readonly link: FaultyLink
+  readonly link: FaultProxy
   readonly inbox: Store<Tx>
   readonly rival: Store<Tx>
   readonly write: (tx: Tx, effect: string) => Promise<unknown>
@@ -92,14 +92,14 @@ export async function losingEach<Tx>(on: InboxOnLink<Tx>, fault: Fault, scene: S
     // As many connections as it may want, so that its requests are those of the call.
     const ready = await untilGranted(inbox, newItem())
     await inbox.mark([ready.claim])
-    const before = link.happened
+    const before = link.faults
     await scene(on, async (call) => {
-      link.next(fault, nth)
+      link.breakNext(fault, nth)
       const answer = await untilAnswered(call)
-      link.next(fault, Number.POSITIVE_INFINITY)
+      link.breakNext(fault, Number.POSITIVE_INFINITY)
       return answer
     })
-    if (link.happened > before) continue
+    if (link.faults > before) continue
     expect(nth).toBeGreaterThan(0)
     return
   }

@@ -4,7 +4,7 @@ import { NoEffectError, runInline, type Store } from '../../src/index.ts'
 import { type ClaimAnswer, type ClaimRequest } from '../../src/spi.ts'
 import { claim, claimAll, hold, leaseEnds, newItem, newToken } from '../../testing/contract/store/claims.ts'
 import { backends } from '../../test/kit/backends.ts'
-import { startCuttingProxy, type CuttingProxy } from '../../test/kit/cutting-proxy.ts'
+import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { aborted, gate } from '../../test/kit/rig.ts'
 import { server } from '../../test/kit/servers/server.ts'
@@ -84,7 +84,7 @@ for (const [name, backend, newLeasePlace] of STORES) {
     it('is aborted before another process can take over, when it is cut off from its store [T17]', async () => {
       const place = await newLeasePlace()
       const { port } = new URL(place.url)
-      const proxy = await startCuttingProxy(Number(port))
+      const proxy = await startFaultProxy(Number(port))
       closing.push(() => proxy.stop())
       const [{ store }, { store: rival }] = [await open(through(proxy, place)), await open(place)]
       const claims = jest.spyOn(store, 'claim')
@@ -137,7 +137,7 @@ for (const [name, backend, newLeasePlace] of STORES) {
 // Compiled before a lease is running out.
 const RIVAL = compiled(new URL('lease-rival.ts', import.meta.url))
 
-function through({ port }: CuttingProxy, place: LeasePlace): LeasePlace {
+function through({ port }: FaultProxy, place: LeasePlace): LeasePlace {
   return { ...place, url: Object.assign(new URL(place.url), { port: String(port), hostname: '127.0.0.1' }).href }
 }
 

@@ -2,18 +2,18 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { Store } from '../../src/index.ts'
 import { abandon, claim, claimAll, hold, LONG_MS, newItem, newToken } from '../../testing/contract/store/claims.ts'
 import { server } from '../kit/servers/server.ts'
-import { startFreezingProxy, type FreezingProxy } from '../kit/freezing-proxy.ts'
+import { startFaultProxy, type FaultProxy } from '../kit/fault-proxy.ts'
 import { mysqlLeaseHarness, type MysqlLeaseHarness } from './lease-harness.ts'
 import { ALONE, codeOf, describeMariadb, NO_REFUND } from './support.ts'
 
 describeMariadb('mysqlLease whose answers are lost', () => {
   let harness: MysqlLeaseHarness
-  let proxy: FreezingProxy
+  let proxy: FaultProxy
   let lease: Store
   beforeEach(async () => {
     harness = await mysqlLeaseHarness()
     const url = new URL((await server('mariadb')).url)
-    proxy = await startFreezingProxy(Number(url.port || 3306))
+    proxy = await startFaultProxy(Number(url.port || 3306))
     url.hostname = '127.0.0.1'
     url.port = String(proxy.port)
     const pool = harness.place.newPool({ uri: url.href })
@@ -29,7 +29,7 @@ describeMariadb('mysqlLease whose answers are lost', () => {
   async function despiteLoss<T>(call: () => Promise<T>): Promise<T> {
     for (let nth = 1; nth <= harness.place.messages.ofLease; nth++) {
       await eventually(() => claim(lease, newItem())) // The connection of the call is there.
-      proxy.loseReplyTo(nth)
+      proxy.breakNext('cut after', nth - 1)
       expect(await codeOf(call())).toMatch(/^STORE_/)
     }
     return eventually(call)

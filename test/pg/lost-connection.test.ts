@@ -3,19 +3,19 @@ import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/index.ts'
 import type { TransactionClaim } from '../../src/spi.ts'
-import { startCuttingProxy, type CuttingProxy } from '../kit/cutting-proxy.ts'
+import { startFaultProxy, type FaultProxy } from '../kit/fault-proxy.ts'
 import { server } from '../kit/servers/server.ts'
 import { ALONE, NO_REFUND, codeOf, describePostgres, lend, newPlace, pidOf, type PgPlace } from './support.ts'
 
 describePostgres('postgresInbox on a connection that is lost', () => {
   let place: PgPlace
-  let proxy: CuttingProxy
+  let proxy: FaultProxy
   let inbox: Store<PgTransaction>
 
   beforeEach(async () => {
     place = await newPlace()
     const url = new URL((await server('postgres')).url)
-    proxy = await startCuttingProxy(Number(url.port || 5432))
+    proxy = await startFaultProxy(Number(url.port || 5432))
     url.hostname = '127.0.0.1'
     url.port = String(proxy.port)
     const pool = place.newPool({ connectionString: url.href })

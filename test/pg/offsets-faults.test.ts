@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import type { ClaimItem, OffsetsStore } from '../../src/spi.ts'
 import { claim, claimAll, grantedBy, hold, newItem, newName } from '../../testing/contract/store/claims.ts'
-import { startCuttingProxy, type CuttingProxy } from '../kit/cutting-proxy.ts'
+import { startFaultProxy, type FaultProxy } from '../kit/fault-proxy.ts'
 import { startPrivatePostgres } from '../kit/servers/private-postgres.ts'
 import { server } from '../kit/servers/server.ts'
 import { ALONE, NO_REFUND, REFUND, codeOf, describePostgres, lend, newPlace, pidOf, type PgPlace } from './support.ts'
@@ -44,11 +44,11 @@ const nextOf = async (store: OffsetsStore<PgTransaction>, stream: string): Promi
   (await store.positions?.next('contract/store', [stream]))?.get(stream)?.next
 
 describePostgres('postgresOffsets on a connection that is lost', () => {
-  let proxy: CuttingProxy
+  let proxy: FaultProxy
   let store: OffsetsStore<PgTransaction>
   beforeEach(async () => {
     const url = new URL((await server('postgres')).url)
-    proxy = await startCuttingProxy(Number(url.port || 5432))
+    proxy = await startFaultProxy(Number(url.port || 5432))
     url.hostname = '127.0.0.1'
     url.port = String(proxy.port)
     const pool = place.newPool({ connectionString: url.href })

@@ -3,7 +3,7 @@ import { rabbitSource, type RabbitConnect, type RabbitOptions } from '../../adap
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import { defineConsumer, messageId, type Consumer, type ConsumerSettings, type Running } from '../../src/index.ts'
 import { runConsumer } from '../../src/spi.ts'
-import { startCuttingProxy, type CuttingProxy } from '../kit/cutting-proxy.ts'
+import { startFaultProxy, type FaultProxy } from '../kit/fault-proxy.ts'
 import { server, SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Rabbit, eventually } from './rabbit.ts'
 import { Tap, type TappedChannel } from './tap.ts'
@@ -12,14 +12,14 @@ import { newPlace, type PgPlace } from '../pg/support.ts'
 import { redisHarness, type RedisHarness } from '../redis/harness.ts'
 
 let rabbit: Rabbit
-let proxy: CuttingProxy
+let proxy: FaultProxy
 let redis: RedisHarness
 let place: PgPlace
 const started: Running[] = []
 
 beforeAll(async () => {
   rabbit = await Rabbit.open()
-  proxy = await startCuttingProxy(Number(new URL(rabbit.url).port || 5672))
+  proxy = await startFaultProxy(Number(new URL(rabbit.url).port || 5672))
   redis = await redisHarness((await server('redis')).url)
   place = await newPlace()
 }, SERVER_WITHIN_MS)

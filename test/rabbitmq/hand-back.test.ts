@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { rabbitSource, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { Source } from '../../src/spi.ts'
-import { startCuttingProxy } from '../kit/cutting-proxy.ts'
+import { startFaultProxy } from '../kit/fault-proxy.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Rabbit, eventually } from './rabbit.ts'
 import { Tap } from './tap.ts'
@@ -131,7 +131,7 @@ describe('handing a delivery back', () => {
   })
 
   it('is refused once the channel is gone, and nothing is sent [T84]', async () => {
-    await using proxy = await startCuttingProxy(Number(new URL(rabbit.url).port || 5672))
+    await using proxy = await startFaultProxy(Number(new URL(rabbit.url).port || 5672))
     const url = new URL(rabbit.url)
     url.port = String(proxy.port)
     const queue = rabbit.name()

@@ -2,14 +2,14 @@ import type { Message, Running } from 'consume-once'
 import { runRabbit, type RabbitConnect } from 'consume-once/amqplib'
 import { eventually } from '../../testing/contract/source/driven.ts'
 import type { SourceHarness } from '../../testing/contract/source/harness.ts'
-import { startCuttingProxy } from '../kit/cutting-proxy.ts'
+import { startFaultProxy } from '../kit/fault-proxy.ts'
 import { Rabbit } from './rabbit.ts'
 
 /** A queue of the tests' RabbitMQ, behind a proxy that cuts. `connectTo` says how the consumer reaches a URL. */
 export async function rabbitHarness(connectTo: (url: string) => RabbitConnect): Promise<SourceHarness> {
   const rabbit = await Rabbit.open()
   const server = new URL(rabbit.url)
-  const proxy = await startCuttingProxy(Number(server.port || 5672))
+  const proxy = await startFaultProxy(Number(server.port || 5672))
   const url = Object.assign(new URL(rabbit.url), { hostname: '127.0.0.1', port: String(proxy.port) }).toString()
   const queue = rabbit.name()
   let published = 0

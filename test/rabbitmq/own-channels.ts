@@ -9,7 +9,7 @@ import {
   type ConsumerSettings,
   type HandlerContext,
 } from '../../src/index.ts'
-import { startCuttingProxy, type CuttingProxy } from '../kit/cutting-proxy.ts'
+import { startFaultProxy, type FaultProxy } from '../kit/fault-proxy.ts'
 import { Rabbit } from './rabbit.ts'
 import { Watching } from './watching.ts'
 
@@ -34,18 +34,18 @@ interface Consuming {
 /** Channels of the user's own, consuming by drop-in functions. */
 export class OwnChannels implements AsyncDisposable {
   readonly rabbit: Rabbit
-  readonly proxy: CuttingProxy
+  readonly proxy: FaultProxy
   readonly #models: ChannelModel[] = []
   readonly #functions: OnMessage[] = []
 
-  private constructor(rabbit: Rabbit, proxy: CuttingProxy) {
+  private constructor(rabbit: Rabbit, proxy: FaultProxy) {
     this.rabbit = rabbit
     this.proxy = proxy
   }
 
   static async open(): Promise<OwnChannels> {
     const rabbit = await Rabbit.open()
-    return new OwnChannels(rabbit, await startCuttingProxy(Number(new URL(rabbit.url).port || 5672)))
+    return new OwnChannels(rabbit, await startFaultProxy(Number(new URL(rabbit.url).port || 5672)))
   }
 
   get viaProxy(): string {

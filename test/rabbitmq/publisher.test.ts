@@ -6,7 +6,7 @@ import { ReopeningPublisher } from '../../adapters/amqplib/publishing/confirmed-
 import { connectorOf } from '../../adapters/amqplib/connection/connector.ts'
 import type { BrokerError } from '../../src/index.ts'
 import type { DeadLetter, Delivery } from '../../src/spi.ts'
-import { startCuttingProxy } from '../kit/cutting-proxy.ts'
+import { startFaultProxy } from '../kit/fault-proxy.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Rabbit } from './rabbit.ts'
 import { Gate, RecordingIntake, bodies } from './watching.ts'
@@ -76,7 +76,7 @@ describe('confirmedPublisher', () => {
   it('fails what was under way when the connection is lost, and connects again', async () => {
     const queue = rabbit.name()
     await rabbit.declare(queue)
-    await using proxy = await startCuttingProxy(Number(new URL(rabbit.url).port || 5672))
+    await using proxy = await startFaultProxy(Number(new URL(rabbit.url).port || 5672))
     const url = new URL(rabbit.url)
     url.port = String(proxy.port)
     await using publisher = confirmedPublisher(url.href)

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import type { RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { TerminalError, memoryStore } from '../../src/index.ts'
-import { startCuttingProxy } from '../kit/cutting-proxy.ts'
+import { startFaultProxy } from '../kit/fault-proxy.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { itWaitsElsewhereWhileBusy } from './busy.ts'
 import { Consumers, type Handle } from './consumers.ts'
@@ -87,7 +87,7 @@ describe('a message that another process is busy with for long', () => {
 
 describe('dead letters by reject', () => {
   it('are moved also when the delivery that failed is gone, and another of it has come', async () => {
-    await using proxy = await startCuttingProxy(Number(new URL(rabbit.url).port || 5672))
+    await using proxy = await startFaultProxy(Number(new URL(rabbit.url).port || 5672))
     const url = new URL(rabbit.url)
     url.port = String(proxy.port)
     const [queue, dead] = [rabbit.name(), rabbit.name()]

@@ -11,19 +11,19 @@ import {
   type Running,
   type Store,
 } from '../../src/index.ts'
-import { startCuttingProxy, type CuttingProxy } from '../kit/cutting-proxy.ts'
+import { startFaultProxy, type FaultProxy } from '../kit/fault-proxy.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Rabbit, eventually } from './rabbit.ts'
 import { Tap } from './tap.ts'
 import { Gate, Watching, bodies } from './watching.ts'
 
 let rabbit: Rabbit
-let proxy: CuttingProxy
+let proxy: FaultProxy
 let started: Running[] = []
 
 beforeAll(async () => {
   rabbit = await Rabbit.open()
-  proxy = await startCuttingProxy(Number(new URL(rabbit.url).port || 5672))
+  proxy = await startFaultProxy(Number(new URL(rabbit.url).port || 5672))
 }, SERVER_WITHIN_MS)
 afterEach(async () => {
   await Promise.all(started.map((running) => running.stop({ deadlineMs: 1 })))

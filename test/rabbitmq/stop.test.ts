@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { rabbitSource, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { Source } from '../../src/spi.ts'
-import { startCuttingProxy } from '../kit/cutting-proxy.ts'
+import { startFaultProxy } from '../kit/fault-proxy.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Rabbit, eventually } from './rabbit.ts'
 import { Tap } from './tap.ts'
@@ -127,7 +127,7 @@ describe('stopping a RabbitMQ source', () => {
   })
 
   it('works during a reconnect, and before a start', async () => {
-    await using proxy = await startCuttingProxy(Number(new URL(rabbit.url).port || 5672))
+    await using proxy = await startFaultProxy(Number(new URL(rabbit.url).port || 5672))
     const queue = rabbit.name()
     const url = new URL(rabbit.url)
     url.port = String(proxy.port)
@@ -149,7 +149,7 @@ describe('stopping a RabbitMQ source', () => {
   })
 
   it('survives the connection lost while it drains', async () => {
-    await using proxy = await startCuttingProxy(Number(new URL(rabbit.url).port || 5672))
+    await using proxy = await startFaultProxy(Number(new URL(rabbit.url).port || 5672))
     const queue = rabbit.name()
     const url = new URL(rabbit.url)
     url.port = String(proxy.port)

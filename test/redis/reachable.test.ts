@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { claim, newItem } from '../../testing/contract/store/claims.ts'
 import { backends } from '../kit/backends.ts'
-import { startCuttingProxy } from '../kit/cutting-proxy.ts'
+import { startFaultProxy } from '../kit/fault-proxy.ts'
 import { server } from '../kit/servers/server.ts'
 import { gate } from '../kit/rig.ts'
 import { LIBRARIES } from './clients.ts'
@@ -16,7 +16,7 @@ afterEach(async () => {
 describeOnRedis.each(LIBRARIES)('redisLease by $name whose client has connected anew', (library) => {
   it('tells who waits for it, until that hears no more', async () => {
     const { port } = new URL((await server('redis')).url)
-    const proxy = await startCuttingProxy(Number(port || 6379))
+    const proxy = await startFaultProxy(Number(port || 6379))
     closing.push(() => proxy.stop())
     const client = await library.connect(`redis://127.0.0.1:${proxy.port}`)
     closing.push(client.close)

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { CuttingProxy } from '../../../test/kit/cutting-proxy.ts'
+import type { FaultProxy } from '../../../test/kit/fault-proxy.ts'
 import type { PrivateInstance } from '../../../test/kit/servers/private-instance.ts'
 import { harmWorkers, runLane } from '../harm.ts'
 import type { Journal } from '../journal.ts'
@@ -12,7 +12,7 @@ interface FaultsParts {
   readonly plan: Plan
   readonly pace: Pace
   readonly rabbit: PrivateInstance
-  readonly proxy: CuttingProxy
+  readonly proxy: FaultProxy
   readonly workers: readonly WorkerSlot[]
   readonly journal: Journal
 }

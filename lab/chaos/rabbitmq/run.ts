@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Rabbit } from '../../../test/rabbitmq/rabbit.ts'
-import { startCuttingProxy } from '../../../test/kit/cutting-proxy.ts'
+import { startFaultProxy } from '../../../test/kit/fault-proxy.ts'
 import { uniqueName } from '../../../test/kit/namespace.ts'
 import { startPrivateRabbit } from '../../../test/kit/servers/private-rabbit.ts'
 import { WORKERS } from '../plan.ts'
@@ -26,7 +26,7 @@ export async function runChaosOnRabbit(options: RabbitOptions, beside: Beside = 
   await using rabbit = await startPrivateRabbit()
   const queue = uniqueName('chaos')
   const wire = new WireTap(deadLettersOf(queue))
-  await using proxy = await startCuttingProxy(Number(new URL(rabbit.url).port), wire.listen)
+  await using proxy = await startFaultProxy(Number(new URL(rabbit.url).port), wire.listen)
   const url = proxied(rabbit.url, proxy.port)
   return await Stage.with(options, async (stage) => {
     const { journal } = stage

@@ -2,14 +2,14 @@ import { describe, expect, it } from '@jest/globals'
 import { connect, type Channel, type ChannelModel, type ConsumeMessage } from 'amqplib'
 import { eventually, Rabbit } from '../../../test/rabbitmq/rabbit.ts'
 import { backends } from '../../../test/kit/backends.ts'
-import { startCuttingProxy, type CuttingProxy, type Listener } from '../../../test/kit/cutting-proxy.ts'
+import { startFaultProxy, type FaultProxy, type Listener } from '../../../test/kit/fault-proxy.ts'
 import { WireTap } from './wire-tap.ts'
 
 const describeOnRabbit = backends.has('rabbitmq') ? describe : describe.skip
 
 interface Tapped extends AsyncDisposable {
   readonly wire: WireTap
-  readonly proxy: CuttingProxy
+  readonly proxy: FaultProxy
   readonly rabbit: Rabbit
   readonly queue: string
   readonly client: ChannelModel
@@ -22,7 +22,7 @@ async function tapped(cut: (listener: Listener) => Listener = (listener) => list
   await rabbit.declare(`${queue}.dead-letter`)
   const wire = new WireTap(`${queue}.dead-letter`)
   const url = new URL(rabbit.url)
-  const proxy = await startCuttingProxy(Number(url.port || 5672), () => cut(wire.listen()))
+  const proxy = await startFaultProxy(Number(url.port || 5672), () => cut(wire.listen()))
   url.port = String(proxy.port)
   const client = await connect(url.href.replace('localhost', '127.0.0.1'))
   client.on('error', () => {})

@@ -1,4 +1,4 @@
-import type { Listener } from '../../../test/kit/cutting-proxy.ts'
+import type { Listener } from '../../../test/kit/fault-proxy.ts'
 import type { WireEvidence } from './evidence.ts'
 import { FrameReader, type Frame, type Spoken } from '../../kit/wire/amqp-frames.ts'
 

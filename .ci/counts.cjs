@@ -1,5 +1,9 @@
-/** Reads what jest --json has written. `failed FILE`: paths of failed test files. `sum FOLDER`: counts of all runs. */
+/**
+ * Reads what jest --json has written. `failed FILE`: paths of failed test files. `files FILE`: the number of test files by folder.
+ * `sum FOLDER`: counts of all runs.
+ */
 const { readdirSync, readFileSync } = require('node:fs')
+const { dirname, relative } = require('node:path')
 const [what, place] = process.argv.slice(2)
 
 const read = (path) => JSON.parse(readFileSync(path, 'utf8'))
@@ -8,6 +12,14 @@ const failedFiles = ({ testResults }) => testResults.filter(({ status }) => stat
 
 if (what === 'failed') {
   for (const path of failedFiles(read(place))) console.log(path)
+} else if (what === 'files') {
+  const folders = new Map()
+  for (const { name } of read(place).testResults) {
+    const folder = dirname(relative(process.cwd(), name))
+    folders.set(folder, (folders.get(folder) ?? 0) + 1)
+  }
+  const told = [...folders].toSorted(([one], [other]) => one.localeCompare(other))
+  console.log(`  test files of the laboratory: ${told.map(([folder, count]) => `${folder} ${count}`).join(', ')}`)
 } else {
   const names = readdirSync(place)
   let [passed, failed, skipped] = [0, 0, 0]

@@ -1,9 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Endpoint, ServerName } from '../../test/kit/servers/catalogue.ts'
+import type { PrivateInstance } from '../../test/kit/servers/private-instance.ts'
 import { withKafka, withMariadb, withPostgres, withRabbit, withRedis } from '../../test/kit/servers/clients.ts'
 
 interface DurableNote {
-  write(endpoint: Endpoint, note: string): Promise<void>
+  /** Resolves when a kill of the server can no longer lose it. */
+  write(endpoint: Endpoint, note: string, instance?: PrivateInstance & { flush?(): Promise<void> }): Promise<void>
   isThere(endpoint: Endpoint, note: string): Promise<boolean>
 }
 
@@ -40,12 +41,11 @@ export const DURABLE_NOTE: Readonly<Record<ServerName, DurableNote>> = {
       }),
   },
   rabbitmq: {
-    async write(url, note) {
+    async write(url, note, instance) {
       await withRabbit(url, async (connection) => {
         await (await connection.createChannel()).assertQueue(note, { durable: true })
       })
-      // Mnesia answers before its log is written, and nothing tells when it is: a kill in that moment loses the queue.
-      await sleep(1_000)
+      await instance?.flush?.()
     },
     isThere: (url, note) =>
       withRabbit(url, async (connection) => {

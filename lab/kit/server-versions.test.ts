@@ -103,7 +103,7 @@ function describePrivate<N extends Versioned>(name: N, start: Starts[N]): void {
           try {
             expect(await reportedVersion(name, instance.url)).toContain(reportOf(name, version))
             const note = uniqueName('note')
-            await DURABLE_NOTE[name].write(instance.url, note)
+            await DURABLE_NOTE[name].write(instance.url, note, instance)
             await instance.kill()
             expect(startedAt(first)).toBeUndefined()
             await expect(answers(name, instance.url)).rejects.toThrow('ECONNREFUSED')

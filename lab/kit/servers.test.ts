@@ -109,7 +109,7 @@ describe('a private instance', () => {
       const at = endpointOf(instance)
       const [pid = 0] = instance.pids
       const note = uniqueName('note')
-      await DURABLE_NOTE[name].write(at, note)
+      await DURABLE_NOTE[name].write(at, note, instance)
 
       await instance.kill()
       expect(startedAt(pid)).toBeUndefined()

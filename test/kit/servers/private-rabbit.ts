@@ -49,13 +49,19 @@ export async function startPrivateRabbit(
     const { command, args } = place.command(join(dirname(programs.server), 'rabbitmqctl'), ...words)
     await run(command, args, { timeoutMs: 60_000, cwd: folder, env })
   }
-  return Object.assign(instance, { url, control })
+  const flush = (): Promise<void> => control('eval', 'mnesia:sync_log().')
+  return Object.assign(instance, { url, control, flush })
 }
 
 interface PrivateRabbit extends PrivateInstance {
   readonly url: string
   /** Runs `rabbitmqctl` with these words on it. */
   readonly control: (...words: readonly string[]) => Promise<void>
+  /**
+   * Resolves when what was declared is on disk. Mnesia answers before its log is written: a kill in that moment loses
+   * a durable queue.
+   */
+  readonly flush: () => Promise<void>
 }
 
 function writeConfiguration(folder: string, port: number, more: string): void {

@@ -3,19 +3,19 @@
  * `sum FOLDER`: counts of all runs.
  */
 const { readdirSync, readFileSync } = require('node:fs')
-const { dirname, relative } = require('node:path')
+const path = require('node:path')
 const [what, place] = process.argv.slice(2)
 
-const read = (path) => JSON.parse(readFileSync(path, 'utf8'))
+const read = (file) => JSON.parse(readFileSync(file, 'utf8'))
 /** A suite that did not even load has failed, though none of its tests was counted. */
 const failedFiles = ({ testResults }) => testResults.filter(({ status }) => status === 'failed').map(({ name }) => name)
 
 if (what === 'failed') {
-  for (const path of failedFiles(read(place))) console.log(path)
+  for (const file of failedFiles(read(place))) console.log(file)
 } else if (what === 'files') {
   const folders = new Map()
   for (const { name } of read(place).testResults) {
-    const folder = dirname(relative(process.cwd(), name))
+    const folder = path.dirname(path.relative(process.cwd(), name))
     folders.set(folder, (folders.get(folder) ?? 0) + 1)
   }
   const told = [...folders].toSorted(([one], [other]) => one.localeCompare(other))
@@ -45,7 +45,7 @@ if (what === 'failed') {
     console.log(
       `\n${'!'.repeat(80)}\nTHE SECOND CHANCE WAS USED. These files failed, and passed only when they ran again, alone:`,
     )
-    for (const path of onlyAlone) console.log(`  ${path}`)
+    for (const file of onlyAlone) console.log(`  ${file}`)
     console.log(`Each is to be repaired.\n${'!'.repeat(80)}`)
   }
   console.log(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)

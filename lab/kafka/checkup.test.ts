@@ -268,6 +268,11 @@ describeKafka('kafkaSubscription, on brokers with unsafe settings of their own',
 
   it('finds them, and tells two replicas in sync from one', async () => {
     const [one, two] = [await cluster.topic(1, { 'min.insync.replicas': '1' }), await cluster.topic(1, SAFE)]
+    // A topic that was created a moment ago may still be unknown to one of the brokers.
+    await eventually(async () => {
+      const { verdicts } = await examine(cluster.client(), { topics: [one, two], group: 'g' })
+      return verdicts['kafka.replication'] !== 'unknown'
+    })
     const safe = await examine(cluster.client(), { topics: [two], group: 'g' })
     expect(safe.verdicts).toMatchObject({
       'kafka.replication': 'holds',

@@ -139,11 +139,8 @@ function dial(port: number = proxy.port): Socket {
 async function notingServer(): Promise<{ readonly port: number; got: string }> {
   const server = { port: 0, got: '' }
   noting = createServer((socket) => {
-    const note = (text: string): void => {
-      server.got += text
-    }
-    socket.on('error', () => {}).on('data', (bytes) => note(bytes.toString()))
-    socket.on('end', () => note('end ')).pipe(socket)
+    socket.on('error', () => {}).on('data', (bytes) => (server.got += bytes.toString()))
+    socket.on('end', () => (server.got += 'end ')).pipe(socket)
   })
   await once(noting.listen(0, '127.0.0.1'), 'listening')
   server.port = (noting.address() as AddressInfo).port

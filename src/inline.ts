@@ -15,16 +15,7 @@ import type { Clock } from './ports/clock.ts'
 import type { Entropy } from './ports/entropy.ts'
 import type { Message } from './ports/message.ts'
 import type { Outcome } from './ports/observer.ts'
-import type {
-  Capacity,
-  DeadLetter,
-  Delivery,
-  DeliveryEnd,
-  Publisher,
-  RetryCopy,
-  SourceEvent,
-  Standing,
-} from './ports/source.ts'
+import type { Capacity, DeadLetter, Delivery, DeliveryEnd, Publisher, RetryCopy, SourceEvent } from './ports/source.ts'
 
 /** How a delivery ended, and what its caller must tell the broker. */
 export interface Settlement {
@@ -48,12 +39,6 @@ export interface Settlement {
   readonly result?: unknown
   /** Instead of a result: the failure that was remembered as the answer. */
   readonly failure?: RememberedFailure
-}
-
-/** A delivery that reports its settlement to its caller. */
-export interface InlineDelivery extends Delivery {
-  /** Called once, after `settle()` if `settle()` is called at all. Must not throw. */
-  ended(settlement: Settlement): void
 }
 
 export interface InlineOptions {
@@ -98,7 +83,9 @@ export interface InlineRunning extends Running {
    */
   handle(message: Message, options?: { readonly lane?: string | undefined }): Promise<Settlement>
   /** For adapters: accepts deliveries, in this order, once `open()` has resolved. */
-  deliver(deliveries: readonly InlineDelivery[]): void
+  deliver(deliveries: readonly Delivery[]): void
+  /** For adapters: the settlement for the end of a delivery, see `Delivery.onEnd`. */
+  settlementOf(end: DeliveryEnd, message: Message): Settlement
   /** For adapters: the standing of earlier deliveries may have changed. */
   standingChanged(): void
   /** For adapters: passes an event to the observer and the log. */
@@ -203,14 +190,14 @@ class RunningInline implements InlineRunning {
   async handle(message: Message, { lane }: { readonly lane?: string | undefined } = {}): Promise<Settlement> {
     checkMessage(message)
     if (this.#state !== 'running') await this.open()
-    return new Promise((ended) => {
-      this.deliver([{ message, lane, standing: () => 'current', settle: () => true, ended }])
+    return new Promise((resolve) => {
+      const onEnd = (end: DeliveryEnd): void => resolve(this.settlementOf(end, message))
+      this.deliver([{ message, lane, standing: () => 'current', settle: () => true, onEnd }])
     })
   }
 
-  deliver(deliveries: readonly InlineDelivery[]): void {
-    const settlementOf = (end: DeliveryEnd, message: Message): Settlement => this.#settlementOf(end, message)
-    this.#pipeline.deliver(deliveries.map((delivery) => new Reporting(delivery, settlementOf)))
+  deliver(deliveries: readonly Delivery[]): void {
+    this.#pipeline.deliver(deliveries)
   }
 
   standingChanged(): void {
@@ -282,10 +269,11 @@ class RunningInline implements InlineRunning {
     }
   }
 
-  #settlementOf({ outcome, endedAs, copy, reason, result }: DeliveryEnd, message: Message): Settlement {
+  settlementOf({ outcome, endedAs, copy, reason, result }: DeliveryEnd, message: Message): Settlement {
+    const isDone = endedAs === 'handled' || endedAs === 'duplicate'
     return {
       outcome,
-      ...(copy === undefined ? { settle: SETTLE[endedAs] } : this.#instead(copy, message)),
+      ...(copy === undefined ? { settle: isDone ? 'ack' : 'retry' } : this.#instead(copy, message)),
       ...(reason === undefined ? {} : { reason }),
       ...(result === undefined ? {} : this.#remembered(result)),
     }
@@ -308,47 +296,5 @@ class RunningInline implements InlineRunning {
       this.report({ type: 'source', event: 'result-unreadable', detail: describeError(error), isWarning: true })
       return { failure: RESULT_UNREADABLE }
     }
-  }
-}
-
-/** What the caller tells the broker of a message that no copy replaces. */
-const SETTLE: Readonly<Record<DeliveryEnd['endedAs'], Settlement['settle']>> = {
-  handled: 'ack',
-  duplicate: 'ack',
-  'dead-lettered': 'ack',
-  parked: 'ack',
-  failed: 'ack',
-  'handed-back': 'retry',
-  'lease-lost': 'retry',
-}
-
-/** Tells the caller of a delivery its settlement. */
-class Reporting implements Delivery {
-  readonly message: Message
-  readonly lane: string | undefined
-  readonly #delivery: InlineDelivery
-  readonly #settlementOf: (end: DeliveryEnd, message: Message) => Settlement
-
-  constructor(delivery: InlineDelivery, settlementOf: (end: DeliveryEnd, message: Message) => Settlement) {
-    this.message = delivery.message
-    this.lane = delivery.lane
-    this.#delivery = delivery
-    this.#settlementOf = settlementOf
-  }
-
-  standing(): Standing {
-    return this.#delivery.standing()
-  }
-
-  settle(): boolean {
-    return this.#delivery.settle()
-  }
-
-  handBack(): boolean {
-    return this.#delivery.handBack?.() ?? false
-  }
-
-  onEnd(end: DeliveryEnd): void {
-    this.#delivery.ended(this.#settlementOf(end, this.message))
   }
 }

@@ -4,7 +4,7 @@
 export type { Consumer } from './define-consumer.ts'
 export { durationText } from './duration-text.ts'
 export { runConsumer, type RunDependencies } from './run.ts'
-export { runInline, type InlineDelivery, type InlineRunning, type Settlement } from './inline.ts'
+export { runInline, type InlineRunning, type Settlement } from './inline.ts'
 export { DEFAULTS } from './defaults.ts'
 export {
   checkFunction,
@@ -95,6 +95,7 @@ export type {
   Capacity,
   DeadLetter,
   Delivery,
+  DeliveryEnd,
   Intake,
   MessageCopy,
   PartitionHealth,

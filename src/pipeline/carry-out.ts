@@ -185,11 +185,11 @@ export class CarryOut {
     )
   }
 
-  #settleAll(task: Task, end: SettledEnd, isSettledWithIt = (_joined: Delivery): boolean => true): void {
+  #settleAll(task: Task, end: SettledEnd, isSettledWithIt?: (joined: Delivery) => boolean): void {
     if (!this.#leaveFlight(task)) return
     this.#settle(task.first, end)
     for (const delivery of task.joined) {
-      if (isSettledWithIt(delivery)) this.#settle(delivery, end, true)
+      if (isSettledWithIt?.(delivery) ?? true) this.#settle(delivery, end, true)
       else this.#hooks.arriveAgain(delivery)
     }
   }

@@ -1,4 +1,4 @@
-import type { InlineDelivery, Message, Settlement, Standing } from '../../../src/spi.ts'
+import type { Delivery, DeliveryEnd, Message, Standing } from '../../../src/spi.ts'
 import type { Frame } from './frames.ts'
 
 /** The origin of a delivery: one life of a consumer on one channel. */
@@ -10,7 +10,7 @@ export interface Origin {
   readonly rejected: { has(message: Message): boolean }
 }
 
-export class DropInDelivery implements InlineDelivery {
+export class DropInDelivery implements Delivery {
   readonly message: Message
   readonly lane: string | undefined
   readonly #tag: number
@@ -37,9 +37,9 @@ export class DropInDelivery implements InlineDelivery {
     return isLive && this.#send(rejected.has(this.message) ? 'reject' : 'ack') // mutant: rabbit-drop-in-settles-after-its-end
   }
 
-  ended({ settle }: Settlement): void {
+  onEnd({ endedAs }: DeliveryEnd): void {
     // A message that has not begun when `stop()` ends is returned at once, not when the channel closes.
-    if (settle === 'retry') this.handBack()
+    if (endedAs === 'handed-back' || endedAs === 'lease-lost') this.handBack()
   }
 
   /** Returns the message to the head of the queue. */

@@ -5,7 +5,7 @@ import {
   StoppedError,
   Watermark,
   type DurationMs,
-  type InlineDelivery,
+  type Delivery,
   type InlineRunning,
   type Message,
   type Settlement,
@@ -147,7 +147,7 @@ export class DropInCall {
     inline.deliver(deliveries)
   }
 
-  #delivery(raw: KafkaMessageLike, index: number): InlineDelivery {
+  #delivery(raw: KafkaMessageLike, index: number): Delivery {
     const message: Message = toMessage(this.#handover, raw)
     this.#watermark.receive(index)
     return {
@@ -155,7 +155,7 @@ export class DropInCall {
       lane: laneOf(this.#name, raw.key, this.#options.order),
       standing: (): Standing => (this.#isLeft || index >= this.#end ? 'stale' : 'current'),
       settle: () => !this.#isLeft,
-      ended: (settlement) => this.#ended(index, settlement),
+      onEnd: (end) => this.#ended(index, this.#options.inline.settlementOf(end, message)),
     }
   }
 

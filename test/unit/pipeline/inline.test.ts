@@ -10,7 +10,6 @@ import {
   TerminalError,
   type Consumer,
   type ConsumerOptions,
-  type InlineDelivery,
   type InlineOptions,
   type InlineRunning,
   type Message,
@@ -18,7 +17,7 @@ import {
   type Settlement,
   type Store,
 } from '../../../src/index.ts'
-import { type DeadLetter, type RetryCopy, type Standing } from '../../../src/spi.ts'
+import { type DeadLetter, type Delivery, type DeliveryEnd, type RetryCopy, type Standing } from '../../../src/spi.ts'
 import { ManualClock, turns } from '../../kit/manual-clock.ts'
 import { gate } from '../../kit/rig.ts'
 import { scriptedStore, type ScriptedStore } from '../../kit/scripted-store.ts'
@@ -442,7 +441,9 @@ describe('stopping', () => {
 })
 
 describe('deliveries of an adapter', () => {
-  class Call implements InlineDelivery {
+  let bench: Bench
+
+  class Call implements Delivery {
     readonly message: Message
     readonly lane = 'lane'
     current: Standing = 'current'
@@ -457,14 +458,14 @@ describe('deliveries of an adapter', () => {
     settle(): boolean {
       return this.current === 'current'
     }
-    ended(settlement: Settlement): void {
-      this.end = settlement
+    onEnd(end: DeliveryEnd): void {
+      this.end = bench.inline.settlementOf(end, this.message)
     }
   }
 
   it('left by their caller: what waits is given back, what runs goes on and is joined', async () => {
     const effect = gate()
-    const bench = new Bench(() => effect.opened)
+    bench = new Bench(() => effect.opened)
     await bench.inline.open()
     const [first, second, again] = [new Call('a'), new Call('b'), new Call('a')]
     bench.inline.deliver([first, second])
@@ -481,7 +482,7 @@ describe('deliveries of an adapter', () => {
 
   it('of which only the one that joined can still be settled: it gets the dead letter', async () => {
     const effect = gate()
-    const bench = new Bench(() => effect.opened.then(() => Promise.reject(new TerminalError('no'))))
+    bench = new Bench(() => effect.opened.then(() => Promise.reject(new TerminalError('no'))))
     await bench.inline.open()
     const [first, again] = [new Call('a'), new Call('a')]
     bench.inline.deliver([first])

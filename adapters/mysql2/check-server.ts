@@ -1,6 +1,6 @@
 import { ConfigError } from '../../src/spi.ts'
 import { databaseProblems } from './options.ts'
-import type { Sessions } from './sessions/sessions.ts'
+import type { MysqlSessions } from './sessions/sessions.ts'
 import { lastRows } from './statements/script.ts'
 
 interface ServerRow {
@@ -24,7 +24,7 @@ export interface Server {
  *
  * @throws ConfigError `CONFIG_INVALID` for a read-only server, one that is too old, or one that truncates long values
  */
-export async function checkServer(sessions: Sessions, wanted: string | undefined): Promise<Server> {
+export async function checkServer(sessions: MysqlSessions, wanted: string | undefined): Promise<Server> {
   const sets = await sessions.using((connection) => connection.run([READ_SERVER], false))
   const [row] = lastRows(sets) as readonly ServerRow[]
   if (row === undefined) throw new TypeError('a SELECT without a row (check-server)')

@@ -1,12 +1,11 @@
-import type { CheckFinding } from '../../src/spi.ts'
+import type { CheckFinding, ScopeRow } from '../../src/spi.ts'
 import { foreignEngines } from './schema/check-engines.ts'
 import { missingKeys, type MissingKey } from './schema/check-keys.ts'
 import { isolationOf } from './isolation.ts'
-import type { Sessions } from './sessions/sessions.ts'
+import type { MysqlSessions } from './sessions/sessions.ts'
 import { isRefusal } from './sql-errors.ts'
-import { fromHex } from './statements/literals.ts'
-import { findAllShared, type NamedScope } from './statements/register-scope.ts'
-import { lastRows } from './statements/script.ts'
+import { findAllShared } from './statements/register-scope.ts'
+import { lastRows, rowsOf } from './statements/script.ts'
 
 interface SettingsRow {
   readonly version: string
@@ -30,7 +29,7 @@ const LOST = {
  * Checks how durable the marks of a store are on its server. Changes nothing. Rejects if the server cannot be reached.
  */
 export async function checkup(
-  sessions: Sessions,
+  sessions: MysqlSessions,
   strategy: 'inbox' | 'lease',
   database: string | undefined,
 ): Promise<readonly CheckFinding[]> {
@@ -73,20 +72,21 @@ function judgeEngine(explained: string): CheckFinding {
 
 /** Empty before the first `open`, when the table does not exist. */
 async function sharedScopes(
-  sessions: Sessions,
+  sessions: MysqlSessions,
   database: string | undefined,
-): Promise<readonly Pick<NamedScope, 'id' | 'name'>[]> {
+): Promise<readonly Pick<ScopeRow, 'id' | 'name'>[]> {
+  const script = findAllShared(database)
   try {
-    const sets = await sessions.using((connection) => connection.run([findAllShared(database), 'commit'], false))
-    return lastRows(sets) as readonly Pick<NamedScope, 'id' | 'name'>[]
+    const sets = await sessions.using((connection) => connection.run(script.statements, false))
+    return rowsOf(script, lastRows(sets))
   } catch (error) {
     if (isRefusal(error)) return []
     throw error
   }
 }
 
-function judgeScope({ id, name }: Pick<NamedScope, 'id' | 'name'>): CheckFinding {
-  return finding('scopes', 'weaker', `scope row ${id}, ${JSON.stringify(fromHex(name))}, is shared`, [
+function judgeScope({ id, name }: Pick<ScopeRow, 'id' | 'name'>): CheckFinding {
+  return finding('scopes', 'weaker', `scope row ${id}, ${JSON.stringify(name)}, is shared`, [
     'Two consumers may use the row, so an inbox removes nothing from it. Decide whose it is (docs/stores.md, Scopes).',
   ])
 }

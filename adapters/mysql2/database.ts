@@ -1,61 +1,52 @@
-import { Losses, type CheckFinding, type DurationMs } from '../../src/spi.ts'
+import type { DurationMs } from '../../src/spi.ts'
+import { Database } from '../sql/database.ts'
+import type { InboxPlace } from '../sql/inbox/statements.ts'
+import { checkServer } from './check-server.ts'
+import { MysqlInbox } from './inbox/inbox.ts'
+import { refuseSerializable } from './isolation.ts'
+import type { ResolvedMysql } from './options.ts'
 import { checkEngines } from './schema/check-engines.ts'
 import { checkKeys } from './schema/check-keys.ts'
-import { checkServer } from './check-server.ts'
-import { checkup } from './checkup.ts'
 import { migrate } from './schema/migrate.ts'
-import type { ResolvedMysql } from './options.ts'
-import type { Place } from './place.ts'
-import { Scopes } from './scopes.ts'
-import { Sessions } from './sessions/sessions.ts'
-import { answered } from './sql-errors.ts'
+import { MysqlSessions } from './sessions/sessions.ts'
+import { findScopes, registerScope, shareScope } from './statements/register-scope.ts'
 import { tablesIn, type Tables } from './statements/tables.ts'
+import type { MysqlTransaction } from './tx/mysql-transaction.ts'
 
-/** The tables of a store, located and brought up to date once. */
-export class Database {
-  readonly sessions: Sessions
+/** Database, tables and ID of a scope. */
+export interface MysqlPlace extends InboxPlace<MysqlTransaction> {
+  readonly sessions: MysqlSessions
+  readonly tables: Tables
   readonly lockTimeoutMs: DurationMs
-  readonly #options: ResolvedMysql
-  readonly #scopes: Scopes
-  readonly #losses = new Losses()
-  #opened: Promise<Tables> | undefined
+}
 
-  constructor(options: ResolvedMysql) {
-    const { pool, max, limits } = options
-    this.#options = options
-    this.lockTimeoutMs = limits.lockTimeoutMs
-    this.sessions = new Sessions(pool, max, limits)
-    this.#scopes = new Scopes(this.sessions)
-  }
+export interface MysqlDatabase {
+  readonly sessions: MysqlSessions
+  readonly lockTimeoutMs: DurationMs
+  readonly database: Database<MysqlPlace, Tables>
+}
 
-  checkup(strategy: 'inbox' | 'lease'): Promise<readonly CheckFinding[]> {
-    return answered('checkup', () => checkup(this.sessions, strategy, this.#options.database))
-  }
-
-  async open(): Promise<void> {
-    await this.#open()
-  }
-
-  async placeOf(scope: string): Promise<Place> {
-    const tables = await this.#open()
-    return { sessions: this.sessions, tables, scope: await this.#scopes.idOf(tables, scope), losses: this.#losses }
-  }
-
-  #open(): Promise<Tables> {
-    this.#opened ??= answered('open', () => this.#prepare()).catch((error: unknown) => {
-      this.#opened = undefined
-      throw error
-    })
-    return this.#opened
-  }
-
-  async #prepare(): Promise<Tables> {
-    const { kind, database } = await checkServer(this.sessions, this.#options.database)
-    this.sessions.asOne = kind === 'mariadb'
+export function databaseOf(options: ResolvedMysql, strategy: 'inbox' | 'lease'): MysqlDatabase {
+  const { pool, max, limits, database: wanted, migrate: mode } = options
+  const { lockTimeoutMs } = limits
+  const sessions = new MysqlSessions(pool, max, limits)
+  const prepare = async (): Promise<Tables> => {
+    const { kind, database } = await checkServer(sessions, wanted)
+    sessions.asOne = kind === 'mariadb'
     const tables = tablesIn(database)
-    await migrate(this.sessions, tables, this.#options.migrate)
-    await checkEngines(this.sessions, database)
-    await checkKeys(this.sessions, database)
+    await migrate(sessions, tables, mode)
+    await checkEngines(sessions, database)
+    await checkKeys(sessions, database)
+    if (strategy === 'inbox') await refuseSerializable(sessions)
     return tables
   }
+  const database = new Database({
+    sessions,
+    prepare,
+    at: (tables: Tables, scope, losses) => {
+      return { sessions, tables, scope, losses, lockTimeoutMs, inbox: new MysqlInbox(sessions, tables, scope) }
+    },
+    scopes: { find: findScopes, register: registerScope, share: shareScope },
+  })
+  return { sessions, lockTimeoutMs, database }
 }

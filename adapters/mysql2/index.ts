@@ -1,6 +1,7 @@
 import { ConfigError, type InboxStore as InboxPort, type LeaseStore as LeasePort } from '../../src/spi.ts'
-import { Database } from './database.ts'
-import { InboxStore } from './inbox/inbox-store.ts'
+import { SqlInbox } from '../sql/inbox/store.ts'
+import { checkup } from './checkup.ts'
+import { databaseOf } from './database.ts'
 import { LeaseStore } from './lease/lease-store.ts'
 import { migrationScript } from './schema/migrations.ts'
 import type { MysqlTransaction } from './tx/mysql-transaction.ts'
@@ -21,7 +22,9 @@ export type { MysqlConnectionLike, MysqlPoolLike } from './clients.ts'
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function mysqlInbox(options: MysqlInboxOptions): InboxPort<MysqlTransaction> {
-  return new InboxStore(new Database(resolveMysql(options, 'mysqlInbox')))
+  const resolved = resolveMysql(options, 'mysqlInbox')
+  const opened = databaseOf(resolved, 'inbox')
+  return new SqlInbox({ ...opened, checkup: () => checkup(opened.sessions, 'inbox', resolved.database) })
 }
 
 /**
@@ -31,7 +34,9 @@ export function mysqlInbox(options: MysqlInboxOptions): InboxPort<MysqlTransacti
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function mysqlLease(options: MysqlLeaseOptions): LeasePort {
-  return new LeaseStore(new Database(resolveMysql(options, 'mysqlLease')))
+  const resolved = resolveMysql(options, 'mysqlLease')
+  const { sessions, database } = databaseOf(resolved, 'lease')
+  return new LeaseStore(database, () => checkup(sessions, 'lease', resolved.database))
 }
 
 /**

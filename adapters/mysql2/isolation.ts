@@ -1,5 +1,5 @@
 import { ConfigError } from '../../src/spi.ts'
-import type { Sessions } from './sessions/sessions.ts'
+import type { MysqlSessions } from './sessions/sessions.ts'
 import { lastRows } from './statements/script.ts'
 
 interface VariableRow {
@@ -10,7 +10,7 @@ interface VariableRow {
 const READ_ISOLATION = `show session variables where variable_name in ('tx_isolation', 'transaction_isolation')`
 
 /** The isolation level of a pool's sessions, such as `REPEATABLE-READ`. */
-export async function isolationOf(sessions: Sessions): Promise<string> {
+export async function isolationOf(sessions: MysqlSessions): Promise<string> {
   const sets = await sessions.using((connection) => connection.run([READ_ISOLATION], false))
   return (lastRows(sets) as readonly VariableRow[])[0]?.Value ?? 'unknown'
 }
@@ -22,7 +22,7 @@ export async function isolationOf(sessions: Sessions): Promise<string> {
  *
  * @throws ConfigError `CONFIG_INVALID` for a pool whose sessions use SERIALIZABLE
  */
-export async function refuseSerializable(sessions: Sessions): Promise<void> {
+export async function refuseSerializable(sessions: MysqlSessions): Promise<void> {
   const level = await isolationOf(sessions)
   if (level !== 'SERIALIZABLE') return
   throw new ConfigError([

@@ -1,6 +1,5 @@
 import type { Purged } from '../../src/spi.ts'
-import type { Place } from './place.ts'
-import { lastRows } from './statements/script.ts'
+import type { MysqlSessions } from './sessions/sessions.ts'
 import { lookForOver, removeOver, type OverRow, type Purgeable, type StepRow } from './statements/purge.ts'
 
 /** Rows that one statement looks at. It takes well under a second. */
@@ -11,15 +10,24 @@ const MOST = 5_000
 
 /** Passes through a table in the order of its keys. The next call continues where the last one ended. */
 export class Purge {
-  /** Keys are table and scope. */
+  readonly #sessions: MysqlSessions
+  readonly #scope: number
+  /** By table. */
   readonly #after = new Map<string, string>()
 
+  constructor(sessions: MysqlSessions, scope: number) {
+    this.#sessions = sessions
+    this.#scope = scope
+  }
+
   /** One step. `more`: the pass has not reached the end of the table. */
-  async step({ sessions, scope }: Place, from: Purgeable, most: number): Promise<Purged> {
-    const cursor = `${from.table} ${scope}`
-    const after = this.#after.get(cursor) ?? ''
+  async step(from: Purgeable, most: number): Promise<Purged> {
+    const scope = this.#scope
+    const after = this.#after.get(from.table) ?? ''
     const limit = Math.min(most, MOST)
-    const { session, sets } = await sessions.begin(lookForOver(from, { scope, after, rows: ROWS_PER_STEP, limit }))
+    const { session, sets } = await this.#sessions.begin(
+      lookForOver(from, { scope, after, rows: ROWS_PER_STEP, limit }),
+    )
     try {
       const [[step], over] = sets as unknown as readonly [readonly [StepRow], readonly OverRow[]]
       const keys = over.map(({ k }) => k)
@@ -28,13 +36,11 @@ export class Purge {
       let removed = 0
       if (keys.length === 0) await session.rollback()
       else {
-        const [row] = lastRows(await session.run(removeOver(from, scope, keys).statements)) as readonly {
-          removed: number | string
-        }[]
-        await session.commit({ statements: [] })
+        const [row] = await session.run(removeOver(from, scope, keys))
+        await session.commit([])
         removed = Number(row?.removed ?? 0)
       }
-      this.#after.set(cursor, last)
+      this.#after.set(from.table, last)
       return { removed, more: last !== '' }
     } catch (error) {
       await session.rollback()

@@ -1,4 +1,5 @@
-import { ConsumeOnceError, StoreError, describeError } from '../../src/spi.ts'
+import { describeError } from '../../src/spi.ts'
+import type { SqlErrors } from '../sql/errors.ts'
 
 const DUPLICATE_KEY = 1062
 const LOCK_WAIT_TIMEOUT = 1205
@@ -79,13 +80,13 @@ export function explainRefusal(error: unknown): string {
   )
 }
 
-/** Converts every rejection into an error of the library. */
-export async function answered<T>(what: string, ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask()
-  } catch (error) {
-    if (error instanceof ConsumeOnceError || error instanceof TypeError) throw error
-    const code = isRefusal(error) ? 'STORE_UNREACHABLE' : 'STORE_AMBIGUOUS'
-    throw new StoreError(code, `${what}: ${describeError(error)}`, { cause: error })
-  }
+export const ERRORS: SqlErrors = {
+  isLockTimeout,
+  isConflict: isConflictOfTransactions,
+  mayPassAgain,
+  isShutdown,
+  isRefusal,
+  // Text is written as utf8mb4.
+  isUnstorable: () => false,
+  explainRefusal,
 }

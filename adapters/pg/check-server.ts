@@ -1,5 +1,5 @@
 import { ConfigError } from '../../src/spi.ts'
-import type { Sessions } from './sessions/session.ts'
+import type { PgSessions } from './sessions/session.ts'
 import { MAY_FLUSH } from './statements/flush.ts'
 import { READ_SERVER, type ServerRow } from './statements/read-server.ts'
 
@@ -9,7 +9,7 @@ const OLDEST = 130_000
  * @throws ConfigError `CONFIG_INVALID` for a replica, a read-only role, a server that is too old, or a pooler in
  * statement mode
  */
-export async function checkServer(sessions: Sessions): Promise<ServerRow> {
+export async function checkServer(sessions: PgSessions): Promise<ServerRow> {
   const [server] = await sessions.committed(READ_SERVER)
   if (server === undefined) throw new TypeError('a SELECT without a row (check-server)')
   const problems: string[] = []
@@ -28,7 +28,7 @@ export async function checkServer(sessions: Sessions): Promise<ServerRow> {
 }
 
 /** @throws ConfigError `CONFIG_INVALID` for a role that may not emit the empty message by which the ticker flushes */
-export async function checkFlush(sessions: Sessions): Promise<void> {
+export async function checkFlush(sessions: PgSessions): Promise<void> {
   const [row] = await sessions.committed(MAY_FLUSH)
   if (row?.may_flush === true) return
   const text =

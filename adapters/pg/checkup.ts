@@ -1,6 +1,6 @@
 import type { CheckFinding, ScopeRow, Strategy } from '../../src/spi.ts'
 import { missingKey } from './schema/check-keys.ts'
-import type { Flushing, Pooling, Sessions } from './sessions/session.ts'
+import type { Flushing, Pooling, PgSessions } from './sessions/session.ts'
 import { isRefusal, sqlState } from './sql-errors.ts'
 import { findMissingKeys, type KeyRow } from './schema/find-keys.ts'
 import {
@@ -18,7 +18,7 @@ import type { Tables } from './statements/tables.ts'
 const OLDEST = 130_000
 
 interface CheckedParts {
-  readonly sessions: Sessions
+  readonly sessions: PgSessions
   readonly tables: Tables
   readonly flushing?: Flushing
 }
@@ -67,7 +67,7 @@ export async function checkup(
 
 type Asked<Row> = { readonly rows: readonly Row[] } | { readonly refused: string }
 
-async function ask<Row>(sessions: Sessions, statement: Statement<Row>): Promise<Asked<Row>> {
+async function ask<Row>(sessions: PgSessions, statement: Statement<Row>): Promise<Asked<Row>> {
   try {
     return { rows: await sessions.committed(statement) }
   } catch (error) {

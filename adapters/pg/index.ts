@@ -1,11 +1,9 @@
 import type { InboxStore, LeaseStore as LeasePort, OffsetsStore } from '../../src/spi.ts'
 import { checkFlush, checkServer } from './check-server.ts'
-import { InboxClaims } from './inbox/claim.ts'
 import { LeaseStore } from './lease/lease-store.ts'
 import { DEFAULTS as LEASE, resolveLease, type PgliteLeaseOptions, type PostgresLeaseOptions } from './lease/options.ts'
 import { migrate } from './schema/migrate.ts'
 import { migrationScript } from './schema/migrations.ts'
-import { claimOfOffsets } from './offsets/claim.ts'
 import {
   DEFAULTS,
   resolvePglite,
@@ -19,9 +17,13 @@ import {
 import type { PgTransaction } from './tx/pg-transaction.ts'
 import { PgliteSessions } from './sessions/pglite-sessions.ts'
 import { PoolSessions } from './sessions/pool-sessions.ts'
-import type { Sessions } from './sessions/session.ts'
+import type { PgSessions } from './sessions/session.ts'
 import type { Tables } from './statements/tables.ts'
-import { PgInbox, PgOffsets } from './transaction-store.ts'
+import { SqlInbox } from '../sql/inbox/store.ts'
+import type { StoreParts } from '../sql/transaction-store.ts'
+import { PgOffsets } from './offsets/store.ts'
+import { checkup } from './checkup.ts'
+import { databaseOf, type PgParts, type PgPlace } from './database.ts'
 
 export type { ClientLike, ClientResult, PgliteLike, PgliteResult, PoolLike } from './clients.ts'
 export type { PgliteLeaseOptions, PostgresLeaseOptions } from './lease/options.ts'
@@ -39,11 +41,7 @@ export type { PgQuery, PgResult, PgTransaction } from './tx/pg-transaction.ts'
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function postgresInbox(options: PostgresInboxOptions): InboxStore<PgTransaction> {
-  const claims = new InboxClaims()
-  return new PgInbox({
-    claim: (...asked) => claims.claim(...asked),
-    ...onPool(resolvePostgres(options, 'postgresInbox')),
-  })
+  return inboxOf(onPool(resolvePostgres(options, 'postgresInbox')))
 }
 
 /**
@@ -56,10 +54,7 @@ export function postgresInbox(options: PostgresInboxOptions): InboxStore<PgTrans
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function postgresOffsets(options: PostgresOffsetsOptions): OffsetsStore<PgTransaction> {
-  return new PgOffsets({
-    claim: claimOfOffsets,
-    ...onPool(resolvePostgres(options, 'postgresOffsets')),
-  })
+  return new PgOffsets(partsOf(onPool(resolvePostgres(options, 'postgresOffsets')), 'offsets'))
 }
 
 /**
@@ -71,9 +66,7 @@ export function postgresOffsets(options: PostgresOffsetsOptions): OffsetsStore<P
 export function pgliteInbox(options: PgliteInboxOptions): InboxStore<PgTransaction> {
   const { db, tables } = resolvePglite(options, 'pgliteInbox')
   const sessions = new PgliteSessions(db)
-  const claims = new InboxClaims()
-  return new PgInbox({
-    claim: (...asked) => claims.claim(...asked),
+  return inboxOf({
     sessions,
     tables,
     lockTimeoutMs: DEFAULTS.lockTimeoutMs,
@@ -106,6 +99,7 @@ export function postgresLease(options: PostgresLeaseOptions): LeasePort {
     sessions,
     tables,
     lockTimeoutMs: limits.lockTimeoutMs,
+    flushing: 'at-once',
     prepare: () => prepare(sessions, tables, mode, 'marks are lost, and their messages handled again'),
   })
 }
@@ -120,7 +114,8 @@ export function pgliteLease(options: PgliteLeaseOptions): LeasePort {
   const { db, tables } = resolvePglite(options, 'pgliteLease')
   const sessions = new PgliteSessions(db)
   const { lockTimeoutMs } = LEASE
-  return new LeaseStore({ sessions, tables, lockTimeoutMs, prepare: () => migrate(sessions, tables, 'auto') })
+  const prepare = (): Promise<void> => migrate(sessions, tables, 'auto')
+  return new LeaseStore({ sessions, tables, lockTimeoutMs, flushing: 'at-once', prepare })
 }
 
 export interface PostgresMigrationSqlOptions {
@@ -145,14 +140,16 @@ export function postgresMigrationSql({ schema, inboxPartitions }: PostgresMigrat
   return migrationScript(resolveTables(schema, inboxPartitions))
 }
 
-function onPool({
-  pool,
-  transactions,
-  flushing,
-  limits,
-  tables,
-  migrate: mode,
-}: ResolvedPostgres): Omit<ConstructorParameters<typeof PgInbox>[0], 'claim'> {
+function inboxOf(parts: PgParts): InboxStore<PgTransaction> {
+  return new SqlInbox(partsOf(parts, 'inbox'))
+}
+
+function partsOf(parts: PgParts, strategy: 'inbox' | 'offsets'): StoreParts<PgTransaction, PgPlace> {
+  const { sessions, lockTimeoutMs } = parts
+  return { sessions, lockTimeoutMs, database: databaseOf(parts, strategy), checkup: () => checkup(parts, strategy) }
+}
+
+function onPool({ pool, transactions, flushing, limits, tables, migrate: mode }: ResolvedPostgres): PgParts {
   const sessions = new PoolSessions(pool, transactions, limits, flushing)
   return {
     sessions,
@@ -166,7 +163,7 @@ function onPool({
   }
 }
 
-async function prepare(sessions: Sessions, tables: Tables, mode: 'auto' | 'verify', loss: string): Promise<void> {
+async function prepare(sessions: PgSessions, tables: Tables, mode: 'auto' | 'verify', loss: string): Promise<void> {
   const { fsync } = await checkServer(sessions)
   if (!fsync) {
     const text = `Postgres runs with fsync = off: when its machine crashes, ${loss}`

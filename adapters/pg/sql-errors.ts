@@ -1,4 +1,5 @@
-import { ConsumeOnceError, StoreError, describeError } from '../../src/spi.ts'
+import { describeError } from '../../src/spi.ts'
+import type { SqlErrors } from '../sql/errors.ts'
 
 const LOCK_NOT_AVAILABLE = '55P03'
 const DEADLOCK = '40P01'
@@ -85,9 +86,12 @@ export function explainRefusal(error: unknown): string {
   return `a handler ended the transaction itself, by a COMMIT or ROLLBACK of its own (${describeError(error)})`
 }
 
-/** Converts an error for the caller. Errors of the library stay as they are. */
-export function toStoreError(error: unknown, what: string): Error {
-  if (error instanceof ConsumeOnceError || error instanceof TypeError) return error
-  const code = isRefusal(error) ? 'STORE_UNREACHABLE' : 'STORE_AMBIGUOUS'
-  return new StoreError(code, `${what}: ${describeError(error)}`, { cause: error })
+export const ERRORS: SqlErrors = {
+  isLockTimeout,
+  isConflict: isConflictOfTransactions,
+  mayPassAgain: isConflictOfTransactions,
+  isShutdown,
+  isRefusal,
+  isUnstorable,
+  explainRefusal,
 }

@@ -20,7 +20,7 @@ export const MYSQL2_MUTANTS: readonly Mutant[] = [
     name: 'mysql-release-commits',
     what: 'A release commits the effect instead of rolling it back.',
     layer: 'real servers',
-    changes: [{ call: ({ on }) => `${on}.commit({ statements: [] })` }],
+    changes: [{ call: ({ on }) => `${on}.commit([]).then(() => {})` }],
     tests: ['test/mysql/inbox.test.ts', '-t', 'rolls the effect back with a release'],
   },
   {
@@ -34,7 +34,7 @@ export const MYSQL2_MUTANTS: readonly Mutant[] = [
     name: 'mysql-insert-taken-for-granted',
     what: 'A row that is there is taken for one that the claim has inserted.',
     layer: 'real servers',
-    changes: ['always'],
+    changes: [{ text: /(?<=\}) and .*(?=`$)/, is: '' }],
     tests: ['test/mysql/inbox.test.ts', '-t', 'answers done once a claim is marked'],
   },
   {

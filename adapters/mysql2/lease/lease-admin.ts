@@ -13,9 +13,11 @@ import {
   type Why,
 } from '../../../src/spi.ts'
 import { hexOf, keyOf } from '../../sql/bytes.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../../sql/database.ts'
+import { answered } from '../../sql/errors.ts'
+import type { MysqlPlace } from '../database.ts'
 import { Purge } from '../purge.ts'
-import { answered } from '../sql-errors.ts'
+import { ERRORS } from '../sql-errors.ts'
 import { auditDecision } from '../statements/audit.ts'
 import { listLeases, readLeases, type LeaseRow } from './statements/records.ts'
 import { recordOf } from './lease-record.ts'
@@ -23,15 +25,16 @@ import { moveRecords } from './move.ts'
 
 /** Operations for people on leases. */
 export class LeaseAdmin implements StoreAdmin {
-  readonly #database: Database
-  readonly #purge = new Purge()
+  readonly #database: Pick<Database<MysqlPlace, unknown>, 'placeOf'>
+  /** By scope: the pass of each. */
+  readonly #purges = new Map<string, Purge>()
 
-  constructor(database: Database) {
+  constructor(database: Pick<Database<MysqlPlace, unknown>, 'placeOf'>) {
     this.#database = database
   }
 
   peek(scope: string, keys: readonly Key[]): Promise<readonly RecordView[]> {
-    return answered('peek', async () => {
+    return answered(ERRORS, 'peek', async () => {
       if (keys.length === 0) return []
       const { sessions, tables, scope: id } = await this.#database.placeOf(scope)
       const rows = await sessions.committed(readLeases(tables, id, keys.map(hexOf)))
@@ -43,7 +46,7 @@ export class LeaseAdmin implements StoreAdmin {
   }
 
   list(scope: string, { state, limit, after }: ListQuery): Promise<RecordPage> {
-    return answered('list', async () => {
+    return answered(ERRORS, 'list', async () => {
       const { sessions, tables, scope: id } = await this.#database.placeOf(scope)
       const page = { scope: id, state, after: after === undefined ? '' : hexOf(after), limit: limit + 1 }
       const rows = await sessions.committed(listLeases(tables, page))
@@ -66,15 +69,17 @@ export class LeaseAdmin implements StoreAdmin {
 
   /** Each record has its own end. */
   purge(scope: string, { limit }: Purging): Promise<Purged> {
-    return answered('purge', async () => {
+    return answered(ERRORS, 'purge', async () => {
       const place = await this.#database.placeOf(scope)
+      const purge = this.#purges.get(scope) ?? new Purge(place.sessions, place.scope)
+      this.#purges.set(scope, purge)
       const isOver = 'keep_until is not null and keep_until <= utc_timestamp(6)'
-      return this.#purge.step(place, { table: place.tables.lease, isOver }, limit)
+      return purge.step({ table: place.tables.lease, isOver }, limit)
     })
   }
 
   #decide(scope: string, keys: readonly Key[], decision: Decision, why: Why): Promise<readonly DecideVerdict[]> {
-    return answered(decision, async () => {
+    return answered(ERRORS, decision, async () => {
       if (keys.length === 0) return []
       const place = await this.#database.placeOf(scope)
       const command = { command: 'decide', decision, retentionMs: why.retentionMs } as const

@@ -19,9 +19,10 @@ import type {
   StoreAdmin,
 } from '../../../src/spi.ts'
 import { hexOf, keyOf, storedDigest } from '../../sql/bytes.ts'
-import type { Database } from '../database.ts'
-import type { Place } from '../place.ts'
-import { answered, isLockTimeout } from '../sql-errors.ts'
+import type { Database } from '../../sql/database.ts'
+import { answered } from '../../sql/errors.ts'
+import type { MysqlPlace } from '../database.ts'
+import { ERRORS, isLockTimeout } from '../sql-errors.ts'
 import { LeaseAdmin } from './lease-admin.ts'
 import { moveRecords } from './move.ts'
 import { inParts } from '../../sql/parts.ts'
@@ -34,20 +35,20 @@ export class LeaseStore implements LeasePort {
   readonly strategy = 'lease'
   readonly admin: StoreAdmin
   readonly checkup: Checkup
-  readonly #database: Database
+  readonly #database: Pick<Database<MysqlPlace, unknown>, 'open' | 'placeOf'>
 
-  constructor(database: Database) {
+  constructor(database: Pick<Database<MysqlPlace, unknown>, 'open' | 'placeOf'>, checkup: Checkup) {
     this.#database = database
     this.admin = new LeaseAdmin(database)
-    this.checkup = () => database.checkup('lease')
+    this.checkup = () => answered(ERRORS, 'checkup', checkup)
   }
 
-  open(): Promise<void> {
-    return this.#database.open()
+  async open(): Promise<void> {
+    await this.#database.open()
   }
 
   claim(request: ClaimRequest): Promise<readonly LeaseAnswer[]> {
-    return answered('claim', async () => {
+    return answered(ERRORS, 'claim', async () => {
       const place = await this.#database.placeOf(request.scope)
       return inParts(request.items, (items) => this.#claim(place, request, items))
     })
@@ -77,7 +78,7 @@ export class LeaseStore implements LeasePort {
   }
 
   async #claim(
-    place: Place,
+    place: MysqlPlace,
     { scope, token, leaseMs, retentionMs, alone }: ClaimRequest,
     items: readonly ClaimItem[],
   ): Promise<readonly LeaseAnswer[]> {
@@ -94,7 +95,7 @@ export class LeaseStore implements LeasePort {
     } catch (error) {
       if (!isLockTimeout(error)) throw error
       // The lock timeout does not say which row was held, so every key answers `busy`.
-      return items.map(() => ({ verdict: 'busy', leaseLeftMs: this.#database.lockTimeoutMs }))
+      return items.map(() => ({ verdict: 'busy', leaseLeftMs: place.lockTimeoutMs }))
     }
   }
 
@@ -103,7 +104,7 @@ export class LeaseStore implements LeasePort {
     claims: readonly Item[],
     commandOf: (claimed: Item) => Command,
   ): Promise<readonly Verdict[]> {
-    return answered(what, () =>
+    return answered(ERRORS, what, () =>
       inParts(claims, async (part) => {
         const [first] = part
         if (first === undefined) return []

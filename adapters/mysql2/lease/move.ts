@@ -1,7 +1,7 @@
 import { transition, type Command, type EpochMs, type MessageRecord, type Transition } from '../../../src/spi.ts'
 import { despiteConflicts } from '../../sql/despite-conflicts.ts'
 import { mayPassAgain } from '../sql-errors.ts'
-import type { Place } from '../place.ts'
+import type { MysqlPlace } from '../database.ts'
 import { lockLeases, writeLeases, type LeaseRow, type LeaseValues, type NowRow } from './statements/records.ts'
 import { recordOf, valuesOf } from './lease-record.ts'
 
@@ -26,12 +26,12 @@ export type Witness = (moved: readonly Moved[]) => readonly string[]
  * written back in the same transaction. Answers in the order of the moves. A command that is sent again finds its
  * earlier writes by owner token.
  */
-export function moveRecords(place: Place, moves: readonly Move[], witness?: Witness): Promise<readonly Moved[]> {
+export function moveRecords(place: MysqlPlace, moves: readonly Move[], witness?: Witness): Promise<readonly Moved[]> {
   return despiteConflicts(() => moveOnce(place, moves, witness), mayPassAgain)
 }
 
 async function moveOnce(
-  { sessions, tables, scope }: Place,
+  { sessions, tables, scope }: MysqlPlace,
   moves: readonly Move[],
   witness: Witness = () => [],
 ): Promise<readonly Moved[]> {
@@ -60,7 +60,7 @@ async function moveOnce(
     }
     const written = [...writeLeases(tables, scope, { fresh, kept }), ...witness(moved)]
     if (written.length === 0) await session.rollback()
-    else await session.commit({ statements: written })
+    else await session.commit([{ statements: written }])
     return moved
   } catch (error) {
     await session.rollback()

@@ -1,10 +1,13 @@
 import { ConfigError } from '../../../src/spi.ts'
-import type { Sessions } from '../sessions/sessions.ts'
+import type { MysqlSessions } from '../sessions/sessions.ts'
 import { readForeignEngines, type EngineRow } from './read-tables.ts'
 import { lastRows } from '../statements/script.ts'
 
 /** Describes each table of the library that a ROLLBACK does not undo. `database`: as for `readForeignEngines`. */
-export async function foreignEngines(sessions: Sessions, database: string | undefined): Promise<readonly string[]> {
+export async function foreignEngines(
+  sessions: MysqlSessions,
+  database: string | undefined,
+): Promise<readonly string[]> {
   const sets = await sessions.using((connection) => connection.run([readForeignEngines(database), 'commit'], false))
   return (lastRows(sets) as readonly EngineRow[]).map(
     ({ table, engine }) => `${table}: expected engine InnoDB, got ${engine ?? 'none'}`,
@@ -12,7 +15,7 @@ export async function foreignEngines(sessions: Sessions, database: string | unde
 }
 
 /** @throws ConfigError `CONFIG_INVALID` if a claim would remain after its transaction was rolled back */
-export async function checkEngines(sessions: Sessions, database: string): Promise<void> {
+export async function checkEngines(sessions: MysqlSessions, database: string): Promise<void> {
   const foreign = await foreignEngines(sessions, database)
   if (foreign.length === 0) return
   throw new ConfigError(foreign.map((problem) => `table ${database}.${problem}. Run: alter table ... engine = InnoDB`))

@@ -1,5 +1,5 @@
 import { ConfigError } from '../../../src/spi.ts'
-import type { Sessions } from '../sessions/sessions.ts'
+import type { MysqlSessions } from '../sessions/sessions.ts'
 import { KEYS, readUniqueIndexes, type IndexRow } from './find-keys.ts'
 import { lastRows } from '../statements/script.ts'
 
@@ -13,7 +13,10 @@ export interface MissingKey {
  * Each key without a unique index, as after a restore without keys. An index with fewer or more columns, or of a column
  * prefix, does not count. `database`: as for `readUniqueIndexes`.
  */
-export async function missingKeys(sessions: Sessions, database: string | undefined): Promise<readonly MissingKey[]> {
+export async function missingKeys(
+  sessions: MysqlSessions,
+  database: string | undefined,
+): Promise<readonly MissingKey[]> {
   const sets = await sessions.using((connection) => connection.run([readUniqueIndexes(database), 'commit'], false))
   const rows = lastRows(sets) as readonly IndexRow[]
   return KEYS.flatMap(({ name, columns }): MissingKey[] => {
@@ -32,7 +35,7 @@ export async function missingKeys(sessions: Sessions, database: string | undefin
 }
 
 /** @throws ConfigError `CONFIG_INVALID` if a message could be claimed twice */
-export async function checkKeys(sessions: Sessions, database: string): Promise<void> {
+export async function checkKeys(sessions: MysqlSessions, database: string): Promise<void> {
   const missing = await missingKeys(sessions, database)
   if (missing.length === 0) return
   const what = 'Remove rows that are there twice, then add the key'

@@ -1,7 +1,7 @@
 import { ConfigError, StoreError } from '../../../src/spi.ts'
 import { MIGRATIONS, NEWEST } from './migrations.ts'
 import type { PooledConnection } from '../sessions/pooled-connection.ts'
-import type { Sessions } from '../sessions/sessions.ts'
+import type { MysqlSessions } from '../sessions/sessions.ts'
 import { errnoOf } from '../sql-errors.ts'
 import {
   createMigrationTable,
@@ -26,7 +26,7 @@ const WAIT_SECONDS = 1
  * @throws ConfigError `CONFIG_INVALID` if the tables are out of date and may not be changed, or are too new for this
  * code
  */
-export async function migrate(sessions: Sessions, tables: Tables, mode: 'auto' | 'verify'): Promise<void> {
+export async function migrate(sessions: MysqlSessions, tables: Tables, mode: 'auto' | 'verify'): Promise<void> {
   await sessions.using(async (connection) => {
     if ((await versionOf(connection, tables)) >= NEWEST) return
     if (mode === 'verify') throw new ConfigError([outOfDate(tables)])

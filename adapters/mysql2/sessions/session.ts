@@ -1,17 +1,32 @@
 import { StoreError, TransactionError } from '../../../src/spi.ts'
-import { goesBack, mayUseSavepoints, type MysqlQuery, type SendBy } from '../tx/mysql-transaction.ts'
+import type { Lent, Released, Session, ToldOfQueries } from '../../sql/session.ts'
+import {
+  goesBack,
+  LentMysqlTransaction,
+  mayUseSavepoints,
+  type MysqlQuery,
+  type MysqlTransaction,
+  type SendBy,
+} from '../tx/mysql-transaction.ts'
 import type { PooledConnection, Rows } from './pooled-connection.ts'
-import { errnoOf, explainRefusal, isAnotherTransaction, isRefusal } from '../sql-errors.ts'
-import type { Sessions } from './sessions.ts'
-import type { Script } from '../statements/script.ts'
-import { AS_BEFORE, BEFORE_COMMIT, BEFORE_HANDLER, RELEASE_HANDLER, WRITABLE } from '../statements/transaction.ts'
+import { errnoOf, explainRefusal, isAnotherTransaction, isConflictOfTransactions, isRefusal } from '../sql-errors.ts'
+import type { MysqlSessions } from './sessions.ts'
+import { rowsOf, type Script } from '../statements/script.ts'
+import {
+  AS_BEFORE,
+  BEFORE_COMMIT,
+  BEFORE_HANDLER,
+  RELEASE_HANDLER,
+  withoutHandlers,
+  WRITABLE,
+} from '../statements/transaction.ts'
 
 /** Bit of the status in an answer: a transaction is open. */
 const IN_TRANSACTION = 1
 
 /** A connection with an open transaction. It ends with `commit`, `rollback` or `replace`, whatever they answer. */
-export class Session {
-  readonly #sessions: Sessions
+export class MysqlSession implements Session<MysqlTransaction> {
+  readonly #sessions: MysqlSessions
   readonly #connection: PooledConnection
   readonly #giveSlot: () => void
   #failure: TransactionError | undefined
@@ -20,7 +35,7 @@ export class Session {
   #lastOfHandlers: Promise<unknown> = Promise.resolve()
   #isOver = false
 
-  constructor(sessions: Sessions, connection: PooledConnection, giveSlot: () => void) {
+  constructor(sessions: MysqlSessions, connection: PooledConnection, giveSlot: () => void) {
     this.#sessions = sessions
     this.#connection = connection
     this.#giveSlot = giveSlot
@@ -41,8 +56,32 @@ export class Session {
     this.#connection.spoil(cause)
   }
 
-  /** Runs statements of the store itself. */
-  run(statements: readonly string[]): Promise<readonly Rows[]> {
+  lend(told: ToldOfQueries): Lent<MysqlTransaction> {
+    const lent: LentMysqlTransaction = new LentMysqlTransaction((by, query, values) => {
+      return this.query(lent, by, query, values)
+    }, told)
+    return lent
+  }
+
+  /** Sends the beginning of the transaction. If it is refused, nothing stays open, and `undo` runs instead. */
+  async start(statements: readonly string[], undo?: Script): Promise<readonly Rows[]> {
+    try {
+      return await this.#send(statements)
+    } catch (error) {
+      await this.#rollBack()
+      if (undo !== undefined && this.spoiledBy === undefined) {
+        await this.#sessions.commitOn(this.#connection, undo).catch((cause: unknown) => this.spoil(cause))
+      }
+      this.#end()
+      throw error
+    }
+  }
+
+  async run<Row>(script: Script<Row>): Promise<readonly Row[]> {
+    return rowsOf(script, (await this.#send(script.statements)).at(-1))
+  }
+
+  #send(statements: readonly string[]): Promise<readonly Rows[]> {
     return this.#connection.run(statements, this.#sessions.asOne)
   }
 
@@ -94,7 +133,7 @@ export class Session {
   async #keepApart(handler: object): Promise<void> {
     if (this.#withSavepoints === handler) return
     try {
-      await this.run([...this.#releaseHandler(), BEFORE_HANDLER])
+      await this.#send([...this.#releaseHandler(), BEFORE_HANDLER])
       this.#withSavepoints = handler
     } catch (cause) {
       // Permanent: no later rollback to a savepoint can clear it, because the savepoint of the store is gone.
@@ -107,18 +146,16 @@ export class Session {
     return this.#withSavepoints === undefined ? [] : [RELEASE_HANDLER] // mutant: mysql-commit-of-another-transaction 2
   }
 
-  /**
-   * Runs `last` and commits. Rejects, without a commit, if the transaction is not the one that was begun. After any
-   * error that is not a refusal it is unknown whether it was committed.
-   */
-  async commit(last: Script): Promise<void> {
+  async commit(last: readonly Script[]): Promise<'committed'> {
     try {
       if (this.spoiledBy !== undefined) {
         const text = 'the connection was lost before the COMMIT was sent: nothing was committed'
         throw new StoreError('STORE_UNREACHABLE', text, { cause: this.spoiledBy })
       }
-      await this.run([...this.#releaseHandler(), BEFORE_COMMIT, ...last.statements, AS_BEFORE, WRITABLE, 'commit']) // mutant: mysql-commit-of-another-transaction
+      const ended = [...last.flatMap(({ statements }) => statements), AS_BEFORE, WRITABLE, 'commit']
+      await this.#send([...this.#releaseHandler(), BEFORE_COMMIT, ...ended]) // mutant: mysql-commit-of-another-transaction
       this.#end()
+      return 'committed'
     } catch (error) {
       if (isAnotherTransaction(error)) this.#connection.retire()
       if (isRefusal(error)) await this.rollback()
@@ -127,17 +164,31 @@ export class Session {
     }
   }
 
-  /** Commits `refund` before the rollback if possible: nobody can claim the keys while the transaction is open. */
-  async rollback(refund?: Script): Promise<void> {
-    try {
-      if (refund !== undefined) await this.#sessions.committed(refund)
-    } finally {
-      await this.#rollBack()
-      this.#end()
-    }
+  async rollback(): Promise<void> {
+    await this.#rollBack()
+    this.#end()
   }
 
-  /** Rolls back, then runs a script that commits by itself, before anybody else gets the connection. */
+  async release(last: readonly Script[]): Promise<Released> {
+    let released: Released = 'lost'
+    try {
+      if (this.spoiledBy === undefined && !this.#isOver) {
+        const ended = [...last.flatMap(({ statements }) => statements), AS_BEFORE, WRITABLE, 'commit']
+        await this.#send([...withoutHandlers(this.#sessions.limits), ...ended])
+        released = 'released'
+      }
+    } catch (error) {
+      // A deadlock has rolled it back as a whole: no handler has ended it.
+      if (isAnotherTransaction(error) && !isConflictOfTransactions(this.#failure?.cause)) {
+        this.#connection.retire()
+        released = 'ended'
+      }
+    }
+    if (released !== 'released') await this.#rollBack()
+    this.#end()
+    return released
+  }
+
   async replace<Row>(script: Script<Row>): Promise<readonly Row[]> {
     await this.#rollBack()
     try {
@@ -153,7 +204,7 @@ export class Session {
   async #rollBack(): Promise<void> {
     if (this.spoiledBy !== undefined || this.#isOver) return
     await this.#retireIfEnded()
-    await this.run(['rollback', AS_BEFORE, WRITABLE]).catch((error: unknown) => this.spoil(error))
+    await this.#send(['rollback', AS_BEFORE, WRITABLE]).catch((error: unknown) => this.spoil(error))
   }
 
   /**
@@ -162,7 +213,7 @@ export class Session {
    */
   async #retireIfEnded(): Promise<void> {
     if (this.#failure === undefined || this.#connection.isRetired) return
-    await this.run([BEFORE_COMMIT]).catch((error: unknown) => {
+    await this.#send([BEFORE_COMMIT]).catch((error: unknown) => {
       if (isAnotherTransaction(error)) this.#connection.retire()
     })
   }

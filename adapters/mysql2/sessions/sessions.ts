@@ -1,46 +1,72 @@
-import type { Limits } from '../options.ts'
-import { PooledConnection, type Rows } from './pooled-connection.ts'
-import { Session } from './session.ts'
-import type { MysqlPoolLike } from '../clients.ts'
+import type { SqlErrors } from '../../sql/errors.ts'
+import type { Sessions } from '../../sql/session.ts'
 import { slotsOf, type Slots } from '../../sql/slots.ts'
-import { lastRows, type Script } from '../statements/script.ts'
-import { AS_BEFORE, begin, OPENED, WAIT_AS_BEFORE } from '../statements/transaction.ts'
+import type { MysqlPoolLike } from '../clients.ts'
+import type { Limits } from '../options.ts'
+import { ERRORS } from '../sql-errors.ts'
+import { lastRows, rowsOf, type Script } from '../statements/script.ts'
+import { AS_BEFORE, begin, BEFORE_HANDLERS, BEGIN_NEXT, OPENED, WAIT_AS_BEFORE } from '../statements/transaction.ts'
+import type { MysqlTransaction } from '../tx/mysql-transaction.ts'
+import { PooledConnection, type Rows } from './pooled-connection.ts'
+import { MysqlSession } from './session.ts'
+
+/** The statements of a claim. All are sent in one message on one connection, where the server takes that. */
+interface Opening<Row, Counted> {
+  /** Committed before the transaction begins, so that it survives whatever ends that. */
+  readonly count: Script<Counted>
+  /** Undoes the count if the transaction could not begin. */
+  readonly uncount: Script
+  readonly first: Script<Row>
+}
+
+interface Opened<Row, Counted> {
+  readonly session: MysqlSession
+  readonly rows: readonly Row[]
+  readonly counted: readonly Counted[]
+}
 
 /**
- * Transactions on connections of a pool. One connection is kept free to count attempts: if transactions could take all
- * of them, each would wait for a connection that only another one can give back.
+ * Transactions on connections of a pool. No transaction waits for another connection. One connection is kept free for
+ * short statements, which would otherwise wait for handlers.
  */
-export class Sessions {
+export class MysqlSessions implements Sessions<MysqlTransaction> {
+  readonly errors: SqlErrors = ERRORS
   /** The server takes compound statements, so a script is one message. Known after the server was checked. */
   asOne = false
+  readonly limits: Limits
   readonly #pool: MysqlPoolLike
-  readonly #limits: Limits
   readonly #slots: Slots
 
   constructor(pool: MysqlPoolLike, max: number, limits: Limits) {
     this.#pool = pool
-    this.#limits = limits
+    this.limits = limits
     this.#slots = slotsOf(pool, max - 1)
   }
 
-  /**
-   * Opens a transaction and runs `first` in it, with a lock timeout. Waits for a slot while too many are open. If it
-   * rejects, nothing stays open. Resolves with the rows of each statement that returns any.
-   */
-  async begin({ statements: first }: Script): Promise<{ readonly session: Session; readonly sets: readonly Rows[] }> {
+  /** `sets`: the rows of each statement of `first` that returns any. */
+  async begin<Row>(
+    first: Script<Row>,
+  ): Promise<{ readonly session: MysqlSession; readonly rows: readonly Row[]; readonly sets: readonly Rows[] }> {
+    const session = await this.#session()
+    const sets = await session.start([...begin(this.limits), OPENED, ...first.statements, WAIT_AS_BEFORE])
+    return { session, rows: rowsOf(first, sets.at(-1)), sets }
+  }
+
+  /** As `begin`, for handlers, after attempts were counted. If the server refuses, the count is undone. */
+  async claim<Row, Counted>({ count, uncount, first }: Opening<Row, Counted>): Promise<Opened<Row, Counted>> {
+    const session = await this.#session()
+    const counted = [...begin(this.limits), ...count.statements, 'commit']
+    const opened = [...BEGIN_NEXT, OPENED, ...first.statements, BEFORE_HANDLERS, WAIT_AS_BEFORE]
+    const sets = await session.start([...counted, ...opened], uncount)
+    return { session, rows: rowsOf(first, sets.at(-1)), counted: rowsOf(count, sets[0]) }
+  }
+
+  async #session(): Promise<MysqlSession> {
     await this.#slots.take()
-    let connection: PooledConnection
     try {
-      connection = await this.#connect()
+      return new MysqlSession(this, await this.#connect(), () => this.#slots.give())
     } catch (error) {
       this.#slots.give()
-      throw error
-    }
-    const session = new Session(this, connection, () => this.#slots.give())
-    try {
-      return { session, sets: await session.run([...begin(this.#limits), OPENED, ...first, WAIT_AS_BEFORE]) }
-    } catch (error) {
-      await session.rollback()
       throw error
     }
   }
@@ -50,11 +76,15 @@ export class Sessions {
     return this.using((connection) => this.commitOn(connection, script))
   }
 
+  async briefly(script: Script): Promise<void> {
+    await this.committed(script)
+  }
+
   /** As `committed`, on a connection without a transaction. */
-  async commitOn<Row>(connection: PooledConnection, { statements }: Script<Row>): Promise<readonly Row[]> {
+  async commitOn<Row>(connection: PooledConnection, script: Script<Row>): Promise<readonly Row[]> {
     try {
-      const all = [...begin(this.#limits), ...statements, AS_BEFORE, 'commit']
-      return lastRows(await connection.run(all, this.asOne)) as readonly Row[]
+      const all = [...begin(this.limits), ...script.statements, AS_BEFORE, 'commit']
+      return rowsOf(script, lastRows(await connection.run(all, this.asOne)))
     } catch (error) {
       if (connection.spoiledBy === undefined) {
         const back = connection.run(['rollback', AS_BEFORE], this.asOne)
@@ -75,6 +105,6 @@ export class Sessions {
   }
 
   #connect(): Promise<PooledConnection> {
-    return PooledConnection.open(this.#pool, this.#limits.queryTimeoutMs)
+    return PooledConnection.open(this.#pool, this.limits.queryTimeoutMs)
   }
 }

@@ -1,34 +1,44 @@
-import { inHex, text } from './literals.ts'
+import type { ScopeRow } from '../../../src/spi.ts'
+import { fromHex, inHex, text } from './literals.ts'
 import type { Script } from './script.ts'
 import type { Tables } from './tables.ts'
 
-/** The name is in hex. */
-export interface NamedScope {
+interface NamedScope {
   readonly id: number
+  /** In hex. */
   readonly name: string
-  readonly shared: number | string | null
+  readonly shared?: number | string | null
 }
 
 /** Locks nothing. No row: none of the names is registered, or its registration is not committed yet. */
-export function findScopes({ scope }: Tables, names: readonly string[]): Script<NamedScope> {
+export function findScopes({ scope }: Tables, names: readonly string[]): Script<ScopeRow> {
   const hashes = names.map((name) => `unhex(sha2(${text(name)}, 256))`)
   return {
     statements: [`select id, ${inHex('name')} as name, shared from ${scope} where hash in (${hashes.join(', ')})`],
+    read: ({ id, name, shared }: NamedScope) => {
+      return { id, name: fromHex(name), isShared: shared == null ? null : Number(shared) === 1 }
+    },
   }
 }
 
 /** Locks nothing. One row if the scope is shared, none otherwise. */
-export function findShared({ scope }: Tables, id: number): Script<Pick<NamedScope, 'id' | 'name'>> {
-  return { statements: [`select id, ${inHex('name')} as name from ${scope} where id = ${id} and shared`] }
+export function findShared({ scope }: Tables, id: number): Script<Pick<ScopeRow, 'id' | 'name'>> {
+  return {
+    statements: [`select id, ${inHex('name')} as name from ${scope} where id = ${id} and shared`],
+    read: (row: NamedScope) => ({ id: row.id, name: fromHex(row.name) }),
+  }
 }
 
 /**
  * Locks nothing. A row for each shared scope. Fails if the table does not exist, or is that of an earlier version.
  * `database`: `undefined` is the default database of the connection.
  */
-export function findAllShared(database: string | undefined): string {
+export function findAllShared(database: string | undefined): Script<Pick<ScopeRow, 'id' | 'name'>> {
   const table = `${database === undefined ? '' : `\`${database}\`.`}\`consume_once_scope\``
-  return `select id, ${inHex('name')} as name from ${table} where shared order by id`
+  return {
+    statements: [`select id, ${inHex('name')} as name from ${table} where shared order by id`, 'commit'],
+    read: (row: NamedScope) => ({ id: row.id, name: fromHex(row.name) }),
+  }
 }
 
 export function shareScope({ scope }: Tables, id: number): Script {

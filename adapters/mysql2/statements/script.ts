@@ -1,8 +1,15 @@
+import type { Script as AnyScript } from '../../sql/session.ts'
+
 /** Statements without parameters, in order. */
-export interface Script<Row = unknown> {
+export interface Script<Row = unknown> extends AnyScript<Row> {
   readonly statements: readonly string[]
-  /** Type of the rows of the last statement that returns any; never set. */
-  readonly returns?: Row
+  /** Converts a row of the last statement that returns any: the server is asked for bytes in hex. */
+  readonly read?: (row: never) => Row
+}
+
+export function rowsOf<Row>({ read }: Script<Row>, set: readonly unknown[] | undefined): readonly Row[] {
+  const rows = set ?? []
+  return read === undefined ? (rows as readonly Row[]) : rows.map((row) => read(row as never))
 }
 
 export function lastRows(sets: readonly (readonly unknown[])[]): readonly unknown[] {

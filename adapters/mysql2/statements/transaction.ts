@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+
 /** In milliseconds. */
 export interface TransactionLimits {
   readonly lockTimeoutMs: number
@@ -22,6 +24,12 @@ export function begin({ lockTimeoutMs, idleInTransactionTimeoutMs }: Transaction
   ]
 }
 
+/** Begins the next transaction of the same message, with the limits of the first. */
+export const BEGIN_NEXT: readonly string[] = [
+  'set transaction isolation level read committed',
+  'start transaction read write',
+]
+
 /**
  * Ends with the transaction: after a COMMIT, a ROLLBACK or a deadlock it does not exist. MySQL answers a COMMIT in the
  * same way whether it ends this transaction, another one or none.
@@ -30,6 +38,23 @@ export const OPENED = 'savepoint consume_once'
 
 /** Runs before every COMMIT. Fails with 1305 if the transaction is not the one that was opened. */
 export const BEFORE_COMMIT = 'release savepoint consume_once'
+
+/** Handlers cannot know the name, so none of them replaces the savepoint by one of its own. */
+const HANDLERS = `consume_once_${randomBytes(8).toString('hex')}`
+
+/** The handlers' writes come after it, so they can be undone while their keys are still held. */
+export const BEFORE_HANDLERS: string = `savepoint ${HANDLERS}`
+
+/**
+ * Undoes the handlers' writes. Fails with 1305 if the transaction is not the one that was opened. The statements after
+ * it wait for locks as the store does.
+ */
+export function withoutHandlers({ lockTimeoutMs }: Pick<TransactionLimits, 'lockTimeoutMs'>): readonly string[] {
+  return [
+    `rollback to savepoint ${HANDLERS}`,
+    `set session innodb_lock_wait_timeout = ${seconds(lockTimeoutMs)}, session ${ALL_ROWS}`,
+  ]
+}
 
 /** Below the savepoints of one handler. */
 export const BEFORE_HANDLER = 'savepoint consume_once_handler'

@@ -1,4 +1,5 @@
-import { TransactionError, type LentTransaction } from '../../../src/spi.ts'
+import { LentHandle } from '../../sql/lent.ts'
+import type { ToldOfQueries } from '../../sql/session.ts'
 
 /**
  * `ctx.tx` of a handler: the transaction in which the mark is written, with `query` and `execute` of `mysql2/promise`.
@@ -36,53 +37,28 @@ export type SendBy = 'query' | 'execute'
 /** Runs a statement of a handler. */
 export type RunQuery = (by: SendBy, query: string | MysqlQuery, values?: unknown[]) => Promise<[unknown, unknown]>
 
-/** A view of an open transaction for one handler. It ends with the handler. */
-export class LentMysqlTransaction implements LentTransaction<MysqlTransaction> {
+/** The handle of a handler on its transaction. */
+export class LentMysqlTransaction extends LentHandle<MysqlTransaction> {
   readonly tx: MysqlTransaction
-  readonly #run: RunQuery
-  #pending = 0
-  #isRevoked = false
-  #hasFloated = false
 
-  constructor(run: RunQuery) {
-    this.#run = run
+  constructor(run: RunQuery, told: ToldOfQueries) {
+    super(told)
     const by =
       (how: SendBy): RunStatement =>
       <Result>(query: string | MysqlQuery, values?: readonly unknown[]) =>
-        this.#query(how, query, values) as Promise<[Result, unknown]>
+        this.send(
+          () => problemOf(how, query),
+          () => run(how, query, values === undefined ? undefined : [...values]),
+        ) as Promise<[Result, unknown]>
     this.tx = Object.freeze({ query: by('query'), execute: by('execute') })
   }
+}
 
-  /** Queries were pending when it was revoked: their effect is unknown. */
-  get hasFloated(): boolean {
-    return this.#hasFloated
-  }
-
-  revoke(): number {
-    if (!this.#isRevoked && this.#pending > 0) this.#hasFloated = true
-    this.#isRevoked = true
-    return this.#pending
-  }
-
-  #query(by: SendBy, query: string | MysqlQuery, values: readonly unknown[] | undefined): Promise<[unknown, unknown]> {
-    if (this.#isRevoked) {
-      const text = 'ctx.tx is over: its handler has ended or was aborted. Await every query before the handler ends'
-      return Promise.reject(new TransactionError('TRANSACTION_OVER', text))
-    }
-    const sql = sqlOf(query)
-    if (ENDS_TRANSACTION.test(sql)) {
-      const text = `the transaction is the store's to end, got ${JSON.stringify(sql.slice(0, 80))}`
-      return Promise.reject(new TypeError(`ctx.tx.${by}: ${text}. Use savepoints; DDL commits, so do it elsewhere`))
-    }
-    this.#pending++
-    const result = this.#run(by, query, values === undefined ? undefined : [...values]).finally(() => {
-      this.#pending--
-    })
-    // If the handler does not await the query, FLOATING_QUERY reports it, and a rejection must not end the process as
-    // unhandled.
-    result.catch(() => {})
-    return result
-  }
+function problemOf(by: SendBy, query: string | MysqlQuery): string | undefined {
+  const sql = sqlOf(query)
+  if (!ENDS_TRANSACTION.test(sql)) return undefined
+  const text = `the transaction is the store's to end, got ${JSON.stringify(sql.slice(0, 80))}`
+  return `ctx.tx.${by}: ${text}. Use savepoints; DDL commits, so do it elsewhere`
 }
 
 /**

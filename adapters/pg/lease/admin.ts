@@ -11,9 +11,10 @@ import type {
   StoreAdmin,
   Why,
 } from '../../../src/spi.ts'
-import { answered } from '../answered.ts'
+import { answered } from '../../sql/errors.ts'
+import { ERRORS } from '../sql-errors.ts'
 import { hexOf, keyOf } from '../../sql/bytes.ts'
-import { storable } from '../inbox/set-keys-aside.ts'
+import { storable } from '../../sql/errors.ts'
 import { isUnstorable } from '../sql-errors.ts'
 import { decideLeases } from './statements/decide.ts'
 import { findLeases, peekLeases, type LeaseView } from './statements/look.ts'
@@ -38,7 +39,7 @@ export class LeaseAdmin implements StoreAdmin {
   }
 
   peek(scope: string, keys: readonly Key[]): Promise<readonly RecordView[]> {
-    return answered('peek', async () => {
+    return answered(ERRORS, 'peek', async () => {
       const { sessions, tables, scope: id } = await this.#placeOf(scope)
       const asked = keys.map(hexOf)
       const rows = await sessions.committed(peekLeases(tables, id, asked))
@@ -48,7 +49,7 @@ export class LeaseAdmin implements StoreAdmin {
   }
 
   list(scope: string, { state, limit, after }: ListQuery): Promise<RecordPage> {
-    return answered('list', async () => {
+    return answered(ERRORS, 'list', async () => {
       const { sessions, tables, scope: id } = await this.#placeOf(scope)
       const found: LeaseView[] = []
       for (let from = after === undefined ? '' : hexOf(after), more = true; more && found.length <= limit;) {
@@ -77,7 +78,7 @@ export class LeaseAdmin implements StoreAdmin {
 
   /** A pass through the table takes one call for each step. After the last step the next pass begins. */
   purge(scope: string, { limit }: Purging): Promise<Purged> {
-    return answered('purge', async () => {
+    return answered(ERRORS, 'purge', async () => {
       const { sessions, tables, scope: id } = await this.#placeOf(scope)
       const fromPage = this.#purged.get(scope) ?? 0
       const toPage = fromPage + PAGES_PER_STEP
@@ -97,7 +98,7 @@ export class LeaseAdmin implements StoreAdmin {
     decision: Decision,
     { by, reason, retentionMs }: Why,
   ): Promise<readonly DecideVerdict[]> {
-    return answered(decision, async () => {
+    return answered(ERRORS, decision, async () => {
       const place = await this.#placeOf(scope)
       const asked = keys.map(hexOf)
       const decided = {

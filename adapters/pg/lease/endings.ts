@@ -8,7 +8,7 @@ import type {
   SetAsideVerdict,
 } from '../../../src/spi.ts'
 import { hexOf } from '../../sql/bytes.ts'
-import { storable } from '../inbox/set-keys-aside.ts'
+import { storable } from '../../sql/errors.ts'
 import { isUnstorable } from '../sql-errors.ts'
 import type { LeaseKeys } from './statements/parts.ts'
 import { releaseLeases } from './statements/release.ts'

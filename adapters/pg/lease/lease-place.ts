@@ -1,14 +1,11 @@
-import type { DurationMs } from '../../../src/spi.ts'
 import { despiteConflicts } from '../../sql/despite-conflicts.ts'
 import { isConflictOfTransactions } from '../sql-errors.ts'
-import type { Place } from '../place.ts'
+import type { PgPlace } from '../database.ts'
 import type { Statement } from '../statements/statement.ts'
 import type { Tables } from '../statements/tables.ts'
 
 /** The tables and scope of leases, and how long a call waits for another one. */
-export interface LeasePlace extends Omit<Place, 'losses'> {
-  readonly lockTimeoutMs: DurationMs
-}
+export type LeasePlace = Omit<PgPlace, 'losses' | 'inbox'>
 
 /** Runs one statement about leases, committed by itself. Retries after a deadlock. */
 export function ask<Asked, Row>(

@@ -14,10 +14,11 @@ import type {
   SetAsideVerdict,
   StoreAdmin,
 } from '../../../src/spi.ts'
-import { answered } from '../answered.ts'
+import { answered } from '../../sql/errors.ts'
+import { ERRORS } from '../sql-errors.ts'
 import { checkup } from '../checkup.ts'
-import { Scopes } from '../scopes.ts'
-import type { Sessions } from '../sessions/session.ts'
+import type { Database } from '../../sql/database.ts'
+import { databaseOf, type PgParts } from '../database.ts'
 import type { Tables } from '../statements/tables.ts'
 import { LeaseAdmin } from './admin.ts'
 import { claimLeases } from './claim.ts'
@@ -25,14 +26,6 @@ import type { LeasePlace } from './lease-place.ts'
 import { mark } from './mark.ts'
 import { inParts } from '../../sql/parts.ts'
 import { release, renew, setAside } from './endings.ts'
-
-interface LeaseParts {
-  readonly sessions: Sessions
-  readonly tables: Tables
-  readonly lockTimeoutMs: DurationMs
-  /** Checks the server and brings the schema up to date. */
-  readonly prepare: () => Promise<void>
-}
 
 /**
  * Leases in one table. Each call is one statement, plus a second one for keys in an unusual state. Each statement
@@ -43,28 +36,21 @@ export class LeaseStore implements LeasePort {
   readonly strategy = 'lease'
   readonly admin: StoreAdmin
   readonly checkup: Checkup
-  readonly #parts: LeaseParts
-  readonly #scopes: Scopes
-  #opened: Promise<void> | undefined
+  readonly #database: Database<LeasePlace, Tables>
 
-  constructor(parts: LeaseParts) {
-    this.#parts = parts
-    this.#scopes = new Scopes(parts.sessions, parts.tables, { flushing: 'at-once', strategy: 'lease' })
-    this.checkup = () => answered('checkup', () => checkup(parts, 'lease'))
-    this.admin = new LeaseAdmin((scope) => this.#placeOf(scope))
+  constructor(parts: PgParts) {
+    this.#database = databaseOf(parts, 'lease')
+    this.checkup = () => answered(ERRORS, 'checkup', () => checkup(parts, 'lease'))
+    this.admin = new LeaseAdmin((scope) => this.#database.placeOf(scope))
   }
 
-  open(): Promise<void> {
-    this.#opened ??= answered('open', this.#parts.prepare).catch((error: unknown) => {
-      this.#opened = undefined
-      throw error
-    })
-    return this.#opened
+  async open(): Promise<void> {
+    await this.#database.open()
   }
 
   claim(request: ClaimRequest): Promise<readonly LeaseAnswer[]> {
-    return answered('claim', async () => {
-      const place = await this.#placeOf(request.scope)
+    return answered(ERRORS, 'claim', async () => {
+      const place = await this.#database.placeOf(request.scope)
       return inParts(request.items, (items) => claimLeases(place, { ...request, items }))
     })
   }
@@ -90,21 +76,16 @@ export class LeaseStore implements LeasePort {
     return this.#perScope('set aside', claims, (place, part) => setAside(place, part, as, why))
   }
 
-  async #placeOf(scope: string): Promise<LeasePlace> {
-    const { sessions, tables, lockTimeoutMs } = this.#parts
-    return { sessions, tables, lockTimeoutMs, scope: await this.#scopes.idOf(scope) }
-  }
-
   /** Nearly always all claims of one call have the same scope. */
   #perScope<C extends Claim, Verdict>(
     what: string,
     claims: readonly C[],
     ask: (place: LeasePlace, part: readonly C[]) => Promise<readonly Verdict[]>,
   ): Promise<readonly Verdict[]> {
-    return answered(what, () =>
+    return answered(ERRORS, what, () =>
       inParts(claims, async (part) => {
         const [first] = part
-        return first === undefined ? [] : ask(await this.#placeOf(first.scope), part)
+        return first === undefined ? [] : ask(await this.#database.placeOf(first.scope), part)
       }),
     )
   }

@@ -11,12 +11,12 @@ import {
   type StreamClaim,
   type StreamItem,
 } from '../../../src/spi.ts'
-import { ClaimTransaction } from '../claim-transaction.ts'
+import { ClaimTransaction } from '../../sql/claim-transaction.ts'
 import { despiteConflicts } from '../../sql/despite-conflicts.ts'
 import { OffsetsLedger, type GrantedStream } from './ledger.ts'
 import type { PgTransaction } from '../tx/pg-transaction.ts'
-import type { Place } from '../place.ts'
-import type { Session } from '../sessions/session.ts'
+import type { PgPlace } from '../database.ts'
+import type { PgSession } from '../sessions/session.ts'
 import { isLockTimeout, isConflictOfTransactions } from '../sql-errors.ts'
 import { forgetBegun, removeBegun } from './statements/begun.ts'
 import { countStarts } from './statements/count-starts.ts'
@@ -37,7 +37,7 @@ interface PlacedItem extends StreamItem {
  * ends. If nothing is granted, the transaction ends here.
  */
 export async function claimOfOffsets(
-  place: Place,
+  place: PgPlace,
   request: ClaimRequest,
   lockTimeoutMs: DurationMs,
 ): Promise<readonly Answer[]> {
@@ -52,7 +52,7 @@ export async function claimOfOffsets(
 }
 
 async function claimOnce(
-  place: Place,
+  place: PgPlace,
   request: ClaimRequest,
   streams: ReadonlyMap<string, readonly PlacedItem[]>,
 ): Promise<ReadonlyMap<Key, Answer>> {
@@ -102,8 +102,8 @@ type WantedStream = Pick<StreamClaim, 'verdicts'> &
  * another owner.
  */
 async function count(
-  { tables, scope }: Place,
-  session: Session,
+  { tables, scope }: PgPlace,
+  session: PgSession,
   { token }: ClaimRequest,
   streams: readonly WantedStream[],
 ): Promise<readonly WantedStream[]> {
@@ -127,13 +127,13 @@ async function count(
   }
   const ours = streams.filter(({ stream }) => isCounted.has(stream))
   if (ours.every(isOurs)) return ours
-  await session.release({ text: `${refund.text};\n${removeBegun(tables, scope, names).text}` })
+  await session.release([refund, removeBegun(tables, scope, names)])
   return []
 }
 
 function grant(
-  place: Place,
-  session: Session,
+  place: PgPlace,
+  session: PgSession,
   { scope, token, retentionMs }: ClaimRequest,
   streams: readonly WantedStream[],
   answers: Map<Key, Answer>,

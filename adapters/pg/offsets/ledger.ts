@@ -1,10 +1,9 @@
 import { nextAfter, type Key, type MarkVerdict, type OwnerToken, type SetAsideVerdict } from '../../../src/spi.ts'
 import { despiteConflicts } from '../../sql/despite-conflicts.ts'
-import type { Ledger, Replacement, SettingAside } from '../ledger.ts'
-import type { Place } from '../place.ts'
-import { storable } from '../inbox/set-keys-aside.ts'
+import type { Ledger, Replacement, SettingAside } from '../../sql/ledger.ts'
+import type { PgPlace } from '../database.ts'
+import { stillUnknown, storable } from '../../sql/errors.ts'
 import { isLockTimeout, isUnstorable, isConflictOfTransactions } from '../sql-errors.ts'
-import { stillUnknown } from '../inbox/what-was-committed.ts'
 import { removeBegun } from './statements/begun.ts'
 import { holdStreams } from './statements/hold-streams.ts'
 import { hasNotMoved, movePositions } from './statements/move-positions.ts'
@@ -30,17 +29,17 @@ export interface GrantedStream {
 
 /** The mark moves positions past the handled messages. */
 export class OffsetsLedger implements Ledger {
-  readonly #place: Place
+  readonly #place: PgPlace
   readonly #token: OwnerToken
   readonly #streams: readonly GrantedStream[]
 
-  constructor(place: Place, token: OwnerToken, streams: readonly GrantedStream[]) {
+  constructor(place: PgPlace, token: OwnerToken, streams: readonly GrantedStream[]) {
     this.#place = place
     this.#token = token
     this.#streams = streams
   }
 
-  mark(): Script {
+  mark(): readonly Script[] {
     const moves = this.#streams.map(({ stream, next, items }) => ({
       stream,
       from: next,
@@ -49,16 +48,15 @@ export class OffsetsLedger implements Ledger {
     }))
     const { tables, scope } = this.#place
     const moved = movePositions(tables, scope, this.#token, moves)
-    return { text: `${moved.text};\n${this.#removed().text}` }
+    return [moved, this.#removed()]
   }
 
   isTakenOver(error: unknown): boolean {
     return hasNotMoved(error)
   }
 
-  release(refunded: readonly Key[]): Script {
-    if (refunded.length === 0) return this.#removed()
-    return { text: `${this.refund(refunded).text};\n${this.#removed().text}` }
+  release(refunded: readonly Key[]): readonly Script[] {
+    return refunded.length === 0 ? [this.#removed()] : [this.refund(refunded), this.#removed()]
   }
 
   #removed(): Script {

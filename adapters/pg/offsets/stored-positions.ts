@@ -8,8 +8,8 @@ import type {
   StoredPosition,
   StreamPosition,
 } from '../../../src/spi.ts'
-import type { Place } from '../place.ts'
-import { storable } from '../inbox/set-keys-aside.ts'
+import type { PgPlace } from '../database.ts'
+import { storable } from '../../sql/errors.ts'
 import { isUnstorable } from '../sql-errors.ts'
 import { endHold, holdPosition, releaseHold } from './statements/hold-position.ts'
 import { listPositions } from './statements/list-positions.ts'
@@ -18,9 +18,9 @@ import { readPositions, type PositionRow } from './statements/read-positions.ts'
 
 /** Operations on positions outside of claims. */
 export class StoredPositions implements Positions {
-  readonly #placeOf: (scope: string) => Promise<Place>
+  readonly #placeOf: (scope: string) => Promise<PgPlace>
 
-  constructor(placeOf: (scope: string) => Promise<Place>) {
+  constructor(placeOf: (scope: string) => Promise<PgPlace>) {
     this.#placeOf = placeOf
   }
 

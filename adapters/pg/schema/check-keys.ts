@@ -1,16 +1,16 @@
 import { ConfigError } from '../../../src/spi.ts'
-import type { Sessions } from '../sessions/session.ts'
+import type { PgSessions } from '../sessions/session.ts'
 import { findMissingKeys, type KeyRow } from './find-keys.ts'
 import type { Tables } from '../statements/tables.ts'
 
 /** Describes each key without a unique index, as after a restore without constraints. */
-export async function missingKeys(sessions: Sessions, tables: Tables): Promise<readonly string[]> {
+export async function missingKeys(sessions: PgSessions, tables: Tables): Promise<readonly string[]> {
   const rows = await sessions.committed(findMissingKeys(tables))
   return rows.map((row) => `table ${tables.schema}.${row.name}: ${missingKey(row)}`)
 }
 
 /** @throws ConfigError `CONFIG_INVALID` if a message could be claimed twice */
-export async function checkKeys(sessions: Sessions, tables: Tables): Promise<void> {
+export async function checkKeys(sessions: PgSessions, tables: Tables): Promise<void> {
   const missing = await missingKeys(sessions, tables)
   if (missing.length === 0) return
   throw new ConfigError(missing.map((problem) => `${problem}. Remove rows that are there twice, then add the key`))

@@ -1,7 +1,7 @@
 import { ConfigError } from '../../../src/spi.ts'
 import { checkKeys } from './check-keys.ts'
 import { MIGRATIONS, NEWEST } from './migrations.ts'
-import type { Session, Sessions } from '../sessions/session.ts'
+import type { PgSession, PgSessions } from '../sessions/session.ts'
 import { isConflictOfTransactions, isLockTimeout } from '../sql-errors.ts'
 import {
   createMigrationTable,
@@ -29,7 +29,7 @@ const DDL_LOCK_TIMEOUT = '5s'
  * @throws ConfigError `CONFIG_INVALID` if the schema is out of date and may not be changed, is too new for this code,
  * or lacks an index that keeps keys unique
  */
-export async function migrate(sessions: Sessions, tables: Tables, mode: 'auto' | 'verify'): Promise<void> {
+export async function migrate(sessions: PgSessions, tables: Tables, mode: 'auto' | 'verify'): Promise<void> {
   for (let tries = 0; (await versionOf(sessions, tables)) < NEWEST;) {
     if (mode === 'verify') throw new ConfigError([outOfDate(tables)])
     try {
@@ -41,13 +41,13 @@ export async function migrate(sessions: Sessions, tables: Tables, mode: 'auto' |
   await checkKeys(sessions, tables)
 }
 
-async function migrateOnce(sessions: Sessions, tables: Tables): Promise<void> {
+async function migrateOnce(sessions: PgSessions, tables: Tables): Promise<void> {
   const { session } = await sessions.begin(lockMigrations(tables))
   try {
     const [next] = await pendingIn(session, tables)
     if (next === undefined) return await session.rollback()
     await session.run(stepOf(tables, next))
-    await session.commit(recordMigration(tables, next))
+    await session.commit([recordMigration(tables, next)])
   } catch (error) {
     await session.rollback()
     throw error
@@ -55,7 +55,7 @@ async function migrateOnce(sessions: Sessions, tables: Tables): Promise<void> {
 }
 
 /** Runs all pending migrations in one transaction that is rolled back. */
-export async function rehearse(sessions: Sessions, tables: Tables): Promise<readonly Migration[]> {
+export async function rehearse(sessions: PgSessions, tables: Tables): Promise<readonly Migration[]> {
   const { session } = await sessions.begin(lockMigrations(tables))
   try {
     const pending = await pendingIn(session, tables)
@@ -67,7 +67,7 @@ export async function rehearse(sessions: Sessions, tables: Tables): Promise<read
 }
 
 /** After the lock is taken: reads the schema again, and creates the table of migrations. */
-async function pendingIn(session: Session, tables: Tables): Promise<readonly Migration[]> {
+async function pendingIn(session: PgSession, tables: Tables): Promise<readonly Migration[]> {
   const { schema, migration } = await find(session, tables)
   if (schema === null) await session.run(createSchema(tables))
   if (migration === null) await session.run(createMigrationTable(tables))
@@ -79,7 +79,7 @@ function stepOf(tables: Tables, { sql }: Migration): Script {
   return { text: `set local lock_timeout = '${DDL_LOCK_TIMEOUT}';\n${sql(tables)}` }
 }
 
-async function versionOf(sessions: Sessions, tables: Tables): Promise<number> {
+async function versionOf(sessions: PgSessions, tables: Tables): Promise<number> {
   const asked = { run: sessions.committed.bind(sessions) }
   if ((await find(asked, tables)).migration === null) return 0
   const { version, breaking } = await read(asked, tables)
@@ -90,7 +90,7 @@ async function versionOf(sessions: Sessions, tables: Tables): Promise<number> {
   return version
 }
 
-export type Asked = Pick<Session, 'run'>
+export type Asked = Pick<PgSession, 'run'>
 
 export async function find(asked: Asked, tables: Tables): Promise<SchemaRow> {
   const [row] = await asked.run(findSchema(tables))

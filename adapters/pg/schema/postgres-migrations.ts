@@ -1,5 +1,6 @@
 import { ConfigError, type Migrations, type MigrationStatus } from '../../../src/spi.ts'
-import { answered } from '../answered.ts'
+import { answered } from '../../sql/errors.ts'
+import { ERRORS } from '../sql-errors.ts'
 import { missingKeys } from './check-keys.ts'
 import { checkServer } from '../check-server.ts'
 import type { PoolLike } from '../clients.ts'
@@ -8,7 +9,7 @@ import { MIGRATIONS, migrationScript } from './migrations.ts'
 import { resolvePostgres, resolveTables } from '../options.ts'
 import { PoolSessions } from '../sessions/pool-sessions.ts'
 import { schemaDrift } from './schema-drift.ts'
-import type { Sessions } from '../sessions/session.ts'
+import type { PgSessions } from '../sessions/session.ts'
 import { sqlState } from '../sql-errors.ts'
 import { readMigrations, type RunRow } from './migration-table.ts'
 import type { Tables } from '../statements/tables.ts'
@@ -50,8 +51,8 @@ export function postgresMigrations(options: PostgresMigrationsOptions): Migratio
   if ((pool === undefined) === (url === undefined)) {
     throw new ConfigError(['postgresMigrations: expected pool or url, and not both'])
   }
-  const ask = <T>(question: (sessions: Sessions) => Promise<T>): Promise<T> =>
-    answered('migrations', async () => {
+  const ask = <T>(question: (sessions: PgSessions) => Promise<T>): Promise<T> =>
+    answered(ERRORS, 'migrations', async () => {
       if (pool !== undefined) return question(sessionsOn(pool))
       const own = await openPool(url)
       try {
@@ -69,7 +70,7 @@ export function postgresMigrations(options: PostgresMigrationsOptions): Migratio
   }
 }
 
-function sessionsOn(given: PoolLike): Sessions {
+function sessionsOn(given: PoolLike): PgSessions {
   const { pool, transactions, limits } = resolvePostgres({ pool: given, ...LIMITS }, 'postgresMigrations')
   return new PoolSessions(pool, transactions, limits, 'at-once')
 }
@@ -83,7 +84,7 @@ async function openPool(url: string): Promise<PoolLike & { end(): Promise<void> 
   }
 }
 
-async function bringUp(sessions: Sessions, tables: Tables, isDryRun: boolean): Promise<readonly string[]> {
+async function bringUp(sessions: PgSessions, tables: Tables, isDryRun: boolean): Promise<readonly string[]> {
   await checkServer(sessions)
   if (isDryRun) return (await rehearse(sessions, tables)).map(titleOf)
   const before = await runIn(sessions, tables)
@@ -92,7 +93,7 @@ async function bringUp(sessions: Sessions, tables: Tables, isDryRun: boolean): P
   return after.filter(({ version }) => before.every((row) => row.version !== version)).map(titleOf)
 }
 
-async function statusOf(sessions: Sessions, tables: Tables): Promise<MigrationStatus> {
+async function statusOf(sessions: PgSessions, tables: Tables): Promise<MigrationStatus> {
   const rows = await runIn(sessions, tables)
   const pending = MIGRATIONS.filter(({ version }) => rows.every((row) => row.version !== version))
   const drift = rows.flatMap((row) => strange(row))
@@ -108,7 +109,7 @@ async function statusOf(sessions: Sessions, tables: Tables): Promise<MigrationSt
   }
 }
 
-async function runIn(sessions: Sessions, tables: Tables): Promise<readonly RunRow[]> {
+async function runIn(sessions: PgSessions, tables: Tables): Promise<readonly RunRow[]> {
   const { migration } = await find({ run: sessions.committed.bind(sessions) }, tables)
   return migration === null ? [] : sessions.committed(readMigrations(tables))
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { MIGRATIONS } from './migrations.ts'
-import type { Sessions } from '../sessions/session.ts'
+import type { PgSessions } from '../sessions/session.ts'
 import { countInboxPartitions, describeSchema } from './describe-schema.ts'
 import { createMigrationTable, createSchema, lockMigrations, type RunRow } from './migration-table.ts'
 import { tablesIn, type Tables } from '../statements/tables.ts'
@@ -10,7 +10,7 @@ import { tablesIn, type Tables } from '../statements/tables.ts'
  * transaction that is rolled back, and compares the two. Needs the right to create schemas.
  */
 export async function schemaDrift(
-  sessions: Sessions,
+  sessions: PgSessions,
   tables: Tables,
   run: readonly RunRow[],
 ): Promise<readonly string[]> {

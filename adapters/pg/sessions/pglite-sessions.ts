@@ -1,19 +1,23 @@
 import { StoreError } from '../../../src/spi.ts'
 import type { PgliteLike, PgliteQueries, PgliteResult } from '../clients.ts'
-import type { PgQuery, PgResult } from '../tx/pg-transaction.ts'
+import type { SqlErrors } from '../../sql/errors.ts'
+import { HandlerStatements } from '../tx/handler-statements.ts'
+import { LentPgTransaction, type PgQuery, type PgResult, type PgTransaction } from '../tx/pg-transaction.ts'
 import { openPglite, type OpenPglite } from './pglite-transaction.ts'
-import type { Opened, Opening, Pooling, Released, Session, Sessions } from './session.ts'
+import type { Lent, Released, ToldOfQueries } from '../../sql/session.ts'
+import type { Opened, Opening, PgSession, PgSessions, Pooling } from './session.ts'
 import { PARSERS } from './parsers.ts'
 import { slotsOf, type Slots } from '../../sql/slots.ts'
 import type { Script, Statement } from '../statements/statement.ts'
-import { isFailedTransaction, isWithoutSavepoint } from '../sql-errors.ts'
+import { ERRORS, isFailedTransaction, isWithoutSavepoint } from '../sql-errors.ts'
 import { BEFORE_HANDLERS, beforeCommit, IS_OPEN, OPENED, WITHOUT_HANDLERS } from '../statements/transaction.ts'
 
 /**
  * PGlite has one connection, so one transaction at a time, through its own `transaction`: other queries of the
  * application wait for its end and do not run inside it. Answers cannot be lost, and nothing needs a limit.
  */
-export class PgliteSessions implements Sessions {
+export class PgliteSessions implements PgSessions {
+  readonly errors: SqlErrors = ERRORS
   readonly #db: PgliteLike
   readonly #slots: Slots
 
@@ -22,7 +26,7 @@ export class PgliteSessions implements Sessions {
     this.#slots = slotsOf(db, 1)
   }
 
-  async begin<Row>(first: Script<Row>): Promise<{ session: Session; rows: readonly Row[] }> {
+  async begin<Row>(first: Script<Row>): Promise<{ session: PgSession; rows: readonly Row[] }> {
     const session = await this.#session()
     return { session, rows: (await session.start(first)) as Row[] }
   }
@@ -64,16 +68,17 @@ export class PgliteSessions implements Sessions {
   }
 }
 
-class PgliteSession implements Session {
-  readonly isOfPg = false
+class PgliteSession implements PgSession {
+  readonly failure = undefined
   readonly spoiledBy = undefined
-  readonly #sessions: Sessions
+  readonly #sessions: PgSessions
   readonly #db: PgliteLike
   readonly #giveSlot: () => void
   #open: OpenPglite | undefined
+  #handlers: HandlerStatements | undefined
   #isOver = false
 
-  constructor(sessions: Sessions, db: PgliteLike, giveSlot: () => void) {
+  constructor(sessions: PgSessions, db: PgliteLike, giveSlot: () => void) {
     this.#sessions = sessions
     this.#db = db
     this.#giveSlot = giveSlot
@@ -106,6 +111,11 @@ class PgliteSession implements Session {
     return Promise.reject(new StoreError('STORE_MISUSED', 'expected an inbox on PGlite (pglite-sessions.reopen)'))
   }
 
+  lend(told: ToldOfQueries): Lent<PgTransaction> {
+    this.#handlers ??= new HandlerStatements(this)
+    return new LentPgTransaction(this.#handlers.forHandler(), false, told)
+  }
+
   /** There is only one connection. */
   retire(): void {}
 
@@ -133,11 +143,15 @@ class PgliteSession implements Session {
     }
   }
 
-  async commit(last: Script): Promise<string | null> {
+  async commit(last: readonly Script[]): Promise<'committed' | 'rolled back'> {
     try {
-      await run(this.#transaction, { text: `${beforeCommit('at-once')};\n${last.text}` })
+      await run(this.#transaction, {
+        text: [beforeCommit('at-once'), ...(this.#handlers?.release ?? []), ...last.map(({ text }) => text)].join(
+          ';\n',
+        ),
+      })
       await this.#open?.commit()
-      return 'COMMIT'
+      return 'committed'
     } finally {
       await this.rollback()
     }
@@ -151,10 +165,10 @@ class PgliteSession implements Session {
     }
   }
 
-  async release(last: Script): Promise<Released> {
+  async release(last: readonly Script[]): Promise<Released> {
     try {
       if (this.#open === undefined) return 'lost'
-      await run(this.#open.transaction, { text: `${WITHOUT_HANDLERS};\n${last.text}` })
+      await run(this.#open.transaction, { text: [WITHOUT_HANDLERS, ...last.map(({ text }) => text)].join(';\n') })
       await this.#open.commit()
       return 'released'
     } catch (error) {

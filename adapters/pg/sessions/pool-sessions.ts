@@ -2,11 +2,14 @@ import { StoreError } from '../../../src/spi.ts'
 import type { ClientResult, PoolLike } from '../clients.ts'
 import { tickerOf, type Attendance, type FlushTicker } from './flush-ticker.ts'
 import type { Limits } from '../options.ts'
-import type { PgQuery, PgResult } from '../tx/pg-transaction.ts'
+import type { SqlErrors } from '../../sql/errors.ts'
+import { HandlerStatements } from '../tx/handler-statements.ts'
+import { LentPgTransaction, type PgQuery, type PgResult, type PgTransaction } from '../tx/pg-transaction.ts'
 import { PoolConnection } from './pool-connection.ts'
-import type { Flushing, Opened, Opening, Pooling, Released, Session, Sessions } from './session.ts'
+import type { Lent, Released, ToldOfQueries } from '../../sql/session.ts'
+import type { Flushing, Opened, Opening, PgSession, PgSessions, Pooling } from './session.ts'
 import { slotsOf, type Slots } from '../../sql/slots.ts'
-import { isFailedTransaction, isProtocolViolation, isRefusal, isWithoutSavepoint } from '../sql-errors.ts'
+import { ERRORS, isFailedTransaction, isProtocolViolation, isRefusal, isWithoutSavepoint } from '../sql-errors.ts'
 import { READ_BACKEND, type BackendRow } from '../statements/read-settings.ts'
 import type { Script, Statement } from '../statements/statement.ts'
 import {
@@ -30,7 +33,8 @@ const ROWS_BEFORE_HANDLERS: number = -2 - STATEMENTS_BEFORE_HANDLERS
  * it. One connection is kept free for short statements, which would otherwise wait for handlers, and one more for a
  * flush ticker.
  */
-export class PoolSessions implements Sessions {
+export class PoolSessions implements PgSessions {
+  readonly errors: SqlErrors = ERRORS
   readonly #pool: PoolLike
   readonly #limits: Limits
   readonly #slots: Slots
@@ -48,7 +52,7 @@ export class PoolSessions implements Sessions {
     if (pool.listenerCount('error') === 0) pool.on('error', () => {})
   }
 
-  async begin<Row>(first: Script<Row>): Promise<{ session: Session; rows: readonly Row[] }> {
+  async begin<Row>(first: Script<Row>): Promise<{ session: PgSession; rows: readonly Row[] }> {
     const session = await this.#session(undefined)
     const results = await session.start(begin(first, this.#limits))
     return { session, rows: rowsOf(results, -2) as Row[] }
@@ -149,8 +153,8 @@ export class PoolSessions implements Sessions {
   }
 }
 
-class PoolSession implements Session {
-  readonly isOfPg = true
+class PoolSession implements PgSession {
+  readonly failure = undefined
   readonly #sessions: PoolSessions
   readonly #connection: PoolConnection
   /** Set if COMMITs are flushed late. */
@@ -158,6 +162,7 @@ class PoolSession implements Session {
   readonly #giveSlot: () => void
   /** Handlers have sent statements. */
   #isLent = false
+  #handlers: HandlerStatements | undefined
   #isOver = false
 
   constructor(
@@ -178,6 +183,11 @@ class PoolSession implements Session {
 
   spoil(cause: unknown): void {
     this.#connection.spoil(cause)
+  }
+
+  lend(told: ToldOfQueries): Lent<PgTransaction> {
+    this.#handlers ??= new HandlerStatements(this)
+    return new LentPgTransaction(this.#handlers.forHandler(), true, told)
   }
 
   retire(): void {
@@ -223,23 +233,32 @@ class PoolSession implements Session {
     }
   }
 
-  async commit(last: Script): Promise<string | null> {
+  async commit(last: readonly Script[]): Promise<'committed' | 'rolled back'> {
     try {
       const tag = await this.#commit(last, this.#attendance === undefined ? 'at-once' : 'late')
-      if (tag === 'COMMIT') await this.#attendance?.flushed()
-      return tag
+      if (tag === 'ROLLBACK') return 'rolled back'
+      if (tag !== 'COMMIT') throw new StoreError('STORE_AMBIGUOUS', `the COMMIT was answered ${tag}`)
+      await this.#attendance?.flushed()
+      return 'committed'
     } finally {
       this.#attendance?.leave()
     }
   }
 
-  async #commit(last: Script, flushing: Flushing): Promise<string | null> {
+  async #commit(last: readonly Script[], flushing: Flushing): Promise<string | null> {
     try {
       if (this.spoiledBy !== undefined) {
         const text = 'the connection was lost before the COMMIT was sent: nothing was committed'
         throw new StoreError('STORE_UNREACHABLE', text, { cause: this.spoiledBy })
       }
-      const results = await this.#connection.run({ text: `${beforeCommit(flushing)};\n${last.text};\ncommit` })
+      const results = await this.#connection.run({
+        text: textOf([
+          beforeCommit(flushing),
+          ...(this.#handlers?.release ?? []),
+          ...last.map(({ text }) => text),
+          'commit',
+        ]),
+      })
       this.#end()
       return results.at(-1)?.command ?? null
     } catch (error) {
@@ -253,11 +272,13 @@ class PoolSession implements Session {
     await this.#abandon()
   }
 
-  async release(last: Script): Promise<Released> {
+  async release(last: readonly Script[]): Promise<Released> {
     let released: Released = 'lost'
     try {
       if (this.spoiledBy === undefined && !this.#isOver) {
-        const results = await this.#connection.run({ text: `${WITHOUT_HANDLERS};\n${last.text};\ncommit` })
+        const results = await this.#connection.run({
+          text: textOf([WITHOUT_HANDLERS, ...last.map(({ text }) => text), 'commit']),
+        })
         if (results.at(-1)?.command === 'COMMIT') released = 'released'
       }
     } catch (error) {
@@ -303,6 +324,10 @@ class PoolSession implements Session {
     this.#connection.close()
     this.#giveSlot()
   }
+}
+
+function textOf(statements: readonly string[]): string {
+  return statements.join(';\n')
 }
 
 function lastRows(results: readonly ClientResult[]): unknown[] {

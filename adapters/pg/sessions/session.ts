@@ -1,20 +1,12 @@
-import type { PgQuery, PgResult } from '../tx/pg-transaction.ts'
+import type { Session, Sessions } from '../../sql/session.ts'
+import type { PgQuery, PgResult, PgTransaction } from '../tx/pg-transaction.ts'
 import type { Script, Statement } from '../statements/statement.ts'
 
-/**
- * Connections to one database. Errors are those of the client, except a StoreError if there is no connection or no
- * answer.
- */
-export interface Sessions {
-  /**
-   * Opens a transaction of the store at READ COMMITTED and runs `first` in it, with a lock timeout. Waits for a slot
-   * while too many are open. If it rejects, nothing stays open. Returns the rows of the last statement.
-   */
-  begin<Row>(first: Script<Row>): Promise<{ readonly session: Session; readonly rows: readonly Row[] }>
+export interface PgSessions extends Sessions<PgTransaction> {
+  /** The rows are those of the last statement. */
+  begin<Row>(first: Script<Row>): Promise<{ readonly session: PgSession; readonly rows: readonly Row[] }>
   /** As `begin`, for handlers, after attempts were counted. If the server refuses, the count is undone. */
   claim<Row, Counted>(opening: Opening<Row, Counted>): Promise<Opened<Row, Counted>>
-  /** Runs a script in a transaction of its own, with a lock timeout. A crash of the server may lose it. */
-  briefly(script: Script): Promise<void>
   /** Runs one statement outside of transactions: it is committed when it resolves. */
   committed<Row>(statement: Statement<Row>): Promise<readonly Row[]>
   /** Reads committed data, including that of other processes, and resolves when no crash of the server can undo it. */
@@ -48,24 +40,16 @@ export interface Opening<Row, Counted> {
 }
 
 export interface Opened<Row, Counted> {
-  readonly session: Session
+  readonly session: PgSession
   readonly rows: readonly Row[]
   readonly counted: readonly Counted[]
 }
 
-/**
- * A connection with an open transaction. It ends with `commit`, `rollback`, `release` or `replace`, whatever they
- * answer.
- */
-export interface Session {
-  /** Results of `query` are those of `pg`. */
-  readonly isOfPg: boolean
-  /** Why the transaction can no longer be committed: its connection is gone, or was spoiled. */
-  readonly spoiledBy: unknown
-  /** Runs a statement of the store itself. */
+export interface PgSession extends Session<PgTransaction> {
   run<Row>(statement: Statement<Row>): Promise<readonly Row[]>
+  replace<Row>(statement: Statement<Row>): Promise<readonly Row[]>
   /**
-   * Commits the count, and begins again for handlers. It replaces `Sessions.claim` if the count is known only after
+   * Commits the count, and begins again for handlers. It replaces `PgSessions.claim` if the count is known only after
    * keys are held.
    */
   reopen<Row, Counted>(opening: Opening<Row, Counted>): Promise<Omit<Opened<Row, Counted>, 'session'>>
@@ -78,26 +62,4 @@ export interface Session {
    * closed and not used again.
    */
   retire(): void
-  /** Something may still run on the connection: the end of the transaction closes it too. */
-  spoil(cause: unknown): void
-  /**
-   * Runs `last` and commits, durably. Resolves with the tag of the COMMIT, which is `ROLLBACK` if a failed statement
-   * was ignored. Rejects, without a commit, if the transaction is not the one that was begun.
-   */
-  commit(last: Script): Promise<string | null>
-  rollback(): Promise<void>
-  /**
-   * Undoes the handlers' writes, runs `last` while the keys are still held, and commits: a waiter for a key never sees
-   * it without `last`. Only for transactions of `claim` or `reopen`.
-   */
-  release(last: Script): Promise<Released>
-  /** Rolls back, then runs a statement that commits by itself, before anybody else gets the connection. */
-  replace<Row>(statement: Statement<Row>): Promise<readonly Row[]>
 }
-
-export type Released =
-  | 'released'
-  /** A handler had ended the transaction; `last` did not run. */
-  | 'ended'
-  /** It is rolled back, or will be when its backend notices; `last` did not run. */
-  | 'lost'

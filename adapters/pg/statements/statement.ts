@@ -1,8 +1,8 @@
+import type { Script as AnyScript } from '../../sql/session.ts'
+
 /** Statements without parameters, sent in one message. The rows are those of the last one. */
-export interface Script<Row = unknown> {
+export interface Script<Row = unknown> extends AnyScript<Row> {
   readonly text: string
-  /** Type of the rows only; never set. */
-  readonly returns?: Row
 }
 
 /** One statement. With `values` it uses the extended protocol. */

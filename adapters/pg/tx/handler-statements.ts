@@ -1,6 +1,6 @@
 import { TransactionError } from '../../../src/spi.ts'
 import type { PgQuery, PgResult, RunQuery } from './pg-transaction.ts'
-import type { Session } from '../sessions/session.ts'
+import type { PgSession } from '../sessions/session.ts'
 import { explainRefusal, isUndone } from '../sql-errors.ts'
 import { beforeHandler, releaseHandler } from '../statements/transaction.ts'
 import { Turns } from '../../sql/turns.ts'
@@ -16,20 +16,23 @@ import { Turns } from '../../sql/turns.ts'
  * handler, together with all of the handler's. That fails if the handler has rolled back further.
  */
 export class HandlerStatements {
-  readonly #session: Session
+  readonly #session: PgSession
   readonly #turns = new Turns()
   #hasEnded = false
   #handlers = 0
   /** The handler whose savepoints the transaction may have. */
   #withSavepoints: number | undefined
 
-  constructor(session: Session) {
+  constructor(session: PgSession) {
     this.#session = session
   }
 
-  /** Statements that release the savepoints of the last handler that used any. They run before the COMMIT. */
-  get release(): string | undefined {
-    return this.#withSavepoints === undefined ? undefined : releaseHandler(this.#withSavepoints) // mutant: pg-commit-of-another-transaction 2
+  /**
+   * Statements that release the savepoints of the last handler that used any. They run before the COMMIT, and fail with
+   * 3B001 or 22P02 if a handler has undone more than its own writes.
+   */
+  get release(): readonly string[] {
+    return this.#withSavepoints === undefined ? [] : [releaseHandler(this.#withSavepoints)] // mutant: pg-commit-of-another-transaction 2
   }
 
   forHandler(): RunQuery {

@@ -1,4 +1,5 @@
-import { TransactionError, type LentTransaction } from '../../../src/spi.ts'
+import { LentHandle } from '../../sql/lent.ts'
+import type { ToldOfQueries } from '../../sql/session.ts'
 
 /** `ctx.tx` of a handler: the transaction in which the mark is written, with the `query` method of `pg`. */
 export interface PgTransaction {
@@ -33,55 +34,22 @@ export interface PgResult<Row> {
 /** Runs a statement of a handler. */
 export type RunQuery = (query: string | PgQuery, values?: unknown[]) => Promise<PgResult<unknown>>
 
-/** Callbacks for the queries of handlers. */
-export interface ToldOfQueries {
-  readonly onFailed: (error: unknown) => void
-  /** A query was refused because its handler had ended. */
-  readonly onLate: () => void
-}
-
-/** A view of an open transaction for one handler. It ends with the handler. */
-export class LentPgTransaction implements LentTransaction<PgTransaction> {
+/** The handle of a handler on its transaction. */
+export class LentPgTransaction extends LentHandle<PgTransaction> {
   readonly tx: PgTransaction
   /** Results are those of `pg`. */
   readonly isOfPg: boolean
-  readonly #run: RunQuery
-  readonly #told: ToldOfQueries
-  #pending = 0
   #isNested = false
-  /** The transaction was given to an ORM, which sends a query some microtasks after the call. */
-  #isWithOrm = false
-  #isRevoked = false
-  #hasFloated = false
 
   constructor(run: RunQuery, isOfPg: boolean, told: ToldOfQueries) {
-    this.#run = run
-    this.#told = told
+    super(told)
     this.isOfPg = isOfPg
-    this.tx = new Tx(this, (query, values) => this.#query(query, values))
-  }
-
-  get pending(): number {
-    return this.#pending
-  }
-
-  /** Queries were pending when it was revoked, or an ORM's query came after that: their effect is unknown. */
-  get hasFloated(): boolean {
-    return this.#hasFloated
-  }
-
-  giveToOrm(): void {
-    this.#isWithOrm = true
-  }
-
-  /** Until `giveBack` it counts as a pending query: a caller that has taken a connection is not done. */
-  take(): void {
-    if (this.#isRevoked) throw this.#late()
-    this.#pending++
-  }
-
-  giveBack(): void {
-    this.#pending--
+    this.tx = new Tx(this, (query, values) =>
+      this.send(
+        () => problemOf(query),
+        () => run(query, values === undefined ? undefined : [...values]),
+      ),
+    )
   }
 
   /** A transaction of an ORM is open within this one. */
@@ -92,43 +60,12 @@ export class LentPgTransaction implements LentTransaction<PgTransaction> {
   /** Until `unnest` it counts as a pending query: an open nested transaction must not be committed. */
   nest(): void {
     this.#isNested = true
-    this.#pending++
+    this.take()
   }
 
   unnest(): void {
     this.#isNested = false
-    this.#pending--
-  }
-
-  revoke(): number {
-    if (!this.#isRevoked && this.#pending > 0) this.#hasFloated = true
-    this.#isRevoked = true
-    return this.#pending
-  }
-
-  #query(query: string | PgQuery, values: readonly unknown[] | undefined): Promise<PgResult<unknown>> {
-    if (this.#isRevoked) return Promise.reject(this.#late())
-    const problem = problemOf(query)
-    if (problem !== undefined) return Promise.reject(new TypeError(problem))
-    this.#pending++
-    const result = this.#run(query, values === undefined ? undefined : [...values])
-    // Attached before the caller's handlers. If the handler does not await the query, FLOATING_QUERY reports it, and a
-    // rejection must not end the process as unhandled.
-    result.then(
-      () => void this.#pending--,
-      (error: unknown) => {
-        this.#pending--
-        this.#told.onFailed(error)
-      },
-    )
-    return result
-  }
-
-  #late(): TransactionError {
-    if (this.#isWithOrm) this.#hasFloated = true
-    this.#told.onLate()
-    const text = 'ctx.tx is over: its handler has ended or was aborted. Await every query before the handler ends'
-    return new TransactionError('TRANSACTION_OVER', text)
+    this.giveBack()
   }
 }
 

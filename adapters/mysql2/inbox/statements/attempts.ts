@@ -1,26 +1,19 @@
-import { ascii, bytes, epochMs, hasKey, inHex, text } from '../../statements/literals.ts'
+import type { AttemptRow } from '../../../sql/inbox/statements.ts'
+import type { StoredKey } from '../../../sql/bytes.ts'
+import { ascii, bytes, epochMs, fromHex, hasKey, inHex, text } from '../../statements/literals.ts'
 import type { Script } from '../../statements/script.ts'
 import type { Tables } from '../../statements/tables.ts'
+import { insertKeys, removeInserted } from './records.ts'
 
-/** The stored attempts of a key. All fields but numbers are in hex. */
-export interface TriedRow {
+/** All fields but numbers are in hex. Big numbers may come as text. */
+interface TriedRow {
   readonly k: string
   readonly n: number
   readonly fp: string | null
-  /** Time until the end of its backoff, in milliseconds; 0 or less: it is over, or there is none. */
   readonly wait_ms: number | string
+  readonly age_ms: number | string
   readonly not_before_ms: number | string | null
   readonly cause: string | null
-}
-
-const TRIED = `${inHex('`key`')} as k, n, ${inHex('fp')} as fp, hex(cause) as cause, ${epochMs('not_before')} as not_before_ms,
-  coalesce(timestampdiff(microsecond, utc_timestamp(6), not_before), 0) / 1000 as wait_ms`
-
-export interface CountedRow extends TriedRow {
-  /** 1 if the attempt of this claim is counted, else 0. */
-  readonly is_counted: number
-  /** 1 if a person has let it run (`letRun`), else 0. */
-  readonly is_known: number
 }
 
 /**
@@ -29,39 +22,99 @@ export interface CountedRow extends TriedRow {
  */
 const FOR_EVER = `'9999-12-31'`
 
+const TRIED = `${inHex('`key`')} as k, n, ${inHex('fp')} as fp, hex(cause) as cause, ${epochMs('not_before')} as not_before_ms,
+  coalesce(timestampdiff(microsecond, utc_timestamp(6), not_before), 0) / 1000 as wait_ms,
+  if(last_at < ${FOR_EVER}, timestampdiff(microsecond, last_at, utc_timestamp(6)) / 1000, 1e15) as age_ms`
+
 interface Counting {
   readonly scope: number
   /** In order. */
-  readonly items: readonly { readonly key: string; readonly fp: string | null }[]
+  readonly items: readonly StoredKey[]
   readonly owner: string
-  readonly alone: boolean
+}
+
+/** A counted attempt. */
+interface CountedRow {
+  readonly k: string
+  readonly n: number
+  /** 1 if a person has let it run (`letRun`), else 0. */
+  readonly is_known: number | string
 }
 
 /**
- * Counts an attempt for each key, committed by itself before the handler starts, so that a message that kills the
- * process is found. The caller must hold the inbox rows of the keys, so that nobody else counts them meanwhile. A key
- * is not counted if it has an earlier attempt and the claim is not alone, if its backoff is not over, or if another
- * payload was tried with its ID. None of that applies to a key that a person has let run. The owner token makes the
- * script safe to send again: a claim counts once. (Columns are assigned from left to right.)
+ * Counts the first attempt of each key, committed by itself before the transaction of the claim begins, so that a
+ * message that kills the process is found. A key that already has an attempt is neither counted nor returned: another
+ * transaction may hold it, or it has failed before and must be claimed alone, if its backoff is over and its payload is
+ * the same. A key that a person has let run has no attempts. The owner token makes the statement safe to send again: a
+ * claim counts once. (Columns are assigned from left to right.)
+ *
+ * The caller has looked for records of several keys; a single key is counted only if it has none. An attempt beside a
+ * record that was written in between does no harm, and a purge removes it.
  */
-export function countAttempts({ attempt }: Tables, { scope, items, owner, alone }: Counting): Script<CountedRow> {
+export function countFirst(tables: Tables, { scope, items, owner }: Counting): Script<CountedRow> {
+  const rows = items.map(({ key, fp }) => `${scope}, ${bytes(key)}, ${ascii(owner)}, 1, utc_timestamp(6), ${bytes(fp)}`)
+  const [first, second] = items
+  const values =
+    first !== undefined && second === undefined
+      ? `select ${rows[0]} from dual where not exists (select 1 from ${tables.inbox} where ${hasKey(scope, [first.key])})`
+      : `values ${rows.map((row) => `(${row})`).join(', ')}`
+  return counting(tables, { scope, items, owner }, values, [
+    `owner = if(n = 0 and ${IS_FREE}, values(owner), owner)`,
+    `n = if(${IS_OURS}, greatest(n, 1), n)`,
+  ])
+}
+
+/**
+ * Counts one more attempt for each key that nobody else holds, committed by itself. Meanwhile it holds each key with a
+ * row of the inbox that it removes again, so that a claim that finds the key busy counts nothing. Waits for a
+ * transaction that holds one of them (1205). A key that is not returned has a record, or waits for the end of its
+ * backoff, or was tried with another payload. Between this COMMIT and the claim another claim may take the key: then
+ * the count is given back, unless that claim has counted too.
+ */
+export function countNext(tables: Tables, { scope, items, owner }: Counting): Script<CountedRow> {
   const keys = items.map(({ key }) => key)
-  const rows = items.map(
-    ({ key, fp }) => `(${scope}, ${bytes(key)}, ${ascii(owner)}, 1, utc_timestamp(6), ${bytes(fp)})`,
-  )
-  const isFree = `(not_before is null or not_before <= utc_timestamp(6))
-  and (fp is null or values(fp) is null or fp = values(fp))`
-  const isOurs = 'owner = values(owner)'
-  const counted = alone
-    ? `n = n + if(${isFree} and owner <> values(owner), 1, 0), owner = if(${isFree}, values(owner), owner),
-last_at = if(${isOurs}, greatest(last_at, values(last_at)), last_at)`
-    : `owner = if(n = 0 and ${isFree}, values(owner), owner), n = if(${isOurs}, greatest(n, 1), n)`
-  const again = `${counted}, fp = if(${isOurs}, values(fp), fp), cause = if(${isOurs}, null, cause), not_before = if(${isOurs}, null, not_before)`
+  const holder = `${owner} counts`
+  const held = `select \`key\` as held_key, fp as held_fp from ${tables.inbox}
+  where ${hasKey(scope, keys)} and owner = ${ascii(holder)} and outcome = 'c'`
+  const values = `select ${scope}, held_key, ${ascii(owner)}, 1, utc_timestamp(6), held_fp from (${held}) as held order by held_key`
+  const counted = counting(tables, { scope, items, owner }, values, [
+    `n = n + if(${IS_FREE} and owner <> values(owner), 1, 0)`,
+    `owner = if(${IS_FREE}, values(owner), owner)`,
+    `last_at = if(${IS_OURS}, greatest(last_at, values(last_at)), last_at)`,
+  ])
   return {
     statements: [
-      `insert into ${attempt} (scope, \`key\`, owner, n, last_at, fp) values ${rows.join(', ')} on duplicate key update ${again}`,
-      `select ${TRIED}, owner = ${ascii(owner)} as is_counted, last_at = ${FOR_EVER} as is_known
-from ${attempt} where ${hasKey(scope, keys)}`,
+      insertKeys(tables, { scope, items, owner: holder }),
+      ...counted.statements,
+      ...removeInserted(tables, scope, keys, holder).statements,
+    ],
+  }
+}
+
+/** The backoff is over by the server's clock, and no other payload was tried with the ID. */
+const IS_FREE = `(not_before is null or not_before <= utc_timestamp(6))
+  and (fp is null or values(fp) is null or fp = values(fp))`
+
+const IS_OURS = 'owner = values(owner)'
+
+function counting(
+  { attempt }: Tables,
+  { scope, items, owner }: Counting,
+  values: string,
+  counted: readonly string[],
+): Script<CountedRow> {
+  const again = [
+    ...counted,
+    `fp = if(${IS_OURS}, values(fp), fp)`,
+    `cause = if(${IS_OURS}, null, cause)`,
+    `not_before = if(${IS_OURS}, null, not_before)`,
+  ]
+  const keys = items.map(({ key }) => key)
+  return {
+    statements: [
+      `insert into ${attempt} (scope, \`key\`, owner, n, last_at, fp) ${values} on duplicate key update ${again.join(', ')}`,
+      `select ${inHex('`key`')} as k, n, last_at = ${FOR_EVER} as is_known
+from ${attempt} where ${hasKey(scope, keys)} and owner = ${ascii(owner)}`,
     ],
   }
 }
@@ -73,8 +126,7 @@ interface Ended {
 }
 
 /**
- * Writes the end of the backoff and the cause of a failed attempt, committed by itself. Does not change a row that a
- * later claim has counted.
+ * Writes the end of the backoff and the cause of a failed attempt. Does not change a row that a later claim has counted.
  */
 export function holdBack(
   { attempt }: Tables,
@@ -86,7 +138,7 @@ export function holdBack(
 }
 
 /**
- * Gives the attempts of one claim back, committed by itself. Locks the rows. Finds none that were given back before, or
+ * Gives the attempts of one claim back. Locks the rows. Finds none that were given back before, or
  * counted again by a later claim: the owner token shows whose attempt the last one is.
  */
 export function refundAttempts({ attempt }: Tables, { scope, keys, owner }: Ended): Script {
@@ -120,6 +172,17 @@ on duplicate key update owner = '', n = 0, last_at = ${FOR_EVER}, fp = null, not
 }
 
 /** Locks nothing. */
-export function readAttempts({ attempt }: Tables, scope: number, keys: readonly string[]): Script<TriedRow> {
-  return { statements: [`select ${TRIED} from ${attempt} where ${hasKey(scope, keys)}`] }
+export function readAttempts({ attempt }: Tables, scope: number, keys: readonly string[]): Script<AttemptRow> {
+  return {
+    statements: [`select ${TRIED} from ${attempt} where ${hasKey(scope, keys)}`],
+    read: ({ k, n, fp, wait_ms: wait, age_ms: age, not_before_ms: notBefore, cause }: TriedRow) => ({
+      key: k,
+      n,
+      fp,
+      wait_ms: Math.ceil(Number(wait)),
+      age_ms: Number(age),
+      not_before: notBefore === null ? null : Number(notBefore),
+      cause: cause === null ? null : fromHex(cause),
+    }),
+  }
 }

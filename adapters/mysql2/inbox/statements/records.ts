@@ -1,19 +1,20 @@
+import type { OwnerToken } from '../../../../src/spi.ts'
 import type { StoredKey } from '../../../sql/bytes.ts'
-import { forgetAttempts } from './attempts.ts'
+import type { HeldRow, RecordRow, Writing } from '../../../sql/inbox/statements.ts'
 import { somethingToFlush } from '../../statements/flush.ts'
-import { ascii, bytes, epochMs, hasKey, inHex, text } from '../../statements/literals.ts'
+import { ascii, bytes, epochMs, fromHex, hasKey, inHex, text } from '../../statements/literals.ts'
 import type { Script } from '../../statements/script.ts'
 import type { Tables } from '../../statements/tables.ts'
+import { forgetAttempts } from './attempts.ts'
 
-/** In hex, except for the outcome. */
-export interface InboxRow {
+/** In hex, except for the outcome: `c` is claimed; otherwise as `RecordRow.outcome`. */
+interface InboxRow {
   readonly k: string
   readonly fp: string | null
-  readonly owner: string
+  readonly owner: OwnerToken
   readonly outcome: string
   readonly reason: string | null
   readonly result: string | null
-  /** For records that were set aside, like the fields below; `null`: written by code that did not keep it. */
   readonly attempt: number | null
   readonly since_ms: number | string
   readonly cause: string | null
@@ -22,14 +23,42 @@ export interface InboxRow {
 const COLUMNS = `${inHex('`key`')} as k, ${inHex('fp')} as fp, ${inHex('owner')} as owner, outcome, hex(reason) as reason, hex(result) as result,
   attempt, ${epochMs('done_at')} as since_ms, hex(cause) as cause`
 
+/**
+ * A visible claimed row was committed without a mark: a handler has ended the transaction itself, as DDL does in MySQL.
+ * The handler's earlier writes were committed too, and it is unknown how many.
+ */
+const TORN = 'transaction-torn: a handler committed its transaction by itself (DDL, LOCK TABLES, COMMIT)'
+
+function recordOf({ k: key, outcome, reason, result, attempt, since_ms: since, ...row }: InboxRow): RecordRow {
+  const owner = fromHex(row.owner)
+  const isTorn = outcome === 'c'
+  return {
+    key,
+    outcome: isTorn ? 'p' : outcome,
+    fp: row.fp,
+    owner,
+    reason: isTorn ? TORN : textOf(reason),
+    result: textOf(result),
+    attempt,
+    since: Number(since),
+    cause: textOf(row.cause),
+    writer: owner,
+  }
+}
+
+function textOf(hex: string | null): string | null {
+  return hex === null ? null : fromHex(hex)
+}
+
 /** Sees committed rows and those of its own transaction; locks nothing. A key that is not returned has no record. */
-export function readInbox({ inbox }: Tables, scope: number, keys: readonly string[]): Script<InboxRow> {
-  return { statements: [`select ${COLUMNS} from ${inbox} where ${hasKey(scope, keys)}`] }
+export function readInbox({ inbox }: Tables, scope: number, keys: readonly string[]): Script<RecordRow> {
+  return { statements: [`select ${COLUMNS} from ${inbox} where ${hasKey(scope, keys)}`], read: recordOf }
 }
 
 /** As `readInbox`, for records that lead to a settle: no crash of the server undoes a result. */
-export function readFlushed(tables: Tables, scope: number, keys: readonly string[]): Script<InboxRow> {
-  return { statements: [...somethingToFlush(tables, scope), ...readInbox(tables, scope, keys).statements] }
+export function readFlushed(tables: Tables, scope: number, keys: readonly string[]): Script<RecordRow> {
+  const { statements, read } = readInbox(tables, scope, keys)
+  return { statements: [...somethingToFlush(tables, scope), ...statements], ...(read && { read }) }
 }
 
 /** Fails with 1205 if a transaction holds the key. Does not wait; on MySQL, whose minimum is 1, it waits a second. */
@@ -44,17 +73,20 @@ export function glanceAt({ inbox }: Tables, scope: number, key: string): Script 
 
 export interface InboxPage {
   readonly scope: number
-  readonly outcomes: readonly string[]
+  readonly outcome: 'd' | 'g' | 'p'
   /** In hex, or empty. */
   readonly after: string
   readonly limit: number
 }
 
 /** Locks nothing; in the order of keys. */
-export function listInbox({ inbox }: Tables, { scope, outcomes, after, limit }: InboxPage): Script<InboxRow> {
-  const wanted = outcomes.map((outcome) => `'${outcome}'`).join(', ')
+export function listInbox({ inbox }: Tables, { scope, outcome, after, limit }: InboxPage): Script<RecordRow> {
+  const wanted = outcome === 'p' ? `'p', 'c'` : `'${outcome}'`
   const where = `scope = ${scope} and \`key\` > ${bytes(after)} and outcome in (${wanted})`
-  return { statements: [`select ${COLUMNS} from ${inbox} where ${where} order by \`key\` limit ${limit}`] }
+  return {
+    statements: [`select ${COLUMNS} from ${inbox} where ${where} order by \`key\` limit ${limit}`],
+    read: recordOf,
+  }
 }
 
 /**
@@ -64,31 +96,52 @@ export function listInbox({ inbox }: Tables, { scope, outcomes, after, limit }: 
  * insert, whose waiters take shared locks and deadlock when the owner rolls back (1213). The second statement sees rows
  * that the first one waited for.
  */
-export function claimKeys(
-  tables: Tables,
-  { scope, items, owner }: { readonly scope: number; readonly items: readonly StoredKey[]; readonly owner: string },
-): Script<InboxRow> {
-  const rows = items.map(({ key, fp }) => rowOf({ scope, key, fp, owner, outcome: 'c' }))
+export function claimKeys(tables: Tables, claim: Claim): Script<{ readonly k: string }> {
+  const keys = claim.items.map(({ key }) => key)
   return {
     statements: [
-      `insert into ${tables.inbox} ${INTO} values ${rows.join(', ')} on duplicate key update scope = scope`,
-      ...readInbox(
-        tables,
-        scope,
-        items.map(({ key }) => key),
-      ).statements,
+      insertKeys(tables, claim),
+      // mutant: mysql-insert-taken-for-granted
+      `select ${inHex('`key`')} as k from ${tables.inbox} where ${hasKey(claim.scope, keys)} and ${isInsertedBy(claim.owner)}`,
     ],
+  }
+}
+
+interface Claim {
+  readonly scope: number
+  /** In order. */
+  readonly items: readonly StoredKey[]
+  readonly owner: string
+}
+
+export function insertKeys({ inbox }: Tables, { scope, items, owner }: Claim): string {
+  const rows = items.map(({ key, fp }) => rowOf({ scope, key, fp, owner, outcome: 'c' }))
+  return `insert into ${inbox} ${INTO} values ${rows.join(', ')} on duplicate key update scope = scope`
+}
+
+function isInsertedBy(owner: string): string {
+  return `outcome = 'c' and owner = ${ascii(owner)}`
+}
+
+/** As `claimKeys`, for a decision about keys with or without a record. */
+export function holdKeys(tables: Tables, claim: Claim): Script<HeldRow> {
+  const keys = claim.items.map(({ key }) => key)
+  return {
+    statements: [insertKeys(tables, claim), ...readInbox(tables, claim.scope, keys).statements],
+    read: (row: InboxRow) => {
+      return { ...recordOf(row), is_new: row.outcome === 'c' && fromHex(row.owner) === claim.owner }
+    },
   }
 }
 
 interface NewRow extends StoredKey {
   readonly scope: number
-  readonly owner: string
+  readonly owner: OwnerToken
   readonly outcome: string
   readonly reason?: string | null
   readonly result?: string | null
-  readonly attempt?: number
-  readonly cause?: string | undefined
+  readonly attempt?: number | null
+  readonly cause?: string | null
 }
 
 const INTO = '(scope, `key`, fp, owner, outcome, done_at, reason, result, attempt, cause)'
@@ -103,6 +156,11 @@ export function removeKeys({ inbox }: Tables, scope: number, keys: readonly stri
   return { statements: [`delete from ${inbox} where ${hasKey(scope, keys)}`] }
 }
 
+/** As `removeKeys`, but only the rows that this transaction has inserted: the others are records. */
+export function removeInserted({ inbox }: Tables, scope: number, keys: readonly string[], owner: string): Script {
+  return { statements: [`delete from ${inbox} where ${hasKey(scope, keys)} and ${isInsertedBy(owner)}`] }
+}
+
 /** Turns locked rows into done ones, whose retention begins now. */
 export function makeDone({ inbox }: Tables, scope: number, keys: readonly string[]): Script {
   const done = `outcome = 'd', reason = null, result = null, done_at = utc_timestamp(6)`
@@ -111,8 +169,7 @@ export function makeDone({ inbox }: Tables, scope: number, keys: readonly string
 
 /**
  * The mark: turns the claimed rows of this transaction into done ones, with their results by key, and removes their
- * attempts. To count attempts of a key a claim must hold its row, which this transaction holds, so it waits for
- * nothing.
+ * attempts. It waits for no other transaction that lasts.
  */
 export function markKeys(
   tables: Tables,
@@ -130,25 +187,17 @@ export function markKeys(
   }
 }
 
-export interface Writing {
-  readonly scope: number
-  readonly items: readonly (StoredKey & { readonly attempt?: number })[]
-  readonly owner: string
-  readonly outcome: 'd' | 'g' | 'p'
-  readonly reason: string | null
-  readonly result: string | null
-  readonly cause?: string | undefined
-}
-
 /**
  * Writes records instead of a transaction, committed by itself, and removes their attempts: a record that is reopened
  * has all of them. Waits for a transaction that holds a key (1205: another owner has it). An existing record is kept:
- * its owner token shows whether this call wrote it before, or another owner did. A torn record of the same owner
- * becomes parked. Returns all records, flushed.
+ * a torn record of the same owner becomes parked. Returns the records of this owner, flushed.
  */
-export function writeRecords(tables: Tables, writing: Writing): Script<InboxRow> {
-  const { scope, items, owner, ...kept } = writing
-  const rows = items.map((item) => rowOf({ scope, owner, ...kept, ...item }))
+export function writeRecords(
+  tables: Tables,
+  scope: number,
+  { items, owner, outcome, reason, result, cause }: Writing,
+): Script<Pick<RecordRow, 'key' | 'outcome'>> {
+  const rows = items.map((item) => rowOf({ scope, owner, outcome, reason, result, cause, ...item }))
   const keys = items.map(({ key }) => key)
   const isTorn = `outcome = 'c' and owner = values(owner)`
   return {
@@ -158,7 +207,8 @@ on duplicate key update reason = if(${isTorn}, values(reason), reason), attempt 
 cause = if(${isTorn}, values(cause), cause), outcome = if(${isTorn}, 'p', outcome)`,
       `delete a from ${tables.attempt} as a join ${tables.inbox} as i on i.scope = a.scope and i.\`key\` = a.\`key\`
 where a.scope = ${scope} and a.\`key\` in (${keys.map(bytes).join(', ')}) and i.owner = ${ascii(owner)}`,
-      ...readFlushed(tables, scope, keys).statements,
+      ...somethingToFlush(tables, scope),
+      `select ${inHex('`key`')} as \`key\`, outcome from ${tables.inbox} where ${hasKey(scope, keys)} and owner = ${ascii(owner)}`,
     ],
   }
 }

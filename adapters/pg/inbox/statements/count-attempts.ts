@@ -1,5 +1,6 @@
 import { AnsweredKeys } from './answered-keys.ts'
 import type { StoredKey } from '../../../sql/bytes.ts'
+import type { Counted } from '../../../sql/inbox/statements.ts'
 import { fpAt, insertKeys } from './claim-keys.ts'
 import { FOR_EVER } from './let-run.ts'
 import { bytes, isAmong, keyAt, places, text } from '../../statements/literals.ts'
@@ -13,12 +14,6 @@ export interface CountedTogether {
   readonly fresh: string | null
   /** `key:n:known` of the other keys, separated by commas. */
   readonly others: string | null
-}
-
-export interface Counted {
-  readonly attempt: number
-  /** A person has let it run (let-run.ts). */
-  readonly isKnown: boolean
 }
 
 const FIRST: Counted = { attempt: 1, isKnown: false }

@@ -1,20 +1,16 @@
 import { claimKeys } from './claim-keys.ts'
 import { isAmong } from '../../statements/literals.ts'
-import { RECORD, tornOf, type RecordRow } from './read-records.ts'
+import type { HeldRow } from '../../../sql/inbox/statements.ts'
+import { RECORD, tornOf } from './read-records.ts'
 import type { Script } from '../../statements/statement.ts'
 import type { Tables } from '../../statements/tables.ts'
-
-export interface HeldRecordRow extends RecordRow {
-  /** There was no row; this transaction has inserted the one that was read, and will remove it. */
-  readonly is_new: boolean
-}
 
 /**
  * Holds keys until the transaction ends, with or without a record, and reads them. Waits for an open transaction that
  * has inserted, changed or deleted one of them (55P03 after `lock_timeout`), so that no running claim is missed. A key
  * that is not returned has lost its record between the two statements.
  */
-export function holdRecords(tables: Tables, scope: number, keys: readonly string[]): Script<HeldRecordRow> {
+export function holdRecords(tables: Tables, scope: number, keys: readonly string[]): Script<HeldRow> {
   const items = keys.map((key) => ({ key, fp: null }))
   return {
     // mutant: pg-decision-past-a-claim

@@ -1,4 +1,5 @@
-import { IS_TORN, RECORD, tornOf, type RecordRow } from './read-records.ts'
+import type { RecordRow } from '../../../sql/inbox/statements.ts'
+import { IS_TORN, RECORD, tornOf } from './read-records.ts'
 import type { Statement } from '../../statements/statement.ts'
 import type { Tables } from '../../statements/tables.ts'
 

@@ -1,20 +1,7 @@
+import type { AttemptRow } from '../../../sql/inbox/statements.ts'
 import { epochMs, isAmong } from '../../statements/literals.ts'
 import type { Script } from '../../statements/statement.ts'
 import type { Tables } from '../../statements/tables.ts'
-
-/** The stored attempts of a key. */
-export interface AttemptRow {
-  readonly key: string
-  readonly n: number
-  readonly fp: string | null
-  /** Time until the end of its backoff, in milliseconds by the server's clock; 0 or less: it is over. */
-  readonly wait_ms: number
-  /** Time since its last count, in milliseconds by the server's clock. */
-  readonly age_ms: number
-  /** Milliseconds since 1970; `null`: there is no backoff. */
-  readonly not_before: number | null
-  readonly cause: string | null
-}
 
 /** Locks nothing. A key that is not returned was never tried, or has ended. */
 export function readAttempts({ attempt }: Tables, scope: number, keys: readonly string[]): Script<AttemptRow> {

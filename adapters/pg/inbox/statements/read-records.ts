@@ -1,25 +1,7 @@
+import type { RecordRow } from '../../../sql/inbox/statements.ts'
 import { epochMs, isAmong } from '../../statements/literals.ts'
 import type { Script } from '../../statements/statement.ts'
 import type { Tables } from '../../statements/tables.ts'
-
-export interface RecordRow {
-  readonly key: string
-  /** `d`: done; `g`: given up; `p`: parked. Any other value is unreadable. */
-  readonly outcome: string
-  readonly fp: string | null
-  readonly owner: string | null
-  readonly reason: string | null
-  readonly result: string | null
-  /**
-   * Starts of its handler, for records that are not done, like the fields below; `null`: written by a version that did
-   * not keep it.
-   */
-  readonly attempt: number | null
-  /** Milliseconds since 1970. */
-  readonly since: number | null
-  readonly cause: string | null
-  readonly transaction: string
-}
 
 /** `t` comes from `tornOf`. */
 export const IS_TORN = 't.n is not null' // mutant: pg-torn-row-taken-for-done
@@ -31,7 +13,7 @@ export const RECORD: string = `encode(i.key, 'hex') as key, case when ${IS_TORN}
   encode(i.fp, 'hex') as fp, i.owner, case when ${IS_TORN} then '${TORN}' else i.reason end as reason, i.result,
   coalesce(i.attempt, t.n) as attempt, coalesce(i.cause, t.cause) as cause,
   case when i.outcome <> 'd' or ${IS_TORN} then ${epochMs('i.done_at')} end as since,
-  i.xmin::text as transaction`
+  i.xmin::text as writer`
 
 /**
  * A row exists from its claim on, and the mark removes its attempt in the message of its COMMIT. So a visible row with

@@ -4,6 +4,7 @@ import { DURABLY } from '../../statements/transaction.ts'
 
 export interface WrittenRow {
   readonly key: string
+  readonly outcome: string
 }
 
 export interface Writing {
@@ -36,10 +37,10 @@ written as (
   from limits, unnest($2::text[], $3::text[], $9::int[]) as x (key, fp, attempt)
   order by 2
   on conflict (scope, key) do nothing
-  returning key
+  returning key, outcome
 ),
 forgotten as (delete from ${attempt} where scope = $1 and key in (select key from written))
-select encode(key, 'hex') as key from written`,
+select encode(key, 'hex') as key, outcome::text from written`,
     values: [scope, keys, fps, owner, outcome, reason, result, String(lockTimeoutMs), attempts, cause],
   }
 }

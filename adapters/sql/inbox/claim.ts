@@ -1,24 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClaimRequest, DurationMs, TransactionAnswer, TransactionClaim } from '../../../src/spi.ts'
-import { storedItems, type StoredItem } from '../../sql/bytes.ts'
+import { storedItems, type StoredItem } from '../bytes.ts'
 import { ClaimTransaction } from '../claim-transaction.ts'
-import { despiteConflicts } from '../../sql/despite-conflicts.ts'
+import { despiteConflicts } from '../despite-conflicts.ts'
+import type { Session } from '../session.ts'
 import { InboxLedger } from './ledger.ts'
 import { recordOfRow } from './records.ts'
-import type { PgTransaction } from '../tx/pg-transaction.ts'
-import type { Place } from '../place.ts'
-import { mayBeUndone, readForGood } from './read-for-good.ts'
-import type { Session } from '../sessions/session.ts'
-import { isLockTimeout, isConflictOfTransactions } from '../sql-errors.ts'
-import { AnsweredKeys } from './statements/answered-keys.ts'
-import { claimTogether } from './statements/claim-keys.ts'
-import { countFirst, countNext, Counts, type Counted } from './statements/count-attempts.ts'
-import { readAttempts, type AttemptRow } from './statements/read-attempts.ts'
-import { readRecords, type ReadRow } from './statements/read-records.ts'
-import { refundAttempts } from './statements/refund-attempts.ts'
-import { removeKeys } from './statements/remove-keys.ts'
-
-type Answer = TransactionAnswer<PgTransaction>
+import type { AttemptRow, Counted, InboxPlace, RecordRow } from './statements.ts'
 
 /** Pauses before each further look at free keys that another claim has counted, in milliseconds. */
 const LOOKS: readonly number[] = [0, 10, 20, 40, 80]
@@ -39,61 +27,65 @@ export class InboxClaims {
    * transaction ends here. A key that was counted but not granted was marked by another owner, whose mark removes the
    * attempt.
    */
-  async claim(place: Place, request: ClaimRequest, lockTimeoutMs: DurationMs): Promise<readonly Answer[]> {
+  async claim<Tx>(
+    place: InboxPlace<Tx>,
+    request: ClaimRequest,
+    lockTimeoutMs: DurationMs,
+  ): Promise<readonly TransactionAnswer<Tx>[]> {
     const items = storedItems(request.items)
-    const answers =
-      (this.#expectsDuplicates ? await lookFirst(place, items) : undefined) ??
-      (await claimAll(place, request, items, lockTimeoutMs))
+    const looksFirst = this.#expectsDuplicates || place.inbox.looksFirst(items.length)
+    const known = looksFirst ? await recordsOf(place, items) : NONE
+    const free = known.size === 0 ? items : items.filter(({ key }) => !known.has(key))
+    const claimed = free.length === 0 ? [] : await claimAll(place, request, free, lockTimeoutMs)
+    const answers = known.size === 0 ? claimed : merged(items, free, claimed, known)
     const duplicates = answers.filter(({ verdict }) => verdict === 'done').length
     this.#expectsDuplicates = duplicates * 2 > answers.length
     return answers
   }
 }
 
-async function claimAll(
-  place: Place,
+const NONE: ReadonlyMap<string, RecordRow> = new Map()
+
+/** Answers for all `items`: those of the claim of some, and what the records of the others say. */
+function merged<Tx>(
+  items: readonly StoredItem[],
+  some: readonly StoredItem[],
+  answers: readonly TransactionAnswer<Tx>[],
+  records: ReadonlyMap<string, RecordRow>,
+): readonly TransactionAnswer<Tx>[] {
+  const byItem = new Map(some.map((stored, at) => [stored, answers[at]]))
+  return items.map((stored) => byItem.get(stored) ?? ungranted(stored, records))
+}
+
+async function claimAll<Tx>(
+  place: InboxPlace<Tx>,
   request: ClaimRequest,
   items: readonly StoredItem[],
   lockTimeoutMs: DurationMs,
-): Promise<readonly Answer[]> {
+): Promise<readonly TransactionAnswer<Tx>[]> {
   try {
-    return await despiteConflicts(() => claimOnce(place, request, items), isConflictOfTransactions)
+    return await despiteConflicts(() => claimOnce(place, request, items), place.sessions.errors.mayPassAgain)
   } catch (error) {
-    if (!isLockTimeout(error)) throw error
+    if (!place.sessions.errors.isLockTimeout(error)) throw error
     // The lock timeout does not say which row was held, so every key answers `busy`.
     return items.map(() => ({ verdict: 'busy', leaseLeftMs: lockTimeoutMs }))
   }
 }
 
-/** One read instead of a transaction, which is enough if every key has a record; `undefined` if one has none. */
-async function lookFirst(place: Place, items: readonly StoredItem[]): Promise<readonly Answer[] | undefined> {
-  const records = await recordsOf(place, items)
-  if (records.size < items.length) return undefined
-  return items.map((stored) => ungranted(stored, records))
-}
-
-async function claimOnce(
-  place: Place,
+async function claimOnce<Tx>(
+  place: InboxPlace<Tx>,
   request: ClaimRequest,
   items: readonly StoredItem[],
   look = 0,
-): Promise<readonly Answer[]> {
-  const { sessions, tables, scope } = place
-  const { token, alone } = request
-  const counting = { scope, items, keys: keysOf(items), token }
-  const { session, rows, counted } = await sessions.claim({
-    count: alone ? countNext(tables, counting) : countFirst(tables, counting),
-    uncount: refundAttempts(tables, counting),
-    first: claimTogether(tables, scope, items), // mutant: pg-row-before-the-effect
-  })
+): Promise<readonly TransactionAnswer<Tx>[]> {
+  const { inbox } = place
+  const { token } = request
+  const { session, inserted: held, counted, writer } = await inbox.open(request, items)
   try {
-    const [{ keys: claimed, transaction: writer } = { keys: null, transaction: null }] = rows
-    const answered = new AnsweredKeys(claimed, items.length)
-    const attempts = new Counts(counted, items.length)
-    const inserted = answered.size === items.length ? items : items.filter(({ key }) => answered.has(key)) // mutant: pg-insert-taken-for-granted
-    const granted = attempts.size === items.length ? inserted : inserted.filter(({ key }) => attempts.of(key))
-    const uncounted = granted.length === inserted.length ? [] : inserted.filter(({ key }) => !attempts.of(key))
-    const others = inserted.length === items.length ? [] : items.filter(({ key }) => !answered.has(key))
+    const inserted = held.size === items.length ? items : items.filter(({ key }) => held.has(key)) // mutant: pg-insert-taken-for-granted
+    const granted = counted.size === items.length ? inserted : inserted.filter(({ key }) => counted.of(key))
+    const uncounted = granted.length === inserted.length ? [] : inserted.filter(({ key }) => !counted.of(key))
+    const others = inserted.length === items.length ? [] : items.filter(({ key }) => !held.has(key))
     const tried = await triedOf(place, session, uncounted)
     const earlier = new Map(uncounted.map((stored) => [stored.key, whyNotCounted(stored, tried.get(stored.key))]))
     if (granted.length === 0 || writer === null) {
@@ -110,20 +102,19 @@ async function claimOnce(
       return items.map((stored) => earlier.get(stored.key) ?? ungranted(stored, records))
     }
     // They have an earlier attempt, or wait: they must not share the transaction, nor become done with it.
-    if (uncounted.length > 0) await session.run(removeKeys(tables, scope, keysOf(uncounted)))
-    const seen = others.length === 0 ? [] : await session.run(readRecords(tables, scope, keysOf(others)))
-    if (seen.some(mayBeUndone)) {
+    if (uncounted.length > 0) await session.run(inbox.remove(keysOf(uncounted)))
+    const seen = others.length === 0 ? [] : await session.run(inbox.read(keysOf(others)))
+    if (seen.some((row) => inbox.mayBeUndone(row))) {
       await session.rollback()
       return await claimOthers(place, request, items, others)
     }
     const records = byKey(seen)
-    const begun = granted.map((stored) => ({ ...stored, attempt: attempts.of(stored.key)?.attempt ?? 1 }))
-    const ledger = new InboxLedger(place, { token, items: begun, inserted: keysOf(inserted), transaction: writer })
+    const begun = granted.map((stored) => ({ ...stored, attempt: counted.of(stored.key)?.attempt ?? 1 }))
+    const ledger = new InboxLedger(place, { token, items: begun, inserted: keysOf(inserted), writer })
     const keys = granted.map(({ item }) => item.key)
     const transaction = new ClaimTransaction({ place, session, ledger }, { token, keys })
     return items.map((stored) => {
-      const isInserted = answered.has(stored.key) // mutant: pg-insert-taken-for-granted 2
-      const attempt = isInserted ? attempts.of(stored.key) : undefined
+      const attempt = held.has(stored.key) ? counted.of(stored.key) : undefined // mutant: pg-insert-taken-for-granted 2
       if (attempt !== undefined) return grant(stored, request, transaction, attempt)
       return earlier.get(stored.key) ?? ungranted(stored, records)
     })
@@ -136,43 +127,41 @@ async function claimOnce(
 /**
  * Some of `kept` are done but may not be flushed. Wait for the flush without an open transaction, then claim the rest.
  */
-async function claimOthers(
-  place: Place,
+async function claimOthers<Tx>(
+  place: InboxPlace<Tx>,
   request: ClaimRequest,
   items: readonly StoredItem[],
   kept: readonly StoredItem[],
-): Promise<readonly Answer[]> {
+): Promise<readonly TransactionAnswer<Tx>[]> {
   const records = await recordsOf(place, kept)
   const rest = items.filter((stored) => !kept.includes(stored))
-  const answers = await claimOnce(place, request, rest)
-  return items.map((stored) => answers[rest.indexOf(stored)] ?? ungranted(stored, records))
+  return merged(items, rest, await claimOnce(place, request, rest), records)
 }
 
-async function recordsOf(
-  { sessions, tables, scope }: Place,
+async function recordsOf<Tx>(
+  { inbox }: InboxPlace<Tx>,
   items: readonly StoredItem[],
-): Promise<ReadonlyMap<string, ReadRow>> {
-  if (items.length === 0) return new Map()
-  return byKey(await readForGood(sessions, readRecords(tables, scope, keysOf(items))))
+): Promise<ReadonlyMap<string, RecordRow>> {
+  return items.length === 0 ? new Map() : byKey(await inbox.readForGood(keysOf(items)))
 }
 
-function byKey(rows: readonly ReadRow[]): ReadonlyMap<string, ReadRow> {
-  return new Map(rows.map((record) => [record.key, record]))
+function byKey<Row extends { readonly key: string }>(rows: readonly Row[]): ReadonlyMap<string, Row> {
+  return new Map(rows.map((row) => [row.key, row]))
 }
 
 function keysOf(items: readonly StoredItem[]): readonly string[] {
   return items.map(({ key }) => key)
 }
 
-function grant(
+function grant<Tx>(
   { item: { key, digest } }: StoredItem,
   { scope, token, retentionMs }: ClaimRequest,
-  transaction: ClaimTransaction,
+  transaction: ClaimTransaction<Tx>,
   { attempt, isKnown }: Counted,
-): Answer {
+): TransactionAnswer<Tx> {
   // The transaction holds the key. There is no lease that could end, so no fence is needed.
   const fence = 0
-  const claimed: TransactionClaim<PgTransaction> = {
+  const claimed: TransactionClaim<Tx> = {
     key,
     digest,
     scope,
@@ -187,17 +176,15 @@ function grant(
 }
 
 /** Stored attempts of keys that this claim has not counted and that nobody else holds. */
-async function triedOf(
-  { tables, scope }: Place,
-  session: Session,
+async function triedOf<Tx>(
+  { inbox }: InboxPlace<Tx>,
+  session: Session<Tx>,
   items: readonly StoredItem[],
 ): Promise<ReadonlyMap<string, AttemptRow>> {
-  if (items.length === 0) return new Map()
-  const rows = await session.run(readAttempts(tables, scope, keysOf(items)))
-  return new Map(rows.map((row) => [row.key, row]))
+  return items.length === 0 ? new Map() : byKey(await session.run(inbox.readAttempts(keysOf(items))))
 }
 
-function whyNotCounted({ fp }: StoredItem, tried: AttemptRow | undefined): Answer {
+function whyNotCounted({ fp }: StoredItem, tried: AttemptRow | undefined): TransactionAnswer<never> {
   // Given back a moment ago: the next claim will tell.
   if (tried === undefined) return { verdict: 'again-alone', attempts: 0 }
   if (tried.fp !== null && fp !== null && tried.fp !== fp) return { verdict: 'conflict' }
@@ -205,7 +192,7 @@ function whyNotCounted({ fp }: StoredItem, tried: AttemptRow | undefined): Answe
   return { verdict: 'again-alone', attempts: tried.n }
 }
 
-function ungranted({ key, fp }: StoredItem, records: ReadonlyMap<string, ReadRow>): Answer {
+function ungranted({ key, fp }: StoredItem, records: ReadonlyMap<string, RecordRow>): TransactionAnswer<never> {
   const row = records.get(key)
   // Purged or reopened between insert and read: free at the next claim.
   if (row === undefined) return { verdict: 'busy', leaseLeftMs: 0 }

@@ -1,20 +1,21 @@
 import type { Key, MarkVerdict, OwnerToken, SetAsideVerdict } from '../../../src/spi.ts'
-import type { TriedItem } from '../../sql/bytes.ts'
+import type { StoredItem } from '../bytes.ts'
 import type { HoldingBack, Ledger, MarkingFailure, Replacement, Results, SettingAside } from '../ledger.ts'
+import type { Script } from '../session.ts'
 import { markFailure } from './mark-failure.ts'
-import type { Place } from '../place.ts'
 import { setKeysAside } from './set-keys-aside.ts'
-import { forgetAttempts } from './statements/forget-attempts.ts'
-import { holdBack } from './statements/hold-back.ts'
-import { keepResults } from './statements/keep-results.ts'
-import { refundAttempts, refundLostAttempts } from './statements/refund-attempts.ts'
-import { removeHeld, removeKeys } from './statements/remove-keys.ts'
-import type { Script } from '../statements/statement.ts'
+import type { Attempts, InboxPlace } from './statements.ts'
 import { whatWasCommitted } from './what-was-committed.ts'
 
+/** An item that a claim was granted. */
+export interface TriedItem extends StoredItem {
+  /** Starts of its handler, including this one. */
+  readonly attempt: number
+}
+
 /** The claim has inserted the rows already, so the mark is only the COMMIT, plus the results if there are any. */
-export class InboxLedger implements Ledger {
-  readonly #place: Place
+export class InboxLedger<Tx> implements Ledger {
+  readonly #place: InboxPlace<Tx>
   readonly #token: OwnerToken
   readonly #items: readonly TriedItem[]
   /**
@@ -23,38 +24,37 @@ export class InboxLedger implements Ledger {
    * would be torn records.
    */
   readonly #inserted: readonly string[]
-  /** Transaction ID of the row versions that the transaction wrote. */
-  readonly #transaction: string
+  /** `RecordRow.writer` of the rows. */
+  readonly #writer: string
 
   constructor(
-    place: Place,
+    place: InboxPlace<Tx>,
     granted: {
       readonly token: OwnerToken
       readonly items: readonly TriedItem[]
       readonly inserted: readonly string[]
-      readonly transaction: string
+      readonly writer: string
     },
   ) {
     this.#place = place
     this.#token = granted.token
     this.#items = granted.items
     this.#inserted = granted.inserted
-    this.#transaction = granted.transaction
+    this.#writer = granted.writer
   }
 
-  mark(results: Results): Script {
-    const { tables, scope } = this.#place
-    const forgotten = forgetAttempts(
-      tables,
-      scope,
+  mark(results: Results): readonly Script[] {
+    const kept = new Map<string, string>()
+    if (results.size > 0) {
+      for (const { key, item } of this.#items) {
+        const result = results.get(item.key)
+        if (result !== undefined) kept.set(key, result)
+      }
+    }
+    return this.#place.inbox.mark(
       this.#items.map(({ key }) => key),
+      kept,
     )
-    if (results.size === 0) return forgotten
-    const kept = this.#items.flatMap(({ key, item }) => {
-      const result = results.get(item.key)
-      return result === undefined ? [] : [[key, result] as const]
-    })
-    return { text: `${keepResults(tables, scope, kept).text};\n${forgotten.text}` }
   }
 
   /** Impossible: the rows are inserted. */
@@ -62,25 +62,21 @@ export class InboxLedger implements Ledger {
     return false
   }
 
-  release(refunded: readonly Key[]): Script {
-    const { tables, scope } = this.#place
-    const removed = removeKeys(tables, scope, this.#inserted)
-    return { text: `${refundAttempts(tables, this.#attemptsOf(refunded)).text};\n${removed.text}` }
+  release(refunded: readonly Key[]): readonly Script[] {
+    return [this.#place.inbox.refund(this.#attemptsOf(refunded)), this.#removed()]
   }
 
   refund(keys: readonly Key[]): Script {
-    return refundLostAttempts(this.#place.tables, this.#attemptsOf(keys))
+    return this.#place.inbox.refundLost(this.#attemptsOf(keys))
   }
 
-  holdBack(keys: readonly Key[], how: HoldingBack): Record<'inTransaction' | 'afterwards', Script> {
-    const { tables, scope } = this.#place
-    const afterwards = holdBack(tables, { ...this.#attemptsOf(keys), ...how })
-    const removed = removeHeld(tables, scope, this.#inserted)
-    return { inTransaction: { text: `${afterwards.text};\n${removed.text}` }, afterwards }
+  holdBack(keys: readonly Key[], how: HoldingBack): ReturnType<NonNullable<Ledger['holdBack']>> {
+    const afterwards = this.#place.inbox.holdBack({ ...this.#attemptsOf(keys), ...how })
+    return { inTransaction: [afterwards, this.#removed()], afterwards }
   }
 
   whatWasCommitted(): Promise<ReadonlyMap<Key, MarkVerdict>> {
-    return whatWasCommitted(this.#place, this.#items, this.#transaction)
+    return whatWasCommitted(this.#place, this.#items, this.#writer)
   }
 
   setAside(keys: readonly Key[], how: SettingAside, run: Replacement): Promise<readonly SetAsideVerdict[]> {
@@ -94,8 +90,12 @@ export class InboxLedger implements Ledger {
     return markFailure(this.#place, { item, owner: this.#token, ...how }, run)
   }
 
-  #attemptsOf(keys: readonly Key[]): Parameters<typeof refundAttempts>[1] {
-    return { scope: this.#place.scope, keys: this.#stored(keys).map(({ key }) => key), token: this.#token }
+  #attemptsOf(keys: readonly Key[]): Attempts {
+    return { keys: this.#stored(keys).map(({ key }) => key), token: this.#token }
+  }
+
+  #removed(): Script {
+    return this.#place.inbox.removeInserted({ keys: this.#inserted, token: this.#token })
   }
 
   #stored(keys: readonly Key[]): readonly TriedItem[] {

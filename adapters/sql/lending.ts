@@ -1,24 +1,21 @@
-import { HandlerStatements } from './handler-statements.ts'
-import { LentPgTransaction, type ToldOfQueries } from './pg-transaction.ts'
-import type { Session } from '../sessions/session.ts'
-import { isConflictOfTransactions } from '../sql-errors.ts'
-import type { Script } from '../statements/statement.ts'
+import type { SqlErrors } from './errors.ts'
+import type { Lent, Session, ToldOfQueries } from './session.ts'
 
 /** Tracks the handles that a transaction has lent to handlers. */
-export class Lending implements ToldOfQueries {
-  readonly #session: Session
-  readonly #lent: LentPgTransaction[] = []
-  readonly #statements: HandlerStatements
+export class Lending<Tx> implements ToldOfQueries {
+  readonly #session: Session<Tx>
+  readonly #errors: SqlErrors
+  readonly #lent: Lent<Tx>[] = []
   readonly #warn: () => void
   #hasLost = false
   #hasLate = false
   #isMarked = false
 
   /** `warn` is called if a query came too late to be part of the marked transaction. */
-  constructor(session: Session, warn: () => void) {
+  constructor(session: Session<Tx>, errors: SqlErrors, warn: () => void) {
     this.#session = session
+    this.#errors = errors
     this.#warn = warn
-    this.#statements = new HandlerStatements(session)
   }
 
   /** A handler ended with queries that it did not await, so their effect is unknown. */
@@ -31,17 +28,8 @@ export class Lending implements ToldOfQueries {
     return this.#hasLost
   }
 
-  /**
-   * The final statements, after the savepoints of handlers. Fails with 3B001 or 22P02 if a handler has undone more than
-   * its own writes.
-   */
-  behindHandlers(last: Script): Script {
-    const { release } = this.#statements
-    return release === undefined ? last : { text: `${release};\n${last.text}` }
-  }
-
-  lend(): LentPgTransaction {
-    const lent = new LentPgTransaction(this.#statements.forHandler(), this.#session.isOfPg, this)
+  lend(): Lent<Tx> {
+    const lent = this.#session.lend(this)
     this.#lent.push(lent)
     return lent
   }
@@ -59,7 +47,7 @@ export class Lending implements ToldOfQueries {
   }
 
   readonly onFailed = (error: unknown): void => {
-    if (isConflictOfTransactions(error)) this.#hasLost = true
+    if (this.#errors.isConflict(error)) this.#hasLost = true
   }
 
   readonly onLate = (): void => {

@@ -11,22 +11,12 @@ import {
   type ReleaseVerdict,
   type SetAsideVerdict,
 } from '../../src/spi.ts'
-import { warnOfLateQuery } from './tx/late-query.ts'
+import { storable, type SqlErrors } from './errors.ts'
+import { warnOfLateQuery } from './late-query.ts'
 import type { HoldingBack, Ledger, MarkingFailure, Results, SettingAside } from './ledger.ts'
-import { Lending } from './tx/lending.ts'
-import type { LentPgTransaction, PgTransaction } from './tx/pg-transaction.ts'
+import { Lending } from './lending.ts'
 import type { Place } from './place.ts'
-import type { Session } from './sessions/session.ts'
-import { storable } from './inbox/set-keys-aside.ts'
-import {
-  explainRefusal,
-  isConflictOfTransactions,
-  isLockTimeout,
-  isRefusal,
-  isShutdown,
-  isUnstorable,
-} from './sql-errors.ts'
-import type { Statement } from './statements/statement.ts'
+import type { Lent, Script, Session } from './session.ts'
 
 type Phase =
   | 'open'
@@ -42,14 +32,14 @@ type Phase =
  * The transaction of all claims of one call. Its methods run one after the other: a call that is sent again waits for
  * the first.
  */
-export class ClaimTransaction implements OpenTransaction<PgTransaction> {
+export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
   /** The keys of all its claims. */
   readonly keys: ReadonlySet<Key>
   readonly #token: OwnerToken
   readonly #ledger: Ledger
-  readonly #place: Place
-  readonly #session: Session
-  readonly #lending: Lending
+  readonly #place: Place<Tx>
+  readonly #session: Session<Tx>
+  readonly #lending: Lending<Tx>
   readonly #released = new Set<Key>()
   /** Keys whose attempts were refunded or whose backoff was written. */
   readonly #told = new Set<Key>()
@@ -63,7 +53,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(
-    parts: { readonly place: Place; readonly session: Session; readonly ledger: Ledger },
+    parts: { readonly place: Place<Tx>; readonly session: Session<Tx>; readonly ledger: Ledger },
     granted: { readonly token: OwnerToken; readonly keys: readonly Key[] },
   ) {
     this.keys = new Set(granted.keys)
@@ -71,7 +61,8 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
     this.#ledger = parts.ledger
     this.#place = parts.place
     this.#session = parts.session
-    this.#lending = new Lending(parts.session, () => warnOfLateQuery(parts.place.sessions))
+    const { sessions } = parts.place
+    this.#lending = new Lending(parts.session, sessions.errors, () => warnOfLateQuery(sessions))
   }
 
   get isOpen(): boolean {
@@ -85,11 +76,11 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
   }
 
   /** Only a claim of this call can end the transaction that the call opened. */
-  owns({ key, token }: TransactionClaim<PgTransaction>): boolean {
+  owns({ key, token }: TransactionClaim<Tx>): boolean {
     return token === this.#token && this.keys.has(key)
   }
 
-  lend(): LentPgTransaction {
+  lend(): Lent<Tx> {
     const lent = this.#lending.lend()
     if (this.#phase !== 'open') lent.revoke()
     return lent
@@ -125,7 +116,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
 
   /** Rolls back. Gives the attempts of `claims` back, or writes their backoff and cause; each only once. */
   release(
-    claims: readonly TransactionClaim<PgTransaction>[],
+    claims: readonly TransactionClaim<Tx>[],
     { refund, delayMs = 0, cause }: ReleaseOptions,
   ): Promise<readonly ReleaseVerdict[]> {
     return this.#inTurn(async () => {
@@ -133,7 +124,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
       const keys = claims.map(({ key }) => key)
       const verdicts = keys.map((key) => (this.#released.has(key) ? 'already-released' : 'released'))
       for (const key of keys) this.#released.add(key)
-      const isBlameless = this.lossesInARow !== undefined || refund
+      const isBlameless = this.lossesInARow !== undefined || refund // mutant: mysql-attempts-not-kept
       const untold = keys.filter((key) => !this.#told.has(key))
       if (isBlameless) await this.#rollBack(untold)
       else if (delayMs > 0 || cause !== undefined) await this.#holdBack(untold, { delayMs, cause })
@@ -143,23 +134,23 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
   }
 
   /** Rolls back, and writes the records instead. Refused if another owner was quicker. */
-  setAside(claims: readonly TransactionClaim<PgTransaction>[], how: SettingAside): Promise<readonly SetAsideVerdict[]> {
+  setAside(claims: readonly TransactionClaim<Tx>[], how: SettingAside): Promise<readonly SetAsideVerdict[]> {
     this.#place.losses.forget(this.#names())
     return this.#inTurn(() =>
       this.#ledger.setAside(
         claims.map(({ key }) => key),
         how,
-        (statement) => this.#replace(statement, 'over'),
+        (script) => this.#replace(script, 'over'),
       ),
     )
   }
 
-  /** Ends the transaction without a mark and runs `statement` on its connection, before anybody else gets that. */
-  async #replace<Row>(statement: Statement<Row>, next: 'failing' | 'over'): Promise<readonly Row[]> {
-    if (this.#phase !== 'open') return this.#place.sessions.committed(statement)
+  /** Ends the transaction without a mark and runs `script` on its connection, before anybody else gets that. */
+  async #replace<Row>(script: Script<Row>, next: 'failing' | 'over'): Promise<readonly Row[]> {
+    if (this.#phase !== 'open') return this.#place.sessions.committed(script)
     this.#lending.revoke()
     this.#phase = next
-    return this.#session.replace(statement)
+    return this.#session.replace(script)
   }
 
   async #fail(failure: Omit<MarkingFailure, 'isSentAgain'> | undefined): Promise<ReadonlyMap<Key, MarkVerdict>> {
@@ -169,7 +160,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
     }
     this.#failure = failure
     const how = { ...failure, isSentAgain: this.#phase === 'failing' }
-    const verdict = await this.#ledger.markFailure(key, how, (statement) => this.#replace(statement, 'failing'))
+    const verdict = await this.#ledger.markFailure(key, how, (script) => this.#replace(script, 'failing'))
     this.#phase = verdict === 'marked' || verdict === 'already-marked' ? 'marked' : 'over'
     return new Map([[key, verdict]])
   }
@@ -185,26 +176,31 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
       const text = 'a handler ended with a query that it did not await: the transaction was rolled back'
       throw new TransactionError('FLOATING_QUERY', text)
     }
+    const { failure } = this.#session
+    // mutant: mysql-failed-statement-committed
+    if (failure !== undefined) {
+      await this.#rollBack([])
+      throw this.#refused(failure.message, failure.cause ?? failure)
+    }
     // If the connection was lost before the COMMIT is sent, nothing was committed.
     const isSent = this.#session.spoiledBy === undefined
-    this.#phase = isSent ? 'unknown' : 'over' // mutant: pg-lost-reply-taken-for-a-failure
+    this.#phase = isSent ? 'unknown' : 'over' // mutant: pg-lost-reply-taken-for-a-failure, mysql-lost-reply-taken-for-a-failure
     try {
-      const tag = await this.#session.commit(this.#lending.behindHandlers(this.#ledger.mark(results)))
-      if (tag === 'ROLLBACK') throw this.#refused('the COMMIT was answered ROLLBACK') // mutant: commit-tag-unchecked
-      if (tag !== 'COMMIT') throw new StoreError('STORE_AMBIGUOUS', `the COMMIT was answered ${tag}`) // mutant: commit-tag-unchecked 2
+      const end = await this.#session.commit(this.#ledger.mark(results))
+      if (end === 'rolled back') throw this.#refused('the COMMIT was answered ROLLBACK') // mutant: commit-tag-unchecked
       this.#phase = 'marked'
       this.#lending.marked()
       this.#place.losses.forget(this.#names())
       return 'marked'
     } catch (error) {
       if (!isSent) await this.#refundLost()
-      if (!isRefusal(error)) throw error
+      if (!this.#errors.isRefusal(error)) throw error
       this.#phase = 'over'
       const isTakenOver = this.#ledger.isTakenOver(error)
       if (isTakenOver) await this.#refundQuietly()
-      else if (isConflictOfTransactions(error)) await this.#refundLost()
+      else if (this.#errors.isConflict(error)) await this.#refundLost()
       if (isTakenOver) return 'refused-busy'
-      throw this.#refused(explainRefusal(error), error) // mutant: refused-commit-taken-for-a-mark
+      throw this.#refused(this.#errors.explainRefusal(error), error) // mutant: refused-commit-taken-for-a-mark
     }
   }
 
@@ -226,7 +222,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
     if (this.#phase === 'open') {
       this.#lending.revoke()
       this.#phase = 'over'
-      if (refunded.length === 0) return this.#session.rollback() // mutant: pg-release-commits
+      if (refunded.length === 0) return this.#session.rollback() // mutant: pg-release-commits, mysql-release-commits
       // Refund in this transaction, so that waiters for the keys find the attempts given back. If a handler has ended
       // the transaction, they are not given back.
       const released = await this.#session.release(this.#ledger.release(refunded))
@@ -254,11 +250,11 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
       if (told !== undefined) await this.#place.sessions.briefly(told.afterwards)
     } catch (error) {
       const { cause } = how
-      if (isUnstorable(error) && cause !== undefined && cause !== storable(cause)) {
+      if (this.#errors.isUnstorable(error) && cause !== undefined && cause !== storable(cause)) {
         return this.#holdBackLate(keys, { ...how, cause: storable(cause) })
       }
       // Another owner is counting a key right now.
-      if (!isLockTimeout(error)) throw error
+      if (!this.#errors.isLockTimeout(error)) throw error
     }
   }
 
@@ -268,7 +264,7 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
       await this.#place.sessions.briefly(this.#ledger.refund(keys))
     } catch (error) {
       // Another owner has taken a key, and counts on its own.
-      if (!isLockTimeout(error)) throw error
+      if (!this.#errors.isLockTimeout(error)) throw error
     }
   }
 
@@ -290,7 +286,11 @@ export class ClaimTransaction implements OpenTransaction<PgTransaction> {
 
   /** The transaction was lost through no fault of a handler, as far as is known. */
   get #isLost(): boolean {
-    return this.#hasLost || this.#lending.hasLost || isShutdown(this.#session.spoiledBy)
+    return this.#hasLost || this.#lending.hasLost || this.#errors.isShutdown(this.#session.spoiledBy)
+  }
+
+  get #errors(): SqlErrors {
+    return this.#place.sessions.errors
   }
 
   /** Scope and key, because the losses are shared by all scopes. */

@@ -1,6 +1,6 @@
 import type { AsideStory, ListedState, MessageRecord, RecordView } from '../../../src/spi.ts'
-import type { AttemptRow } from './statements/read-attempts.ts'
-import type { RecordRow } from './statements/read-records.ts'
+import { keyOf } from '../bytes.ts'
+import type { AttemptRow, RecordRow } from './statements.ts'
 
 /** Outcomes that can be listed. */
 export type Outcome = 'd' | 'g' | 'p'
@@ -24,7 +24,7 @@ export function viewOfRow(row: RecordRow): RecordView {
 
 /** The record in terms of `transition()`. A row that exists is kept, however old. */
 export function recordOfRow({ outcome, fp, owner: writer, result, ...row }: RecordRow): Kept {
-  const common = { digest: fp ?? '', fence: 0, owner: writer ?? '' }
+  const common = { digest: fp === null ? '' : keyOf(fp), fence: 0, owner: writer ?? '' }
   const keepUntil = Number.POSITIVE_INFINITY
   switch (outcome) {
     case 'd':
@@ -50,7 +50,7 @@ function storyOf({
 /** The record of a key without a row, which nobody holds. */
 export function recordOfAttempts(row: AttemptRow | undefined): MessageRecord {
   if (row === undefined) return { state: 'absent' }
-  const kept = { digest: row.fp ?? '', fence: 0, attempt: row.n, doubt: false, owner: '' }
+  const kept = { digest: row.fp === null ? '' : keyOf(row.fp), fence: 0, attempt: row.n, doubt: false, owner: '' }
   const { not_before: notBefore, cause } = row
   const keepUntil = Number.POSITIVE_INFINITY
   return { state: 'released', ...kept, notBefore: notBefore ?? undefined, cause: cause ?? undefined, keepUntil }

@@ -1,14 +1,14 @@
 import type { Cause, DurationMs, Key, MarkVerdict, Reason, Result, SetAsideVerdict } from '../../src/spi.ts'
-import type { Script, Statement } from './statements/statement.ts'
+import type { Script } from './session.ts'
 
 /** The writes of one transaction's claims to the tables of their store: rows of an inbox, or positions. */
 export interface Ledger {
   /** The part of the mark that the claim has not written yet. It runs in the message of the COMMIT. */
-  mark(results: Results): Script
+  mark(results: Results): readonly Script[]
   /** True if `mark` failed because another owner was quicker: nothing was committed. */
   isTakenOver(error: unknown): boolean
   /** Ends the claims without a mark, in their transaction, and gives the attempts of `refunded` back. */
-  release(refunded: readonly Key[]): Script
+  release(refunded: readonly Key[]): readonly Script[]
   /** Gives attempts back after the transaction is gone. Not those that another claim has counted since. */
   refund(keys: readonly Key[]): Script
   /**
@@ -16,7 +16,10 @@ export interface Ledger {
    * claims, and ends them; `afterwards` runs on its own, after the transaction is gone. Missing if one consumer at a
    * time reads messages in order.
    */
-  holdBack?(keys: readonly Key[], how: HoldingBack): Record<'inTransaction' | 'afterwards', Script>
+  holdBack?(
+    keys: readonly Key[],
+    how: HoldingBack,
+  ): { readonly inTransaction: readonly Script[]; readonly afterwards: Script }
   /**
    * After a COMMIT whose answer was lost. If one of its keys is `already-marked`, the COMMIT happened.
    *
@@ -28,7 +31,7 @@ export interface Ledger {
    * results are kept.
    */
   markFailure?(key: Key, how: MarkingFailure, run: Replacement): Promise<MarkVerdict>
-  /** Writes records after the transaction has ended without a mark. The first statement passed to `run` ends it. */
+  /** Writes records after the transaction has ended without a mark. The first script passed to `run` ends it. */
   setAside(keys: readonly Key[], how: SettingAside, run: Replacement): Promise<readonly SetAsideVerdict[]>
 }
 
@@ -56,4 +59,5 @@ export interface MarkingFailure {
 /** Results of the claims that have one. */
 export type Results = ReadonlyMap<Key, Result>
 
-export type Replacement = <Row>(statement: Statement<Row>) => Promise<readonly Row[]>
+/** Runs a script that commits by itself. The first one ends the transaction. */
+export type Replacement = <Row>(script: Script<Row>) => Promise<readonly Row[]>

@@ -1,0 +1,46 @@
+import type { DurationMs, Strategy } from '../../src/spi.ts'
+import { Database } from '../sql/database.ts'
+import type { InboxPlace } from '../sql/inbox/statements.ts'
+import { PgInbox } from './inbox/inbox.ts'
+import type { Flushing, PgSessions } from './sessions/session.ts'
+import { announceTicker, findScopes, registerScope, shareScope } from './statements/register-scope.ts'
+import type { Tables } from './statements/tables.ts'
+import type { PgTransaction } from './tx/pg-transaction.ts'
+
+/** Database, tables and ID of a scope. */
+export interface PgPlace extends InboxPlace<PgTransaction> {
+  readonly sessions: PgSessions
+  readonly tables: Tables
+  readonly lockTimeoutMs: DurationMs
+}
+
+export interface PgParts {
+  readonly sessions: PgSessions
+  readonly tables: Tables
+  readonly lockTimeoutMs: DurationMs
+  /** How marks are flushed. */
+  readonly flushing: Flushing
+  /** Checks the server and brings the schema up to date. */
+  readonly prepare: () => Promise<void>
+}
+
+export function databaseOf(parts: PgParts, strategy: Strategy): Database<PgPlace, Tables> {
+  const { sessions, tables, lockTimeoutMs, flushing, prepare } = parts
+  return new Database({
+    sessions,
+    tables,
+    prepare: async () => {
+      await prepare()
+      return tables
+    },
+    at: (_, scope, losses) => {
+      return { sessions, tables, scope, losses, lockTimeoutMs, inbox: new PgInbox(sessions, tables, scope) }
+    },
+    scopes: {
+      find: findScopes,
+      register: registerScope,
+      share: strategy === 'offsets' ? undefined : shareScope,
+      begin: flushing === 'late' ? announceTicker : undefined,
+    },
+  })
+}

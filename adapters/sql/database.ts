@@ -1,0 +1,97 @@
+import {
+  ConfigError,
+  findScopeRow,
+  formerScope,
+  Losses,
+  mayBeAnothers,
+  StoreError,
+  type ScopeRow,
+} from '../../src/spi.ts'
+import { answered } from './errors.ts'
+import type { Script, Sessions } from './session.ts'
+
+/** Limit of collisions with other processes that register scopes at the same time. */
+const TRIES = 50
+
+interface Parts<Place, Tables> {
+  readonly sessions: Sessions
+  /** Checks the server and brings the tables up to date. */
+  readonly prepare: () => Promise<Tables>
+  /** `undefined`: only `prepare` finds them. */
+  readonly tables?: Tables
+  readonly at: (tables: Tables, scope: number, losses: Losses) => Place
+  readonly scopes: ScopeStatements<Tables>
+}
+
+/** Each is committed by itself. */
+export interface ScopeStatements<Tables> {
+  /** Locks nothing. No row: none of the names is registered, or its registration is not committed yet. */
+  readonly find: (tables: Tables, names: readonly string[]) => Script<ScopeRow>
+  /** May find that another process was quicker, and do nothing or fail. */
+  readonly register: (tables: Tables, name: string) => Script
+  /** `undefined`: nothing may be shared. */
+  readonly share: ((tables: Tables, id: number) => Script) | undefined
+  /** Runs once for each scope, before its first claim. */
+  readonly begin?: ((tables: Tables, id: number) => Script) | undefined
+}
+
+/** The tables of a store, brought up to date once, and its scopes, whose IDs are looked up once and never change. */
+export class Database<Place, Tables> {
+  readonly #parts: Parts<Place, Tables>
+  readonly #places = new Map<string, Promise<Place>>()
+  readonly #losses = new Losses()
+  #opened: Promise<Tables> | undefined
+
+  constructor(parts: Parts<Place, Tables>) {
+    this.#parts = parts
+  }
+
+  open(): Promise<Tables> {
+    const { sessions, prepare } = this.#parts
+    this.#opened ??= answered(sessions.errors, 'open', prepare).catch((error: unknown) => {
+      this.#opened = undefined
+      throw error
+    })
+    return this.#opened
+  }
+
+  placeOf(scope: string): Promise<Place> {
+    const known = this.#places.get(scope)
+    if (known !== undefined) return known
+    const place = this.#find(scope)
+    this.#places.set(scope, place)
+    place.catch(() => this.#places.delete(scope))
+    return place
+  }
+
+  async #find(scope: string): Promise<Place> {
+    const { sessions, at, scopes } = this.#parts
+    const tables = this.#parts.tables ?? (await this.open())
+    const id = await this.#idOf(tables, scope)
+    if (scopes.begin !== undefined) await sessions.committed(scopes.begin(tables, id))
+    return at(tables, id, this.#losses)
+  }
+
+  /** @throws ConfigError if the row belongs, or may belong, to another scope, from an earlier version */
+  async #idOf(tables: Tables, name: string): Promise<number> {
+    const { sessions, scopes } = this.#parts
+    for (let round = 0; round < TRIES; round++) {
+      const found = findScopeRow(name, await sessions.committed(scopes.find(tables, [name, formerScope(name)])))
+      switch (found.step) {
+        case 'use':
+          return found.id
+        case 'refuse':
+          throw new ConfigError([found.problem])
+        case 'share':
+          if (scopes.share === undefined) throw new ConfigError([mayBeAnothers(name, found)])
+          await sessions.committed(scopes.share(tables, found.id))
+          return found.id
+        case 'register':
+          await sessions.committed(scopes.register(tables, name)).catch((error: unknown) => {
+            if (!sessions.errors.mayPassAgain(error)) throw error
+          })
+      }
+    }
+    throw new StoreError('STORE_UNREACHABLE', `the scope ${JSON.stringify(name)} could not be registered`)
+  }
+}

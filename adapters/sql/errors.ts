@@ -1,0 +1,43 @@
+import { ConsumeOnceError, describeError, StoreError } from '../../src/spi.ts'
+
+/** The meaning of the errors of one database. */
+export interface SqlErrors {
+  /** Another transaction holds a row for longer than `lockTimeoutMs`. */
+  isLockTimeout(error: unknown): boolean
+  /** The transaction was a deadlock victim or failed to serialize: no handler is at fault. */
+  isConflict(error: unknown): boolean
+  /** A retry may succeed: after a conflict, or because another transaction has just inserted the same key. */
+  mayPassAgain(error: unknown): boolean
+  /** The server was shut down, or an administrator ended the connection: no handler is at fault. */
+  isShutdown(error: unknown): boolean
+  /**
+   * The server refused a statement and the connection is still usable: nothing of the statement happened. Any other
+   * error leaves the outcome unknown.
+   */
+  isRefusal(error: unknown): boolean
+  /** The text contains a character that the encoding of the database lacks. */
+  isUnstorable(error: unknown): boolean
+  /** Why a COMMIT was refused, in terms of a handler. */
+  explainRefusal(error: unknown): string
+}
+
+/** Converts every rejection into an error of the library. Errors of the library stay as they are. */
+export async function answered<T>(errors: SqlErrors, what: string, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof ConsumeOnceError || error instanceof TypeError) throw error
+    const code = errors.isRefusal(error) ? 'STORE_UNREACHABLE' : 'STORE_AMBIGUOUS'
+    throw new StoreError(code, `${what}: ${describeError(error)}`, { cause: error })
+  }
+}
+
+/** The text of an error may contain characters that a database cannot store. They must not prevent a record. */
+export function storable(text: string): string {
+  return text.replaceAll(/[^ -~\n]/g, '?')
+}
+
+export function stillUnknown(cause?: unknown): StoreError {
+  const text = 'the answer to a COMMIT was lost, and its transaction may still be under way'
+  return new StoreError('STORE_AMBIGUOUS', text, { cause })
+}

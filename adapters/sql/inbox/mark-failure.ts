@@ -1,0 +1,38 @@
+import type { MarkVerdict, OwnerToken } from '../../../src/spi.ts'
+import type { StoredItem } from '../bytes.ts'
+import { despiteConflicts } from '../despite-conflicts.ts'
+import { stillUnknown, storable } from '../errors.ts'
+import type { MarkingFailure, Replacement } from '../ledger.ts'
+import type { InboxPlace, RecordRow } from './statements.ts'
+
+interface Failed extends MarkingFailure {
+  readonly item: StoredItem
+  readonly owner: OwnerToken
+}
+
+/**
+ * Marks without an effect: the handler's writes are rolled back, and the remembered failure is committed instead.
+ * Refused if another owner was quicker: nothing of this claim has happened.
+ */
+export async function markFailure<Tx>(place: InboxPlace<Tx>, failed: Failed, run: Replacement): Promise<MarkVerdict> {
+  const { inbox, sessions } = place
+  const { item, owner, result, lockTimeoutMs, isSentAgain } = failed
+  const { key, fp } = item
+  const none = { reason: null, cause: null }
+  const record = { items: [{ key, fp, attempt: null }], owner, outcome: 'd', result, lockTimeoutMs, ...none } as const
+  let written: readonly Pick<RecordRow, 'key' | 'outcome'>[]
+  try {
+    written = await despiteConflicts(() => run(inbox.write(record)), sessions.errors.mayPassAgain)
+  } catch (error) {
+    if (sessions.errors.isLockTimeout(error) && isSentAgain) throw stillUnknown(error)
+    if (sessions.errors.isLockTimeout(error)) return 'refused-busy'
+    if (!sessions.errors.isUnstorable(error)) throw error
+    // The encoding of the database lacks a character of the error text.
+    return markFailure(place, { ...failed, result: storable(result) }, run)
+  }
+  const [row] = written
+  if (row !== undefined) return row.outcome !== 'd' ? 'refused-busy' : isSentAgain ? 'already-marked' : 'marked'
+  const [found] = await sessions.committed(inbox.read([key]))
+  if (found?.outcome !== 'd') return 'refused-busy'
+  return found.owner === owner ? 'already-marked' : 'refused-done'
+}

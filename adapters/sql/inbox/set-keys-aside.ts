@@ -1,0 +1,49 @@
+import type { OwnerToken, SetAsideVerdict } from '../../../src/spi.ts'
+import { despiteConflicts } from '../despite-conflicts.ts'
+import { storable } from '../errors.ts'
+import type { Replacement, SettingAside } from '../ledger.ts'
+import type { TriedItem } from './ledger.ts'
+import type { InboxPlace, RecordRow, Writing } from './statements.ts'
+
+interface Wanted {
+  readonly items: readonly TriedItem[]
+  readonly owner: OwnerToken
+  readonly run: Replacement
+}
+
+/** Writes records. Refused if another owner was quicker: it holds the row, or has written a record already. */
+export async function setKeysAside<Tx>(
+  place: InboxPlace<Tx>,
+  wanted: Wanted,
+  how: SettingAside,
+): Promise<readonly SetAsideVerdict[]> {
+  const { inbox, sessions } = place
+  const { items, owner, run } = wanted
+  const { reason, cause = null, lockTimeoutMs } = how
+  const outcome = how.as === 'given-up' ? 'g' : 'p'
+  const writing: Writing = { items, owner, outcome, reason, result: null, cause, lockTimeoutMs }
+  let rows: readonly Pick<RecordRow, 'key' | 'outcome'>[]
+  try {
+    rows = await despiteConflicts(() => run(inbox.write(writing)), sessions.errors.mayPassAgain)
+  } catch (error) {
+    if (sessions.errors.isUnstorable(error)) {
+      const told = { reason: storable(reason), cause: cause === null ? undefined : storable(cause) }
+      return setKeysAside(place, wanted, { ...how, ...told })
+    }
+    if (!sessions.errors.isLockTimeout(error)) throw error
+    const [first, ...others] = items
+    if (first === undefined || others.length === 0) return items.map(() => 'refused')
+    // Another owner holds one of the keys. Alone, each key finds out for itself.
+    const verdicts = await setKeysAside(place, { ...wanted, items: [first] }, how)
+    return [...verdicts, ...(await setKeysAside(place, { ...wanted, items: others }, how))]
+  }
+  const outcomes = new Map(rows.map((row) => [row.key, row.outcome]))
+  const kept = items.flatMap(({ key }) => (outcomes.has(key) ? [] : [key]))
+  // The owner token shows whether this claim has written a record in an earlier call.
+  for (const row of kept.length === 0 ? [] : await sessions.committed(inbox.read(kept))) {
+    if (row.owner === owner) outcomes.set(row.key, row.outcome)
+  }
+  return items.map(({ key }) => VERDICTS[outcomes.get(key) ?? ''] ?? 'refused')
+}
+
+const VERDICTS: Readonly<Record<string, SetAsideVerdict>> = { g: 'given-up', p: 'parked' }

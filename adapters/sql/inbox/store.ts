@@ -1,0 +1,28 @@
+import type { ClaimRequest, DurationMs, InboxStore, StoreAdmin, TransactionAnswer } from '../../../src/spi.ts'
+import { TransactionStore, type StoreParts } from '../transaction-store.ts'
+import { InboxAdmin } from './admin.ts'
+import { InboxClaims } from './claim.ts'
+import type { InboxPlace } from './statements.ts'
+
+/** An inbox in the tables of a database. */
+export class SqlInbox<Tx> extends TransactionStore<Tx, InboxPlace<Tx>> implements InboxStore<Tx> {
+  readonly strategy = 'inbox'
+  readonly admin: StoreAdmin
+  readonly #claims = new InboxClaims()
+
+  constructor(parts: StoreParts<Tx, InboxPlace<Tx>>) {
+    super(parts)
+    this.admin = new InboxAdmin(
+      (scope) => this.placeOf(scope),
+      (what, ask) => this.answered(what, ask),
+    )
+  }
+
+  protected grant(
+    place: InboxPlace<Tx>,
+    request: ClaimRequest,
+    lockTimeoutMs: DurationMs,
+  ): Promise<readonly TransactionAnswer<Tx>[]> {
+    return this.#claims.claim(place, request, lockTimeoutMs)
+  }
+}

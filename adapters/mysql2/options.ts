@@ -5,7 +5,7 @@ import type { TransactionLimits } from './statements/transaction.ts'
 export interface MysqlOptions {
   /**
    * A pool of `mysql2/promise` (`createPool`). You close it. Its `connectionLimit` must be at least 2: all stores on
-   * the pool together open transactions on all connections but one, which counts attempts. The pool must connect to the
+   * the pool together open transactions on all connections but one, which runs short statements. The pool must connect to the
    * primary, not to a replica. `multipleStatements` is not needed.
    */
   readonly pool: MysqlPoolLike
@@ -90,7 +90,7 @@ export function resolveMysql(options: MysqlInboxOptions, store: 'mysqlInbox' | '
   const max = isPromised ? (pool.pool.config.connectionLimit ?? Number.NaN) : Number.NaN
   if (!isPromised) problems.push('pool: expected a pool of mysql2/promise, got something else')
   else if (!(max >= 2)) {
-    const text = 'connectionLimit >= 2 (a transaction, and beside it the count of attempts)'
+    const text = 'connectionLimit >= 2 (a transaction, and beside it short statements)'
     problems.push(`pool: expected a mysql2 pool with ${text}, got ${max}`)
   }
   if (migrate !== 'auto' && migrate !== 'verify') {

@@ -34,7 +34,7 @@ export function isLockTimeout(error: unknown): boolean {
 }
 
 /** Somebody has inserted the key since it was read. */
-export function isDuplicateKey(error: unknown): boolean {
+function isDuplicateKey(error: unknown): boolean {
   return errnoOf(error) === DUPLICATE_KEY
 }
 
@@ -50,7 +50,7 @@ export function mayPassAgain(error: unknown): boolean {
 }
 
 /** The server was shut down, or an administrator ended the connection: no handler is at fault. */
-export function isShutdown(error: unknown): boolean {
+function isShutdown(error: unknown): boolean {
   const errno = errnoOf(error)
   return errno === SHUTDOWN || errno === KILLED
 }

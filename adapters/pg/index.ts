@@ -114,8 +114,13 @@ export function pgliteLease(options: PgliteLeaseOptions): LeasePort {
   const { db, tables } = resolvePglite(options, 'pgliteLease')
   const sessions = new PgliteSessions(db)
   const { lockTimeoutMs } = LEASE
-  const prepare = (): Promise<void> => migrate(sessions, tables, 'auto')
-  return new LeaseStore({ sessions, tables, lockTimeoutMs, flushing: 'at-once', prepare })
+  return new LeaseStore({
+    sessions,
+    tables,
+    lockTimeoutMs,
+    flushing: 'at-once',
+    prepare: () => migrate(sessions, tables, 'auto'),
+  })
 }
 
 export interface PostgresMigrationSqlOptions {

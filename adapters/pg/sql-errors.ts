@@ -54,7 +54,7 @@ export function isCanceled(error: unknown): boolean {
 }
 
 /** The server was shut down, or another backend crashed: no handler is at fault. */
-export function isShutdown(error: unknown): boolean {
+function isShutdown(error: unknown): boolean {
   const state = sqlState(error)
   return state === ADMIN_SHUTDOWN || state === CRASH_SHUTDOWN
 }

@@ -15,12 +15,6 @@ export interface StoredItem extends StoredKey {
   readonly item: ClaimItem
 }
 
-/** An item that a claim was granted. */
-export interface TriedItem extends StoredItem {
-  /** Starts of its handler, including this one. */
-  readonly attempt: number
-}
-
 export function storedItem(item: ClaimItem): StoredItem {
   return { item, key: hexOf(item.key), fp: storedDigest(item.digest) }
 }

@@ -24,7 +24,7 @@ interface Parts<Place, Tables> {
 }
 
 /** Each is committed by itself. */
-export interface ScopeStatements<Tables> {
+interface ScopeStatements<Tables> {
   /** Locks nothing. No row: none of the names is registered, or its registration is not committed yet. */
   readonly find: (tables: Tables, names: readonly string[]) => Script<ScopeRow>
   /** May find that another process was quicker, and do nothing or fail. */

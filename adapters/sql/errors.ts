@@ -3,22 +3,22 @@ import { ConsumeOnceError, describeError, StoreError } from '../../src/spi.ts'
 /** The meaning of the errors of one database. */
 export interface SqlErrors {
   /** Another transaction holds a row for longer than `lockTimeoutMs`. */
-  isLockTimeout(error: unknown): boolean
+  readonly isLockTimeout: (error: unknown) => boolean
   /** The transaction was a deadlock victim or failed to serialize: no handler is at fault. */
-  isConflict(error: unknown): boolean
+  readonly isConflict: (error: unknown) => boolean
   /** A retry may succeed: after a conflict, or because another transaction has just inserted the same key. */
-  mayPassAgain(error: unknown): boolean
+  readonly mayPassAgain: (error: unknown) => boolean
   /** The server was shut down, or an administrator ended the connection: no handler is at fault. */
-  isShutdown(error: unknown): boolean
+  readonly isShutdown: (error: unknown) => boolean
   /**
    * The server refused a statement and the connection is still usable: nothing of the statement happened. Any other
    * error leaves the outcome unknown.
    */
-  isRefusal(error: unknown): boolean
+  readonly isRefusal: (error: unknown) => boolean
   /** The text contains a character that the encoding of the database lacks. */
-  isUnstorable(error: unknown): boolean
+  readonly isUnstorable: (error: unknown) => boolean
   /** Why a COMMIT was refused, in terms of a handler. */
-  explainRefusal(error: unknown): string
+  readonly explainRefusal: (error: unknown) => string
 }
 
 /** Converts every rejection into an error of the library. Errors of the library stay as they are. */

@@ -125,7 +125,7 @@ export class MysqlInbox implements InboxStatements<MysqlTransaction> {
   }
 
   mark(keys: readonly string[], results: ReadonlyMap<string, string>): readonly Script[] {
-    return [markKeys(this.#tables, this.#scope, keys, results)]
+    return [markKeys(this.#tables, this.#scope, keys, results), this.forgetAttempts(keys)]
   }
 
   forgetAttempts(keys: readonly string[]): Script {

@@ -5,7 +5,6 @@ import { somethingToFlush } from '../../statements/flush.ts'
 import { ascii, bytes, epochMs, fromHex, hasKey, inHex, text } from '../../statements/literals.ts'
 import type { Script } from '../../statements/script.ts'
 import type { Tables } from '../../statements/tables.ts'
-import { forgetAttempts } from './attempts.ts'
 
 /** In hex, except for the outcome: `c` is claimed; otherwise as `RecordRow.outcome`. */
 interface InboxRow {
@@ -163,16 +162,13 @@ export function removeInserted({ inbox }: Tables, scope: number, keys: readonly 
 
 /** Turns locked rows into done ones, whose retention begins now. */
 export function makeDone({ inbox }: Tables, scope: number, keys: readonly string[]): Script {
-  const done = `outcome = 'd', reason = null, result = null, done_at = utc_timestamp(6)`
+  const done = `outcome = 'd', reason = null, result = null, attempt = null, cause = null, done_at = utc_timestamp(6)`
   return { statements: [`update ${inbox} set ${done} where ${hasKey(scope, keys)}`] }
 }
 
-/**
- * The mark: turns the claimed rows of this transaction into done ones, with their results by key, and removes their
- * attempts. It waits for no other transaction that lasts.
- */
+/** The mark: turns the claimed rows of this transaction into done ones, with their results by key. Waits for nothing. */
 export function markKeys(
-  tables: Tables,
+  { inbox }: Tables,
   scope: number,
   keys: readonly string[],
   results: ReadonlyMap<string, string>,
@@ -181,8 +177,7 @@ export function markKeys(
   const result = whens.length === 0 ? '' : `, result = case \`key\` ${whens.join(' ')} end`
   return {
     statements: [
-      `update ${tables.inbox} set outcome = 'd', done_at = utc_timestamp(6)${result} where ${hasKey(scope, keys)} and outcome = 'c'`,
-      ...forgetAttempts(tables, scope, keys).statements,
+      `update ${inbox} set outcome = 'd', done_at = utc_timestamp(6)${result} where ${hasKey(scope, keys)} and outcome = 'c'`,
     ],
   }
 }

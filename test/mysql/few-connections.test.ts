@@ -30,7 +30,7 @@ describeMariadb('mysqlInbox on a server that allows as many connections as there
   })
 
   it('handles, fails and handles again without a second connection for a transaction', async () => {
-    const [first, second] = await Promise.all(pools.map((pool) => place.newInbox({ pool })))
+    const inboxes = await Promise.all(pools.map((pool) => place.newInbox({ pool })))
     const begun = new Map<string, number>()
     const handle = async (inbox: InboxStore<MysqlTransaction>, name: string): Promise<void> => {
       const item = newItem()
@@ -40,13 +40,13 @@ describeMariadb('mysqlInbox on a server that allows as many connections as there
         await tx.query('insert into effect (name) values (?)', [name])
         await sleep(50)
         begun.set(name, granted.attempt)
-        if (granted.attempt === 2) return expect(await inbox.mark([granted.claim])).toEqual(['marked'])
+        if (granted.attempt === 2) return void (await inbox.mark([granted.claim]))
         await inbox.release([granted.claim], { ...NO_REFUND, delayMs: 1, cause: 'once' })
         await sleep(5)
       }
     }
-    const lanes = [first, first, second, second].map(async (inbox, lane) => {
-      for (let n = 0; n < 3 && inbox !== undefined; n++) await handle(inbox, `${lane}-${n}`)
+    const lanes = [...inboxes, ...inboxes].map(async (inbox, lane) => {
+      for (const n of [0, 1, 2]) await handle(inbox, `${lane}-${n}`)
     })
     await Promise.all(lanes)
     expect([...begun.values()]).toEqual(Array.from({ length: 12 }, () => 2))

@@ -1,3 +1,5 @@
+import { eventually } from '../../test/kit/eventually.ts'
+import { RecordingIntake } from '../../test/kit/recording-intake.ts'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { AclOperationTypes, AclPermissionTypes, AclResourceTypes, Kafka, logLevel, ResourcePatternTypes } from 'kafkajs'
 import { kafkaSubscription, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
@@ -8,7 +10,7 @@ import { backends } from '../../test/kit/backends.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { freePort } from '../../test/kit/servers/ports.ts'
 import { startPrivateKafka, type PrivateKafka } from '../../test/kit/servers/private-kafka.ts'
-import { Cluster, eventually, RecordingIntake } from '../../test/kafka/kit.ts'
+import { Cluster } from '../../test/kafka/kit.ts'
 
 const describeKafka = backends.has('kafka') ? describe : describe.skip
 

@@ -1,3 +1,4 @@
+import { Watching } from '../../test/kit/recording-intake.ts'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
@@ -8,7 +9,7 @@ import { defineConsumer } from '../../src/index.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import type { WorkerConfig } from './drop-in-worker.ts'
-import { Watching, type Cluster } from '../../test/kafka/kit.ts'
+import { type Cluster } from '../../test/kafka/kit.ts'
 import { compiled } from '../../test/kit/compiled.ts'
 import { body, openCluster, OwnConsumer, type Payload } from '../../test/kafka/own-consumer.ts'
 
@@ -66,7 +67,7 @@ it.each(['eachMessage', 'eachBatch'] as const)(
     await using consumer = await OwnConsumer.run(cluster, { topics: [topic], groupId, run })
     await cluster.untilCommitted(groupId, topic, [2])
     expect(await effects()).toEqual(['a', 'b'])
-    expect([watching.outcomes('duplicate'), watching.outcomes('handled'), consumer.crashes]).toEqual([1, 1, []])
+    expect([watching.ended('duplicate'), watching.ended('handled'), consumer.crashes]).toEqual([1, 1, []])
     await Promise.all([consumer.stop(), onMessage.stop(), onBatch.stop()])
   },
   60_000,

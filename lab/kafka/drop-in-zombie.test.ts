@@ -1,3 +1,5 @@
+import { eventually } from '../../test/kit/eventually.ts'
+import { Watching } from '../../test/kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { PartitionAssigners, type ConsumerConfig, type PartitionAssigner } from 'kafkajs'
 import { eachMessage } from '../../adapters/kafkajs/index.ts'
@@ -6,7 +8,7 @@ import { uniqueName } from '../../test/kit/namespace.ts'
 import { gate } from '../../test/kit/rig.ts'
 import { startPrivateKafka, type PrivateKafka } from '../../test/kit/servers/private-kafka.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
-import { eventually, Watching, type Cluster } from '../../test/kafka/kit.ts'
+import { type Cluster } from '../../test/kafka/kit.ts'
 import { body, openCluster, OwnConsumer, type Payload } from '../../test/kafka/own-consumer.ts'
 
 let kafka: PrivateKafka
@@ -96,7 +98,7 @@ describe('the weaker promise of a drop-in function', () => {
     await eventually(async () => other.own.assignment[topic]?.includes(partition) === true)
     await eventually(async () => zombie.own.joins > joins)
     await eventually(async () => (await cluster.committed(groupId, topic))[partition] === 10)
-    expect([effects, other.watching.outcomes('duplicate')]).toEqual([ids, 1])
+    expect([effects, other.watching.ended('duplicate')]).toEqual([ids, 1])
     held.open()
     await eventually(async () => {
       const committed = (await cluster.commitHistory(groupId)).get(`${topic}/${partition}`) ?? []
@@ -107,7 +109,7 @@ describe('the weaker promise of a drop-in function', () => {
     await cluster.admin.setOffsets({ groupId, topic, partitions: [{ partition, offset: '1' }] })
     const after = await start({}, async () => {})
     await eventually(async () => (await cluster.committed(groupId, topic))[partition] === 10)
-    expect(after.watching.outcomes('duplicate')).toBe(9)
+    expect(after.watching.ended('duplicate')).toBe(9)
     expect(effects).toEqual(ids)
   }, 120_000)
 })

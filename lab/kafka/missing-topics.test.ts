@@ -1,7 +1,9 @@
+import { eventually } from '../../test/kit/eventually.ts'
+import { RecordingIntake } from '../../test/kit/recording-intake.ts'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
-import { Cluster, eventually, RecordingIntake } from '../../test/kafka/kit.ts'
+import { Cluster } from '../../test/kafka/kit.ts'
 
 let cluster: Cluster
 

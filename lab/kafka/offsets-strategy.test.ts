@@ -1,3 +1,5 @@
+import { eventually } from '../../test/kit/eventually.ts'
+import { Watching } from '../../test/kit/recording-intake.ts'
 import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
@@ -6,7 +8,7 @@ import { defineConsumer, positionsOf, type BatchItem, type GoOnFrom, type Runnin
 import { startFaultProxy } from '../../test/kit/fault-proxy.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
-import { Cluster, eventually, FAST, Watching } from '../../test/kafka/kit.ts'
+import { Cluster, FAST } from '../../test/kafka/kit.ts'
 import {
   WorkerProcess,
   type CrashPoint,
@@ -142,7 +144,7 @@ describe.each([
     const done = await effects()
     expect(done.toSorted()).toEqual(names(1, 50))
     expect(done.filter((name) => name <= '040')).toEqual(names(1, 40))
-    expect(watching.outcomes('handled')).toBe(50)
+    expect(watching.ended('handled')).toBe(50)
   })
 
   it('are where a member begins after an administrator has reset the group to the beginning', async () => {
@@ -210,7 +212,7 @@ describe.each([
     expect(starts.filter((one) => one.startsWith('bad')).at(-1)).toBe('bad 3')
     const [letter, ...others] = await cluster.read(`${topic}.dead-letter`, 1)
     expect([String(letter?.value), others.length]).toEqual(['bad', 0])
-    expect(watching.outcomes('dead-lettered')).toBe(1)
+    expect(watching.ended('dead-lettered')).toBe(1)
     expect(await position(topic)).toBe(4)
   })
 
@@ -311,7 +313,7 @@ describe('a member with offsets in Postgres', () => {
       await cluster.untilCommitted(groupId, topic, [index + 1])
     }
     expect(await effects()).toEqual(['a', 'b', 'c'])
-    expect(watching.outcomes('handled')).toBe(3)
+    expect(watching.ended('handled')).toBe(3)
     await proxy.stop()
   })
 
@@ -475,7 +477,7 @@ describe('a topic that was deleted and created anew', () => {
     await untilEffects(6)
     expect(second.starts).toEqual(['006 1'])
     expect(heldIn(second)).toBe(0)
-    expect(second.watching.outcomes('duplicate')).toBe(0)
+    expect(second.watching.ended('duplicate')).toBe(0)
   })
 })
 

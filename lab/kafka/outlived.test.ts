@@ -1,3 +1,5 @@
+import { eventually } from '../../test/kit/eventually.ts'
+import { Watching } from '../../test/kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
@@ -5,7 +7,7 @@ import { defineConsumer, type Running, type Store } from '../../src/index.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { gate } from '../../test/kit/rig.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
-import { Cluster, eventually, FAST, Watching } from '../../test/kafka/kit.ts'
+import { Cluster, FAST } from '../../test/kafka/kit.ts'
 import { newPlace, type PgPlace } from '../../test/pg/support.ts'
 
 let cluster: Cluster
@@ -72,8 +74,8 @@ describe.each<[string, () => Promise<Store<PgTransaction>>]>([
     await cluster.untilCommitted(groupId, topic, [1, 1])
     expect(one.aborts).toEqual([])
     expect(other.starts).toEqual([])
-    expect(one.watching.outcomes('settle-refused')).toBeGreaterThan(0)
-    expect(other.watching.outcomes('duplicate')).toBe(1)
+    expect(one.watching.ended('settle-refused')).toBeGreaterThan(0)
+    expect(other.watching.ended('duplicate')).toBe(1)
     expect(one.watching.told('attempt-failed')).toBe(0)
     const counts = await Promise.all(ids.map((id) => place.committed(id)))
     expect(counts).toEqual([1, 1])

@@ -1,9 +1,10 @@
+import { RecordingIntake } from '../../test/kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { startPrivateKafka } from '../../test/kit/servers/private-kafka.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { failingOn } from '../../test/kafka/failing-assigner.ts'
-import { Cluster, RecordingIntake } from '../../test/kafka/kit.ts'
+import { Cluster } from '../../test/kafka/kit.ts'
 
 let cluster: Cluster
 

@@ -1,10 +1,12 @@
+import { eventually } from '../../test/kit/eventually.ts'
+import { RecordingIntake } from '../../test/kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { kafkaSource, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import type { Source } from '../../src/spi.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { startPrivateKafka } from '../../test/kit/servers/private-kafka.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
-import { Cluster, eventually, RecordingIntake } from '../../test/kafka/kit.ts'
+import { Cluster } from '../../test/kafka/kit.ts'
 import { ScriptedKafka } from '../../test/kafka/scripted.ts'
 
 let cluster: Cluster

@@ -1,3 +1,5 @@
+import { eventually } from '../../test/kit/eventually.ts'
+import { RecordingIntake } from '../../test/kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { Kafka, logLevel, PartitionAssigners, type PartitionAssigner } from 'kafkajs'
 import { kafkaSource, runKafka } from '../../adapters/kafkajs/index.ts'
@@ -6,7 +8,7 @@ import { uniqueName } from '../../test/kit/namespace.ts'
 import { freePort } from '../../test/kit/servers/ports.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { startPrivateKafka } from '../../test/kit/servers/private-kafka.ts'
-import { Cluster, eventually, FAST, RecordingIntake } from '../../test/kafka/kit.ts'
+import { Cluster, FAST } from '../../test/kafka/kit.ts'
 import { ScriptedKafka } from '../../test/kafka/scripted.ts'
 
 let cluster: Cluster

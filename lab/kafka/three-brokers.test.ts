@@ -1,10 +1,12 @@
+import { eventually } from '../../test/kit/eventually.ts'
+import { RecordingIntake } from '../../test/kit/recording-intake.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import type { DeadLetter } from '../../src/spi.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { startPrivateKafka, type PrivateKafka } from '../../test/kit/servers/private-kafka.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
-import { Cluster, eventually, RecordingIntake } from '../../test/kafka/kit.ts'
+import { Cluster } from '../../test/kafka/kit.ts'
 
 let kafka: PrivateKafka
 let cluster: Cluster

@@ -1,3 +1,4 @@
+import { untilResolved } from '../../test/kit/eventually.ts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { Pool } from 'pg'
 import { postgresInbox, type PgTransaction } from '../../adapters/pg/index.ts'
@@ -177,7 +178,7 @@ describePostgres('a crash of the server, for a scope with a flush ticker', () =>
     await commitLate(item)
     expect(await claim(plain, item)).toEqual({ verdict: 'done' })
     await crash()
-    const again = await eventually(() => claim(plain, item, ALONE))
+    const again = await untilResolved(() => claim(plain, item, ALONE))
     expect(again.verdict).toBe(verdict)
     if ('claim' in again) await plain.release([again.claim], NO_REFUND)
   })
@@ -199,7 +200,7 @@ describePostgres('a crash of the server, for a scope with a flush ticker', () =>
     await place.write(lend(claimed).tx, item.key)
     isArmed = true
     expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
-    expect(await eventually(() => inbox.mark([claimed]))).toEqual(['refused-busy'])
+    expect(await untilResolved(() => inbox.mark([claimed]))).toEqual(['refused-busy'])
     expect(await place.committed(item.key)).toBe(0)
     const again = await hold(inbox, item, ALONE)
     expect(await inbox.mark([again.claim])).toEqual(['marked'])
@@ -292,15 +293,4 @@ async function repeat(store: Store<PgTransaction>, item: ClaimItem, settled: Set
   const answer = await claim(store, item, ALONE).catch(() => undefined)
   if (answer?.verdict === 'done') settled.add(item.key)
   if (answer !== undefined && 'claim' in answer) await store.release([answer.claim], NO_REFUND).catch(() => {})
-}
-
-/** The server is on its way back: connections that are gone are found out one by one. */
-async function eventually<T>(ask: () => Promise<T>): Promise<T> {
-  for (let tries = 0; ; tries++) {
-    try {
-      return await ask()
-    } catch (error) {
-      if (tries === 20) throw error
-    }
-  }
 }

@@ -1,3 +1,4 @@
+import { Watching } from '../../test/kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { runRabbit } from '../../adapters/amqplib/index.ts'
 import { TerminalError, defineConsumer, memoryStore, messageId, type Message, type Running } from '../../src/index.ts'
@@ -5,7 +6,7 @@ import { backends } from '../../test/kit/backends.ts'
 import { startPrivateRabbit } from '../../test/kit/servers/private-rabbit.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
-import { Gate, Watching, bodies } from '../../test/rabbitmq/watching.ts'
+import { Gate, bodies } from '../../test/rabbitmq/watching.ts'
 
 const isWanted = backends.has('rabbitmq')
 const started: Running[] = []

@@ -1,3 +1,4 @@
+import { RecordingIntake } from '../../test/kit/recording-intake.ts'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { rabbitSource } from '../../adapters/amqplib/index.ts'
 import type { Source } from '../../src/spi.ts'
@@ -5,7 +6,7 @@ import { backends } from '../../test/kit/backends.ts'
 import { startPrivateRabbit } from '../../test/kit/servers/private-rabbit.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
-import { RecordingIntake, bodies, textOf } from '../../test/rabbitmq/watching.ts'
+import { bodies, textOf } from '../../test/rabbitmq/watching.ts'
 
 const isWanted = backends.has('rabbitmq')
 const opened: Source[] = []

@@ -1,11 +1,13 @@
+import { eventually } from '../../test/kit/eventually.ts'
+import { RecordingIntake } from '../../test/kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { rabbitSource, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { Source } from '../../src/spi.ts'
 import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
-import { Rabbit, eventually } from '../../test/rabbitmq/rabbit.ts'
+import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
 import { Tap } from '../../test/rabbitmq/tap.ts'
-import { RecordingIntake, bodies, textOf } from '../../test/rabbitmq/watching.ts'
+import { bodies, textOf } from '../../test/rabbitmq/watching.ts'
 
 let rabbit: Rabbit
 let proxy: FaultProxy
@@ -87,8 +89,8 @@ describe('a lost connection', () => {
     await intake.untilTold('set-up-failed', 2)
     expect(source.health().detail).toMatch(/^reconnecting, attempt \d: tapped: no connection$/)
     await intake.untilTold('rebuilt')
-    expect(intake.told('set-up-failed')).toBe(3)
-    expect(intake.told('connection-lost')).toBe(1)
+    expect(intake.told('set-up-failed').length).toBe(3)
+    expect(intake.told('connection-lost').length).toBe(1)
     await rabbit.send(queue, ['a'])
     await intake.untilDelivered(1)
   })
@@ -206,8 +208,8 @@ describe('a consumer that the broker cancels', () => {
 
     await rabbit.delete(queue)
     await intake.untilTold('rebuilt', 2)
-    expect(intake.told('consumer-cancelled')).toBe(2)
-    expect(intake.told('connection-lost')).toBe(0)
+    expect(intake.told('consumer-cancelled').length).toBe(2)
+    expect(intake.told('connection-lost').length).toBe(0)
   })
 
   it('waits, visibly, for a queue that it may not declare', async () => {

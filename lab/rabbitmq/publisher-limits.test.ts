@@ -1,3 +1,5 @@
+import { eventually } from '../../test/kit/eventually.ts'
+import { Watching } from '../../test/kit/recording-intake.ts'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect } from 'amqplib'
 import { connectorOf } from '../../adapters/amqplib/connection/connector.ts'
@@ -8,8 +10,8 @@ import { startFaultProxy } from '../../test/kit/fault-proxy.ts'
 import { startPrivateRabbit } from '../../test/kit/servers/private-rabbit.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { consumerOf } from '../../test/rabbitmq/own-channels.ts'
-import { Rabbit, eventually } from '../../test/rabbitmq/rabbit.ts'
-import { Gate, Watching, bodies } from '../../test/rabbitmq/watching.ts'
+import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
+import { Gate, bodies } from '../../test/rabbitmq/watching.ts'
 
 let rabbit: Rabbit
 

@@ -1,3 +1,5 @@
+import { eventually } from '../../test/kit/eventually.ts'
+import { Watching } from '../../test/kit/recording-intake.ts'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect as connectManaged } from 'amqp-connection-manager'
 import type { Channel } from 'amqplib'
@@ -7,9 +9,9 @@ import { TerminalError, memoryStore, runInline, type Message } from '../../src/i
 import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { consumerOf } from '../../test/rabbitmq/own-channels.ts'
-import { Rabbit, eventually } from '../../test/rabbitmq/rabbit.ts'
+import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
 import { RECIPES, type Recipe } from './recipes.ts'
-import { Gate, Watching, bodies } from '../../test/rabbitmq/watching.ts'
+import { Gate, bodies } from '../../test/rabbitmq/watching.ts'
 
 let rabbit: Rabbit
 let proxy: FaultProxy

@@ -1,3 +1,5 @@
+import { eventually } from '../../test/kit/eventually.ts'
+import { RecordingIntake } from '../../test/kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { connectorOf } from '../../adapters/amqplib/connection/connector.ts'
 import { Counts } from '../../adapters/amqplib/consuming/counts.ts'
@@ -6,10 +8,10 @@ import type { RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { resolveRabbitOptions } from '../../adapters/amqplib/options/resolve.ts'
 import { RabbitSource } from '../../adapters/amqplib/source.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
-import { Rabbit, eventually } from '../../test/rabbitmq/rabbit.ts'
+import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
 import { Reader } from '../../test/rabbitmq/reader.ts'
 import { Tap } from '../../test/rabbitmq/tap.ts'
-import { RecordingIntake, bodies, textOf } from '../../test/rabbitmq/watching.ts'
+import { bodies, textOf } from '../../test/rabbitmq/watching.ts'
 
 /** More than the prefetch of a source with one handler slot: what the broker gives to a ghost is not ready. */
 const MANY = 25
@@ -44,9 +46,7 @@ async function open(
   })
   opened.push(source)
   const intake = new RecordingIntake()
-  intake.onDeliver = (deliveries) => {
-    for (const delivery of deliveries) delivery.settle()
-  }
+  intake.onDeliver = (delivery) => delivery.settle()
   await source.open(intake)
   return { source, intake }
 }
@@ -81,9 +81,9 @@ describe('a queue that is deleted and at once declared again', () => {
     await rabbit.send(queue, bodies(MANY))
     await intake.until(() => new Set(intake.deliveries.map(textOf)).size === 1 + MANY)
     const isSilent = type === 'quorum' && !rabbit.isAtLeast(4, 0)
-    expect(intake.told('consumer-stalled')).toBe(isSilent ? 1 : 0)
-    expect(intake.told('consumer-cancelled')).toBe(isSilent ? 0 : 1)
-    expect(intake.told('rebuilt')).toBe(1)
+    expect(intake.told('consumer-stalled').length).toBe(isSilent ? 1 : 0)
+    expect(intake.told('consumer-cancelled').length).toBe(isSilent ? 0 : 1)
+    expect(intake.told('rebuilt').length).toBe(1)
     expect(tap.connects).toBe(1)
     expect(source.health()).toMatchObject({ ready: true })
     expect(await rabbit.consumers(queue)).toBe(1)
@@ -105,7 +105,7 @@ describe('a consumer to which nothing is delivered', () => {
     await reader.next()
     await intake.until(() => intake.settled === 1)
     await untilLooks(5)
-    expect(intake.told('consumer-stalled')).toBe(0)
+    expect(intake.told('consumer-stalled').length).toBe(0)
     expect(source.health()).toMatchObject({ ready: true })
   })
 
@@ -117,12 +117,12 @@ describe('a consumer to which nothing is delivered', () => {
     await rabbit.send(queue, bodies(3))
     await reader.next()
     const { intake } = await open({ queue, setup: 'check' })
-    expect(intake.told('single-active-consumer')).toBe(1)
+    expect(intake.told('single-active-consumer').length).toBe(1)
     const channels = tap.channels.length
     // Looks would open channels of their own.
     for (let round = 0; round < 10; round++) await rabbit.ready(queue)
     expect(tap.channels).toHaveLength(channels)
-    expect(intake.told('consumer-stalled')).toBe(0)
+    expect(intake.told('consumer-stalled').length).toBe(0)
     await reader.close()
     await intake.until(() => intake.settled >= 3)
   })
@@ -138,6 +138,6 @@ describe('a consumer to which nothing is delivered', () => {
     for (let round = 0; round < 10; round++) await rabbit.ready(queue)
     // One look may have been under way when it came.
     expect(tap.channels.length).toBeLessThanOrEqual(channels + 1)
-    expect(intake.told('consumer-stalled')).toBe(0)
+    expect(intake.told('consumer-stalled').length).toBe(0)
   })
 })

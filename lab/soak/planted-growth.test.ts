@@ -1,7 +1,7 @@
+import { eventually } from '../../test/kit/eventually.ts'
 import { describe, expect, it } from '@jest/globals'
 import { Pool } from 'pg'
 import { postgresInbox } from 'consume-once/pg'
-import { eventually } from '../../test/kafka/kit.ts'
 import { Journal } from '../chaos/journal.ts'
 import { createEffects } from '../chaos/stage.ts'
 import { WorkerSlot } from '../chaos/worker-slot.ts'

@@ -1,3 +1,4 @@
+import { eventually } from '../kit/eventually.ts'
 import { describe, expect, it } from '@jest/globals'
 import { rabbitSubscription, runRabbit } from '../../adapters/amqplib/index.ts'
 import { kafkaSubscription, runKafka } from '../../adapters/kafkajs/index.ts'
@@ -10,7 +11,7 @@ import {
   type Consumer,
   type Subscription,
 } from '../../src/index.ts'
-import { Rabbit, eventually } from '../rabbitmq/rabbit.ts'
+import { Rabbit } from '../rabbitmq/rabbit.ts'
 import { Cluster, FAST } from '../kafka/kit.ts'
 import { backends } from '../kit/backends.ts'
 import { uniqueName } from '../kit/namespace.ts'

@@ -1,10 +1,12 @@
+import { eventually } from '../kit/eventually.ts'
+import { RecordingIntake } from '../kit/recording-intake.ts'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { kafkaSource } from '../../adapters/kafkajs/index.ts'
 import type { PartitionHealth } from '../../src/index.ts'
 import type { Delivery, Source } from '../../src/spi.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { Cluster, eventually, RecordingIntake } from './kit.ts'
+import { Cluster } from './kit.ts'
 import { ScriptedKafka } from './scripted.ts'
 
 let cluster: Cluster

@@ -1,3 +1,5 @@
+import { eventually } from '../kit/eventually.ts'
+import { RecordingIntake } from '../kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { PartitionAssigners, type Consumer } from 'kafkajs'
 import { AdminClient } from '../../adapters/kafkajs/offsets/admin-client.ts'
@@ -6,7 +8,7 @@ import { resolveKafka } from '../../adapters/kafkajs/options/resolve.ts'
 import { KafkaSource } from '../../adapters/kafkajs/source.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { Cluster, eventually, FAST, RecordingIntake } from './kit.ts'
+import { Cluster, FAST } from './kit.ts'
 
 let cluster: Cluster
 const sources: KafkaSource[] = []

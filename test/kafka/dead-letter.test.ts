@@ -1,8 +1,10 @@
+import { eventually } from '../kit/eventually.ts'
+import { RecordingIntake } from '../kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { kafkaSource } from '../../adapters/kafkajs/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { Cluster, eventually, RecordingIntake } from './kit.ts'
+import { Cluster } from './kit.ts'
 import { LETTER_KEY, letterOf, messageOn } from './letters.ts'
 import { ScriptedKafka } from './scripted.ts'
 

@@ -1,10 +1,12 @@
+import { eventually } from '../kit/eventually.ts'
+import { Watching } from '../kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import type { ConsumerConfig, ConsumerRunConfig, EachBatchPayload } from 'kafkajs'
 import { eachBatch, type DropInOptions, type EachBatch } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, memoryStore, TerminalError, type Store } from '../../src/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { type Cluster, eventually, Watching } from './kit.ts'
+import { type Cluster } from './kit.ts'
 import { body, Gate, openCluster, OwnConsumer, type Handle, type Payload } from './own-consumer.ts'
 
 let cluster: Cluster
@@ -156,7 +158,7 @@ describe("eachBatch in a consumer of the user's own", () => {
     await cluster.untilCommitted(groupId, topic, [200])
     const counts = [...inFlight].map((text) => Number.parseInt(text, 10))
     expect(Math.max(...counts)).toBe(6)
-    expect(all.watching.outcomes('handled')).toBe(200)
+    expect(all.watching.ended('handled')).toBe(200)
   })
 
   it('a rebalance while handlers run: each runs once, its copy joins it here and is a duplicate there', async () => {
@@ -173,8 +175,8 @@ describe("eachBatch in a consumer of the user's own", () => {
     mine.letGo()
     await cluster.untilCommitted(groupId, topic, [2, 2])
     expect([mine.runs.toSorted(), theirs.runs]).toEqual([['m0', 'm1', 'n0', 'n1'], []])
-    expect([one.watching.outcomes('settle-refused'), one.watching.outcomes('joined')]).toEqual([4, 2])
-    expect(two.watching.outcomes('duplicate')).toBe(2)
+    expect([one.watching.ended('settle-refused'), one.watching.ended('joined')]).toEqual([4, 2])
+    expect(two.watching.ended('duplicate')).toBe(2)
     expect([...one.own.crashes, ...two.own.crashes]).toEqual([])
   })
 
@@ -214,7 +216,7 @@ describe('a batch that cannot go on to its end', () => {
       const { own, onBatch, watching, errors } = await start(topic, groupId, handle, { store, order: 'partition', run })
       await gate.untilRunning(1)
       const stopping = own.stop()
-      await watching.until(() => watching.outcomes('handed-back') === 2)
+      await watching.until(() => watching.ended('handed-back') === 2)
       gate.letGo()
       await stopping
       expect(await cluster.committed(groupId, topic)).toEqual([3])
@@ -237,7 +239,7 @@ describe('a batch that cannot go on to its end', () => {
     const { own, watching, errors } = await start(topic, groupId, handle, { order: 'partition', run, copying: copyOf })
     await gate.untilRunning(1)
     const stopping = own.stop()
-    await watching.until(() => watching.outcomes('handed-back') === 2)
+    await watching.until(() => watching.ended('handed-back') === 2)
     gate.letGo()
     await stopping
     expect(await cluster.committed(groupId, topic)).toEqual([3])
@@ -259,11 +261,11 @@ describe('a batch that cannot go on to its end', () => {
       const { own, watching, errors } = await start(topic, groupId, handle, { order: 'partition', run })
       await gate.untilRunning(1)
       own.consumer.seek({ topic, partition: 0, offset: '1' })
-      await watching.until(() => watching.outcomes('handed-back') === 2)
+      await watching.until(() => watching.ended('handed-back') === 2)
       gate.letGo()
       await cluster.untilCommitted(groupId, topic, [5])
       expect(handled).toEqual(['1', '2', 'runs', '4', '5'])
-      expect(watching.outcomes('duplicate')).toBe(2)
+      expect(watching.ended('duplicate')).toBe(2)
       expect([...((await cluster.commitHistory(groupId)).get(`${topic}/0`) ?? [])]).toEqual([3, 1, 5])
       expect([errors, own.crashes, own.joins]).toEqual([[], [], 1])
     },
@@ -277,7 +279,7 @@ describe('a batch that cannot go on to its end', () => {
     const { own, onBatch, watching } = await start(topic, groupId, handle, { order: 'partition' })
     await gate.untilRunning(1)
     const stopping = Promise.all([own.stop(), onBatch.stop()])
-    await watching.until(() => watching.outcomes('handed-back') === 2)
+    await watching.until(() => watching.ended('handed-back') === 2)
     gate.letGo()
     await stopping
     expect(await cluster.committed(groupId, topic)).toEqual([2])

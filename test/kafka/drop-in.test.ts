@@ -1,3 +1,5 @@
+import { eventually } from '../kit/eventually.ts'
+import { Watching } from '../kit/recording-intake.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import type { ConsumerConfig } from 'kafkajs'
@@ -6,7 +8,7 @@ import { defineConsumer, memoryStore, StoreError, TerminalError, type Store } fr
 import { uniqueName } from '../kit/namespace.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { storeWith } from '../kit/store-with.ts'
-import { type Cluster, eventually, FAST, Watching } from './kit.ts'
+import { type Cluster, FAST } from './kit.ts'
 import { body, Gate, openCluster, OwnConsumer, type Handle, type Payload } from './own-consumer.ts'
 
 let cluster: Cluster
@@ -89,7 +91,7 @@ describe("eachMessage in a consumer of the user's own", () => {
     const { watching } = await start(topic, groupId, ({ payload }) => handled.push(payload.id))
     await cluster.untilCommitted(groupId, topic, [3, 1])
     expect(handled.toSorted()).toEqual(['a', 'b'])
-    expect([watching.outcomes('handled'), watching.outcomes('duplicate')]).toEqual([2, 2])
+    expect([watching.ended('handled'), watching.ended('duplicate')]).toEqual([2, 2])
   })
 
   it('has the keys of runKafka, where it is told the group', async () => {
@@ -103,8 +105,8 @@ describe("eachMessage in a consumer of the user's own", () => {
     const watching = new Watching()
     const again = consumerFor(() => {}, watching, store)
     await using running = await runKafka(cluster.client(), again, { ...FAST, topics: [topic], group: groupId })
-    await watching.until(() => watching.outcomes('duplicate') + watching.outcomes('handled') === 1)
-    expect(watching.outcomes('duplicate')).toBe(1)
+    await watching.until(() => watching.ended('duplicate') + watching.ended('handled') === 1)
+    expect(watching.ended('duplicate')).toBe(1)
     expect(running.state).toBe('running')
   })
 
@@ -122,7 +124,7 @@ describe("eachMessage in a consumer of the user's own", () => {
         throw new Thrown('a mistake of the user')
       })
       await cluster.untilCommitted(groupId, topic, [7])
-      expect(watching.outcomes('handled')).toBe(7)
+      expect(watching.ended('handled')).toBe(7)
       expect([own.crashes, own.joins]).toEqual([[], 1])
     },
   )
@@ -172,8 +174,8 @@ describe("eachMessage in a consumer of the user's own", () => {
     mine.letGo()
     await cluster.untilCommitted(groupId, topic, [1, 1])
     expect([mine.runs.toSorted(), theirs.runs, mine.reasons]).toEqual([['m0', 'm1'], [], []])
-    expect([one.watching.outcomes('settle-refused'), one.watching.outcomes('joined')]).toEqual([2, 1])
-    expect(two.watching.outcomes('duplicate')).toBe(1)
+    expect([one.watching.ended('settle-refused'), one.watching.ended('joined')]).toEqual([2, 1])
+    expect(two.watching.ended('duplicate')).toBe(1)
     expect([...one.own.crashes, ...two.own.crashes]).toEqual([])
   })
 })
@@ -197,7 +199,7 @@ describe('a message that must be dead-lettered, in eachMessage', () => {
       'x-error-message': 'card declined',
       'x-consumer-group': groupId,
     })
-    expect([watching.outcomes('dead-lettered'), own.crashes, own.joins]).toEqual([3, [], 1])
+    expect([watching.ended('dead-lettered'), own.crashes, own.joins]).toEqual([3, [], 1])
   })
 
   it('without: its partition stands still, kafkajs restarts, and goes on where it was given', async () => {

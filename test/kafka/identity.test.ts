@@ -1,9 +1,10 @@
+import { Watching } from '../kit/recording-intake.ts'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, memoryStore, messageId } from '../../src/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { Cluster, FAST, Watching } from './kit.ts'
+import { Cluster, FAST } from './kit.ts'
 
 let cluster: Cluster
 
@@ -35,6 +36,6 @@ describe('one ID', () => {
     await running.stop()
     // By origin: the copy may come before its original, and then it is the one that is handled.
     expect(handled.toSorted()).toEqual([orders, refunds].toSorted())
-    expect(watching.outcomes('joined') + watching.outcomes('duplicate')).toBe(3)
+    expect(watching.ended('joined') + watching.ended('duplicate')).toBe(3)
   })
 })

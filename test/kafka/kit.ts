@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '../kit/eventually.ts'
+import { RecordingIntake } from '../kit/recording-intake.ts'
 import { Kafka, logLevel, type Admin, type Consumer, type KafkaMessage, type Message, type Producer } from 'kafkajs'
 import { kafkaSource, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
-import type { ObserverEvent, SourceEvent } from '../../src/index.ts'
-import type { Capacity, Delivery, Intake, Source } from '../../src/spi.ts'
+import type { Source } from '../../src/spi.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { server } from '../kit/servers/server.ts'
 import { Signal } from '../kit/signal.ts'
@@ -17,85 +17,6 @@ export const FAST: Pick<KafkaOptions, 'commitEveryMs' | 'consumer'> = {
     maxWaitTimeInMs: 100,
     metadataMaxAge: 400,
   },
-}
-
-/** A pipeline that only writes down what it gets; deliveries are settled by the test, or by `onDeliver`. */
-export class RecordingIntake extends Signal implements Intake {
-  readonly deliveries: Delivery[] = []
-  readonly events: SourceEvent[] = []
-  onDeliver: (delivery: Delivery) => void = () => {}
-  capacity: Capacity = {
-    maxInFlight: Number.MAX_SAFE_INTEGER,
-    handlers: 1,
-    claims: 1,
-    leaseMs: 30_000,
-    longestRunMs: 65_000,
-  }
-  standingChanges = 0
-
-  get settled(): number {
-    return this.events.reduce((sum, event) => sum + (event.type === 'settles' ? event.count : 0), 0)
-  }
-
-  get positions(): readonly string[] {
-    return this.deliveries.map(({ message }) => message.position)
-  }
-
-  deliver(deliveries: readonly Delivery[]): void {
-    this.deliveries.push(...deliveries)
-    for (const delivery of deliveries) this.onDeliver(delivery)
-    this.notify()
-  }
-
-  standingChanged(): void {
-    this.standingChanges++
-    this.notify()
-  }
-
-  report(event: SourceEvent): void {
-    this.events.push(event)
-    this.notify()
-  }
-
-  told(name: string): readonly string[] {
-    return this.events.flatMap((event) => (event.type === 'source' && event.event === name ? [event.detail ?? ''] : []))
-  }
-
-  untilDelivered(count: number): Promise<void> {
-    return this.until(() => this.deliveries.length >= count)
-  }
-
-  untilTold(name: string, times = 1): Promise<void> {
-    return this.until(() => this.told(name).length >= times)
-  }
-
-  untilSettled(count: number): Promise<void> {
-    return this.until(() => this.settled >= count)
-  }
-
-  /** The newest delivery of a position. */
-  at(position: string): Delivery {
-    const found = this.deliveries.findLast(({ message }) => message.position === position)
-    if (found === undefined) throw new Error(`nothing delivered at ${position}, only at ${this.positions.join(' ')}`)
-    return found
-  }
-}
-
-/** An observer of a consumer, to wait on. */
-export class Watching extends Signal {
-  readonly events: ObserverEvent[] = []
-  readonly observe = (event: ObserverEvent): void => {
-    this.events.push(event)
-    this.notify()
-  }
-
-  outcomes(outcome: string): number {
-    return this.events.filter((event) => event.type === 'delivery' && event.outcome === outcome).length
-  }
-
-  told(name: string): number {
-    return this.events.filter((event) => event.type === 'source' && event.event === name).length
-  }
 }
 
 /** A cluster as its administrator sees it, with topics that end with the test. */
@@ -248,15 +169,6 @@ export interface ReadMessage {
   readonly key: Buffer | null
   readonly value: Buffer | null
   readonly headers: Readonly<Record<string, string | readonly string[]>>
-}
-
-/** Looks again and again: for what only a server knows. Gives up late, so that a failed test leaves no loop behind. */
-export async function eventually(isSo: () => Promise<boolean>, withinMs = 60_000): Promise<void> {
-  const deadline = performance.now() + withinMs
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`not so within ${withinMs} ms: ${String(isSo)}`)
-    await sleep(25)
-  }
 }
 
 const isSo = (): boolean => true

@@ -1,3 +1,4 @@
+import { RecordingIntake } from '../kit/recording-intake.ts'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Kafka, logLevel } from 'kafkajs'
 import { kafkaSource, runKafka } from '../../adapters/kafkajs/index.ts'
@@ -5,7 +6,7 @@ import { ConfigError, defineConsumer, memoryStore } from '../../src/index.ts'
 import { freePort } from '../kit/servers/ports.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { Cluster, FAST, RecordingIntake } from './kit.ts'
+import { Cluster, FAST } from './kit.ts'
 import { ScriptedKafka } from './scripted.ts'
 
 function problemsOf(options: object): readonly string[] {

@@ -1,6 +1,7 @@
+import { eventually } from '../kit/eventually.ts'
 import type { Consumer, ConsumerConfig, ConsumerRunConfig } from 'kafkajs'
 import type { HandlerContext } from '../../src/index.ts'
-import { Cluster, eventually } from './kit.ts'
+import { Cluster } from './kit.ts'
 
 export interface Payload {
   readonly id: string

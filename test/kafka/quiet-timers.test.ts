@@ -1,3 +1,5 @@
+import { eventually } from '../kit/eventually.ts'
+import { RecordingIntake } from '../kit/recording-intake.ts'
 import { createRequire } from 'node:module'
 import { createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,7 +9,7 @@ import { quietKafkaTimers } from '../../adapters/kafkajs/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { freePort } from '../kit/servers/ports.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { Cluster, eventually, RecordingIntake } from './kit.ts'
+import { Cluster } from './kit.ts'
 
 interface Queue {
   readonly inflight: ReadonlyMap<number, unknown>

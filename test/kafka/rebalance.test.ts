@@ -1,7 +1,8 @@
+import { RecordingIntake } from '../kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { uniqueName } from '../kit/namespace.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { Cluster, RecordingIntake } from './kit.ts'
+import { Cluster } from './kit.ts'
 
 let cluster: Cluster
 

@@ -1,9 +1,10 @@
+import { Watching } from '../kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, memoryStore, type ObserverEvent } from '../../src/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { Cluster, FAST, Watching } from './kit.ts'
+import { Cluster, FAST } from './kit.ts'
 
 const DAY_MS = 86_400_000
 

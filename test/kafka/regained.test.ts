@@ -1,9 +1,11 @@
+import { eventually } from '../kit/eventually.ts'
+import { RecordingIntake, Watching } from '../kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, memoryStore, type Running, type Store } from '../../src/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { Cluster, eventually, FAST, RecordingIntake, Watching } from './kit.ts'
+import { Cluster, FAST } from './kit.ts'
 
 let cluster: Cluster
 const started: Running[] = []
@@ -64,8 +66,8 @@ describe('a partition that is lost and comes back', () => {
     letGo?.()
     await cluster.untilCommitted(groupId, topic, [2, 2])
     expect(runs.toSorted()).toEqual(['0@0', '0@1', '1@0', '1@1'])
-    expect(stays.watching.outcomes('joined')).toBe(2) // The copies of the last epoch; those of the one before are refused.
-    expect(comes.watching.outcomes('handled')).toBe(0)
+    expect(stays.watching.ended('joined')).toBe(2) // The copies of the last epoch; those of the one before are refused.
+    expect(comes.watching.ended('handled')).toBe(0)
     for (const offsets of (await cluster.commitHistory(groupId)).values()) {
       expect(offsets).toEqual(offsets.toSorted((a, b) => a - b))
     }

@@ -1,3 +1,4 @@
+import { eventually } from '../kit/eventually.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { ConfigResourceTypes } from 'kafkajs'
 import { runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
@@ -5,7 +6,7 @@ import { defineConsumer } from '../../src/index.ts'
 import { MemoryOffsets } from '../../testing/stores/memory-offsets.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { Cluster, eventually, type Opened } from './kit.ts'
+import { Cluster, type Opened } from './kit.ts'
 import { LETTER_KEY, letterOf, messageOn, retryLetterOf } from './letters.ts'
 
 let cluster: Cluster

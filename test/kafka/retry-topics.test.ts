@@ -1,3 +1,5 @@
+import { eventually } from '../kit/eventually.ts'
+import { RecordingIntake, Watching } from '../kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { ConfigResourceTypes } from 'kafkajs'
 import { kafkaSource, runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
@@ -5,7 +7,7 @@ import { defineConsumer, memoryStore, type HandlerContext, type Running, type St
 import { uniqueName } from '../kit/namespace.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { failingOn } from './failing-assigner.ts'
-import { Cluster, eventually, FAST, RecordingIntake, Watching } from './kit.ts'
+import { Cluster, FAST } from './kit.ts'
 import { ScriptedKafka } from './scripted.ts'
 
 let cluster: Cluster
@@ -239,8 +241,8 @@ describe('a consumer with retry topics', () => {
       if (payload.id === 'bad' && attempt < 4) fail()
     })
     await cluster.untilCommitted(groupId, topic, [2, -1])
-    expect(watching.outcomes('failed')).toBe(1)
-    await watching.until(() => watching.outcomes('handled') === 2)
+    expect(watching.ended('failed')).toBe(1)
+    await watching.until(() => watching.ended('handled') === 2)
     const bad = attempts.filter(({ id }) => id === 'bad')
     const [first, second] = [`${topic}.${groupId}.retry-1`, `${topic}.${groupId}.retry-2`]
     expect(bad.map(({ attempt, topic: on }) => [attempt, on])).toEqual([
@@ -252,7 +254,7 @@ describe('a consumer with retry topics', () => {
     expect(new Set(bad.map(({ key }) => key)).size).toBe(1)
     const waits = bad.slice(1).map(({ at }, index) => at - (bad[index]?.at ?? 0))
     for (const [index, delayMs] of [400, 900, 900].entries()) expect(waits[index]).toBeGreaterThanOrEqual(delayMs)
-    expect(watching.outcomes('failed')).toBe(3)
+    expect(watching.ended('failed')).toBe(3)
     for (const name of [first, second]) {
       const highs = (await cluster.highs(name))
         .toSorted((a, b) => a.partition - b.partition)
@@ -284,7 +286,7 @@ describe('a consumer with retry topics', () => {
       Date.parse(String(letter?.headers[name])),
     )
     expect(Number(deadLettered) - Number(firstFailure)).toBeGreaterThanOrEqual(100)
-    await watching.until(() => watching.outcomes('dead-lettered') === 1)
+    await watching.until(() => watching.ended('dead-lettered') === 1)
     expect(attempts.filter(({ id }) => id === 'bad').map(({ attempt }) => attempt)).toEqual([1, 2, 3])
   })
 
@@ -300,7 +302,7 @@ describe('a consumer with retry topics', () => {
     const { watching, attempts } = await start(options, ({ payload, attempt }) => {
       if (payload.id === '1' && attempt === 1) fail()
     })
-    await watching.until(() => watching.outcomes('handled') === 3)
+    await watching.until(() => watching.ended('handled') === 3)
     expect(attempts.map(({ id }) => id)).toEqual(['1', '2', '3', '1'])
   })
 
@@ -314,7 +316,7 @@ describe('a consumer with retry topics', () => {
     await first.running.stop()
     await cluster.admin.setOffsets({ groupId, topic, partitions: [{ partition: 0, offset: '0' }] })
     const second = await start(options, () => {}, { store })
-    await second.watching.until(() => second.watching.outcomes('duplicate') === 1)
+    await second.watching.until(() => second.watching.ended('duplicate') === 1)
     expect(second.attempts.map(({ attempt, topic: on }) => [attempt, on])).toEqual([[2, topic]])
     await cluster.untilCommitted(groupId, `${topic}.${groupId}.retry-1`, [1])
   })
@@ -328,7 +330,7 @@ describe('a consumer with retry topics', () => {
       if (payload.id === 'bad' && attempt === 1) fail()
     })
     const failed = (): number => watching.events.filter((event) => event.type === 'publish-failed').length
-    await watching.until(() => failed() >= 2 && watching.outcomes('handled') === 1)
+    await watching.until(() => failed() >= 2 && watching.ended('handled') === 1)
     expect(watching.events).toContainEqual(expect.objectContaining({ type: 'publish-failed', place: 'retry' }))
     await cluster.untilCommitted(groupId, topic, [0])
     const configEntries = [{ name: 'max.message.bytes', value: '100000' }]
@@ -336,7 +338,7 @@ describe('a consumer with retry topics', () => {
       validateOnly: false,
       resources: [{ type: ConfigResourceTypes.TOPIC, name: own, configEntries }],
     })
-    await watching.until(() => watching.outcomes('handled') === 2)
+    await watching.until(() => watching.ended('handled') === 2)
     await cluster.untilCommitted(groupId, topic, [2])
   })
 
@@ -348,7 +350,7 @@ describe('a consumer with retry topics', () => {
     await cluster.untilCommitted(groupId, topic, [1])
     await first.running.stop()
     const second = await start(options, () => {}, { store })
-    await second.watching.until(() => second.watching.outcomes('handled') === 1)
+    await second.watching.until(() => second.watching.ended('handled') === 1)
     expect(second.attempts).toMatchObject([{ id: 'a', attempt: 2, topic: `${topic}.${groupId}.retry-1` }])
     await eventually(async () => second.running.health().partitions.every(({ lag }) => lag === undefined || lag === 0))
   })

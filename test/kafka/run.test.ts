@@ -1,3 +1,5 @@
+import { eventually } from '../kit/eventually.ts'
+import { Watching } from '../kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import {
@@ -11,7 +13,7 @@ import {
 } from '../../src/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { Cluster, eventually, FAST, Watching } from './kit.ts'
+import { Cluster, FAST } from './kit.ts'
 
 let cluster: Cluster
 const started: Running[] = []
@@ -115,7 +117,7 @@ describe('a consumer on Kafka', () => {
       'x-error-message': 'card declined',
       'x-consumer-group': groupId,
     })
-    expect(watching.outcomes('dead-lettered')).toBe(3)
+    expect(watching.ended('dead-lettered')).toBe(3)
   })
 
   it.each([TypeError, RangeError, ReferenceError, SyntaxError])(
@@ -134,7 +136,7 @@ describe('a consumer on Kafka', () => {
         throw new Thrown('a mistake of the user')
       })
       await cluster.untilCommitted(groupId, topic, [7])
-      expect(watching.outcomes('handled')).toBe(7)
+      expect(watching.ended('handled')).toBe(7)
       expect(watching.told('connection-lost')).toBe(0)
       expect(watching.told('group-joined')).toBe(1)
     },
@@ -246,8 +248,8 @@ describe('a rebalance while handlers run', () => {
     await cluster.untilCommitted(groupId, topic, [1, 1])
     expect(gate.runs).toEqual(['a', 'b'])
     expect(gate.reasons).toEqual([])
-    expect(watching.outcomes('settle-refused')).toBe(1)
-    expect(watching.outcomes('joined')).toBe(1)
+    expect(watching.ended('settle-refused')).toBe(1)
+    expect(watching.ended('joined')).toBe(1)
   })
 
   it('lost partition: aborted; it finished all the same, so its new owner meets a duplicate [T80]', async () => {
@@ -264,8 +266,8 @@ describe('a rebalance while handlers run', () => {
     mine.letGo()
     await cluster.untilCommitted(groupId, topic, [1, 1])
     expect(theirs.runs).toEqual([])
-    expect(two.watching.outcomes('duplicate')).toBe(1)
-    expect(one.watching.outcomes('settle-refused')).toBe(2)
+    expect(two.watching.ended('duplicate')).toBe(1)
+    expect(one.watching.ended('settle-refused')).toBe(2)
     const history = await cluster.commitHistory(groupId)
     for (const offsets of history.values()) expect(offsets).toEqual(offsets.toSorted((a, b) => a - b))
   })
@@ -326,7 +328,7 @@ describe('stopping a consumer on Kafka', () => {
     await cluster.send(topic, [body('a'), body('stuck'), body('c')])
     const handle: Handle = (context) => (context.payload.id === 'stuck' ? stuck.handle(context) : undefined)
     const { running, watching } = await start({ topics: [topic], group: groupId }, handle, { store })
-    await watching.until(() => watching.outcomes('handled') === 2)
+    await watching.until(() => watching.ended('handled') === 2)
     await running.stop({ deadlineMs: 50 })
     expect(await cluster.committed(groupId, topic)).toEqual([1])
     stuck.letGo()

@@ -1,10 +1,11 @@
+import { eventually } from '../kit/eventually.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Kafka } from 'kafkajs'
 import { runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, memoryStore, type Running, type Store } from '../../src/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { Cluster, eventually, FAST } from './kit.ts'
+import { Cluster, FAST } from './kit.ts'
 
 let cluster: Cluster
 const started: Running[] = []

@@ -1,10 +1,12 @@
+import { eventually } from '../kit/eventually.ts'
+import { Watching } from '../kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { ConfigResourceTypes } from 'kafkajs'
 import { runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, memoryStore, type ConsumerOptions, type Running } from '../../src/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { Cluster, eventually, FAST, Watching } from './kit.ts'
+import { Cluster, FAST } from './kit.ts'
 
 let cluster: Cluster
 const started: Running[] = []
@@ -62,7 +64,7 @@ describe('a message that is not finished for long', () => {
     await cluster.send(topic, ['deaf', ...NUMBERS].map(body))
     const short = { leaseMs: 600, handlerTimeoutMs: 300, graceMs: 100 }
     const { running, watching } = await start({ topics: [topic], group: groupId }, { handle, ...short })
-    await watching.until(() => watching.outcomes('handled') === NUMBERS.length)
+    await watching.until(() => watching.ended('handled') === NUMBERS.length)
     await watching.until(() => watching.events.some(({ type }) => type === 'stuck'))
     expect(running.health()).toMatchObject({ live: false, checks: { handlers: '1 stuck' } })
     await expectNothingCommitted(groupId, topic)
@@ -88,7 +90,7 @@ describe('a message that is not finished for long', () => {
     const handle: Options['handle'] = ({ payload }) => handled.push(payload.id)
     const { running, watching } = await start({ topics: [topic], group: ours }, { ...shared, handle })
     await cluster.send(topic, NUMBERS.map(body))
-    await watching.until(() => watching.outcomes('handled') === NUMBERS.length)
+    await watching.until(() => watching.ended('handled') === NUMBERS.length)
     // Long after its first lease would have ended, and longer than the session.
     await new Promise((resolve) => setTimeout(resolve, 1_500))
     await expectNothingCommitted(ours, topic)
@@ -96,7 +98,7 @@ describe('a message that is not finished for long', () => {
     end?.()
     await cluster.untilCommitted(ours, topic, [NUMBERS.length + 1])
     expect(handled).not.toContain('busy')
-    expect(watching.outcomes('duplicate')).toBe(1)
+    expect(watching.ended('duplicate')).toBe(1)
     expect(watching.events.some(({ type }) => type === 'in-doubt')).toBe(false)
     expect([watching.told('group-joined'), other.watching.told('group-joined')]).toEqual([1, 1])
   })
@@ -116,7 +118,7 @@ describe('a message that is not finished for long', () => {
       },
     )
     const failures = (): number => watching.events.filter(({ type }) => type === 'publish-failed').length
-    await watching.until(() => failures() >= 2 && watching.outcomes('handled') === NUMBERS.length)
+    await watching.until(() => failures() >= 2 && watching.ended('handled') === NUMBERS.length)
     await expectNothingCommitted(groupId, topic)
     expect(running.health()).toMatchObject({ live: true, checks: { handlers: '1 in flight' } })
 
@@ -126,6 +128,6 @@ describe('a message that is not finished for long', () => {
     await cluster.untilCommitted(groupId, topic, [NUMBERS.length + 1])
     const letters = await cluster.read(dead, 1)
     expect(letters.map(({ value }) => String(value))).toEqual([large])
-    await eventually(async () => watching.outcomes('dead-lettered') === 1)
+    await eventually(async () => watching.ended('dead-lettered') === 1)
   })
 })

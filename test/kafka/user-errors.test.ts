@@ -1,10 +1,12 @@
+import { eventually } from '../kit/eventually.ts'
+import { Watching } from '../kit/recording-intake.ts'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, memoryStore, type ConsumerOptions } from '../../src/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { Cluster, eventually, FAST, Watching } from './kit.ts'
+import { Cluster, FAST } from './kit.ts'
 
 let cluster: Cluster
 
@@ -76,7 +78,7 @@ describe('a handler that fails once for each of seven messages', () => {
       },
     })
     expect(failed.size).toBe(IDS.length)
-    expect(watching.outcomes('handled')).toBe(IDS.length)
+    expect(watching.ended('handled')).toBe(IDS.length)
     expectUnharmed(watching)
   })
 
@@ -87,7 +89,7 @@ describe('a handler that fails once for each of seven messages', () => {
         if (payload.id === '3') throw new TypeError('a mistake')
       },
     })
-    expect([watching.outcomes('handled'), watching.outcomes('dead-lettered')]).toEqual([6, 1])
+    expect([watching.ended('handled'), watching.ended('dead-lettered')]).toEqual([6, 1])
     expectUnharmed(watching)
   })
 })
@@ -108,7 +110,7 @@ describe("what else is the user's and throws", () => {
     ],
   ])('%s: the consumer goes on', async (_what, options, outcome) => {
     const watching = await consume(options)
-    expect(watching.outcomes(outcome)).toBe(IDS.length)
+    expect(watching.ended(outcome)).toBe(IDS.length)
     expectUnharmed(watching)
   })
 
@@ -139,7 +141,7 @@ describe("what else is the user's and throws", () => {
       isStarted = true
       await cluster.send(topic, [JSON.stringify({ id: '1' })])
       await cluster.untilCommitted(groupId, topic, [1])
-      await eventually(async () => watching.outcomes('dead-lettered') === 1)
+      await eventually(async () => watching.ended('dead-lettered') === 1)
       expect(await cluster.read(`${topic}.dead-letter`, 1)).toHaveLength(1)
       expectUnharmed(watching)
     } finally {

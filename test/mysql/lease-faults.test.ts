@@ -1,3 +1,4 @@
+import { untilResolved } from '../kit/eventually.ts'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { Store } from '../../src/index.ts'
 import { abandon, claim, claimAll, hold, LONG_MS, newItem, newToken } from '../../testing/contract/store/claims.ts'
@@ -28,11 +29,11 @@ describeMariadb('mysqlLease whose answers are lost', () => {
   /** Loses the reply to each message of a call in turn, that to the COMMIT last, and asks again until it is answered. */
   async function despiteLoss<T>(call: () => Promise<T>): Promise<T> {
     for (let nth = 1; nth <= harness.place.messages.ofLease; nth++) {
-      await eventually(() => claim(lease, newItem())) // The connection of the call is there.
+      await untilResolved(() => claim(lease, newItem())) // The connection of the call is there.
       proxy.breakNext('cut after', nth - 1)
       expect(await codeOf(call())).toMatch(/^STORE_/)
     }
-    return eventually(call)
+    return untilResolved(call)
   }
 
   it('claims once, however often it is asked', async () => {
@@ -72,7 +73,7 @@ describeMariadb('mysqlLease whose answers are lost', () => {
     proxy.freeze()
     expect(await codeOf(lease.mark([claimed]))).toMatch(/^STORE_/)
     proxy.thaw()
-    expect(await eventually(() => lease.mark([claimed]))).toEqual([expect.stringMatching(/marked$/)])
+    expect(await untilResolved(() => lease.mark([claimed]))).toEqual([expect.stringMatching(/marked$/)])
     expect(await claim(harness.store, item)).toEqual({ verdict: 'done' })
   })
 
@@ -108,14 +109,3 @@ describeMariadb('mysqlLease whose answers are lost', () => {
     }
   })
 })
-
-async function eventually<T>(call: () => Promise<T>): Promise<T> {
-  const deadline = Date.now() + 10_000
-  for (;;) {
-    try {
-      return await call()
-    } catch (error) {
-      if (Date.now() > deadline) throw error
-    }
-  }
-}

@@ -1,3 +1,4 @@
+import { RecordingIntake } from '../kit/recording-intake.ts'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect, type Options } from 'amqplib'
 import { confirmedPublisher, rabbitSource, runRabbit } from '../../adapters/amqplib/index.ts'
@@ -5,7 +6,6 @@ import { connectorOf } from '../../adapters/amqplib/connection/connector.ts'
 import { ConfigError, defineConsumer, memoryStore } from '../../src/index.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Rabbit } from './rabbit.ts'
-import { RecordingIntake } from './watching.ts'
 
 let rabbit: Rabbit
 

@@ -1,3 +1,4 @@
+import { RecordingIntake, Watching } from '../kit/recording-intake.ts'
 import { rabbitSource, runRabbit, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import {
   defineConsumer,
@@ -9,7 +10,6 @@ import {
 } from '../../src/index.ts'
 import { type Publisher, type Source } from '../../src/spi.ts'
 import { Tap } from './tap.ts'
-import { RecordingIntake, Watching } from './watching.ts'
 
 export type Handle = (context: HandlerContext<string>) => unknown
 

@@ -1,3 +1,5 @@
+import { eventually } from '../kit/eventually.ts'
+import { Watching } from '../kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { rabbitSource, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
@@ -5,9 +7,9 @@ import { defineConsumer, messageId, type Consumer, type ConsumerSettings, type R
 import { runConsumer } from '../../src/spi.ts'
 import { startFaultProxy, type FaultProxy } from '../kit/fault-proxy.ts'
 import { server, SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { Rabbit, eventually } from './rabbit.ts'
+import { Rabbit } from './rabbit.ts'
 import { Tap, type TappedChannel } from './tap.ts'
-import { Gate, Watching, bodies } from './watching.ts'
+import { Gate, bodies } from './watching.ts'
 import { newPlace, type PgPlace } from '../pg/support.ts'
 import { redisHarness, type RedisHarness } from '../redis/harness.ts'
 

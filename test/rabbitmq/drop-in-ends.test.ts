@@ -1,8 +1,8 @@
+import { eventually } from '../kit/eventually.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { memoryStore } from '../../src/index.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { OwnChannels, refuse, withDeadLetters, type Handle } from './own-channels.ts'
-import { eventually } from './rabbit.ts'
 import { Gate, bodies } from './watching.ts'
 
 let own: OwnChannels

@@ -1,8 +1,8 @@
+import { eventually } from '../kit/eventually.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { OwnChannels, type Handle } from './own-channels.ts'
-import { eventually } from './rabbit.ts'
 import { Gate, bodies } from './watching.ts'
 
 let own: OwnChannels

@@ -1,3 +1,5 @@
+import { eventually } from '../kit/eventually.ts'
+import { Watching } from '../kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import type { ChannelModel, ConfirmChannel } from 'amqplib'
 import { connect as connectWithOldest } from 'amqplib-0.10'
@@ -7,8 +9,7 @@ import { StoreError, memoryStore, type Consumer, type Message } from '../../src/
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { storeWith } from '../kit/store-with.ts'
 import { OwnChannels, consumerOf, refuse, type Handle } from './own-channels.ts'
-import { eventually } from './rabbit.ts'
-import { Gate, Watching, bodies } from './watching.ts'
+import { Gate, bodies } from './watching.ts'
 
 let own: OwnChannels
 

@@ -1,12 +1,14 @@
+import { eventually } from '../kit/eventually.ts'
+import { RecordingIntake } from '../kit/recording-intake.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { rabbitSource, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { Source } from '../../src/spi.ts'
 import { startFaultProxy } from '../kit/fault-proxy.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { Rabbit, eventually } from './rabbit.ts'
+import { Rabbit } from './rabbit.ts'
 import { Tap } from './tap.ts'
-import { RecordingIntake, bodies } from './watching.ts'
+import { bodies } from './watching.ts'
 
 let rabbit: Rabbit
 let opened: Source[] = []

@@ -1,3 +1,4 @@
+import { RecordingIntake } from '../kit/recording-intake.ts'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect, type Channel } from 'amqplib'
 import { openChannel } from '../../adapters/amqplib/connection/open-channel.ts'
@@ -6,7 +7,7 @@ import { RabbitMessage } from '../../adapters/amqplib/consuming/message.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Rabbit } from './rabbit.ts'
 import { Tap } from './tap.ts'
-import { Gate, RecordingIntake, bodies } from './watching.ts'
+import { Gate, bodies } from './watching.ts'
 
 let rabbit: Rabbit
 

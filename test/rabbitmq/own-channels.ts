@@ -1,3 +1,4 @@
+import { Watching } from '../kit/recording-intake.ts'
 import { connect, type Channel, type ChannelModel } from 'amqplib'
 import { onMessage, type OnMessage, type OnMessageOptions } from '../../adapters/amqplib/index.ts'
 import {
@@ -11,7 +12,6 @@ import {
 } from '../../src/index.ts'
 import { startFaultProxy, type FaultProxy } from '../kit/fault-proxy.ts'
 import { Rabbit } from './rabbit.ts'
-import { Watching } from './watching.ts'
 
 export type Handle = (context: HandlerContext<string>) => unknown
 

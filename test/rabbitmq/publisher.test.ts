@@ -1,3 +1,4 @@
+import { RecordingIntake } from '../kit/recording-intake.ts'
 import { hostname } from 'node:os'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect } from 'amqplib'
@@ -9,7 +10,7 @@ import type { DeadLetter, Delivery } from '../../src/spi.ts'
 import { startFaultProxy } from '../kit/fault-proxy.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Rabbit } from './rabbit.ts'
-import { Gate, RecordingIntake, bodies } from './watching.ts'
+import { Gate, bodies } from './watching.ts'
 
 let rabbit: Rabbit
 

@@ -1,3 +1,4 @@
+import { eventually } from '../kit/eventually.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type Channel, type ChannelModel, type MessageProperties, type Options } from 'amqplib'
 import { uniqueName } from '../kit/namespace.ts'
@@ -146,9 +147,4 @@ export interface Taken {
   readonly body: string
   readonly properties: MessageProperties
   readonly redelivered: boolean
-}
-
-/** Asks until it is so: for what only the broker knows. */
-export async function eventually(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(20)
 }

@@ -1,9 +1,9 @@
+import { RecordingIntake } from '../kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { rabbitSource, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { Source } from '../../src/spi.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Rabbit } from './rabbit.ts'
-import { RecordingIntake } from './watching.ts'
 
 let rabbit: Rabbit
 const opened: Source[] = []

@@ -1,3 +1,4 @@
+import { eventually } from '../kit/eventually.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import type { RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { TerminalError, memoryStore } from '../../src/index.ts'
@@ -5,7 +6,7 @@ import { startFaultProxy } from '../kit/fault-proxy.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { itWaitsElsewhereWhileBusy } from './busy.ts'
 import { Consumers, type Handle } from './consumers.ts'
-import { Rabbit, eventually } from './rabbit.ts'
+import { Rabbit } from './rabbit.ts'
 import { Gate } from './watching.ts'
 
 let rabbit: Rabbit

@@ -1,3 +1,5 @@
+import { eventually } from '../kit/eventually.ts'
+import { Watching } from '../kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { runRabbit, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import {
@@ -13,9 +15,9 @@ import {
 } from '../../src/index.ts'
 import { startFaultProxy, type FaultProxy } from '../kit/fault-proxy.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { Rabbit, eventually } from './rabbit.ts'
+import { Rabbit } from './rabbit.ts'
 import { Tap } from './tap.ts'
-import { Gate, Watching, bodies } from './watching.ts'
+import { Gate, bodies } from './watching.ts'
 
 let rabbit: Rabbit
 let proxy: FaultProxy

@@ -1,12 +1,14 @@
+import { eventually } from '../kit/eventually.ts'
+import { RecordingIntake } from '../kit/recording-intake.ts'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect as dial, type ChannelModel } from 'amqplib'
 import { rabbitSource, runRabbit, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { defineConsumer, hasCode, memoryStore, type BrokerError, type ConfigError } from '../../src/index.ts'
 import { freePort } from '../kit/servers/ports.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { eventually, Rabbit } from './rabbit.ts'
+import { Rabbit } from './rabbit.ts'
 import { Tap } from './tap.ts'
-import { Gate, RecordingIntake } from './watching.ts'
+import { Gate } from './watching.ts'
 
 let rabbit: Rabbit
 

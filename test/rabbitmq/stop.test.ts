@@ -1,11 +1,13 @@
+import { eventually } from '../kit/eventually.ts'
+import { RecordingIntake } from '../kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { rabbitSource, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { Source } from '../../src/spi.ts'
 import { startFaultProxy } from '../kit/fault-proxy.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { Rabbit, eventually } from './rabbit.ts'
+import { Rabbit } from './rabbit.ts'
 import { Tap } from './tap.ts'
-import { RecordingIntake, bodies } from './watching.ts'
+import { bodies } from './watching.ts'
 
 let rabbit: Rabbit
 let made: Source[] = []
@@ -163,7 +165,7 @@ describe('stopping a RabbitMQ source', () => {
     await intake.until(() => intake.standingChanges === 1)
     expect(intake.deliveries[0]?.settle()).toBe(false)
     await source.close()
-    expect(intake.told('rebuilt')).toBe(0)
+    expect(intake.told('rebuilt').length).toBe(0)
     expect((await rabbit.takeLeft(queue)).map(({ body }) => body)).toEqual(['a'])
   })
 })

@@ -1,3 +1,5 @@
+import { eventually } from '../kit/eventually.ts'
+import { Watching } from '../kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { runRabbit, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import {
@@ -11,9 +13,9 @@ import {
 } from '../../src/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { server, SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { Rabbit, eventually } from './rabbit.ts'
+import { Rabbit } from './rabbit.ts'
 import { Tap } from './tap.ts'
-import { Gate, Watching, bodies } from './watching.ts'
+import { Gate, bodies } from './watching.ts'
 import { redisHarness, type RedisHarness } from '../redis/harness.ts'
 
 let rabbit: Rabbit

@@ -1,11 +1,12 @@
+import { eventually } from '../kit/eventually.ts'
+import { RecordingIntake } from '../kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { DelayedCopies } from '../../adapters/amqplib/copies/delayed.ts'
 import { rabbitSource, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { Message } from '../../src/index.ts'
 import type { RetryCopy, Source } from '../../src/spi.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { eventually, Rabbit } from './rabbit.ts'
-import { RecordingIntake } from './watching.ts'
+import { Rabbit } from './rabbit.ts'
 
 let rabbit: Rabbit
 let opened: Source[] = []
@@ -91,7 +92,7 @@ describe('a copy that another consumer of the queue got', () => {
     await elsewhere.intake.untilDelivered(1)
     // Longer than it takes to tell of one that is missing.
     for (let look = 0; look < 4; look++) await nextLook()
-    expect(here.intake.told('delayed-overdue')).toBe(0)
+    expect(here.intake.told('delayed-overdue').length).toBe(0)
     await eventually(() => Object.entries(here.source.health().counts ?? {}).every(isNotLate))
   })
 })
@@ -114,7 +115,7 @@ describe('a delay queue that moves nothing on', () => {
     await publisher.retryLater?.(retryLetter)
     await intake.untilTold('delayed-overdue')
     await new Promise((resolve) => setImmediate(resolve))
-    expect(intake.told('delayed-overdue')).toBe(1)
+    expect(intake.told('delayed-overdue').length).toBe(1)
     const { counts = {} } = source.health()
     expect(counts[`delayed-overdue-ms ${delay}`]).toBeGreaterThan(100)
     expect(counts).toMatchObject({ 'delayed-overdue': 1, delayed: 1 })
@@ -128,12 +129,12 @@ describe('a blocked event loop', () => {
     const { intake } = await open({ queue: rabbit.name() }, url.href)
     block(200)
     await nextLook()
-    expect(intake.told('loop-blocked')).toBe(0)
+    expect(intake.told('loop-blocked').length).toBe(0)
     block(900)
     await intake.untilTold('loop-blocked')
     block(900)
     await nextLook()
-    expect(intake.told('loop-blocked')).toBe(1)
+    expect(intake.told('loop-blocked').length).toBe(1)
     expect(intake.events).toContainEqual({
       type: 'source',
       event: 'loop-blocked',

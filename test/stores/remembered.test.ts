@@ -1,3 +1,4 @@
+import { eventually } from '../kit/eventually.ts'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import {
@@ -14,7 +15,6 @@ import { backends } from '../kit/backends.ts'
 import { ManualClock } from '../kit/manual-clock.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { server } from '../kit/servers/server.ts'
-import { eventually } from '../kafka/kit.ts'
 import { pgLeaseHarness } from '../pg/lease-harness.ts'
 import { describePostgres, newPlace, type PgPlace } from '../pg/support.ts'
 import { redisHarness } from '../redis/harness.ts'

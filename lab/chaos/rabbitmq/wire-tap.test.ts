@@ -1,6 +1,7 @@
+import { eventually } from '../../../test/kit/eventually.ts'
 import { describe, expect, it } from '@jest/globals'
 import { connect, type Channel, type ChannelModel, type ConsumeMessage } from 'amqplib'
-import { eventually, Rabbit } from '../../../test/rabbitmq/rabbit.ts'
+import { Rabbit } from '../../../test/rabbitmq/rabbit.ts'
 import { backends } from '../../../test/kit/backends.ts'
 import { startFaultProxy, type FaultProxy, type Listener } from '../../../test/kit/fault-proxy.ts'
 import { WireTap } from './wire-tap.ts'

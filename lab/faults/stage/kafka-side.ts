@@ -1,6 +1,7 @@
+import { eventually } from '../../../test/kit/eventually.ts'
 import { uniqueName } from '../../../test/kit/namespace.ts'
 import { kafkaVersion } from '../../../test/kit/servers/kafka/version.ts'
-import { Cluster, eventually, type ReadMessage } from '../../../test/kafka/kit.ts'
+import { Cluster, type ReadMessage } from '../../../test/kafka/kit.ts'
 import type { FaultMessage } from '../message.ts'
 import type { BrokerPlace, BrokerSide, Letter } from './broker-side.ts'
 

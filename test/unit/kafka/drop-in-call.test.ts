@@ -1,3 +1,4 @@
+import { Watching } from '../../kit/recording-intake.ts'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import {
   eachBatch,
@@ -24,7 +25,6 @@ import {
 } from '../../../src/index.ts'
 import { gate } from '../../kit/rig.ts'
 import { storeWith } from '../../kit/store-with.ts'
-import { Watching } from '../../kafka/kit.ts'
 import { ScriptedKafka } from '../../kafka/scripted.ts'
 import { MemoryOffsets } from '../../../testing/stores/memory-offsets.ts'
 
@@ -157,10 +157,10 @@ describe('one call of kafkajs', () => {
     const played = new Played('a', 'b', 'c')
     const call = batchOf((id) => effects[id as 'a'].opened)(played)
     effects.b.open()
-    await watching.until(() => watching.outcomes('handled') === 1)
+    await watching.until(() => watching.ended('handled') === 1)
     expect(played.resolved).toEqual([])
     effects.a.open()
-    await watching.until(() => watching.outcomes('handled') === 2)
+    await watching.until(() => watching.ended('handled') === 2)
     expect(played.resolved).toEqual(['11'])
     effects.c.open()
     await call
@@ -188,7 +188,7 @@ describe('one call of kafkajs', () => {
       effect.open()
       await call
       expect([runs, played.resolved]).toEqual([['a'], []])
-      expect([watching.outcomes('settle-refused'), watching.outcomes('joined')]).toEqual([1, 1])
+      expect([watching.ended('settle-refused'), watching.ended('joined')]).toEqual([1, 1])
     },
   )
 
@@ -204,9 +204,9 @@ describe('one call of kafkajs', () => {
       return effect.opened
     }
     await expect(batchOf(handle, { order: 'partition' })(played)).rejects.toThrow('the group rebalances')
-    expect(watching.outcomes('handed-back')).toBe(1)
+    expect(watching.ended('handed-back')).toBe(1)
     effect.open()
-    await watching.until(() => watching.outcomes('settle-refused') === 1)
+    await watching.until(() => watching.ended('settle-refused') === 1)
     expect([runs, played.resolved]).toEqual([['a'], []])
   })
 
@@ -219,7 +219,7 @@ describe('one call of kafkajs', () => {
     }
     await expect(batchOf(() => effect.opened)(played)).rejects.toBe(error)
     effect.open()
-    await watching.until(() => watching.outcomes('settle-refused') === 1)
+    await watching.until(() => watching.ended('settle-refused') === 1)
     expect(played.resolved).toEqual([])
   })
 
@@ -304,7 +304,7 @@ describe('one call of kafkajs', () => {
     kafka.sendAnswers.push(async () => [{ topicName: 'topic.dead-letter', partition: 0, errorCode: 0 }])
     const onMessage = messageOf(() => {}, { kafka })
     await onMessage(new Played(''))
-    expect([watching.outcomes('dead-lettered'), kafka.producers, kafka.closed]).toEqual([1, 1, 0])
+    expect([watching.ended('dead-lettered'), kafka.producers, kafka.closed]).toEqual([1, 1, 0])
     await onMessage[Symbol.asyncDispose]()
     expect(kafka.closed).toBe(1)
   })

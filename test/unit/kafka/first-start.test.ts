@@ -1,9 +1,9 @@
+import { RecordingIntake } from '../../kit/recording-intake.ts'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { kafkaSource } from '../../../adapters/kafkajs/index.ts'
 import type { AdminLike } from '../../../adapters/kafkajs/slice.ts'
 import type { Source } from '../../../src/spi.ts'
 import { uniqueName } from '../../kit/namespace.ts'
-import { RecordingIntake } from '../../kafka/kit.ts'
 import { ScriptedKafka, type ScriptedConsumer } from '../../kafka/scripted.ts'
 
 const started: Source[] = []

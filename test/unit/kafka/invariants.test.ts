@@ -1,3 +1,4 @@
+import { RecordingIntake } from '../../kit/recording-intake.ts'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { kafkaSource } from '../../../adapters/kafkajs/index.ts'
@@ -8,7 +9,6 @@ import { PartitionEpoch } from '../../../adapters/kafkajs/membership/partition-e
 import { hasCode } from '../../../src/index.ts'
 import { type Source } from '../../../src/spi.ts'
 import { uniqueName } from '../../kit/namespace.ts'
-import { RecordingIntake } from '../../kafka/kit.ts'
 import { ScriptedKafka, type ScriptedConsumer } from '../../kafka/scripted.ts'
 
 let source: Source

@@ -1,9 +1,10 @@
+import { eventually } from '../../kit/eventually.ts'
+import { RecordingIntake } from '../../kit/recording-intake.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { kafkaSource, type KafkaOptions } from '../../../adapters/kafkajs/index.ts'
 import type { Delivery, Source } from '../../../src/spi.ts'
 import { uniqueName } from '../../kit/namespace.ts'
-import { eventually, RecordingIntake } from '../../kafka/kit.ts'
 import { ScriptedKafka, type ScriptedConsumer } from '../../kafka/scripted.ts'
 
 const opened: Source[] = []

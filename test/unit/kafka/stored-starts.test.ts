@@ -1,10 +1,11 @@
+import { eventually } from '../../kit/eventually.ts'
+import { RecordingIntake } from '../../kit/recording-intake.ts'
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { kafkaSource, type KafkaOptions } from '../../../adapters/kafkajs/index.ts'
 import { StoreError } from '../../../src/index.ts'
 import { type Source, type StoredPositions } from '../../../src/spi.ts'
 import { uniqueName } from '../../kit/namespace.ts'
 import { Signal } from '../../kit/signal.ts'
-import { eventually, RecordingIntake } from '../../kafka/kit.ts'
 import { ScriptedKafka, type ScriptedConsumer } from '../../kafka/scripted.ts'
 
 /** A pipeline whose store keeps positions. */

@@ -1,5 +1,5 @@
 import type { Publisher, Source } from '../../src/spi.ts'
-import { Counts } from './consuming/counts.ts'
+import { Counts } from './counts.ts'
 import { enterQueue } from './consuming/queue-registry.ts'
 import { ConfirmedCopies } from './copies/confirmed-copies.ts'
 import { DelayedCopies } from './copies/delayed.ts'

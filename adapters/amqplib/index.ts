@@ -21,11 +21,8 @@ export function runRabbit(connect: RabbitConnect, consumer: Consumer, options: R
   return runConsumer(consumer, () => rabbitSource(connect, options, consumer.name))
 }
 
-export {
-  confirmedPublisher,
-  type ConfirmedPublisher,
-  type IdentifiedMessage,
-} from './publishing/confirmed-publisher.ts'
+export { confirmedPublisher, type ConfirmedPublisher } from './publishing/confirmed-publisher.ts'
+export type { IdentifiedMessage } from './publishing/check-message.ts'
 export { onMessage, type OnMessage, type RabbitDropIn } from './drop-in/index.ts'
 export { rabbitDeadLetters } from './drop-in/dead-letters.ts'
 export { rabbitMessage, type ForeignMessage } from './drop-in/foreign-message.ts'

@@ -83,7 +83,7 @@ export interface AmqpProperties {
   readonly appId?: unknown
 }
 
-/** Properties of a message to publish. `expiration` and `userId` are missing on purpose, see `copies/properties.ts`. */
+/** Properties of a message to publish. `expiration` and `userId` are missing on purpose, see `message/properties.ts`. */
 export interface AmqpPublishProperties {
   readonly contentType?: string
   readonly contentEncoding?: string

@@ -1,5 +1,5 @@
 import type { Publisher, Source } from '../../src/spi.ts'
-import { AdminClient } from './offsets/admin-client.ts'
+import { AdminClient } from './admin-client.ts'
 import { ConfirmedProducer } from './copies/confirmed-producer.ts'
 import { enterGroup } from './membership/group-registry.ts'
 import type { KafkaOptions } from './options/options.ts'

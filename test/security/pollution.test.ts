@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { headersToKeep } from '../../adapters/amqplib/copies/headers.ts'
+import { headersToKeep } from '../../adapters/amqplib/message/headers.ts'
 import { headersOf } from '../../adapters/kafkajs/copies/headers.ts'
 import {
   cloudEvent,

@@ -1,6 +1,7 @@
 import type { History, HistoryEvent } from '../history.ts'
-import { ADMITTED, type Anomaly, type Promised } from './anomaly.ts'
+import { ADMITTED, type Anomaly } from './anomaly.ts'
 import { judgeCall, judgeOpenCalls, noteCrash, noteHeal, notePause } from './calls.ts'
+import type { Counterexample } from './counterexample.ts'
 import { judgeDelivery } from './deliveries.ts'
 import { judgeEffect } from './effects.ts'
 import { judgeEnd } from './end.ts'
@@ -10,24 +11,9 @@ import { judgeHandlerStart, noteHandlerEnd } from './handlers.ts'
 import { judgeCopy } from './letters.ts'
 import { judgeClaim, judgeMark, judgeRelease, judgeRenewal, judgeSetAside, noteDecision, noteLoss } from './records.ts'
 import { noteSend } from './sends.ts'
+import type { Rules } from './rules.ts'
 import { judgeAck, judgeCommit } from './settles.ts'
 import { judgeTold } from './tells.ts'
-
-/** The rules by which a history is judged. */
-export interface Rules {
-  readonly promised: Promised
-  /** A run without faults admits no anomaly. */
-  readonly hadFaults: boolean
-  /** Attempts after which a message is given up. */
-  readonly maxAttempts: number
-  /** More deliveries of one message than this are a storm. */
-  readonly mostDeliveries: number
-  /**
-   * Anomalies that this run admits in addition to its promise, such as a duplicate after a mark was removed from the
-   * store.
-   */
-  readonly admitted?: readonly Anomaly[]
-}
 
 export interface Verdict {
   /** There is no anomaly that is not admitted. */
@@ -35,12 +21,6 @@ export interface Verdict {
   readonly anomalies: ReadonlyMap<Anomaly, readonly Counterexample[]>
   /** The anomalies that the rules admit. */
   readonly admitted: ReadonlySet<Anomaly>
-}
-
-/** The few events that show one anomaly, and an explanation. */
-export interface Counterexample {
-  readonly says: string
-  readonly events: readonly HistoryEvent[]
 }
 
 /** Judges a history in one pass. Pure, and linear in the number of events. */

@@ -1,5 +1,10 @@
 import type { History, HistoryEvent, Place, Subject } from '../history.ts'
-import type { Counterexample } from './check.ts'
+
+/** The few events that show one anomaly, and an explanation. */
+export interface Counterexample {
+  readonly says: string
+  readonly events: readonly HistoryEvent[]
+}
 
 /** The subject of an anomaly. */
 export interface About {

@@ -1,5 +1,6 @@
 import type { HistoryEvent } from '../history.ts'
-import type { Verdict, Counterexample } from './check.ts'
+import type { Verdict } from './check.ts'
+import type { Counterexample } from './counterexample.ts'
 
 /** Number of witnesses shown for one anomaly. */
 const SHOWN = 3

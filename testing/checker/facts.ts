@@ -1,10 +1,10 @@
 import type { EventOf, History, Place, Subject } from '../history.ts'
 import type { Anomaly } from './anomaly.ts'
-import type { Rules, Counterexample } from './check.ts'
 import { type Lane, Partition, PlaceFacts } from './place.ts'
 import { ProcFacts } from './proc.ts'
 import { SubjectFacts } from './subject.ts'
-import { type About, counterexample } from './counterexample.ts'
+import { type About, type Counterexample, counterexample } from './counterexample.ts'
+import type { Rules } from './rules.ts'
 
 /** The facts from the events so far, which the judges read and update. */
 export class Facts {

@@ -5,7 +5,8 @@ import { NEVER, type PrintFacts, type SubjectFacts } from './subject.ts'
 /** A8, at the first effect of a message. A message that was copied to a retry place has left the order of its lane. */
 export function judgeOrder(subject: SubjectFacts, print: PrintFacts, facts: Facts): void {
   if (print.lastEffect !== NEVER || print.hasRetryCopy) return
-  const { lane, numberInLane = 0 } = print.firstPlace?.message ?? {}
+  if (print.firstPlace === undefined) return
+  const { lane, numberInLane = 0 } = facts.place(print.firstPlace).message ?? {}
   if (lane === undefined) return
   const first = firstOpen(lane)
   if (first?.message === undefined || first.message.numberInLane >= numberInLane) return

@@ -18,7 +18,7 @@ function describe(place: PlaceFacts, event: EventOf<'send'>, facts: Facts): void
   const print = subject?.print(event.print)
   if (print !== undefined) {
     print.lastSent = facts.index
-    print.firstPlace ??= place
+    print.firstPlace ??= place.name
     if (event.copyOf !== undefined) print.hasRetryCopy = true
   }
   // A copy has left the order of its lane.

@@ -1,5 +1,4 @@
-import type { EventOf, Subject } from '../history.ts'
-import type { PlaceFacts } from './place.ts'
+import type { EventOf, Place, Subject } from '../history.ts'
 import { ReplayedRecord } from './replayed-record.ts'
 
 /** No event yet. Facts are dated by event number, because two events may have the same time. */
@@ -74,7 +73,8 @@ export class SubjectFacts {
 export class PrintFacts {
   /** `undefined`: an event came before their fingerprint was known. */
   print: string | undefined
-  firstPlace: PlaceFacts | undefined = undefined
+  /** Where it was sent first. */
+  firstPlace: Place | undefined = undefined
   lastSent: number = NEVER
   lastTx: number = NEVER
   lastAttempt: number = NEVER

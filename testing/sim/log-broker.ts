@@ -1,29 +1,19 @@
 import type { Message } from '../../src/ports/message.ts'
 import type { DeadLetter, Publisher, Source } from '../../src/ports/source.ts'
 import type { Place } from '../history.ts'
-import { LogMember, viaOf } from './log-member.ts'
+import { LogMember, viaOf, type LogCommit, type LogPartition, type LogServer } from './log-member.ts'
 import type { Plan } from './plan.ts'
 import type { SimProcess } from './process.ts'
 import { subjectOf, type SimBroker, type SimMessage } from './sim-broker.ts'
 import type { Stage } from './stage.ts'
 import { wallAt } from './process.ts'
 
-export interface LogPartition {
-  readonly name: string
-  readonly log: Message[]
-  /** Offset of the next message for a new member. */
-  committed: number
-  owner: LogMember | undefined
-  /** Fetches that have found nothing yet. */
-  readonly waiting: Set<() => void>
-}
-
 /**
  * A broker modelled on Kafka, with one topic and one consumer group: partitioned logs, group generations with assigned
  * partitions, and commits that only the current generation may make. A paused or dead member is removed after its
  * session timeout.
  */
-export class LogBroker implements SimBroker {
+export class LogBroker implements SimBroker, LogServer {
   readonly system = 'log'
   readonly group: string
   readonly stage: Stage
@@ -154,10 +144,3 @@ export class LogBroker implements SimBroker {
 }
 
 type LogSettings = Pick<Plan, 'partitions' | 'promised' | 'silenceMs'>
-
-interface LogCommit {
-  readonly partition: LogPartition
-  readonly next: number
-  /** The epoch of the watermark. */
-  readonly via: string
-}

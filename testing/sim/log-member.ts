@@ -11,8 +11,36 @@ import type {
   Standing,
   StreamPosition,
 } from '../../src/ports/source.ts'
-import type { LogBroker, LogPartition } from './log-broker.ts'
 import type { SimProcess } from './process.ts'
+import type { Stage } from './stage.ts'
+
+export interface LogPartition {
+  readonly name: string
+  readonly log: Message[]
+  /** Offset of the next message for a new member. */
+  committed: number
+  owner: LogMember | undefined
+  /** Fetches that have found nothing yet. */
+  readonly waiting: Set<() => void>
+}
+
+export interface LogCommit {
+  readonly partition: LogPartition
+  readonly next: number
+  /** The epoch of the watermark. */
+  readonly via: string
+}
+
+/** What a member asks of its broker. */
+export interface LogServer {
+  readonly stage: Stage
+  readonly group: string
+  enter(member: LogMember): void
+  leave(member: LogMember): void
+  isMember(member: LogMember): boolean
+  commit(member: LogMember, generation: number, commit: LogCommit): boolean
+  deadLetter(letter: DeadLetter, type: 'ok' | 'info'): void
+}
 
 const COMMIT_EVERY_MS = 20
 const ASK_AGAIN_MS = 50
@@ -44,14 +72,14 @@ export class LogMember implements Source, Publisher {
   readonly seeksPositions = true
   readonly group: string
   readonly process: SimProcess
-  readonly #broker: LogBroker
+  readonly #broker: LogServer
   #generation = 0
   #epochs: Epoch[] = []
   #intake: Intake | undefined
   #isPaused = false
   #hasIntakeEnded = false
 
-  constructor(broker: LogBroker, process: SimProcess) {
+  constructor(broker: LogServer, process: SimProcess) {
     this.group = broker.group
     this.process = process
     this.#broker = broker
@@ -215,7 +243,7 @@ export class LogMember implements Source, Publisher {
     this.#fetch(epoch)
   }
 
-  #record(event: Parameters<LogBroker['stage']['record']>[1], proc: string): void {
+  #record(event: Parameters<LogServer['stage']['record']>[1], proc: string): void {
     this.#broker.stage.record(proc, event)
   }
 

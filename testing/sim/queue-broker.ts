@@ -2,31 +2,16 @@ import type { Message } from '../../src/ports/message.ts'
 import type { MessageCopy, Publisher, Source } from '../../src/ports/source.ts'
 import type { Place } from '../history.ts'
 import type { Plan } from './plan.ts'
-import { QueueConsumer } from './queue-consumer.ts'
+import { QueueConsumer, type Channel, type CopyTo, type Queued, type QueueServer } from './queue-consumer.ts'
 import { wallAt, type SimProcess } from './process.ts'
 import { subjectOf, type SimBroker, type SimMessage } from './sim-broker.ts'
 import type { Stage } from './stage.ts'
-
-/** A message in the queue, until it is acked. */
-export interface Queued {
-  readonly number: number
-  readonly message: Message
-}
-
-/** One life of a channel, on the side of the server. */
-export interface Channel {
-  readonly via: string
-  readonly consumer: QueueConsumer
-  readonly unacked: Map<number, Queued>
-  lastTag: number
-  isOpen: boolean
-}
 
 /**
  * A broker modelled on RabbitMQ, with one queue: channels with their own prefetch and tags, acks that refer to a tag of
  * their channel, and redelivery of everything that a closed channel held.
  */
-export class QueueBroker implements SimBroker {
+export class QueueBroker implements SimBroker, QueueServer {
   readonly system = 'queue'
   readonly group: string
   readonly stage: Stage
@@ -215,11 +200,4 @@ type QueueSettings = Pick<Plan, 'prefetch' | 'hasRetryPlaces' | 'silenceMs'>
 interface Waiting {
   readonly delayMs?: number
   readonly copyOf?: Place
-}
-
-interface CopyTo {
-  readonly to: 'dead-letter' | 'retry'
-  readonly parked: boolean
-  readonly reason: string
-  readonly delayMs: number
 }

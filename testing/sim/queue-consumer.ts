@@ -1,4 +1,5 @@
 import { BrokerError } from '../../src/errors.ts'
+import type { Message } from '../../src/ports/message.ts'
 import type {
   DeadLetter,
   Delivery,
@@ -10,7 +11,41 @@ import type {
   SourceHealth,
 } from '../../src/ports/source.ts'
 import type { SimProcess } from './process.ts'
-import type { Channel, QueueBroker, Queued } from './queue-broker.ts'
+import type { Stage } from './stage.ts'
+
+/** A message in the queue, until it is acked. */
+export interface Queued {
+  readonly number: number
+  readonly message: Message
+}
+
+/** One life of a channel, on the side of the server. */
+export interface Channel {
+  readonly via: string
+  readonly consumer: QueueConsumer
+  readonly unacked: Map<number, Queued>
+  lastTag: number
+  isOpen: boolean
+}
+
+export interface CopyTo {
+  readonly to: 'dead-letter' | 'retry'
+  readonly parked: boolean
+  readonly reason: string
+  readonly delayMs: number
+}
+
+/** What a consumer asks of its broker. */
+export interface QueueServer {
+  readonly stage: Stage
+  readonly group: string
+  readonly hasRetryPlaces: boolean
+  open(consumer: QueueConsumer): Channel
+  close(channel: Channel): void
+  ack(channel: Channel, tag: number, deliveredVia: string): void
+  requeue(channel: Channel, tag: number): void
+  copy(letter: MessageCopy, type: 'ok' | 'info', how: CopyTo): void
+}
 
 const OPEN_AGAIN_MS = 30
 const ASK_AGAIN_MS = 50
@@ -21,7 +56,7 @@ export class QueueConsumer implements Source, Publisher {
   readonly group: string
   readonly process: SimProcess
   readonly busyWaitMs: number | undefined
-  readonly #broker: QueueBroker
+  readonly #broker: QueueServer
   readonly #hasRetryPlaces: boolean
   #intake: Intake | undefined
   #channel: Channel | undefined
@@ -29,7 +64,7 @@ export class QueueConsumer implements Source, Publisher {
   #isClosed = false
   readonly #held = new Set<Delivery>()
 
-  constructor(broker: QueueBroker, process: SimProcess) {
+  constructor(broker: QueueServer, process: SimProcess) {
     this.group = broker.group
     this.process = process
     this.#broker = broker
@@ -131,7 +166,7 @@ export class QueueConsumer implements Source, Publisher {
     })
   }
 
-  #publish(letter: MessageCopy, how: Parameters<QueueBroker['copy']>[2]): Promise<void> {
+  #publish(letter: MessageCopy, how: Parameters<QueueServer['copy']>[2]): Promise<void> {
     const { stage } = this.#broker
     return new Promise((resolve, reject) => {
       const isLost = stage.faults.happens('publishFails')

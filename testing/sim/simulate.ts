@@ -1,4 +1,4 @@
-import type { Rules } from '../checker/check.ts'
+import type { Rules } from '../checker/rules.ts'
 import type { History } from '../history.ts'
 import { PROMISES, type Plan } from './plan.ts'
 import { Simulation, type SimulationOptions } from './simulation.ts'

@@ -1,7 +1,7 @@
 import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/spi.ts'
 import { BROKERS_TIMEOUT_MS } from '../options/fit.ts'
 import type { RabbitSettings } from '../options/resolve.ts'
-import type { QueueArguments } from '../topology/questions.ts'
+import type { QueueArguments } from '../topology/plans.ts'
 import { isAtLeast } from '../topology/server-version.ts'
 
 /**

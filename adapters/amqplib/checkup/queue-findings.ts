@@ -1,8 +1,8 @@
 import type { CheckedConsumer, CheckFinding } from '../../../src/spi.ts'
 import type { RabbitSettings } from '../options/resolve.ts'
 import { droppingArguments, judge, limitOf, type Finding } from '../topology/judgement.ts'
-import type { QueuePlan } from '../topology/plans.ts'
-import type { Declaration, QueueArguments } from '../topology/questions.ts'
+import type { QueueArguments, QueuePlan } from '../topology/plans.ts'
+import type { Declaration } from '../topology/questions.ts'
 
 interface Server {
   readonly settings: RabbitSettings

@@ -1,6 +1,13 @@
 import type { Delivery, Standing } from '../../../src/spi.ts'
-import type { Generation } from './generation.ts'
-import type { RabbitMessage } from './message.ts'
+import type { RabbitMessage } from '../message/message.ts'
+
+/** What a delivery needs of the generation that delivered it. */
+export interface DeliveryOwner {
+  readonly number: number
+  readonly isLive: boolean
+  settle(delivery: RabbitDelivery): boolean
+  handBack(delivery: RabbitDelivery): boolean
+}
 
 /** A delivery belongs to the channel that delivered it: the same tag on the next channel is another message. */
 export class RabbitDelivery implements Delivery {
@@ -8,10 +15,10 @@ export class RabbitDelivery implements Delivery {
   readonly lane: string | undefined
   readonly tag: number
   readonly ticket: number
-  readonly generation: Generation
+  readonly generation: DeliveryOwner
   #state: 'open' | 'settled' | 'handed-back' = 'open'
 
-  constructor(generation: Generation, message: RabbitMessage, place: DeliveryPlace) {
+  constructor(generation: DeliveryOwner, message: RabbitMessage, place: DeliveryPlace) {
     this.generation = generation
     this.message = message
     this.lane = place.lane

@@ -1,9 +1,9 @@
 import { describeError, hasCode, type MessageCopy } from '../../../src/spi.ts'
-import { RabbitMessage } from '../consuming/message.ts'
+import { RabbitMessage } from '../message/message.ts'
 import type { ReopeningPublisher } from '../publishing/confirmed-publisher.ts'
 import type { OutgoingMessage } from '../publishing/confirm-channel.ts'
-import { headersToKeep } from './headers.ts'
-import { propertiesToKeep, shortText } from './properties.ts'
+import { headersToKeep } from '../message/headers.ts'
+import { propertiesToKeep, shortText } from '../message/properties.ts'
 import { SizeLimit } from './size-limit.ts'
 
 interface Place {

@@ -1,5 +1,5 @@
 import type { DurationMs, EpochMs, Message } from '../../../src/spi.ts'
-import { DELAY_QUEUE, NOT_BEFORE, headerText } from './headers.ts'
+import { DELAY_QUEUE, NOT_BEFORE, headerText } from '../message/headers.ts'
 
 /** Copies that are due within this part of the delay count as one. */
 const SPAN_OF_DELAY = 1 / 1000

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import type { DeadLetter, EpochMs, MessageCopy, RetryCopy } from '../../../src/spi.ts'
-import { RabbitMessage } from '../consuming/message.ts'
+import { RabbitMessage } from '../message/message.ts'
 import type { DelayQueue } from '../options/resolve-retry.ts'
 import {
   DELAY_QUEUE,
@@ -14,7 +14,7 @@ import {
   carriedName,
   cutBytes,
   headerText,
-} from './headers.ts'
+} from '../message/headers.ts'
 
 type Headers = Record<string, unknown>
 

@@ -6,8 +6,8 @@ import {
   type Publisher,
   type RetryCopy,
 } from '../../../src/spi.ts'
-import type { Counts } from '../consuming/counts.ts'
-import { RabbitMessage } from '../consuming/message.ts'
+import type { Counts } from '../counts.ts'
+import { RabbitMessage } from '../message/message.ts'
 import type { RabbitSettings } from '../options/resolve.ts'
 import type { DelayQueue } from '../options/resolve-retry.ts'
 import type { OwnFrame } from '../settling/acks.ts'

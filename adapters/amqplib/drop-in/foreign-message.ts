@@ -1,5 +1,5 @@
 import type { Message } from '../../../src/spi.ts'
-import { RabbitMessage } from '../consuming/message.ts'
+import { RabbitMessage } from '../message/message.ts'
 import type { AmqpMessage, AmqpProperties } from '../slice.ts'
 
 /**

@@ -1,5 +1,16 @@
 import { checkNames, withoutUndefined } from '../../../src/spi.ts'
-import type { IdentifiedMessage } from './confirmed-publisher.ts'
+import type { OutgoingMessage } from './confirm-channel.ts'
+
+/** A message with an ID that is the same each time it is sent. */
+export interface IdentifiedMessage extends Pick<OutgoingMessage, 'exchange' | 'routingKey' | 'headers' | 'properties'> {
+  /**
+   * 1 to 255 bytes of valid Unicode. Must be the same each time this message is sent, so that consumers can recognise
+   * it.
+   */
+  readonly messageId: string
+  /** Text is sent as UTF-8. */
+  readonly body: Uint8Array | string
+}
 
 const KNOWN: Readonly<Record<keyof IdentifiedMessage, true>> = {
   exchange: true,

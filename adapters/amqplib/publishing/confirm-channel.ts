@@ -1,7 +1,7 @@
 import { BrokerError, isConsumeOnceError, systemEntropy, withoutUndefined } from '../../../src/spi.ts'
 import { closeQuietly } from '../connection/close.ts'
 import type { Connector } from '../connection/connector.ts'
-import { PUBLISH_ID } from '../copies/headers.ts'
+import { PUBLISH_ID } from '../message/headers.ts'
 import { openChannel } from '../connection/open-channel.ts'
 import { Link, reasonOf } from '../connection/link.ts'
 import type { AmqpConfirmChannel, AmqpMessage, AmqpPublishOptions, AmqpPublishProperties } from '../slice.ts'

@@ -1,21 +1,10 @@
 import { BrokerError, StoppedError } from '../../../src/spi.ts'
 import { connectorOf, type Connector, type RabbitConnect } from '../connection/connector.ts'
-import { bytesOf, checkMessage } from './check-message.ts'
+import { bytesOf, checkMessage, type IdentifiedMessage } from './check-message.ts'
 import { ConfirmChannel, refused, type OutgoingMessage } from './confirm-channel.ts'
 import { NoAnswerError, within } from '../connection/within.ts'
 
 const CONFIRM_WITHIN_MS = 10_000
-
-/** A message with an ID that is the same each time it is sent. */
-export interface IdentifiedMessage extends Pick<OutgoingMessage, 'exchange' | 'routingKey' | 'headers' | 'properties'> {
-  /**
-   * 1 to 255 bytes of valid Unicode. Must be the same each time this message is sent, so that consumers can recognise
-   * it.
-   */
-  readonly messageId: string
-  /** Text is sent as UTF-8. */
-  readonly body: Uint8Array | string
-}
 
 /** Publishes messages that must not be lost. */
 export interface ConfirmedPublisher extends AsyncDisposable {

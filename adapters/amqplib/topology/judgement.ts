@@ -1,7 +1,7 @@
 import { shown } from '../options/shown.ts'
 import type { RabbitSettings } from '../options/resolve.ts'
-import type { QueuePlan } from './plans.ts'
-import type { Declaration, QueueArguments } from './questions.ts'
+import type { QueueArguments, QueuePlan } from './plans.ts'
+import type { Declaration } from './questions.ts'
 import { isAtLeast } from './server-version.ts'
 
 /** A difference between an existing queue and the queue that the consumer needs. */

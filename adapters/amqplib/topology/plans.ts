@@ -1,6 +1,8 @@
 import type { RabbitSettings } from '../options/resolve.ts'
-import type { QueueArguments } from './questions.ts'
 import { isAtLeast } from './server-version.ts'
+
+export type QueueArgument = string | number | boolean
+export type QueueArguments = Readonly<Record<string, QueueArgument>>
 
 /** One queue that this consumer needs, and how the library declares it. */
 export interface QueuePlan {

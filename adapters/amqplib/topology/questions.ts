@@ -6,14 +6,11 @@ import { watch } from '../connection/watch.ts'
 import { within } from '../connection/within.ts'
 import type { RabbitSettings } from '../options/resolve.ts'
 import type { AmqpChannel } from '../slice.ts'
-import type { QueuePlan } from './plans.ts'
+import type { QueueArgument, QueueArguments, QueuePlan } from './plans.ts'
 
 const ANSWER_WITHIN_MS = 15_000
 /** More than there are arguments. */
 const MOST_QUESTIONS = 40
-
-type QueueArgument = string | number | boolean
-export type QueueArguments = Readonly<Record<string, QueueArgument>>
 
 /** Asks on a channel of its own, because a refusal closes the channel. Rejects with the refusal. */
 export async function ask<T>(link: Link, what: string, question: (channel: AmqpChannel) => Promise<T>): Promise<T> {

@@ -2,18 +2,8 @@ import { ConfigError, type RedeliveryWindow } from '../../../src/spi.ts'
 import type { Link } from '../connection/link.ts'
 import type { RabbitSettings } from '../options/resolve.ts'
 import { differences, judge, lossyDelay, missing, unknown, type Finding, type Judgement } from './judgement.ts'
-import { queuePlans, type QueuePlan } from './plans.ts'
-import {
-  adviceOn,
-  ask,
-  checkQueue,
-  declarationOf,
-  declare,
-  isReply,
-  problemIn,
-  type Declaration,
-  type QueueArguments,
-} from './questions.ts'
+import { queuePlans, type QueueArguments, type QueuePlan } from './plans.ts'
+import { adviceOn, ask, checkQueue, declarationOf, declare, isReply, problemIn, type Declaration } from './questions.ts'
 import { isAtLeast } from './server-version.ts'
 
 /** The queues that a consumer needs. They are declared or checked before each generation. */

@@ -1,5 +1,5 @@
 import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/spi.ts'
-import type { CopyPlace } from '../copies/topology.ts'
+import type { CopyPlace } from '../options/topology.ts'
 import type { Asked, Settings } from './asked.ts'
 import { forbidden, keptMs } from './topic-findings.ts'
 

@@ -1,5 +1,6 @@
 import type { CheckedConsumer, CheckFinding, Subscription } from '../../../src/spi.ts'
-import type { KafkaOptions, ResolvedKafka } from '../options/options.ts'
+import type { KafkaOptions } from '../options/options.ts'
+import type { ResolvedKafka } from '../options/resolve.ts'
 import { resolveKafka } from '../options/resolve.ts'
 import type { CheckupAdminLike, CheckupKafkaLike } from '../slice.ts'
 import { brokerSettings, groupState, replicasOf, topicSettings } from './asked.ts'

@@ -1,5 +1,5 @@
 import type { CheckFinding } from '../../../src/spi.ts'
-import type { ResolvedKafka } from '../options/options.ts'
+import type { ResolvedKafka } from '../options/resolve.ts'
 import type { CheckupAdminLike } from '../slice.ts'
 import { groupState, unhandledIn } from './asked.ts'
 import { forbidden } from './topic-findings.ts'

@@ -1,5 +1,5 @@
 import type { Message } from '../../../src/spi.ts'
-import type { ProducedHeaders } from './copy-headers.ts'
+import type { ProducedHeaders } from './headers.ts'
 import { errorType } from '../protocol-error.ts'
 import type { KafkaLike, PartitionerArgsLike, ProducerLike } from '../slice.ts'
 

@@ -1,10 +1,6 @@
 import type { Message } from '../../../src/spi.ts'
-import { headerValues } from './headers.ts'
+import { headerValues, type HeaderEntry, type ProducedHeaders } from './headers.ts'
 import { isCopy } from './origin.ts'
-
-export type ProducedHeaders = Record<string, Buffer | string | (Buffer | string)[]>
-
-export type HeaderEntry = readonly [name: string, value: ProducedHeaders[string]]
 
 /** The key of the message, as in logs, lists and the command-line tool. */
 export const KEY_HEADER = 'x-record-key'

@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../../../src/spi.ts'
-import { bounded, KEY_HEADER, keptHeaders, toHeaders, type HeaderEntry, type ProducedHeaders } from './copy-headers.ts'
-import { ORIGIN_HEADER } from '../intake/delivery.ts'
+import { bounded, KEY_HEADER, keptHeaders, toHeaders } from './copy-headers.ts'
+import { ORIGIN_HEADER, type HeaderEntry, type ProducedHeaders } from './headers.ts'
 import type { DeadLetterHeaders } from '../options/options.ts'
 import { firstFailureAt, originHeaders, originOf, springOriginHeaders } from './origin.ts'
 

@@ -1,6 +1,6 @@
 import { headersOf, headerText } from './headers.ts'
-import { ORIGIN_HEADER } from '../intake/delivery.ts'
-import type { ResolvedKafka } from '../options/options.ts'
+import { ORIGIN_HEADER } from './headers.ts'
+import type { ResolvedKafka } from '../options/resolve.ts'
 import type { Report } from '../report.ts'
 import type { KafkaMessageLike } from '../slice.ts'
 

@@ -2,6 +2,22 @@ import type { Message } from '../../../src/spi.ts'
 
 export type HeaderValue = Buffer | string | null
 
+export type ProducedHeaders = Record<string, Buffer | string | (Buffer | string)[]>
+
+export type HeaderEntry = readonly [name: string, value: ProducedHeaders[string]]
+
+/** Names the topic to which a copy was first published. */
+export const ORIGIN_HEADER = 'x-original-topic'
+
+/** A field that the port does not have. */
+export interface KafkaMessage extends Message {
+  readonly isAppendTimed: boolean
+}
+
+export function isAppendTimed(message: Message): boolean {
+  return (message as Partial<KafkaMessage>).isAppendTimed === true
+}
+
 /**
  * kafkajs collects headers in a plain object. A header named like an inherited property (`constructor`, `__proto__`)
  * becomes an array that starts with the inherited value. Such headers are corrected in a copy.

@@ -1,7 +1,5 @@
 import type { EpochMs, Message } from '../../../src/spi.ts'
-import type { HeaderEntry } from './copy-headers.ts'
-import { isAppendTimed, ORIGIN_HEADER } from '../intake/delivery.ts'
-import { headerText, headerValues } from './headers.ts'
+import { headerText, headerValues, isAppendTimed, ORIGIN_HEADER, type HeaderEntry } from './headers.ts'
 
 /** Where a message was first published, as far as it is known. */
 export interface Origin {

@@ -7,14 +7,14 @@ import {
   type Publisher,
   type RetryCopy,
 } from '../../../src/spi.ts'
-import type { AdminClient } from '../offsets/admin-client.ts'
+import type { AdminClient } from '../admin-client.ts'
 import { isTooLarge, type ConfirmedProducer } from './confirmed-producer.ts'
-import type { ProducedHeaders } from './copy-headers.ts'
+import type { ProducedHeaders } from './headers.ts'
 import { deadLetterHeaders, minimalHeaders } from './dead-letter-headers.ts'
 import type { DeadLetterHeaders } from '../options/options.ts'
 import { necessaryRetryHeaders, retryHeaders } from './retry-headers.ts'
 import { createMissing } from './topics.ts'
-import type { CopyPlace, Topology } from './topology.ts'
+import type { CopyPlace, Topology } from '../options/topology.ts'
 
 interface PublisherParts {
   readonly producer: ConfirmedProducer

@@ -1,5 +1,6 @@
 import type { RetryCopy } from '../../../src/spi.ts'
-import { bounded, KEY_HEADER, keptHeaders, toHeaders, type HeaderEntry, type ProducedHeaders } from './copy-headers.ts'
+import { bounded, KEY_HEADER, keptHeaders, toHeaders } from './copy-headers.ts'
+import type { HeaderEntry, ProducedHeaders } from './headers.ts'
 import { firstFailureAt, originHeaders, originOf } from './origin.ts'
 
 /** When the next attempt is due, in milliseconds since 1970. */

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigError } from '../../../src/spi.ts'
-import type { AdminClient } from '../offsets/admin-client.ts'
-import type { ResolvedKafka } from '../options/options.ts'
+import type { AdminClient } from '../admin-client.ts'
+import type { ResolvedKafka } from '../options/resolve.ts'
 import type { Report } from '../report.ts'
 import type { AdminLike } from '../slice.ts'
-import type { CopyPlace, Topology } from './topology.ts'
+import type { CopyPlace, Topology } from '../options/topology.ts'
 
 /** Resource type of a topic in DescribeConfigs. */
 const TOPIC_RESOURCE = 2

@@ -11,7 +11,8 @@ import {
   type Settlement,
   type Standing,
 } from '../../../src/spi.ts'
-import { laneOf, toMessage, type Order } from '../intake/delivery.ts'
+import { laneOf, toMessage } from '../intake/delivery.ts'
+import type { Order } from '../options/options.ts'
 import type { KafkaMessageLike } from '../slice.ts'
 
 /** The messages of one call by kafkajs, and the functions that report their progress to it. */

@@ -1,5 +1,5 @@
 import { ConfigError, checkNames, checkOneOf, checkText, checkWhole, type DurationMs } from '../../../src/spi.ts'
-import type { Order } from '../intake/delivery.ts'
+import type { Order } from '../options/options.ts'
 import { resolveDeadLetter } from '../options/dead-letter.ts'
 import type { DeadLetterHeaders, KafkaOptions } from '../options/options.ts'
 import type { KafkaLike } from '../slice.ts'

@@ -1,11 +1,11 @@
 import { ConfigError, type DeadLetter, type Publisher } from '../../../src/spi.ts'
-import { AdminClient } from '../offsets/admin-client.ts'
+import { AdminClient } from '../admin-client.ts'
 import { ConfirmedProducer } from '../copies/confirmed-producer.ts'
 import type { ResolvedDropIn } from './options.ts'
 import { KafkaPublisher } from '../copies/publisher.ts'
 import type { KafkaLike } from '../slice.ts'
-import { isTopicName } from '../copies/topic-name.ts'
-import { Topology } from '../copies/topology.ts'
+import { isTopicName } from '../options/topic-name.ts'
+import { Topology } from '../options/topology.ts'
 
 /** Publishes the dead letters of a consumer whose topics are known only from its messages. */
 export class DropInPublisher implements Publisher {

@@ -1,24 +1,10 @@
 import type { Delivery, Message, Standing, StreamPosition } from '../../../src/spi.ts'
 import type { Assignment } from '../membership/assignment.ts'
-import { headersOf, headerText } from '../copies/headers.ts'
+import { headersOf, headerText, ORIGIN_HEADER, type KafkaMessage } from '../copies/headers.ts'
+import type { Order } from '../options/options.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 import type { KafkaMessageLike } from '../slice.ts'
-import { isTopicName } from '../copies/topic-name.ts'
-
-/** Which messages are handled one after the other: those of one key, of one partition, or none. */
-export type Order = 'key' | 'partition' | 'none'
-
-/** Names the topic to which a copy was first published. */
-export const ORIGIN_HEADER = 'x-original-topic'
-
-/** A field that the port does not have. */
-interface KafkaMessage extends Message {
-  readonly isAppendTimed: boolean
-}
-
-export function isAppendTimed(message: Message): boolean {
-  return (message as Partial<KafkaMessage>).isAppendTimed === true
-}
+import { isTopicName } from '../options/topic-name.ts'
 
 /** kafkajs's number for a timestamp that the broker set when it appended the message. */
 const LOG_APPEND_TIME = 1

@@ -1,10 +1,10 @@
 import type { DurationMs, MonotonicMs } from '../../../src/spi.ts'
 import { headerText } from '../copies/headers.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
-import type { PartitionHolds } from './partition-holds.ts'
+import type { PartitionHolds } from '../membership/partition-holds.ts'
 import { NOT_BEFORE_HEADER } from '../copies/retry-headers.ts'
 import type { BatchLike, KafkaMessageLike } from '../slice.ts'
-import type { CopyPlace } from '../copies/topology.ts'
+import type { CopyPlace } from '../options/topology.ts'
 
 /**
  * Shortest hold with a long delay: each batch that is fetched for one due message is dropped with its other messages.

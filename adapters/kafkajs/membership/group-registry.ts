@@ -1,6 +1,6 @@
 import { ConfigError } from '../../../src/spi.ts'
 import type { KafkaLike } from '../slice.ts'
-import type { Topology } from '../copies/topology.ts'
+import type { Topology } from '../options/topology.ts'
 
 interface Group {
   readonly sources: readonly string[]

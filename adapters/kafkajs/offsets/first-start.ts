@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AdminClient } from './admin-client.ts'
+import type { AdminClient } from '../admin-client.ts'
 import type { GroupOffsets } from './group-offsets.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 

@@ -1,5 +1,5 @@
 import type { LogBounds } from '../../../src/spi.ts'
-import type { AdminClient } from './admin-client.ts'
+import type { AdminClient } from '../admin-client.ts'
 
 /** Reads the group's offsets and the bounds of its partitions from the broker. */
 export class GroupOffsets {

@@ -11,7 +11,7 @@ import {
 import type { Assignment } from '../membership/assignment.ts'
 import type { GroupOffsets } from './group-offsets.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
-import type { PartitionHolds } from '../intake/partition-holds.ts'
+import type { PartitionHolds } from '../membership/partition-holds.ts'
 import type { KafkaEvent, Report } from '../report.ts'
 
 interface StoredStartsParts {

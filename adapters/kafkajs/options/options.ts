@@ -1,7 +1,5 @@
 import type { DurationMs } from '../../../src/spi.ts'
-import type { Order } from '../intake/delivery.ts'
 import type { ConsumerConfigLike } from '../slice.ts'
-import type { Topology } from '../copies/topology.ts'
 
 /**
  * Options of the kafkajs consumer, without those that this adapter owns: `groupId`, `readUncommitted`,
@@ -27,6 +25,9 @@ export interface KafkaRetryTopic {
    */
   readonly topic?: string | ((origin: string) => string)
 }
+
+/** Which messages are handled one after the other: those of one key, of one partition, or none. */
+export type Order = 'key' | 'partition' | 'none'
 
 export type DeadLetterHeaders = 'own' | 'spring' | 'both'
 
@@ -119,21 +120,4 @@ export interface KafkaOptions {
    * message above these limits is delivered anyway.
    */
   readonly consumer?: KafkaConsumerOptions
-}
-
-export interface ResolvedKafka {
-  /** All topics to which the group subscribes, including retry topics. */
-  readonly topics: readonly string[]
-  readonly topology: Topology
-  readonly group: string
-  readonly start: 'earliest' | 'latest'
-  readonly setup: 'auto' | 'check' | 'off'
-  readonly deadLetterHeaders: DeadLetterHeaders
-  readonly order: Order | undefined
-  readonly commitEveryMs: DurationMs
-  readonly maxBytesInFlight: number
-  readonly maxWatermarkLag: number
-  readonly partitionsConsumedConcurrently: number
-  readonly heartbeatEveryMs: DurationMs
-  readonly consumer: ConsumerConfigLike
 }

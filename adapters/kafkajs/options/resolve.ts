@@ -1,8 +1,34 @@
-import { ConfigError, checkNames, checkOneOf, checkText, checkWhole, givenOf } from '../../../src/spi.ts'
+import {
+  ConfigError,
+  checkNames,
+  checkOneOf,
+  checkText,
+  checkWhole,
+  givenOf,
+  type DurationMs,
+} from '../../../src/spi.ts'
 import { CONSUMER_OPTIONS, OWNED_BY_ADAPTER, resolveConsumer } from './consumer-options.ts'
-import type { KafkaOptions, ResolvedKafka } from './options.ts'
-import { resolveTopology } from '../copies/topology.ts'
+import type { DeadLetterHeaders, KafkaOptions, Order } from './options.ts'
+import type { ConsumerConfigLike } from '../slice.ts'
+import { resolveTopology, type Topology } from './topology.ts'
 import { resolveDeadLetter } from './dead-letter.ts'
+
+export interface ResolvedKafka {
+  /** All topics to which the group subscribes, including retry topics. */
+  readonly topics: readonly string[]
+  readonly topology: Topology
+  readonly group: string
+  readonly start: 'earliest' | 'latest'
+  readonly setup: 'auto' | 'check' | 'off'
+  readonly deadLetterHeaders: DeadLetterHeaders
+  readonly order: Order | undefined
+  readonly commitEveryMs: DurationMs
+  readonly maxBytesInFlight: number
+  readonly maxWatermarkLag: number
+  readonly partitionsConsumedConcurrently: number
+  readonly heartbeatEveryMs: DurationMs
+  readonly consumer: ConsumerConfigLike
+}
 
 /** The only place that defines defaults, except those of `consumer`. */
 const DEFAULTS = {

@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import { PartitionHolds } from '../../../adapters/kafkajs/intake/partition-holds.ts'
+import { PartitionHolds } from '../../../adapters/kafkajs/membership/partition-holds.ts'
 import { RetryDelays } from '../../../adapters/kafkajs/intake/retry-delays.ts'
 import { Assignment } from '../../../adapters/kafkajs/membership/assignment.ts'
 import type { PartitionEpoch } from '../../../adapters/kafkajs/membership/partition-epoch.ts'

@@ -1,5 +1,5 @@
 import { checkNames, checkObject, checkWhole, type DurationMs, type Message } from '../../../src/spi.ts'
-import type { KafkaDeadLetter, KafkaOptions, KafkaRetryTopic } from '../options/options.ts'
+import type { KafkaDeadLetter, KafkaOptions, KafkaRetryTopic } from './options.ts'
 import { isTopicName } from './topic-name.ts'
 
 /** A topic for copies. */

@@ -1,4 +1,4 @@
-import type { AdminLike, KafkaLike } from '../slice.ts'
+import type { AdminLike, KafkaLike } from './slice.ts'
 
 /**
  * For requests about topics. For requests about a group kafkajs uses the retry settings of the user's client

@@ -1,5 +1,5 @@
 import { systemClock, type EpochMs, type Message } from '../../../src/spi.ts'
-import { ORIGIN_QUEUE, ORIGIN_ROUTING_KEY, TOMBSTONE, carriedName } from '../copies/headers.ts'
+import { ORIGIN_QUEUE, ORIGIN_ROUTING_KEY, TOMBSTONE, carriedName } from './headers.ts'
 import type { OwnFrame } from '../settling/acks.ts'
 import type { AmqpMessage } from '../slice.ts'
 

@@ -1,5 +1,5 @@
-import type { Assignment } from '../membership/assignment.ts'
-import type { Hold, PartitionEpoch } from '../membership/partition-epoch.ts'
+import type { Assignment } from './assignment.ts'
+import type { Hold, PartitionEpoch } from './partition-epoch.ts'
 import type { Report } from '../report.ts'
 import type { ConsumerLike, TopicPartitions } from '../slice.ts'
 

@@ -14,7 +14,7 @@ import { RESULT_UNREADABLE } from './pipeline/remember.ts'
 import type { Clock } from './ports/clock.ts'
 import type { Entropy } from './ports/entropy.ts'
 import type { Message } from './ports/message.ts'
-import type { Outcome } from './ports/observer.ts'
+import type { Outcome } from './ports/outcome.ts'
 import type { Capacity, DeadLetter, Delivery, DeliveryEnd, Publisher, RetryCopy, SourceEvent } from './ports/source.ts'
 
 /** How a delivery ended, and what its caller must tell the broker. */

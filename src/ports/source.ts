@@ -3,7 +3,7 @@ import type { Key, Reason, Result } from '../core/record.ts'
 import type { RedeliveryWindow } from '../core/retention.ts'
 import type { DurationMs, EpochMs } from '../core/units.ts'
 import type { Message } from './message.ts'
-import type { Outcome } from './observer.ts'
+import type { Outcome } from './outcome.ts'
 
 /** One arrival of a message. A redelivery is another delivery of the same message. */
 export interface Delivery {

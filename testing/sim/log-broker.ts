@@ -1,4 +1,3 @@
-import type { Message } from '../../src/ports/message.ts'
 import type { DeadLetter, Publisher, Source } from '../../src/ports/source.ts'
 import type { Place } from '../history.ts'
 import { LogMember, viaOf, type LogCommit, type LogPartition, type LogServer } from './log-member.ts'

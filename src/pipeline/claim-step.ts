@@ -81,10 +81,10 @@ export class ClaimSteps {
   #isBeyondRetention(task: Task, answer: ClaimAnswer<unknown>, horizon: EpochMs): boolean {
     // A higher fence, a later attempt or a person's decision means that the record still exists.
     if (answer.verdict !== 'claimed' || answer.attempt !== 1 || answer.fence > 1) return false
-    if ('isKnown' in answer && answer.isKnown) return false
     const { message } = task
     const { timestamp } = message
     if (timestamp === undefined || timestamp <= 0 || timestamp >= horizon) return false
+    if ('isKnown' in answer && answer.isKnown) return false
     if (!this.#told.has(task)) {
       this.#told.add(task)
       this.#observe({ type: 'beyond-retention', key: task.key, policy: this.#consumer.onBeyondRetention, message })

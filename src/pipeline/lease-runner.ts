@@ -130,8 +130,10 @@ export class LeaseRunner extends Runner {
           void this.setAside({ task, claim: step.claim }, step.as, step.why)
           break
         case 'claim-alone':
-          this.releasePermit(task)
+          this.permits.release(task)
+          task.move('taken')
           this.doubts.add(task)
+          this.permitFreed()
           break
         case 'end':
           this.end(task, step.ending)

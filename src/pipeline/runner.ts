@@ -82,12 +82,12 @@ export abstract class Runner {
   }
 
   protected end(task: Task, ending: Ending): void {
-    this.releasePermit(task)
+    this.permits.release(task)
     this.services.end(task, ending)
+    this.permitFreed()
   }
 
-  protected releasePermit(task: Task): void {
-    this.permits.release(task)
+  protected permitFreed(): void {
     this.doubts.released()
     this.wake()
   }

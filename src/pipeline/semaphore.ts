@@ -12,7 +12,8 @@ export class Semaphore {
     if (task.move('claimed')) this.#held++
   }
 
-  release(task: Task): void {
-    if (task.state === 'claimed' && task.move('taken')) this.#held--
+  /** Before the state of a task changes. */
+  release({ state }: Task): void {
+    if (state === 'claimed') this.#held--
   }
 }

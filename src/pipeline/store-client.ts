@@ -64,7 +64,8 @@ export class StoreClient {
     if (answers === undefined) return undefined
     // Positions are kept for ever.
     const horizon = this.#positions === undefined ? horizonOf(clock.now(), retentionMs) : Number.NEGATIVE_INFINITY
-    const granted = answers.filter((answer) => 'claim' in answer).length
+    let granted = 0
+    for (const answer of answers) if ('claim' in answer) granted++
     observe({ type: 'claims', count: tasks.length, granted })
     const steps = tasks.map((task, at) => {
       const answer = answers[at]

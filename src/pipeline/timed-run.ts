@@ -17,12 +17,12 @@ type RunState =
   /** It ended after that. */
   | 'late'
 
-const NEXT: Readonly<Record<RunState, readonly RunState[]>> = {
-  ready: ['running'],
-  running: ['ended', 'abandoned'],
-  ended: [],
-  abandoned: ['late'],
-  late: [],
+const NEXT: Readonly<Record<RunState, Readonly<Partial<Record<RunState, true>>>>> = {
+  ready: { running: true },
+  running: { ended: true, abandoned: true },
+  ended: {},
+  abandoned: { late: true },
+  late: {},
 }
 
 /** One run of a function of the user, which has a time limit and can be aborted. Its signal is created when it is read. */
@@ -82,7 +82,7 @@ export class TimedRun {
   }
 
   #move(to: RunState): boolean {
-    if (!NEXT[this.#state].includes(to)) return false
+    if (NEXT[this.#state][to] === undefined) return false
     this.#state = to
     return true
   }

@@ -1,8 +1,12 @@
-import { ConfigError, type InboxStore as InboxPort, type LeaseStore as LeasePort } from '../../src/spi.ts'
+import { ConfigError, type InboxStore, type LeaseStore } from '../../src/spi.ts'
 import { SqlInbox } from '../sql/inbox/store.ts'
 import { checkup } from './checkup.ts'
 import { databaseOf } from './database.ts'
-import { LeaseStore } from './lease/lease-store.ts'
+import { adminOf } from '../sql/admin.ts'
+import { SqlLease } from '../sql/lease-store.ts'
+import { LeaseAdmin } from './lease/admin.ts'
+import { LEASE_CALLS } from './lease/calls.ts'
+import { ERRORS } from './sql-errors.ts'
 import { migrationScript } from './schema/migrations.ts'
 import type { MysqlTransaction } from './tx/mysql-transaction.ts'
 import { databaseProblems, resolveMysql, type MysqlInboxOptions, type MysqlLeaseOptions } from './options.ts'
@@ -21,7 +25,7 @@ export type { MysqlConnectionLike, MysqlPoolLike } from './clients.ts'
  *
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
-export function mysqlInbox(options: MysqlInboxOptions): InboxPort<MysqlTransaction> {
+export function mysqlInbox(options: MysqlInboxOptions): InboxStore<MysqlTransaction> {
   const resolved = resolveMysql(options, 'mysqlInbox')
   const opened = databaseOf(resolved, 'inbox')
   return new SqlInbox({ ...opened, checkup: () => checkup(opened.sessions, 'inbox', resolved.database) })
@@ -33,10 +37,16 @@ export function mysqlInbox(options: MysqlInboxOptions): InboxPort<MysqlTransacti
  *
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
-export function mysqlLease(options: MysqlLeaseOptions): LeasePort {
+export function mysqlLease(options: MysqlLeaseOptions): LeaseStore {
   const resolved = resolveMysql(options, 'mysqlLease')
   const { sessions, database } = databaseOf(resolved, 'lease')
-  return new LeaseStore(database, () => checkup(sessions, 'lease', resolved.database))
+  return new SqlLease({
+    errors: ERRORS,
+    database,
+    calls: LEASE_CALLS,
+    admin: adminOf(ERRORS, (scope) => database.placeOf(scope), new LeaseAdmin()),
+    checkup: () => checkup(sessions, 'lease', resolved.database),
+  })
 }
 
 /**

@@ -1,6 +1,12 @@
-import type { InboxStore, LeaseStore as LeasePort, OffsetsStore } from '../../src/spi.ts'
+import type { InboxStore, LeaseStore, OffsetsStore } from '../../src/spi.ts'
 import { checkFlush, checkServer } from './check-server.ts'
-import { LeaseStore } from './lease/lease-store.ts'
+import { adminOf } from '../sql/admin.ts'
+import { SqlLease } from '../sql/lease-store.ts'
+import { LeaseAdmin } from './lease/admin.ts'
+import { claimLeases } from './lease/claim.ts'
+import { release, renew, setAside } from './lease/endings.ts'
+import { mark } from './lease/mark.ts'
+import { ERRORS } from './sql-errors.ts'
 import { DEFAULTS as LEASE, resolveLease, type PgliteLeaseOptions, type PostgresLeaseOptions } from './lease/options.ts'
 import { migrate } from './schema/migrate.ts'
 import { migrationScript } from './schema/migrations.ts'
@@ -83,7 +89,7 @@ export function pgliteInbox(options: PgliteInboxOptions): InboxStore<PgTransacti
  *
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
-export function postgresLease(options: PostgresLeaseOptions): LeasePort {
+export function postgresLease(options: PostgresLeaseOptions): LeaseStore {
   const { pool, max, limits, tables, migrate: mode } = resolveLease(options)
   const sessions = new PoolSessions(
     pool,
@@ -95,7 +101,7 @@ export function postgresLease(options: PostgresLeaseOptions): LeasePort {
     },
     'at-once',
   )
-  return new LeaseStore({
+  return leaseOf({
     sessions,
     tables,
     lockTimeoutMs: limits.lockTimeoutMs,
@@ -110,11 +116,11 @@ export function postgresLease(options: PostgresLeaseOptions): LeasePort {
  *
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
-export function pgliteLease(options: PgliteLeaseOptions): LeasePort {
+export function pgliteLease(options: PgliteLeaseOptions): LeaseStore {
   const { db, tables } = resolvePglite(options, 'pgliteLease')
   const sessions = new PgliteSessions(db)
   const { lockTimeoutMs } = LEASE
-  return new LeaseStore({
+  return leaseOf({
     sessions,
     tables,
     lockTimeoutMs,
@@ -143,6 +149,13 @@ export interface PostgresMigrationSqlOptions {
  */
 export function postgresMigrationSql({ schema, inboxPartitions }: PostgresMigrationSqlOptions = {}): string {
   return migrationScript(resolveTables(schema, inboxPartitions))
+}
+
+function leaseOf(parts: PgParts): LeaseStore {
+  const database = databaseOf(parts, 'lease')
+  const admin = adminOf(ERRORS, (scope) => database.placeOf(scope), new LeaseAdmin())
+  const calls = { claim: claimLeases, renew, mark, release, setAside }
+  return new SqlLease({ errors: ERRORS, database, calls, admin, checkup: () => checkup(parts, 'lease') })
 }
 
 function inboxOf(parts: PgParts): InboxStore<PgTransaction> {

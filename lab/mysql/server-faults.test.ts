@@ -119,18 +119,21 @@ describeMariadb('mysqlInbox beside others', () => {
   })
   afterEach(() => place.close())
 
-  it('holds nothing when attempts cannot be counted because others have taken the connections of the pool', async () => {
+  it('claims on a single connection, and holds nothing when others have taken that too', async () => {
     const pool = place.newPool({ connectionLimit: 2 })
     const inbox = await place.newInbox({ pool, ...IMPATIENT })
     const item = newItem()
     await inbox.mark([(await hold(inbox, newItem())).claim])
     const taken = await pool.getConnection()
+    await inbox.mark([(await hold(inbox, newItem())).claim])
+    const last = await pool.getConnection()
     expect(await codeOf(claim(inbox, item))).toMatch(/^STORE_/)
     const rival = await place.newInbox()
     const granted = await settled(() => hold(rival, item))
     expect(granted.attempt).toBe(1)
     await rival.mark([granted.claim])
     taken.release()
+    last.release()
     expect(await settled(() => claim(inbox, item))).toEqual({ verdict: 'done' })
   })
 

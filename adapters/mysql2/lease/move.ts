@@ -3,7 +3,7 @@ import { despiteConflicts } from '../../sql/despite-conflicts.ts'
 import { mayPassAgain } from '../sql-errors.ts'
 import type { MysqlPlace } from '../database.ts'
 import { lockLeases, writeLeases, type LeaseRow, type LeaseValues, type NowRow } from './statements/records.ts'
-import { recordOf, valuesOf } from './lease-record.ts'
+import { recordOf, valuesOf } from './record.ts'
 
 /** A command for a key in hex. */
 export interface Move {

@@ -1,11 +1,9 @@
+import type { Marking } from '../../sql/lease-store.ts'
 import { StoreError, type Claim, type MarkVerdict, type Result } from '../../../src/spi.ts'
 import { storedItem, type StoredItem } from '../../sql/bytes.ts'
 import { isUnstorable } from '../sql-errors.ts'
 import { markLeases, readOwners, type LeaseMark, type MarkedRow, type OwnerRow } from './statements/mark.ts'
 import { ask, type LeasePlace } from './lease-place.ts'
-
-/** `result`: empty if there is none. */
-export type Marking = Claim & { readonly result: Result }
 
 type StoredMark = StoredItem & { readonly mark: Marking }
 
@@ -43,7 +41,7 @@ async function write(place: LeasePlace, open: readonly StoredMark[]): Promise<re
     owners: open.map(({ mark: { token } }) => token),
     fences: open.map(({ mark: { fence } }) => fence),
     retentions: open.map(({ mark: { retentionMs } }) => retentionMs),
-    results: open.map(({ mark: { result } }) => result),
+    results: open.map(({ mark: { result } }) => result ?? ''),
   }
   try {
     return await ask(place, markLeases, asked)

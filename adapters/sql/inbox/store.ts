@@ -1,6 +1,7 @@
 import type { ClaimRequest, DurationMs, InboxStore, StoreAdmin, TransactionAnswer } from '../../../src/spi.ts'
+import { adminOf } from '../admin.ts'
 import { TransactionStore, type StoreParts } from '../transaction-store.ts'
-import { InboxAdmin } from './admin.ts'
+import { INBOX_ADMIN } from './admin.ts'
 import { InboxClaims } from './claim.ts'
 import type { InboxPlace } from './statements.ts'
 
@@ -12,10 +13,7 @@ export class SqlInbox<Tx> extends TransactionStore<Tx, InboxPlace<Tx>> implement
 
   constructor(parts: StoreParts<Tx, InboxPlace<Tx>>) {
     super(parts)
-    this.admin = new InboxAdmin(
-      (scope) => this.placeOf(scope),
-      (what, ask) => this.answered(what, ask),
-    )
+    this.admin = adminOf(parts.sessions.errors, (scope) => this.placeOf(scope), INBOX_ADMIN)
   }
 
   protected grant(

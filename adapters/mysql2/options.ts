@@ -1,4 +1,5 @@
 import { checkNames, ConfigError, givenOf, type DurationMs } from '../../src/spi.ts'
+import { commonProblems } from '../sql/options.ts'
 import type { MysqlPoolLike } from './clients.ts'
 import type { TransactionLimits } from './statements/transaction.ts'
 
@@ -93,24 +94,10 @@ export function resolveMysql(options: MysqlInboxOptions, store: 'mysqlInbox' | '
     const text = 'connectionLimit >= 2 (a transaction, and beside it short statements)'
     problems.push(`pool: expected a mysql2 pool with ${text}, got ${max}`)
   }
-  if (migrate !== 'auto' && migrate !== 'verify') {
-    problems.push(`migrate: expected 'auto' or 'verify', got ${JSON.stringify(migrate)}`)
-  }
-  for (const [name, value, least] of [
-    ['lockTimeoutMs', lockTimeoutMs, 1],
-    ['queryTimeoutMs', queryTimeoutMs, 1],
-    ['idleInTransactionTimeoutMs', idleInTransactionTimeoutMs, 0],
-  ] as const) {
-    if (Number.isSafeInteger(value) && value >= least && value < 2 ** 31) continue
-    problems.push(`${name}: expected a whole number of milliseconds from ${least}, got ${String(value)}`)
-  }
-  const waitMs = Math.ceil(lockTimeoutMs / 1_000) * 1_000
-  if (waitMs >= queryTimeoutMs) {
-    const text = `less than queryTimeoutMs (${queryTimeoutMs}) in whole seconds, got ${lockTimeoutMs}`
-    problems.push(`lockTimeoutMs: expected ${text}`)
-  }
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${store}: ${problem}`))
   const limits = { lockTimeoutMs, queryTimeoutMs, idleInTransactionTimeoutMs }
+  const lockWait = { ms: Math.ceil(lockTimeoutMs / 1_000) * 1_000, unit: ' in whole seconds' }
+  problems.push(...commonProblems({ migrate, limits, mayBeNone: ['idleInTransactionTimeoutMs'], lockWait }))
+  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${store}: ${problem}`))
   return Object.freeze({ pool, max, database, migrate, limits })
 }
 

@@ -1,6 +1,7 @@
 import type { CheckFinding, ScopeRow, Strategy } from '../../src/spi.ts'
 import { missingKey } from './schema/check-keys.ts'
-import type { Flushing, Pooling, PgSessions } from './sessions/session.ts'
+import type { Pooling, PgSessions } from './sessions/session.ts'
+import type { Flushing } from './statements/transaction.ts'
 import { isRefusal, sqlState } from './sql-errors.ts'
 import { findMissingKeys, type KeyRow } from './schema/find-keys.ts'
 import {

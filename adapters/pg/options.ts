@@ -1,8 +1,8 @@
 import { checkNames, ConfigError, givenOf, type DurationMs } from '../../src/spi.ts'
+import { commonProblems } from '../sql/options.ts'
 import type { PgliteLike, PoolLike } from './clients.ts'
-import type { Flushing } from './sessions/session.ts'
 import { tablesIn, type Tables } from './statements/tables.ts'
-import type { TransactionLimits } from './statements/transaction.ts'
+import type { Flushing, TransactionLimits } from './statements/transaction.ts'
 
 export interface PostgresInboxOptions {
   /**
@@ -136,23 +136,10 @@ export function resolvePostgres(options: PostgresInboxOptions, store: UserOfPost
   if (durability !== 'commit' && durability !== 'flush-ticker') {
     problems.push(`durability: expected 'commit' or 'flush-ticker', got ${JSON.stringify(durability)}`)
   }
-  if (migrate !== 'auto' && migrate !== 'verify') {
-    problems.push(`migrate: expected 'auto' or 'verify', got ${JSON.stringify(migrate)}`)
-  }
-  for (const [name, value, least] of [
-    ['lockTimeoutMs', lockTimeoutMs, 1],
-    ['queryTimeoutMs', queryTimeoutMs, 1],
-    ['statementTimeoutMs', statementTimeoutMs ?? 1, 1],
-    ['idleInTransactionTimeoutMs', idleInTransactionTimeoutMs, 0],
-  ] as const) {
-    if (Number.isSafeInteger(value) && value >= least && value < 2 ** 31) continue
-    problems.push(`${name}: expected a whole number of milliseconds from ${least}, got ${String(value)}`)
-  }
-  if (lockTimeoutMs >= queryTimeoutMs) {
-    problems.push(`lockTimeoutMs: expected less than queryTimeoutMs (${queryTimeoutMs}), got ${lockTimeoutMs}`)
-  }
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${store}: ${problem}`))
   const limits = { lockTimeoutMs, queryTimeoutMs, statementTimeoutMs, idleInTransactionTimeoutMs }
+  const lockWait = { ms: lockTimeoutMs, unit: '' }
+  problems.push(...commonProblems({ migrate, limits, mayBeNone: ['idleInTransactionTimeoutMs'], lockWait }))
+  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${store}: ${problem}`))
   return Object.freeze({
     pool,
     transactions: max - beside,

@@ -1,4 +1,5 @@
 import { checkNames, ConfigError, givenOf, type DurationMs } from '../../../src/spi.ts'
+import { commonProblems } from '../../sql/options.ts'
 import type { PgliteLike, PoolLike } from '../clients.ts'
 import { DEFAULTS as INBOX, maxOf, refusePoolAsOptions, schemaProblems } from '../options.ts'
 import { tablesIn, type Tables } from '../statements/tables.ts'
@@ -77,16 +78,8 @@ export function resolveLease(options: PostgresLeaseOptions): ResolvedLease {
   checkNames('', given, { known: KNOWN }, problems)
   const max = maxOf(pool)
   if (!(max >= 1)) problems.push(`pool: expected a pg Pool with max >= 1, got ${max}`)
-  if (migrate !== 'auto' && migrate !== 'verify') {
-    problems.push(`migrate: expected 'auto' or 'verify', got ${JSON.stringify(migrate)}`)
-  }
-  for (const [name, value] of Object.entries({ lockTimeoutMs, queryTimeoutMs })) {
-    if (Number.isSafeInteger(value) && value >= 1 && value < 2 ** 31) continue
-    problems.push(`${name}: expected a whole number of milliseconds from 1, got ${String(value)}`)
-  }
-  if (lockTimeoutMs >= queryTimeoutMs) {
-    problems.push(`lockTimeoutMs: expected less than queryTimeoutMs (${queryTimeoutMs}), got ${lockTimeoutMs}`)
-  }
+  const limits = { lockTimeoutMs, queryTimeoutMs }
+  problems.push(...commonProblems({ migrate, limits, lockWait: { ms: lockTimeoutMs, unit: '' } }))
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `postgresLease: ${problem}`))
-  return Object.freeze({ pool, max, migrate, tables: tablesIn(schema), limits: { lockTimeoutMs, queryTimeoutMs } })
+  return Object.freeze({ pool, max, migrate, tables: tablesIn(schema), limits })
 }

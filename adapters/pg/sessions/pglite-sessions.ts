@@ -1,7 +1,7 @@
 import { StoreError } from '../../../src/spi.ts'
 import type { PgliteLike, PgliteQueries, PgliteResult } from '../clients.ts'
 import type { SqlErrors } from '../../sql/errors.ts'
-import { HandlerStatements } from '../tx/handler-statements.ts'
+import { HandlerStatements } from './handler-statements.ts'
 import { LentPgTransaction, type PgQuery, type PgResult, type PgTransaction } from '../tx/pg-transaction.ts'
 import { openPglite, type OpenPglite } from './pglite-transaction.ts'
 import type { Lent, Released, ToldOfQueries } from '../../sql/session.ts'

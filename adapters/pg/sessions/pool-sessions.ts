@@ -3,11 +3,11 @@ import type { ClientResult, PoolLike } from '../clients.ts'
 import { tickerOf, type Attendance, type FlushTicker } from './flush-ticker.ts'
 import type { Limits } from '../options.ts'
 import type { SqlErrors } from '../../sql/errors.ts'
-import { HandlerStatements } from '../tx/handler-statements.ts'
+import { HandlerStatements } from './handler-statements.ts'
 import { LentPgTransaction, type PgQuery, type PgResult, type PgTransaction } from '../tx/pg-transaction.ts'
 import { PoolConnection } from './pool-connection.ts'
 import type { Lent, Released, ToldOfQueries } from '../../sql/session.ts'
-import type { Flushing, Opened, Opening, PgSession, PgSessions, Pooling } from './session.ts'
+import type { Opened, Opening, PgSession, PgSessions, Pooling } from './session.ts'
 import { slotsOf, type Slots } from '../../sql/slots.ts'
 import { ERRORS, isFailedTransaction, isProtocolViolation, isRefusal, isWithoutSavepoint } from '../sql-errors.ts'
 import { READ_BACKEND, type BackendRow } from '../statements/read-settings.ts'
@@ -23,6 +23,7 @@ import {
   STATEMENTS_BEFORE_HANDLERS,
   WITHOUT_FLUSH,
   WITHOUT_HANDLERS,
+  type Flushing,
 } from '../statements/transaction.ts'
 
 /** Where the rows of `begin` are among the results of `forHandlers`. */

@@ -19,12 +19,6 @@ export interface PgSessions extends Sessions<PgTransaction> {
 export type Pooling = 'none' | 'pooled' | 'by-statement'
 
 /**
- * How COMMITs become durable: each with its own flush, or with a later flush for many. Until then others see the
- * commit, but a crash of the server undoes it.
- */
-export type Flushing = 'at-once' | 'late'
-
-/**
  * The statements of a claim. All are sent in one message on one connection. If a transaction waited for another
  * connection while such transactions hold all connections of a pool or pooler, it would wait for ever.
  */

@@ -1,5 +1,10 @@
-import type { Flushing } from '../sessions/session.ts'
 import type { Script } from './statement.ts'
+
+/**
+ * How COMMITs become durable: each with its own flush, or with a later flush for many. Until then others see the
+ * commit, but a crash of the server undoes it.
+ */
+export type Flushing = 'at-once' | 'late'
 
 /** In milliseconds. */
 export interface TransactionLimits {

@@ -1,6 +1,6 @@
 import { TransactionError } from '../../../src/spi.ts'
-import type { PgQuery, PgResult, RunQuery } from './pg-transaction.ts'
-import type { PgSession } from '../sessions/session.ts'
+import type { PgQuery, PgResult, RunQuery } from '../tx/pg-transaction.ts'
+import type { PgSession } from './session.ts'
 import { explainRefusal, isUndone } from '../sql-errors.ts'
 import { beforeHandler, releaseHandler } from '../statements/transaction.ts'
 import { Turns } from '../../sql/turns.ts'

@@ -41,9 +41,14 @@ export function planted({ name, changes }: Mutant, root = '.'): ReadonlyMap<stri
   }
 }
 
-/** All places that the source marks, by the labels of their markers. */
+const found = new Map<string, ReadonlyMap<string, readonly Place[]>>()
+
+/** All places that the source marks, by the labels of their markers. Looked for once. */
 export function markedPlaces(root = '.'): ReadonlyMap<string, readonly Place[]> {
+  const known = found.get(root)
+  if (known !== undefined) return known
   const places = new Map<string, Place[]>()
+  found.set(root, places)
   for (const folder of FOLDERS) {
     for (const name of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })) {
       const file = join(folder, name)

@@ -20,8 +20,15 @@ interface NamedTest {
 const RUN_BY_JEST = /^(?:(?:test|lab)\/.*\.test|lab\/demo\/contract|testing\/contract\/store\/[\w-]+-laws)\.ts$/
 const TITLE = /(['"`])((?:(?!\1).)*) \[(T\d+)\]\1/g
 
-/** The tests that carry an ID. @throws TypeError if two carry the same */
+let found: ReadonlyMap<string, NamedTest> | undefined
+
+/** The tests that carry an ID. Looked for once. @throws TypeError if two carry the same */
 export function namedTests(): ReadonlyMap<string, NamedTest> {
+  found ??= findNamed()
+  return found
+}
+
+function findNamed(): ReadonlyMap<string, NamedTest> {
   const tests = new Map<string, NamedTest>()
   for (const folder of ['test', 'lab', 'testing']) {
     for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {

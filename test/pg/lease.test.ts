@@ -16,7 +16,7 @@ describePostgres('postgresLease', () => {
 
     it('answers random calls of three owners and of people as it does, while time passes', async () => {
       const { store, age } = harness
-      await expect(assertLikeTransition(store, { numRuns: 400, age })).resolves.toBeUndefined()
+      await expect(assertLikeTransition(store, { numRuns: 100, age })).resolves.toBeUndefined()
     }, 120_000)
 
     it('does so where each statement meets another connection, as behind a pooler that lends them by transaction', async () => {

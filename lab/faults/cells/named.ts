@@ -1,5 +1,12 @@
+const patterns = new Map<string, RegExp>()
+
 /** Whether a cell is meant by a name in which * stands for anything. */
 export function isNamed(name: string, glob: string): boolean {
-  const parts = glob.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`))
-  return new RegExp(`^${parts.join('.*')}$`).test(name)
+  let pattern = patterns.get(glob)
+  if (pattern === undefined) {
+    const parts = glob.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`))
+    pattern = new RegExp(`^${parts.join('.*')}$`)
+    patterns.set(glob, pattern)
+  }
+  return pattern.test(name)
 }

@@ -219,6 +219,15 @@ describe.each(INBOXES)('a message with an attempt that another process counted (
     expect(world.effects).toEqual(ids)
   })
 
+  it('does not overtake in its lane, and is not overtaken when the one before it succeeds', async () => {
+    const world = new World()
+    await dead(world, 'l2')
+    const rig = await startRig({ style, world, backoff: RETRY, effect: (work) => work.apply() })
+    await rig.deliver(...['l1', 'l2', 'l3'].map((id) => ({ id, lane: 'l' })))
+    await rig.clock.advance(30_000)
+    expect(world.effects).toEqual(['l1', 'l2', 'l3'])
+  })
+
   it('is not overtaken in its lane while it is busy', async () => {
     const world = new World()
     const held = gate()

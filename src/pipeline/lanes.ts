@@ -1,20 +1,7 @@
 import type { DurationMs } from '../core/units.ts'
 import type { Clock } from '../ports/clock.ts'
 import { Fifo } from './fifo.ts'
-import { Task } from './task.ts'
-
-/** The serial queue of one ordering key, or of one task without a key that has to wait. */
-export interface Lane {
-  readonly name: string | undefined
-  /** Usually of length one. Built by assignment, because `push` on an empty array reserves room for many. */
-  queue: Task[]
-  /** Tasks taken from the lane and not yet finished or put back. The lane gives no task while there are any. */
-  out: number
-  /** Its head may be taken. */
-  isReady: boolean
-  /** Set while the lane waits for a retry or for another owner. */
-  cancelHold: (() => void) | undefined
-}
+import { Task, type Lane } from './task.ts'
 
 /**
  * The serial queues of the ordering keys. A lane gives its head only when none of its tasks is out: one message of a

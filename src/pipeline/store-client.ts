@@ -3,12 +3,15 @@ import type { MarkVerdict, RenewVerdict, Result } from '../core/record.ts'
 import { horizonOf } from '../core/retention.ts'
 import type { MonotonicMs } from '../core/units.ts'
 import { hasCode } from '../errors.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Entropy } from '../ports/entropy.ts'
+import type { Observer } from '../ports/observer.ts'
 import type { StreamPosition } from '../ports/source.ts'
 import type { Claim, ClaimAnswer, Positions, ReleaseOptions } from '../ports/store.ts'
 import { causeOf } from './cause.ts'
 import { ClaimSteps, type ClaimStep } from './claim-step.ts'
 import { DROPPED, RERUN, type Ending, type SettingAside } from './ending.ts'
-import type { Services } from './services.ts'
+import type { ResolvedConsumer } from '../resolve-options.ts'
 import { faultOfMark, faultOfRelease, faultOfSetAside, faultsOfClaims } from './store-answers.ts'
 import type { StoreLine } from './store-line.ts'
 import type { Task } from './task.ts'
@@ -20,18 +23,25 @@ export interface ClaimedBatch {
   readonly sentAt: MonotonicMs
 }
 
+export interface StoreClientParts {
+  readonly consumer: ResolvedConsumer
+  readonly clock: Clock
+  readonly entropy: Entropy
+  readonly observe: Observer
+}
+
 /**
  * The calls of a store, for one consumer. Each is repeated until the store answers; `undefined`: it did not before the
  * process had to stop, so the answer is unknown.
  */
 export class StoreClient {
-  readonly #services: Omit<Services, 'store'>
+  readonly #services: StoreClientParts
   readonly #scope: string
   readonly #line: StoreLine
   readonly #steps: ClaimSteps
   readonly #positions: Positions | undefined
 
-  constructor(services: Omit<Services, 'store'>, scope: string, line: StoreLine) {
+  constructor(services: StoreClientParts, scope: string, line: StoreLine) {
     const { consumer, observe } = services
     this.#services = services
     this.#scope = scope

@@ -3,7 +3,6 @@ import type { EpochMs, MonotonicMs } from '../core/units.ts'
 import type { Delivery, StreamPosition } from '../ports/source.ts'
 import type { Message } from '../ports/message.ts'
 import { shortened } from '../digest.ts'
-import type { Lane } from './lanes.ts'
 
 /**
  * States of a task.
@@ -51,6 +50,19 @@ export type History =
   | { readonly kind: 'suspect'; readonly attempts: number }
 
 const UNTRIED: History = { kind: 'untried', attempts: 0 }
+
+/** The serial queue of one ordering key, or of one task without a key that has to wait. */
+export interface Lane {
+  readonly name: string | undefined
+  /** Usually of length one. Built by assignment, because `push` on an empty array reserves room for many. */
+  queue: Task[]
+  /** Tasks taken from the lane and not yet finished or put back. The lane gives no task while there are any. */
+  out: number
+  /** Its head may be taken. */
+  isReady: boolean
+  /** Set while the lane waits for a retry or for another owner. */
+  cancelHold: (() => void) | undefined
+}
 
 /** One message in this process, with all its deliveries (single flight). It ends once, for all of them. */
 export class Task {

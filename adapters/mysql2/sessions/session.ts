@@ -1,5 +1,6 @@
 import { StoreError, TransactionError } from '../../../src/spi.ts'
 import type { Lent, Released, Session, ToldOfQueries } from '../../sql/session.ts'
+import type { Limits } from '../options.ts'
 import {
   goesBack,
   LentMysqlTransaction,
@@ -10,7 +11,6 @@ import {
 } from '../tx/mysql-transaction.ts'
 import type { PooledConnection, Rows } from './pooled-connection.ts'
 import { errnoOf, explainRefusal, isAnotherTransaction, isConflictOfTransactions, isRefusal } from '../sql-errors.ts'
-import type { MysqlSessions } from './sessions.ts'
 import { rowsOf, type Script } from '../statements/script.ts'
 import {
   AS_BEFORE,
@@ -24,9 +24,17 @@ import {
 /** Bit of the status in an answer: a transaction is open. */
 const IN_TRANSACTION = 1
 
+/** What a session needs of the sessions that it is one of. */
+interface Committing {
+  readonly asOne: boolean
+  readonly limits: Limits
+  committed<Row>(script: Script<Row>): Promise<readonly Row[]>
+  commitOn<Row>(connection: PooledConnection, script: Script<Row>): Promise<readonly Row[]>
+}
+
 /** A connection with an open transaction. It ends with `commit`, `rollback` or `replace`, whatever they answer. */
 export class MysqlSession implements Session<MysqlTransaction> {
-  readonly #sessions: MysqlSessions
+  readonly #sessions: Committing
   readonly #connection: PooledConnection
   readonly #giveSlot: () => void
   #failure: TransactionError | undefined
@@ -35,7 +43,7 @@ export class MysqlSession implements Session<MysqlTransaction> {
   #lastOfHandlers: Promise<unknown> = Promise.resolve()
   #isOver = false
 
-  constructor(sessions: MysqlSessions, connection: PooledConnection, giveSlot: () => void) {
+  constructor(sessions: Committing, connection: PooledConnection, giveSlot: () => void) {
     this.#sessions = sessions
     this.#connection = connection
     this.#giveSlot = giveSlot

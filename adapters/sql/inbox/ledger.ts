@@ -1,17 +1,10 @@
 import type { Key, MarkVerdict, OwnerToken, SetAsideVerdict } from '../../../src/spi.ts'
-import type { StoredItem } from '../bytes.ts'
 import type { HoldingBack, Ledger, MarkingFailure, Replacement, Results, SettingAside } from '../ledger.ts'
 import type { Script } from '../session.ts'
 import { markFailure } from './mark-failure.ts'
-import { setKeysAside } from './set-keys-aside.ts'
+import { setKeysAside, type TriedItem } from './set-keys-aside.ts'
 import type { Attempts, InboxPlace } from './statements.ts'
 import { whatWasCommitted } from './what-was-committed.ts'
-
-/** An item that a claim was granted. */
-export interface TriedItem extends StoredItem {
-  /** Starts of its handler, including this one. */
-  readonly attempt: number
-}
 
 /** The claim has inserted the rows already, so the mark is only the COMMIT, plus the results if there are any. */
 export class InboxLedger<Tx> implements Ledger {

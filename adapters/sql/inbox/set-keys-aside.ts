@@ -1,9 +1,15 @@
 import type { OwnerToken, SetAsideVerdict } from '../../../src/spi.ts'
+import type { StoredItem } from '../bytes.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'
 import { storable } from '../errors.ts'
 import type { Replacement, SettingAside } from '../ledger.ts'
-import type { TriedItem } from './ledger.ts'
 import type { InboxPlace, RecordRow, Writing } from './statements.ts'
+
+/** An item that a claim was granted. */
+export interface TriedItem extends StoredItem {
+  /** Starts of its handler, including this one. */
+  readonly attempt: number
+}
 
 interface Wanted {
   readonly items: readonly TriedItem[]

@@ -27,7 +27,7 @@ export interface MysqlDatabase {
 }
 
 export function databaseOf(options: ResolvedMysql, strategy: 'inbox' | 'lease'): MysqlDatabase {
-  const { pool, max, limits, database: wanted, migrate: mode } = options
+  const { pool, max, limits, database: wanted, setup: mode } = options
   const { lockTimeoutMs } = limits
   const sessions = new MysqlSessions(pool, max, limits)
   const prepare = async (): Promise<Tables> => {

@@ -50,7 +50,7 @@ export function mysqlLease(options: MysqlLeaseOptions): LeaseStore {
 }
 
 /**
- * The tables as plain SQL, for a DBA. Run it once, before `migrate: 'verify'`.
+ * The tables as plain SQL, for a DBA. Run it once, before `setup: 'check'`.
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function mysqlMigrationSql({ database }: { readonly database: string }): string {

@@ -16,10 +16,10 @@ export interface MysqlOptions {
    */
   readonly database?: string
   /**
-   * `auto` brings the tables up to date in `open()`. `verify` only checks them, for users who may not create tables.
+   * `auto` brings the tables up to date in `open()`. `check` only checks them, for users who may not create tables.
    * @defaultValue `auto`
    */
-  readonly migrate?: 'auto' | 'verify'
+  readonly setup?: 'auto' | 'check'
   /**
    * How long a call waits for a transaction that holds one of its keys, in milliseconds. It is rounded up to whole
    * seconds, the unit of `innodb_lock_wait_timeout`. A claim then answers `busy`. It does not limit handlers. Must be
@@ -50,7 +50,7 @@ export type MysqlLeaseOptions = MysqlOptions
 
 /** The only place that defines defaults. */
 const DEFAULTS: Required<Omit<MysqlInboxOptions, 'pool' | 'database'>> = {
-  migrate: 'auto',
+  setup: 'auto',
   lockTimeoutMs: 1_000,
   queryTimeoutMs: 10_000,
   idleInTransactionTimeoutMs: 300_000,
@@ -64,14 +64,14 @@ export interface ResolvedMysql {
   readonly pool: MysqlPoolLike
   readonly max: number
   readonly database: string | undefined
-  readonly migrate: 'auto' | 'verify'
+  readonly setup: 'auto' | 'check'
   readonly limits: Limits
 }
 
 const OF_LEASE: { readonly [O in keyof Required<MysqlLeaseOptions>]: true } = {
   pool: true,
   database: true,
-  migrate: true,
+  setup: true,
   lockTimeoutMs: true,
   queryTimeoutMs: true,
 }
@@ -83,7 +83,7 @@ const KNOWN = { mysqlInbox: { ...OF_LEASE, idleInTransactionTimeoutMs: true }, m
 export function resolveMysql(options: MysqlInboxOptions, store: 'mysqlInbox' | 'mysqlLease'): ResolvedMysql {
   if (isPool(options)) throw new ConfigError([`${store}: pool: expected options, { pool }, got the pool itself`])
   const given = givenOf(options)
-  const { pool, migrate, lockTimeoutMs, queryTimeoutMs, idleInTransactionTimeoutMs } = { ...DEFAULTS, ...given }
+  const { pool, setup, lockTimeoutMs, queryTimeoutMs, idleInTransactionTimeoutMs } = { ...DEFAULTS, ...given }
   const { database } = given
   const problems = database === undefined ? [] : databaseProblems(database)
   checkNames('', given, { known: KNOWN[store] }, problems)
@@ -96,9 +96,9 @@ export function resolveMysql(options: MysqlInboxOptions, store: 'mysqlInbox' | '
   }
   const limits = { lockTimeoutMs, queryTimeoutMs, idleInTransactionTimeoutMs }
   const lockWait = { ms: Math.ceil(lockTimeoutMs / 1_000) * 1_000, unit: ' in whole seconds' }
-  problems.push(...commonProblems({ migrate, limits, mayBeNone: ['idleInTransactionTimeoutMs'], lockWait }))
+  problems.push(...commonProblems({ setup, limits, mayBeNone: ['idleInTransactionTimeoutMs'], lockWait }))
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${store}: ${problem}`))
-  return Object.freeze({ pool, max, database, migrate, limits })
+  return Object.freeze({ pool, max, database, setup, limits })
 }
 
 function isPool(value: Partial<MysqlPoolLike> | MysqlOptions | null | undefined): value is MysqlPoolLike {

@@ -90,7 +90,7 @@ export function pgliteInbox(options: PgliteInboxOptions): InboxStore<PgTransacti
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function postgresLease(options: PostgresLeaseOptions): LeaseStore {
-  const { pool, max, limits, tables, migrate: mode } = resolveLease(options)
+  const { pool, max, limits, tables, setup: mode } = resolveLease(options)
   const sessions = new PoolSessions(
     pool,
     Math.max(1, max - 1),
@@ -144,7 +144,7 @@ export interface PostgresMigrationSqlOptions {
 }
 
 /**
- * The schema as plain SQL, for a DBA. Run it once, before `migrate: 'verify'`.
+ * The schema as plain SQL, for a DBA. Run it once, before `setup: 'check'`.
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function postgresMigrationSql({ schema, inboxPartitions }: PostgresMigrationSqlOptions = {}): string {
@@ -167,7 +167,7 @@ function partsOf(parts: PgParts, strategy: 'inbox' | 'offsets'): StoreParts<PgTr
   return { sessions, lockTimeoutMs, database: databaseOf(parts, strategy), checkup: () => checkup(parts, strategy) }
 }
 
-function onPool({ pool, transactions, flushing, limits, tables, migrate: mode }: ResolvedPostgres): PgParts {
+function onPool({ pool, transactions, flushing, limits, tables, setup: mode }: ResolvedPostgres): PgParts {
   const sessions = new PoolSessions(pool, transactions, limits, flushing)
   return {
     sessions,
@@ -181,7 +181,7 @@ function onPool({ pool, transactions, flushing, limits, tables, migrate: mode }:
   }
 }
 
-async function prepare(sessions: PgSessions, tables: Tables, mode: 'auto' | 'verify', loss: string): Promise<void> {
+async function prepare(sessions: PgSessions, tables: Tables, mode: 'auto' | 'check', loss: string): Promise<void> {
   const { fsync } = await checkServer(sessions)
   if (!fsync) {
     const text = `Postgres runs with fsync = off: when its machine crashes, ${loss}`

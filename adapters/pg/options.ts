@@ -16,10 +16,10 @@ export interface PostgresInboxOptions {
    */
   readonly schema?: string
   /**
-   * `auto` brings the schema up to date in `open()`. `verify` only checks it, for roles that may not create tables.
+   * `auto` brings the schema up to date in `open()`. `check` only checks it, for roles that may not create tables.
    * @defaultValue `auto`
    */
-  readonly migrate?: 'auto' | 'verify'
+  readonly setup?: 'auto' | 'check'
   /**
    * How long a claim waits for the transaction that holds one of its keys, in milliseconds; then it answers `busy`. It
    * does not limit handlers. Must be less than `queryTimeoutMs`.
@@ -76,7 +76,7 @@ export interface PgliteInboxOptions {
 /** The only place that defines defaults. */
 export const DEFAULTS: Required<Omit<PostgresInboxOptions, 'pool' | 'statementTimeoutMs'>> = {
   schema: 'consume_once',
-  migrate: 'auto',
+  setup: 'auto',
   lockTimeoutMs: 1_000,
   queryTimeoutMs: 10_000,
   durability: 'commit',
@@ -92,7 +92,7 @@ export interface ResolvedPostgres {
   /** The number of transactions that may be open at once. */
   readonly transactions: number
   readonly flushing: Flushing
-  readonly migrate: 'auto' | 'verify'
+  readonly setup: 'auto' | 'check'
   readonly tables: Tables
   readonly limits: Limits
 }
@@ -100,7 +100,7 @@ export interface ResolvedPostgres {
 const OF_OFFSETS: { readonly [O in keyof Required<PostgresOffsetsOptions>]: true } = {
   pool: true,
   schema: true,
-  migrate: true,
+  setup: true,
   lockTimeoutMs: true,
   queryTimeoutMs: true,
   statementTimeoutMs: true,
@@ -120,7 +120,7 @@ type UserOfPostgres = 'postgresInbox' | 'postgresOffsets' | 'postgresMigrations'
 export function resolvePostgres(options: PostgresInboxOptions, store: UserOfPostgres): ResolvedPostgres {
   refusePoolAsOptions(options, store)
   const given = givenOf(options)
-  const { pool, schema, migrate, lockTimeoutMs, queryTimeoutMs, idleInTransactionTimeoutMs, durability } = {
+  const { pool, schema, setup, lockTimeoutMs, queryTimeoutMs, idleInTransactionTimeoutMs, durability } = {
     ...DEFAULTS,
     ...given,
   }
@@ -138,13 +138,13 @@ export function resolvePostgres(options: PostgresInboxOptions, store: UserOfPost
   }
   const limits = { lockTimeoutMs, queryTimeoutMs, statementTimeoutMs, idleInTransactionTimeoutMs }
   const lockWait = { ms: lockTimeoutMs, unit: '' }
-  problems.push(...commonProblems({ migrate, limits, mayBeNone: ['idleInTransactionTimeoutMs'], lockWait }))
+  problems.push(...commonProblems({ setup, limits, mayBeNone: ['idleInTransactionTimeoutMs'], lockWait }))
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${store}: ${problem}`))
   return Object.freeze({
     pool,
     transactions: max - beside,
     flushing: durability === 'flush-ticker' ? 'late' : 'at-once',
-    migrate,
+    setup,
     tables: tablesIn(schema),
     limits,
   })

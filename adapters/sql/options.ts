@@ -1,5 +1,5 @@
 interface Common {
-  readonly migrate: unknown
+  readonly setup: unknown
   /** In milliseconds. */
   readonly limits: { readonly [name: string]: number | undefined }
   /** Limits that may be 0. */
@@ -9,10 +9,10 @@ interface Common {
 }
 
 /** The problems of the options that all stores on SQL have. */
-export function commonProblems({ migrate, limits, mayBeNone = [], lockWait }: Common): readonly string[] {
+export function commonProblems({ setup, limits, mayBeNone = [], lockWait }: Common): readonly string[] {
   const problems: string[] = []
-  if (migrate !== 'auto' && migrate !== 'verify') {
-    problems.push(`migrate: expected 'auto' or 'verify', got ${JSON.stringify(migrate)}`)
+  if (setup !== 'auto' && setup !== 'check') {
+    problems.push(`setup: expected 'auto' or 'check', got ${JSON.stringify(setup)}`)
   }
   for (const [name, value = 1] of Object.entries(limits)) {
     const least = mayBeNone.includes(name) ? 0 : 1

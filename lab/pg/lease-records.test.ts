@@ -223,8 +223,8 @@ describePostgres('the records of postgresLease', () => {
 
 describe('options of postgresLease', () => {
   it('are told with all their problems at once', () => {
-    const wrong = { pool: fakePool({}, 0).pool, schema: 'A', migrate: 'never' as never, lockTimeoutMs: 0 }
-    for (const name of ['pool', 'schema', 'migrate', 'lockTimeoutMs']) {
+    const wrong = { pool: fakePool({}, 0).pool, schema: 'A', setup: 'never' as never, lockTimeoutMs: 0 }
+    for (const name of ['pool', 'schema', 'setup', 'lockTimeoutMs']) {
       expect(() => postgresLease(wrong)).toThrow(new RegExp(`postgresLease: ${name}`))
     }
     const { pool } = fakePool({}, 1)

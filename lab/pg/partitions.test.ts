@@ -11,7 +11,7 @@ describePostgres('postgresInbox on partitions', () => {
     'postgresInbox on partitions',
     {
       strategy: 'inbox',
-      createHarness: () => pgHarness({ migrate: 'verify' }, PARTITIONS),
+      createHarness: () => pgHarness({ setup: 'check' }, PARTITIONS),
       lacks: {
         retention: 'a purge ends records',
       },

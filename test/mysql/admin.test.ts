@@ -148,13 +148,13 @@ describeMariadb('Tables of consume-once in MariaDB', () => {
     ])
   })
 
-  it('are only checked with migrate: verify, and can be made by the printed SQL', async () => {
-    const verify = (): Promise<void> => mysqlInbox({ pool: place.newPool(), migrate: 'verify' }).open()
+  it('are only checked with setup: check, and can be made by the printed SQL', async () => {
+    const verify = (): Promise<void> => mysqlInbox({ pool: place.newPool(), setup: 'check' }).open()
     expect(await codeOf(verify())).toBe('CONFIG_INVALID')
     const pool = place.newPool({ multipleStatements: true })
     await pool.query(mysqlMigrationSql({ database: place.database }))
     expect(await codeOf(verify())).toBe('no error')
-    const lease = mysqlLease({ pool: place.newPool(), migrate: 'verify' })
+    const lease = mysqlLease({ pool: place.newPool(), setup: 'check' })
     expect(await hold(lease, newItem())).toMatchObject({ verdict: 'claimed' })
   })
 

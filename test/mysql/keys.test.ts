@@ -29,8 +29,8 @@ describeMariadb('The tables of stores on MariaDB', () => {
   ])('are refused by every store without the unique index of %s', async (_, sql, told) => {
     await place.pool.query(sql)
     const pool = place.newPool()
-    for (const migrate of ['auto', 'verify'] as const) {
-      for (const store of [mysqlInbox({ pool, migrate }), mysqlLease({ pool, migrate })]) {
+    for (const setup of ['auto', 'check'] as const) {
+      for (const store of [mysqlInbox({ pool, setup }), mysqlLease({ pool, setup })]) {
         await expect(store.open()).rejects.toMatchObject({
           code: 'CONFIG_INVALID',
           message: expect.stringMatching(told),
@@ -53,7 +53,7 @@ describeMariadb('The tables of stores on MariaDB', () => {
     const told = `consume_once_${name}: expected engine InnoDB, got ${engine}`
     await place.pool.query(`alter table consume_once_${name} engine = ${engine}`)
     const pool = place.newPool()
-    for (const store of [mysqlInbox({ pool, migrate: 'verify' }), mysqlLease({ pool })]) {
+    for (const store of [mysqlInbox({ pool, setup: 'check' }), mysqlLease({ pool })]) {
       await expect(store.open()).rejects.toMatchObject({
         code: 'CONFIG_INVALID',
         message: expect.stringContaining(told),
@@ -66,7 +66,7 @@ describeMariadb('The tables of stores on MariaDB', () => {
 
   it('are taken with a unique index in place of the primary key', async () => {
     await place.pool.query('alter table consume_once_inbox drop primary key, add unique index restored (`key`, scope)')
-    const opening = mysqlInbox({ pool: place.newPool(), migrate: 'verify' }).open()
+    const opening = mysqlInbox({ pool: place.newPool(), setup: 'check' }).open()
     await expect(opening).resolves.toBeUndefined()
   })
 })

@@ -72,8 +72,8 @@ describePostgres('the schema of postgresInbox', () => {
     expect(there.rows).toEqual([{ name: 'effect' }])
   })
 
-  it('is only checked where migrate is verify, and can be made by a DBA before', async () => {
-    const verify = (): Promise<void> => postgresInbox({ pool: place.newPool(), schema, migrate: 'verify' }).open()
+  it('is only checked where setup is check, and can be made by a DBA before', async () => {
+    const verify = (): Promise<void> => postgresInbox({ pool: place.newPool(), schema, setup: 'check' }).open()
     await expect(verify()).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
       message: expect.stringContaining(`postgresMigrationSql({ schema: '${schema}' })`),
@@ -147,9 +147,9 @@ describePostgres('the schema of postgresInbox', () => {
     const pool = place.newPool()
     const stores = [
       postgresInbox({ pool, schema }),
-      postgresInbox({ pool, schema, migrate: 'verify' }),
-      postgresOffsets({ pool, schema, migrate: 'verify' }),
-      postgresLease({ pool, schema, migrate: 'verify' }),
+      postgresInbox({ pool, schema, setup: 'check' }),
+      postgresOffsets({ pool, schema, setup: 'check' }),
+      postgresLease({ pool, schema, setup: 'check' }),
     ]
     const opened = await Promise.all(
       stores.map((store) =>
@@ -213,16 +213,8 @@ describe('options of postgresInbox', () => {
   it('tells all problems at once', () => {
     const { pool } = fakePool({}, 1)
     const options = { pool, schema: 'A', lockTimeoutMs: 0, queryTimeoutMs: 1.5, idleInTransactionTimeoutMs: -1 }
-    const wrong = { ...options, statementTimeoutMs: Number.NaN, migrate: 'never' as never }
-    for (const name of [
-      'pool',
-      'schema',
-      'lockTimeoutMs',
-      'queryTimeoutMs',
-      'idleIn',
-      'statementTimeoutMs',
-      'migrate',
-    ]) {
+    const wrong = { ...options, statementTimeoutMs: Number.NaN, setup: 'never' as never }
+    for (const name of ['pool', 'schema', 'lockTimeoutMs', 'queryTimeoutMs', 'idleIn', 'statementTimeoutMs', 'setup']) {
       expect(() => postgresInbox(wrong)).toThrow(new RegExp(`postgresInbox: ${name}`))
     }
     expect(() => postgresInbox({ pool: fakePool({}).pool, lockTimeoutMs: 10_000 })).toThrow('less than queryTimeoutMs')

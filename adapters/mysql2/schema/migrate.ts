@@ -26,10 +26,10 @@ const WAIT_SECONDS = 1
  * @throws ConfigError `CONFIG_INVALID` if the tables are out of date and may not be changed, or are too new for this
  * code
  */
-export async function migrate(sessions: MysqlSessions, tables: Tables, mode: 'auto' | 'verify'): Promise<void> {
+export async function migrate(sessions: MysqlSessions, tables: Tables, mode: 'auto' | 'check'): Promise<void> {
   await sessions.using(async (connection) => {
     if ((await versionOf(connection, tables)) >= NEWEST) return
-    if (mode === 'verify') throw new ConfigError([outOfDate(tables)])
+    if (mode === 'check') throw new ConfigError([outOfDate(tables)])
     await lock(connection, tables)
     try {
       await ask(connection, createMigrationTable(tables))
@@ -78,6 +78,6 @@ function outOfDate({ database }: Tables): string {
   const missing = MIGRATIONS.map(({ name, version }) => `${version} ${name}`).join(', ')
   return (
     `database ${database}: expected tables of consume-once of version ${NEWEST} (${missing}), got older ones or none. Run the ` +
-    `SQL of mysqlMigrationSql({ database: '${database}' }), or open it once with migrate: 'auto' as a user who may create tables`
+    `SQL of mysqlMigrationSql({ database: '${database}' }), or open it once with setup: 'auto' as a user who may create tables`
   )
 }

@@ -17,10 +17,10 @@ export interface PostgresLeaseOptions {
    */
   readonly schema?: string
   /**
-   * `auto` brings the schema up to date in `open()`. `verify` only checks it, for roles that may not create tables.
+   * `auto` brings the schema up to date in `open()`. `check` only checks it, for roles that may not create tables.
    * @defaultValue `auto`
    */
-  readonly migrate?: 'auto' | 'verify'
+  readonly setup?: 'auto' | 'check'
   /**
    * How long a call waits for another call about one of its keys, in milliseconds. A claim then answers `busy`; any
    * other call is made again. Must be less than `queryTimeoutMs`.
@@ -48,7 +48,7 @@ export interface PgliteLeaseOptions {
 /** The only place that defines defaults of leases. */
 export const DEFAULTS: Required<Omit<PostgresLeaseOptions, 'pool'>> = {
   schema: INBOX.schema,
-  migrate: INBOX.migrate,
+  setup: INBOX.setup,
   lockTimeoutMs: INBOX.lockTimeoutMs,
   queryTimeoutMs: 5_000,
 }
@@ -56,7 +56,7 @@ export const DEFAULTS: Required<Omit<PostgresLeaseOptions, 'pool'>> = {
 const KNOWN: { readonly [O in keyof Required<PostgresLeaseOptions>]: true } = {
   pool: true,
   schema: true,
-  migrate: true,
+  setup: true,
   lockTimeoutMs: true,
   queryTimeoutMs: true,
 }
@@ -64,7 +64,7 @@ const KNOWN: { readonly [O in keyof Required<PostgresLeaseOptions>]: true } = {
 interface ResolvedLease {
   readonly pool: PoolLike
   readonly max: number
-  readonly migrate: 'auto' | 'verify'
+  readonly setup: 'auto' | 'check'
   readonly tables: Tables
   readonly limits: { readonly lockTimeoutMs: DurationMs; readonly queryTimeoutMs: DurationMs }
 }
@@ -73,13 +73,13 @@ interface ResolvedLease {
 export function resolveLease(options: PostgresLeaseOptions): ResolvedLease {
   refusePoolAsOptions(options, 'postgresLease')
   const given = givenOf(options)
-  const { pool, schema, migrate, lockTimeoutMs, queryTimeoutMs } = { ...DEFAULTS, ...given }
+  const { pool, schema, setup, lockTimeoutMs, queryTimeoutMs } = { ...DEFAULTS, ...given }
   const problems = [...schemaProblems(schema)]
   checkNames('', given, { known: KNOWN }, problems)
   const max = maxOf(pool)
   if (!(max >= 1)) problems.push(`pool: expected a pg Pool with max >= 1, got ${max}`)
   const limits = { lockTimeoutMs, queryTimeoutMs }
-  problems.push(...commonProblems({ migrate, limits, lockWait: { ms: lockTimeoutMs, unit: '' } }))
+  problems.push(...commonProblems({ setup, limits, lockWait: { ms: lockTimeoutMs, unit: '' } }))
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `postgresLease: ${problem}`))
-  return Object.freeze({ pool, max, migrate, tables: tablesIn(schema), limits })
+  return Object.freeze({ pool, max, setup, tables: tablesIn(schema), limits })
 }

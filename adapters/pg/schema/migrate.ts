@@ -29,9 +29,9 @@ const DDL_LOCK_TIMEOUT = '5s'
  * @throws ConfigError `CONFIG_INVALID` if the schema is out of date and may not be changed, is too new for this code,
  * or lacks an index that keeps keys unique
  */
-export async function migrate(sessions: PgSessions, tables: Tables, mode: 'auto' | 'verify'): Promise<void> {
+export async function migrate(sessions: PgSessions, tables: Tables, mode: 'auto' | 'check'): Promise<void> {
   for (let tries = 0; (await versionOf(sessions, tables)) < NEWEST;) {
-    if (mode === 'verify') throw new ConfigError([outOfDate(tables)])
+    if (mode === 'check') throw new ConfigError([outOfDate(tables)])
     try {
       await migrateOnce(sessions, tables)
     } catch (error) {
@@ -106,6 +106,6 @@ function outOfDate({ schema }: Tables): string {
   const missing = MIGRATIONS.map(({ name, version }) => `${version} ${name}`).join(', ')
   return (
     `schema ${schema}: expected version ${NEWEST} (${missing}), got an older one or none. Run the SQL of ` +
-    `postgresMigrationSql({ schema: '${schema}' }), or open it once with migrate: 'auto' in a role that may create tables`
+    `postgresMigrationSql({ schema: '${schema}' }), or open it once with setup: 'auto' in a role that may create tables`
   )
 }

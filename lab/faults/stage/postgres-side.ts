@@ -148,7 +148,7 @@ export class PostgresSide implements AsyncDisposable {
 
   /** As a person does who has looked at the topic. */
   async releaseHold(group: string, stream: string): Promise<HoldVerdict> {
-    const store = postgresOffsets({ pool: this.#pool, schema: SCHEMA, migrate: 'verify' })
+    const store = postgresOffsets({ pool: this.#pool, schema: SCHEMA, setup: 'check' })
     const consumer = defineConsumer({ name: CONSUMER, store, handle: () => {} })
     await store.open()
     const how = { from: 'beginning', by: 'faults', reason: 'the topic was created anew' } as const

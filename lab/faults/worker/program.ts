@@ -129,7 +129,7 @@ function transactionsOn(place: PostgresPlace): PostgresOffsetsOptions {
   return {
     pool: poolOf(place),
     schema: place.schema,
-    migrate: 'verify',
+    setup: 'check',
     lockTimeoutMs: 500,
     queryTimeoutMs: 1_500,
     idleInTransactionTimeoutMs: IDLE_IN_TRANSACTION_MS,
@@ -140,7 +140,7 @@ function postgresLeaseOn(place: PostgresPlace): Store {
   return postgresLease({
     pool: poolOf(place),
     schema: place.schema,
-    migrate: 'verify',
+    setup: 'check',
     lockTimeoutMs: 300,
     queryTimeoutMs: 600,
   })

@@ -17,7 +17,7 @@ const OF_REDIS: Bad = { redis: {}, prefix: null, shards: '16', timeoutMs: '2000'
 const OF_POSTGRES: Bad = {
   pool: 'postgres://',
   schema: null,
-  migrate: true,
+  setup: true,
   lockTimeoutMs: '1',
   queryTimeoutMs: null,
   shema: 'a',
@@ -25,7 +25,7 @@ const OF_POSTGRES: Bad = {
 const OF_MYSQL: Bad = {
   pool: {},
   database: 7,
-  migrate: null,
+  setup: null,
   lockTimeoutMs: -1,
   queryTimeoutMs: Number.NaN,
   schema: 'a',
@@ -44,7 +44,7 @@ const STORES: readonly (readonly [string, (options: never) => unknown, string, B
     { ...OF_POSTGRES, ...IDLE, statementTimeoutMs: 0, durability: 'commit' },
   ],
   ['postgresLease', postgresLease, 'pool', { ...OF_POSTGRES, ...IDLE }],
-  ['pgliteInbox', pgliteInbox, 'db', { db: null, schema: 'A', migrate: 'auto' }],
+  ['pgliteInbox', pgliteInbox, 'db', { db: null, schema: 'A', setup: 'auto' }],
   ['pgliteLease', pgliteLease, 'db', { db: {}, schema: 7, lockTimeoutMs: 1 }],
   ['mysqlInbox', mysqlInbox, 'pool', { ...OF_MYSQL, ...IDLE }],
   ['mysqlLease', mysqlLease, 'pool', { ...OF_MYSQL, ...IDLE }],

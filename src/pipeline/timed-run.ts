@@ -17,12 +17,18 @@ type RunState =
   /** It ended after that. */
   | 'late'
 
-const NEXT: Readonly<Record<RunState, Readonly<Partial<Record<RunState, true>>>>> = {
-  ready: { running: true },
-  running: { ended: true, abandoned: true },
-  ended: {},
-  abandoned: { late: true },
-  late: {},
+function leadsTo(from: RunState, to: RunState): boolean {
+  switch (to) {
+    case 'ready':
+      return false
+    case 'running':
+      return from === 'ready'
+    case 'ended':
+    case 'abandoned':
+      return from === 'running'
+    case 'late':
+      return from === 'abandoned'
+  }
 }
 
 /** One run of a function of the user, which has a time limit and can be aborted. Its signal is created when it is read. */
@@ -82,7 +88,7 @@ export class TimedRun {
   }
 
   #move(to: RunState): boolean {
-    if (NEXT[this.#state][to] === undefined) return false
+    if (!leadsTo(this.#state, to)) return false
     this.#state = to
     return true
   }

@@ -193,11 +193,12 @@ describe('a handler in a transaction that takes longer than each connection last
     const { watching, starts, running, effects } = await start('inbox', { queue }, tap.connect, () => gate.opened)
     await rabbit.send(queue, all)
     for (let cut = 1; cut <= 4; cut++) {
-      await eventually(() => tap.consuming[cut - 1]?.delivered === 5 && starts.length > 0)
+      // A rebuilt connection may break once more by itself: the newest counts.
+      await eventually(() => tap.consuming.at(-1)?.delivered === 5 && starts.length > 0)
       proxy.cut()
       await watching.untilTold('rebuilt', cut)
     }
-    await eventually(() => tap.consuming[4]?.delivered === 5)
+    await eventually(() => tap.consuming.at(-1)?.delivered === 5)
     gate.open()
     await watching.untilOutcomes('joined', 5)
     await running.stop()

@@ -112,7 +112,7 @@ const emails = defineConsumer({
 export async function run(): Promise<readonly Running[]> {
   const kafka = new Kafka({ brokers: [] })
   return [
-    await runKafka(kafka, payments, { topics: ['payments'], groupId: 'payments' }),
+    await runKafka(kafka, payments, { topics: ['payments'], group: 'payments' }),
     await runRabbit('amqp://localhost', emails, { queue: 'emails' }),
   ]
 }

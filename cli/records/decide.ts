@@ -43,7 +43,7 @@ const ONLY: Readonly<Record<Decision, string>> = {
 const CODES = `
 Writes, each with the record as it was, who (--by), when and why (--reason), where the store keeps an audit.
 Shows what would change, then asks you to type the consumer and the count, unless you give --yes.
-Exit code 0: as asked, or so already. 1: refused by a record's state, or no record. 2: usage. 3: not confirmed. 4: the store cannot be reached.`
+Exit code 0: as asked, or already in that state. 1: refused by a record's state, or no record. 2: usage. 3: not confirmed. 4: the store cannot be reached.`
 
 const EXAMPLES = {
   resolve: `
@@ -186,7 +186,9 @@ function preview(rows: readonly Row[], decision: Decision): void {
   if (rows.length > PREVIEWED) say(`  ... and ${rows.length - PREVIEWED} more`)
   const count = (which: (verdict: Verdict) => boolean): number => rows.filter(({ verdict }) => which(verdict)).length
   const changing = count((verdict) => verdict === 'decided')
-  say(`${changing} to change, ${count((verdict) => verdict === 'already')} so already, ${count(isFinding)} to be left`)
+  say(
+    `${changing} to change, ${count((verdict) => verdict === 'already')} already in that state, ${count(isFinding)} unchanged`,
+  )
 }
 
 function consequence({ record, verdict }: Row, decision: Decision): string {
@@ -194,7 +196,7 @@ function consequence({ record, verdict }: Row, decision: Decision): string {
     case 'decided':
       return EFFECT[decision]
     case 'already':
-      return 'is so already'
+      return 'is already in that state'
     case 'refused':
       return `stays: ${ONLY[decision]}`
     case 'no-record':

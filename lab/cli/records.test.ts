@@ -188,7 +188,7 @@ describe('consume-once resolve, reopen, forget', () => {
       exitCode: 1,
       states: { 'given-up': 'released', processing: 'processing', parked: 'parked' },
     })
-    expect(run.stderr).toContain('1 to change, 0 so already, 2 to be left')
+    expect(run.stderr).toContain('1 to change, 0 already in that state, 2 unchanged')
     expect(run.stderr).toContain('processing: processing -> stays: only what is given up')
     expect(run.stdout).toMatch(/^processing .* refused$/m)
   })
@@ -203,7 +203,7 @@ describe('consume-once resolve, reopen, forget', () => {
     expect(run.exitCode).toBe(1)
     expect(recordsOf(run)).toMatchObject([{ id: 'dnoe', state: 'absent', verdict: 'no-record' }])
     expect(run.stderr).toContain('dnoe: absent -> no record: check the ID and --origin')
-    expect(run.stderr).toContain('0 to change, 0 so already, 1 to be left')
+    expect(run.stderr).toContain('0 to change, 0 already in that state, 1 unchanged')
   })
 
   it('takes a key without a record for a mistyped key', async () => {

@@ -17,11 +17,40 @@ export function checkNames(
   { known, misplaced = {} }: { readonly known: object; readonly misplaced?: Readonly<Record<string, string>> },
   problems: string[],
 ): void {
+  const names = Object.keys(known)
+  let expected = `; expected one of ${names.join(', ')}`
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(known, name)) continue
-    const why = Object.hasOwn(misplaced, name) ? misplaced[name] : undefined
-    problems.push(`${place}${name}: ${why ?? `unknown option; expected one of ${Object.keys(known).join(', ')}`}`)
+    if (Object.hasOwn(misplaced, name)) {
+      problems.push(`${place}${name}: ${misplaced[name]}`)
+      continue
+    }
+    const nearest = names.find((one) => isMisspelt(name, one))
+    problems.push(`${place}${name}: unknown option${nearest === undefined ? expected : `; did you mean ${nearest}?`}`)
+    // The names are listed once.
+    if (nearest === undefined) expected = ''
   }
+}
+
+/** True if at most two letters, and at most a third of them, are missing, added or changed; case does not count. */
+function isMisspelt(given: string, known: string): boolean {
+  const most = Math.min(2, Math.floor(Math.max(given.length, known.length) / 3))
+  return areWithin(most, given.toLowerCase(), known.toLowerCase())
+}
+
+/** Whether at most `edits` insertions, deletions and substitutions lead from `a` to `b`. */
+function areWithin(edits: number, a: string, b: string): boolean {
+  let at = 0
+  while (at < a.length && a[at] === b[at]) at++
+  const [restOfA, restOfB] = [a.slice(at), b.slice(at)]
+  if (restOfA === restOfB) return true
+  if (edits === 0) return false
+  const [afterA, afterB] = [restOfA.slice(1), restOfB.slice(1)]
+  return (
+    areWithin(edits - 1, afterA, restOfB) ||
+    areWithin(edits - 1, restOfA, afterB) ||
+    areWithin(edits - 1, afterA, afterB)
+  )
 }
 
 /**
@@ -30,13 +59,13 @@ export function checkNames(
  * @param problems - problems are added here
  * @param options - `most`:
  * @defaultValue 2^53 - 1. `show`: formats the value.
- * @defaultValue `String`
+ * @defaultValue text in quotes, all else by `String`
  */
 export function checkWhole(
   name: string,
   value: unknown,
   problems: string[],
-  { most = Number.MAX_SAFE_INTEGER, show = String }: { readonly most?: number; readonly show?: Show } = {},
+  { most = Number.MAX_SAFE_INTEGER, show = shown }: { readonly most?: number; readonly show?: Show } = {},
 ): void {
   if (Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= most) return
   const upTo = most === Number.MAX_SAFE_INTEGER ? '' : ` to ${most}`
@@ -81,6 +110,11 @@ export function checkText(name: string, value: unknown, problems: string[]): voi
 /** True unless the text is blank or has a control character, a direction mark such as U+202E, or a lone surrogate. */
 export function isPlainText(text: string): boolean {
   return text.trim() !== '' && text.isWellFormed() && !/[\p{Cc}\p{Bidi_Control}]/u.test(text)
+}
+
+/** Text in quotes, so that `'8'` does not look like `8`. JSON has no NaN, and objects may be large. */
+export function shown(value: unknown): string {
+  return typeof value === 'string' ? shownText(value) : String(value)
 }
 
 /** As JSON, with control characters and direction marks escaped, so that a terminal does not act on them. */

@@ -7,7 +7,15 @@ import { json, type Decode, type StandardSchema } from './decode.ts'
 import { DEFAULTS } from './defaults.ts'
 import { ConfigError } from './errors.ts'
 import { standardId, type IdExtractor } from './message-id.ts'
-import { checkFunction, checkNames, checkOneOf, checkText, checkWhole, shownText } from './option-checks.ts'
+import {
+  checkFunction,
+  checkNames,
+  checkObject,
+  checkOneOf,
+  checkText,
+  checkWhole,
+  shownText,
+} from './option-checks.ts'
 import type {
   BatchContext,
   ConsumerOptions,
@@ -118,6 +126,9 @@ type Numbers = Pick<
 
 /** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
 export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<Decoded, Payload, Tx>): ResolvedConsumer {
+  if (typeof options !== 'object' || options === null) {
+    throw new ConfigError([`consumer: expected options such as { name, store, handle }, got ${shownText(options)}`])
+  }
   const given = options as unknown as AnyOptions
   const numbers = numbersOf(given)
   const backoff = { ...DEFAULTS.backoff, ...options.backoff }
@@ -171,7 +182,7 @@ function numbersOf(options: AnyOptions): Numbers {
     batchSize,
     maxInFlight: options.maxInFlight ?? defaultInFlight(options.store, { concurrency, transactions, batchSize }),
     leaseMs,
-    renewEveryMs: options.renewEveryMs ?? Math.floor(Number(leaseMs) / 3),
+    renewEveryMs: options.renewEveryMs ?? Math.floor((isWhole(leaseMs) ? leaseMs : DEFAULTS.leaseMs) / 3),
     retentionMs: options.retentionMs ?? DEFAULTS.retentionMs,
     handlerTimeoutMs: options.handlerTimeoutMs ?? DEFAULTS.handlerTimeoutMs,
     graceMs: options.graceMs ?? DEFAULTS.graceMs,
@@ -186,9 +197,14 @@ function defaultInFlight(
   { concurrency, transactions, batchSize }: Pick<Numbers, 'concurrency' | 'transactions' | 'batchSize'>,
 ): number {
   // Not checked yet: a value that is not a number is reported under its own name.
-  if (![concurrency, transactions, batchSize].every(Number.isSafeInteger)) return DEFAULTS.leastInFlight
+  if (![concurrency, transactions, batchSize].every(isWhole)) return DEFAULTS.leastInFlight
   const atOnce = store?.strategy === 'lease' ? concurrency : transactions * batchSize
   return Math.max(DEFAULTS.leastInFlight, 2 * atOnce, concurrency)
+}
+
+/** What `checkWhole` takes. */
+function isWhole(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 1
 }
 
 function problemsOfNumbers(numbers: Readonly<Record<string, number>>): string[] {
@@ -232,7 +248,7 @@ function problemsOfTimes(numbers: Numbers, backoff: Backoff): string[] {
   const { leaseMs, renewEveryMs, retentionMs, maxInFlight, concurrency } = numbers
   const problems: string[] = []
   // Each such value is reported already, and arithmetic with a bigint would throw.
-  if (!Object.values({ ...numbers, ...backoff }).every((value) => typeof value === 'number')) return problems
+  if (!Object.values({ ...numbers, ...backoff }).every(isWhole)) return problems
   const marginMs = leaseMarginMs(leaseMs)
   if (renewEveryMs >= leaseMs - marginMs) {
     problems.push(
@@ -256,9 +272,9 @@ function problemsOfTimes(numbers: Numbers, backoff: Backoff): string[] {
 }
 
 function problemsOfBackoff({ initialMs, maxMs }: Backoff, { backoff }: AnyOptions): string[] {
-  const problems = Object.keys(backoff ?? {})
-    .filter((name) => name !== 'initialMs' && name !== 'maxMs')
-    .map((name) => `backoff.${name}: unknown option; expected initialMs or maxMs`)
+  const problems: string[] = []
+  const given = backoff === undefined ? {} : checkObject('backoff', backoff, problems)
+  checkNames('backoff.', given, { known: DEFAULTS.backoff }, problems)
   if (initialMs > maxMs) problems.push(`backoff: expected initialMs <= maxMs, got ${initialMs} > ${maxMs}`)
   return problems
 }

@@ -15,6 +15,7 @@ export {
   checkWhole,
   givenOf,
   isPlainText,
+  shown,
   withoutUndefined,
   type Show,
 } from './option-checks.ts'

@@ -1,3 +1,5 @@
+import { shown } from '../../src/spi.ts'
+
 interface Common {
   readonly setup: unknown
   /** In milliseconds. */
@@ -17,7 +19,7 @@ export function commonProblems({ setup, limits, mayBeNone = [], lockWait }: Comm
   for (const [name, value = 1] of Object.entries(limits)) {
     const least = mayBeNone.includes(name) ? 0 : 1
     if (Number.isSafeInteger(value) && value >= least && value < 2 ** 31) continue
-    problems.push(`${name}: expected a whole number of milliseconds from ${least}, got ${String(value)}`)
+    problems.push(`${name}: expected a whole number of milliseconds from ${least}, got ${shown(value)}`)
   }
   const { lockTimeoutMs, queryTimeoutMs } = limits
   if (queryTimeoutMs !== undefined && lockWait.ms >= queryTimeoutMs) {

@@ -1,5 +1,7 @@
 import type { Consumer } from '../define-consumer.ts'
+import { ConfigError } from '../errors.ts'
 import type { Starting } from '../lifecycle.ts'
+import { checkNames, givenOf } from '../option-checks.ts'
 import { runConsumer } from '../run.ts'
 import type { MemoryBroker } from './broker.ts'
 
@@ -8,14 +10,20 @@ export interface RunMemoryOptions {
   readonly group: string
 }
 
+const KNOWN: Record<keyof RunMemoryOptions, true> = { topic: true, group: true }
+
 /**
  * Runs a consumer on the broker in this process: for tests, demos and first experiments.
  *
  * @throws (rejects) ConfigError `CONFIG_INVALID`
  */
-export function runMemory(broker: MemoryBroker, consumer: Consumer, { topic, group }: RunMemoryOptions): Starting {
+export function runMemory(broker: MemoryBroker, consumer: Consumer, options: RunMemoryOptions): Starting {
   return runConsumer(consumer, () => {
-    const source = broker.source(topic, group)
+    const given = givenOf(options)
+    const problems: string[] = []
+    checkNames('', given, { known: KNOWN }, problems)
+    if (problems.length > 0) throw new ConfigError(problems)
+    const source = broker.source(given.topic, given.group)
     return { source, publisher: source }
   })
 }

@@ -3,8 +3,8 @@
  */
 export interface Law<Harness, Need extends string = never> {
   readonly name: string
-  /** A capability that an implementation may lack, with a reason; the law then does not apply. */
-  readonly needs?: Need
+  /** Capabilities that an implementation may lack, with a reason; the law then does not apply. */
+  readonly needs?: Need | readonly Need[]
   run(harness: Harness): Promise<void>
 }
 
@@ -30,6 +30,15 @@ export interface Suite<Harness, Need extends string> {
   readonly timeoutMs?: number
 }
 
+/** The capabilities without which the law does not apply. */
+export function needsOf<Need extends string>({
+  needs = [],
+}: {
+  readonly needs?: Need | readonly Need[]
+}): readonly Need[] {
+  return typeof needs === 'string' ? [needs] : needs
+}
+
 /** Defines one test for each law. Laws that do not apply are skipped, with the reason. */
 export function describeLaws<Harness, Need extends string>(
   name: string,
@@ -38,7 +47,9 @@ export function describeLaws<Harness, Need extends string>(
 ): void {
   describe(name, () => {
     for (const law of laws) {
-      const reason = law.needs === undefined ? undefined : lacks[law.needs]
+      const reason = needsOf(law)
+        .map((need) => lacks[need])
+        .find((why) => why !== undefined)
       if (reason !== undefined) it.skip(`${law.name} (not here: ${reason})`, async () => {})
       else if (timeoutMs === undefined) it(law.name, () => keep(law))
       else it(law.name, () => keep(law), timeoutMs)

@@ -13,7 +13,9 @@ export function refuseClientAsOptions(options: unknown, methods: readonly string
 export function checkClient(library: string, redis: unknown, methods: readonly string[]): string[] {
   const missing = methods.filter((name) => !hasMethod(redis, name))
   if (missing.length === 0) return []
-  return [`redis: expected a client of ${library}, got ${typeof redis} without ${missing.join(', ')}`]
+  const isObject = typeof redis === 'object' && redis !== null
+  const got = isObject ? `an object without the methods ${missing.join(', ')}` : redis === null ? 'null' : typeof redis
+  return [`redis: expected a client of ${library}, got ${got}`]
 }
 
 function hasMethod(value: unknown, name: string): boolean {

@@ -1,4 +1,4 @@
-import { checkNames, checkOneOf, checkWhole, ConfigError, type DurationMs } from '../../../src/spi.ts'
+import { checkNames, checkOneOf, checkWhole, ConfigError, shown, type DurationMs } from '../../../src/spi.ts'
 import type { Durability } from './durability.ts'
 
 /** Options of leases in Redis, the same for every client. */
@@ -89,7 +89,7 @@ export function resolveOptions(options: LeaseOptions, problems: string[] = []): 
   checkWhole('shards', shards, problems, { most: 256 })
   const { timeoutMs = (DEFAULTS.of[kind] ?? DEFAULTS.of.memory).timeoutMs } = options
   if (!(typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)) {
-    problems.push(`timeoutMs: expected more than 0 and at most ${MAX_TIMEOUT_MS}, got ${String(timeoutMs)}`)
+    problems.push(`timeoutMs: expected more than 0 and at most ${MAX_TIMEOUT_MS}, got ${shown(timeoutMs)}`)
   }
   const durability = resolveDurability(kind, options, timeoutMs, problems)
   if (problems.length > 0) throw new ConfigError(problems)
@@ -129,7 +129,7 @@ function resolveWaiting(
   const { replicas = defaults.replicas, durableWithinMs: withinMs = defaults.durableWithinMs } = options
   if (kind === 'replicas' || replicas !== 0) checkWhole('replicas', replicas, problems, { most: MAX_REPLICAS })
   if (!(typeof withinMs === 'number' && withinMs > 0))
-    problems.push(`durableWithinMs: expected more than 0, got ${String(withinMs)}`)
+    problems.push(`durableWithinMs: expected more than 0, got ${shown(withinMs)}`)
   else if (timeoutMs < 2 * withinMs) {
     problems.push(`timeoutMs: expected at least twice durableWithinMs (${withinMs}), got ${timeoutMs}`)
   }

@@ -27,6 +27,22 @@ describe('a source in memory', () => {
   })
 })
 
+describe('runMemory', () => {
+  const consumer = defineConsumer({ name: 'consumer', store: memoryStore(), handle: () => {} })
+
+  it('refuses an unknown option', async () => {
+    const options = { topic: 'sms', group: 'sender', topik: 'x' }
+    await expect(runMemory(new MemoryBroker(), consumer, options)).rejects.toThrow(
+      'topik: unknown option; did you mean topic?',
+    )
+  })
+
+  it('refuses no options', async () => {
+    const none = undefined as unknown as typeof PLACE
+    await expect(runMemory(new MemoryBroker(), consumer, none)).rejects.toThrow('topic: expected text, got undefined')
+  })
+})
+
 async function run(
   broker: MemoryBroker,
   handle: (context: HandlerContext<unknown>) => unknown,

@@ -76,7 +76,9 @@ describe('resolveOptions', () => {
   it.each(numbers)('refuses a %s that is no whole number from 1: 0 is not unset [T56]', (name) => {
     for (const value of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5', 2 ** 53]) {
       expect(problemsOf({ [name]: value })).toContainEqual(
-        expect.stringContaining(`${name}: expected a whole number from 1, got ${String(value)}`),
+        expect.stringContaining(
+          `${name}: expected a whole number from 1, got ${typeof value === 'string' ? `"${value}"` : value}`,
+        ),
       )
     }
   })
@@ -126,8 +128,17 @@ describe('resolveOptions', () => {
     ['a decoder that is none', { decode: {} }, 'decode: expected a function, got object'],
     ['a schema that is none', { schema: {} }, 'schema: expected a Standard Schema'],
     ['no schema at all', { schema: null }, 'schema: expected a Standard Schema'],
-    ['an option that does not exist', { maxAttemps: 3 }, 'maxAttemps: unknown option'],
-    ['an option of backoff that does not exist', { backoff: { initialMS: 5 } }, 'backoff.initialMS: unknown option'],
+    ['a misspelt option', { maxAttemps: 3 }, 'maxAttemps: unknown option; did you mean maxAttempts?'],
+    ['an option that does not exist', { colour: 3 }, 'colour: unknown option; expected one of name, store, '],
+    [
+      'an option of backoff that does not exist',
+      { backoff: { initialMS: 5 } },
+      'backoff.initialMS: unknown option; did you mean initialMs?',
+    ],
+    ['a backoff that is a number', { backoff: 5 }, 'backoff: expected an object, got 5'],
+    ['a backoff of null', { backoff: null }, 'backoff: expected an object, got null'],
+    ['a lease as text', { leaseMs: '30s' }, 'leaseMs: expected a whole number from 1, got "30s"'],
+    ['a lease of nothing', { leaseMs: 0 }, 'leaseMs: expected a whole number from 1, got 0'],
     ['a logger that is none', { log: {} }, 'log: expected a logger'],
     ['a handler that is none', { handle: 'send' }, 'handle: expected a function, got string'],
     [
@@ -179,6 +190,19 @@ describe('resolveOptions', () => {
     ['attempts for ever', { maxAttempts: Number.MAX_SAFE_INTEGER }],
   ])('takes %s', (_, options) => {
     expect(problemsOf(options)).toEqual([])
+  })
+
+  it('lists the known options once', () => {
+    const problems = problemsOf({ colour: 3, flavour: 3 })
+    expect(problems).toEqual([
+      expect.stringContaining('expected one of'),
+      expect.stringMatching(/flavour: unknown option$/),
+    ])
+  })
+
+  it.each([undefined, null, 'sms-sender'])('refuses %j in place of the options', (none) => {
+    const problem = expect.stringMatching(/^consumer: expected options such as \{ name, store, handle \}, got /)
+    expect(() => resolveOptions(none as unknown as Options)).toThrow(expect.objectContaining({ problems: [problem] }))
   })
 
   it('refuses a policy for doubt with an inbox, which knows none', () => {

@@ -23,7 +23,7 @@ function fitted(options: Partial<RabbitOptions>, capacity: Partial<Capacity> = {
 
 describe('options of runRabbit', () => {
   it('refuses misspelt and misplaced names, and says where they belong', () => {
-    expect(problemsOf({ prefech: 5 })).toMatch(/^RabbitMQ: prefech: unknown option; expected one of queue, prefetch, /)
+    expect(problemsOf({ prefech: 5 })).toMatch(/^RabbitMQ: prefech: unknown option; did you mean prefetch\?/)
     expect(problemsOf({ concurrency: 5 })).toBe('RabbitMQ: concurrency: give it to defineConsumer()')
     expect(problemsOf({ heartbeat: 5 })).toBe('RabbitMQ: heartbeat: give it to the connection, the first argument')
     expect(problemsOf({ delayQueues: [1] })).toBe('RabbitMQ: delayQueues: give it inside of retry')

@@ -20,7 +20,7 @@ describe('what is given to publish()', () => {
   })
 
   it.each<[string, object, RegExp]>([
-    ['an unknown name', { routngKey: 'sms' }, /routngKey: unknown option; expected one of exchange, routingKey, /],
+    ['an unknown name', { routngKey: 'sms' }, /routngKey: unknown option; did you mean routingKey\?/],
     ['a property of the message', { contentType: 'a/b' }, /contentType: give it inside of properties/],
     ['a key of another type', { routingKey: 5 }, /routingKey: expected text, got number/],
     ['an exchange of another type', { exchange: null }, /exchange: expected text, got object; left out, it is /],

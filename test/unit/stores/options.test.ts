@@ -64,6 +64,15 @@ it.each<readonly [string, (options: never) => unknown, string, () => unknown]>([
   expect(() => create(client() as never)).toThrow(expect.objectContaining({ problems: [problem] }))
 })
 
+it.each([
+  [undefined, 'undefined'],
+  [null, 'null'],
+  ['redis://:secret@localhost', 'string'],
+  [{ eval: () => {} }, 'an object without the methods evalsha, '],
+])('redisLease tells of a client %j what is missing', (redis, got) => {
+  expect(() => ioredis.redisLease({ redis } as never)).toThrow(`redis: expected a client of ioredis, got ${got}`)
+})
+
 describe.each(STORES)('%s', (_, create, needed, bad) => {
   const problemsOf = (options: unknown): readonly string[] => {
     try {

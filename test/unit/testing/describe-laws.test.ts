@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
-import { describeStoreContract, simulateAll, type SimulatedHandler } from 'consume-once/testing'
+import { describeStoreContract, simulateAll, storeLaws, type SimulatedHandler } from 'consume-once/testing'
+import type { StoreLaw } from '../../../testing/contract/store/harness.ts'
 import { describeLaws, type Law, type Runner, type Suite } from '../../../testing/contract/law.ts'
 
-type Broken = 'gears'
+type Broken = 'gears' | 'oil'
 
 const LAWS: readonly Law<{ readonly turns: boolean }, Broken>[] = [
   { name: 'turns', needs: 'gears', run: async ({ turns }) => (turns ? undefined : Promise.reject(new Error('stuck'))) },
@@ -44,6 +45,12 @@ describe('a suite of laws', () => {
     ])
   })
 
+  it('skips a law that needs several things if one of them is lacking', () => {
+    const law: (typeof LAWS)[number] = { name: 'runs', needs: ['gears', 'oil'], run: async () => {} }
+    const tests = collect({ laws: [law], lacks: { oil: 'it is dry' } })
+    expect(tests.map(({ name }) => name)).toEqual(['runs (not here: it is dry)'])
+  })
+
   it('leaves the time limit to the runner unless it has one of its own', () => {
     expect(collect({}).map(({ timeoutMs }) => timeoutMs)).toEqual([undefined, undefined])
     expect(collect({ timeoutMs: 90_000 }).map(({ timeoutMs }) => timeoutMs)).toEqual([90_000, 90_000])
@@ -57,6 +64,17 @@ function declaring(store: Partial<Parameters<typeof describeStoreContract>[1]>):
   const all = { strategy: 'lease', createHarness: unused, ...store } as Parameters<typeof describeStoreContract>[1]
   return () => describeStoreContract('mine', all, runner)
 }
+
+it.each(['lease', 'inbox', 'offsets'] as const)('a %s without admin runs no law that calls it', (strategy) => {
+  const run: string[] = []
+  const runs = Object.assign((name: string) => void run.push(name), { skip: () => {} })
+  const store = { strategy, createHarness: unused, lacks: { admin: 'nobody decides' } }
+  describeStoreContract('mine', store, { describe: (_, define) => define(), it: runs })
+  const laws: readonly StoreLaw<never>[] = storeLaws[strategy]
+  const callers = laws.filter((law) => Object.values(law).join(' ').includes('admin')).map(({ name }) => name)
+  expect(callers.length).toBeGreaterThan(5)
+  expect(run.filter((name) => callers.includes(name))).toEqual([])
+})
 
 describe('what would show nothing is refused', () => {
   it('a store of a strategy that has no laws', () => {

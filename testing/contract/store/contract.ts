@@ -1,5 +1,5 @@
 import type { Store } from '../../../src/ports/store.ts'
-import { describeLaws, type Runner } from '../law.ts'
+import { describeLaws, needsOf, type Runner } from '../law.ts'
 import { adminLaws, leaseAdminLaws } from './admin-laws.ts'
 import { commonLaws } from './common-laws.ts'
 import type { Capability, InboxHarness, LeaseHarness, OffsetsHarness, StoreHarness, StoreLaw } from './harness.ts'
@@ -98,7 +98,7 @@ function onStreams<H extends StoreHarness>(harness: H): H {
 
 function checkLacks(name: string, lacks: Lacks = {}): void {
   const { lease, inbox, offsets } = storeLaws
-  const all = new Set([...lease, ...inbox, ...offsets].flatMap(({ needs }) => needs ?? []))
+  const all = new Set([...lease, ...inbox, ...offsets].flatMap<Capability>(needsOf))
   for (const [lacking, reason] of Object.entries(lacks)) {
     if (!all.has(lacking as Capability)) {
       throw new TypeError(`${name}: lacks.${lacking}: expected one of ${[...all].join(', ')}`)

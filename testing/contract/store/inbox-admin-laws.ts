@@ -10,7 +10,7 @@ const NO_REFUND = { refund: false, doubt: false }
 export const inboxAdminLaws: readonly StoreLaw<InboxHarness>[] = [
   {
     name: 'decides nothing about a key whose transaction is open, in whatever process',
-    needs: 'parallel-transactions',
+    needs: ['admin', 'parallel-transactions'],
     async run(harness) {
       const { store } = harness
       const { admin } = await harness.secondStore()
@@ -31,7 +31,7 @@ export const inboxAdminLaws: readonly StoreLaw<InboxHarness>[] = [
   },
   {
     name: 'decides about all other keys of a call where one is held, and runs what it opened with all attempts',
-    needs: 'parallel-transactions',
+    needs: ['admin', 'parallel-transactions'],
     async run({ store, secondStore }) {
       const second = await secondStore()
       const [held, parked, failed] = [newItem(), newItem(), newItem()]

@@ -99,9 +99,8 @@ export const recordLaws: readonly StoreLaw[] = [
   },
   {
     name: 'shows people of what failed why, and when its next attempt may begin',
-    needs: 'stories',
+    needs: ['admin', 'stories'],
     async run({ store }) {
-      if (store.admin === undefined) return // nobody may look: see lacks.admin
       const item = newItem()
       const { claim: claimed } = await hold(store, item)
       await store.release([claimed], { refund: false, doubt: false, delayMs: LONG_MS, cause: CAUSE })
@@ -141,9 +140,8 @@ export const recordLaws: readonly StoreLaw[] = [
   },
   {
     name: 'shows people since when, after how many attempts and why a record is set aside',
-    needs: 'stories',
+    needs: ['admin', 'stories'],
     async run({ store }) {
-      if (store.admin === undefined) return // nobody may look: see lacks.admin
       const item = newItem()
       const { claim: claimed } = await hold(store, item)
       await store.setAside([claimed], 'parked', { reason: 'in-doubt', cause: CAUSE })
@@ -156,9 +154,8 @@ export const recordLaws: readonly StoreLaw[] = [
   },
   {
     name: 'starts again without backoff and cause once a person has let it run',
-    needs: 'stories',
+    needs: ['admin', 'stories'],
     async run({ store }) {
-      if (store.admin === undefined) return // nobody may look: see lacks.admin
       const item = newItem()
       await store.release([(await hold(store, item)).claim], { refund: false, doubt: false, cause: CAUSE })
       const { claim: claimed } = await hold(store, item, ALONE)
@@ -197,7 +194,7 @@ export const recordLaws: readonly StoreLaw[] = [
   },
   {
     name: 'shows people a record that it cannot read among the others, and decides nothing of it',
-    needs: 'unreadable',
+    needs: ['admin', 'unreadable'],
     async run({ store, spoil }) {
       const { admin } = store
       if (admin === undefined) return

@@ -1,5 +1,7 @@
 import { RecordingIntake } from '../../test/kit/recording-intake.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import type { Consumer, ConsumerConfig } from 'kafkajs'
+import { kafkaSource } from '../../adapters/kafkajs/index.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { startPrivateKafka } from '../../test/kit/servers/private-kafka.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
@@ -58,6 +60,41 @@ describe('a Kafka source whose consumer dies', () => {
     expect(source.health()).toMatchObject({ ready: false, detail: 'stopped' })
     const { groups } = await cluster.admin.describeGroups([groupId])
     expect(groups[0]?.members).toEqual([])
+  })
+
+  it('joins again when kafkajs fetches on after a join that failed', async () => {
+    const [topic, groupId, client] = [await cluster.topic(), uniqueName('group'), cluster.client()]
+    let announce: (() => void) | undefined
+    const kafka = {
+      producer: client.producer.bind(client),
+      admin: client.admin.bind(client),
+      consumer: (config: ConsumerConfig): Consumer => {
+        const consumer = client.consumer(config)
+        const on = consumer.on.bind(consumer) as (event: string, listener: () => void) => () => void
+        return Object.assign(consumer, {
+          on: (event: string, listener: () => void) => {
+            if (event === 'consumer.rebalancing') announce = listener
+            return on(event, listener)
+          },
+        })
+      },
+    }
+    const { source } = kafkaSource(kafka, { topics: [topic], group: groupId })
+    const intake = settling()
+    await source.open(intake)
+    try {
+      await cluster.send(topic, ['a'])
+      await cluster.untilCommitted(groupId, topic, [1])
+      // kafkajs has told of a rebalance, and its join failed with an error that it passes over: it is a member as before.
+      announce?.()
+      await intake.until(() => intake.told('group-joined').length === 2)
+      await cluster.send(topic, ['b'])
+      await cluster.untilCommitted(groupId, topic, [2])
+      expect(intake.told('connection-lost')).toEqual([])
+      expect(source.health()).toMatchObject({ ready: true, detail: '1 partition' })
+    } finally {
+      await source.close()
+    }
   })
 
   it('keeps a pause over the rebuilding', async () => {

@@ -3,7 +3,7 @@ import type { Anomaly } from './anomaly.ts'
 import type { Facts } from './facts.ts'
 import { judgeGivenUp } from './letters.ts'
 import { judgeOrder } from './order.ts'
-import type { Owner, PrintFacts, SubjectFacts } from './subject.ts'
+import { NEVER, type Owner, type PrintFacts, type SubjectFacts } from './subject.ts'
 
 type Kind = EventOf<'effect'>['kind']
 
@@ -38,12 +38,15 @@ export function judgeEffect(event: EventOf<'effect'>, facts: Facts): void {
 function judgeRepeated(kind: Kind, subject: SubjectFacts, print: PrintFacts, facts: Facts): void {
   const last = print.last(kind)
   if (last <= subject.lastReopened) return
-  const { lastExpired } = subject
-  if (lastExpired === undefined || lastExpired.granted < last) {
+  const { lastExpired, lastToldBeyondRetention } = subject
+  const wasMarked = lastExpired !== undefined && lastExpired.marked !== Number.POSITIVE_INFINITY
+  // What was in doubt when its record expired is told of once, maybe before its first effect.
+  if (lastExpired !== undefined && !wasMarked && lastToldBeyondRetention !== NEVER) return
+  if (!wasMarked || lastExpired.granted < last) {
     return facts.found(DUPLICATE[kind], `a second effect (${kind}) of the same message`, { subject: subject.name })
   }
   // Reported, or a separate message that was sent after the mark: only retention is promised.
-  if (subject.lastToldBeyondRetention > last || print.lastSent > lastExpired.marked) return
+  if (lastToldBeyondRetention > last || print.lastSent > lastExpired.marked) return
   facts.found('A11 window miss', `a second effect (${kind}) after retention, and nobody told of it`, {
     subject: subject.name,
   })

@@ -35,6 +35,19 @@ export interface SessionListener {
   ended(error: Error): void
 }
 
+/**
+ * kafkajs fetches on although it did not join. It passes over an error of the join that may be retried, such as a
+ * coordinator that is loading, and if the group still knows the member, no heartbeat fails: it would never join. With
+ * this error, thrown inside of its fetch, it joins (runner.js, isRebalancing).
+ */
+class NotJoinedError extends Error {
+  readonly type = 'REBALANCE_IN_PROGRESS'
+
+  constructor() {
+    super('the group rebalances, and kafkajs fetched before it had joined again')
+  }
+}
+
 /** After its STOP event kafkajs disconnects before it says why it crashed. */
 const CRASH_AFTER_STOP_MS = 15_000
 /** A topic that was just created is not known to every broker yet. */
@@ -60,6 +73,8 @@ export class Session {
   #isOver = false
   #isStopping = false
   #hasJoined = false
+  /** kafkajs has told of a rebalance, and has not joined since. */
+  #isRejoining = false
   #hasHalted = false
   /** Brokers with a fetch in flight. */
   readonly #fetching = new Set<number>()
@@ -157,15 +172,20 @@ export class Session {
     const { consumer } = this
     consumer.on('consumer.group_join', ({ payload }) => {
       this.#hasJoined = true
+      this.#isRejoining = false
       this.#joined()
       this.#tell(() => this.#listener.joined(payload))
     })
-    consumer.on('consumer.rebalancing', () => this.#tell(() => this.#listener.rebalancing()))
+    consumer.on('consumer.rebalancing', () => {
+      this.#isRejoining = true
+      this.#tell(() => this.#listener.rebalancing())
+    })
     consumer.on('consumer.end_batch_process', ({ payload }) => {
       if (payload.batchSize === 0) this.#tell(() => this.#listener.controlBatch(payload))
     })
     consumer.on('consumer.fetch_start', ({ payload: { nodeId } }) => {
       this.#take(this.#atFetchOrHalt)
+      if (this.#isRejoining && !this.#isStopping) throw new NotJoinedError()
       // The previous fetch did not end, so it failed: a broker has one fetch at a time.
       if (this.#fetching.has(nodeId)) this.#tell(() => this.#listener.fetchFailed())
       else if (performance.now() - (this.#fetchedAt.get(nodeId) ?? Infinity) > LOOKED_AWAY_MS) {

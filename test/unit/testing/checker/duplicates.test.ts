@@ -55,7 +55,7 @@ describe('A11 window miss', () => {
 
   it.each([
     ['told of', true, []],
-    ['told of by nobody', false, ['A11 window miss']],
+    ['told of by nobody', false, ['A2 duplicate accepted']],
   ] as const)('is judged where a record in doubt expires, %s', (_case, isTold, expected) => {
     const doubtful = new Tale().sends('q#1', 'm').claims('A1', 'm', { until: 500, keepUntil: 1_000 }).effects('A1', 'm')
     const later = doubtful.passes(1_000).claims('B1', 'm')

@@ -81,7 +81,17 @@ export class Cluster implements AsyncDisposable {
 
   /** What the group has committed, by partition; -1 for nothing. */
   async committed(groupId: string, topic: string): Promise<readonly number[]> {
-    const [answer] = await this.admin.fetchOffsets({ groupId, topics: [topic] })
+    let answer: { readonly partitions: readonly { readonly partition: number; readonly offset: string }[] } | undefined
+    await eventually(async () => {
+      try {
+        answer = (await this.admin.fetchOffsets({ groupId, topics: [topic] }))[0]
+        return true
+      } catch (error) {
+        // A broker that gets no CPU for seconds gives its groups up, and takes them again.
+        if ((error as { readonly type?: unknown }).type !== 'NOT_COORDINATOR_FOR_GROUP') throw error
+        return false
+      }
+    })
     const partitions = answer?.partitions.toSorted((a, b) => a.partition - b.partition) ?? []
     return partitions.map(({ offset }) => Number(offset))
   }

@@ -204,7 +204,7 @@ describe('one call of kafkajs', () => {
       return effect.opened
     }
     await expect(batchOf(handle, { order: 'partition' })(played)).rejects.toThrow('the group rebalances')
-    expect(watching.ended('handed-back')).toBe(1)
+    await watching.until(() => watching.ended('handed-back') === 1)
     effect.open()
     await watching.until(() => watching.ended('settle-refused') === 1)
     expect([runs, played.resolved]).toEqual([['a'], []])

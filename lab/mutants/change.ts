@@ -19,7 +19,7 @@ export type Change =
   | 'never'
   /** `await x` becomes `void x`, and a rejection of x is ignored. */
   | 'dropAwait'
-  /** Of a chain of `&&`, `||` or `??`, counted from 0. In Lua: of the condition. */
+  /** The operand of a chain of `&&`, `||` or `??`, counted from 0. In Lua: the operand of the condition. */
   | { readonly dropOperand: number }
   | { readonly argument: number; readonly is: string | Rewrite }
   /** The value of the property, variable, assignment, `return` or arrow function. */

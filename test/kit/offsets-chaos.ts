@@ -55,7 +55,7 @@ export async function offsetsChaos(seed: number): Promise<void> {
     await pick(actions, below)()
     await turns(1 + below(6))
   }
-  // What was restored last is only seen by whoever claims on, or joins.
+  // The last restore is only noticed by a member that claims again or joins.
   for (const stream of STREAMS) await world.append(stream, ...names(1))
   const isOver = (): boolean =>
     STREAMS.every((stream) => world.row(stream)?.next === BigInt(world.log.get(stream)?.size ?? 0))

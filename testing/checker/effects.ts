@@ -39,10 +39,11 @@ function judgeRepeated(kind: Kind, subject: SubjectFacts, print: PrintFacts, fac
   const last = print.last(kind)
   if (last <= subject.lastReopened) return
   const { lastExpired, lastToldBeyondRetention } = subject
-  const wasMarked = lastExpired !== undefined && lastExpired.marked !== Number.POSITIVE_INFINITY
-  // What was in doubt when its record expired is told of once, maybe before its first effect.
-  if (lastExpired !== undefined && !wasMarked && lastToldBeyondRetention !== NEVER) return
-  if (!wasMarked || lastExpired.granted < last) {
+  const hasExpired = lastExpired !== undefined && lastExpired.granted >= last
+  const wasMarked = lastExpired?.marked !== Number.POSITIVE_INFINITY
+  // A message in doubt is reported once per process, maybe before its first effect.
+  if (hasExpired && !wasMarked && lastToldBeyondRetention !== NEVER) return
+  if (!hasExpired || !wasMarked) {
     return facts.found(DUPLICATE[kind], `a second effect (${kind}) of the same message`, { subject: subject.name })
   }
   // Reported, or a separate message that was sent after the mark: only retention is promised.

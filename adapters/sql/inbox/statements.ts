@@ -30,7 +30,7 @@ export interface RecordRow {
   /** Milliseconds since 1970. */
   readonly since: number | null
   readonly cause: string | null
-  /** Of the transaction that has written it. */
+  /** The transaction that wrote the row. */
   readonly writer: string
 }
 

@@ -63,6 +63,12 @@ describe('A11 window miss', () => {
     expect(told.effects('B1', 'm').marks('B1', 'm').shows(DONE)).toEqual(expected)
   })
 
+  it('excuses no further effect of a record in doubt that has expired', () => {
+    const doubtful = new Tale().sends('q#1', 'm').claims('A1', 'm', { until: 500, keepUntil: 1_000 }).effects('A1', 'm')
+    const told = doubtful.passes(1_000).claims('B1', 'm').tells('beyond-retention', 'm').effects('B1', 'm')
+    expect(told.effects('B1', 'm').marks('B1', 'm').shows(DONE)).toEqual(['A2 duplicate accepted'])
+  })
+
   it('is no longer what the next effect is', () => {
     const tale = again(handledOnce().passes(1_000)).effects('B1', 'm')
     expect(tale.shows(DONE)).toEqual(['A11 window miss', 'A2 duplicate accepted'])

@@ -24,6 +24,8 @@ export const ERROR_CODES = {
   FLOATING_QUERY: 'the transaction is rolled back and the message tried again',
   COMMIT_REFUSED: 'the transaction is rolled back and the message tried again',
   TRANSACTION_OVER: 'the query is refused',
+  REPLAY_REFUSED: 'the replay does not start, or stops; nothing was handled that the plan does not allow',
+  REPLAY_RANGE_LOST: 'the replay stops; it never skips what it could not read',
   INVARIANT_BROKEN: 'the settle is refused, and comes again; a bug of this library',
   STOPPED: 'the work is refused; it will be delivered again',
 } as const
@@ -170,6 +172,17 @@ export class TransactionError extends FailureError {
     message: string,
     options?: { readonly cause?: unknown },
   ) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/** A safety rule stopped a replay or a redrive. The message says which one, and what to do. */
+export class ReplayError extends FailureError {
+  override readonly name = 'ReplayError'
+  readonly code: ErrorCode
+
+  constructor(code: 'REPLAY_REFUSED' | 'REPLAY_RANGE_LOST', message: string, options?: { readonly cause?: unknown }) {
     super(message, options)
     this.code = code
   }

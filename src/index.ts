@@ -38,6 +38,7 @@ export {
   LeaseLostError,
   NoEffectError,
   OutcomeUnknownError,
+  ReplayError,
   StoppedError,
   StoreError,
   TerminalError,

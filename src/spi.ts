@@ -26,6 +26,7 @@ export {
   ConsumeOnceError,
   InvariantError,
   LeaseLostError,
+  ReplayError,
   StoppedError,
   StoreError,
   TransactionError,
@@ -92,6 +93,27 @@ export type { Entropy } from './ports/entropy.ts'
 export type { Logger } from './ports/logger.ts'
 export type { Message } from './ports/message.ts'
 export type { Migrations, MigrationStatus } from './ports/migrations.ts'
+export { REPLAY_COUNT_HEADER, REPLAY_ID_HEADER } from './ports/replay.ts'
+export type {
+  AskedRange,
+  AuditEntry,
+  Checkpoint,
+  DeadLetterFacts,
+  LedgerEntry,
+  ReadOptions,
+  ReplayItem,
+  ReplayLedger,
+  ReplayPart,
+  ReplayPlaces,
+  ReplayPublisher,
+  ReplayRange,
+  ReplayReader,
+  ReplayRequest,
+  Republished,
+  SaveAnswer,
+  Taking,
+  TakeVerdict,
+} from './ports/replay.ts'
 export type {
   Capacity,
   DeadLetter,
@@ -134,6 +156,9 @@ export type {
   TransactionClaim,
 } from './ports/store.ts'
 export type {
+  AuditPage,
+  AuditQuery,
+  KnownSince,
   ListedState,
   ListQuery,
   Purged,

@@ -1,5 +1,6 @@
 import type { DecideVerdict, Key, RecordView } from '../core/record.ts'
-import type { DurationMs } from '../core/units.ts'
+import type { DurationMs, EpochMs } from '../core/units.ts'
+import type { AuditEntry, ReplayLedger } from './replay.ts'
 
 /**
  * Operations for people on the records of a store. Each method takes the `scope` of the claims; a store that does not
@@ -21,6 +22,34 @@ export interface StoreAdmin {
   forget(scope: string, keys: readonly Key[], why: Why): Promise<readonly DecideVerdict[]>
   /** Removes one batch of records whose retention has ended. Call it again while `more` is true. */
   purge(scope: string, how: Purging): Promise<Purged>
+  /**
+   * Absence of a record proves nothing about a message that arrived before this time: the store had no records of this scope yet,
+   * lost them, or has purged that far. `undefined`: there is no record of this scope. Asking changes no message record.
+   */
+  knownSince?(scope: string): Promise<KnownSince | undefined>
+  /** Records messages as done that happened before this library was used. Only for keys without a record. */
+  import?(scope: string, keys: readonly Key[], why: Why): Promise<readonly DecideVerdict[]>
+  /** The decisions of people, the newest first. */
+  audit?(scope: string, query: AuditQuery): Promise<AuditPage>
+  readonly replays?: ReplayLedger
+}
+
+export interface KnownSince {
+  readonly at: EpochMs
+  /** For people: `the first claim of this consumer`, `the store has had its data since then`, `the last purge`. */
+  readonly because: string
+}
+
+export interface AuditQuery {
+  readonly key?: Key | undefined
+  readonly limit: number
+  /** `next` of the previous page. */
+  readonly after?: string | undefined
+}
+
+export interface AuditPage {
+  readonly entries: readonly AuditEntry[]
+  readonly next: string | undefined
 }
 
 export interface Why {

@@ -1,5 +1,6 @@
 import type { DurationMs } from '../core/units.ts'
 import type { CheckFinding } from './checkup.ts'
+import type { ReplayPlaces } from './replay.ts'
 import type { Strategy } from './store.ts'
 
 /**
@@ -19,6 +20,8 @@ export interface Subscription {
    * reached.
    */
   readonly checkup?: (consumer: CheckedConsumer) => Promise<readonly CheckFinding[]>
+  /** The places of this broker that can be replayed. @defaultValue none: only files can */
+  readonly replay?: ReplayPlaces
 }
 
 /** The settings of a consumer that a broker is checked against. */

@@ -2,7 +2,7 @@ import type { DurationMs } from '../../src/spi.ts'
 import { Database } from '../sql/database.ts'
 import type { InboxPlace } from '../sql/inbox/statements.ts'
 import { checkServer } from './check-server.ts'
-import { MysqlInbox } from './inbox/inbox.ts'
+import { mysqlInbox } from './inbox/inbox.ts'
 import { refuseSerializable } from './isolation.ts'
 import type { ResolvedMysql } from './options.ts'
 import { checkEngines } from './schema/check-engines.ts'
@@ -44,7 +44,7 @@ export function databaseOf(options: ResolvedMysql, strategy: 'inbox' | 'lease'):
     sessions,
     prepare,
     at: (tables: Tables, scope, losses) => {
-      return { sessions, tables, scope, losses, lockTimeoutMs, inbox: new MysqlInbox(sessions, tables, scope) }
+      return { sessions, tables, scope, losses, lockTimeoutMs, inbox: mysqlInbox(sessions, tables, scope) }
     },
     scopes: { find: findScopes, register: registerScope, share: shareScope },
   })

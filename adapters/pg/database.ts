@@ -1,7 +1,7 @@
 import type { DurationMs, Strategy } from '../../src/spi.ts'
 import { Database } from '../sql/database.ts'
 import type { InboxPlace } from '../sql/inbox/statements.ts'
-import { PgInbox } from './inbox/inbox.ts'
+import { pgInbox } from './inbox/inbox.ts'
 import type { PgSessions } from './sessions/session.ts'
 import type { Flushing } from './statements/transaction.ts'
 import { announceTicker, findScopes, registerScope, shareScope } from './statements/register-scope.ts'
@@ -35,7 +35,7 @@ export function databaseOf(parts: PgParts, strategy: Strategy): Database<PgPlace
       return tables
     },
     at: (_, scope, losses) => {
-      return { sessions, tables, scope, losses, lockTimeoutMs, inbox: new PgInbox(sessions, tables, scope) }
+      return { sessions, tables, scope, losses, lockTimeoutMs, inbox: pgInbox(sessions, tables, scope) }
     },
     scopes: {
       find: findScopes,

@@ -21,7 +21,7 @@ import { isLockTimeout, isConflictOfTransactions } from '../sql-errors.ts'
 import { forgetBegun, removeBegun } from './statements/begun.ts'
 import { countStarts } from './statements/count-starts.ts'
 import { holdForHandlers, holdStreams, type HeldRow } from './statements/hold-streams.ts'
-import { TORN } from '../inbox/statements/read-records.ts'
+import { TORN } from '../inbox/statements/records.ts'
 import { refundStarts } from './statements/refund-starts.ts'
 
 type Answer = TransactionAnswer<PgTransaction>

@@ -9,7 +9,7 @@ import { Turns } from '../../sql/turns.ts'
  * Runs the statements of the handlers of one transaction, one after the other. If a handler ends the store's
  * transaction, its later writes are outside of it and each is committed at once. So after a statement that may have
  * ended it, nothing is sent before the store has checked. After a ROLLBACK the earlier writes are lost; after a COMMIT
- * the records are torn (inbox/statements/read-records.ts).
+ * the records are torn (inbox/statements/records.ts).
  *
  * The handlers share the transaction and its savepoints: one handler could roll back to a savepoint of another and undo
  * its effect. So a handler that uses savepoints gets one of the store's below its own. The store releases it after the

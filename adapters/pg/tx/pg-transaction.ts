@@ -98,7 +98,7 @@ const ENDS_TRANSACTION =
 
 /**
  * Catches the plain forms only, for a better message. HandlerStatements notices everything that ends the transaction,
- * and only the store's own COMMIT makes a record done (inbox/statements/read-records.ts).
+ * and only the store's own COMMIT makes a record done (inbox/statements/records.ts).
  */
 function problemOf(query: string | PgQuery): string | undefined {
   if (typeof query !== 'string' && 'submit' in query) {

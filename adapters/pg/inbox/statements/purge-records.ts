@@ -31,7 +31,7 @@ export function purgeAlone({ schema }: Tables, scope: number): Script<AloneRow> 
 
 /**
  * Removes records that were done or given up longer ago than retention, and attempts of messages that never ended.
- * Parked records wait for a person, and so do unreadable and torn ones (read-records.ts): neither the row nor its
+ * Parked records wait for a person, and so do unreadable and torn ones (records.ts): neither the row nor its
  * attempt is removed. Locks the rows that it removes, and skips those that others hold, because their retention may
  * begin anew. The same ctid exists in each partition, so the age is checked twice. Gives up (57014) after two seconds.
  * One row.

@@ -1,12 +1,16 @@
 import { AnsweredKeys } from './answered-keys.ts'
 import type { StoredKey } from '../../../sql/bytes.ts'
-import type { Counted } from '../../../sql/inbox/statements.ts'
-import { fpAt, insertKeys } from './claim-keys.ts'
-import { FOR_EVER } from './let-run.ts'
-import { bytes, isAmong, keyAt, places, text } from '../../statements/literals.ts'
-import { removeHeld } from './remove-keys.ts'
+import type { AttemptRow, Counted } from '../../../sql/inbox/statements.ts'
+import { bytes, epochMs, isAmong, keyAt, places, text } from '../../statements/literals.ts'
 import type { Script } from '../../statements/statement.ts'
 import type { Tables } from '../../statements/tables.ts'
+import { fpAt, insertKeys, removeHeld } from './records.ts'
+
+/**
+ * `last_at` of a key that a person has let run: neither a purge nor a refund removes it until it is marked or set
+ * aside.
+ */
+const FOR_EVER = 'infinity'
 
 /** The result in one row: hundreds of rows cost client and server more than their contents. */
 export interface CountedTogether {
@@ -32,7 +36,7 @@ interface Counting {
  *
  * The second statement undoes the count of keys that are done. It must not be part of the first: an owner that marks
  * during the first statement removes its own attempt, and our row would stay beside its marked row, as if that was torn
- * (read-records.ts). Every owner of a key has an attempt, so after ours is inserted nobody else marks the key.
+ * (records.ts). Every owner of a key has an attempt, so after ours is inserted nobody else marks the key.
  */
 export function countFirst(tables: Tables, { scope, items, token }: Counting): Script<CountedTogether> {
   const { attempt, inbox } = tables
@@ -116,4 +120,90 @@ function rowsOf(scope: number, items: readonly StoredKey[], owner: string): stri
   }
   const [keys, fps] = [items.map(({ key }) => key), items.map(({ fp }) => fp)]
   return `select ${scope}, ${keyAt(keys)}, ${owner}, 1, ${fpAt(fps)} from ${places(items)} order by 2`
+}
+
+/** Locks nothing. A key that is not returned was never tried, or has ended. */
+export function readAttempts({ attempt }: Tables, scope: number, keys: readonly string[]): Script<AttemptRow> {
+  return {
+    text: `select encode(key, 'hex') as key, n, encode(fp, 'hex') as fp, cause, ${epochMs('not_before')} as not_before,
+  coalesce(ceil(extract(epoch from not_before - clock_timestamp()) * 1000), 0)::float8 as wait_ms,
+  case when isfinite(last_at) then extract(epoch from clock_timestamp() - last_at)::float8 * 1000 else 'Infinity' end as age_ms
+from ${attempt} where scope = ${scope} and key ${isAmong(keys)}`,
+  }
+}
+
+interface Ended {
+  readonly scope: number
+  readonly keys: readonly string[]
+  readonly token: string
+}
+
+/**
+ * Gives the attempts of one claim back, in a transaction that holds their keys, or for a claim that was never granted.
+ * If an attempt vanished beside a row that a handler has committed, that row would count as done. Locks the rows. Finds
+ * none that were given back before, or counted again by a later claim: the owner token shows whose attempt the last one
+ * is.
+ */
+export function refundAttempts({ attempt }: Tables, { scope, keys, token }: Ended): Script {
+  const mine = `scope = ${scope} and key ${isAmong(keys)} and owner = ${text(token)}`
+  return {
+    text: `delete from ${attempt} where ${mine} and n <= 1 and last_at <> '${FOR_EVER}';
+update ${attempt} set n = n - 1, owner = '' where ${mine}`,
+  }
+}
+
+/**
+ * The same after the transaction that held the keys is gone. Takes the keys again: waits for a backend that may still
+ * be running (55P03 after `lock_timeout`), and gives nothing back for a key that has a record by now.
+ */
+export function refundLostAttempts(tables: Tables, { scope, keys, token }: Ended): Script {
+  const items = keys.map((key) => ({ key, fp: null }))
+  const mine = `a.scope = held.scope and a.key = held.key and a.owner = ${text(token)}` // mutant: pg-attempt-of-another-given-back
+  return {
+    text: `with held as (${insertKeys(tables, scope, items)} returning scope, key),
+gone as (delete from ${tables.attempt} a using held where ${mine} and a.n <= 1 and a.last_at <> '${FOR_EVER}')
+update ${tables.attempt} a set n = a.n - 1, owner = '' from held where ${mine} and (a.n > 1 or a.last_at = '${FOR_EVER}');
+${removeHeld(tables, scope, keys).text}`,
+  }
+}
+
+interface HoldingBack extends Ended {
+  readonly delayMs: number
+  readonly cause: string | undefined
+}
+
+/**
+ * Writes the end of the backoff and the cause of a failed attempt. Locks the rows of attempts. Does not change a row
+ * that a later claim has counted: the owner token shows whose attempt the last one is. It uses the current time of the
+ * server, because the transaction began before its handlers.
+ */
+export function holdBack({ attempt }: Tables, { scope, keys, token, delayMs, cause }: HoldingBack): Script {
+  const until = delayMs > 0 ? `clock_timestamp() + ${Math.ceil(delayMs)} * interval '1 ms'` : 'null'
+  // mutant: pg-held-back-by-anyone
+  return {
+    text: `update ${attempt} set not_before = ${until}, cause = ${cause === undefined ? 'null' : text(cause)}
+where scope = ${scope} and key ${isAmong(keys)} and owner = ${text(token)}`,
+  }
+}
+
+/**
+ * Removes the attempts of marked keys, in the transaction of the mark and in the message of its COMMIT. To count
+ * attempts of a key a claim must hold its inbox row, which this transaction holds, so it waits for nothing.
+ */
+export function forgetAttempts({ attempt }: Tables, scope: number, keys: readonly string[]): Script {
+  return { text: `delete from ${attempt} where scope = ${scope} and key ${isAmong(keys)}` }
+}
+
+/**
+ * Restores all attempts of keys that a person has let run, in the transaction of the decision. A row without attempts
+ * stays, and shows that the key is known: otherwise a message older than retention would look like one whose record was
+ * removed.
+ */
+export function letRun({ attempt }: Tables, scope: number, keys: readonly string[]): Script {
+  return {
+    text: `insert into ${attempt} (scope, key, owner, n, last_at)
+select ${scope}, decode(x, 'hex'), '', 0, '${FOR_EVER}' from unnest('{${keys.join(',')}}'::text[]) as x order by 2
+on conflict (scope, key) do update set owner = '', n = 0, last_at = '${FOR_EVER}',
+  fp = null, not_before = null, cause = null`,
+  }
 }

@@ -1,0 +1,233 @@
+import type { Decision } from '../../../../src/spi.ts'
+import type { StoredKey } from '../../../sql/bytes.ts'
+import type { HeldRow, RecordRow, Writing } from '../../../sql/inbox/statements.ts'
+import { bytes, epochMs, isAmong, keyAt, places, text } from '../../statements/literals.ts'
+import type { Script, Statement } from '../../statements/statement.ts'
+import type { Tables } from '../../statements/tables.ts'
+import { DURABLY } from '../../statements/transaction.ts'
+
+export interface ClaimedRow {
+  readonly key: string
+}
+
+/**
+ * Inserts a row for each key and locks it until the transaction ends. Waits for another open transaction that has
+ * inserted the same key (55P03 after `lock_timeout`): if that rolls back, the key is returned; if it commits, it is
+ * not. So a key that is not returned has a committed record, never a running one. Keys are inserted in order, so that
+ * two batches cannot deadlock.
+ */
+export function claimKeys(tables: Tables, scope: number, items: readonly StoredKey[]): Script<ClaimedRow> {
+  return { text: `${insertKeys(tables, scope, items)}\nreturning encode(key, 'hex') as key` }
+}
+
+export interface ClaimedTogether {
+  /** The keys joined; `null` if there are none. */
+  readonly keys: string | null
+  /** Transaction ID, the `xmin` that later readers of the rows see; `null` if it has written nothing. */
+  readonly transaction: string | null
+}
+
+/** `claimKeys` with one row as its result: hundreds of rows cost client and server more than their contents. */
+export function claimTogether(tables: Tables, scope: number, items: readonly StoredKey[]): Script<ClaimedTogether> {
+  return {
+    text: `with claimed as (${insertKeys(tables, scope, items)} returning key)
+select encode(string_agg(key, ''), 'hex') as keys, pg_current_xact_id_if_assigned()::xid::text as transaction
+from claimed`,
+  }
+}
+
+/** Fails without the primary key of the table (42P10): every message would run twice. */
+export function insertKeys({ inbox }: Tables, scope: number, items: readonly StoredKey[]): string {
+  return `insert into ${inbox} (scope, key, fp) ${rowsOf(scope, items)}\non conflict (scope, key) do nothing`
+}
+
+/** A single row is planned much faster than an array. */
+function rowsOf(scope: number, items: readonly StoredKey[]): string {
+  const [first, second] = items
+  if (first !== undefined && second === undefined) {
+    return `values (${scope}, ${bytes(first.key)}, ${first.fp === null ? 'null' : bytes(first.fp)})`
+  }
+  return `select ${scope}, ${keyAt(items.map(({ key }) => key))}, ${fpAt(items.map(({ fp }) => fp))}
+from ${places(items)}
+order by 2`
+}
+
+/** As `keyAt`, for digests: all present, or some `null`. */
+export function fpAt(fps: readonly (string | null)[]): string {
+  const given = fps.filter((fp) => fp !== null)
+  if (given.length === fps.length) return keyAt(given)
+  return `decode(('{${fps.map((fp) => fp ?? 'null').join(',')}}'::text[])[place + 1], 'hex')`
+}
+
+/** `t` comes from `tornOf`. */
+const IS_TORN = 't.n is not null' // mutant: pg-torn-row-taken-for-done
+
+export const TORN = 'transaction-torn: a handler ended its transaction by itself (COMMIT)'
+
+/** The columns that are read of an inbox row `i`, with `tornOf`. */
+const RECORD: string = `encode(i.key, 'hex') as key, case when ${IS_TORN} then 'p' else i.outcome::text end as outcome,
+  encode(i.fp, 'hex') as fp, i.owner, case when ${IS_TORN} then '${TORN}' else i.reason end as reason, i.result,
+  coalesce(i.attempt, t.n) as attempt, coalesce(i.cause, t.cause) as cause,
+  case when i.outcome <> 'd' or ${IS_TORN} then ${epochMs('i.done_at')} end as since,
+  i.xmin::text as writer`
+
+/**
+ * A row exists from its claim on, and the mark removes its attempt in the message of its COMMIT. So a visible row with
+ * an attempt was committed by a handler. The handler's earlier writes were committed too, and it is unknown how many:
+ * such a row is not done but parked, with its number of attempts. Joined in the same snapshot as the row.
+ */
+function tornOf({ attempt }: Tables): string {
+  return `left join ${attempt} t on i.outcome = 'd' and t.scope = i.scope and t.key = i.key`
+}
+
+export interface ReadRow extends RecordRow {
+  /** Some process of the scope commits marks that are flushed later: until then a crash may undo `done`. */
+  readonly is_late: boolean
+}
+
+/**
+ * Locks nothing. Whether marks are flushed late is read in the same snapshot: a reader that sees such a mark also sees
+ * this flag, because it was set before the scope's first such mark. It is a separate statement after the insert: one
+ * that began before the wait would not see the row that it waited for. A key that is not returned has lost its record
+ * since.
+ */
+export function readRecords(tables: Tables, scope: number, keys: readonly string[]): Script<ReadRow> {
+  return {
+    text: `select ${RECORD}, (select flush_ticker from ${tables.scope} where id = ${scope}) as is_late
+from ${tables.inbox} i ${tornOf(tables)} where i.scope = ${scope} and i.key ${isAmong(keys)}`,
+  }
+}
+
+/**
+ * Holds keys until the transaction ends, with or without a record, and reads them. Waits for an open transaction that
+ * has inserted, changed or deleted one of them (55P03 after `lock_timeout`), so that no running claim is missed. A key
+ * that is not returned has lost its record between the two statements.
+ */
+export function holdRecords(tables: Tables, scope: number, keys: readonly string[]): Script<HeldRow> {
+  const items = keys.map((key) => ({ key, fp: null }))
+  return {
+    // mutant: pg-decision-past-a-claim
+    text: `${claimKeys(tables, scope, items).text};
+select ${RECORD}, i.xmin = pg_current_xact_id()::xid as is_new
+from ${tables.inbox} i ${tornOf(tables)} where i.scope = ${scope} and i.key ${isAmong(keys)} order by i.key for update of i`,
+  }
+}
+
+interface Listing {
+  readonly scope: number
+  readonly outcome: 'd' | 'g' | 'p'
+  /** In hex; empty for the first page. */
+  readonly after: string
+  readonly limit: number
+}
+
+/**
+ * In the order of keys. Locks nothing. Records that were set aside have an index of their own, which the condition
+ * names. Torn records are found through their attempts, which are few.
+ */
+export function listRecords(tables: Tables, { scope, outcome, after, limit }: Listing): Statement<RecordRow> {
+  const { inbox, attempt } = tables
+  const listed = (which: string): string => `select ${RECORD} from ${inbox} i ${tornOf(tables)}
+where i.scope = $1 and i.key > decode($2, 'hex') and ${which} order by i.key limit $3`
+  const values = [scope, after, limit]
+  switch (outcome) {
+    case 'd':
+      return { text: listed(`i.outcome = 'd' and not ${IS_TORN}`), values }
+    case 'g':
+      return { text: listed(`i.outcome = 'g' and i.outcome <> 'd'`), values }
+    case 'p': {
+      const torn = `i.outcome = 'd' and i.key in (select key from ${attempt} where scope = $1)`
+      const either = `(${listed(`i.outcome = 'p' and i.outcome <> 'd'`)}) union all (${listed(torn)})`
+      return { text: `select * from (${either}) as listed order by key limit $3`, values }
+    }
+  }
+}
+
+/** A key in hex and its result. */
+export type KeptResult = readonly [key: string, result: string]
+
+/**
+ * Writes results into rows that this transaction has inserted, in the message of its COMMIT. Nobody else sees the rows,
+ * so it waits for nothing and finds all of them.
+ */
+export function keepResults({ inbox }: Tables, scope: number, results: readonly KeptResult[]): Script {
+  const [first, second] = results
+  if (first !== undefined && second === undefined) {
+    const [key, result] = first
+    return { text: `update ${inbox} set result = ${text(result)} where scope = ${scope} and key = ${bytes(key)}` }
+  }
+  const rows = results.map(([key, result]) => `(${bytes(key)}, ${text(result)})`)
+  return {
+    text: `update ${inbox} i set result = r.result from (values ${rows.join(', ')}) as r (key, result)
+where i.scope = ${scope} and i.key = r.key`,
+  }
+}
+
+/**
+ * Removes inbox rows that this transaction holds: it has inserted them, and nobody else sees them, or it has locked
+ * them. Waits for nothing; finds all of them.
+ */
+export function removeKeys({ inbox }: Tables, scope: number, keys: readonly string[]): Script {
+  return { text: `delete from ${inbox} where scope = ${scope} and key ${isAmong(keys)}` }
+}
+
+/** As `removeKeys`, but only rows that this transaction has inserted: the others are records. */
+export function removeHeld(tables: Tables, scope: number, keys: readonly string[]): Script {
+  return { text: `${removeKeys(tables, scope, keys).text} and xmin = pg_current_xact_id_if_assigned()::xid` }
+}
+
+/**
+ * Writes records instead of a transaction, committed by itself, and removes their attempts: a record that is reopened
+ * has all of them. Waits for a transaction that holds a key (55P03 after `lock_timeout`: another owner has it). A key
+ * that is not returned has a record already: the owner token shows whether this call wrote it before, or another owner
+ * did.
+ */
+export function writeRecords(
+  { inbox, attempt }: Tables,
+  scope: number,
+  { items, owner, outcome, reason, result, cause, lockTimeoutMs }: Writing,
+): Statement<Pick<RecordRow, 'key' | 'outcome'>> {
+  const [keys, fps] = [items.map(({ key }) => key), items.map(({ fp }) => fp)]
+  const attempts = items.map((item) => item.attempt)
+  return {
+    text: `with limits as materialized (select ${DURABLY}, set_config('lock_timeout', $8, true)),
+written as (
+  insert into ${inbox} (scope, key, fp, owner, outcome, reason, result, attempt, cause)
+  select $1, decode(x.key, 'hex'), decode(x.fp, 'hex'), $4, $5::"char", $6, $7, x.attempt, $10
+  from limits, unnest($2::text[], $3::text[], $9::int[]) as x (key, fp, attempt)
+  order by 2
+  on conflict (scope, key) do nothing
+  returning key, outcome
+),
+forgotten as (delete from ${attempt} where scope = $1 and key in (select key from written))
+select encode(key, 'hex') as key, outcome::text from written`,
+    values: [scope, keys, fps, owner, outcome, reason, result, String(lockTimeoutMs), attempts, cause],
+  }
+}
+
+interface Deciding {
+  readonly scope: number
+  readonly keys: readonly string[]
+  readonly decision: Decision
+  readonly by: string
+  readonly reason: string
+}
+
+/** Logs a decision with the previous rows. Must run before the rows are changed. Locks nothing. */
+export function auditDecision({ audit, inbox }: Tables, { scope, keys, decision, by, reason }: Deciding): Statement {
+  return {
+    text: `insert into ${audit} (scope, key, decision, by_whom, reason, before)
+select i.scope, i.key, $3, $4, $5, row_to_json(i) from ${inbox} i
+where i.scope = $1 and i.key = any (array(select decode(x, 'hex') from unnest($2::text[]) as x))`,
+    values: [scope, keys, decision, by, reason],
+  }
+}
+
+/** Turns locked rows into done ones, whose retention begins now. It finds all of them. */
+export function makeDone({ inbox }: Tables, scope: number, keys: readonly string[]): Statement {
+  return {
+    text: `update ${inbox} set outcome = 'd', reason = null, result = null, attempt = null, cause = null, done_at = now()
+where scope = $1 and key = any (array(select decode(x, 'hex') from unnest($2::text[]) as x))`,
+    values: [scope, keys],
+  }
+}

@@ -60,7 +60,7 @@ export interface Counted {
 }
 
 /** A transaction that holds keys, whose attempts were counted before it began. */
-export interface OpenedClaim<Tx> {
+interface OpenedClaim<Tx> {
   readonly session: Session<Tx>
   /** The keys that had no record: it has inserted a row for each. Must be asked only about keys of the claim. */
   readonly inserted: { readonly size: number; has(key: string): boolean }

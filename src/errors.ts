@@ -57,6 +57,16 @@ abstract class FailureError extends ConsumeOnceError {
   }
 }
 
+/** Base class of failures with several codes. */
+abstract class CodedError<Code extends ErrorCode> extends FailureError {
+  readonly code: ErrorCode
+
+  constructor(code: Code, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options)
+    this.code = code
+  }
+}
+
 function withSafeCause(options?: { readonly cause?: unknown }): { readonly cause?: unknown } | undefined {
   if (options?.cause === undefined) return undefined
   const { cause } = options
@@ -89,33 +99,13 @@ export class ConfigError extends FailureError {
 }
 
 /** The store is unreachable, or its answer is unknown: nothing is marked or settled. */
-export class StoreError extends FailureError {
+export class StoreError extends CodedError<'STORE_UNREACHABLE' | 'STORE_AMBIGUOUS' | 'STORE_MISUSED'> {
   override readonly name = 'StoreError'
-  readonly code: ErrorCode
-
-  constructor(
-    code: 'STORE_UNREACHABLE' | 'STORE_AMBIGUOUS' | 'STORE_MISUSED',
-    message: string,
-    options?: { readonly cause?: unknown },
-  ) {
-    super(message, options)
-    this.code = code
-  }
 }
 
 /** A connection, a channel, a commit or a dead-letter confirm failed: nothing is settled. */
-export class BrokerError extends FailureError {
+export class BrokerError extends CodedError<'BROKER_UNREACHABLE' | 'BROKER_PUBLISH_REFUSED'> {
   override readonly name = 'BrokerError'
-  readonly code: ErrorCode
-
-  constructor(
-    code: 'BROKER_UNREACHABLE' | 'BROKER_PUBLISH_REFUSED',
-    message: string,
-    options?: { readonly cause?: unknown },
-  ) {
-    super(message, options)
-    this.code = code
-  }
 }
 
 /** The reason of `ctx.signal`: stop your effects. */
@@ -163,29 +153,13 @@ export class TerminalError extends ConsumeOnceError {
 /**
  * A transaction was used after its handler ended, its handler left a query pending, or the database refused the COMMIT.
  */
-export class TransactionError extends FailureError {
+export class TransactionError extends CodedError<'FLOATING_QUERY' | 'COMMIT_REFUSED' | 'TRANSACTION_OVER'> {
   override readonly name = 'TransactionError'
-  readonly code: ErrorCode
-
-  constructor(
-    code: 'FLOATING_QUERY' | 'COMMIT_REFUSED' | 'TRANSACTION_OVER',
-    message: string,
-    options?: { readonly cause?: unknown },
-  ) {
-    super(message, options)
-    this.code = code
-  }
 }
 
 /** A safety rule stopped a replay or a redrive. The message says which one, and what to do. */
-export class ReplayError extends FailureError {
+export class ReplayError extends CodedError<'REPLAY_REFUSED' | 'REPLAY_RANGE_LOST'> {
   override readonly name = 'ReplayError'
-  readonly code: ErrorCode
-
-  constructor(code: 'REPLAY_REFUSED' | 'REPLAY_RANGE_LOST', message: string, options?: { readonly cause?: unknown }) {
-    super(message, options)
-    this.code = code
-  }
 }
 
 /**

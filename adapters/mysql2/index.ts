@@ -1,9 +1,9 @@
 import { ConfigError, type InboxStore, type LeaseStore } from '../../src/spi.ts'
-import { SqlInbox } from '../sql/inbox/store.ts'
+import { sqlInbox } from '../sql/inbox/store.ts'
 import { checkup } from './checkup.ts'
 import { databaseOf } from './database.ts'
 import { adminOf } from '../sql/admin.ts'
-import { SqlLease } from '../sql/lease-store.ts'
+import { sqlLease } from '../sql/lease-store.ts'
 import { LeaseAdmin } from './lease/admin.ts'
 import { LEASE_CALLS } from './lease/calls.ts'
 import { ERRORS } from './sql-errors.ts'
@@ -28,7 +28,7 @@ export type { MysqlConnectionLike, MysqlPoolLike } from './clients.ts'
 export function mysqlInbox(options: MysqlInboxOptions): InboxStore<MysqlTransaction> {
   const resolved = resolveMysql(options, 'mysqlInbox')
   const opened = databaseOf(resolved, 'inbox')
-  return new SqlInbox({ ...opened, checkup: () => checkup(opened.sessions, 'inbox', resolved.database) })
+  return sqlInbox({ ...opened, checkup: () => checkup(opened.sessions, 'inbox', resolved.database) })
 }
 
 /**
@@ -40,7 +40,7 @@ export function mysqlInbox(options: MysqlInboxOptions): InboxStore<MysqlTransact
 export function mysqlLease(options: MysqlLeaseOptions): LeaseStore {
   const resolved = resolveMysql(options, 'mysqlLease')
   const { sessions, database } = databaseOf(resolved, 'lease')
-  return new SqlLease({
+  return sqlLease({
     errors: ERRORS,
     database,
     calls: LEASE_CALLS,

@@ -1,7 +1,7 @@
 import type { InboxStore, LeaseStore, OffsetsStore } from '../../src/spi.ts'
 import { checkFlush, checkServer } from './check-server.ts'
 import { adminOf } from '../sql/admin.ts'
-import { SqlLease } from '../sql/lease-store.ts'
+import { sqlLease } from '../sql/lease-store.ts'
 import { LeaseAdmin } from './lease/admin.ts'
 import { claimLeases } from './lease/claim.ts'
 import { release, renew, setAside } from './lease/endings.ts'
@@ -25,9 +25,9 @@ import { PgliteSessions } from './sessions/pglite-sessions.ts'
 import { PoolSessions } from './sessions/pool-sessions.ts'
 import type { PgSessions } from './sessions/session.ts'
 import type { Tables } from './statements/tables.ts'
-import { SqlInbox } from '../sql/inbox/store.ts'
+import { sqlInbox } from '../sql/inbox/store.ts'
 import type { StoreParts } from '../sql/transaction-store.ts'
-import { PgOffsets } from './offsets/store.ts'
+import { pgOffsets } from './offsets/store.ts'
 import { checkup } from './checkup.ts'
 import { databaseOf, type PgParts, type PgPlace } from './database.ts'
 
@@ -60,7 +60,7 @@ export function postgresInbox(options: PostgresInboxOptions): InboxStore<PgTrans
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function postgresOffsets(options: PostgresOffsetsOptions): OffsetsStore<PgTransaction> {
-  return new PgOffsets(partsOf(onPool(resolvePostgres(options, 'postgresOffsets')), 'offsets'))
+  return pgOffsets(partsOf(onPool(resolvePostgres(options, 'postgresOffsets')), 'offsets'))
 }
 
 /**
@@ -155,11 +155,11 @@ function leaseOf(parts: PgParts): LeaseStore {
   const database = databaseOf(parts, 'lease')
   const admin = adminOf(ERRORS, (scope) => database.placeOf(scope), new LeaseAdmin())
   const calls = { claim: claimLeases, renew, mark, release, setAside }
-  return new SqlLease({ errors: ERRORS, database, calls, admin, checkup: () => checkup(parts, 'lease') })
+  return sqlLease({ errors: ERRORS, database, calls, admin, checkup: () => checkup(parts, 'lease') })
 }
 
 function inboxOf(parts: PgParts): InboxStore<PgTransaction> {
-  return new SqlInbox(partsOf(parts, 'inbox'))
+  return sqlInbox(partsOf(parts, 'inbox'))
 }
 
 function partsOf(parts: PgParts, strategy: 'inbox' | 'offsets'): StoreParts<PgTransaction, PgPlace> {

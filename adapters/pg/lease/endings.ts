@@ -11,9 +11,7 @@ import { hexOf } from '../../sql/bytes.ts'
 import { storable } from '../../sql/errors.ts'
 import { isUnstorable } from '../sql-errors.ts'
 import type { LeaseKeys } from './statements/parts.ts'
-import { releaseLeases } from './statements/release.ts'
-import { renewLeases } from './statements/renew.ts'
-import { setLeasesAside } from './statements/set-aside.ts'
+import { releaseLeases, renewLeases, setLeasesAside } from './statements/endings.ts'
 import { ask, type LeasePlace } from './lease-place.ts'
 
 export async function renew(

@@ -53,14 +53,6 @@ export const DEFAULTS: Required<Omit<PostgresLeaseOptions, 'pool'>> = {
   queryTimeoutMs: 5_000,
 }
 
-const KNOWN: { readonly [O in keyof Required<PostgresLeaseOptions>]: true } = {
-  pool: true,
-  schema: true,
-  setup: true,
-  lockTimeoutMs: true,
-  queryTimeoutMs: true,
-}
-
 interface ResolvedLease {
   readonly pool: PoolLike
   readonly max: number
@@ -75,7 +67,7 @@ export function resolveLease(options: PostgresLeaseOptions): ResolvedLease {
   const given = givenOf(options)
   const { pool, schema, setup, lockTimeoutMs, queryTimeoutMs } = { ...DEFAULTS, ...given }
   const problems = [...schemaProblems(schema)]
-  checkNames('', given, { known: KNOWN }, problems)
+  checkNames('', given, { known: { pool: true, ...DEFAULTS } }, problems)
   const max = maxOf(pool)
   if (!(max >= 1)) problems.push(`pool: expected a pg Pool with max >= 1, got ${max}`)
   const limits = { lockTimeoutMs, queryTimeoutMs }

@@ -18,11 +18,9 @@ import type { PgTransaction } from '../tx/pg-transaction.ts'
 import type { PgPlace } from '../database.ts'
 import type { PgSession } from '../sessions/session.ts'
 import { isLockTimeout, isConflictOfTransactions } from '../sql-errors.ts'
-import { forgetBegun, removeBegun } from './statements/begun.ts'
-import { countStarts } from './statements/count-starts.ts'
-import { holdForHandlers, holdStreams, type HeldRow } from './statements/hold-streams.ts'
 import { TORN } from '../inbox/statements/records.ts'
-import { refundStarts } from './statements/refund-starts.ts'
+import { countStarts, refundStarts } from './statements/attempts.ts'
+import { forgetBegun, removeBegun, holdForHandlers, holdStreams, type HeldRow } from './statements/streams.ts'
 
 type Answer = TransactionAnswer<PgTransaction>
 

@@ -4,13 +4,11 @@ import type { Ledger, Replacement, SettingAside } from '../../sql/ledger.ts'
 import type { PgPlace } from '../database.ts'
 import { stillUnknown, storable } from '../../sql/errors.ts'
 import { isLockTimeout, isUnstorable, isConflictOfTransactions } from '../sql-errors.ts'
-import { removeBegun } from './statements/begun.ts'
-import { holdStreams } from './statements/hold-streams.ts'
-import { hasNotMoved, movePositions } from './statements/move-positions.ts'
-import { readPositions } from './statements/read-positions.ts'
-import { refundStarts } from './statements/refund-starts.ts'
-import { setOffsetAside } from './statements/set-offset-aside.ts'
 import type { Script } from '../statements/statement.ts'
+import { refundStarts } from './statements/attempts.ts'
+import { hasNotMoved, movePositions, setOffsetAside } from './statements/ends.ts'
+import { readPositions } from './statements/positions.ts'
+import { removeBegun, holdStreams } from './statements/streams.ts'
 
 interface GrantedItem {
   readonly key: Key

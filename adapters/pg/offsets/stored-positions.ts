@@ -1,69 +1,60 @@
-import type {
-  HeldAt,
-  HoldRelease,
-  HoldVerdict,
-  ListedPosition,
-  Positions,
-  Reason,
-  StoredPosition,
-  StreamPosition,
-} from '../../../src/spi.ts'
+import type { HoldRelease, HoldVerdict, Positions, StoredPosition } from '../../../src/spi.ts'
+import { answered, storable } from '../../sql/errors.ts'
+import type { StoreParts } from '../../sql/transaction-store.ts'
 import type { PgPlace } from '../database.ts'
-import { storable } from '../../sql/errors.ts'
 import { isUnstorable } from '../sql-errors.ts'
-import { endHold, holdPosition, releaseHold } from './statements/hold-position.ts'
-import { listPositions } from './statements/list-positions.ts'
-import { passOffset } from './statements/pass-offset.ts'
-import { readPositions, type PositionRow } from './statements/read-positions.ts'
+import type { PgTransaction } from '../tx/pg-transaction.ts'
+import {
+  endHold,
+  holdPosition,
+  listPositions,
+  passOffset,
+  readPositions,
+  releaseHold,
+  type PositionRow,
+} from './statements/positions.ts'
 
 /** Operations on positions outside of claims. */
-export class StoredPositions implements Positions {
-  readonly #placeOf: (scope: string) => Promise<PgPlace>
-
-  constructor(placeOf: (scope: string) => Promise<PgPlace>) {
-    this.#placeOf = placeOf
-  }
-
-  async next(scope: string, streams: readonly string[]): Promise<ReadonlyMap<string, StoredPosition>> {
-    const place = await this.#placeOf(scope)
-    const rows = await place.sessions.committed(readPositions(place.tables, place.scope, streams))
-    return new Map(rows.map((row) => [row.stream, positionOf(row)]))
-  }
-
-  async pass(scope: string, position: StreamPosition): Promise<void> {
-    const { sessions, tables, scope: id } = await this.#placeOf(scope)
-    await sessions.committed(passOffset(tables, { ...position, scope: id }))
-  }
-
-  async hold(scope: string, at: HeldAt, why: Reason): Promise<void> {
-    const { sessions, tables, scope: id } = await this.#placeOf(scope)
-    await sessions.committed(holdPosition(tables, { ...at, scope: id }, why))
-  }
-
-  async prove(scope: string, at: HeldAt): Promise<void> {
-    const { sessions, tables, scope: id } = await this.#placeOf(scope)
-    await sessions.committed(endHold(tables, { ...at, scope: id }))
-  }
-
-  async list(scope: string): Promise<readonly ListedPosition[]> {
-    const { sessions, tables, scope: id } = await this.#placeOf(scope)
-    const rows = await sessions.committed(listPositions(tables, id))
-    return rows.map((row) => ({
-      stream: row.stream,
-      ...positionOf(row),
-      heldSince: row.held_since === null ? undefined : Number(row.held_since),
-    }))
-  }
-
-  async release(scope: string, stream: string, { from, by, reason }: HoldRelease): Promise<HoldVerdict> {
-    const { sessions, tables, scope: id } = await this.#placeOf(scope)
-    const release = (how: Pick<HoldRelease, 'by' | 'reason'>): Promise<readonly { readonly verdict: HoldVerdict }[]> =>
-      sessions.committed(releaseHold(tables, { scope: id, stream, from, ...how }))
-    const [row] = await release({ by, reason }).catch((error: unknown) => {
-      if (!isUnstorable(error)) throw error
-      return release({ by: storable(by), reason: storable(reason) })
-    })
-    return row?.verdict ?? 'no-position'
+export function storedPositions({ sessions: { errors }, database }: StoreParts<PgTransaction, PgPlace>): Positions {
+  const at = <T>(what: string, scope: string, ask: (place: PgPlace) => Promise<T>): Promise<T> =>
+    answered(errors, what, async () => ask(await database.placeOf(scope)))
+  return {
+    next: (name, streams) =>
+      at('positions', name, async ({ sessions, tables, scope }) => {
+        const rows = await sessions.committed(readPositions(tables, scope, streams))
+        return new Map(rows.map((row) => [row.stream, positionOf(row)]))
+      }),
+    pass: (name, position) =>
+      at('pass', name, async ({ sessions, tables, scope }) => {
+        await sessions.committed(passOffset(tables, { ...position, scope }))
+      }),
+    hold: (name, held, why) =>
+      at('hold', name, async ({ sessions, tables, scope }) => {
+        await sessions.committed(holdPosition(tables, { ...held, scope }, why))
+      }),
+    prove: (name, held) =>
+      at('prove', name, async ({ sessions, tables, scope }) => {
+        await sessions.committed(endHold(tables, { ...held, scope }))
+      }),
+    list: (name) =>
+      at('list', name, async ({ sessions, tables, scope }) => {
+        const rows = await sessions.committed(listPositions(tables, scope))
+        return rows.map((row) => ({
+          stream: row.stream,
+          ...positionOf(row),
+          heldSince: row.held_since === null ? undefined : Number(row.held_since),
+        }))
+      }),
+    release: (name, stream, { from, by, reason }) =>
+      at('release', name, async ({ sessions, tables, scope }) => {
+        const release = (how: Pick<HoldRelease, 'by' | 'reason'>): Promise<readonly { verdict: HoldVerdict }[]> =>
+          sessions.committed(releaseHold(tables, { scope, stream, from, ...how }))
+        const [row] = await release({ by, reason }).catch((error: unknown) => {
+          if (!isUnstorable(error)) throw error
+          return release({ by: storable(by), reason: storable(reason) })
+        })
+        return row?.verdict ?? 'no-position'
+      }),
   }
 }
 

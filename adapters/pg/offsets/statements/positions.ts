@@ -2,6 +2,75 @@ import type { Statement } from '../../statements/statement.ts'
 import type { Tables } from '../../statements/tables.ts'
 import { DURABLY } from '../../statements/transaction.ts'
 
+export interface PositionRow {
+  readonly stream: string
+  readonly next: string
+  readonly outcome: 'g' | 'p' | null
+  readonly moved_by: string | null
+  readonly timestamp: string | null
+  readonly held: string | null
+}
+
+/** Locks nothing. A stream that is not returned has no row. */
+export function readPositions({ position }: Tables, scope: number, streams: readonly string[]): Statement<PositionRow> {
+  return {
+    text: `select stream, next_offset::text as next, outcome::text as outcome, moved_by, ${TIMESTAMP}, held
+from ${position} where scope = $1 and stream = any ($2::text[])`,
+    values: [scope, streams],
+  }
+}
+
+export interface ListedPositionRow {
+  readonly stream: string
+  readonly next: string
+  readonly timestamp: string | null
+  readonly held: string | null
+  /** Milliseconds since the epoch. */
+  readonly held_since: string | null
+}
+
+/** All positions of a scope, by name. Locks nothing. */
+export function listPositions({ position }: Tables, scope: number): Statement<ListedPositionRow> {
+  return {
+    text: `select stream, next_offset::text as next, ${TIMESTAMP}, held,
+  round(extract(epoch from held_since) * 1000)::text as held_since
+from ${position} where scope = $1 order by stream`,
+    values: [scope],
+  }
+}
+
+/** The timestamp of the message right before the position, if that is the one stored. */
+const TIMESTAMP = `case when last_offset = next_offset - 1 then last_timestamp end::text as timestamp`
+
+interface Passing {
+  readonly scope: number
+  readonly stream: string
+  readonly offset: bigint
+  readonly follows?: bigint | undefined
+  readonly timestamp?: number | undefined
+}
+
+/**
+ * Moves a stream past a message that was set aside or torn, committed by itself. Changes nothing if the stream is not
+ * at that message. Before a torn message there may be a gap.
+ */
+export function passOffset({ position, begun }: Tables, passing: Passing): Statement {
+  const { scope, stream, offset, follows = offset, timestamp } = passing
+  return {
+    text: `with limits as materialized (select ${DURABLY}),
+passed as (
+  update ${position} p set next_offset = $3::bigint + 1, outcome = null, reason = null, updated_at = now(),
+    last_offset = $3, last_timestamp = $4
+  from limits where p.scope = $1 and p.stream = $2 and case when p.outcome is not null then p.next_offset = $3
+    else p.next_offset between $5 and $3
+      and exists (select 1 from ${begun} b where b.scope = $1 and b.stream = $2 and b.last_offset >= $3) end
+  returning p.scope, p.stream
+)
+delete from ${begun} b using passed where b.scope = passed.scope and b.stream = passed.stream and b.last_offset <= $3`,
+    values: [scope, stream, offset.toString(), timestamp ?? null, follows.toString()],
+  }
+}
+
 interface At {
   readonly scope: number
   readonly stream: string

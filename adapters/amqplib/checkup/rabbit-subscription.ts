@@ -3,6 +3,7 @@ import { connectorOf, type Connector, type RabbitConnect } from '../connection/c
 import { Link } from '../connection/link.ts'
 import type { RabbitOptions } from '../options/options.ts'
 import { resolveRabbitOptions, type RabbitSettings } from '../options/resolve.ts'
+import { rabbitReplay } from '../replay/places.ts'
 import { missing, unknown } from '../topology/judgement.ts'
 import { queuePlans, type QueuePlan } from '../topology/plans.ts'
 import { ask, checkQueue, declarationOf, isReply } from '../topology/questions.ts'
@@ -20,7 +21,12 @@ export function rabbitSubscription(connect: RabbitConnect, options: RabbitOption
   const settings = resolveRabbitOptions(options)
   const connector = connectorOf(connect)
   const { queue } = settings
-  return { group: queue, origins: [queue], checkup: (consumer) => look(connector, settings, consumer) }
+  return {
+    group: queue,
+    origins: [queue],
+    checkup: (consumer) => look(connector, settings, consumer),
+    replay: rabbitReplay(connector, settings),
+  }
 }
 
 async function look(

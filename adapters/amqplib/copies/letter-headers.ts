@@ -18,9 +18,12 @@ import {
 
 type Headers = Record<string, unknown>
 
-const REASON = 'consume-once-reason'
+export const REASON = 'consume-once-reason'
+export const PARKED = 'consume-once-parked'
+export const DEAD_LETTERED_AT = 'consume-once-dead-lettered-at'
+export const SET_ASIDE_AT = 'consume-once-set-aside-at'
 const KEY = 'consume-once-key'
-const CONSUMER = 'consume-once-consumer'
+export const CONSUMER = 'consume-once-consumer'
 const DETAIL = 'consume-once-detail'
 const ERROR_CLASS = 'consume-once-error-class'
 const ATTEMPTS = 'consume-once-attempts'
@@ -32,11 +35,9 @@ const MOST_NAME_BYTES = 255
 export function deadLetterHeaders(letter: DeadLetter, at: EpochMs): Headers {
   return {
     [REASON]: named(letter.reason), // mutant: rabbit-dead-letter-without-a-reason
-    ...(letter.parked ? { 'consume-once-parked': true } : {}),
-    'consume-once-dead-lettered-at': new Date(at).toISOString(),
-    ...(letter.setAsideAt === undefined
-      ? {}
-      : { 'consume-once-set-aside-at': new Date(letter.setAsideAt).toISOString() }),
+    ...(letter.parked ? { [PARKED]: true } : {}),
+    [DEAD_LETTERED_AT]: new Date(at).toISOString(),
+    ...(letter.setAsideAt === undefined ? {} : { [SET_ASIDE_AT]: new Date(letter.setAsideAt).toISOString() }),
     ...commonHeaders(letter, at),
     ...(letter.attempts > 0 ? firstFailure(letter, at) : {}),
     ...earlierDiagnosis(letter),

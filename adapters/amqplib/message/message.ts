@@ -3,17 +3,27 @@ import { ORIGIN_QUEUE, ORIGIN_ROUTING_KEY, TOMBSTONE, carriedName } from './head
 import type { OwnFrame } from '../settling/acks.ts'
 import type { AmqpMessage } from '../slice.ts'
 
+/** Where a message was first published. */
+export interface FirstPublication {
+  readonly queue?: string | undefined
+  readonly exchange?: string | undefined
+  readonly routingKey?: string | undefined
+}
+
 /** A RabbitMQ message. Fields are computed only when they are read. */
 export class RabbitMessage implements Message {
   readonly system = 'rabbitmq'
   readonly destination: string
   readonly position: string
   readonly #raw: AmqpMessage
+  readonly #first: FirstPublication
   readonly #arrivedAt: EpochMs = systemClock.now()
   #settleBy: OwnFrame | undefined
 
-  constructor(raw: AmqpMessage, queue: string, generation: number | string) {
+  /** `first`: what others know about a message that has no header of an earlier copy. */
+  constructor(raw: AmqpMessage, queue: string, generation: number | string, first: FirstPublication = {}) {
     this.#raw = raw
+    this.#first = first
     this.destination = queue
     this.position = `${generation}/${raw.fields.deliveryTag}`
   }
@@ -42,12 +52,13 @@ export class RabbitMessage implements Message {
 
   get origin(): string {
     const origin = carriedName(this.headers, ORIGIN_QUEUE)
-    return origin === undefined || origin === '' ? this.destination : origin
+    return origin === undefined || origin === '' ? (this.#first.queue ?? this.destination) : origin
   }
 
   /** The routing key with which it was first published. The routing key of a copy is the name of a queue. */
   get key(): Uint8Array {
-    return Buffer.from(carriedName(this.headers, ORIGIN_ROUTING_KEY) ?? this.#raw.fields.routingKey)
+    const { routingKey = this.#raw.fields.routingKey } = this.#first
+    return Buffer.from(carriedName(this.headers, ORIGIN_ROUTING_KEY) ?? routingKey)
   }
 
   /**

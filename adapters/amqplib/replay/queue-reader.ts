@@ -1,0 +1,193 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  BrokerError,
+  ConfigError,
+  isConsumeOnceError,
+  type AskedRange,
+  type ReadOptions,
+  type ReplayItem,
+  type ReplayRange,
+  type ReplayReader,
+} from '../../../src/spi.ts'
+import { closeQuietly } from '../connection/close.ts'
+import { reasonOf, type Link } from '../connection/link.ts'
+import { openChannel } from '../connection/open-channel.ts'
+import { watch } from '../connection/watch.ts'
+import { RabbitMessage } from '../message/message.ts'
+import { FRAMES_HEEDED_AFTER_MS } from '../settling/heeded.ts'
+import type { AmqpChannel, AmqpMessage } from '../slice.ts'
+import { ask, checkQueue } from '../topology/questions.ts'
+import { isAtLeast } from '../topology/server-version.ts'
+import { checkDeliveries, warningsOf, type KnownQueue } from './cost.ts'
+import { letterIn } from './dead-letter-facts.ts'
+import { take } from './taking.ts'
+
+const ANSWER_WITHIN_MS = 15_000
+const MOST_IN_BATCH = 1_000
+
+/**
+ * Takes messages out of a queue and holds them unacked, so that no message is read twice in one run. What is not acked
+ * goes back at the close.
+ */
+export class QueueReader implements ReplayReader {
+  readonly takes = true
+  readonly #link: Link
+  readonly #queue: KnownQueue
+  /** Delivery tags that are not acked. */
+  readonly #held = new Set<number>()
+  /** The delivery tags of each consumer, in ascending order. */
+  readonly #runs: number[][] = []
+  #channel: AmqpChannel | undefined
+  #lostBecause: string | undefined
+  readonly #lost = new AbortController()
+  #count = 0
+  #closing: Promise<void> | undefined
+
+  constructor(link: Link, queue: KnownQueue) {
+    this.#link = link
+    this.#queue = queue
+  }
+
+  async range({ since, until, from, to, max = Number.POSITIVE_INFINITY }: AskedRange): Promise<ReplayRange> {
+    const { name } = this.#queue
+    if ([since, until, from, to].some((bound) => bound !== undefined)) {
+      throw new ConfigError([
+        `queue ${name}: expected no time and no position, because RabbitMQ cannot look them up in a queue: bound the range by the number of messages (max), and select messages by a filter`,
+      ])
+    }
+    const found = await ask(this.#link, `check ${name}`, (channel) => channel.checkQueue(name)).catch(
+      (error: unknown) => {
+        throw this.#failed(error)
+      },
+    )
+    const ready = Math.min(found.messageCount, max)
+    return {
+      parts: [{ part: name, from: '0', to: String(ready) }],
+      warnings: warningsOf(this.#queue, { ready, consumers: found.consumerCount }),
+    }
+  }
+
+  /** Ends before the end of the range if the queue is empty: other consumers may have taken messages. */
+  async *read({ parts }: ReplayRange, { signal, ahead = MOST_IN_BATCH }: ReadOptions): AsyncIterable<ReplayItem[]> {
+    const most = Math.max(1, Math.min(ahead, MOST_IN_BATCH))
+    let left = Number(parts[0]?.to ?? 0)
+    while (left > 0 && !signal.aborted) {
+      const batch = await this.#take(Math.min(most, left), signal)
+      if (batch.length > 0) yield batch
+      left = batch.length < most ? 0 : left - batch.length
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  /** Fewer than `most`: the queue is empty, or `signal` aborted. */
+  async #take(most: number, signal: AbortSignal): Promise<ReplayItem[]> {
+    const { name } = this.#queue
+    try {
+      const channel = (this.#channel ??= await this.#open())
+      const run: number[] = []
+      this.#runs.push(run)
+      const messages = await take({
+        channel,
+        queue: name,
+        consumerTag: `consume-once-replay-${this.#runs.length}`,
+        most,
+        onDelivery: ({ fields }) => {
+          this.#held.add(fields.deliveryTag)
+          run.push(fields.deliveryTag)
+        },
+        ready: () => checkQueue(this.#link, name),
+        ends: AbortSignal.any([signal, this.#lost.signal]),
+      })
+      return messages.map((raw) => {
+        checkDeliveries(raw, this.#queue)
+        return this.#itemOf(raw)
+      })
+    } catch (error) {
+      throw this.#failed(error)
+    }
+  }
+
+  async #open(): Promise<AmqpChannel> {
+    const channel = await openChannel(this.#link.connection.createChannel(), ANSWER_WITHIN_MS)
+    watch(channel, (why) => {
+      this.#lostBecause = why
+      this.#lost.abort()
+    })
+    return channel
+  }
+
+  #itemOf(raw: AmqpMessage): ReplayItem {
+    const { name } = this.#queue
+    const letter = letterIn(raw.properties.headers ?? {})
+    const message = new RabbitMessage(raw, name, 'replay', letter?.first)
+    return {
+      part: name,
+      position: String(this.#count++),
+      message,
+      timestamp: message.timestamp,
+      timestampOf: 'producer',
+      deadLetter: letter?.facts,
+      settle: async (how) => {
+        if (how === 'done') this.#ack(raw)
+      },
+    }
+  }
+
+  /** @throws BrokerError if the channel is lost or the reader closed: the message is back in the queue */
+  #ack(raw: AmqpMessage): void {
+    const { deliveryTag } = raw.fields
+    if (!this.#held.has(deliveryTag)) return
+    try {
+      if (this.#closing !== undefined) throw new Error('the reader is closed')
+      if (this.#lostBecause !== undefined) throw new Error(this.#lostBecause)
+      this.#channel?.ack(raw, false)
+    } catch (error) {
+      throw this.#failed(error)
+    }
+    this.#held.delete(deliveryTag)
+  }
+
+  async #close(): Promise<void> {
+    const channel = this.#channel
+    if (channel !== undefined && this.#lostBecause === undefined) {
+      if (this.#held.size > 0 && isAtLeast(this.#queue.version, 4, 3)) {
+        // Behind many acks that are not processed yet, the order of the nacks would be lost.
+        await sleep(FRAMES_HEEDED_AFTER_MS)
+        this.#giveBack(channel)
+      }
+      await sleep(FRAMES_HEEDED_AFTER_MS)
+      // The broker puts back what is unacked.
+      await closeQuietly(channel)
+    }
+    await this.#link.close()
+  }
+
+  /**
+   * From 4.3 a quorum queue does not count a nack, and counts the close of a channel. Before, it counts both alike, and
+   * keeps the order of the messages at a close only.
+   */
+  #giveBack(channel: AmqpChannel): void {
+    try {
+      for (const run of this.#runs) {
+        const deliveryTag = run.findLast((tag) => this.#held.has(tag))
+        if (deliveryTag !== undefined) channel.nack({ fields: { deliveryTag } }, true, true)
+      }
+    } catch {
+      // The channel is lost, so the broker has taken them back.
+    }
+  }
+
+  #failed(error: unknown): unknown {
+    if (isConsumeOnceError(error)) return error
+    const why = this.#link.lostBecause ?? this.#lostBecause ?? reasonOf(error)
+    return new BrokerError(
+      'BROKER_UNREACHABLE',
+      `queue ${this.#queue.name} cannot be read any more: ${why}. The broker takes back every message that was not acknowledged: read again`,
+      { cause: error },
+    )
+  }
+}

@@ -1,5 +1,7 @@
 import type { AdminLike, KafkaLike } from './slice.ts'
 
+type Opens<Admin> = { admin(config: Parameters<KafkaLike['admin']>[0]): Admin }
+
 /**
  * For requests about topics. For requests about a group kafkajs uses the retry settings of the user's client
  * (group-offsets.ts).
@@ -10,16 +12,16 @@ const RETRY = { retries: 5, initialRetryTime: 100, maxRetryTime: 1_000 }
  * Keeps an admin client while requests are open. Each kafkajs connection runs a timer every millisecond, so none is
  * kept in between.
  */
-export class AdminClient {
-  readonly #kafka: KafkaLike
+export class AdminClient<Admin extends Pick<AdminLike, 'connect' | 'disconnect'> = AdminLike> {
+  readonly #kafka: Opens<Admin>
   #users = 0
-  #client: Promise<AdminLike> | undefined
+  #client: Promise<Admin> | undefined
 
-  constructor(kafka: KafkaLike) {
+  constructor(kafka: Opens<Admin>) {
     this.#kafka = kafka
   }
 
-  async ask<T>(question: (admin: AdminLike) => Promise<T>): Promise<T> {
+  async ask<T>(question: (admin: Admin) => Promise<T>): Promise<T> {
     this.#users++
     const client = (this.#client ??= this.#connect())
     try {
@@ -33,7 +35,7 @@ export class AdminClient {
     }
   }
 
-  async #connect(): Promise<AdminLike> {
+  async #connect(): Promise<Admin> {
     const admin = this.#kafka.admin({ retry: RETRY })
     await admin.connect()
     return admin

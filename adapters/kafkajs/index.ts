@@ -15,7 +15,7 @@ export type {
   KafkaRetryTopic,
 } from './options/options.ts'
 export { quietKafkaTimers } from './quiet-timers.ts'
-export type { CheckupAdminLike, CheckupKafkaLike, KafkaLike } from './slice.ts'
+export type { KafkaLike, SubscriptionAdminLike, SubscriptionKafkaLike } from './slice.ts'
 
 /**
  * Runs a consumer on Kafka topics, with a kafkajs 2.2 client, until it is stopped. It rebuilds its kafkajs consumer

@@ -145,11 +145,16 @@ export interface AdminLike {
   fetchTopicOffsets(topic: string): Promise<{ partition: number; low: string; high: string }[]>
 }
 
-/** The part that a checkup uses. */
-export interface CheckupKafkaLike {
-  admin(config: { readonly retry: RetryLike }): CheckupAdminLike
+/** What `kafkaSubscription` uses, for checkups and replays. */
+export interface SubscriptionKafkaLike extends KafkaLike {
+  admin(config: { readonly retry: RetryLike }): SubscriptionAdminLike
 }
 
+export interface SubscriptionAdminLike extends CheckupAdminLike, ReplayAdminLike {
+  fetchTopicMetadata: CheckupAdminLike['fetchTopicMetadata']
+}
+
+/** The part that a checkup uses. */
 export interface CheckupAdminLike extends Pick<
   AdminLike,
   'connect' | 'disconnect' | 'listTopics' | 'describeConfigs' | 'fetchOffsets' | 'fetchTopicOffsets'
@@ -157,6 +162,12 @@ export interface CheckupAdminLike extends Pick<
   describeCluster(): Promise<{ brokers: { nodeId: number }[] }>
   describeGroups(groupIds: string[]): Promise<{ groups: { state: string }[] }>
   fetchTopicMetadata(options: { topics: string[] }): Promise<{ topics: { partitions: { replicas: number[] }[] }[] }>
+}
+
+/** The part that a replay uses. */
+interface ReplayAdminLike extends AdminLike {
+  fetchTopicOffsetsByTimestamp(topic: string, timestamp: number): Promise<{ partition: number; offset: string }[]>
+  deleteGroups(groupIds: string[]): Promise<unknown>
 }
 
 interface ProducerConfigLike {
@@ -168,7 +179,7 @@ interface ProducerConfigLike {
 
 export interface PartitionerArgsLike {
   readonly partitionMetadata: readonly { readonly partitionId: number; readonly leader: number }[]
-  readonly message: { readonly key?: Buffer | string | null }
+  readonly message: { readonly key?: Buffer | string | null; readonly partition?: number }
 }
 
 export interface ProducerLike {
@@ -181,6 +192,7 @@ export interface ProducerLike {
       key: Buffer | null
       value: Buffer | null
       headers: { [name: string]: Buffer | string | (Buffer | string)[] }
+      partition?: number
     }[]
   }): Promise<{ topicName: string; partition: number; errorCode: number }[]>
 }

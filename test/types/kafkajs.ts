@@ -5,8 +5,8 @@ import {
   eachMessage,
   kafkaSubscription,
   runKafka,
-  type CheckupKafkaLike,
   type KafkaLike,
+  type SubscriptionKafkaLike,
 } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, memoryStore } from '../../src/index.ts'
 
@@ -14,7 +14,7 @@ const kafka = new Kafka({ brokers: ['127.0.0.1:9092'] })
 const consumer = defineConsumer({ name: 'types', store: memoryStore(), handle: () => {} })
 
 export const fits: KafkaLike = kafka
-export const fitsCheckup: CheckupKafkaLike = kafka
+export const fitsSubscription: SubscriptionKafkaLike = kafka
 export const from: unknown = kafkaSubscription(kafka, { topics: ['t'], group: 'g' })
 
 export async function legal(): Promise<void> {

@@ -2,7 +2,8 @@ import type { CheckedConsumer, CheckFinding, Subscription } from '../../../src/s
 import type { KafkaOptions } from '../options/options.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'
 import { resolveKafka } from '../options/resolve.ts'
-import type { CheckupAdminLike, CheckupKafkaLike } from '../slice.ts'
+import { kafkaPlaces } from '../replay/places.ts'
+import type { CheckupAdminLike, SubscriptionKafkaLike } from '../slice.ts'
 import { brokerSettings, groupState, replicasOf, topicSettings } from './asked.ts'
 import { findingsOfCopies } from './copy-findings.ts'
 import { findingOfGroup, findingsOfBrokers } from './group-findings.ts'
@@ -12,21 +13,25 @@ import { findingsOfTopic } from './topic-findings.ts'
 const RETRY = { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000 }
 
 /**
- * The group and topics of a consumer, for `adminOf`, `doctor` and the config of the command-line tool. Pass the same
- * arguments as to `runKafka`. Nothing is opened in advance; each check opens an admin client and closes it.
+ * The group and topics of a consumer, for `adminOf`, `doctor`, replays and the config of the command-line tool. Pass
+ * the same arguments as to `runKafka`. Nothing is opened in advance, and each call closes what it has opened.
  *
  * @throws ConfigError `CONFIG_INVALID`, as `runKafka` does
  */
-export function kafkaSubscription(kafka: CheckupKafkaLike, options: KafkaOptions): Subscription {
+export function kafkaSubscription(kafka: SubscriptionKafkaLike, options: KafkaOptions): Subscription {
   const resolved = resolveKafka(options)
   return {
     group: resolved.group,
     origins: resolved.topology.sources,
     checkup: (consumer) => withAdmin(kafka, (admin) => look(admin, resolved, consumer)),
+    replay: kafkaPlaces(kafka, resolved),
   }
 }
 
-async function withAdmin<T>(kafka: CheckupKafkaLike, question: (admin: CheckupAdminLike) => Promise<T>): Promise<T> {
+async function withAdmin<T>(
+  kafka: SubscriptionKafkaLike,
+  question: (admin: CheckupAdminLike) => Promise<T>,
+): Promise<T> {
   const admin = kafka.admin({ retry: RETRY })
   try {
     await admin.connect()

@@ -6,10 +6,18 @@ import type { KafkaLike, PartitionerArgsLike, ProducerLike } from '../slice.ts'
 /** Few retries: the caller tries again for ever, with its own pauses. */
 const RETRY = { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000 }
 
+/** A message to send, with headers of its own. */
+export interface SentCopy {
+  readonly message: Message
+  readonly headers: ProducedHeaders
+}
+
+type Produced = Parameters<ProducerLike['send']>[0]['messages'][number]
+
 /**
  * Sends copies of messages. `producer.send` of kafkajs may resolve although a message was never sent, if it sends to
- * several partitions or to one whose leader is unknown. So it sends one message at a time and checks the answer: one
- * entry without an error. Anything else is a failure, after which it builds a new producer.
+ * several partitions or to one whose leader is unknown. So it sends to one partition at a time and checks the answer:
+ * one entry without an error. Anything else is a failure, after which it builds a new producer.
  */
 export class ConfirmedProducer {
   readonly #kafka: KafkaLike
@@ -21,13 +29,24 @@ export class ConfirmedProducer {
   }
 
   /** Resolves when all in-sync replicas have the copy. */
-  async send(topic: string, message: Message, headers: ProducedHeaders): Promise<void> {
-    if (this.#isClosed) throw new Error('the source is closed')
+  send(topic: string, message: Message, headers: ProducedHeaders): Promise<void> {
+    return this.#send(topic, [produced({ message, headers })])
+  }
+
+  /** All of them to one partition, in this order. After a rejection some may be there. */
+  sendTo(topic: string, partition: number, copies: readonly SentCopy[]): Promise<void> {
+    return this.#send(
+      topic,
+      copies.map((copy) => ({ ...produced(copy), partition })),
+    )
+  }
+
+  async #send(topic: string, messages: Produced[]): Promise<void> {
+    if (this.#isClosed) throw new Error('the producer is closed')
     const connecting = (this.#producer ??= this.#connect())
     try {
       const producer = await connecting
-      const copy = { key: asBuffer(message.key), value: asBuffer(message.value), headers }
-      const answers = await producer.send({ topic, acks: -1, messages: [copy] }) // mutant: kafka-dead-letter-on-one-replica
+      const answers = await producer.send({ topic, acks: -1, messages }) // mutant: kafka-dead-letter-on-one-replica
       const [answer] = answers
       const isConfirmed = answers.length === 1 && answer?.errorCode === 0 && answer.partition >= 0
       if (!isConfirmed) throw new Error(`expected one confirmed partition, got ${JSON.stringify(answers)}`) // mutant: kafka-answer-of-send-unread
@@ -73,15 +92,21 @@ async function disconnect(producer: Promise<ProducerLike> | undefined): Promise<
   }
 }
 
+function produced({ message: { key, value }, headers }: SentCopy): Produced {
+  return { key: asBuffer(key), value: asBuffer(value), headers }
+}
+
 function asBuffer(bytes: Uint8Array | null): Buffer | null {
   if (bytes === null || Buffer.isBuffer(bytes)) return bytes
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 /**
- * Keeps messages of one key together. Other clients may choose other partitions; nothing here depends on the choice.
+ * The partition that was asked for, else one that keeps messages of one key together. Other clients may choose other
+ * partitions; nothing here depends on the choice.
  */
 function partitionFor({ partitionMetadata, message }: PartitionerArgsLike): number {
+  if (message.partition !== undefined) return message.partition
   const led = partitionMetadata.filter(({ leader }) => leader >= 0)
   const choice = led.length > 0 ? led : partitionMetadata
   const sorted = choice.map(({ partitionId }) => partitionId).toSorted((a, b) => a - b)

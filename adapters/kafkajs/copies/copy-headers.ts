@@ -6,7 +6,7 @@ import { isCopy } from './origin.ts'
 export const KEY_HEADER = 'x-record-key'
 
 /** Headers about one copy only: the next copy replaces them or leaves them out. */
-const OF_ONE_COPY: ReadonlySet<string> = new Set([
+export const OF_ONE_COPY: ReadonlySet<string> = new Set([
   KEY_HEADER,
   'x-dead-letter-reason',
   'x-parked',

@@ -1,0 +1,46 @@
+import { ConfigError, type ReplayPlaces } from '../../../src/spi.ts'
+import { AdminClient } from '../admin-client.ts'
+import { ConfirmedProducer } from '../copies/confirmed-producer.ts'
+import { existingOf } from '../copies/topics.ts'
+import type { ResolvedKafka } from '../options/resolve.ts'
+import { isTopicName } from '../options/topic-name.ts'
+import type { SubscriptionAdminLike, SubscriptionKafkaLike } from '../slice.ts'
+import { answered, type LogPlace, type ReplayAdmin } from './log-place.ts'
+import { LogPublisher } from './publisher.ts'
+import { LogReader } from './reader.ts'
+
+/** The topics of the cluster, for replays. Nothing is opened in advance. */
+export function kafkaPlaces(kafka: SubscriptionKafkaLike, options: ResolvedKafka): ReplayPlaces {
+  const adminClient: ReplayAdmin = new AdminClient(kafka)
+  return {
+    system: 'kafka',
+    deadLetters: options.topology.places.find(({ kind }) => kind === 'dead-letter')?.topic,
+    open: async (name) => {
+      const place = placeNamed(name)
+      await answered(place, () => adminClient.ask((admin) => checkPlace(admin, place)))
+      return new LogReader({ kafka, adminClient, options, place })
+    },
+    publisher: async () => new LogPublisher({ producer: new ConfirmedProducer(kafka), adminClient }),
+  }
+}
+
+function placeNamed(name: string): LogPlace {
+  const at = name.lastIndexOf('@')
+  const [topic, partition] = at < 0 ? [name, undefined] : [name.slice(0, at), name.slice(at + 1)]
+  if (!isTopicName(topic) || (partition !== undefined && !/^\d{1,9}$/.test(partition))) {
+    const problem = `place: expected the name of a topic, or topic@partition, got ${JSON.stringify(name)}`
+    throw new ConfigError([problem])
+  }
+  return { topic, partition: partition === undefined ? undefined : Number(partition) }
+}
+
+/** The topic is looked up in a list first: to ask for a missing topic may create it. */
+async function checkPlace(admin: SubscriptionAdminLike, { topic, partition }: LogPlace): Promise<void> {
+  if (!(await existingOf(admin, [topic])).has(topic)) {
+    throw new ConfigError([`place: topic ${topic} does not exist, or this client may not see it; correct the name`])
+  }
+  if (partition === undefined) return
+  const count = (await admin.fetchTopicOffsets(topic)).length
+  if (partition < count) return
+  throw new ConfigError([`place: topic ${topic} has partitions 0 to ${count - 1}, got partition ${partition}`])
+}

@@ -1,0 +1,141 @@
+import {
+  BrokerError,
+  describeError,
+  isConsumeOnceError,
+  type ReplayPublisher,
+  type Republished,
+} from '../../../src/spi.ts'
+import { isTooLarge, type ConfirmedProducer, type SentCopy } from '../copies/confirmed-producer.ts'
+import { keptHeaders, toHeaders } from '../copies/copy-headers.ts'
+import { ORIGIN_HEADER, type HeaderEntry } from '../copies/headers.ts'
+import { describesCopy } from '../copies/letter-facts.ts'
+import { originOf } from '../copies/origin.ts'
+import { existingOf } from '../copies/topics.ts'
+import { defaultPartition } from './default-partition.ts'
+import type { ReplayAdmin } from './log-place.ts'
+
+interface PublisherParts {
+  readonly producer: ConfirmedProducer
+  readonly adminClient: ReplayAdmin
+}
+
+/** A broker limits the size of what kafkajs sends to a partition at once, 1 MB by default. */
+const MOST_BYTES = 256 * 1024
+
+/** Publishes to each partition in turn, and to several at once. */
+export class LogPublisher implements ReplayPublisher {
+  readonly #parts: PublisherParts
+  #spread = 0
+
+  constructor(parts: PublisherParts) {
+    this.#parts = parts
+  }
+
+  async publish(messages: readonly Republished[]): Promise<void> {
+    const topics = [...groupBy(messages, ({ destination }) => destination)]
+    const sends = topics.map(async ([topic, own]) => {
+      try {
+        await this.#publishTo(topic, own)
+      } catch (error) {
+        throw isConsumeOnceError(error) ? error : refused(topic, error)
+      }
+    })
+    await all(sends)
+  }
+
+  close(): Promise<void> {
+    return this.#parts.producer.close()
+  }
+
+  async #publishTo(topic: string, messages: readonly Republished[]): Promise<void> {
+    const count = await this.#partitionsOf(topic)
+    const partitions = groupBy(messages, (message) => this.#partitionFor(message, count))
+    await all([...partitions].map(([partition, own]) => this.#send(topic, partition, own.map(copyOf))))
+  }
+
+  async #partitionsOf(topic: string): Promise<number> {
+    return this.#parts.adminClient.ask(async (admin) => {
+      // To ask for a missing topic may create it.
+      if (!(await existingOf(admin, [topic])).has(topic)) {
+        throw new Error('the topic does not exist. Create it, or choose another destination')
+      }
+      return (await admin.fetchTopicOffsets(topic)).length
+    })
+  }
+
+  /** Without a key: the partition that it came from. */
+  #partitionFor({ item: { message } }: Republished, count: number): number {
+    if (message.key !== null) return defaultPartition(message.key, count)
+    const { partition } = originOf(message)
+    return partition !== undefined && partition < count ? Number(partition) : this.#spread++ % count
+  }
+
+  async #send(topic: string, partition: number, copies: readonly SentCopy[]): Promise<void> {
+    for (const chunk of chunksOf(copies)) await this.#sendChunk(topic, partition, chunk)
+  }
+
+  /** The topic may accept less than expected. */
+  async #sendChunk(topic: string, partition: number, chunk: readonly SentCopy[]): Promise<void> {
+    try {
+      await this.#parts.producer.sendTo(topic, partition, chunk)
+    } catch (error) {
+      if (!isTooLarge(error) || chunk.length === 1) throw error
+      const half = Math.ceil(chunk.length / 2)
+      await this.#sendChunk(topic, partition, chunk.slice(0, half))
+      await this.#sendChunk(topic, partition, chunk.slice(half))
+    }
+  }
+}
+
+/** The headers of the original, and those that were given. */
+function copyOf({ item: { message }, destination, headers }: Republished): SentCopy {
+  const isOver = describesCopy(message)
+  const kept = keptHeaders(message).filter(([name]) => !isOver(name))
+  // The origin is part of the scope of keys: in another topic the header keeps it.
+  const origin: readonly HeaderEntry[] = destination === message.origin ? [] : [[ORIGIN_HEADER, message.origin]]
+  return { message, headers: toHeaders(kept, origin, Object.entries(headers)) }
+}
+
+function* chunksOf(copies: readonly SentCopy[]): Generator<readonly SentCopy[]> {
+  let [chunk, bytes]: [SentCopy[], number] = [[], 0]
+  for (const copy of copies) {
+    const size = sizeOf(copy)
+    if (chunk.length > 0 && bytes + size > MOST_BYTES) {
+      yield chunk
+      ;[chunk, bytes] = [[], 0]
+    }
+    chunk.push(copy)
+    bytes += size
+  }
+  if (chunk.length > 0) yield chunk
+}
+
+function sizeOf({ message: { key, value }, headers }: SentCopy): number {
+  const ofHeaders = Object.entries(headers).flatMap(([name, header]) => [name, header].flat())
+  const texts = ofHeaders.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+  return (key?.length ?? 0) + (value?.length ?? 0) + texts
+}
+
+function groupBy<K, T>(items: readonly T[], keyOf: (item: T) => K): ReadonlyMap<K, readonly T[]> {
+  const groups = new Map<K, T[]>()
+  for (const item of items) {
+    const key = keyOf(item)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [item])
+    else group.push(item)
+  }
+  return groups
+}
+
+/** Rejects when all are over, so that nothing is sent after it. */
+async function all(sends: readonly Promise<void>[]): Promise<void> {
+  for (const outcome of await Promise.allSettled(sends)) {
+    if (outcome.status === 'rejected') throw outcome.reason
+  }
+}
+
+function refused(topic: string, cause: unknown): BrokerError {
+  const advice = isTooLarge(cause) ? '. Raise its max.message.bytes, or leave the message out' : ''
+  const text = `messages to topic ${topic} were not all confirmed: ${describeError(cause)}${advice}`
+  return new BrokerError('BROKER_PUBLISH_REFUSED', text, { cause })
+}

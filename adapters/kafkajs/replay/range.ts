@@ -1,0 +1,132 @@
+import { ReplayError, type AskedRange, type EpochMs, type LogBounds, type ReplayRange } from '../../../src/spi.ts'
+import { topicSettings } from '../checkup/asked.ts'
+import type { SubscriptionAdminLike } from '../slice.ts'
+import type { LogPlace } from './log-place.ts'
+
+interface Span {
+  readonly part: string
+  readonly from: bigint
+  readonly to: bigint
+}
+
+interface Bounds extends LogBounds {
+  readonly partition: number
+}
+
+/**
+ * The offsets that were asked for, as far as they exist now. The end is that of committed messages: messages of an open
+ * transaction are not part of the range.
+ *
+ * @throws ReplayError `REPLAY_RANGE_LOST` if the broker has deleted offsets that were asked for by `from`
+ */
+export async function rangeOf(
+  admin: SubscriptionAdminLike,
+  { topic, partition: only }: LogPlace,
+  asked: AskedRange,
+): Promise<ReplayRange> {
+  const answer = await admin.fetchTopicOffsets(topic)
+  const bounds = answer
+    .filter(({ partition }) => only === undefined || partition === only)
+    .map(({ partition, low, high }) => ({ partition, low: BigInt(low), high: BigInt(high) }))
+    .toSorted((a, b) => a.partition - b.partition)
+  refuseDeleted(topic, bounds, asked.from)
+  const since = await offsetsAt(admin, topic, asked.since)
+  const until = await offsetsAt(admin, topic, asked.until)
+  const spans = bounds.map(({ partition, low, high }): Span => {
+    const from = [low, asked.from, since?.get(partition)].filter(isGiven).reduce(later)
+    const to = [high, asked.to, until?.get(partition)].filter(isGiven).reduce(earlier)
+    return { part: `${topic}/${partition}`, from, to: to > from ? to : from }
+  })
+  const cut = asked.max === undefined ? spans : firstOf(spans, BigInt(asked.max))
+  const warnings = [
+    ...(await warningsOfTime(admin, topic, asked)),
+    ...warningsOfDeleted(topic, bounds, spans, asked),
+    ...warningsOfMax(spans, cut),
+  ]
+  return { parts: cut.map(({ part, from, to }) => ({ part, from: String(from), to: String(to) })), warnings }
+}
+
+function refuseDeleted(topic: string, bounds: readonly Bounds[], from: bigint | undefined): void {
+  const lost = bounds.filter(({ low }) => from !== undefined && from < low)
+  if (lost.length === 0) return
+  const begins = lost.map(({ partition, low }) => `${topic}/${partition} begins at ${low}`).join(', ')
+  const text = `the broker has deleted messages from offset ${from}: ${begins}. Ask for what is there: from a later offset, or without one`
+  throw new ReplayError('REPLAY_RANGE_LOST', text)
+}
+
+/** For each partition the first offset whose timestamp is at or after `at`; its end if there is none. */
+async function offsetsAt(
+  admin: SubscriptionAdminLike,
+  topic: string,
+  at: EpochMs | undefined,
+): Promise<ReadonlyMap<number, bigint> | undefined> {
+  if (at === undefined) return undefined
+  const offsets = await admin.fetchTopicOffsetsByTimestamp(topic, at)
+  return new Map(offsets.map(({ partition, offset }) => [partition, BigInt(offset)]))
+}
+
+/** The first `max` offsets, spread evenly. Offsets may have no message, so this is the most that can be read. */
+function firstOf(spans: readonly Span[], max: bigint): readonly Span[] {
+  const ends = new Map<string, bigint>()
+  let left = max
+  const smallestFirst = spans.toSorted((a, b) => Number(a.to - a.from - (b.to - b.from)))
+  for (const [index, { part, from, to }] of smallestFirst.entries()) {
+    const count = earlier(to - from, left / BigInt(spans.length - index))
+    ends.set(part, from + count)
+    left -= count
+  }
+  return spans.map((span) => ({ ...span, to: ends.get(span.part) ?? span.to }))
+}
+
+async function warningsOfTime(
+  admin: SubscriptionAdminLike,
+  topic: string,
+  { since, until }: AskedRange,
+): Promise<readonly string[]> {
+  if (since === undefined && until === undefined) return []
+  const settings = await topicSettings(admin, topic)
+  const type = settings.isTold ? settings.value.get('message.timestamp.type') : undefined
+  if (type === 'LogAppendTime') return []
+  const clock =
+    type === undefined
+      ? `Whose clocks set the timestamps of ${topic} is not known: its settings may not be read.`
+      : `The timestamps of ${topic} are those of its producers' clocks (message.timestamp.type ${type}).`
+  return [
+    `${clock} A range by time begins and ends at the first message with such a timestamp, so a clock that is wrong makes it miss messages or include others; a range by offsets does not.`,
+  ]
+}
+
+function warningsOfDeleted(
+  topic: string,
+  bounds: readonly Bounds[],
+  spans: readonly Span[],
+  { since, from }: AskedRange,
+): readonly string[] {
+  if (since === undefined || from !== undefined) return []
+  const cut = bounds.filter(({ low }, index) => low > 0n && spans[index]?.from === low)
+  if (cut.length === 0) return []
+  const begins = cut.map(({ partition, low }) => `${topic}/${partition} at ${low}`).join(', ')
+  return [`The range begins where the log begins (${begins}): the broker may have deleted messages of that time.`]
+}
+
+function warningsOfMax(spans: readonly Span[], cut: readonly Span[]): readonly string[] {
+  const [all, kept] = [sizeOf(spans), sizeOf(cut)]
+  if (kept === all) return []
+  return [`The range is cut to ${kept} of ${all} offsets, spread evenly over the partitions, the oldest of each.`]
+}
+
+function sizeOf(spans: readonly Span[]): bigint {
+  return spans.reduce((sum, { from, to }) => sum + to - from, 0n)
+}
+
+function isGiven(offset: bigint | undefined): offset is bigint {
+  return offset !== undefined
+}
+
+function later(a: bigint, b: bigint): bigint {
+  return a > b ? a : b
+}
+
+function earlier(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
+}

@@ -1,0 +1,57 @@
+import type { AskedRange, ReadOptions, ReplayItem, ReplayRange, ReplayReader } from '../../../src/spi.ts'
+import type { ResolvedKafka } from '../options/resolve.ts'
+import type { KafkaLike } from '../slice.ts'
+import { answered, type LogPlace, type ReplayAdmin } from './log-place.ts'
+import { rangeOf } from './range.ts'
+import { Reading } from './reading.ts'
+
+interface ReaderParts {
+  readonly kafka: KafkaLike
+  readonly adminClient: ReplayAdmin
+  readonly options: ResolvedKafka
+  readonly place: LogPlace
+}
+
+const AHEAD = 1_000
+const MOST_IN_BATCH = 1_000
+
+/** Reads a topic, or one of its partitions, in a group of its own. */
+export class LogReader implements ReplayReader {
+  readonly takes = false
+  readonly #parts: ReaderParts
+  readonly #open = new Set<Reading>()
+
+  constructor(parts: ReaderParts) {
+    this.#parts = parts
+  }
+
+  range(asked: AskedRange): Promise<ReplayRange> {
+    const { adminClient, place } = this.#parts
+    return answered(place, () => adminClient.ask((admin) => rangeOf(admin, place, asked)))
+  }
+
+  async *read(
+    { parts }: ReplayRange,
+    { from = {}, signal, ahead = AHEAD }: ReadOptions,
+  ): AsyncGenerator<readonly ReplayItem[], void> {
+    const { place, ...shared } = this.#parts
+    const rest = parts.map((part) => ({ ...part, from: from[part.part] ?? part.from }))
+    const reading = new Reading({ ...shared, topic: place.topic, parts: rest, ahead, signal })
+    this.#open.add(reading)
+    try {
+      await answered(place, () => reading.start())
+      for (;;) {
+        const items = await reading.next(MOST_IN_BATCH)
+        if (items === undefined) return
+        yield items
+      }
+    } finally {
+      this.#open.delete(reading)
+      await reading.end()
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open].map((reading) => reading.end()))
+  }
+}

@@ -4,7 +4,7 @@ import type { KafkaOptions } from './options/options.ts'
 import type { KafkaLike } from './slice.ts'
 
 export { kafkaSource } from './broker.ts'
-export { kafkaSubscription } from './checkup/kafka-subscription.ts'
+export { kafkaSubscription } from './kafka-subscription.ts'
 export { eachBatch, eachMessage, type DropIn, type EachBatch, type EachMessage } from './drop-in/index.ts'
 export type { DropInOptions } from './drop-in/options.ts'
 export type {

@@ -155,6 +155,10 @@ export interface SubscriptionAdminLike extends CheckupAdminLike, ReplayAdminLike
 }
 
 /** The part that a checkup uses. */
+export interface CheckupKafkaLike {
+  admin(config: { readonly retry: RetryLike }): CheckupAdminLike
+}
+
 export interface CheckupAdminLike extends Pick<
   AdminLike,
   'connect' | 'disconnect' | 'listTopics' | 'describeConfigs' | 'fetchOffsets' | 'fetchTopicOffsets'

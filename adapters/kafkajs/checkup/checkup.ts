@@ -1,9 +1,6 @@
-import type { CheckedConsumer, CheckFinding, Subscription } from '../../../src/spi.ts'
-import type { KafkaOptions } from '../options/options.ts'
+import type { CheckedConsumer, CheckFinding } from '../../../src/spi.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'
-import { resolveKafka } from '../options/resolve.ts'
-import { kafkaPlaces } from '../replay/places.ts'
-import type { CheckupAdminLike, SubscriptionKafkaLike } from '../slice.ts'
+import type { CheckupAdminLike, CheckupKafkaLike } from '../slice.ts'
 import { brokerSettings, groupState, replicasOf, topicSettings } from './asked.ts'
 import { findingsOfCopies } from './copy-findings.ts'
 import { findingOfGroup, findingsOfBrokers } from './group-findings.ts'
@@ -12,30 +9,16 @@ import { findingsOfTopic } from './topic-findings.ts'
 
 const RETRY = { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000 }
 
-/**
- * The group and topics of a consumer, for `adminOf`, `doctor`, replays and the config of the command-line tool. Pass
- * the same arguments as to `runKafka`. Nothing is opened in advance, and each call closes what it has opened.
- *
- * @throws ConfigError `CONFIG_INVALID`, as `runKafka` does
- */
-export function kafkaSubscription(kafka: SubscriptionKafkaLike, options: KafkaOptions): Subscription {
-  const resolved = resolveKafka(options)
-  return {
-    group: resolved.group,
-    origins: resolved.topology.sources,
-    checkup: (consumer) => withAdmin(kafka, (admin) => look(admin, resolved, consumer)),
-    replay: kafkaPlaces(kafka, resolved),
-  }
-}
-
-async function withAdmin<T>(
-  kafka: SubscriptionKafkaLike,
-  question: (admin: CheckupAdminLike) => Promise<T>,
-): Promise<T> {
+/** Asks the broker about the group and its topics, through an admin client that is closed at the end. */
+export async function checkGroup(
+  kafka: CheckupKafkaLike,
+  options: ResolvedKafka,
+  consumer: CheckedConsumer,
+): Promise<readonly CheckFinding[]> {
   const admin = kafka.admin({ retry: RETRY })
   try {
     await admin.connect()
-    return await question(admin)
+    return await look(admin, options, consumer)
   } finally {
     await admin.disconnect().catch(() => {})
   }

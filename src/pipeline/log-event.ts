@@ -37,7 +37,7 @@ export interface EventLog {
  * Logs one line for each event that a person may ask about. It contains no payload, and the raw ID only with `logIds`.
  */
 export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent): void {
-  const about = (message: Message, key: Key | undefined): object => {
+  const about = ({ message, key }: { readonly message: Message; readonly key?: Key | undefined }): object => {
     const { system, destination, position, redelivered } = message
     return { consumer, key, ...(idOf && { id: idOf(message) }), system, destination, position, redelivered }
   }
@@ -45,7 +45,7 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
     case 'delivery': {
       const { message, outcome, reason, detail, error, attempt, since, fence, failure, why, endedAs } = event
       const fields = {
-        ...about(message, event.key), // mutant: payload-logged
+        ...about(event), // mutant: payload-logged
         outcome,
         why,
         ended_as: endedAs,
@@ -61,22 +61,17 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
     }
     case 'attempt-failed':
       return log.warn(
-        {
-          ...about(event.message, event.key),
-          attempt: event.attempt,
-          retry_in_ms: event.retryInMs,
-          err: loggedError(event.error, event.message),
-        },
+        { ...about(event), attempt: event.attempt, retry_in_ms: event.retryInMs, err: errorOf(event) },
         'attempt failed, will be tried again',
       )
     case 'in-doubt':
       return log.warn(
         {
-          ...about(event.message, event.key),
+          ...about(event),
           attempt: event.attempt,
           policy: event.policy,
           next: AFTER_DOUBT[event.policy],
-          ...(event.error === undefined ? {} : { err: loggedError(event.error, event.message) }),
+          ...(event.error === undefined ? {} : { err: errorOf(event) }),
         },
         'in doubt: its effect may or may not have happened',
       )
@@ -87,12 +82,12 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
       )
     case 'result-not-kept':
       return log.error(
-        { ...about(event.message, event.key), err: loggedError(event.error, event.message) },
+        { ...about(event), err: errorOf(event) },
         'result not kept: the effect happened and is marked, duplicates get RESULT_NOT_KEPT in place of the result',
       )
     case 'policy-threw':
       return log.error(
-        { ...about(event.message, event.key), policy: event.policy, err: loggedError(event.error, event.message) },
+        { ...about(event), policy: event.policy, err: errorOf(event) },
         event.policy === 'sealResult'
           ? 'sealResult threw: the failure is not remembered'
           : 'rememberFailure threw: treated as false',
@@ -100,7 +95,7 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
     case 'beyond-retention':
       // During a replay every message may be one, so `debug`. The outcome of a parked message is a warning.
       return log.debug(
-        { ...about(event.message, event.key), policy: event.policy, timestamp: event.message.timestamp },
+        { ...about(event), policy: event.policy, timestamp: event.message.timestamp },
         'beyond retention: the store has no record, and may have forgotten one',
       )
     case 'purged':
@@ -108,20 +103,15 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
     case 'purge-failed':
       return log.warn({ consumer, err: loggedError(event.error) }, 'purge failed, will be tried again')
     case 'lease-lost':
-      return log.warn(about(event.message, event.key), 'lease lost: another owner has the message, or it is done')
+      return log.warn(about(event), 'lease lost: another owner has the message, or it is done')
     case 'stuck':
       return log.error(
-        { ...about(event.message, event.key), attempt: event.attempt },
+        { ...about(event), attempt: event.attempt },
         'stuck: the handler is past its timeout and ignores its signal',
       )
     case 'publish-failed':
       return log.error(
-        {
-          ...about(event.message, event.key),
-          place: event.place,
-          retry_in_ms: event.retryInMs,
-          err: loggedError(event.error, event.message),
-        },
+        { ...about(event), place: event.place, retry_in_ms: event.retryInMs, err: errorOf(event) },
         'copy not confirmed, will be published again',
       )
     case 'store-down':
@@ -140,4 +130,8 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
     case 'settles':
       return undefined
   }
+}
+
+function errorOf({ error, message }: { readonly error?: unknown; readonly message: Message }): object {
+  return loggedError(error, message)
 }

@@ -56,14 +56,7 @@ const DEFAULTS = {
   heartbeatEveryMs: 1_000,
 } as const satisfies DropInOptions
 
-const KNOWN: Readonly<Record<keyof DropInOptions, true>> = {
-  group: true,
-  kafka: true,
-  deadLetter: true,
-  setup: true,
-  order: true,
-  heartbeatEveryMs: true,
-}
+const KNOWN: Record<keyof DropInOptions, unknown> = { group: true, kafka: true, deadLetter: true, ...DEFAULTS }
 
 /** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
 export function resolveDropIn(options: DropInOptions): ResolvedDropIn {

@@ -20,29 +20,17 @@ const RETRY_DEFAULTS = { initialRetryTime: 100, maxRetryTime: 1_500, retries: 10
 
 const MIN_RETRIES = 8
 
-export const CONSUMER_OPTIONS: Record<keyof KafkaConsumerOptions, true> = {
+export const CONSUMER_OPTIONS: Record<keyof KafkaConsumerOptions, unknown> = {
+  ...DEFAULTS,
   partitionAssigners: true,
-  metadataMaxAge: true,
-  sessionTimeout: true,
   rebalanceTimeout: true,
-  heartbeatInterval: true,
-  maxBytesPerPartition: true,
   minBytes: true,
-  maxBytes: true,
-  maxWaitTimeInMs: true,
   retry: true,
-  allowAutoTopicCreation: true,
   maxInFlightRequests: true,
   rackId: true,
 }
 
-const RETRY_OPTIONS: Record<keyof Retry, true> = {
-  initialRetryTime: true,
-  maxRetryTime: true,
-  factor: true,
-  multiplier: true,
-  retries: true,
-}
+const RETRY_OPTIONS: Record<keyof Retry, unknown> = { ...RETRY_DEFAULTS, factor: true, multiplier: true }
 
 const DETACHED = 'leave it out: handlers run outside of kafkajs, whose own commit would pass unfinished messages'
 const BY_TIMER = `${DETACHED}. commitEveryMs says how often the watermark is committed`

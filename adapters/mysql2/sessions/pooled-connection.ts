@@ -1,7 +1,7 @@
-import { StoreError, describeError } from '../../../src/spi.ts'
 import type { MysqlConnectionLike, MysqlPoolLike } from '../clients.ts'
 import type { MysqlQuery, SendBy } from '../tx/mysql-transaction.ts'
 import { errnoOf, isRefusal } from '../sql-errors.ts'
+import { takeWithin, TakenConnection } from '../../sql/taken-connection.ts'
 import { within } from '../../sql/within.ts'
 
 /** Rows of the store are objects of plain values, whatever the options of the pool. */
@@ -12,57 +12,24 @@ const UNCAST = { ...PLAINLY, typeCast: (_field: unknown, next: () => unknown): u
 
 export type Rows = readonly unknown[]
 
-/** A connection taken from its pool, until `close`. */
-export class PooledConnection {
+export class PooledConnection extends TakenConnection {
   readonly #connection: MysqlConnectionLike
   readonly #limitMs: number
   /** How rows of the store are read. */
   readonly #how: object
-  #spoiledBy: unknown
-  #isRetired = false
-  #isClosed = false
 
   /** @throws StoreError `STORE_UNREACHABLE` */
   static async open(pool: MysqlPoolLike, limitMs: number): Promise<PooledConnection> {
-    const connecting = pool.getConnection()
-    try {
-      const connection = await within(limitMs, 'a connection out of the pool', connecting)
-      const isCast = typeof pool.pool.config.connectionConfig?.typeCast === 'function'
-      return new PooledConnection(connection, limitMs, isCast ? UNCAST : PLAINLY)
-    } catch (cause) {
-      // A late connection must go back, or the pool would lose it for ever.
-      connecting.then(
-        (connection) => connection.release(),
-        () => {},
-      )
-      const text = `no connection to the database: ${describeError(cause)}`
-      throw new StoreError('STORE_UNREACHABLE', text, { cause })
-    }
+    const connection = await takeWithin(limitMs, 'the database', pool.getConnection())
+    const isCast = typeof pool.pool.config.connectionConfig?.typeCast === 'function'
+    return new PooledConnection(connection, limitMs, isCast ? UNCAST : PLAINLY)
   }
 
   private constructor(connection: MysqlConnectionLike, limitMs: number, how: object) {
+    super(connection)
     this.#connection = connection
     this.#limitMs = limitMs
     this.#how = how
-    connection.on('error', this.#onError)
-  }
-
-  /** Why it must not be used again. */
-  get spoiledBy(): unknown {
-    return this.#spoiledBy
-  }
-
-  spoil(cause: unknown): void {
-    this.#spoiledBy ??= cause ?? new Error('spoiled for no reason (pooled-connection.spoil)')
-  }
-
-  /** It is usable, but goes to nobody else: `close` closes it. */
-  retire(): void {
-    this.#isRetired = true
-  }
-
-  get isRetired(): boolean {
-    return this.#isRetired
   }
 
   /**
@@ -91,13 +58,9 @@ export class PooledConnection {
     }
   }
 
-  /** Returns it to the pool; a spoiled or retired one is removed and closed. */
-  close(): void {
-    if (this.#isClosed) return
-    this.#isClosed = true
-    if (this.#spoiledBy === undefined && !this.#isRetired) this.#connection.release()
+  protected giveBack(): void {
+    if (this.spoiledBy === undefined && !this.isRetired) this.#connection.release()
     else this.#connection.destroy()
-    this.#connection.removeListener('error', this.#onError)
   }
 
   async #send(statements: readonly string[], asOne: boolean): Promise<readonly Rows[]> {
@@ -111,7 +74,7 @@ export class PooledConnection {
       const result = await this.#ask(statement)
       if (Array.isArray(result)) sets.push(result)
       // Nobody waits any more: do not send the next statement.
-      if (this.#isClosed || this.#spoiledBy !== undefined) return sets
+      if (this.isOver) return sets
     }
     return sets
   }
@@ -119,6 +82,4 @@ export class PooledConnection {
   async #ask(sql: string): Promise<unknown> {
     return (await this.#connection.query({ sql, ...this.#how }))[0]
   }
-
-  readonly #onError = (error: Error): void => this.spoil(error)
 }

@@ -4,62 +4,30 @@ import type { PgQuery, PgResult } from '../tx/pg-transaction.ts'
 import { isRefusal, sqlState } from '../sql-errors.ts'
 import type { Statement } from '../statements/statement.ts'
 import { TYPES } from './parsers.ts'
+import { takeWithin, TakenConnection } from '../../sql/taken-connection.ts'
 import { Turns } from '../../sql/turns.ts'
 import { within } from '../../sql/within.ts'
 
 /** A client taken from its pool, until `close`. It sends one statement at a time, because `pg` 9 refuses a second. */
-export class PoolConnection {
+export class PoolConnection extends TakenConnection {
   readonly #client: ClientLike
   readonly #limitMs: number
   readonly #turns = new Turns()
-  #spoiledBy: unknown
-  #isRetired = false
-  #isClosed = false
 
   /** @throws StoreError `STORE_UNREACHABLE` */
   static async open(pool: PoolLike, limitMs: number): Promise<PoolConnection> {
-    const connecting = pool.connect()
-    try {
-      return new PoolConnection(await within(limitMs, 'a connection out of the pool', connecting), limitMs)
-    } catch (cause) {
-      // A late client must go back, or the pool would lose it for ever.
-      connecting.then(
-        (client) => client.release(),
-        () => {},
-      )
-      const text = `no connection to Postgres: ${describeError(cause)}`
-      throw new StoreError('STORE_UNREACHABLE', text, { cause })
-    }
+    return new PoolConnection(await takeWithin(limitMs, 'Postgres', pool.connect()), limitMs)
   }
 
   private constructor(client: ClientLike, limitMs: number) {
+    super(client)
     this.#client = client
     this.#limitMs = limitMs
-    // The pool listens only while a client is idle. Without a listener a terminated backend would end the process.
-    client.on('error', this.#onError)
   }
 
   /** Process ID of the backend, from the time when it connected. */
   get backend(): number | undefined {
     return this.#client.processID ?? undefined
-  }
-
-  /** Why it must not be used again. */
-  get spoiledBy(): unknown {
-    return this.#spoiledBy
-  }
-
-  spoil(cause: unknown): void {
-    this.#spoiledBy ??= cause ?? new Error('spoiled for no reason (pool-connection.spoil)')
-  }
-
-  /** It is usable, but goes to nobody else: `close` closes it. */
-  retire(): void {
-    this.#isRetired = true
-  }
-
-  get isRetired(): boolean {
-    return this.#isRetired
   }
 
   /** Runs a statement of the store itself, with a time limit, and returns the results of all its statements. */
@@ -96,24 +64,17 @@ export class PoolConnection {
     })
   }
 
-  /** Returns it to the pool; a spoiled or retired one is removed and closed. */
-  close(): void {
-    if (this.#isClosed) return
-    this.#isClosed = true
-    const cause = this.#spoiledBy
-    if (cause === undefined) this.#client.release(this.#isRetired || undefined)
+  protected giveBack(): void {
+    const cause = this.spoiledBy
+    if (cause === undefined) this.#client.release(this.isRetired || undefined)
     else this.#client.release(cause instanceof Error ? cause : new Error(describeError(cause)))
-    this.#client.removeListener('error', this.#onError)
   }
 
-  /** The connection was given up while a statement waited for its turn: do not send it. */
   #refuseIfOver(): void {
-    if (!this.#isClosed && this.#spoiledBy === undefined) return
-    const text = `the connection was gone before the statement was sent: ${describeError(this.#spoiledBy)}`
-    throw new StoreError('STORE_UNREACHABLE', text, { cause: this.#spoiledBy })
+    if (!this.isOver) return
+    const text = `the connection was gone before the statement was sent: ${describeError(this.spoiledBy)}`
+    throw new StoreError('STORE_UNREACHABLE', text, { cause: this.spoiledBy })
   }
-
-  readonly #onError = (error: Error): void => this.spoil(error)
 }
 
 /** A query may be an object of a class, whose `text` is not an own property. */

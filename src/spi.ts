@@ -93,6 +93,7 @@ export type { Entropy } from './ports/entropy.ts'
 export type { Logger } from './ports/logger.ts'
 export type { Message } from './ports/message.ts'
 export type { Migrations, MigrationStatus } from './ports/migrations.ts'
+export { checkReplayState } from './replay-state.ts'
 export { REPLAY_COUNT_HEADER, REPLAY_ID_HEADER } from './ports/replay.ts'
 export type {
   AskedRange,

@@ -148,8 +148,8 @@ interface SetAside {
 interface Decided {
   readonly f: 'decide'
   readonly subject: Subject
-  readonly decision: 'done' | 'rerun' | 'reopen' | 'forget'
-  /** For `done`: true time until which it is kept. `undefined`: for ever. */
+  readonly decision: 'done' | 'rerun' | 'reopen' | 'forget' | 'import'
+  /** For `done` and `import`: true time until which it is kept. `undefined`: for ever. */
   readonly until?: number | undefined
 }
 

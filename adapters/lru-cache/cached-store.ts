@@ -124,6 +124,14 @@ export class CachedStore<Tx> implements StoreCalls<ClaimAnswer<Tx>> {
       reopen: (scope, keys, why) => decide(keys, () => admin.reopen(scope, keys, why)),
       forget: (scope, keys, why) => decide(keys, () => admin.forget(scope, keys, why)),
       purge: (scope, how) => admin.purge(scope, how),
+      ...(admin.knownSince && { knownSince: (scope) => admin.knownSince?.(scope) ?? Promise.resolve(undefined) }),
+      ...(admin.import && {
+        import: (scope, keys, why) => decide(keys, async () => (await admin.import?.(scope, keys, why)) ?? []),
+      }),
+      ...(admin.audit && {
+        audit: async (scope, query) => (await admin.audit?.(scope, query)) ?? { entries: [], next: undefined },
+      }),
+      ...(admin.replays && { replays: admin.replays }),
     }
   }
 }

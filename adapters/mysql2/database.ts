@@ -2,6 +2,7 @@ import type { DurationMs } from '../../src/spi.ts'
 import { Database } from '../sql/database.ts'
 import type { InboxPlace } from '../sql/inbox/statements.ts'
 import { checkServer } from './check-server.ts'
+import { mysqlHistory } from './history.ts'
 import { mysqlInbox } from './inbox/inbox.ts'
 import { refuseSerializable } from './isolation.ts'
 import type { ResolvedMysql } from './options.ts'
@@ -44,7 +45,8 @@ export function databaseOf(options: ResolvedMysql, strategy: 'inbox' | 'lease'):
     sessions,
     prepare,
     at: (tables: Tables, scope, losses) => {
-      return { sessions, tables, scope, losses, lockTimeoutMs, inbox: mysqlInbox(sessions, tables, scope) }
+      const [inbox, history] = [mysqlInbox(sessions, tables, scope), mysqlHistory(tables, scope)]
+      return { sessions, tables, scope, losses, lockTimeoutMs, inbox, history }
     },
     scopes: { find: findScopes, register: registerScope, share: shareScope },
   })

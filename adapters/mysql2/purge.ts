@@ -37,7 +37,7 @@ export class Purge {
       if (keys.length === 0) await session.rollback()
       else {
         const [row] = await session.run(removeOver(from, scope, keys))
-        await session.commit([])
+        await session.commit([{ statements: from.noted ?? [] }])
         removed = Number(row?.removed ?? 0)
       }
       this.#after.set(from.table, last)

@@ -1,6 +1,7 @@
 import type { DurationMs, Strategy } from '../../src/spi.ts'
 import { Database } from '../sql/database.ts'
 import type { InboxPlace } from '../sql/inbox/statements.ts'
+import { pgHistory } from './history.ts'
 import { pgInbox } from './inbox/inbox.ts'
 import type { PgSessions } from './sessions/session.ts'
 import type { Flushing } from './statements/transaction.ts'
@@ -35,7 +36,8 @@ export function databaseOf(parts: PgParts, strategy: Strategy): Database<PgPlace
       return tables
     },
     at: (_, scope, losses) => {
-      return { sessions, tables, scope, losses, lockTimeoutMs, inbox: pgInbox(sessions, tables, scope) }
+      const [inbox, history] = [pgInbox(sessions, tables, scope), pgHistory(tables, scope)]
+      return { sessions, tables, scope, losses, lockTimeoutMs, inbox, history }
     },
     scopes: {
       find: findScopes,

@@ -1,17 +1,23 @@
-import type {
-  DecideVerdict,
-  Decision,
-  Key,
-  ListQuery,
-  Purged,
-  Purging,
-  RecordPage,
-  RecordView,
-  StoreAdmin,
-  Why,
+import {
+  StoreError,
+  type DecideVerdict,
+  type Decision,
+  type Key,
+  type ListQuery,
+  type Purged,
+  type Purging,
+  type RecordPage,
+  type RecordView,
+  type StoreAdmin,
+  type Why,
 } from '../../src/spi.ts'
 import { hexOf } from './bytes.ts'
+import { despiteConflicts } from './despite-conflicts.ts'
 import { answered, type SqlErrors } from './errors.ts'
+import { auditPage } from './history/audit.ts'
+import { knownSince } from './history/known-since.ts'
+import { replayLedger, type AskHistory } from './history/replays.ts'
+import type { HistoryPlace } from './history/statements.ts'
 
 /** Operations for people on the records of one scope. Keys are in hex; `keys` are distinct and not empty. */
 export interface AdminCalls<Place> {
@@ -27,7 +33,7 @@ export interface AdminCalls<Place> {
   purge(place: Place, how: Purging): Promise<Purged>
 }
 
-export function adminOf<Place>(
+export function adminOf<Place extends HistoryPlace>(
   errors: SqlErrors,
   placeOf: (scope: string) => Promise<Place>,
   calls: AdminCalls<Place>,
@@ -41,7 +47,12 @@ export function adminOf<Place>(
         const verdicts = await calls.decide(await placeOf(scope), [...new Set(wanted)].toSorted(), decision, why)
         return wanted.map((key) => verdicts.get(key) ?? 'refused')
       })
-  const [resolve, reopen, forget] = [decide('resolve'), decide('reopen'), decide('forget')]
+  const [resolve, reopen, forget, bring] = [decide('resolve'), decide('reopen'), decide('forget'), decide('import')]
+  const ask: AskHistory = (what, scope, script) =>
+    answered(errors, what, async () => {
+      const { sessions, history } = await placeOf(scope)
+      return despiteConflicts(() => sessions.committed(script(history)), errors.mayPassAgain)
+    })
   return {
     peek: (scope, keys) =>
       answered(errors, 'peek', async () => {
@@ -58,6 +69,21 @@ export function adminOf<Place>(
     resolve: (scope, keys, { as, ...why }) => resolve(scope, keys, as, why),
     reopen: (scope, keys, why) => reopen(scope, keys, 'reopen', why),
     forget: (scope, keys, why) => forget(scope, keys, 'forget', why),
+    import: (scope, keys, why) => bring(scope, keys, 'import', why),
     purge: (scope, how) => answered(errors, 'purge', async () => calls.purge(await placeOf(scope), how)),
+    async knownSince(scope) {
+      const [times] = await ask('known since', scope, (history) => history.readTimes())
+      return times && knownSince(times)
+    },
+    async audit(scope, { key, limit, after }) {
+      const page = { key: key === undefined ? undefined : hexOf(key), after: checkedCursor(after), limit: limit + 1 }
+      return auditPage(await ask('audit', scope, (history) => history.readAudit(page)), limit)
+    },
+    replays: replayLedger(ask),
   }
+}
+
+function checkedCursor(after: string | undefined): string | undefined {
+  if (after === undefined || /^\d{1,18}$/.test(after)) return after
+  throw new StoreError('STORE_MISUSED', `after: expected \`next\` of the page before, got '${after}'`)
 }

@@ -7,13 +7,15 @@ import {
   StoreError,
   type ScopeRow,
 } from '../../src/spi.ts'
+import { despiteConflicts } from './despite-conflicts.ts'
 import { answered } from './errors.ts'
+import type { HistoryPlace } from './history/statements.ts'
 import type { Script, Sessions } from './session.ts'
 
 /** Limit of collisions with other processes that register scopes at the same time. */
 const TRIES = 50
 
-interface Parts<Place, Tables> {
+interface Parts<Place extends HistoryPlace, Tables> {
   readonly sessions: Sessions
   /** Checks the server and brings the tables up to date. */
   readonly prepare: () => Promise<Tables>
@@ -31,14 +33,15 @@ interface ScopeStatements<Tables> {
   readonly register: (tables: Tables, name: string) => Script
   /** `undefined`: nothing may be shared. */
   readonly share: ((tables: Tables, id: number) => Script) | undefined
-  /** Runs once for each scope, before its first claim. */
+  /** Runs once for each scope, when it is looked up. */
   readonly begin?: ((tables: Tables, id: number) => Script) | undefined
 }
 
 /** The tables of a store, brought up to date once, and its scopes, whose IDs are looked up once and never change. */
-export class Database<Place, Tables> {
+export class Database<Place extends HistoryPlace, Tables> {
   readonly #parts: Parts<Place, Tables>
   readonly #places = new Map<string, Promise<Place>>()
+  readonly #claimed = new Map<string, Promise<Place>>()
   readonly #losses = new Losses()
   #opened: Promise<Tables> | undefined
 
@@ -61,6 +64,23 @@ export class Database<Place, Tables> {
     const place = this.#find(scope)
     this.#places.set(scope, place)
     place.catch(() => this.#places.delete(scope))
+    return place
+  }
+
+  /** As `placeOf`, for claims: the first one in this process notes that the scope is in use. */
+  placeOfClaims(scope: string): Promise<Place> {
+    const known = this.#claimed.get(scope)
+    if (known !== undefined) return known
+    const noted = this.#note(scope)
+    this.#claimed.set(scope, noted)
+    noted.catch(() => this.#claimed.delete(scope))
+    return noted
+  }
+
+  async #note(scope: string): Promise<Place> {
+    const place = await this.placeOf(scope)
+    const { sessions } = this.#parts
+    await despiteConflicts(() => sessions.committed(place.history.noteClaim()), sessions.errors.mayPassAgain)
     return place
   }
 

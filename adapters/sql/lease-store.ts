@@ -15,6 +15,7 @@ import type {
   StoreAdmin,
 } from '../../src/spi.ts'
 import type { Database } from './database.ts'
+import type { HistoryPlace } from './history/statements.ts'
 import { answered, type SqlErrors } from './errors.ts'
 import { inParts } from './parts.ts'
 
@@ -34,9 +35,9 @@ export interface LeaseCalls<Place> {
 
 export type Marking = Claim & { readonly result: Result | undefined }
 
-interface Parts<Place> {
+interface Parts<Place extends HistoryPlace> {
   readonly errors: SqlErrors
-  readonly database: Pick<Database<Place, unknown>, 'open' | 'placeOf'>
+  readonly database: Pick<Database<Place, unknown>, 'open' | 'placeOf' | 'placeOfClaims'>
   readonly calls: LeaseCalls<Place>
   readonly checkup: Checkup
   readonly admin: StoreAdmin
@@ -46,7 +47,13 @@ interface Parts<Place> {
  * Leases in one table. Each call is a short transaction or two, and nothing is bound to a connection between calls. A
  * call that is sent again finds its earlier writes by owner token.
  */
-export function sqlLease<Place>({ errors, database, calls, checkup, admin }: Parts<Place>): LeaseStore {
+export function sqlLease<Place extends HistoryPlace>({
+  errors,
+  database,
+  calls,
+  checkup,
+  admin,
+}: Parts<Place>): LeaseStore {
   /** Nearly always all claims of one call have the same scope. */
   const perScope = <C extends Claim, Verdict>(
     what: string,
@@ -66,7 +73,7 @@ export function sqlLease<Place>({ errors, database, calls, checkup, admin }: Par
     open: async () => void (await database.open()),
     claim: (request) =>
       answered(errors, 'claim', async () => {
-        const place = await database.placeOf(request.scope)
+        const place = await database.placeOfClaims(request.scope)
         return inParts(request.items, (items) => calls.claim(place, { ...request, items }))
       }),
     renew: (claims, leaseMs) => perScope('renew', claims, (place, part) => calls.renew(place, part, leaseMs)),

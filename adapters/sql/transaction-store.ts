@@ -14,12 +14,13 @@ import {
 import { ClaimTransaction } from './claim-transaction.ts'
 import type { Database } from './database.ts'
 import { answered, type SqlErrors } from './errors.ts'
+import type { HistoryPlace } from './history/statements.ts'
 import type { Place } from './place.ts'
 import type { Sessions } from './session.ts'
 
-export interface StoreParts<Tx, P extends Place<Tx>> {
+export interface StoreParts<Tx, P extends Place<Tx> & HistoryPlace> {
   readonly sessions: Sessions<Tx>
-  readonly database: Pick<Database<P, unknown>, 'open' | 'placeOf'>
+  readonly database: Pick<Database<P, unknown>, 'open' | 'placeOf' | 'placeOfClaims'>
   readonly lockTimeoutMs: DurationMs
   readonly checkup: Checkup
 }
@@ -35,7 +36,7 @@ type Grant<Tx, P> = (
  * A store that writes marks in the transaction of the effect: both commit together, or not at all. Only attempts are
  * committed before that, in another table, because they must survive whatever ends the transaction.
  */
-export function transactionStore<Tx, P extends Place<Tx>>(
+export function transactionStore<Tx, P extends Place<Tx> & HistoryPlace>(
   { sessions, database, lockTimeoutMs, checkup }: StoreParts<Tx, P>,
   grant: Grant<Tx, P>,
 ): StoreCalls<TransactionAnswer<Tx>> {
@@ -45,7 +46,9 @@ export function transactionStore<Tx, P extends Place<Tx>>(
     open: async () => void (await database.open()),
     claim: async (request) => {
       if (request.items.length === 0) return []
-      return answered(errors, 'claim', async () => grant(await database.placeOf(request.scope), request, lockTimeoutMs))
+      return answered(errors, 'claim', async () =>
+        grant(await database.placeOfClaims(request.scope), request, lockTimeoutMs),
+      )
     },
     renew: async (claims: readonly TransactionClaim<Tx>[]) =>
       claims.map((claimed) => {

@@ -7,7 +7,7 @@ import {
   type Inspected,
   type RecordRef,
 } from '../../src/index.ts'
-import { verdictOn, type Decision } from '../../src/spi.ts'
+import { verdictOn, type Decision as AnyDecision } from '../../src/spi.ts'
 import { confirm } from '../confirm.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { printJson, printText, printable, say, table } from '../output.ts'
@@ -16,6 +16,9 @@ import { addDeciderOptions, deciderOf, type DeciderFlags } from './decider.ts'
 import { addRefOptions } from './inspect.ts'
 import { adminFor, nameOf, refsOf, type RefFlags } from './refs.ts'
 import { recordJson } from './show.ts'
+
+/** About records that are there. */
+type Decision = Exclude<AnyDecision, 'import'>
 
 type DecideFlags = SessionFlags &
   RefFlags &

@@ -147,8 +147,9 @@ export type Command =
  *   up.
  * - `reopen`: as `rerun`, only for records that are given up: no effect happened, so a run risks nothing.
  * - `forget`: as `rerun`, for records that are done: the effect will happen again.
+ * - `import`: the effect happened before this library was used. Only for keys without a record.
  */
-export type Decision = 'done' | 'rerun' | 'reopen' | 'forget'
+export type Decision = 'done' | 'rerun' | 'reopen' | 'forget' | 'import'
 
 export type ClaimVerdict =
   | { readonly verdict: 'claimed' | 'taken-over'; readonly fence: number; readonly attempt: number }
@@ -220,7 +221,8 @@ type Held = Extract<MessageRecord, { state: 'processing' }>
  * - No command changes an unreadable record. Its owner is unknown, so it may be somebody else's.
  * - A mark is refused only if another owner is processing or the record is done: an effect that happened is never
  *   denied because the store forgot it, and a late owner never overwrites a new one.
- * - A person can only decide records without a living owner. Fences keep growing across a decision.
+ * - A person can only decide records without a living owner. Fences keep growing across a decision. Only `import`
+ *   writes a record where there is none.
  */
 export function transition<C extends Command['command']>(
   record: MessageRecord,
@@ -393,9 +395,12 @@ function decide(
   now: EpochMs,
 ): Transition<'decide'> {
   const verdict = verdictOn(decision, viewOf(record, now))
-  if (verdict !== 'decided' || !('digest' in record)) return { next: record, verdict }
-  const { digest, fence, owner } = record
+  if (verdict !== 'decided') return { next: record, verdict }
   const keepUntil = now + retentionMs
+  // Its payload is unknown: the empty digest matches every other.
+  if (decision === 'import') return { next: { state: 'done', digest: '', fence: 1, owner: '', keepUntil }, verdict }
+  if (!('digest' in record)) return { next: record, verdict }
+  const { digest, fence, owner } = record
   const next: MessageRecord =
     decision === 'done'
       ? { state: 'done', digest, fence, owner, result: undefined, keepUntil }
@@ -408,13 +413,15 @@ const DECIDES: Readonly<Record<Decision, readonly RecordView['state'][]>> = {
   rerun: ['parked', 'given-up', 'in-doubt'],
   reopen: ['given-up'],
   forget: ['done'],
+  import: ['absent'],
 }
 
 /** The verdict of a person's decision on a record. Also used for a preview before the decision. */
 export function verdictOn(decision: Decision, { state, attempt }: RecordView): DecideVerdict {
   if (DECIDES[decision].includes(state)) return 'decided'
   const isOpen = state === 'absent' || (state === 'released' && attempt === 0)
-  return (decision === 'done' ? state === 'done' : isOpen) ? 'already' : 'refused'
+  const makesDone = decision === 'done' || decision === 'import'
+  return (makesDone ? state === 'done' : isOpen) ? 'already' : 'refused'
 }
 
 /** A record for people. `in-doubt`: processing with its lease over, or released in doubt. */

@@ -1,6 +1,4 @@
 import type {
-  DecideVerdict,
-  Decision,
   Key,
   MarkVerdict,
   MessageRecord,
@@ -14,7 +12,9 @@ import type { DurationMs } from '../core/units.ts'
 import { systemClock } from '../clock.ts'
 import type { CheckFinding } from '../ports/checkup.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { ListQuery, RecordPage, StoreAdmin, Why } from '../ports/store-admin.ts'
+import type { ListQuery, RecordPage, StoreAdmin } from '../ports/store-admin.ts'
+import { memoryAdmin, type MemoryRecords } from './admin.ts'
+import { MemoryHistory } from './history.ts'
 import type { Claim, ClaimRequest, LeaseAnswer, LeaseStore, ReleaseOptions, SetAsideOptions } from '../ports/store.ts'
 
 export interface MemoryStoreOptions {
@@ -36,24 +36,34 @@ export function memoryStore({ clock = systemClock, records = new Map() }: Memory
   return new MemoryStore(clock, records)
 }
 
+/** Two stores on one Map also share what is kept beside the records. */
+const histories = new WeakMap<Map<Key, MessageRecord>, MemoryHistory>()
+
+function historyOf(records: Map<Key, MessageRecord>): MemoryHistory {
+  const history = histories.get(records) ?? new MemoryHistory()
+  histories.set(records, history)
+  return history
+}
+
 class MemoryStore implements LeaseStore {
   readonly strategy = 'lease'
   readonly inOrder = true
   readonly admin: StoreAdmin
   readonly #clock: Pick<Clock, 'now'>
   readonly #records: Map<Key, MessageRecord>
+  readonly #history: MemoryHistory
 
   constructor(clock: Pick<Clock, 'now'>, records: Map<Key, MessageRecord>) {
     this.#clock = clock
     this.#records = records
-    this.admin = {
-      peek: async (_scope, keys) => keys.map((key) => viewOf(this.#record(key), this.#clock.now())),
-      list: async (_scope, query) => this.#list(query),
-      resolve: async (_scope, keys, { as, ...why }) => this.#decide(keys, as, why),
-      reopen: async (_scope, keys, why) => this.#decide(keys, 'reopen', why),
-      forget: async (_scope, keys, why) => this.#decide(keys, 'forget', why),
-      purge: async (_scope, { limit }) => this.#purge(limit),
+    this.#history = historyOf(records)
+    const ofStore: MemoryRecords = {
+      view: (key) => viewOf(this.#record(key), clock.now()),
+      list: (query) => this.#list(query),
+      decide: (key, decision, retentionMs) => this.#move<'decide'>(key, { command: 'decide', decision, retentionMs }),
+      purge: ({ limit }) => this.#purge(limit),
     }
+    this.admin = memoryAdmin(ofStore, clock, this.#history)
   }
 
   async open(): Promise<void> {}
@@ -72,6 +82,7 @@ class MemoryStore implements LeaseStore {
 
   async claim({ token, leaseMs, retentionMs, alone, scope, items }: ClaimRequest): Promise<readonly LeaseAnswer[]> {
     const now = this.#clock.now()
+    this.#history.claimed(scope, now)
     return items.map(({ key, digest }): LeaseAnswer => {
       const command = { command: 'claim', token, digest, leaseMs, retentionMs, alone } as const
       const { next, verdict: answer } = transition<'claim'>(this.#record(key), command, now)
@@ -102,11 +113,6 @@ class MemoryStore implements LeaseStore {
     why: SetAsideOptions,
   ): Promise<readonly SetAsideVerdict[]> {
     return claims.map(({ key, token }) => this.#move<'set-aside'>(key, { ...why, command: 'set-aside', token, as }))
-  }
-
-  /** It keeps no audit, because only this process could read it. */
-  #decide(keys: readonly Key[], decision: Decision, { retentionMs }: Why): readonly DecideVerdict[] {
-    return keys.map((key) => this.#move<'decide'>(key, { command: 'decide', decision, retentionMs }))
   }
 
   #list({ state, limit, after }: ListQuery): RecordPage {

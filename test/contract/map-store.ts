@@ -3,12 +3,13 @@ import {
   viewOf,
   type Command,
   type DecideVerdict,
-  type Decision,
   type Key,
   type MessageRecord,
   type RecordView,
   type Transition,
 } from '../../src/core/record.ts'
+import { memoryAdmin, type MemoryRecords } from '../../src/memory/admin.ts'
+import { MemoryHistory } from '../../src/memory/history.ts'
 import type { ListQuery, Purging, RecordPage, StoreAdmin } from '../../src/ports/store-admin.ts'
 import type {
   Claim,
@@ -32,25 +33,29 @@ export const rightStep: Step = (record, command, now) => transition<Command['com
 export class MapStore implements LeaseStore {
   readonly strategy = 'lease'
   readonly inOrder: boolean = true
-  readonly admin: StoreAdmin = {
-    peek: async (_, keys) => this.peek(keys),
-    list: async (_, query) => this.list(query),
-    resolve: async (_, keys, { as, retentionMs }) => this.#decide(keys, as, retentionMs),
-    reopen: async (_, keys, { retentionMs }) => this.#decide(keys, 'reopen', retentionMs),
-    forget: async (_, keys, { retentionMs }) => this.#decide(keys, 'forget', retentionMs),
-    purge: async (_, how) => this.#purge(how),
-  }
+  readonly admin: StoreAdmin
+  readonly #history = new MemoryHistory()
   readonly records: Map<Key, MessageRecord> = new Map()
   now = 1_000_000
   readonly #step: Step
 
   constructor(step: Step = rightStep) {
     this.#step = step
+    const records: MemoryRecords = {
+      view: (key) => this.view(key),
+      list: (query) => this.list(query),
+      decide: (key, decision, retentionMs) =>
+        this.move(key, { command: 'decide', decision, retentionMs }) as DecideVerdict,
+      purge: (how) => this.#purge(how),
+    }
+    const admin = memoryAdmin(records, { now: () => this.now }, this.#history)
+    this.admin = { ...admin, peek: async (_, keys) => this.peek(keys) }
   }
 
   async open(): Promise<void> {}
 
   async claim({ items, scope, token, leaseMs, retentionMs, alone }: ClaimRequest): Promise<readonly LeaseAnswer[]> {
+    this.#history.claimed(scope, this.now)
     return items.map(({ key, digest }): LeaseAnswer => {
       const answer = this.move(key, { command: 'claim', token, digest, leaseMs, retentionMs, alone })
       if (typeof answer === 'string') throw new TypeError('a verdict of another command (map-store)')
@@ -85,7 +90,11 @@ export class MapStore implements LeaseStore {
   }
 
   peek(keys: readonly Key[]): readonly RecordView[] {
-    return keys.map((key) => viewOf(this.records.get(key) ?? { state: 'absent' }, this.now))
+    return keys.map((key) => this.view(key))
+  }
+
+  view(key: Key): RecordView {
+    return viewOf(this.records.get(key) ?? { state: 'absent' }, this.now)
   }
 
   list({ state, limit, after }: ListQuery): RecordPage {
@@ -93,18 +102,14 @@ export class MapStore implements LeaseStore {
     const from = after === undefined ? 0 : keys.indexOf(after) + 1
     const records = keys
       .slice(from)
-      .flatMap((key) => this.peek([key]).map((view) => ({ key, ...view })))
+      .map((key) => ({ key, ...this.view(key) }))
       .filter((record) => record.state === state)
     const page = records.slice(0, limit)
     return { records: page, next: records.length > limit ? page.at(-1)?.key : undefined }
   }
 
-  #decide(keys: readonly Key[], decision: Decision, retentionMs: number): readonly DecideVerdict[] {
-    return keys.map((key) => this.move(key, { command: 'decide', decision, retentionMs }) as DecideVerdict)
-  }
-
   #purge({ limit }: Purging): { readonly removed: number; readonly more: boolean } {
-    const over = [...this.records.keys()].filter((key) => this.peek([key])[0]?.state === 'absent')
+    const over = [...this.records.keys()].filter((key) => this.view(key).state === 'absent')
     for (const key of over.slice(0, limit)) this.records.delete(key)
     return { removed: Math.min(over.length, limit), more: over.length > limit }
   }

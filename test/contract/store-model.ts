@@ -64,7 +64,7 @@ export interface ModelOptions {
  */
 export async function assertLikeTransition(store: Store, { numRuns, wait, age }: ModelOptions): Promise<void> {
   const times = wait !== undefined ? STEERED : age !== undefined ? AGED : UNSTEERED
-  const calls = fc.array(callIn(times, store.admin !== undefined), { minLength: 1, maxLength: 40 })
+  const calls = fc.array(callIn(times, store.admin), { minLength: 1, maxLength: 40 })
   await fc.assert(
     fc.asyncProperty(calls, async (ofRun) => {
       const model = new MapStore()
@@ -140,6 +140,7 @@ function decide(
 ): Promise<readonly unknown[]> {
   const why = { by: 'model', reason: 'because', retentionMs }
   if (decision === 'reopen' || decision === 'forget') return admin[decision]('model', keys, why)
+  if (decision === 'import') return Promise.resolve(admin.import?.('model', keys, why) ?? [])
   return admin.resolve('model', keys, { ...why, as: decision })
 }
 
@@ -161,7 +162,7 @@ function withoutTimes(answer: unknown): unknown {
   return typeof dateless === 'object' && dateless !== null ? { ...dateless, leaseLeftMs: undefined } : dateless
 }
 
-function callIn({ leases, retentions, waits, delays }: Times, hasAdmin: boolean): fc.Arbitrary<Call> {
+function callIn({ leases, retentions, waits, delays }: Times, admin: StoreAdmin | undefined): fc.Arbitrary<Call> {
   // Of the length of real ones.
   const token = fc.constantFrom('left-owner--', 'middle-owner', 'right-owner-')
   const retentionMs = fc.constantFrom(...retentions)
@@ -180,8 +181,9 @@ function callIn({ leases, retentions, waits, delays }: Times, hasAdmin: boolean)
   const how = fc.record({ refund: fc.boolean(), doubt: fc.boolean(), delayMs: fc.constantFrom(...delays), cause })
   const why = fc.record({ reason: fc.constantFrom('no', 'given-up|why\n'), refund: fc.boolean(), cause })
   const keys = fc.uniqueArray(key, { minLength: 1, maxLength: 3 })
-  const decision = fc.constantFrom('done' as const, 'rerun' as const, 'reopen' as const, 'forget' as const)
-  const byPeople = hasAdmin ? 2 : 0
+  const onRecords: readonly Decision[] = ['done', 'rerun', 'reopen', 'forget']
+  const decision = fc.constantFrom<Decision>(...onRecords, ...(admin?.import === undefined ? [] : ['import' as const]))
+  const byPeople = admin === undefined ? 0 : 2
   return fc.oneof(
     { weight: 3, arbitrary: fc.record({ call: fc.constant('wait' as const), ms: fc.constantFrom(...waits) }) },
     { weight: 4, arbitrary: fc.record({ call: fc.constant('claim' as const), request }) },

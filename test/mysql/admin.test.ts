@@ -145,6 +145,7 @@ describeMariadb('Tables of consume-once in MariaDB', () => {
       { version: 2, name: 'shared-scope' },
       { version: 3, name: 'lease-story' },
       { version: 4, name: 'inbox-story' },
+      { version: 5, name: 'replay' },
     ])
   })
 

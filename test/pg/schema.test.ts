@@ -24,6 +24,7 @@ const ALL = [
   { version: 8, name: 'hold' },
   { version: 9, name: 'inbox-story' },
   { version: 10, name: 'begun' },
+  { version: 11, name: 'replay' },
 ]
 
 describePostgres('the schema of postgresInbox', () => {
@@ -67,7 +68,9 @@ describePostgres('the schema of postgresInbox', () => {
     const tables = `select c.relname as name from pg_class c where c.relkind = 'r' and c.relnamespace = $1::regnamespace order by 1`
     const [here, there] = [await pool.query(tables, [schema]), await pool.query(tables, [place.schema])]
     expect(here.rows).toEqual(
-      ['attempt', 'audit', 'begun', 'inbox', 'lease', 'migration', 'position', 'scope'].map((name) => ({ name })),
+      ['attempt', 'audit', 'begun', 'inbox', 'lease', 'migration', 'position', 'replay', 'scope'].map((name) => ({
+        name,
+      })),
     )
     expect(there.rows).toEqual([{ name: 'effect' }])
   })

@@ -90,7 +90,7 @@ export function judgeSetAside(event: EventOf<'set-aside'>, facts: Facts): void {
 export function noteDecision(event: EventOf<'decide'>, facts: Facts): void {
   const subject = facts.subject(event.subject)
   subject.record.decide(event.decision, event.until)
-  if (event.decision === 'done') {
+  if (event.decision === 'done' || event.decision === 'import') {
     writeDone(subject, subject.granted?.print, true)
     subject.lastMarked = facts.index
   } else {

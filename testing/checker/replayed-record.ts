@@ -76,10 +76,11 @@ export class ReplayedRecord {
     return wrong
   }
 
-  decide(decision: 'done' | 'rerun' | 'reopen' | 'forget', keepUntil: number | undefined): void {
+  decide(decision: 'done' | 'rerun' | 'reopen' | 'forget' | 'import', keepUntil: number | undefined): void {
     this.attempts = 0
     this.isInDoubt = false
-    this.#write(decision === 'done' ? 'done' : 'released', '', decision === 'done' ? keepUntil : undefined)
+    const isDone = decision === 'done' || decision === 'import'
+    this.#write(isDone ? 'done' : 'released', '', isDone ? keepUntil : undefined)
   }
 
   lose(): void {

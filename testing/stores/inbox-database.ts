@@ -1,4 +1,5 @@
 import type { AsideStory, Cause, Digest, Key, OwnerToken, Result } from '../../src/core/record.ts'
+import { MemoryHistory } from '../../src/memory/history.ts'
 import type { EpochMs } from '../../src/core/units.ts'
 
 /**
@@ -19,6 +20,8 @@ export class InboxDatabase<Effect = string> {
   readonly known: Set<Key> = new Set()
   /** Committed effects, in the order of their commits. */
   readonly effects: Effect[] = []
+  /** People's decisions, replays, and when each scope was first claimed. */
+  readonly history: MemoryHistory = new MemoryHistory()
   /** Keys that an open transaction has inserted. */
   readonly locks: Map<Key, Lock> = new Map()
 }

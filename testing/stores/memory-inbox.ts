@@ -15,6 +15,7 @@ import {
 import { systemClock } from '../../src/clock.ts'
 import { isFailure } from '../../src/core/result.ts'
 import { StoreError } from '../../src/errors.ts'
+import { memoryAdmin, type MemoryRecords } from '../../src/memory/admin.ts'
 import type { Clock } from '../../src/ports/clock.ts'
 import type { ListQuery, RecordPage, StoreAdmin } from '../../src/ports/store-admin.ts'
 import type {
@@ -60,14 +61,7 @@ export interface MemoryInboxOptions<Tx = MemoryTx, Effect = string> {
 export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<Tx> {
   readonly strategy = 'inbox'
   readonly database: InboxDatabase<Effect>
-  readonly admin: StoreAdmin = {
-    peek: async (_scope, keys) => keys.map((key) => viewOf(this.record(key), this.#clock.now())),
-    list: async (_scope, query) => this.list(query),
-    resolve: async (_scope, keys, { as }) => keys.map((key) => this.decide(key, as)),
-    reopen: async (_scope, keys) => keys.map((key) => this.decide(key, 'reopen')),
-    forget: async (_scope, keys) => keys.map((key) => this.decide(key, 'forget')),
-    purge: async () => ({ removed: 0, more: false }),
-  }
+  readonly admin: StoreAdmin
   readonly #clock: Pick<Clock, 'now'>
   readonly #lendAs: LendAs<Tx, Effect>
   readonly #whenHeld: 'busy' | 'wait'
@@ -84,6 +78,13 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
     this.#clock = clock
     this.#lendAs = lendAs
     this.#whenHeld = whenHeld
+    const records: MemoryRecords = {
+      view: (key) => viewOf(this.record(key), clock.now()),
+      list: (query) => this.list(query),
+      decide: (key, decision) => this.decide(key, decision),
+      purge: () => ({ removed: 0, more: false }),
+    }
+    this.admin = memoryAdmin(records, clock, database.history)
   }
 
   /** Open transactions of this process. */
@@ -102,6 +103,7 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
 
   async claim(request: ClaimRequest): Promise<readonly TransactionAnswer<Tx>[]> {
     // Sent again: the connection of the first call is gone, and its transaction with it.
+    this.database.history.claimed(request.scope, this.#clock.now())
     for (const earlier of this.#open) if (earlier.token === request.token) earlier.end('rolled-back')
     const { locks } = this.database
     const transaction = this.#begin(request)
@@ -209,9 +211,8 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
   }
 
   protected list({ state, limit, after }: ListQuery): RecordPage {
-    const all = [...this.database.rows.keys()]
-      .toSorted()
-      .map((key) => ({ key, ...viewOf(this.record(key), this.#clock.now()) }))
+    const keys = [...this.database.rows.keys()].toSorted()
+    const all = keys.map((key) => ({ key, ...viewOf(this.record(key), this.#clock.now()) }))
     const rest = all.filter((record) => record.state === state && record.key > (after ?? ''))
     const records = rest.slice(0, limit)
     return { records, next: rest.length > limit ? records.at(-1)?.key : undefined }
@@ -285,7 +286,6 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
   }
 }
 
-/** The empty digest matches every other. */
 function differ(kept: Digest, claimed: Digest): boolean {
   return kept !== claimed && kept !== '' && claimed !== ''
 }

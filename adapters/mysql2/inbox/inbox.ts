@@ -4,7 +4,7 @@ import type { Attempts, InboxStatements, RecordRow } from '../../sql/inbox/state
 import { Purge } from '../purge.ts'
 import type { MysqlSessions } from '../sessions/sessions.ts'
 import { auditDecision } from '../statements/audit.ts'
-import { isBefore } from '../statements/purge.ts'
+import { isBefore, notePurge } from '../statements/purge.ts'
 import { findShared } from '../statements/register-scope.ts'
 import type { Script } from '../statements/script.ts'
 import type { Tables } from '../statements/tables.ts'
@@ -92,8 +92,9 @@ export function mysqlInbox(sessions: MysqlSessions, tables: Tables, scope: numbe
     /** Attempts of messages that never ended are removed too. */
     purge: async ({ retentionMs, limit }) => {
       const { inbox, attempt } = tables
+      const noted = [notePurge(tables, scope, retentionMs)]
       const isOver = `outcome in ('d', 'g') and ${isBefore('done_at', retentionMs)}`
-      const records = await passes.step({ table: inbox, isOver }, limit)
+      const records = await passes.step({ table: inbox, isOver, noted }, limit)
       if (records.more) return records
       const ofTries = { table: attempt, isOver: isBefore('last_at', retentionMs) }
       const tries = await passes.step(ofTries, Math.max(1, limit - records.removed))

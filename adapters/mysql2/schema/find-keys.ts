@@ -13,6 +13,7 @@ export const KEYS: readonly Key[] = [
   { name: 'consume_once_inbox', columns: ['key', 'scope'] },
   { name: 'consume_once_attempt', columns: ['key', 'scope'] },
   { name: 'consume_once_lease', columns: ['key', 'scope'] },
+  { name: 'consume_once_replay', columns: ['id', 'scope'] },
 ]
 
 export interface IndexRow {

@@ -3,6 +3,7 @@ import { storesMigration } from './migration-0001-stores.ts'
 import { sharedScopeMigration } from './migration-0002-shared-scope.ts'
 import { leaseStoryMigration } from './migration-0003-lease-story.ts'
 import { inboxStoryMigration } from './migration-0004-inbox-story.ts'
+import { replayMigration } from './migration-0005-replay.ts'
 import { createMigrationTable, recordMigration } from './migration-table.ts'
 import type { Tables } from '../statements/tables.ts'
 
@@ -12,6 +13,7 @@ export const MIGRATIONS: readonly Migration[] = [
   sharedScopeMigration,
   leaseStoryMigration,
   inboxStoryMigration,
+  replayMigration,
 ]
 
 export const NEWEST: number = MIGRATIONS.length

@@ -9,6 +9,9 @@ export interface Decided {
   readonly before: unknown
 }
 
+/** An import may overwrite a record whose retention has ended. */
+const ABSENT = { state: 'absent' }
+
 /** Logs a decision, in its transaction. Nothing removes it. */
 export function auditDecision(
   { audit }: Tables,
@@ -18,7 +21,12 @@ export function auditDecision(
 ): readonly string[] {
   if (decided.length === 0) return []
   const rows = decided.map(({ key, before }) => {
-    const values = [text(decision), text(by), text(reason), text(JSON.stringify(before))]
+    const values = [
+      text(decision),
+      text(by),
+      text(reason),
+      text(JSON.stringify(decision === 'import' ? ABSENT : before)),
+    ]
     return `(utc_timestamp(6), ${scope}, ${bytes(key)}, ${values.join(', ')})`
   })
   return [`insert into ${audit} (at, scope, \`key\`, decision, by_whom, reason, \`before\`) values ${rows.join(', ')}`]

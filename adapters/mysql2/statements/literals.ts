@@ -34,6 +34,11 @@ export function epochMs(column: string): string {
   return `timestampdiff(microsecond, '1970-01-01', ${column}) div 1000`
 }
 
+/** As `epochMs`, rounded up. */
+export function epochMsAtLeast(column: string): string {
+  return `(timestampdiff(microsecond, '1970-01-01', ${column}) + 999) div 1000`
+}
+
 export function time(ms: number | undefined): string {
   return ms === undefined ? 'null' : `date_add('1970-01-01', interval ${Math.round(ms * 1_000)} microsecond)`
 }

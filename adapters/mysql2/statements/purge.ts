@@ -1,10 +1,13 @@
 import { bytes, hasKey, inHex } from './literals.ts'
 import type { Script } from './script.ts'
+import type { Tables } from './tables.ts'
 
 export interface Purgeable {
   readonly table: string
   /** A condition for the rows that may be removed. */
   readonly isOver: string
+  /** Statements in the transaction of the removal, after it. */
+  readonly noted?: readonly string[]
 }
 
 export interface StepRow {
@@ -49,6 +52,12 @@ export function removeOver({ table, isOver }: Purgeable, scope: number, keys: re
   return {
     statements: [`delete from ${table} where ${hasKey(scope, keys)} and ${isOver}`, 'select row_count() as removed'],
   }
+}
+
+/** The scope keeps how far it was purged. */
+export function notePurge({ scope: scopes }: Tables, scope: number, agoMs: number): string {
+  const to = `date_sub(utc_timestamp(6), interval ${Math.round(agoMs * 1_000)} microsecond)`
+  return `update ${scopes} set purged_to = greatest(coalesce(purged_to, ${to}), ${to}) where id = ${scope}`
 }
 
 export function isBefore(column: string, agoMs: number): string {

@@ -6,6 +6,7 @@ export interface Tables {
   readonly lease: string
   readonly scope: string
   readonly audit: string
+  readonly replay: string
   readonly migration: string
 }
 
@@ -18,6 +19,7 @@ export function tablesIn(database: string): Tables {
     lease: table('lease'),
     scope: table('scope'),
     audit: table('audit'),
+    replay: table('replay'),
     migration: table('migration'),
   }
 }

@@ -6,6 +6,7 @@ import { isUnstorable } from '../sql-errors.ts'
 import { foundIn } from './claim.ts'
 import { ask, type LeasePlace } from './lease-place.ts'
 import { decideLeases } from './statements/decide.ts'
+import { importLeases } from './statements/import.ts'
 import { findLeases, peekLeases, type LeaseView } from './statements/look.ts'
 import { purgeLeases } from './statements/purge.ts'
 
@@ -47,13 +48,16 @@ export class LeaseAdmin implements AdminCalls<LeasePlace> {
   ): Promise<ReadonlyMap<string, DecideVerdict>> {
     const { scope, lockTimeoutMs } = place
     const decided = { scope, lockTimeoutMs, keys, decision, retentionMs, by, reason }
-    const rows = await ask(place, decideLeases, decided).catch((error: unknown) => {
+    const statement = decision === 'import' ? importLeases : decideLeases
+    const rows = await ask(place, statement, decided).catch((error: unknown) => {
       if (!isUnstorable(error)) throw error
-      return ask(place, decideLeases, { ...decided, by: storable(by), reason: storable(reason) })
+      return ask(place, statement, { ...decided, by: storable(by), reason: storable(reason) })
     })
     const verdicts = new Map(rows.map(({ key, verdict }) => [key, verdict]))
-    // A key without a record is open already. It cannot be made done, because its payload is unknown.
-    return new Map(keys.map((key) => [key, verdicts.get(key) ?? (decision === 'done' ? 'refused' : 'already')]))
+    // A key without a record is open already. It cannot be made done, because its payload is unknown. An import has
+    // written each such key, unless a claim was quicker.
+    const ofOthers = decision === 'done' || decision === 'import' ? 'refused' : 'already'
+    return new Map(keys.map((key) => [key, verdicts.get(key) ?? ofOthers]))
   }
 
   /** A pass through the table takes one call for each step. After the last step the next pass begins. */

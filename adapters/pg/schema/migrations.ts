@@ -9,6 +9,7 @@ import { leaseStoryMigration } from './migration-0007-lease-story.ts'
 import { holdMigration } from './migration-0008-hold.ts'
 import { inboxStoryMigration } from './migration-0009-inbox-story.ts'
 import { begunMigration } from './migration-0010-begun.ts'
+import { replayMigration } from './migration-0011-replay.ts'
 import { createMigrationTable, createSchema, lockMigrations, recordMigration } from './migration-table.ts'
 import type { Tables } from '../statements/tables.ts'
 
@@ -24,6 +25,7 @@ export const MIGRATIONS: readonly Migration[] = [
   holdMigration,
   inboxStoryMigration,
   begunMigration,
+  replayMigration,
 ]
 
 export const NEWEST: number = Math.max(...MIGRATIONS.map(({ version }) => version))

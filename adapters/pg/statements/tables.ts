@@ -11,6 +11,7 @@ export interface Tables {
   readonly lease: string
   readonly scope: string
   readonly audit: string
+  readonly replay: string
   readonly migration: string
 }
 
@@ -26,6 +27,7 @@ export function tablesIn(schema: string, inboxPartitions = 0): Tables {
     lease: table('lease'),
     scope: table('scope'),
     audit: table('audit'),
+    replay: table('replay'),
     migration: table('migration'),
   }
 }

@@ -9,6 +9,7 @@ import type {
   ScopeRow,
 } from '../../../src/spi.ts'
 import type { StoredItem, StoredKey } from '../bytes.ts'
+import type { HistoryStatements } from '../history/statements.ts'
 import type { Place } from '../place.ts'
 import type { Script, Session } from '../session.ts'
 
@@ -159,5 +160,6 @@ export interface InboxStatements<Tx> {
 }
 
 export interface InboxPlace<Tx> extends Place<Tx> {
+  readonly history: HistoryStatements
   readonly inbox: InboxStatements<Tx>
 }

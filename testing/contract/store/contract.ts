@@ -10,6 +10,7 @@ import { savepointLaws } from './savepoint-laws.ts'
 import { keysAsStreams } from './keys-as-streams.ts'
 import { leaseLaws } from './lease-laws.ts'
 import { offsetsLaws } from './offsets-laws.ts'
+import { replayLaws } from './replay-laws.ts'
 import { recordLaws } from './record-laws.ts'
 import { resultLaws } from './result-laws.ts'
 
@@ -40,7 +41,7 @@ interface LawsOf {
   readonly offsets: readonly StoreLaw<OffsetsHarness>[]
 }
 
-const OF_EVERY_STORE: readonly StoreLaw[] = [...commonLaws, ...resultLaws, ...adminLaws]
+const OF_EVERY_STORE: readonly StoreLaw[] = [...commonLaws, ...resultLaws, ...adminLaws, ...replayLaws]
 
 /** The laws for each strategy: no call may distinguish the store from `transition()`, or from `claimStream()`. */
 export const storeLaws: LawsOf = {

@@ -60,6 +60,10 @@ export type Capability =
   | 'results'
   /** People can look at records and decide about them. */
   | 'admin'
+  /** `admin.replays` keeps the state of replays. */
+  | 'replays'
+  /** `admin.knownSince` says since when absence of a record proves something. */
+  | 'known-since'
   /**
    * The store keeps payload digest, end of the backoff and cause with a failed attempt, and shows the full record of a
    * message that was set aside.

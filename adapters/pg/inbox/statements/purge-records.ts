@@ -34,10 +34,10 @@ export function purgeAlone({ schema }: Tables, scope: number): Script<AloneRow> 
  * Parked records wait for a person, and so do unreadable and torn ones (records.ts): neither the row nor its
  * attempt is removed. Locks the rows that it removes, and skips those that others hold, because their retention may
  * begin anew. The same ctid exists in each partition, so the age is checked twice. Gives up (57014) after two seconds.
- * One row.
+ * The scope keeps how far it was purged. One row.
  */
 export function purgeRecords(
-  { inbox, attempt }: Tables,
+  { inbox, attempt, scope: scopes }: Tables,
   { scope, retentionMs, limit, pages }: Purge,
 ): Script<PurgedRow> {
   const before = `now() - interval '${retentionMs} milliseconds'`
@@ -55,6 +55,8 @@ with removed as (
   delete from ${attempt} where ctid = any (array(
     select ctid from ${attempt} a where scope = ${scope} and last_at < ${before} and ${isNotTorn} limit ${limit} for update skip locked))
   returning 1
+), bounded as (
+  update ${scopes} set purged_to = greatest(purged_to, ${before}) where id = ${scope} and exists (select from removed)
 )
 select (select count(*) from removed)::int as records, (select count(*) from forgotten)::int as attempts,
   (select max(pg_relation_size(relid)) / current_setting('block_size')::int from pg_partition_tree('${inbox}'))::int as pages`,

@@ -215,9 +215,11 @@ interface Deciding {
 
 /** Logs a decision with the previous rows. Must run before the rows are changed. Locks nothing. */
 export function auditDecision({ audit, inbox }: Tables, { scope, keys, decision, by, reason }: Deciding): Statement {
+  // The row of an imported key is one that this transaction has inserted to hold it.
+  const before = decision === 'import' ? 'null' : 'row_to_json(i)'
   return {
     text: `insert into ${audit} (scope, key, decision, by_whom, reason, before)
-select i.scope, i.key, $3, $4, $5, row_to_json(i) from ${inbox} i
+select i.scope, i.key, $3, $4, $5, ${before} from ${inbox} i
 where i.scope = $1 and i.key = any (array(select decode(x, 'hex') from unnest($2::text[]) as x))`,
     values: [scope, keys, decision, by, reason],
   }

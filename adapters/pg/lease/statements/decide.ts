@@ -1,10 +1,11 @@
+import type { Decision } from '../../../../src/spi.ts'
 import { IS_IN_DOUBT, VIEW_STATE } from './look.ts'
 import { IS_OVER, isAmong, lockedRows, MILLISECOND, START_DURABLY, valuesOf, type LeaseKeys } from './parts.ts'
 import type { Statement } from '../../statements/statement.ts'
 import type { Tables } from '../../statements/tables.ts'
 
 export interface LeaseDecision extends LeaseKeys {
-  readonly decision: 'done' | 'rerun' | 'reopen' | 'forget'
+  readonly decision: Decision
   readonly retentionMs: number
   readonly by: string
   readonly reason: string

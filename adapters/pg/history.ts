@@ -1,0 +1,97 @@
+import type { ReplayRequest, Taking } from '../../src/spi.ts'
+import type { AuditPageOf, AuditRow, HistoryStatements, ReplayRow, ScopeTimes } from '../sql/history/statements.ts'
+import { epochMs } from './statements/literals.ts'
+import type { Statement } from './statements/statement.ts'
+import type { Tables } from './statements/tables.ts'
+import { DURABLY } from './statements/transaction.ts'
+
+const START = `with limits as materialized (select ${DURABLY})`
+
+/** After a wait for a lock `now()` is in the past: another's hold seems longer and one's own is shorter, both safe. */
+const REPLAY = `r.id, r.state, r.owner, r.request, ${epochMs('r.created_at')} as created_at, ${epochMs('r.saved_at')} as saved_at,
+  coalesce(ceil(extract(epoch from r.held_until - now()) * 1000), 0)::float8 as left_ms`
+
+const HELD_UNTIL = (ms: string): string => `now() + ${ms}::float8 * interval '1 millisecond'`
+
+/** What the tables keep beside the records of one scope, in the SQL of Postgres. */
+export function pgHistory(tables: Tables, scope: number): HistoryStatements {
+  return {
+    noteClaim(): Statement {
+      return {
+        text: `${START}
+update ${tables.scope} set first_claim_at = clock_timestamp() from limits where id = $1 and first_claim_at is null`,
+        values: [scope],
+      }
+    },
+
+    readTimes(): Statement<ScopeTimes> {
+      return {
+        text: `select ceil(extract(epoch from first_claim_at) * 1000)::float8 as first_claim_at,
+    ceil(extract(epoch from purged_to) * 1000)::float8 as purged_to from ${tables.scope} where id = $1`,
+        values: [scope],
+      }
+    },
+
+    readAudit({ key, after, limit }: AuditPageOf): Statement<AuditRow> {
+      return {
+        text: `select id::text as id, ${epochMs('at')} as at, encode(key, 'hex') as key, decision, by_whom, reason, before::text as before
+from ${tables.audit}
+where scope = $1 and ($2::text is null or key = decode($2, 'hex')) and ($3::bigint is null or id < $3) order by id desc limit $4`,
+        values: [scope, key ?? null, after ?? null, limit],
+      }
+    },
+
+    takeReplay(id: string, { owner, ttlMs, state }: Taking): Statement<ReplayRow> {
+      const isFree = 'r.owner is null or r.owner = excluded.owner or r.held_until <= now()'
+      return {
+        text: `${START}
+insert into ${tables.replay} as r (scope, id, owner, held_until, state)
+select $1::smallint, $2, $3, ${HELD_UNTIL('$4')}, $5 from limits
+on conflict (scope, id) do update set owner = case when ${isFree} then excluded.owner else r.owner end,
+    held_until = case when ${isFree} then excluded.held_until else r.held_until end
+returning ${REPLAY}`,
+        values: [scope, id, owner, ttlMs, state],
+      }
+    },
+
+    /** A hold that has ended is not lost until somebody else takes it. */
+    saveReplay(id: string, { owner, ttlMs, state }: Taking): Statement<Pick<ReplayRow, 'request'>> {
+      return {
+        text: `${START}
+update ${tables.replay} r set state = $5, saved_at = now(), held_until = ${HELD_UNTIL('$4')}
+from limits where r.scope = $1 and r.id = $2 and r.owner = $3 returning r.request`,
+        values: [scope, id, owner, ttlMs, state],
+      }
+    },
+
+    leaveReplay(id: string, owner: string): Statement {
+      return {
+        text: `${START}
+update ${tables.replay} set owner = null, held_until = null from limits where scope = $1 and id = $2 and owner = $3`,
+        values: [scope, id, owner],
+      }
+    },
+
+    askReplay(id: string, request: ReplayRequest | undefined): Statement {
+      return {
+        text: `${START}
+update ${tables.replay} set request = $3 from limits where scope = $1 and id = $2 returning id`,
+        values: [scope, id, request ?? null],
+      }
+    },
+
+    readReplay(id: string): Statement<ReplayRow> {
+      return {
+        text: `select ${REPLAY} from ${tables.replay} r where r.scope = $1 and r.id = $2`,
+        values: [scope, id],
+      }
+    },
+
+    listReplays(limit: number): Statement<ReplayRow> {
+      return {
+        text: `select ${REPLAY} from ${tables.replay} r where r.scope = $1 order by r.created_at desc, r.id limit $2`,
+        values: [scope, limit],
+      }
+    },
+  }
+}

@@ -1,0 +1,71 @@
+import type { DurationMs, EpochMs, ReplayRequest, Taking } from '../../../src/spi.ts'
+import type { Script, Sessions } from '../session.ts'
+
+/** The times that the table of scopes keeps. In milliseconds since 1970, rounded up. */
+export interface ScopeTimes {
+  /** `null`: nothing was claimed since the column exists. */
+  readonly first_claim_at: EpochMs | string | null
+  /** A purge has removed records that ended before this time. `null`: none has. */
+  readonly purged_to: EpochMs | string | null
+}
+
+/** A decision in the table of audits. */
+export interface AuditRow {
+  readonly id: number | string
+  readonly at: EpochMs | string
+  /** In hex. */
+  readonly key: string
+  readonly decision: string
+  readonly by_whom: string
+  readonly reason: string
+  /** The previous record, as JSON. `null`: there was none. */
+  readonly before: string | null
+}
+
+export interface AuditPageOf {
+  /** In hex; `undefined`: of all keys. */
+  readonly key: string | undefined
+  /** ID of the last decision of the previous page; `undefined`: the first page. */
+  readonly after: string | undefined
+  readonly limit: number
+}
+
+/** A replay. Times are in milliseconds. */
+export interface ReplayRow {
+  readonly id: string
+  readonly state: string
+  readonly owner: string | null
+  readonly created_at: EpochMs | string
+  readonly saved_at: EpochMs | string
+  /** 0 or less: the hold is over. */
+  readonly left_ms: DurationMs | string
+  readonly request: ReplayRequest | null
+}
+
+/**
+ * What the tables keep beside the records, in the SQL of one database, for one scope. Each statement commits by itself,
+ * durably, and may be sent again.
+ */
+export interface HistoryStatements {
+  /** Notes the time of the first claim, unless one is noted. */
+  noteClaim(): Script
+  /** Locks nothing. One row. */
+  readTimes(): Script<ScopeTimes>
+  /** The newest first. Locks nothing. */
+  readAudit(page: AuditPageOf): Script<AuditRow>
+  /** Creates the replay, or takes it unless another owner holds it. One row: the replay as it is then. */
+  takeReplay(id: string, how: Taking): Script<ReplayRow>
+  /** One row if `owner` has the replay, none otherwise. */
+  saveReplay(id: string, how: Taking): Script<Pick<ReplayRow, 'request'>>
+  leaveReplay(id: string, owner: string): Script
+  /** One row if the replay is there. */
+  askReplay(id: string, request: ReplayRequest | undefined): Script
+  readReplay(id: string): Script<ReplayRow>
+  /** The newest first. */
+  listReplays(limit: number): Script<ReplayRow>
+}
+
+export interface HistoryPlace {
+  readonly sessions: Pick<Sessions, 'committed'>
+  readonly history: HistoryStatements
+}

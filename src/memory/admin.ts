@@ -1,0 +1,41 @@
+import type { DecideVerdict, Decision, Key, RecordView } from '../core/record.ts'
+import type { DurationMs } from '../core/units.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { ListQuery, Purged, Purging, RecordPage, StoreAdmin, Why } from '../ports/store-admin.ts'
+import type { MemoryHistory } from './history.ts'
+import { MemoryReplayLedger } from './replays.ts'
+
+/** The records of one store in memory. */
+export interface MemoryRecords {
+  readonly view: (key: Key) => RecordView
+  readonly list: (query: ListQuery) => RecordPage
+  readonly decide: (key: Key, decision: Decision, retentionMs: DurationMs) => DecideVerdict
+  readonly purge: (how: Purging) => Purged
+}
+
+export function memoryAdmin(
+  { view, list, decide, purge }: MemoryRecords,
+  clock: Pick<Clock, 'now'>,
+  history: MemoryHistory,
+): StoreAdmin {
+  const decideAll = (scope: string, keys: readonly Key[], decision: Decision, why: Why): readonly DecideVerdict[] =>
+    keys.map((key) => {
+      const before = view(key).state
+      const verdict = decide(key, decision, why.retentionMs)
+      const { by, reason } = why
+      if (verdict === 'decided') history.audit.add(scope, { at: clock.now(), key, decision, by, reason, before })
+      return verdict
+    })
+  return {
+    peek: async (_scope, keys) => keys.map(view),
+    list: async (_scope, query) => list(query),
+    resolve: async (scope, keys, { as, ...why }) => decideAll(scope, keys, as, why),
+    reopen: async (scope, keys, why) => decideAll(scope, keys, 'reopen', why),
+    forget: async (scope, keys, why) => decideAll(scope, keys, 'forget', why),
+    import: async (scope, keys, why) => decideAll(scope, keys, 'import', why),
+    purge: async (_scope, how) => purge(how),
+    knownSince: async (scope) => history.knownSince(scope),
+    audit: async (scope, query) => history.audit.page(scope, query),
+    replays: new MemoryReplayLedger(clock, history.replays),
+  }
+}

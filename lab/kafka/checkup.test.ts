@@ -1,3 +1,4 @@
+import { openedOnce } from '../../test/kit/opened.ts'
 import { eventually } from '../../test/kit/eventually.ts'
 import { RecordingIntake } from '../../test/kit/recording-intake.ts'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -49,10 +50,7 @@ const SAFE = { 'retention.ms': String(6 * DAY_MS), 'message.timestamp.type': 'Lo
 
 describeKafka('kafkaSubscription, on a broker', () => {
   let cluster: Cluster
-  beforeAll(async () => {
-    cluster = await Cluster.open()
-  }, STARTS_WITHIN_MS)
-  afterAll(() => cluster[Symbol.asyncDispose]())
+  openedOnce(Cluster, (made) => (cluster = made))
 
   const examineTopic = async (
     config: Readonly<Record<string, string>>,

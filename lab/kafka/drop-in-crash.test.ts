@@ -9,9 +9,9 @@ import { defineConsumer } from '../../src/index.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import type { WorkerConfig } from './drop-in-worker.ts'
-import { type Cluster } from '../../test/kafka/kit.ts'
+import { Cluster } from '../../test/kafka/kit.ts'
 import { compiled } from '../../test/kit/compiled.ts'
-import { body, openCluster, OwnConsumer, type Payload } from '../../test/kafka/own-consumer.ts'
+import { body, OwnConsumer, type Payload } from '../../test/kafka/own-consumer.ts'
 
 let cluster: Cluster
 let redis: Redis
@@ -19,7 +19,7 @@ let url: string
 const prefix = uniqueName('dropin')
 
 beforeAll(async () => {
-  cluster = await openCluster()
+  cluster = await Cluster.open()
   url = (await server('redis')).url
   redis = new Redis(url)
 }, SERVER_WITHIN_MS)

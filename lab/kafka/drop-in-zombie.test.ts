@@ -8,8 +8,8 @@ import { uniqueName } from '../../test/kit/namespace.ts'
 import { gate } from '../../test/kit/rig.ts'
 import { startPrivateKafka, type PrivateKafka } from '../../test/kit/servers/private-kafka.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
-import { type Cluster } from '../../test/kafka/kit.ts'
-import { body, openCluster, OwnConsumer, type Payload } from '../../test/kafka/own-consumer.ts'
+import { Cluster } from '../../test/kafka/kit.ts'
+import { body, OwnConsumer, type Payload } from '../../test/kafka/own-consumer.ts'
 
 let kafka: PrivateKafka
 let cluster: Cluster
@@ -17,7 +17,7 @@ const started: AsyncDisposable[] = []
 
 beforeAll(async () => {
   kafka = await startPrivateKafka({ brokers: 3 })
-  cluster = await openCluster(kafka.brokers)
+  cluster = await Cluster.open(kafka.brokers)
 }, SERVER_WITHIN_MS)
 afterEach(async () => {
   await Promise.all(started.splice(0).map((one) => one[Symbol.asyncDispose]()))

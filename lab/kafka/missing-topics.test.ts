@@ -1,16 +1,13 @@
+import { openedOnce } from '../../test/kit/opened.ts'
 import { eventually } from '../../test/kit/eventually.ts'
 import { RecordingIntake } from '../../test/kit/recording-intake.ts'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { uniqueName } from '../../test/kit/namespace.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Cluster } from '../../test/kafka/kit.ts'
 
 let cluster: Cluster
 
-beforeAll(async () => {
-  cluster = await Cluster.open()
-}, SERVER_WITHIN_MS)
-afterAll(() => cluster[Symbol.asyncDispose]())
+openedOnce(Cluster, (made) => (cluster = made))
 
 function settling(): RecordingIntake {
   const intake = new RecordingIntake()

@@ -1,13 +1,14 @@
+import { openedOnce } from '../../test/kit/opened.ts'
 import { eventually } from '../../test/kit/eventually.ts'
 import { Watching } from '../../test/kit/recording-intake.ts'
 import { once } from 'node:events'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import type { PgTransaction, PostgresOffsetsOptions } from '../../adapters/pg/index.ts'
 import { defineConsumer, positionsOf, type BatchItem, type GoOnFrom, type Running } from '../../src/index.ts'
 import { startFaultProxy } from '../../test/kit/fault-proxy.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
-import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { server } from '../../test/kit/servers/server.ts'
 import { Cluster, FAST } from '../../test/kafka/kit.ts'
 import {
   WorkerProcess,
@@ -21,9 +22,7 @@ let cluster: Cluster
 let place: PgPlace
 const started: Running[] = []
 
-beforeAll(async () => {
-  cluster = await Cluster.open()
-}, SERVER_WITHIN_MS)
+openedOnce(Cluster, (made) => (cluster = made))
 beforeEach(async () => {
   place = await newPlace()
 })
@@ -31,7 +30,6 @@ afterEach(async () => {
   await Promise.all(started.splice(0).map((running) => running.stop({ deadlineMs: 500 })))
   await place.close()
 })
-afterAll(() => cluster[Symbol.asyncDispose]())
 
 interface Started {
   readonly running: Running

@@ -1,20 +1,17 @@
+import { openedOnce } from '../../test/kit/opened.ts'
 import { RecordingIntake } from '../../test/kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import type { Consumer, ConsumerConfig } from 'kafkajs'
 import { kafkaSource } from '../../adapters/kafkajs/index.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { startPrivateKafka } from '../../test/kit/servers/private-kafka.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { failingOn } from '../../test/kafka/failing-assigner.ts'
 import { Cluster } from '../../test/kafka/kit.ts'
 
 let cluster: Cluster
 
-beforeAll(async () => {
-  cluster = await Cluster.open()
-}, SERVER_WITHIN_MS)
+openedOnce(Cluster, (made) => (cluster = made))
 afterEach(() => cluster.closeSources())
-afterAll(() => cluster[Symbol.asyncDispose]())
 
 const settling = (): RecordingIntake => {
   const intake = new RecordingIntake()

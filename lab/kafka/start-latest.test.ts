@@ -1,25 +1,22 @@
+import { openedOnce } from '../../test/kit/opened.ts'
 import { eventually } from '../../test/kit/eventually.ts'
 import { RecordingIntake } from '../../test/kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import { kafkaSource, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import type { Source } from '../../src/spi.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { startPrivateKafka } from '../../test/kit/servers/private-kafka.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Cluster } from '../../test/kafka/kit.ts'
 import { ScriptedKafka } from '../../test/kafka/scripted.ts'
 
 let cluster: Cluster
 const scripted: Source[] = []
 
-beforeAll(async () => {
-  cluster = await Cluster.open()
-}, SERVER_WITHIN_MS)
+openedOnce(Cluster, (made) => (cluster = made))
 afterEach(async () => {
   await Promise.all(scripted.splice(0).map((source) => source.close()))
   await cluster.closeSources()
 })
-afterAll(() => cluster[Symbol.asyncDispose]())
 
 function settling(): RecordingIntake {
   const intake = new RecordingIntake()

@@ -1,23 +1,20 @@
+import { openedOnce } from '../../test/kit/opened.ts'
 import { eventually } from '../../test/kit/eventually.ts'
 import { RecordingIntake } from '../../test/kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import { Kafka, logLevel, PartitionAssigners, type PartitionAssigner } from 'kafkajs'
 import { kafkaSource, runKafka } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, memoryStore } from '../../src/index.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { freePort } from '../../test/kit/servers/ports.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { startPrivateKafka } from '../../test/kit/servers/private-kafka.ts'
 import { Cluster, FAST } from '../../test/kafka/kit.ts'
 import { ScriptedKafka } from '../../test/kafka/scripted.ts'
 
 let cluster: Cluster
 
-beforeAll(async () => {
-  cluster = await Cluster.open()
-}, SERVER_WITHIN_MS)
+openedOnce(Cluster, (made) => (cluster = made))
 afterEach(() => cluster.closeSources())
-afterAll(() => cluster[Symbol.asyncDispose]())
 
 async function stateOf(where: Cluster, groupId: string): Promise<string> {
   const { groups } = await where.admin.describeGroups([groupId])

@@ -1,7 +1,9 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { mysqlLease, type MysqlLeaseOptions } from '../../adapters/mysql2/index.ts'
 import type { Store } from '../../src/index.ts'
 import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
+import { untilResolved } from '../../test/kit/eventually.ts'
+import { openedForEach } from '../../test/kit/opened.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { startPrivateMariadb } from '../../test/kit/servers/private-mariadb.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
@@ -25,10 +27,10 @@ describeMariadb('a MariaDB that fails', () => {
     server = await startPrivateMariadb()
   }, SERVER_WITHIN_MS)
   afterAll(() => server?.stop())
-  beforeEach(async () => {
-    place = await newMysqlPlace(server.url)
-  })
-  afterEach(() => place.close())
+  openedForEach(
+    () => newMysqlPlace(server.url),
+    (made) => (place = made),
+  )
 
   async function newLease(options: Partial<MysqlLeaseOptions> = {}): Promise<Store> {
     const lease = mysqlLease({ pool: place.newPool(), ...options })
@@ -49,8 +51,8 @@ describeMariadb('a MariaDB that fails', () => {
     while ((await inbox.renew([ofOpen], 1))[0] !== 'lost') await new Promise(setImmediate)
     expect(await codeOf(inbox.mark([ofOpen]))).toMatch(/^STORE_/)
     await server.restart()
-    expect(await settled(() => inbox.mark([ofOpen]))).toEqual(['refused-busy'])
-    expect(await settled(() => claim(inbox, marked))).toEqual({ verdict: 'done' })
+    expect(await untilResolved(() => inbox.mark([ofOpen]))).toEqual(['refused-busy'])
+    expect(await untilResolved(() => claim(inbox, marked))).toEqual({ verdict: 'done' })
     expect([await place.committed(marked.key), await place.committed(open.key)]).toEqual([1, 0])
     // Its attempt is given back, unless that meets a connection that the crash has left dead.
     const again = await hold(inbox, open, { alone: true })
@@ -67,7 +69,7 @@ describeMariadb('a MariaDB that fails', () => {
     await hold(lease, left, { leaseMs: 1 })
     await server.kill()
     await server.restart()
-    expect(await settled(() => claim(lease, marked))).toEqual({ verdict: 'done', result: 'v1' })
+    expect(await untilResolved(() => claim(lease, marked))).toEqual({ verdict: 'done', result: 'v1' })
     expect(await claim(lease, parked)).toMatchObject({ verdict: 'parked', reason: 'wait' })
     expect(await claim(lease, left)).toEqual({ verdict: 'in-doubt' })
     expect(await claim(lease, held, ALONE)).toMatchObject({ verdict: 'busy' })
@@ -86,7 +88,7 @@ describeMariadb('a MariaDB that fails', () => {
     } finally {
       server.thaw()
     }
-    expect(await settled(() => lease.mark([claimed]))).toEqual([expect.stringMatching(/^(already-)?marked$/)])
+    expect(await untilResolved(() => lease.mark([claimed]))).toEqual([expect.stringMatching(/^(already-)?marked$/)])
     expect(await claim(lease, item, ALONE)).toEqual({ verdict: 'done' })
   }, 60_000)
 
@@ -103,21 +105,18 @@ describeMariadb('a MariaDB that fails', () => {
     } finally {
       server.thaw()
     }
-    const [verdict] = await settled(() => inbox.mark([claimed]))
+    const [verdict] = await untilResolved(() => inbox.mark([claimed]))
     expect([verdict, await place.committed(open.key)]).toEqual(
       verdict === 'already-marked' ? ['already-marked', 1] : ['refused-busy', 0],
     )
-    const granted = await settled(() => hold(inbox, fresh, ALONE))
+    const granted = await untilResolved(() => hold(inbox, fresh, ALONE))
     expect(await inbox.mark([granted.claim])).toEqual(['marked'])
   }, 60_000)
 })
 
 describeMariadb('mysqlInbox beside others', () => {
   let place: MysqlPlace
-  beforeEach(async () => {
-    place = await newMysqlPlace()
-  })
-  afterEach(() => place.close())
+  openedForEach(newMysqlPlace, (made) => (place = made))
 
   it('claims on a single connection, and holds nothing when others have taken that too', async () => {
     const pool = place.newPool({ connectionLimit: 2 })
@@ -129,12 +128,12 @@ describeMariadb('mysqlInbox beside others', () => {
     const last = await pool.getConnection()
     expect(await codeOf(claim(inbox, item))).toMatch(/^STORE_/)
     const rival = await place.newInbox()
-    const granted = await settled(() => hold(rival, item))
+    const granted = await untilResolved(() => hold(rival, item))
     expect(granted.attempt).toBe(1)
     await rival.mark([granted.claim])
     taken.release()
     last.release()
-    expect(await settled(() => claim(inbox, item))).toEqual({ verdict: 'done' })
+    expect(await untilResolved(() => claim(inbox, item))).toEqual({ verdict: 'done' })
   })
 
   it('refuses a claim in the hands of someone who never got it', async () => {
@@ -189,15 +188,3 @@ describeMariadb('mysqlLease beside others', () => {
     await close()
   })
 })
-
-/** Asks until the store knows. */
-async function settled<T>(ask: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + 15_000
-  for (;;) {
-    try {
-      return await ask()
-    } catch (error) {
-      if (performance.now() > deadline) throw error
-    }
-  }
-}

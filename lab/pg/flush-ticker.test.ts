@@ -1,5 +1,6 @@
+import { openedForEach } from '../../test/kit/opened.ts'
 import { untilResolved } from '../../test/kit/eventually.ts'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Pool } from 'pg'
 import { postgresInbox, type PgTransaction } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/index.ts'
@@ -38,10 +39,7 @@ describePostgres('postgresInbox with a flush ticker', () => {
 
 describePostgres('the flush ticker', () => {
   let place: PgPlace
-  beforeEach(async () => {
-    place = await newPlace()
-  })
-  afterEach(() => place.close())
+  openedForEach(newPlace, (made) => (place = made))
 
   it('flushes once for all marks that wait, and holds no connection while nothing is claimed', async () => {
     const pool = place.newPool({ max: 12 })
@@ -134,10 +132,10 @@ describePostgres('a crash of the server, for a scope with a flush ticker', () =>
     server = await startPrivatePostgres({ settings: { wal_writer_delay: '10s', autovacuum: 'off' } })
   }, 60_000)
   afterAll(() => server.stop())
-  beforeEach(async () => {
-    place = await newPlace(server.url)
-  })
-  afterEach(() => place.close())
+  openedForEach(
+    () => newPlace(server.url),
+    (made) => (place = made),
+  )
 
   /** Kills one backend, after which Postgres ends all and begins again from what is on disk. */
   const crash = async (): Promise<void> => {

@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { openedForEach } from '../../test/kit/opened.ts'
+import { describe, expect, it } from '@jest/globals'
 import { postgresMigrationSql, postgresMigrations } from '../../adapters/pg/index.ts'
 import { claim, claimAll, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
 import { describeStoreContract } from '../../testing/contract/store/contract.ts'
@@ -22,10 +23,10 @@ describePostgres('postgresInbox on partitions', () => {
 
 describePostgres('partitions of the inbox', () => {
   let place: PgPlace
-  beforeEach(async () => {
-    place = await newPlace(undefined, PARTITIONS)
-  })
-  afterEach(() => place.close())
+  openedForEach(
+    () => newPlace(undefined, PARTITIONS),
+    (made) => (place = made),
+  )
 
   it('spread keys, and keep each unique', async () => {
     const inbox = await place.newInbox()

@@ -1,7 +1,9 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { Pool } from 'pg'
 import { postgresLease } from '../../adapters/pg/index.ts'
 import { claim, hold, newItem, type Granted } from '../../testing/contract/store/claims.ts'
+import { untilResolved } from '../../test/kit/eventually.ts'
+import { openedForEach } from '../../test/kit/opened.ts'
 import { startPrivatePostgres } from '../../test/kit/servers/private-postgres.ts'
 import {
   ALONE,
@@ -24,10 +26,10 @@ describePostgres('postgresInbox on a server that fails', () => {
     server = await startPrivatePostgres()
   }, 60_000)
   afterAll(() => server.stop())
-  beforeEach(async () => {
-    place = await newPlace(server.url)
-  })
-  afterEach(() => place.close())
+  openedForEach(
+    () => newPlace(server.url),
+    (made) => (place = made),
+  )
 
   const calm = (): Pool => {
     const pool = place.newPool()
@@ -53,7 +55,7 @@ describePostgres('postgresInbox on a server that fails', () => {
     } finally {
       process.kill(pid, 'SIGCONT')
     }
-    expect(await settled(() => inbox.mark([claimed]))).toEqual(['already-marked'])
+    expect(await untilResolved(() => inbox.mark([claimed]))).toEqual(['already-marked'])
     expect(await place.committed(item.key)).toBe(1)
   })
 
@@ -72,8 +74,8 @@ describePostgres('postgresInbox on a server that fails', () => {
     } finally {
       server.thaw()
     }
-    expect(await settled(() => inbox.mark([claimed]))).toEqual(['already-marked'])
-    const granted = await settled(() => hold(inbox, fresh, ALONE))
+    expect(await untilResolved(() => inbox.mark([claimed]))).toEqual(['already-marked'])
+    const granted = await untilResolved(() => hold(inbox, fresh, ALONE))
     expect(await inbox.mark([granted.claim])).toEqual(['marked'])
   })
 
@@ -85,7 +87,7 @@ describePostgres('postgresInbox on a server that fails', () => {
     await place.write(lend(claimed).tx, open.key)
     await server.restart()
     expect(await codeOf(inbox.mark([claimed]))).toMatch(/^STORE_/)
-    expect(await settled(() => inbox.mark([claimed]))).toEqual(['refused-busy'])
+    expect(await untilResolved(() => inbox.mark([claimed]))).toEqual(['refused-busy'])
     expect(await claim(inbox, done)).toEqual({ verdict: 'done' })
     const again = await hold(inbox, open)
     expect(again.attempt).toBe(1)
@@ -106,9 +108,9 @@ describePostgres('postgresInbox on a server that fails', () => {
     while ((await inbox.renew([ofOpen], 1))[0] !== 'lost') await new Promise(setImmediate)
     expect(await codeOf(inbox.mark([ofOpen]))).toMatch(/^STORE_/)
     await server.restart()
-    expect(await settled(() => inbox.mark([ofOpen]))).toEqual(['refused-busy'])
-    expect(await settled(() => claim(inbox, marked))).toEqual({ verdict: 'done' })
-    expect(await settled(() => place.committed(marked.key))).toBe(1)
+    expect(await untilResolved(() => inbox.mark([ofOpen]))).toEqual(['refused-busy'])
+    expect(await untilResolved(() => claim(inbox, marked))).toEqual({ verdict: 'done' })
+    expect(await untilResolved(() => place.committed(marked.key))).toBe(1)
     expect(await place.committed(open.key)).toBe(0)
     const again = await hold(inbox, open)
     expect(again.attempt).toBe(1)
@@ -126,17 +128,14 @@ describePostgres('postgresInbox on a server that fails', () => {
     } finally {
       server.thaw()
     }
-    expect(await settled(() => lease.mark([claimed]))).toEqual([expect.stringMatching(/^(already-)?marked$/)])
+    expect(await untilResolved(() => lease.mark([claimed]))).toEqual([expect.stringMatching(/^(already-)?marked$/)])
     expect(await claim(lease, item, ALONE)).toEqual({ verdict: 'done' })
   })
 })
 
 describePostgres('postgresInbox beside others', () => {
   let place: PgPlace
-  beforeEach(async () => {
-    place = await newPlace()
-  })
-  afterEach(() => place.close())
+  openedForEach(newPlace, (made) => (place = made))
 
   it('claims, marks and releases with one connection where others have taken the rest of the pool', async () => {
     const pool = place.newPool({ max: 2 })
@@ -186,7 +185,7 @@ describePostgres('postgresInbox beside others', () => {
     await place.write(lend(claimed).tx, item.key)
     expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
     expect(await inbox.release([claimed], NO_REFUND)).toEqual(['refused'])
-    expect(await settled(() => inbox.mark([claimed]))).toEqual(['already-marked'])
+    expect(await untilResolved(() => inbox.mark([claimed]))).toEqual(['already-marked'])
     expect(await place.committed(item.key)).toBe(1)
   })
 
@@ -250,15 +249,3 @@ describePostgres('postgresInbox beside others', () => {
     await inbox.release([again.claim], NO_REFUND)
   })
 })
-
-/** Asks until the store knows. */
-async function settled<T>(ask: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + 15_000
-  for (;;) {
-    try {
-      return await ask()
-    } catch (error) {
-      if (performance.now() > deadline) throw error
-    }
-  }
-}

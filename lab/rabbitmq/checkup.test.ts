@@ -3,6 +3,7 @@ import type { Options } from 'amqplib'
 import { rabbitSubscription, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { defineConsumer, doctor, memoryStore, type CheckFinding } from '../../src/index.ts'
 import { type CheckedConsumer } from '../../src/spi.ts'
+import { openedOnce } from '../../test/kit/opened.ts'
 import { backends } from '../../test/kit/backends.ts'
 import { rabbitVersions } from '../kit/server-versions.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
@@ -44,10 +45,7 @@ const QUORUM = { 'x-queue-type': 'quorum' }
 
 describeRabbit('rabbitSubscription', () => {
   let rabbit: Rabbit
-  beforeAll(async () => {
-    rabbit = await Rabbit.open()
-  })
-  afterAll(() => rabbit[Symbol.asyncDispose]())
+  openedOnce(Rabbit, (made) => (rabbit = made))
 
   /** A queue of that kind, and what is found of it. */
   const lookAt = async (

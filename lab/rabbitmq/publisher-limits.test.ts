@@ -1,6 +1,7 @@
+import { openedOnce } from '../../test/kit/opened.ts'
 import { eventually } from '../../test/kit/eventually.ts'
 import { Watching } from '../../test/kit/recording-intake.ts'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { connect } from 'amqplib'
 import { connectorOf } from '../../adapters/amqplib/connection/connector.ts'
 import { confirmedPublisher, runRabbit, type IdentifiedMessage } from '../../adapters/amqplib/index.ts'
@@ -15,10 +16,7 @@ import { Gate, bodies } from '../../test/rabbitmq/watching.ts'
 
 let rabbit: Rabbit
 
-beforeAll(async () => {
-  rabbit = await Rabbit.open()
-}, SERVER_WITHIN_MS)
-afterAll(() => rabbit[Symbol.asyncDispose]())
+openedOnce(Rabbit, (made) => (rabbit = made))
 
 async function newQueue(kind: 'quorum' | 'classic' = 'quorum'): Promise<string> {
   const queue = rabbit.name()

@@ -1,13 +1,13 @@
+import { openedOnce } from '../../test/kit/opened.ts'
 import { eventually } from '../../test/kit/eventually.ts'
 import { RecordingIntake } from '../../test/kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import { connectorOf } from '../../adapters/amqplib/connection/connector.ts'
 import { Counts } from '../../adapters/amqplib/counts.ts'
 import { DelayedCopies } from '../../adapters/amqplib/copies/delayed.ts'
 import type { RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { resolveRabbitOptions } from '../../adapters/amqplib/options/resolve.ts'
 import { RabbitSource } from '../../adapters/amqplib/source.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
 import { Reader } from '../../test/rabbitmq/reader.ts'
 import { Tap } from '../../test/rabbitmq/tap.ts'
@@ -21,16 +21,13 @@ let tap: Tap
 let opened: RabbitSource[] = []
 let readers: Reader[] = []
 
-beforeAll(async () => {
-  rabbit = await Rabbit.open()
-}, SERVER_WITHIN_MS)
+openedOnce(Rabbit, (made) => (rabbit = made))
 afterEach(async () => {
   await Promise.all(opened.map((source) => source.close()))
   opened = []
   await Promise.all(readers.map((reader) => reader.close()))
   readers = []
 })
-afterAll(() => rabbit[Symbol.asyncDispose]())
 
 async function open(
   options: RabbitOptions,

@@ -1,21 +1,17 @@
+import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { kafkaSource } from '../../adapters/kafkajs/index.ts'
 import type { PartitionHealth } from '../../src/index.ts'
 import type { Delivery, Source } from '../../src/spi.ts'
 import { uniqueName } from '../kit/namespace.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Cluster } from './kit.ts'
 import { ScriptedKafka } from './scripted.ts'
 
 let cluster: Cluster
 
-beforeAll(async () => {
-  cluster = await Cluster.open()
-}, SERVER_WITHIN_MS)
-
-afterAll(() => cluster[Symbol.asyncDispose]())
+openedOnce(Cluster, (made) => (cluster = made))
 
 const numbered = (count: number, size = 1): string[] =>
   Array.from({ length: count }, (_, index) => `${index}`.padEnd(size, '.'))

@@ -1,26 +1,23 @@
+import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import { PartitionAssigners, type Consumer } from 'kafkajs'
 import { AdminClient } from '../../adapters/kafkajs/admin-client.ts'
 import type { KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import { resolveKafka } from '../../adapters/kafkajs/options/resolve.ts'
 import { KafkaSource } from '../../adapters/kafkajs/source.ts'
 import { uniqueName } from '../kit/namespace.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Cluster, FAST } from './kit.ts'
 
 let cluster: Cluster
 const sources: KafkaSource[] = []
 const foreign: Consumer[] = []
 
-beforeAll(async () => {
-  cluster = await Cluster.open()
-}, SERVER_WITHIN_MS)
+openedOnce(Cluster, (made) => (cluster = made))
 afterEach(async () => {
   await Promise.all([...sources.splice(0), ...foreign.splice(0)].map(leave))
 })
-afterAll(() => cluster[Symbol.asyncDispose]())
 
 const leave = (member: KafkaSource | Consumer): Promise<void> =>
   member instanceof KafkaSource ? member.close() : member.disconnect()

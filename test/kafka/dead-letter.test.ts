@@ -1,20 +1,17 @@
+import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import { kafkaSource } from '../../adapters/kafkajs/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Cluster } from './kit.ts'
 import { LETTER_KEY, letterOf, messageOn } from './letters.ts'
 import { ScriptedKafka } from './scripted.ts'
 
 let cluster: Cluster
 
-beforeAll(async () => {
-  cluster = await Cluster.open()
-}, SERVER_WITHIN_MS)
+openedOnce(Cluster, (made) => (cluster = made))
 afterEach(() => cluster.closeSources())
-afterAll(() => cluster[Symbol.asyncDispose]())
 
 /** Not longer ago than the broker keeps messages: it counts from here. */
 const SENT_AT = String(Date.now() - 60_000)

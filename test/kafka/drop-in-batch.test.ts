@@ -1,27 +1,24 @@
+import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
 import { Watching } from '../kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import type { ConsumerConfig, ConsumerRunConfig, EachBatchPayload } from 'kafkajs'
 import { eachBatch, type DropInOptions, type EachBatch } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, memoryStore, TerminalError, type Store } from '../../src/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { type Cluster } from './kit.ts'
-import { body, Gate, openCluster, OwnConsumer, type Handle, type Payload } from './own-consumer.ts'
+import { Cluster } from './kit.ts'
+import { body, Gate, OwnConsumer, type Handle, type Payload } from './own-consumer.ts'
 
 let cluster: Cluster
 const started: { own: OwnConsumer; onBatch: EachBatch }[] = []
 
-beforeAll(async () => {
-  cluster = await openCluster()
-}, SERVER_WITHIN_MS)
+openedOnce(Cluster, (made) => (cluster = made))
 afterEach(async () => {
   const ends = started
     .splice(0)
     .flatMap(({ own, onBatch }) => [own[Symbol.asyncDispose](), onBatch.stop({ deadlineMs: 200 })])
   await Promise.all(ends)
 })
-afterAll(() => cluster[Symbol.asyncDispose]())
 
 interface Settings extends DropInOptions {
   readonly store?: Store

@@ -1,29 +1,26 @@
+import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
 import { Watching } from '../kit/recording-intake.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import type { ConsumerConfig } from 'kafkajs'
 import { eachMessage, runKafka, type DropInOptions, type EachMessage } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, memoryStore, StoreError, TerminalError, type Store } from '../../src/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { storeWith } from '../kit/store-with.ts'
-import { type Cluster, FAST } from './kit.ts'
-import { body, Gate, openCluster, OwnConsumer, type Handle, type Payload } from './own-consumer.ts'
+import { Cluster, FAST } from './kit.ts'
+import { body, Gate, OwnConsumer, type Handle, type Payload } from './own-consumer.ts'
 
 let cluster: Cluster
 const started: { own: OwnConsumer; onMessage: EachMessage }[] = []
 
-beforeAll(async () => {
-  cluster = await openCluster()
-}, SERVER_WITHIN_MS)
+openedOnce(Cluster, (made) => (cluster = made))
 afterEach(async () => {
   const ends = started
     .splice(0)
     .flatMap(({ own, onMessage }) => [own[Symbol.asyncDispose](), onMessage.stop({ deadlineMs: 200 })])
   await Promise.all(ends)
 })
-afterAll(() => cluster[Symbol.asyncDispose]())
 
 interface Started {
   readonly own: OwnConsumer

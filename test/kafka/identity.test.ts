@@ -1,17 +1,14 @@
+import { openedOnce } from '../kit/opened.ts'
 import { Watching } from '../kit/recording-intake.ts'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, memoryStore, messageId } from '../../src/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Cluster, FAST } from './kit.ts'
 
 let cluster: Cluster
 
-beforeAll(async () => {
-  cluster = await Cluster.open()
-}, SERVER_WITHIN_MS)
-afterAll(() => cluster[Symbol.asyncDispose]())
+openedOnce(Cluster, (made) => (cluster = made))
 
 describe('one ID', () => {
   it('on two topics is two messages; a copy on the second that names the first as its origin is none', async () => {

@@ -1,11 +1,11 @@
+import { openedOnce } from '../kit/opened.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { Kafka, logLevel } from 'kafkajs'
 import { kafkaSource, runKafka } from '../../adapters/kafkajs/index.ts'
 import { ConfigError, defineConsumer, memoryStore } from '../../src/index.ts'
 import { freePort } from '../kit/servers/ports.ts'
 import { uniqueName } from '../kit/namespace.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Cluster, FAST } from './kit.ts'
 import { ScriptedKafka } from './scripted.ts'
 
@@ -233,10 +233,7 @@ describe('the options of a Kafka source', () => {
 
 describe('the first start', () => {
   let cluster: Cluster
-  beforeAll(async () => {
-    cluster = await Cluster.open()
-  }, SERVER_WITHIN_MS)
-  afterAll(() => cluster[Symbol.asyncDispose]())
+  openedOnce(Cluster, (made) => (cluster = made))
   const consumer = defineConsumer({ name: 'start', store: memoryStore(), handle: () => {} })
 
   it('without a broker is refused with what to do, and the group can be tried again', async () => {

@@ -1,4 +1,4 @@
-import { eventually } from '../kit/eventually.ts'
+import { eventually, untilResolved } from '../kit/eventually.ts'
 import type { Consumer, ConsumerConfig, ConsumerRunConfig } from 'kafkajs'
 import type { HandlerContext } from '../../src/index.ts'
 import { Cluster } from './kit.ts'
@@ -33,22 +33,6 @@ export class Gate {
 
   untilRunning(count: number): Promise<void> {
     return eventually(async () => this.runs.length >= count)
-  }
-}
-
-/** A new broker refuses groups until it has made a place for their offsets, and kafkajs takes that for a crash. */
-export async function openCluster(brokers?: string[]): Promise<Cluster> {
-  const cluster = await Cluster.open(brokers)
-  await eventually(() => succeeds(cluster.admin.fetchOffsets({ groupId: 'none' })))
-  return cluster
-}
-
-async function succeeds(act: Promise<unknown>): Promise<boolean> {
-  try {
-    await act
-    return true
-  } catch {
-    return false
   }
 }
 
@@ -96,7 +80,7 @@ export class OwnConsumer implements AsyncDisposable {
     const own = new OwnConsumer(cluster, config)
     await own.consumer.connect()
     // A topic that was created a moment ago is not known to every broker yet.
-    await eventually(() => succeeds(own.consumer.subscribe({ topics, fromBeginning: true })))
+    await untilResolved(() => own.consumer.subscribe({ topics, fromBeginning: true }), 60_000)
     await own.consumer.run(run)
     return own
   }

@@ -1,14 +1,14 @@
+import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
 import { createRequire } from 'node:module'
 import { createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { Kafka, logLevel } from 'kafkajs'
 import { quietKafkaTimers } from '../../adapters/kafkajs/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { freePort } from '../kit/servers/ports.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Cluster } from './kit.ts'
 
 interface Queue {
@@ -31,15 +31,12 @@ function restore(method: unknown): void {
 
 let cluster: Cluster
 
-beforeAll(async () => {
-  cluster = await Cluster.open()
-}, SERVER_WITHIN_MS)
+openedOnce(Cluster, (made) => (cluster = made))
 beforeEach(() => restore(asItWas))
 afterEach(async () => {
   jest.restoreAllMocks()
   await cluster.closeSources()
 })
-afterAll(() => cluster[Symbol.asyncDispose]())
 
 /** Timers that are due at once, set again and again by each connection. */
 function loops(): () => number {

@@ -1,16 +1,13 @@
+import { openedOnce } from '../kit/opened.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import { uniqueName } from '../kit/namespace.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Cluster } from './kit.ts'
 
 let cluster: Cluster
 
-beforeAll(async () => {
-  cluster = await Cluster.open()
-}, SERVER_WITHIN_MS)
+openedOnce(Cluster, (made) => (cluster = made))
 afterEach(() => cluster.closeSources())
-afterAll(() => cluster[Symbol.asyncDispose]())
 
 const partitionOf = (position: string): number => Number(position.split('@')[0])
 

@@ -1,20 +1,17 @@
+import { openedOnce } from '../kit/opened.ts'
 import { Watching } from '../kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, memoryStore, type ObserverEvent } from '../../src/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Cluster, FAST } from './kit.ts'
 
 const DAY_MS = 86_400_000
 
 let cluster: Cluster
 
-beforeAll(async () => {
-  cluster = await Cluster.open()
-}, SERVER_WITHIN_MS)
+openedOnce(Cluster, (made) => (cluster = made))
 afterEach(() => cluster.closeSources())
-afterAll(() => cluster[Symbol.asyncDispose]())
 
 async function windowOf(...retentions: readonly Readonly<Record<string, string>>[]): Promise<unknown> {
   const topics = await Promise.all(retentions.map((config) => cluster.topic(1, config)))

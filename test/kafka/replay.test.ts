@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { openedOnce } from '../kit/opened.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { Signal } from '../kit/signal.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Cluster } from './kit.ts'
 import { placesOf, readAll, replayGroups, spansOf, valuesOf } from './replay-kit.ts'
 
 let cluster: Cluster
 
-beforeAll(async () => {
-  cluster = await Cluster.open()
-}, SERVER_WITHIN_MS)
-afterAll(() => cluster[Symbol.asyncDispose]())
+openedOnce(Cluster, (made) => (cluster = made))
 
 const numbers = (count: number, first = 0): string[] => Array.from({ length: count }, (_, index) => `${first + index}`)
 const DAY_MS = 86_400_000

@@ -1,21 +1,18 @@
+import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import { ConfigResourceTypes } from 'kafkajs'
 import { runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer } from '../../src/index.ts'
 import { MemoryOffsets } from '../../testing/stores/memory-offsets.ts'
 import { uniqueName } from '../kit/namespace.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Cluster, type Opened } from './kit.ts'
 import { LETTER_KEY, letterOf, messageOn, retryLetterOf } from './letters.ts'
 
 let cluster: Cluster
 
-beforeAll(async () => {
-  cluster = await Cluster.open()
-}, SERVER_WITHIN_MS)
+openedOnce(Cluster, (made) => (cluster = made))
 afterEach(() => cluster.closeSources())
-afterAll(() => cluster[Symbol.asyncDispose]())
 
 const MINUTE_MS = 60_000
 

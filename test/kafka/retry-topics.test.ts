@@ -1,11 +1,11 @@
+import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
 import { RecordingIntake, Watching } from '../kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { ConfigResourceTypes } from 'kafkajs'
 import { kafkaSource, runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, memoryStore, type HandlerContext, type Running, type Store } from '../../src/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { failingOn } from './failing-assigner.ts'
 import { Cluster, FAST } from './kit.ts'
 import { ScriptedKafka } from './scripted.ts'
@@ -13,14 +13,11 @@ import { ScriptedKafka } from './scripted.ts'
 let cluster: Cluster
 const started: Running[] = []
 
-beforeAll(async () => {
-  cluster = await Cluster.open()
-}, SERVER_WITHIN_MS)
+openedOnce(Cluster, (made) => (cluster = made))
 afterEach(async () => {
   await Promise.all(started.splice(0).map((running) => running.stop({ deadlineMs: 500 })))
   await cluster.closeSources()
 })
-afterAll(() => cluster[Symbol.asyncDispose]())
 
 const HOUR_MS = 3_600_000
 

@@ -1,6 +1,7 @@
+import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
 import { Watching } from '../kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import { runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import {
   defineConsumer,
@@ -12,19 +13,15 @@ import {
   type Store,
 } from '../../src/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Cluster, FAST } from './kit.ts'
 
 let cluster: Cluster
 const started: Running[] = []
 
-beforeAll(async () => {
-  cluster = await Cluster.open()
-}, SERVER_WITHIN_MS)
+openedOnce(Cluster, (made) => (cluster = made))
 afterEach(async () => {
   await Promise.all(started.splice(0).map((running) => running.stop({ deadlineMs: 500 })))
 })
-afterAll(() => cluster[Symbol.asyncDispose]())
 
 interface Payload {
   readonly id: string

@@ -1,22 +1,19 @@
+import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import type { Kafka } from 'kafkajs'
 import { runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, memoryStore, type Running, type Store } from '../../src/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Cluster, FAST } from './kit.ts'
 
 let cluster: Cluster
 const started: Running[] = []
 
-beforeAll(async () => {
-  cluster = await Cluster.open()
-}, SERVER_WITHIN_MS)
+openedOnce(Cluster, (made) => (cluster = made))
 afterEach(async () => {
   await Promise.all(started.splice(0).map((running) => running.stop()))
 })
-afterAll(() => cluster[Symbol.asyncDispose]())
 
 async function run(
   kafka: Kafka,

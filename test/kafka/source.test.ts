@@ -1,15 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { openedOnce } from '../kit/opened.ts'
 import { uniqueName } from '../kit/namespace.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Cluster } from './kit.ts'
 
 let cluster: Cluster
 
-beforeAll(async () => {
-  cluster = await Cluster.open()
-}, SERVER_WITHIN_MS)
+openedOnce(Cluster, (made) => (cluster = made))
 afterEach(() => cluster.closeSources())
-afterAll(() => cluster[Symbol.asyncDispose]())
 
 describe('a Kafka source', () => {
   it('delivers messages as they are, with lane, position and origin [T108]', async () => {

@@ -1,15 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { openedOnce } from '../kit/opened.ts'
 import { uniqueName } from '../kit/namespace.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Cluster } from './kit.ts'
 
 let cluster: Cluster
 
-beforeAll(async () => {
-  cluster = await Cluster.open()
-}, SERVER_WITHIN_MS)
+openedOnce(Cluster, (made) => (cluster = made))
 afterEach(() => cluster.closeSources())
-afterAll(() => cluster[Symbol.asyncDispose]())
 
 async function partitionsOf(topic: string): Promise<number> {
   const { topics } = await cluster.admin.fetchTopicMetadata({ topics: [topic] })

@@ -10,7 +10,7 @@ export async function eventually(isSo: () => boolean | Promise<boolean>, withinM
 }
 
 /** Calls again and again until it resolves, for example while connections that are gone are found out one by one. */
-export async function untilResolved<T>(call: () => Promise<T>, withinMs = 10_000): Promise<T> {
+export async function untilResolved<T>(call: () => Promise<T>, withinMs = 15_000): Promise<T> {
   const deadline = performance.now() + withinMs
   for (;;) {
     try {

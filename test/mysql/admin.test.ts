@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { openedForEach } from '../kit/opened.ts'
+import { expect, it } from '@jest/globals'
 import { mysqlInbox, mysqlLease, mysqlMigrationSql } from '../../adapters/mysql2/index.ts'
 import type { Store } from '../../src/index.ts'
 import type { StoreAdmin } from '../../src/spi.ts'
@@ -17,10 +18,7 @@ const back = (column: string): string => `set ${column} = date_sub(${column}, in
 
 describeMariadb('mysqlInbox in the hands of people', () => {
   let place: MysqlPlace
-  beforeEach(async () => {
-    place = await newMysqlPlace()
-  })
-  afterEach(() => place.close())
+  openedForEach(newMysqlPlace, (made) => (place = made))
 
   it('writes down who decided what, why, and the record as it was', async () => {
     const inbox = await place.newInbox()
@@ -100,10 +98,7 @@ describeMariadb('mysqlInbox in the hands of people', () => {
 
 describeMariadb('mysqlLease in the hands of people', () => {
   let harness: MysqlLeaseHarness
-  beforeEach(async () => {
-    harness = await mysqlLeaseHarness()
-  })
-  afterEach(() => harness.close())
+  openedForEach(mysqlLeaseHarness, (made) => (harness = made))
 
   it('writes down what was decided in its transaction, once', async () => {
     const { store, place } = harness
@@ -132,10 +127,7 @@ describeMariadb('mysqlLease in the hands of people', () => {
 
 describeMariadb('Tables of consume-once in MariaDB', () => {
   let place: MysqlPlace
-  beforeEach(async () => {
-    place = await newMysqlPlace()
-  })
-  afterEach(() => place.close())
+  openedForEach(newMysqlPlace, (made) => (place = made))
 
   it('are made once, however many open them at the same time', async () => {
     const stores = await Promise.all(Array.from({ length: 6 }, () => place.newInbox()))

@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { openedForEach } from '../kit/opened.ts'
+import { describe, expect, it } from '@jest/globals'
 import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 import { assertLikeTransition } from '../contract/store-model.ts'
 import { mysqlLeaseHarness, type MysqlLeaseHarness } from './lease-harness.ts'
@@ -16,10 +17,7 @@ describeMariadb('mysqlLease', () => {
 
   describe('beside transition()', () => {
     let harness: MysqlLeaseHarness
-    beforeEach(async () => {
-      harness = await mysqlLeaseHarness()
-    })
-    afterEach(() => harness.close())
+    openedForEach(mysqlLeaseHarness, (made) => (harness = made))
 
     it('answers random calls of three owners and of people as it does, while time passes', async () => {
       const { store, age } = harness

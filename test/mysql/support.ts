@@ -1,13 +1,14 @@
 import { describe } from '@jest/globals'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { mysqlInbox, type MysqlInboxOptions, type MysqlTransaction } from '../../adapters/mysql2/index.ts'
-import { isConsumeOnceError } from '../../src/index.ts'
 import type { InboxStore, LentTransaction, TransactionClaim } from '../../src/spi.ts'
 import type { InboxHarness } from '../../testing/contract/store/harness.ts'
 import { backends } from '../kit/backends.ts'
 import { evadingTexts, MYSQL_COMMENTS, MYSQL_ENDINGS } from '../kit/evading-texts.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { server } from '../kit/servers/server.ts'
+
+export { codeOf } from '../kit/code-of.ts'
 
 export const describeMariadb: typeof describe | typeof describe.skip = backends.has('mariadb')
   ? describe
@@ -115,14 +116,4 @@ export function lend(claimed: TransactionClaim<MysqlTransaction>): LentTransacti
 export async function threadOf(tx: MysqlTransaction): Promise<number> {
   const [rows] = await tx.query<{ id: number }[]>('select connection_id() as id')
   return rows[0]?.id ?? 0
-}
-
-/** Code of the error of a call that must fail. */
-export async function codeOf(call: Promise<unknown>): Promise<string> {
-  try {
-    await call
-    return 'no error'
-  } catch (error) {
-    return isConsumeOnceError(error) ? error.code : String(error)
-  }
 }

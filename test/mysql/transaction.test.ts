@@ -1,3 +1,4 @@
+import { openedForEach } from '../kit/opened.ts'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { MysqlTransaction } from '../../adapters/mysql2/index.ts'
 import type { Store } from '../../src/index.ts'
@@ -243,10 +244,7 @@ describeMariadb('ctx.tx of mysqlInbox', () => {
 
 describeMariadb('mysqlInbox between two processes', () => {
   let place: MysqlPlace
-  beforeEach(async () => {
-    place = await newMysqlPlace()
-  })
-  afterEach(() => place.close())
+  openedForEach(newMysqlPlace, (made) => (place = made))
 
   it('answers busy to the whole batch when one row is held for longer than the lock wait, and holds nothing of it', async () => {
     const [first, second] = [await place.newInbox(), await place.newInbox()]

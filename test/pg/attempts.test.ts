@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { openedForEach } from '../kit/opened.ts'
+import { expect, it } from '@jest/globals'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/index.ts'
 import type { TransactionClaim } from '../../src/spi.ts'
@@ -7,10 +8,7 @@ import { ALONE, NO_REFUND, REFUND, codeOf, describePostgres, heard, lend, newPla
 
 describePostgres('attempts of postgresInbox', () => {
   let place: PgPlace
-  beforeEach(async () => {
-    place = await newPlace()
-  })
-  afterEach(() => place.close())
+  openedForEach(newPlace, (made) => (place = made))
 
   const counts = async (): Promise<readonly number[]> => {
     const { rows } = await place.pool.query(`select n from ${place.schema}.attempt order by n`)

@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { openedForEach } from '../kit/opened.ts'
+import { describe, expect, it } from '@jest/globals'
 import { claim, claimAll, grantedBy, hold, newItem } from '../../testing/contract/store/claims.ts'
 import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 import {
@@ -27,10 +28,7 @@ describePostgres('postgresInbox', () => {
 
 describePostgres('postgresInbox between two processes', () => {
   let place: PgPlace
-  beforeEach(async () => {
-    place = await newPlace()
-  })
-  afterEach(() => place.close())
+  openedForEach(newPlace, (made) => (place = made))
 
   it('answers busy to the whole batch when one row is held for longer than lockTimeoutMs, and holds nothing of it', async () => {
     const [first, second] = [await place.newInbox(), await place.newInbox({ lockTimeoutMs: 50 })]

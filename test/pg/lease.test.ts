@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { openedForEach } from '../kit/opened.ts'
+import { describe, expect, it } from '@jest/globals'
 import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 import { assertLikeTransition } from '../contract/store-model.ts'
 import { pgLeaseHarness, type PgLeaseHarness } from './lease-harness.ts'
@@ -9,10 +10,7 @@ describePostgres('postgresLease', () => {
 
   describe('beside transition()', () => {
     let harness: PgLeaseHarness
-    beforeEach(async () => {
-      harness = await pgLeaseHarness()
-    })
-    afterEach(() => harness.close())
+    openedForEach(pgLeaseHarness, (made) => (harness = made))
 
     it('answers random calls of three owners and of people as it does, while time passes', async () => {
       const { store, age } = harness

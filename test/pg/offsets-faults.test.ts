@@ -2,16 +2,14 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import type { ClaimItem, OffsetsStore } from '../../src/spi.ts'
 import { claim, claimAll, grantedBy, hold, newItem, newName } from '../../testing/contract/store/claims.ts'
+import { openedForEach } from '../kit/opened.ts'
 import { startFaultProxy, type FaultProxy } from '../kit/fault-proxy.ts'
 import { startPrivatePostgres } from '../kit/servers/private-postgres.ts'
 import { server } from '../kit/servers/server.ts'
 import { ALONE, NO_REFUND, REFUND, codeOf, describePostgres, lend, newPlace, pidOf, type PgPlace } from './support.ts'
 
 let place: PgPlace
-beforeEach(async () => {
-  place = await newPlace()
-})
-afterEach(() => place.close())
+openedForEach(newPlace, (made) => (place = made))
 
 /** Messages of a stream without gaps, from the first that is not over. */
 function messages(stream: string, from: number, count: number): readonly ClaimItem[] {

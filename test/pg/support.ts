@@ -11,13 +11,14 @@ import {
   type PostgresInboxOptions,
   type PostgresOffsetsOptions,
 } from '../../adapters/pg/index.ts'
-import { isConsumeOnceError } from '../../src/index.ts'
 import type { InboxStore, LentTransaction, OffsetsStore, TransactionClaim } from '../../src/spi.ts'
 import type { InboxHarness, OffsetsHarness } from '../../testing/contract/store/harness.ts'
 import { backends } from '../kit/backends.ts'
 import { evadingTexts, POSTGRES_COMMENTS, POSTGRES_ENDINGS } from '../kit/evading-texts.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { server } from '../kit/servers/server.ts'
+
+export { codeOf } from '../kit/code-of.ts'
 
 export const describePostgres: typeof describe | typeof describe.skip = backends.has('postgres')
   ? describe
@@ -180,16 +181,6 @@ export function lend(claimed: TransactionClaim<PgTransaction>): LentTransaction<
 export async function pidOf(tx: PgTransaction): Promise<number> {
   const { rows } = await tx.query<{ pid: number }>('select pg_backend_pid() as pid')
   return rows[0]?.pid ?? 0
-}
-
-/** Code of the error of a call that must fail. */
-export async function codeOf(call: Promise<unknown>): Promise<string> {
-  try {
-    await call
-    return 'no error'
-  } catch (error) {
-    return isConsumeOnceError(error) ? error.code : String(error)
-  }
 }
 
 /** Hears every statement before it is sent; what it throws is thrown in its stead. */

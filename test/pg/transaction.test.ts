@@ -1,13 +1,11 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { openedForEach } from '../kit/opened.ts'
+import { expect, it } from '@jest/globals'
 import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
 import { ALONE, NO_REFUND, codeOf, describePostgres, lend, newPlace, type PgPlace } from './support.ts'
 
 describePostgres('ctx.tx of postgresInbox', () => {
   let place: PgPlace
-  beforeEach(async () => {
-    place = await newPlace()
-  })
-  afterEach(() => place.close())
+  openedForEach(newPlace, (made) => (place = made))
 
   it('takes text with values, and a config, and types its rows', async () => {
     const inbox = await place.newInbox()

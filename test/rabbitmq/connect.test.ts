@@ -1,18 +1,15 @@
+import { openedOnce } from '../kit/opened.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { connect, type Options } from 'amqplib'
 import { confirmedPublisher, rabbitSource, runRabbit } from '../../adapters/amqplib/index.ts'
 import { connectorOf } from '../../adapters/amqplib/connection/connector.ts'
 import { ConfigError, defineConsumer, memoryStore } from '../../src/index.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Rabbit } from './rabbit.ts'
 
 let rabbit: Rabbit
 
-beforeAll(async () => {
-  rabbit = await Rabbit.open()
-}, SERVER_WITHIN_MS)
-afterAll(() => rabbit[Symbol.asyncDispose]())
+openedOnce(Rabbit, (made) => (rabbit = made))
 
 async function heartbeatOf(to: string | Options.Connect): Promise<number | undefined> {
   const connection = await connectorOf(to).open('test')

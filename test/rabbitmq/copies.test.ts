@@ -1,8 +1,8 @@
+import { openedOnce } from '../kit/opened.ts'
 import { randomBytes } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import type { Options } from 'amqplib'
 import type { Delivery } from '../../src/spi.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Consumers, type Opened } from './consumers.ts'
 import { deadLetterOf, deliveryAt, LETTER_KEY, retryOf } from './letters.ts'
 import { Rabbit } from './rabbit.ts'
@@ -11,11 +11,8 @@ import { bodies } from './watching.ts'
 let rabbit: Rabbit
 const consumers = new Consumers()
 
-beforeAll(async () => {
-  rabbit = await Rabbit.open()
-}, SERVER_WITHIN_MS)
+openedOnce(Rabbit, (made) => (rabbit = made))
 afterEach(() => consumers.end())
-afterAll(() => rabbit[Symbol.asyncDispose]())
 
 function identity({ message }: Delivery): object {
   const { value, messageId, key, origin, destination, timestamp } = message

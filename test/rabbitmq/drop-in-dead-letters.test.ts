@@ -1,17 +1,14 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { openedOnce } from '../kit/opened.ts'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import { confirmedPublisher } from '../../adapters/amqplib/index.ts'
 import type { HandlerContext } from '../../src/index.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { OwnChannels, refuse, withDeadLetters, type Handle } from './own-channels.ts'
 import { Gate } from './watching.ts'
 
 let own: OwnChannels
 
-beforeAll(async () => {
-  own = await OwnChannels.open()
-}, SERVER_WITHIN_MS)
+openedOnce(OwnChannels, (made) => (own = made))
 afterEach(() => own.end())
-afterAll(() => own[Symbol.asyncDispose]())
 
 describe('dead letters of onMessage', () => {
   it('are published, confirmed, with headers, and then acked', async () => {

@@ -1,17 +1,14 @@
+import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import { memoryStore } from '../../src/index.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { OwnChannels, refuse, withDeadLetters, type Handle } from './own-channels.ts'
 import { Gate, bodies } from './watching.ts'
 
 let own: OwnChannels
 
-beforeAll(async () => {
-  own = await OwnChannels.open()
-}, SERVER_WITHIN_MS)
+openedOnce(OwnChannels, (made) => (own = made))
 afterEach(() => own.end())
-afterAll(() => own[Symbol.asyncDispose]())
 
 describe('a channel under onMessage that ends', () => {
   it('by a lost connection aborts its handlers, settles nothing more, and the next channel finds the marks', async () => {

@@ -1,17 +1,14 @@
+import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import { OwnChannels, type Handle } from './own-channels.ts'
 import { Gate, bodies } from './watching.ts'
 
 let own: OwnChannels
 
-beforeAll(async () => {
-  own = await OwnChannels.open()
-}, SERVER_WITHIN_MS)
+openedOnce(OwnChannels, (made) => (own = made))
 afterEach(() => own.end())
-afterAll(() => own[Symbol.asyncDispose]())
 
 describe('stopping onMessage', () => {
   it('leaves nothing to redeliver of 1,000 finished messages on a quorum queue', async () => {

@@ -1,23 +1,20 @@
+import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
 import { Watching } from '../kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import type { ChannelModel, ConfirmChannel } from 'amqplib'
 import { connect as connectWithOldest } from 'amqplib-0.10'
 import { connect as connectWithFirst } from 'amqplib-1'
 import { confirmedPublisher, onMessage, runRabbit } from '../../adapters/amqplib/index.ts'
 import { StoreError, memoryStore, type Consumer, type Message } from '../../src/index.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { storeWith } from '../kit/store-with.ts'
 import { OwnChannels, consumerOf, refuse, type Handle } from './own-channels.ts'
 import { Gate, bodies } from './watching.ts'
 
 let own: OwnChannels
 
-beforeAll(async () => {
-  own = await OwnChannels.open()
-}, SERVER_WITHIN_MS)
+openedOnce(OwnChannels, (made) => (own = made))
 afterEach(() => own.end())
-afterAll(() => own[Symbol.asyncDispose]())
 
 describe("onMessage on a channel of the user's own", () => {
   it('handles a message once, however often it comes, and acks each delivery by a frame of its own', async () => {

@@ -1,34 +1,28 @@
+import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { rabbitSource, type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import type { RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { Source } from '../../src/spi.ts'
 import { startFaultProxy } from '../kit/fault-proxy.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import { Consumers } from './consumers.ts'
 import { Rabbit } from './rabbit.ts'
 import { Tap } from './tap.ts'
 import { bodies } from './watching.ts'
 
 let rabbit: Rabbit
-let opened: Source[] = []
+const consumers = new Consumers()
 
-beforeAll(async () => {
-  rabbit = await Rabbit.open()
-}, SERVER_WITHIN_MS)
-afterEach(async () => {
-  await Promise.all(opened.map((source) => source.close()))
-  opened = []
-})
-afterAll(() => rabbit[Symbol.asyncDispose]())
+openedOnce(Rabbit, (made) => (rabbit = made))
+afterEach(() => consumers.end())
 
 async function open(
   options: RabbitOptions,
   url = rabbit.url,
 ): Promise<{ readonly source: Source; readonly intake: RecordingIntake; readonly tap: Tap }> {
   const tap = new Tap(url)
-  const { source } = rabbitSource(tap.connect, options)
-  opened.push(source)
+  const { source } = consumers.broker(tap.connect, options)
   const intake = new RecordingIntake()
   await source.open(intake)
   return { source, intake, tap }

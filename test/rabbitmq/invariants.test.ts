@@ -1,9 +1,9 @@
+import { openedOnce } from '../kit/opened.ts'
 import type { Delivery } from '../../src/spi.ts'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import type { RabbitDelivery } from '../../adapters/amqplib/consuming/delivery.ts'
 import { AckWindow, type AckFrame } from '../../adapters/amqplib/settling/ack-window.ts'
 import { hasCode } from '../../src/index.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Consumers, type Opened } from './consumers.ts'
 import { Rabbit } from './rabbit.ts'
 import { bodies, textOf } from './watching.ts'
@@ -13,10 +13,7 @@ let rabbit: Rabbit
 let queue: string
 let opened: Opened
 
-beforeAll(async () => {
-  rabbit = await Rabbit.open()
-}, SERVER_WITHIN_MS)
-afterAll(() => rabbit[Symbol.asyncDispose]())
+openedOnce(Rabbit, (made) => (rabbit = made))
 
 /** A source that has taken three messages. */
 beforeEach(async () => {

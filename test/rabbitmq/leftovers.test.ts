@@ -1,20 +1,17 @@
+import { openedOnce } from '../kit/opened.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { connect, type Channel } from 'amqplib'
 import { openChannel } from '../../adapters/amqplib/connection/open-channel.ts'
 import { confirmedPublisher, rabbitSource } from '../../adapters/amqplib/index.ts'
 import { RabbitMessage } from '../../adapters/amqplib/message/message.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Rabbit } from './rabbit.ts'
 import { Tap } from './tap.ts'
 import { Gate, bodies } from './watching.ts'
 
 let rabbit: Rabbit
 
-beforeAll(async () => {
-  rabbit = await Rabbit.open()
-}, SERVER_WITHIN_MS)
-afterAll(() => rabbit[Symbol.asyncDispose]())
+openedOnce(Rabbit, (made) => (rabbit = made))
 
 describe('a lent connection', () => {
   it('keeps no consumer after a stop during which the broker was silent', async () => {

@@ -1,6 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { openedOnce } from '../kit/opened.ts'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import { TerminalError } from '../../src/index.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Consumers } from './consumers.ts'
 import { deadLetterOf, deliveryAt, retryOf } from './letters.ts'
 import { Rabbit, type Taken } from './rabbit.ts'
@@ -8,11 +8,8 @@ import { Rabbit, type Taken } from './rabbit.ts'
 let rabbit: Rabbit
 const consumers = new Consumers()
 
-beforeAll(async () => {
-  rabbit = await Rabbit.open()
-}, SERVER_WITHIN_MS)
+openedOnce(Rabbit, (made) => (rabbit = made))
 afterEach(() => consumers.end())
-afterAll(() => rabbit[Symbol.asyncDispose]())
 
 /** As a person moves it, with what it says. */
 async function moveBack(queue: string, { body, properties }: Taken, changed = body): Promise<void> {

@@ -1,6 +1,7 @@
+import { openedOnce } from '../kit/opened.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
 import { hostname } from 'node:os'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { connect } from 'amqplib'
 import { confirmedPublisher, rabbitSource } from '../../adapters/amqplib/index.ts'
 import { ReopeningPublisher } from '../../adapters/amqplib/publishing/confirmed-publisher.ts'
@@ -8,16 +9,12 @@ import { connectorOf } from '../../adapters/amqplib/connection/connector.ts'
 import type { BrokerError } from '../../src/index.ts'
 import type { DeadLetter, Delivery } from '../../src/spi.ts'
 import { startFaultProxy } from '../kit/fault-proxy.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Rabbit } from './rabbit.ts'
 import { Gate, bodies } from './watching.ts'
 
 let rabbit: Rabbit
 
-beforeAll(async () => {
-  rabbit = await Rabbit.open()
-}, SERVER_WITHIN_MS)
-afterAll(() => rabbit[Symbol.asyncDispose]())
+openedOnce(Rabbit, (made) => (rabbit = made))
 
 describe('confirmedPublisher', () => {
   it('publishes persistently, with a stable ID', async () => {

@@ -1,18 +1,15 @@
+import { openedOnce } from '../kit/opened.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import { rabbitSource, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { Source } from '../../src/spi.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Rabbit } from './rabbit.ts'
 
 let rabbit: Rabbit
 const opened: Source[] = []
 
-beforeAll(async () => {
-  rabbit = await Rabbit.open()
-}, SERVER_WITHIN_MS)
+openedOnce(Rabbit, (made) => (rabbit = made))
 afterEach(() => Promise.all(opened.splice(0).map((source) => source.close())))
-afterAll(() => rabbit[Symbol.asyncDispose]())
 
 async function windowOf(options: RabbitOptions): Promise<unknown> {
   const { source } = rabbitSource(rabbit.url, options)

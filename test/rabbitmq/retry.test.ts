@@ -1,9 +1,9 @@
+import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import type { RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { TerminalError, memoryStore } from '../../src/index.ts'
 import { startFaultProxy } from '../kit/fault-proxy.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { itWaitsElsewhereWhileBusy } from './busy.ts'
 import { Consumers, type Handle } from './consumers.ts'
 import { Rabbit } from './rabbit.ts'
@@ -12,11 +12,8 @@ import { Gate } from './watching.ts'
 let rabbit: Rabbit
 const consumers = new Consumers()
 
-beforeAll(async () => {
-  rabbit = await Rabbit.open()
-}, SERVER_WITHIN_MS)
+openedOnce(Rabbit, (made) => (rabbit = made))
 afterEach(() => consumers.end())
-afterAll(() => rabbit[Symbol.asyncDispose]())
 
 function failing(): void {
   throw new Error('no')

@@ -1,31 +1,25 @@
+import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { rabbitSource, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import type { RabbitConnect, RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { Delivery, Source } from '../../src/spi.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import { Consumers } from './consumers.ts'
 import { Rabbit } from './rabbit.ts'
 import { Tap } from './tap.ts'
 import { bodies, textOf } from './watching.ts'
 
 let rabbit: Rabbit
-let opened: Source[] = []
+const consumers = new Consumers()
 
-beforeAll(async () => {
-  rabbit = await Rabbit.open()
-}, SERVER_WITHIN_MS)
-afterEach(async () => {
-  await Promise.all(opened.map((source) => source.close()))
-  opened = []
-})
-afterAll(() => rabbit[Symbol.asyncDispose]())
+openedOnce(Rabbit, (made) => (rabbit = made))
+afterEach(() => consumers.end())
 
 async function open(
   options: Partial<RabbitOptions> & { readonly queue: string },
   connect: RabbitConnect = rabbit.url,
 ): Promise<{ readonly source: Source; readonly intake: RecordingIntake }> {
-  const { source } = rabbitSource(connect, options)
-  opened.push(source)
+  const { source } = consumers.broker(connect, options)
   const intake = new RecordingIntake()
   await source.open(intake)
   return { source, intake }

@@ -1,21 +1,18 @@
+import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { connect as dial, type ChannelModel } from 'amqplib'
 import { rabbitSource, runRabbit, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { defineConsumer, hasCode, memoryStore, type BrokerError, type ConfigError } from '../../src/index.ts'
 import { freePort } from '../kit/servers/ports.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Rabbit } from './rabbit.ts'
 import { Tap } from './tap.ts'
 import { Gate } from './watching.ts'
 
 let rabbit: Rabbit
 
-beforeAll(async () => {
-  rabbit = await Rabbit.open()
-}, SERVER_WITHIN_MS)
-afterAll(() => rabbit[Symbol.asyncDispose]())
+openedOnce(Rabbit, (made) => (rabbit = made))
 
 /** The error of a start that must fail. */
 async function failure(connect: RabbitConnect, options: RabbitOptions): Promise<unknown> {

@@ -1,29 +1,23 @@
+import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { rabbitSource, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import type { RabbitConnect, RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { Source } from '../../src/spi.ts'
 import { startFaultProxy } from '../kit/fault-proxy.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import { Consumers } from './consumers.ts'
 import { Rabbit } from './rabbit.ts'
 import { Tap } from './tap.ts'
 import { bodies } from './watching.ts'
 
 let rabbit: Rabbit
-let made: Source[] = []
+const consumers = new Consumers()
 
-beforeAll(async () => {
-  rabbit = await Rabbit.open()
-}, SERVER_WITHIN_MS)
-afterEach(async () => {
-  await Promise.all(made.map((source) => source.close()))
-  made = []
-})
-afterAll(() => rabbit[Symbol.asyncDispose]())
+openedOnce(Rabbit, (made) => (rabbit = made))
+afterEach(() => consumers.end())
 
 function sourceOf(connect: RabbitConnect, options: RabbitOptions): Source {
-  const { source } = rabbitSource(connect, options)
-  made.push(source)
+  const { source } = consumers.broker(connect, options)
   return source
 }
 

@@ -1,26 +1,19 @@
+import { openedOnce } from '../kit/opened.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { rabbitSource, type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import type { RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { ConfigError } from '../../src/index.ts'
-import type { Source } from '../../src/spi.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import { Consumers } from './consumers.ts'
 import { Rabbit } from './rabbit.ts'
 
 let rabbit: Rabbit
-let opened: Source[] = []
+const consumers = new Consumers()
 
-beforeAll(async () => {
-  rabbit = await Rabbit.open()
-}, SERVER_WITHIN_MS)
-afterEach(async () => {
-  await Promise.all(opened.map((source) => source.close()))
-  opened = []
-})
-afterAll(() => rabbit[Symbol.asyncDispose]())
+openedOnce(Rabbit, (made) => (rabbit = made))
+afterEach(() => consumers.end())
 
 async function open(options: RabbitOptions): Promise<RecordingIntake> {
-  const { source } = rabbitSource(rabbit.url, options)
-  opened.push(source)
+  const { source } = consumers.broker(rabbit.url, options)
   const intake = new RecordingIntake()
   await source.open(intake)
   return intake

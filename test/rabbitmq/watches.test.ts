@@ -1,24 +1,19 @@
+import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import { DelayedCopies } from '../../adapters/amqplib/copies/delayed.ts'
 import { rabbitSource, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { Message } from '../../src/index.ts'
-import type { RetryCopy, Source } from '../../src/spi.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import type { RetryCopy } from '../../src/spi.ts'
+import { Consumers } from './consumers.ts'
 import { Rabbit } from './rabbit.ts'
 
 let rabbit: Rabbit
-let opened: Source[] = []
+const consumers = new Consumers()
 
-beforeAll(async () => {
-  rabbit = await Rabbit.open()
-}, SERVER_WITHIN_MS)
-afterEach(async () => {
-  await Promise.all(opened.map((source) => source.close()))
-  opened = []
-})
-afterAll(() => rabbit[Symbol.asyncDispose]())
+openedOnce(Rabbit, (made) => (rabbit = made))
+afterEach(() => consumers.end())
 
 describe('the age of delayed copies', () => {
   it('is that of the oldest which has not come back, past its time', () => {
@@ -68,8 +63,7 @@ async function open(
   options: RabbitOptions,
   url = rabbit.url,
 ): Promise<ReturnType<typeof rabbitSource> & { readonly intake: RecordingIntake }> {
-  const broker = rabbitSource(url, options)
-  opened.push(broker.source)
+  const broker = consumers.broker(url, options)
   const intake = new RecordingIntake()
   await broker.source.open(intake)
   return { ...broker, intake }

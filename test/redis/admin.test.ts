@@ -1,9 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
 import { redisLease } from 'consume-once/ioredis'
 import type { ListedState, StoreAdmin, Why } from '../../src/ports/store-admin.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, claimAll, grantedBy, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
+import { openedForEach } from '../kit/opened.ts'
 import { backends } from '../kit/backends.ts'
 import { withRedis } from '../kit/servers/clients.ts'
 import { startPrivateRedisCluster } from '../kit/servers/private-redis-cluster.ts'
@@ -24,10 +25,10 @@ describeOnRedis.each(LIBRARIES)('People who look after a redisLease by $name', (
   }, SERVER_WITHIN_MS)
   afterAll(() => own.stop())
   let harness: RedisHarness
-  beforeEach(async () => {
-    harness = await redisHarness(own.url, { library })
-  })
-  afterEach(() => harness.close())
+  openedForEach(
+    () => redisHarness(own.url, { library }),
+    (made) => (harness = made),
+  )
 
   it('find each decision written down, once, with the record as it was before', async () => {
     const { store, redis, prefix } = harness

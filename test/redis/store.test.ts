@@ -1,8 +1,9 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeAll, describe, expect, it } from '@jest/globals'
 import type { Claim } from '../../src/ports/store.ts'
 import { abandon, claim, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'
 import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 import { assertLikeTransition } from '../contract/store-model.ts'
+import { openedForEach } from '../kit/opened.ts'
 import { backends } from '../kit/backends.ts'
 import { server, SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { LIBRARIES } from './clients.ts'
@@ -30,10 +31,10 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name on one server', (library) =
   )
 
   let harness: RedisHarness
-  beforeEach(async () => {
-    harness = await redisHarness(url, { library })
-  })
-  afterEach(() => harness.close())
+  openedForEach(
+    () => redisHarness(url, { library }),
+    (made) => (harness = made),
+  )
 
   it('answers random calls of three owners as transition() says', async () => {
     await expect(assertLikeTransition(harness.store, { numRuns: 200 })).resolves.toBeUndefined()

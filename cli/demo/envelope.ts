@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
-import { isUtf8 } from 'node:buffer'
 import { createReadStream } from 'node:fs'
+import { parseEnvelope } from '../../adapters/file/index.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { exampleData } from './example-data.ts'
+
+type Headers = readonly (readonly [name: string, value: string | Buffer])[]
 
 /** One message of an input file, ready to be produced. */
 export interface InputMessage {
@@ -10,7 +12,7 @@ export interface InputMessage {
   readonly id: string | undefined
   readonly key: Buffer | null
   readonly value: Buffer | null
-  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly headers: Headers
   readonly timestamp: number | undefined
   readonly payloadSha256: string
   /** Bytes of all header names and values. */
@@ -65,10 +67,9 @@ export function parseInput(bytes: Buffer, path: string): InputMessage[] {
   const startsAt = bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0
   for (const [index, line] of linesOf(bytes.subarray(startsAt)).entries()) {
     const where = `${path}, line ${index + 1}`
-    const text = line.toString('utf8')
-    if (text.trim() === '') continue
+    if (line.toString('utf8').trim() === '') continue
     try {
-      messages.push(parseEnvelope(JSON.parse(text), isUtf8(line), where))
+      messages.push(messageIn(line, where))
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause)
       throw new CommandError(
@@ -94,71 +95,23 @@ function linesOf(bytes: Buffer): Buffer[] {
   return lines
 }
 
-/** The envelope that `kcat -J` prints, plus `payload_base64` and `key_base64` for bytes that are not UTF-8. */
-function parseEnvelope(envelope: unknown, isText: boolean, where: string): InputMessage {
-  if (typeof envelope !== 'object' || envelope === null || Array.isArray(envelope))
-    throw new TypeError('not a JSON object')
-  const fields = envelope as Record<string, unknown>
-  const value = bytesOf(fields, 'payload')
-  const headers = headersOf(fields['headers'])
-  for (const [name, text] of headers) checkHeader(name, text, isText)
-  const ts = fields['ts']
+function messageIn(line: Buffer, where: string): InputMessage {
+  const { key, value, headers, timestamp } = parseEnvelope(line)
   return {
     id: usableId(headers),
-    key: bytesOf(fields, 'key'),
+    key,
     value,
     headers,
-    timestamp: typeof ts === 'number' && Number.isSafeInteger(ts) && ts >= 0 ? ts : undefined,
+    timestamp,
     payloadSha256: sha256(value ?? Buffer.alloc(0)),
     headerBytes: headers.reduce((sum, [name, text]) => sum + Buffer.byteLength(name) + Buffer.byteLength(text), 0),
     where,
   }
 }
 
-/** Two IDs whose bytes were lost when the file was written must not become equal. */
-function checkHeader(name: string, text: string, isText: boolean): void {
-  if (!text.isWellFormed() || !name.isWellFormed()) throw new TypeError(`header ${name}: a lone surrogate has no bytes`)
-  if (!isText && `${name}${text}`.includes('\uFFFD')) throw new TypeError(`header ${name}: its bytes are not UTF-8`)
-}
-
-function bytesOf(fields: Record<string, unknown>, name: 'payload' | 'key'): Buffer | null {
-  const base64 = fields[`${name}_base64`]
-  if (typeof base64 === 'string') {
-    const bytes = Buffer.from(base64, 'base64')
-    if (bytes.toString('base64').replace(/=+$/, '') === base64.replace(/=+$/, '')) return bytes
-    throw new TypeError(`${name}_base64: not base64`)
-  }
-  const text = fields[name]
-  if (text === null || text === undefined) return null
-  if (typeof text === 'string') return Buffer.from(text)
-  throw new TypeError(`${name}: expected text or null, got ${JSON.stringify(text).slice(0, 40)}`)
-}
-
-/** An alternating array, or in newer builds of kcat a map of arrays. A null value becomes an empty one. */
-function headersOf(headers: unknown): (readonly [string, string])[] {
-  if (headers === null || headers === undefined) return []
-  const pairs: (readonly [string, string])[] = []
-  if (Array.isArray(headers)) {
-    if (headers.length % 2 !== 0) throw new TypeError('headers: expected names and values in turn')
-    for (let at = 0; at < headers.length; at += 2) pairs.push([headerText(headers[at]), headerText(headers[at + 1])])
-    return pairs
-  }
-  if (typeof headers !== 'object') throw new TypeError('headers: expected an array or an object')
-  for (const [name, values] of Object.entries(headers)) {
-    for (const value of Array.isArray(values) ? values : [values]) pairs.push([name, headerText(value)])
-  }
-  return pairs
-}
-
-function headerText(value: unknown): string {
-  if (value === null) return ''
-  if (typeof value === 'string') return value
-  throw new TypeError(`headers: expected text or null, got ${JSON.stringify(value).slice(0, 40)}`)
-}
-
 /** An independent implementation of the identity rule, to compare with the library's. */
-function usableId(headers: readonly (readonly [string, string])[]): string | undefined {
-  const [first, ...others] = headers.filter(([name]) => name === ID_HEADER).map(([, value]) => value)
+function usableId(headers: Headers): string | undefined {
+  const [first, ...others] = headers.filter(([name]) => name === ID_HEADER).map(([, value]) => value.toString())
   if (first === undefined || first.trim() === '' || Buffer.byteLength(first) > MAX_ID_BYTES) return undefined
   return others.every((other) => other === first) ? first : undefined
 }
@@ -174,12 +127,10 @@ type HeaderValue = string | Buffer
  * name. A text with a replacement character is sent as bytes: read back as text, it could not be distinguished from
  * invalid bytes.
  */
-export function headerRecord(
-  pairs: readonly (readonly [string, string])[],
-): Record<string, HeaderValue | HeaderValue[]> {
+export function headerRecord(pairs: Headers): Record<string, HeaderValue | HeaderValue[]> {
   const record = Object.create(null) as Record<string, HeaderValue | HeaderValue[]>
   for (const [name, text] of pairs) {
-    const value = text.includes('\uFFFD') ? Buffer.from(text) : text
+    const value = typeof text === 'string' && text.includes('\uFFFD') ? Buffer.from(text) : text
     const known = record[name]
     record[name] = known === undefined ? value : [...(Array.isArray(known) ? known : [known]), value]
   }

@@ -1,0 +1,48 @@
+import { createWriteStream } from 'node:fs'
+import { access, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { ConfigError, describeError, type ReplayPlaces, type ReplayReader } from '../../src/spi.ts'
+import { FileReader } from './file-reader.ts'
+
+export { envelopeOf } from './envelope-of.ts'
+export { parseEnvelope, type Envelope } from './envelope.ts'
+
+export interface FileReplay extends Pick<ReplayPlaces, 'system'> {
+  /** @throws ConfigError `CONFIG_INVALID` if the file cannot be read */
+  open(): Promise<ReplayReader>
+}
+
+/**
+ * A file with one envelope a line, as `kcat -C -t sms -e -J` prints it, to be read any number of times. `-` is standard
+ * input: `open` copies all of it to a temporary file, which `close` deletes, because a plan reads it twice. It can be
+ * opened once.
+ */
+export function fileReplay(path: string, input: NodeJS.ReadableStream = process.stdin): FileReplay {
+  return { system: 'file', open: () => (path === '-' ? spooled(input) : existing(path)) }
+}
+
+async function existing(path: string): Promise<ReplayReader> {
+  await access(path).catch((cause: unknown) => {
+    throw new ConfigError([`file ${path} cannot be read: ${describeError(cause)}`], 'CONFIG_INVALID', { cause })
+  })
+  return new FileReader({ path, name: path })
+}
+
+const READ_ONCE =
+  'Standard input cannot be read again by another process. Save it as a file if its plan is to be run later.'
+
+/** Only this user can read the folder. */
+async function spooled(input: NodeJS.ReadableStream): Promise<ReplayReader> {
+  const folder = await mkdtemp(join(tmpdir(), 'consume-once-'))
+  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true })
+  const path = join(folder, 'input.ndjson')
+  try {
+    await pipeline(input, createWriteStream(path))
+  } catch (cause) {
+    await remove()
+    throw new ConfigError([`standard input cannot be read: ${describeError(cause)}`], 'CONFIG_INVALID', { cause })
+  }
+  return new FileReader({ path, name: '-', warnings: [READ_ONCE], onClose: remove })
+}

@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { BrokerError, describeError, isConsumeOnceError } from '../../../src/spi.ts'
 import type { AdminClient } from '../admin-client.ts'
+import { isTransient } from '../protocol-error.ts'
 import type { SubscriptionAdminLike } from '../slice.ts'
 
 /** A topic, or one of its partitions. */
@@ -9,6 +11,24 @@ export interface LogPlace {
 }
 
 export type ReplayAdmin = AdminClient<SubscriptionAdminLike>
+
+const TRIES = 8
+const AGAIN_MS = 250
+
+/** Asks again while a partition has no leader, or another one. kafkajs does so for an unknown topic only. */
+export async function ask<T>(
+  adminClient: ReplayAdmin,
+  question: (admin: SubscriptionAdminLike) => Promise<T>,
+): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await adminClient.ask(question)
+    } catch (error) {
+      if (!isTransient(error) || tries === TRIES) throw error
+    }
+    await sleep(AGAIN_MS)
+  }
+}
 
 /** Turns what kafkajs throws into a `BrokerError`. */
 export async function answered<T>({ topic }: Pick<LogPlace, 'topic'>, question: () => Promise<T>): Promise<T> {

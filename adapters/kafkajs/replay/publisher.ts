@@ -12,7 +12,7 @@ import { describesCopy } from '../copies/letter-facts.ts'
 import { originOf } from '../copies/origin.ts'
 import { existingOf } from '../copies/topics.ts'
 import { defaultPartition } from './default-partition.ts'
-import type { ReplayAdmin } from './log-place.ts'
+import { ask, type ReplayAdmin } from './log-place.ts'
 
 interface PublisherParts {
   readonly producer: ConfirmedProducer
@@ -53,8 +53,8 @@ export class LogPublisher implements ReplayPublisher {
     await all([...partitions].map(([partition, own]) => this.#send(topic, partition, own.map(copyOf))))
   }
 
-  async #partitionsOf(topic: string): Promise<number> {
-    return this.#parts.adminClient.ask(async (admin) => {
+  #partitionsOf(topic: string): Promise<number> {
+    return ask(this.#parts.adminClient, async (admin) => {
       // To ask for a missing topic may create it.
       if (!(await existingOf(admin, [topic])).has(topic)) {
         throw new Error('the topic does not exist. Create it, or choose another destination')

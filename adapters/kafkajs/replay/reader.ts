@@ -1,7 +1,7 @@
 import type { AskedRange, ReadOptions, ReplayItem, ReplayRange, ReplayReader } from '../../../src/spi.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'
 import type { KafkaLike } from '../slice.ts'
-import { answered, type LogPlace, type ReplayAdmin } from './log-place.ts'
+import { answered, ask, type LogPlace, type ReplayAdmin } from './log-place.ts'
 import { rangeOf } from './range.ts'
 import { Reading } from './reading.ts'
 
@@ -27,7 +27,7 @@ export class LogReader implements ReplayReader {
 
   range(asked: AskedRange): Promise<ReplayRange> {
     const { adminClient, place } = this.#parts
-    return answered(place, () => adminClient.ask((admin) => rangeOf(admin, place, asked)))
+    return answered(place, () => ask(adminClient, (admin) => rangeOf(admin, place, asked)))
   }
 
   async *read(

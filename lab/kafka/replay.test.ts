@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import type { ReplayItem } from '../../src/spi.ts'
+import { uniqueName } from '../../test/kit/namespace.ts'
+import { startPrivateKafka, type PrivateKafka } from '../../test/kit/servers/private-kafka.ts'
+import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { Cluster } from '../../test/kafka/kit.ts'
+import { placesOf, readAll, replayGroups, valuesOf } from '../../test/kafka/replay-kit.ts'
+
+let kafka: PrivateKafka
+let cluster: Cluster
+
+beforeAll(async () => {
+  kafka = await startPrivateKafka({ brokers: 3 })
+  cluster = await Cluster.open(kafka.brokers)
+}, SERVER_WITHIN_MS)
+afterAll(async () => {
+  await cluster[Symbol.asyncDispose]()
+  await kafka.stop()
+})
+
+const { signal } = new AbortController()
+const numbers = (count: number): string[] => Array.from({ length: count }, (_, at) => String(at))
+
+/** Positions by part, in the order in which they came. */
+class Seen {
+  readonly #parts = new Map<string, number[]>()
+  count = 0
+
+  add(items: readonly ReplayItem[]): void {
+    for (const { part, position } of items) {
+      const positions = this.#parts.get(part) ?? []
+      positions.push(Number(position))
+      this.#parts.set(part, positions)
+      this.count++
+    }
+  }
+
+  /** Parts in which a position came twice, or not, or in another place. */
+  get wrong(): readonly string[] {
+    const isWrong = (positions: readonly number[]): boolean => positions.some((position, at) => position !== at)
+    return [...this.#parts].filter(([, positions]) => isWrong(positions)).map(([part]) => part)
+  }
+}
+
+it('each broker is killed once while a range is read: nothing twice, nothing left out', async () => {
+  const topic = await cluster.topic(6)
+  for (let partition = 0; partition < 6; partition++) await cluster.send(topic, numbers(2_000), partition)
+  const reader = await placesOf(cluster, topic).open(topic)
+  const seen = new Seen()
+  let [killed, down]: [number, Promise<void> | undefined] = [0, undefined]
+  for await (const batch of reader.read(await reader.range({}), { signal, ahead: 50 })) {
+    seen.add(batch)
+    if (killed === 3 || seen.count < (killed + 1) * 2_500) continue
+    await down
+    const node = kafka.nodes[killed++]
+    await node?.kill()
+    down = node?.restart()
+  }
+  await down
+  expect([killed, seen.count, seen.wrong]).toEqual([3, 12_000, []])
+})
+
+it('gaps that compaction left, also at the end of the range', async () => {
+  const topic = await cluster.topic(1, {
+    'cleanup.policy': 'compact',
+    'min.cleanable.dirty.ratio': '0.001',
+    'segment.ms': '100',
+    'max.compaction.lag.ms': '100',
+  })
+  await cluster.send(topic, [{ key: 'first', value: 'first' }])
+  await cluster.send(
+    topic,
+    numbers(5).map((value) => ({ key: 'same', value })),
+  )
+  const reader = await placesOf(cluster, topic).open(topic)
+  const range = await reader.range({})
+  expect(range.parts[0]?.to).toBe('6')
+  // A new segment begins with a message after segment.ms; only closed segments are cleaned.
+  let values: readonly string[] = []
+  do {
+    await cluster.send(topic, [{ key: 'same', value: 'later' }])
+    values = valuesOf(await readAll(reader, range))
+  } while (values.length > 1)
+  expect(values).toEqual(['first'])
+})
+
+it('a million messages: bounded memory, at a rate of the order of a bare read', async () => {
+  const topic = await cluster.topic(4, { 'min.insync.replicas': '1' })
+  const value = 'x'.repeat(200)
+  for (let sent = 0; sent < 1_000_000; sent += 10_000) {
+    const messages = Array.from({ length: 10_000 }, (_, at) => ({
+      key: String(at),
+      value,
+      headers: { id: `${sent + at}` },
+    }))
+    await cluster.send(topic, messages, (sent / 10_000) % 4)
+  }
+  const bare = await bareRead(topic, 1_000_000)
+  const reader = await placesOf(cluster, topic, { consumer: {} }).open(topic)
+  const range = await reader.range({})
+  globalThis.gc?.()
+  const before = process.memoryUsage()
+  const [seen, began] = [{ count: 0, peak: 0 }, performance.now()]
+  for await (const batch of reader.read(range, { signal })) {
+    seen.count += batch.length
+    const { heapUsed, arrayBuffers } = process.memoryUsage()
+    seen.peak = Math.max(seen.peak, heapUsed + arrayBuffers - before.heapUsed - before.arrayBuffers)
+  }
+  const seconds = (performance.now() - began) / 1_000
+  const figures = {
+    bare: `${Math.round(1_000_000 / bare)}/s`,
+    replay: `${Math.round(seen.count / seconds)}/s`,
+    ratio: Number((bare / seconds).toFixed(2)),
+    peakMb: Math.round(seen.peak / 2 ** 20),
+  }
+  process.stdout.write(`${JSON.stringify(figures)}\n`)
+  expect(seen.count).toBe(1_000_000)
+  expect(figures.ratio).toBeGreaterThan(0.2)
+  expect(figures.peakMb).toBeLessThan(250)
+  expect(await replayGroups(cluster)).toEqual([])
+})
+
+/** Seconds. */
+async function bareRead(topic: string, count: number): Promise<number> {
+  const consumer = cluster.client().consumer({ groupId: uniqueName('bare') })
+  await consumer.connect()
+  await consumer.subscribe({ topics: [topic], fromBeginning: true })
+  const began = performance.now()
+  let read = 0
+  await new Promise<void>((resolve, reject) => {
+    consumer
+      .run({
+        autoCommit: false,
+        eachBatch: async ({ batch }) => {
+          read += batch.messages.length
+          if (read === count) resolve()
+        },
+      })
+      .catch(reject)
+  })
+  const seconds = (performance.now() - began) / 1_000
+  await consumer.disconnect()
+  return seconds
+}

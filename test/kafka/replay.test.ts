@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { openedOnce } from '../kit/opened.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
+import type { Consumer } from 'kafkajs'
 import { uniqueName } from '../kit/namespace.ts'
 import { Signal } from '../kit/signal.ts'
 import { Cluster } from './kit.ts'
@@ -150,6 +151,33 @@ describe('reading a range', () => {
     expect(valuesOf(items)).toEqual(['3', '4'])
   })
 
+  it('a range of another topic is refused', async () => {
+    const topic = await cluster.topic()
+    const reader = await placesOf(cluster, topic).open(topic)
+    const range = { parts: [{ part: 'other/0', from: '0', to: '1' }], warnings: [] }
+    await expect(readAll(reader, range)).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+  })
+
+  it('ends before a transaction that is open', async () => {
+    const topic = await cluster.topic()
+    await cluster.send(topic, ['0'])
+    const producer = cluster.client().producer({
+      transactionalId: uniqueName('transaction'),
+      idempotent: true,
+      maxInFlightRequests: 1,
+    })
+    await producer.connect()
+    const transaction = await producer.transaction()
+    await transaction.send({ topic, messages: [{ value: 'open', partition: 0 }] })
+    await cluster.send(topic, ['2'])
+    const reader = await placesOf(cluster, topic).open(topic)
+    const range = await reader.range({})
+    expect(spansOf(range)).toEqual(['0: 0-1'])
+    expect(valuesOf(await readAll(reader, range))).toEqual(['0'])
+    await transaction.abort()
+    await producer.disconnect()
+  })
+
   it('an empty range: nothing is opened', async () => {
     const topic = await cluster.topic()
     const reader = await placesOf(cluster, topic).open(topic)
@@ -191,6 +219,28 @@ describe('reading a range', () => {
     }
     expect([...next.values()].toSorted((a, b) => a - b)).toEqual([20, 3_000])
     expect([largest <= 100, joins]).toEqual([true, 1])
+  })
+
+  it('a kafkajs that jumps: nothing twice, nothing left out', async () => {
+    const topic = await cluster.topic()
+    for (const at of Array.from({ length: 30 }).keys()) await cluster.send(topic, numbers(100, at * 100))
+    const client = cluster.client()
+    const makeConsumer = client.consumer.bind(client)
+    let consumer: Consumer | undefined
+    client.consumer = (config) => (consumer = makeConsumer(config))
+    const small = { maxBytesPerPartition: 4_000, maxWaitTimeInMs: 100 }
+    const reader = await placesOf(cluster, topic, { consumer: small }, client).open(topic)
+    const values: string[] = []
+    const jumps = ['2500', '0', '2900', '100']
+    for await (const batch of reader.read(await reader.range({}), {
+      signal: new AbortController().signal,
+      ahead: 50,
+    })) {
+      values.push(...valuesOf(batch))
+      const offset = values.length % 500 === 0 ? jumps.shift() : undefined
+      if (offset !== undefined) consumer?.seek({ topic, partition: 0, offset })
+    }
+    expect([values, jumps]).toEqual([numbers(3_000), []])
   })
 
   it('stops when the broker has deleted what was not read: before it begins, and meanwhile', async () => {

@@ -1,4 +1,11 @@
-import type { AskedRange, ReadOptions, ReplayItem, ReplayRange, ReplayReader } from '../../../src/spi.ts'
+import {
+  ConfigError,
+  type AskedRange,
+  type ReadOptions,
+  type ReplayItem,
+  type ReplayRange,
+  type ReplayReader,
+} from '../../../src/spi.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'
 import type { KafkaLike } from '../slice.ts'
 import { answered, ask, type LogPlace, type ReplayAdmin } from './log-place.ts'
@@ -35,6 +42,12 @@ export class LogReader implements ReplayReader {
     { from = {}, signal, ahead = AHEAD }: ReadOptions,
   ): AsyncGenerator<readonly ReplayItem[], void> {
     const { place, ...shared } = this.#parts
+    const foreign = parts.find(({ part }) => !isPartOf(place, part))
+    if (foreign !== undefined) {
+      throw new ConfigError([
+        `range: expected partitions of topic ${place.topic}, got ${foreign.part}; open its own place`,
+      ])
+    }
     const rest = parts.map((part) => ({ ...part, from: from[part.part] ?? part.from }))
     const reading = new Reading({ ...shared, topic: place.topic, parts: rest, ahead, signal })
     this.#open.add(reading)
@@ -54,4 +67,8 @@ export class LogReader implements ReplayReader {
   async close(): Promise<void> {
     await Promise.all([...this.#open].map((reading) => reading.end()))
   }
+}
+
+function isPartOf({ topic }: LogPlace, part: string): boolean {
+  return part.startsWith(`${topic}/`) && /^\d{1,9}$/.test(part.slice(topic.length + 1))
 }

@@ -44,7 +44,8 @@ export class Reading {
   readonly #parts: ReadonlyMap<number, Part>
   readonly #ahead: ReadAhead<ReplayItem>
   readonly #membership: Membership
-  readonly #wake = (): void => this.#ahead.notify()
+  readonly #aborted: Promise<void>
+  #onAbort: () => void = () => {}
   #failure: Error | undefined
   #unansweredSince: number | undefined
   #ended: Promise<void> | undefined
@@ -54,6 +55,12 @@ export class Reading {
     const { kafka, options, topic, parts, ahead } = given
     this.#parts = new Map(parts.map((part) => new Part(part)).map((part) => [part.partition, part]))
     this.#ahead = new ReadAhead(ahead)
+    this.#aborted = new Promise((resolve) => {
+      this.#onAbort = () => {
+        resolve()
+        this.#ahead.notify()
+      }
+    })
     const { partitionAssigners: _, ...consumer } = options.consumer
     this.#membership = new Membership(
       {
@@ -83,12 +90,8 @@ export class Reading {
   async start(): Promise<void> {
     const { signal } = this.#given
     if (this.#isOver || signal.aborted) return
-    const aborted = new Promise<void>((resolve) => {
-      signal.addEventListener('abort', () => resolve(), { once: true })
-    })
-    signal.addEventListener('abort', this.#wake)
-    await Promise.race([this.#membership.start(() => this.#look()), aborted])
-    if (this.#failure !== undefined) throw this.#failure
+    signal.addEventListener('abort', this.#onAbort)
+    await Promise.race([this.#membership.start(() => this.#lookFirst()), this.#aborted])
   }
 
   /** `undefined`: there is nothing more to read, or it was ended. */
@@ -110,7 +113,7 @@ export class Reading {
   }
 
   async #end(): Promise<void> {
-    this.#given.signal.removeEventListener('abort', this.#wake)
+    this.#given.signal.removeEventListener('abort', this.#onAbort)
     this.#ahead.close()
     await this.#membership.leave()
     await deleteGroup(this.#given.adminClient, this.#groupId)
@@ -213,6 +216,11 @@ export class Reading {
     } catch {
       // There is no group between a crash and the next join, which decides anew.
     }
+  }
+
+  async #lookFirst(): Promise<void> {
+    await this.#look()
+    if (this.#failure !== undefined) throw this.#failure
   }
 
   async #lookAgain(): Promise<void> {

@@ -37,8 +37,8 @@ class Seen {
 
   /** Parts in which a position came twice, or not, or in another place. */
   get wrong(): readonly string[] {
-    const isWrong = (positions: readonly number[]): boolean => positions.some((position, at) => position !== at)
-    return [...this.#parts].filter(([, positions]) => isWrong(positions)).map(([part]) => part)
+    const wrong = [...this.#parts].filter(([, positions]) => positions.some((position, at) => position !== at))
+    return wrong.map(([part]) => part)
   }
 }
 

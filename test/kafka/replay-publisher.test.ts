@@ -22,6 +22,8 @@ interface Stored {
   readonly headers: IHeaders | undefined
 }
 
+const byKey = (a: Stored, b: Stored): number => (a.key?.length ?? 0) - (b.key?.length ?? 0)
+
 async function storedIn(topic: string): Promise<readonly Stored[]> {
   const stored: Stored[] = []
   await cluster.readAll(topic, ({ key, value, headers }, partition) => stored.push({ partition, key, value, headers }))
@@ -84,7 +86,6 @@ describe('a dead letter that is sent back', () => {
         partition: original.key === null ? 2 : defaultPartition(original.key, 4),
         headers: { ...original.headers, 'consume-once-replay-id': Buffer.from('r1') },
       }))
-      const byKey = (a: Stored, b: Stored): number => (a.key?.length ?? 0) - (b.key?.length ?? 0)
       expect(after.toSorted(byKey)).toEqual(expected.toSorted(byKey))
     })
   }

@@ -1,3 +1,4 @@
+import { REPLAY_COUNT_HEADER, REPLAY_ID_HEADER } from '../../../src/spi.ts'
 import { shortText } from './properties.ts'
 
 /** The queue of the original: the message's origin, and so part of its scope. */
@@ -15,6 +16,8 @@ export const TOMBSTONE = 'consume-once-tombstone'
 export const PUBLISH_ID = 'consume-once-publish-id'
 
 const OWN = 'consume-once-'
+/** Headers with the prefix that are about the message, not about one copy of it. */
+const OF_MESSAGE: ReadonlySet<string> = new Set([TOMBSTONE, REPLAY_ID_HEADER, REPLAY_COUNT_HEADER])
 const ORIGIN = 'consume-once-origin-'
 const MOST_FOREIGN_BYTES = 32_768
 
@@ -38,6 +41,24 @@ export function headersToKeep(headers: Readonly<Record<string, unknown>>): Recor
     else dropped.push(name)
   }
   if (dropped.length > 0) kept['consume-once-headers-dropped'] = cutBytes(dropped.join(', '), 1024)
+  return kept
+}
+
+/** Written by Spring's `RepublishMessageRecoverer` about a dead letter. */
+const OF_SPRING: ReadonlySet<string> = new Set([
+  'x-exception-message',
+  'x-exception-stacktrace',
+  'x-original-exchange',
+  'x-original-routingKey',
+])
+
+/** Headers of a dead letter that its message had before, of any size. */
+export function headersOfSender(headers: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const kept = Object.create(null) as Record<string, unknown>
+  for (const name of Object.keys(headers)) {
+    const isOfLetter = OF_BROKERS.test(name) || name.startsWith(OWN) || OF_SPRING.has(name)
+    if (!isOfLetter || OF_MESSAGE.has(name)) kept[name] = headers[name]
+  }
   return kept
 }
 
@@ -66,7 +87,7 @@ export function cutBytes(text: string, most: number): string {
 
 /** Written by an earlier copy about an earlier delivery. */
 function isStale(name: string): boolean {
-  return name.startsWith(OWN) && !name.startsWith(ORIGIN) && name !== TOMBSTONE
+  return name.startsWith(OWN) && !name.startsWith(ORIGIN) && !OF_MESSAGE.has(name)
 }
 
 /** Limit of nested tables: deeper ones would be measured and written by unbounded recursion. */

@@ -34,7 +34,7 @@ export function letterIn(headers: Headers): Letter | undefined {
 }
 
 function ownLetter(headers: Headers, reason: string): Letter {
-  const first = ownOrigin(headers)
+  const first = originIn(headers)
   const since = timeIn(headers, SET_ASIDE_AT) ?? timeIn(headers, DEAD_LETTERED_AT)
   const facts = {
     reason,
@@ -51,7 +51,7 @@ function ownLetter(headers: Headers, reason: string): Letter {
 /** The broker puts the latest death first. `x-first-death-queue` stays that of the first one. */
 function brokersLetter(headers: Headers, deaths: readonly Death[]): Letter {
   const [latest] = deaths
-  const own = ownOrigin(headers)
+  const own = originIn(headers)
   const firstQueue = carriedName(headers, 'x-first-death-queue')
   const earliest = deaths.findLast(({ queue }) => queue === firstQueue) ?? deaths.at(-1)
   const first = {
@@ -86,7 +86,8 @@ function destinationOf({ queue, exchange, routingKey }: FirstPublication): strin
   return textOfDestination({ exchange, routingKey })
 }
 
-function ownOrigin(headers: Headers): FirstPublication {
+/** What an earlier copy of this library tells. */
+export function originIn(headers: Headers): FirstPublication {
   return {
     queue: nonEmpty(carriedName(headers, ORIGIN_QUEUE)),
     exchange: carriedName(headers, ORIGIN_EXCHANGE),

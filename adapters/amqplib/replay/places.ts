@@ -6,6 +6,7 @@ import type { RabbitSettings } from '../options/resolve.ts'
 import { asConfigError, checkQueue, consumersOf, declarationOf } from '../topology/questions.ts'
 import type { KnownQueue } from './cost.ts'
 import { QueueReader } from './queue-reader.ts'
+import { RabbitReplayPublisher } from './replay-publisher.ts'
 
 /** The queues of one virtual host, to read again, and its queues and exchanges, to send dead letters back to. */
 export function rabbitReplay(connector: Connector, { deadLetter }: RabbitSettings): ReplayPlaces {
@@ -13,7 +14,7 @@ export function rabbitReplay(connector: Connector, { deadLetter }: RabbitSetting
     system: 'rabbitmq',
     deadLetters: deadLetter.kind === 'queue' ? deadLetter.queue : undefined,
     open: (queue) => openQueue(connector, queue),
-    publisher: () => Promise.reject(new ReplayError('REPLAY_REFUSED', 'not built yet')),
+    publisher: async () => new RabbitReplayPublisher(connector),
   }
 }
 

@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { IHeaders } from 'kafkajs'
 import { kafkaSource } from '../../adapters/kafkajs/index.ts'
 import { defaultPartition } from '../../adapters/kafkajs/replay/default-partition.ts'
 import type { ReplayItem } from '../../src/spi.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import { openedOnce } from '../kit/opened.ts'
 import { Cluster } from './kit.ts'
 import { letterOf, messageOn } from './letters.ts'
 import { placesOf, readAll } from './replay-kit.ts'
 
 let cluster: Cluster
 
-beforeAll(async () => {
-  cluster = await Cluster.open()
-}, SERVER_WITHIN_MS)
-afterAll(() => cluster[Symbol.asyncDispose]())
+openedOnce(Cluster, (made) => (cluster = made))
 
 interface Stored {
   readonly partition: number

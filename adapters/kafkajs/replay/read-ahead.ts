@@ -1,6 +1,13 @@
-/** What was read and not yet asked for, with a bound. Those who wait for it are woken together, and look again. */
+/** Beyond the bytes of one message. */
+const MOST_BYTES = 16 * 1024 * 1024
+
+/**
+ * What was read and not yet asked for, bounded in number and bytes. Those who wait for it are woken together, and look
+ * again.
+ */
 export class ReadAhead<T> {
   readonly #most: number
+  #bytes = 0
   #items: T[] = []
   #isClosed = false
   #room: Gate | undefined
@@ -11,21 +18,23 @@ export class ReadAhead<T> {
   }
 
   get isFull(): boolean {
-    return this.#items.length >= this.#most
+    return this.#items.length >= this.#most || this.#bytes >= MOST_BYTES
   }
 
   get isClosed(): boolean {
     return this.#isClosed
   }
 
-  put(item: T): void {
+  put(item: T, bytes: number): void {
     this.#items.push(item)
+    this.#bytes += bytes
     this.notify()
   }
 
-  take(most: number): readonly T[] {
-    if (this.#items.length === 0) return []
-    const taken = this.#items.splice(0, most)
+  takeAll(): readonly T[] {
+    const taken = this.#items
+    this.#items = []
+    this.#bytes = 0
     this.#room?.open()
     this.#room = undefined
     return taken

@@ -19,8 +19,8 @@ interface ReaderParts {
   readonly place: LogPlace
 }
 
-const AHEAD = 1_000
-const MOST_IN_BATCH = 1_000
+/** Also the most in a batch. */
+const MOST_AHEAD = 1_000
 
 /** Reads a topic, or one of its partitions, in a group of its own. */
 export class LogReader implements ReplayReader {
@@ -39,7 +39,7 @@ export class LogReader implements ReplayReader {
 
   async *read(
     { parts }: ReplayRange,
-    { from = {}, signal, ahead = AHEAD }: ReadOptions,
+    { from = {}, signal, ahead: asked = MOST_AHEAD }: ReadOptions,
   ): AsyncGenerator<readonly ReplayItem[], void> {
     const { place, ...shared } = this.#parts
     const foreign = parts.find(({ part }) => !isPartOf(place, part))
@@ -49,12 +49,13 @@ export class LogReader implements ReplayReader {
       ])
     }
     const rest = parts.map((part) => ({ ...part, from: from[part.part] ?? part.from }))
+    const ahead = Math.max(1, Math.min(asked, MOST_AHEAD))
     const reading = new Reading({ ...shared, topic: place.topic, parts: rest, ahead, signal })
     this.#open.add(reading)
     try {
       await answered(place, () => reading.start())
       for (;;) {
-        const items = await reading.next(MOST_IN_BATCH)
+        const items = await reading.next()
         if (items === undefined) return
         yield items
       }

@@ -95,10 +95,10 @@ export class Reading {
   }
 
   /** `undefined`: there is nothing more to read, or it was ended. */
-  async next(most: number): Promise<readonly ReplayItem[] | undefined> {
+  async next(): Promise<readonly ReplayItem[] | undefined> {
     for (;;) {
       if (this.#given.signal.aborted || this.#ahead.isClosed) return undefined
-      const items = this.#ahead.take(most)
+      const items = this.#ahead.takeAll()
       if (items.length > 0) return items
       if (this.#failure !== undefined) throw this.#failure
       if (this.#isOver) return undefined
@@ -160,7 +160,7 @@ export class Reading {
   #put(part: Part, raw: KafkaMessageLike): void {
     const offset = BigInt(raw.offset)
     if (offset < part.next || offset >= part.to) return
-    this.#ahead.put(itemOf(part, raw))
+    this.#ahead.put(itemOf(part, raw), (raw.value?.length ?? 0) + (raw.key?.length ?? 0))
     part.reach(offset + 1n)
   }
 

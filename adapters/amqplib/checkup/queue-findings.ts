@@ -12,6 +12,10 @@ interface Server {
 
 type Found = Omit<CheckFinding, 'check'>
 
+const holds = (found: string): Found => ({ verdict: 'holds', found, meaning: '' })
+const weaker = (found: string, meaning: string): Found => ({ verdict: 'weaker', found, meaning })
+const broken = (found: string, meaning: string): Found => ({ verdict: 'broken', found, meaning })
+
 /** Events that have a finding of their own here, which is reported even if all is well. */
 const LOOKED_AT: ReadonlySet<Finding['event']> = new Set(['delivery-limit', 'message-limits', 'durability'])
 
@@ -42,50 +46,34 @@ function split({ name }: QueuePlan, text: string): Pick<Found, 'found' | 'meanin
   return { found, meaning: `${text.startsWith(`${found}: `) ? text.slice(found.length + 2) : text}.` }
 }
 
-function fine(found: string): Found {
-  return { verdict: 'holds', found, meaning: '' }
-}
-
 function durability({ name }: QueuePlan, { durable, autoDelete }: Declaration): Found {
   const found = `queue ${name}: durable ${durable}, auto-delete ${autoDelete}`
   if (!durable) {
-    return {
-      verdict: 'broken',
-      found,
-      meaning: 'It is gone, with all messages, when the broker restarts. Declare it durable.',
-    }
+    return broken(found, 'It is gone, with all messages, when the broker restarts. Declare it durable.')
   }
-  if (!autoDelete) return fine(found)
-  return {
-    verdict: 'broken',
-    found,
-    meaning: 'It is gone, with all messages, when its last consumer leaves. Declare it without auto-delete.',
-  }
+  if (!autoDelete) return holds(found)
+  return broken(found, 'It is gone, with all messages, when its last consumer leaves. Declare it without auto-delete.')
 }
 
 function queueType({ name }: QueuePlan, { 'x-queue-type': type = 'classic' }: QueueArguments): Found {
   const found = `queue ${name}: x-queue-type ${type}`
-  if (type === 'quorum') return fine(found)
+  if (type === 'quorum') return holds(found)
   if (type === 'stream') {
-    return { verdict: 'broken', found, meaning: 'Streams are not supported. Consume a quorum or a classic queue.' }
+    return broken(found, 'Streams are not supported. Consume a quorum or a classic queue.')
   }
-  return {
-    verdict: 'weaker',
+  return weaker(
     found,
-    meaning:
-      'It has one copy, on one node: if that disk is lost, the messages are lost. Use a quorum queue on three nodes.',
-  }
+    'It has one copy, on one node: if that disk is lost, the messages are lost. Use a quorum queue on three nodes.',
+  )
 }
 
 function messageLimits(plan: QueuePlan, given: QueueArguments): Found {
   const dropping = droppingArguments(plan, given)
-  if (dropping.length === 0) return fine(`queue ${plan.name}: no argument that drops messages`)
-  return {
-    verdict: 'weaker',
-    found: `queue ${plan.name}: ${dropping.join(', ')}`,
-    meaning:
-      'The broker drops messages beyond that, or moves them to the dead-letter exchange, unhandled. Leave it out; x-overflow reject-publish refuses producers instead.',
-  }
+  if (dropping.length === 0) return holds(`queue ${plan.name}: no argument that drops messages`)
+  return weaker(
+    `queue ${plan.name}: ${dropping.join(', ')}`,
+    'The broker drops messages beyond that, or moves them to the dead-letter exchange, unhandled. Leave it out; x-overflow reject-publish refuses producers instead.',
+  )
 }
 
 function deliveryLimit(plan: QueuePlan, given: QueueArguments, { version, consumer }: Server): Found {
@@ -101,14 +89,13 @@ function deliveryLimit(plan: QueuePlan, given: QueueArguments, { version, consum
       meaning: 'From RabbitMQ 4.0 the default is 20, and the server does not report its version.',
     }
   }
-  if (limit === undefined || exchange !== undefined) return fine(found)
+  if (limit === undefined || exchange !== undefined) return holds(found)
   const advice = 'Declare it with x-delivery-limit -1 (from 4.0), or set that by the policy delivery-limit.'
   if (plan.role === 'consumed' && limit < consumer.maxAttempts) {
-    return {
-      verdict: 'broken',
+    return broken(
       found,
-      meaning: `A message is dropped at its return number ${limit + 1}, before its ${consumer.maxAttempts} attempts are over. ${advice}`,
-    }
+      `A message is dropped at its return number ${limit + 1}, before its ${consumer.maxAttempts} attempts are over. ${advice}`,
+    )
   }
-  return { verdict: 'weaker', found, meaning: `The broker drops a message that comes back more often. ${advice}` }
+  return weaker(found, `The broker drops a message that comes back more often. ${advice}`)
 }

@@ -1,6 +1,7 @@
 import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/spi.ts'
 import type { CopyPlace } from '../options/topology.ts'
 import type { Asked, Settings } from './asked.ts'
+import { broken, holds, weaker, type Found } from './found.ts'
 import { forbidden, keptMs } from './topic-findings.ts'
 
 /** Checks the settings of a dead-letter or retry topic. `settings` is `undefined` if the topic does not exist. */
@@ -16,17 +17,13 @@ export function findingsOfCopies(
   return [{ check, ...(place.kind === 'retry' ? ofRetry : ofDeadLetters)(place, settings.value, consumer) }]
 }
 
-type Found = Omit<CheckFinding, 'check'>
-
 function missing(name: string, isCreated: boolean): Found {
   const found = `${name}: does not exist`
-  if (isCreated) return { verdict: 'holds', found: `${found} yet; it is created at the start`, meaning: '' }
-  return {
-    verdict: 'broken',
+  if (isCreated) return holds(`${found} yet; it is created at the start`)
+  return broken(
     found,
-    meaning:
-      "Messages for it are published again and again, and block their partition. Create it, or set setup: 'auto'. A topic that this client may not see looks the same.",
-  }
+    "Messages for it are published again and again, and block their partition. Create it, or set setup: 'auto'. A topic that this client may not see looks the same.",
+  )
 }
 
 const COMPACTED = 'Compaction keeps only the last copy of each key. Set cleanup.policy to delete.'
@@ -34,31 +31,29 @@ const COMPACTED = 'Compaction keeps only the last copy of each key. Set cleanup.
 function ofDeadLetters({ topic }: CopyPlace, settings: Settings, { retentionMs }: CheckedConsumer): Found {
   const found = `dead-letter topic ${topic}: ${described(settings)}`
   if (settings.get('cleanup.policy')?.includes('compact') === true) {
-    return { verdict: 'broken', found, meaning: COMPACTED }
+    return broken(found, COMPACTED)
   }
   const kept = keptMs(settings)
-  if (kept >= retentionMs) return { verdict: 'holds', found, meaning: '' }
-  return {
-    verdict: 'weaker',
+  if (kept >= retentionMs) return holds(found)
+  return weaker(
     found,
-    meaning: `A dead letter is deleted after ${durationText(kept)}, before the record of its message: after that you cannot move the dead letter back. Raise retention.ms.`,
-  }
+    `A dead letter is deleted after ${durationText(kept)}, before the record of its message: after that you cannot move the dead letter back. Raise retention.ms.`,
+  )
 }
 
 function ofRetry({ topic, delayMs }: CopyPlace, settings: Settings, { retentionMs }: CheckedConsumer): Found {
   const found = `retry topic ${topic}: ${described(settings)}, delay ${durationText(delayMs)}`
   if (settings.get('cleanup.policy')?.includes('compact') === true) {
-    return { verdict: 'broken', found, meaning: COMPACTED }
+    return broken(found, COMPACTED)
   }
   if (keptMs(settings) <= delayMs) {
-    return { verdict: 'broken', found, meaning: 'Copies are deleted before they are due. Raise retention.ms.' }
+    return broken(found, 'Copies are deleted before they are due. Raise retention.ms.')
   }
-  if (delayMs < retentionMs) return { verdict: 'holds', found, meaning: '' }
-  return {
-    verdict: 'weaker',
+  if (delayMs < retentionMs) return holds(found)
+  return weaker(
     found,
-    meaning: `The store forgets a waiting message after ${durationText(retentionMs)}, and counts its attempts from 1 again. Raise retentionMs of the consumer.`,
-  }
+    `The store forgets a waiting message after ${durationText(retentionMs)}, and counts its attempts from 1 again. Raise retentionMs of the consumer.`,
+  )
 }
 
 function described(settings: Settings): string {

@@ -1,4 +1,5 @@
 import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/spi.ts'
+import { holds, unknown, weaker } from './found.ts'
 import { forbidden, isRemembered } from './topic-findings.ts'
 import type { Asked, Settings } from './asked.ts'
 
@@ -9,22 +10,18 @@ export function findingOfGroup(groupId: string, state: Asked<string>): CheckFind
   const found = `group ${groupId}: ${state.value}`
   switch (state.value) {
     case 'Stable':
-      return { check, verdict: 'holds', found, meaning: '' }
+      return { check, ...holds(found) }
     case 'Dead':
       return {
         check,
-        verdict: 'unknown',
-        found,
-        meaning: 'The broker knows no such group: it has never consumed, or its offsets were forgotten.',
+        ...unknown(found, 'The broker knows no such group: it has never consumed, or its offsets were forgotten.'),
       }
     case 'Empty':
-      return { check, verdict: 'unknown', found, meaning: 'Nobody consumes as this group now.' }
+      return { check, ...unknown(found, 'Nobody consumes as this group now.') }
     default:
       return {
         check,
-        verdict: 'unknown',
-        found,
-        meaning: 'The group is between two assignments: ask again. If it always is, its members do not stay.',
+        ...unknown(found, 'The group is between two assignments: ask again. If it always is, its members do not stay.'),
       }
   }
 }
@@ -55,25 +52,24 @@ function offsetsRetention(
   const minutes = Math.min(...brokers.map((settings) => Number(settings.get('offsets.retention.minutes'))))
   const found = `offsets.retention.minutes ${minutes}, start ${start}`
   if (!Number.isSafeInteger(minutes)) {
-    return { check, verdict: 'unknown', found: 'offsets.retention.minutes: not told', meaning: 'Look at it by hand.' }
+    return { check, ...unknown('offsets.retention.minutes: not told', 'Look at it by hand.') }
   }
   const away = `A group that is away for ${durationText(minutes * 60_000)} loses its offsets`
-  if (strategy === 'offsets') return { check, verdict: 'holds', found, meaning: '' }
+  if (strategy === 'offsets') return { check, ...holds(found) }
   if (start === 'latest') {
     const meaning = `${away} and begins at the end: messages that arrive meanwhile are not handled. Use start: 'earliest', or raise it.`
-    return { check, verdict: 'weaker', found, meaning }
+    return { check, ...weaker(found, meaning) }
   }
-  if (topics.every((settings) => isRemembered(settings, consumer)))
-    return { check, verdict: 'holds', found, meaning: '' }
+  if (topics.every((settings) => isRemembered(settings, consumer))) return { check, ...holds(found) }
   const meaning = `${away} and begins at the beginning: what is older than the marks (${durationText(retentionMs)}) ${onBeyondRetention === 'skip' ? 'is skipped' : 'runs again'}. Raise it, or retentionMs of the consumer.`
-  return { check, verdict: 'weaker', found, meaning }
+  return { check, ...weaker(found, meaning) }
 }
 
 function autoCreation(brokers: readonly Settings[]): CheckFinding {
   const check = 'kafka.auto-create-topics'
   const values = [...new Set(brokers.map((settings) => settings.get('auto.create.topics.enable') ?? 'not told'))]
   const found = `auto.create.topics.enable ${values.join(', ')}`
-  if (values.every((value) => value === 'false')) return { check, verdict: 'holds', found, meaning: '' }
+  if (values.every((value) => value === 'false')) return { check, ...holds(found) }
   return {
     check,
     verdict: values.includes('true') ? 'weaker' : 'unknown',

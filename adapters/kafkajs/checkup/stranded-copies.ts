@@ -2,6 +2,7 @@ import type { CheckFinding } from '../../../src/spi.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'
 import type { CheckupAdminLike } from '../slice.ts'
 import { groupState, unhandledIn } from './asked.ts'
+import { broken, weaker, type Found } from './found.ts'
 import { forbidden } from './topic-findings.ts'
 
 const CHECK = 'kafka.stranded-copies'
@@ -52,23 +53,18 @@ async function findingOf(admin: CheckupAdminLike, { topic, groups, own }: Suspec
   return { check: CHECK, ...ofOtherGroup(what, fewest, { topic, groups, own }) }
 }
 
-type Found = Omit<CheckFinding, 'check'>
-
 function ofTakenOut(what: string, count: number): Found {
-  return {
-    verdict: 'broken',
-    found: `${what}: ${messages(count)} not handled by this group, which does not consume it`,
-    meaning:
-      'These messages have failed and wait for their next attempt, which never comes: they are deleted when their retention is over. Put the stage back into retry.topics until it is drained.',
-  }
+  return broken(
+    `${what}: ${messages(count)} not handled by this group, which does not consume it`,
+    'These messages have failed and wait for their next attempt, which never comes: they are deleted when their retention is over. Put the stage back into retry.topics until it is drained.',
+  )
 }
 
 function ofOtherGroup(what: string, count: number, { topic, groups: [group = ''], own }: Suspect): Found {
-  return {
-    verdict: 'weaker',
-    found: `${what}: ${messages(count)} not handled by group ${group}, which has no members`,
-    meaning: `If group ${group} was renamed to ${own}, these messages have failed and wait for a next attempt that never comes: they are deleted when their retention is over. Carry the offsets of ${group} in ${topic} over to ${own}, and add ${topic} to topics until it is drained. If ${group} is another application, start it.`,
-  }
+  return weaker(
+    `${what}: ${messages(count)} not handled by group ${group}, which has no members`,
+    `If group ${group} was renamed to ${own}, these messages have failed and wait for a next attempt that never comes: they are deleted when their retention is over. Carry the offsets of ${group} in ${topic} over to ${own}, and add ${topic} to topics until it is drained. If ${group} is another application, start it.`,
+  )
 }
 
 function messages(count: number): string {

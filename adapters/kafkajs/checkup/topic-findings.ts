@@ -1,13 +1,8 @@
 import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/spi.ts'
 import type { Asked, Settings } from './asked.ts'
+import { broken, holds, unknown, weaker, type Found } from './found.ts'
 
 const DAY_MS = 86_400_000
-
-type Found = Omit<CheckFinding, 'check'>
-
-const fine = (found: string): Found => ({ verdict: 'holds', found, meaning: '' })
-const weaker = (found: string, meaning: string): Found => ({ verdict: 'weaker', found, meaning })
-const broken = (found: string, meaning: string): Found => ({ verdict: 'broken', found, meaning })
 
 /** Checks the settings of a consumed topic. */
 export function findingsOfTopic(
@@ -40,7 +35,7 @@ export function forbidden(check: string, what: string, why: string): CheckFindin
 function cleanup(topic: string, settings: Settings): Found {
   const policy = settings.get('cleanup.policy') ?? ''
   const found = `topic ${topic}: cleanup.policy ${policy}`
-  if (!policy.includes('compact')) return fine(found)
+  if (!policy.includes('compact')) return holds(found)
   return broken(
     found,
     'Compaction keeps only the last message of each key: it may delete one that was not handled yet. Set cleanup.policy to delete.',
@@ -57,7 +52,7 @@ function retention(topic: string, settings: Settings, consumer: CheckedConsumer)
   const { retentionMs, onBeyondRetention } = consumer
   const kept = keptMs(settings)
   const found = `topic ${topic}: retention.ms ${settings.get('retention.ms')}, marks are kept for ${durationText(retentionMs)}, beyond that: ${onBeyondRetention}`
-  if (isRemembered(settings, consumer)) return fine(found)
+  if (isRemembered(settings, consumer)) return holds(found)
   const howLong = kept === Number.POSITIVE_INFINITY ? 'for ever' : `for ${durationText(kept)}`
   const what =
     onBeyondRetention === 'skip'
@@ -88,7 +83,7 @@ function shortRetention(topic: string, settings: Settings): Found {
       'The oldest messages of a partition are deleted once it is larger, whether they were handled or not. Set retention.bytes to -1, or watch the lag.',
     )
   }
-  if (kept >= DAY_MS) return fine(found)
+  if (kept >= DAY_MS) return holds(found)
   return weaker(
     found,
     `The broker deletes messages after ${durationText(kept)}, handled or not: an outage of that length loses messages. Raise retention.ms.`,
@@ -103,13 +98,9 @@ function replicationOf(topic: string, replicas: Asked<number>, settings: Asked<S
     return weaker(found, 'The loss of one broker loses its messages. Raise the replication factor to 3.')
   }
   if (!replicas.isTold || inSync === undefined) {
-    return {
-      verdict: 'unknown',
-      found,
-      meaning: 'The check cannot see how many brokers have a message when it is confirmed.',
-    }
+    return unknown(found, 'The check cannot see how many brokers have a message when it is confirmed.')
   }
-  if (Number(inSync) >= 2) return fine(found)
+  if (Number(inSync) >= 2) return holds(found)
   return weaker(
     found,
     'A producer with acks=all is answered when one broker has the message, whose loss then loses it. Set min.insync.replicas to 2.',
@@ -119,7 +110,7 @@ function replicationOf(topic: string, replicas: Asked<number>, settings: Asked<S
 function uncleanElection(topic: string, settings: Settings): Found {
   const enabled = settings.get('unclean.leader.election.enable')
   const found = `topic ${topic}: unclean.leader.election.enable ${enabled}`
-  if (enabled !== 'true') return fine(found)
+  if (enabled !== 'true') return holds(found)
   return weaker(
     found,
     'A replica that is behind may become leader: messages that were confirmed are lost then. Set it to false.',
@@ -131,8 +122,8 @@ function timestamps(topic: string, settings: Settings): Found {
   const oldest = settings.get('message.timestamp.before.max.ms')
   const found = `topic ${topic}: message.timestamp.type ${type}, message.timestamp.before.max.ms ${oldest ?? 'not told'}`
   const kept = keptMs(settings)
-  if (type === 'LogAppendTime' || kept === Number.POSITIVE_INFINITY) return fine(found)
-  if (oldest !== undefined && Number(oldest) < kept) return fine(found)
+  if (type === 'LogAppendTime' || kept === Number.POSITIVE_INFINITY) return holds(found)
+  if (oldest !== undefined && Number(oldest) < kept) return holds(found)
   return weaker(
     found,
     'Retention counts from a time that the producer writes: a message that comes with an old one is deleted early, handled or not. Set message.timestamp.type to LogAppendTime, or message.timestamp.before.max.ms to less than retention.ms.',

@@ -40,19 +40,14 @@ const DEFAULTS = {
   partitionsConsumedConcurrently: 8,
 } as const satisfies Partial<KafkaOptions>
 
-const KAFKA_OPTIONS: Record<keyof KafkaOptions, true> = {
+const KAFKA_OPTIONS: Record<keyof KafkaOptions, unknown> = {
   topics: true,
   group: true,
-  start: true,
   deadLetter: true,
   retry: true,
-  setup: true,
   order: true,
-  maxBytesInFlight: true,
-  maxWatermarkLag: true,
-  commitEveryMs: true,
-  partitionsConsumedConcurrently: true,
   consumer: true,
+  ...DEFAULTS,
 }
 
 /** Options that belong elsewhere, with the right place. */

@@ -1,8 +1,8 @@
 import { TransactionError } from '../../../src/spi.ts'
 import type { PgQuery, PgResult, RunQuery } from '../tx/pg-transaction.ts'
 import type { PgSession } from './session.ts'
-import { explainRefusal, isUndone } from '../sql-errors.ts'
-import { beforeHandler, releaseHandler } from '../statements/transaction.ts'
+import { explainRefusal, isFailedTransaction, isUndone } from '../sql-errors.ts'
+import { beforeHandler, IS_OPEN, releaseHandler } from '../statements/transaction.ts'
 import { Turns } from '../../sql/turns.ts'
 
 /**
@@ -74,9 +74,20 @@ export class HandlerStatements {
     }
   }
 
+  /** A handler may have ended the transaction that was begun with any text. */
+  async #ask(): Promise<boolean> {
+    try {
+      const [row] = await this.#session.run(IS_OPEN)
+      return row?.is_open === true
+    } catch (error) {
+      if (isFailedTransaction(error)) return true
+      throw error
+    }
+  }
+
   /** If there is no answer, the connection is given up. */
   async #isStillOpen(): Promise<boolean> {
-    const isOpen = await this.#session.isStillOpen().catch((error: unknown) => {
+    const isOpen = await this.#ask().catch((error: unknown) => {
       this.#session.spoil(error)
       return false
     })

@@ -9,8 +9,8 @@ import type { Opened, Opening, PgSession, PgSessions, Pooling } from './session.
 import { PARSERS } from './parsers.ts'
 import { slotsOf, type Slots } from '../../sql/slots.ts'
 import type { Script, Statement } from '../statements/statement.ts'
-import { ERRORS, isFailedTransaction, isWithoutSavepoint } from '../sql-errors.ts'
-import { BEFORE_HANDLERS, beforeCommit, IS_OPEN, OPENED, WITHOUT_HANDLERS } from '../statements/transaction.ts'
+import { ERRORS, isWithoutSavepoint } from '../sql-errors.ts'
+import { BEFORE_HANDLERS, beforeCommit, OPENED, WITHOUT_HANDLERS } from '../statements/transaction.ts'
 
 /**
  * PGlite has one connection, so one transaction at a time, through its own `transaction`: other queries of the
@@ -131,16 +131,6 @@ class PgliteSession implements PgSession {
     const [text, given] = typeof query === 'string' ? [query, values] : [query.text, values ?? query.values]
     const { rows, affectedRows }: PgliteResult<unknown> = await this.#transaction.query(text, given ?? [])
     return { rows, rowCount: affectedRows || rows.length }
-  }
-
-  async isStillOpen(): Promise<boolean> {
-    try {
-      const [row] = await this.run(IS_OPEN)
-      return row?.is_open === true
-    } catch (error) {
-      if (isFailedTransaction(error)) return true
-      throw error
-    }
   }
 
   async commit(last: readonly Script[]): Promise<'committed' | 'rolled back'> {

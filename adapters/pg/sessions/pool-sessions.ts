@@ -9,7 +9,7 @@ import { PoolConnection } from './pool-connection.ts'
 import type { Lent, Released, ToldOfQueries } from '../../sql/session.ts'
 import type { Opened, Opening, PgSession, PgSessions, Pooling } from './session.ts'
 import { slotsOf, type Slots } from '../../sql/slots.ts'
-import { ERRORS, isFailedTransaction, isProtocolViolation, isRefusal, isWithoutSavepoint } from '../sql-errors.ts'
+import { ERRORS, isProtocolViolation, isRefusal, isWithoutSavepoint } from '../sql-errors.ts'
 import { READ_BACKEND, type BackendRow } from '../statements/read-settings.ts'
 import type { Script, Statement } from '../statements/statement.ts'
 import {
@@ -18,7 +18,6 @@ import {
   beforeCommit,
   begin,
   briefly,
-  IS_OPEN,
   ROLLBACK_OF_HANDLERS,
   STATEMENTS_BEFORE_HANDLERS,
   WITHOUT_FLUSH,
@@ -222,16 +221,6 @@ class PoolSession implements PgSession {
   query(query: string | PgQuery, values?: unknown[]): Promise<PgResult<unknown>> {
     this.#isLent = true
     return this.#connection.query(query, values)
-  }
-
-  async isStillOpen(): Promise<boolean> {
-    try {
-      const [row] = await this.run(IS_OPEN)
-      return row?.is_open === true
-    } catch (error) {
-      if (isFailedTransaction(error)) return true
-      throw error
-    }
   }
 
   async commit(last: readonly Script[]): Promise<'committed' | 'rolled back'> {

@@ -49,8 +49,6 @@ export interface PgSession extends Session<PgTransaction> {
   reopen<Row, Counted>(opening: Opening<Row, Counted>): Promise<Omit<Opened<Row, Counted>, 'session'>>
   /** Runs a statement of a handler, with the limits of the handler and the pool. */
   query(query: string | PgQuery, values?: unknown[]): Promise<PgResult<unknown>>
-  /** True if the transaction is still the one that was begun: a handler may have ended it with any text. */
-  isStillOpen(): Promise<boolean>
   /**
    * A handler has ended the transaction. What it has set (`set role`) outlives the transaction, so the connection is
    * closed and not used again.

@@ -1,7 +1,6 @@
-import { givenOf, type LeaseStore } from '../../../src/spi.ts'
-import { leaseOver } from '../lease/lease.ts'
-import { resolveOptions, type LeaseOptions } from '../lease/options.ts'
-import { checkClient, refuseClientAsOptions } from '../lease/check-client.ts'
+import type { LeaseStore } from '../../../src/spi.ts'
+import { leaseOn } from '../lease/lease-on.ts'
+import type { LeaseOptions } from '../lease/options.ts'
 import { portOf } from './port.ts'
 import type { RedisLike } from './redis-like.ts'
 
@@ -23,9 +22,5 @@ const METHODS = ['evalsha', 'eval', 'call', 'pipeline']
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function redisLease(options: RedisLeaseOptions): LeaseStore {
-  refuseClientAsOptions(options, METHODS)
-  const { redis, ...lease } = givenOf(options)
-  const problems = checkClient('ioredis', redis, METHODS)
-  const resolved = resolveOptions(lease, problems)
-  return leaseOver(portOf(redis), resolved)
+  return leaseOn('ioredis', METHODS, options, portOf)
 }

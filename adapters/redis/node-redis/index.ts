@@ -1,7 +1,6 @@
-import { givenOf, type LeaseStore } from '../../../src/spi.ts'
-import { checkClient, refuseClientAsOptions } from '../lease/check-client.ts'
-import { leaseOver } from '../lease/lease.ts'
-import { resolveOptions, type LeaseOptions } from '../lease/options.ts'
+import type { LeaseStore } from '../../../src/spi.ts'
+import { leaseOn } from '../lease/lease-on.ts'
+import type { LeaseOptions } from '../lease/options.ts'
 import { portOf } from './port.ts'
 import type { RedisLike } from './redis-like.ts'
 
@@ -26,9 +25,5 @@ const METHODS = ['evalSha', 'eval', 'multi', 'withTypeMapping']
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function redisLease(options: RedisLeaseOptions): LeaseStore {
-  refuseClientAsOptions(options, METHODS)
-  const { redis, ...lease } = givenOf(options)
-  const problems = checkClient('node-redis', redis, METHODS)
-  const resolved = resolveOptions(lease, problems)
-  return leaseOver(portOf(redis), resolved)
+  return leaseOn('node-redis', METHODS, options, portOf)
 }

@@ -207,12 +207,16 @@ describe('what looking costs', () => {
     await reader.close()
   })
 
-  it('refuses a message within two of the delivery limit, and hands everything back', async () => {
+  it.each([
+    ['within two of the delivery limit', 2],
+    ['that the broker would drop when it comes back', 4],
+  ])('refuses a message %s, and keeps it in the queue', async (_what, returns) => {
     const queue = rabbit.name()
     await rabbit.declare(queue, { 'x-queue-type': 'quorum', 'x-delivery-limit': 4 })
-    await rabbit.send(queue, ['m'])
-    for (let returns = 0; returns < 2; returns++) {
+    await rabbit.send(queue, ['m'], { contentType: 'text/plain', headersOf: () => ({ tenant: 'a' }) })
+    for (let n = 0; n < returns; n++) {
       await rabbit.ask(async (channel) => {
+        await eventually(async () => (await rabbit.ready(queue)) === 1)
         const message = await channel.get(queue)
         if (message !== false) channel.reject(message, true)
         await eventually(async () => (await rabbit.ready(queue)) === 1)
@@ -221,8 +225,11 @@ describe('what looking costs', () => {
     const reader = await placesAt(rabbit.url, queue).open(queue)
     const reading = readAll(reader, await reader.range({}))
     await expect(reading).rejects.toMatchObject({ code: 'REPLAY_REFUSED' })
-    await expect(reading).rejects.toThrow(/come back 2 times, and the delivery limit is 4/)
+    await expect(reading).rejects.toThrow(`come back ${returns} times, and the delivery limit is 4`)
     await reader.close()
-    expect(await bodiesLeft(queue)).toEqual(['m'])
+    const [left, ...others] = await rabbit.takeLeft(queue)
+    expect(left).toMatchObject({ body: 'm', properties: { messageId: 'm', contentType: 'text/plain' } })
+    expect(left?.properties.headers).toMatchObject({ tenant: 'a' })
+    expect(others).toEqual([])
   })
 })

@@ -5,6 +5,7 @@ import { eventually } from '../kit/eventually.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Consumers } from './consumers.ts'
 import { Rabbit } from './rabbit.ts'
+import { Reader } from './reader.ts'
 import { placesAt, readAll, settleAll, textOf } from './replay.ts'
 
 let rabbit: Rabbit
@@ -128,6 +129,35 @@ describe('dead letters of the broker', () => {
       'consume-once-origin-routing-key': 'eu.new',
     })
     expect(Object.keys(properties.headers ?? {}).filter((name) => name.startsWith('x-'))).toEqual([])
+  })
+})
+
+describe('a dead letter that has used up a delivery limit', () => {
+  it('survives a look, also where its count came with it', async () => {
+    const [queue, letters] = [rabbit.name(), rabbit.name()]
+    const limited = { 'x-queue-type': 'quorum', 'x-delivery-limit': 2 }
+    await rabbit.declare(letters, limited)
+    const target = { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': letters }
+    await rabbit.declare(queue, { ...limited, ...target })
+    await rabbit.send(queue, ['m'])
+    const consumer = await Reader.open(rabbit.url, queue)
+    for (let returns = 0; returns < 3; returns++) {
+      await consumer.next()
+      consumer.reject()
+    }
+    await eventually(async () => (await rabbit.ready(letters)) === 1)
+    await consumer.close()
+    const reader = await placesAt(rabbit.url, queue).open(letters)
+    const reading = readAll(reader, await reader.range({}))
+    const end = reading.then(
+      (items) => items.map(textOf),
+      (error: Error) => error.name,
+    )
+    expect(await end).toEqual(rabbit.isAtLeast(4, 3) ? 'ReplayError' : ['m'])
+    await reader.close()
+    const left = await rabbit.takeLeft(letters)
+    expect(left.map(({ body }) => body)).toEqual(['m'])
+    expect(left[0]?.properties.headers).toMatchObject({ 'x-first-death-queue': queue })
   })
 })
 

@@ -50,7 +50,7 @@ function costOfLooking({ name, declared, version }: KnownQueue): string[] {
   const limited =
     limit === undefined
       ? 'the arguments of the queue set no delivery limit'
-      : `its delivery limit is ${limit}, and the broker ${fateBeyond(declared)} a message that comes back more often`
+      : `its delivery limit is ${limit}, and the broker ${fateBeyond(declared)} a message that comes back more often, so such a message is published to the end of the queue again instead`
   return [
     `${counted}; ${limited}. A policy can set a limit that cannot be seen by AMQP: look with \`rabbitmqctl list_policies\`.`,
   ]
@@ -61,15 +61,31 @@ function fateBeyond({ arguments: declared }: Declaration): string {
 }
 
 /**
- * @throws ReplayError `REPLAY_REFUSED` if the broker would soon drop the message because it is looked at. A count is
- * believed only of a message that was delivered before: a sender can write the header too.
+ * @throws ReplayError `REPLAY_REFUSED` if the broker would soon drop the message because it is looked at
  */
-export function checkDeliveries({ fields, properties }: AmqpMessage, { name, declared, version }: KnownQueue): void {
-  const limit = declared === undefined ? undefined : limitOf(declared.arguments, version)
-  const count = properties.headers?.['x-delivery-count']
-  if (limit === undefined || !fields.redelivered || typeof count !== 'number' || count < limit - NEAR) return
+export function checkDeliveries(message: AmqpMessage, queue: KnownQueue): void {
+  const { name, version } = queue
+  const { count, limit } = deliveriesOf(message, queue)
+  // A limit of 2 allows a first look.
+  if (count < Math.max(1, limit - NEAR)) return
   throw new ReplayError(
     'REPLAY_REFUSED',
     `queue ${name}: a message has come back ${count} times, and the delivery limit is ${limit}: looking at it again may lose it. ${isAtLeast(version, 4, 0) ? 'Set the limit to -1' : 'Raise the limit'} by the policy delivery-limit, or move the messages to a queue that has none, and read that`,
   )
+}
+
+/** The broker drops the message, or dead-letters it, if it comes back once more. */
+export function isLastDelivery(message: AmqpMessage, queue: KnownQueue): boolean {
+  const { count, limit } = deliveriesOf(message, queue)
+  return count >= limit
+}
+
+/** A count is believed only of a message that was delivered before: a sender can write the header too. */
+function deliveriesOf(
+  { fields, properties }: AmqpMessage,
+  { declared, version }: KnownQueue,
+): { readonly count: number; readonly limit: number } {
+  const count = fields.redelivered ? properties.headers?.['x-delivery-count'] : undefined
+  const limit = declared === undefined ? undefined : limitOf(declared.arguments, version)
+  return { count: typeof count === 'number' ? count : 0, limit: limit ?? Number.POSITIVE_INFINITY }
 }

@@ -6,6 +6,7 @@ import type { RabbitSettings } from '../options/resolve.ts'
 import { asConfigError, checkQueue, consumersOf, declarationOf } from '../topology/questions.ts'
 import type { KnownQueue } from './cost.ts'
 import { QueueReader } from './queue-reader.ts'
+import { publishAgain } from './rescue.ts'
 import { RabbitReplayPublisher } from './replay-publisher.ts'
 
 /** The queues of one virtual host, to read again, and its queues and exchanges, to send dead letters back to. */
@@ -28,7 +29,7 @@ async function openQueue(connector: Connector, queue: string): Promise<QueueRead
     throw asBrokerError(cause, connector)
   })
   try {
-    return new QueueReader(link, await known(link, queue))
+    return new QueueReader(link, await known(link, queue), (messages) => publishAgain(connector, queue, messages))
   } catch (error) {
     await link.close()
     throw asBrokerError(error, connector)

@@ -18,7 +18,7 @@ import { FRAMES_HEEDED_AFTER_MS } from '../settling/heeded.ts'
 import type { AmqpChannel, AmqpMessage } from '../slice.ts'
 import { ask, checkQueue } from '../topology/questions.ts'
 import { isAtLeast } from '../topology/server-version.ts'
-import { checkDeliveries, warningsOf, type KnownQueue } from './cost.ts'
+import { checkDeliveries, isLastDelivery, warningsOf, type KnownQueue } from './cost.ts'
 import { letterIn } from './dead-letter-facts.ts'
 import { take } from './taking.ts'
 
@@ -33,8 +33,11 @@ export class QueueReader implements ReplayReader {
   readonly takes = true
   readonly #link: Link
   readonly #queue: KnownQueue
+  readonly #publishAgain: (messages: readonly AmqpMessage[]) => Promise<void>
   /** Delivery tags that are not acked. */
   readonly #held = new Set<number>()
+  /** Messages that the broker drops when they are handed back. */
+  readonly #endangered: AmqpMessage[] = []
   /** The delivery tags of each consumer, in ascending order. */
   readonly #runs: number[][] = []
   #channel: AmqpChannel | undefined
@@ -43,9 +46,11 @@ export class QueueReader implements ReplayReader {
   #count = 0
   #closing: Promise<void> | undefined
 
-  constructor(link: Link, queue: KnownQueue) {
+  /** `publishAgain`: to the same queue, confirmed. */
+  constructor(link: Link, queue: KnownQueue, publishAgain: (messages: readonly AmqpMessage[]) => Promise<void>) {
     this.#link = link
     this.#queue = queue
+    this.#publishAgain = publishAgain
   }
 
   async range({ since, until, from, to, max = Number.POSITIVE_INFINITY }: AskedRange): Promise<ReplayRange> {
@@ -95,9 +100,11 @@ export class QueueReader implements ReplayReader {
         queue: name,
         consumerTag: `consume-once-replay-${this.#runs.length}`,
         most,
-        onDelivery: ({ fields }) => {
-          this.#held.add(fields.deliveryTag)
-          run.push(fields.deliveryTag)
+        onDelivery: (raw) => {
+          const { deliveryTag } = raw.fields
+          this.#held.add(deliveryTag)
+          run.push(deliveryTag)
+          if (isLastDelivery(raw, this.#queue)) this.#endangered.push(raw)
         },
         ready: () => checkQueue(this.#link, name),
         ends: AbortSignal.any([signal, this.#lost.signal]),
@@ -152,6 +159,25 @@ export class QueueReader implements ReplayReader {
   }
 
   async #close(): Promise<void> {
+    try {
+      await this.#rescue()
+    } finally {
+      await this.#handBack()
+    }
+  }
+
+  /** @throws BrokerError if a message cannot be published again: then the broker drops it, or dead-letters it */
+  async #rescue(): Promise<void> {
+    const held = this.#endangered.filter(({ fields }) => this.#held.has(fields.deliveryTag))
+    if (held.length === 0 || this.#lostBecause !== undefined) return
+    await this.#publishAgain(held)
+    for (const raw of held) {
+      this.#channel?.ack(raw, false)
+      this.#held.delete(raw.fields.deliveryTag)
+    }
+  }
+
+  async #handBack(): Promise<void> {
     const channel = this.#channel
     if (channel !== undefined && this.#lostBecause === undefined) {
       if (this.#held.size > 0 && isAtLeast(this.#queue.version, 4, 3)) {

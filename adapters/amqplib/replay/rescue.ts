@@ -1,0 +1,32 @@
+import type { Connector } from '../connection/connector.ts'
+import { propertiesToKeep, shortText } from '../message/properties.ts'
+import { ReopeningPublisher } from '../publishing/confirmed-publisher.ts'
+import type { AmqpMessage } from '../slice.ts'
+
+/**
+ * Publishes messages to the end of their own queue, confirmed and without their counts: the broker would drop the
+ * originals when they are handed back.
+ *
+ * @throws BrokerError
+ */
+export async function publishAgain(
+  connector: Connector,
+  queue: string,
+  messages: readonly AmqpMessage[],
+): Promise<void> {
+  const publisher = new ReopeningPublisher(connector, `consume-once ${queue}, replay`)
+  try {
+    for (const { content, properties } of messages) {
+      const { 'x-delivery-count': _returns, 'x-acquired-count': _looks, ...headers } = properties.headers ?? {}
+      await publisher.publish({
+        routingKey: queue,
+        body: content,
+        messageId: shortText(properties.messageId),
+        headers,
+        properties: propertiesToKeep(properties),
+      })
+    }
+  } finally {
+    await publisher.close()
+  }
+}

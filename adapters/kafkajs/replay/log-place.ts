@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BrokerError, describeError, isConsumeOnceError } from '../../../src/spi.ts'
 import type { AdminClient } from '../admin-client.ts'
-import { isTransient } from '../protocol-error.ts'
+import { errorType, isAnswer, isTransient } from '../protocol-error.ts'
 import type { SubscriptionAdminLike } from '../slice.ts'
 
 /** A topic, or one of its partitions. */
@@ -11,6 +11,9 @@ export interface LogPlace {
 }
 
 export type ReplayAdmin = AdminClient<SubscriptionAdminLike>
+
+/** kafkajs reads only in a group. Each reading has one of its own. */
+export const GROUP_PREFIX = 'consume-once-replay-'
 
 const TRIES = 8
 const AGAIN_MS = 250
@@ -36,7 +39,14 @@ export async function answered<T>({ topic }: Pick<LogPlace, 'topic'>, question: 
     return await question()
   } catch (error) {
     if (isConsumeOnceError(error)) throw error
-    const text = `topic ${topic} could not be read: ${describeError(error)}. Check the brokers given to Kafka(), then do it again`
+    const text = `topic ${topic} could not be read: ${describeError(error)}. ${adviceFor(error)}`
     throw new BrokerError('BROKER_UNREACHABLE', text, { cause: error })
   }
+}
+
+function adviceFor(error: unknown): string {
+  if (errorType(error).endsWith('AUTHORIZATION_FAILED')) {
+    return `Allow this client to read and describe the topic, and to read and delete groups whose names begin with ${GROUP_PREFIX}`
+  }
+  return isAnswer(error) ? 'Do it again' : 'Check the brokers given to Kafka(), then do it again'
 }

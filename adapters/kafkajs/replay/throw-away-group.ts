@@ -1,16 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ReplayAdmin } from './log-place.ts'
+import { GROUP_PREFIX, type ReplayAdmin } from './log-place.ts'
 
-const PREFIX = 'consume-once-replay-'
 const TRIES = 5
 const AGAIN_MS = 200
 /** The broker's code for a group that is not there. */
 const GROUP_ID_NOT_FOUND = 69
 
-/** kafkajs reads only in a group. Nothing is committed in this one, and nobody else joins it. */
+/** Nothing is committed in it, and nobody else joins it. */
 export function throwAwayGroup(): string {
-  return `${PREFIX}${randomBytes(8).toString('hex')}`
+  return `${GROUP_PREFIX}${randomBytes(8).toString('hex')}`
 }
 
 /**

@@ -8,7 +8,16 @@ import { WHY_UNUSABLE } from './message-id.ts'
 import { checkText, checkWhole } from './option-checks.ts'
 import type { ResolvedConsumer } from './resolve-options.ts'
 import type { Subscription } from './ports/subscription.ts'
-import type { ListedState, ListQuery, Purged, RecordPage, StoreAdmin, Why } from './ports/store-admin.ts'
+import type {
+  AuditPage,
+  AuditQuery,
+  ListedState,
+  ListQuery,
+  Purged,
+  RecordPage,
+  StoreAdmin,
+  Why,
+} from './ports/store-admin.ts'
 import { keyScope, scopeName } from './scope.ts'
 
 /** A message, given by its ID as text or bytes, or by its key as `list` and the log show it. */
@@ -56,6 +65,19 @@ export interface Admin {
   reopen(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]>
   /** For messages that are done: the effect happens again at the next delivery. */
   forget(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]>
+  /**
+   * Records messages as done that happened before this consumer used the library, so that a replay does not repeat them.
+   * Only those without a record; with several origins, give keys or a single origin.
+   *
+   * @throws ConfigError `CONFIG_INVALID` for a store that cannot import
+   */
+  import(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]>
+  /**
+   * The decisions of people, the newest first, a page at a time. Redis keeps about 10,000 of them, of all consumers.
+   *
+   * @throws ConfigError `CONFIG_INVALID` for a store that shows no audit
+   */
+  audit(query: AuditQuery): Promise<AuditPage>
   /**
    * Removes one batch of records whose retention has ended; call it again while `more` is true.
    *
@@ -146,6 +168,20 @@ class StoreRecords implements Admin {
     return this.#decide(refs, why, (keys, checked) => this.#admin.forget(this.scope, keys, checked))
   }
 
+  async import(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]> {
+    const admin = this.#admin
+    if (admin.import === undefined) throw this.#invalid('store: expected one with admin.import, got one without')
+    const checked = this.#checked(why)
+    const places = refs.map((ref, at) => this.#only(this.#placesOf(ref), at, 'may have'))
+    return decideEach(places, async (keys) => (await admin.import?.(this.scope, keys, checked)) ?? [])
+  }
+
+  async audit(query: AuditQuery): Promise<AuditPage> {
+    const page = await this.#admin.audit?.(this.scope, query)
+    if (page === undefined) throw this.#invalid('store: expected one with admin.audit, got one without')
+    return page
+  }
+
   async purge(batchSize: number = PURGE_BATCH): Promise<Purged> {
     const problems: string[] = []
     checkWhole('batchSize', batchSize, problems, { most: MOST_PURGED_AT_ONCE })
@@ -192,24 +228,23 @@ class StoreRecords implements Admin {
     decide: (keys: readonly Key[], why: Why) => Promise<readonly DecideVerdict[]>,
   ): Promise<readonly Decided[]> {
     const checked = this.#checked(why)
-    const records = (await this.#look(refs)).map((found, at) => this.#only(found, at))
-    const keys = [...new Set(records.map(({ key }) => key))]
-    const verdicts = await inChunks(keys, (some) => decide(some, checked))
-    const byKey = new Map(keys.map((key, at) => [key, verdicts[at] ?? 'refused']))
-    return records.map(({ ref, key }) => ({ ref, key, verdict: byKey.get(key) ?? 'refused' }))
+    const records = (await this.#look(refs)).map((found, at) => this.#only(found, at, 'has'))
+    return decideEach(records, (keys) => decide(keys, checked))
   }
 
-  #only(found: readonly Inspected[], at: number): Inspected {
+  #only(found: readonly Place[], at: number, has: 'has' | 'may have'): Place {
     const [record, another] = found
     if (record === undefined) throw new TypeError('a message without a record or its absence (admin.only)')
     if (another === undefined) return record
     const origins = found.map(({ origin }) => origin).join(', ')
     throw this.#invalid(
-      `message ${at + 1}: expected its ID under one origin, got records of ${origins}: give one origin`,
+      has === 'has'
+        ? `message ${at + 1}: expected its ID under one origin, got records of ${origins}: give one origin`
+        : `message ${at + 1}: expected one origin that its ID is of, got ${origins}: give one origin`,
     )
   }
 
-  #placesOf(ref: RecordRef): readonly Pick<Inspected, 'ref' | 'key' | 'origin'>[] {
+  #placesOf(ref: RecordRef): readonly Place[] {
     if (typeof ref === 'object' && 'key' in ref) return [{ ref, key: ref.key, origin: undefined }]
     const bytes = idBytes(ref)
     if (typeof bytes === 'string') throw this.#invalid(`message ID: ${WHY_UNUSABLE[bytes]}`)
@@ -232,6 +267,19 @@ class StoreRecords implements Admin {
   #invalid(...problems: readonly string[]): ConfigError {
     return new ConfigError(problems.map((one) => named(this.#consumer, one)))
   }
+}
+
+type Place = Pick<Inspected, 'ref' | 'key' | 'origin'>
+
+/** Decides each key once. */
+async function decideEach(
+  places: readonly Place[],
+  decide: (keys: readonly Key[]) => Promise<readonly DecideVerdict[]>,
+): Promise<readonly Decided[]> {
+  const keys = [...new Set(places.map(({ key }) => key))]
+  const verdicts = await inChunks(keys, decide)
+  const byKey = new Map(keys.map((key, at) => [key, verdicts[at] ?? 'refused']))
+  return places.map(({ ref, key }) => ({ ref, key, verdict: byKey.get(key) ?? 'refused' }))
 }
 
 function named({ name }: ResolvedConsumer, problem: string): string {

@@ -5,6 +5,7 @@ import type { StoreHarness, StoreLaw } from '../../testing/contract/store/harnes
 import { mapHarness, MapStore } from '../../test/contract/map-store.ts'
 import { memoryInboxHarness } from '../../test/contract/memory-inbox.ts'
 import { memoryOffsetsHarness } from '../../test/contract/memory-offsets.ts'
+import { WRONG_HISTORIES } from './wrong-histories.ts'
 import { WRONG_INBOXES } from './wrong-inboxes.ts'
 import { WRONG_OFFSETS } from './wrong-offsets.ts'
 import { WRONG_BATCHES, WRONG_RECORDS, WRONG_STEPS } from '../../test/contract/wrong-stores.ts'
@@ -30,6 +31,7 @@ const WRONG: readonly (readonly [string, () => Promise<readonly Broken[]>])[] = 
   ...Object.entries(WRONG_BATCHES).map(
     ([flaw, Wrong]) => [`a lease that ${flaw}`, () => ofLease(() => new Wrong())] as const,
   ),
+  ...Object.entries(WRONG_HISTORIES).map(([flaw, create]) => [`a lease that ${flaw}`, () => ofLease(create)] as const),
   ...Object.entries(WRONG_INBOXES).map(
     ([flaw, Wrong]) =>
       [`an inbox that ${flaw}`, () => brokenLaws(storeLaws.inbox, async () => memoryInboxHarness(Wrong))] as const,

@@ -3,6 +3,8 @@ import { Cluster } from 'ioredis'
 import { redisLease, type RedisLike } from 'consume-once/ioredis'
 import { hasCode } from '../../src/errors.ts'
 import type { Claim } from '../../src/ports/store.ts'
+import { auditLaws } from '../../testing/contract/store/audit-laws.ts'
+import { replayLaws } from '../../testing/contract/store/replay-laws.ts'
 import { claim, claimAll, grantedBy, hold, newDigest, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
 import { assertLikeTransition } from '../../test/contract/store-model.ts'
 import { backends } from '../../test/kit/backends.ts'
@@ -30,6 +32,26 @@ describeOnRedis('redisLease on a cluster of three', () => {
       client = await library.connectCluster(cluster.nodes.map(({ url }) => url))
     })
     afterAll(() => client?.close())
+
+    it.each([...auditLaws, ...replayLaws])('over its shards $name', async ({ run }) => {
+      const store = client.lease({ prefix: `history-${library.name}` })
+      await store.open()
+      await expect(run({ store, secondStore: async () => store, close: async () => {} })).resolves.toBeUndefined()
+    })
+
+    it('knows no scope since before a node has lost all its keys', async () => {
+      const store = client.lease({ prefix: `lost-${library.name}` })
+      const claims = await claimAll(
+        store,
+        Array.from({ length: 700 }, () => newItem()),
+      )
+      await store.mark(claims.map((answer) => grantedBy(answer).claim))
+      const before = await store.admin?.knownSince?.(SCOPE)
+      await withRedis(cluster.nodes[1]?.url ?? '', (redis) => redis.flushall())
+      const after = await store.admin?.knownSince?.(SCOPE)
+      expect(after?.at).toBeGreaterThan(before?.at ?? Number.NaN)
+      expect(await store.admin?.knownSince?.(SCOPE)).toEqual(after)
+    })
 
     it('answers a batch over all shards in its order', async () => {
       const store = client.lease()
@@ -132,7 +154,8 @@ describeOnRedis('redisLease over a client of the shape of a cluster', () => {
     const items = Array.from({ length: 1_000 }, () => newItem())
     expect((await claimAll(store, items)).map((answer) => grantedBy(answer).claim)).toMatchObject(items)
     for (const keys of scripts) {
-      expect(keys.length).toBeLessThanOrEqual(128)
+      // The records, and the time of the first claim.
+      expect(keys.length).toBeLessThanOrEqual(129)
       expect(new Set(keys.map((key) => /\{(\d\d)\}/.exec(key)?.[1])).size).toBe(1)
     }
     for (const shard of ['00', '01', '02', '03']) {

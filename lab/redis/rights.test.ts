@@ -16,7 +16,7 @@ const LISTED = rightsIn(readFileSync(new URL('../../docs/stores.md', import.meta
 const CONSUMERS = rightsFor('consumers')
 /** The others are for what it cannot read. */
 const AT_OPEN = CONSUMERS.filter((right) => right !== '+type' && right !== '+strlen')
-const PEOPLE = rightsFor('people')
+const PEOPLE = [...rightsFor('people: decisions'), ...rightsFor('people: replays')]
 const CHECKS = rightsFor('the checks')
 const CLUSTER = rightsFor('the client of a cluster')
 /** WAITAOF came with Redis 7.2. */
@@ -57,7 +57,6 @@ describeOnRedis.each(LIBRARIES)('A user with no rights but those that docs/store
       {
         strategy: 'lease',
         createHarness: async () => redisHarness(own.url, { library, storeUrl: await as([...CONSUMERS, ...PEOPLE]) }),
-        lacks: { replays: 'not yet', 'known-since': 'not yet' },
       },
       { describe, it },
     )

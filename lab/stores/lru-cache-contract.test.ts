@@ -48,7 +48,7 @@ describeRedis('redisLease', () => {
     {
       strategy: 'lease',
       createHarness: async () => withCache(await redisHarness((await server('redis')).url)),
-      lacks: { loss: LOSS, replays: 'not yet', 'known-since': 'not yet' },
+      lacks: { loss: LOSS },
     },
     { describe, it },
   )

@@ -61,6 +61,8 @@ describeMariadb('mysqlInbox in the hands of people', () => {
       more = purged.more
     }
     expect(removed.reduce((sum, one) => sum + one, 0)).toBe(8)
+    await place.pool.query(`update consume_once_scope ${back('first_claim_at')}`)
+    expect(await admin.knownSince?.(SCOPE)).toMatchObject({ because: 'the last purge' })
     const left = await admin.peek(
       SCOPE,
       [...items, parked, tried, young].map(({ key }) => key),

@@ -183,6 +183,21 @@ describePostgres('the purge of postgresInbox', () => {
     expect(states.map(({ state }) => state)).toEqual(['absent', 'done', 'absent', 'parked'])
   })
 
+  it('knows nothing of before the last purge, though its first claim was long ago', async () => {
+    const item = newItem()
+    await inbox.mark([(await hold(inbox, item)).claim])
+    await older(item)
+    await daily()
+    const { rows } = await place.pool.query(
+      `update ${place.schema}.scope set first_claim_at = now() - interval '9 days' returning extract(epoch from now()) * 1000 as now`,
+    )
+    const known = await admin.knownSince?.(SCOPE)
+    expect(known?.because).toBe('the last purge')
+    const agoMs = Number(rows[0]?.now) - (known?.at ?? 0)
+    expect(agoMs).toBeLessThan(DAY_MS + 10_000)
+    expect(agoMs).toBeGreaterThan(DAY_MS - 10_000)
+  })
+
   it('lets a redelivery that comes later than retention run again [T13]', async () => {
     const item = newItem()
     const { claim: first } = await hold(inbox, item)

@@ -25,7 +25,6 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name on one server', (library) =
     {
       strategy: 'lease',
       createHarness: () => redisHarness(url, { library }),
-      lacks: { replays: 'not yet', 'known-since': 'not yet' },
     },
     { describe, it },
   )

@@ -1,5 +1,9 @@
 import {
   StoreError,
+  type AuditPage,
+  type AuditQuery,
+  type KnownSince,
+  type ReplayLedger,
   type DecideVerdict,
   type Decision,
   type Key,
@@ -12,10 +16,13 @@ import {
   type StoreAdmin,
   type Why,
 } from '../../../src/spi.ts'
+import { auditPage } from './audit.ts'
 import type { KeyNames } from './key-names.ts'
+import { knownSince } from './known-since.ts'
 import { readLook } from './records.ts'
 import type { RedisNode, RedisPort } from './redis-port.ts'
 import { readDecide } from './replies.ts'
+import { RedisReplays } from './replays.ts'
 import { runScript } from './run-script.ts'
 import type { ScriptLine } from './script-line.ts'
 import { DECIDE } from './scripts/decide.ts'
@@ -47,12 +54,16 @@ export class RedisAdmin implements StoreAdmin {
   readonly forgetsByItself = true
   readonly #redis: RedisPort
   readonly #names: KeyNames
+  readonly replays: ReplayLedger
   readonly #line: ScriptLine
+  readonly #shards: number
 
-  constructor(redis: RedisPort, names: KeyNames, line: ScriptLine) {
+  constructor(redis: RedisPort, names: KeyNames, line: ScriptLine, shards: number) {
     this.#redis = redis
     this.#names = names
     this.#line = line
+    this.#shards = shards
+    this.replays = new RedisReplays(names, line, shards)
   }
 
   async peek(_scope: string, keys: readonly Key[]): Promise<readonly RecordView[]> {
@@ -101,6 +112,20 @@ export class RedisAdmin implements StoreAdmin {
     return this.#decide(keys, 'forget', why)
   }
 
+  import(_scope: string, keys: readonly Key[], why: Why): Promise<readonly DecideVerdict[]> {
+    return this.#decide(keys, 'import', why)
+  }
+
+  knownSince(scope: string): Promise<KnownSince | undefined> {
+    return knownSince({ redis: this.#redis, names: this.#names, line: this.#line, shards: this.#shards }, scope)
+  }
+
+  audit(_scope: string, query: AuditQuery): Promise<AuditPage> {
+    const { audit } = this.#names
+    const inShards = Array.from({ length: this.#shards }, (_, shard) => this.#names.auditInShard(shard))
+    return auditPage(this.#line, this.#redis.isCluster ? inShards : [audit], query)
+  }
+
   /** Redis expires records on its own, and parked records wait for a person. */
   async purge(): Promise<Purged> {
     return { removed: 0, more: false }
@@ -114,8 +139,10 @@ export class RedisAdmin implements StoreAdmin {
     return this.#line.run({
       script: DECIDE,
       items: keys.map((key) => ({ key })),
-      addKeys: (words, { key }) =>
-        words.push(this.#redis.isCluster ? this.#names.auditInShardOf(key) : this.#names.audit),
+      addKeys: (words, part) => {
+        for (const { key } of part)
+          words.push(this.#redis.isCluster ? this.#names.auditInShardOf(key) : this.#names.audit)
+      },
       argumentsOf: () => [decision, wholeMs(retentionMs), by, reason],
       read: readDecide,
       durable: true,

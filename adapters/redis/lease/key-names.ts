@@ -5,10 +5,12 @@ import { shardOf } from './batches.ts'
 export class KeyNames {
   /** The stream of people's decisions. */
   readonly audit: string
+  readonly #prefix: string
   readonly #shards: readonly string[]
   readonly #prefixes: readonly string[]
 
   constructor(prefix: string, shards: number) {
+    this.#prefix = prefix
     this.audit = `${prefix}:audit`
     this.#shards = Array.from({ length: shards }, (_, shard) => `{${String(shard).padStart(2, '0')}}`)
     this.#prefixes = this.#shards.map((shard) => `${prefix}:${shard}:`)
@@ -16,7 +18,25 @@ export class KeyNames {
 
   /** The audit stream in the slot of the key. */
   auditInShardOf(key: Key): string {
-    return `${this.audit}:${this.#shards[this.shardOf(key)]}`
+    return this.auditInShard(this.shardOf(key))
+  }
+
+  auditInShard(shard: number): string {
+    return `${this.audit}:${this.#shards[shard]}`
+  }
+
+  /** The time of the first claim of a scope: on a single server, or in one shard of a cluster. */
+  firstClaim(scope: string, shard?: number): string {
+    return `${this.#prefix}:since:${shard === undefined ? '' : `${this.#shards[shard]}:`}${scope}`
+  }
+
+  /** The IDs of the replays of a scope, in the slot of all of them. */
+  replays(scope: string): string {
+    return `${this.#prefix}:replays:{${withoutBraces(scope)}}`
+  }
+
+  replay(scope: string, id: string): string {
+    return `${this.replays(scope)}:${id}`
   }
 
   of(key: Key): string {
@@ -26,4 +46,9 @@ export class KeyNames {
   shardOf(key: Key): number {
     return shardOf(key, this.#prefixes.length)
   }
+}
+
+/** Injective. Redis takes what stands between braces as the slot. */
+function withoutBraces(scope: string): string {
+  return scope.replaceAll('%', '%25').replaceAll('{', '%7B').replaceAll('}', '%7D')
 }

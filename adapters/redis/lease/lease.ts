@@ -62,7 +62,7 @@ class RedisLease implements LeaseStore {
     const names = (this.#names = new KeyNames(prefix, shards))
     this.#redis = redis
     this.#line = new ScriptLine(redis, names, timeoutMs, durability)
-    this.admin = new RedisAdmin(redis, names, this.#line)
+    this.admin = new RedisAdmin(redis, names, this.#line, shards)
     this.#shards = shards
     this.#timeoutMs = timeoutMs
     this.#durability = durability
@@ -115,7 +115,7 @@ class RedisLease implements LeaseStore {
       key: `${systemEntropy.ownerToken()}-open`,
       digest: '',
     }))
-    const answers = await this.claim({ scope: '', token, leaseMs: 1_000, retentionMs: 1_000, alone: true, items })
+    const answers = await this.claim({ scope: TRIAL, token, leaseMs: 1_000, retentionMs: 1_000, alone: true, items })
     await this.mark(answers.flatMap((answer) => ('claim' in answer ? [answer.claim] : [])))
   }
 
@@ -124,6 +124,10 @@ class RedisLease implements LeaseStore {
     const answers = await this.#line.run({
       script: CLAIM,
       items,
+      addKeys: (words, [first]) => {
+        if (scope === TRIAL || first === undefined) return
+        words.push(this.#names.firstClaim(scope, this.#redis.isCluster ? this.#names.shardOf(first.key) : undefined))
+      },
       argumentsOf: (part) => [token, wholeMs(leaseMs), wholeMs(retentionMs), alone ? 1 : 0, ...digestArguments(part)],
       read: (answer, { key, digest }: ClaimItem): LeaseAnswer | undefined => {
         const answered = readClaim(answer)
@@ -208,6 +212,9 @@ class RedisLease implements LeaseStore {
     return Math.min(this.#timeoutMs, Math.max(leaseMs / 3, LEAST_TIMEOUT_MS))
   }
 }
+
+/** The scope of the test keys. No consumer has it. */
+const TRIAL = ''
 
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 500

@@ -17,7 +17,7 @@ export interface Batch<Item extends { readonly key: Key }, T> {
    * Adds further keys of a part, after the keys of its items.
    * @defaultValue none
    */
-  readonly addKeys?: (words: Argument[], item: Item) => void
+  readonly addKeys?: (words: Argument[], part: readonly Item[]) => void
   /** Arguments for the items of one part. */
   readonly argumentsOf: (part: readonly Item[]) => readonly Argument[]
   readonly read: ReadAnswer<Item, T>
@@ -58,6 +58,17 @@ export class ScriptLine {
     return inPlace(await answersWithin(withinMs, asked), split)
   }
 
+  /** Runs a script whose keys are in one slot. `durableIn`: its writes are durable when it resolves; the lane of the slot. */
+  async runOne(run: ScriptRun, durableIn?: number): Promise<unknown> {
+    const lane = this.#redis.isCluster ? durableIn : 0
+    const asked =
+      this.#durable === undefined || durableIn === undefined || lane === undefined
+        ? runScript(this.#redis, run)
+        : this.#durable.run(lane, run)
+    const [reply] = await this.ask(asked.then((one) => [one]))
+    return reply
+  }
+
   /** Any other request to Redis, with the timeout of the store. */
   async ask<T>(asked: Promise<readonly T[]>): Promise<readonly T[]> {
     return answersWithin(this.#timeoutMs, [asked])
@@ -68,7 +79,7 @@ export class ScriptLine {
     { script, addKeys, argumentsOf }: Batch<Item, unknown>,
   ): ScriptRun {
     const words: Argument[] = part.map(({ key }) => this.#names.of(key))
-    if (addKeys !== undefined) for (const item of part) addKeys(words, item)
+    addKeys?.(words, part)
     const keys = words.length
     words.push(...argumentsOf(part))
     return { script, keys, words }

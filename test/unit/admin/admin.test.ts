@@ -183,6 +183,19 @@ describe('adminOf', () => {
     await expect(admin.purge(0)).rejects.toThrow('batchSize')
   })
 
+  it('imports what happened before, so that it does not run, and shows who decided', async () => {
+    const stage = new Stage()
+    await stage.send(['b'])
+    const imported = await stage.admin.import(['a', 'b', 'a'], WHY)
+    expect(imported.map(({ verdict }) => verdict)).toEqual(['decided', 'already', 'decided'])
+    await stage.send(['a'])
+    expect(stage.handled).toEqual(['b'])
+    const { entries } = await stage.admin.audit({ limit: 10 })
+    expect(entries).toMatchObject([{ ...WHY, decision: 'import', before: 'absent', key: imported[0]?.key }])
+    const ofTwo = adminOf(stage.consumer, { group: 'workers', origins: ['sms', 'mail'] })
+    await expect(ofTwo.import(['a'], WHY)).rejects.toThrow('expected one origin that its ID is of, got sms, mail')
+  })
+
   it('says so where the store lets nobody look, and where messages have no records', () => {
     const at = { group: 'g', origins: ['t'] }
     expect(() => adminOf(of(storeWith(() => ({}))), at)).toThrow('expected one that people may look into')

@@ -4,24 +4,24 @@ import type { ClaimItem, Store } from '../../../src/ports/store.ts'
 import { abandon, claim, hold, LONG_MS, newItem, SCOPE, SHORT_MS } from './claims.ts'
 import type { LeaseHarness, StoreLaw } from './harness.ts'
 
-const WHY: Why = { by: 'contract', reason: "it's | a law", retentionMs: LONG_MS }
+export const WHY: Why = { by: 'contract', reason: "it's | a law", retentionMs: LONG_MS }
 const ALONE = { alone: true }
 
-function adminOf({ admin }: Store<unknown>): StoreAdmin {
+export function adminOf({ admin }: Store<unknown>): StoreAdmin {
   if (admin === undefined) throw new Error('expected a store with admin')
   return admin
 }
 
-async function stateOf(store: Store<unknown>, { key }: ClaimItem): Promise<string | undefined> {
+export async function stateOf(store: Store<unknown>, { key }: ClaimItem): Promise<string | undefined> {
   return (await adminOf(store).peek(SCOPE, [key]))[0]?.state
 }
 
-async function setAside(store: Store<unknown>, item: ClaimItem, as: 'given-up' | 'parked'): Promise<void> {
+export async function setAside(store: Store<unknown>, item: ClaimItem, as: 'given-up' | 'parked'): Promise<void> {
   await store.setAside([(await hold(store, item)).claim], as, { reason: 'no luck' })
 }
 
 /** Expects that its next delivery runs, with all its attempts. Leaves nothing open. */
-async function expectRun(store: Store<unknown>, item: ClaimItem): Promise<void> {
+export async function expectRun(store: Store<unknown>, item: ClaimItem): Promise<void> {
   const { verdict, attempt, claim: claimed } = await hold(store, item)
   expect([verdict, attempt]).toEqual(['claimed', 1])
   await store.release([claimed], { refund: true, doubt: false })

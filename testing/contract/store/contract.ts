@@ -1,6 +1,7 @@
 import type { Store } from '../../../src/ports/store.ts'
 import { describeLaws, needsOf, type Runner } from '../law.ts'
 import { adminLaws, leaseAdminLaws } from './admin-laws.ts'
+import { auditLaws } from './audit-laws.ts'
 import { commonLaws } from './common-laws.ts'
 import type { Capability, InboxHarness, LeaseHarness, OffsetsHarness, StoreHarness, StoreLaw } from './harness.ts'
 import { inboxAdminLaws } from './inbox-admin-laws.ts'
@@ -41,7 +42,7 @@ interface LawsOf {
   readonly offsets: readonly StoreLaw<OffsetsHarness>[]
 }
 
-const OF_EVERY_STORE: readonly StoreLaw[] = [...commonLaws, ...resultLaws, ...adminLaws, ...replayLaws]
+const OF_EVERY_STORE: readonly StoreLaw[] = [...commonLaws, ...resultLaws, ...adminLaws, ...auditLaws, ...replayLaws]
 
 /** The laws for each strategy: no call may distinguish the store from `transition()`, or from `claimStream()`. */
 export const storeLaws: LawsOf = {

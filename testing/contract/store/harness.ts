@@ -60,6 +60,10 @@ export type Capability =
   | 'results'
   /** People can look at records and decide about them. */
   | 'admin'
+  /** `admin.import` records messages as done that happened before. */
+  | 'import'
+  /** `admin.audit` shows the decisions of people. */
+  | 'audit'
   /** `admin.replays` keeps the state of replays. */
   | 'replays'
   /** `admin.knownSince` says since when absence of a record proves something. */

@@ -5,7 +5,7 @@ import { ARE_PLAIN, DIGEST_CHARACTERS, script, type Script } from './script.ts'
 /**
  * Claims keys.
  *
- * - KEYS: the keys, distinct
+ * - KEYS: the keys, distinct; then, except for trials, the time of the first claim of the scope
  * - ARGV: token, leaseMs, retentionMs, alone ('1' or '0'), then the digests: '1' and all of them in one text of 22
  *   characters each, or '0' and one for each key
  * - Returns a text with a letter for each key: `c` for `claimed|1|1`, `d` for `done|`, or `-`; then, for each `-`,
@@ -50,7 +50,11 @@ local function claim(key, digest, value)
 end
 local values = redis.call('MGET', unpack(KEYS))
 local letters, out = {}, {}
-for i, key in ipairs(KEYS) do
+local count = digests and #digests / ${DIGEST_CHARACTERS} or #ARGV - 5
+-- Gone after a loss of all data, so that absence proves nothing about messages of before.
+if KEYS[count + 1] and not values[count + 1] then redis.call('SET', KEYS[count + 1], string.format('%.0f', now), 'NX') end
+for i = 1, count do
+  local key = KEYS[i]
   local digest = digests and string.sub(digests, i * ${DIGEST_CHARACTERS} - ${DIGEST_CHARACTERS - 1}, i * ${DIGEST_CHARACTERS}) or ARGV[5 + i]
   local value = values[i]
   -- Nearly every key. NX, because MGET returns nil for a value that is not a string.

@@ -4,7 +4,7 @@ import { script, type Script } from './script.ts'
  * Carries out a person's decision on records without a living owner, and logs it for audit with the previous record.
  *
  * - KEYS: the keys, then for each of them the audit stream
- * - ARGV: `done`, `rerun`, `reopen` or `forget`, retentionMs, who decides, why
+ * - ARGV: `done`, `rerun`, `reopen`, `forget` or `import`, retentionMs, who decides, why
  * - Returns for each key: `decided`, `already` (nothing to do, or sent again) or `refused` (not possible in this state,
  *   or unreadable)
  * - Sent again: `already`; the value is written again, so that a WAIT or WAITAOF after it covers it
@@ -16,6 +16,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function isFor(state, doubt, rest)
   if decision == 'reopen' then return state == 'G' end
   if decision == 'forget' then return state == 'D' end
+  if decision == 'import' then return state == 'A' end
   local inDoubt = (state == 'P' and tonumber(rest) <= now) or (state == 'R' and doubt == '1')
   return state == 'X' or state == 'G' or inDoubt
 end
@@ -26,15 +27,17 @@ local function decide(key, audit)
   -- The owner field of G and X also has time and cause; keep the token only.
   owner = string.match(owner, '^[^\\n]*')
   local isOpen = state == 'A' or (state == 'R' and doubt == '0' and tonumber(attempts) == 0)
-  if (decision == 'done' and state == 'D') or (decision ~= 'done' and isOpen) then
+  local makesDone = decision == 'done' or decision == 'import'
+  if (makesDone and state == 'D') or (not makesDone and isOpen) then
     if value then redis.call('SET', key, value, 'KEEPTTL') end
     return 'already'
   end
   if not isFor(state, doubt, rest) then return 'refused' end
-  local next = decision == 'done' and table.concat({ 'D', fence, '0', '0', fp, owner, '' }, '|')
+  if decision == 'import' then fence = '1' end
+  local next = makesDone and table.concat({ 'D', fence, '0', '0', fp, owner, '' }, '|')
     or table.concat({ 'R', fence, '0', '0', fp, owner, '' }, '|')
   -- A long result is cut: the stream is for people. XADD first, so that a user without that right decides nothing.
-  local before = string.sub(value, 1, 1024)
+  local before = string.sub(value or '', 1, 1024)
   redis.call('XADD', audit, 'MAXLEN', '~', 10000, '*',
     'key', key, 'decision', decision, 'by', by, 'reason', reason, 'before', before)
   redis.call('SET', key, next, 'PX', retention)

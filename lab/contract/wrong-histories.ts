@@ -1,0 +1,59 @@
+import type { ReplayLedger, Taking } from '../../src/ports/replay.ts'
+import type { StoreAdmin } from '../../src/ports/store-admin.ts'
+import { MapStore } from '../../test/contract/map-store.ts'
+
+/** A lease that keeps its records right, and one thing beside them wrong. */
+const wrongReplays = (flaw: (right: ReplayLedger) => Partial<ReplayLedger>): (() => MapStore) =>
+  wrongAdmin(({ replays: right }) => {
+    if (right === undefined) throw new TypeError('expected a store with admin.replays (wrong-histories)')
+    const through: ReplayLedger = {
+      take: (scope, id, how) => right.take(scope, id, how),
+      save: (scope, id, how) => right.save(scope, id, how),
+      leave: (scope, id, owner) => right.leave(scope, id, owner),
+      ask: (scope, id, request) => right.ask(scope, id, request),
+      read: (scope, id) => right.read(scope, id),
+      list: (scope, limit) => right.list(scope, limit),
+    }
+    return { replays: { ...through, ...flaw(through) } }
+  })
+
+const wrongAdmin = (flaw: (right: StoreAdmin) => Partial<StoreAdmin>) => (): MapStore => {
+  const store = new MapStore()
+  Object.assign(store.admin, flaw({ ...store.admin }))
+  return store
+}
+
+const cut = (how: Taking): Taking => ({ ...how, state: how.state.slice(0, 65_535) })
+
+export const WRONG_HISTORIES: Readonly<Record<string, () => MapStore>> = {
+  'shows nobody a replay': wrongReplays(() => ({ read: async () => undefined })),
+  'lets everybody take a replay': wrongReplays((right) => ({
+    take: async (scope, id, how) => ({ verdict: 'taken', state: (await right.take(scope, id, how)).state }),
+  })),
+  'saves for everybody': wrongReplays((right) => ({
+    save: async (scope, id, how) => {
+      const answer = await right.save(scope, id, how)
+      return answer.held ? answer : { held: true, request: undefined }
+    },
+  })),
+  'tells no owner what it was asked': wrongReplays((right) => ({
+    save: async (scope, id, how) => {
+      const answer = await right.save(scope, id, how)
+      return answer.held ? { held: true, request: undefined } : answer
+    },
+  })),
+  'lists the oldest replay first': wrongReplays((right) => ({
+    list: async (scope, limit) => (await right.list(scope, 1_000)).toReversed().slice(0, limit),
+  })),
+  'cuts the state of a replay': wrongReplays((right) => ({
+    take: (scope, id, how) => right.take(scope, id, cut(how)),
+    save: (scope, id, how) => right.save(scope, id, cut(how)),
+  })),
+  'never ends the hold of a replay': wrongReplays((right) => ({
+    take: (scope, id, how) => right.take(scope, id, { ...how, ttlMs: 10 * how.ttlMs }),
+  })),
+  'knows a scope that nobody has claimed': wrongAdmin(() => ({
+    knownSince: async () => ({ at: 1, because: 'always' }),
+  })),
+  'knows nothing of the scope': wrongAdmin(() => ({ knownSince: async () => undefined })),
+}

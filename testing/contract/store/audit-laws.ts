@@ -1,0 +1,110 @@
+import { expect } from '../expect.ts'
+import type { AuditEntry } from '../../../src/ports/replay.ts'
+import type { AuditPage } from '../../../src/ports/store-admin.ts'
+import { adminOf, expectRun, setAside, stateOf, WHY } from './admin-laws.ts'
+import { claim, hold, newItem, SCOPE } from './claims.ts'
+import type { StoreLaw } from './harness.ts'
+
+const ALONE = { alone: true }
+
+/** Imports, and what the audit shows of all decisions. */
+export const auditLaws: readonly StoreLaw[] = [
+  {
+    name: 'imports what has no record as done, for every payload, and nothing else',
+    needs: ['admin', 'import'],
+    async run({ store, secondStore }) {
+      const [absent, done, parked, givenUp] = [newItem(), newItem(), newItem(), newItem()]
+      await store.mark([(await hold(store, done)).claim])
+      await setAside(store, parked, 'parked')
+      await setAside(store, givenUp, 'given-up')
+      const keys = [parked, absent, done, givenUp].map(({ key }) => key)
+      const admin = adminOf(await secondStore())
+      expect(await admin.import?.(SCOPE, keys, WHY)).toEqual(['refused', 'decided', 'already', 'refused'])
+      expect(await admin.import?.(SCOPE, keys, WHY)).toEqual(['refused', 'already', 'already', 'refused'])
+      expect(await claim(store, absent)).toEqual({ verdict: 'done' })
+      expect(await claim(store, newItem({ key: absent.key }))).toEqual({ verdict: 'done' })
+      expect(await stateOf(store, parked)).toBe('parked')
+      expect(await admin.forget(SCOPE, [absent.key], WHY)).toEqual(['decided'])
+      await expectRun(store, absent)
+    },
+  },
+  {
+    name: 'imports many keys at once, and lets those run whose import it refused',
+    needs: ['admin', 'import'],
+    async run({ store }) {
+      const items = Array.from({ length: 500 }, () => newItem())
+      const tried = newItem()
+      await store.release([(await hold(store, tried)).claim], { refund: false, doubt: false })
+      const keys = [tried, ...items].map(({ key }) => key)
+      const verdicts = await adminOf(store).import?.(SCOPE, keys, WHY)
+      expect(verdicts).toEqual(['refused', ...items.map(() => 'decided')])
+      const views = await adminOf(store).peek(SCOPE, keys)
+      expect(views.filter(({ state }) => state === 'done').length).toBe(items.length)
+      const again = await hold(store, tried, ALONE)
+      expect(again.attempt).toBe(2)
+      await store.release([again.claim], { refund: true, doubt: false })
+    },
+  },
+  {
+    name: 'shows decisions with who, why and the state before, the newest first',
+    needs: ['admin', 'audit'],
+    async run({ store, secondStore }) {
+      const [item, other] = [newItem(), newItem()]
+      const admin = adminOf(store)
+      await setAside(store, item, 'parked')
+      await setAside(store, other, 'given-up')
+      await admin.resolve(SCOPE, [item.key], { ...WHY, as: 'done' })
+      await admin.resolve(SCOPE, [item.key], { ...WHY, as: 'done' })
+      await admin.reopen(SCOPE, [other.key], { ...WHY, by: 'another' })
+      await admin.forget(SCOPE, [item.key], WHY)
+      const page = await adminOf(await secondStore()).audit?.(SCOPE, { limit: 100 })
+      const own = page?.entries.filter(({ key }) => key === item.key || key === other.key) ?? []
+      expect(own.map(({ key, decision, before }) => [key, decision, before])).toEqual([
+        [item.key, 'forget', 'done'],
+        [other.key, 'reopen', 'given-up'],
+        [item.key, 'done', 'parked'],
+      ])
+      expect(own.map(({ by, reason }) => [by, reason])).toEqual([
+        [WHY.by, WHY.reason],
+        ['another', WHY.reason],
+        [WHY.by, WHY.reason],
+      ])
+      expect(own.every(({ at }) => at > 0)).toBe(true)
+    },
+  },
+  {
+    name: 'shows the decisions about one key, page by page, each once',
+    needs: ['admin', 'audit', 'import'],
+    async run({ store }) {
+      const [item, other] = [newItem(), newItem()]
+      const admin = adminOf(store)
+      await admin.import?.(SCOPE, [item.key, other.key], WHY)
+      for (let again = 0; again < 2; again++) {
+        await admin.forget(SCOPE, [item.key, other.key], WHY)
+        const { claim: claimed } = await hold(store, item)
+        await store.mark([claimed])
+      }
+      const all = await pagesOf((after) => admin.audit?.(SCOPE, { limit: 2, after }))
+      const mine = all.filter(({ key }) => key === item.key)
+      expect(mine.map(({ decision, before }) => [decision, before])).toEqual([
+        ['forget', 'done'],
+        ['forget', 'done'],
+        ['import', 'absent'],
+      ])
+      expect(new Set(all.map(({ id }) => id)).size).toBe(all.length)
+      expect(await pagesOf((after) => admin.audit?.(SCOPE, { key: item.key, limit: 1, after }))).toEqual(mine)
+    },
+  },
+]
+
+async function pagesOf(
+  ask: (after: string | undefined) => Promise<AuditPage> | undefined,
+): Promise<readonly AuditEntry[]> {
+  const all: AuditEntry[] = []
+  for (let after: string | undefined; ;) {
+    const page = await ask(after)
+    all.push(...(page?.entries ?? []))
+    after = page?.next
+    if (after === undefined) return all
+  }
+}

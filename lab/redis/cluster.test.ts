@@ -33,10 +33,10 @@ describeOnRedis('redisLease on a cluster of three', () => {
     })
     afterAll(() => client?.close())
 
-    it.each([...auditLaws, ...replayLaws])('over its shards $name', async ({ run }) => {
+    it.each([...auditLaws, ...replayLaws])('over its shards $name', async (law) => {
       const store = client.lease({ prefix: `history-${library.name}` })
       await store.open()
-      await expect(run({ store, secondStore: async () => store, close: async () => {} })).resolves.toBeUndefined()
+      await expect(law.run({ store, secondStore: async () => store, close: async () => {} })).resolves.toBeUndefined()
     })
 
     it('knows no scope since before a node has lost all its keys', async () => {

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { openedOnce } from '../../test/kit/opened.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Cluster } from '../../test/kafka/kit.ts'
 import { openStores, type WorkerStores } from '../kit/worker-stores.ts'
 import {
@@ -13,14 +13,8 @@ import {
 let cluster: Cluster
 let stores: WorkerStores
 
-beforeAll(async () => {
-  cluster = await Cluster.open()
-  stores = await openStores()
-}, SERVER_WITHIN_MS)
-afterAll(async () => {
-  await cluster[Symbol.asyncDispose]()
-  await stores[Symbol.asyncDispose]()
-})
+openedOnce(Cluster, (made) => (cluster = made))
+openedOnce({ open: openStores }, (made) => (stores = made))
 
 const SESSION_MS = 2_000
 

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { openedOnce } from '../../test/kit/opened.ts'
 import { eventually } from '../../test/kit/eventually.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Cluster } from '../../test/kafka/kit.ts'
 import { openStores, type WorkerStores } from '../kit/worker-stores.ts'
 import { WorkerProcess, type WorkerConfig, type WorkerMessage } from '../../test/kafka/worker-process.ts'
@@ -9,14 +9,8 @@ import { WorkerProcess, type WorkerConfig, type WorkerMessage } from '../../test
 let cluster: Cluster
 let stores: WorkerStores
 
-beforeAll(async () => {
-  cluster = await Cluster.open()
-  stores = await openStores()
-}, SERVER_WITHIN_MS)
-afterAll(async () => {
-  await cluster[Symbol.asyncDispose]()
-  await stores[Symbol.asyncDispose]()
-})
+openedOnce(Cluster, (made) => (cluster = made))
+openedOnce({ open: openStores }, (made) => (stores = made))
 
 const SESSION_MS = 1_500
 

@@ -9,12 +9,6 @@ let cluster: Cluster
 
 openedOnce(Cluster, (made) => (cluster = made))
 
-function settling(): RecordingIntake {
-  const intake = new RecordingIntake()
-  intake.onDeliver = (delivery) => delivery.settle()
-  return intake
-}
-
 const deliveredOf = (intake: RecordingIntake, topic: string): number =>
   intake.deliveries.filter(({ message }) => message.destination === topic).length
 
@@ -36,7 +30,7 @@ describe('a retry topic that is deleted', () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const retry = `${topic}.${groupId}.retry-1`
     const options = { topics: [topic], group: groupId, retry: { topics: [{ delayMs: 1 }] } }
-    const { source, intake } = await cluster.open(options, settling())
+    const { source, intake } = await cluster.open(options, RecordingIntake.settling())
     await send(topic, ['a'])
     await intake.untilDelivered(1)
     await gone(retry)
@@ -54,7 +48,10 @@ describe('one of two source topics that is deleted', () => {
   it('is named, the other goes on, and it is consumed again from its beginning when it is back', async () => {
     const [kept, deleted, groupId] = [await cluster.topic(), await cluster.topic(), uniqueName('group')]
     await send(deleted, ['old 1', 'old 2'])
-    const { source, intake } = await cluster.open({ topics: [kept, deleted], group: groupId }, settling())
+    const { source, intake } = await cluster.open(
+      { topics: [kept, deleted], group: groupId },
+      RecordingIntake.settling(),
+    )
     await cluster.untilCommitted(groupId, deleted, [2])
     await gone(deleted)
     await intake.untilTold('topic-missing')
@@ -82,7 +79,10 @@ describe('a start while one of two source topics is missing', () => {
       await gone(deleted)
       await send(kept, ['before'])
       const begun = performance.now()
-      const { source, intake } = await cluster.open({ topics: [deleted, kept], group: groupId, start }, settling())
+      const { source, intake } = await cluster.open(
+        { topics: [deleted, kept], group: groupId, start },
+        RecordingIntake.settling(),
+      )
       expect(performance.now() - begun).toBeLessThan(25_000) // Offsets of a missing topic are waited for longer.
       expect(intake.told('topic-missing')).toEqual([expect.stringContaining(`${deleted} does not exist`)])
       await send(kept, ['a', 'b'])

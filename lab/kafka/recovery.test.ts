@@ -13,12 +13,6 @@ let cluster: Cluster
 openedOnce(Cluster, (made) => (cluster = made))
 afterEach(() => cluster.closeSources())
 
-const settling = (): RecordingIntake => {
-  const intake = new RecordingIntake()
-  intake.onDeliver = (delivery) => delivery.settle()
-  return intake
-}
-
 describe('a Kafka source whose consumer dies', () => {
   it('builds a new one, is not ready meanwhile, and gets again what was not committed', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
@@ -77,7 +71,7 @@ describe('a Kafka source whose consumer dies', () => {
       },
     }
     const { source } = kafkaSource(kafka, { topics: [topic], group: groupId })
-    const intake = settling()
+    const intake = RecordingIntake.settling()
     await source.open(intake)
     try {
       await cluster.send(topic, ['a'])
@@ -121,7 +115,7 @@ describe('a Kafka source and what the broker no longer has', () => {
     await cluster.admin.fetchTopicMetadata({ topics: [topic] })
     await cluster.admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '6' }] })
 
-    const { intake } = await cluster.open({ topics: [topic], group: groupId }, settling())
+    const { intake } = await cluster.open({ topics: [topic], group: groupId }, RecordingIntake.settling())
     await intake.untilDelivered(4)
     expect(intake.positions).toEqual(['0@6', '0@7', '0@8', '0@9'])
     expect(intake.told('lost-by-retention')).toEqual([`${topic}/0: expected 3, got 6`])
@@ -131,7 +125,7 @@ describe('a Kafka source and what the broker no longer has', () => {
   it('tells the gap while it runs, and never commits backwards', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, ['0', '1', '2'])
-    const { source, intake } = await cluster.open({ topics: [topic], group: groupId }, settling())
+    const { source, intake } = await cluster.open({ topics: [topic], group: groupId }, RecordingIntake.settling())
     await cluster.untilCommitted(groupId, topic, [3])
     source.pause()
     const other = await cluster.open({ topics: [topic], group: uniqueName('other') })
@@ -148,7 +142,7 @@ describe('a Kafka source and what the broker no longer has', () => {
   it('reads a topic that was re-created from its beginning', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, ['a', 'b', 'c', 'd', 'e'])
-    const { intake } = await cluster.open({ topics: [topic], group: groupId }, settling())
+    const { intake } = await cluster.open({ topics: [topic], group: groupId }, RecordingIntake.settling())
     await cluster.untilCommitted(groupId, topic, [5])
     await cluster.admin.deleteTopics({ topics: [topic] })
     await cluster.admin.createTopics({ waitForLeaders: false, topics: [{ topic, numPartitions: 1 }] })

@@ -18,12 +18,6 @@ afterEach(async () => {
   await cluster.closeSources()
 })
 
-function settling(): RecordingIntake {
-  const intake = new RecordingIntake()
-  intake.onDeliver = (delivery) => delivery.settle()
-  return intake
-}
-
 function latest(topic: string, groupId: string): KafkaOptions {
   return { topics: [topic], group: groupId, start: 'latest' }
 }
@@ -53,7 +47,7 @@ describe("a group that starts at 'latest'", () => {
     const [topic, groupId] = [await cluster.topic(3), uniqueName('group')]
     await cluster.send(topic, ['old', 'older'])
     await cluster.send(topic, ['old'], 1)
-    const { intake } = await cluster.open(latest(topic, groupId), settling())
+    const { intake } = await cluster.open(latest(topic, groupId), RecordingIntake.settling())
     expect(await cluster.committed(groupId, topic)).toEqual([2, 1, 0])
     expect(intake.told('started-at-end').toSorted()).toEqual([`${topic}/0: 2`, `${topic}/1: 1`, `${topic}/2: 0`])
     for (const partition of [0, 1, 2]) await cluster.send(topic, [`new ${partition}`], partition)
@@ -66,11 +60,11 @@ describe("a group that starts at 'latest'", () => {
   it('goes on where it was at every later start', async () => {
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
     await cluster.send(topic, ['old'])
-    const first = await cluster.open(latest(topic, groupId), settling())
+    const first = await cluster.open(latest(topic, groupId), RecordingIntake.settling())
     await first.source.close()
     await cluster.send(topic, ['meanwhile'])
     await cluster.send(topic, ['meanwhile too'], 1)
-    const second = await cluster.open(latest(topic, groupId), settling())
+    const second = await cluster.open(latest(topic, groupId), RecordingIntake.settling())
     await second.intake.untilDelivered(2)
     expect(valuesOf(second.intake)).toEqual(['meanwhile', 'meanwhile too'])
     expect(second.intake.told('started-at-end')).toEqual([])
@@ -79,14 +73,14 @@ describe("a group that starts at 'latest'", () => {
   it('reads a partition that is added later from its beginning', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, ['old'])
-    const { source, intake } = await cluster.open(latest(topic, groupId), settling())
+    const { source, intake } = await cluster.open(latest(topic, groupId), RecordingIntake.settling())
     await source.stopIntake()
     await source.close()
     await cluster.admin.createPartitions({ topicPartitions: [{ topic, count: 2 }] })
     await cluster.producer.disconnect()
     await cluster.producer.connect()
     await cluster.send(topic, ['first of the added'], 1)
-    const later = await cluster.open(latest(topic, groupId), settling())
+    const later = await cluster.open(latest(topic, groupId), RecordingIntake.settling())
     await later.intake.untilDelivered(1)
     // Twice at most by a retry of the producer, or by a rebalance before the commit: both are at least once, as promised here.
     expect(new Set(valuesOf(later.intake))).toEqual(new Set(['first of the added']))
@@ -106,7 +100,7 @@ describe("a group that starts at 'latest'", () => {
       await cluster.admin.setOffsets({ groupId, topic, partitions: [{ partition: 0, offset }] })
     }
     await cluster.send(topic, ['c', 'd'], 1)
-    const { intake } = await cluster.open(latest(topic, groupId), settling())
+    const { intake } = await cluster.open(latest(topic, groupId), RecordingIntake.settling())
     await cluster.untilCommitted(groupId, topic, ends)
     expect(valuesOf(intake)).toEqual(offset === undefined ? ['a', 'b', 'c', 'd'] : ['c', 'd'])
     expect(intake.told('started-at-end')).toEqual([])
@@ -117,7 +111,7 @@ describe("a group that starts at 'latest'", () => {
     await cluster.send(topic, ['old'])
     await cluster.send(retry, ['waiting'])
     const options = { ...latest(topic, groupId), retry: { topics: [{ delayMs: 1, topic: retry }] } }
-    const { intake } = await cluster.open(options, settling())
+    const { intake } = await cluster.open(options, RecordingIntake.settling())
     await intake.untilDelivered(1)
     expect(valuesOf(intake)).toEqual(['waiting'])
   })
@@ -127,7 +121,7 @@ describe("a group that starts at 'latest'", () => {
       const [topic, groupId] = [await cluster.topic(4), uniqueName('group')]
       const partitions = [0, 1, 2, 3]
       for (const partition of partitions) await cluster.send(topic, ['old', 'old'], partition)
-      const intakes = [settling(), settling(), settling()]
+      const intakes = [RecordingIntake.settling(), RecordingIntake.settling(), RecordingIntake.settling()]
       const opening = intakes.map((intake) => cluster.open(latest(topic, groupId), intake))
       await Promise.race(opening)
       for (const partition of partitions) await cluster.send(topic, [`new ${partition}`], partition)
@@ -144,7 +138,7 @@ describe("a group that starts at 'latest'", () => {
     await using own = await Cluster.open(kafka.brokers)
     const [topic, groupId] = [await own.topic(), uniqueName('group')]
     await own.send(topic, ['old'])
-    const { intake } = await own.open(latest(topic, groupId), settling())
+    const { intake } = await own.open(latest(topic, groupId), RecordingIntake.settling())
     await own.send(topic, ['new'])
     await own.untilCommitted(groupId, topic, [2])
     expect(valuesOf(intake)).toEqual(['new'])

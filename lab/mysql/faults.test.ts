@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { MysqlTransaction } from '../../adapters/mysql2/index.ts'
 import type { Store } from '../../src/index.ts'
-import { claim, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'
+import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
 import { server } from '../../test/kit/servers/server.ts'
 import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'
 import {
@@ -95,36 +95,6 @@ describeMariadb('mysqlInbox on a connection that is lost', () => {
     const next = await settled(async () => [(await claim(rival, item, ALONE)) as { claim?: never }])
     expect(await rival.mark(next.flatMap(({ claim: granted }) => granted ?? []))).toEqual(['marked'])
     expect(await settled(() => inbox.mark([claimed]))).toEqual(['refused-done'])
-  })
-
-  it('counts one attempt for a claim that is sent again, whichever reply was lost', async () => {
-    const item = newItem()
-    const token = newToken()
-    // The first message of a claim begins and inserts: its transaction ends with the connection.
-    proxy.breakNext('cut after')
-    expect(await codeOf(claim(inbox, item, { token }))).toBe('STORE_AMBIGUOUS')
-    const granted = await settled(async () => [await claim(inbox, item, { token })])
-    expect(granted).toMatchObject([{ verdict: 'claimed', attempt: 1 }])
-  })
-
-  it('answers a set-aside whose reply was lost like the first', async () => {
-    const item = newItem()
-    const { claim: claimed } = await hold(inbox, item)
-    proxy.breakNext('cut after')
-    // It was the reply to the ROLLBACK; the record is written all the same, on another connection.
-    expect(await inbox.setAside([claimed], 'parked', { reason: 'why' })).toEqual(['parked'])
-    expect(await inbox.setAside([claimed], 'parked', { reason: 'why' })).toEqual(['parked'])
-    expect(await claim(rival, item)).toMatchObject({ verdict: 'parked', reason: 'why' })
-  })
-
-  it('rolls back what a handler wrote when the reply to a release is lost', async () => {
-    const item = newItem()
-    const { claim: claimed } = await hold(inbox, item)
-    await place.write(lend(claimed).tx, item.key)
-    proxy.breakNext('cut after')
-    expect(await inbox.release([claimed], NO_REFUND)).toEqual(['released'])
-    expect(await place.committed(item.key)).toBe(0)
-    expect(await hold(rival, item, ALONE)).toMatchObject({ attempt: 2 })
   })
 
   it('lives on when its connection is killed, says that nothing was committed, and gives the attempt back', async () => {

@@ -136,17 +136,6 @@ describeMariadb('mysqlInbox beside others', () => {
     expect(await untilResolved(() => claim(inbox, item))).toEqual({ verdict: 'done' })
   })
 
-  it('refuses a claim in the hands of someone who never got it', async () => {
-    const inbox = await place.newInbox()
-    const { claim: claimed } = await hold(inbox, newItem())
-    const stranger = [{ ...claimed, token: 'somebody else' }]
-    expect(await inbox.mark(stranger)).toEqual(['refused-busy'])
-    expect(await inbox.release(stranger, NO_REFUND)).toEqual(['refused'])
-    expect(await inbox.setAside(stranger, 'parked', { reason: 'no' })).toEqual(['refused'])
-    expect(await inbox.renew(stranger, 1)).toEqual(['lost'])
-    expect(await inbox.mark([claimed])).toEqual(['marked'])
-  })
-
   it('knows what was done on another day', async () => {
     const inbox = await place.newInbox()
     const item = newItem()

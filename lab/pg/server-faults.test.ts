@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { Pool } from 'pg'
-import { postgresLease } from '../../adapters/pg/index.ts'
+import { postgresLease, type PgTransaction } from '../../adapters/pg/index.ts'
+import type { TransactionClaim } from '../../src/spi.ts'
 import { claim, hold, newItem, type Granted } from '../../testing/contract/store/claims.ts'
 import { untilResolved } from '../../test/kit/eventually.ts'
 import { openedForEach } from '../../test/kit/opened.ts'
@@ -161,7 +162,7 @@ describePostgres('postgresInbox beside others', () => {
     const items = [newItem(), newItem()] as const
     const claims = [await hold(first, items[0]), await hold(second, items[1])] as const
     const touch = async (granted: Granted, name: string): Promise<unknown> => {
-      const { tx } = lend(granted.claim as Parameters<typeof lend>[0])
+      const { tx } = lend(granted.claim as TransactionClaim<PgTransaction>)
       return tx.query(`update ${place.schema}.effect set name = name where name = $1`, [name])
     }
     await touch(claims[0], 'a')

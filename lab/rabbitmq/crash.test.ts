@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { openedOnce } from '../../test/kit/opened.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
 import { WorkerProcess } from '../../test/rabbitmq/worker-process.ts'
 import type { CrashPoint, WorkerEvent, WorkerMessage } from '../../test/kit/worker-process.ts'
@@ -10,14 +10,8 @@ import { openStores, type WorkerStores } from '../kit/worker-stores.ts'
 let rabbit: Rabbit
 let stores: WorkerStores
 
-beforeAll(async () => {
-  rabbit = await Rabbit.open()
-  stores = await openStores()
-}, SERVER_WITHIN_MS)
-afterAll(async () => {
-  await rabbit[Symbol.asyncDispose]()
-  await stores[Symbol.asyncDispose]()
-})
+openedOnce(Rabbit, (made) => (rabbit = made))
+openedOnce({ open: openStores }, (made) => (stores = made))
 
 type Strategy = 'lease' | 'inbox'
 

@@ -13,15 +13,25 @@ export function memoryInboxHarness(
   return {
     store: new Inbox({ ...options, database }),
     secondStore: async () => new Inbox({ ...options, database }),
+    ...effectsIn(database),
+    close: async () => {},
+  }
+}
+
+/** What handlers do in memory. Nothing that they can say ends the transaction; what fails is as near as they come. */
+export function effectsIn({
+  effects,
+}: {
+  readonly effects: readonly string[]
+}): Pick<InboxHarness<MemoryTx>, 'write' | 'stall' | 'fail' | 'evade' | 'committed'> {
+  return {
     write: (tx, effect) => tx.insert(effect),
     stall: (tx) => tx.stall(),
     fail: (tx) => tx.fail(),
-    // Nothing that its handlers can say ends the transaction; what fails is as near as they come.
     evade: async (tx) => {
       await tx.fail().catch(() => {})
       return 'a query that fails'
     },
-    committed: async (effect) => database.effects.filter((one) => one === effect).length,
-    close: async () => {},
+    committed: async (effect) => effects.filter((one) => one === effect).length,
   }
 }

@@ -2,6 +2,7 @@ import { MemoryOffsets, type MemoryOffsetsOptions } from '../../testing/stores/m
 import type { MemoryTx } from '../../testing/stores/memory-transaction.ts'
 import { OffsetsDatabase } from '../../testing/stores/offsets-database.ts'
 import type { OffsetsHarness } from '../../testing/contract/store/harness.ts'
+import { effectsIn } from './memory-inbox.ts'
 
 export type OffsetsClass = new (options: MemoryOffsetsOptions) => MemoryOffsets
 
@@ -13,15 +14,7 @@ export function memoryOffsetsHarness(
   return {
     store: new Offsets({ ...options, database }),
     secondStore: async () => new Offsets({ ...options, database }),
-    write: (tx, effect) => tx.insert(effect),
-    stall: (tx) => tx.stall(),
-    fail: (tx) => tx.fail(),
-    // Nothing that its handlers can say ends the transaction; what fails is as near as they come.
-    evade: async (tx) => {
-      await tx.fail().catch(() => {})
-      return 'a query that fails'
-    },
-    committed: async (effect) => database.effects.filter((one) => one === effect).length,
+    ...effectsIn(database),
     async move(stream, next) {
       const name = database.nameOf('contract/store', stream)
       const row = database.rows.get(name)

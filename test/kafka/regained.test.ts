@@ -16,12 +16,6 @@ afterEach(async () => {
   await cluster.closeSources()
 })
 
-const settling = (): RecordingIntake => {
-  const intake = new RecordingIntake()
-  intake.onDeliver = (delivery) => delivery.settle()
-  return intake
-}
-
 describe('a partition that is lost and comes back', () => {
   it('while its handler runs: one run, which its copies join, and one settle', async () => {
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
@@ -72,11 +66,14 @@ describe('a partition that is lost and comes back', () => {
 
   it('is not read from where a seek pointed to that kafkajs has kept meanwhile', async () => {
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
-    const { intake, kafkaConsumer } = await cluster.open({ topics: [topic], group: groupId }, settling())
+    const { intake, kafkaConsumer } = await cluster.open(
+      { topics: [topic], group: groupId },
+      RecordingIntake.settling(),
+    )
     for (const partition of [0, 1]) await cluster.send(topic, ['a', 'b', 'c'], partition)
     await cluster.untilCommitted(groupId, topic, [3, 3])
 
-    const other = await cluster.open({ topics: [topic], group: groupId }, settling())
+    const other = await cluster.open({ topics: [topic], group: groupId }, RecordingIntake.settling())
     await intake.untilTold('group-joined', 2)
     const [lost = ''] = other.intake.told('group-joined')
     const partition = Number(lost.split('/')[1])
@@ -97,9 +94,9 @@ describe('a partition that is lost and comes back', () => {
 describe('a partition in which nothing happens', () => {
   it('while members come and go is consumed when something does', async () => {
     const [topic, groupId] = [await cluster.topic(3), uniqueName('group')]
-    const stays = await cluster.open({ topics: [topic], group: groupId }, settling())
+    const stays = await cluster.open({ topics: [topic], group: groupId }, RecordingIntake.settling())
     for (let round = 1; round <= 2; round++) {
-      const comes = await cluster.open({ topics: [topic], group: groupId }, settling())
+      const comes = await cluster.open({ topics: [topic], group: groupId }, RecordingIntake.settling())
       await stays.intake.untilTold('group-joined', 2 * round)
       await comes.source.close()
       await stays.intake.untilTold('group-joined', 2 * round + 1)
@@ -113,8 +110,8 @@ describe('a partition in which nothing happens', () => {
   it('until it is added while all run is consumed from its beginning', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const members = [
-      await cluster.open({ topics: [topic], group: groupId }, settling()),
-      await cluster.open({ topics: [topic], group: groupId }, settling()),
+      await cluster.open({ topics: [topic], group: groupId }, RecordingIntake.settling()),
+      await cluster.open({ topics: [topic], group: groupId }, RecordingIntake.settling()),
     ]
     await cluster.admin.createPartitions({ topicPartitions: [{ topic, count: 3 }] })
     for (const partition of [1, 2]) await cluster.send(topic, ['a', 'b'], partition) // Before anybody has joined for them.

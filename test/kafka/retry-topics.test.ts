@@ -30,12 +30,6 @@ function copy(
   return { value, headers: { 'x-not-before': String(Date.now() + dueInMs) }, timestamp: String(timestamp) }
 }
 
-function settling(): RecordingIntake {
-  const intake = new RecordingIntake()
-  intake.onDeliver = (delivery) => delivery.settle()
-  return intake
-}
-
 async function openHeld(
   copies: readonly { value: string; headers?: object; timestamp?: string }[],
   delayMs: number,
@@ -53,7 +47,7 @@ async function openHeld(
 describe('a message on a retry topic', () => {
   it('comes when it is due, after those before it, and is in no memory meanwhile', async () => {
     const { topic, retry, groupId, options } = await openHeld([{ value: 'first' }], HOUR_MS)
-    const { source, intake } = await cluster.open(options, settling())
+    const { source, intake } = await cluster.open(options, RecordingIntake.settling())
     await cluster.untilCommitted(groupId, retry, [1])
     // Not before the group is joined, which may take as long as the wait.
     const copies = [copy('past', -10), copy('later', 3_000), copy('behind', -10)]
@@ -80,7 +74,7 @@ describe('a message on a retry topic', () => {
     const copies = Array.from({ length: 5 }, (_, index) => copy(`${index}`, HOUR_MS, skewed))
     const { options } = await openHeld(copies, 1_000)
     const openedAt = performance.now()
-    const { intake } = await cluster.open(options, settling())
+    const { intake } = await cluster.open(options, RecordingIntake.settling())
     await intake.untilDelivered(5)
     expect(performance.now() - openedAt).toBeGreaterThanOrEqual(1_000)
     // One wait, and maybe a second one that begins when the first has ended.
@@ -95,7 +89,7 @@ describe('a message on a retry topic', () => {
       [{ value: 'v', headers: time === undefined ? {} : { 'x-not-before': time } }],
       HOUR_MS,
     )
-    const { intake } = await cluster.open(options, settling())
+    const { intake } = await cluster.open(options, RecordingIntake.settling())
     await intake.untilDelivered(1)
     expect(intake.told('partition-paused')).toEqual([])
   })
@@ -103,7 +97,7 @@ describe('a message on a retry topic', () => {
   it('waits on through a rebalance and through the end of its consumer, and comes once', async () => {
     const { topic, retry, groupId, options } = await openHeld([copy('v', 4_000)], HOUR_MS)
     const consumer = { partitionAssigners: [failingOn(3)] }
-    const { intake } = await cluster.open({ ...options, consumer }, settling())
+    const { intake } = await cluster.open({ ...options, consumer }, RecordingIntake.settling())
     await intake.untilTold('partition-paused')
     await cluster.admin.createPartitions({ topicPartitions: [{ topic, count: 2 }] })
     await intake.untilTold('group-joined', 2)
@@ -120,9 +114,9 @@ describe('a message on a retry topic', () => {
 
   it('that one member held comes to the member that has its partition when it is due', async () => {
     const { retry, groupId, options } = await openHeld([copy('v', 3_000)], HOUR_MS)
-    const first = await cluster.open(options, settling())
+    const first = await cluster.open(options, RecordingIntake.settling())
     await first.intake.untilTold('partition-paused')
-    const second = await cluster.open(options, settling())
+    const second = await cluster.open(options, RecordingIntake.settling())
     await first.source.close()
     await second.intake.untilDelivered(1)
     expect(first.intake.positions).toEqual([])

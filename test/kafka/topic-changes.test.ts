@@ -9,12 +9,6 @@ let cluster: Cluster
 
 openedOnce(Cluster, (made) => (cluster = made))
 
-function settling(): RecordingIntake {
-  const intake = new RecordingIntake()
-  intake.onDeliver = (delivery) => delivery.settle()
-  return intake
-}
-
 async function create(topic: string): Promise<void> {
   await cluster.admin.createTopics({ waitForLeaders: false, topics: [{ topic, numPartitions: 1 }] })
   await eventually(async () => (await cluster.admin.listTopics()).includes(topic))
@@ -26,7 +20,7 @@ describe('a topic that changes while it is consumed', () => {
   it('deleted: the source is not ready and says so; re-created, it is read whole, however much it holds by then', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, ['a', 'b', 'c', 'd', 'e'])
-    const { source, intake } = await cluster.open({ topics: [topic], group: groupId }, settling())
+    const { source, intake } = await cluster.open({ topics: [topic], group: groupId }, RecordingIntake.settling())
     await cluster.untilCommitted(groupId, topic, [5])
 
     await cluster.admin.deleteTopics({ topics: [topic] })

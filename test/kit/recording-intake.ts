@@ -17,6 +17,13 @@ export class RecordingIntake extends Signal implements Intake {
   }
   standingChanges = 0
 
+  /** Settles each delivery as it comes. */
+  static settling(): RecordingIntake {
+    const intake = new RecordingIntake()
+    intake.onDeliver = (delivery) => delivery.settle()
+    return intake
+  }
+
   get settled(): number {
     return this.events.reduce((sum, event) => sum + (event.type === 'settles' ? event.count : 0), 0)
   }

@@ -1,7 +1,7 @@
 import { describe } from '@jest/globals'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { mysqlInbox, type MysqlInboxOptions, type MysqlTransaction } from '../../adapters/mysql2/index.ts'
-import type { InboxStore, LentTransaction, TransactionClaim } from '../../src/spi.ts'
+import type { InboxStore } from '../../src/spi.ts'
 import type { InboxHarness } from '../../testing/contract/store/harness.ts'
 import { backends } from '../kit/backends.ts'
 import { evadingTexts, MYSQL_COMMENTS, MYSQL_ENDINGS } from '../kit/evading-texts.ts'
@@ -9,6 +9,7 @@ import { uniqueName } from '../kit/namespace.ts'
 import { server } from '../kit/servers/server.ts'
 
 export { codeOf } from '../kit/code-of.ts'
+export { lend } from '../kit/lend.ts'
 
 export const describeMariadb: typeof describe | typeof describe.skip = backends.has('mariadb')
   ? describe
@@ -106,11 +107,6 @@ async function evade(tx: MysqlTransaction): Promise<string> {
   const { text, hasValues } = TEXTS[evaded++ % TEXTS.length] ?? { text: 'commit', hasValues: false }
   await (hasValues ? tx.execute(text, []) : tx.query(text)).catch(() => {})
   return text
-}
-
-export function lend(claimed: TransactionClaim<MysqlTransaction>): LentTransaction<MysqlTransaction> {
-  if (claimed.transaction === undefined) throw new Error('expected a claim with a transaction')
-  return claimed.transaction.lend()
 }
 
 export async function threadOf(tx: MysqlTransaction): Promise<number> {

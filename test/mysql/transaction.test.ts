@@ -2,8 +2,7 @@ import { openedForEach } from '../kit/opened.ts'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { MysqlTransaction } from '../../adapters/mysql2/index.ts'
 import type { Store } from '../../src/index.ts'
-import type { TransactionClaim, TransactionAnswer } from '../../src/spi.ts'
-import { claim, claimAll, grantedBy, hold, newItem, type Granted } from '../../testing/contract/store/claims.ts'
+import { claim, claimAll, grantedBy, hold, newItem } from '../../testing/contract/store/claims.ts'
 import { ALONE, codeOf, describeMariadb, lend, newMysqlPlace, NO_REFUND, type MysqlPlace } from './support.ts'
 
 describeMariadb('ctx.tx of mysqlInbox', () => {
@@ -287,25 +286,6 @@ describeMariadb('mysqlInbox between two processes', () => {
     }
   })
 
-  it('commits two batches of the same keys in opposite order without an error', async () => {
-    const stores = [await place.newInbox({ lockTimeoutMs: 5_000 }), await place.newInbox({ lockTimeoutMs: 5_000 })]
-    for (let round = 0; round < 5; round++) {
-      const items = Array.from({ length: 100 }, () => newItem())
-      const batches = [items, items.toReversed()]
-      const verdicts = await Promise.all(
-        stores.map(async (store, index) => {
-          const answers = await claimAll(store, batches[index] ?? [])
-          await store.mark(
-            answers.filter(isGranted).map((answer) => answer.claim as TransactionClaim<MysqlTransaction>),
-          )
-          return answers.map(({ verdict }) => verdict)
-        }),
-      )
-      expect(new Set(verdicts.flat())).toEqual(new Set(['claimed', 'done']))
-      expect(verdicts.flat().filter((verdict) => verdict === 'claimed')).toHaveLength(100)
-    }
-  })
-
   it('keeps 16 bytes of key and of digest, and no attempt of what is done', async () => {
     const inbox = await place.newInbox()
     const claims = (await claimAll(inbox, [newItem(), newItem()])).map((answer) => grantedBy(answer).claim)
@@ -362,12 +342,6 @@ describeMariadb('mysqlInbox between two processes', () => {
     expect(await claim(await place.newInbox(), other)).toEqual({ verdict: 'done' })
   })
 })
-
-function isGranted(
-  answer: TransactionAnswer<MysqlTransaction>,
-): answer is Granted & TransactionAnswer<MysqlTransaction> {
-  return 'claim' in answer
-}
 
 function add(tx: MysqlTransaction, id: number): Promise<unknown> {
   return tx.query(`update account set n = n + 1 where id = ${id}`)

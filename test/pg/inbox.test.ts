@@ -44,23 +44,6 @@ describePostgres('postgresInbox between two processes', () => {
     expect(await first.mark([claimed, granted.claim])).toEqual(['marked', 'marked'])
   })
 
-  it('commits two batches of the same keys in opposite order without a deadlock', async () => {
-    const [first, second] = [await place.newInbox(), await place.newInbox()]
-    for (let round = 0; round < 5; round++) {
-      const items = Array.from({ length: 100 }, () => newItem())
-      const verdicts = await Promise.all(
-        [[first, items] as const, [second, items.toReversed()] as const].map(async ([store, batch]) => {
-          const answers = await claimAll(store, batch)
-          const claims = answers.flatMap((answer) => ('claim' in answer ? [answer.claim] : []))
-          await store.mark(claims)
-          return answers.map(({ verdict }) => verdict)
-        }),
-      )
-      expect(verdicts.map((all) => new Set(all).size)).toEqual([1, 1])
-      expect(new Set(verdicts.flat())).toEqual(new Set(['claimed', 'done']))
-    }
-  })
-
   it('waits for a claim that has counted its keys and is slow to take them', async () => {
     const inbox = await place.newInbox()
     const items = [newItem(), newItem()]

@@ -11,7 +11,7 @@ import {
   type PostgresInboxOptions,
   type PostgresOffsetsOptions,
 } from '../../adapters/pg/index.ts'
-import type { InboxStore, LentTransaction, OffsetsStore, TransactionClaim } from '../../src/spi.ts'
+import type { InboxStore, OffsetsStore } from '../../src/spi.ts'
 import type { InboxHarness, OffsetsHarness } from '../../testing/contract/store/harness.ts'
 import { backends } from '../kit/backends.ts'
 import { evadingTexts, POSTGRES_COMMENTS, POSTGRES_ENDINGS } from '../kit/evading-texts.ts'
@@ -19,6 +19,7 @@ import { uniqueName } from '../kit/namespace.ts'
 import { server } from '../kit/servers/server.ts'
 
 export { codeOf } from '../kit/code-of.ts'
+export { lend } from '../kit/lend.ts'
 
 export const describePostgres: typeof describe | typeof describe.skip = backends.has('postgres')
   ? describe
@@ -171,11 +172,6 @@ function effectsOf(place: PgPlace): Omit<InboxHarness<PgTransaction>, 'store' | 
 /** In hex, as tables keep them: of a key, or of a digest. */
 export function bytesOf(text: string): string {
   return Buffer.from(text, 'base64url').toString('hex', 0, 16)
-}
-
-export function lend(claimed: TransactionClaim<PgTransaction>): LentTransaction<PgTransaction> {
-  if (claimed.transaction === undefined) throw new Error('expected a claim with a transaction')
-  return claimed.transaction.lend()
 }
 
 export async function pidOf(tx: PgTransaction): Promise<number> {

@@ -1,0 +1,6 @@
+import type { LentTransaction, TransactionClaim } from '../../src/spi.ts'
+
+export function lend<Tx>(claimed: TransactionClaim<Tx>): LentTransaction<Tx> {
+  if (claimed.transaction === undefined) throw new Error('expected a claim with a transaction')
+  return claimed.transaction.lend()
+}

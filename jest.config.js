@@ -7,6 +7,7 @@ export default {
   transformIgnorePatterns: ['/node_modules/(?!oxc-parser/)'],
   moduleNameMapper: {
     '^consume-once$': '<rootDir>/src/index.ts',
+    '^consume-once/replay$': '<rootDir>/src/replay/index.ts',
     '^consume-once/spi$': '<rootDir>/src/spi.ts',
     '^consume-once/testing$': '<rootDir>/testing/index.ts',
     '^consume-once/(ioredis|node-redis)$': '<rootDir>/adapters/redis/$1/index.ts',

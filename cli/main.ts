@@ -10,7 +10,10 @@ import { say } from './output.ts'
 import { addDecisions } from './records/decide.ts'
 import { addInspect } from './records/inspect.ts'
 import { addPositions } from './records/positions.ts'
+import { addMark } from './records/mark.ts'
 import { addPurge } from './records/purge.ts'
+import { addReplay } from './replay/command.ts'
+import { addRedrive } from './replay/redrive.ts'
 import { isConsumeOnceError } from '../src/index.ts'
 
 /**
@@ -37,7 +40,18 @@ async function main(): Promise<number> {
     .exitOverride()
     .showHelpAfterError('Run it with --help to see what it takes.')
   let exitCode: number = EXIT.ok
-  for (const add of [addDemo, addInspect, addDecisions, addPositions, addPurge, addMigrate, addDoctor]) {
+  for (const add of [
+    addDemo,
+    addInspect,
+    addDecisions,
+    addPositions,
+    addPurge,
+    addMark,
+    addReplay,
+    addRedrive,
+    addMigrate,
+    addDoctor,
+  ]) {
     add(program, (code) => {
       exitCode = code
     })
@@ -60,6 +74,7 @@ function explain(error: unknown): number {
   if (isConsumeOnceError(error)) {
     const advice = adviceOn(error)
     say(`consume-once: ${error.code}: ${error.message}${advice === undefined ? '' : `. ${advice}`}`)
+    if (error.code.startsWith('REPLAY')) return EXIT.refused
     return error.code.startsWith('CONFIG') || advice !== undefined ? EXIT.usage : EXIT.unreachable
   }
   say(`consume-once: unexpected, please report it: ${error instanceof Error ? error.stack : String(error)}`)

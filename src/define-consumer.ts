@@ -22,6 +22,11 @@ export function defineConsumer<Decoded = unknown, Payload = Decoded, Tx = never>
   return Object.freeze({ name: definition.name, [DEFINITION]: definition })
 }
 
+/** The same consumer with other resolved options. Internal. */
+export function redefined(consumer: Consumer, changes: Partial<ResolvedConsumer>): Consumer {
+  return Object.freeze({ name: consumer.name, [DEFINITION]: { ...definitionOf(consumer), ...changes } })
+}
+
 /**
  * The resolved options of a consumer. Internal.
  * @throws ConfigError `CONFIG_INVALID` if `consumer` is not the result of `defineConsumer`

@@ -37,6 +37,7 @@ export {
 } from './errors.ts'
 export { systemClock } from './clock.ts'
 export { systemEntropy } from './entropy.ts'
+export { stepFor } from './core/replay.ts'
 export { transition, verdictOn, viewOf } from './core/record.ts'
 export type {
   AsideStory,
@@ -94,6 +95,7 @@ export type { Logger } from './ports/logger.ts'
 export type { Message } from './ports/message.ts'
 export type { Migrations, MigrationStatus } from './ports/migrations.ts'
 export { checkReplayState } from './replay-state.ts'
+export type { ReplayJournal } from './replay/journal.ts'
 export { REPLAY_COUNT_HEADER, REPLAY_ID_HEADER } from './ports/replay.ts'
 export type {
   AskedRange,

@@ -45,12 +45,8 @@ export class FileReader implements ReplayReader {
     this.#onClose = onClose
   }
 
-  async range({ since, until, from = 1n, to, max }: AskedRange): Promise<ReplayRange> {
-    if (since !== undefined || until !== undefined) {
-      throw new ConfigError([
-        `${this.#name}: expected no time, because a file has no order of time: select its messages by a filter`,
-      ])
-    }
+  /** A file has no order of time: `since` and `until` do not narrow it. */
+  async range({ from = 1n, to, max }: AskedRange): Promise<ReplayRange> {
     const end = { line: Number(to ?? Number.POSITIVE_INFINITY), messages: max ?? Number.POSITIVE_INFINITY }
     let next = Number(from)
     let messages = 0

@@ -8,19 +8,19 @@ import { FileReader } from './file-reader.ts'
 
 export { envelopeOf } from './envelope-of.ts'
 export { parseEnvelope, type Envelope } from './envelope.ts'
-
-export interface FileReplay extends Pick<ReplayPlaces, 'system'> {
-  /** @throws ConfigError `CONFIG_INVALID` if the file cannot be read */
-  open(): Promise<ReplayReader>
-}
+export { fileJournal } from './journal.ts'
 
 /**
- * A file with one envelope a line, as `kcat -C -t sms -e -J` prints it, to be read any number of times. `-` is standard
- * input: `open` copies all of it to a temporary file, which `close` deletes, because a plan reads it twice. It can be
- * opened once.
+ * Files with one envelope a line, as `kcat -C -t sms -e -J` prints it, as places of a replay: `file:sms.ndjson`. `file:-` is standard
+ * input: `open` copies all of it to a temporary file, which `close` deletes, because a plan reads it twice. It can be opened once.
  */
-export function fileReplay(path: string, input: NodeJS.ReadableStream = process.stdin): FileReplay {
-  return { system: 'file', open: () => (path === '-' ? spooled(input) : existing(path)) }
+export function fileReplay(input: NodeJS.ReadableStream = process.stdin): ReplayPlaces {
+  return {
+    system: 'file',
+    deadLetters: undefined,
+    open: (path) => (path === '-' ? spooled(input) : existing(path)),
+    publisher: () => Promise.reject(new ConfigError(['a file: nothing can be published to it'])),
+  }
 }
 
 async function existing(path: string): Promise<ReplayReader> {

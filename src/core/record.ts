@@ -427,6 +427,8 @@ export function verdictOn(decision: Decision, { state, attempt }: RecordView): D
 /** A record for people. `in-doubt`: processing with its lease over, or released in doubt. */
 export interface RecordView {
   readonly state: MessageRecord['state'] | 'in-doubt'
+  /** Of the payload. `undefined` or empty: not known. */
+  readonly digest?: Digest | undefined
   readonly fence?: number | undefined
   /** Counted attempts. For records that are processing, in doubt, released or set aside. */
   readonly attempt?: number | undefined
@@ -451,22 +453,28 @@ export function viewOf(record: MessageRecord, now: EpochMs): RecordView {
     case 'absent':
       return { state: 'absent' }
     case 'processing': {
-      const { fence, attempt, keepUntil } = kept
-      if (isInDoubt(kept, now)) return { state: 'in-doubt', fence, attempt, keepUntil }
-      return { state: 'processing', fence, attempt, keepUntil, leaseLeftMs: kept.leaseUntil - now }
+      const { digest, fence, attempt, keepUntil } = kept
+      if (isInDoubt(kept, now)) return { state: 'in-doubt', digest, fence, attempt, keepUntil }
+      return { state: 'processing', digest, fence, attempt, keepUntil, leaseLeftMs: kept.leaseUntil - now }
     }
     case 'released': {
-      const { fence, attempt, notBefore, cause, keepUntil } = kept
+      const { digest, fence, attempt, notBefore, cause, keepUntil } = kept
       const state = kept.doubt ? 'in-doubt' : 'released'
       const waits = notBefore !== undefined && notBefore > now
-      return { state, fence, attempt, notBefore: waits ? notBefore : undefined, cause, keepUntil }
+      return { state, digest, fence, attempt, notBefore: waits ? notBefore : undefined, cause, keepUntil }
     }
     case 'done':
-      return { state: 'done', fence: kept.fence, result: kept.result, keepUntil: kept.keepUntil }
+      return { state: 'done', digest: kept.digest, fence: kept.fence, result: kept.result, keepUntil: kept.keepUntil }
     case 'given-up':
-      return { state: 'given-up', fence: kept.fence, ...asideStoryOf(kept), keepUntil: kept.keepUntil }
+      return {
+        state: 'given-up',
+        digest: kept.digest,
+        fence: kept.fence,
+        ...asideStoryOf(kept),
+        keepUntil: kept.keepUntil,
+      }
     case 'parked':
-      return { state: 'parked', fence: kept.fence, ...asideStoryOf(kept) }
+      return { state: 'parked', digest: kept.digest, fence: kept.fence, ...asideStoryOf(kept) }
     case 'unreadable':
       return { state: 'unreadable', found: kept.found }
   }

@@ -63,6 +63,11 @@ export class MemoryBroker {
     )
   }
 
+  /** The messages of a topic, partition by partition. Empty if nothing was published. */
+  logs(topic: string): readonly (readonly Message[])[] {
+    return this.#topics.get(topic)?.logs ?? []
+  }
+
   /** Gives all partitions a new epoch and delivers them again from their committed offsets. Running handlers go on. */
   rebalance(topic: string, group: string): void {
     this.#group(topic, group).source?.startEpoch('stale')

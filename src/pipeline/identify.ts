@@ -40,29 +40,45 @@ const NOT_COMPARED = ''
 const SCOPES_KEPT = 1_000
 
 /**
- * Turns a delivery into a task. Key and payload digest are computed here, once, from the raw bytes, before the handler
- * can change anything.
+ * Reads the idempotency key of a message, from the raw bytes. Text, or why there is none. Never throws.
  */
-export function createIdentify(consumer: ResolvedConsumer, group: string): (delivery: Delivery) => Task | Unidentified {
-  if (consumer.store.strategy === 'offsets') return identifyByPosition(consumer, group)
+export function createKeyReader(
+  consumer: ResolvedConsumer,
+  group: string,
+): (message: Message) => string | Unidentified {
   const scopeOf = scopesBy((origin) => keyScope(consumer, group, origin))
-
-  return (delivery) => {
-    const { message } = delivery
+  return (message) => {
     const incoming = new Incoming(message, consumer)
-    let idempotencyKey: string
     try {
       const id: unknown = consumer.id(incoming)
       if (!isTextOrBytes(id)) return notTextOrBytes(id)
       // An object that only looks like bytes may throw here.
       const unusable = whyUnusable(id)
       if (unusable !== undefined) return { reason: 'no-id', detail: WHY_UNUSABLE[unusable] }
-      idempotencyKey = scopeOf(message.origin).of(id as string | Uint8Array)
+      return scopeOf(message.origin).of(id as string | Uint8Array)
     } catch (error) {
       return incoming.problem ?? { reason: 'no-id', detail: `the ID extractor threw: ${describeError(error)}`, error }
     }
-    const payloadHash = consumer.onConflict === 'duplicate' ? NOT_COMPARED : payloadHashOf(message.value)
-    return new Task(delivery, idempotencyKey, payloadHash)
+  }
+}
+
+/** The hash that payloads under one key are compared by. */
+export function payloadHash(consumer: Pick<ResolvedConsumer, 'onConflict'>, { value }: Message): string {
+  return consumer.onConflict === 'duplicate' ? NOT_COMPARED : payloadHashOf(value)
+}
+
+/**
+ * Turns a delivery into a task. Key and payload digest are computed here, once, from the raw bytes, before the handler
+ * can change anything.
+ */
+export function createIdentify(consumer: ResolvedConsumer, group: string): (delivery: Delivery) => Task | Unidentified {
+  if (consumer.store.strategy === 'offsets') return identifyByPosition(consumer, group)
+  const keyOf = createKeyReader(consumer, group)
+  return (delivery) => {
+    const { message } = delivery
+    const idempotencyKey = keyOf(message)
+    if (typeof idempotencyKey !== 'string') return idempotencyKey
+    return new Task(delivery, idempotencyKey, payloadHash(consumer, message))
   }
 }
 

@@ -129,6 +129,7 @@ describe('transition', () => {
   it('shows a record as it is at its time', () => {
     expect(viewOf(RECORDS['held by another'], NOW)).toEqual({
       state: 'processing',
+      digest: 'd',
       fence: 4,
       attempt: 2,
       leaseLeftMs: 10,
@@ -140,7 +141,7 @@ describe('transition', () => {
     expect(viewOf({ ...RECORDS['done by me'], result: 'v1' }, NOW)).toMatchObject({ state: 'done', result: 'v1' })
     expect(viewOf(RECORDS['done by me'], NOW + 200)).toEqual({ state: 'absent' })
     expect(viewOf(RECORDS['given up by me'], NOW)).toMatchObject({ state: 'given-up', reason: 'why' })
-    expect(viewOf(RECORDS['parked by me'], NOW)).toEqual({ state: 'parked', fence: 4, reason: 'why' })
+    expect(viewOf(RECORDS['parked by me'], NOW)).toEqual({ state: 'parked', digest: 'd', fence: 4, reason: 'why' })
     expect(viewOf(RECORDS.absent, NOW)).toEqual({ state: 'absent' })
   })
 

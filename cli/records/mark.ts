@@ -1,0 +1,63 @@
+import type { Command } from 'commander'
+import { confirm } from '../confirm.ts'
+import { EXIT } from '../exit.ts'
+import { printJson, printText, say, table } from '../output.ts'
+import { readLines } from '../parse.ts'
+import { addSessionOptions, Session, titleOf, type SessionFlags } from '../session.ts'
+import { addDeciderOptions, deciderOf, type DeciderFlags } from './decider.ts'
+import { adminFor, type RefFlags } from './refs.ts'
+
+type MarkFlags = SessionFlags & DeciderFlags & Pick<RefFlags, 'origin'> & { readonly fromFile: string }
+
+const HELP = `
+Before a consumer has run for the first time, its store knows nothing, and a replay would repeat everything. Give it the IDs of the messages whose
+effect has happened; they are done then, for as long as the retention.
+
+Examples:
+  consume-once mark sms --from-file sent.txt --reason 'sent before we used the library'
+  psql -At -c 'select id from sms where sent' | consume-once mark sms --from-file - --reason OPS-812 --yes
+
+Exit code 0: all are done now. 1: some have another record, which stays as it is. 2: usage. 3: not confirmed. 4: the store cannot be reached; safe to repeat.`
+
+export function addMark(program: Command, exit: (code: number) => void): void {
+  const command = program
+    .command('mark')
+    .description('Records messages as done that happened before the library was used.')
+    .argument('<consumer>', 'name of a consumer of the config, or group/name')
+    .requiredOption('--from-file <file>', 'message IDs, one a line; - for standard input')
+    .option('--origin <name>', 'the topic or queue that the messages are published to, if the consumer has several')
+  addSessionOptions(addDeciderOptions(command))
+    .addHelpText('after', HELP)
+    .action(async (consumer: string, flags: MarkFlags) => {
+      exit(await Session.run(flags, (session) => mark(session, consumer, flags)))
+    })
+}
+
+async function mark(session: Session, name: string, flags: MarkFlags): Promise<number> {
+  const why = deciderOf(flags)
+  const entry = session.consumer(name)
+  const admin = adminFor(entry, flags)
+  const ids = [...new Set(readLines('--from-file', flags.fromFile))]
+  say(
+    `${ids.length.toLocaleString('en')} messages will be done for ${titleOf(entry)}: no handler runs for them any more`,
+  )
+  await confirm(`${entry.consumer.name} ${ids.length}`, flags.yes)
+  const counts = { decided: 0, already: 0, refused: 0 }
+  for (let at = 0; at < ids.length; at += AT_ONCE) {
+    const decided = await session.answer(admin.import(ids.slice(at, at + AT_ONCE), why))
+    for (const { verdict } of decided) counts[verdict]++
+  }
+  if (session.isJson) printJson('mark', { consumer: titleOf(entry), scope: admin.scope, ...why, ...counts })
+  else {
+    const rows = [
+      ['done now', String(counts.decided)],
+      ['were done', String(counts.already)],
+      ['have another record, see `inspect`', String(counts.refused)],
+    ]
+    printText(table(['MESSAGES', 'COUNT'], rows))
+  }
+  return counts.refused > 0 ? EXIT.findings : EXIT.ok
+}
+
+/** Within the time limit of one answer. */
+const AT_ONCE = 2_000

@@ -1,0 +1,88 @@
+import { BUCKETS, durationOf, type Bucket, type Histogram, type ReplayPlan } from '../../src/replay/index.ts'
+import { durationText, stepFor } from '../../src/spi.ts'
+import { printable, table } from '../output.ts'
+
+const DOES: Readonly<Record<ReturnType<typeof stepFor>, string>> = {
+  handle: 'handle',
+  forget: 'forget, then handle AGAIN',
+  reopen: 'reopen, then handle',
+  rerun: 'handle once more',
+  wait: 'look again at the end',
+  skip: 'skip',
+  leave: 'leave to a person',
+  refuse: 'REFUSE the run',
+}
+
+const MEANS: Readonly<Record<Bucket, string>> = {
+  fresh: 'not handled yet',
+  done: 'its effect happened',
+  'given-up': 'dead-lettered, no effect',
+  processing: 'somebody handles it now',
+  'in-doubt': 'its effect may have happened',
+  parked: 'waits for `resolve`',
+  conflict: 'the same ID with another payload',
+  'no-id': 'no usable message ID',
+  unreadable: 'message or record cannot be read',
+  unknown: 'no record, and it may be older than what the store remembers',
+  looped: 'was replayed too often',
+  filtered: 'does not match what you asked for',
+}
+
+/** A plan, for people. */
+export function planText(plan: ReplayPlan, rate: number | undefined): string {
+  const { id, consumer, from, total, toHandle, horizon, distinct, warnings, rules, buckets } = plan
+  const found = BUCKETS.filter((bucket) => buckets[bucket].count > 0)
+  const rows = found.map((bucket) => [
+    bucket,
+    buckets[bucket].count.toLocaleString('en'),
+    DOES[stepFor(bucket, rules)],
+    MEANS[bucket],
+  ])
+  const samples = found.flatMap((bucket) =>
+    buckets[bucket].samples.map(({ part, position, key, at, detail }) => [
+      bucket,
+      `${part} ${position}`,
+      key ?? '',
+      at === undefined ? '' : new Date(at).toISOString(),
+      printable(detail ?? ''),
+    ]),
+  )
+  return [
+    `plan ${id}: ${consumer} from ${printable(from)}, ${total.toLocaleString('en')} messages, ${toHandle.toLocaleString('en')} to handle`,
+    table(['BUCKET', 'COUNT', 'A RUN WILL', 'MEANS'], rows),
+    ...(samples.length === 0 ? [] : [table(['BUCKET', 'PLACE', 'KEY', 'TIME', 'DETAIL'], samples)]),
+    ...timesText(plan.histogram),
+    [
+      `no record proves "not handled" for what arrived after ${new Date(horizon.at).toISOString()}: ${horizon.because}`,
+      ...(distinct === undefined
+        ? []
+        : [
+            `${distinct.isAtLeast ? 'at least ' : ''}${distinct.count.toLocaleString('en')} different ${distinct.field}`,
+          ]),
+      ...(rate === undefined ? [] : [`takes ${durationText(durationOf(plan, rate))} at ${rate} messages a second`]),
+      ...warnings.map((warning) => `note: ${warning}`),
+    ].join('\n'),
+  ].join('\n\n')
+}
+
+const BARS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
+
+/** One line: how many messages came when. */
+function timesText({ bins, binMs, undated }: Histogram<Bucket>): readonly string[] {
+  const [first] = bins
+  const last = bins.at(-1)
+  if (first === undefined || last === undefined) return []
+  const counts = new Map(
+    bins.map(({ at, counts: by }) => [at, Object.values(by).reduce((sum, count) => sum + count, 0)]),
+  )
+  const most = Math.max(...counts.values())
+  let line = ''
+  for (let at = first.at; at <= last.at; at += binMs) {
+    const count = counts.get(at) ?? 0
+    line += count === 0 ? ' ' : (BARS[Math.ceil((count / most) * BARS.length) - 1] ?? '')
+  }
+  const left = undated === 0 ? '' : `, ${undated} without a time`
+  return [
+    `${new Date(first.at).toISOString()} |${line}| ${new Date(last.at + binMs).toISOString()}, ${durationText(binMs)} each${left}`,
+  ]
+}

@@ -1,0 +1,151 @@
+import { writeFileSync } from 'node:fs'
+import { Option, type Command } from 'commander'
+import { planReplay, durationOf, type PlanOptions, type ReplayPlan, type ReplayRules } from '../../src/replay/index.ts'
+import { fileReplay } from '../../adapters/file/index.ts'
+import { EXIT } from '../exit.ts'
+import { Interrupts } from '../interrupts.ts'
+import { printJson, printText, say } from '../output.ts'
+import { parsePositive, readLines } from '../parse.ts'
+import { addSessionOptions, Session, type SessionFlags } from '../session.ts'
+import { collect, parsePosition, parseRate, parseTime } from './parse.ts'
+import { Meter } from './meter.ts'
+import { planText } from './plan-text.ts'
+
+export interface SelectionFlags {
+  readonly since?: number
+  readonly until?: number
+  readonly idsFrom?: string
+  readonly where?: readonly string[]
+  readonly reasonIs?: readonly string[]
+  readonly max?: number
+}
+
+type PlanFlags = SessionFlags &
+  SelectionFlags & {
+    readonly from: string
+    readonly fromPosition?: bigint
+    readonly toPosition?: bigint
+    readonly again: boolean
+    readonly include?: readonly string[]
+    readonly inDoubt?: ReplayRules['inDoubt']
+    readonly treatUnknownAs?: 'handle' | 'skip'
+    readonly maxReplays?: number
+    readonly groupBy?: string
+    readonly rate?: number
+    readonly out?: string
+  }
+
+const HELP = `
+Places: kafka:topic, kafka:topic@partition, rabbitmq:queue, file:messages.ndjson as \`kcat -C -e -J\` prints them, - for standard input.
+
+Examples:
+  consume-once replay plan sms --from kafka:sms --since 2026-11-01T00:00Z --out plan.json
+  consume-once replay plan sms --from kafka:sms --since 24h --group-by '$message.payload#/to' --rate 20
+  consume-once replay plan sms --from kafka:sms.dead-letter --reason-is given-up --out plan.json
+  consume-once replay plan sms --from file:sms.ndjson --ids-from failed.txt --again --out plan.json
+
+Exit code 0: planned. 1: a run would refuse this plan. 2: usage. 3: the place cannot be read again. 4: broker or store cannot be reached.`
+
+export function addPlan(replay: Command, exit: (code: number) => void): void {
+  const command = replay
+    .command('plan')
+    .description('Reads a range again and tells what a replay would do. Changes nothing.')
+    .argument('<consumer>', 'name of a consumer of the config, or group/name')
+    .requiredOption('--from <place>', 'what is read: kafka:topic, rabbitmq:queue, file:path, -')
+    .option('--from-position <position>', 'offset or line of the first message, in each part', parsePosition)
+    .option('--to-position <position>', 'offset or line after the last message, in each part', parsePosition)
+  addSelectionOptions(command)
+    .option('--again', 'messages that are done happen AGAIN: their records are forgotten, then they run', false)
+    .addOption(new Option('--include <what...>', 'messages that were given up run too').choices(['given-up']))
+    .addOption(new Option('--in-doubt <what>', 'whose effect may have happened').choices(['leave', 'rerun']))
+    .addOption(
+      new Option('--treat-unknown-as <what>', 'whose record may have been removed').choices(['handle', 'skip']),
+    )
+    .option('--max-replays <count>', 'a message that was replayed as often is left (default: 2)', parsePositive)
+    .option('--group-by <field>', "count the different values of a field: '$message.payload#/to'")
+    .option('--rate <per second>', 'tell how long a run takes at this rate', parseRate)
+    .option('--out <file>', 'write the plan, for `replay run`')
+  addSessionOptions(command)
+    .addHelpText('after', HELP)
+    .action(async (consumer: string, flags: PlanFlags) => {
+      exit(await Session.run(flags, (session) => plan(session, consumer, flags)))
+    })
+}
+
+export function addSelectionOptions(command: Command): Command {
+  return command
+    .option('--since <time>', 'that arrived at or after: 2026-11-01T00:00Z, or how long ago: 24h', parseTime)
+    .option('--until <time>', 'that arrived before', parseTime)
+    .option('--ids-from <file>', 'only these message IDs, one a line; - for standard input')
+    .option('--where <condition>', "only if '$message.payload#/tenant=acme' (= != ^= *=); may be repeated", collect)
+    .option('--reason-is <reason>', 'dead letters: only with this reason; may be repeated', collect)
+    .option('--max <count>', 'the most messages to look at', parsePositive)
+}
+
+export function selectionOf({ since, until, idsFrom, where, reasonIs }: SelectionFlags): {
+  readonly [K in 'since' | 'until' | 'ids' | 'where' | 'reasons']: PlanOptions[K]
+} {
+  return {
+    since,
+    until,
+    ids: idsFrom === undefined ? undefined : readLines('--ids-from', idsFrom),
+    where,
+    reasons: reasonIs,
+  }
+}
+
+async function plan(session: Session, name: string, flags: PlanFlags): Promise<number> {
+  const { consumer, subscription } = session.consumer(name)
+  const { again, include, inDoubt, treatUnknownAs, maxReplays } = flags
+  const rules: Partial<ReplayRules> = {
+    again,
+    ...(include === undefined ? {} : { givenUp: 'handle' }),
+    ...(inDoubt === undefined ? {} : { inDoubt }),
+    ...(treatUnknownAs === undefined ? {} : { unknown: treatUnknownAs }),
+    ...(maxReplays === undefined ? {} : { maxReplays }),
+  }
+  using interrupts = new Interrupts()
+  const { from, fromPosition, toPosition, max, groupBy, rate, out } = flags
+  const place = from === '-' ? 'file:-' : from
+  const job = planReplay(consumer, subscription, {
+    ...selectionOf(flags),
+    from: place,
+    fromPosition,
+    toPosition,
+    max,
+    groupBy,
+    rules,
+    places: [fileReplay()],
+  })
+  interrupts.signal.addEventListener('abort', () => job.stop())
+  const meter = new Meter(!session.isJson)
+  for await (const { looked, of } of job) meter.show(looked, of, 'looked at')
+  meter.end()
+  if (interrupts.exitCode !== undefined) {
+    await job.result.catch(() => {})
+    return interrupts.exitCode
+  }
+  const made = await job.result
+  if (out !== undefined) writeFileSync(out, `${JSON.stringify(made, undefined, 2)}\n`)
+  show(session, made, { rate, out })
+  return isRefused(made) ? EXIT.findings : EXIT.ok
+}
+
+function show(
+  session: Session,
+  made: ReplayPlan,
+  { rate, out }: { readonly rate: number | undefined; readonly out: string | undefined },
+): void {
+  if (session.isJson) {
+    printJson('replay plan', { plan: made, ...(rate === undefined ? {} : { takes_ms: durationOf(made, rate) }) })
+  } else printText(planText(made, rate))
+  if (isRefused(made)) {
+    say(
+      `A run refuses this plan: ${made.buckets.unknown.count} messages are unknown. Say --treat-unknown-as handle or skip.`,
+    )
+  } else if (out !== undefined) say(`Run it: consume-once replay run ${out} --canary 5 --reason '...'`)
+}
+
+function isRefused({ buckets, rules }: ReplayPlan): boolean {
+  return buckets.unknown.count > 0 && rules.unknown === 'refuse'
+}

@@ -1,0 +1,140 @@
+import { Option, type Command } from 'commander'
+import { redrive, REDRIVE_OUTCOMES, type RedriveOptions, type RedriveResult } from '../../src/replay/index.ts'
+import { confirm } from '../confirm.ts'
+import { EXIT } from '../exit.ts'
+import { Interrupts } from '../interrupts.ts'
+import { printJson, printText, printable, say, table } from '../output.ts'
+import { parsePositive } from '../parse.ts'
+import { deciderOf } from '../records/decider.ts'
+import { addSessionOptions, Session, titleOf, type SessionFlags } from '../session.ts'
+import { Meter } from './meter.ts'
+import { collect, parseRate } from './parse.ts'
+import { addSelectionOptions, selectionOf, type SelectionFlags } from './plan.ts'
+
+type RedriveFlags = SessionFlags &
+  SelectionFlags & {
+    readonly from?: string
+    readonly destination?: string
+    readonly allowDestination?: readonly string[]
+    readonly treatUnknownAs?: 'handle'
+    readonly maxReplays?: number
+    readonly rate?: number
+    readonly dryRun: boolean
+    readonly reason?: string
+    readonly by?: string
+    readonly yes: boolean
+  }
+
+const HELP = `
+Reopens the record of each dead letter, publishes the message to where it came from, with the same ID, and settles the dead letter after the broker
+confirmed the copy. Shows what it would do first, then asks; --dry-run only shows. Ends with the dead letters that lay there at the start.
+
+Examples:
+  consume-once redrive sms --dry-run                                      what lies there, and where it would go
+  consume-once redrive sms --reason 'fixed in 2.4.1'
+  consume-once redrive sms --reason-is given-up --since 24h --rate 50 --reason OPS-812 --yes
+  consume-once redrive sms --from rabbitmq:old.dead-letter --destination sms --reason OPS-812
+
+Exit code 0: redriven, or shown. 1: some were left. 2: usage. 3: refused, or not confirmed. 4: broker or store cannot be reached; safe to repeat.`
+
+export function addRedrive(program: Command, exit: (code: number) => void): void {
+  const command = program
+    .command('redrive')
+    .description('Sends dead letters back to where they came from.')
+    .argument('<consumer>', 'name of a consumer of the config, or group/name')
+    .option('--from <place>', 'kafka:topic or rabbitmq:queue (default: the dead-letter place of the consumer)')
+    .option('--dry-run', 'only show what it would do', false)
+    .option('--destination <name>', 'for dead letters that do not tell where they came from')
+    .option('--allow-destination <name>', 'a destination beside those of the consumer; may be repeated', collect)
+    .addOption(new Option('--treat-unknown-as <what>', 'whose record may have been removed').choices(['handle']))
+    .option('--max-replays <count>', 'a message that was redriven as often is left (default: 2)', parsePositive)
+    .option('--rate <per second>', 'dead letters in a second', parseRate)
+    .option('--reason <text>', 'why, for the audit: a ticket, or a sentence; no payload, no secret')
+    .option('--by <name>', 'who decides, for the audit (default: the user of the operating system)')
+    .option('--yes', 'do not ask', false)
+  addSessionOptions(addSelectionOptions(command))
+    .addHelpText('after', HELP)
+    .action(async (consumer: string, flags: RedriveFlags) => {
+      exit(await Session.run(flags, (session) => redriveLetters(session, consumer, flags)))
+    })
+}
+
+async function redriveLetters(session: Session, name: string, flags: RedriveFlags): Promise<number> {
+  const { dryRun, reason = '', by } = flags
+  const decider = dryRun
+    ? { by: '', reason }
+    : deciderOf({ reason, yes: flags.yes, ...(by === undefined ? {} : { by }) })
+  const entry = session.consumer(name)
+  const { from, destination, allowDestination, treatUnknownAs: unknown, maxReplays, rate, max } = flags
+  const options: RedriveOptions = {
+    ...selectionOf(flags),
+    from,
+    destination,
+    allowDestinations: allowDestination,
+    unknown,
+    maxReplays,
+    rate,
+    max,
+  }
+  const go = async (how: Partial<RedriveOptions>): Promise<RedriveResult> => {
+    const job = redrive(entry.consumer, entry.subscription, { ...options, ...how })
+    interrupts.signal.addEventListener('abort', () => job.stop())
+    const meter = new Meter(!session.isJson)
+    for await (const { looked, of } of job) meter.show(looked, of, how.dryRun === true ? 'looked at' : 'redriven')
+    meter.end()
+    return job.result
+  }
+  using interrupts = new Interrupts()
+  const foreseen = await go({ dryRun: true })
+  if (dryRun) return tell(session, titleOf(entry), foreseen, interrupts)
+  if (!session.isJson) say(textOf(foreseen))
+  if (foreseen.totals.redriven > 0) await confirm(`${entry.consumer.name} ${foreseen.totals.redriven}`, flags.yes)
+  const result = foreseen.totals.redriven > 0 ? await go({ ...decider, dryRun: false }) : foreseen
+  return tell(session, titleOf(entry), result, interrupts)
+}
+
+function tell(session: Session, consumer: string, result: RedriveResult, interrupts: Interrupts): number {
+  if (session.isJson) printJson('redrive', { consumer, ...result })
+  else printText(textOf(result))
+  if (interrupts.exitCode !== undefined) return interrupts.exitCode
+  return LEFT.some((outcome) => result.totals[outcome] > 0) ? EXIT.findings : EXIT.ok
+}
+
+const LEFT = REDRIVE_OUTCOMES.filter((outcome) => !['redriven', 'done', 'filtered'].includes(outcome))
+
+const MEANS: Readonly<Record<keyof RedriveResult['totals'], string>> = {
+  redriven: 'published to where it came from; it runs with all its attempts',
+  done: 'its effect happened: nothing to do',
+  parked: 'its effect may have happened: `resolve` it first',
+  busy: 'somebody handles it now, or its record changed: redrive again later',
+  conflict: 'the same ID was handled with another payload',
+  'no-id': 'no usable message ID: it would fail again',
+  unreadable: 'message or record cannot be read: it would fail again',
+  unknown: 'no record, and it may be older than what the store remembers: --treat-unknown-as handle',
+  looped: 'was redriven too often: --max-replays',
+  repeated: 'another dead letter of the same message was redriven',
+  'no-destination': 'its headers do not tell where it came from: --destination',
+  'refused-destination': 'came from somewhere else: --allow-destination',
+  filtered: 'does not match what you asked for',
+}
+
+function textOf({ from, dryRun, looked, totals, destinations, reasons, warnings, stopped }: RedriveResult): string {
+  const rows = Object.entries(totals)
+    .filter(([, count]) => count > 0)
+    .map(([outcome, count]) => [
+      dryRun && outcome === 'redriven' ? 'to redrive' : outcome,
+      count.toLocaleString('en'),
+      MEANS[outcome as keyof typeof MEANS],
+    ])
+  return [
+    `${dryRun ? 'redrive, dry run' : 'redrive'}: ${printable(from)}, ${looked.toLocaleString('en')} dead letters${stopped ? ', stopped' : ''}`,
+    table(['DEAD LETTERS', 'COUNT', 'MEANS'], rows),
+    ...countsOf('to', destinations),
+    ...countsOf('reason', reasons),
+    ...warnings.map((warning) => `note: ${warning}`),
+  ].join('\n')
+}
+
+function countsOf(what: string, counts: Readonly<Record<string, number>>): readonly string[] {
+  return Object.entries(counts).map(([text, count]) => `${what} ${printable(text)}: ${count.toLocaleString('en')}`)
+}

@@ -1,0 +1,150 @@
+import { Option, type Command } from 'commander'
+import { fileJournal } from '../../adapters/file/index.ts'
+import {
+  entriesOf,
+  REPORT_FORMATS,
+  replaysOf,
+  reportLines,
+  type Replays,
+  type ReplayStatus,
+  type ReportFormat,
+} from '../../src/replay/index.ts'
+import { isConsumeOnceError } from '../../src/index.ts'
+import { CommandError, EXIT } from '../exit.ts'
+import { printJson, printText, printable, say, table } from '../output.ts'
+import { addSessionOptions, Session, type SessionFlags } from '../session.ts'
+
+export interface Found {
+  readonly replays: Replays
+  readonly status: ReplayStatus
+}
+
+const EXAMPLES: Readonly<Record<string, string>> = {
+  status: `
+Examples:
+  consume-once replay status                 the replays of every consumer of the config
+  consume-once replay status 7f3a91c2 --json
+
+Exit code 0: shown. 2: usage. 3: no such replay. 4: the store cannot be reached.`,
+  pause: `
+Examples:
+  consume-once replay pause 7f3a91c2         its process ends running handlers and stops; resume it later
+
+Exit code 0: asked for. 3: no such replay, or it is over. 4: the store cannot be reached.`,
+  abort: `
+Examples:
+  consume-once replay abort 7f3a91c2         as pause, and it cannot be resumed
+
+Exit code 0: asked for. 3: no such replay, or it is over. 4: the store cannot be reached.`,
+  report: `
+Examples:
+  consume-once replay report 7f3a91c2 --format md > report.md
+  consume-once replay report 7f3a91c2 --format csv | grep ,failed,
+
+Exit code 0: shown. 2: usage, or the journal is not here. 3: no such replay. 4: the store cannot be reached.`,
+}
+
+export function addReplays(replay: Command, exit: (code: number) => void): void {
+  const add = (command: Command, work: (session: Session, flags: ReportFlags, id: string) => Promise<number>): void => {
+    addSessionOptions(command)
+      .addHelpText('after', EXAMPLES[command.name()] ?? '')
+      .action(async (id: string, flags: ReportFlags) => {
+        exit(await Session.run(flags, (session) => work(session, flags, id)))
+      })
+  }
+  add(
+    replay.command('status').description('Shows replays that were begun.').argument('[id]', 'one of them'),
+    (session, _, id) => status(session, id),
+  )
+  add(idOf(replay.command('pause').description('Asks a running replay to pause.')), (session, _, id) =>
+    ask(session, id, 'pause'),
+  )
+  add(idOf(replay.command('abort').description('Asks a running replay to end for good.')), (session, _, id) =>
+    ask(session, id, 'abort'),
+  )
+  const report = idOf(replay.command('report').description('Tells what became of each message.'))
+    .addOption(new Option('--format <format>', 'how').choices(REPORT_FORMATS).default('text'))
+    .option('--journal <file>', 'where the journal is now (default: where the run wrote it)')
+  add(report, tellReport)
+}
+
+function idOf(command: Command): Command {
+  return command.argument('<id>', 'ID of the replay, or its first characters')
+}
+
+type ReportFlags = SessionFlags & { readonly format?: ReportFormat; readonly journal?: string }
+
+/** Looks through the consumers of the config. @throws CommandError, exit 3: none or several */
+export async function find(session: Session, id: string): Promise<Found> {
+  const found = (await all(session)).filter(({ status: { id: whole } }) => whole.startsWith(id))
+  const [one, another] = found
+  if (one !== undefined && another === undefined) return one
+  const known = found.map(({ status: { id: whole } }) => whole).join(', ')
+  throw new CommandError(
+    EXIT.refused,
+    one === undefined
+      ? `no replay ${JSON.stringify(id)} was begun by a consumer of this config`
+      : `${JSON.stringify(id)} is the beginning of ${known}: give more characters`,
+  )
+}
+
+async function all(session: Session): Promise<readonly Found[]> {
+  const found: Found[] = []
+  for (const { consumer, subscription } of session.config.consumers) {
+    try {
+      const replays = replaysOf(consumer, subscription)
+      for (const one of await session.answer(replays.list())) found.push({ replays, status: one })
+    } catch (error) {
+      // A consumer whose store keeps no replays has none.
+      if (!isConsumeOnceError(error) || error.code !== 'CONFIG_INVALID') throw error
+    }
+  }
+  return found
+}
+
+async function status(session: Session, id: string | undefined): Promise<number> {
+  const shown = id === undefined ? await all(session) : [await find(session, id)]
+  if (session.isJson) {
+    printJson('replay status', { replays: shown.map((one) => one.status) })
+    return EXIT.ok
+  }
+  const rows = shown.map(({ status: one }) => [
+    one.id,
+    one.consumer,
+    printable(one.from),
+    one.because === undefined ? one.status : `${one.status} (${printable(one.because)})`,
+    `${(one.of - one.left).toLocaleString('en')}/${one.of.toLocaleString('en')}`,
+    String(one.totals.handled),
+    String(one.totals.failed + one.totals.parked),
+    new Date(one.startedAt).toISOString(),
+    printable(`${one.by}: ${one.reason}`),
+  ])
+  const heads = ['REPLAY', 'CONSUMER', 'FROM', 'STATUS', 'SEEN', 'HANDLED', 'FAILED', 'BEGUN', 'WHY']
+  printText(rows.length === 0 ? 'no replay was begun' : table(heads, rows))
+  return EXIT.ok
+}
+
+async function ask(session: Session, id: string, request: 'pause' | 'abort'): Promise<number> {
+  const { replays, status: one } = await find(session, id)
+  await session.answer(replays[request](one.id))
+  if (session.isJson) printJson(`replay ${request}`, { id: one.id, status: one.status })
+  else say(`replay ${one.id}: its process sees this within seconds; look with: consume-once replay status ${one.id}`)
+  return EXIT.ok
+}
+
+async function tellReport(
+  session: Session,
+  { format = 'text', journal, json }: ReportFlags,
+  id: string,
+): Promise<number> {
+  const { status: one } = await find(session, id)
+  const path = journal ?? one.journal
+  try {
+    for await (const line of reportLines(one, entriesOf(fileJournal(path)), json ? 'json' : format)) printText(line)
+    return EXIT.ok
+  } catch (cause) {
+    if ((cause as { readonly code?: unknown }).code !== 'ENOENT') throw cause
+    const problem = `the journal ${path} is not here: look on the machine of the run, and name it by --journal`
+    throw new CommandError(EXIT.usage, problem, { cause })
+  }
+}

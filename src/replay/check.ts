@@ -1,0 +1,54 @@
+import type { ReplayRules } from '../core/replay.ts'
+import { ConfigError } from '../errors.ts'
+import { checkOneOf, checkWhole } from '../option-checks.ts'
+import { timeText } from '../time-text.ts'
+import { parseCondition } from './expression.ts'
+import type { Selection } from './plan.ts'
+
+/** A plan with its IDs must fit the 1 MB of a `ReplayLedger`. */
+const MOST_IDS = 20_000
+
+const DEFAULT_RULES: ReplayRules = {
+  again: false,
+  givenUp: 'skip',
+  inDoubt: 'leave',
+  unknown: 'refuse',
+  maxReplays: 2,
+}
+
+/** @param problems - problems are added here */
+export function checkedRules(given: Partial<ReplayRules> | undefined, problems: string[]): ReplayRules {
+  const rules = { ...DEFAULT_RULES, ...given }
+  checkOneOf('rules.again', rules.again, [true, false], problems)
+  checkOneOf('rules.givenUp', rules.givenUp, ['handle', 'skip'], problems)
+  checkOneOf('rules.inDoubt', rules.inDoubt, ['rerun', 'leave'], problems)
+  checkOneOf('rules.unknown', rules.unknown, ['refuse', 'handle', 'skip'], problems)
+  checkWhole('rules.maxReplays', rules.maxReplays, problems)
+  return rules
+}
+
+/** @param problems - problems are added here */
+export function checkSelection({ since, until, ids, where }: Selection, problems: string[]): void {
+  for (const [name, at] of [
+    ['since', since],
+    ['until', until],
+  ] as const) {
+    if (at !== undefined && !Number.isSafeInteger(at))
+      problems.push(`${name}: expected milliseconds since 1970, got ${at}`)
+  }
+  if (since !== undefined && until !== undefined && since >= until) {
+    problems.push(`until: expected a time after since, ${timeText(since)}, got ${timeText(until)}`)
+  }
+  if (ids !== undefined && ids.length > MOST_IDS) {
+    problems.push(`ids: expected at most ${MOST_IDS}, got ${ids.length}: make several plans`)
+  }
+  for (const condition of where ?? []) {
+    const parsed = parseCondition(condition)
+    if (typeof parsed === 'string') problems.push(`where: ${parsed}`)
+  }
+}
+
+/** @throws ConfigError `CONFIG_INVALID` if there are problems */
+export function refuseProblems(what: string, problems: readonly string[]): void {
+  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${what}: ${problem}`))
+}

@@ -1,0 +1,33 @@
+import type { ReplayRules, ReplayStep } from '../core/replay.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { JournalEntry } from './journal.ts'
+import type { Looked } from './look.ts'
+import type { Pace } from './pace.ts'
+import type { ReplayedConsumer } from './place.ts'
+import type { ReplayPlan } from './plan.ts'
+import type { Recorder, Ticket } from './recorder.ts'
+import type { Resumed } from './resumed.ts'
+import type { RunOptions, RunProgress } from './run-options.ts'
+
+export interface HandlingParts {
+  readonly of: ReplayedConsumer
+  readonly plan: ReplayPlan
+  readonly rules: ReplayRules
+  readonly options: RunOptions
+  readonly clock: Clock
+  readonly pace: Pace
+  readonly recorder: Recorder
+  readonly resumed: Resumed
+  /** Nothing more begins. */
+  readonly stop: AbortSignal
+  readonly pause: (because: string) => void
+  readonly refuse: (error: Error) => void
+  readonly tell: (progress: RunProgress) => void
+}
+
+/** A message with what follows for it. */
+export interface Todo extends Looked {
+  readonly ticket: Ticket
+  readonly step: ReplayStep
+  readonly in: JournalEntry['bucket']
+}

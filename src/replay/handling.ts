@@ -1,0 +1,270 @@
+import { stepFor, type ReplayStep } from '../core/replay.ts'
+import type { EpochMs } from '../core/units.ts'
+import { redefined } from '../define-consumer.ts'
+import { runInline, type InlineRunning, type Settlement } from '../inline.ts'
+import type { Message } from '../ports/message.ts'
+import { REPLAY_COUNT_HEADER, REPLAY_ID_HEADER, type ReplayReader } from '../ports/replay.ts'
+import { afterForgetting, decideFor } from './decide.ts'
+import type { HandlingParts, Todo } from './handling-parts.ts'
+import type { ReplayOutcome } from './journal.ts'
+import { Lookup, type Looked } from './look.ts'
+import { refused } from './place.ts'
+import type { Horizon } from './plan.ts'
+import { Proof } from './proven.ts'
+import type { Ticket } from './recorder.ts'
+import type { RunProgress } from './run-options.ts'
+import { accounted } from './run-state.ts'
+
+/** Messages that are looked up in one call of the store. */
+const MOST_LOOKED_AT_ONCE = 250
+/** Messages that somebody else is handling, and that are looked at again at the end. Beyond it they are left at once. */
+const MOST_WAITING = 10_000
+const HORIZON_FOR_MS = 60_000
+const HELD_AGAIN_MS = 500
+
+/** Reads the range, and handles what the plan allows. */
+export class Handling {
+  readonly #with: HandlingParts
+  readonly #inline: InlineRunning
+  readonly #lookup: Lookup
+  readonly #proof: Proof
+  readonly #concurrency: number
+  readonly #waiting: Todo[] = []
+  readonly #running = new Set<Promise<void>>()
+  readonly #startedAt: number
+  readonly #accountedBefore: number
+  #horizon: (Horizon & { readonly askedAt: EpochMs }) | undefined
+  #begun = 0
+  #failures = 0
+
+  constructor(parts: HandlingParts) {
+    const { of, plan, options, clock, recorder } = parts
+    this.#with = parts
+    // Whether absence proves anything is decided here, from the arrivals in the plan.
+    const consumer = redefined(of.consumer, { onBeyondRetention: 'run' })
+    this.#inline = runInline(consumer, { group: of.subscription.group, clock })
+    this.#lookup = new Lookup(of, plan.selection)
+    this.#proof = new Proof(plan)
+    this.#concurrency = options.concurrency ?? this.#inline.capacity.claims
+    this.#startedAt = clock.monotonic()
+    this.#accountedBefore = accounted(recorder.totals)
+  }
+
+  /** Resolves when every message of the range is accounted for, or nothing more begins. */
+  async go(reader: ReplayReader): Promise<void> {
+    const { plan, recorder, stop } = this.#with
+    await this.#inline.open()
+    const range = { parts: plan.parts, warnings: [] }
+    const atOnce = Math.min(MOST_LOOKED_AT_ONCE, Math.max(this.#concurrency, 1))
+    for await (const batch of reader.read(range, { from: recorder.state.checkpoint, signal: stop })) {
+      for (let at = 0; at < batch.length && !stop.aborted; at += atOnce) {
+        const some = batch.slice(at, at + atOnce)
+        await this.#take(
+          some.map((item) => ({ item, ticket: recorder.received(item) })),
+          (bucket) => stepFor(bucket, this.#with.rules),
+        )
+      }
+      if (stop.aborted) break
+    }
+    await this.#idle()
+    await this.#lookAgain()
+    await recorder.flush()
+  }
+
+  /** Ends running handlers within the deadline. */
+  async stop(deadlineMs: number): Promise<void> {
+    await this.#inline.stop({ deadlineMs })
+    await this.#idle()
+  }
+
+  async #take(
+    received: readonly { readonly item: Looked['item']; readonly ticket: Ticket }[],
+    stepOf: (bucket: Todo['in']) => ReplayStep,
+  ): Promise<void> {
+    const { stop, recorder, resumed } = this.#with
+    const looked = await this.#lookup.look(received.map(({ item }) => item))
+    const horizon = await this.#horizonNow()
+    const found: Todo[] = []
+    for (const [index, one] of looked.entries()) {
+      const ticket = received[index]?.ticket
+      if (ticket === undefined) throw new TypeError('a message without a ticket (handling.take)')
+      const isProven = this.#proof.isProven(one.item, horizon.at, this.#with.clock.now())
+      const entry = resumed.entryOf(one.item, one.key)
+      if (entry !== undefined) {
+        recorder.accountedBefore(ticket)
+        await one.item.settle?.(entry.outcome === 'handled' || entry.outcome === 'done-before' ? 'done' : 'return')
+        continue
+      }
+      this.#checkKey(one)
+      const bucket = one.bucket(isProven, this.#with.rules)
+      found.push({ ...one, ticket, in: bucket, step: stepOf(bucket) })
+    }
+    const todo = await afterForgetting(found, this.#with)
+    const refusal = todo.find(({ step }) => step === 'refuse')
+    if (refusal !== undefined) {
+      const { part, position } = refusal.item
+      throw refused(
+        `replay ${this.#with.plan.id}: the message at ${part} ${position} has no record any more, and nothing proves that it was not handled (${horizon.because}): make a new plan`,
+      )
+    }
+    for (let at = 0; at < todo.length && !stop.aborted; at += this.#concurrency) {
+      await this.#begin(todo.slice(at, at + this.#concurrency))
+    }
+    this.#tell()
+  }
+
+  async #begin(todo: readonly Todo[]): Promise<void> {
+    const { stop, pace } = this.#with
+    const decided = await decideFor(todo, this.#with)
+    for (const one of decided) {
+      if (one.step === 'wait') this.#wait(one)
+      else if (one.step !== 'handle')
+        this.#record(one, one.step === 'leave' ? 'left' : one.in === 'done' ? 'done-before' : 'skipped')
+      else {
+        await pace.turn(stop)
+        await this.#heldAgain()
+        while (this.#running.size >= this.#concurrency) await Promise.race(this.#running)
+        if (stop.aborted || this.#isCanaryOver()) return
+        this.#handle(one)
+        this.#tell()
+      }
+    }
+  }
+
+  #handle(one: Todo): void {
+    this.#begun++
+    const { item, replays } = one
+    const { message } = item
+    const lane = message.key === null ? undefined : `${item.part} ${Buffer.from(message.key).toString('base64')}`
+    const copy = withReplayHeaders(message, this.#with.plan.id, replays)
+    const running = this.#inline.handle(copy, { lane }).then(
+      (settlement) => this.#ended(one, settlement),
+      (error: unknown) => this.#with.refuse(error as Error),
+    )
+    this.#running.add(running)
+    void running.finally(() => this.#running.delete(running))
+  }
+
+  #ended(one: Todo, { outcome, settle, letter, reason }: Settlement): void {
+    if (settle === 'retry') {
+      // It was stopped, or somebody else took it over.
+      if (!this.#with.stop.aborted) this.#wait(one)
+      return
+    }
+    if (settle === 'ack') return this.#record(one, outcome === 'handled' ? 'handled' : 'done-before')
+    this.#record(one, letter?.parked === true ? 'parked' : 'failed', letter?.detail ?? reason)
+    this.#failures++
+    const { stopOnFailures } = this.#with.options
+    if (stopOnFailures !== undefined && this.#failures >= stopOnFailures) {
+      this.#with.pause(`${this.#failures} failures`)
+    }
+  }
+
+  #isCanaryOver(): boolean {
+    const { canary } = this.#with.options
+    if (canary === undefined || this.#begun < canary) return false
+    this.#with.pause(`canary: ${this.#begun} handled`)
+    return true
+  }
+
+  #wait(one: Todo): void {
+    if (this.#waiting.length < MOST_WAITING) this.#waiting.push(one)
+    else this.#record(one, 'left', 'somebody else handles it')
+  }
+
+  /** Those that somebody else was handling. */
+  async #lookAgain(): Promise<void> {
+    const waiting = this.#waiting.splice(0)
+    const { stop, rules } = this.#with
+    for (let at = 0; at < waiting.length && !stop.aborted; at += MOST_LOOKED_AT_ONCE) {
+      await this.#take(waiting.slice(at, at + MOST_LOOKED_AT_ONCE), (bucket) => {
+        const step = stepFor(bucket, rules)
+        return step === 'wait' ? 'leave' : step
+      })
+    }
+    await this.#idle()
+    for (const one of this.#waiting.splice(0)) if (!stop.aborted) this.#record(one, 'left', 'somebody else handles it')
+  }
+
+  #record(one: Todo, outcome: ReplayOutcome, detail: string | undefined = one.detail): void {
+    const { part, position } = one.item
+    const before = typeof one.view === 'object' ? one.view.state : one.view
+    const at = this.#with.clock.now()
+    this.#with.recorder.record(one.item, one.ticket, {
+      part,
+      position,
+      key: one.key,
+      bucket: one.in,
+      before,
+      outcome,
+      detail,
+      at,
+    })
+  }
+
+  /** A plan that was made with another ID source has other keys. */
+  #checkKey({ item, key }: Looked): void {
+    const { plan } = this.#with
+    const first = Object.hasOwn(plan.first, item.part) ? plan.first[item.part] : undefined
+    // Queues have no stable positions.
+    if (item.settle !== undefined || first?.position !== item.position || first.key === key) return
+    throw refused(
+      `plan ${plan.id}: the message at ${item.part} ${item.position} has key ${String(key)}, in the plan ${String(first.key)}: the ID of the consumer changed, or the topic was created again: make a new plan`,
+    )
+  }
+
+  async #horizonNow(): Promise<Horizon> {
+    const now = this.#with.clock.now()
+    if (this.#horizon === undefined || now - this.#horizon.askedAt >= HORIZON_FOR_MS) {
+      this.#horizon = { ...(await this.#with.of.horizon(now)), askedAt: now }
+    }
+    return this.#horizon
+  }
+
+  /** While the ledger does not answer, another process may take the replay over. */
+  async #heldAgain(): Promise<void> {
+    const { recorder, stop, clock } = this.#with
+    while (!recorder.isHeld && !stop.aborted) {
+      this.#tell('store')
+      await new Promise<void>((resolve) => void clock.after(HELD_AGAIN_MS, resolve))
+    }
+  }
+
+  async #idle(): Promise<void> {
+    await Promise.all(this.#running)
+  }
+
+  #tell(waits?: RunProgress['waits']): void {
+    const { plan, recorder, clock, tell, pace } = this.#with
+    const totals = { ...recorder.totals }
+    const seconds = Math.max(0.001, (clock.monotonic() - this.#startedAt) / 1_000)
+    const rate = (accounted(totals) - this.#accountedBefore) / seconds
+    const left = Math.max(0, plan.total - accounted(totals))
+    tell({
+      id: plan.id,
+      of: plan.total,
+      totals,
+      rate,
+      leftSeconds: rate > 0 ? left / rate : undefined,
+      waits: waits ?? (pace.isQuiet ? 'quiet hours' : undefined),
+    })
+  }
+}
+
+/** Not a spread: the message of an adapter may be an object with getters. */
+function withReplayHeaders(message: Message, id: string, replays: number): Message {
+  const { system, destination, origin, position, key, value, headers, messageId, timestamp, redelivered } = message
+  const added = { [REPLAY_ID_HEADER]: id, [REPLAY_COUNT_HEADER]: String(replays + 1) }
+  return {
+    system,
+    destination,
+    origin,
+    position,
+    key,
+    value,
+    messageId,
+    timestamp,
+    redelivered,
+    headers: { ...headers, ...added },
+  }
+}

@@ -1,0 +1,30 @@
+// Exports for replays, as `consume-once/replay`.
+
+export { planReplay, durationOf, type PlanOptions, type PlanProgress } from './make-plan.ts'
+export { leftOf, runReplay } from './run.ts'
+export {
+  redrive,
+  REDRIVE_OUTCOMES,
+  type RedriveOptions,
+  type RedriveOutcome,
+  type RedriveProgress,
+  type RedriveResult,
+  type RedrivenLetter,
+} from './redrive.ts'
+export { entriesOf, replaysOf, type Replays, type ReplayStatus } from './report.ts'
+export { REPORT_FORMATS, reportLines, type ReportFormat } from './report-text.ts'
+export type { RunOptions, RunProgress, RunResult } from './run-options.ts'
+export type { RunState, RunStatus, Totals } from './run-state.ts'
+export {
+  memoryJournal,
+  REPLAY_OUTCOMES,
+  type JournalEntry,
+  type JournalIntent,
+  type ReplayJournal,
+  type ReplayOutcome,
+} from './journal.ts'
+export type { Horizon, ReplayPlan, Selection } from './plan.ts'
+export type { Job } from './job.ts'
+export type { BucketCount, Counts, Distinct, Sample } from './tally.ts'
+export type { Histogram } from './histogram.ts'
+export { BUCKETS, type Bucket, type ReplayRules } from '../core/replay.ts'

@@ -1,0 +1,109 @@
+import type { Key } from '../core/record.ts'
+import { horizonOf } from '../core/retention.ts'
+import type { EpochMs } from '../core/units.ts'
+import { definitionOf, type Consumer } from '../define-consumer.ts'
+import { ConfigError, ReplayError } from '../errors.ts'
+import { createKeyReader, payloadHash, type Unidentified } from '../pipeline/identify.ts'
+import { shortened } from '../digest.ts'
+import type { Message } from '../ports/message.ts'
+import type { ReplayLedger, ReplayPlaces, ReplayReader } from '../ports/replay.ts'
+import type { StoreAdmin } from '../ports/store-admin.ts'
+import type { Subscription } from '../ports/subscription.ts'
+import type { ResolvedConsumer } from '../resolve-options.ts'
+import { scopeName } from '../scope.ts'
+import { afterAll } from './proven.ts'
+import { splitFrom, type Horizon } from './plan.ts'
+
+/** What a replay needs of a consumer: its records, its identity, and the places of its broker. */
+export class ReplayedConsumer {
+  readonly consumer: Consumer
+  readonly definition: ResolvedConsumer
+  readonly subscription: Subscription
+  readonly scope: string
+  readonly admin: StoreAdmin
+  readonly keyOf: (message: Message) => Key | Unidentified
+
+  /** @throws ConfigError `CONFIG_INVALID` for a store that people cannot look into */
+  constructor(consumer: Consumer, subscription: Subscription) {
+    const definition = definitionOf(consumer)
+    const { strategy, admin } = definition.store
+    const wrong = (problem: string): ConfigError =>
+      new ConfigError([`consumer ${JSON.stringify(definition.name)}: ${problem}`])
+    if (strategy === 'offsets') {
+      throw wrong(
+        'store: expected one with a record for each message, got strategy offsets, which only knows positions: nothing tells whether a message of an earlier position was handled',
+      )
+    }
+    if (admin === undefined) throw wrong('store: expected one that people may look into (`admin`), got one without')
+    this.consumer = consumer
+    this.definition = definition
+    this.subscription = subscription
+    this.admin = admin
+    this.scope = scopeName(definition, subscription.group)
+    const keyOf = createKeyReader(definition, subscription.group)
+    this.keyOf = (message) => {
+      const key = keyOf(message)
+      return typeof key === 'string' ? shortened(key) : key
+    }
+  }
+
+  digestOf(message: Message): string {
+    return shortened(payloadHash(this.definition, message))
+  }
+
+  /** Where replays keep their state. @throws ConfigError `CONFIG_INVALID` if the store has no such place */
+  ledger(): ReplayLedger {
+    if (this.admin.replays !== undefined) return this.admin.replays
+    throw new ConfigError([
+      `consumer ${JSON.stringify(this.consumer.name)}: store: expected one that keeps the state of replays (\`admin.replays\`), got one without: a plan can be made, but not run`,
+    ])
+  }
+
+  /**
+   * @param others - places that do not belong to the broker of the consumer, such as files
+   * @throws ConfigError `CONFIG_INVALID`
+   */
+  open(from: string, others: readonly ReplayPlaces[]): Promise<ReplayReader> {
+    const places = this.#places(others)
+    const known = places.map(({ system }) => `${system}:`).join(', ')
+    const split = splitFrom(from)
+    const found = places.find(({ system }) => system === split?.system)
+    if (found === undefined || split === undefined || split.place === '') {
+      const advice =
+        this.subscription.replay === undefined
+          ? '; build the subscription by kafkaSubscription() or rabbitSubscription() to read its broker'
+          : ''
+      throw new ConfigError([`from: expected one of ${known} and a place, got ${JSON.stringify(from)}${advice}`])
+    }
+    return found.open(split.place)
+  }
+
+  /** Since when the absence of a record proves that a message was not handled. */
+  async horizon(now: EpochMs): Promise<Horizon> {
+    const { retentionMs } = this.definition
+    const byRetention: Horizon = {
+      at: horizonOf(now, retentionMs),
+      because: 'records older than the retention are removed',
+    }
+    if (this.admin.knownSince === undefined) {
+      return { at: afterAll(now), because: 'the store does not tell since when it has kept all records (`knownSince`)' }
+    }
+    const known = await this.admin.knownSince(this.scope)
+    if (known === undefined) {
+      return {
+        at: afterAll(now),
+        because: 'the store has no record of this consumer, so everything may have happened before',
+      }
+    }
+    return known.at > byRetention.at ? known : byRetention
+  }
+
+  #places(others: readonly ReplayPlaces[]): readonly ReplayPlaces[] {
+    const { replay } = this.subscription
+    return replay === undefined ? others : [replay, ...others]
+  }
+}
+
+export function refused(why: string): ReplayError {
+  return new ReplayError('REPLAY_REFUSED', why)
+}

@@ -1,0 +1,107 @@
+import { definitionOf, type Consumer } from '../define-consumer.ts'
+import type { LedgerEntry, ReplayRequest } from '../ports/replay.ts'
+import type { Subscription } from '../ports/subscription.ts'
+import type { JournalEntry, JournalIntent, ReplayJournal } from './journal.ts'
+import { refused, ReplayedConsumer } from './place.ts'
+import { accounted, type RunState, type RunStatus, type Totals } from './run-state.ts'
+
+const MOST_LISTED = 100
+
+/** A replay, as the store knows it. */
+export interface ReplayStatus {
+  readonly id: string
+  /** `died`: it says that it runs, but no process holds it; resume it. */
+  readonly status: RunStatus | 'died'
+  readonly because: string | undefined
+  readonly consumer: string
+  readonly from: string
+  readonly of: number
+  readonly totals: Totals
+  /** Messages that are not accounted for. */
+  readonly left: number
+  readonly by: string
+  readonly reason: string
+  readonly startedAt: number
+  readonly savedAt: number
+  readonly endedAt: number | undefined
+  readonly journal: string
+  /** What a person asked for, which the process has not seen yet. */
+  readonly request: ReplayRequest | undefined
+}
+
+/** What people do with replays that were begun. */
+export interface Replays {
+  /** The newest first. Redrives are not listed. */
+  list(limit?: number): Promise<readonly ReplayStatus[]>
+  /** @throws ReplayError `REPLAY_REFUSED` if there is none */
+  status(id: string): Promise<ReplayStatus>
+  /** The state of a replay, with its plan: what `runReplay` needs to resume it. */
+  state(id: string): Promise<RunState>
+  /** Asks the process that runs it. It ends running handlers, then `runReplay` resolves. An aborted one cannot be resumed. */
+  pause(id: string): Promise<void>
+  abort(id: string): Promise<void>
+}
+
+/** @throws ConfigError `CONFIG_INVALID` if the store does not keep replays */
+export function replaysOf(consumer: Consumer, subscription: Subscription): Replays {
+  const of = new ReplayedConsumer(consumer, subscription)
+  const ledger = of.ledger()
+  const read = async (id: string): Promise<LedgerEntry> => {
+    await definitionOf(consumer).store.open()
+    const entry = await ledger.read(of.scope, id)
+    if (entry !== undefined && isReplay(entry)) return entry
+    throw refused(`consumer ${consumer.name}: it has no replay ${id} that was begun`)
+  }
+  const ask = async (id: string, request: ReplayRequest): Promise<void> => {
+    const { status } = statusOf(await read(id))
+    if (status === 'finished' || status === 'aborted') throw refused(`replay ${id} is ${status}`)
+    await ledger.ask(of.scope, id, request)
+  }
+  return {
+    list: async (limit = MOST_LISTED) => {
+      await definitionOf(consumer).store.open()
+      return (await ledger.list(of.scope, limit)).filter(isReplay).map(statusOf)
+    },
+    status: async (id) => statusOf(await read(id)),
+    state: async (id) => stateOf(await read(id)),
+    pause: (id) => ask(id, 'pause'),
+    abort: (id) => ask(id, 'abort'),
+  }
+}
+
+function isReplay({ id }: LedgerEntry): boolean {
+  return !id.startsWith('redrive-')
+}
+
+function stateOf({ state }: LedgerEntry): RunState {
+  return JSON.parse(state) as RunState
+}
+
+function statusOf(entry: LedgerEntry): ReplayStatus {
+  const { plan, status, because, totals, by, reason, startedAt, endedAt, journal } = stateOf(entry)
+  return {
+    id: plan.id,
+    status: status === 'running' && entry.heldForMs <= 0 ? 'died' : status,
+    because,
+    consumer: plan.consumer,
+    from: plan.from,
+    of: plan.total,
+    totals,
+    left: Math.max(0, plan.total - accounted(totals)),
+    by,
+    reason,
+    startedAt,
+    savedAt: entry.savedAt,
+    endedAt,
+    journal: journal.name,
+    request: entry.request,
+  }
+}
+
+/** Each message of a replay that is accounted for, once, in the order in which it ended. */
+export async function* entriesOf(journal: ReplayJournal): AsyncIterable<JournalEntry> {
+  for await (const line of journal.read()) {
+    const entry = JSON.parse(line) as JournalEntry | JournalIntent
+    if (!('intends' in entry)) yield entry
+  }
+}

@@ -1,0 +1,54 @@
+import type { EpochMs } from '../core/units.ts'
+import type { Checkpoint } from '../ports/replay.ts'
+import { REPLAY_OUTCOMES, type ReplayOutcome } from './journal.ts'
+import type { ReplayPlan } from './plan.ts'
+
+/** `running` in the state of a replay that nobody holds: its process died, and it can be resumed. */
+export type RunStatus = 'running' | 'paused' | 'aborted' | 'finished'
+
+export type Totals = Readonly<Record<ReplayOutcome, number>>
+
+/** What the ledger keeps of a replay. */
+export interface RunState {
+  readonly schema_version: 1
+  readonly plan: ReplayPlan
+  readonly status: RunStatus
+  /** Why it paused or was aborted. */
+  readonly because?: string | undefined
+  readonly by: string
+  readonly reason: string
+  readonly startedAt: EpochMs
+  readonly endedAt?: EpochMs | undefined
+  /** Up to here every message is in the journal. */
+  readonly checkpoint: Checkpoint
+  /** Up to `bytes` the journal has only messages below the checkpoint, with these totals. */
+  readonly journal: { readonly name: string; readonly bytes: number; readonly totals: Totals }
+  /** Of the whole journal. */
+  readonly totals: Totals
+}
+
+export const NO_TOTALS: Totals = Object.fromEntries(REPLAY_OUTCOMES.map((name) => [name, 0])) as unknown as Totals
+
+export function accounted(totals: Totals): number {
+  return Object.values(totals).reduce((sum, count) => sum + count, 0)
+}
+
+export type RunEvent =
+  | { readonly event: 'begin' }
+  | { readonly event: 'pause' | 'abort'; readonly because: string; readonly at: EpochMs }
+  | { readonly event: 'end'; readonly at: EpochMs }
+
+/** The only function that moves a replay. `undefined`: it is over, and cannot go on. */
+export function moved(state: RunState, event: RunEvent): RunState | undefined {
+  if (state.status === 'finished' || state.status === 'aborted') return undefined
+  switch (event.event) {
+    case 'begin':
+      return { ...state, status: 'running', because: undefined, endedAt: undefined }
+    case 'pause':
+      return { ...state, status: 'paused', because: event.because, endedAt: event.at }
+    case 'abort':
+      return { ...state, status: 'aborted', because: event.because, endedAt: event.at }
+    case 'end':
+      return { ...state, status: 'finished', because: undefined, endedAt: event.at }
+  }
+}

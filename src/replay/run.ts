@@ -1,0 +1,245 @@
+import { systemClock } from '../clock.ts'
+import type { Consumer } from '../define-consumer.ts'
+import { checkDecider } from '../decider.ts'
+import { systemEntropy } from '../entropy.ts'
+import { describeError } from '../errors.ts'
+import { checkWhole, givenOf } from '../option-checks.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { TakeVerdict } from '../ports/replay.ts'
+import type { Subscription } from '../ports/subscription.ts'
+import { refuseProblems } from './check.ts'
+import { Handling } from './handling.ts'
+import { startJob, type Job, type JobControl } from './job.ts'
+import { parseQuietHours, Pace, type QuietHours } from './pace.ts'
+import { refused, ReplayedConsumer } from './place.ts'
+import { digestOfPlan, PLAN_VERSION, type ReplayPlan } from './plan.ts'
+import { HOLD_MS } from './hold.ts'
+import { Recorder } from './recorder.ts'
+import type { RunOptions, RunProgress, RunResult } from './run-options.ts'
+import { timeText } from '../time-text.ts'
+import { accounted, moved, NO_TOTALS, type RunEvent, type RunState } from './run-state.ts'
+import { Resumed } from './resumed.ts'
+
+const PLAN_FOR_MS = 24 * 3_600_000
+const LEASE_RATE = 20
+const STOP_DEADLINE_MS = 30_000
+
+/**
+ * Handles what a plan allows, by the handler of the consumer and under its records, so that nothing happens twice: the plan is a
+ * preview, the claim decides. The positions of the live consumers are not touched.
+ *
+ * It goes on where an earlier run of the plan ended, also one that was killed. `stop()` pauses it: running handlers end, and the
+ * result tells how far it came.
+ *
+ * @throws (the result rejects) ReplayError `REPLAY_REFUSED`: the plan is older than 24 hours, was changed, belongs to another
+ * consumer, is run by somebody else, is over, or has messages of which nobody can tell whether they were handled; a message has
+ * become one of those since the plan; a message has another key than in the plan. What was handled until then is in the journal
+ * @throws (the result rejects) ReplayError `REPLAY_RANGE_LOST`; ConfigError, BrokerError, StoreError
+ */
+export function runReplay(
+  consumer: Consumer,
+  subscription: Subscription,
+  plan: ReplayPlan,
+  options: RunOptions,
+): Job<RunProgress, RunResult> {
+  return startJob(`replay ${plan?.id}`, async (control) => {
+    const of = new ReplayedConsumer(consumer, subscription)
+    const settings = checkedOptions(of, options)
+    checkPlan(plan, of)
+    await of.definition.store.open()
+    return new Run(of, plan, options, settings).run(control)
+  })
+}
+
+interface Settings {
+  readonly rate: number | undefined
+  readonly quiet: QuietHours | undefined
+}
+
+function checkedOptions(of: ReplayedConsumer, options: RunOptions): Settings {
+  const problems: string[] = []
+  const { concurrency, canary, stopOnFailures, quietHours, rate } = options
+  checkDecider(options, problems)
+  for (const [name, value] of Object.entries({ concurrency, canary, stopOnFailures })) {
+    if (value !== undefined) checkWhole(name, value, problems)
+  }
+  if (rate !== undefined && !(Number.isFinite(rate) && rate > 0)) {
+    problems.push(`rate: expected messages per second, above 0, got ${rate}`)
+  }
+  const quiet = quietHours === undefined ? undefined : parseQuietHours(quietHours)
+  if (typeof quiet === 'string') problems.push(`quietHours: ${quiet}`)
+  refuseProblems('run', problems)
+  const byStrategy = of.definition.store.strategy === 'lease' ? LEASE_RATE : undefined
+  return { rate: rate ?? byStrategy, quiet: typeof quiet === 'string' ? undefined : quiet }
+}
+
+/** @throws ReplayError `REPLAY_REFUSED` */
+function checkPlan(plan: ReplayPlan, of: ReplayedConsumer): void {
+  // A plan comes from a file.
+  const { kind, schema_version: version } = givenOf<{ readonly kind?: unknown; readonly schema_version?: unknown }>(
+    plan,
+  )
+  if (kind !== 'consume-once replay plan') throw refused('expected a plan that planReplay() returned')
+  if (version !== PLAN_VERSION) throw refused(`plan ${plan.id}: expected version ${PLAN_VERSION}: make a new plan`)
+  if (digestOfPlan(plan) !== plan.digest) throw refused(`plan ${plan.id} was changed by hand: make a new plan`)
+  const { consumer, scope, subscription } = of
+  if (plan.consumer !== consumer.name || plan.scope !== scope || plan.group !== subscription.group) {
+    throw refused(
+      `plan ${plan.id} was made for consumer ${plan.consumer} of ${plan.scope}, not for ${consumer.name} of ${scope}: make a new plan`,
+    )
+  }
+}
+
+class Run {
+  readonly #of: ReplayedConsumer
+  readonly #plan: ReplayPlan
+  readonly #options: RunOptions
+  readonly #settings: Settings
+  readonly #clock: Clock
+  readonly #owner: string
+
+  constructor(of: ReplayedConsumer, plan: ReplayPlan, options: RunOptions, settings: Settings) {
+    this.#of = of
+    this.#plan = plan
+    this.#options = options
+    this.#settings = settings
+    this.#clock = options.clock ?? systemClock
+    this.#owner = (options.entropy ?? systemEntropy).ownerToken()
+  }
+
+  async run(control: JobControl<RunProgress>): Promise<RunResult> {
+    const { unknown } = this.#options
+    const { id, buckets, rules } = this.#plan
+    const isUnknownAllowed = (unknown ?? rules.unknown) !== 'refuse'
+    if (buckets.unknown.count > 0 && !isUnknownAllowed) {
+      throw refused(
+        `plan ${id}: ${buckets.unknown.count} messages have no record, and nothing proves that they were not handled (${this.#plan.horizon.because}): say what happens with them, \`unknown: 'handle'\` or 'skip'`,
+      )
+    }
+    const state = await this.#take()
+    try {
+      return await this.#runFrom(state, control)
+    } finally {
+      await this.#of
+        .ledger()
+        .leave(this.#of.scope, id, this.#owner)
+        .catch(() => {})
+    }
+  }
+
+  async #take(): Promise<RunState> {
+    const { by, reason } = this.#options
+    const fresh: RunState = {
+      schema_version: 1,
+      plan: this.#plan,
+      status: 'running',
+      by,
+      reason,
+      startedAt: this.#clock.now(),
+      checkpoint: {},
+      journal: { name: this.#options.journal.name, bytes: 0, totals: NO_TOTALS },
+      totals: NO_TOTALS,
+    }
+    const { id, createdAt, digest } = this.#plan
+    const known = await this.#of.ledger().read(this.#of.scope, id)
+    const age = this.#clock.now() - createdAt
+    if (known === undefined && age > PLAN_FOR_MS) {
+      throw refused(`plan ${id} is ${Math.floor(age / 3_600_000)} hours old, and is good for 24: make a new plan`)
+    }
+    const how = { owner: this.#owner, ttlMs: HOLD_MS, state: JSON.stringify(fresh) }
+    const taken: TakeVerdict = await this.#of.ledger().take(this.#of.scope, id, how)
+    if (taken.verdict === 'held') {
+      throw refused(
+        `replay ${id}: another process runs it; if that one has died, it can be resumed in ${Math.ceil(taken.leftMs / 1_000)} s`,
+      )
+    }
+    const state = JSON.parse(taken.state) as RunState
+    const begun = state.plan.digest === digest ? moved(state, { event: 'begin' }) : undefined
+    if (begun !== undefined) {
+      // What was asked of an earlier run.
+      await this.#of.ledger().ask(this.#of.scope, id, undefined)
+      return begun
+    }
+    await this.#of.ledger().leave(this.#of.scope, id, this.#owner)
+    throw refused(
+      state.plan.digest === digest
+        ? `replay ${id} is ${state.status} since ${timeText(state.endedAt ?? 0)}: make a new plan`
+        : `plan ${id}: another plan with this ID was run: make a new plan`,
+    )
+  }
+
+  async #runFrom(state: RunState, control: JobControl<RunProgress>): Promise<RunResult> {
+    const { journal, places = [] } = this.#options
+    const reader = await this.#of.open(this.#plan.from, places)
+    let recorder: Recorder | undefined
+    try {
+      // Positions of a queue mean nothing after a reading, so all of its entries are needed.
+      const { bytes: from, totals } = reader.takes ? { bytes: 0, totals: NO_TOTALS } : state.journal
+      const { bytes, lines } = await journal.open(from)
+      const resumed = new Resumed(lines, reader.takes, totals)
+      const stop = new AbortController()
+      let move: RunEvent | undefined
+      let failure: Error | undefined
+      const end = (event: RunEvent | Error): void => {
+        if (event instanceof Error) failure ??= event
+        else move ??= event
+        stop.abort()
+      }
+      const at = (): number => this.#clock.now()
+      control.signal.addEventListener('abort', () => end({ event: 'pause', because: 'stopped', at: at() }))
+      if (control.signal.aborted) end({ event: 'pause', because: 'stopped', at: at() })
+      recorder = new Recorder({
+        scope: this.#of.scope,
+        owner: this.#owner,
+        ledger: this.#of.ledger(),
+        journal,
+        clock: this.#clock,
+        state: { ...state, totals: resumed.totals },
+        bytes,
+        onRequest: (request) => end({ event: request, because: 'a person asked for it', at: at() }),
+        onLost: end,
+      })
+      const { rate, quiet } = this.#settings
+      const handling = new Handling({
+        of: this.#of,
+        plan: this.#plan,
+        rules: { ...this.#plan.rules, unknown: this.#options.unknown ?? this.#plan.rules.unknown },
+        options: this.#options,
+        clock: this.#clock,
+        pace: new Pace(this.#clock, rate, quiet),
+        recorder,
+        resumed,
+        stop: stop.signal,
+        pause: (because) => end({ event: 'pause', because, at: at() }),
+        refuse: end,
+        tell: (progress) => control.tell(progress),
+      })
+      try {
+        await handling.go(reader)
+      } catch (error) {
+        if (!stop.signal.aborted) end(error instanceof Error ? error : new Error(describeError(error)))
+      }
+      await handling.stop(this.#options.deadlineMs ?? STOP_DEADLINE_MS)
+      return await this.#close(recorder, move, failure)
+    } finally {
+      recorder?.abandon()
+      await Promise.allSettled([reader.close(), journal.close()])
+    }
+  }
+
+  async #close(recorder: Recorder, move: RunEvent | undefined, failure: Error | undefined): Promise<RunResult> {
+    const at = this.#clock.now()
+    const event: RunEvent =
+      failure === undefined ? (move ?? { event: 'end', at }) : { event: 'pause', because: describeError(failure), at }
+    const state = await recorder.close((before) => moved(before, event) ?? before)
+    if (failure !== undefined) throw failure
+    const { status, because, totals } = state
+    if (status === 'running') throw new TypeError('a replay that ended is running (replay.close)')
+    return { id: this.#plan.id, plan: this.#plan, status, because, totals }
+  }
+}
+
+/** Messages of the plan that are not in the journal yet. */
+export function leftOf({ plan, totals }: Pick<RunState, 'plan' | 'totals'>): number {
+  return Math.max(0, plan.total - accounted(totals))
+}

@@ -1,0 +1,298 @@
+import { describe, expect, it } from '@jest/globals'
+import {
+  defineConsumer,
+  memoryStore,
+  MemoryBroker,
+  messageId,
+  type Consumer,
+  type Subscription,
+} from '../../../src/index.ts'
+import { memoryReplay } from '../../../src/memory/replay.ts'
+import { runMemory } from '../../../src/memory/run.ts'
+import {
+  entriesOf,
+  memoryJournal,
+  planReplay,
+  replaysOf,
+  runReplay,
+  type JournalEntry,
+  type PlanOptions,
+  type ReplayJournal,
+  type ReplayPlan,
+  type RunOptions,
+  type RunResult,
+} from '../../../src/replay/index.ts'
+import { TerminalError } from '../../../src/index.ts'
+import { eventually } from '../../kit/eventually.ts'
+
+const GROUP = 'sms-senders'
+const WHY = { by: 'ada', reason: 'OPS-812' }
+
+/** A consumer whose effects are counted, with the broker and the store that outlive it. */
+class World {
+  readonly broker = new MemoryBroker({ partitions: 2 })
+  readonly store = memoryStore()
+  readonly effects: string[] = []
+  readonly headers: unknown[] = []
+  readonly failing = new Set<string>()
+  gate: Promise<void> = Promise.resolve()
+  readonly open: (() => void)[] = []
+  readonly consumer: Consumer
+  readonly subscription: Subscription
+
+  constructor(more: { readonly scope?: string; readonly id?: string } = {}) {
+    this.consumer = defineConsumer({
+      name: 'sms',
+      id: messageId.header(more.id ?? 'id'),
+      store: this.store,
+      maxAttempts: 1,
+      handle: async ({ message }) => {
+        const id = String(message.headers['id'])
+        await this.gate
+        if (this.failing.has(id)) throw new TerminalError('no such number')
+        this.effects.push(id)
+        this.headers.push(message.headers['consume-once-replay-count'])
+      },
+    })
+    this.subscription = { group: GROUP, origins: ['sms'], replay: memoryReplay(this.broker) }
+  }
+
+  publish(ids: readonly string[], timestamp: number = Date.now()): void {
+    for (const id of ids) {
+      const value = Buffer.from(JSON.stringify({ to: `+49${id}` }))
+      this.broker.publish('sms', { value, key: Buffer.from(id), headers: { id, other: id }, timestamp })
+    }
+  }
+
+  /** Handles what was published, as the live consumer. */
+  async live(): Promise<void> {
+    const running = runMemory(this.broker, this.consumer, { topic: 'sms', group: GROUP })
+    await running
+    await this.broker.drained('sms', GROUP)
+    await running.stop()
+  }
+
+  plan(options: Partial<PlanOptions> = {}): Promise<ReplayPlan> {
+    return planReplay(this.consumer, this.subscription, { from: 'memory:sms', ...options }).result
+  }
+
+  run(plan: ReplayPlan, options: Partial<RunOptions> = {}): Promise<RunResult> {
+    const journal = memoryJournal()
+    return runReplay(this.consumer, this.subscription, plan, { ...WHY, journal, rate: 10_000, ...options }).result
+  }
+}
+
+async function entries(journal: ReplayJournal): Promise<readonly JournalEntry[]> {
+  const found: JournalEntry[] = []
+  for await (const entry of entriesOf(journal)) found.push(entry)
+  return found
+}
+
+function succeeds(work: Promise<unknown>): Promise<boolean> {
+  return work.then(
+    () => true,
+    () => false,
+  )
+}
+
+const ids = (count: number, prefix = 'm'): readonly string[] =>
+  Array.from({ length: count }, (_, at) => `${prefix}${at}`)
+
+/** Two messages of an earlier day, so that the store knows the consumer since before the others. */
+async function adopted(): Promise<World> {
+  const world = new World()
+  world.publish(['first'])
+  await world.live()
+  world.effects.length = 0
+  world.publish(ids(10))
+  await world.live()
+  world.publish(ids(5, 'new'))
+  return world
+}
+
+describe('a plan', () => {
+  it('sorts messages into buckets, and changes nothing', async () => {
+    const world = await adopted()
+    const plan = await world.plan({ groupBy: '$message.payload#/to' })
+    expect([plan.total, plan.toHandle]).toEqual([16, 5])
+    expect([plan.buckets.done.count, plan.buckets.fresh.count, plan.buckets.unknown.count]).toEqual([11, 5, 0])
+    expect(plan.buckets.fresh.samples).toHaveLength(5)
+    expect(plan.distinct).toEqual({ field: '$message.payload#/to', count: 5, isAtLeast: false })
+    expect(plan.histogram.bins.reduce((sum, { counts }) => sum + (counts.done ?? 0), 0)).toBe(11)
+    expect(JSON.stringify(plan)).not.toContain('+49')
+    expect(world.effects).toHaveLength(10)
+    await expect(world.plan()).resolves.toMatchObject({ toHandle: 5 })
+  })
+
+  it('calls unknown what is older than the first record of the consumer, and what lies before such a message', async () => {
+    const world = new World()
+    world.publish(['a'])
+    await world.live()
+    world.publish(['b'])
+    // The clock of this producer is a day behind: who knows when b arrived.
+    world.broker.publish('sms', {
+      value: null,
+      key: Buffer.from('b'),
+      headers: { id: 'c' },
+      timestamp: Date.now() - 86_400_000,
+    })
+    const plan = await world.plan()
+    expect([plan.buckets.unknown.count, plan.buckets.fresh.count]).toEqual([2, 0])
+    await expect(world.run(plan)).rejects.toMatchObject({ code: 'REPLAY_REFUSED' })
+    expect(world.effects).toEqual(['a'])
+  })
+
+  it('calls everything unknown for a consumer that the store does not know', async () => {
+    const world = new World()
+    world.publish(ids(3))
+    await expect(world.plan()).resolves.toMatchObject({ buckets: { unknown: { count: 3 } } })
+  })
+
+  it('takes a timestamp in the future for a wrong clock', async () => {
+    const world = await adopted()
+    world.broker.publish('sms', { value: null, headers: { id: 'ahead' }, timestamp: Date.now() + 86_400_000 })
+    await expect(world.plan()).resolves.toMatchObject({ buckets: { unknown: { count: 1 } } })
+  })
+
+  it('limits itself to IDs, conditions and times', async () => {
+    const world = await adopted()
+    const some = await world.plan({ ids: ['new1', 'm1'], where: ['$message.payload#/to^=+49new'] })
+    expect([some.toHandle, some.buckets.filtered.count]).toEqual([1, 15])
+    await expect(world.plan({ until: 1 })).resolves.toMatchObject({ toHandle: 0 })
+  })
+
+  it.each([
+    [{ where: ['nonsense'] }, 'where: expected'],
+    [{ since: 2, until: 1 }, 'until: expected a time after since'],
+    [{ from: 'sms' }, 'from: expected one of memory:'],
+    [{ from: 'memory:other' }, 'expected a topic'],
+    [{ groupBy: 'to' }, 'groupBy: expected'],
+  ])('refuses %j', async (options, problem) => {
+    await expect(new World().plan(options)).rejects.toThrow(problem)
+  })
+})
+
+describe('a run', () => {
+  it('handles what the plan allows, once, and accounts for every message once', async () => {
+    const world = await adopted()
+    const journal = memoryJournal()
+    const result = await world.run(await world.plan(), { journal })
+    expect(result).toMatchObject({ status: 'finished', totals: { handled: 5, 'done-before': 11 } })
+    expect(world.effects.toSorted()).toEqual([...ids(10), ...ids(5, 'new')].toSorted())
+    expect(world.headers.slice(-5)).toEqual(Array.from({ length: 5 }, () => '1'))
+    const places = (await entries(journal)).map(({ part, position }) => `${part}@${position}`)
+    expect(new Set(places).size).toBe(16)
+    expect(places).toHaveLength(16)
+    await world.live()
+    expect(world.effects).toHaveLength(15)
+  })
+
+  it('refuses a plan that was changed, is of another consumer, is old, or was run', async () => {
+    const world = await adopted()
+    const plan = await world.plan()
+    await expect(world.run({ ...plan, from: 'memory:other' })).rejects.toThrow('was changed by hand')
+    const other = { ...world.subscription, group: 'others' }
+    const options = { ...WHY, journal: memoryJournal() }
+    await expect(runReplay(world.consumer, other, plan, options).result).rejects.toThrow('make a new plan')
+    const late = {
+      now: () => Date.now() + 25 * 3_600_000,
+      monotonic: () => 0,
+      after: () => () => {},
+      nextTurn: setImmediate,
+    }
+    await expect(world.run(plan, { clock: late })).rejects.toThrow('25 hours old')
+    await world.run(plan)
+    await expect(world.run(plan)).rejects.toThrow('is finished since')
+    expect(world.effects).toHaveLength(15)
+  })
+
+  it('refuses when the ID of the consumer changed, before it handles anything', async () => {
+    const world = await adopted()
+    const plan = await world.plan()
+    const changed = defineConsumer({ name: 'sms', id: () => 'another', store: world.store, handle: () => {} })
+    const running = runReplay(changed, world.subscription, plan, { ...WHY, journal: memoryJournal() })
+    await expect(running.result).rejects.toThrow('the ID of the consumer changed')
+  })
+
+  it('is not run twice at the same time', async () => {
+    const world = await adopted()
+    const plan = await world.plan()
+    world.gate = new Promise((resolve) => world.open.push(resolve))
+    const first = world.run(plan)
+    await eventually(() => succeeds(replaysOf(world.consumer, world.subscription).status(plan.id)))
+    await expect(world.run(plan)).rejects.toThrow('another process runs it')
+    for (const open of world.open) open()
+    await expect(first).resolves.toMatchObject({ status: 'finished' })
+    expect(world.effects).toHaveLength(15)
+  })
+
+  it('pauses after the canary, and goes on where it ended', async () => {
+    const world = await adopted()
+    const plan = await world.plan()
+    const journal = memoryJournal()
+    const first = await world.run(plan, { journal, canary: 2, concurrency: 1 })
+    expect(first).toMatchObject({ status: 'paused', because: 'canary: 2 handled', totals: { handled: 2 } })
+    expect(world.effects).toHaveLength(12)
+    const second = await world.run(plan, { journal })
+    expect(second).toMatchObject({ status: 'finished', totals: { handled: 5, 'done-before': 11 } })
+    expect(await entries(journal)).toHaveLength(16)
+    expect(world.effects).toHaveLength(15)
+  })
+
+  it('pauses when a person asks for it in another process, and is over when it is aborted', async () => {
+    const world = await adopted()
+    const plan = await world.plan()
+    const journal = memoryJournal()
+    const job = runReplay(world.consumer, world.subscription, plan, { ...WHY, journal, rate: 0.05, concurrency: 1 })
+    const replays = replaysOf(world.consumer, world.subscription)
+    await eventually(() => succeeds(replays.pause(plan.id)))
+    await expect(job.result).resolves.toMatchObject({ status: 'paused', because: 'a person asked for it' })
+    const again = runReplay(world.consumer, world.subscription, plan, { ...WHY, journal, rate: 0.05, concurrency: 1 })
+    await eventually(async () => (await replays.status(plan.id)).status === 'running')
+    await replays.abort(plan.id)
+    await expect(again.result).resolves.toMatchObject({ status: 'aborted' })
+    await expect(world.run(plan, { journal })).rejects.toThrow('is aborted since')
+    await expect(replays.pause(plan.id)).rejects.toThrow('is aborted')
+  })
+
+  it('pauses after failures, and reports them', async () => {
+    const world = await adopted()
+    for (const id of ids(5, 'new')) world.failing.add(id)
+    const journal = memoryJournal()
+    const result = await world.run(await world.plan(), { journal, stopOnFailures: 2, concurrency: 1 })
+    expect(result).toMatchObject({ status: 'paused', because: '2 failures', totals: { failed: 2 } })
+    const failed = (await entries(journal)).filter(({ outcome }) => outcome === 'failed')
+    expect(failed[0]).toMatchObject({ bucket: 'fresh', before: 'absent' })
+    expect(failed[0]?.detail).toContain('no such number')
+  })
+
+  it('handles what was given up only if it may, and what is done only on purpose', async () => {
+    const world = await adopted()
+    world.failing.add('new1')
+    await world.live()
+    expect(world.effects).toHaveLength(14)
+    world.failing.clear()
+    await expect(world.run(await world.plan())).resolves.toMatchObject({ totals: { handled: 0, skipped: 1 } })
+    const included = await world.plan({ rules: { givenUp: 'handle' } })
+    await expect(world.run(included)).resolves.toMatchObject({ totals: { handled: 1 } })
+    const again = await world.plan({ rules: { again: true }, ids: ['m3', 'm4'] })
+    expect(again.toHandle).toBe(2)
+    await expect(world.run(again)).resolves.toMatchObject({ totals: { handled: 2, skipped: 14 } })
+    expect(world.effects.filter((id) => id === 'm3')).toHaveLength(2)
+  })
+
+  it('finds everything unknown when the store has lost its data since the plan', async () => {
+    const world = await adopted()
+    const plan = await world.plan()
+    const empty = memoryStore()
+    const consumer = defineConsumer({ name: 'sms', id: messageId.header('id'), store: empty, handle: () => {} })
+    const running = runReplay(consumer, world.subscription, plan, { ...WHY, journal: memoryJournal() })
+    await expect(running.result).rejects.toThrow('nothing proves that it was not handled')
+  })
+
+  it('refuses bad options, all at once', async () => {
+    const world = await adopted()
+    const bad = { rate: 0, canary: 0, quietHours: 'night', by: '' }
+    await expect(world.run(await world.plan(), bad)).rejects.toThrow(/4 problems/)
+  })
+})

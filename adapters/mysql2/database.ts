@@ -45,7 +45,7 @@ export function databaseOf(options: ResolvedMysql, strategy: 'inbox' | 'lease'):
     sessions,
     prepare,
     at: (tables: Tables, scope, losses) => {
-      const [inbox, history] = [mysqlInbox(sessions, tables, scope), mysqlHistory(tables, scope)]
+      const [inbox, history] = [mysqlInbox(sessions, tables, scope), mysqlHistory(tables, scope, strategy)]
       return { sessions, tables, scope, losses, lockTimeoutMs, inbox, history }
     },
     scopes: { find: findScopes, register: registerScope, share: shareScope },

@@ -1,5 +1,5 @@
-import type { ReplayRequest, Taking } from '../../src/spi.ts'
-import type { AuditPageOf, AuditRow, HistoryStatements, ReplayRow, ScopeTimes } from '../sql/history/statements.ts'
+import type { ReplayRequest, Strategy, Taking } from '../../src/spi.ts'
+import type { AuditPageOf, AuditRow, HistoryStatements, ReplayRow, ScopeTimes, Use } from '../sql/history/statements.ts'
 import { ascii, bytes, epochMs, epochMsAtLeast, fromHex, inHex, text } from './statements/literals.ts'
 import type { Script } from './statements/script.ts'
 import type { Tables } from './statements/tables.ts'
@@ -9,14 +9,21 @@ const REPLAY = `${inHex('id')} as id, ${inHex('state')} as state, ${inHex('owner
   coalesce(ceil(timestampdiff(microsecond, utc_timestamp(6), held_until) / 1000), 0) as left_ms`
 
 /** What the tables keep beside the records of one scope, in the SQL of MariaDB and MySQL. */
-export function mysqlHistory(tables: Tables, scope: number): HistoryStatements {
+export function mysqlHistory(tables: Tables, scope: number, strategy: Strategy): HistoryStatements {
+  // Other records are removed by a purge, which notes how far it went.
+  const recordsEnd = strategy === 'lease'
   const isReplay = (id: string): string => `scope = ${scope} and id = ${ascii(id)}`
   const select = (id: string): string => `select ${REPLAY} from ${tables.replay} where ${isReplay(id)}`
   return {
-    noteClaim(): Script {
+    noteUse({ retentionMs, forMs }: Use): Script {
+      const until = `${epochMsAtLeast('utc_timestamp(6)')} + ${forMs}`
+      const used = recordsEnd
+        ? `, retentions = json_set(coalesce(retentions, '{}'), ${text(`$."${retentionMs}"`)}, ${until})`
+        : ''
       return {
         statements: [
-          `update ${tables.scope} set first_claim_at = utc_timestamp(6) where id = ${scope} and first_claim_at is null`,
+          `update ${tables.scope} set first_claim_at = coalesce(first_claim_at, utc_timestamp(6))${used}
+where id = ${scope}${recordsEnd ? '' : ' and first_claim_at is null'}`,
         ],
       }
     },
@@ -25,7 +32,8 @@ export function mysqlHistory(tables: Tables, scope: number): HistoryStatements {
       const [first, purged] = [epochMsAtLeast('first_claim_at'), epochMsAtLeast('purged_to')]
       return {
         statements: [
-          `select ${first} as first_claim_at, ${purged} as purged_to from ${tables.scope} where id = ${scope}`,
+          `select ${first} as first_claim_at, ${purged} as purged_to, ${recordsEnd ? 'retentions' : 'null'} as retentions,
+    ${epochMs('utc_timestamp(6)')} as now from ${tables.scope} where id = ${scope}`,
         ],
       }
     },

@@ -44,7 +44,7 @@ export function mysqlLease(options: MysqlLeaseOptions): LeaseStore {
     errors: ERRORS,
     database,
     calls: LEASE_CALLS,
-    admin: adminOf(ERRORS, (scope) => database.placeOf(scope), new LeaseAdmin()),
+    admin: adminOf(ERRORS, database, new LeaseAdmin()),
     checkup: () => checkup(sessions, 'lease', resolved.database),
   })
 }

@@ -36,7 +36,7 @@ export function databaseOf(parts: PgParts, strategy: Strategy): Database<PgPlace
       return tables
     },
     at: (_, scope, losses) => {
-      const [inbox, history] = [pgInbox(sessions, tables, scope), pgHistory(tables, scope)]
+      const [inbox, history] = [pgInbox(sessions, tables, scope), pgHistory(tables, scope, strategy)]
       return { sessions, tables, scope, losses, lockTimeoutMs, inbox, history }
     },
     scopes: {

@@ -1,5 +1,5 @@
-import type { ReplayRequest, Taking } from '../../src/spi.ts'
-import type { AuditPageOf, AuditRow, HistoryStatements, ReplayRow, ScopeTimes } from '../sql/history/statements.ts'
+import type { ReplayRequest, Strategy, Taking } from '../../src/spi.ts'
+import type { AuditPageOf, AuditRow, HistoryStatements, ReplayRow, ScopeTimes, Use } from '../sql/history/statements.ts'
 import { epochMs } from './statements/literals.ts'
 import type { Statement } from './statements/statement.ts'
 import type { Tables } from './statements/tables.ts'
@@ -13,21 +13,29 @@ const REPLAY = `r.id, r.state, r.owner, r.request, ${epochMs('r.created_at')} as
 
 const HELD_UNTIL = (ms: string): string => `now() + ${ms}::float8 * interval '1 millisecond'`
 
+const NOW_MS = 'ceil(extract(epoch from clock_timestamp()) * 1000)::float8'
+
 /** What the tables keep beside the records of one scope, in the SQL of Postgres. */
-export function pgHistory(tables: Tables, scope: number): HistoryStatements {
+export function pgHistory(tables: Tables, scope: number, strategy: Strategy): HistoryStatements {
+  // Other records are removed by a purge, which notes how far it went.
+  const recordsEnd = strategy === 'lease'
   return {
-    noteClaim(): Statement {
+    noteUse({ retentionMs, forMs }: Use): Statement {
+      const used = recordsEnd
+        ? `, retentions = coalesce(retentions, '{}') || jsonb_build_object($2::text, ${NOW_MS} + $3::float8)`
+        : ''
       return {
         text: `${START}
-update ${tables.scope} set first_claim_at = clock_timestamp() from limits where id = $1 and first_claim_at is null`,
-        values: [scope],
+update ${tables.scope} set first_claim_at = coalesce(first_claim_at, clock_timestamp())${used}
+from limits where id = $1${recordsEnd ? '' : ' and first_claim_at is null'}`,
+        values: recordsEnd ? [scope, String(retentionMs), forMs] : [scope],
       }
     },
 
     readTimes(): Statement<ScopeTimes> {
       return {
-        text: `select ceil(extract(epoch from first_claim_at) * 1000)::float8 as first_claim_at,
-    ceil(extract(epoch from purged_to) * 1000)::float8 as purged_to from ${tables.scope} where id = $1`,
+        text: `select ceil(extract(epoch from first_claim_at) * 1000)::float8 as first_claim_at, ${NOW_MS} as now,
+    ceil(extract(epoch from purged_to) * 1000)::float8 as purged_to, ${recordsEnd ? 'retentions::text' : 'null'} as retentions from ${tables.scope} where id = $1`,
         values: [scope],
       }
     },

@@ -153,7 +153,7 @@ export function postgresMigrationSql({ schema, inboxPartitions }: PostgresMigrat
 
 function leaseOf(parts: PgParts): LeaseStore {
   const database = databaseOf(parts, 'lease')
-  const admin = adminOf(ERRORS, (scope) => database.placeOf(scope), new LeaseAdmin())
+  const admin = adminOf(ERRORS, database, new LeaseAdmin())
   const calls = { claim: claimLeases, renew, mark, release, setAside }
   return sqlLease({ errors: ERRORS, database, calls, admin, checkup: () => checkup(parts, 'lease') })
 }

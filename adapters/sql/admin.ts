@@ -12,6 +12,7 @@ import {
   type Why,
 } from '../../src/spi.ts'
 import { hexOf } from './bytes.ts'
+import type { Database } from './database.ts'
 import { despiteConflicts } from './despite-conflicts.ts'
 import { answered, type SqlErrors } from './errors.ts'
 import { auditPage } from './history/audit.ts'
@@ -35,16 +36,18 @@ export interface AdminCalls<Place> {
 
 export function adminOf<Place extends HistoryPlace>(
   errors: SqlErrors,
-  placeOf: (scope: string) => Promise<Place>,
+  database: Pick<Database<Place, unknown>, 'placeOf' | 'placeOfUse'>,
   calls: AdminCalls<Place>,
 ): StoreAdmin {
+  const placeOf = (scope: string): Promise<Place> => database.placeOf(scope)
   const decide =
     (what: string) =>
     (scope: string, keys: readonly Key[], decision: Decision, why: Why): Promise<readonly DecideVerdict[]> =>
       answered(errors, what, async () => {
         if (keys.length === 0) return []
         const wanted = keys.map(hexOf)
-        const verdicts = await calls.decide(await placeOf(scope), [...new Set(wanted)].toSorted(), decision, why)
+        const place = await (decision === 'import' ? database.placeOfUse(scope, why.retentionMs) : placeOf(scope))
+        const verdicts = await calls.decide(place, [...new Set(wanted)].toSorted(), decision, why)
         return wanted.map((key) => verdicts.get(key) ?? 'refused')
       })
   const [resolve, reopen, forget, bring] = [decide('resolve'), decide('reopen'), decide('forget'), decide('import')]

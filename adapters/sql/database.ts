@@ -4,7 +4,9 @@ import {
   formerScope,
   Losses,
   mayBeAnothers,
+  RETENTION_NOTED_MS,
   StoreError,
+  type DurationMs,
   type ScopeRow,
 } from '../../src/spi.ts'
 import { despiteConflicts } from './despite-conflicts.ts'
@@ -37,11 +39,17 @@ interface ScopeStatements<Tables> {
   readonly begin?: ((tables: Tables, id: number) => Script) | undefined
 }
 
+interface Used<Place> {
+  readonly noted: Promise<Place>
+  /** `performance.now()` at which it is noted again. */
+  readonly until: number
+}
+
 /** The tables of a store, brought up to date once, and its scopes, whose IDs are looked up once and never change. */
 export class Database<Place extends HistoryPlace, Tables> {
   readonly #parts: Parts<Place, Tables>
   readonly #places = new Map<string, Promise<Place>>()
-  readonly #claimed = new Map<string, Promise<Place>>()
+  readonly #used = new Map<string, Used<Place>>()
   readonly #losses = new Losses()
   #opened: Promise<Tables> | undefined
 
@@ -67,20 +75,22 @@ export class Database<Place extends HistoryPlace, Tables> {
     return place
   }
 
-  /** As `placeOf`, for claims: the first one in this process notes that the scope is in use. */
-  placeOfClaims(scope: string): Promise<Place> {
-    const known = this.#claimed.get(scope)
-    if (known !== undefined) return known
-    const noted = this.#note(scope)
-    this.#claimed.set(scope, noted)
-    noted.catch(() => this.#claimed.delete(scope))
-    return noted
+  /** As `placeOf`, for claims and imports: notes the scope and the retention, before the first one and then twice a minute. */
+  placeOfUse(scope: string, retentionMs: DurationMs): Promise<Place> {
+    const name = `${retentionMs} ${scope}`
+    const known = this.#used.get(name)
+    if (known !== undefined && performance.now() < known.until) return known.noted
+    const used = { noted: this.#note(scope, retentionMs), until: performance.now() + RETENTION_NOTED_MS / 2 }
+    this.#used.set(name, used)
+    used.noted.catch(() => this.#used.delete(name))
+    return used.noted
   }
 
-  async #note(scope: string): Promise<Place> {
+  async #note(scope: string, retentionMs: DurationMs): Promise<Place> {
     const place = await this.placeOf(scope)
     const { sessions } = this.#parts
-    await despiteConflicts(() => sessions.committed(place.history.noteClaim()), sessions.errors.mayPassAgain)
+    const note = place.history.noteUse({ retentionMs, forMs: RETENTION_NOTED_MS })
+    await despiteConflicts(() => sessions.committed(note), sessions.errors.mayPassAgain)
     return place
   }
 

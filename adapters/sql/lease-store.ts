@@ -37,7 +37,7 @@ export type Marking = Claim & { readonly result: Result | undefined }
 
 interface Parts<Place extends HistoryPlace> {
   readonly errors: SqlErrors
-  readonly database: Pick<Database<Place, unknown>, 'open' | 'placeOf' | 'placeOfClaims'>
+  readonly database: Pick<Database<Place, unknown>, 'open' | 'placeOf' | 'placeOfUse'>
   readonly calls: LeaseCalls<Place>
   readonly checkup: Checkup
   readonly admin: StoreAdmin
@@ -73,7 +73,7 @@ export function sqlLease<Place extends HistoryPlace>({
     open: async () => void (await database.open()),
     claim: (request) =>
       answered(errors, 'claim', async () => {
-        const place = await database.placeOfClaims(request.scope)
+        const place = await database.placeOfUse(request.scope, request.retentionMs)
         return inParts(request.items, (items) => calls.claim(place, { ...request, items }))
       }),
     renew: (claims, leaseMs) => perScope('renew', claims, (place, part) => calls.renew(place, part, leaseMs)),

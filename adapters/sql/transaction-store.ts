@@ -20,7 +20,7 @@ import type { Sessions } from './session.ts'
 
 export interface StoreParts<Tx, P extends Place<Tx> & HistoryPlace> {
   readonly sessions: Sessions<Tx>
-  readonly database: Pick<Database<P, unknown>, 'open' | 'placeOf' | 'placeOfClaims'>
+  readonly database: Pick<Database<P, unknown>, 'open' | 'placeOf' | 'placeOfUse'>
   readonly lockTimeoutMs: DurationMs
   readonly checkup: Checkup
 }
@@ -47,7 +47,7 @@ export function transactionStore<Tx, P extends Place<Tx> & HistoryPlace>(
     claim: async (request) => {
       if (request.items.length === 0) return []
       return answered(errors, 'claim', async () =>
-        grant(await database.placeOfClaims(request.scope), request, lockTimeoutMs),
+        grant(await database.placeOfUse(request.scope, request.retentionMs), request, lockTimeoutMs),
       )
     },
     renew: async (claims: readonly TransactionClaim<Tx>[]) =>

@@ -1,5 +1,5 @@
 import type { ReplayLedger, Taking } from '../../src/ports/replay.ts'
-import type { StoreAdmin } from '../../src/ports/store-admin.ts'
+import type { KnownSince, StoreAdmin } from '../../src/ports/store-admin.ts'
 import { MapStore } from '../../test/contract/map-store.ts'
 
 /** A lease that keeps its records right, and one thing beside them wrong. */
@@ -56,4 +56,17 @@ export const WRONG_HISTORIES: Readonly<Record<string, () => MapStore>> = {
     knownSince: async () => ({ at: 1, because: 'always' }),
   })),
   'knows nothing of the scope': wrongAdmin(() => ({ knownSince: async () => undefined })),
+  'does not know a scope whose messages it has imported': wrongAdmin((right) => ({
+    import: async (_scope, keys, why) => (await right.import?.('another', keys, why)) ?? [],
+  })),
+  'believes after retention was raised that it was never less': wrongAdmin((right) => {
+    const first = new Map<string, KnownSince | undefined>()
+    return {
+      knownSince: async (scope) => {
+        const known = first.get(scope) ?? (await right.knownSince?.(scope))
+        first.set(scope, known)
+        return known
+      },
+    }
+  }),
 }

@@ -4,6 +4,7 @@ import { redisLease, type RedisLike } from 'consume-once/ioredis'
 import { hasCode } from '../../src/errors.ts'
 import type { Claim } from '../../src/ports/store.ts'
 import { auditLaws } from '../../testing/contract/store/audit-laws.ts'
+import { knownSinceLaws, leaseKnownSinceLaws } from '../../testing/contract/store/known-since-laws.ts'
 import { replayLaws } from '../../testing/contract/store/replay-laws.ts'
 import { claim, claimAll, grantedBy, hold, newDigest, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
 import { assertLikeTransition } from '../../test/contract/store-model.ts'
@@ -33,11 +34,14 @@ describeOnRedis('redisLease on a cluster of three', () => {
     })
     afterAll(() => client?.close())
 
-    it.each([...auditLaws, ...replayLaws])('over its shards $name', async (law) => {
-      const store = client.lease({ prefix: `history-${library.name}` })
-      await store.open()
-      await expect(law.run({ store, secondStore: async () => store, close: async () => {} })).resolves.toBeUndefined()
-    })
+    it.each([...auditLaws, ...replayLaws, ...knownSinceLaws, ...leaseKnownSinceLaws])(
+      'over its shards $name',
+      async (law) => {
+        const store = client.lease({ prefix: `history-${library.name}` })
+        await store.open()
+        await expect(law.run({ store, secondStore: async () => store, close: async () => {} })).resolves.toBeUndefined()
+      },
+    )
 
     it('knows no scope since before a node has lost all its keys', async () => {
       const store = client.lease({ prefix: `lost-${library.name}` })

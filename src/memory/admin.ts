@@ -11,10 +11,12 @@ export interface MemoryRecords {
   readonly list: (query: ListQuery) => RecordPage
   readonly decide: (key: Key, decision: Decision, retentionMs: DurationMs) => DecideVerdict
   readonly purge: (how: Purging) => Purged
+  /** Each record ends with its own retention. */
+  readonly recordsEnd: boolean
 }
 
 export function memoryAdmin(
-  { view, list, decide, purge }: MemoryRecords,
+  { view, list, decide, purge, recordsEnd }: MemoryRecords,
   clock: Pick<Clock, 'now'>,
   history: MemoryHistory,
 ): StoreAdmin {
@@ -32,9 +34,12 @@ export function memoryAdmin(
     resolve: async (scope, keys, { as, ...why }) => decideAll(scope, keys, as, why),
     reopen: async (scope, keys, why) => decideAll(scope, keys, 'reopen', why),
     forget: async (scope, keys, why) => decideAll(scope, keys, 'forget', why),
-    import: async (scope, keys, why) => decideAll(scope, keys, 'import', why),
+    import: async (scope, keys, why) => {
+      history.used(scope, clock.now(), recordsEnd ? why.retentionMs : undefined)
+      return decideAll(scope, keys, 'import', why)
+    },
     purge: async (_scope, how) => purge(how),
-    knownSince: async (scope) => history.knownSince(scope),
+    knownSince: async (scope) => history.knownSince(scope, clock.now()),
     audit: async (scope, query) => history.audit.page(scope, query),
     replays: new MemoryReplayLedger(clock, history.replays),
   }

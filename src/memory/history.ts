@@ -1,20 +1,33 @@
-import type { EpochMs } from '../core/units.ts'
+import type { DurationMs, EpochMs } from '../core/units.ts'
+import { latestOf, sinceFirst, sinceKept } from '../known-since.ts'
 import type { KnownSince } from '../ports/store-admin.ts'
 import { MemoryAudit } from './audit.ts'
 import type { MemoryReplays } from './replays.ts'
+
+interface Use {
+  readonly first: EpochMs
+  readonly retentions: Map<DurationMs, EpochMs>
+}
 
 /** What a store in memory keeps beside its records. */
 export class MemoryHistory {
   readonly audit: MemoryAudit = new MemoryAudit()
   readonly replays: MemoryReplays = new Map()
-  readonly #firstClaims = new Map<string, EpochMs>()
+  readonly #uses = new Map<string, Use>()
 
-  claimed(scope: string, now: EpochMs): void {
-    if (!this.#firstClaims.has(scope)) this.#firstClaims.set(scope, now)
+  /**
+   * Notes a claim or an import.
+   *
+   * @param retentionMs - `undefined`: records have no end of their own
+   */
+  used(scope: string, now: EpochMs, retentionMs: DurationMs | undefined): void {
+    const use = this.#uses.get(scope) ?? { first: now, retentions: new Map() }
+    this.#uses.set(scope, use)
+    if (retentionMs !== undefined) use.retentions.set(retentionMs, now)
   }
 
-  knownSince(scope: string): KnownSince | undefined {
-    const at = this.#firstClaims.get(scope)
-    return at === undefined ? undefined : { at, because: 'the first claim of this consumer' }
+  knownSince(scope: string, now: EpochMs): KnownSince | undefined {
+    const use = this.#uses.get(scope)
+    return use && latestOf(sinceFirst(use.first), sinceKept(now, use.retentions))
   }
 }

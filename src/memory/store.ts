@@ -62,6 +62,7 @@ class MemoryStore implements LeaseStore {
       list: (query) => this.#list(query),
       decide: (key, decision, retentionMs) => this.#move<'decide'>(key, { command: 'decide', decision, retentionMs }),
       purge: ({ limit }) => this.#purge(limit),
+      recordsEnd: true,
     }
     this.admin = memoryAdmin(ofStore, clock, this.#history)
   }
@@ -82,7 +83,7 @@ class MemoryStore implements LeaseStore {
 
   async claim({ token, leaseMs, retentionMs, alone, scope, items }: ClaimRequest): Promise<readonly LeaseAnswer[]> {
     const now = this.#clock.now()
-    this.#history.claimed(scope, now)
+    this.#history.used(scope, now, retentionMs)
     return items.map(({ key, digest }): LeaseAnswer => {
       const command = { command: 'claim', token, digest, leaseMs, retentionMs, alone } as const
       const { next, verdict: answer } = transition<'claim'>(this.#record(key), command, now)

@@ -24,10 +24,14 @@ export interface StoreAdmin {
   purge(scope: string, how: Purging): Promise<Purged>
   /**
    * Absence of a record proves nothing about a message that arrived before this time: the store had no records of this scope yet,
-   * lost them, or has purged that far. `undefined`: there is no record of this scope. Asking changes no message record.
+   * lost them, has purged that far, or kept them for less than now. The earliest possible time is that of the first claim or
+   * import, whichever came first. `undefined`: there was neither. Asking changes no message record.
    */
   knownSince?(scope: string): Promise<KnownSince | undefined>
-  /** Records messages as done that happened before this library was used. Only for keys without a record. */
+  /**
+   * Records messages as done that happened before this library was used. Only for keys without a record. Makes the scope known: a
+   * message that arrives later and has no record was not handled.
+   */
   import?(scope: string, keys: readonly Key[], why: Why): Promise<readonly DecideVerdict[]>
   /** The decisions of people, the newest first. */
   audit?(scope: string, query: AuditQuery): Promise<AuditPage>
@@ -36,7 +40,7 @@ export interface StoreAdmin {
 
 export interface KnownSince {
   readonly at: EpochMs
-  /** For people: `the first claim of this consumer`, `the store has had its data since then`, `the last purge`. */
+  /** For people: `the first claim or import of this consumer`, `the store has had its data since then`, `the last purge`. */
   readonly because: string
 }
 

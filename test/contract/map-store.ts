@@ -47,6 +47,7 @@ export class MapStore implements LeaseStore {
       decide: (key, decision, retentionMs) =>
         this.move(key, { command: 'decide', decision, retentionMs }) as DecideVerdict,
       purge: (how) => this.#purge(how),
+      recordsEnd: true,
     }
     const admin = memoryAdmin(records, { now: () => this.now }, this.#history)
     this.admin = { ...admin, peek: async (_, keys) => this.peek(keys) }
@@ -55,7 +56,7 @@ export class MapStore implements LeaseStore {
   async open(): Promise<void> {}
 
   async claim({ items, scope, token, leaseMs, retentionMs, alone }: ClaimRequest): Promise<readonly LeaseAnswer[]> {
-    this.#history.claimed(scope, this.now)
+    this.#history.used(scope, this.now, retentionMs)
     return items.map(({ key, digest }): LeaseAnswer => {
       const answer = this.move(key, { command: 'claim', token, digest, leaseMs, retentionMs, alone })
       if (typeof answer === 'string') throw new TypeError('a verdict of another command (map-store)')

@@ -140,6 +140,7 @@ describeMariadb('Tables of consume-once in MariaDB', () => {
       { version: 3, name: 'lease-story' },
       { version: 4, name: 'inbox-story' },
       { version: 5, name: 'replay' },
+      { version: 6, name: 'retentions' },
     ])
   })
 

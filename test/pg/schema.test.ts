@@ -25,6 +25,7 @@ const ALL = [
   { version: 9, name: 'inbox-story' },
   { version: 10, name: 'begun' },
   { version: 11, name: 'replay' },
+  { version: 12, name: 'retentions' },
 ]
 
 describePostgres('the schema of postgresInbox', () => {

@@ -160,10 +160,10 @@ describeKafka('a consumer was renamed', () => {
     expect([marked.exitCode, marked.stderr]).toEqual([0, expect.any(String)])
     await incident.send(sms(2, 'new'))
     const { plan: made } = await incident.json<{ plan: ReplayPlan }>(
-      ['replay', 'plan', 'sms-v2', '--from', incident.from, '--treat-unknown-as', 'handle', '--out', plan],
+      ['replay', 'plan', 'sms-v2', '--from', incident.from, '--out', plan],
       renamed,
     )
-    expect([made.buckets.done.count, made.toHandle]).toEqual([10, 2])
+    expect([made.buckets.done.count, made.buckets.fresh.count]).toEqual([10, 2])
     const run = await incident.json<RunResult>(['replay', 'run', plan, ...WHY], renamed)
     expect(run).toMatchObject({ status: 'finished', totals: { handled: 2, 'done-before': 10 } })
     expect(repeated(await incident.effects())).toEqual([])

@@ -83,6 +83,7 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
       list: (query) => this.list(query),
       decide: (key, decision) => this.decide(key, decision),
       purge: () => ({ removed: 0, more: false }),
+      recordsEnd: false,
     }
     this.admin = memoryAdmin(records, clock, database.history)
   }
@@ -103,7 +104,7 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
 
   async claim(request: ClaimRequest): Promise<readonly TransactionAnswer<Tx>[]> {
     // Sent again: the connection of the first call is gone, and its transaction with it.
-    this.database.history.claimed(request.scope, this.#clock.now())
+    this.database.history.used(request.scope, this.#clock.now(), undefined)
     for (const earlier of this.#open) if (earlier.token === request.token) earlier.end('rolled-back')
     const { locks } = this.database
     const transaction = this.#begin(request)

@@ -4,6 +4,7 @@ import { sharedScopeMigration } from './migration-0002-shared-scope.ts'
 import { leaseStoryMigration } from './migration-0003-lease-story.ts'
 import { inboxStoryMigration } from './migration-0004-inbox-story.ts'
 import { replayMigration } from './migration-0005-replay.ts'
+import { retentionsMigration } from './migration-0006-retentions.ts'
 import { createMigrationTable, recordMigration } from './migration-table.ts'
 import type { Tables } from '../statements/tables.ts'
 
@@ -14,6 +15,7 @@ export const MIGRATIONS: readonly Migration[] = [
   leaseStoryMigration,
   inboxStoryMigration,
   replayMigration,
+  retentionsMigration,
 ]
 
 export const NEWEST: number = MIGRATIONS.length

@@ -10,6 +10,7 @@ import { holdMigration } from './migration-0008-hold.ts'
 import { inboxStoryMigration } from './migration-0009-inbox-story.ts'
 import { begunMigration } from './migration-0010-begun.ts'
 import { replayMigration } from './migration-0011-replay.ts'
+import { retentionsMigration } from './migration-0012-retentions.ts'
 import { createMigrationTable, createSchema, lockMigrations, recordMigration } from './migration-table.ts'
 import type { Tables } from '../statements/tables.ts'
 
@@ -26,6 +27,7 @@ export const MIGRATIONS: readonly Migration[] = [
   inboxStoryMigration,
   begunMigration,
   replayMigration,
+  retentionsMigration,
 ]
 
 export const NEWEST: number = Math.max(...MIGRATIONS.map(({ version }) => version))

@@ -18,7 +18,7 @@ import {
 } from '../../../src/spi.ts'
 import { auditPage } from './audit.ts'
 import type { KeyNames } from './key-names.ts'
-import { knownSince } from './known-since.ts'
+import { knownSince, noteUse, type Scopes } from './known-since.ts'
 import { readLook } from './records.ts'
 import type { RedisNode, RedisPort } from './redis-port.ts'
 import { readDecide } from './replies.ts'
@@ -49,11 +49,12 @@ interface Place {
   readonly key: string
 }
 
-/** Looks at the records of all scopes under the prefix. Decisions are logged to a stream, `prefix:audit`. */
+/** Looks at the records of all scopes under the prefix. Decisions are logged to a stream, `prefix:audit`, and imports to another one: they are many. */
 export class RedisAdmin implements StoreAdmin {
   readonly forgetsByItself = true
   readonly #redis: RedisPort
   readonly #names: KeyNames
+  readonly #scopes: Scopes
   readonly replays: ReplayLedger
   readonly #line: ScriptLine
   readonly #shards: number
@@ -63,6 +64,7 @@ export class RedisAdmin implements StoreAdmin {
     this.#names = names
     this.#line = line
     this.#shards = shards
+    this.#scopes = { redis, names, line, shards }
     this.replays = new RedisReplays(names, line, shards)
   }
 
@@ -112,18 +114,22 @@ export class RedisAdmin implements StoreAdmin {
     return this.#decide(keys, 'forget', why)
   }
 
-  import(_scope: string, keys: readonly Key[], why: Why): Promise<readonly DecideVerdict[]> {
+  async import(scope: string, keys: readonly Key[], why: Why): Promise<readonly DecideVerdict[]> {
+    await noteUse(this.#scopes, scope, wholeMs(why.retentionMs))
     return this.#decide(keys, 'import', why)
   }
 
   knownSince(scope: string): Promise<KnownSince | undefined> {
-    return knownSince({ redis: this.#redis, names: this.#names, line: this.#line, shards: this.#shards }, scope)
+    return knownSince(this.#scopes, scope)
   }
 
+  /** Imports first: of entries of one millisecond, those of later streams count as newer. */
   audit(_scope: string, query: AuditQuery): Promise<AuditPage> {
-    const { audit } = this.#names
-    const inShards = Array.from({ length: this.#shards }, (_, shard) => this.#names.auditInShard(shard))
-    return auditPage(this.#line, this.#redis.isCluster ? inShards : [audit], query)
+    const shards = this.#redis.isCluster ? Array.from({ length: this.#shards }, (_, shard) => shard) : [undefined]
+    const streams = (['imports', 'decisions'] as const).flatMap((kind) =>
+      shards.map((shard) => this.#names.audit(kind, shard)),
+    )
+    return auditPage(this.#line, streams, query)
   }
 
   /** Redis expires records on its own, and parked records wait for a person. */
@@ -140,8 +146,10 @@ export class RedisAdmin implements StoreAdmin {
       script: DECIDE,
       items: keys.map((key) => ({ key })),
       addKeys: (words, part) => {
-        for (const { key } of part)
-          words.push(this.#redis.isCluster ? this.#names.auditInShardOf(key) : this.#names.audit)
+        const kind = decision === 'import' ? 'imports' : 'decisions'
+        for (const { key } of part) {
+          words.push(this.#names.audit(kind, this.#redis.isCluster ? this.#names.shardOf(key) : undefined))
+        }
       },
       argumentsOf: () => [decision, wholeMs(retentionMs), by, reason],
       read: readDecide,

@@ -42,7 +42,7 @@ interface Search {
 
 async function older(line: ScriptLine, { name, stream, from, key, most }: Search): Promise<readonly Placed[]> {
   const found: Placed[] = []
-  let start = from === undefined ? '+' : stream < from.stream ? `${from.ms}-${from.seq}` : beforeOf(from)
+  let start = from === undefined ? '+' : startOf(stream, from)
   for (;;) {
     const reply = await line.runOne({ script: READ_AUDIT, keys: 1, words: [name, start, READ_AT_ONCE] })
     const entries = (Array.isArray(reply) ? reply : []).map((fields: unknown) => entryOf(fields, stream))
@@ -93,8 +93,14 @@ function placeFrom(text: string): Place {
 
 function isBefore(one: Place, other: Place): boolean {
   if (one.ms !== other.ms) return one.ms < other.ms
-  if (one.seq !== other.seq) return one.seq < other.seq
-  return one.stream < other.stream
+  if (one.stream !== other.stream) return one.stream < other.stream
+  return one.seq < other.seq
+}
+
+/** The newest ID of a stream whose entry is older than `from`. */
+function startOf(stream: number, from: Place): string {
+  if (stream === from.stream) return beforeOf(from)
+  return stream < from.stream ? `${from.ms}-${LAST_SEQ}` : beforeOf({ ...from, seq: 0n })
 }
 
 const LAST_SEQ = 2n ** 64n - 1n

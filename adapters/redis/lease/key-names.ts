@@ -3,30 +3,24 @@ import { shardOf } from './batches.ts'
 
 /** Names of records: `prefix:{shard}:key`. Only the shard is in braces, so an ID does not choose the slot. */
 export class KeyNames {
-  /** The stream of people's decisions. */
-  readonly audit: string
   readonly #prefix: string
   readonly #shards: readonly string[]
   readonly #prefixes: readonly string[]
 
   constructor(prefix: string, shards: number) {
     this.#prefix = prefix
-    this.audit = `${prefix}:audit`
     this.#shards = Array.from({ length: shards }, (_, shard) => `{${String(shard).padStart(2, '0')}}`)
     this.#prefixes = this.#shards.map((shard) => `${prefix}:${shard}:`)
   }
 
-  /** The audit stream in the slot of the key. */
-  auditInShardOf(key: Key): string {
-    return this.auditInShard(this.shardOf(key))
+  /** A stream of people's decisions: on a single server, or in one shard of a cluster. Imports do not push others out. */
+  audit(kind: 'decisions' | 'imports', shard?: number): string {
+    const name = `${this.#prefix}:audit${kind === 'imports' ? ':imports' : ''}`
+    return shard === undefined ? name : `${name}:${this.#shards[shard]}`
   }
 
-  auditInShard(shard: number): string {
-    return `${this.audit}:${this.#shards[shard]}`
-  }
-
-  /** The time of the first claim of a scope: on a single server, or in one shard of a cluster. */
-  firstClaim(scope: string, shard?: number): string {
+  /** The times of a scope: on a single server, or in one shard of a cluster. */
+  since(scope: string, shard?: number): string {
     return `${this.#prefix}:since:${shard === undefined ? '' : `${this.#shards[shard]}:`}${scope}`
   }
 

@@ -1,11 +1,20 @@
-import { StoreError, type EpochMs, type KnownSince } from '../../../src/spi.ts'
+import {
+  latestOf,
+  sinceFirst,
+  sinceKept,
+  StoreError,
+  type DurationMs,
+  type EpochMs,
+  type KnownSince,
+} from '../../../src/spi.ts'
 import type { KeyNames } from './key-names.ts'
 import type { RedisPort } from './redis-port.ts'
 import type { ScriptLine } from './script-line.ts'
 import { SINCE } from './scripts/since.ts'
 import { evicts, factsOf, type ServerFacts } from './server-facts.ts'
 
-interface Parts {
+/** Where the times of scopes are. */
+export interface Scopes {
   readonly redis: RedisPort
   readonly names: KeyNames
   readonly line: ScriptLine
@@ -13,50 +22,65 @@ interface Parts {
 }
 
 /**
- * Each claim writes the time of the first claim where it is missing, so a server that has lost all its data has a later
+ * Each claim writes the time of the first one where it is missing, so a server that has lost all its data has a later
  * one. What a server may have lost without losing that time is known from INFO, where it is allowed.
  */
-export async function knownSince(parts: Parts, scope: string): Promise<KnownSince | undefined> {
-  const { redis, line } = parts
-  const first = await firstClaim(parts, scope)
-  if (first === undefined) return undefined
+export async function knownSince(scopes: Scopes, scope: string): Promise<KnownSince | undefined> {
+  const { redis, line } = scopes
+  const times = await timesOf(scopes, scope)
+  if (times === undefined) return undefined
+  const { first, retentions, now } = times
   const servers = await line.ask(redis.nodes().then((nodes) => Promise.all(nodes.map(factsOf))))
-  const losses = servers.flatMap((server) => lossOf(server, first.now))
-  return [{ at: first.at, because: 'the first claim of this consumer' }, ...losses].reduce((one, other) =>
-    other.at > one.at ? other : one,
-  )
+  const losses = servers.flatMap((server) => lossOf(server, now))
+  return latestOf(sinceFirst(first), [...losses, ...sinceKept(now, retentions)])
 }
 
-interface FirstClaim {
-  readonly at: EpochMs
+/** Makes the scope known, in all shards of a cluster. */
+export async function noteUse(scopes: Scopes, scope: string, retentionMs: DurationMs): Promise<void> {
+  await Promise.all(keysOf(scopes, scope).map((key) => askTimes(scopes, key, String(retentionMs))))
+}
+
+interface Times {
+  readonly first: EpochMs
+  readonly retentions: readonly (readonly [DurationMs, EpochMs])[]
   readonly now: EpochMs
 }
 
 /** In a cluster the latest of all shards: one without a time has no records yet, or has lost them. It gets one now. */
-async function firstClaim(parts: Parts, scope: string): Promise<FirstClaim | undefined> {
-  const { redis, names, shards } = parts
-  const keys = redis.isCluster
-    ? Array.from({ length: shards }, (_, shard) => names.firstClaim(scope, shard))
-    : [names.firstClaim(scope)]
-  const found = await Promise.all(keys.map((key) => readTime(parts, key, false)))
-  if (found.every(({ at }) => at === undefined)) return undefined
+async function timesOf(scopes: Scopes, scope: string): Promise<Times | undefined> {
+  const keys = keysOf(scopes, scope)
+  const found = await Promise.all(keys.map((key) => askTimes(scopes, key, '')))
+  if (found.every(({ first }) => first === undefined)) return undefined
   const all = await Promise.all(
-    found.map(async (time, shard) => (time.at === undefined ? readTime(parts, keys[shard] ?? '', true) : time)),
+    found.map(async (times, shard) => (times.first === undefined ? askTimes(scopes, keys[shard] ?? '', '-') : times)),
   )
-  return { at: Math.max(...all.map(({ at, now }) => at ?? now)), now: Math.max(...all.map(({ now }) => now)) }
+  return {
+    first: Math.max(...all.map(({ first, now }) => first ?? now)),
+    retentions: all.flatMap(({ retentions }) => retentions),
+    now: Math.max(...all.map(({ now }) => now)),
+  }
 }
 
-async function readTime(
-  { line }: Parts,
-  key: string,
-  isWritten: boolean,
-): Promise<{ readonly at: EpochMs | undefined; readonly now: EpochMs }> {
-  const reply = await line.runOne({ script: SINCE, keys: 1, words: [key, isWritten ? 1 : 0] })
-  const [at, now] = Array.isArray(reply) ? reply.map(String) : []
-  if (at === undefined || !/^\d*$/.test(at) || now === undefined) {
-    throw new StoreError('STORE_AMBIGUOUS', `Redis: expected the time of the first claim in ${key}, got another value`)
+function keysOf({ redis, names, shards }: Scopes, scope: string): readonly string[] {
+  if (!redis.isCluster) return [names.since(scope)]
+  return Array.from({ length: shards }, (_, shard) => names.since(scope, shard))
+}
+
+type ShardTimes = Omit<Times, 'first'> & { readonly first: EpochMs | undefined }
+
+/** @param written - as ARGV of the script */
+async function askTimes({ line }: Scopes, key: string, written: string): Promise<ShardTimes> {
+  const reply = await line.runOne({ script: SINCE, keys: 1, words: [key, written] })
+  const [text, now] = Array.isArray(reply) ? reply.map(String) : []
+  if (text === undefined || now === undefined || !/^(?:\d+(?:\|\d+:\d+)*)?$/.test(text)) {
+    throw new StoreError('STORE_AMBIGUOUS', `Redis: expected the times of a scope in ${key}, got another value`)
   }
-  return { at: at === '' ? undefined : Number(at), now: Number(now) }
+  const [first = '', ...used] = text.split('|')
+  const retentions = used.map((one): readonly [DurationMs, EpochMs] => {
+    const [retentionMs, until] = one.split(':')
+    return [Number(retentionMs), Number(until)]
+  })
+  return { first: first === '' ? undefined : Number(first), retentions, now: Number(now) }
 }
 
 function lossOf({ info }: ServerFacts, now: EpochMs): readonly KnownSince[] {

@@ -126,7 +126,7 @@ class RedisLease implements LeaseStore {
       items,
       addKeys: (words, [first]) => {
         if (scope === TRIAL || first === undefined) return
-        words.push(this.#names.firstClaim(scope, this.#redis.isCluster ? this.#names.shardOf(first.key) : undefined))
+        words.push(this.#names.since(scope, this.#redis.isCluster ? this.#names.shardOf(first.key) : undefined))
       },
       argumentsOf: (part) => [token, wholeMs(leaseMs), wholeMs(retentionMs), alone ? 1 : 0, ...digestArguments(part)],
       read: (answer, { key, digest }: ClaimItem): LeaseAnswer | undefined => {

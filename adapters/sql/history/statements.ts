@@ -3,10 +3,13 @@ import type { Script, Sessions } from '../session.ts'
 
 /** The times that the table of scopes keeps. In milliseconds since 1970, rounded up. */
 export interface ScopeTimes {
-  /** `null`: nothing was claimed since the column exists. */
+  /** First claim or import. `null`: there was none since the column exists. */
   readonly first_claim_at: EpochMs | string | null
   /** A purge has removed records that ended before this time. `null`: none has. */
   readonly purged_to: EpochMs | string | null
+  /** For each retention when claims were made with it at the latest, as JSON. `null`: records have no end of their own. */
+  readonly retentions: string | null
+  readonly now: EpochMs | string
 }
 
 /** A decision in the table of audits. */
@@ -20,6 +23,11 @@ export interface AuditRow {
   readonly reason: string
   /** The previous record, as JSON. `null`: there was none. */
   readonly before: string | null
+}
+
+export interface Use {
+  readonly retentionMs: DurationMs
+  readonly forMs: DurationMs
 }
 
 export interface AuditPageOf {
@@ -47,8 +55,11 @@ export interface ReplayRow {
  * durably, and may be sent again.
  */
 export interface HistoryStatements {
-  /** Notes the time of the first claim, unless one is noted. */
-  noteClaim(): Script
+  /**
+   * Notes the time of the first claim or import, unless one is noted; and, where each record has its own end, that
+   * claims are made with this retention for the next `forMs`.
+   */
+  noteUse(use: Use): Script
   /** Locks nothing. One row. */
   readTimes(): Script<ScopeTimes>
   /** The newest first. Locks nothing. */

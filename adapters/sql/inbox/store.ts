@@ -11,6 +11,6 @@ export function sqlInbox<Tx>(parts: StoreParts<Tx, InboxPlace<Tx>>): InboxStore<
   return {
     ...transactionStore(parts, (place, request, lockTimeoutMs) => claims.claim(place, request, lockTimeoutMs)),
     strategy: 'inbox',
-    admin: adminOf(parts.sessions.errors, (scope) => parts.database.placeOf(scope), INBOX_ADMIN),
+    admin: adminOf(parts.sessions.errors, parts.database, INBOX_ADMIN),
   }
 }

@@ -5,7 +5,7 @@ import { systemEntropy } from '../../../src/entropy.ts'
 import type { ClaimAnswer, ClaimItem, ClaimRequest, Store, TransactionAnswer, Claim } from '../../../src/ports/store.ts'
 import type { LeaseHarness } from './harness.ts'
 
-/** The scope of all claims in the laws. */
+/** The scope of claims in the laws, unless they ask for another. */
 export const SCOPE = 'contract/store'
 
 /** Longer than every law. */
@@ -15,7 +15,7 @@ export const SHORT_MS = 20
 /** Ends within a law that waits for it, but not before the calls of that law. */
 export const SHORT_RETENTION_MS = 1_000
 
-export type HowToClaim = Partial<Omit<ClaimRequest, 'items' | 'scope'>>
+export type HowToClaim = Partial<Omit<ClaimRequest, 'items'>>
 
 export type Granted = Extract<TransactionAnswer<unknown>, { claim: unknown }>
 
@@ -41,8 +41,8 @@ export function claimAll<Tx>(
   items: readonly ClaimItem[],
   how: HowToClaim = {},
 ): Promise<readonly TransactionAnswer<Tx>[]> {
-  const usual = { token: newToken(), leaseMs: LONG_MS, retentionMs: 60 * LONG_MS, alone: false }
-  return store.claim({ ...usual, ...how, scope: SCOPE, items }) as Promise<readonly TransactionAnswer<Tx>[]>
+  const usual = { scope: SCOPE, token: newToken(), leaseMs: LONG_MS, retentionMs: 60 * LONG_MS, alone: false }
+  return store.claim({ ...usual, ...how, items }) as Promise<readonly TransactionAnswer<Tx>[]>
 }
 
 export async function claim<Tx>(

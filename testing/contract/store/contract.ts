@@ -9,6 +9,7 @@ import { inboxLaws } from './inbox-laws.ts'
 import { tornLaws } from './inbox-torn-laws.ts'
 import { savepointLaws } from './savepoint-laws.ts'
 import { keysAsStreams } from './keys-as-streams.ts'
+import { knownSinceLaws, leaseKnownSinceLaws } from './known-since-laws.ts'
 import { leaseLaws } from './lease-laws.ts'
 import { offsetsLaws } from './offsets-laws.ts'
 import { replayLaws } from './replay-laws.ts'
@@ -42,11 +43,18 @@ interface LawsOf {
   readonly offsets: readonly StoreLaw<OffsetsHarness>[]
 }
 
-const OF_EVERY_STORE: readonly StoreLaw[] = [...commonLaws, ...resultLaws, ...adminLaws, ...auditLaws, ...replayLaws]
+const OF_EVERY_STORE: readonly StoreLaw[] = [
+  ...commonLaws,
+  ...resultLaws,
+  ...adminLaws,
+  ...auditLaws,
+  ...replayLaws,
+  ...knownSinceLaws,
+]
 
 /** The laws for each strategy: no call may distinguish the store from `transition()`, or from `claimStream()`. */
 export const storeLaws: LawsOf = {
-  lease: [...OF_EVERY_STORE, ...leaseAdminLaws, ...leaseLaws],
+  lease: [...OF_EVERY_STORE, ...leaseAdminLaws, ...leaseKnownSinceLaws, ...leaseLaws],
   inbox: [...OF_EVERY_STORE, ...inboxAdminLaws, ...inboxLaws, ...recordLaws, ...tornLaws, ...savepointLaws],
   offsets: [...OF_EVERY_STORE, ...inboxLaws, ...offsetsLaws, ...tornLaws],
 }

@@ -1,7 +1,7 @@
 import { expect } from '../expect.ts'
 import type { ReplayLedger, Taking } from '../../../src/ports/replay.ts'
 import type { Store } from '../../../src/ports/store.ts'
-import { hold, LONG_MS, newItem, newName, SCOPE, SHORT_MS, until } from './claims.ts'
+import { LONG_MS, newName, SCOPE, SHORT_MS, until } from './claims.ts'
 import type { LeaseHarness, StoreHarness, StoreLaw } from './harness.ts'
 
 const OTHER_SCOPE = 'contract/other {store}'
@@ -136,49 +136,7 @@ export const replayLaws: readonly StoreLaw[] = [
       expect((await first.read(SCOPE, id))?.state).toBe('theirs')
     },
   },
-  {
-    name: 'tells nobody that it knows a scope before its first claim, and not more than since that',
-    needs: ['admin', 'known-since'],
-    async run({ store, secondStore }) {
-      const { admin } = await secondStore()
-      const scope = `contract/${newName()}`
-      const [item, other] = [newItem(), newItem()]
-      await admin?.peek(scope, [item.key])
-      expect(await admin?.knownSince?.(scope)).toBe(undefined)
-      const claims = (items: readonly (typeof item)[]) => {
-        const how = { token: newName(), leaseMs: LONG_MS, retentionMs: 60 * LONG_MS, alone: false }
-        return store.claim({ ...how, scope, items })
-      }
-      const [first] = await claims([item])
-      const known = await admin?.knownSince?.(scope)
-      expect((known?.at ?? 0) > 0 && (known?.because ?? '') !== '').toBe(true)
-      if (first !== undefined && 'claim' in first) await release(store, first.claim)
-      const [second] = await claims([other])
-      if (second !== undefined && 'claim' in second) await release(store, second.claim)
-      expect(await store.admin?.knownSince?.(scope)).toEqual(known)
-    },
-  },
-  {
-    name: 'knows its scope since before it was asked, by one clock for all processes',
-    needs: ['admin', 'known-since'],
-    async run({ store, secondStore }) {
-      await release(store, (await hold(store, newItem())).claim)
-      const [mine, theirs] = [
-        await store.admin?.knownSince?.(SCOPE),
-        await (await secondStore()).admin?.knownSince?.(SCOPE),
-      ]
-      expect(mine === undefined).toBe(false)
-      expect(mine).toEqual(theirs)
-    },
-  },
 ]
-
-async function release(
-  store: Store<unknown>,
-  claimed: Parameters<Store<unknown>['release']>[0][number],
-): Promise<void> {
-  await store.release([claimed], { refund: true, doubt: false })
-}
 
 async function holdEnds(harness: StoreHarness, isTaken: () => Promise<boolean>): Promise<void> {
   const lease = harness as LeaseHarness

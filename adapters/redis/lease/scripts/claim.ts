@@ -1,11 +1,12 @@
 import type { ClaimItem } from '../../../../src/spi.ts'
 import type { Argument } from '../redis-port.ts'
 import { ARE_PLAIN, DIGEST_CHARACTERS, script, type Script } from './script.ts'
+import { NOTE_USE } from './since.ts'
 
 /**
  * Claims keys.
  *
- * - KEYS: the keys, distinct; then, except for trials, the time of the first claim of the scope
+ * - KEYS: the keys, distinct; then, except for trials, the times of the scope
  * - ARGV: token, leaseMs, retentionMs, alone ('1' or '0'), then the digests: '1' and all of them in one text of 22
  *   characters each, or '0' and one for each key
  * - Returns a text with a letter for each key: `c` for `claimed|1|1`, `d` for `done|`, or `-`; then, for each `-`,
@@ -14,7 +15,7 @@ import { ARE_PLAIN, DIGEST_CHARACTERS, script, type Script } from './script.ts'
  * - Sent again: the same grant with a new lease
  */
 export const CLAIM: Script = script(
-  `
+  `${NOTE_USE}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local token, lease, retention, alone = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4] == '1'
@@ -51,8 +52,7 @@ end
 local values = redis.call('MGET', unpack(KEYS))
 local letters, out = {}, {}
 local count = digests and #digests / ${DIGEST_CHARACTERS} or #ARGV - 5
--- Gone after a loss of all data, so that absence proves nothing about messages of before.
-if KEYS[count + 1] and not values[count + 1] then redis.call('SET', KEYS[count + 1], string.format('%.0f', now), 'NX') end
+if KEYS[count + 1] then noteUse(KEYS[count + 1], values[count + 1], now, retention) end
 for i = 1, count do
   local key = KEYS[i]
   local digest = digests and string.sub(digests, i * ${DIGEST_CHARACTERS} - ${DIGEST_CHARACTERS - 1}, i * ${DIGEST_CHARACTERS}) or ARGV[5 + i]

@@ -1,12 +1,13 @@
 import { createReadStream } from 'node:fs'
 import { open, type FileHandle } from 'node:fs/promises'
-import { createInterface } from 'node:readline'
 import { ReplayError, type ReplayJournal } from '../../src/spi.ts'
+import { linesOf as linesIn } from './lines.ts'
 
 /** A journal in a file: one JSON object a line, for `grep` and `jq`. `append` resolves when it is on the disk. */
 export function fileJournal(path: string): ReplayJournal {
   let file: FileHandle | undefined
   let size = 0
+  let isTorn = false
   return {
     name: path,
     open: async (from) => {
@@ -28,8 +29,12 @@ export function fileJournal(path: string): ReplayJournal {
       if (file === undefined) throw new TypeError('a journal that is not open (journal.append)')
       if (lines.length === 0) return size
       const bytes = Buffer.from(`${lines.join('\n')}\n`)
+      // A full disk takes a part of the lines.
+      if (isTorn) await file.truncate(size)
+      isTorn = true
       await file.appendFile(bytes)
       await file.datasync()
+      isTorn = false
       size += bytes.length
       return size
     },
@@ -42,7 +47,7 @@ export function fileJournal(path: string): ReplayJournal {
 }
 
 async function* linesOf(path: string, from: number): AsyncIterable<string> {
-  yield* createInterface({ input: createReadStream(path, { start: from }), crlfDelay: Number.POSITIVE_INFINITY })
+  for await (const { bytes } of linesIn(createReadStream(path, { start: from }))) yield bytes.toString()
 }
 
 const CHUNK = 64 * 1024

@@ -83,7 +83,7 @@ function addRunOptions(command: Command): Command {
     .addOption(
       new Option('--treat-unknown-as <what>', 'whose record may have been removed').choices(['handle', 'skip']),
     )
-    .option('--journal <file>', 'one line for each message (default: <plan>.journal.ndjson)')
+    .option('--journal <file>', 'one line for each message (default: <plan>.<id>.journal.ndjson)')
 }
 
 function readPlan(path: string): ReplayPlan {
@@ -97,7 +97,7 @@ function readPlan(path: string): ReplayPlan {
 }
 
 async function runPlan(session: Session, plan: ReplayPlan, path: string, flags: RunFlags): Promise<number> {
-  const journal = flags.journal ?? `${path.replace(/\.json$/, '')}.journal.ndjson`
+  const journal = flags.journal ?? `${path.replace(/\.json$/, '')}.${plan.id}.journal.ndjson`
   return start(session, plan, { journal, left: plan.toHandle }, flags)
 }
 

@@ -18,19 +18,10 @@ export async function decideFor(todo: readonly Todo[], parts: HandlingParts): Pr
   }
   const verdicts = new Map<Todo, boolean>()
   for (const step of ['forget', 'reopen', 'rerun'] as const) {
-    const changing = todo.filter((one) => one.step === step)
+    const meant = todo.filter((one) => one.step === step)
+    const changing = step === 'forget' ? await intended(meant, parts) : meant
+    for (const one of meant) verdicts.set(one, true)
     if (changing.length === 0) continue
-    if (step === 'forget') {
-      await parts.recorder.intend(
-        changing.map(({ item: { part, position }, key = '', ticket }) => ({
-          part,
-          position,
-          key,
-          ticket,
-          intends: step,
-        })),
-      )
-    }
     const answers = await decide(step, changing, parts, why)
     for (const [at, one] of changing.entries()) verdicts.set(one, answers[at] !== 'refused')
   }
@@ -38,6 +29,22 @@ export async function decideFor(todo: readonly Todo[], parts: HandlingParts): Pr
     const isAllowed = verdicts.get(one)
     return isAllowed === undefined ? one : { ...one, step: isAllowed ? 'handle' : 'leave' }
   })
+}
+
+/** Those whose record this run has not forgotten yet. The claim decides about the others. */
+async function intended(todo: readonly Todo[], { recorder, plan, forgotten }: HandlingParts): Promise<readonly Todo[]> {
+  const first = todo.filter(({ key = '' }) => !forgotten.has(key) && forgotten.add(key))
+  await recorder.intend(
+    first.map(({ item: { part, position }, key = '', ticket }) => ({
+      replay: plan.id,
+      part,
+      position,
+      key,
+      ticket,
+      intends: 'forget',
+    })),
+  )
+  return first
 }
 
 function decide(
@@ -69,7 +76,7 @@ export async function afterForgetting(
   for (const one of todo) {
     const isOpen = one.in === 'done' || one.in === 'unknown' || one.in === 'fresh'
     const isForgotten =
-      isOpen && one.key !== undefined && resumed.isIntended(one.item) && (await wasForgotten(one.key, of, plan.id))
+      isOpen && one.key !== undefined && resumed.isIntended(one.key) && (await wasForgotten(one.key, of, plan.id))
     answered.push(isForgotten ? { ...one, step: one.in === 'done' ? 'skip' : 'handle' } : one)
   }
   return answered

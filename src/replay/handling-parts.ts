@@ -1,3 +1,4 @@
+import type { Key } from '../core/record.ts'
 import type { ReplayRules, ReplayStep } from '../core/replay.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { JournalEntry } from './journal.ts'
@@ -18,6 +19,8 @@ export interface HandlingParts {
   readonly pace: Pace
   readonly recorder: Recorder
   readonly resumed: Resumed
+  /** Records that this run has forgotten: a second message with the same ID happens again no second time. */
+  readonly forgotten: Set<Key>
   /** Nothing more begins. */
   readonly stop: AbortSignal
   readonly pause: (because: string) => void

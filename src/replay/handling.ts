@@ -21,6 +21,7 @@ const MOST_LOOKED_AT_ONCE = 250
 const MOST_WAITING = 10_000
 const HORIZON_FOR_MS = 60_000
 const HELD_AGAIN_MS = 500
+const RUNS: ReadonlySet<ReplayStep> = new Set(['handle', 'forget', 'reopen', 'rerun'])
 
 /** Reads the range, and handles what the plan allows. */
 export class Handling {
@@ -34,6 +35,10 @@ export class Handling {
   readonly #startedAt: number
   readonly #accountedBefore: number
   #horizon: (Horizon & { readonly askedAt: EpochMs }) | undefined
+  /** Queues: messages of the plan that have no entry yet. What came after them is not meant. */
+  #left = Number.POSITIVE_INFINITY
+  /** Somebody waits for the end of a message, or for the stop. */
+  #wake: () => void = () => {}
   #begun = 0
   #failures = 0
 
@@ -48,6 +53,7 @@ export class Handling {
     this.#concurrency = options.concurrency ?? this.#inline.capacity.claims
     this.#startedAt = clock.monotonic()
     this.#accountedBefore = accounted(recorder.totals)
+    parts.stop.addEventListener('abort', () => this.#wake())
   }
 
   /** Resolves when every message of the range is accounted for, or nothing more begins. */
@@ -55,6 +61,7 @@ export class Handling {
     const { plan, recorder, stop } = this.#with
     await this.#inline.open()
     const range = { parts: plan.parts, warnings: [] }
+    if (reader.takes) this.#left = plan.total - this.#accountedBefore
     const atOnce = Math.min(MOST_LOOKED_AT_ONCE, Math.max(this.#concurrency, 1))
     for await (const batch of reader.read(range, { from: recorder.state.checkpoint, signal: stop })) {
       for (let at = 0; at < batch.length && !stop.aborted; at += atOnce) {
@@ -74,7 +81,7 @@ export class Handling {
   /** Ends running handlers within the deadline. */
   async stop(deadlineMs: number): Promise<void> {
     await this.#inline.stop({ deadlineMs })
-    await this.#idle()
+    await Promise.all(this.#running)
   }
 
   async #take(
@@ -95,6 +102,12 @@ export class Handling {
         await one.item.settle?.(entry.outcome === 'handled' || entry.outcome === 'done-before' ? 'done' : 'return')
         continue
       }
+      if (this.#left === 0) {
+        recorder.accountedBefore(ticket)
+        await one.item.settle?.('return')
+        continue
+      }
+      this.#left--
       this.#checkKey(one)
       const bucket = one.bucket(isProven, this.#with.rules)
       found.push({ ...one, ticket, in: bucket, step: stepOf(bucket) })
@@ -107,28 +120,40 @@ export class Handling {
         `replay ${this.#with.plan.id}: the message at ${part} ${position} has no record any more, and nothing proves that it was not handled (${horizon.because}): make a new plan`,
       )
     }
-    for (let at = 0; at < todo.length && !stop.aborted; at += this.#concurrency) {
-      await this.#begin(todo.slice(at, at + this.#concurrency))
-    }
+    if (stop.aborted) return
+    for (const one of todo) if (!runs(one)) this.#passOver(one)
+    await this.#begin(todo.filter(runs))
     this.#tell()
   }
 
+  /** Changes records only of messages that begin at once: whatever stops it later, no record waits for its message. */
   async #begin(todo: readonly Todo[]): Promise<void> {
-    const { stop, pace } = this.#with
-    const decided = await decideFor(todo, this.#with)
-    for (const one of decided) {
-      if (one.step === 'wait') this.#wait(one)
-      else if (one.step !== 'handle')
-        this.#record(one, one.step === 'leave' ? 'left' : one.in === 'done' ? 'done-before' : 'skipped')
-      else {
-        await pace.turn(stop)
-        await this.#heldAgain()
-        while (this.#running.size >= this.#concurrency) await Promise.race(this.#running)
-        if (stop.aborted || this.#isCanaryOver()) return
-        this.#handle(one)
-        this.#tell()
+    for (let at = 0; at < todo.length;) {
+      const some = todo.slice(at, at + (await this.#room()))
+      if (some.length === 0) return
+      at += some.length
+      for (const one of await decideFor(some, this.#with)) {
+        if (one.step === 'handle') this.#handle(one)
+        else this.#passOver(one)
       }
+      this.#tell()
     }
+  }
+
+  /** How many may begin now; 0 if it stops. */
+  async #room(): Promise<number> {
+    const { stop, pace, options } = this.#with
+    while (this.#running.size >= this.#concurrency && !stop.aborted) await this.#nextEnd()
+    await pace.turn(stop)
+    await this.#heldAgain()
+    if (stop.aborted || this.#isCanaryOver()) return 0
+    const { canary = Number.POSITIVE_INFINITY } = options
+    return pace.isLimited ? 1 : Math.min(this.#concurrency - this.#running.size, canary - this.#begun)
+  }
+
+  #passOver(one: Todo): void {
+    if (one.step === 'wait') this.#wait(one)
+    else this.#record(one, one.step === 'leave' ? 'left' : one.in === 'done' ? 'done-before' : 'skipped')
   }
 
   #handle(one: Todo): void {
@@ -142,7 +167,10 @@ export class Handling {
       (error: unknown) => this.#with.refuse(error as Error),
     )
     this.#running.add(running)
-    void running.finally(() => this.#running.delete(running))
+    void running.finally(() => {
+      this.#running.delete(running)
+      this.#wake()
+    })
   }
 
   #ended(one: Todo, { outcome, settle, letter, reason }: Settlement): void {
@@ -168,8 +196,10 @@ export class Handling {
   }
 
   #wait(one: Todo): void {
-    if (this.#waiting.length < MOST_WAITING) this.#waiting.push(one)
-    else this.#record(one, 'left', 'somebody else handles it')
+    if (this.#waiting.length < MOST_WAITING) {
+      this.#waiting.push(one)
+      this.#left++
+    } else this.#record(one, 'left', 'somebody else handles it')
   }
 
   /** Those that somebody else was handling. */
@@ -191,6 +221,7 @@ export class Handling {
     const before = typeof one.view === 'object' ? one.view.state : one.view
     const at = this.#with.clock.now()
     this.#with.recorder.record(one.item, one.ticket, {
+      replay: this.#with.plan.id,
       part,
       position,
       key: one.key,
@@ -230,8 +261,15 @@ export class Handling {
     }
   }
 
+  /** Until nothing runs, or it stops. */
   async #idle(): Promise<void> {
-    await Promise.all(this.#running)
+    while (this.#running.size > 0 && !this.#with.stop.aborted) await this.#nextEnd()
+  }
+
+  #nextEnd(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve
+    })
   }
 
   #tell(waits?: RunProgress['waits']): void {
@@ -249,6 +287,10 @@ export class Handling {
       waits: waits ?? (pace.isQuiet ? 'quiet hours' : undefined),
     })
   }
+}
+
+function runs({ step }: Todo): boolean {
+  return RUNS.has(step)
 }
 
 /** Not a spread: the message of an adapter may be an object with getters. */

@@ -13,6 +13,8 @@ export type ReplayOutcome = (typeof REPLAY_OUTCOMES)[number]
 
 /** One line of a journal: one message of the plan. */
 export interface JournalEntry {
+  /** ID of the replay. */
+  readonly replay: string
   readonly part: string
   readonly position: string
   readonly key?: Key | undefined
@@ -26,6 +28,7 @@ export interface JournalEntry {
 
 /** Written before a record is forgotten on purpose, so that a replay that is killed does not forget it twice. */
 export interface JournalIntent {
+  readonly replay: string
   readonly part: string
   readonly position: string
   readonly key: Key

@@ -54,6 +54,11 @@ export class Pace {
     this.#next = Math.max(this.#next, this.#clock.monotonic() - MOST_LATE_MS) + this.#everyMs
   }
 
+  /** Messages begin one by one. */
+  get isLimited(): boolean {
+    return this.#everyMs > 0
+  }
+
   get isQuiet(): boolean {
     return this.#quietMs() > 0
   }

@@ -1,4 +1,5 @@
 import { Watermark } from '../core/watermark.ts'
+import type { MonotonicMs } from '../core/units.ts'
 import { describeError, ReplayError } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Checkpoint, ReplayItem, ReplayLedger, ReplayRequest } from '../ports/replay.ts'
@@ -17,9 +18,10 @@ interface Pending {
 }
 
 /** Lines that were written together, and the journal before them. */
-interface Written {
+export interface Written {
   readonly before: { readonly bytes: number; readonly totals: Totals }
-  readonly tickets: readonly Ticket[]
+  /** The highest position that has a line, by part. */
+  readonly upTo: ReadonlyMap<string, bigint>
 }
 
 /** A position that was read, and is not in the journal yet. */
@@ -36,8 +38,12 @@ export interface RecorderParts {
   readonly journal: ReplayJournal
   readonly clock: Clock
   readonly state: RunState
+  /** When the hold was taken. */
+  readonly heldSince: MonotonicMs
   /** Size of the journal. */
   readonly bytes: number
+  /** What earlier runs wrote beyond the checkpoint. */
+  readonly ahead: readonly Written[]
   /** What people asked for, in another process. */
   readonly onRequest: (request: ReplayRequest) => void
   /** The hold is lost, or the journal cannot be written: nothing more may begin. */
@@ -55,7 +61,7 @@ export class Recorder {
   #totals: Record<keyof Totals, number>
   #pending: Pending[] = []
   /** The journal has these beyond the checkpoint, because a message before them has no entry yet. */
-  #ahead: Written[] = []
+  readonly #ahead: Written[]
   #bytes: number
   #last: Promise<unknown> = Promise.resolve()
   #cancelTick: () => void = () => {}
@@ -68,7 +74,8 @@ export class Recorder {
     this.#state = parts.state
     this.#totals = { ...parts.state.totals }
     this.#bytes = parts.bytes
-    this.#savedAt = parts.clock.monotonic()
+    this.#ahead = [...parts.ahead]
+    this.#savedAt = parts.heldSince
     this.#tick()
   }
 
@@ -113,13 +120,15 @@ export class Recorder {
   intend(intents: readonly (JournalIntent & { readonly ticket: Ticket })[]): Promise<void> {
     return this.#inTurn(() =>
       this.#append(
-        intents.map(({ part, position, key, intends }) => JSON.stringify({ part, position, key, intends })),
+        intents.map(({ replay, part, position, key, intends }) =>
+          JSON.stringify({ replay, part, position, key, intends }),
+        ),
         intents.map(({ ticket }) => ticket),
       ),
     )
   }
 
-  /** Resolves when everything recorded so far is in the journal. */
+  /** Resolves when everything recorded so far is in the journal, unless somebody else may have the replay now. */
   flush(): Promise<void> {
     return this.#inTurn(() => this.#flushPending()).catch((error: unknown) => this.#with.onLost(asError(error)))
   }
@@ -128,12 +137,12 @@ export class Recorder {
   async close(move: (state: RunState) => RunState): Promise<RunState> {
     this.#isClosed = true
     this.#cancelTick()
-    await this.flush()
     return this.#inTurn(async () => {
+      if (!this.isHeld) await this.#save()
+      await this.#flushPending()
       this.#state = move(this.#state)
+      await this.#save()
       const { ledger, scope, owner } = this.#with
-      const answer = await ledger.save(scope, this.#state.plan.id, { owner, ttlMs: HOLD_MS, state: this.#text() })
-      if (!answer.held) throw this.#taken()
       await ledger.leave(scope, this.#state.plan.id, owner)
       return this.state
     })
@@ -162,44 +171,59 @@ export class Recorder {
   }
 
   async #flushPending(): Promise<void> {
-    if (this.#pending.length === 0) return
+    // Another process may write to the journal now: the next save tells.
+    if (this.#pending.length === 0 || !this.isHeld) return
     const flushed = this.#pending
     this.#pending = []
-    await this.#append(
-      flushed.map(({ entry }) => JSON.stringify(entry)),
-      flushed.map(({ ticket }) => ticket),
-    )
+    try {
+      await this.#append(
+        flushed.map(({ entry }) => JSON.stringify(entry)),
+        flushed.map(({ ticket }) => ticket),
+      )
+    } catch (error) {
+      this.#pending = [...flushed, ...this.#pending]
+      throw error
+    }
     for (const { ticket, entry } of flushed) {
       this.#totals[entry.outcome]++
       this.#finish(ticket)
     }
-    const isAhead = ({ part, position }: Ticket): boolean =>
-      position > (this.#parts.get(part)?.finishedUpTo ?? Number.NEGATIVE_INFINITY)
-    while (this.#ahead[0]?.tickets.some(isAhead) === false) this.#ahead.shift()
+    while (this.#ahead[0] !== undefined && this.#isPassed(this.#ahead[0])) this.#ahead.shift()
     await Promise.all(flushed.map(async ({ item, entry }) => item.settle?.(isDone(entry) ? 'done' : 'return')))
   }
 
   async #append(lines: readonly string[], tickets: readonly Ticket[]): Promise<void> {
-    this.#ahead.push({ before: { bytes: this.#bytes, totals: { ...this.#totals } }, tickets })
+    const before = { bytes: this.#bytes, totals: { ...this.#totals } }
     this.#bytes = await this.#with.journal.append(lines)
+    const upTo = new Map<string, bigint>()
+    for (const { part, position } of tickets) if (position >= (upTo.get(part) ?? 0n)) upTo.set(part, position)
+    this.#ahead.push({ before, upTo })
     this.#isChanged = true
   }
 
   async #saveIfDue(): Promise<void> {
-    const { clock, ledger, scope, owner, onRequest, onLost } = this.#with
+    const { clock, onRequest, onLost } = this.#with
     const since = clock.monotonic() - this.#savedAt
     if (this.#isClosed || since < (this.#isChanged ? SAVE_EVERY_MS : HEARTBEAT_MS)) return
     try {
-      const sentAt = clock.monotonic()
-      this.#isChanged = false
-      const answer = await ledger.save(scope, this.#state.plan.id, { owner, ttlMs: HOLD_MS, state: this.#text() })
-      if (!answer.held) return onLost(this.#taken())
-      this.#savedAt = sentAt
-      if (answer.request !== undefined) onRequest(answer.request)
-    } catch {
+      const request = await this.#save()
+      if (request !== undefined) onRequest(request)
+    } catch (error) {
+      if (error instanceof ReplayError) onLost(error)
       // The store does not answer: it is asked again. Nothing begins once the hold may be over (`isHeld`).
       this.#isChanged = true
     }
+  }
+
+  /** @throws ReplayError `REPLAY_REFUSED` if the hold is lost; StoreError */
+  async #save(): Promise<ReplayRequest | undefined> {
+    const { clock, ledger, scope, owner } = this.#with
+    const sentAt = clock.monotonic()
+    this.#isChanged = false
+    const answer = await ledger.save(scope, this.#state.plan.id, { owner, ttlMs: HOLD_MS, state: this.#text() })
+    if (!answer.held) throw this.#taken()
+    this.#savedAt = sentAt
+    return answer.request
   }
 
   #taken(): ReplayError {
@@ -216,6 +240,11 @@ export class Recorder {
   #finish({ part, number }: Ticket): void {
     this.#parts.get(part)?.finish(number)
     this.#isChanged = true
+  }
+
+  #isPassed({ upTo }: Written): boolean {
+    const checkpoint = this.#checkpoint()
+    return [...upTo].every(([part, position]) => position < BigInt(checkpoint[part] ?? 0))
   }
 
   #checkpoint(): Checkpoint {

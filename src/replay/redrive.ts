@@ -98,7 +98,7 @@ export interface RedriveProgress {
   readonly letters: readonly RedrivenLetter[]
 }
 
-/** Letters that are reopened, published and settled together. */
+/** Letters that are reopened, published and settled together, at most those of a second. */
 const AT_ONCE = 100
 
 /**
@@ -133,9 +133,10 @@ export function redrive(
       const range = await reader.range({ max: options.max })
       const size = range.parts.reduce((sum, part) => sum + Number(BigInt(part.to) - BigInt(part.from)), 0)
       const letters = new Letters(ctx, publisher, await of.horizon(clock.now()), control.signal)
+      const atOnce = Math.min(AT_ONCE, Math.ceil(options.rate ?? AT_ONCE))
       for await (const batch of reader.read(range, { signal: control.signal })) {
-        for (let at = 0; at < batch.length && !control.signal.aborted; at += AT_ONCE) {
-          const ended = await letters.take(batch.slice(at, at + AT_ONCE), hold)
+        for (let at = 0; at < batch.length && !control.signal.aborted; at += atOnce) {
+          const ended = await letters.take(batch.slice(at, at + atOnce), hold)
           control.tell({ looked: letters.looked, of: size, totals: { ...letters.totals }, letters: ended })
         }
         if (control.signal.aborted) break
@@ -221,8 +222,9 @@ class Letters {
     this.totals = Object.fromEntries(REDRIVE_OUTCOMES.map((name) => [name, 0])) as Record<RedriveOutcome, number>
   }
 
-  /** Resolves when each of them is settled, or left. */
+  /** Resolves when each of them is settled, or left; with none of them if it is stopped. */
   async take(items: readonly ReplayItem[], hold: Hold | undefined): Promise<readonly RedrivenLetter[]> {
+    await hold?.extend()
     const looked = await this.#lookup.look(items)
     const letters = looked.map((one) => this.#letter(one))
     const going = looked.flatMap((one, at) => {
@@ -236,6 +238,7 @@ class Letters {
         await this.#pace.turn(this.#signal)
         await hold?.extend()
       }
+      if (this.#signal.aborted) return []
       const sent = await this.#send(going, this.#publisher)
       for (const [at, one] of looked.entries()) {
         const letter = letters[at]

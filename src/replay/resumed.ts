@@ -1,39 +1,64 @@
-import type { JournalEntry, JournalIntent } from './journal.ts'
+import type { Key } from '../core/record.ts'
 import type { ReplayItem } from '../ports/replay.ts'
+import type { JournalEntry, JournalIntent } from './journal.ts'
+import { refused } from './place.ts'
 import type { Totals } from './run-state.ts'
 
-/** What earlier runs of the plan wrote after the checkpoint. Each message gets one entry, whatever was killed in between. */
+export interface Journalled {
+  readonly replay: string
+  readonly name: string
+  readonly lines: readonly string[]
+  /** Messages of a queue are known by their key: their positions mean nothing any more. */
+  readonly isByKey: boolean
+  /** Of what lies in the journal before the lines. */
+  readonly before: Totals
+}
+
+/** What earlier runs of the plan wrote. Each message gets one entry, whatever was killed in between. */
 export class Resumed {
   readonly totals: Totals
+  /** The highest position that has a line, by part. */
+  readonly upTo: ReadonlyMap<string, bigint>
   readonly #entries = new Map<string, JournalEntry>()
-  readonly #intents = new Set<string>()
-  /** Messages of a queue are known by their key: their positions mean nothing any more. */
+  readonly #intents = new Set<Key>()
   readonly #isByKey: boolean
+  readonly #withoutKey: JournalEntry[] = []
 
-  constructor(lines: readonly string[], isByKey: boolean, before: Totals) {
+  /** @throws ReplayError `REPLAY_REFUSED` for the journal of another replay */
+  constructor({ replay, name, lines, isByKey, before }: Journalled) {
     this.#isByKey = isByKey
     const totals = { ...before }
+    const upTo = new Map<string, bigint>()
     for (const line of lines) {
       const entry = JSON.parse(line) as JournalEntry | JournalIntent
+      if (entry.replay !== replay) {
+        throw refused(`journal ${name} has messages of replay ${entry.replay}, not of ${replay}: name another file`)
+      }
+      const position = BigInt(entry.position)
+      if (position >= (upTo.get(entry.part) ?? 0n)) upTo.set(entry.part, position)
       if ('intends' in entry) {
-        this.#intents.add(placeOf(entry))
+        this.#intents.add(entry.key)
         continue
       }
       totals[entry.outcome]++
-      const name = this.#isByKey ? entry.key : placeOf(entry)
-      if (name !== undefined) this.#entries.set(name, entry)
+      if (!isByKey) this.#entries.set(placeOf(entry), entry)
+      else if (entry.key === undefined) this.#withoutKey.push(entry)
+      else this.#entries.set(entry.key, entry)
     }
     this.totals = totals
+    this.upTo = upTo
   }
 
-  entryOf(item: ReplayItem, key: string | undefined): JournalEntry | undefined {
-    const name = this.#isByKey ? key : placeOf(item)
-    return name === undefined ? undefined : this.#entries.get(name)
+  /** Call it once for each message. */
+  entryOf(item: ReplayItem, key: Key | undefined): JournalEntry | undefined {
+    if (!this.#isByKey) return this.#entries.get(placeOf(item))
+    // Of messages without a key only the number is known.
+    return key === undefined ? this.#withoutKey.pop() : this.#entries.get(key)
   }
 
   /** An earlier run was about to forget its record. */
-  isIntended(item: ReplayItem): boolean {
-    return this.#intents.has(placeOf(item))
+  isIntended(key: Key): boolean {
+    return this.#intents.has(key)
   }
 }
 

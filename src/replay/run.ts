@@ -5,6 +5,7 @@ import { systemEntropy } from '../entropy.ts'
 import { describeError } from '../errors.ts'
 import { checkWhole, givenOf } from '../option-checks.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { MonotonicMs } from '../core/units.ts'
 import type { TakeVerdict } from '../ports/replay.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import { refuseProblems } from './check.ts'
@@ -14,7 +15,7 @@ import { parseQuietHours, Pace, type QuietHours } from './pace.ts'
 import { refused, ReplayedConsumer } from './place.ts'
 import { digestOfPlan, PLAN_VERSION, type ReplayPlan } from './plan.ts'
 import { HOLD_MS } from './hold.ts'
-import { Recorder } from './recorder.ts'
+import { Recorder, type Written } from './recorder.ts'
 import type { RunOptions, RunProgress, RunResult } from './run-options.ts'
 import { timeText } from '../time-text.ts'
 import { accounted, moved, NO_TOTALS, type RunEvent, type RunState } from './run-state.ts'
@@ -97,6 +98,7 @@ class Run {
   readonly #settings: Settings
   readonly #clock: Clock
   readonly #owner: string
+  #heldSince: MonotonicMs = 0
 
   constructor(of: ReplayedConsumer, plan: ReplayPlan, options: RunOptions, settings: Settings) {
     this.#of = of
@@ -146,6 +148,7 @@ class Run {
     if (known === undefined && age > PLAN_FOR_MS) {
       throw refused(`plan ${id} is ${Math.floor(age / 3_600_000)} hours old, and is good for 24: make a new plan`)
     }
+    this.#heldSince = this.#clock.monotonic()
     const how = { owner: this.#owner, ttlMs: HOLD_MS, state: JSON.stringify(fresh) }
     const taken: TakeVerdict = await this.#of.ledger().take(this.#of.scope, id, how)
     if (taken.verdict === 'held') {
@@ -173,10 +176,7 @@ class Run {
     const reader = await this.#of.open(this.#plan.from, places)
     let recorder: Recorder | undefined
     try {
-      // Positions of a queue mean nothing after a reading, so all of its entries are needed.
-      const { bytes: from, totals } = reader.takes ? { bytes: 0, totals: NO_TOTALS } : state.journal
-      const { bytes, lines } = await journal.open(from)
-      const resumed = new Resumed(lines, reader.takes, totals)
+      const { resumed, bytes, ahead } = await this.#resumed(state, reader.takes)
       const stop = new AbortController()
       let move: RunEvent | undefined
       let failure: Error | undefined
@@ -195,7 +195,9 @@ class Run {
         journal,
         clock: this.#clock,
         state: { ...state, totals: resumed.totals },
+        heldSince: this.#heldSince,
         bytes,
+        ahead,
         onRequest: (request) => end({ event: request, because: 'a person asked for it', at: at() }),
         onLost: end,
       })
@@ -209,6 +211,7 @@ class Run {
         pace: new Pace(this.#clock, rate, quiet),
         recorder,
         resumed,
+        forgotten: new Set(),
         stop: stop.signal,
         pause: (because) => end({ event: 'pause', because, at: at() }),
         refuse: end,
@@ -220,10 +223,32 @@ class Run {
         if (!stop.signal.aborted) end(error instanceof Error ? error : new Error(describeError(error)))
       }
       await handling.stop(this.#options.deadlineMs ?? STOP_DEADLINE_MS)
+      await recorder.flush()
       return await this.#close(recorder, move, failure)
     } finally {
       recorder?.abandon()
       await Promise.allSettled([reader.close(), journal.close()])
+    }
+  }
+
+  /** All of the journal for a queue, whose positions mean nothing after a reading, and where records are forgotten by key. */
+  async #resumed(
+    { journal: { bytes: from, totals } }: RunState,
+    isByKey: boolean,
+  ): Promise<{ readonly resumed: Resumed; readonly bytes: number; readonly ahead: readonly Written[] }> {
+    const { journal } = this.#options
+    const { id: replay, rules } = this.#plan
+    const opened = await journal.open(from)
+    const isWhole = isByKey || rules.again
+    const lines = isWhole ? [] : [...opened.lines]
+    if (isWhole) for await (const line of journal.read()) lines.push(line)
+    const before = isWhole ? NO_TOTALS : totals
+    const resumed = new Resumed({ replay, name: journal.name, lines, isByKey, before })
+    const isAhead = !isByKey && opened.lines.length > 0
+    return {
+      resumed,
+      bytes: opened.bytes,
+      ahead: isAhead ? [{ before: { bytes: from, totals }, upTo: resumed.upTo }] : [],
     }
   }
 

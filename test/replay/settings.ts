@@ -22,6 +22,8 @@ export interface ReplaySettings {
   readonly group: string
   /** The handler has a bug: every message is given up whose payload has this tenant. */
   readonly bugFor?: string
+  /** @defaultValue 1 */
+  readonly maxAttempts?: number
   /** How long a handler takes. @defaultValue 0 */
   readonly slowMs?: number
 }
@@ -57,11 +59,11 @@ interface Sms {
   readonly tenant: string
 }
 
-function common({ name = 'sms' }: ReplaySettings) {
+function common({ name = 'sms', maxAttempts = 1 }: ReplaySettings) {
   return {
     name,
     id: messageId.header('id'),
-    maxAttempts: 1,
+    maxAttempts,
     decode: (value: Uint8Array | null): Sms => JSON.parse(Buffer.from(value ?? []).toString()) as Sms,
   }
 }

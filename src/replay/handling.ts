@@ -2,8 +2,7 @@ import { stepFor, type ReplayStep } from '../core/replay.ts'
 import type { EpochMs } from '../core/units.ts'
 import { redefined } from '../define-consumer.ts'
 import { runInline, type InlineRunning, type Settlement } from '../inline.ts'
-import type { Message } from '../ports/message.ts'
-import { REPLAY_COUNT_HEADER, REPLAY_ID_HEADER, type ReplayReader } from '../ports/replay.ts'
+import type { ReplayReader } from '../ports/replay.ts'
 import { afterForgetting, decideFor } from './decide.ts'
 import type { HandlingParts, Todo } from './handling-parts.ts'
 import type { ReplayOutcome } from './journal.ts'
@@ -14,6 +13,7 @@ import { Proof } from './proven.ts'
 import type { Ticket } from './recorder.ts'
 import type { RunProgress } from './run-options.ts'
 import { accounted } from './run-state.ts'
+import { withReplayHeaders } from './replayed-message.ts'
 
 /** Messages that are looked up in one call of the store. */
 const MOST_LOOKED_AT_ONCE = 250
@@ -291,22 +291,4 @@ export class Handling {
 
 function runs({ step }: Todo): boolean {
   return RUNS.has(step)
-}
-
-/** Not a spread: the message of an adapter may be an object with getters. */
-function withReplayHeaders(message: Message, id: string, replays: number): Message {
-  const { system, destination, origin, position, key, value, headers, messageId, timestamp, redelivered } = message
-  const added = { [REPLAY_ID_HEADER]: id, [REPLAY_COUNT_HEADER]: String(replays + 1) }
-  return {
-    system,
-    destination,
-    origin,
-    position,
-    key,
-    value,
-    messageId,
-    timestamp,
-    redelivered,
-    headers: { ...headers, ...added },
-  }
 }

@@ -18,7 +18,12 @@ describeMariadb('mysqlInbox, of what is committed and not flushed yet', () => {
   let rival: Store<MysqlTransaction>
 
   beforeEach(async () => {
-    const settings = { 'innodb-flush-log-at-trx-commit': '1', 'innodb-flush-log-at-timeout': '2700' }
+    const settings = {
+      'innodb-flush-log-at-trx-commit': '1',
+      'innodb-flush-log-at-timeout': '2700',
+      // Ten seconds after changes it commits statistics, and flushes with them.
+      'innodb-stats-auto-recalc': '0',
+    }
     mariadb = await startPrivateMariadb({ settings })
     const url = new URL(mariadb.url)
     proxy = await startFaultProxy(Number(url.port))

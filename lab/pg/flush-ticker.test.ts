@@ -171,6 +171,8 @@ describePostgres('a crash of the server, for a scope with a flush ticker', () =>
     const inbox = await place.newInbox(TICKER)
     const plain = await place.newInbox()
     await inbox.mark([(await hold(inbox, newItem())).claim])
+    // The first claim of a store writes durably since when its scope is known.
+    await plain.release([(await hold(plain, newItem())).claim], NO_REFUND)
     if (!isTold) await place.pool.query(`update ${place.schema}.scope set flush_ticker = false`)
     const item = newItem({ digest: '' })
     await commitLate(item)

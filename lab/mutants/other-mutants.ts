@@ -48,7 +48,7 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     name: 'payload-logged',
     what: 'The line of a delivery holds its payload.',
     layer: 'unit',
-    changes: [{ call: ({ source, args: [message] }) => `${source}, payload: String(${message}.value)` }],
+    changes: [{ call: ({ source, args: [event] }) => `${source}, payload: String(${event}.message.value)` }],
     tests: ['test/security/canary.test.ts', '-t', 'under a lease'],
   },
   {

@@ -17,7 +17,7 @@ export { fileJournal } from './journal.ts'
 export function fileReplay(input: NodeJS.ReadableStream = process.stdin): ReplayPlaces {
   return {
     system: 'file',
-    deadLetters: undefined,
+    deadLetters: [],
     open: (path) => (path === '-' ? spooled(input) : existing(path)),
     publisher: () => Promise.reject(new ConfigError(['a file: nothing can be published to it'])),
   }

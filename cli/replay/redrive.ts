@@ -42,7 +42,7 @@ export function addRedrive(program: Command, exit: (code: number) => void): void
     .command('redrive')
     .description('Sends dead letters back to where they came from.')
     .argument('<consumer>', 'name of a consumer of the config, or group/name')
-    .option('--from <place>', 'kafka:topic or rabbitmq:queue (default: the dead-letter place of the consumer)')
+    .option('--from <place>', 'kafka:topic or rabbitmq:queue (default: all dead-letter places of the consumer)')
     .option('--dry-run', 'only show what it would do', false)
     .option('--destination <name>', 'for dead letters that do not tell where they came from')
     .option('--allow-destination <name>', 'a destination beside those of the consumer; may be repeated', collect)
@@ -127,7 +127,7 @@ function textOf({ from, dryRun, looked, totals, destinations, reasons, warnings,
       MEANS[outcome as keyof typeof MEANS],
     ])
   return [
-    `${dryRun ? 'redrive, dry run' : 'redrive'}: ${printable(from)}, ${looked.toLocaleString('en')} dead letters${stopped ? ', stopped' : ''}`,
+    `${dryRun ? 'redrive, dry run' : 'redrive'}: ${from.map(printable).join(', ')}, ${looked.toLocaleString('en')} dead letters${stopped ? ', stopped' : ''}`,
     table(['DEAD LETTERS', 'COUNT', 'MEANS'], rows),
     ...countsOf('to', destinations),
     ...countsOf('reason', reasons),

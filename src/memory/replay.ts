@@ -8,7 +8,7 @@ const BATCH = 100
 export function memoryReplay(broker: MemoryBroker): ReplayPlaces {
   return {
     system: 'memory',
-    deadLetters: DEAD_LETTERS,
+    deadLetters: [DEAD_LETTERS],
     open: async (place) => new MemoryReader(broker, place),
     publisher: async () => ({
       publish: async (messages) => {

@@ -6,8 +6,8 @@ import type { Message } from './message.ts'
 export interface ReplayPlaces {
   /** What stands before the `:` of a place: `kafka:sms`, `rabbitmq:emails`. */
   readonly system: 'kafka' | 'rabbitmq' | 'memory' | 'file'
-  /** Topic or queue with the dead letters of this consumer; `undefined` if it has none. */
-  readonly deadLetters: string | undefined
+  /** Topics, or the queue, with the dead letters of this consumer; empty if it has none. */
+  readonly deadLetters: readonly string[]
   /**
    * Opens a place for reading. `place` has no prefix: `sms`, `sms@3`, a queue.
    *

@@ -2,15 +2,15 @@
 
 export { planReplay, durationOf, type PlanOptions, type PlanProgress } from './make-plan.ts'
 export { leftOf, runReplay } from './run.ts'
+export { redrive } from './redrive.ts'
 export {
-  redrive,
   REDRIVE_OUTCOMES,
   type RedriveOptions,
   type RedriveOutcome,
   type RedriveProgress,
   type RedriveResult,
   type RedrivenLetter,
-} from './redrive.ts'
+} from './redrive-options.ts'
 export { entriesOf, replaysOf, type Replays, type ReplayStatus } from './report.ts'
 export { REPORT_FORMATS, reportLines, type ReportFormat } from './report-text.ts'
 export type { RunOptions, RunProgress, RunResult } from './run-options.ts'

@@ -14,7 +14,7 @@ import { checkedRules, checkSelection, refuseProblems } from './check.ts'
 import { parseField, type Field } from './expression.ts'
 import { startJob, type Job, type JobControl } from './job.ts'
 import { Lookup, type Looked } from './look.ts'
-import { ReplayedConsumer } from './place.ts'
+import { deadLetterPlaces, ReplayedConsumer } from './place.ts'
 import { usableTime } from './proven.ts'
 import { digestOfPlan, PLAN_VERSION, type Horizon, type ReplayPlan, type Selection } from './plan.ts'
 import { DistinctCounter, Tally, type Sample } from './tally.ts'
@@ -94,8 +94,7 @@ async function makePlan(
   const createdAt = clock.now()
   const selection: Selection = { since, until, ids, where, reasons }
   // A dead-letter place has only what was given up: to replay it is to reopen.
-  const { replay } = of.subscription
-  const isDeadLetters = replay?.deadLetters !== undefined && from === `${replay.system}:${replay.deadLetters}`
+  const isDeadLetters = deadLetterPlaces(of.subscription.replay).includes(from.replace(/@\d+$/, ''))
   const rules: ReplayRules =
     isDeadLetters && options.rules?.givenUp === undefined ? { ...asked, givenUp: 'handle' } : asked
   const horizon = await of.horizon(createdAt)

@@ -104,6 +104,11 @@ export class ReplayedConsumer {
   }
 }
 
+/** The dead-letter places of a consumer, as `from` of a plan or a redrive. */
+export function deadLetterPlaces(replay: ReplayPlaces | undefined): readonly string[] {
+  return replay === undefined ? [] : replay.deadLetters.map((place) => `${replay.system}:${place}`)
+}
+
 export function refused(why: string): ReplayError {
   return new ReplayError('REPLAY_REFUSED', why)
 }

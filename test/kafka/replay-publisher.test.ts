@@ -129,14 +129,15 @@ describe('a dead letter that is sent back', () => {
     }
   })
 
-  it('a name that is no topic, and a copy that waits for its next attempt, are none', async () => {
+  it('a name that is no topic, a copy that waits for its next attempt, and a message that was redriven are none', async () => {
     const topic = await cluster.topic()
     const waiting = { 'x-original-topic': 'a', 'x-not-before': '1' }
     await cluster.send(topic, [
       { value: '1', headers: { 'x-original-topic': '../a' } },
       { value: '2', headers: waiting },
+      { value: '3', headers: { 'x-original-topic': topic, 'consume-once-replay-count': '1' } },
     ])
-    expect((await itemsOf(topic)).map(({ deadLetter }) => deadLetter)).toEqual([undefined, undefined])
+    expect((await itemsOf(topic)).map(({ deadLetter }) => deadLetter)).toEqual([undefined, undefined, undefined])
   })
 })
 
@@ -168,8 +169,10 @@ describe('publishing', () => {
     expect(await cluster.admin.listTopics()).not.toContain(`${topic}.missing`)
   })
 
-  it('names the dead-letter topic of the consumer', () => {
-    expect(placesOf(cluster, 'sms').deadLetters).toBe('sms.dead-letter')
-    expect(placesOf(cluster, 'sms', { deadLetter: { topic: 'dlq' } }).deadLetters).toBe('dlq')
+  it('names the dead-letter topics of the consumer', () => {
+    expect(placesOf(cluster, 'sms').deadLetters).toEqual(['sms.dead-letter'])
+    const topics = ['sms', 'mails']
+    expect(placesOf(cluster, 'sms', { topics }).deadLetters).toEqual(['sms.dead-letter', 'mails.dead-letter'])
+    expect(placesOf(cluster, 'sms', { topics, deadLetter: { topic: 'dlq' } }).deadLetters).toEqual(['dlq'])
   })
 })

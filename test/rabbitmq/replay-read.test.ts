@@ -182,7 +182,7 @@ describe('the reader of a queue', () => {
   })
 
   it('names the dead-letter queue of the consumer', () => {
-    expect(placesAt(rabbit.url, 'emails')).toMatchObject({ system: 'rabbitmq', deadLetters: 'emails.dead-letter' })
+    expect(placesAt(rabbit.url, 'emails')).toMatchObject({ system: 'rabbitmq', deadLetters: ['emails.dead-letter'] })
   })
 })
 

@@ -59,7 +59,7 @@ describe('dead letters of this library', () => {
     }
     const queue = await deadLetters(['a', 'b'], sent)
     const places = placesAt(rabbit.url, queue)
-    const items = await redriven(places, places.deadLetters ?? '')
+    const items = await redriven(places, places.deadLetters[0] ?? '')
     expect(items.map(textOf)).toEqual(['a', 'b'])
     expect(items[0]?.message).toMatchObject({ origin: queue, destination: `${queue}.dead-letter` })
     expect(items[0]?.deadLetter).toMatchObject({

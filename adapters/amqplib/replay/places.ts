@@ -13,7 +13,7 @@ import { RabbitReplayPublisher } from './replay-publisher.ts'
 export function rabbitReplay(connector: Connector, { deadLetter }: RabbitSettings): ReplayPlaces {
   return {
     system: 'rabbitmq',
-    deadLetters: deadLetter.kind === 'queue' ? deadLetter.queue : undefined,
+    deadLetters: deadLetter.kind === 'queue' ? [deadLetter.queue] : [],
     open: (queue) => openQueue(connector, queue),
     publisher: async () => new RabbitReplayPublisher(connector),
   }

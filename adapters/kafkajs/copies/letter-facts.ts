@@ -42,7 +42,7 @@ const OF_EVERY_COPY: ReadonlySet<string> = new Set([
 export function letterFacts({ headers }: Message): DeadLetterFacts | undefined {
   const reason = headerText(headers, REASON_HEADER)
   const destination = DESTINATION_HEADERS.map((name) => headerText(headers, name)).find(isTopicName)
-  if (reason === undefined && (destination === undefined || Object.hasOwn(headers, NOT_BEFORE_HEADER))) return undefined
+  if (reason === undefined && (destination === undefined || !isForeignLetter(headers))) return undefined
   return {
     reason: optional(reason),
     parked: headerText(headers, 'x-parked') === 'true',
@@ -55,13 +55,20 @@ export function letterFacts({ headers }: Message): DeadLetterFacts | undefined {
   }
 }
 
+/** A topic of first publication alone says nothing: what was redriven keeps that. */
+function isForeignLetter(headers: Message['headers']): boolean {
+  return !Object.hasOwn(headers, NOT_BEFORE_HEADER) && Object.keys(headers).some(isForeign)
+}
+
+function isForeign(name: string): boolean {
+  return FOREIGN_PREFIXES.some((prefix) => name.startsWith(prefix))
+}
+
 /** True for a header that describes the copy, and that the original message did not have. */
 export function describesCopy(message: Message): (name: string) => boolean {
   const isOurs = isCopy(message)
   const isLetter = letterFacts(message) !== undefined
-  return (name) =>
-    (isOurs && (OF_ONE_COPY.has(name) || OF_EVERY_COPY.has(name))) ||
-    (isLetter && FOREIGN_PREFIXES.some((prefix) => name.startsWith(prefix)))
+  return (name) => (isOurs && (OF_ONE_COPY.has(name) || OF_EVERY_COPY.has(name))) || (isLetter && isForeign(name))
 }
 
 function optional(text: string | undefined): string | undefined {

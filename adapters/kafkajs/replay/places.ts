@@ -14,7 +14,7 @@ export function kafkaPlaces(kafka: SubscriptionKafkaLike, options: ResolvedKafka
   const adminClient: ReplayAdmin = new AdminClient(kafka)
   return {
     system: 'kafka',
-    deadLetters: options.topology.places.find(({ kind }) => kind === 'dead-letter')?.topic,
+    deadLetters: options.topology.places.filter(({ kind }) => kind === 'dead-letter').map(({ topic }) => topic),
     open: async (name) => {
       const place = placeNamed(name)
       await answered(place, () => ask(adminClient, (admin) => checkPlace(admin, place)))

@@ -31,7 +31,9 @@ export async function rangeOf(
     .toSorted((a, b) => a.partition - b.partition)
   refuseDeleted(topic, bounds, asked.from)
   const since = await offsetsAt(admin, topic, asked.since)
-  const until = await offsetsAt(admin, topic, asked.until)
+  const clock = await clockOf(admin, topic, asked)
+  // A producer whose clock is ahead would end the range before messages that were asked for: their timestamps decide.
+  const until = await offsetsAt(admin, topic, clock === 'broker' ? asked.until : undefined)
   const spans = bounds.map(({ partition, low, high }): Span => {
     const from = [low, asked.from, since?.get(partition)].filter(isGiven).reduce(later)
     const to = [high, asked.to, until?.get(partition)].filter(isGiven).reduce(earlier)
@@ -39,7 +41,7 @@ export async function rangeOf(
   })
   const cut = asked.max === undefined ? spans : firstOf(spans, BigInt(asked.max))
   const warnings = [
-    ...(await warningsOfTime(admin, topic, asked)),
+    ...warningsOfTime(topic, clock, asked),
     ...warningsOfDeleted(topic, bounds, spans, asked),
     ...warningsOfMax(spans, cut),
   ]
@@ -78,21 +80,32 @@ function firstOf(spans: readonly Span[], max: bigint): readonly Span[] {
   return spans.map((span) => ({ ...span, to: ends.get(span.part) ?? span.to }))
 }
 
-async function warningsOfTime(
+/** Whose clock set the timestamps; `undefined`: not asked for, or not known. */
+async function clockOf(
   admin: SubscriptionAdminLike,
   topic: string,
   { since, until }: AskedRange,
-): Promise<readonly string[]> {
-  if (since === undefined && until === undefined) return []
+): Promise<'broker' | 'producer' | undefined> {
+  if (since === undefined && until === undefined) return undefined
   const settings = await topicSettings(admin, topic)
   const type = settings.isTold ? settings.value.get('message.timestamp.type') : undefined
-  if (type === 'LogAppendTime') return []
-  const clock =
-    type === undefined
+  if (type === undefined) return undefined
+  return type === 'LogAppendTime' ? 'broker' : 'producer'
+}
+
+function warningsOfTime(
+  topic: string,
+  clock: 'broker' | 'producer' | undefined,
+  { since, until }: AskedRange,
+): readonly string[] {
+  if ((since === undefined && until === undefined) || clock === 'broker') return []
+  const set =
+    clock === undefined
       ? `Whose clocks set the timestamps of ${topic} is not known: its settings may not be read.`
-      : `The timestamps of ${topic} are those of its producers' clocks (message.timestamp.type ${type}).`
+      : `The timestamps of ${topic} are those of its producers' clocks (message.timestamp.type CreateTime).`
+  const end = until === undefined ? '' : ' The topic is read to its end, and each message is selected by its timestamp.'
   return [
-    `${clock} A range by time begins and ends at the first message with such a timestamp, so a clock that is wrong makes it miss messages or include others; a range by offsets does not.`,
+    `${set}${end} A clock that is wrong makes a range by time miss messages or include others; a range by offsets does not.`,
   ]
 }
 

@@ -1,0 +1,181 @@
+import type { Key } from '../core/record.ts'
+import type { Bucket } from '../core/replay.ts'
+import type { Clock } from '../ports/clock.ts'
+import { REPLAY_COUNT_HEADER, REPLAY_ID_HEADER, type ReplayItem, type ReplayPublisher } from '../ports/replay.ts'
+import type { Hold } from './hold.ts'
+import { Lookup, type Looked } from './look.ts'
+import { Pace } from './pace.ts'
+import type { ReplayedConsumer } from './place.ts'
+import type { Horizon } from './plan.ts'
+import { usableTime } from './proven.ts'
+import {
+  REDRIVE_OUTCOMES,
+  type RedriveOptions,
+  type RedriveOutcome,
+  type RedriveResult,
+  type RedrivenLetter,
+} from './redrive-options.ts'
+
+/** What all places of one redrive share. */
+export interface Redriving {
+  readonly of: ReplayedConsumer
+  readonly options: RedriveOptions
+  readonly clock: Clock
+  readonly places: readonly string[]
+  readonly id: string
+}
+
+/** What sends the letters of one place back. */
+export interface Sending {
+  readonly publisher: ReplayPublisher
+  readonly hold: Hold
+}
+
+/** Looks at dead letters, and sends back those that may run. */
+export class Letters {
+  readonly #ctx: Redriving
+  readonly #horizon: Horizon
+  readonly #signal: AbortSignal
+  readonly #lookup: Lookup
+  readonly #pace: Pace
+  readonly #allowed: ReadonlySet<string>
+  /** Two letters of one message may differ: only the first is sent back. */
+  readonly #seen = new Set<Key>()
+  readonly #destinations = new Map<string, number>()
+  readonly #reasons = new Map<string, number>()
+  readonly totals: Record<RedriveOutcome, number>
+  looked = 0
+
+  constructor(ctx: Redriving, horizon: Horizon, signal: AbortSignal) {
+    const { of, options, clock } = ctx
+    const { since, until, ids, where, reasons, allowDestinations = [], destination } = options
+    this.#ctx = ctx
+    this.#horizon = horizon
+    this.#signal = signal
+    this.#lookup = new Lookup(of, { since, until, ids, where, reasons })
+    this.#pace = new Pace(clock, options.rate, undefined)
+    this.#allowed = new Set([
+      ...of.subscription.origins,
+      ...allowDestinations,
+      ...(destination === undefined ? [] : [destination]),
+    ])
+    this.totals = Object.fromEntries(REDRIVE_OUTCOMES.map((name) => [name, 0])) as Record<RedriveOutcome, number>
+  }
+
+  /** Resolves when each of them is settled, or left; with none of them if it is stopped. */
+  async take(items: readonly ReplayItem[], by: Sending | undefined): Promise<readonly RedrivenLetter[]> {
+    await by?.hold.extend()
+    const looked = await this.#lookup.look(items)
+    const letters = looked.map((one) => this.#letter(one))
+    const going = looked.flatMap((one, at) => {
+      const letter = letters[at]
+      return letter?.outcome === 'redriven' && letter.destination !== undefined
+        ? [{ ...one, destination: letter.destination }]
+        : []
+    })
+    if (by !== undefined && going.length > 0) {
+      for (const _ of going) {
+        await this.#pace.turn(this.#signal)
+        await by.hold.extend()
+      }
+      if (this.#signal.aborted) return []
+      const sent = await this.#send(going, by.publisher)
+      for (const [at, one] of looked.entries()) {
+        const letter = letters[at]
+        if (letter?.outcome === 'redriven' && !sent.has(one.item)) letters[at] = { ...letter, outcome: 'busy' }
+      }
+    }
+    for (const letter of letters) this.#count(letter)
+    this.looked += items.length
+    return letters
+  }
+
+  result(): Omit<RedriveResult, 'warnings' | 'stopped'> {
+    const { id, places, options } = this.#ctx
+    return {
+      id,
+      from: places,
+      dryRun: options.dryRun ?? true,
+      looked: this.looked,
+      totals: this.totals,
+      destinations: Object.fromEntries(this.#destinations),
+      reasons: Object.fromEntries(this.#reasons),
+    }
+  }
+
+  #letter(looked: Looked): RedrivenLetter {
+    const { part, position, deadLetter } = looked.item
+    const destination = deadLetter?.destination ?? this.#ctx.options.destination
+    const outcome = this.#outcomeOf(looked, destination)
+    return { part, position, key: looked.key, outcome, reason: deadLetter?.reason, destination }
+  }
+
+  #outcomeOf(looked: Looked, destination: string | undefined): RedriveOutcome {
+    const { clock, options } = this.#ctx
+    const { key, item } = looked
+    const now = clock.now()
+    // A dead letter is younger than its message, so its own time, or that of its record, proves nothing more.
+    const at = usableTime(item, now)
+    const bucket = looked.bucket(at !== undefined && at >= this.#horizon.at, { maxReplays: options.maxReplays ?? 2 })
+    const outcome = OUTCOME_OF[bucket]
+    if (outcome !== 'redriven' && !(outcome === 'unknown' && options.unknown === 'handle')) return outcome
+    if (destination === undefined) return 'no-destination'
+    if (!this.#allowed.has(destination)) return 'refused-destination'
+    if (key === undefined || this.#seen.has(key)) return 'repeated'
+    this.#seen.add(key)
+    return 'redriven'
+  }
+
+  /** Those whose record is open now, so that their messages will run. */
+  async #send(
+    going: readonly (Looked & { readonly destination: string })[],
+    publisher: ReplayPublisher,
+  ): Promise<ReadonlySet<ReplayItem>> {
+    const { of, options, id } = this.#ctx
+    const givenUp = going.filter(({ view }) => typeof view === 'object' && view.state === 'given-up')
+    const why = {
+      by: options.by ?? '',
+      reason: `${id}: ${options.reason}`.slice(0, 1_000),
+      retentionMs: of.definition.retentionMs,
+    }
+    const keys = givenUp.map(({ key }) => key ?? '')
+    const verdicts = keys.length === 0 ? [] : await of.admin.reopen(of.scope, keys, why)
+    const refusedOnes = new Set(givenUp.filter((_, at) => verdicts[at] === 'refused').map(({ item }) => item))
+    const sent = going.filter(({ item }) => !refusedOnes.has(item))
+    await publisher.publish(
+      sent.map(({ item, destination, replays }) => ({
+        item,
+        destination,
+        headers: { [REPLAY_ID_HEADER]: id, [REPLAY_COUNT_HEADER]: String(replays + 1) },
+      })),
+    )
+    await Promise.all(sent.map(async ({ item }) => item.settle?.('done')))
+    return new Set(sent.map(({ item }) => item))
+  }
+
+  #count({ outcome, destination, reason }: RedrivenLetter): void {
+    this.totals[outcome]++
+    if (outcome !== 'redriven') return
+    for (const [counts, name] of [
+      [this.#destinations, destination ?? ''],
+      [this.#reasons, reason ?? 'unknown'],
+    ] as const) {
+      counts.set(name, (counts.get(name) ?? 0) + 1)
+    }
+  }
+}
+
+const OUTCOME_OF: Readonly<Record<Bucket, RedriveOutcome>> = {
+  fresh: 'redriven',
+  'given-up': 'redriven',
+  done: 'done',
+  processing: 'busy',
+  'in-doubt': 'parked',
+  parked: 'parked',
+  conflict: 'conflict',
+  'no-id': 'no-id',
+  unreadable: 'unreadable',
+  unknown: 'unknown',
+  looped: 'looped',
+  filtered: 'filtered',
+}

@@ -1,0 +1,86 @@
+import type { Key } from '../core/record.ts'
+import type { Decider } from '../decider.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Entropy } from '../ports/entropy.ts'
+import type { Selection } from './plan.ts'
+
+export interface RedriveOptions extends Selection, Partial<Decider> {
+  /** Looks, and changes nothing. @defaultValue true */
+  readonly dryRun?: boolean | undefined
+  /** `kafka:topic` or `rabbitmq:queue` with the dead letters. @defaultValue all dead-letter places of the consumer, one after the other */
+  readonly from?: string | undefined
+  /** Where a dead letter goes whose headers do not tell where it came from. @defaultValue none: it is left */
+  readonly destination?: string | undefined
+  /** Destinations beside the topics or the queue of the consumer. @defaultValue none */
+  readonly allowDestinations?: readonly string[] | undefined
+  /** Messages without a record that may have been handled before. @defaultValue 'leave' */
+  readonly unknown?: 'handle' | 'leave' | undefined
+  /** A message that was redriven as often as this is left. @defaultValue 2 */
+  readonly maxReplays?: number | undefined
+  /** The most dead letters to look at, over all places. */
+  readonly max?: number | undefined
+  /** Dead letters per second. @defaultValue as fast as the broker confirms them */
+  readonly rate?: number | undefined
+  /** @defaultValue the system clock */
+  readonly clock?: Clock | undefined
+  /** @defaultValue the system source */
+  readonly entropy?: Entropy | undefined
+}
+
+/**
+ * What becomes of a dead letter. `redriven`: published where it came from, confirmed. `done`: its effect has happened, there is nothing to
+ * do. `parked`: resolve it first. `busy`: somebody handles it now. `repeated`: another letter of the same message was redriven.
+ * `no-destination`: its headers do not tell where it came from. `refused-destination`: that place is not allowed.
+ */
+export const REDRIVE_OUTCOMES = [
+  'redriven',
+  'done',
+  'parked',
+  'busy',
+  'conflict',
+  'no-id',
+  'unreadable',
+  'unknown',
+  'looped',
+  'repeated',
+  'no-destination',
+  'refused-destination',
+  'filtered',
+] as const
+
+export type RedriveOutcome = (typeof REDRIVE_OUTCOMES)[number]
+
+export interface RedrivenLetter {
+  readonly part: string
+  readonly position: string
+  readonly key: Key | undefined
+  readonly outcome: RedriveOutcome
+  /** Why it was set aside. */
+  readonly reason: string | undefined
+  readonly destination: string | undefined
+}
+
+export interface RedriveResult {
+  readonly id: string
+  /** The places, in the order in which they were read. */
+  readonly from: readonly string[]
+  readonly dryRun: boolean
+  /** Dead letters that lay there at the start, or `max`. */
+  readonly looked: number
+  readonly totals: Readonly<Record<RedriveOutcome, number>>
+  /** Of those that are redriven: how many, by destination and by reason. */
+  readonly destinations: Readonly<Record<string, number>>
+  readonly reasons: Readonly<Record<string, number>>
+  readonly warnings: readonly string[]
+  /** True if it was stopped before it had seen all of them. */
+  readonly stopped: boolean
+}
+
+/** The newest letters, as the job goes on. */
+export interface RedriveProgress {
+  readonly looked: number
+  /** Dead letters of the places that were opened so far. */
+  readonly of: number
+  readonly totals: RedriveResult['totals']
+  readonly letters: readonly RedrivenLetter[]
+}

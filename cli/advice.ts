@@ -1,11 +1,18 @@
 const TABLES = 'The tables are missing, or older than this version: see `consume-once migrate status`'
 
-/** Advice by SQLSTATE, for errors that a retry cannot fix. */
+const RIGHTS = 'This role lacks the right: CONSUME_ONCE_ADMIN_DATABASE_URL names another one for migrations'
+
+/** Advice by SQLSTATE, or by the error code of MariaDB and MySQL, for errors that a retry cannot fix. */
 const ADVICE: Readonly<Record<string, string>> = {
   '3F000': TABLES,
   '42P01': TABLES,
   '42703': TABLES,
-  '42501': 'This role lacks the right: CONSUME_ONCE_ADMIN_DATABASE_URL names another one for migrations',
+  ER_NO_SUCH_TABLE: TABLES,
+  ER_BAD_FIELD_ERROR: TABLES,
+  ER_BAD_DB_ERROR: 'Create the database first: the tool makes only tables',
+  ER_TABLEACCESS_DENIED_ERROR: RIGHTS,
+  ER_DBACCESS_DENIED_ERROR: RIGHTS,
+  '42501': RIGHTS,
 }
 
 /** Advice for an error that a person must fix; `undefined` if it may pass on its own. */

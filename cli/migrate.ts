@@ -1,4 +1,5 @@
 import { Argument, type Command } from 'commander'
+import { mysqlMigrations } from '../adapters/mysql2/index.ts'
 import { postgresMigrations } from '../adapters/pg/index.ts'
 import { defineConfig, type Migrations, type MigrationStatus } from '../src/index.ts'
 import { CommandError, EXIT } from './exit.ts'
@@ -15,12 +16,13 @@ const ADMIN_URL = 'CONSUME_ONCE_ADMIN_DATABASE_URL'
 const EXAMPLES = `
 Examples:
   consume-once migrate status               migrations that were run, pending ones, and drift of the tables
-  consume-once migrate up --dry-run         in a transaction that is rolled back
+  consume-once migrate up --dry-run         in a transaction that is rolled back; on MariaDB and MySQL, which cannot do that, only names them
   consume-once migrate up
   consume-once migrate print > schema.sql   for a DBA, to be run once on a database without the schema
 
 Takes \`migrations\` of the config. ${ADMIN_URL} names the role that may create tables, in place
-of the config's pool; with it, and for print, no config is needed: --schema names the schema (default: consume_once).
+of the config's pool; with it, and for print, no config is needed: --schema names the schema (default: consume_once). On MariaDB and MySQL
+(a URL that begins with mysql:) --schema is the database.
 Exit code 0: up to date, or done. 1: something is to be run, or has drifted. 2: usage. 4: the database cannot be reached.`
 
 /** Used if there is no config. */
@@ -32,7 +34,7 @@ export function addMigrate(program: Command, exit: (code: number) => void): void
     .description('Migrates the tables of the stores, or shows their status.')
     .addArgument(new Argument('[action]', 'what to do').choices(['up', 'status', 'print']).default('up'))
     .option('--dry-run', 'with up: run it, and roll it back', false)
-    .option('--schema <name>', 'only the tables in this schema')
+    .option('--schema <name>', 'only the tables in this schema, or database of MariaDB and MySQL')
   addSessionOptions(command)
     .addHelpText('after', EXAMPLES)
     .action(async (action: 'up' | 'status' | 'print', flags: MigrateFlags) => {
@@ -49,10 +51,13 @@ function chosen({ config }: Session, action: string, { schema }: MigrateFlags): 
   if (url === undefined && action !== 'print') {
     throw new CommandError(
       EXIT.usage,
-      `expected \`migrations: [postgresMigrations({ pool })]\` in the config${schema === undefined ? '' : ` for schema ${schema}`}, or ${ADMIN_URL}`,
+      `expected \`migrations: [postgresMigrations({ pool })]\` (or mysqlMigrations) in the config${schema === undefined ? '' : ` for schema ${schema}`}, or ${ADMIN_URL}`,
     )
   }
   // `print` needs no connection.
+  if (url !== undefined && /^(?:mysql|mariadb):/.test(url)) {
+    return [mysqlMigrations({ url, ...(schema === undefined ? {} : { database: schema }) })]
+  }
   return [postgresMigrations({ url: url ?? '', ...(schema === undefined ? {} : { schema }) })]
 }
 

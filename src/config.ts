@@ -8,7 +8,7 @@ import type { Migrations } from './ports/migrations.ts'
 export interface ConsumeOnceConfig {
   /** The modules that define them must not run them. */
   readonly consumers: readonly ConfiguredConsumer[]
-  /** For `migrate`: `postgresMigrations({ pool })`. @defaultValue none */
+  /** For `migrate`: `postgresMigrations({ pool })`, `mysqlMigrations({ pool })`. @defaultValue none */
   readonly migrations?: readonly Migrations[]
   /** Closes the connections that the config opened. Called once, at the end of a command. */
   readonly close?: () => unknown
@@ -38,7 +38,7 @@ export function defineConfig(config: ConsumeOnceConfig): ConsumeOnceConfig {
     for (const [at, entry] of consumers.entries()) checkEntry(`consumers[${at}]`, entry, problems)
   } else problems.push('consumers: expected a list of { consumer, subscription }')
   if (!Array.isArray(migrations) || migrations.some((one) => typeof one?.up !== 'function')) {
-    problems.push('migrations: expected a list of what postgresMigrations() returned')
+    problems.push('migrations: expected a list of what postgresMigrations() or mysqlMigrations() returned')
   }
   if (close !== undefined) checkFunction('close', close, problems)
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `config: ${problem}`))

@@ -5,7 +5,7 @@ export interface MysqlPoolLike {
   readonly pool: {
     readonly config: {
       readonly connectionLimit?: number | undefined
-      readonly connectionConfig?: { readonly typeCast?: unknown }
+      readonly connectionConfig?: { readonly typeCast?: unknown; readonly database?: string | undefined }
     }
   }
   getConnection(): Promise<MysqlConnectionLike>

@@ -12,6 +12,7 @@ import type { MysqlTransaction } from './tx/mysql-transaction.ts'
 import { databaseProblems, resolveMysql, type MysqlInboxOptions, type MysqlLeaseOptions } from './options.ts'
 import { tablesIn } from './statements/tables.ts'
 
+export { mysqlMigrations, type MysqlMigrationsOptions } from './schema/mysql-migrations.ts'
 export type { MysqlInboxOptions, MysqlLeaseOptions, MysqlOptions } from './options.ts'
 export type { MysqlQuery, MysqlTransaction } from './tx/mysql-transaction.ts'
 export type { MysqlConnectionLike, MysqlPoolLike } from './clients.ts'

@@ -77,10 +77,17 @@ const OF_LEASE: { readonly [O in keyof Required<MysqlLeaseOptions>]: true } = {
 }
 
 /** Known options of each store. */
-const KNOWN = { mysqlInbox: { ...OF_LEASE, idleInTransactionTimeoutMs: true }, mysqlLease: OF_LEASE }
+const KNOWN = {
+  mysqlInbox: { ...OF_LEASE, idleInTransactionTimeoutMs: true },
+  mysqlLease: OF_LEASE,
+  mysqlMigrations: OF_LEASE,
+}
 
 /** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
-export function resolveMysql(options: MysqlInboxOptions, store: 'mysqlInbox' | 'mysqlLease'): ResolvedMysql {
+export function resolveMysql(
+  options: MysqlInboxOptions,
+  store: 'mysqlInbox' | 'mysqlLease' | 'mysqlMigrations',
+): ResolvedMysql {
   if (isPool(options)) throw new ConfigError([`${store}: pool: expected options, { pool }, got the pool itself`])
   const given = givenOf(options)
   const { pool, setup, lockTimeoutMs, queryTimeoutMs, idleInTransactionTimeoutMs } = { ...DEFAULTS, ...given }

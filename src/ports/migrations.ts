@@ -2,13 +2,13 @@
 export interface Migrations {
   /** Name for people: `Postgres, schema consume_once`. No secrets. */
   readonly where: string
-  /** The same migrations under another role. Each call opens and closes its own connections. */
+  /** The same migrations under another role. Each call opens and closes its own connections. A URL of another kind of database changes nothing. */
   readonly as?: (url: string) => Migrations
   /** Changes nothing. */
   status(): Promise<MigrationStatus>
   /**
-   * Runs the pending migrations and resolves with their names, in order. `isDryRun` runs them in one transaction and
-   * rolls it back. Several processes may call it at once.
+   * Runs the pending migrations and resolves with their names, in order. `isDryRun` changes nothing: it runs them in one transaction and
+   * rolls it back, or only names them where the server cannot undo DDL. Several processes may call it at once.
    */
   up(options?: { readonly isDryRun?: boolean }): Promise<readonly string[]>
   /** All migrations as plain SQL, for a database without the tables. */

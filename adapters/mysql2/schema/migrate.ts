@@ -14,7 +14,7 @@ import {
 import { lastRows } from '../statements/script.ts'
 import type { Tables } from '../statements/tables.ts'
 
-const NO_SUCH_TABLE = 1146
+export const NO_SUCH_TABLE = 1146
 
 /** Another process's migration may take a while. Each request stays within `queryTimeoutMs`. */
 const TRIES = 60

@@ -10,6 +10,18 @@ export interface VersionRow {
   readonly breaking: string | number
 }
 
+/** A migration that ran. */
+export interface RunRow {
+  readonly version: number
+  readonly name: string
+  readonly breaking: boolean
+}
+
+/** Locks nothing; a row for each migration that ran, in order. Fails with 1146 if none ever ran. */
+export function readMigrations({ migration }: Tables): string {
+  return `select version, name, breaking from ${migration} order by version limit 1000`
+}
+
 export function createMigrationTable({ migration }: Tables): string {
   return `create table if not exists ${migration} (
   version  int         not null primary key,

@@ -61,13 +61,17 @@ export function postgresMigrations(options: PostgresMigrationsOptions): Migratio
         await own.end()
       }
     })
-  return {
+  const made: Migrations = {
     where: `Postgres, schema ${tables.schema}`,
-    as: (other) => postgresMigrations({ url: other, ...(schema === undefined ? {} : { schema }) }),
+    as: (other) =>
+      /^(?:mysql|mariadb):/.test(other)
+        ? made
+        : postgresMigrations({ url: other, ...(schema === undefined ? {} : { schema }) }),
     status: () => ask((sessions) => statusOf(sessions, tables)),
     up: ({ isDryRun = false } = {}) => ask((sessions) => bringUp(sessions, tables, isDryRun)),
     print: () => migrationScript(tables),
   }
+  return made
 }
 
 function sessionsOn(given: PoolLike): PgSessions {

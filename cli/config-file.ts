@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { createJiti } from 'jiti'
 import { ConfigError, defineConfig, type ConsumeOnceConfig } from '../src/index.ts'
 import { describeError } from '../src/spi.ts'
 import { CommandError, EXIT } from './exit.ts'
@@ -8,7 +9,13 @@ import { withoutSecrets } from '../src/without-secrets.ts'
 
 const NAMES = ['js', 'mjs', 'ts'].map((extension) => `consume-once.config.${extension}`)
 
-const TYPESCRIPT_CODES = ['ERR_UNKNOWN_FILE_EXTENSION', 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX']
+/** Node 20 loads no TypeScript; later ones neither every syntax, nor imports without `.ts`. */
+const REFUSALS = [
+  'ERR_UNKNOWN_FILE_EXTENSION',
+  'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX',
+  'ERR_MODULE_NOT_FOUND',
+  'ERR_UNSUPPORTED_DIR_IMPORT',
+]
 
 /**
  * @param instead - used if no path is given and there is no config here.
@@ -35,19 +42,35 @@ function missing(): never {
 
 async function load(path: string): Promise<unknown> {
   try {
-    const { default: config } = (await import(pathToFileURL(path).href)) as { default?: unknown }
-    return config
+    return await defaultExport(path)
   } catch (cause) {
     if (cause instanceof ConfigError) throw cause
-    const { code } = cause as { code?: unknown }
-    const advice = TYPESCRIPT_CODES.some((known) => known === code) ? `. ${TYPESCRIPT_ADVICE}` : ''
-    throw new CommandError(EXIT.usage, withoutSecrets(`${path}: ${describeError(cause)}${advice}`), { cause })
+    throw new CommandError(EXIT.usage, withoutSecrets(`${path}: ${describeError(cause)}`), { cause })
   }
 }
 
-const TYPESCRIPT_ADVICE =
-  `Node ${process.versions.node} does not load such a file by itself: npm install tsx, then run ` +
-  '`node --import tsx node_modules/.bin/consume-once ...`, or write the config as .mjs'
+async function defaultExport(path: string): Promise<unknown> {
+  try {
+    const { default: config } = (await import(pathToFileURL(path).href)) as { readonly default?: unknown }
+    return config
+  } catch (error) {
+    if (!isTypeScript(path) || !isRefusedByNode(error)) throw error
+    // Node links all modules before it runs the first, so nothing of the config has run.
+    const { default: config } = await createJiti(import.meta.url, { fsCache: false }).import<{
+      readonly default?: unknown
+    }>(path)
+    return config
+  }
+}
+
+function isTypeScript(path: string): boolean {
+  return /\.[cm]?ts$/.test(path)
+}
+
+function isRefusedByNode(error: unknown): boolean {
+  const { code } = (error ?? {}) as { readonly code?: unknown }
+  return REFUSALS.some((known) => known === code)
+}
 
 function checked(path: string, config: unknown): ConsumeOnceConfig {
   if (config === undefined) {

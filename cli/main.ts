@@ -7,6 +7,7 @@ import { addDoctor } from './doctor.ts'
 import { CommandError, EXIT } from './exit.ts'
 import { addMigrate } from './migrate.ts'
 import { say } from './output.ts'
+import { addAudit } from './records/audit.ts'
 import { addDecisions } from './records/decide.ts'
 import { addInspect } from './records/inspect.ts'
 import { addPositions } from './records/positions.ts'
@@ -43,6 +44,7 @@ async function main(): Promise<number> {
   for (const add of [
     addDemo,
     addInspect,
+    addAudit,
     addDecisions,
     addPositions,
     addPurge,

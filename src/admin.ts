@@ -118,7 +118,7 @@ export function adminOf(consumer: Consumer, subscription: Pick<Subscription, 'gr
   const { strategy, admin } = definition.store
   if (strategy === 'offsets') {
     problems.push(
-      'store: expected one with a record for each message, got strategy offsets, which has a position only: see positionsOf()',
+      `store: expected one with a record for each message, got strategy offsets, which has a position for each partition: \`consume-once positions ${definition.name}\` shows them, as positionsOf() does`,
     )
   } else if (admin === undefined) {
     problems.push('store: expected one that people may look into (`admin`), got one without')

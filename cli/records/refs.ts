@@ -17,7 +17,7 @@ export interface Asked {
 }
 
 const STDIN = 0
-const KEY_LENGTH = 22
+export const KEY_LENGTH = 22
 const PAGE = 1_000
 const CANDIDATES = 10
 
@@ -48,7 +48,7 @@ function linesOf(text: string): readonly string[] {
     .filter((line) => line !== '')
 }
 
-function checkKey(text: string): void {
+export function checkKey(text: string): void {
   if (/^[\w-]{4,22}$/.test(text)) return
   throw new CommandError(
     EXIT.usage,

@@ -31,7 +31,7 @@ export class ReplayedConsumer {
       new ConfigError([`consumer ${JSON.stringify(definition.name)}: ${problem}`])
     if (strategy === 'offsets') {
       throw wrong(
-        'store: expected one with a record for each message, got strategy offsets, which only knows positions: nothing tells whether a message of an earlier position was handled',
+        `store: expected one with a record for each message, got strategy offsets: a position does not tell which messages were given up. \`consume-once positions ${definition.name}\` shows where each partition goes on. A message that is published to its topic again has a new position, and runs`,
       )
     }
     if (admin === undefined) throw wrong('store: expected one that people may look into (`admin`), got one without')

@@ -11,6 +11,12 @@ import { Cli, dataOf, WITHIN_MS, type CliRun } from './cli-process.ts'
 
 jest.setTimeout(WITHIN_MS)
 
+interface Audit {
+  readonly entries: readonly { readonly key: string; readonly reason: string }[]
+  readonly more: boolean
+  readonly next?: string
+}
+
 const describeRedis = backends.has('redis') ? describe : describe.skip
 
 /** Handles messages, or loses the provider's answer, as a process before did. Returns the IDs that were handled. */
@@ -78,6 +84,42 @@ describeRedis('consume-once, on Redis', () => {
     expect(dataOf(await on(['inspect', 'mailer', '--stats', '--json']))).toMatchObject({
       stats: { parked: { count: 0, is_at_least: false } },
     })
+  })
+
+  it('tells who decided what, when and why, the newest first, by ID and by key', async () => {
+    const store = redisLease({ redis, prefix })
+    expect((await on(['audit', 'mailer'])).stderr).toContain('No decision is in the audit of mails/mailer')
+    await handle(store, ['happened', 'not'], true)
+    const decide = (id: string, how: string, reason: string): Promise<CliRun> =>
+      on(['resolve', 'mailer', id, how, '--reason', reason, '--by', 'kim', '--yes'])
+    await decide('happened', '--done', 'OPS-1')
+    await decide('not', '--rerun', 'OPS-2')
+    await on(['forget', 'mailer', 'happened', '--reason', 'OPS-3', '--by', 'ada', '--yes'])
+    const reasons = async (...args: string[]): Promise<readonly string[]> => {
+      const { entries } = dataOf(await on(['audit', 'mailer', ...args, '--json'])) as Audit
+      return entries.map(({ reason }) => reason)
+    }
+    const all = dataOf(await on(['audit', 'mailer', '--json'])) as Audit
+    expect(all).toMatchObject({
+      schema_version: 1,
+      entries: [
+        { reason: 'OPS-3', by: 'ada', decision: 'forget', before: 'done' },
+        { reason: 'OPS-2', by: 'kim', decision: 'rerun', before: 'parked' },
+        { reason: 'OPS-1', by: 'kim', decision: 'done', before: 'parked' },
+      ],
+      more: false,
+    })
+    // The record of a message that was forgotten is gone.
+    expect(await reasons('happened')).toEqual(['OPS-3', 'OPS-1'])
+    const key = all.entries[0]?.key ?? ''
+    expect(await reasons('--key', key)).toEqual(['OPS-3', 'OPS-1'])
+    expect(await reasons('--key', key.slice(0, 8))).toEqual(['OPS-3', 'OPS-1'])
+    expect(await reasons('--all')).toEqual(['OPS-3', 'OPS-2', 'OPS-1'])
+    const first = dataOf(await on(['audit', 'mailer', '--limit', '2', '--json'])) as Audit
+    expect([first.entries.length, first.more]).toEqual([2, true])
+    expect(await reasons('--after', first.next ?? '')).toEqual(['OPS-1'])
+    const told = await on(['audit', 'mailer', 'not'])
+    expect(told.stdout).toMatch(/^AT +BY +DECISION +WAS +KEY +REASON\n\S+Z +kim +rerun +parked +\S{22} +OPS-2\n$/)
   })
 
   it('has nothing to purge, says so, and asks nothing', async () => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { resolve } from 'node:path'
+import { compiled } from '../kit/compiled.ts'
 import { Cli, dataOf, UNDER_TSX, WITHIN_MS } from './cli-process.ts'
 
 jest.setTimeout(WITHIN_MS)
@@ -32,6 +33,9 @@ describe('consume-once, used wrongly', () => {
     [['resolve', 'odd', 'id', '--reason', 'x', ...ODD], /expected one of --done and --rerun/],
     [['resolve', 'odd', 'id', '--done', '--rerun', '--reason', 'x', ...ODD], /expected one of --done and --rerun/],
     [['doctor', 'nobody', ...ODD], /expected a consumer of the config/],
+    [['audit', 'odd', '--key', ...ODD], /--key: expected a key, got none/],
+    [['audit', 'odd', 'id', '--after', '7', ...ODD], /--after: expected neither an ID nor --all/],
+    [['audit', 'odd', '--all', '--limit', '7', ...ODD], /--all: expected no --limit/],
   ])('%j: exit 2, and says why', async (args, why) => {
     const run = await cli.run(args)
     expect(run.stderr).toMatch(why)
@@ -44,7 +48,7 @@ describe('consume-once, used wrongly', () => {
     expect(run.stderr).toContain('expected one that people may look into')
   })
 
-  it.each([['inspect'], ['resolve'], ['reopen'], ['forget'], ['purge'], ['migrate'], ['doctor']])(
+  it.each([['inspect'], ['audit'], ['resolve'], ['reopen'], ['forget'], ['purge'], ['migrate'], ['doctor']])(
     'explains %s',
     async (command) => {
       const { exitCode, stdout } = await cli.run([command, '--help'])
@@ -88,12 +92,49 @@ describe('the config of consume-once', () => {
 })
 
 describe('a config in TypeScript, without tsx', () => {
-  it('is answered with what to run', async () => {
-    expect((await cli.run(['--version'])).stdout).toMatch(/^\d/)
-    // An enum: later Nodes strip types, and only that.
-    const run = await cli.run(['doctor', '--config', cli.file('c.ts', 'enum Broker { kafka }')])
+  const CONFIG = `
+    import { defineConfig } from LIBRARY
+    import { sms, Topic } from './consumers'
+    export default defineConfig({ consumers: [{ consumer: sms, subscription: { group: 'g', origins: [Topic.sms] } }] })`
+  const CONSUMERS = `
+    import { defineConsumer, memoryStore, type Consumer } from LIBRARY
+    export enum Topic { sms = 'sms' }
+    export const sms: Consumer = defineConsumer({ name: 'sms', store: memoryStore(), handle: () => {} })`
+  const write = (name: string, text: string): string =>
+    cli.file(name, text.replace('LIBRARY', JSON.stringify(compiled('src/index.ts'))))
+
+  it.each(['commonjs', 'module'])('is loaded, with what it imports: type %s', async (type) => {
+    cli.file('package.json', JSON.stringify({ type }))
+    write('consume-once.config.ts', CONFIG)
+    write('consumers.ts', CONSUMERS)
+    const run = await cli.run(['inspect', 'sms', 'id', '--json'], { cwd: cli.dir })
+    expect(dataOf(run)).toMatchObject({ records: [{ id: 'id', origin: 'sms', state: 'absent' }] })
+  })
+
+  it.each([
+    ["import './nowhere.ts'", /nowhere/],
+    ['const port: number =', /./],
+    ["throw new Error('no redis://me:s3cret@host')", /no redis:\/\/\*\*\*@host/],
+    ['export default {}', /consumers: expected a list/],
+  ])('%j: exit 2', async (text, why) => {
+    const run = await cli.run(['doctor', '--config', cli.file('c.ts', text)])
+    expect(run.stderr).toMatch(why)
+    expect(run.stderr).not.toContain('s3cret')
     expect(run).toMatchObject({ exitCode: 2, stdout: '' })
-    expect(run.stderr).toContain('node --import tsx node_modules/.bin/consume-once')
+  })
+})
+
+describe('a consumer that has positions, not records', () => {
+  const config = ['--config', 'test/cli/postgres.config.ts']
+  it.each([
+    [['inspect', 'by-offsets', 'id']],
+    [['audit', 'by-offsets']],
+    [['replay', 'plan', 'by-offsets', '--from', 'kafka:sms']],
+    [['redrive', 'by-offsets', '--dry-run']],
+  ])('%j: exit 2, and names the command that works', async (args) => {
+    const run = await cli.run([...args, ...config])
+    expect(run).toMatchObject({ exitCode: 2, stdout: '' })
+    expect(run.stderr).toContain('`consume-once positions by-offsets`')
   })
 })
 

@@ -10,14 +10,14 @@ interface Manifest {
 
 const ours = manifestOf('package.json')
 
-/** Both are of the command-line tool; the library itself needs none. */
-const LISTED = ['cli-progress', 'commander']
+/** All are of the command-line tool; the library itself needs none. */
+const LISTED = ['cli-progress', 'commander', 'jiti']
 
 /** What npm runs where a package is installed. */
 const RUN_BY_INSTALL = ['preinstall', 'install', 'postinstall']
 
 describe('what a user installs', () => {
-  it('is this package and two others of fixed versions, with what they need [T153]', () => {
+  it('is this package and three others of fixed versions, with what they need [T153]', () => {
     expect(Object.keys(ours.dependencies ?? {})).toEqual(LISTED)
     for (const version of Object.values(ours.dependencies ?? {})) expect(version).toMatch(/^\d+\.\d+\.\d+$/)
     expect(ours.optionalDependencies).toBeUndefined()
@@ -28,6 +28,7 @@ describe('what a user installs', () => {
       'commander',
       'emoji-regex',
       'is-fullwidth-code-point',
+      'jiti',
       'string-width',
       'strip-ansi',
     ])

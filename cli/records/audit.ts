@@ -1,0 +1,133 @@
+import type { Command } from 'commander'
+import type { Admin, ConfiguredConsumer } from '../../src/index.ts'
+import type { AuditEntry, AuditPage } from '../../src/spi.ts'
+import { CommandError, EXIT } from '../exit.ts'
+import { printJson, printText, say, table } from '../output.ts'
+import { parsePositive } from '../parse.ts'
+import { addSessionOptions, Session, titleOf, type SessionFlags } from '../session.ts'
+import { addRefOptions } from './inspect.ts'
+import { adminFor, checkKey, KEY_LENGTH, type RefFlags } from './refs.ts'
+
+type AuditFlags = SessionFlags &
+  RefFlags & {
+    readonly limit?: number
+    readonly after?: string
+    readonly all?: true
+  }
+
+const SHOWN_AT_ONCE = 100
+const PAGE = 1_000
+
+const HELP = `
+Examples:
+  consume-once audit sms-sender                 the newest decisions: resolve, reopen, forget, mark, release-hold, redrive
+  consume-once audit sms-sender order-17        all decisions about one message
+  consume-once audit sms-sender --key U1nm      the same, by the first characters of its key
+  consume-once audit sms-sender --all --json | jq -r '.entries[] | [.at, .by, .decision, .key] | @tsv'
+
+JSON has the record as it was before each decision. Redis keeps the newest 10,000 or so, of all consumers.
+Exit code 0: shown. 2: usage. 4: the store cannot be reached.`
+
+export function addAudit(program: Command, exit: (code: number) => void): void {
+  const command = program
+    .command('audit')
+    .description('Shows who decided what about messages, when and why. Changes nothing.')
+    .argument('<consumer>', 'name of a consumer of the config, or group/name')
+    .argument('[id]', 'message ID: only decisions about this message')
+    .option('--limit <count>', `decisions to show (default: ${SHOWN_AT_ONCE})`, parsePositive)
+    .option('--after <cursor>', 'the next page: `next` of the one before')
+    .option('--all', 'every page')
+  addRefOptions(addSessionOptions(command))
+    .addHelpText('after', HELP)
+    .action(async (consumer: string, id: string | undefined, flags: AuditFlags) => {
+      exit(await Session.run(flags, (session) => audit(session, consumer, id, flags)))
+    })
+}
+
+async function audit(session: Session, name: string, id: string | undefined, flags: AuditFlags): Promise<number> {
+  const entry = session.consumer(name)
+  const admin = adminFor(entry, flags)
+  if (id === undefined && flags.key) throw new CommandError(EXIT.usage, '--key: expected a key, got none')
+  if (flags.after !== undefined && (id !== undefined || flags.all === true)) {
+    throw new CommandError(EXIT.usage, '--after: expected neither an ID nor --all, which show every page')
+  }
+  if (flags.all === true && flags.limit !== undefined) {
+    throw new CommandError(EXIT.usage, '--all: expected no --limit')
+  }
+  const { entries, next } = await pageOf(session, { entry, admin, id, flags })
+  if (session.isJson) {
+    const shown = entries.map((one) => ({ ...one, at: new Date(one.at).toISOString() }))
+    printJson('audit', { consumer: titleOf(entry), scope: admin.scope, entries: shown, more: next !== undefined, next })
+  } else if (entries.length > 0) printText(auditTable(entries))
+  else say(`No decision${id === undefined ? '' : ' about this message'} is in the audit of ${titleOf(entry)}.`)
+  if (next !== undefined) say(`There are more: --all, or --after '${next}'`)
+  return EXIT.ok
+}
+
+interface Asked {
+  readonly entry: ConfiguredConsumer
+  readonly admin: Admin
+  readonly id: string | undefined
+  readonly flags: AuditFlags
+}
+
+async function pageOf(session: Session, { entry, admin, id, flags }: Asked): Promise<AuditPage> {
+  const { limit = SHOWN_AT_ONCE, all, after } = flags
+  if (id === undefined && all !== true) return session.answer(admin.audit({ limit, after }))
+  const found: AuditEntry[] = []
+  if (id === undefined) found.push(...(await allOf(session, admin)))
+  else if (flags.key) found.push(...(await ofKey(session, admin, id)))
+  else {
+    for (const key of await keysOf(session, entry, id, flags)) found.push(...(await allOf(session, admin, key)))
+  }
+  const entries = found.toSorted((a, b) => b.at - a.at)
+  return { entries: flags.limit === undefined ? entries : entries.slice(0, flags.limit), next: undefined }
+}
+
+/** Compares beginnings with all decisions: the record of a key may be gone by now. */
+async function ofKey(session: Session, admin: Admin, text: string): Promise<readonly AuditEntry[]> {
+  checkKey(text)
+  if (text.length === KEY_LENGTH) return allOf(session, admin, text)
+  const found = (await allOf(session, admin)).filter(({ key }) => key.startsWith(text))
+  const keys = new Set(found.map(({ key }) => key))
+  if (keys.size <= 1) return found
+  throw new CommandError(EXIT.usage, `--key ${JSON.stringify(text)}: ${keys.size} keys begin so; give more characters`)
+}
+
+async function allOf(session: Session, admin: Admin, key?: string): Promise<readonly AuditEntry[]> {
+  const entries: AuditEntry[] = []
+  let after: string | undefined
+  do {
+    const page = await session.answer(admin.audit({ key, limit: PAGE, after }))
+    entries.push(...page.entries)
+    after = page.next
+  } while (after !== undefined)
+  return entries
+}
+
+/** Its keys under every origin: its records may be gone by now. */
+async function keysOf(
+  session: Session,
+  entry: ConfiguredConsumer,
+  id: string,
+  { origin }: RefFlags,
+): Promise<ReadonlySet<string>> {
+  const keys = new Set<string>()
+  for (const one of origin === undefined ? entry.subscription.origins : [origin]) {
+    const records = await session.answer(adminFor(entry, { origin: one }).inspect([id]))
+    for (const { key } of records) keys.add(key)
+  }
+  return keys
+}
+
+function auditTable(entries: readonly AuditEntry[]): string {
+  const rows = entries.map(({ at, by, decision, before, key, reason }) => [
+    new Date(at).toISOString(),
+    by,
+    decision,
+    before,
+    key,
+    reason,
+  ])
+  return table(['AT', 'BY', 'DECISION', 'WAS', 'KEY', 'REASON'], rows)
+}

@@ -72,7 +72,7 @@ export const SECURITY: readonly ListedItem[] = [
     tests: ['T145', 'T146', 'T147', 'T148', 'T149', 'T150', 'T151', 'T152'],
   },
   {
-    item: 'Two packages are installed with this one, nothing runs at install, and the package holds nothing unknown',
+    item: 'Three packages are installed with this one, nothing runs at install, and the package holds nothing unknown',
     tests: ['T153', 'T154', 'T155', 'T156'],
     but: 'Provenance is a matter of how a release is published.',
   },

@@ -91,6 +91,10 @@ describe('the config of consume-once', () => {
   })
 })
 
+function write(name: string, text: string): void {
+  cli.file(name, text.replace('LIBRARY', JSON.stringify(compiled('src/index.ts'))))
+}
+
 describe('a config in TypeScript, without tsx', () => {
   const CONFIG = `
     import { defineConfig } from LIBRARY
@@ -100,8 +104,6 @@ describe('a config in TypeScript, without tsx', () => {
     import { defineConsumer, memoryStore, type Consumer } from LIBRARY
     export enum Topic { sms = 'sms' }
     export const sms: Consumer = defineConsumer({ name: 'sms', store: memoryStore(), handle: () => {} })`
-  const write = (name: string, text: string): string =>
-    cli.file(name, text.replace('LIBRARY', JSON.stringify(compiled('src/index.ts'))))
 
   it.each(['commonjs', 'module'])('is loaded, with what it imports: type %s', async (type) => {
     cli.file('package.json', JSON.stringify({ type }))

@@ -1,12 +1,14 @@
 import { Option, type Command } from 'commander'
-import type { Admin } from '../../src/index.ts'
+import type { Admin, ConfiguredConsumer, RecordView } from '../../src/index.ts'
 import type { ListedState, ListQuery, RecordPage } from '../../src/spi.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { printJson, printText, say, table } from '../output.ts'
-import { parsePositive } from '../parse.ts'
+import { parsePositive, parseTime } from '../parse.ts'
 import { addSessionOptions, Session, titleOf, type SessionFlags } from '../session.ts'
+import { findAt, placeJson, placeText } from './at.ts'
+import { meaningOf } from './meaning.ts'
 import { adminFor, recordsIn, refsOf, type Asked, type RefFlags } from './refs.ts'
-import { recordJson, recordTable } from './show.ts'
+import { recordJson, recordTable, type Shown } from './show.ts'
 
 const LISTED = ['parked', 'inDoubt', 'processing', 'givenUp', 'done'] as const
 const STATES: Readonly<Record<(typeof LISTED)[number], ListedState>> = {
@@ -22,6 +24,11 @@ const LISTED_AT_ONCE = 100
 type InspectFlags = SessionFlags &
   RefFlags & { readonly [L in (typeof LISTED)[number]]?: true } & {
     readonly stats?: true
+    /** topic/partition/offset */
+    readonly at?: string
+    /** Time before which a record was set aside. */
+    readonly olderThan?: number
+    readonly reason?: string
     readonly limit?: number
     readonly all?: true
     readonly after?: string
@@ -30,13 +37,15 @@ type InspectFlags = SessionFlags &
 const EXAMPLES = `
 Examples:
   consume-once inspect sms-sender order-17            the record of a message
+  consume-once inspect sms-sender --at sms/3/1204     reads the message there, and shows its record
   consume-once inspect sms-sender --parked            messages that wait for a decision
+  consume-once inspect sms-sender --given-up --older-than 1h --reason timeout
   consume-once inspect sms-sender --parked --all --json | jq -r '.records[].key' > keys
   consume-once inspect sms-sender --key - < keys      the same again, by key
   consume-once inspect sms-sender --stats             how many are in which state
 
 An ID is given as text; that of a CloudEvent as <bytes of source>:<source><id>.
-Exit code 0: shown. 2: usage. 4: the store cannot be reached.`
+Exit code 0: shown. 1: no message, or none with a usable ID, is there (--at). 2: usage. 3: the broker has deleted it (--at). 4: store or broker cannot be reached.`
 
 export function addInspect(program: Command, exit: (code: number) => void): void {
   const command = program
@@ -49,6 +58,9 @@ export function addInspect(program: Command, exit: (code: number) => void): void
     .option('--processing', 'list what is claimed now')
     .option('--given-up', 'list what was dead-lettered')
     .addOption(new Option('--done', 'list what is done').hideHelp())
+    .option('--at <position>', 'the message at topic/partition/offset, as logs show it: read from the broker')
+    .option('--older-than <age>', 'in a list: set aside longer ago than 1h, or before 2026-11-01T00:00Z', parseTime)
+    .option('--reason <text>', 'in a list: with this text in the reason or the cause')
     .option('--stats', 'count the records of each state, up to --limit')
     .option('--limit <count>', 'records in a list (default: 100), or counted in each state (10000)', parsePositive)
     .option('--after <cursor>', 'the next page: `next` of the one before')
@@ -72,61 +84,111 @@ async function inspect(session: Session, name: string, ids: readonly string[], f
   const head = { consumer: titleOf(entry), scope: admin.scope }
   const states = LISTED.filter((listed) => flags[listed] === true).map((listed) => STATES[listed])
   const [state] = states
-  const asked = states.length + (ids.length > 0 ? 1 : 0) + (flags.stats === true ? 1 : 0)
-  if (asked !== 1) {
+  const asked = [...states, ids[0], flags.stats, flags.at].filter((one) => one !== undefined)
+  if (asked.length !== 1) {
     throw new CommandError(
       EXIT.usage,
-      'expected message IDs, or one of --parked, --in-doubt, --processing, --given-up, --stats',
+      'expected message IDs, or one of --parked, --in-doubt, --processing, --given-up, --stats, --at',
     )
   }
+  const filter = filterOf(flags, state)
   if (flags.stats === true) return stats(session, admin, head, flags.limit)
+  if (flags.at !== undefined) {
+    if (flags.key || flags.origin !== undefined) {
+      throw new CommandError(EXIT.usage, '--at: expected neither --key nor --origin: the message itself tells')
+    }
+    return showAt(session, entry, flags.at, head)
+  }
   if (flags.all === true && (state === undefined || flags.limit !== undefined || flags.after !== undefined)) {
     throw new CommandError(EXIT.usage, '--all: expected a list, and neither --limit nor --after')
   }
   if (state !== undefined) {
     const page =
-      flags.all === true
-        ? await allOf({ session, admin }, state)
+      flags.all === true || filter !== undefined
+        ? await allOf({ session, admin }, state, filter)
         : await session.answer(admin.list({ ...pageOf(flags), state }))
-    return list(session, page, { ...head, state })
+    return list(session, page, { ...head, state, isFiltered: filter !== undefined })
   }
   const refs = await refsOf({ session, admin }, ids, flags)
   const records = await session.answer(admin.inspect(refs))
   if (session.isJson) printJson('inspect', { ...head, records: records.map(recordJson) })
-  else printText(recordTable(records))
+  else show(records, head.consumer)
   return EXIT.ok
+}
+
+function show(records: readonly Shown[], consumer: string): void {
+  say(meaningOf(records, consumer))
+  printText(recordTable(records))
+}
+
+interface Head {
+  readonly consumer: string
+  readonly scope: string
+}
+
+async function showAt(session: Session, entry: ConfiguredConsumer, position: string, head: Head): Promise<number> {
+  const found = await findAt(session, entry, position)
+  const { record } = found
+  const isText = typeof record === 'string'
+  if (session.isJson) {
+    const shown = isText ? { records: [], no_id: record } : { records: [recordJson(record)] }
+    printJson('inspect', { ...head, at: placeJson(found), ...shown })
+  } else {
+    printText(placeText(found))
+    if (isText) say(`It has no usable message ID: ${record}. It is dead-lettered at each delivery`)
+    else show([record], head.consumer)
+  }
+  return isText ? EXIT.findings : EXIT.ok
+}
+
+type Filter = (record: RecordView) => boolean
+
+/** A record that does not tell since when it is set aside is an old one. */
+function filterOf(flags: InspectFlags, state: ListedState | undefined): Filter | undefined {
+  const { olderThan, reason: text, limit, after } = flags
+  if (olderThan === undefined && text === undefined) return undefined
+  if (state === undefined || limit !== undefined || after !== undefined) {
+    throw new CommandError(
+      EXIT.usage,
+      '--older-than, --reason: expected a list, and neither --limit nor --after: they search every page',
+    )
+  }
+  if (olderThan !== undefined && state !== 'parked' && state !== 'given-up') {
+    throw new CommandError(
+      EXIT.usage,
+      `--older-than: expected --parked or --given-up: what is ${state} has no such time`,
+    )
+  }
+  return ({ since = 0, reason = '', cause = '' }) =>
+    (olderThan === undefined || since < olderThan) &&
+    (text === undefined || reason.includes(text) || cause.includes(text))
 }
 
 function pageOf({ limit = LISTED_AT_ONCE, after }: InspectFlags): Pick<ListQuery, 'limit' | 'after'> {
   return { limit, after }
 }
 
-async function allOf(asked: Asked, state: ListedState): Promise<RecordPage> {
+async function allOf(asked: Asked, state: ListedState, filter: Filter = () => true): Promise<RecordPage> {
   const records: RecordPage['records'][number][] = []
-  for await (const record of recordsIn(asked, state)) records.push(record)
+  for await (const record of recordsIn(asked, state)) if (filter(record)) records.push(record)
   return { records, next: undefined }
 }
 
 function list(
   session: Session,
   { records, next }: RecordPage,
-  head: { readonly consumer: string; readonly scope: string; readonly state: ListedState },
+  { isFiltered, ...head }: Head & { readonly state: ListedState; readonly isFiltered: boolean },
 ): number {
   const hasMore = next !== undefined
   if (session.isJson) printJson('inspect', { ...head, records: records.map(recordJson), more: hasMore, next })
-  else if (records.length > 0) printText(recordTable(records))
-  else say(`No record of ${head.consumer} is ${head.state}.`)
+  else if (records.length > 0) show(records, head.consumer)
+  else say(`No record of ${head.consumer} is ${head.state}${isFiltered ? ' and matches' : ''}.`)
   // Also with JSON: a script that takes one page for the whole list would decide only a part.
   if (hasMore) say(`There may be more: --all, or --after '${next}'`)
   return EXIT.ok
 }
 
-async function stats(
-  session: Session,
-  admin: Admin,
-  head: Readonly<Record<string, string>>,
-  limit: number | undefined,
-): Promise<number> {
+async function stats(session: Session, admin: Admin, head: Head, limit: number | undefined): Promise<number> {
   const counts = await session.answer(admin.stats(limit))
   if (session.isJson) {
     const shown = Object.entries(counts).map(([state, { count, isAtLeast }]) => [

@@ -85,7 +85,6 @@ async function redrivePlace(
     }
     return { size, warnings: range.warnings }
   } finally {
-    // The reader last: what was published must be settled before the rest goes back.
     for (const one of open.toReversed()) await one.close().catch(() => {})
     await hold?.release()
   }

@@ -33,6 +33,14 @@ describe('consume-once, used wrongly', () => {
     [['resolve', 'odd', 'id', '--reason', 'x', ...ODD], /expected one of --done and --rerun/],
     [['resolve', 'odd', 'id', '--done', '--rerun', '--reason', 'x', ...ODD], /expected one of --done and --rerun/],
     [['doctor', 'nobody', ...ODD], /expected a consumer of the config/],
+    [['inspect', 'odd', 'id', '--reason', 'x', ...ODD], /--reason: expected a list/],
+    [['inspect', 'odd', '--parked', '--older-than', '1h', '--limit', '2', ...ODD], /neither --limit nor --after/],
+    [['inspect', 'odd', '--processing', '--older-than', '1h', ...ODD], /--older-than: expected --parked or --given-up/],
+    [['inspect', 'odd', '--parked', '--older-than', 'long', ...ODD], /how long ago, such as 24h/],
+    [['inspect', 'odd', '--at', 't/0/7', 'id', ...ODD], /expected message IDs, or one of/],
+    [['inspect', 'odd', '--at', 't/0', ...ODD], /--at: expected topic\/partition\/offset, got "t\/0"/],
+    [['inspect', 'odd', '--at', 't/0/7', '--key', ...ODD], /--at: expected neither --key nor --origin/],
+    [['inspect', 'odd', '--at', 't/0/7', ...ODD], /--at: expected a subscription by kafkaSubscription\(\)/],
     [['audit', 'odd', '--key', ...ODD], /--key: expected a key, got none/],
     [['audit', 'odd', 'id', '--after', '7', ...ODD], /--after: expected neither an ID nor --all/],
     [['audit', 'odd', '--all', '--limit', '7', ...ODD], /--all: expected no --limit/],
@@ -40,6 +48,18 @@ describe('consume-once, used wrongly', () => {
     const run = await cli.run(args)
     expect(run.stderr).toMatch(why)
     expect(run).toMatchObject({ exitCode: 2, stdout: '' })
+  })
+
+  it('says that a message in a queue has no position', async () => {
+    const settings = {
+      broker: { amqp: 'amqp://127.0.0.1:1', queue: 'sms' },
+      store: { redis: 'redis://127.0.0.1:1', prefix: 'none' },
+      group: 'g',
+    }
+    const run = await cli.run(['inspect', 'sms', '--at', 'sms/0/7'], {
+      env: { CONSUME_ONCE_CONFIG: 'test/cli/replay.config.ts', TEST_REPLAY: JSON.stringify(settings) },
+    })
+    expect(run).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('a message in a queue has no position') })
   })
 
   it('says so where the store lets nobody look', async () => {

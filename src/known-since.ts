@@ -19,7 +19,7 @@ export function sinceFirst(at: EpochMs): KnownSince {
  */
 export function sinceKept(now: EpochMs, used: UsedRetentions): readonly KnownSince[] {
   return Array.from(used, ([retentionMs, until]) => ({
-    at: Math.min(until, now - retentionMs) + 1,
+    at: Math.min(until, now - retentionMs) + 1, // mutant: raised-retention-ignored
     because: `records of before were kept for ${retentionMs} ms only`,
   }))
 }

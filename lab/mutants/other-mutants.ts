@@ -107,4 +107,18 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     changes: ['remove'],
     tests: ['test/pipeline/store-down.test.ts', '-t', 'asks again a moment after'],
   },
+  {
+    name: 'replay-hold-shared',
+    what: 'A replay in memory is taken while another owner holds it.',
+    layer: 'unit',
+    changes: [{ value: 'false' }],
+    tests: ['test/contract/memory-store.test.ts', '-t', 'lets one owner take a replay'],
+  },
+  {
+    name: 'raised-retention-ignored',
+    what: 'A retention that was raised counts as if it had always been so long.',
+    layer: 'unit',
+    changes: [{ value: '0' }],
+    tests: ['test/unit/known-since.test.ts', '-t', 'right after it was raised'],
+  },
 ]

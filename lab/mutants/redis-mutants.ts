@@ -107,4 +107,25 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     changes: ['always'],
     tests: ['lab/redis/ioredis-client.test.ts', '-t', 'redisLease over a client that misbehaves'],
   },
+  {
+    name: 'redis-replay-hold-shared',
+    what: 'A replay is taken while another owner holds it: two people run one plan.',
+    layer: 'real servers',
+    changes: ['remove'],
+    tests: ['test/redis/store.test.ts', '-t', 'ioredis.*lets one owner take a replay'],
+  },
+  {
+    name: 'redis-replay-saved-by-anyone',
+    what: 'An owner that lost a replay saves its state over that of the one who took it.',
+    layer: 'real servers',
+    changes: ['remove'],
+    tests: ['test/redis/store.test.ts', '-t', 'ioredis.*the former one save nothing more'],
+  },
+  {
+    name: 'redis-first-claim-unwritten',
+    what: 'Claims do not write since when the scope is known, so a loss of all data is not noticed.',
+    layer: 'real servers',
+    changes: ['remove'],
+    tests: ['test/redis/known-since.test.ts', '-t', 'begins anew when all keys are gone'],
+  },
 ]

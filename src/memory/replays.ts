@@ -30,7 +30,7 @@ export class MemoryReplayLedger implements ReplayLedger {
     checkReplayState(state)
     const now = this.#clock.now()
     const replay = this.#find(scope, id) ?? this.#create(scope, { id, state, now })
-    const isHeld = replay.owner !== undefined && replay.owner !== owner && replay.heldUntil > now
+    const isHeld = replay.owner !== undefined && replay.owner !== owner && replay.heldUntil > now // mutant: replay-hold-shared
     if (isHeld) return { verdict: 'held', leftMs: replay.heldUntil - now, state: replay.state }
     replay.owner = owner
     replay.heldUntil = now + ttlMs

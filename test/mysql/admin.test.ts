@@ -37,7 +37,9 @@ describeMariadb('mysqlInbox in the hands of people', () => {
     const { claim: claimed } = await hold(inbox, item)
     expect(await adminOf(inbox).peek(SCOPE, [item.key])).toEqual([{ state: 'processing', attempt: 1 }])
     await inbox.release([claimed], NO_REFUND)
-    expect(await adminOf(inbox).peek(SCOPE, [item.key])).toEqual([{ state: 'released', attempt: 1 }])
+    expect(await adminOf(inbox).peek(SCOPE, [item.key])).toEqual([
+      { state: 'released', digest: item.digest, attempt: 1 },
+    ])
     expect(await hold(inbox, item, ALONE)).toMatchObject({ attempt: 2 })
   })
 

@@ -124,11 +124,11 @@ describePostgres('decisions about records of postgresInbox', () => {
     const keys = [running.key, failed.key, newItem().key]
     expect(await admin.peek(SCOPE, keys)).toEqual([
       { state: 'processing', attempt: 1 },
-      { state: 'released', attempt: 1 },
+      { state: 'released', digest: failed.digest, attempt: 1 },
       { state: 'absent' },
     ])
     expect(await inbox.mark([claimed])).toEqual(['marked'])
-    expect(await admin.peek(SCOPE, keys.slice(0, 1))).toEqual([{ state: 'done' }])
+    expect(await admin.peek(SCOPE, keys.slice(0, 1))).toEqual([{ state: 'done', digest: running.digest }])
   })
 
   it('find what was set aside by an index, however much is done', async () => {

@@ -76,17 +76,18 @@ export class LeaseAdmin implements AdminCalls<LeasePlace> {
 
 type Query = Parameters<AdminCalls<LeasePlace>['list']>[1]
 
-function viewOf({ state, fence, attempt, left_ms, rest, keep_until: keepUntil, ...row }: LeaseView): RecordView {
+function viewOf({ state, fp, fence, attempt, left_ms, rest, keep_until: keepUntil, ...row }: LeaseView): RecordView {
   const cause = row.cause ?? undefined
-  const aside = { fence, reason: rest, attempt, since: row.since ?? undefined, cause }
+  const digest = fp === null ? '' : keyOf(fp)
+  const aside = { digest, fence, reason: rest, attempt, since: row.since ?? undefined, cause }
   switch (state) {
     case 'processing':
-      return { state, fence, attempt, keepUntil, leaseLeftMs: left_ms }
+      return { state, digest, fence, attempt, keepUntil, leaseLeftMs: left_ms }
     case 'in-doubt':
     case 'released':
-      return { state, fence, attempt, notBefore: row.not_before ?? undefined, cause, keepUntil }
+      return { state, digest, fence, attempt, notBefore: row.not_before ?? undefined, cause, keepUntil }
     case 'done':
-      return { state, fence, result: rest === '' ? undefined : rest, keepUntil }
+      return { state, digest, fence, result: rest === '' ? undefined : rest, keepUntil }
     case 'given-up':
       return { state, ...aside, keepUntil }
     case 'parked':

@@ -46,8 +46,8 @@ async function viewOfTried<Tx>({ sessions, inbox }: InboxPlace<Tx>, row: Attempt
     const { session } = await sessions.begin(inbox.glance(key))
     await session.rollback()
     const now = (row.not_before ?? 0) - row.wait_ms
-    const { state, notBefore, cause } = viewOf(recordOfAttempts(row), now)
-    return { state, attempt, notBefore, cause }
+    const { state, digest, notBefore, cause } = viewOf(recordOfAttempts(row), now)
+    return { state, digest, attempt, notBefore, cause }
   } catch (error) {
     if (!sessions.errors.isLockTimeout(error)) throw error
     return { state: 'processing', attempt }

@@ -17,9 +17,9 @@ type Kept = Extract<MessageRecord, { state: 'done' | 'given-up' | 'parked' | 'un
 export function viewOfRow(row: RecordRow): RecordView {
   const record = recordOfRow(row)
   if (record.state === 'unreadable') return record
-  if (record.state === 'done') return { state: record.state, result: record.result }
-  const { state, reason, attempt, since, cause } = record
-  return { state, reason, attempt, since, cause }
+  if (record.state === 'done') return { state: record.state, digest: record.digest, result: record.result }
+  const { state, digest, reason, attempt, since, cause } = record
+  return { state, digest, reason, attempt, since, cause }
 }
 
 /** The record in terms of `transition()`. A row that exists is kept, however old. */

@@ -40,11 +40,11 @@ export const adminLaws: readonly StoreLaw[] = [
       const keys = [parked, absent, givenUp, done].map(({ key }) => key)
       for (let again = 0; again < 2; again++) {
         const views = await adminOf(store).peek(SCOPE, keys)
-        expect(views.map(({ state, reason }) => [state, reason])).toEqual([
-          ['parked', 'no luck'],
-          ['absent', undefined],
-          ['given-up', 'no luck'],
-          ['done', undefined],
+        expect(views.map(({ state, digest, reason }) => [state, digest, reason])).toEqual([
+          ['parked', parked.digest, 'no luck'],
+          ['absent', undefined, undefined],
+          ['given-up', givenUp.digest, 'no luck'],
+          ['done', done.digest, undefined],
         ])
       }
       await expectRun(store, absent)

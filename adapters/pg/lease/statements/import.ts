@@ -9,6 +9,7 @@ import type { Tables } from '../../statements/tables.ts'
  */
 export function importLeases({ lease, audit }: Tables, imported: LeaseDecision): Statement<DecisionRow> {
   const { decision, retentionMs, by, reason } = imported
+  // mutant: pg-import-over-a-record
   return {
     text: `with ${START_DURABLY},
 asked as materialized (select decode(x, 'hex') as key from unnest($3::text[]) as x),

@@ -6,6 +6,8 @@ import type { Tables } from '../../statements/tables.ts'
 export interface LeaseView {
   readonly key: string
   readonly state: 'processing' | 'in-doubt' | 'released' | 'done' | 'given-up' | 'parked' | 'unreadable'
+  /** In hex. `null`: not known. */
+  readonly fp: string | null
   readonly fence: number
   readonly attempt: number
   readonly left_ms: number
@@ -25,7 +27,7 @@ export const VIEW_STATE: string = `case when ${IS_IN_DOUBT} then 'in-doubt' when
 
 const START = 'with start as materialized (select clock_timestamp() as now)'
 
-const COLUMNS = `encode(l.key, 'hex') as key, ${VIEW_STATE} as state, l.fence, l.attempts as attempt,
+const COLUMNS = `encode(l.key, 'hex') as key, ${VIEW_STATE} as state, encode(l.fp, 'hex') as fp, l.fence, l.attempts as attempt,
   case when l.state in ('P', 'R', 'D', 'G', 'X') then l.rest else l.state::text end as rest,
   ${LEFT_MS} as left_ms, ${epochMs('l.since')} as since, l.cause,
   case when l.not_before > start.now then ${epochMs('l.not_before')} end as not_before,

@@ -52,7 +52,7 @@ end
 local values = redis.call('MGET', unpack(KEYS))
 local letters, out = {}, {}
 local count = digests and #digests / ${DIGEST_CHARACTERS} or #ARGV - 5
-if KEYS[count + 1] then noteUse(KEYS[count + 1], values[count + 1], now, retention) end
+if KEYS[count + 1] then noteUse(KEYS[count + 1], values[count + 1], now, retention) end -- mutant: redis-first-claim-unwritten
 for i = 1, count do
   local key = KEYS[i]
   local digest = digests and string.sub(digests, i * ${DIGEST_CHARACTERS} - ${DIGEST_CHARACTERS - 1}, i * ${DIGEST_CHARACTERS}) or ARGV[5 + i]

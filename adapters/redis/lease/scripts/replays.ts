@@ -22,7 +22,7 @@ if not kept then
   redis.call('ZADD', KEYS[2], text(time[1] * 1000000 + time[2]), ARGV[1])
   return { 'taken', '0', ARGV[4] }
 end
-if holder ~= '' and holder ~= owner and tonumber(ends) > now then return { 'held', text(ends - now), kept } end
+if holder ~= '' and holder ~= owner and tonumber(ends) > now then return { 'held', text(ends - now), kept } end -- mutant: redis-replay-hold-shared
 redis.call('HSET', KEYS[1], 'owner', owner, 'until', untilThen)
 return { 'taken', '0', kept }
 `)
@@ -36,7 +36,7 @@ return { 'taken', '0', kept }
  */
 export const SAVE_REPLAY: Script = script(`${NOW}
 local holder, request = unpack(redis.call('HMGET', KEYS[1], 'owner', 'request'))
-if holder ~= ARGV[1] then return { 'lost', '' } end
+if holder ~= ARGV[1] then return { 'lost', '' } end -- mutant: redis-replay-saved-by-anyone
 redis.call('HSET', KEYS[1], 'state', ARGV[3], 'saved', text(now), 'until', text(now + ARGV[2]))
 return { 'held', request }
 `)

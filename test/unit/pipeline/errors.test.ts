@@ -15,6 +15,7 @@ import {
   LeaseLostError,
   NoEffectError,
   OutcomeUnknownError,
+  ReplayError,
   StoppedError,
   StoreError,
   TerminalError,
@@ -41,6 +42,8 @@ const EVERY: readonly ConsumeOnceError[] = [
   new TransactionError('COMMIT_REFUSED', 'x'),
   new TransactionError('TRANSACTION_OVER', 'x'),
   new InvariantError('place', 'x'),
+  new ReplayError('REPLAY_REFUSED', 'x'),
+  new ReplayError('REPLAY_RANGE_LOST', 'x'),
   new StoppedError('x'),
 ]
 

@@ -39,10 +39,9 @@ const emails = defineConsumer({
 })
 
 // Declares `queue` and its dead-letter queue as quorum queues where they are missing (`queueType`, `setup` say otherwise).
-const running = runRabbit(process.env['RABBITMQ_URL'] ?? 'amqp://localhost', emails, { queue })
-process.once('SIGTERM', () => void running.stop({ deadlineMs: 10_000 }))
-await running.ready() // it consumes; rejects when it cannot
+const running = await runRabbit(process.env['RABBITMQ_URL'] ?? 'amqp://localhost', emails, { queue })
 // #endregion
+process.once('SIGTERM', () => void running.stop({ deadlineMs: 10_000 }))
 
 const publisher = confirmedPublisher(rabbitUrl())
 const email = { routingKey: queue, body: Buffer.from('{"to":"ada@example.org"}'), messageId: 'mail-1' }

@@ -49,6 +49,7 @@ export {
 } from './errors.ts'
 export { memoryStore, type MemoryStoreOptions } from './memory/store.ts'
 export { MemoryBroker, type MemoryBrokerOptions, type MemoryMessage } from './memory/broker.ts'
+export { memoryReplay } from './memory/replay.ts'
 export { runMemory, type RunMemoryOptions } from './memory/run.ts'
 export type { DecideVerdict, Key, Reason, RecordView } from './core/record.ts'
 export type { RedeliveryFacts, RedeliveryWindow, RetentionAdvice } from './core/retention.ts'

@@ -28,9 +28,9 @@ const MEANS: Readonly<Record<Bucket, string>> = {
   filtered: 'does not match what you asked for',
 }
 
-/** A plan, for people. */
-export function planText(plan: ReplayPlan, rate: number | undefined): string {
-  const { id, consumer, from, total, toHandle, horizon, distinct, warnings, rules, buckets } = plan
+/** A plan, for people. `samples`: with messages of each bucket. */
+export function planText(plan: ReplayPlan, rate: number | undefined, samples = false): string {
+  const { id, consumer, from, total, toHandle, distinct, warnings, rules, buckets } = plan
   const found = BUCKETS.filter((bucket) => buckets[bucket].count > 0)
   const rows = found.map((bucket) => [
     bucket,
@@ -38,7 +38,22 @@ export function planText(plan: ReplayPlan, rate: number | undefined): string {
     DOES[stepFor(bucket, rules)],
     MEANS[bucket],
   ])
-  const samples = found.flatMap((bucket) =>
+  return [
+    `plan ${id}: ${consumer} from ${printable(from)}, ${total.toLocaleString('en')} messages, ${toHandle.toLocaleString('en')} to handle`,
+    table(['BUCKET', 'COUNT', 'A RUN WILL', 'MEANS'], rows),
+    ...(samples ? [samplesText(plan)] : []),
+    ...timesText(plan.histogram),
+    ...(buckets.unknown.count > 0 ? [horizonText(plan)] : []),
+    ...(distinct === undefined
+      ? []
+      : [`${distinct.isAtLeast ? 'at least ' : ''}${distinct.count.toLocaleString('en')} different ${distinct.field}`]),
+    ...(rate === undefined ? [] : [`takes ${durationText(durationOf(plan, rate))} at ${rate} messages a second`]),
+    ...warnings.map((warning) => `note: ${warning}`),
+  ].join('\n')
+}
+
+function samplesText({ buckets }: ReplayPlan): string {
+  const rows = BUCKETS.flatMap((bucket) =>
     buckets[bucket].samples.map(({ part, position, key, at, detail }) => [
       bucket,
       `${part} ${position}`,
@@ -47,22 +62,13 @@ export function planText(plan: ReplayPlan, rate: number | undefined): string {
       printable(detail ?? ''),
     ]),
   )
-  return [
-    `plan ${id}: ${consumer} from ${printable(from)}, ${total.toLocaleString('en')} messages, ${toHandle.toLocaleString('en')} to handle`,
-    table(['BUCKET', 'COUNT', 'A RUN WILL', 'MEANS'], rows),
-    ...(samples.length === 0 ? [] : [table(['BUCKET', 'PLACE', 'KEY', 'TIME', 'DETAIL'], samples)]),
-    ...timesText(plan.histogram),
-    [
-      `no record proves "not handled" for what arrived after ${new Date(horizon.at).toISOString()}: ${horizon.because}`,
-      ...(distinct === undefined
-        ? []
-        : [
-            `${distinct.isAtLeast ? 'at least ' : ''}${distinct.count.toLocaleString('en')} different ${distinct.field}`,
-          ]),
-      ...(rate === undefined ? [] : [`takes ${durationText(durationOf(plan, rate))} at ${rate} messages a second`]),
-      ...warnings.map((warning) => `note: ${warning}`),
-    ].join('\n'),
-  ].join('\n\n')
+  return table(['BUCKET', 'PLACE', 'KEY', 'TIME', 'DETAIL'], rows)
+}
+
+function horizonText({ horizon: { at, because }, createdAt }: ReplayPlan): string {
+  return at > createdAt
+    ? `that a message has no record proves nothing: ${because}`
+    : `that a message has no record proves that it was not handled if it arrived after ${new Date(at).toISOString()}: ${because}`
 }
 
 const BARS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
@@ -71,7 +77,7 @@ const BARS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 function timesText({ bins, binMs, undated }: Histogram<Bucket>): readonly string[] {
   const [first] = bins
   const last = bins.at(-1)
-  if (first === undefined || last === undefined) return []
+  if (first === undefined || last === undefined || first === last) return []
   const counts = new Map(
     bins.map(({ at, counts: by }) => [at, Object.values(by).reduce((sum, count) => sum + count, 0)]),
   )

@@ -32,6 +32,7 @@ type PlanFlags = SessionFlags &
     readonly maxReplays?: number
     readonly groupBy?: string
     readonly rate?: number
+    readonly samples: boolean
     readonly out?: string
   }
 
@@ -64,6 +65,7 @@ export function addPlan(replay: Command, exit: (code: number) => void): void {
     .option('--max-replays <count>', 'a message that was replayed as often is left (default: 2)', parsePositive)
     .option('--group-by <field>', "count the different values of a field: '$message.payload#/to'")
     .option('--rate <per second>', 'tell how long a run takes at this rate', parseRate)
+    .option('--samples', 'show up to five messages of each bucket', false)
     .option('--out <file>', 'write the plan, for `replay run`')
   addSessionOptions(command)
     .addHelpText('after', HELP)
@@ -105,7 +107,7 @@ async function plan(session: Session, name: string, flags: PlanFlags): Promise<n
     ...(maxReplays === undefined ? {} : { maxReplays }),
   }
   using interrupts = new Interrupts()
-  const { from, fromPosition, toPosition, max, groupBy, rate, out } = flags
+  const { from, fromPosition, toPosition, max, groupBy, out } = flags
   const place = from === '-' ? 'file:-' : from
   const job = planReplay(consumer, subscription, {
     ...selectionOf(flags),
@@ -127,18 +129,18 @@ async function plan(session: Session, name: string, flags: PlanFlags): Promise<n
   }
   const made = await job.result
   if (out !== undefined) writeFileSync(out, `${JSON.stringify(made, undefined, 2)}\n`)
-  show(session, made, { rate, out })
+  show(session, made, flags)
   return isRefused(made) ? EXIT.findings : EXIT.ok
 }
 
 function show(
   session: Session,
   made: ReplayPlan,
-  { rate, out }: { readonly rate: number | undefined; readonly out: string | undefined },
+  { rate, out, samples }: Pick<PlanFlags, 'rate' | 'out' | 'samples'>,
 ): void {
   if (session.isJson) {
     printJson('replay plan', { plan: made, ...(rate === undefined ? {} : { takes_ms: durationOf(made, rate) }) })
-  } else printText(planText(made, rate))
+  } else printText(planText(made, rate, samples))
   if (isRefused(made)) {
     say(
       `A run refuses this plan: ${made.buckets.unknown.count} messages are unknown. Say --treat-unknown-as handle or skip.`,

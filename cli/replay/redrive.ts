@@ -87,7 +87,7 @@ async function redriveLetters(session: Session, name: string, flags: RedriveFlag
   using interrupts = new Interrupts()
   const foreseen = await go({ dryRun: true })
   if (dryRun) return tell(session, titleOf(entry), foreseen, interrupts)
-  if (!session.isJson) say(textOf(foreseen))
+  if (!session.isJson && !flags.yes) say(textOf(foreseen))
   if (foreseen.totals.redriven > 0) await confirm(`${entry.consumer.name} ${foreseen.totals.redriven}`, flags.yes)
   const result = foreseen.totals.redriven > 0 ? await go({ ...decider, dryRun: false }) : foreseen
   return tell(session, titleOf(entry), result, interrupts)
@@ -128,10 +128,9 @@ function textOf({ from, dryRun, looked, totals, destinations, reasons, warnings,
     ])
   return [
     `${dryRun ? 'redrive, dry run' : 'redrive'}: ${from.map(printable).join(', ')}, ${looked.toLocaleString('en')} dead letters${stopped ? ', stopped' : ''}`,
-    table(['DEAD LETTERS', 'COUNT', 'MEANS'], rows),
-    ...countsOf('to', destinations),
-    ...countsOf('reason', reasons),
-    ...warnings.map((warning) => `note: ${warning}`),
+    ...(rows.length === 0 ? [] : [table(['DEAD LETTERS', 'COUNT', 'MEANS'], rows)]),
+    ...(dryRun ? [...countsOf('to', destinations), ...countsOf('reason', reasons)] : []),
+    ...(looked > 0 ? warnings.map((warning) => `note: ${warning}`) : []),
   ].join('\n')
 }
 

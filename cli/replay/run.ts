@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
 import { fileJournal, fileReplay } from '../../adapters/file/index.ts'
 import type { ConfiguredConsumer } from '../../src/index.ts'
@@ -9,12 +10,13 @@ import {
   type RunProgress,
   type RunResult,
   type RunState,
+  type Totals,
 } from '../../src/replay/index.ts'
 import { describeError } from '../../src/spi.ts'
-import { confirm } from '../confirm.ts'
+import { agrees, confirm } from '../confirm.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { Interrupts } from '../interrupts.ts'
-import { printJson, printText, say, table } from '../output.ts'
+import { printJson, printText, say } from '../output.ts'
 import { parsePositive } from '../parse.ts'
 import { addDeciderOptions, deciderOf, type DeciderFlags } from '../records/decider.ts'
 import { addSessionOptions, Session, type SessionFlags } from '../session.ts'
@@ -120,23 +122,33 @@ async function start(
   await confirm(`${plan.consumer} ${left}`, flags.yes)
   using interrupts = new Interrupts()
   const { rate, concurrency, canary, stopOnFailures, quietHours, treatUnknownAs: unknown } = flags
-  const job = runReplay(entry.consumer, entry.subscription, plan, {
-    ...decider,
-    rate,
-    concurrency,
-    canary,
-    stopOnFailures,
-    quietHours,
-    unknown,
-    journal: fileJournal(journal),
-    places: [fileReplay()],
-  })
-  interrupts.signal.addEventListener('abort', () => job.stop())
-  const meter = new Meter(!session.isJson)
-  for await (const progress of job) meter.show(endedOf(progress), progress.of, progressText(progress))
-  meter.end()
-  const result = await job.result
-  tell(session, result, journal)
+  const runOnce = async (first: number | undefined): Promise<RunResult> => {
+    const job = runReplay(entry.consumer, entry.subscription, plan, {
+      ...decider,
+      rate,
+      concurrency,
+      canary: first,
+      stopOnFailures,
+      quietHours,
+      unknown,
+      // Whoever resumes it may be in another folder.
+      journal: fileJournal(resolve(journal)),
+      places: [fileReplay()],
+    })
+    interrupts.signal.addEventListener('abort', () => job.stop())
+    const meter = new Meter(!session.isJson)
+    for await (const progress of job) meter.show(endedOf(progress), progress.of, progressText(progress))
+    meter.end()
+    return job.result
+  }
+  let result = await runOnce(canary)
+  tell(session, result)
+  if (canary !== undefined && result.status === 'paused' && interrupts.exitCode === undefined) {
+    if (!session.isJson && (await agrees('Go on with the rest?'))) {
+      result = await runOnce(undefined)
+      tell(session, result)
+    }
+  }
   if (interrupts.exitCode !== undefined) return interrupts.exitCode
   const { failed, parked, left: leftOver } = result.totals
   return failed + parked + leftOver > 0 ? EXIT.findings : EXIT.ok
@@ -156,27 +168,26 @@ function endedOf({ totals }: RunProgress): number {
 }
 
 function progressText({ totals, rate, leftSeconds, waits }: RunProgress): string {
-  const counts = Object.entries(totals)
-    .filter(([, count]) => count > 0)
-    .map(([name, count]) => `${name} ${count.toLocaleString('en')}`)
   const left =
     leftSeconds === undefined
       ? ''
       : `  left ${Math.floor(leftSeconds / 60)}:${String(Math.floor(leftSeconds % 60)).padStart(2, '0')}`
-  return `${rate.toFixed(1)}/s  ${counts.join('  ')}${waits === undefined ? left : `  waits: ${waits}`}`
+  return `${rate.toFixed(1)}/s  ${countsText(totals)}${waits === undefined ? left : `  waits: ${waits}`}`
 }
 
-function tell(session: Session, { id, status, because, totals, plan }: RunResult, journal: string): void {
-  if (session.isJson) printJson('replay run', { id, status, because, totals, of: plan.total, journal })
+function tell(session: Session, { id, status, because, totals, plan }: RunResult): void {
+  if (session.isJson) printJson('replay run', { id, status, because, totals, of: plan.total })
   else {
     printText(`replay ${id}: ${status}${because === undefined ? '' : ` (${because})`}`)
-    printText(
-      table(
-        ['OUTCOME', 'COUNT'],
-        Object.entries(totals).map(([name, count]) => [name, count.toLocaleString('en')]),
-      ),
-    )
+    printText(`  ${countsText(totals)}`)
   }
   if (status === 'paused') say(`Go on: consume-once replay resume ${id} --reason '...'`)
   say(`Each message: consume-once replay report ${id} --format md`)
+}
+
+function countsText(totals: Totals): string {
+  return Object.entries(totals)
+    .filter(([name, count]) => count > 0 || name === 'handled')
+    .map(([name, count]) => `${name} ${count.toLocaleString('en')}`)
+    .join('  ')
 }

@@ -123,7 +123,7 @@ export class Handling {
     if (stop.aborted) return
     for (const one of todo) if (!runs(one)) this.#passOver(one)
     await this.#begin(todo.filter(runs))
-    this.#tell()
+    this.tell()
   }
 
   /** Changes records only of messages that begin at once: whatever stops it later, no record waits for its message. */
@@ -136,7 +136,7 @@ export class Handling {
         if (one.step === 'handle') this.#handle(one)
         else this.#passOver(one)
       }
-      this.#tell()
+      this.tell()
     }
   }
 
@@ -256,7 +256,7 @@ export class Handling {
   async #heldAgain(): Promise<void> {
     const { recorder, stop, clock } = this.#with
     while (!recorder.isHeld && !stop.aborted) {
-      this.#tell('store')
+      this.tell('store')
       await new Promise<void>((resolve) => void clock.after(HELD_AGAIN_MS, resolve))
     }
   }
@@ -272,7 +272,7 @@ export class Handling {
     })
   }
 
-  #tell(waits?: RunProgress['waits']): void {
+  tell(waits?: RunProgress['waits']): void {
     const { plan, recorder, clock, tell, pace } = this.#with
     const totals = { ...recorder.totals }
     const seconds = Math.max(0.001, (clock.monotonic() - this.#startedAt) / 1_000)

@@ -44,6 +44,8 @@ export interface RecorderParts {
   readonly bytes: number
   /** What earlier runs wrote beyond the checkpoint. */
   readonly ahead: readonly Written[]
+  /** The totals have changed. */
+  readonly onWritten: () => void
   /** What people asked for, in another process. */
   readonly onRequest: (request: ReplayRequest) => void
   /** The hold is lost, or the journal cannot be written: nothing more may begin. */
@@ -189,6 +191,7 @@ export class Recorder {
       this.#finish(ticket)
     }
     while (this.#ahead[0] !== undefined && this.#isPassed(this.#ahead[0])) this.#ahead.shift()
+    this.#with.onWritten()
     await Promise.all(flushed.map(async ({ item, entry }) => item.settle?.(isDone(entry) ? 'done' : 'return')))
   }
 

@@ -175,6 +175,7 @@ class Run {
     const { journal, places = [] } = this.#options
     const reader = await this.#of.open(this.#plan.from, places)
     let recorder: Recorder | undefined
+    let handling: Handling | undefined
     try {
       const { resumed, bytes, ahead } = await this.#resumed(state, reader.takes)
       const stop = new AbortController()
@@ -199,10 +200,11 @@ class Run {
         bytes,
         ahead,
         onRequest: (request) => end({ event: request, because: 'a person asked for it', at: at() }),
+        onWritten: () => handling?.tell(),
         onLost: end,
       })
       const { rate, quiet } = this.#settings
-      const handling = new Handling({
+      handling = new Handling({
         of: this.#of,
         plan: this.#plan,
         rules: { ...this.#plan.rules, unknown: this.#options.unknown ?? this.#plan.rules.unknown },

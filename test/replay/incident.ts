@@ -117,6 +117,11 @@ export class Incident implements AsyncDisposable {
     return async () => (await this.effects()).length >= count
   }
 
+  /** For `live`: so many effects have happened, and so many dead letters lie there. */
+  hasEffectsAndLetters(effects: number, letters: number): () => Promise<boolean> {
+    return async () => (await this.effects()).length === effects && (await this.letters()) === letters
+  }
+
   run(args: readonly string[], more: Partial<ReplaySettings> = {}, stdin = ''): Promise<CliRun> {
     return this.cli.run(args, { stdin, env: this.env(more) })
   }

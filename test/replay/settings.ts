@@ -24,6 +24,8 @@ export interface ReplaySettings {
   readonly bugFor?: string
   /** @defaultValue 1 */
   readonly maxAttempts?: number
+  /** Likewise the message with this ID. */
+  readonly bugOf?: string
   /** How long a handler takes. @defaultValue 0 */
   readonly slowMs?: number
 }
@@ -68,9 +70,9 @@ function common({ name = 'sms', maxAttempts = 1 }: ReplaySettings) {
   }
 }
 
-async function work({ bugFor, slowMs = 0 }: ReplaySettings, { tenant }: Sms): Promise<void> {
+async function work({ bugFor, bugOf, slowMs = 0 }: ReplaySettings, { id, tenant }: Sms): Promise<void> {
   if (slowMs > 0) await sleep(slowMs)
-  if (tenant === bugFor) throw new TerminalError('cannot read the field "to"')
+  if (tenant === bugFor || id === bugOf) throw new TerminalError('cannot read the field "to"')
 }
 
 function onPostgres(

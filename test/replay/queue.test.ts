@@ -1,0 +1,50 @@
+// A queue has no positions: a run takes its messages, acknowledges what is done, and hands back the rest.
+import { describe, expect, it, jest } from '@jest/globals'
+import type { ReplayPlan, RunResult } from '../../src/replay/index.ts'
+import { WITHIN_MS } from '../cli/cli-process.ts'
+import { backends } from '../kit/backends.ts'
+import { Incident, sms } from './incident.ts'
+
+jest.setTimeout(WITHIN_MS)
+
+const describeRabbit = backends.has('rabbitmq') && backends.has('postgres') ? describe : describe.skip
+const WHY = ['--reason', 'OPS-812', '--yes']
+
+/** Seven effects, and six dead letters. */
+async function dead(): Promise<Incident> {
+  const incident = await Incident.on('rabbitmq', 'postgres')
+  await incident.send([...sms(5), ...sms(6, 'g', 'globex'), ...sms(2, 'i', 'initech')])
+  await incident.live(incident.hasEffectsAndLetters(7, 6), { bugFor: 'globex' })
+  return incident
+}
+
+describeRabbit('a queue', () => {
+  it('is planned: its messages are counted, and every one is handed back', async () => {
+    await using incident = await dead()
+    const from = `${incident.from}.dead-letter`
+    const { plan } = await incident.json<{ plan: ReplayPlan }>(['replay', 'plan', 'sms', '--from', from])
+    expect([plan.total, plan.toHandle, plan.buckets['given-up'].count]).toEqual([6, 6, 6])
+    expect(plan.warnings.join('\n')).toContain('redelivered')
+    expect(await incident.rabbit?.ready(`${incident.place}.dead-letter`)).toBe(6)
+  })
+
+  it('is run: its messages are handled once, over a pause, and what fails again is left', async () => {
+    await using incident = await dead()
+    const plan = incident.cli.path('plan.json')
+    await incident.run(['replay', 'plan', 'sms', '--from', `${incident.from}.dead-letter`, '--out', plan])
+    const bug = { bugOf: 'g5' }
+    const canary = ['--canary', '2', '--concurrency', '1']
+    const first = await incident.json<RunResult>(['replay', 'run', plan, ...canary, ...WHY], bug)
+    expect([first.status, first.totals.handled + first.totals.failed]).toEqual(['paused', 2])
+    // What failed went back to the queue.
+    expect(await incident.rabbit?.ready(`${incident.place}.dead-letter`)).toBe(6 - first.totals.handled)
+    const second = await incident.json<RunResult>(['replay', 'resume', first.id, ...WHY], bug)
+    expect(second).toMatchObject({ status: 'finished', totals: { handled: 5, failed: 1 } })
+    expect((await incident.effects()).toSorted()).toEqual(
+      [...sms(5), ...sms(5, 'g'), ...sms(2, 'i')].map(({ id }) => id).toSorted(),
+    )
+    expect(await incident.rabbit?.ready(`${incident.place}.dead-letter`)).toBe(1)
+    const report = await incident.run(['replay', 'report', first.id, '--format', 'csv'])
+    expect(report.stdout.trim().split('\n')).toHaveLength(7)
+  })
+})

@@ -199,7 +199,7 @@ describe('adminOf', () => {
   it('says so where the store lets nobody look, and where messages have no records', () => {
     const at = { group: 'g', origins: ['t'] }
     expect(() => adminOf(of(storeWith(() => ({}))), at)).toThrow('expected one that people may look into')
-    expect(() => adminOf(of(new MemoryOffsets()), at)).toThrow('a position only')
+    expect(() => adminOf(of(new MemoryOffsets()), at)).toThrow('a position for each partition')
     expect(() => adminOf(of(memoryStore()), { group: '', origins: [] })).toThrow(/group: .*[\s\S]*origins: /)
   })
 })

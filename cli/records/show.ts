@@ -11,7 +11,8 @@ export interface Shown extends RecordView {
 }
 
 export function recordJson(shown: Shown): Record<string, unknown> {
-  const { ref, key, origin, since, notBefore, leaseLeftMs, keepUntil, ...record } = shown
+  // The digest of a short payload can be guessed from.
+  const { ref, key, origin, digest: _, since, notBefore, leaseLeftMs, keepUntil, ...record } = shown
   const isById = typeof ref === 'string'
   return {
     ...(isById ? { id: ref } : {}),

@@ -2,17 +2,17 @@
 import { describe, expect, it, jest } from '@jest/globals'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
-import type { JournalEntry, ReplayPlan, ReplayStatus } from '../../src/replay/index.ts'
 import type { CliRun } from '../../test/cli/cli-process.ts'
 import { compiled } from '../../test/kit/compiled.ts'
 import { eventually } from '../../test/kit/eventually.ts'
 import { Incident, sms, type BrokerName, type StoreName } from '../../test/replay/incident.ts'
+import { countedOf, expectAccounted, judgedOf, planned, WHY, wrongIn, type Judged } from './judge.ts'
 import type { Kill, Step } from './killed.config.ts'
 
 jest.setTimeout(240_000)
 
-const WHY = ['--reason', 'OPS-812', '--yes', '--json']
 const COUNT = 60
+const IDS = sms(COUNT).map(({ id }) => id)
 /** A step, and at the how manieth call; of `time` the milliseconds. */
 type At = readonly [Step, number]
 const RUN: readonly At[] = [
@@ -96,47 +96,11 @@ class Killed {
   /** Killed and resumed until it is over. */
   async untilOver(planArgs: readonly string[], kills: readonly Kill[]): Promise<Judged> {
     const { incident } = this
-    const file = incident.cli.path('plan.json')
-    // The times of RabbitMQ are whole seconds, so the first of these messages may be as old as the records.
-    const unknown = ['--treat-unknown-as', 'handle']
-    await incident.json(['replay', 'plan', 'sms', '--from', incident.from, '--out', file, ...unknown, ...planArgs])
-    const plan = JSON.parse(incident.cli.read('plan.json')) as ReplayPlan
-    const words = ['replay', 'run', file, '--concurrency', '4', '--rate', '40']
+    const words = ['replay', 'run', await planned(incident, planArgs), '--concurrency', '4', '--rate', '40']
     let isOver = false
     for (const kill of [...kills, {}]) isOver ||= (await this.run(words, kill)).exitCode !== null
-    const { replays } = await incident.json<{ replays: readonly ReplayStatus[] }>(['replay', 'status', plan.id])
-    const lines = incident.cli.read(`plan.${plan.id}.journal.ndjson`).trim().split('\n')
-    const entries = lines.map((line) => JSON.parse(line) as JournalEntry).filter((entry) => !('intends' in entry))
-    return { plan, entries, status: replays[0], effects: await this.counted() }
+    return judgedOf(incident)
   }
-
-  /** How often the effect of each ID happened. */
-  async counted(): Promise<ReadonlyMap<string, number>> {
-    const counts = new Map<string, number>()
-    for (const id of await this.incident.effects()) counts.set(id, (counts.get(id) ?? 0) + 1)
-    return counts
-  }
-}
-
-interface Judged {
-  readonly plan: ReplayPlan
-  readonly entries: readonly JournalEntry[]
-  readonly status: ReplayStatus | undefined
-  readonly effects: ReadonlyMap<string, number>
-}
-
-function expectAccounted({ plan, entries, status }: Judged, broker: BrokerName): void {
-  const names = entries.map(({ key, part, position }) => (broker === 'kafka' ? `${part}@${position}` : key))
-  expect(status).toMatchObject({ status: 'finished', left: 0 })
-  expect([names.length, new Set(names).size]).toEqual([plan.total, plan.total])
-}
-
-/** IDs whose effect happened another number of times, beside those of which the report says that nobody can tell. */
-function wrongIn({ effects, entries }: Judged, times: number): { readonly more: number; readonly fewer: number } {
-  const counts = sms(COUNT).map(({ id }) => effects.get(id) ?? 0)
-  const left = entries.filter(({ outcome }) => outcome === 'left' || outcome === 'parked').length
-  const missing = counts.reduce((sum, count) => sum + Math.max(0, times - count), 0)
-  return { more: counts.filter((count) => count > times).length, fewer: Math.max(0, missing - left) }
 }
 
 describe.each(PAIRS)('on %s and %s', (broker, store) => {
@@ -147,8 +111,8 @@ describe.each(PAIRS)('on %s and %s', (broker, store) => {
     await incident.live(incident.hasEffects(1))
     await incident.send(sms(COUNT))
     const judged = await killed.untilOver([], killsAt(RUN, broker))
-    expectAccounted(judged, broker)
-    expect(wrongIn(judged, 1)).toEqual({ more: 0, fewer: 0 })
+    expectAccounted(judged)
+    expect(wrongIn(judged, IDS)).toEqual({ more: 0, fewer: 0 })
     expect(store === 'postgres' ? judged.status?.totals.left : 0).toBe(0)
     expect(killed.kills).toBeGreaterThanOrEqual(RUN.length)
   })
@@ -160,8 +124,8 @@ describe.each(PAIRS)('on %s and %s', (broker, store) => {
     await incident.live(incident.hasEffects(COUNT))
     if (broker === 'rabbitmq') await incident.send(sms(COUNT))
     const judged = await killed.untilOver(['--again'], killsAt(AGAIN, broker))
-    expectAccounted(judged, broker)
-    expect(wrongIn(judged, 2)).toEqual({ more: 0, fewer: 0 })
+    expectAccounted(judged)
+    expect(wrongIn(judged, IDS, 2)).toEqual({ more: 0, fewer: 0 })
     expect(store === 'postgres' ? judged.status?.totals.left : 0).toBe(0)
     expect(killed.kills).toBeGreaterThanOrEqual(AGAIN.length)
   })
@@ -179,7 +143,7 @@ describe.each(PAIRS)('on %s and %s', (broker, store) => {
       return false
     })
     await live.stop()
-    const counts = await killed.counted()
+    const counts = await countedOf(incident)
     expect([counts.size, [...counts.values()].filter((count) => count > 1)]).toEqual([COUNT, []])
     expect(killed.kills).toBeGreaterThan(2)
   })

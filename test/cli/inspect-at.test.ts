@@ -17,7 +17,7 @@ function letterAt(incident: Incident, offset: number): Promise<CliRun> {
 
 describeKafka('consume-once inspect --at', () => {
   it('reads the message at a position, and shows its record and what follows', async () => {
-    await using incident = await Incident.on('kafka', 'redis', 1)
+    await using incident = await Incident.on('kafka', 'redis', { partitions: 1 })
     await incident.send([{ id: 'fine' }, { id: 'broken', tenant: 'globex' }])
     await incident.cluster?.send(incident.place, [{ value: '{"id":"s3cret"}' }])
     await incident.live(async () => (await incident.effects()).length === 1 && (await incident.letters()) === 2, {

@@ -15,6 +15,16 @@ import { kafkaClient, kafkaOptions, replayed, type Replayed, type ReplaySettings
 export type BrokerName = 'kafka' | 'rabbitmq'
 export type StoreName = 'postgres' | 'redis'
 
+export interface Place {
+  /** @defaultValue 3 */
+  readonly partitions?: number
+  /** Servers of the test itself. @defaultValue those of the run */
+  readonly brokers?: string[]
+  readonly rabbitmq?: string
+  readonly postgres?: string
+  readonly redis?: string
+}
+
 export interface Sent {
   readonly id: string
   readonly tenant?: string
@@ -36,19 +46,19 @@ export class Incident implements AsyncDisposable {
     this.#now = replayed(settings)
   }
 
-  static async on(broker: BrokerName, store: StoreName, partitions = 3): Promise<Incident> {
-    const cluster = broker === 'kafka' ? await Cluster.open() : undefined
-    const rabbit = broker === 'rabbitmq' ? await Rabbit.open() : undefined
+  static async on(broker: BrokerName, store: StoreName, place: Place = {}): Promise<Incident> {
+    const cluster = broker === 'kafka' ? await Cluster.open(place.brokers) : undefined
+    const rabbit = broker === 'rabbitmq' ? await Rabbit.open(place.rabbitmq) : undefined
     const settings: ReplaySettings = {
       group: uniqueName('group'),
       broker:
         cluster === undefined
           ? { amqp: rabbit?.url ?? '', queue: rabbit?.name() ?? '' }
-          : { kafka: cluster.brokers, topic: await cluster.topic(partitions) },
+          : { kafka: cluster.brokers, topic: await cluster.topic(place.partitions ?? 3) },
       store:
         store === 'postgres'
-          ? { postgres: (await server('postgres')).url, schema: uniqueName('replay') }
-          : { redis: (await server('redis')).url, prefix: uniqueName('replay') },
+          ? { postgres: place.postgres ?? (await server('postgres')).url, schema: uniqueName('replay') }
+          : { redis: place.redis ?? (await server('redis')).url, prefix: uniqueName('replay') },
     }
     const incident = new Incident(settings, cluster, rabbit)
     await incident.#prepareStore()

@@ -70,7 +70,7 @@ describeTerminal('a canary on a terminal', () => {
     ['y', 'finished', 5],
     ['n', 'paused', 3],
   ])('asks whether to go on: %s', async (answer, status, effects) => {
-    await using incident = await Incident.on('kafka', 'redis', 1)
+    await using incident = await Incident.on('kafka', 'redis', { partitions: 1 })
     await incident.send(sms(1, 'first'))
     await incident.live(incident.hasEffects(1))
     await incident.send(sms(4))

@@ -7,6 +7,7 @@ import type { Selection } from './plan.ts'
 
 /** A plan with its IDs must fit the 1 MB of a `ReplayLedger`. */
 const MOST_IDS = 20_000
+const MOST_ID_BYTES = 600_000
 
 const DEFAULT_RULES: ReplayRules = {
   again: false,
@@ -41,6 +42,10 @@ export function checkSelection({ since, until, ids, where }: Selection, problems
   }
   if (ids !== undefined && ids.length > MOST_IDS) {
     problems.push(`ids: expected at most ${MOST_IDS}, got ${ids.length}: make several plans`)
+  }
+  const bytes = (ids ?? []).reduce((sum, id) => sum + Buffer.byteLength(id), 0)
+  if (bytes > MOST_ID_BYTES) {
+    problems.push(`ids: expected at most ${MOST_ID_BYTES} bytes in all, got ${bytes}: make several plans`)
   }
   for (const condition of where ?? []) {
     const parsed = parseCondition(condition)

@@ -63,12 +63,14 @@ describe('a plan', () => {
   })
 
   it.each([
-    [{ where: ['nonsense'] }, 'where: expected'],
-    [{ since: 2, until: 1 }, 'until: expected a time after since'],
-    [{ from: 'sms' }, 'from: expected one of memory:'],
-    [{ from: 'memory:other' }, 'expected a topic'],
-    [{ groupBy: 'to' }, 'groupBy: expected'],
-  ])('refuses %j', async (options, problem) => {
+    ['where: expected', { where: ['nonsense'] }],
+    ['ids: expected at most 20000', { ids: ids(20_001) }],
+    ['ids: expected at most 600000 bytes', { ids: ids(2_000, 'x'.repeat(400)) }],
+    ['until: expected a time after since', { since: 2, until: 1 }],
+    ['from: expected one of memory:', { from: 'sms' }],
+    ['expected a topic', { from: 'memory:other' }],
+    ['groupBy: expected', { groupBy: 'to' }],
+  ])('refuses options: %s', async (problem, options) => {
     await expect(new World().plan(options)).rejects.toThrow(problem)
   })
 })

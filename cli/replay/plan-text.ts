@@ -20,7 +20,7 @@ const MEANS: Readonly<Record<Bucket, string>> = {
   processing: 'somebody handles it now',
   'in-doubt': 'its effect may have happened',
   parked: 'waits for `resolve`',
-  conflict: 'the same ID with another payload',
+  conflict: 'the same ID with another payload: the bytes must be equal',
   'no-id': 'no usable message ID',
   unreadable: 'message or record cannot be read',
   unknown: 'no record, and it may be older than what the store remembers',

@@ -96,6 +96,9 @@ async function redriveLetters(session: Session, name: string, flags: RedriveFlag
 function tell(session: Session, consumer: string, result: RedriveResult, interrupts: Interrupts): number {
   if (session.isJson) printJson('redrive', { consumer, ...result })
   else printText(textOf(result))
+  if (!result.dryRun && result.totals.redriven > 0) {
+    say(`Those that fail again: consume-once inspect ${consumer} --given-up`)
+  }
   if (interrupts.exitCode !== undefined) return interrupts.exitCode
   return LEFT.some((outcome) => result.totals[outcome] > 0) ? EXIT.findings : EXIT.ok
 }

@@ -5,6 +5,7 @@ import { fileJournal, fileReplay } from '../../adapters/file/index.ts'
 import type { ConfiguredConsumer } from '../../src/index.ts'
 import {
   leftOf,
+  replaysOf,
   runReplay,
   type ReplayPlan,
   type RunProgress,
@@ -118,6 +119,7 @@ async function start(
 ): Promise<number> {
   const decider = deciderOf(flags)
   const entry = consumerOf(session, plan)
+  await refuseOver(session, entry, plan)
   if (!session.isJson && !flags.yes) say(planText(plan, flags.rate))
   await confirm(`${plan.consumer} ${left}`, flags.yes)
   using interrupts = new Interrupts()
@@ -152,6 +154,21 @@ async function start(
   if (interrupts.exitCode !== undefined) return interrupts.exitCode
   const { failed, parked, left: leftOver } = result.totals
   return failed + parked + leftOver > 0 ? EXIT.findings : EXIT.ok
+}
+
+/** Before anything is shown or asked. `runReplay` looks again. */
+async function refuseOver(
+  session: Session,
+  { consumer, subscription }: ConfiguredConsumer,
+  { id }: ReplayPlan,
+): Promise<void> {
+  const known = await session.answer(replaysOf(consumer, subscription).list())
+  const status = known.find((replay) => replay.id === id)?.status
+  if (status !== 'finished' && status !== 'aborted') return
+  throw new CommandError(
+    EXIT.refused,
+    `replay ${id} is ${status}: make a new plan; \`replay report ${id}\` tells what became of it`,
+  )
 }
 
 /** Several groups may have a consumer of this name. */

@@ -216,7 +216,7 @@ export class Handling {
     for (const one of this.#waiting.splice(0)) if (!stop.aborted) this.#record(one, 'left', 'somebody else handles it')
   }
 
-  #record(one: Todo, outcome: ReplayOutcome, detail: string | undefined = one.detail): void {
+  #record(one: Todo, outcome: ReplayOutcome, detail: string | undefined = detailOf(one, outcome)): void {
     const { part, position } = one.item
     const before = typeof one.view === 'object' ? one.view.state : one.view
     const at = this.#with.clock.now()
@@ -291,4 +291,8 @@ export class Handling {
 
 function runs({ step }: Todo): boolean {
   return RUNS.has(step)
+}
+
+function detailOf({ in: bucket, detail }: Todo, outcome: ReplayOutcome): string | undefined {
+  return bucket === 'done' && outcome === 'handled' ? 'again, on purpose' : detail
 }

@@ -133,7 +133,7 @@ function textOf({ from, dryRun, looked, totals, destinations, reasons, warnings,
     `${dryRun ? 'redrive, dry run' : 'redrive'}: ${from.map(printable).join(', ')}, ${looked.toLocaleString('en')} dead letters${stopped ? ', stopped' : ''}`,
     ...(rows.length === 0 ? [] : [table(['DEAD LETTERS', 'COUNT', 'MEANS'], rows)]),
     ...(dryRun ? [...countsOf('to', destinations), ...countsOf('reason', reasons)] : []),
-    ...(looked > 0 ? warnings.map((warning) => `note: ${warning}`) : []),
+    ...warnings.map((warning) => `note: ${warning}`),
   ].join('\n')
 }
 

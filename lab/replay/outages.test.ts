@@ -38,8 +38,8 @@ class Outages implements AsyncDisposable {
   }
 
   /** Runs the tool again and again until it ends well, while one server after the other is killed and comes back. */
-  async during(words: readonly string[]): Promise<void> {
-    await Promise.all([this.#untilDone(words), this.#harm()])
+  async during(words: readonly string[], isOver: () => Promise<boolean> = async () => true): Promise<void> {
+    await Promise.all([this.#untilDone(words, isOver), this.#harm()])
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -48,11 +48,11 @@ class Outages implements AsyncDisposable {
   }
 
   /** What failed while the store was down has left its hold behind, which ends by time. */
-  async #untilDone(words: readonly string[]): Promise<void> {
+  async #untilDone(words: readonly string[], isOver: () => Promise<boolean>): Promise<void> {
     const deadline = performance.now() + DONE_WITHIN_MS
     for (;;) {
       const { exitCode, stderr } = await this.incident.run([...words, ...WHY], { maxAttempts: 50, slowMs: 3 })
-      if (exitCode === 0 || exitCode === 1) return
+      if ((exitCode === 0 || exitCode === 1) && (await isOver())) return
       if (performance.now() > deadline) throw new Error(`exit code ${String(exitCode)}: ${stderr}`)
     }
   }
@@ -91,8 +91,8 @@ describe.each([
     await incident.send(sms(COUNT, 'm', 'globex'))
     await incident.live(async () => (await incident.letters()) === COUNT, { bugFor: 'globex' })
     await using live = await incident.start({ maxAttempts: 50 })
-    await outages.during(['redrive', 'sms', '--rate', '40'])
-    await eventually(async () => (await countedOf(incident)).size === COUNT)
+    // A quorum queue that has just restarted still counts what a dead reader held as taken: a redrive finds nothing then.
+    await outages.during(['redrive', 'sms', '--rate', '40'], async () => (await countedOf(incident)).size === COUNT)
     await live.stop()
     const counts = await countedOf(incident)
     expect([counts.size, [...counts.values()].filter((count) => count > 1)]).toEqual([COUNT, []])

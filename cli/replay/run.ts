@@ -133,7 +133,7 @@ async function start(
       stopOnFailures,
       quietHours,
       unknown,
-      // Whoever resumes it may be in another folder.
+      // A resume may start in another folder.
       journal: fileJournal(resolve(journal)),
       places: [fileReplay()],
     })

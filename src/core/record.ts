@@ -427,7 +427,7 @@ export function verdictOn(decision: Decision, { state, attempt }: RecordView): D
 /** A record for people. `in-doubt`: processing with its lease over, or released in doubt. */
 export interface RecordView {
   readonly state: MessageRecord['state'] | 'in-doubt'
-  /** Of the payload. `undefined` or empty: not known. */
+  /** Digest of the payload. `undefined` or empty: not known. */
   readonly digest?: Digest | undefined
   readonly fence?: number | undefined
   /** Counted attempts. For records that are processing, in doubt, released or set aside. */

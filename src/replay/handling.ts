@@ -99,7 +99,9 @@ export class Handling {
       const entry = resumed.entryOf(one.item, one.key)
       if (entry !== undefined) {
         recorder.accountedBefore(ticket)
-        await one.item.settle?.(entry.outcome === 'handled' || entry.outcome === 'done-before' ? 'done' : 'return')
+        // Another message of this key may have another payload.
+        const isSame = entry.outcome === 'handled' && one.bucket(isProven, this.#with.rules) === 'done'
+        await one.item.settle?.(isSame ? 'done' : 'return')
         continue
       }
       if (this.#left === 0) {
@@ -179,7 +181,7 @@ export class Handling {
       if (!this.#with.stop.aborted) this.#wait(one)
       return
     }
-    if (settle === 'ack') return this.#record(one, outcome === 'handled' ? 'handled' : 'done-before')
+    if (settle === 'ack') return this.#record(one, outcome === 'handled' ? 'handled' : 'done-before', undefined, 'done')
     this.#record(one, letter?.parked === true ? 'parked' : 'failed', letter?.detail ?? reason)
     this.#failures++
     const { stopOnFailures } = this.#with.options
@@ -216,11 +218,16 @@ export class Handling {
     for (const one of this.#waiting.splice(0)) if (!stop.aborted) this.#record(one, 'left', 'somebody else handles it')
   }
 
-  #record(one: Todo, outcome: ReplayOutcome, detail: string | undefined = detailOf(one, outcome)): void {
+  #record(
+    one: Todo,
+    outcome: ReplayOutcome,
+    detail: string | undefined = detailOf(one, outcome),
+    settle: 'done' | 'return' = 'return',
+  ): void {
     const { part, position } = one.item
     const before = typeof one.view === 'object' ? one.view.state : one.view
     const at = this.#with.clock.now()
-    this.#with.recorder.record(one.item, one.ticket, {
+    const entry = {
       replay: this.#with.plan.id,
       part,
       position,
@@ -230,7 +237,8 @@ export class Handling {
       outcome,
       detail,
       at,
-    })
+    }
+    this.#with.recorder.record(one.item, one.ticket, entry, settle)
   }
 
   /** A plan that was made with another ID source has other keys. */

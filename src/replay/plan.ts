@@ -56,7 +56,7 @@ export interface ReplayPlan {
   readonly arrivals: Readonly<Record<string, readonly ArrivalStep[]>>
   /** The first message of each part with its key: a run with another ID source finds another one, and stops. */
   readonly first: Readonly<Record<string, { readonly position: string; readonly key: string | undefined }>>
-  /** Of all of the above, so that a run refuses a plan that was changed. */
+  /** Digest of all fields above: a run refuses a plan that was changed. */
   readonly digest: string
 }
 

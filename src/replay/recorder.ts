@@ -15,6 +15,7 @@ interface Pending {
   readonly item: ReplayItem
   readonly entry: JournalEntry
   readonly ticket: Ticket
+  readonly settle: 'done' | 'return'
 }
 
 /** Lines that were written together, and the journal before them. */
@@ -108,8 +109,9 @@ export class Recorder {
     return { part, position: at, number: known.receive(at) }
   }
 
-  record(item: ReplayItem, ticket: Ticket, entry: JournalEntry): void {
-    this.#pending.push({ item, ticket, entry })
+  /** `settle`: what happens with a message of a queue. `done` needs the answer of a claim: what `peek` reads may not be durable yet. */
+  record(item: ReplayItem, ticket: Ticket, entry: JournalEntry, settle: 'done' | 'return'): void {
+    this.#pending.push({ item, ticket, entry, settle })
     if (this.#pending.length >= FLUSH_AT) void this.flush()
   }
 
@@ -192,7 +194,7 @@ export class Recorder {
     }
     while (this.#ahead[0] !== undefined && this.#isPassed(this.#ahead[0])) this.#ahead.shift()
     this.#with.onWritten()
-    await Promise.all(flushed.map(async ({ item, entry }) => item.settle?.(isDone(entry) ? 'done' : 'return')))
+    await Promise.all(flushed.map(async ({ item, settle }) => item.settle?.(settle)))
   }
 
   async #append(lines: readonly string[], tickets: readonly Ticket[]): Promise<void> {
@@ -257,10 +259,6 @@ export class Recorder {
     }
     return checkpoint
   }
-}
-
-function isDone({ outcome }: JournalEntry): boolean {
-  return outcome === 'handled' || outcome === 'done-before'
 }
 
 function asError(error: unknown): Error {

@@ -68,7 +68,7 @@ export interface RedriveResult {
   /** Dead letters that lay there at the start, or `max`. */
   readonly looked: number
   readonly totals: Readonly<Record<RedriveOutcome, number>>
-  /** Of those that are redriven: how many, by destination and by reason. */
+  /** How many are redriven, by destination and by reason. */
   readonly destinations: Readonly<Record<string, number>>
   readonly reasons: Readonly<Record<string, number>>
   readonly warnings: readonly string[]

@@ -47,4 +47,16 @@ describeRabbit('a queue', () => {
     const report = await incident.run(['replay', 'report', first.id, '--format', 'csv'])
     expect(report.stdout.trim().split('\n')).toHaveLength(7)
   })
+
+  it('gives back what was done before: that a record can be read does not mean that it is durable', async () => {
+    await using incident = await dead()
+    const plan = incident.cli.path('plan.json')
+    const from = `${incident.from}.dead-letter`
+    const ids = incident.cli.file('ids.txt', 'g0\ng1\n')
+    await incident.run(['resolve', 'sms', '-', '--done', ...WHY], {}, 'g0\ng1\n')
+    await incident.run(['replay', 'plan', 'sms', '--from', from, '--ids-from', ids, '--out', plan])
+    const run = await incident.json<RunResult>(['replay', 'run', plan, ...WHY])
+    expect(run).toMatchObject({ status: 'finished', totals: { handled: 0, 'done-before': 2, skipped: 4 } })
+    expect(await incident.rabbit?.ready(`${incident.place}.dead-letter`)).toBe(6)
+  })
 })

@@ -163,11 +163,12 @@ async function refuseOver(
   { id }: ReplayPlan,
 ): Promise<void> {
   const known = await session.answer(replaysOf(consumer, subscription).list())
-  const status = known.find((replay) => replay.id === id)?.status
-  if (status !== 'finished' && status !== 'aborted') return
+  const over = known.find((replay) => replay.id === id)
+  if (over?.status !== 'finished' && over?.status !== 'aborted') return
+  const since = new Date(over.endedAt ?? over.savedAt).toISOString()
   throw new CommandError(
     EXIT.refused,
-    `replay ${id} is ${status}: make a new plan; \`replay report ${id}\` tells what became of it`,
+    `replay ${id} is ${over.status} since ${since}: make a new plan; \`replay report ${id}\` tells what became of it`,
   )
 }
 

@@ -42,15 +42,15 @@ describeMariadb('mysqlInbox, of what is committed and not flushed yet', () => {
   it('is flushed before it is told as done', async () => {
     const item = newItem()
     expect(await withoutFlush(() => markOf(item))).toEqual(['marked'])
-    expect(await claim(rival, item)).toEqual({ verdict: 'done' })
-    expect(await afterCrash(item)).toEqual({ effects: 1, claimed: { verdict: 'done' } })
+    expect(await claim(rival, item)).toMatchObject({ verdict: 'done' })
+    expect(await afterCrash(item)).toMatchObject({ effects: 1, claimed: { verdict: 'done' } })
   })
 
   it('is flushed before a batch of duplicates is told of it', async () => {
     const [item, other] = [newItem(), newItem()]
     expect(await withoutFlush(async () => [await markOf(item), await markOf(other)])).toEqual([['marked'], ['marked']])
-    expect(await claimAll(rival, [item, other])).toEqual([{ verdict: 'done' }, { verdict: 'done' }])
-    expect(await afterCrash(other)).toEqual({ effects: 1, claimed: { verdict: 'done' } })
+    expect(await claimAll(rival, [item, other])).toMatchObject([{ verdict: 'done' }, { verdict: 'done' }])
+    expect(await afterCrash(other)).toMatchObject({ effects: 1, claimed: { verdict: 'done' } })
   })
 
   it('is flushed before a mark whose reply was lost is told as written', async () => {
@@ -60,7 +60,7 @@ describeMariadb('mysqlInbox, of what is committed and not flushed yet', () => {
     proxy.breakNext('cut after')
     expect(await withoutFlush(() => codeOf(inbox.mark([claimed])))).toBe('STORE_AMBIGUOUS')
     expect(await inbox.mark([claimed])).toEqual(['already-marked'])
-    expect(await afterCrash(item)).toEqual({ effects: 1, claimed: { verdict: 'done' } })
+    expect(await afterCrash(item)).toMatchObject({ effects: 1, claimed: { verdict: 'done' } })
   })
 
   async function markOf(item: ClaimItem): Promise<unknown> {

@@ -103,9 +103,9 @@ describePostgres('the flush ticker', () => {
     await ticking.mark([(await hold(ticking, done)).claim])
     const pool = place.newPool({ max: 2 })
     const [busy, inbox] = [await place.newInbox({ pool }), await place.newInbox({ pool, queryTimeoutMs: 2_000 })]
-    expect(await claim(inbox, done)).toEqual({ verdict: 'done' })
+    expect(await claim(inbox, done)).toMatchObject({ verdict: 'done' })
     const { claim: open } = await hold(busy, newItem())
-    expect(await claim(inbox, done)).toEqual({ verdict: 'done' })
+    expect(await claim(inbox, done)).toMatchObject({ verdict: 'done' })
     await busy.release([open], NO_REFUND)
   })
 
@@ -176,7 +176,7 @@ describePostgres('a crash of the server, for a scope with a flush ticker', () =>
     if (!isTold) await place.pool.query(`update ${place.schema}.scope set flush_ticker = false`)
     const item = newItem({ digest: '' })
     await commitLate(item)
-    expect(await claim(plain, item)).toEqual({ verdict: 'done' })
+    expect(await claim(plain, item)).toMatchObject({ verdict: 'done' })
     await crash()
     const again = await untilResolved(() => claim(plain, item, ALONE))
     expect(again.verdict).toBe(verdict)

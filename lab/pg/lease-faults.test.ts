@@ -55,7 +55,7 @@ describePostgres('postgresLease, when its server goes down', () => {
     await postgres.kill()
     expect(await codeOf(claim(store, newItem()))).toMatch(/^STORE_/)
     await postgres.restart()
-    expect(await claim(store, marked)).toEqual({ verdict: 'done' })
+    expect(await claim(store, marked)).toMatchObject({ verdict: 'done' })
     expect(await claim(store, parked)).toMatchObject({ verdict: 'parked', reason: 'wait' })
     // A worker that died with the server would leave it in doubt, and not as if nothing had begun.
     expect(await claim(store, held, ALONE)).toMatchObject({ verdict: 'busy' })

@@ -115,7 +115,7 @@ describePostgres('stores on Postgres behind pgbouncer', () => {
         }),
       ),
     )
-    expect(await claimAll(stores[0] as Store, items)).toEqual(items.map(() => ({ verdict: 'done' })))
+    expect(await claimAll(stores[0] as Store, items)).toMatchObject(items.map(() => ({ verdict: 'done' })))
   }, 60_000)
 
   it('keep positions in transaction mode', async () => {

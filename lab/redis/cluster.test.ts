@@ -115,7 +115,7 @@ describeOnRedis('redisLease by ioredis whose reads are to go to replicas', () =>
       const item = newItem()
       await untilAnswered(() => store.open())
       await store.mark([(await hold(store, item)).claim])
-      expect(await claim(store, item)).toEqual({ verdict: 'done' })
+      expect(await claim(store, item)).toMatchObject({ verdict: 'done' })
       expect(await store.admin?.peek(SCOPE, [item.key])).toMatchObject([{ state: 'done' }])
       const asked = await withRedis(replica.url, (redis) => redis.info('commandstats'))
       expect(asked).toContain('cmdstat_info')
@@ -172,8 +172,8 @@ describeOnRedis('redisLease over a client of the shape of a cluster', () => {
     const [ofSingle, ofCluster] = [newItem(), newItem()]
     await harness.store.mark([(await hold(harness.store, ofSingle)).claim])
     await asCluster.mark([(await hold(asCluster, ofCluster)).claim])
-    expect(await claim(asCluster, ofSingle)).toEqual({ verdict: 'done' })
-    expect(await claim(harness.store, ofCluster)).toEqual({ verdict: 'done' })
+    expect(await claim(asCluster, ofSingle)).toMatchObject({ verdict: 'done' })
+    expect(await claim(harness.store, ofCluster)).toMatchObject({ verdict: 'done' })
   })
 
   it('answers mixed verdicts of many shards in the order of the batch', async () => {

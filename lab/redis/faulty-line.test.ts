@@ -62,7 +62,7 @@ const CASES: Readonly<Record<string, (store: Store) => Promise<Case>>> = {
     const { claim: claimed } = await hold(before, item)
     const call = (store: Store): Promise<unknown> => store.mark([claimed], ['v1'])
     const stands = (store: Store): Promise<unknown> => claim(store, item)
-    const expected = { verdict: 'done', result: 'v1' }
+    const expected = expect.objectContaining({ verdict: 'done', result: 'v1' })
     return { call, first: ['marked'], again: ['already-marked'], stands, expected }
   },
   async release(before) {
@@ -102,7 +102,8 @@ const CASES: Readonly<Record<string, (store: Store) => Promise<Case>>> = {
     const why = { by: 'alice', reason: 'seen', retentionMs: 60_000, as: 'done' } as const
     const call = async (store: Store): Promise<unknown> => store.admin?.resolve(SCOPE, [item.key], why)
     const stands = (store: Store): Promise<unknown> => claim(store, item)
-    return { call, first: ['decided'], again: ['already'], stands, expected: { verdict: 'done' } }
+    const expected = expect.objectContaining({ verdict: 'done' })
+    return { call, first: ['decided'], again: ['already'], stands, expected }
   },
 }
 

@@ -75,7 +75,7 @@ const SCENES: Readonly<Record<string, (on: LeaseOnLink) => Promise<Scene>>> = {
       call: (store) => store.mark([claimed], ['v1']),
       answer: [expect.stringMatching(/^(already-)?marked$/)],
       after: (store) => claim(store, item),
-      left: { verdict: 'done', result: 'v1' },
+      left: expect.objectContaining({ verdict: 'done', result: 'v1' }),
     }
   },
   async 'mark of what is gone'({ before, forget }) {
@@ -86,7 +86,7 @@ const SCENES: Readonly<Record<string, (on: LeaseOnLink) => Promise<Scene>>> = {
       call: (store) => store.mark([claimed]),
       answer: [expect.stringMatching(/^(already-marked|marked-late)$/)],
       after: (store) => claim(store, item),
-      left: { verdict: 'done' },
+      left: expect.objectContaining({ verdict: 'done' }),
     }
   },
   async release({ before }) {

@@ -59,6 +59,8 @@ export type MessageRecord =
       readonly fence: number
       /** Kept to recognise a mark that is sent again. */
       readonly owner: OwnerToken
+      /** When it was marked, or when a person decided that it is done. `undefined`: the store cannot tell. */
+      readonly since?: EpochMs | undefined
       readonly result?: Result | undefined
       readonly keepUntil: EpochMs
     }
@@ -156,7 +158,8 @@ export type ClaimVerdict =
   /** Another owner holds it, or its backoff is not over, which applies to every owner. */
   | { readonly verdict: 'busy'; readonly leaseLeftMs: DurationMs }
   | { readonly verdict: 'in-doubt' | 'conflict' }
-  | { readonly verdict: 'done'; readonly result?: Result | undefined }
+  /** `since`: when it was marked, by the clock of the store. `undefined`: the store cannot tell. */
+  | { readonly verdict: 'done'; readonly result?: Result | undefined; readonly since?: EpochMs | undefined }
   | ({ readonly verdict: 'given-up' | 'parked' } & AsideStory)
   /**
    * The store cannot read the record, and leaves it as it is. `found` says where it is and what was found, for people.
@@ -260,7 +263,7 @@ function claim(record: MessageRecord, command: CommandOf<'claim'>, now: EpochMs)
     case 'absent':
       return grant(command, now, { fence: 1, attempt: 1, doubt: false })
     case 'done':
-      return { next: record, verdict: { verdict: 'done', result: record.result } }
+      return { next: record, verdict: { verdict: 'done', result: record.result, since: record.since } }
     case 'given-up':
     case 'parked':
       return { next: record, verdict: { verdict: record.state, ...asideStoryOf(record) } }
@@ -322,6 +325,7 @@ function mark(record: MessageRecord, command: CommandOf<'mark'>, now: EpochMs): 
     digest: command.digest,
     fence: record.state === 'absent' ? command.fence : record.fence,
     owner: command.token,
+    since: now,
     result: command.result,
     keepUntil: now + command.retentionMs,
   }
@@ -398,12 +402,13 @@ function decide(
   if (verdict !== 'decided') return { next: record, verdict }
   const keepUntil = now + retentionMs
   // Its payload is unknown: the empty digest matches every other.
-  if (decision === 'import') return { next: { state: 'done', digest: '', fence: 1, owner: '', keepUntil }, verdict }
+  if (decision === 'import')
+    return { next: { state: 'done', digest: '', fence: 1, owner: '', since: now, keepUntil }, verdict }
   if (!('digest' in record)) return { next: record, verdict }
   const { digest, fence, owner } = record
   const next: MessageRecord =
     decision === 'done'
-      ? { state: 'done', digest, fence, owner, result: undefined, keepUntil }
+      ? { state: 'done', digest, fence, owner, since: now, result: undefined, keepUntil }
       : { state: 'released', digest, fence, attempt: 0, doubt: false, owner, keepUntil }
   return { next, verdict: 'decided' }
 }
@@ -432,7 +437,7 @@ export interface RecordView {
   readonly fence?: number | undefined
   /** Counted attempts. For records that are processing, in doubt, released or set aside. */
   readonly attempt?: number | undefined
-  /** When it was set aside. */
+  /** When it was set aside, or marked as done. `undefined`: the store cannot tell. */
   readonly since?: EpochMs | undefined
   /** When the backoff of a released message ends. */
   readonly notBefore?: EpochMs | undefined
@@ -463,8 +468,10 @@ export function viewOf(record: MessageRecord, now: EpochMs): RecordView {
       const waits = notBefore !== undefined && notBefore > now
       return { state, digest, fence, attempt, notBefore: waits ? notBefore : undefined, cause, keepUntil }
     }
-    case 'done':
-      return { state: 'done', digest: kept.digest, fence: kept.fence, result: kept.result, keepUntil: kept.keepUntil }
+    case 'done': {
+      const { digest, fence, since, result, keepUntil } = kept
+      return { state: 'done', digest, fence, since, result, keepUntil }
+    }
     case 'given-up':
       return {
         state: 'given-up',

@@ -271,7 +271,7 @@ describePostgres('the purge of postgresInbox', () => {
     expect(await slow.purge(SCOPE, how)).toEqual({ removed: 1, more: false })
     expect(await slow.purge(SCOPE, how)).toEqual({ removed: 0, more: false })
     expect(looks).toEqual(['by the index', '0', 'by the index'])
-    expect(await claim(inbox, recent)).toEqual({ verdict: 'done' })
+    expect(await claim(inbox, recent)).toMatchObject({ verdict: 'done' })
   })
 
   it('is done by one process at a time', async () => {

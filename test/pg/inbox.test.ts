@@ -65,7 +65,7 @@ describePostgres('postgresInbox between two processes', () => {
     await place.pool
       .query(`delete from ${place.schema}.inbox where key not in (${items.map(({ key }) => `'\\x${bytesOf(key)}'`).join(', ')});
       ${counted}; create table ${place.schema}.kept as select * from ${place.schema}.inbox; delete from ${place.schema}.inbox`)
-    expect(await claimAll(second, items)).toEqual([{ verdict: 'done' }, { verdict: 'done' }])
+    expect(await claimAll(second, items)).toMatchObject([{ verdict: 'done' }, { verdict: 'done' }])
     expect(looks).toBe(4)
   })
 
@@ -89,15 +89,15 @@ describePostgres('postgresInbox between two processes', () => {
     const [done, ...fresh] = [newItem(), newItem(), newItem({ digest: '' }), newItem()] as const
     await inbox.mark([(await hold(inbox, done)).claim])
     const [first, ...answers] = await claimAll(inbox, [done, ...fresh])
-    expect(first).toEqual({ verdict: 'done' })
+    expect(first).toMatchObject({ verdict: 'done' })
     expect(await inbox.mark(answers.map((answer) => grantedBy(answer).claim))).toEqual(['marked', 'marked', 'marked'])
     const others = fresh.map(({ key }) => ({ ...newItem(), key }))
-    expect(await claimAll(inbox, others)).toEqual([
+    expect(await claimAll(inbox, others)).toMatchObject([
       { verdict: 'conflict' },
       { verdict: 'done' },
       { verdict: 'conflict' },
     ])
-    expect(await claimAll(inbox, fresh)).toEqual([{ verdict: 'done' }, { verdict: 'done' }, { verdict: 'done' }])
+    expect(await claimAll(inbox, fresh)).toMatchObject([{ verdict: 'done' }, { verdict: 'done' }, { verdict: 'done' }])
   })
 
   it('answers busy, to be claimed again, where a row vanished between the insert and the look', async () => {

@@ -63,7 +63,7 @@ describe.each(REAL_STORES)('what %s is given', (_, opening) => {
     const neighbour = newItem()
     await real.store.mark([(await hold(real.store, neighbour)).claim], [resultOf('neighbour')])
     for (const text of HOSTILE) await giveText(real, text)
-    expect(await claim(real.store, neighbour)).toEqual({ verdict: 'done', result: resultOf('neighbour') })
+    expect(await claim(real.store, neighbour)).toMatchObject({ verdict: 'done', result: resultOf('neighbour') })
     expect((await real.dump()).filter((line) => line.includes('forget'))).toHaveLength(HOSTILE.length)
   })
 })

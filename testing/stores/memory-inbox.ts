@@ -132,7 +132,7 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
       if (differ(row.digest, digest)) return { verdict: 'conflict' }
       const { outcome, reason, attempt, since, cause } = row
       return outcome === 'done'
-        ? { verdict: 'done', result: row.result }
+        ? { verdict: 'done', result: row.result, since }
         : { verdict: outcome, reason, attempt, since, cause }
     }
     if (locks.has(key)) return { verdict: 'busy', leaseLeftMs: 50 }
@@ -161,8 +161,9 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
     if (hasFailure && claims.length > 1) throw new StoreError('STORE_MISUSED', 'a failure is marked alone')
     if (hasFailure) transaction.rollBack()
     transaction.assertCommittable()
+    const since = this.#clock.now()
     for (const [at, { key, digest }] of claims.entries()) {
-      this.database.rows.set(key, { digest, outcome: 'done', reason: '', result: results[at] })
+      this.database.rows.set(key, { digest, outcome: 'done', reason: '', since, result: results[at] })
       this.database.known.delete(key)
       this.database.tried.delete(key)
     }
@@ -224,12 +225,12 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
     // Held by an open transaction, which alone decides about it.
     if (locks.has(key)) return 'refused'
     const command = { command: 'decide', decision, retentionMs: 1 } as const
-    const { next, verdict } = transition<'decide'>(this.record(key), command, 0)
+    const { next, verdict } = transition<'decide'>(this.record(key), command, this.#clock.now())
     if (verdict !== 'decided') return verdict
     attempts.delete(key)
     countedBy.delete(key)
     tried.delete(key)
-    if (next.state === 'done') rows.set(key, { digest: next.digest, outcome: 'done', reason: '' })
+    if (next.state === 'done') rows.set(key, { digest: next.digest, outcome: 'done', reason: '', since: next.since })
     else {
       rows.delete(key)
       known.add(key)

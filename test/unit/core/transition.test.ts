@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, it } from '@jest/globals'
-import { transition, viewOf, type Command, type MessageRecord } from '../../../src/core/record.ts'
+import { transition, viewOf, type Command, type Decision, type MessageRecord } from '../../../src/core/record.ts'
 
 const NOW = 1_000
 const CLAIM = { command: 'claim', token: 'mine', digest: 'd', leaseMs: 30, retentionMs: 500, alone: false } as const
@@ -147,8 +147,27 @@ describe('transition', () => {
 
   it('keeps the result of a mark, and hands it to every later claim', () => {
     const { next } = move(RECORDS['held by me'], { ...MARK, result: 'v1' })
-    expect(move(next, CLAIM).verdict).toEqual({ verdict: 'done', result: 'v1' })
+    expect(move(next, CLAIM).verdict).toMatchObject({ verdict: 'done', result: 'v1' })
     expect(move(next, { ...MARK, result: 'v2' }).next).toBe(next)
+  })
+
+  it('tells every duplicate when it was marked, also after a mark that is sent again', () => {
+    const { next } = move(RECORDS['held by me'], MARK)
+    expect(move(next, CLAIM, NOW + 7).verdict).toEqual({ verdict: 'done', since: NOW })
+    const again = move(next, MARK, NOW + 7)
+    expect(again.verdict).toBe('already-marked')
+    expect(viewOf(again.next, NOW + 7)).toMatchObject({ state: 'done', since: NOW })
+  })
+
+  it('takes the decision of a person that it is done, or its import, for the time of its mark', () => {
+    const decide = (record: MessageRecord, decision: Decision): MessageRecord =>
+      move(record, { command: 'decide', decision, retentionMs: 500 }, NOW + 3).next
+    expect(decide(RECORDS['parked by me'], 'done')).toMatchObject({ state: 'done', since: NOW + 3 })
+    expect(decide(RECORDS.absent, 'import')).toMatchObject({ state: 'done', since: NOW + 3 })
+  })
+
+  it('does not know the time of a mark that a store has not kept', () => {
+    expect(move(RECORDS['done by me'], CLAIM).verdict).toEqual({ verdict: 'done' })
   })
 
   it('grants a claim until its lease ends, and keeps the record until retention does', () => {
@@ -169,7 +188,7 @@ describe('transition', () => {
   })
 
   it('counts the retention of done from its mark', () => {
-    const marked = { state: 'done', digest: 'd', fence: 4, owner: 'mine', keepUntil: NOW + 500 }
+    const marked = { state: 'done', digest: 'd', fence: 4, owner: 'mine', since: NOW, keepUntil: NOW + 500 }
     expect(move(RECORDS['held by me'], MARK).next).toEqual(marked)
     expect(move(RECORDS['parked by another'], MARK).next).toEqual(marked)
     expect(move(RECORDS.absent, MARK).next).toEqual({ ...marked, fence: 9 })

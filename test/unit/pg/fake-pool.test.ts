@@ -87,7 +87,7 @@ describe('postgresInbox on a server that answers as it seldom does', () => {
     // The first claim also finds the scope and writes since when it is known.
     for (const statements of [5, 1, 1]) {
       sent.length = 0
-      expect(await claim(inbox, item)).toEqual({ verdict: 'done' })
+      expect(await claim(inbox, item)).toMatchObject({ verdict: 'done' })
       expect(sent).toHaveLength(statements)
     }
     // One of them is not done: all are claimed as ever.

@@ -26,7 +26,7 @@ export const retentionLaws: readonly StoreLaw<LeaseHarness>[] = [
       const [marked, givenUp] = [newItem(), newItem()]
       await store.mark([(await hold(store, marked, BRIEF)).claim])
       await store.setAside([(await hold(store, givenUp, BRIEF)).claim], 'given-up', { reason: 'no' })
-      expect(await claim(store, marked, ALONE)).toEqual({ verdict: 'done' })
+      expect(await claim(store, marked, ALONE)).toMatchObject({ verdict: 'done' })
       for (const item of [marked, givenUp]) {
         expect(await retentionEnds(harness, item)).toMatchObject({ verdict: 'claimed', fence: 1, attempt: 1 })
       }
@@ -73,7 +73,7 @@ export const retentionLaws: readonly StoreLaw<LeaseHarness>[] = [
         { ...ofLong, retentionMs: 60 * LONG_MS },
       ])
       await retentionEnds(harness, brief)
-      expect(await claim(store, long)).toEqual({ verdict: 'done' })
+      expect(await claim(store, long)).toMatchObject({ verdict: 'done' })
     },
   },
 ]

@@ -28,8 +28,8 @@ export const resultLaws: readonly StoreLaw[] = [
         const item = newItem()
         const result = resultOf(value)
         expect(await store.mark([(await hold(store, item)).claim], [result])).toEqual(['marked'])
-        expect(await claim(store, item)).toEqual({ verdict: 'done', result })
-        expect(await claim(second, item, { alone: true })).toEqual({ verdict: 'done', result })
+        expect(await claim(store, item)).toMatchObject({ verdict: 'done', result })
+        expect(await claim(second, item, { alone: true })).toMatchObject({ verdict: 'done', result })
       }
     },
   },
@@ -42,7 +42,7 @@ export const resultLaws: readonly StoreLaw[] = [
       const results = [resultOf('first'), undefined, resultOf('third')]
       expect(await store.mark(claims, results)).toEqual(['marked', 'marked', 'marked'])
       const answers = await claimAll(store, items)
-      expect(answers).toEqual(results.map((result) => ({ verdict: 'done', result })))
+      expect(answers.map((answer) => (answer.verdict === 'done' ? answer.result : answer))).toEqual(results)
     },
   },
   {
@@ -53,7 +53,7 @@ export const resultLaws: readonly StoreLaw[] = [
       const { claim: claimed } = await hold(store, item)
       await store.mark([claimed], [resultOf(1)])
       expect(await store.mark([claimed], [resultOf(2)])).toEqual(['already-marked'])
-      expect(await claim(store, item)).toEqual({ verdict: 'done', result: resultOf(1) })
+      expect(await claim(store, item)).toMatchObject({ verdict: 'done', result: resultOf(1) })
     },
   },
   {
@@ -63,7 +63,7 @@ export const resultLaws: readonly StoreLaw[] = [
       const item = newItem()
       const result = failureOf({ name: 'Error', message: 'no such customer', code: 'UNKNOWN' })
       expect(await store.mark([(await hold(store, item)).claim], [result])).toEqual(['marked'])
-      expect(await claim(store, item)).toEqual({ verdict: 'done', result })
+      expect(await claim(store, item)).toMatchObject({ verdict: 'done', result })
     },
   },
 ]

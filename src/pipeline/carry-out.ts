@@ -100,9 +100,9 @@ export class CarryOut {
         return this.#settleAll(task, { evidence, outcome: 'handled', told })
       }
       case 'duplicate': {
-        const { evidence, reason, result } = ending
+        const { evidence, reason, since, result } = ending
         const { key } = task
-        const told = result === undefined ? { key, reason } : { key, ...this.#remembered(key, result) }
+        const told = { key, since, ...(result === undefined ? { reason } : this.#remembered(key, result)) }
         return this.#settleAll(task, { evidence, outcome: 'duplicate', told })
       }
       case 'retry':

@@ -64,7 +64,7 @@ export class ClaimSteps {
         return step
       case 'settle-duplicate':
         if (answer.verdict !== 'done') throw new TypeError('a duplicate that is not done (claim-step.after)')
-        return ended({ end: 'duplicate', evidence: Evidence.ofDone(answer), result: step.result })
+        return ended({ end: 'duplicate', evidence: Evidence.ofDone(answer), result: step.result, since: answer.since })
       case 'wait':
         return ended({ end: 'wait', leaseLeftMs: step.waitMs })
       case 'dead-letter':

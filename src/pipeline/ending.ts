@@ -18,6 +18,8 @@ export type Ending =
       readonly end: 'duplicate'
       readonly evidence: Evidence
       readonly reason?: Reason
+      /** When the record that the claim found was marked. */
+      readonly since?: EpochMs | undefined
       readonly result?: Result | undefined
     }
   /** Not claimed, or no longer. A copy goes to a retry place; settled once it is confirmed. */

@@ -28,7 +28,10 @@ export function faultsOfClaims(
       case 'busy':
         return Number.isFinite(answer.leaseLeftMs) ? undefined : 'busy, and not for how long'
       case 'done':
-        return answer.result === undefined || typeof answer.result === 'string' ? undefined : 'a result that is no text'
+        if (answer.result !== undefined && typeof answer.result !== 'string') return 'a result that is no text'
+        return answer.since === undefined || Number.isFinite(answer.since)
+          ? undefined
+          : 'done since a time that is none'
       case 'given-up':
       case 'parked':
         return faultOfStory(answer)

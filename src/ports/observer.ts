@@ -26,7 +26,11 @@ export type ObserverEvent =
       readonly key?: Key | undefined
       /** With `dead-lettered` and `parked`: how often its handler started, as in the dead letter. */
       readonly attempt?: number | undefined
-      /** With `dead-lettered` and `parked`: when its record was set aside, by this delivery or an earlier one. */
+      /**
+       * With `dead-lettered` and `parked`: when its record was set aside, by this delivery or an earlier one. With
+       * `duplicate`: when its record was marked, by the clock of the store; `undefined` if the store cannot tell, or if
+       * this delivery was marked without a run.
+       */
       readonly since?: EpochMs | undefined
       readonly fence?: number | undefined
       /**

@@ -18,6 +18,7 @@ const NONSENSE: readonly (readonly [string, StoreCall, (answer: unknown) => unkn
   ['a claim without its attempt', 'claim', (answer) => ({ ...(answer as Answer), attempt: undefined })],
   ['a claim with two attempts', 'claim', (answer) => withClaim(answer, { attempt: 7 })],
   ['a done with a result that is no text', 'claim', () => ({ verdict: 'done', result: { kept: true } })],
+  ['a done since a time that is none', 'claim', () => ({ verdict: 'done', since: 'yesterday' })],
   ['a busy without a time', 'claim', () => ({ verdict: 'busy' })],
   ['a parked without a reason', 'claim', () => ({ verdict: 'parked' })],
   ['a verdict of a mark for one of a claim', 'claim', () => ({ verdict: 'marked' })],

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { ObserverEvent } from '../../../src/ports/observer.ts'
-import { endRigs, gate, startRig, World, type Rig } from '../../kit/rig.ts'
+import { endRigs, gate, startRig, STYLES, World, type Rig } from '../../kit/rig.ts'
 
 afterEach(endRigs)
 
@@ -74,5 +74,24 @@ describe('what was settled without a run', () => {
     const [again] = await other.deliver('b')
     expect(again?.settled).toBe(1)
     expect([withoutRun(rig), withoutRun(other)]).toEqual([0, 1])
+  })
+})
+
+describe.each(STYLES)('a duplicate ($strategy, $handler)', (style) => {
+  it('says when its message was marked, however late it comes; a delivery that has joined the run does not', async () => {
+    const held = gate()
+    const rig = await startRig({ style, effect: (work) => held.opened.then(work.apply) })
+    await rig.deliver('a', 'a')
+    await rig.clock.advance(2_000)
+    held.open()
+    await rig.clock.advance(0)
+    const markedAt = rig.clock.now()
+    await rig.clock.advance(7_000)
+    await rig.deliver('a')
+    expect(ended(rig).map(({ outcome, since }) => [outcome, since])).toEqual([
+      ['handled', undefined],
+      ['joined', undefined],
+      ['duplicate', markedAt],
+    ])
   })
 })

@@ -28,7 +28,8 @@ export type {
   Reconciled,
   SealResult,
 } from './options.ts'
-export type { Health, LifecycleState, Running, Starting, StopOptions } from './lifecycle.ts'
+export type { Running, Starting, StopOptions } from './lifecycle.ts'
+export type { Health, LifecycleState } from './ports/health.ts'
 export {
   ERROR_CODES,
   BrokerError,
@@ -62,7 +63,7 @@ export type { Subscription } from './ports/subscription.ts'
 export type { Logger } from './ports/logger.ts'
 export type { Message } from './ports/message.ts'
 export type { Migrations, MigrationStatus } from './ports/migrations.ts'
-export type { Observer, ObserverEvent } from './ports/observer.ts'
+export type { Durations, Observer, ObserverEvent, StoreOperation } from './ports/observer.ts'
 export type { HandedBack, Outcome } from './ports/outcome.ts'
 export type { PartitionHealth, SourceEvent, SourceHealth } from './ports/source.ts'
 export type { Store } from './ports/store.ts'

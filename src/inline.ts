@@ -6,13 +6,14 @@ import type { DurationMs } from './core/units.ts'
 import { definitionOf, type Consumer } from './define-consumer.ts'
 import { systemEntropy } from './entropy.ts'
 import { ConfigError, describeError } from './errors.ts'
-import { STOP_DEADLINE_MS, type Health, type LifecycleState, type Running, type StopOptions } from './lifecycle.ts'
+import { STOP_DEADLINE_MS, type Running, type StopOptions } from './lifecycle.ts'
 import { checkText, givenOf } from './option-checks.ts'
 import type { ResolvedConsumer } from './resolve-options.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
 import { RESULT_UNREADABLE } from './pipeline/remember.ts'
 import type { Clock } from './ports/clock.ts'
 import type { Entropy } from './ports/entropy.ts'
+import type { Health, LifecycleState } from './ports/health.ts'
 import type { Message } from './ports/message.ts'
 import type { Outcome } from './ports/outcome.ts'
 import type { Capacity, DeadLetter, Delivery, DeliveryEnd, Publisher, RetryCopy, SourceEvent } from './ports/source.ts'
@@ -162,6 +163,7 @@ class RunningInline implements InlineRunning {
       isBoundBySource: true,
       setPaused: () => {}, // The caller waits for the end of each message, so there is no intake to pause.
     })
+    this.#pipeline.started(() => this.health())
   }
 
   get state(): LifecycleState {
@@ -254,6 +256,7 @@ class RunningInline implements InlineRunning {
       await this.#pipeline.drain(deadlineMs)
     } finally {
       this.#state = 'stopped'
+      this.#pipeline.stopped()
     }
   }
 

@@ -244,10 +244,12 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
    */
   readonly logIds?: boolean
   /**
-   * Gets every outcome and every event. Events of the source have `type: 'source'` and their name in `event`, such as
-   * `offset-reset`. It must not throw and must not block.
+   * Gets every outcome and every event, or several functions that do. Events of the source have `type: 'source'` and
+   * their name in `event`, such as `offset-reset`. It must not throw and must not block. Without it and without `log`,
+   * no event is made.
+   * @defaultValue none
    */
-  readonly observe?: Observer
+  readonly observe?: Observer | readonly Observer[]
   /**
    * Replaces consumer group or queue, origin topic and name in the keys. Set it before you rename or replay a group.
    */

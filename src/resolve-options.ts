@@ -63,7 +63,7 @@ export interface ResolvedConsumer {
   readonly reconcile: ((message: Message, idempotencyKey: string) => Reconciled | Promise<Reconciled>) | undefined
   readonly log: Logger
   readonly logIds: boolean
-  readonly observe: Observer
+  readonly observers: readonly Observer[]
   readonly scope: string | undefined
 }
 
@@ -166,7 +166,7 @@ export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<De
     reconcile: typeof onInDoubt === 'function' ? onInDoubt : undefined,
     log: options.log ?? SILENT,
     logIds: options.logIds ?? false,
-    observe: options.observe ?? (() => {}),
+    observers: Object.freeze([options.observe ?? []].flat()),
     scope: options.scope,
   })
 }
@@ -235,13 +235,20 @@ function problemsOfHandling(options: AnyOptions): string[] {
   if (options.logIds !== undefined) checkOneOf('logIds', options.logIds, [true, false], problems)
   const missing = LEVELS.filter((level) => options.log !== undefined && typeof options.log?.[level] !== 'function')
   if (missing.length > 0) problems.push(`log: expected a logger such as pino(), got one without ${missing.join(', ')}`)
-  for (const name of ['handle', 'handleBatch', 'id', 'decode', 'observe'] as const) {
+  for (const name of ['handle', 'handleBatch', 'id', 'decode'] as const) {
     if (options[name] !== undefined) checkFunction(name, options[name], problems)
   }
+  problemsOfObservers(options.observe, problems)
   if (options.schema !== undefined && typeof options.schema?.['~standard']?.validate !== 'function') {
     problems.push('schema: expected a Standard Schema, such as one of zod, valibot or arktype')
   }
   return problems
+}
+
+function problemsOfObservers(observe: AnyOptions['observe'], problems: string[]): void {
+  if (observe === undefined) return
+  if (!Array.isArray(observe)) return checkFunction('observe', observe, problems)
+  for (const [at, one] of observe.entries()) checkFunction(`observe[${at}]`, one, problems)
 }
 
 function problemsOfTimes(numbers: Numbers, backoff: Backoff): string[] {

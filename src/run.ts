@@ -3,19 +3,13 @@ import { definitionOf, type Consumer } from './define-consumer.ts'
 import { tooShort } from './core/retention.ts'
 import { ConfigError, describeError, StoppedError } from './errors.ts'
 import { systemEntropy } from './entropy.ts'
-import {
-  STOP_DEADLINE_MS,
-  type Health,
-  type LifecycleState,
-  type Running,
-  type Starting,
-  type StopOptions,
-} from './lifecycle.ts'
+import { STOP_DEADLINE_MS, type Running, type Starting, type StopOptions } from './lifecycle.ts'
 import { checkText } from './option-checks.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
 import type { ResolvedConsumer } from './resolve-options.ts'
 import type { Clock } from './ports/clock.ts'
 import type { Entropy } from './ports/entropy.ts'
+import type { Health, LifecycleState } from './ports/health.ts'
 import type { Publisher, Source } from './ports/source.ts'
 
 export interface RunDependencies {
@@ -109,6 +103,7 @@ class RunningConsumer implements Running {
     const cancelled = new Promise<never>((_, reject) => {
       this.#cancelStart = () => reject(new StoppedError(`consumer ${definition.name} was stopped while it started`))
     })
+    this.#pipeline.started(() => this.health())
     const starting = this.#start()
     this.#startEnded = starting.catch(() => {})
     this.#ready = Promise.race([starting, cancelled])
@@ -209,6 +204,7 @@ class RunningConsumer implements Running {
     } finally {
       await Promise.all([this.#source.close(), this.#startIsOver()]).finally(() => {
         this.#state = 'stopped'
+        this.#pipeline.stopped()
       })
     }
   }

@@ -19,7 +19,8 @@ export {
   withoutUndefined,
   type Show,
 } from './option-checks.ts'
-export type { Health, Running, Starting, StopOptions } from './lifecycle.ts'
+export type { Running, Starting, StopOptions } from './lifecycle.ts'
+export type { Health } from './ports/health.ts'
 export {
   BrokerError,
   ConfigError,

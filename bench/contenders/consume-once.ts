@@ -1,4 +1,11 @@
-import { defineConsumer, type Consumer, type ConsumerSettings, type Outcome, type Store } from 'consume-once'
+import {
+  defineConsumer,
+  type Consumer,
+  type ConsumerSettings,
+  type Observer,
+  type Outcome,
+  type Store,
+} from 'consume-once'
 import { type Delivery } from 'consume-once/spi'
 import type { Job, Measurement } from '../suite.ts'
 import { Tally } from '../tally.ts'
@@ -93,7 +100,7 @@ export function commonSettings({ idOf }: Broker, tally: Tally): CommonSettings {
 /** Options of a consumer that gets the bytes as they are. */
 export type Settings = Partial<ConsumerSettings<Uint8Array | null, Uint8Array | null, never>>
 
-type CommonSettings = Required<Pick<Settings, 'name' | 'id' | 'decode' | 'observe'>>
+type CommonSettings = Required<Pick<Settings, 'name' | 'id' | 'decode'>> & { readonly observe: Observer }
 
 export async function consumeAllOnce(broker: Broker, job: Job, tally: Tally, consumer: Consumer): Promise<Measurement> {
   const stop = await broker.run(job, consumer)

@@ -1,4 +1,4 @@
-import type { ObserverEvent } from 'consume-once'
+import type { Observer, ObserverEvent } from 'consume-once'
 import type { Job, Measurement } from '../suite.ts'
 import { Tally } from '../tally.ts'
 import type { Broker, LoadBroker } from './broker.ts'
@@ -6,7 +6,7 @@ import { commonSettings, type Settings } from './consume-once.ts'
 import type { Delays } from './delays.ts'
 import { paced, type LoadLine } from './pace.ts'
 
-type TimedSettings = Required<Pick<Settings, 'name' | 'id' | 'decode' | 'observe'>>
+type TimedSettings = Required<Pick<Settings, 'name' | 'id' | 'decode'>> & { readonly observe: Observer }
 
 /** What a library on some store gets: a broker, a tally, and settings that take the times. */
 export interface Timed {

@@ -48,6 +48,10 @@ export class Tally {
       case 'claims':
       case 'marks':
       case 'lease-lost':
+      case 'started':
+      case 'stopped':
+      case 'handler-run':
+      case 'store-call':
       case 'stuck':
       case 'publish-failed':
       case 'store-down':

@@ -131,6 +131,10 @@ class Outcomes {
       case 'invariant-broken':
         say({ says: 'event', event: event.type, detail: 'error' in event ? String(event.error) : undefined })
         break
+      case 'started':
+      case 'stopped':
+      case 'handler-run':
+      case 'store-call':
       case 'apart':
       case 'claims':
       case 'marks':

@@ -7,10 +7,10 @@ export const SIMULATOR_MUTANTS: readonly Mutant[] = [
     call: ({ source, args: [delivery] }) => `(${delivery}.settle(), ${source})`,
   }),
   mutant('settle-before-mark', 'Settles when the handler has ended, before the mark is durable.', {
-    call: ({ callee, args: [count, mark, ...others] }) => {
+    call: ({ callee, args: [operation, count, mark, ...others] }) => {
       const sent = `void (${mark})().catch(() => {})`
       const marked = `async () => { ${sent}; return Array(${count}).fill('marked') }`
-      return `${callee}(${[count, marked, ...others].join(', ')})`
+      return `${callee}(${[operation, count, marked, ...others].join(', ')})`
     },
   }),
   mutant('mark-before-effect', 'Marks a message before its handler starts.', {

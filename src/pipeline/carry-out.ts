@@ -2,7 +2,8 @@ import type { Key, Reason, Result } from '../core/record.ts'
 import { isFailure } from '../core/result.ts'
 import type { DurationMs } from '../core/units.ts'
 import { InvariantError } from '../errors.ts'
-import type { ObserverEvent } from '../ports/observer.ts'
+import type { PipelineEvent } from '../ports/observer.ts'
+import type { Message } from '../ports/message.ts'
 import type { HandedBack, Outcome } from '../ports/outcome.ts'
 import type { Delivery, DeliveryEnd } from '../ports/source.ts'
 import { toldOfCause } from './cause.ts'
@@ -15,6 +16,7 @@ import { openKept } from './remember.ts'
 import type { Services } from './services.ts'
 import type { SingleFlight } from './single-flight.ts'
 import type { Task } from './task.ts'
+import type { Times } from './times.ts'
 
 /** How often a claim is repeated while another owner is busy. The claim may end long before its lease. */
 const BUSY_POLL_MS = 1_000
@@ -63,7 +65,9 @@ export class CarryOut {
 
   /** Does nothing if the task has ended before. */
   end(task: Task, ending: Ending): void {
-    if (task.move('ending')) this.#carryOut(task, ending)
+    if (!task.move('ending')) return
+    task.times?.ending(this.#services.clock.monotonic())
+    this.#carryOut(task, ending)
   }
 
   /** A delivery without a task, because it has no usable ID. */
@@ -95,8 +99,11 @@ export class CarryOut {
     switch (ending.end) {
       case 'marked': {
         const { evidence, claim, result } = ending
-        const told: OutcomeDetail = { key: task.key, attempt: claim.attempt, fence: claim.fence }
-        if (result !== undefined) Object.assign(told, this.#remembered(task.key, result))
+        const { key } = task
+        const { attempt, fence } = claim
+        // Nothing is made for each message that nobody wants to hear.
+        let told: OutcomeDetail = this.#services.isHeard ? { key, attempt, fence } : UNHEARD
+        if (result !== undefined) told = { ...told, ...this.#remembered(key, result) }
         return this.#settleAll(task, { evidence, outcome: 'handled', told })
       }
       case 'duplicate': {
@@ -188,9 +195,9 @@ export class CarryOut {
 
   #settleAll(task: Task, end: SettledEnd, isSettledWithIt?: (joined: Delivery) => boolean): void {
     if (!this.#leaveFlight(task)) return
-    this.#settle(task.first, end)
+    this.#settle(task.first, end, { times: task.times })
     for (const delivery of task.joined) {
-      if (isSettledWithIt?.(delivery) ?? true) this.#settle(delivery, end, true)
+      if (isSettledWithIt?.(delivery) ?? true) this.#settle(delivery, end, { hasJoined: true })
       else this.#hooks.arriveAgain(delivery)
     }
   }
@@ -198,7 +205,9 @@ export class CarryOut {
   /** Ends all deliveries of a task without a settle. */
   #forget(task: Task, outcome: Unsettled, detail: OutcomeDetail): void {
     if (!this.#leaveFlight(task)) return
-    for (const delivery of [task.first, ...task.joined]) this.#giveBack(delivery, outcome, { key: task.key, ...detail })
+    const told = { key: task.key, ...detail }
+    this.#giveBack(task.first, outcome, told, task.times)
+    for (const delivery of task.joined) this.#giveBack(delivery, outcome, told)
   }
 
   /** Once for each task. */
@@ -219,13 +228,13 @@ export class CarryOut {
   }
 
   /** The only place that settles. */
-  #settle(delivery: Delivery, end: SettledEnd, hasJoined = false): void {
+  #settle(delivery: Delivery, end: SettledEnd, { times, hasJoined = false }: Settling = {}): void {
     const { key } = end.told
     if (!Evidence.is(end.evidence)) return this.#refuseSettle(delivery, end.outcome, key)
     const outcome = hasJoined ? 'joined' : end.outcome
     const told = hasJoined ? { key, endedAs: end.outcome } : end.told
-    if (delivery.settle()) this.#ended(delivery, end, outcome, told)
-    else this.#ended(delivery, end, 'settle-refused', { refused: outcome, ...told })
+    if (delivery.settle()) this.#ended(delivery, end, { outcome, told, times })
+    else this.#ended(delivery, end, { outcome: 'settle-refused', told: { refused: outcome, ...told }, times })
   }
 
   #refuseSettle(delivery: Delivery, outcome: Outcome, key: Key | undefined): void {
@@ -236,23 +245,46 @@ export class CarryOut {
   }
 
   /** After `lease-lost` the delivery is not ours, so there is nothing to hand back. */
-  #giveBack(delivery: Delivery, outcome: Unsettled, told: OutcomeDetail): void {
+  #giveBack(delivery: Delivery, outcome: Unsettled, told: OutcomeDetail, times?: Times): void {
     if (outcome === 'handed-back') delivery.handBack?.()
-    this.#ended(delivery, { outcome, told }, outcome, told)
+    this.#ended(delivery, { outcome, told }, { outcome, told, times })
   }
 
   /** `end`: how its message ended. */
-  #ended(delivery: Delivery, end: MessageEnd, outcome: Outcome, told: OutcomeDetail): void {
+  #ended(delivery: Delivery, end: MessageEnd, { outcome, told, times }: DeliveryEnded): void {
     if (isWithoutRun(outcome, told)) this.#settledWithoutRun++
     const { reason, result } = end.told
     delivery.onEnd?.({ outcome, endedAs: end.outcome, copy: end.copy, reason, result })
-    this.#services.observe({ type: 'delivery', message: delivery.message, outcome, ...told })
+    if (this.#services.isHeard) this.#tell(delivery.message, outcome, told, times)
     this.#hooks.onEnded()
+  }
+
+  #tell(message: Message, outcome: Outcome, told: OutcomeDetail, times: Times | undefined): void {
+    const { clock, observe } = this.#services
+    const { timestamp } = message
+    const endToEndMs = timestamp === undefined ? undefined : Math.max(0, clock.now() - timestamp)
+    const durations = times?.until(clock.monotonic())
+    observe({ type: 'delivery', message, outcome, ...told, durations, endToEndMs })
   }
 }
 
-type DeliveryEvent = Extract<ObserverEvent, { type: 'delivery' }>
+type DeliveryEvent = Extract<PipelineEvent, { type: 'delivery' }>
 type OutcomeDetail = Partial<Omit<DeliveryEvent, 'type' | 'message' | 'outcome'>>
+
+/** The detail of an event that nobody wants to hear. */
+const UNHEARD: OutcomeDetail = {}
+
+interface Settling {
+  readonly times?: Times | undefined
+  /** It had joined another delivery. */
+  readonly hasJoined?: boolean
+}
+
+interface DeliveryEnded {
+  readonly outcome: Outcome
+  readonly told: OutcomeDetail
+  readonly times?: Times | undefined
+}
 
 type Unsettled = 'handed-back' | 'lease-lost'
 

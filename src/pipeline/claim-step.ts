@@ -1,11 +1,11 @@
 import { afterClaim, type AfterClaim } from '../core/decision.ts'
 import type { EpochMs } from '../core/units.ts'
-import type { Observer } from '../ports/observer.ts'
 import type { Claim, ClaimAnswer } from '../ports/store.ts'
 import type { ResolvedConsumer } from '../resolve-options.ts'
 import type { Ending, SettingAside } from './ending.ts'
 import { Evidence } from './evidence.ts'
 import type { RunItem } from './handler-run.ts'
+import type { Tell } from './observe.ts'
 import type { Task } from './task.ts'
 
 /** What follows the claim of a task. */
@@ -32,11 +32,11 @@ type Grant = Extract<ClaimAnswer<unknown>, { claim: unknown }>
 /** Turns answers to claims into steps. */
 export class ClaimSteps {
   readonly #consumer: ResolvedConsumer
-  readonly #observe: Observer
+  readonly #observe: Tell
   /** Tasks of which the observer knows that they are beyond retention: an inbox may claim a task twice. */
   readonly #told = new WeakSet<Task>()
 
-  constructor(consumer: ResolvedConsumer, observe: Observer) {
+  constructor(consumer: ResolvedConsumer, observe: Tell) {
     this.#consumer = consumer
     this.#observe = observe
   }

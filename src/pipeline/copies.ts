@@ -6,9 +6,9 @@ import { DEFAULTS } from '../defaults.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { Message } from '../ports/message.ts'
-import type { ObserverEvent } from '../ports/observer.ts'
 import type { DeadLetter, MessageCopy, Publisher, RetryCopy } from '../ports/source.ts'
 import { Evidence } from './evidence.ts'
+import type { Tell } from './observe.ts'
 import { Pauses } from './pauses.ts'
 import { redactedError } from './redact.ts'
 import type { Ending } from './ending.ts'
@@ -20,7 +20,7 @@ interface CopiesParts {
   readonly publisher: Publisher
   readonly clock: Clock
   readonly entropy: Entropy
-  readonly observe: (event: ObserverEvent) => void
+  readonly observe: Tell
 }
 
 export interface DeadLettering {

@@ -267,10 +267,7 @@ export class InboxRunner extends Runner {
     const mayMark = end.result === 'handled' || (end.result === 'remembered' && items.length === 1)
     if (!mayMark) return this.#failed(items, end)
     const { results } = end
-    const verdicts = await this.services.store.commit(
-      items.map(({ claim }) => claim),
-      results,
-    )
+    const verdicts = await this.services.store.commit(items, results)
     if (verdicts === undefined) return this.endAll(tasksOf(items), DROPPED)
     if ('error' in verdicts) return this.#failed(items, { ...end, result: 'failed', error: verdicts.error })
     for (const [index, { task, claim }] of items.entries()) {
@@ -322,6 +319,7 @@ export class InboxRunner extends Runner {
       return { result: 'unknown', error, isInterrupted }
     }
     const remembered = this.#remembers ? remember(run, end, this.services) : end
+    this.ran(run, remembered.result)
     const { result } = remembered
     if ((result === 'handled' || result === 'remembered') && pending > 0) {
       const error = new TransactionError(

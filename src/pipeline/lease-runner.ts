@@ -246,6 +246,7 @@ export class LeaseRunner extends Runner {
     const { lease } = run
     const end = this.#remembers ? remember(run, how, this.services) : how
     lease.kept = end.kept
+    this.ran(run, end.result)
     this.#running--
     if (run.state === 'late') {
       this.stuckRuns.delete(run)

@@ -125,6 +125,10 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
       )
     case 'source':
       return log[event.isWarning ? 'warn' : 'info']({ consumer, event: event.event, detail: event.detail }, event.event)
+    case 'started':
+    case 'stopped':
+    case 'handler-run':
+    case 'store-call':
     case 'claims':
     case 'marks':
     case 'settles':

@@ -68,10 +68,7 @@ export class Marks {
     for (const lease of leases) for (const item of lease.items) items.push(item)
     const results = this.#remembers ? leases.flatMap(resultsOf) : undefined
     this.#tasksUnderWay += items.length
-    const verdicts = await store.mark(
-      items.map(({ claim }) => claim),
-      results,
-    )
+    const verdicts = await store.mark(items, results)
     this.#tasksUnderWay -= items.length
     for (const lease of leases) onAnswered(lease)
     let index = 0
@@ -87,7 +84,7 @@ export class Marks {
   /** Marks without a run. */
   async skip(items: readonly RunItem[], reason: Reason): Promise<void> {
     const { store } = this.#services
-    const verdicts = await store.mark(items.map(({ claim }) => claim))
+    const verdicts = await store.mark(items)
     for (const [index, { task }] of items.entries()) {
       const evidence = Evidence.ofMark(verdicts?.[index])
       const ending = evidence && ({ end: 'duplicate', evidence, reason } as const)
@@ -102,7 +99,7 @@ export class Marks {
    */
   async markLate(lease: HeldLease): Promise<void> {
     const { store } = this.#services
-    const verdicts = await store.mark(lease.claims, this.#remembers ? resultsOf(lease) : undefined)
+    const verdicts = await store.mark(lease.items, this.#remembers ? resultsOf(lease) : undefined)
     if (verdicts !== undefined) store.observeMarks(verdicts)
   }
 

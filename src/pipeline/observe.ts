@@ -1,33 +1,47 @@
 import { SILENT, type ResolvedConsumer } from '../resolve-options.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { Observer, ObserverEvent } from '../ports/observer.ts'
+import type { ObserverEvent, PipelineEvent } from '../ports/observer.ts'
 import { createIdReader } from './identify.ts'
 import { logEvent, type EventLog } from './log-event.ts'
 import { loggedError } from './logged-error.ts'
 import { SettleRefusals } from './settle-refusals.ts'
 
+/** Tells an event of the pipeline to whoever listens. It never throws. */
+export type Tell = (event: PipelineEvent) => void
+
 /**
- * Calls the consumer's log and observer. An exception in them is the user's own and must not leave a message half
+ * Calls the consumer's log and observers. An exception in them is the user's own and must not leave a message half
  * ended.
  */
 export class Telling {
   readonly #consumer: ResolvedConsumer
   readonly #eventLog: EventLog
   readonly #refusals: SettleRefusals
+  readonly #isLogged: boolean
 
   constructor(consumer: ResolvedConsumer, clock: Clock) {
     const { log, name, logIds } = consumer
     this.#consumer = consumer
+    this.#isLogged = log !== SILENT
     this.#eventLog = { log, consumer: name, idOf: logIds ? createIdReader(consumer) : undefined }
     this.#refusals = new SettleRefusals(log, name, clock)
   }
 
-  readonly observe: Observer = (event) => {
-    if (this.#consumer.log !== SILENT) unlessItThrows(() => this.#toLog(event))
-    try {
-      this.#consumer.observe(event)
-    } catch (error) {
-      unlessItThrows(() => this.#logObserverError(error, event))
+  /** Somebody listens. Otherwise no event need be made, and no time be taken for it. */
+  get isHeard(): boolean {
+    return this.#isLogged || this.#consumer.observers.length > 0
+  }
+
+  readonly observe: Tell = (event) => {
+    if (!this.isHeard) return
+    const told: ObserverEvent = { ...event, consumer: this.#consumer.name }
+    if (this.#isLogged) unlessItThrows(() => this.#toLog(told))
+    for (const observer of this.#consumer.observers) {
+      try {
+        observer(told)
+      } catch (error) {
+        unlessItThrows(() => this.#logObserverError(error, told))
+      }
     }
   }
 

@@ -1,10 +1,11 @@
-import type { DurationMs } from '../core/units.ts'
+import type { DurationMs, MonotonicMs } from '../core/units.ts'
 import { DEFAULTS } from '../defaults.ts'
 import { StoppedError } from '../errors.ts'
 import type { ResolvedConsumer } from '../resolve-options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
-import type { Observer } from '../ports/observer.ts'
+import type { Health } from '../ports/health.ts'
+import type { StoreOperation } from '../ports/observer.ts'
 import type { Capacity, Delivery, Intake, Publisher, SourceEvent } from '../ports/source.ts'
 import { scopeName } from '../scope.ts'
 import { CarryOut } from './carry-out.ts'
@@ -15,15 +16,16 @@ import { createIdentify } from './identify.ts'
 import { InboxRunner } from './inbox-runner.ts'
 import { Lanes } from './lanes.ts'
 import { LeaseRunner } from './lease-runner.ts'
-import { Telling } from './observe.ts'
+import { Telling, type Tell } from './observe.ts'
 import { Purger } from './purger.ts'
 import type { Runner } from './runner.ts'
 import type { Services } from './services.ts'
 import { SingleFlight } from './single-flight.ts'
 import { Slices } from './slices.ts'
 import { StoreClient } from './store-client.ts'
-import { StoreLine } from './store-line.ts'
+import { StoreLine, type OnCall } from './store-line.ts'
 import { Task } from './task.ts'
+import { Times } from './times.ts'
 
 export interface PipelineDependencies {
   readonly consumer: ResolvedConsumer
@@ -47,7 +49,7 @@ export class Pipeline implements Intake, Services {
   readonly consumer: ResolvedConsumer
   readonly clock: Clock
   readonly entropy: Entropy
-  readonly observe: Observer
+  readonly observe: Tell
   readonly lanes: Lanes
   readonly line: StoreLine
   readonly store: StoreClient
@@ -55,6 +57,8 @@ export class Pipeline implements Intake, Services {
   /** Started by the caller that opens the store. */
   readonly purger: Purger
   readonly storedPositions: Intake['storedPositions']
+  readonly #scope: string
+  readonly #group: string
   readonly #telling: Telling
   readonly #copies: Copies
   readonly #carryOut: CarryOut
@@ -77,6 +81,8 @@ export class Pipeline implements Intake, Services {
     const { consumer, group, publisher, clock, entropy, setPaused, isBoundBySource = false } = dependencies
     const { store } = consumer
     const scope = scopeName(consumer, group)
+    this.#scope = scope
+    this.#group = group
     this.consumer = consumer
     this.capacity = capacityOf(consumer)
     this.storedPositions = storedPositionsIn(store, scope)
@@ -91,19 +97,21 @@ export class Pipeline implements Intake, Services {
     this.#slices = new Slices(clock, () => this.#handBackNext() || this.#acceptNext())
     this.#copies = new Copies({ consumer: consumer.name, group, publisher, clock, entropy, observe })
     this.lanes = new Lanes(clock, () => this.#runner.wake())
+    const onCall: OnCall = (...call) => this.#storeCalled(...call)
     this.line = new StoreLine(clock, entropy, {
       onReachable: (listener) => store.onReachable?.(listener),
       onDown: (error) => {
         observe({ type: 'store-down', error })
         this.#applyPause()
       },
+      onCall,
       onUp: () => {
         observe({ type: 'store-up' })
         this.#applyPause()
         this.#runner.wake()
       },
     })
-    this.store = new StoreClient(this, scope, this.line)
+    this.store = new StoreClient(this, scope, this.line, onCall)
     this.#carryOut = new CarryOut(this, this.#flights, this.#copies, {
       rewind: (stream) => dependencies.rewind?.(stream),
       arriveAgain: (delivery) => {
@@ -114,6 +122,10 @@ export class Pipeline implements Intake, Services {
     })
     this.purger = new Purger(this, scope)
     this.#runner = store.strategy === 'lease' ? new LeaseRunner(this, store) : new InboxRunner(this)
+  }
+
+  get isHeard(): boolean {
+    return this.#telling.isHeard
   }
 
   get isDraining(): boolean {
@@ -149,6 +161,24 @@ export class Pipeline implements Intake, Services {
 
   get isBroken(): boolean {
     return this.#carryOut.isBroken
+  }
+
+  /** To be called once, before anything else is told. */
+  started(health: () => Health): void {
+    const { store, retentionMs, leaseMs } = this.consumer
+    this.observe({
+      type: 'started',
+      group: this.#group,
+      scope: this.#scope,
+      store,
+      retentionMs,
+      leaseMs,
+      health,
+    })
+  }
+
+  stopped(): void {
+    this.observe({ type: 'stopped' })
   }
 
   deliver(deliveries: readonly Delivery[]): void {
@@ -239,6 +269,7 @@ export class Pipeline implements Intake, Services {
 
   #accept(delivery: Delivery): void {
     const identified = this.#identify(delivery) // mutant: ack-first
+    if (identified instanceof Task && this.isHeard) identified.times = new Times(this.clock.monotonic())
     if (!(identified instanceof Task)) {
       if (this.#isDraining) this.#carryOut.handBack(delivery)
       else void this.#carryOut.deadLetter(delivery, identified)
@@ -246,6 +277,12 @@ export class Pipeline implements Intake, Services {
       if (this.#isDraining) this.end(identified, DROPPED)
       else this.lanes.enqueue(identified)
     }
+  }
+
+  #storeCalled(operation: StoreOperation, count: number, sentAt: MonotonicMs, error?: unknown): void {
+    if (!this.isHeard) return
+    const durationMs = this.clock.monotonic() - sentAt
+    this.observe({ type: 'store-call', operation, count, durationMs, error })
   }
 
   /** Stops all waiting, and leaves no timer. */

@@ -1,7 +1,8 @@
+import type { HandlerResult } from '../core/decision.ts'
 import type { ReleaseOptions } from '../ports/store.ts'
 import { DoubtQueue, type Apart } from './doubt-queue.ts'
 import { DROPPED, type Ending, type SettingAside } from './ending.ts'
-import type { RunItem } from './handler-run.ts'
+import type { HandlerRun, RunItem } from './handler-run.ts'
 import { Semaphore } from './semaphore.ts'
 import type { Services } from './services.ts'
 import type { Task } from './task.ts'
@@ -71,6 +72,16 @@ export abstract class Runner {
   /** The task has one attempt left: nothing else begins before it has ended. */
   protected abstract isLastAttempt(task: Task): boolean
   protected abstract runApart(tasks: readonly Task[]): Promise<void>
+
+  /** A run of the handler has ended. */
+  protected ran(run: HandlerRun<unknown>, result: HandlerResult): void {
+    const { isHeard, clock, observe } = this.services
+    if (!isHeard) return
+    const now = clock.monotonic()
+    const { items, startedAt } = run
+    for (const { task } of items) task.times?.ran(startedAt, now)
+    observe({ type: 'handler-run', result, count: items.length, durationMs: run.ranMs(now) })
+  }
 
   protected stillOurs(tasks: readonly Task[]): readonly Task[] {
     if (tasks.every(({ isCurrent }) => isCurrent)) return tasks

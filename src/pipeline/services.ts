@@ -2,9 +2,9 @@ import type { DurationMs } from '../core/units.ts'
 import type { ResolvedConsumer } from '../resolve-options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
-import type { Observer } from '../ports/observer.ts'
 import type { Ending } from './ending.ts'
 import type { Lanes } from './lanes.ts'
+import type { Tell } from './observe.ts'
 import type { StoreClient } from './store-client.ts'
 import type { Task } from './task.ts'
 
@@ -16,7 +16,9 @@ export interface Services {
   readonly lanes: Lanes
   readonly store: StoreClient
   readonly isDraining: boolean
-  readonly observe: Observer
+  readonly observe: Tell
+  /** Somebody listens: events are made, and the times of a message are taken. */
+  readonly isHeard: boolean
   /** Each task that a runner took from the lanes ends here, once. */
   end(task: Task, ending: Ending): void
   /** How long a message with this many failed attempts waits in a retry place; `undefined`: it waits in its lane. */

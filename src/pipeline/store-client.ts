@@ -5,7 +5,6 @@ import type { MonotonicMs } from '../core/units.ts'
 import { hasCode } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
-import type { Observer } from '../ports/observer.ts'
 import type { StreamPosition } from '../ports/source.ts'
 import type { Claim, ClaimAnswer, Positions, ReleaseOptions } from '../ports/store.ts'
 import { causeOf } from './cause.ts'
@@ -13,7 +12,9 @@ import { ClaimSteps, type ClaimStep } from './claim-step.ts'
 import { DROPPED, RERUN, type Ending, type SettingAside } from './ending.ts'
 import type { ResolvedConsumer } from '../resolve-options.ts'
 import { faultOfMark, faultOfRelease, faultOfSetAside, faultsOfClaims } from './store-answers.ts'
-import type { StoreLine } from './store-line.ts'
+import type { RunItem } from './handler-run.ts'
+import type { Tell } from './observe.ts'
+import type { OnCall, StoreLine } from './store-line.ts'
 import type { Task } from './task.ts'
 
 export interface ClaimedBatch {
@@ -27,7 +28,8 @@ export interface StoreClientParts {
   readonly consumer: ResolvedConsumer
   readonly clock: Clock
   readonly entropy: Entropy
-  readonly observe: Observer
+  readonly observe: Tell
+  readonly isHeard: boolean
 }
 
 /**
@@ -40,8 +42,10 @@ export class StoreClient {
   readonly #line: StoreLine
   readonly #steps: ClaimSteps
   readonly #positions: Positions | undefined
+  readonly #onCall: OnCall
 
-  constructor(services: StoreClientParts, scope: string, line: StoreLine) {
+  constructor(services: StoreClientParts, scope: string, line: StoreLine, onCall: OnCall) {
+    this.#onCall = onCall
     const { consumer, observe } = services
     this.#services = services
     this.#scope = scope
@@ -55,7 +59,7 @@ export class StoreClient {
   }
 
   async claim(tasks: readonly Task[], alone: boolean): Promise<ClaimedBatch | undefined> {
-    const { consumer, clock, entropy, observe } = this.#services
+    const { consumer, clock, entropy, observe, isHeard } = this.#services
     const { store, leaseMs, retentionMs } = consumer
     const request = {
       scope: this.#scope,
@@ -70,13 +74,17 @@ export class StoreClient {
       sentAt = clock.monotonic()
       return store.claim(request) // mutant: mark-before-effect, settle-on-busy, swallow-given-up, done-from-error
     }
-    const answers = await this.#line.ask(tasks.length, ask, faultsOfClaims(request, store.strategy))
+    const answers = await this.#line.ask('claim', tasks.length, ask, faultsOfClaims(request, store.strategy))
     if (answers === undefined) return undefined
     // Positions are kept for ever.
     const horizon = this.#positions === undefined ? horizonOf(clock.now(), retentionMs) : Number.NEGATIVE_INFINITY
-    let granted = 0
-    for (const answer of answers) if ('claim' in answer) granted++
-    observe({ type: 'claims', count: tasks.length, granted })
+    if (isHeard) {
+      const answeredAt = clock.monotonic()
+      for (const { times } of tasks) times?.claimed(sentAt, answeredAt)
+      let granted = 0
+      for (const answer of answers) if ('claim' in answer) granted++
+      observe({ type: 'claims', count: tasks.length, granted })
+    }
     const steps = tasks.map((task, at) => {
       const answer = answers[at]
       if (answer === undefined) throw new TypeError('a store must answer each item of a claim (store-client.claim)')
@@ -88,23 +96,35 @@ export class StoreClient {
 
   /** Once: the answer is not worth waiting for, because the next renewal follows soon. */
   async renew(claims: readonly Claim[]): Promise<readonly RenewVerdict[]> {
-    const { store, leaseMs } = this.#services.consumer
+    const { clock, consumer } = this.#services
+    const { store, leaseMs } = consumer
+    const sentAt = clock.monotonic()
     try {
-      return await store.renew(claims, leaseMs)
-    } catch {
+      const verdicts = await store.renew(claims, leaseMs)
+      this.#onCall('renew', claims.length, sentAt)
+      return verdicts
+    } catch (error) {
+      this.#onCall('renew', claims.length, sentAt, error)
       // Unknown. Without an answer in time, the local deadline aborts the handlers.
       return []
     }
   }
 
-  mark(claims: readonly Claim[], results?: Results): Promise<readonly MarkVerdict[] | undefined> {
-    const { consumer } = this.#services
-    return this.#line.ask(claims.length, () => consumer.store.mark(claims, results), faultOfMark) // mutant: settle-before-mark, release-after-unknown
+  async mark(items: readonly RunItem[], results?: Results): Promise<readonly MarkVerdict[] | undefined> {
+    const { clock, consumer } = this.#services
+    const { store } = consumer
+    const claims = items.map(({ claim }) => claim)
+    const sentAt = clock.monotonic()
+    const verdicts = await this.#line.ask('mark', claims.length, () => store.mark(claims, results), faultOfMark) // mutant: settle-before-mark, release-after-unknown
+    this.#marked(items, sentAt)
+    return verdicts
   }
 
   /** Marks the claims of a transaction. Resolves with an error if it is known that nothing was committed. */
-  async commit(claims: readonly Claim[], results?: Results): Promise<readonly MarkVerdict[] | undefined | Refusal> {
-    const { consumer } = this.#services
+  async commit(items: readonly RunItem[], results?: Results): Promise<readonly MarkVerdict[] | undefined | Refusal> {
+    const { clock, consumer } = this.#services
+    const claims = items.map(({ claim }) => claim)
+    const sentAt = clock.monotonic()
     let refusal: Refusal | undefined
     const mark = async (): Promise<readonly MarkVerdict[]> => {
       try {
@@ -116,11 +136,20 @@ export class StoreClient {
         return claims.map(() => 'refused-busy')
       }
     }
-    const verdicts = await this.#line.ask(claims.length, mark, faultOfMark)
+    const verdicts = await this.#line.ask('mark', claims.length, mark, faultOfMark)
+    this.#marked(items, sentAt)
     return refusal ?? verdicts
   }
 
+  #marked(items: readonly RunItem[], sentAt: MonotonicMs): void {
+    const { isHeard, clock } = this.#services
+    if (!isHeard) return
+    const answeredAt = clock.monotonic()
+    for (const { task } of items) task.times?.marked(sentAt, answeredAt)
+  }
+
   observeMarks(verdicts: readonly MarkVerdict[]): void {
+    if (!this.#services.isHeard) return
     let count = 0
     let late = 0
     for (const verdict of verdicts) {
@@ -132,7 +161,7 @@ export class StoreClient {
 
   async release(claims: readonly Claim[], how: ReleaseOptions): Promise<void> {
     const { consumer } = this.#services
-    await this.#line.ask(claims.length, () => consumer.store.release(claims, how), faultOfRelease)
+    await this.#line.ask('release', claims.length, () => consumer.store.release(claims, how), faultOfRelease)
   }
 
   /** Resolves when the record is written. If the store refuses, the task is claimed again and follows that verdict. */
@@ -140,7 +169,12 @@ export class StoreClient {
     const { consumer, clock } = this.#services
     const setAsideAt = clock.now()
     const how = { reason: why.reason, refund: why.attempts < claim.attempt, cause: causeOf(why, task.message) }
-    const verdicts = await this.#line.ask(1, () => consumer.store.setAside([claim], as, how), faultOfSetAside)
+    const verdicts = await this.#line.ask(
+      'setAside',
+      1,
+      () => consumer.store.setAside([claim], as, how),
+      faultOfSetAside,
+    )
     const verdict = verdicts?.[0]
     if (verdict === undefined) return DROPPED
     return verdict === 'refused' ? RERUN : { end: 'set-aside', parked: verdict === 'parked', setAsideAt, why }
@@ -154,7 +188,7 @@ export class StoreClient {
     const positions = this.#positions
     if (positions === undefined || position === undefined) return
     const pass = async (): Promise<readonly void[]> => [await positions.pass(this.#scope, position)]
-    await this.#line.ask(1, pass, () => undefined)
+    await this.#line.ask('pass', 1, pass, () => undefined)
   }
 }
 

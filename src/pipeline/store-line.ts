@@ -4,7 +4,11 @@ import { DEFAULTS } from '../defaults.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import { Pauses } from './pauses.ts'
+import type { MonotonicMs } from '../core/units.ts'
+import type { StoreOperation } from '../ports/observer.ts'
 import type { FindFault } from './store-answers.ts'
+
+export type OnCall = (operation: StoreOperation, count: number, sentAt: MonotonicMs, error?: unknown) => void
 
 /**
  * Jitter: processes that lost their store together must not return together, and a client that reconnects often must
@@ -13,6 +17,8 @@ import type { FindFault } from './store-answers.ts'
 const SOON_MS = { least: 20, most: 250 }
 
 interface StoreLineHooks {
+  /** A call has ended; with `error`: its answer is unknown. */
+  readonly onCall: OnCall
   /** `Store.onReachable`, if the store has it. */
   readonly onReachable: (listener: () => void) => (() => void) | undefined
   /** Called once per outage, before the first retry. */
@@ -53,14 +59,17 @@ export class StoreLine {
    * end of a lease.
    */
   async ask<T>(
+    operation: StoreOperation,
     items: number,
     call: () => Promise<readonly T[]>,
     faultOf: FindFault<T>,
   ): Promise<readonly T[] | undefined> {
     for (let failures = 0; ;) {
+      const sentAt = this.#clock.monotonic()
       try {
         const answers = await call()
         refuseFaults(answers, items, faultOf)
+        this.#hooks.onCall(operation, items, sentAt)
         if (failures > 0) {
           this.#recovered()
           // One successful call shows that the store is back; the others need not wait.
@@ -68,6 +77,7 @@ export class StoreLine {
         }
         return answers
       } catch (error) {
+        this.#hooks.onCall(operation, items, sentAt, error)
         if (failures === 0 && ++this.#failing === 1 && !this.#pauses.areOver) this.#wentDown(error)
         failures++
         await this.#pauses.pause(backoffMs(failures, DEFAULTS.storeRetry, this.#entropy.fraction()))

@@ -3,6 +3,7 @@ import type { EpochMs, MonotonicMs } from '../core/units.ts'
 import type { Delivery, StreamPosition } from '../ports/source.ts'
 import type { Message } from '../ports/message.ts'
 import { shortened } from '../digest.ts'
+import type { Times } from './times.ts'
 
 /**
  * States of a task.
@@ -92,6 +93,8 @@ export class Task {
   firstFailureAt: EpochMs | undefined
   /** Since when every claim has found another owner busy with it. */
   busySince: MonotonicMs | undefined
+  /** `undefined`: nobody listened when it arrived. */
+  times: Times | undefined
   #state: TaskState = 'arrived'
   #history = UNTRIED
   #joined: Delivery[] | undefined
@@ -107,6 +110,7 @@ export class Task {
     this.queuedIn = undefined
     this.firstFailureAt = undefined
     this.busySince = undefined
+    this.times = undefined
   }
 
   get state(): TaskState {

@@ -50,6 +50,10 @@ export class TimedRun {
     return this
   }
 
+  get startedAt(): MonotonicMs {
+    return this.#startedAt
+  }
+
   ranMs(now: MonotonicMs): DurationMs {
     return now - this.#startedAt
   }

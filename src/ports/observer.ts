@@ -1,12 +1,57 @@
-import type { BeyondRetentionPolicy, InDoubtPolicy } from '../core/decision.ts'
+import type { BeyondRetentionPolicy, HandlerResult, InDoubtPolicy } from '../core/decision.ts'
 import type { Key, Reason, Result } from '../core/record.ts'
 import type { DurationMs, EpochMs } from '../core/units.ts'
 import type { Message } from './message.ts'
 import type { HandedBack, Outcome } from './outcome.ts'
+import type { Health } from './health.ts'
 import type { SourceEvent } from './source.ts'
+import type { Store } from './store.ts'
 
-/** Events for an observer. The observer must not throw and must not block. */
-export type ObserverEvent =
+/** How long the steps of a message took, in milliseconds; `undefined`: it did not come to this step. */
+export interface Durations {
+  /** From its arrival in this process to the claim that was answered last. */
+  readonly waitMs: DurationMs | undefined
+  /** The call of the store that claimed it, which is shared with other messages. */
+  readonly claimMs: DurationMs | undefined
+  /** The last run of its handler, which a batch shares. */
+  readonly handlerMs: DurationMs | undefined
+  /** The call of the store that marked it; with an inbox, the COMMIT. */
+  readonly markMs: DurationMs | undefined
+  /**
+   * From the decision how it ends to the settle, which a copy has to be confirmed for. A Kafka commit and a RabbitMQ
+   * ack go out after the settle, for many messages at once: see `settles`.
+   */
+  readonly settleMs: DurationMs | undefined
+  /** From its arrival in this process to its end. */
+  readonly totalMs: DurationMs
+}
+
+/** The methods of a store that `store-call` names. */
+export type StoreOperation = 'claim' | 'renew' | 'mark' | 'release' | 'setAside' | 'pass'
+
+/** An event, and the name of the consumer to which it happened. */
+export type ObserverEvent = PipelineEvent & { readonly consumer: string }
+
+/** Gets every event. It must not throw and must not block. */
+export type Observer = (event: ObserverEvent) => void
+
+/** The events as the pipeline tells them. */
+export type PipelineEvent =
+  /**
+   * The consumer was started; it has not joined yet. What it gives can be read until `stopped`, for gauges: read them
+   * when they are scraped.
+   */
+  | {
+      readonly type: 'started'
+      readonly group: string
+      /** Its scope in the store. */
+      readonly scope: string
+      readonly store: Store<unknown>
+      readonly retentionMs: DurationMs
+      readonly leaseMs: DurationMs
+      readonly health: () => Health
+    }
+  | { readonly type: 'stopped' }
   | {
       readonly type: 'delivery'
       readonly outcome: Outcome
@@ -41,6 +86,31 @@ export type ObserverEvent =
       /** With `result`: the result is a failure that was remembered as the answer. */
       readonly failure?: true | undefined
       readonly message: Message
+      /** `undefined`: it had joined another delivery, it has no usable ID, or it arrived before anybody listened. */
+      readonly durations?: Durations | undefined
+      /**
+       * From the timestamp of the message to the end of this delivery, in milliseconds. Both are wall clocks, of two
+       * machines: 0 if the timestamp is in the future. `undefined`: it has no timestamp.
+       */
+      readonly endToEndMs?: DurationMs | undefined
+    }
+  /** A run of the handler has ended: of one message, or of a batch. */
+  | {
+      readonly type: 'handler-run'
+      readonly result: HandlerResult
+      /** Messages of the run. */
+      readonly count: number
+      readonly durationMs: DurationMs
+    }
+  /** One call of the store has ended. Calls that failed are repeated; each is told. */
+  | {
+      readonly type: 'store-call'
+      readonly operation: StoreOperation
+      /** Messages of the call. */
+      readonly count: number
+      readonly durationMs: DurationMs
+      /** It failed: its answer is unknown. */
+      readonly error?: unknown
     }
   /** A handler failed and its claim was released. The message is tried again, in its lane or from a retry place. */
   | {
@@ -110,5 +180,3 @@ export type ObserverEvent =
   | { readonly type: 'store-down'; readonly error: unknown }
   | { readonly type: 'store-up' }
   | SourceEvent
-
-export type Observer = (event: ObserverEvent) => void

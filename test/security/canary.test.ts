@@ -112,7 +112,16 @@ it('each kind of event that can tell something of a message was listened to [T11
   const told = new Set([...WAYS, ...LEASE_WAYS].flatMap(([, types]) => types))
   const elsewhere: readonly ObserverEvent['type'][] = ['result-not-kept', 'policy-threw', 'purged', 'purge-failed']
   // Each outcome of a delivery is such a kind; the other events hold numbers, keys, or words of our own.
-  const others: readonly string[] = ['delivery', 'apart', 'settles', 'source', 'invariant-broken']
+  const others: readonly string[] = [
+    'started',
+    'stopped',
+    'handler-run',
+    'delivery',
+    'apart',
+    'settles',
+    'source',
+    'invariant-broken',
+  ]
   const types = Object.keys(TYPES).filter((type) => !others.includes(type))
   expect(types.filter((type) => !told.has(type) && !elsewhere.includes(type as ObserverEvent['type']))).toEqual([])
   expect(Object.keys(OUTCOMES).filter((outcome) => !told.has(outcome))).toEqual([])
@@ -124,6 +133,10 @@ type Remembering = Pick<
 > & { readonly handle: () => unknown }
 
 const TYPES: Readonly<Record<ObserverEvent['type'], true>> = {
+  started: true,
+  stopped: true,
+  'handler-run': true,
+  'store-call': true,
   delivery: true,
   'attempt-failed': true,
   'in-doubt': true,

@@ -180,6 +180,10 @@ function tell(event: ObserverEvent): void {
     case 'apart':
     case 'claims':
     case 'marks':
+    case 'started':
+    case 'stopped':
+    case 'handler-run':
+    case 'store-call':
     case 'settles':
     case 'purged':
     case 'purge-failed':

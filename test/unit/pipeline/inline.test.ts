@@ -190,7 +190,7 @@ describe('a consumer whose caller settles', () => {
     }
     const bench = new Bench(() => {}, { options: { observe } })
     expect(await bench.handle(messageOf('a'))).toEqual({ outcome: 'handled', settle: 'ack' })
-    expect(seen).toEqual(['claims', 'handled', 'marks'])
+    expect(seen).toEqual(['started', 'store-call', 'claims', 'handler-run', 'store-call', 'handled', 'marks'])
   })
 
   it.each<[string, () => unknown, string]>([

@@ -28,7 +28,7 @@ describe.each(['handle', 'handleBatch'] as const)('stored positions (%s)', (hand
     const { outcomes, events, source } = await started({ handler })
     expect(effects()).toEqual(['a', 'b', 'c'])
     expect(next(P0)).toBe(3n)
-    expect(events.filter(({ type }) => type === 'marks')).toEqual([{ type: 'marks', count: 3, late: 0 }])
+    expect(events.filter(({ type }) => type === 'marks')).toMatchObject([{ type: 'marks', count: 3, late: 0 }])
     expect(outcomes()).toEqual(['handled', 'handled', 'handled'])
     expect(source.committed.get(P0)).toBe(3n)
   })

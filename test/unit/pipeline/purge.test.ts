@@ -112,7 +112,7 @@ describe('a purge in the background', () => {
     const consumed = await Consumed.start({ answer: async () => answers.shift() ?? { removed: 0, more: false } })
     await consumed.clock.advance(6 * MINUTE_MS)
     expect(consumed.times).toEqual([300_000, 300_250, 300_500])
-    expect(consumed.of('purged')).toEqual([{ type: 'purged', removed: 20_007 }])
+    expect(consumed.of('purged')).toMatchObject([{ type: 'purged', removed: 20_007 }])
   })
 
   it('is put off by a rebalance, also in the middle [T70]', async () => {
@@ -174,7 +174,7 @@ describe('a purge in the background', () => {
     await clock.advance(9 * MINUTE_MS)
     source.deliver({ id: 'c' })
     await clock.advance(7 * MINUTE_MS)
-    expect(events).toContainEqual({ type: 'purged', removed: 2 })
+    expect(events).toContainEqual(expect.objectContaining({ type: 'purged', removed: 2 }))
   })
 })
 

@@ -10,6 +10,7 @@ import { STOP_DEADLINE_MS, type Running, type StopOptions } from './lifecycle.ts
 import { checkText, givenOf } from './option-checks.ts'
 import type { ResolvedConsumer } from './resolve-options.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
+import { progressCheck } from './pipeline/stall-watch.ts'
 import { RESULT_UNREADABLE } from './pipeline/remember.ts'
 import type { Clock } from './ports/clock.ts'
 import type { Entropy } from './ports/entropy.ts'
@@ -167,7 +168,7 @@ class RunningInline implements InlineRunning {
   }
 
   get state(): LifecycleState {
-    return this.#state
+    return this.#state === 'running' && this.#pipeline.stalls.length > 0 ? 'stalled' : this.#state
   }
 
   get capacity(): Capacity {
@@ -221,15 +222,17 @@ class RunningInline implements InlineRunning {
   }
 
   health(): Health {
-    const { line, stuck, isBroken, isHeldUp, handlersCheck, settledWithoutRun } = this.#pipeline
+    const { line, stuck, isBroken, isHeldUp, handlersCheck, settledWithoutRun, stalls } = this.#pipeline
+    const { state } = this
     return {
       live: stuck === 0 && !isBroken,
-      ready: this.#state === 'running' && !line.isDown && !isHeldUp,
-      state: this.#state,
+      ready: state === 'running' && !line.isDown && !isHeldUp,
+      state,
       checks: {
         source: 'settled by its caller',
         store: line.isDown ? 'down' : this.#isStoreOpen ? 'ok' : 'not open',
         handlers: handlersCheck,
+        progress: progressCheck(stalls),
       },
       partitions: [],
       counts: { 'settled-without-run': settledWithoutRun },

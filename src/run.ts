@@ -6,6 +6,7 @@ import { systemEntropy } from './entropy.ts'
 import { STOP_DEADLINE_MS, type Running, type Starting, type StopOptions } from './lifecycle.ts'
 import { checkText } from './option-checks.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
+import { progressCheck } from './pipeline/stall-watch.ts'
 import type { ResolvedConsumer } from './resolve-options.ts'
 import type { Clock } from './ports/clock.ts'
 import type { Entropy } from './ports/entropy.ts'
@@ -110,7 +111,7 @@ class RunningConsumer implements Running {
   }
 
   get state(): LifecycleState {
-    return this.#state
+    return this.#state === 'running' && this.#pipeline.stalls.length > 0 ? 'stalled' : this.#state
   }
 
   ready(): Promise<void> {
@@ -129,15 +130,17 @@ class RunningConsumer implements Running {
 
   health(): Health {
     const source = this.#source.health()
-    const { line, stuck, isBroken, isHeldUp, handlersCheck, settledWithoutRun } = this.#pipeline
+    const { line, stuck, isBroken, isHeldUp, handlersCheck, settledWithoutRun, stalls } = this.#pipeline
+    const { state } = this
     return {
       live: this.#state !== 'failed' && stuck === 0 && !isBroken,
-      ready: this.#state === 'running' && source.ready && !this.#isPaused && !isHeldUp,
-      state: this.#state,
+      ready: state === 'running' && source.ready && !this.#isPaused && !isHeldUp,
+      state,
       checks: {
         source: this.#failure === undefined ? source.detail : `failed to start: ${this.#failure}`,
         store: line.isDown ? 'down' : this.#isStoreOpen ? 'ok' : 'not open',
         handlers: handlersCheck,
+        progress: progressCheck(stalls),
       },
       partitions: source.partitions ?? [],
       counts: { ...source.counts, 'settled-without-run': settledWithoutRun },
@@ -247,7 +250,12 @@ class RefusedConsumer implements Running {
   async [Symbol.asyncDispose](): Promise<void> {}
 
   health(): Health {
-    const checks = { source: `failed to start: ${this.#why}`, store: 'not open', handlers: '0 in flight' }
+    const checks = {
+      source: `failed to start: ${this.#why}`,
+      store: 'not open',
+      handlers: '0 in flight',
+      progress: progressCheck([]),
+    }
     return { live: false, ready: false, state: this.state, checks, partitions: [], counts: {} }
   }
 }

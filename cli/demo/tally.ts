@@ -49,6 +49,8 @@ export class Tally {
       case 'marks':
       case 'lease-lost':
       case 'started':
+      case 'stalled':
+      case 'stall-over':
       case 'stopped':
       case 'handler-run':
       case 'store-call':

@@ -132,6 +132,8 @@ class Outcomes {
         say({ says: 'event', event: event.type, detail: 'error' in event ? String(event.error) : undefined })
         break
       case 'started':
+      case 'stalled':
+      case 'stall-over':
       case 'stopped':
       case 'handler-run':
       case 'store-call':

@@ -58,6 +58,11 @@ export class CarryOut {
     return this.#settledWithoutRun
   }
 
+  /** Deliveries without a task that are not ended yet. */
+  get unclaimed(): Iterable<Delivery> {
+    return this.#unclaimed.keys()
+  }
+
   /** A settle without evidence was refused. Its message may come again only after this process has ended. */
   get isBroken(): boolean {
     return this.#isBroken

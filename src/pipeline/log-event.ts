@@ -109,6 +109,15 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
         { ...about(event), attempt: event.attempt },
         'stuck: the handler is past its timeout and ignores its signal',
       )
+    case 'stalled': {
+      const { place, count, oldest, forMs } = event
+      return log.error(
+        { consumer, place, count, oldest, for_ms: forMs },
+        'stalled: there is work, and nothing of it has ended or begun',
+      )
+    }
+    case 'stall-over':
+      return log.info({ consumer, place: event.place }, 'no longer stalled')
     case 'publish-failed':
       return log.error(
         { ...about(event), place: event.place, retry_in_ms: event.retryInMs, err: errorOf(event) },

@@ -6,6 +6,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { Health } from '../ports/health.ts'
 import type { StoreOperation } from '../ports/observer.ts'
+import type { Stall, Work } from '../core/progress.ts'
 import type { Capacity, Delivery, Intake, Publisher, SourceEvent } from '../ports/source.ts'
 import { scopeName } from '../scope.ts'
 import { CarryOut } from './carry-out.ts'
@@ -21,6 +22,7 @@ import { Purger } from './purger.ts'
 import type { Runner } from './runner.ts'
 import type { Services } from './services.ts'
 import { SingleFlight } from './single-flight.ts'
+import { StallWatch, workOf } from './stall-watch.ts'
 import { Slices } from './slices.ts'
 import { StoreClient } from './store-client.ts'
 import { StoreLine, type OnCall } from './store-line.ts'
@@ -72,6 +74,7 @@ export class Pipeline implements Intake, Services {
   /** Tasks and deliveries to hand back, from the lanes or not yet identified. */
   readonly #leaving = new Fifo<Iterator<Task | Delivery>>()
   readonly #slices: Slices
+  readonly #stallWatch: StallWatch
   #inFlight = 0
   #isFull = false
   #isDraining = false
@@ -121,6 +124,7 @@ export class Pipeline implements Intake, Services {
       onEnded: () => this.#deliveryEnded(),
     })
     this.purger = new Purger(this, scope)
+    this.#stallWatch = new StallWatch(this, () => this.#work())
     this.#runner = store.strategy === 'lease' ? new LeaseRunner(this, store) : new InboxRunner(this)
   }
 
@@ -159,6 +163,11 @@ export class Pipeline implements Intake, Services {
     return `${running}, ${apart.count} run apart and hold up the rest for ${Math.round(apart.sinceMs / 1000)} s`
   }
 
+  /** Partitions and queues in which nobody makes progress. */
+  get stalls(): readonly Stall[] {
+    return this.#stallWatch.stalls
+  }
+
   get isBroken(): boolean {
     return this.#carryOut.isBroken
   }
@@ -186,6 +195,7 @@ export class Pipeline implements Intake, Services {
     for (const delivery of deliveries) this.#arrivals.push(delivery)
     this.#slices.run()
     this.#applyPause()
+    this.#stallWatch.wake()
   }
 
   standingChanged(): void {
@@ -203,6 +213,7 @@ export class Pipeline implements Intake, Services {
   async drain(deadlineMs: DurationMs): Promise<void> {
     this.#isDraining = true
     this.purger.stop()
+    this.#stallWatch.stop()
     this.#runner.drain()
     this.#handBack(this.lanes.removeQueued(() => true))
     this.#handBack(this.#arrivals.remove(() => true).values())
@@ -277,6 +288,11 @@ export class Pipeline implements Intake, Services {
       if (this.#isDraining) this.end(identified, DROPPED)
       else this.lanes.enqueue(identified)
     }
+  }
+
+  *#work(): Iterable<Work> {
+    for (const task of this.#flights.all()) yield workOf(task, task.message, task.history.attempts)
+    for (const delivery of this.#carryOut.unclaimed) yield workOf(delivery, delivery.message, 0)
   }
 
   #storeCalled(operation: StoreOperation, count: number, sentAt: MonotonicMs, error?: unknown): void {

@@ -1,13 +1,26 @@
 import type { PartitionHealth } from './source.ts'
 
-/** State of a running consumer. `failed`: its start failed, and it does not retry on its own. */
-export type LifecycleState = 'idle' | 'starting' | 'running' | 'draining' | 'stopped' | 'failed'
+/** State of a running consumer. */
+export type LifecycleState =
+  | 'idle'
+  | 'starting'
+  | 'running'
+  /**
+   * Running, but a partition or queue has work in which nobody makes progress. `checks.progress` says which. Often its
+   * dead letters are not confirmed, or its handlers wait for something that never comes.
+   */
+  | 'stalled'
+  | 'draining'
+  | 'stopped'
+  /** Its start failed, and it does not retry on its own. */
+  | 'failed'
 
 export interface Health {
   /** False only if a restart would help: the start failed, or a handler is past its timeout and ignores `signal`. */
   readonly live: boolean
   /**
-   * False while the source is paused, rebalancing or reconnecting, and while the store is down. Also false when
+   * False while the source is paused, rebalancing or reconnecting, while the store is down, and while `state` is
+   * `stalled`. Also false when
    * everything has waited for more than 4 s for a message in its last attempt, which may have killed a process before
    * (see `checks.handlers`).
    */

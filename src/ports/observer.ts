@@ -1,4 +1,5 @@
 import type { BeyondRetentionPolicy, HandlerResult, InDoubtPolicy } from '../core/decision.ts'
+import type { Stall } from '../core/progress.ts'
 import type { Key, Reason, Result } from '../core/record.ts'
 import type { DurationMs, EpochMs } from '../core/units.ts'
 import type { Message } from './message.ts'
@@ -163,6 +164,12 @@ export type PipelineEvent =
       readonly message: Message
     }
   | { readonly type: 'lease-lost'; readonly key: Key; readonly message: Message }
+  /**
+   * A partition or queue has work, and nobody makes progress with it: none of it has ended and no handler of it has
+   * started for longer than an attempt may take. Told once; it ends with `stall-over`.
+   */
+  | ({ readonly type: 'stalled' } & Stall)
+  | { readonly type: 'stall-over'; readonly place: string }
   /** The handler is past its timeout and ignores `signal`. */
   | { readonly type: 'stuck'; readonly key: Key; readonly message: Message; readonly attempt: number }
   | {

@@ -115,6 +115,8 @@ it('each kind of event that can tell something of a message was listened to [T11
   const others: readonly string[] = [
     'started',
     'stopped',
+    'stalled',
+    'stall-over',
     'handler-run',
     'delivery',
     'apart',
@@ -134,6 +136,8 @@ type Remembering = Pick<
 
 const TYPES: Readonly<Record<ObserverEvent['type'], true>> = {
   started: true,
+  stalled: true,
+  'stall-over': true,
   stopped: true,
   'handler-run': true,
   'store-call': true,

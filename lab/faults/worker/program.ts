@@ -181,6 +181,8 @@ function tell(event: ObserverEvent): void {
     case 'claims':
     case 'marks':
     case 'started':
+    case 'stalled':
+    case 'stall-over':
     case 'stopped':
     case 'handler-run':
     case 'store-call':

@@ -1,0 +1,83 @@
+import type { DurationMs, MonotonicMs } from './units.ts'
+
+/** A message under way. */
+export interface Work {
+  /** Its partition (`topic/3`) or its queue. */
+  readonly place: string
+  /** The same object at each look. */
+  readonly item: object
+  /** Known starts of its handler: one more is progress. */
+  readonly attempts: number
+  /** For people. */
+  readonly position: string
+}
+
+/** A place with work in which nothing has moved. */
+export interface Stall {
+  readonly place: string
+  /** Messages of the place that are under way. */
+  readonly count: number
+  /** The position of the one that has been under way longest. */
+  readonly oldest: string
+  readonly forMs: DurationMs
+}
+
+interface Seen {
+  readonly since: MonotonicMs
+  readonly attempts: ReadonlyMap<object, number>
+  readonly oldest: string
+}
+
+/**
+ * Finds partitions and queues that have work in which nobody makes progress: since the look before, no message of it has
+ * ended and no handler of it has started. A busy place hides no other, because each is judged alone. It is asked now and
+ * then, so a message costs nothing.
+ */
+export class Progress {
+  readonly #stalledAfterMs: DurationMs
+  #places: ReadonlyMap<string, Seen> = new Map()
+  #stalls: readonly Stall[] = []
+
+  constructor(stalledAfterMs: DurationMs) {
+    this.#stalledAfterMs = stalledAfterMs
+  }
+
+  /** As found at the last look. */
+  get stalls(): readonly Stall[] {
+    return this.#stalls
+  }
+
+  look(work: Iterable<Work>, now: MonotonicMs): readonly Stall[] {
+    const before = this.#places
+    const places = new Map<string, { since: MonotonicMs; attempts: Map<object, number>; oldest: string }>()
+    for (const { place, item, attempts, position } of work) {
+      let seen = places.get(place)
+      if (seen === undefined) {
+        seen = { since: now, attempts: new Map(), oldest: position }
+        places.set(place, seen)
+      }
+      seen.attempts.set(item, attempts)
+    }
+    for (const [place, seen] of places) {
+      const earlier = before.get(place)
+      if (earlier !== undefined && !hasMoved(earlier, seen)) seen.since = earlier.since
+    }
+    this.#places = places
+    this.#stalls = [...places].flatMap(([place, { since, attempts, oldest }]) => {
+      const forMs = now - since
+      return forMs < this.#stalledAfterMs ? [] : [{ place, count: attempts.size, oldest, forMs }]
+    })
+    return this.#stalls
+  }
+
+  /** What was seen means nothing any more: nobody could make progress, for a reason that is known. */
+  forget(): void {
+    this.#places = new Map()
+    this.#stalls = []
+  }
+}
+
+function hasMoved(before: Seen, now: Seen): boolean {
+  for (const [item, attempts] of before.attempts) if (now.attempts.get(item) !== attempts) return true
+  return false
+}

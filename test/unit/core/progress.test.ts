@@ -1,0 +1,52 @@
+import { describe, expect, it } from '@jest/globals'
+import { Progress, type Work } from '../../../src/core/progress.ts'
+
+const items = new Map<string, object>()
+
+/** `place item attempts`, such as `p0 a 0`. */
+function work(...texts: readonly string[]): Work[] {
+  return texts.map((text) => {
+    const [place = '', name = '', attempts] = text.split(' ')
+    const item = items.get(name) ?? {}
+    items.set(name, item)
+    return { place, item, attempts: Number(attempts), position: name }
+  })
+}
+
+describe('progress', () => {
+  it('is missed in a place where nothing has ended or begun for long enough', () => {
+    const progress = new Progress(100)
+    expect(progress.look(work('p0 a 0', 'p0 b 0'), 0)).toEqual([])
+    expect(progress.look(work('p0 a 0', 'p0 b 0'), 99)).toEqual([])
+    expect(progress.look(work('p0 a 0', 'p0 b 0', 'p0 c 0'), 100)).toEqual([
+      { place: 'p0', count: 3, oldest: 'a', forMs: 100 },
+    ])
+    expect(progress.stalls).toHaveLength(1)
+  })
+
+  it.each([
+    ['one of its messages ends', ['p0 b 0']],
+    ['a handler of it starts', ['p0 a 0', 'p0 b 1']],
+    ['everything has ended', []],
+  ])('is there again when %s', (_what, then) => {
+    const progress = new Progress(100)
+    progress.look(work('p0 a 0', 'p0 b 0'), 0)
+    expect(progress.look(work('p0 a 0', 'p0 b 0'), 100)).toHaveLength(1)
+    expect(progress.look(work(...then), 150)).toEqual([])
+    expect(progress.look(work(...then), 249)).toEqual([])
+  })
+
+  it('of one place does not hide that another has none', () => {
+    const progress = new Progress(100)
+    for (const [at, name] of ['a', 'b', 'c', 'd'].entries()) progress.look(work('p0 x 0', `p1 ${name} 0`), at * 50)
+    expect(progress.stalls).toMatchObject([{ place: 'p0' }])
+  })
+
+  it('is judged anew after it was forgotten', () => {
+    const progress = new Progress(100)
+    progress.look(work('p0 a 0'), 0)
+    progress.forget()
+    expect(progress.look(work('p0 a 0'), 100)).toEqual([])
+    expect(progress.look(work('p0 a 0'), 200)).toHaveLength(1)
+  })
+})

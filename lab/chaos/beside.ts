@@ -1,11 +1,13 @@
 import type { Journal } from './journal.ts'
-import type { WorkerSettings } from './worker-settings.ts'
 import type { WorkerSlot } from './worker-slot.ts'
 
 /** What goes on beside a run until the broker has nothing left. It must not throw because of what is harmed. */
 export type Beside = (scene: Scene, until: AbortSignal) => Promise<void>
 
-export interface Scene extends Pick<WorkerSettings, 'postgresUrl' | 'redisUrl'> {
+export interface Scene {
+  readonly postgresUrl: string
+  /** With it: a lease there. Without: an inbox. */
+  readonly redisUrl: string | undefined
   readonly journal: Journal
   readonly workers: readonly WorkerSlot[]
   /** Messages that the broker still has for them. */

@@ -3,7 +3,8 @@ import { Client, type Pool } from 'pg'
 import type { Message } from 'consume-once'
 import type { Payload } from './messages.ts'
 import { isPlantedIn } from './planted.ts'
-import { EFFECTS, type WorkerSettings } from './worker-settings.ts'
+import type { WorkerSpec } from '../kit/worker/spec.ts'
+import { EFFECTS, type ChaosSettings } from './worker-settings.ts'
 
 /** For each message: a leak of no more than that must be found in minutes. */
 const LEAKED_BYTES = 100_000
@@ -20,13 +21,13 @@ interface Handled {
 
 /** What the handlers of a worker do: a row for each message, and whatever was planted. */
 export class Effects {
-  readonly #settings: WorkerSettings
+  readonly #spec: WorkerSpec<ChaosSettings>
   readonly #pool: Pool
   readonly #leaked: string[] = []
   #open: Promise<void> | undefined
 
-  constructor(settings: WorkerSettings, pool: Pool) {
-    this.#settings = settings
+  constructor(spec: WorkerSpec<ChaosSettings>, pool: Pool) {
+    this.#spec = spec
     this.#pool = pool
   }
 
@@ -42,21 +43,21 @@ export class Effects {
     await this.#insert(queries, this.#without('skip', handled), begunAt)
     await this.#insert(this.#pool, this.#with('double', handled), begunAt)
     for (const _ of this.#with('leak', handled)) this.#leaked.push(Buffer.alloc(LEAKED_BYTES, 'x').toString('latin1'))
-    if (this.#with('open-transaction', handled).length > 0) await (this.#open ??= leaveOpen(this.#settings))
+    if (this.#with('open-transaction', handled).length > 0) await (this.#open ??= leaveOpen(this.#spec))
     await sleep(workMs / 2)
   }
 
   #with(planted: string, handled: readonly Handled[]): readonly Handled[] {
-    return handled.filter(({ payload }) => isPlantedIn(planted, this.#settings.planted, payload.id))
+    return handled.filter(({ payload }) => isPlantedIn(planted, this.#spec.settings.planted, payload.id))
   }
 
   #without(planted: string, handled: readonly Handled[]): readonly Handled[] {
-    return handled.filter(({ payload }) => !isPlantedIn(planted, this.#settings.planted, payload.id))
+    return handled.filter(({ payload }) => !isPlantedIn(planted, this.#spec.settings.planted, payload.id))
   }
 
   async #insert(queries: Queries, handled: readonly Handled[], begunAt: number): Promise<void> {
     if (handled.length === 0) return
-    const { process: name } = this.#settings
+    const { process: name } = this.#spec
     const columns = [
       handled.map(({ payload }) => payload.id),
       handled.map(({ message }) => message.position),
@@ -71,8 +72,8 @@ export class Effects {
 }
 
 /** A transaction that nobody ends. */
-async function leaveOpen({ postgresUrl, process: name }: WorkerSettings): Promise<void> {
-  const client = new Client({ connectionString: postgresUrl, application_name: name })
+async function leaveOpen({ settings, process: name }: WorkerSpec<ChaosSettings>): Promise<void> {
+  const client = new Client({ connectionString: settings.postgresUrl, application_name: name })
   client.on('error', () => {})
   await client.connect()
   await client.query('begin')

@@ -2,13 +2,14 @@ import { Pool } from 'pg'
 import { startPrivatePostgres } from '../../test/kit/servers/private-postgres.ts'
 import { startPrivateRedis } from '../../test/kit/servers/private-redis.ts'
 import type { Effect, EvidenceOfEffects } from './evidence.ts'
+import type { SourceSpec, StoreSpec } from '../kit/worker/spec.ts'
 import { Journal } from './journal.ts'
-import type { Beside } from './beside.ts'
+import type { Beside, Scene } from './beside.ts'
 import { Pace } from './pace.ts'
 import { WORKERS, type RunOptions } from './plan.ts'
 import { together } from './together.ts'
-import { EFFECTS, type WorkerSettings } from './worker-settings.ts'
-import { WorkerSlot, type WorkerProgram } from './worker-slot.ts'
+import { EFFECTS, HANDLER_TIMEOUT_MS, IDLE_IN_TRANSACTION_MS, SOAK_SCOPE, STOP_DEADLINE_MS } from './worker-settings.ts'
+import { WorkerSlot, type Tuning, type WorkerProgram } from './worker-slot.ts'
 
 interface Play {
   readonly act: (pace: Pace, deadline: AbortSignal) => Promise<void>
@@ -16,19 +17,27 @@ interface Play {
   readonly backlog: () => Promise<number>
 }
 
+/** What depends on the broker. */
+interface Job {
+  readonly module: URL
+  readonly source: SourceSpec
+  readonly tuning: Tuning
+}
+
+type Urls = Pick<Scene, 'postgresUrl' | 'redisUrl'>
+
 /** What every run has around it, the broker excepted: the store, the table of effects, and the workers. */
 export class Stage {
   readonly journal: Journal = new Journal()
-  /** What the settings of every worker have in common. */
-  readonly settings: Omit<WorkerSettings, 'process'>
+  readonly #urls: Urls
   readonly #options: RunOptions
   readonly #pool: Pool
   readonly #workers: WorkerSlot[] = []
 
-  private constructor(options: RunOptions, pool: Pool, settings: Omit<WorkerSettings, 'process'>) {
+  private constructor(options: RunOptions, pool: Pool, urls: Urls) {
     this.#options = options
     this.#pool = pool
-    this.settings = settings
+    this.#urls = urls
   }
 
   /** Everything that was started ends with `act`. */
@@ -37,8 +46,7 @@ export class Stage {
     await using redis = options.store === 'redis' ? await startPrivateRedis() : undefined
     const pool = new Pool({ connectionString: postgres.url, max: 2 })
     pool.on('error', () => {})
-    const { planted, soak } = options
-    const stage = new Stage(options, pool, { postgresUrl: postgres.url, redisUrl: redis?.url, planted, soak })
+    const stage = new Stage(options, pool, { postgresUrl: postgres.url, redisUrl: redis?.url })
     try {
       await createEffects(pool)
       return await act(stage)
@@ -49,7 +57,8 @@ export class Stage {
   }
 
   /** The places of the workers, nobody in them yet. */
-  hire(program: WorkerProgram): readonly WorkerSlot[] {
+  hire(job: Job): readonly WorkerSlot[] {
+    const program = this.#programOf(job)
     for (let number = 1; number <= WORKERS; number++) {
       this.#workers.push(new WorkerSlot(`w${number}`, program, this.journal))
     }
@@ -65,7 +74,7 @@ export class Stage {
     const deadline = AbortSignal.timeout(minutes * 60_000)
     const over = new AbortController()
     const pace = new Pace(this.#options, this.#pool, deadline)
-    const scene = { ...this.settings, journal: this.journal, workers: this.#workers, backlog }
+    const scene = { ...this.#urls, journal: this.journal, workers: this.#workers, backlog }
     for (const worker of this.#workers) worker.start()
     const watching = together([pace.watch(over.signal), beside(scene, over.signal)])
     try {
@@ -78,6 +87,26 @@ export class Stage {
       await watching
     }
     await Promise.all(this.#workers.map((worker) => worker.stop()))
+  }
+
+  #programOf({ module, source, tuning }: Job): WorkerProgram {
+    const { postgresUrl, redisUrl } = this.#urls
+    const { planted, soak } = this.#options
+    const consumer = {
+      name: 'chaos',
+      handlerTimeoutMs: HANDLER_TIMEOUT_MS,
+      maxInFlight: 500,
+      ...(redisUrl === undefined && { batchSize: soak === undefined ? 20 : 200 }),
+      ...tuning,
+      ...(soak && { scope: SOAK_SCOPE, retentionMs: soak.retentionMs }),
+    }
+    const options = soak === undefined ? { idleInTransactionTimeoutMs: IDLE_IN_TRANSACTION_MS } : {}
+    const store: StoreSpec =
+      redisUrl === undefined
+        ? { on: 'postgres', strategy: 'inbox', url: postgresUrl, options }
+        : { on: 'redis', strategy: 'lease', url: redisUrl }
+    const settings = { postgresUrl, planted, soak }
+    return { module, spec: { sources: [source], store, consumer, settings, stopDeadlineMs: STOP_DEADLINE_MS } }
   }
 
   async gather(leaseMs: number): Promise<EvidenceOfEffects> {

@@ -1,25 +1,21 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { compiled } from '../../test/kit/compiled.ts'
-import { forgetProcess, recordProcess } from '../../test/kit/servers/test-run.ts'
+import type { WorkerLine } from '../kit/worker/protocol.ts'
+import type { ConsumerSpec, WorkerSpec } from '../kit/worker/spec.ts'
+import { WorkerProcess } from '../kit/worker/worker-process.ts'
 import type { Journal } from './journal.ts'
-import {
-  EXIT_NOT_STARTED,
-  STOP_DEADLINE_MS,
-  type Usage,
-  type WorkerLine,
-  type WorkerSettings,
-} from './worker-settings.ts'
+import { STOP_DEADLINE_MS, type ChaosSettings, type ChaosTold, type Usage } from './worker-settings.ts'
 
 /** Beside the deadline that `stop()` is given, it flushes, and leaves a broker that may be frozen. */
 const STOPS_WITHIN_MS = STOP_DEADLINE_MS + 22_000
 const START_AGAIN_MS = 500
 
+/** Of a consumer, by its broker. */
+export type Tuning = Omit<ConsumerSpec, 'name'>
+
 /** What a worker runs, and all it is told but its name. */
 export interface WorkerProgram {
-  readonly url: URL
-  readonly settings: Omit<WorkerSettings, 'process'>
+  readonly module: URL
+  readonly spec: Omit<WorkerSpec<ChaosSettings>, 'process'>
 }
 
 /** The place of one worker: at most one process at a time, and after it the next one. */
@@ -47,29 +43,28 @@ export class WorkerSlot {
     this.#isKept = false
     const { current } = this
     this.#journal.harm({ process: current.name, kind: 'killed', from: Date.now(), to: Number.POSITIVE_INFINITY })
-    current.child.kill('SIGKILL')
-    await current.ended
+    await current.kill()
   }
 
   async freeze(forMs: number): Promise<void> {
     const { current } = this
     const from = Date.now()
-    current.child.kill('SIGSTOP')
+    current.freeze()
     await sleep(forMs)
     this.#journal.harm({ process: current.name, kind: 'frozen', from, to: Date.now() })
-    current.child.kill('SIGCONT')
+    current.thaw()
   }
 
-  /** SIGTERM, which it obeys. */
+  /** It obeys. */
   async stop(): Promise<void> {
     this.#isKept = false
     const { current } = this
-    current.child.kill('SIGTERM')
+    current.order('stop')
     const late = new AbortController()
     const isLate = sleep(STOPS_WITHIN_MS, true, { signal: late.signal }).catch(() => false)
     if (await Promise.race([current.ended.then(() => false), isLate])) {
       this.#journal.broken(`${current.name} did not stop within ${STOPS_WITHIN_MS} ms`)
-      current.child.kill('SIGKILL')
+      await current.kill()
     }
     late.abort()
     await current.ended
@@ -78,8 +73,7 @@ export class WorkerSlot {
   /** Whatever it does. */
   async end(): Promise<void> {
     this.#isKept = false
-    this.#current?.child.kill('SIGKILL')
-    await this.#current?.ended
+    await this.#current?.kill()
   }
 
   get current(): Incarnation {
@@ -88,90 +82,45 @@ export class WorkerSlot {
   }
 
   #launch(): void {
-    const name = `${this.name}.${++this.#incarnation}`
-    const settings = JSON.stringify({ ...this.#program.settings, process: name } satisfies WorkerSettings)
-    const args = [compiled(this.#program.url), settings]
-    const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] })
-    const incarnation = new Incarnation(name, child, this.#journal)
+    const incarnation = new Incarnation(`${this.name}.${++this.#incarnation}`, this.#program, this.#journal)
     this.#current = incarnation
-    this.#journal.note(name, 'started')
-    void incarnation.ended.then((code) => this.#ended(incarnation, code))
+    this.#journal.note(incarnation.name, 'started')
+    void incarnation.ended.then((end) => this.#ended(incarnation, end))
   }
 
-  async #ended(incarnation: Incarnation, code: number | null): Promise<void> {
+  async #ended(incarnation: Incarnation, end: string): Promise<void> {
+    const { name, lastWords } = incarnation
+    this.#journal.note(name, `ended, ${end}: ${lastWords}`)
     if (!this.#isKept) return
-    if (code === EXIT_NOT_STARTED && !incarnation.hasRun) {
-      this.#journal.count('starts refused')
-    } else {
-      this.#journal.broken(`${incarnation.name} ended by itself, exit ${code}: ${incarnation.lastWords}`)
-    }
+    if (incarnation.couldNotStart) this.#journal.count('starts refused')
+    else this.#journal.broken(`${name} ended by itself, ${end}: ${lastWords}`)
     await sleep(START_AGAIN_MS)
     if (this.#isKept) this.#launch()
   }
 }
 
 /** One process of a worker. */
-class Incarnation {
-  readonly name: string
-  readonly child: ChildProcess
-  /** Resolves with its exit code, when all it said has been read. */
-  readonly ended: Promise<number | null>
-  hasRun = false
+class Incarnation extends WorkerProcess<ChaosTold> {
   /** What it told last. */
   usage: Usage | undefined
-  lastWords = ''
 
-  constructor(name: string, child: ChildProcess, journal: Journal) {
-    this.name = name
-    this.child = child
-    const { pid } = child
-    if (pid !== undefined) recordProcess(pid, 'SIGKILL')
-    child.stdin?.on('error', () => {})
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.lastWords = (this.lastWords + text).slice(-4_000)
-      journal.note(name, `stderr: ${text.trim()}`)
-    })
-    if (child.stdout !== null) {
-      createInterface({ input: child.stdout }).on('line', (text) => this.#hear(text, journal))
-    }
-    this.ended = new Promise((resolve, reject) => {
-      child.once('error', reject)
-      child.once('close', (code, signal) => {
-        if (pid !== undefined) forgetProcess(pid)
-        journal.note(name, `ended, ${signal ?? `exit ${code}`}`)
-        resolve(code)
-      })
-    })
+  constructor(process: string, { module, spec }: WorkerProgram, journal: Journal) {
+    super(module, { ...spec, process }, (line) => this.#hear(line, journal))
   }
 
-  #hear(text: string, journal: Journal): void {
-    const line = readLine(text)
-    switch (line?.says) {
+  #hear(line: WorkerLine<ChaosTold>, journal: Journal): void {
+    switch (line.says) {
+      case 'loaded':
+        return
       case 'running':
-        this.hasRun = true
-        return journal.note(this.name, 'running')
       case 'stopped':
-        return journal.note(this.name, 'stopped')
-      case 'event':
-        journal.count(line.event)
-        return journal.note(this.name, `${line.event} ${line.detail ?? ''}`)
-      case 'outcomes':
-        for (const [outcome, count] of Object.entries(line.counts)) journal.count(outcome, count)
-        return
-      case 'usage':
-        this.usage = line.usage
-        return
-      case undefined:
-        return journal.note(this.name, text)
+        return journal.note(this.name, line.says)
+      case 'observed':
+        journal.count(line.what)
+        return journal.note(this.name, [line.what, line.id, line.detail].join(' '))
+      case 'told':
+        if ('usage' in line.told) this.usage = line.told.usage
+        else for (const [outcome, count] of Object.entries(line.told.counts)) journal.count(outcome, count)
     }
-  }
-}
-
-/** A process that is killed leaves half a line. */
-function readLine(text: string): WorkerLine | undefined {
-  try {
-    return JSON.parse(text) as WorkerLine
-  } catch {
-    return undefined
   }
 }

@@ -34,14 +34,14 @@ export class Crew implements AsyncDisposable {
   /** SIGKILL. Whoever does so starts another. */
   kill(worker: Worker): void {
     this.#dismissed.add(worker)
-    worker.process.kill()
+    void worker.process.kill()
     this.#ground.recorder.record(worker.name, { f: 'crash' })
   }
 
   /** One of them leaves in order, and is not replaced. */
   async dismiss(worker: Worker): Promise<void> {
     this.#dismissed.add(worker)
-    worker.process.askToStop()
+    worker.process.order('stop')
     await worker.process.ended
   }
 
@@ -54,7 +54,7 @@ export class Crew implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true
-    for (const worker of this.#workers) worker.process.kill()
+    for (const worker of this.#workers) void worker.process.kill()
     await Promise.all(this.#starting)
     await Promise.all(this.#workers.map((worker) => worker[Symbol.asyncDispose]()))
   }
@@ -65,8 +65,8 @@ export class Crew implements AsyncDisposable {
     const call = { f: 'call', call: 'stop', number, withinMs } as const
     recorder.record(name, { ...call, type: 'invoke' })
     const late = AbortSignal.timeout(withinMs)
-    late.addEventListener('abort', () => process.kill())
-    process.askToStop()
+    late.addEventListener('abort', () => void process.kill())
+    process.order('stop')
     const end = await process.ended
     if (end === 'exit code 0') recorder.record(name, { ...call, type: 'ok' })
     else this.breaches.push(`${name} was asked to stop and ended by ${end}: ${process.lastWords}`)

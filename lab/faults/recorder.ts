@@ -1,6 +1,6 @@
 import type { HistoryEvent } from '../../testing/history.ts'
 import { Signal } from '../../test/kit/signal.ts'
-import { trueMs } from './true-time.ts'
+import { trueMs } from '../kit/true-time.ts'
 
 type Untimed<Event> = Event extends unknown ? Omit<Event, 'at' | 'proc'> : never
 

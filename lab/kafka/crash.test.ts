@@ -4,11 +4,11 @@ import { uniqueName } from '../../test/kit/namespace.ts'
 import { Cluster } from '../../test/kafka/kit.ts'
 import { openStores, type WorkerStores } from '../kit/worker-stores.ts'
 import {
-  WorkerProcess,
-  type CrashPoint,
-  type WorkerConfig,
+  KafkaWorker,
+  type KafkaConfig,
+  type KafkaCrashPoint as CrashPoint,
   type WorkerMessage,
-} from '../../test/kafka/worker-process.ts'
+} from '../kit/mortal/worker.ts'
 
 let cluster: Cluster
 let stores: WorkerStores
@@ -31,7 +31,7 @@ async function liveTwice(strategy: 'lease' | 'inbox', dieAt: CrashPoint): Promis
   const [topic, groupId, id] = [await cluster.topic(), uniqueName('group'), uniqueName('id')]
   const message: WorkerMessage = dieAt.endsWith('mark') ? { id } : { id, does: 'fail' }
   await cluster.send(topic, [JSON.stringify(message)])
-  const config: WorkerConfig = {
+  const config: KafkaConfig = {
     brokers: cluster.brokers,
     topics: [topic],
     groupId,
@@ -39,11 +39,11 @@ async function liveTwice(strategy: 'lease' | 'inbox', dieAt: CrashPoint): Promis
     sessionTimeoutMs: SESSION_MS,
     maxAttempts: 1 + Number(dieAt.endsWith('mark')),
   }
-  await using first = new WorkerProcess({ ...config, dieAt })
+  await using first = new KafkaWorker({ ...config, dieAt })
   expect(await first.ended).toBe('SIGKILL')
   expect(Math.max(...(await cluster.committed(groupId, topic)))).toBeLessThanOrEqual(0)
 
-  await using second = new WorkerProcess(config)
+  await using second = new KafkaWorker(config)
   await second.until(() => OUTCOMES.some((outcome) => second.told(outcome).length > 0))
   await cluster.untilCommitted(groupId, topic, [1])
   const letters = (await cluster.highs(`${topic}.dead-letter`)).reduce((sum, { high }) => sum + Number(high), 0)

@@ -1,6 +1,4 @@
 import { Watching } from '../../test/kit/recording-intake.ts'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
 import { redisLease } from '../../adapters/redis/ioredis/index.ts'
@@ -8,9 +6,8 @@ import { eachBatch, eachMessage } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer } from '../../src/index.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
-import type { WorkerConfig } from './drop-in-worker.ts'
 import { Cluster } from '../../test/kafka/kit.ts'
-import { compiled } from '../../test/kit/compiled.ts'
+import { KafkaWorker } from '../kit/mortal/worker.ts'
 import { body, OwnConsumer, type Payload } from '../../test/kafka/own-consumer.ts'
 
 let cluster: Cluster
@@ -31,34 +28,34 @@ afterAll(async () => {
   await cluster[Symbol.asyncDispose]()
 })
 
-const WORKER = compiled(new URL('drop-in-worker.ts', import.meta.url))
-
-/** What ended it. */
-async function runWorker(config: WorkerConfig): Promise<unknown> {
-  const args = [WORKER, JSON.stringify(config)]
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] })
-  const [, signal] = (await once(child, 'close')) as [unknown, unknown]
-  return signal
-}
-
 it.each(['eachMessage', 'eachBatch'] as const)(
   '%s, killed between the mark and the commit: the message comes again, as a duplicate without an effect',
   async (which) => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const own = `${prefix}_${which}`
-    const effects = (): Promise<string[]> => redis.lrange(`${own}:effects`, 0, -1)
     await cluster.send(topic, [body('a')])
-    const { brokers } = cluster
-    expect(await runWorker({ brokers, topic, groupId, redis: url, prefix: own, which })).toBe('SIGKILL')
-    expect([await effects(), await cluster.committed(groupId, topic)]).toEqual([['a'], [-1]])
+    await using worker = new KafkaWorker({
+      brokers: cluster.brokers,
+      topics: [topic],
+      groupId,
+      sessionTimeoutMs: 1_500,
+      dropIn: which,
+      name: 'sms',
+      store: { on: 'redis', strategy: 'lease', url, options: { prefix: own } },
+      leaseMs: 30_000,
+      dieAt: 'after the mark',
+    })
+    expect(await worker.ended).toBe('SIGKILL')
+    expect([worker.told('effect'), await cluster.committed(groupId, topic)]).toEqual([['a'], [-1]])
 
     await cluster.send(topic, [body('b')])
     const watching = new Watching()
+    const effects: string[] = []
     const sms = defineConsumer<Payload>({
       name: 'sms',
       id: ({ payload }) => payload.id,
       store: redisLease({ redis, prefix: own }),
-      handle: ({ payload }) => redis.rpush(`${own}:effects`, payload.id),
+      handle: ({ payload }) => effects.push(payload.id),
       observe: watching.observe,
     })
     const [onMessage, onBatch] = [eachMessage(sms, { group: groupId }), eachBatch(sms, { group: groupId })]
@@ -66,7 +63,7 @@ it.each(['eachMessage', 'eachBatch'] as const)(
       which === 'eachMessage' ? { eachMessage: onMessage } : { eachBatch: onBatch, eachBatchAutoResolve: false }
     await using consumer = await OwnConsumer.run(cluster, { topics: [topic], groupId, run })
     await cluster.untilCommitted(groupId, topic, [2])
-    expect(await effects()).toEqual(['a', 'b'])
+    expect(effects).toEqual(['b'])
     expect([watching.ended('duplicate'), watching.ended('handled'), consumer.crashes]).toEqual([1, 1, []])
     await Promise.all([consumer.stop(), onMessage.stop(), onBatch.stop()])
   },

@@ -4,7 +4,7 @@ import { eventually } from '../../test/kit/eventually.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { Cluster } from '../../test/kafka/kit.ts'
 import { openStores, type WorkerStores } from '../kit/worker-stores.ts'
-import { WorkerProcess, type WorkerConfig, type WorkerMessage } from '../../test/kafka/worker-process.ts'
+import { KafkaWorker, type KafkaConfig, type WorkerMessage } from '../kit/mortal/worker.ts'
 
 let cluster: Cluster
 let stores: WorkerStores
@@ -15,12 +15,12 @@ openedOnce({ open: openStores }, (made) => (stores = made))
 const SESSION_MS = 1_500
 
 const STORES = {
-  redisLease: (): WorkerConfig['store'] => stores.lease,
-  postgresLease: (): WorkerConfig['store'] => ({ ...stores.inbox, strategy: 'lease' }),
-  postgresInbox: (): WorkerConfig['store'] => stores.inbox,
+  redisLease: (): KafkaConfig['store'] => stores.lease,
+  postgresLease: (): KafkaConfig['store'] => ({ ...stores.inbox, strategy: 'lease' }),
+  postgresInbox: (): KafkaConfig['store'] => stores.inbox,
 }
 
-async function prepare(name: keyof typeof STORES, leaseMs: number): Promise<WorkerConfig & { topic: string }> {
+async function prepare(name: keyof typeof STORES, leaseMs: number): Promise<KafkaConfig & { topic: string }> {
   const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
   const { brokers } = cluster
   return { brokers, topic, topics: [topic], groupId, store: STORES[name](), sessionTimeoutMs: SESSION_MS, leaseMs }
@@ -45,13 +45,13 @@ describe('a process that is frozen past its session, and goes on', () => {
       const { groupId } = config
       const [first, held, later, last] = [0, 1, 2, 3].map(() => uniqueName('id'))
       await send(topic, [{ id: first ?? '' }, { id: held ?? '', does: 'wait' }])
-      await using frozen = new WorkerProcess(config)
+      await using frozen = new KafkaWorker(config)
       await frozen.untilTold('started', 2)
       await cluster.untilCommitted(groupId, topic, [1])
       frozen.freeze()
       frozen.letGo() // It hears this when it goes on: its handler ends before anything else has told it that it is late.
 
-      await using other = new WorkerProcess(config)
+      await using other = new KafkaWorker(config)
       await other.untilTold('started')
       other.letGo()
       await send(topic, [{ id: later ?? '' }])
@@ -76,11 +76,11 @@ describe('a process that is frozen past its session, and goes on', () => {
     const { groupId } = config
     const [held, later] = [uniqueName('id'), uniqueName('id')]
     await send(topic, [{ id: held, does: 'wait' }])
-    await using frozen = new WorkerProcess(config)
+    await using frozen = new KafkaWorker(config)
     await frozen.untilTold('started')
     frozen.freeze()
 
-    await using other = new WorkerProcess(config)
+    await using other = new KafkaWorker(config)
     await other.untilTold('group-joined')
     await send(topic, [{ id: later }])
     await other.untilTold('handled')
@@ -108,7 +108,7 @@ describe('a claim that a killed process has left', () => {
     const others = Array.from({ length: 5 }, () => uniqueName('id'))
     const left = uniqueName('id')
     await send(topic, [{ id: left, does: 'wait' }])
-    await using dead = new WorkerProcess(config)
+    await using dead = new KafkaWorker(config)
     await dead.untilTold('started')
     await dead.kill()
     await send(
@@ -116,7 +116,7 @@ describe('a claim that a killed process has left', () => {
       others.map((id) => ({ id })),
     )
 
-    await using next = new WorkerProcess(config)
+    await using next = new KafkaWorker(config)
     await next.untilTold('handled', others.length)
     expect(next.told('handled').toSorted()).toEqual(others.toSorted())
     expect(next.told('in-doubt')).toEqual([])

@@ -11,11 +11,11 @@ import { uniqueName } from '../../test/kit/namespace.ts'
 import { server } from '../../test/kit/servers/server.ts'
 import { Cluster, FAST } from '../../test/kafka/kit.ts'
 import {
-  WorkerProcess,
-  type CrashPoint,
-  type WorkerConfig,
+  KafkaWorker,
+  type KafkaConfig,
+  type KafkaCrashPoint as CrashPoint,
   type WorkerMessage,
-} from '../../test/kafka/worker-process.ts'
+} from '../kit/mortal/worker.ts'
 import { newPlace, type PgPlace } from '../../test/pg/support.ts'
 
 let cluster: Cluster
@@ -262,12 +262,12 @@ describe('a member with offsets in Postgres', () => {
         topic,
         ids.map((id) => JSON.stringify({ id, ...(does && { does }) })),
       )
-    await using zombie = new WorkerProcess(config)
+    await using zombie = new KafkaWorker(config)
     await zombie.untilTold('running')
     await send(['a', 'b', 'c'], 'linger')
     await zombie.untilTold('effect')
     zombie.freeze()
-    await using second = new WorkerProcess(config)
+    await using second = new KafkaWorker(config)
     await second.untilTold('running')
     await send(['d', 'e'])
     // Frozen in its transaction it still holds the partition: the database ends that, here by the hand of the test.
@@ -510,10 +510,10 @@ describe('a process with offsets in Postgres that dies', () => {
       JSON.stringify({ id: 'b' }),
     ])
     for (const _ of [1, 2]) {
-      await using dying = new WorkerProcess(config)
+      await using dying = new KafkaWorker(config)
       expect(await dying.ended).toBe('SIGKILL')
     }
-    await using last = new WorkerProcess(config)
+    await using last = new KafkaWorker(config)
     await eventually(async () => (await position(topic)) === 3)
     expect(await effects()).toEqual(['a', 'b'])
     const letters = await cluster.read(`${topic}.dead-letter`, 1)
@@ -536,9 +536,9 @@ describe('a process with offsets in Postgres that dies', () => {
       const does = dieAt.endsWith('mark') ? {} : { does: 'fail' }
       await cluster.send(topic, [JSON.stringify({ id: 'x', ...does }), JSON.stringify({ id: 'after' })])
       const config = { ...workerConfig(topic, groupId), maxAttempts: 1 + Number(dieAt.endsWith('mark')) }
-      await using first = new WorkerProcess({ ...config, dieAt })
+      await using first = new KafkaWorker({ ...config, dieAt })
       expect(await first.ended).toBe('SIGKILL')
-      await using second = new WorkerProcess(config)
+      await using second = new KafkaWorker(config)
       await second.untilTold('running')
       await cluster.untilCommitted(groupId, topic, [2])
       const done = await effects()
@@ -551,9 +551,9 @@ describe('a process with offsets in Postgres that dies', () => {
   )
 })
 
-function workerConfig(topic: string, groupId: string): WorkerConfig {
-  const postgres = place.newPool().options.connectionString ?? ''
-  const store = { postgres, schema: place.schema, strategy: 'offsets' } as const
+function workerConfig(topic: string, groupId: string): KafkaConfig {
+  const url = place.newPool().options.connectionString ?? ''
+  const store = { on: 'postgres', strategy: 'offsets', url, schema: place.schema } as const
   return { brokers: cluster.brokers, topics: [topic], groupId, store, sessionTimeoutMs: 2_000 }
 }
 

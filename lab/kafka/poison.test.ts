@@ -3,7 +3,7 @@ import { openedOnce } from '../../test/kit/opened.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { Cluster } from '../../test/kafka/kit.ts'
 import { openStores, type WorkerStores } from '../kit/worker-stores.ts'
-import { WorkerProcess, type WorkerMessage } from '../../test/kafka/worker-process.ts'
+import { KafkaWorker, type WorkerMessage } from '../kit/mortal/worker.ts'
 
 let cluster: Cluster
 let stores: WorkerStores
@@ -26,9 +26,9 @@ describe('a message that kills its process', () => {
       const committed = cluster.untilCommitted(groupId, topic, [sent.length])
       const config = { brokers: cluster.brokers, topics: [topic], groupId, store: stores[strategy] }
 
-      const lives: WorkerProcess[] = []
+      const lives: KafkaWorker[] = []
       for (let isDone = false; !isDone;) {
-        const worker = new WorkerProcess({ ...config, sessionTimeoutMs: 1_500, maxAttempts: MAX_ATTEMPTS })
+        const worker = new KafkaWorker({ ...config, sessionTimeoutMs: 1_500, maxAttempts: MAX_ATTEMPTS })
         lives.push(worker)
         isDone = await Promise.race([worker.ended.then(() => false), committed.then(() => true)])
         await worker.kill()

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
-import { WorkerProcess } from '../../test/rabbitmq/worker-process.ts'
 import { describeMariadb, newMysqlPlace, type MysqlPlace } from '../../test/mysql/support.ts'
-import type { CrashPoint, WorkerMessage } from '../../test/kit/worker-process.ts'
+import { RabbitWorker, type CrashPoint, type WorkerMessage } from '../kit/mortal/worker.ts'
 
 interface Ending {
   /** What the second process made of it. */
@@ -44,17 +43,17 @@ describeMariadb('a process that dies over a message of RabbitMQ, with its store 
     const config = {
       url: rabbit.url,
       options: [{ queue }],
-      store: { mariadb, strategy },
+      store: { on: 'mariadb', strategy, url: mariadb } as const,
       maxAttempts: 2,
       leaseMs: 1_000,
     }
     const effects: string[] = []
     for (const dieAt of deaths) {
-      await using mortal = new WorkerProcess(dieAt === 'in the handler' ? config : { ...config, dieAt })
+      await using mortal = new RabbitWorker(dieAt === 'in the handler' ? config : { ...config, dieAt })
       expect(await mortal.ended).toBe('SIGKILL')
       effects.push(...mortal.told('effect'))
     }
-    await using last = new WorkerProcess(config)
+    await using last = new RabbitWorker(config)
     await last.until(() => OUTCOMES.some((outcome) => last.told(outcome).length > 0))
     effects.push(...last.told('effect'))
     const outcome = OUTCOMES.filter((one) => last.told(one).length > 0).join()

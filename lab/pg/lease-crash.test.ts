@@ -4,10 +4,9 @@ import { postgresLease } from '../../adapters/pg/index.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
-import { WorkerProcess } from '../../test/rabbitmq/worker-process.ts'
 import { backends } from '../../test/kit/backends.ts'
 import { newPlace, type PgPlace } from '../../test/pg/support.ts'
-import type { CrashPoint } from '../../test/kit/worker-process.ts'
+import { RabbitWorker, type CrashPoint } from '../kit/mortal/worker.ts'
 
 const describeOnBoth = backends.has('postgres') && backends.has('rabbitmq') ? describe : describe.skip
 
@@ -46,10 +45,10 @@ describeOnBoth('a process with leases on Postgres that is killed between claim, 
   })
 
   const workerOn = (queue: string, how: { readonly dieAt?: CrashPoint; readonly onInDoubt: 'rerun' | 'park' }) =>
-    new WorkerProcess({
+    new RabbitWorker({
       url: rabbit.url,
       options: [{ queue }],
-      store: { postgres, schema: place.schema, strategy: 'lease' },
+      store: { on: 'postgres', strategy: 'lease', url: postgres, schema: place.schema },
       ...how,
     })
 

@@ -1,12 +1,10 @@
-import { fork, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { Kafka, logLevel } from 'kafkajs'
 import type { KafkaConsumerOptions } from '../../adapters/kafkajs/index.ts'
-import { compiled } from '../../test/kit/compiled.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { startPrivateRedis } from '../../test/kit/servers/private-redis.ts'
 import { server } from '../../test/kit/servers/server.ts'
-import { forgetProcess, recordProcess } from '../../test/kit/servers/test-run.ts'
+import type { WorkerSpec } from '../kit/worker/spec.ts'
+import { WorkerProcess } from '../kit/worker/worker-process.ts'
 import { limitCpu, type CpuLimit } from './limit-cpu.ts'
 
 export interface StarvedOptions {
@@ -17,13 +15,6 @@ export interface StarvedOptions {
   readonly sessionTimeoutMs: number
   /** Options of kafkajs's consumer that are not the default. */
   readonly consumer?: KafkaConsumerOptions
-}
-
-export interface StarvedSettings extends Pick<StarvedOptions, 'sessionTimeoutMs' | 'consumer'> {
-  readonly brokers: readonly string[]
-  readonly redisUrl: string
-  readonly topic: string
-  readonly groupId: string
 }
 
 export interface Figures {
@@ -46,18 +37,17 @@ const TOGETHER = 1_000
 
 /** A consumer with a backlog of small messages, in a process that has a share of a CPU. */
 export class StarvedConsumer implements AsyncDisposable {
-  readonly #child: ChildProcess
+  readonly #process: WorkerProcess<Figures>
   readonly #remove: () => Promise<unknown>
   #limit: CpuLimit | undefined
   figures: Figures | undefined
   onFigures: (figures: Figures) => void = () => {}
 
-  private constructor(child: ChildProcess, remove: () => Promise<unknown>) {
-    this.#child = child
+  private constructor(spec: WorkerSpec<undefined>, remove: () => Promise<unknown>) {
     this.#remove = remove
-    child.on('message', (told) => {
-      if (typeof told !== 'object') return
-      this.figures = told as Figures
+    this.#process = new WorkerProcess<Figures>(new URL('worker.ts', import.meta.url), spec, (line) => {
+      if (line.says !== 'told') return
+      this.figures = line.told
       this.onFigures(this.figures)
     })
   }
@@ -68,22 +58,19 @@ export class StarvedConsumer implements AsyncDisposable {
     const [{ brokers }, redis] = await Promise.all([server('kafka'), startPrivateRedis()])
     const topic = uniqueName('quota')
     const removeTopic = await fill(brokers, topic, options)
-    const { sessionTimeoutMs, consumer } = options
-    const settings: StarvedSettings = {
-      brokers,
-      redisUrl: redis.url,
-      topic,
-      groupId: uniqueName('group'),
-      sessionTimeoutMs,
-      ...(consumer && { consumer }),
-    }
-    const child = fork(compiled(new URL('worker.ts', import.meta.url)), [JSON.stringify(settings)])
-    if (child.pid === undefined) throw new Error('the worker did not start')
-    recordProcess(child.pid, 'SIGKILL')
-    await once(child, 'message')
-    const starved = new StarvedConsumer(child, () => Promise.all([removeTopic(), redis.stop()]))
-    starved.#limit = limitCpu(child.pid, options.share)
-    child.send('begin')
+    const { sessionTimeoutMs: sessionTimeout } = options
+    const consumer = { sessionTimeout, heartbeatInterval: sessionTimeout / 4, ...options.consumer }
+    const spec = {
+      process: 'starved',
+      sources: [{ kind: 'kafka', brokers, options: { topics: [topic], group: uniqueName('group'), consumer } }],
+      store: { on: 'redis', strategy: 'lease', url: redis.url },
+      consumer: { name: 'starved', concurrency: 400 }, // So that maxInFlight is 800.
+      settings: undefined,
+      stopDeadlineMs: 0,
+      isHeld: true,
+    } as const
+    const starved = new StarvedConsumer(spec, () => Promise.all([removeTopic(), redis.stop()]))
+    await starved.#begin(options.share)
     return starved
   }
 
@@ -91,11 +78,14 @@ export class StarvedConsumer implements AsyncDisposable {
     return this.#limit?.by
   }
 
+  async #begin(share: number): Promise<void> {
+    await this.#process.untilLoaded()
+    this.#limit = limitCpu(this.#process.pid, share)
+    this.#process.order('begin')
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    const ended = once(this.#child, 'exit')
-    this.#child.kill('SIGKILL')
-    await ended
-    if (this.#child.pid !== undefined) forgetProcess(this.#child.pid)
+    await this.#process.kill()
     this.#limit?.end()
     await this.#remove()
   }

@@ -3,8 +3,7 @@ import type { RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { openedOnce } from '../../test/kit/opened.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
-import { WorkerProcess } from '../../test/rabbitmq/worker-process.ts'
-import type { CrashPoint, WorkerEvent, WorkerMessage } from '../../test/kit/worker-process.ts'
+import { RabbitWorker, type CrashPoint, type WorkerEvent, type WorkerMessage } from '../kit/mortal/worker.ts'
 import { openStores, type WorkerStores } from '../kit/worker-stores.ts'
 
 let rabbit: Rabbit
@@ -69,7 +68,7 @@ async function die(point: CrashPoint, strategy: Strategy, queueType: 'quorum' | 
   rabbit.delayQueues(queue, DELAY_MS)
   const options: RabbitOptions = { queue, queueType, retry: { delayQueues: [DELAY_MS] } }
   const life = { url: rabbit.url, options: [options], store: stores[strategy], maxAttempts: MAX_ATTEMPTS }
-  await using worker = new WorkerProcess({ ...life, dieAt: point })
+  await using worker = new RabbitWorker({ ...life, dieAt: point })
   await worker.untilTold('running')
   const { does } = WAYS[point]
   await rabbit.send(queue, [JSON.stringify(does === undefined ? { id } : { id, does })])
@@ -80,7 +79,7 @@ async function die(point: CrashPoint, strategy: Strategy, queueType: 'quorum' | 
 /** How the messages of those that died end in one process that goes on. */
 async function goOn(lives: readonly Life[], strategy: Strategy): Promise<Record<string, Ending>> {
   const options = lives.map((life) => life.options)
-  await using worker = new WorkerProcess({
+  await using worker = new RabbitWorker({
     url: rabbit.url,
     options,
     store: stores[strategy],

@@ -3,7 +3,7 @@ import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
-import { WorkerProcess } from '../../test/rabbitmq/worker-process.ts'
+import { RabbitWorker } from '../kit/mortal/worker.ts'
 import { openStores, type WorkerStores } from '../kit/worker-stores.ts'
 
 let rabbit: Rabbit
@@ -22,15 +22,15 @@ afterAll(async () => {
 })
 
 /** A process that an error or a rejection which nobody handles would end. */
-async function workerOf(queue: string): Promise<WorkerProcess> {
+async function workerOf(queue: string): Promise<RabbitWorker> {
   const url = Object.assign(new URL(rabbit.url), { hostname: '127.0.0.1', port: String(proxy.port) }).href
-  const worker = new WorkerProcess({ url, options: [{ queue }], store: stores.lease, leaseMs: 10_000 })
+  const worker = new RabbitWorker({ url, options: [{ queue }], store: stores.lease, leaseMs: 10_000 })
   await worker.untilTold('running')
   return worker
 }
 
 /** Messages whose handlers wait. */
-async function hold(worker: WorkerProcess, queue: string, count: number): Promise<void> {
+async function hold(worker: RabbitWorker, queue: string, count: number): Promise<void> {
   const before = worker.told('started').length
   const ids = Array.from({ length: count }, () => uniqueName('id'))
   await rabbit.send(

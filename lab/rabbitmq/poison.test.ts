@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { backends } from '../../test/kit/backends.ts'
 import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Rabbit, type Taken } from '../../test/rabbitmq/rabbit.ts'
-import { WorkerProcess } from '../../test/rabbitmq/worker-process.ts'
 import { bodies } from '../../test/rabbitmq/watching.ts'
 import { newMysqlPlace, type MysqlPlace } from '../../test/mysql/support.ts'
-import type { WorkerMessage, WorkerSettings } from '../../test/kit/worker-process.ts'
+import { RabbitWorker, type WorkerMessage } from '../kit/mortal/worker.ts'
 import { openStores, type WorkerStores } from '../kit/worker-stores.ts'
+import type { StoreSpec } from '../kit/worker/spec.ts'
 
 let rabbit: Rabbit
 let stores: WorkerStores
@@ -23,7 +23,7 @@ afterAll(async () => {
 })
 
 interface UnderTest {
-  readonly store: WorkerSettings['store']
+  readonly store: StoreSpec
   readonly strategy: 'lease' | 'inbox'
   readonly committed: (id: string) => Promise<number>
 }
@@ -41,8 +41,8 @@ const STORES = {
 
 async function onMysql(strategy: 'lease' | 'inbox'): Promise<UnderTest> {
   mysql ??= await newMysqlPlace()
-  const { href: mariadb } = Object.assign(new URL((await server('mariadb')).url), { pathname: mysql.database })
-  return { store: { mariadb, strategy }, strategy, committed: mysql.committed }
+  const { href: url } = Object.assign(new URL((await server('mariadb')).url), { pathname: mysql.database })
+  return { store: { on: 'mariadb', strategy, url }, strategy, committed: mysql.committed }
 }
 
 const MAX_ATTEMPTS = 2
@@ -50,25 +50,25 @@ const MAX_ATTEMPTS = 2
 interface Ended {
   readonly neighbours: readonly string[]
   readonly poison: string
-  readonly lives: readonly WorkerProcess[]
+  readonly lives: readonly RabbitWorker[]
   readonly letters: readonly Taken[]
   /** What all of them told. */
   readonly told: (what: string) => readonly string[]
 }
 
 /** One process after the other, until all messages have left the queue. */
-async function liveUntilDone(store: WorkerSettings['store'], queueType: 'quorum' | 'classic'): Promise<Ended> {
+async function liveUntilDone(store: StoreSpec, queueType: 'quorum' | 'classic'): Promise<Ended> {
   const queue = rabbit.name()
   const [neighbours, poison] = [bodies(10, `${queue}-neighbour-`), `${queue}-poison`]
   const messages: WorkerMessage[] = neighbours.map((id) => ({ id, does: 'linger' }))
   messages.splice(5, 0, { id: poison, does: 'kill' })
   const options = [{ queue, queueType }]
-  const lives: WorkerProcess[] = []
+  const lives: RabbitWorker[] = []
   const told = (what: string): readonly string[] => lives.flatMap((life) => life.told(what))
   const ends = (): number =>
     new Set(['handled', 'duplicate', 'parked', 'dead-lettered'].flatMap((outcome) => told(outcome))).size
   for (let isDone = false; !isDone;) {
-    await using worker = new WorkerProcess({
+    await using worker = new RabbitWorker({
       url: rabbit.url,
       options,
       store,

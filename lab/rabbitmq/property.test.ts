@@ -5,7 +5,7 @@ import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'
 import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
 import { bodies } from '../../test/rabbitmq/watching.ts'
-import { WorkerProcess } from '../../test/rabbitmq/worker-process.ts'
+import { RabbitWorker } from '../kit/mortal/worker.ts'
 import { newPlace, type PgPlace } from '../../test/pg/support.ts'
 
 /** Each takes some seconds. `CONSUME_ONCE_TEST_PROPERTY_RUNS=50` looks further. */
@@ -65,12 +65,17 @@ async function follow({ queueType, prefetch, repeated, harms }: Plan): Promise<v
   const config = {
     url: over(toRabbit, rabbit.url),
     options: [{ queue, queueType, prefetch }],
-    store: { postgres: over(toPostgres, (await server('postgres')).url), schema: place.schema },
+    store: {
+      on: 'postgres',
+      strategy: 'inbox',
+      url: over(toPostgres, (await server('postgres')).url),
+      schema: place.schema,
+    } as const,
     maxAttempts: 100,
   }
-  const lives: WorkerProcess[] = []
-  const begin = async (): Promise<WorkerProcess> => {
-    const worker = new WorkerProcess(config)
+  const lives: RabbitWorker[] = []
+  const begin = async (): Promise<RabbitWorker> => {
+    const worker = new RabbitWorker(config)
     lives.push(worker)
     await worker.untilTold('running') // A start that fails is not tried again.
     return worker

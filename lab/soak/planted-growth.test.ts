@@ -27,10 +27,12 @@ describeOnPostgres('the sampler of a soak', () => {
       await postgresInbox({ pool }).open()
       await createEffects(pool)
       const journal = new Journal()
+      const store = { on: 'postgres', strategy: 'inbox', url: postgres.url } as const
       const workers = [undefined, 'leak', 'open-transaction'].map((planted, index) => {
-        const settings = { postgresUrl: postgres.url, redisUrl: undefined, planted, soak: undefined }
-        const url = new URL('planted-worker.ts', import.meta.url)
-        return new WorkerSlot(`w${index + 1}`, { url, settings }, journal)
+        const settings = { postgresUrl: postgres.url, planted, soak: undefined }
+        const spec = { sources: [], store, consumer: { name: 'none' }, settings, stopDeadlineMs: 0 }
+        const module = new URL('planted-worker.ts', import.meta.url)
+        return new WorkerSlot(`w${index + 1}`, { module, spec }, journal)
       })
       const scene = { postgresUrl: postgres.url, redisUrl: undefined, journal, workers, backlog: async () => 0 }
       await using sampler = new Sampler(scene)

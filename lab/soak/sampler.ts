@@ -73,9 +73,10 @@ export class Sampler implements AsyncDisposable {
 }
 
 /** Nothing of a process that is not there. */
-function workerSample({ current: { name, child, usage } }: WorkerSlot): readonly WorkerSample[] {
+function workerSample({ current }: WorkerSlot): readonly WorkerSample[] {
+  const { name, usage } = current
   try {
-    const rss = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]
+    const rss = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${current.pid}/status`, 'utf8'))?.[1]
     return rss === undefined ? [] : [{ process: name, rssMb: Number(rss) / 1_024, usage }]
   } catch {
     return []

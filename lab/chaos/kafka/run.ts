@@ -16,7 +16,7 @@ import { judge } from './judge.ts'
 import { SHAPE } from './messages.ts'
 import { PARTITIONS, planOf, type KafkaOptions } from './plan.ts'
 import { Sending } from './sending.ts'
-import { LEASE_MS, type KafkaWorkerSettings } from './settings.ts'
+import { LEASE_MS, sourceOf, TUNING } from './settings.ts'
 
 const LOOK_EVERY_MS = 250
 
@@ -34,8 +34,8 @@ export async function runChaosOnKafka(options: KafkaOptions, beside: Beside = no
     const { journal } = stage
     await using cluster = await Cluster.open(brokers)
     const place: Place = { brokers, topic: await cluster.topic(PARTITIONS), groupId: uniqueName('chaos') }
-    const settings = { ...stage.settings, ...place } satisfies Omit<KafkaWorkerSettings, 'process'>
-    const workers = stage.hire({ url: new URL('worker.ts', import.meta.url), settings })
+    const source = sourceOf(place.brokers, place.topic, place.groupId)
+    const workers = stage.hire({ module: new URL('worker.ts', import.meta.url), source, tuning: TUNING })
     const acknowledged = new Set<string>()
     const act = async (pace: Pace, signal: AbortSignal): Promise<void> => {
       await using control = await ClusterControl.connect(brokers, signal)

@@ -1,11 +1,29 @@
-import type { WorkerSettings } from '../worker-settings.ts'
-
-export interface KafkaWorkerSettings extends WorkerSettings {
-  readonly brokers: readonly string[]
-  readonly topic: string
-  readonly groupId: string
-}
+import type { KafkaSpec } from '../../kit/worker/spec.ts'
+import type { Tuning } from '../worker-slot.ts'
 
 /** All freezes are longer (plan.ts). */
-export const SESSION_MS = 6_000
+const SESSION_MS = 6_000
 export const LEASE_MS = 6_000
+
+export const TUNING: Tuning = {
+  leaseMs: LEASE_MS,
+  // A message that happens to be there at many kills is no poison.
+  maxAttempts: 50,
+  backoff: { initialMs: 50, maxMs: 1_000 },
+}
+
+export function sourceOf(brokers: readonly string[], topic: string, groupId: string): KafkaSpec {
+  const options = {
+    topics: [topic],
+    group: groupId,
+    commitEveryMs: 200,
+    consumer: {
+      sessionTimeout: SESSION_MS,
+      rebalanceTimeout: SESSION_MS,
+      heartbeatInterval: 500,
+      // A fetch in long poll at one broker while another rejoins is how messages are jumped over.
+      maxWaitTimeInMs: 1_500,
+    },
+  }
+  return { kind: 'kafka', brokers, options }
+}

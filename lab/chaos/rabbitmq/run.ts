@@ -16,7 +16,7 @@ import { judge } from './judge.ts'
 import { SHAPE } from './messages.ts'
 import { planOf, type RabbitOptions } from './plan.ts'
 import { Sending, Sent } from './sending.ts'
-import { HEARTBEAT_SECONDS, LEASE_MS, type RabbitWorkerSettings } from './settings.ts'
+import { HEARTBEAT_SECONDS, LEASE_MS, sourceOf, TUNING } from './settings.ts'
 import { WireTap } from './wire-tap.ts'
 
 const LOOK_EVERY_MS = 250
@@ -30,8 +30,11 @@ export async function runChaosOnRabbit(options: RabbitOptions, beside: Beside = 
   const url = proxied(rabbit.url, proxy.port)
   return await Stage.with(options, async (stage) => {
     const { journal } = stage
-    const settings = { ...stage.settings, url, queue } satisfies Omit<RabbitWorkerSettings, 'process'>
-    const workers = stage.hire({ url: new URL('worker.ts', import.meta.url), settings })
+    const workers = stage.hire({
+      module: new URL('worker.ts', import.meta.url),
+      source: sourceOf(url, queue),
+      tuning: TUNING,
+    })
     const known = new Sent()
     const act = async (pace: Pace, signal: AbortSignal): Promise<void> => {
       const shape = options.soak === undefined ? SHAPE : OF_A_SOAK

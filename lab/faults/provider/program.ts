@@ -2,7 +2,7 @@
 
 import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
-import { trueMs } from '../true-time.ts'
+import { trueMs } from '../../kit/true-time.ts'
 import type { LoggedEffect, ProviderReply, ProviderRequest } from './protocol.ts'
 
 const logs = new Map<string, LoggedEffect[]>()

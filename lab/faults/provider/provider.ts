@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { forgetProcess, recordProcess } from '../../../test/kit/servers/test-run.ts'
+import { bundledProgram } from '../../kit/worker/bundled.ts'
 import { askProvider } from './ask.ts'
 import type { LoggedEffect } from './protocol.ts'
 
@@ -14,11 +15,16 @@ export class Provider implements AsyncDisposable {
     this.port = port
   }
 
-  static async start(program: string): Promise<Provider> {
+  static async start(): Promise<Provider> {
+    const program = bundledProgram(new URL('program.ts', import.meta.url))
     const child = spawn(process.execPath, [program], { stdio: ['pipe', 'pipe', 'inherit'] })
     if (child.pid !== undefined) recordProcess(child.pid, 'SIGKILL')
     child.stdin.on('error', () => {})
-    const [line]: unknown[] = await once(child.stdout, 'data')
+    const ended = once(child, 'exit').then(([code, signal]: unknown[]) => {
+      throw new Error(`the provider ended before it listened: ${signal ?? `exit code ${code}`}`)
+    })
+    const [line]: unknown[] = await Promise.race([once(child.stdout, 'data'), ended])
+    ended.catch(() => {}) // In the end it is killed.
     return new Provider(child, Number(String(line)))
   }
 

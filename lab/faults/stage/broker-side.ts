@@ -1,7 +1,7 @@
 import type { Beside } from '../cell.ts'
 import type { FaultMessage } from '../message.ts'
 import type { Recorder } from '../recorder.ts'
-import type { KafkaPlace, RabbitPlace } from '../worker/settings.ts'
+import type { SourceSpec } from '../../kit/worker/spec.ts'
 
 /** What a cell has on its broker: a queue, or a topic and a group. */
 export interface BrokerPlace {
@@ -10,7 +10,7 @@ export interface BrokerPlace {
   readonly origin: string
   readonly port: number
   /** What a worker is told, that reaches the broker through this port. */
-  readonly worker: (port: number) => RabbitPlace | KafkaPlace
+  readonly worker: (port: number) => SourceSpec
   readonly placeOf: (send: number) => string
   /** Kafka: of the log that the topic has now, and the number of its first send. A topic that is created anew has another one. */
   readonly log?: () => { readonly partition: string; readonly firstSend: number }

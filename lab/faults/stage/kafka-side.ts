@@ -3,12 +3,21 @@ import { uniqueName } from '../../../test/kit/namespace.ts'
 import { kafkaVersion } from '../../../test/kit/servers/kafka/version.ts'
 import { Cluster, type ReadMessage } from '../../../test/kafka/kit.ts'
 import type { FaultMessage } from '../message.ts'
+import { SESSION_MS } from '../worker/settings.ts'
 import type { BrokerPlace, BrokerSide, Letter } from './broker-side.ts'
 
 interface KafkaTopicPlace extends BrokerPlace {
   readonly beside: string | undefined
   beginAnew(sent: number): void
 }
+
+/** A member that is missed soon. */
+const IN_GROUP = {
+  sessionTimeout: SESSION_MS,
+  rebalanceTimeout: SESSION_MS,
+  heartbeatInterval: 200,
+  maxWaitTimeInMs: 100,
+} as const
 
 /**
  * Topics of one partition: what is sent in turn has the number of its send as offset. None is deleted before the end: a producer
@@ -34,11 +43,16 @@ export async function kafkaSide(brokers: string[]): Promise<BrokerSide> {
         port: Number(broker.split(':')[1]),
         worker: (port) => ({
           kind: 'kafka',
-          broker,
+          brokers: [broker],
           port,
-          topics: [topic, ...(second === undefined ? [] : [second])],
-          groupId,
-          hasRetryTopic: kind === 'retry topic',
+          client: { requestTimeout: 2_000, retry: { initialRetryTime: 50, maxRetryTime: 500 } },
+          options: {
+            topics: [topic, ...(second === undefined ? [] : [second])],
+            group: groupId,
+            commitEveryMs: 50,
+            consumer: IN_GROUP,
+            ...(kind === 'retry topic' ? { retry: { topics: [{ delayMs: 200 }] } } : {}),
+          },
         }),
         placeOf: (send) => `${logOf(send).partition}@${send - logOf(send).firstSend}`,
       }

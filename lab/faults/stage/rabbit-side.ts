@@ -21,7 +21,7 @@ export async function rabbitSide(url: string): Promise<BrokerSide> {
         group: queue,
         origin: queue,
         port: Number(new URL(url).port),
-        worker: (port) => ({ kind: 'rabbitmq', url: through(port), queue }),
+        worker: (port) => ({ kind: 'rabbitmq', url: through(port), options: { queue } }),
         placeOf: (send) => `${queue}#${send}`,
       }
     },

@@ -5,7 +5,7 @@ import { CLAIM } from '../../../adapters/redis/lease/scripts/claim.ts'
 import { MARK } from '../../../adapters/redis/lease/scripts/mark.ts'
 import type { Spoilt } from '../server-harm/server-harm.ts'
 import { Signal } from '../../../test/kit/signal.ts'
-import { trueMs } from '../true-time.ts'
+import { trueMs } from '../../kit/true-time.ts'
 import { trueTimeOf } from './wall-clock.ts'
 
 /** A record as a script wrote it, at its true time. */

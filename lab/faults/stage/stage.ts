@@ -4,7 +4,6 @@ import { startPrivateRabbit } from '../../../test/kit/servers/private-rabbit.ts'
 import { startPrivateRedis } from '../../../test/kit/servers/private-redis.ts'
 import type { BrokerName } from '../cell.ts'
 import { Provider } from '../provider/provider.ts'
-import { Bundle } from '../worker/bundle.ts'
 import type { BrokerSide } from './broker-side.ts'
 import { kafkaSide } from './kafka-side.ts'
 import { OwnBroker } from './own-broker.ts'
@@ -19,7 +18,6 @@ import { Spares } from './spares.ts'
 export interface Stage {
   readonly own: OwnServers
   readonly spares: Readonly<Record<BrokerName, Spares<OwnBroker>>> & { readonly postgres: Spares<OwnPostgres> }
-  readonly bundle: Bundle
   readonly provider: Provider
   readonly postgres: PostgresSide
   readonly redis: RedisSide
@@ -31,9 +29,8 @@ const MOST_SPARES = 2
 
 /** Everything that was started ends with `act`. */
 export async function withStage<T>(brokers: ReadonlySet<BrokerName>, act: (stage: Stage) => Promise<T>): Promise<T> {
-  const bundle = await Bundle.build()
   const starting = {
-    provider: Provider.start(bundle.path('provider')),
+    provider: Provider.start(),
     postgres: startPrivatePostgres({ settings: SETTINGS }),
     redis: startPrivateRedis(),
     rabbit: brokers.has('rabbitmq') ? startPrivateRabbit() : Promise.resolve(undefined),
@@ -56,7 +53,6 @@ export async function withStage<T>(brokers: ReadonlySet<BrokerName>, act: (stage
   return await act({
     own: {},
     spares: { rabbitmq: rabbits, kafka: kafkas, postgres: postgreses },
-    bundle,
     provider,
     postgres,
     redis,

@@ -1,4 +1,4 @@
-import { trueMs } from '../true-time.ts'
+import { trueMs } from '../../kit/true-time.ts'
 
 const MEASURED_FOR_MS = 1_000
 /** Between two looks at the clocks. */

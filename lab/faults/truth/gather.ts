@@ -1,7 +1,7 @@
 import type { EventOf, History, HistoryEvent } from '../../../testing/history.ts'
 import type { Letter } from '../stage/broker-side.ts'
 import { TERMS, type StoreName } from '../strategy.ts'
-import { trueMs } from '../true-time.ts'
+import { trueMs } from '../../kit/true-time.ts'
 import type { Ground } from '../worker/worker.ts'
 import { inboxTells } from './inbox.ts'
 import { postgresLeaseTells, redisLeaseTells } from './lease.ts'

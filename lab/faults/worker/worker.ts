@@ -1,3 +1,5 @@
+import type { WorkerLine } from '../../kit/worker/protocol.ts'
+import { WorkerProcess } from '../../kit/worker/worker-process.ts'
 import type { Cell } from '../cell.ts'
 import type { Recorder } from '../recorder.ts'
 import type { BrokerPlace } from '../stage/broker-side.ts'
@@ -10,8 +12,8 @@ import { postgresLeaseEars, transactionEars } from '../wire/postgres-ears.ts'
 import { providerEars } from '../wire/provider-ears.ts'
 import { rabbitEars } from '../wire/rabbit-ears.ts'
 import { redisEars } from '../wire/redis-ears.ts'
-import type { WorkerLine, WorkerSettings } from './settings.ts'
-import { WorkerProcess } from './worker-process.ts'
+import type { FaultTold } from './settings.ts'
+import { specOf } from './spec.ts'
 
 /** What all workers of a cell share. */
 export interface Ground {
@@ -28,10 +30,10 @@ export interface Ground {
 /** A process with the links that it reaches its servers through: whatever it says to them is seen. */
 export class Worker implements AsyncDisposable {
   readonly name: string
-  readonly process: WorkerProcess
+  readonly process: WorkerProcess<FaultTold>
   readonly #links: Links
 
-  private constructor(process: WorkerProcess, links: Links) {
+  private constructor(process: WorkerProcess<FaultTold>, links: Links) {
     this.name = process.name
     this.process = process
     this.#links = links
@@ -39,8 +41,14 @@ export class Worker implements AsyncDisposable {
 
   static async start(name: string, ground: Ground): Promise<Worker> {
     const links = await openLinks(name, ground, (seen) => ground.judge(worker, seen))
-    const program = ground.stage.bundle.path('worker')
-    const process = new WorkerProcess(program, settingsOf(name, ground, links), (line) => hear(ground, name, line))
+    const spec = specOf(name, ground, {
+      toBroker: links.broker.port,
+      toStore: links.store.port,
+      toProvider: links.provider.port,
+      isFirst: name === FIRST_WORKER,
+    })
+    const module = new URL('module.ts', import.meta.url)
+    const process = new WorkerProcess<FaultTold>(module, spec, (line) => hear(ground, name, line))
     const worker = new Worker(process, links)
     return worker
   }
@@ -64,8 +72,7 @@ export class Worker implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (!this.process.hasEnded) this.process.kill()
-    await this.process.ended
+    await this.process.kill()
     await Promise.all(Object.values(this.#links).map((link) => link[Symbol.asyncDispose]()))
   }
 }
@@ -120,47 +127,18 @@ function brokerEars(name: string, { cell, place, sends }: Ground): (connection: 
   }
 }
 
-function settingsOf(name: string, ground: Ground, links: Links): WorkerSettings {
-  const { cell, place, prefix } = ground
-  const { strategy, tuning } = cell
-  return {
-    process: name,
-    broker: place.worker(links.broker.port),
-    store: storePlace(name, ground, links.store),
-    provider: { port: links.provider.port, log: prefix },
-    isKeyed: strategy === 'lease-keyed',
-    onInDoubt: strategy === 'lease-park' ? 'park' : 'rerun',
-    ...tuning,
-    clockShiftMs: name === FIRST_WORKER ? (tuning?.clockShiftMs ?? 0) : 0,
-  }
-}
-
-function storePlace(name: string, { cell, stage, prefix }: Ground, link: Link): WorkerSettings['store'] {
-  const { postgres, redis } = stage
-  const { store: kind, durability = 'memory' } = TERMS[cell.strategy]
-  if (kind === 'lease on redis') return { kind, url: through(redis.url, link), prefix, durability }
-  return { kind, url: through(postgres.url, link), schema: postgres.schema, applicationName: `${prefix} ${name}` }
-}
-
-function through(url: string, { port }: Link): string {
-  const proxied = new URL(url)
-  proxied.port = String(port)
-  return proxied.href
-}
-
-function hear({ recorder, place }: Ground, name: string, line: WorkerLine): void {
+function hear({ recorder, place }: Ground, name: string, line: WorkerLine<FaultTold>): void {
   const subjectOf = (id: string): string => `${place.group}:${id}`
   switch (line.says) {
-    case 'hstart':
-      return recorder.record(name, { f: 'hstart', subject: subjectOf(line.id), token: line.token }, line.at)
-    case 'hend': {
-      const { id, token, how, at } = line
-      return recorder.record(name, { f: 'hend', subject: subjectOf(id), token, how }, at)
-    }
-    case 'told': {
+    case 'observed': {
       const subject = line.id === undefined ? undefined : subjectOf(line.id)
       return recorder.record(name, { f: 'tell', what: line.what, subject }, line.at)
     }
+    case 'told': {
+      const { id, ...event } = line.told
+      return recorder.record(name, { ...event, subject: subjectOf(id) }, line.at)
+    }
+    case 'loaded':
     case 'running':
     case 'stopped':
       return

@@ -1,14 +1,39 @@
+// What the handlers of a worker do, and what is planted in it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OutcomeUnknownError } from '../../../src/index.ts'
-import type { PgTransaction } from '../../../adapters/pg/index.ts'
+import type { Worker, WorkerContext, WorkerHooks, WorkerTransaction } from '../../kit/worker/module.ts'
 import type { FaultMessage } from '../message.ts'
 import { askProvider } from '../provider/ask.ts'
-import { say } from './journal.ts'
-import { ABORTED, EFFECTS, LEASE_MS, type WorkerSettings } from './settings.ts'
+import { withPlantedCommits, withPlantedMarks } from './planted.ts'
+import { ABORTED, EFFECTS, LEASE_MS, type FaultSettings, type FaultTold } from './settings.ts'
 
 const ANSWERS_WITHIN_MS = 1_000
 /** Longer than a lease, and shorter than a transaction may be idle. */
 const OUTLASTS_MS = LEASE_MS + 500
+
+export default function faulty(worker: Worker<FaultSettings, FaultTold>): WorkerHooks<FaultMessage> {
+  const { settings, store, process: name } = worker.spec
+  shiftCalendar(settings.clockShiftMs)
+  const handle = (context: WorkerContext<FaultMessage>): Promise<void> => {
+    const { payload, attempt, fence, tx, signal } = context
+    const started = { payload, attempt, signal, token: fence === undefined ? `${name}/${attempt}` : String(fence) }
+    const apply = (): Promise<void> =>
+      tx === undefined ? callProvider(settings, started, context.idempotencyKey) : writeEffect(tx, started, name)
+    return run(started, apply, (told) => worker.tell(told))
+  }
+  return {
+    consumer: { handle, ...(store.strategy === 'offsets' ? {} : { id: ({ payload }) => payload.id }) },
+    store: (real) => withPlantedMarks(real, settings.planted),
+    kafka: (client) => withPlantedCommits(client, settings.planted),
+  }
+}
+
+/** `Date` alone, as when somebody sets the clock of a machine: timers go on. */
+function shiftCalendar(byMs: number): void {
+  if (byMs === 0) return
+  const now = Date.now.bind(Date)
+  Date.now = () => now() + byMs
+}
 
 interface Run {
   readonly payload: FaultMessage
@@ -17,18 +42,22 @@ interface Run {
   readonly signal: AbortSignal
 }
 
-/** Tells the journal of a run, whatever `apply` does. */
-export async function run({ payload, attempt, token, signal }: Run, apply: () => Promise<unknown>): Promise<void> {
+/** Tells of a run, whatever `apply` does. */
+async function run(
+  { payload, attempt, token, signal }: Run,
+  apply: () => Promise<void>,
+  tell: (told: FaultTold) => void,
+): Promise<void> {
   const { id, does } = payload
-  say({ says: 'hstart', id, token })
-  signal.addEventListener('abort', () => say({ says: 'told', what: ABORTED, id }))
+  tell({ f: 'hstart', id, token })
+  signal.addEventListener('abort', () => tell({ f: 'tell', id, what: ABORTED }))
   try {
     await prepare(does, attempt)
     await apply()
     if (does === 'outlast' && attempt === 1) await outlast(signal)
-    say({ says: 'hend', id, token, how: 'ok' })
+    tell({ f: 'hend', id, token, how: 'ok' })
   } catch (error) {
-    say({ says: 'hend', id, token, how: error instanceof OutcomeUnknownError ? 'unknown' : 'failed' })
+    tell({ f: 'hend', id, token, how: error instanceof OutcomeUnknownError ? 'unknown' : 'failed' })
     throw error
   }
 }
@@ -67,14 +96,14 @@ async function outlast(signal: AbortSignal): Promise<void> {
 }
 
 /** Of an inbox: a row in its transaction. Nothing makes it unique: a second one must be seen. */
-export async function writeEffect(tx: PgTransaction, { payload, token }: Run, process: string): Promise<void> {
+async function writeEffect(tx: WorkerTransaction, { payload, token }: Run, process: string): Promise<void> {
   const row = [payload.id, process, token]
   await tx.query(`insert into ${EFFECTS} (id, process, token) values ($1, $2, $3)`, row)
 }
 
 /** Of a lease: a call that leaves the process. */
-export async function callProvider(
-  { provider, isKeyed }: WorkerSettings,
+async function callProvider(
+  { provider, isKeyed }: FaultSettings,
   { payload: { id }, token }: Run,
   idempotencyKey: string,
 ): Promise<void> {

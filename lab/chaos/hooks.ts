@@ -1,0 +1,49 @@
+import { Pool } from 'pg'
+import { json, type ObserverEvent } from 'consume-once'
+import type { Worker, WorkerFunctions, WorkerHooks } from '../kit/worker/module.ts'
+import { observed } from '../kit/worker/observed.ts'
+import { Effects } from './effects.ts'
+import type { Payload } from './messages.ts'
+import { tellUsage } from './usage.ts'
+import { TELL_USAGE_EVERY_MS, type ChaosTold, type ChaosSettings } from './worker-settings.ts'
+
+export type ChaosWorker = Worker<ChaosSettings, ChaosTold>
+
+/** What every worker does, whatever broker it reads from. */
+export function chaosHooks(worker: ChaosWorker, id: NonNullable<WorkerFunctions<Payload>['id']>): WorkerHooks<Payload> {
+  const { settings, process: name } = worker.spec
+  const pool = new Pool({ connectionString: settings.postgresUrl, max: 6, application_name: name })
+  pool.on('error', () => {}) // Postgres ends the transaction of a process that was frozen.
+  const effects = new Effects(worker.spec, pool)
+  const outcomes = new Outcomes(worker)
+  if (settings.soak !== undefined) tellUsage(TELL_USAGE_EVERY_MS, (usage) => worker.tell({ usage }))
+  const functions = { id, decode: json<Payload>(), observe: (event: ObserverEvent) => outcomes.observe(event) }
+  const isBatched = settings.soak !== undefined && worker.spec.store.strategy === 'inbox'
+  return {
+    consumer: isBatched
+      ? { ...functions, handleBatch: ({ messages, tx = pool }) => effects.handle(messages, tx) }
+      : { ...functions, handle: (context) => effects.handle([context], context.tx ?? pool) },
+    stopped: () => outcomes.tell(),
+  }
+}
+
+/** Tells the run what happens: events at once, outcomes as counts now and then. */
+class Outcomes {
+  readonly #worker: ChaosWorker
+  #counts: Record<string, number> = {}
+
+  constructor(worker: ChaosWorker) {
+    this.#worker = worker
+    setInterval(() => this.tell(), 500).unref()
+  }
+
+  observe(event: ObserverEvent): void {
+    if (event.type === 'delivery') this.#counts[event.outcome] = (this.#counts[event.outcome] ?? 0) + 1
+    else this.#worker.tellObserved(observed(event))
+  }
+
+  tell(): void {
+    if (Object.keys(this.#counts).length > 0) this.#worker.tell({ counts: this.#counts })
+    this.#counts = {}
+  }
+}

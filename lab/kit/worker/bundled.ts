@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto'
+import { existsSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { buildSync, type BuildOptions } from 'esbuild'
+import { newFolder } from '../../../test/kit/servers/private-instance.ts'
+import { inRun } from '../../../test/kit/servers/test-run.ts'
+
+/** The worker with a module (module.ts), as a program. */
+export function bundledWorker(module: URL): string {
+  const [program, own] = [new URL('program.ts', import.meta.url), module].map((file) => fileURLToPath(file))
+  const contents = `import { runWorker } from '${program}'\nimport own from '${own}'\nvoid runWorker(own)`
+  return bundled(contents, { stdin: { contents, resolveDir: process.cwd() } })
+}
+
+/** A program without a spec and a module. */
+export function bundledProgram(program: URL): string {
+  const file = fileURLToPath(program)
+  // Not imported by another: a package whose modules have no side effects would lose it.
+  return bundled(file, { entryPoints: [file] })
+}
+
+/**
+ * One plain file: a process that has to find and compile nothing else starts in a third of the time. Made by the first who asks
+ * in a run, and gone with it.
+ */
+function bundled(name: string, entry: Pick<BuildOptions, 'stdin' | 'entryPoints'>): string {
+  const file = inRun(`${createHash('sha256').update(name).digest('hex')}.cjs`)
+  if (existsSync(file)) return file
+  const own = join(newFolder('bundle'), 'program.cjs')
+  buildSync({
+    ...entry,
+    outfile: own,
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    external: ['pg-native'],
+    logLevel: 'error',
+  })
+  renameSync(own, file)
+  return file
+}

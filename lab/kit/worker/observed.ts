@@ -1,0 +1,50 @@
+import type { ObserverEvent } from '../../../src/index.ts'
+
+export interface Observed {
+  /** The outcome of a delivery, an event of the source, or the type of another event. */
+  readonly what: string
+  /** Of the message. */
+  readonly id?: string | undefined
+  readonly detail?: string | undefined
+}
+
+/** What a worker tells of an event of its consumer. `undefined`: nothing, it is a figure. */
+export function observed(event: ObserverEvent): Observed | undefined {
+  switch (event.type) {
+    case 'delivery':
+      return { what: event.outcome, id: idOf(event.message.value) }
+    case 'in-doubt':
+    case 'beyond-retention':
+      return { what: event.type, id: idOf(event.message.value) }
+    case 'source':
+      return { what: event.event, detail: event.detail }
+    case 'attempt-failed':
+    case 'invariant-broken':
+    case 'lease-lost':
+    case 'policy-threw':
+    case 'publish-failed':
+    case 'purge-failed':
+    case 'result-not-kept':
+    case 'store-down':
+    case 'store-up':
+    case 'stuck':
+      return { what: event.type, detail: 'error' in event ? String(event.error) : undefined }
+    case 'apart':
+    case 'claims':
+    case 'handler-run':
+    case 'marks':
+    case 'purged':
+    case 'settles':
+    case 'stall-over':
+    case 'stalled':
+    case 'started':
+    case 'stopped':
+    case 'store-call':
+      return undefined
+  }
+}
+
+/** Messages of workers are JSON, with their ID in it. */
+function idOf(value: Uint8Array | null): string {
+  return (JSON.parse(Buffer.from(value ?? '').toString()) as { readonly id: string }).id
+}

@@ -1,0 +1,20 @@
+// What a worker and the process that started it say to each other. The worker: a line of JSON each, on a pipe of their own. It
+// hears a word a line on stdin, and ends when that ends.
+import type { Observed } from './observed.ts'
+
+/** The pipe on which a worker speaks. */
+export const LINES = 3
+
+/** A server could not be used at the start, or the stop failed. */
+export const EXIT_FAILED = 75
+
+/** `let go`: for modules whose handlers wait. */
+export type Order = 'begin' | 'let go' | 'stop'
+
+/** With its true time: in the pipe before anything else happens, so that a kill loses none. */
+export type WorkerLine<Told> = { readonly at: number } & (
+  | { readonly says: 'loaded' | 'running' | 'stopped' }
+  | ({ readonly says: 'observed' } & Observed)
+  /** By the module. */
+  | { readonly says: 'told'; readonly told: Told }
+)

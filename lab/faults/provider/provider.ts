@@ -20,8 +20,8 @@ export class Provider implements AsyncDisposable {
     const child = spawn(process.execPath, [program], { stdio: ['pipe', 'pipe', 'inherit'] })
     if (child.pid !== undefined) recordProcess(child.pid, 'SIGKILL')
     child.stdin.on('error', () => {})
-    const ended = once(child, 'exit').then(([code, signal]: unknown[]) => {
-      throw new Error(`the provider ended before it listened: ${signal ?? `exit code ${code}`}`)
+    const ended = once(child, 'exit').then((how) => {
+      throw new Error(`the provider ended before it listened: ${how.join(' ')}`)
     })
     const [line]: unknown[] = await Promise.race([once(child.stdout, 'data'), ended])
     ended.catch(() => {}) // In the end it is killed.

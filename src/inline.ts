@@ -225,6 +225,7 @@ class RunningInline implements InlineRunning {
     const { line, stuck, isBroken, isHeldUp, handlersCheck, settledWithoutRun, stalls } = this.#pipeline
     const { state } = this
     return {
+      consumer: this.#definition.name,
       live: stuck === 0 && !isBroken,
       ready: state === 'running' && !line.isDown && !isHeldUp,
       state,

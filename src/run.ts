@@ -43,7 +43,7 @@ export function runConsumer(consumer: Consumer, dependencies: RunDependencies | 
     starting.catch(() => {})
     return starting
   } catch (error) {
-    return handleOf(new RefusedConsumer(error))
+    return handleOf(new RefusedConsumer(consumer, error))
   }
 }
 
@@ -133,6 +133,7 @@ class RunningConsumer implements Running {
     const { line, stuck, isBroken, isHeldUp, handlersCheck, settledWithoutRun, stalls } = this.#pipeline
     const { state } = this
     return {
+      consumer: this.#definition.name,
       live: this.#state !== 'failed' && stuck === 0 && !isBroken,
       ready: state === 'running' && source.ready && !this.#isPaused && !isHeldUp,
       state,
@@ -235,8 +236,11 @@ class RefusedConsumer implements Running {
   readonly state = 'failed'
   readonly #refused: Promise<never>
   readonly #why: string
+  readonly #name: string
 
-  constructor(reason: unknown) {
+  constructor(consumer: Consumer, reason: unknown) {
+    const { name } = (consumer ?? {}) as { readonly name?: unknown }
+    this.#name = typeof name === 'string' ? name : ''
     this.#why = describeError(reason)
     this.#refused = Promise.reject(reason)
   }
@@ -256,7 +260,7 @@ class RefusedConsumer implements Running {
       handlers: '0 in flight',
       progress: progressCheck([]),
     }
-    return { live: false, ready: false, state: this.state, checks, partitions: [], counts: {} }
+    return { consumer: this.#name, live: false, ready: false, state: this.state, checks, partitions: [], counts: {} }
   }
 }
 

@@ -43,6 +43,8 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
   }
   switch (event.type) {
     case 'delivery': {
+      const level = LEVEL[event.outcome]
+      if (log.isLevelEnabled?.(level) === false) return undefined
       const { message, outcome, reason, detail, error, attempt, since, fence, failure, why, endedAs } = event
       const fields = {
         ...about(event), // mutant: payload-logged
@@ -55,9 +57,10 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
         attempt,
         since: since === undefined ? undefined : isoTime(since),
         fence,
+        duration_ms: event.durations && Math.round(event.durations.totalMs),
         next: nextStep(consumer, event),
       }
-      return log[LEVEL[outcome]](fields, outcome)
+      return log[level](fields, outcome)
     }
     case 'attempt-failed':
       return log.warn(

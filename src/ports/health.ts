@@ -16,6 +16,8 @@ export type LifecycleState =
   | 'failed'
 
 export interface Health {
+  /** Name of the consumer. */
+  readonly consumer: string
   /** False only if a restart would help: the start failed, or a handler is past its timeout and ignores `signal`. */
   readonly live: boolean
   /**

@@ -7,4 +7,6 @@ export interface Logger {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
+  /** As in pino. With it, a line that the logger would drop is not made: most deliveries are `debug` lines. */
+  isLevelEnabled?(level: 'debug' | 'info' | 'warn' | 'error'): boolean
 }

@@ -35,7 +35,7 @@ export class Ears {
 
   constructor() {
     const real = pinoLog(pino({ level: 'trace' }, { write: (line: string): void => void this.heard.push(line) }))
-    const tell = (level: keyof Logger) => (fields: object, text: string) => {
+    const tell = (level: 'debug' | 'info' | 'warn' | 'error') => (fields: object, text: string) => {
       real[level](fields, text)
       this.heard.push(JSON.stringify(fields) + text)
     }

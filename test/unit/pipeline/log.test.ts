@@ -385,3 +385,42 @@ function sentAs(json: string): Sent {
 function lined(line: string): Line {
   return JSON.parse(line) as Line
 }
+
+describe('a line that the logger would drop', () => {
+  it('is not made: nothing is read of the message for it', async () => {
+    const lines: string[] = []
+    const keep = (level: string) => (_: object, text: string) => void lines.push(`${level} ${text}`)
+    const log: Logger = {
+      debug: keep('debug'),
+      info: keep('info'),
+      warn: keep('warn'),
+      error: keep('error'),
+      isLevelEnabled: (level) => level !== 'debug',
+    }
+    const rig = await startRig({
+      log,
+      maxAttempts: 1,
+      effect: (work) => (work.id === 'bad' ? Promise.reject(new Error('broken')) : work.apply()),
+    })
+    await rig.deliver('a', 'a', 'bad')
+    expect(rig.outcomes().toSorted()).toEqual(['dead-lettered', 'handled', 'joined'])
+    expect(lines).toEqual(['error dead-lettered'])
+  })
+
+  it('is what pino says it is', async () => {
+    const lines: Line[] = []
+    const keep = { write: (line: string): void => void lines.push(lined(line)) }
+    const rig = await startRig({ log: pinoLog(pino({ level: 'info' }, keep)), effect: (work) => work.apply() })
+    await rig.deliver('a')
+    expect(rig.outcomes()).toEqual(['handled'])
+    expect(lines).toEqual([])
+  })
+
+  it('is made at debug, with the time that the delivery took', async () => {
+    const lines: Line[] = []
+    const keep = { write: (line: string): void => void lines.push(lined(line)) }
+    const rig = await startRig({ log: pinoLog(pino({ level: 'debug' }, keep)), effect: (work) => work.apply() })
+    await rig.deliver('a')
+    expect(lines).toMatchObject([{ msg: 'handled', duration_ms: 0 }])
+  })
+})

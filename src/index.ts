@@ -14,6 +14,15 @@ export type { Decider } from './decider.ts'
 export { positionsOf, type GoOnFrom, type PositionAdmin } from './position-admin.ts'
 export { defineConfig, type ConfiguredConsumer, type ConsumeOnceConfig } from './config.ts'
 export { doctor, type CheckVerdict, type Diagnosis, type DoctorOptions } from './doctor.ts'
+export { liveSignals, type LiveSignals, type LiveSignalsOptions, type SnapshotQuery } from './signals/live.ts'
+export type {
+  LiveConsumer,
+  LiveEntry,
+  LiveEvent,
+  LiveMeasure,
+  LiveSeries,
+  LiveSnapshot,
+} from './signals/live-snapshot.ts'
 export { runInline, type InlineOptions, type InlineRunning, type Settlement } from './inline.ts'
 export { messageId, cloudEvent, standardId, type IdExtractor, type IncomingMessage } from './message-id.ts'
 export { signedId, type SignedIdOptions } from './signed-id.ts'

@@ -1,0 +1,216 @@
+import { describeError } from '../errors.ts'
+import type { EpochMs } from '../core/units.ts'
+import type { ObserverEvent, StoreOperation } from '../ports/observer.ts'
+import type { Outcome } from '../ports/outcome.ts'
+import { withoutSecrets } from '../without-secrets.ts'
+import { Histogram } from './histogram.ts'
+import { entryOfDelivery, entryOfStep } from './live-entry.ts'
+import type { LiveConsumer, LiveEntry, LiveEvent } from './live-snapshot.ts'
+import { RecentMeasure, Steps } from './live-steps.ts'
+import { Ring } from './ring.ts'
+
+type Started = Extract<ObserverEvent, { readonly type: 'started' }>
+type Delivered = Extract<ObserverEvent, { readonly type: 'delivery' }>
+
+const MOST_USUAL = 2_000
+const MOST_UNUSUAL = 3_000
+const MOST_EVENTS = 100
+const MOST_REASONS = 50
+const MOST_RECENT = 50
+const LONGEST_DETAIL = 1_024
+
+const NO_OUTCOMES: Readonly<Record<Outcome, number>> = {
+  handled: 0,
+  duplicate: 0,
+  joined: 0,
+  'handed-back': 0,
+  failed: 0,
+  'settle-refused': 0,
+  'dead-lettered': 0,
+  parked: 0,
+  'lease-lost': 0,
+}
+
+/** A busy consumer has thousands of these in a second. They must not push out what a person looks for. */
+const USUAL: ReadonlySet<Outcome> = new Set(['handled', 'duplicate', 'joined', 'handed-back'])
+
+/** What one consumer did lately. */
+export class LiveConsumerState {
+  readonly #name: string
+  readonly #since: EpochMs
+  readonly #outcomes: Record<Outcome, number> = { ...NO_OUTCOMES }
+  readonly #counts = new Map<string, number>()
+  readonly #reasons = new Map<string, number>()
+  readonly #steps: Steps = new Steps()
+  readonly #handler = new RecentMeasure()
+  readonly #endToEnd = new RecentMeasure()
+  readonly #store = new Map<StoreOperation, RecentMeasure>()
+  readonly #duplicateAge = new Histogram()
+  readonly #usual = new Ring<LiveEntry>(MOST_USUAL)
+  readonly #unusual = new Ring<LiveEntry>(MOST_UNUSUAL)
+  readonly #events = new Ring<LiveEvent>(MOST_EVENTS)
+  #started: (Started & { readonly at: EpochMs }) | undefined
+  #stoppedAt: EpochMs | undefined
+  #storeDown: { readonly at: EpochMs; readonly error: string } | undefined
+
+  constructor(name: string, since: EpochMs) {
+    this.#name = name
+    this.#since = since
+  }
+
+  add(event: ObserverEvent, now: EpochMs): void {
+    switch (event.type) {
+      case 'delivery':
+        return this.#delivered(event, now)
+      case 'attempt-failed':
+      case 'in-doubt':
+      case 'lease-lost':
+      case 'stuck':
+      case 'publish-failed':
+      case 'beyond-retention':
+        if (event.type === 'attempt-failed') this.#steps.at(now).attemptsFailed++
+        this.#unusual.add(entryOfStep(event, now))
+        return this.#count(event.type)
+      case 'handler-run':
+        this.#steps.at(now).handler.add(event.durationMs)
+        return this.#handler.add(event.durationMs, now)
+      case 'store-call':
+        if (event.error !== undefined) this.#count('store-error')
+        return this.#measureOf(event.operation).add(event.durationMs, now)
+      case 'started':
+        this.#started = { ...event, at: now }
+        this.#stoppedAt = undefined
+        return this.#tell({ at: now, event: 'started' })
+      case 'stopped':
+        this.#stoppedAt = now
+        this.#storeDown = undefined
+        return this.#tell({ at: now, event: 'stopped' })
+      case 'store-down': {
+        const error = textOf(event.error)
+        this.#storeDown ??= { at: now, error }
+        return this.#tell({ at: now, event: 'store-down', detail: error, isWarning: true })
+      }
+      case 'store-up':
+        this.#storeDown = undefined
+        return this.#tell({ at: now, event: 'store-up' })
+      case 'stalled':
+      case 'stall-over': {
+        if (event.type === 'stalled') this.#count(event.type)
+        const isWarning = event.type === 'stalled' ? { isWarning: true as const } : {}
+        return this.#tell({ at: now, event: event.type, detail: event.place, ...isWarning })
+      }
+      case 'purge-failed':
+      case 'invariant-broken':
+        this.#count(event.type)
+        return this.#tell({ at: now, event: event.type, detail: textOf(event.error), isWarning: true })
+      case 'source': {
+        const { event: name, detail, isWarning } = event
+        const told = detail === undefined ? {} : { detail: cut(withoutSecrets(detail)) }
+        return this.#tell({ at: now, event: name, ...told, ...(isWarning && { isWarning }) })
+      }
+      case 'marks':
+        return this.#count('marks-late', event.late)
+      case 'apart':
+      case 'result-not-kept':
+      case 'policy-threw':
+        return this.#count(event.type)
+      case 'claims':
+      case 'settles':
+      case 'purged':
+    }
+  }
+
+  snapshot(now: EpochMs, key: string | undefined): LiveConsumer {
+    const started = this.#started
+    return {
+      consumer: this.#name,
+      group: started?.group,
+      scope: started?.scope,
+      retentionMs: started?.retentionMs,
+      leaseMs: started?.leaseMs,
+      startedAt: started?.at,
+      stoppedAt: this.#stoppedAt,
+      health: started?.health(),
+      storeDownSince: this.#storeDown?.at,
+      storeError: this.#storeDown?.error,
+      outcomes: { ...this.#outcomes },
+      counts: Object.fromEntries(this.#counts),
+      reasons: Object.fromEntries(this.#reasons),
+      series: this.#steps.toJSON(now, this.#since),
+      handler: this.#handler.toJSON(now),
+      endToEnd: this.#endToEnd.toJSON(now),
+      store: Object.fromEntries([...this.#store].map(([name, measure]) => [name, measure.toJSON(now)])),
+      duplicateAge: this.#duplicateAge.toJSON(),
+      recent: this.#recent(key),
+      events: [...this.#events.newestFirst()],
+    }
+  }
+
+  #delivered(event: Delivered, now: EpochMs): void {
+    const { outcome, reason, endToEndMs, since } = event
+    this.#outcomes[outcome]++
+    const step = this.#steps.at(now)
+    step.outcomes.set(outcome, (step.outcomes.get(outcome) ?? 0) + 1)
+    if (endToEndMs !== undefined) {
+      step.endToEnd.add(endToEndMs)
+      this.#endToEnd.add(endToEndMs, now)
+    }
+    if (outcome === 'duplicate' && since !== undefined) this.#duplicateAge.add(Math.max(0, now - since))
+    if (reason !== undefined) this.#countReason(reason)
+    ;(USUAL.has(outcome) ? this.#usual : this.#unusual).add(entryOfDelivery(event, now))
+  }
+
+  #recent(key: string | undefined): readonly LiveEntry[] {
+    const both = mergedNewestFirst(this.#usual.newestFirst(), this.#unusual.newestFirst())
+    if (key !== undefined) return [...both].filter((entry) => entry.key === key)
+    const found: LiveEntry[] = []
+    for (const entry of both) {
+      found.push(entry)
+      if (found.length === MOST_RECENT) break
+    }
+    return found
+  }
+
+  #count(name: string, by = 1): void {
+    if (by > 0) this.#counts.set(name, (this.#counts.get(name) ?? 0) + by)
+  }
+
+  #countReason(reason: string): void {
+    const name = this.#reasons.has(reason) || this.#reasons.size < MOST_REASONS ? reason : 'other'
+    this.#reasons.set(name, (this.#reasons.get(name) ?? 0) + 1)
+  }
+
+  #measureOf(operation: StoreOperation): RecentMeasure {
+    const known = this.#store.get(operation)
+    if (known !== undefined) return known
+    const made = new RecentMeasure()
+    this.#store.set(operation, made)
+    return made
+  }
+
+  #tell(event: LiveEvent): void {
+    this.#events.add(event)
+  }
+}
+
+function* mergedNewestFirst(a: Iterable<LiveEntry>, b: Iterable<LiveEntry>): Iterable<LiveEntry> {
+  const [one, other] = [a[Symbol.iterator](), b[Symbol.iterator]()]
+  let [left, right] = [one.next(), other.next()]
+  while (left.done !== true || right.done !== true) {
+    if (right.done === true || (left.done !== true && left.value.at >= right.value.at)) {
+      if (left.done !== true) yield left.value
+      left = one.next()
+    } else {
+      yield right.value
+      right = other.next()
+    }
+  }
+}
+
+function textOf(error: unknown): string {
+  return cut(withoutSecrets(describeError(error)))
+}
+
+function cut(text: string): string {
+  return text.length > LONGEST_DETAIL ? `${text.slice(0, LONGEST_DETAIL)}…` : text
+}

@@ -100,6 +100,7 @@ class RunningConsumer implements Running {
       setPaused,
       isBoundBySource,
       rewind: (stream) => source.rewind?.(stream),
+      unfetched: () => source.unfetched?.() ?? [],
     })
     const cancelled = new Promise<never>((_, reject) => {
       this.#cancelStart = () => reject(new StoppedError(`consumer ${definition.name} was stopped while it started`))

@@ -76,6 +76,7 @@ export type { RedeliveryWindow } from './core/retention.ts'
 export type { DurationMs, EpochMs, MonotonicMs } from './core/units.ts'
 export { Losses } from './core/losses.ts'
 export { backoffMs, type Backoff } from './core/backoff.ts'
+export type { Work } from './core/progress.ts'
 export { Watermark } from './core/watermark.ts'
 export { isFull, type Load } from './core/backpressure.ts'
 export {

@@ -9,6 +9,7 @@ import {
   type Source,
   type SourceEvent,
   type SourceHealth,
+  type Work,
 } from '../../src/spi.ts'
 import type { AdminClient } from './admin-client.ts'
 import { Assignment } from './membership/assignment.ts'
@@ -21,7 +22,7 @@ import { FirstStart } from './offsets/first-start.ts'
 import { GroupOffsets } from './offsets/group-offsets.ts'
 import { Membership } from './membership/membership.ts'
 import { PartitionHolds } from './membership/partition-holds.ts'
-import { partitionHealth } from './intake/partition-health.ts'
+import { partitionHealth, unfetchedOf } from './intake/partition-health.ts'
 import type { ResolvedKafka } from './options/resolve.ts'
 import type { PartitionEpoch } from './membership/partition-epoch.ts'
 import { isAnswer } from './protocol-error.ts'
@@ -88,7 +89,7 @@ export class KafkaSource implements Source {
     }
     this.#committer = new Committer(this.#assignment, {
       report: this.#report,
-      onSettled: (count) => this.#tell({ type: 'settles', count }),
+      onSettled: (count, durationMs) => this.#tell({ type: 'settles', count, durationMs }),
       onBroken: (epoch, error) => this.#broken(epoch, error),
     })
     this.#subscription = new Subscription({
@@ -226,6 +227,14 @@ export class KafkaSource implements Source {
     const problem = this.#state.ready ? (this.#storedStarts?.problem ?? this.#subscription.problem) : undefined
     const state = problem === undefined ? this.#state : { ready: false, detail: problem }
     return { ...state, partitions, counts: { ...this.#counts } }
+  }
+
+  *unfetched(): Iterable<Work> {
+    if (this.#isPaused || !this.#state.ready) return
+    for (const epoch of this.#assignment.epochs) {
+      const work = unfetchedOf(epoch)
+      if (work !== undefined) yield work
+    }
   }
 
   redeliveryWindowMs(): Promise<RedeliveryWindow | undefined> {

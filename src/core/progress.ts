@@ -1,13 +1,13 @@
 import type { DurationMs, MonotonicMs } from './units.ts'
 
-/** A message under way. */
+/** A message under way, or messages that the broker has and nobody fetches. */
 export interface Work {
   /** Its partition (`topic/3`) or its queue. */
   readonly place: string
   /** The same object at each look. */
   readonly item: object
-  /** Known starts of its handler: one more is progress. */
-  readonly attempts: number
+  /** Known starts of its handler, or the offset that is fetched next: another number is progress. */
+  readonly step: number | bigint
   /** For people. */
   readonly position: string
 }
@@ -15,7 +15,7 @@ export interface Work {
 /** A place with work in which nothing has moved. */
 export interface Stall {
   readonly place: string
-  /** Messages of the place that are under way. */
+  /** Messages of the place that are under way; 1 if none is, and the broker has some that nobody fetches. */
   readonly count: number
   /** The position of the one that has been under way longest. */
   readonly oldest: string
@@ -24,7 +24,7 @@ export interface Stall {
 
 interface Seen {
   readonly since: MonotonicMs
-  readonly attempts: ReadonlyMap<object, number>
+  readonly steps: ReadonlyMap<object, Work['step']>
   readonly oldest: string
 }
 
@@ -49,23 +49,23 @@ export class Progress {
 
   look(work: Iterable<Work>, now: MonotonicMs): readonly Stall[] {
     const before = this.#places
-    const places = new Map<string, { since: MonotonicMs; attempts: Map<object, number>; oldest: string }>()
-    for (const { place, item, attempts, position } of work) {
+    const places = new Map<string, { since: MonotonicMs; steps: Map<object, Work['step']>; oldest: string }>()
+    for (const { place, item, step, position } of work) {
       let seen = places.get(place)
       if (seen === undefined) {
-        seen = { since: now, attempts: new Map(), oldest: position }
+        seen = { since: now, steps: new Map(), oldest: position }
         places.set(place, seen)
       }
-      seen.attempts.set(item, attempts)
+      seen.steps.set(item, step)
     }
     for (const [place, seen] of places) {
       const earlier = before.get(place)
       if (earlier !== undefined && !hasMoved(earlier, seen)) seen.since = earlier.since
     }
     this.#places = places
-    this.#stalls = [...places].flatMap(([place, { since, attempts, oldest }]) => {
+    this.#stalls = [...places].flatMap(([place, { since, steps, oldest }]) => {
       const forMs = now - since
-      return forMs < this.#stalledAfterMs ? [] : [{ place, count: attempts.size, oldest, forMs }]
+      return forMs < this.#stalledAfterMs ? [] : [{ place, count: steps.size, oldest, forMs }]
     })
     return this.#stalls
   }
@@ -78,6 +78,6 @@ export class Progress {
 }
 
 function hasMoved(before: Seen, now: Seen): boolean {
-  for (const [item, attempts] of before.attempts) if (now.attempts.get(item) !== attempts) return true
+  for (const [item, step] of before.steps) if (now.steps.get(item) !== step) return true
   return false
 }

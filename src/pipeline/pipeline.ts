@@ -41,6 +41,8 @@ export interface PipelineDependencies {
   readonly setPaused: (paused: boolean) => void
   /** Asks the source to read a stream again from its stored position. */
   readonly rewind?: (stream: string) => void
+  /** See `Source.unfetched`. */
+  readonly unfetched?: () => Iterable<Work>
 }
 
 /**
@@ -75,6 +77,7 @@ export class Pipeline implements Intake, Services {
   readonly #leaving = new Fifo<Iterator<Task | Delivery>>()
   readonly #slices: Slices
   readonly #stallWatch: StallWatch
+  readonly #unfetched: () => Iterable<Work>
   #inFlight = 0
   #isFull = false
   #isDraining = false
@@ -124,6 +127,7 @@ export class Pipeline implements Intake, Services {
       onEnded: () => this.#deliveryEnded(),
     })
     this.purger = new Purger(this, scope)
+    this.#unfetched = dependencies.unfetched ?? (() => [])
     this.#stallWatch = new StallWatch(this, () => this.#work())
     this.#runner = store.strategy === 'lease' ? new LeaseRunner(this, store) : new InboxRunner(this)
   }
@@ -291,6 +295,7 @@ export class Pipeline implements Intake, Services {
   }
 
   *#work(): Iterable<Work> {
+    yield* this.#unfetched()
     for (const task of this.#flights.all()) yield workOf(task, task.message, task.history.attempts)
     for (const delivery of this.#carryOut.unclaimed) yield workOf(delivery, delivery.message, 0)
   }

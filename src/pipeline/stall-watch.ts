@@ -9,11 +9,11 @@ import type { Services } from './services.ts'
 const LOOKS = 4
 const AT_LEAST_EVERY_MS: DurationMs = 15_000
 
-export function workOf(item: object, { destination, position }: Message, attempts: number): Work {
+export function workOf(item: object, { destination, position }: Message, step: number): Work {
   const at = position.indexOf('@')
   // A delivery tag contains no partition.
   const place = at === -1 ? destination : `${destination}/${position.slice(0, at)}`
-  return { place, item, attempts, position }
+  return { place, item, step, position }
 }
 
 /**

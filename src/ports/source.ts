@@ -1,3 +1,4 @@
+import type { Work } from '../core/progress.ts'
 import type { StoredPosition } from '../core/position.ts'
 import type { Key, Reason, Result } from '../core/record.ts'
 import type { RedeliveryWindow } from '../core/retention.ts'
@@ -109,7 +110,12 @@ export interface StoredPositions {
 
 export type SourceEvent =
   /** The source settled `count` deliveries: they are acked, or below a committed offset. */
-  | { readonly type: 'settles'; readonly count: number }
+  | {
+      readonly type: 'settles'
+      readonly count: number
+      /** How long the commit took. `undefined`: the broker does not answer, as to an ack of RabbitMQ. */
+      readonly durationMs?: DurationMs | undefined
+    }
   /** `event` is `commit-refused`, `connection-lost`, `rebuilt`, `offset-reset` and the like. */
   | {
       readonly type: 'source'
@@ -154,6 +160,11 @@ export interface Source {
   /** Flushes settles, then leaves. The broker redelivers the unsettled messages to some consumer. */
   close(): Promise<void>
   health(): SourceHealth
+  /**
+   * Partitions with messages that the broker has and that are not fetched, although nothing is in flight and nothing is
+   * paused. Asked every few seconds: if one stays so for long, it is stalled.
+   */
+  unfetched?(): Iterable<Work>
   /**
    * For how long the broker can redeliver a handled message, if the source can tell; `undefined` if it cannot. Called
    * once, after `open()`. A rejection is ignored.

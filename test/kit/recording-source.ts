@@ -70,6 +70,7 @@ export class RecordingSource implements Source, Publisher {
   publishFailures = 0
   /** Holds every publish until it resolves. */
   publishHeld: Promise<void> | undefined
+  unfetched: NonNullable<Source['unfetched']> = () => []
   openFails: Error | undefined
   stopIntakeFails: Error | undefined
   closeFails: Error | undefined

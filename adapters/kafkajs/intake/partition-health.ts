@@ -1,4 +1,4 @@
-import type { PartitionHealth } from '../../../src/spi.ts'
+import type { PartitionHealth, Work } from '../../../src/spi.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 
 /** Progress of a partition as this member knows it. The end of the partition is that of the last batch. */
@@ -15,6 +15,17 @@ export function partitionHealth(epoch: PartitionEpoch, isAllPaused: boolean): Pa
     bytesInFlight: load.bytes,
     paused: isAllPaused ? ['store', ...holds] : [...holds],
   }
+}
+
+/**
+ * Its messages that the broker has, as the last batch told, although nothing of it is in flight and it is not paused. A
+ * fetch brings them within seconds.
+ */
+export function unfetchedOf(epoch: PartitionEpoch): Work | undefined {
+  const { name, watermark, high, load, waiting, holds } = epoch
+  if (watermark === undefined || high === undefined || high <= watermark) return undefined
+  if (load.inFlight > 0 || waiting > 0 || holds.size > 0) return undefined
+  return { place: name, item: epoch, step: watermark, position: `${epoch.partition}@${watermark}` }
 }
 
 function distance(from: bigint | undefined, to: bigint | undefined): number | undefined {

@@ -10,8 +10,8 @@ type Send = (request: CommitRequest) => Promise<void>
 
 interface CommitterHooks {
   readonly report: Report
-  /** `count` more deliveries are below a committed offset. */
-  readonly onSettled: (count: number) => void
+  /** `count` more deliveries are below an offset whose commit took `durationMs`. */
+  readonly onSettled: (count: number, durationMs: number) => void
   /** A commit was refused because it must not be sent: nothing more of the epoch may be settled. */
   readonly onBroken: (epoch: PartitionEpoch, error: Error) => void
 }
@@ -111,8 +111,9 @@ export class Committer {
     const due = this.#due()
     if (due.length === 0) return
     const { joins } = this.#assignment
+    const sentAt = performance.now()
     const inFlight = send(requestOf(due)).then(
-      () => this.#accepted(due),
+      () => this.#accepted(due, sentAt),
       (error: unknown) => this.#refused(due, error, joins),
     )
     this.#inFlight = inFlight
@@ -138,7 +139,7 @@ export class Committer {
     return true
   }
 
-  #accepted(due: readonly Due[]): void {
+  #accepted(due: readonly Due[], sentAt: number): void {
     let settled = 0
     for (const { epoch, offset, finished } of due) {
       settled += Math.max(0, finished - epoch.settled)
@@ -147,7 +148,7 @@ export class Committer {
       const floor = this.#floors.get(epoch.name)
       if (!epoch.isVoid && (floor === undefined || floor < offset)) this.#floors.set(epoch.name, offset)
     }
-    if (settled > 0) this.#hooks.onSettled(settled)
+    if (settled > 0) this.#hooks.onSettled(settled, performance.now() - sentAt)
   }
 
   #refused(due: readonly Due[], error: unknown, joins: number): void {

@@ -3,13 +3,13 @@ import { Progress, type Work } from '../../../src/core/progress.ts'
 
 const items = new Map<string, object>()
 
-/** `place item attempts`, such as `p0 a 0`. */
+/** `place item step`, such as `p0 a 0`. */
 function work(...texts: readonly string[]): Work[] {
   return texts.map((text) => {
-    const [place = '', name = '', attempts] = text.split(' ')
+    const [place = '', name = '', step] = text.split(' ')
     const item = items.get(name) ?? {}
     items.set(name, item)
-    return { place, item, attempts: Number(attempts), position: name }
+    return { place, item, step: Number(step), position: name }
   })
 }
 

@@ -68,4 +68,25 @@ describe.each(STYLES)('a consumer that makes no progress ($strategy, $handler)',
     expect(rig.count('stalled')).toBe(0)
     expect(rig.started.length).toBeGreaterThan(5)
   })
+
+  it('is stalled when the broker has messages that nobody fetches, and no longer once they are', async () => {
+    const rig = await startRig({ style, ...SETTINGS, effect: (work) => work.apply() })
+    const item = {}
+    let next: bigint | undefined = 7n
+    rig.source.unfetched = () =>
+      next === undefined ? [] : [{ place: 'topic/1', item, step: next, position: `1@${next}` }]
+    await rig.deliver('a')
+    await rig.clock.advance(2 * LONGEST_MS)
+    expect(rig.running.health()).toMatchObject({
+      state: 'stalled',
+      checks: { progress: expect.stringContaining('1@7') },
+    })
+    next = 8n
+    await rig.clock.advance(15_000)
+    expect(rig.running.state).toBe('running')
+    next = undefined
+    await rig.clock.advance(2 * LONGEST_MS)
+    expect(rig.running.state).toBe('running')
+    expect(rig.clock.pending).toBe(0)
+  })
 })

@@ -60,9 +60,12 @@ export class CachedStore<Tx> implements StoreCalls<ClaimAnswer<Tx>> {
   async mark(claims: readonly Claim[], results?: readonly (Result | undefined)[]): Promise<readonly MarkVerdict[]> {
     const { decisions } = this.#done
     const verdicts = await this.#store.mark(claims, results)
+    // The store's own clock tells other processes, and this one once the key has left the cache.
+    const since = this.#done.now()
     for (const [at, { key, digest, retentionMs }] of claims.entries()) {
+      const done = { digest, result: results?.[at], since }
       // After `already-marked` and `marked-late` the stored result may be another one. The next claim returns it.
-      if (verdicts[at] === 'marked') this.#done.learn(key, { digest, result: results?.[at] }, retentionMs, decisions) // mutant: cache-learns-what-was-refused
+      if (verdicts[at] === 'marked') this.#done.learn(key, done, retentionMs, decisions) // mutant: cache-learns-what-was-refused
     }
     return verdicts
   }
@@ -98,9 +101,11 @@ export class CachedStore<Tx> implements StoreCalls<ClaimAnswer<Tx>> {
   }
 
   #learn({ key, digest }: ClaimItem, answer: ClaimAnswer<Tx>, retentionMs: DurationMs, decisions: number): void {
-    if (answer.verdict === 'done') this.#done.learn(key, { digest, result: answer.result }, retentionMs, decisions)
-    // A conflict leaves the record of the other payload as it was.
-    else if (answer.verdict !== 'conflict') this.#done.forget(key)
+    if (answer.verdict === 'done') {
+      const { result, since } = answer
+      this.#done.learn(key, { digest, result, since }, retentionMs, decisions)
+      // A conflict leaves the record of the other payload as it was.
+    } else if (answer.verdict !== 'conflict') this.#done.forget(key)
   }
 
   /** Both before and after the decision: an answer that arrives in between may be from either side. */

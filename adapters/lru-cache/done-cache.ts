@@ -1,9 +1,13 @@
 import { LRUCache } from 'lru-cache'
-import type { ClaimAnswer, ClaimItem, Clock, Digest, DurationMs, Key, Result } from '../../src/spi.ts'
+import type { ClaimAnswer, ClaimItem, Clock, Digest, DurationMs, EpochMs, Key, Result } from '../../src/spi.ts'
+
+/** `now` tells since when a message is done that this process has marked. */
+export type CacheClock = Pick<Clock, 'monotonic'> & Partial<Pick<Clock, 'now'>>
 
 interface Done {
   readonly digest: Digest
   readonly result: Result | undefined
+  readonly since: EpochMs | undefined
 }
 
 /** A longer result is not cached: this is a cache of keys. */
@@ -15,11 +19,13 @@ const LONGEST_RESULT = 4_096
  */
 export class DoneCache {
   readonly #ttlMs: DurationMs
+  readonly #clock: CacheClock
   readonly #entries: LRUCache<Key, Done>
   #decisions = 0
 
-  constructor({ max, ttlMs, clock }: { max: number; ttlMs: DurationMs; clock: Pick<Clock, 'monotonic'> }) {
+  constructor({ max, ttlMs, clock }: { max: number; ttlMs: DurationMs; clock: CacheClock }) {
     this.#ttlMs = ttlMs
+    this.#clock = clock
     this.#entries = new LRUCache({
       max,
       ttl: ttlMs,
@@ -37,11 +43,16 @@ export class DoneCache {
     return this.#decisions
   }
 
+  /** By the clock of this process; `undefined`: it has none. */
+  now(): EpochMs | undefined {
+    return this.#clock.now?.()
+  }
+
   /** The answer that the store would give, if it is `done`. A different digest is left to the store. */
   answer({ key, digest }: ClaimItem): Extract<ClaimAnswer, { verdict: 'done' }> | undefined {
     const done = this.#entries.get(key)
     if (done === undefined || (digest !== done.digest && digest !== '')) return undefined
-    return { verdict: 'done', result: done.result }
+    return { verdict: 'done', result: done.result, since: done.since }
   }
 
   /** @param retentionMs - retention of the record; the cache keeps no key longer */

@@ -24,8 +24,12 @@ export interface DoneCacheOptions {
    * @defaultValue 60000
    */
   readonly ttlMs?: DurationMs
-  /** @defaultValue the system clock */
-  readonly clock?: Pick<Clock, 'monotonic'>
+  /**
+   * `now` tells since when a message is done that this process has marked itself. Without it, such a duplicate does not
+   * say it.
+   * @defaultValue the system clock
+   */
+  readonly clock?: Pick<Clock, 'monotonic'> & Partial<Pick<Clock, 'now'>>
 }
 
 const DEFAULT_TTL_MS: DurationMs = 60_000

@@ -8,6 +8,7 @@ import type {
   Result,
   SetAsideVerdict,
 } from '../../src/core/record.ts'
+import { systemClock } from '../../src/clock.ts'
 import { isFailure } from '../../src/core/result.ts'
 import type {
   TransactionClaim,
@@ -278,6 +279,12 @@ export const WRONG_INBOXES: Readonly<Record<string, InboxClass>> = {
   'compares no payloads': class extends MemoryInbox {
     protected override standing({ key }: ClaimItem, how: How): TransactionAnswer<MemoryTx> | undefined {
       return super.standing({ key, digest: this.database.rows.get(key)?.digest ?? '' }, how)
+    }
+  },
+  'tells that it was marked just now': class extends MemoryInbox {
+    protected override standing(item: ClaimItem, how: How): TransactionAnswer<MemoryTx> | undefined {
+      const standing = super.standing(item, how)
+      return standing?.verdict === 'done' ? { ...standing, since: systemClock.now() } : standing
     }
   },
   'swallows what was set aside': class extends MemoryInbox {

@@ -9,6 +9,14 @@ beforeEach(() => {
 })
 afterEach(() => cli[Symbol.dispose]())
 
+/** Of the consumer in memory.config.ts. */
+const RETENTION_MS = 4 * 3_600_000
+
+interface Times {
+  readonly since?: string
+  readonly keep_until?: string
+}
+
 const inspect = (...args: string[]): Promise<CliRun> => cli.onMemory(['inspect', 'sms-sender', ...args])
 const countOf = (run: CliRun): number => (dataOf(run) as { readonly records: readonly unknown[] }).records.length
 
@@ -21,6 +29,15 @@ describe('consume-once inspect', () => {
     expect(stderr).toMatch(/^processing: a process has it now/m)
     expect(stderr).toMatch(/^done: .*consume-once forget workers\/sms-sender <id>$/m)
     expect(stderr).toMatch(/^absent: no record/m)
+  })
+
+  it('says since when a message is done', async () => {
+    const { records } = dataOf(await inspect('done', '--json')) as { readonly records: readonly Times[] }
+    const [record] = records
+    expect(Date.parse(record?.keep_until ?? '') - Date.parse(record?.since ?? '')).toBe(RETENTION_MS)
+    const { stdout } = await inspect('done')
+    expect(stdout).toMatch(/ SINCE /)
+    expect(stdout).toMatch(/ done +\d{4}-\d{2}-\d{2}T[\d:.]+Z /)
   })
 
   it.each([

@@ -63,6 +63,9 @@ export interface ModelOptions {
  * `transition()` over a Map. Where the store has `admin`, people decide in between.
  */
 export async function assertLikeTransition(store: Store, { numRuns, wait, age }: ModelOptions): Promise<void> {
+  // In a scope that is in use: a store may not know when something was marked before its first claim.
+  const [retentionMs = HOUR_MS] = UNSTEERED.retentions
+  await store.admin?.import?.('model', [named(newName())], { by: 'model', reason: 'first use', retentionMs })
   const times = wait !== undefined ? STEERED : age !== undefined ? AGED : UNSTEERED
   const calls = fc.array(callIn(times, store.admin), { minLength: 1, maxLength: 40 })
   await fc.assert(

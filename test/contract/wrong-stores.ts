@@ -108,6 +108,14 @@ export const WRONG_STEPS: Readonly<Record<string, Step>> = {
     next: next.state === 'given-up' || next.state === 'parked' ? { ...next, since: undefined } : next,
     verdict,
   })),
+  'forgets when it was marked': after('mark', ({ next, verdict }) => ({
+    next: next.state === 'done' ? { ...next, since: undefined } : next,
+    verdict,
+  })),
+  'forgets when a person has made it done': after('decide', ({ next, verdict }) => ({
+    next: next.state === 'done' ? { ...next, since: undefined } : next,
+    verdict,
+  })),
   'counts starts that were none': before('set-aside', (record, command) => [record, { ...command, refund: false }]),
   'forgets half of the reason': before('set-aside', (record, command) => [
     record,
@@ -187,6 +195,12 @@ export const WRONG_STEPS: Readonly<Record<string, Step>> = {
 export const WRONG_RECORDS: Readonly<Record<string, Step>> = {
   'tells that it was set aside just now': (record, command, now) =>
     rightStep(record.state === 'parked' ? { ...record, since: Math.random() } : record, command, now),
+  'tells that it was marked just now': (record, command, now) =>
+    rightStep(record.state === 'done' ? { ...record, since: now } : record, command, now),
+  'tells when it was marked in seconds': after('mark', ({ next, verdict }) => ({
+    next: next.state === 'done' && next.since !== undefined ? { ...next, since: next.since / 1_000 } : next,
+    verdict,
+  })),
   'takes what it cannot read for absent': (record, command, now) =>
     rightStep(record.state === 'unreadable' ? { state: 'absent' } : record, command, now),
   'lets people decide of what it cannot read': (record, command, now) =>

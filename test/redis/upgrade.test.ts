@@ -91,6 +91,19 @@ describeRedis('a rolling upgrade from 0.1.0 on Redis', () => {
     },
   )
 
+  it('the old version reads as done what a person of the new one has decided to be done', async () => {
+    const item = newItem()
+    const { claim: claimed } = await hold(harness.store, item)
+    await harness.store.setAside([claimed], 'parked', { reason: 'why', cause: CAUSE })
+    const why = { by: 'alice', reason: 'because', retentionMs: LONG_MS }
+    await harness.store.admin?.resolve(SCOPE, [item.key], { ...why, as: 'done' })
+    expect(await old.claim(item)).toEqual(['d'])
+    expect(await old.claim({ ...item, digest: newItem().digest })).toEqual(['-', 'conflict'])
+    expect(await old.decide(item, 'done')).toEqual(['already'])
+    expect(await old.decide(item, 'forget')).toEqual(['decided'])
+    expect(await hold(harness.store, item)).toMatchObject({ verdict: 'claimed', attempt: 1 })
+  })
+
   it('the old version marks late over what the new one has set aside, and the new one reads that', async () => {
     const item = newItem()
     const { claim: claimed } = await hold(harness.store, item)

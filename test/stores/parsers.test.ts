@@ -17,7 +17,14 @@ async function assert(store: Store<unknown>): Promise<void> {
   const [done, failed, parked] = [newItem(), newItem(), newItem()]
   const { claim: claimed } = await hold(store, done)
   expect(await store.mark([claimed], ['"kept"'])).toEqual(['marked'])
-  expect(await claim(store, done)).toMatchObject({ verdict: 'done', result: '"kept"' })
+  const duplicate = await claim(store, done)
+  const [seen] = (await store.admin?.peek(SCOPE, [done.key])) ?? []
+  expect([duplicate, seen]).toMatchObject([
+    { verdict: 'done', result: '"kept"', since: expect.any(Number) },
+    { state: 'done', result: '"kept"', since: 'since' in duplicate ? duplicate.since : undefined },
+  ])
+  // The servers are on this machine: in milliseconds, and of no other time zone.
+  expect(Math.abs(Number(seen?.since) - Date.now())).toBeLessThan(60_000)
   const first = await hold(store, failed)
   await store.release([first.claim], { refund: false, doubt: false, delayMs: 0, cause: 'no luck' })
   const second = grantedBy(await claim(store, failed, { alone: true }))

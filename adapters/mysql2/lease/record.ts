@@ -22,7 +22,7 @@ export function recordOf(row: LeaseRow): MessageRecord {
       return { state: 'released', digest, fence, attempt, doubt, owner, notBefore, cause, keepUntil }
     }
     case 'D':
-      return { state: 'done', digest, fence, owner, result: textOf(row.rest), keepUntil }
+      return { state: 'done', digest, fence, owner, since: timeOf(row.since_ms), result: textOf(row.rest), keepUntil }
     case 'G':
       return { state: 'given-up', digest, fence, owner, ...story(), keepUntil }
     case 'X':
@@ -48,8 +48,10 @@ export function valuesOf(k: string, record: WrittenRecord): LeaseValues {
       const { attempt, doubt, notBefore, cause, keepUntil } = record
       return { ...shared, state: 'R', attempt, doubt, notBefore, cause, keepUntil }
     }
-    case 'done':
-      return { ...shared, state: 'D', attempt: 0, keepUntil: record.keepUntil, rest: record.result }
+    case 'done': {
+      const { since, result: rest, keepUntil } = record
+      return { ...shared, state: 'D', attempt: 0, since, keepUntil, rest }
+    }
     case 'given-up':
       return { ...shared, state: 'G', ...toldOf(record), keepUntil: record.keepUntil }
     case 'parked':

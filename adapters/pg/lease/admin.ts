@@ -79,7 +79,8 @@ type Query = Parameters<AdminCalls<LeasePlace>['list']>[1]
 function viewOf({ state, fp, fence, attempt, left_ms, rest, keep_until: keepUntil, ...row }: LeaseView): RecordView {
   const cause = row.cause ?? undefined
   const digest = fp === null ? '' : keyOf(fp)
-  const aside = { digest, fence, reason: rest, attempt, since: row.since ?? undefined, cause }
+  const since = row.since ?? undefined
+  const aside = { digest, fence, reason: rest, attempt, since, cause }
   switch (state) {
     case 'processing':
       return { state, digest, fence, attempt, keepUntil, leaseLeftMs: left_ms }
@@ -87,7 +88,7 @@ function viewOf({ state, fp, fence, attempt, left_ms, rest, keep_until: keepUnti
     case 'released':
       return { state, digest, fence, attempt, notBefore: row.not_before ?? undefined, cause, keepUntil }
     case 'done':
-      return { state, digest, fence, result: rest === '' ? undefined : rest, keepUntil }
+      return { state, digest, fence, since, result: rest === '' ? undefined : rest, keepUntil }
     case 'given-up':
       return { state, ...aside, keepUntil }
     case 'parked':

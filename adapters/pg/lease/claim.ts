@@ -60,7 +60,7 @@ function answerOf(request: ClaimRequest, stored: StoredItem, row: ClaimRow): Lea
     case 'conflict':
       return { verdict }
     case 'done':
-      return { verdict, result: rest === '' ? undefined : rest }
+      return { verdict, result: rest === '' ? undefined : rest, since: row.since ?? undefined }
     case 'given-up':
     case 'parked':
       return {

@@ -68,9 +68,13 @@ export class RedisAdmin implements StoreAdmin {
     this.replays = new RedisReplays(names, line, shards)
   }
 
-  async peek(_scope: string, keys: readonly Key[]): Promise<readonly RecordView[]> {
+  async peek(scope: string, keys: readonly Key[]): Promise<readonly RecordView[]> {
     return this.#line.run({
       ...lookingFor('', keys),
+      addKeys: (words, [first]) => {
+        if (first === undefined) return
+        words.push(this.#names.since(scope, this.#redis.isCluster ? this.#names.shardOf(first.key) : undefined))
+      },
       read: (answer, { key }) => {
         const view = readLook(answer)
         if (view === 'other' || view?.found === undefined) return view === 'other' ? undefined : view
@@ -195,7 +199,11 @@ export class RedisAdmin implements StoreAdmin {
 }
 
 function lookingFor(letters: string, keys: readonly Key[]) {
-  return { script: LOOK, items: keys.map((key) => ({ key })), argumentsOf: () => [letters] }
+  return {
+    script: LOOK,
+    items: keys.map((key) => ({ key })),
+    argumentsOf: (part: readonly unknown[]) => [letters, part.length],
+  }
 }
 
 function startOf(node: RedisNode | undefined): Place | undefined {

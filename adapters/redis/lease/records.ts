@@ -6,9 +6,10 @@ export function readLook(answer: string): RecordView | 'other' | undefined {
   if (answer === 'other') return 'other'
   const [, type] = /^type\|(.+)$/.exec(answer) ?? []
   if (type !== undefined) return { state: 'unreadable', found: whatIsThere(type) }
-  const [, now, ttl, value] = /^(\d+)\|(-?\d+)\|(.*)$/s.exec(answer) ?? []
+  const [, now, ttl, since, value] = /^(\d+)\|(-?\d+)\|(\d*)\|(.*)$/s.exec(answer) ?? []
   if (value === undefined) return undefined
-  const record = recordOf(value, Number(now) + Number(ttl)) ?? {
+  const times = { keepUntil: Number(now) + Number(ttl), markedAt: since ? Number(since) : undefined }
+  const record = recordOf(value, times) ?? {
     state: 'unreadable',
     found: whatIsThere('string', String(Buffer.byteLength(value))),
   }
@@ -37,7 +38,10 @@ function textOf(text: string): string | undefined {
   return text === '' ? undefined : text
 }
 
-function recordOf(value: string, keepUntil: number): MessageRecord | undefined {
+function recordOf(
+  value: string,
+  { keepUntil, markedAt }: { readonly keepUntil: number; readonly markedAt: number | undefined },
+): MessageRecord | undefined {
   const { state, fence, attempt, doubt, digest, owner, rest } = fieldsOf(value) ?? {}
   if (digest === undefined || owner === undefined || rest === undefined) return undefined
   const shared = { digest, owner, fence: Number(fence) }
@@ -54,7 +58,7 @@ function recordOf(value: string, keepUntil: number): MessageRecord | undefined {
     }
     case 'D':
     case 'd':
-      return { state: 'done', ...shared, result: textOf(rest), keepUntil }
+      return { state: 'done', ...shared, since: markedAt, result: textOf(rest), keepUntil }
     case 'G':
       return { state: 'given-up', ...shared, reason: rest, attempt: Number(attempt), ...storyIn(owner), keepUntil }
     case 'X':

@@ -8,7 +8,7 @@ import type {
 } from '../../../src/spi.ts'
 import { StoreError } from '../../../src/spi.ts'
 import { storyIn, whatIsThere } from './records.ts'
-import type { Letters } from './scripts/script.ts'
+import { FILLED_CHARACTERS, type Letters } from './scripts/script.ts'
 
 /** Parses a script's answer for an item; `undefined` if it is not a valid answer. */
 export type ReadAnswer<Item, T> = (answer: string, item: Item) => T | undefined
@@ -27,11 +27,10 @@ export const readSetAside: ReadAnswer<unknown, SetAsideVerdict> = oneOf('given-u
 
 /** The answer to nearly every claim. */
 const FIRST_CLAIM: ClaimVerdict = { verdict: 'claimed', fence: 1, attempt: 1 }
-const DONE_WITHOUT_RESULT: ClaimVerdict = { verdict: 'done', result: undefined }
 
 export function readClaim(answer: string): ClaimVerdict | undefined {
   if (answer === 'claimed|1|1') return FIRST_CLAIM
-  if (answer === 'done|') return DONE_WITHOUT_RESULT
+  if (answer.startsWith('done|')) return readDone(answer)
   const [, verdict, rest] = /^([a-z-]+)(?:\|(.*))?$/s.exec(answer) ?? []
   switch (verdict) {
     case 'claimed':
@@ -44,8 +43,6 @@ export function readClaim(answer: string): ClaimVerdict | undefined {
     case 'in-doubt':
     case 'conflict':
       return rest === undefined ? { verdict } : undefined
-    case 'done':
-      return rest === undefined ? undefined : { verdict, result: rest === '' ? undefined : rest }
     case 'given-up':
     case 'parked': {
       const [, attempt, owner, reason] = /^(\d+)\|([^|]*)\|(.*)$/s.exec(rest ?? '') ?? []
@@ -60,6 +57,16 @@ export function readClaim(answer: string): ClaimVerdict | undefined {
     case undefined:
     default:
       return undefined
+  }
+}
+
+function readDone(answer: string): ClaimVerdict | undefined {
+  const [, since, result] = /^done\|(\d*)\|(.*)$/s.exec(answer) ?? []
+  if (since === undefined || result === undefined) return undefined
+  return {
+    verdict: 'done',
+    result: result === '' ? undefined : result,
+    since: since === '' ? undefined : Number(since),
   }
 }
 
@@ -86,14 +93,19 @@ export function readReply<Item, T>(reply: unknown, { items, letters, read }: Ask
 function spelledOut(reply: unknown, items: number, letters: Letters): readonly unknown[] | undefined {
   if (!Array.isArray(reply)) return undefined
   const [text, ...own]: unknown[] = reply
-  if (typeof text !== 'string' || text.length !== items) return undefined
-  let next = 0
+  if (typeof text !== 'string') return undefined
+  let [at, next] = [0, 0]
   const answers: unknown[] = []
-  for (let at = 0; at < items; at++) {
-    const letter = text.charAt(at)
-    answers.push(letter === '-' ? own[next++] : letters[letter])
+  while (answers.length < items) {
+    const letter = text.charAt(at++)
+    const answer = letters[letter]
+    if (letter === '-') answers.push(own[next++])
+    else if (answer?.includes('#') === true) {
+      answers.push(answer.replace('#', text.slice(at, at + FILLED_CHARACTERS)))
+      at += FILLED_CHARACTERS
+    } else answers.push(answer)
   }
-  return next === own.length ? answers : undefined // mutant: redis-answers-uncounted
+  return next === own.length && at === text.length ? answers : undefined // mutant: redis-answers-uncounted
 }
 
 function strange(count: number, got: unknown): StoreError {

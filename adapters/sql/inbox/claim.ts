@@ -199,7 +199,7 @@ function ungranted({ key, fp }: StoredItem, records: ReadonlyMap<string, RecordR
   const record = recordOfRow(row)
   if (record.state === 'unreadable') return { verdict: record.state, found: record.found }
   if (row.fp !== null && fp !== null && row.fp !== fp) return { verdict: 'conflict' } // mutant: pg-digest-uncompared
-  if (record.state === 'done') return { verdict: record.state, result: record.result }
+  if (record.state === 'done') return { verdict: record.state, result: record.result, since: record.since }
   const { state, reason, attempt, since, cause } = record
   return { verdict: state, reason, attempt, since, cause }
 }

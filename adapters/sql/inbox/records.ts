@@ -17,7 +17,8 @@ type Kept = Extract<MessageRecord, { state: 'done' | 'given-up' | 'parked' | 'un
 export function viewOfRow(row: RecordRow): RecordView {
   const record = recordOfRow(row)
   if (record.state === 'unreadable') return record
-  if (record.state === 'done') return { state: record.state, digest: record.digest, result: record.result }
+  if (record.state === 'done')
+    return { state: record.state, digest: record.digest, since: record.since, result: record.result }
   const { state, digest, reason, attempt, since, cause } = record
   return { state, digest, reason, attempt, since, cause }
 }
@@ -28,7 +29,7 @@ export function recordOfRow({ outcome, fp, owner: writer, result, ...row }: Reco
   const keepUntil = Number.POSITIVE_INFINITY
   switch (outcome) {
     case 'd':
-      return { state: 'done', ...common, result: result ?? undefined, keepUntil }
+      return { state: 'done', ...common, since: row.since, result: result ?? undefined, keepUntil }
     case 'g':
       return { state: 'given-up', ...common, ...storyOf(row), keepUntil }
     case 'p':
@@ -44,7 +45,7 @@ function storyOf({
   since,
   cause,
 }: Pick<RecordRow, 'reason' | 'attempt' | 'since' | 'cause'>): AsideStory {
-  return { reason: reason ?? '', attempt: attempt ?? undefined, since: since ?? undefined, cause: cause ?? undefined }
+  return { reason: reason ?? '', attempt: attempt ?? undefined, since, cause: cause ?? undefined }
 }
 
 /** The record of a key without a row, which nobody holds. */

@@ -28,9 +28,9 @@ export interface RecordRow {
    * not keep it.
    */
   readonly attempt: number | null
-  /** Milliseconds since 1970. */
-  readonly since: number | null
   readonly cause: string | null
+  /** When it was marked or set aside, in milliseconds since 1970. */
+  readonly since: number
   /** The transaction that wrote the row. */
   readonly writer: string
 }

@@ -11,6 +11,7 @@ import { savepointLaws } from './savepoint-laws.ts'
 import { keysAsStreams } from './keys-as-streams.ts'
 import { knownSinceLaws, leaseKnownSinceLaws } from './known-since-laws.ts'
 import { leaseLaws } from './lease-laws.ts'
+import { markTimeLaws } from './mark-time-laws.ts'
 import { offsetsLaws } from './offsets-laws.ts'
 import { replayLaws } from './replay-laws.ts'
 import { recordLaws } from './record-laws.ts'
@@ -55,7 +56,15 @@ const OF_EVERY_STORE: readonly StoreLaw[] = [
 /** The laws for each strategy: no call may distinguish the store from `transition()`, or from `claimStream()`. */
 export const storeLaws: LawsOf = {
   lease: [...OF_EVERY_STORE, ...leaseAdminLaws, ...leaseKnownSinceLaws, ...leaseLaws],
-  inbox: [...OF_EVERY_STORE, ...inboxAdminLaws, ...inboxLaws, ...recordLaws, ...tornLaws, ...savepointLaws],
+  inbox: [
+    ...OF_EVERY_STORE,
+    ...inboxAdminLaws,
+    ...inboxLaws,
+    ...recordLaws,
+    ...markTimeLaws,
+    ...tornLaws,
+    ...savepointLaws,
+  ],
   offsets: [...OF_EVERY_STORE, ...inboxLaws, ...offsetsLaws, ...tornLaws],
 }
 

@@ -73,6 +73,8 @@ export type Capability =
    * message that was set aside.
    */
   | 'stories'
+  /** The store keeps when a message was marked, and tells it to every later claim. */
+  | 'mark-times'
   /** Handlers send text statements, which may end their transaction. */
   | 'texts'
   /** Transactions have SQL savepoints. */

@@ -20,7 +20,7 @@ import type { LeaseHarness, StoreHarness, StoreLaw } from './harness.ts'
 const ALONE = { alone: true }
 const CAUSE = `Error: no card | "ключ" 100 % %7C\n'; drop table x --`
 
-async function viewOf({ admin }: Store<unknown>, { key }: ClaimItem): Promise<RecordView> {
+export async function viewOf({ admin }: Store<unknown>, { key }: ClaimItem): Promise<RecordView> {
   if (admin === undefined) throw new Error('expected a store with admin')
   return only(await admin.peek(SCOPE, [key]))
 }

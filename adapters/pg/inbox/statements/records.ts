@@ -68,7 +68,7 @@ export const TORN = 'transaction-torn: a handler ended its transaction by itself
 const RECORD: string = `encode(i.key, 'hex') as key, case when ${IS_TORN} then 'p' else i.outcome::text end as outcome,
   encode(i.fp, 'hex') as fp, i.owner, case when ${IS_TORN} then '${TORN}' else i.reason end as reason, i.result,
   coalesce(i.attempt, t.n) as attempt, coalesce(i.cause, t.cause) as cause,
-  case when i.outcome <> 'd' or ${IS_TORN} then ${epochMs('i.done_at')} end as since,
+  ${epochMs('i.done_at')} as since,
   i.xmin::text as writer`
 
 /**

@@ -44,7 +44,7 @@ held as materialized (
 ),
 written as (
   update ${tables.lease} l set state = case $4::text when 'done' then 'D'::"char" else 'R' end, attempts = 0, doubt = false, rest = '',
-    not_before = null, since = null, cause = null,
+    not_before = null, since = case $4::text when 'done' then start.now end, cause = null,
     keep_until = start.now + $5::float8 * ${MILLISECOND}
   from held, start where ${isAmong('held')} and held.verdict = 'decided'
 ),

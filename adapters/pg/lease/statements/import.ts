@@ -14,11 +14,11 @@ export function importLeases({ lease, audit }: Tables, imported: LeaseDecision):
     text: `with ${START_DURABLY},
 asked as materialized (select decode(x, 'hex') as key from unnest($3::text[]) as x),
 written as (
-  insert into ${lease} as l (lease_until, keep_until, fence, attempts, scope, state, doubt, key, fp, owner, rest)
-  select start.now, start.now + $5::float8 * ${MILLISECOND}, 1, 0, $1::smallint, 'D', false, asked.key, '', '', ''
+  insert into ${lease} as l (lease_until, keep_until, fence, attempts, scope, state, doubt, key, fp, owner, rest, since)
+  select start.now, start.now + $5::float8 * ${MILLISECOND}, 1, 0, $1::smallint, 'D', false, asked.key, '', '', '', start.now
   from start, asked order by asked.key
   on conflict (scope, key) do update set lease_until = excluded.lease_until, keep_until = excluded.keep_until,
-    fence = 1, attempts = 0, state = 'D', doubt = false, fp = '', owner = '', rest = '', not_before = null, since = null, cause = null
+    fence = 1, attempts = 0, state = 'D', doubt = false, fp = '', owner = '', rest = '', not_before = null, since = excluded.since, cause = null
     where l.keep_until <= excluded.lease_until
   returning l.key
 ),

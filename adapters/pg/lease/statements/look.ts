@@ -16,6 +16,7 @@ export interface LeaseView {
   readonly keep_until: number
   /** For released records with a backoff. */
   readonly not_before: number | null
+  /** For records that were set aside or are done. */
   readonly since: number | null
   readonly cause: string | null
 }

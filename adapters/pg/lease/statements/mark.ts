@@ -28,12 +28,12 @@ export function markLeases({ lease }: Tables, mark: LeaseMark): Statement<Marked
   // mutant: pg-lease-mark-by-anyone
   return {
     text: `with ${START_DURABLY}
-insert into ${lease} as l (lease_until, keep_until, fence, attempts, scope, state, doubt, key, fp, owner, rest)
+insert into ${lease} as l (lease_until, keep_until, fence, attempts, scope, state, doubt, key, fp, owner, rest, since)
 select '-infinity', start.now + x.retention * ${MILLISECOND}, x.fence, 0, $1::smallint, 'D', false,
-  decode(x.key, 'hex'), decode(x.fp, 'hex'), x.owner, x.result
+  decode(x.key, 'hex'), decode(x.fp, 'hex'), x.owner, x.result, start.now
 from start, unnest($3::text[], $4::text[], $5::text[], $6::int[], $7::float8[], $8::text[]) as x (key, fp, owner, fence, retention, result)
 order by 8
-on conflict (scope, key) do update set state = 'D', doubt = false, not_before = null, since = null, cause = null, fp = excluded.fp, owner = excluded.owner, rest = excluded.rest,
+on conflict (scope, key) do update set state = 'D', doubt = false, not_before = null, since = excluded.since, cause = null, fp = excluded.fp, owner = excluded.owner, rest = excluded.rest,
   keep_until  = excluded.keep_until,
   fence       = case when ${IS_OVER_NOW} then excluded.fence else l.fence end,
   lease_until = case when l.state = 'P' and not ${IS_OVER_NOW} then l.lease_until else '-infinity' end

@@ -24,7 +24,7 @@ local function decide(key, audit)
   local value = get(key)
   local state, fence, attempts, doubt, fp, owner, rest = parse(value)
   if not state then return 'refused' end
-  -- The owner field of G and X also has time and cause; keep the token only.
+  -- The owner field of G, X and D may also have time and cause; keep the token only.
   owner = string.match(owner, '^[^\\n]*')
   local isOpen = state == 'A' or (state == 'R' and doubt == '0' and tonumber(attempts) == 0)
   local makesDone = decision == 'done' or decision == 'import'
@@ -34,7 +34,8 @@ local function decide(key, audit)
   end
   if not isFor(state, doubt, rest) then return 'refused' end
   if decision == 'import' then fence = '1' end
-  local next = makesDone and table.concat({ 'D', fence, '0', '0', fp, owner, '' }, '|')
+  -- Its TTL does not tell the time of the decision: the retention is that of this call.
+  local next = makesDone and table.concat({ 'D', fence, '0', '0', fp, owner .. string.format('\\n%.0f\\n', now), '' }, '|')
     or table.concat({ 'R', fence, '0', '0', fp, owner, '' }, '|')
   -- A long result is cut: the stream is for people. XADD first, so that a user without that right decides nothing.
   local before = string.sub(value or '', 1, 1024)

@@ -10,8 +10,14 @@ export interface Script {
   readonly letters: Letters | undefined
 }
 
-/** Answer for each letter. `-` means that the key has an answer of its own. */
+/**
+ * Answer for each letter. `-` means that the key has an answer of its own. `#` stands for `FILLED_CHARACTERS` that
+ * follow the letter.
+ */
 export type Letters = Readonly<Record<string, string>>
+
+/** A time in ms, until the year 2286. */
+export const FILLED_CHARACTERS = 13
 
 /** Length of the digests of this library. */
 export const DIGEST_CHARACTERS = 22
@@ -28,8 +34,9 @@ export const ARE_PLAIN: RegExp = /^[\w-]*$/
  * record; X has none.
  *
  * In G and X the token is followed by a line break, the time of the set-aside, another line break, and the cause, in
- * which `%` and `|` are written as `%25` and `%7C`. Version 0.1 takes all of that for a token that is not its own, and
- * ignores the text after the last bar of R, so it can read values of this version.
+ * which `%` and `|` are written as `%25` and `%7C`. In D, if a person has decided that it is done, by the time of the
+ * decision between line breaks; marked-at.ts says when the others were marked. Version 0.1 takes all of that for a token
+ * that is not its own, and ignores the text after the last bar of R, so it can read values of this version.
  *
  * A done record is kept for days, so it also has a short form: `d`, fence (one digit), fp (22 characters), the first 4
  * characters of the token, result. That is 28 characters, for which Redis 7 needs 161 bytes per key; one more character
@@ -59,7 +66,7 @@ local function read(key)
 end
 -- True if token is the owner of the done record in value.
 local function isOf(token, owner, value)
-  return owner == (string.byte(value) == 100 and string.sub(token, 1, 4) or token)
+  return string.match(owner, '^[^\\n]*') == (string.byte(value) == 100 and string.sub(token, 1, 4) or token)
 end
 -- The done record with another fence. owned: |fp|token|
 local function withFence(done, fence, owned)

@@ -222,7 +222,7 @@ class RunningInline implements InlineRunning {
   }
 
   health(): Health {
-    const { line, stuck, isBroken, isHeldUp, handlersCheck, settledWithoutRun, stalls } = this.#pipeline
+    const { line, stuck, isBroken, isHeldUp, handlersCheck, settledWithoutRun, stalls, load } = this.#pipeline
     const { state } = this
     return {
       consumer: this.#definition.name,
@@ -235,6 +235,7 @@ class RunningInline implements InlineRunning {
         handlers: handlersCheck,
         progress: progressCheck(stalls),
       },
+      ...load,
       partitions: [],
       counts: { 'settled-without-run': settledWithoutRun },
     }

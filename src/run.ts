@@ -5,6 +5,7 @@ import { ConfigError, describeError, StoppedError } from './errors.ts'
 import { systemEntropy } from './entropy.ts'
 import { STOP_DEADLINE_MS, type Running, type Starting, type StopOptions } from './lifecycle.ts'
 import { checkText } from './option-checks.ts'
+import { NO_LOAD } from './pipeline/load.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
 import { progressCheck } from './pipeline/stall-watch.ts'
 import type { ResolvedConsumer } from './resolve-options.ts'
@@ -131,7 +132,7 @@ class RunningConsumer implements Running {
 
   health(): Health {
     const source = this.#source.health()
-    const { line, stuck, isBroken, isHeldUp, handlersCheck, settledWithoutRun, stalls } = this.#pipeline
+    const { line, stuck, isBroken, isHeldUp, handlersCheck, settledWithoutRun, stalls, load } = this.#pipeline
     const { state } = this
     return {
       consumer: this.#definition.name,
@@ -144,6 +145,7 @@ class RunningConsumer implements Running {
         handlers: handlersCheck,
         progress: progressCheck(stalls),
       },
+      ...load,
       partitions: source.partitions ?? [],
       counts: { ...source.counts, 'settled-without-run': settledWithoutRun },
     }
@@ -261,7 +263,16 @@ class RefusedConsumer implements Running {
       handlers: '0 in flight',
       progress: progressCheck([]),
     }
-    return { consumer: this.#name, live: false, ready: false, state: this.state, checks, partitions: [], counts: {} }
+    return {
+      consumer: this.#name,
+      live: false,
+      ready: false,
+      state: this.state,
+      checks,
+      ...NO_LOAD,
+      partitions: [],
+      counts: {},
+    }
   }
 }
 

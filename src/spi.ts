@@ -94,6 +94,7 @@ export type { Clock } from './ports/clock.ts'
 export type { CheckedConsumer, Subscription } from './ports/subscription.ts'
 export type { Entropy } from './ports/entropy.ts'
 export type { Logger } from './ports/logger.ts'
+export type { Observer, ObserverEvent } from './ports/observer.ts'
 export type { Message } from './ports/message.ts'
 export type { Migrations, MigrationStatus } from './ports/migrations.ts'
 export { latestOf, RETENTION_NOTED_MS, sinceFirst, sinceKept } from './known-since.ts'
@@ -174,3 +175,18 @@ export type {
   StoreAdmin,
   Why,
 } from './ports/store-admin.ts'
+export { Meter, type MeterOptions } from './signals/meter.ts'
+export {
+  COUNTERS,
+  GAUGES,
+  HISTOGRAMS,
+  idsOf,
+  type CounterId,
+  type GaugeId,
+  type GaugeMetric,
+  type HistogramId,
+  type HistogramMetric,
+  type Metric,
+} from './signals/metrics.ts'
+export type { Reading, Readings } from './signals/gauges.ts'
+export type { Count, Distribution, Labels } from './signals/series.ts'

@@ -25,6 +25,7 @@ import type { DoneCache } from './done-cache.ts'
 /** A store with a cache of `done` records in front of it. The store answers everything else. */
 export class CachedStore<Tx> implements StoreCalls<ClaimAnswer<Tx>> {
   readonly strategy: Strategy
+  readonly name: string
   readonly inOrder: boolean
   readonly admin?: StoreAdmin
   readonly checkup?: Checkup
@@ -34,6 +35,7 @@ export class CachedStore<Tx> implements StoreCalls<ClaimAnswer<Tx>> {
 
   constructor(store: Store<Tx>, done: DoneCache) {
     this.strategy = store.strategy
+    this.name = store.name ?? store.strategy
     this.inOrder = store.strategy === 'lease' && store.inOrder === true
     this.#store = store
     this.#done = done

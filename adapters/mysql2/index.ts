@@ -29,7 +29,11 @@ export type { MysqlConnectionLike, MysqlPoolLike } from './clients.ts'
 export function mysqlInbox(options: MysqlInboxOptions): InboxStore<MysqlTransaction> {
   const resolved = resolveMysql(options, 'mysqlInbox')
   const opened = databaseOf(resolved, 'inbox')
-  return sqlInbox({ ...opened, checkup: () => checkup(opened.sessions, 'inbox', resolved.database) })
+  return sqlInbox({
+    ...opened,
+    name: 'mysql-inbox',
+    checkup: () => checkup(opened.sessions, 'inbox', resolved.database),
+  })
 }
 
 /**
@@ -42,6 +46,7 @@ export function mysqlLease(options: MysqlLeaseOptions): LeaseStore {
   const resolved = resolveMysql(options, 'mysqlLease')
   const { sessions, database } = databaseOf(resolved, 'lease')
   return sqlLease({
+    name: 'mysql-lease',
     errors: ERRORS,
     database,
     calls: LEASE_CALLS,

@@ -155,7 +155,14 @@ function leaseOf(parts: PgParts): LeaseStore {
   const database = databaseOf(parts, 'lease')
   const admin = adminOf(ERRORS, database, new LeaseAdmin())
   const calls = { claim: claimLeases, renew, mark, release, setAside }
-  return sqlLease({ errors: ERRORS, database, calls, admin, checkup: () => checkup(parts, 'lease') })
+  return sqlLease({
+    name: 'postgres-lease',
+    errors: ERRORS,
+    database,
+    calls,
+    admin,
+    checkup: () => checkup(parts, 'lease'),
+  })
 }
 
 function inboxOf(parts: PgParts): InboxStore<PgTransaction> {
@@ -164,7 +171,8 @@ function inboxOf(parts: PgParts): InboxStore<PgTransaction> {
 
 function partsOf(parts: PgParts, strategy: 'inbox' | 'offsets'): StoreParts<PgTransaction, PgPlace> {
   const { sessions, lockTimeoutMs } = parts
-  return { sessions, lockTimeoutMs, database: databaseOf(parts, strategy), checkup: () => checkup(parts, strategy) }
+  const database = databaseOf(parts, strategy)
+  return { name: `postgres-${strategy}`, sessions, lockTimeoutMs, database, checkup: () => checkup(parts, strategy) }
 }
 
 function onPool({ pool, transactions, flushing, limits, tables, setup: mode }: ResolvedPostgres): PgParts {

@@ -36,6 +36,8 @@ export interface LeaseCalls<Place> {
 export type Marking = Claim & { readonly result: Result | undefined }
 
 interface Parts<Place extends HistoryPlace> {
+  /** Of the store, for metrics. */
+  readonly name: string
   readonly errors: SqlErrors
   readonly database: Pick<Database<Place, unknown>, 'open' | 'placeOf' | 'placeOfUse'>
   readonly calls: LeaseCalls<Place>
@@ -48,6 +50,7 @@ interface Parts<Place extends HistoryPlace> {
  * call that is sent again finds its earlier writes by owner token.
  */
 export function sqlLease<Place extends HistoryPlace>({
+  name,
   errors,
   database,
   calls,
@@ -68,6 +71,7 @@ export function sqlLease<Place extends HistoryPlace>({
     )
   return {
     strategy: 'lease',
+    name,
     admin,
     checkup: () => answered(errors, 'checkup', checkup),
     open: async () => void (await database.open()),

@@ -19,6 +19,8 @@ import type { Place } from './place.ts'
 import type { Sessions } from './session.ts'
 
 export interface StoreParts<Tx, P extends Place<Tx> & HistoryPlace> {
+  /** Of the store, for metrics. */
+  readonly name: string
   readonly sessions: Sessions<Tx>
   readonly database: Pick<Database<P, unknown>, 'open' | 'placeOf' | 'placeOfUse'>
   readonly lockTimeoutMs: DurationMs
@@ -37,11 +39,12 @@ type Grant<Tx, P> = (
  * committed before that, in another table, because they must survive whatever ends the transaction.
  */
 export function transactionStore<Tx, P extends Place<Tx> & HistoryPlace>(
-  { sessions, database, lockTimeoutMs, checkup }: StoreParts<Tx, P>,
+  { name, sessions, database, lockTimeoutMs, checkup }: StoreParts<Tx, P>,
   grant: Grant<Tx, P>,
 ): StoreCalls<TransactionAnswer<Tx>> {
   const { errors } = sessions
   return {
+    name,
     checkup: () => answered(errors, 'checkup', checkup),
     open: async () => void (await database.open()),
     claim: async (request) => {

@@ -47,6 +47,7 @@ function historyOf(records: Map<Key, MessageRecord>): MemoryHistory {
 
 class MemoryStore implements LeaseStore {
   readonly strategy = 'lease'
+  readonly name = 'memory-lease'
   readonly inOrder = true
   readonly admin: StoreAdmin
   readonly #clock: Pick<Clock, 'now'>

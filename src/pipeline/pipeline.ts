@@ -17,6 +17,7 @@ import { createIdentify } from './identify.ts'
 import { InboxRunner } from './inbox-runner.ts'
 import { Lanes } from './lanes.ts'
 import { LeaseRunner } from './lease-runner.ts'
+import type { Load } from './load.ts'
 import { Telling, type Tell } from './observe.ts'
 import { Purger } from './purger.ts'
 import type { Runner } from './runner.ts'
@@ -143,6 +144,13 @@ export class Pipeline implements Intake, Services {
   /** Deliveries taken and not yet ended. */
   get inFlight(): number {
     return this.#inFlight
+  }
+
+  /** What is under way. */
+  get load(): Load {
+    const arrivedAt = this.#flights.oldest?.times?.arrivedAt
+    const oldestUnfinishedMs = arrivedAt === undefined ? 0 : this.clock.monotonic() - arrivedAt
+    return { inFlight: this.#inFlight, claimed: this.#runner.claimed, oldestUnfinishedMs }
   }
 
   get settledWithoutRun(): number {

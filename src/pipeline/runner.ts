@@ -14,7 +14,6 @@ import type { TimedRun } from './timed-run.ts'
  */
 export abstract class Runner {
   protected readonly services: Services
-  /** Tasks that are claimed, or being claimed. */
   protected readonly permits: Semaphore = new Semaphore()
   protected readonly stuckRuns: Set<TimedRun> = new Set()
   /** Runs tasks apart from others that may have killed a process. */
@@ -30,6 +29,11 @@ export abstract class Runner {
       run: (tasks) => this.runApart(tasks),
       onOpen: () => this.wake(),
     })
+  }
+
+  /** Tasks that are claimed, or being claimed. */
+  get claimed(): number {
+    return this.permits.held
   }
 
   /** Handlers that are past their timeout and ignore `signal`. */

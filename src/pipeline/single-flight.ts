@@ -15,6 +15,11 @@ export class SingleFlight {
     this.#onUnblocked = onUnblocked
   }
 
+  /** The task that began first, of those that are under way. */
+  get oldest(): Task | undefined {
+    return this.#first.values().next().value
+  }
+
   all(): Task[] {
     const all: Task[] = []
     for (const first of this.#first.values()) {

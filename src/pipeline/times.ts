@@ -6,7 +6,7 @@ import type { Durations } from '../ports/observer.ts'
  * try: the claim that was granted, the run that ended well.
  */
 export class Times {
-  readonly #arrivedAt: MonotonicMs
+  readonly arrivedAt: MonotonicMs
   #claimSentAt: MonotonicMs | undefined = undefined
   #claimMs: DurationMs | undefined = undefined
   #handlerMs: DurationMs | undefined = undefined
@@ -14,7 +14,7 @@ export class Times {
   #endingAt: MonotonicMs | undefined = undefined
 
   constructor(arrivedAt: MonotonicMs) {
-    this.#arrivedAt = arrivedAt
+    this.arrivedAt = arrivedAt
   }
 
   claimed(sentAt: MonotonicMs, answeredAt: MonotonicMs): void {
@@ -38,12 +38,12 @@ export class Times {
   until(now: MonotonicMs): Durations {
     const claimSentAt = this.#claimSentAt
     return {
-      waitMs: claimSentAt === undefined ? undefined : claimSentAt - this.#arrivedAt,
+      waitMs: claimSentAt === undefined ? undefined : claimSentAt - this.arrivedAt,
       claimMs: this.#claimMs,
       handlerMs: this.#handlerMs,
       markMs: this.#markMs,
       settleMs: this.#endingAt === undefined ? undefined : now - this.#endingAt,
-      totalMs: now - this.#arrivedAt,
+      totalMs: now - this.arrivedAt,
     }
   }
 }

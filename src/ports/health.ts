@@ -1,3 +1,4 @@
+import type { DurationMs } from '../core/units.ts'
 import type { PartitionHealth } from './source.ts'
 
 /** State of a running consumer. */
@@ -29,6 +30,15 @@ export interface Health {
   readonly ready: boolean
   readonly state: LifecycleState
   readonly checks: Readonly<Record<string, string>>
+  /** Deliveries taken from the broker and not ended. */
+  readonly inFlight: number
+  /** Messages that are claimed, or being claimed, and not marked or given back. */
+  readonly claimed: number
+  /**
+   * How long ago the oldest unfinished message arrived in this process, in milliseconds; 0 if there is none. Known while
+   * somebody observes.
+   */
+  readonly oldestUnfinishedMs: DurationMs
   /**
    * Progress of each assigned partition, if the source has partitions. Made for gauges: read it when they are scraped.
    */

@@ -66,6 +66,8 @@ export interface OffsetsStore<Tx> extends StoreCalls<TransactionAnswer<Tx>> {
  *   other keys of the batch are answered as usual.
  */
 export interface StoreCalls<Answer = ClaimAnswer<unknown>> {
+  /** Short, for the label `store` of metrics: `redis-lease`, `postgres-inbox`. @defaultValue the strategy */
+  readonly name?: string
   /** Operations for people: inspect records and decide about them. */
   readonly admin?: StoreAdmin
   /** Checks how durable the marks on this server are. */

@@ -60,6 +60,7 @@ export interface MemoryInboxOptions<Tx = MemoryTx, Effect = string> {
  */
 export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<Tx> {
   readonly strategy = 'inbox'
+  readonly name = 'memory-inbox'
   readonly database: InboxDatabase<Effect>
   readonly admin: StoreAdmin
   readonly #clock: Pick<Clock, 'now'>

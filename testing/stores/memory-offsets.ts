@@ -49,6 +49,7 @@ export interface MemoryOffsetsOptions<Tx = MemoryTx, Effect = string> {
  */
 export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements OffsetsStore<Tx> {
   readonly strategy = 'offsets'
+  readonly name = 'memory-offsets'
   readonly database: OffsetsDatabase<Effect>
   readonly positions: Positions = {
     next: async (scope, streams) =>

@@ -48,6 +48,7 @@ const LEAST_TIMEOUT_MS = 500
 
 class RedisLease implements LeaseStore {
   readonly strategy = 'lease'
+  readonly name = 'redis-lease'
   /** With durability above `memory`, marks are sent in groups, apart from claims. */
   readonly inOrder: boolean
   readonly admin: StoreAdmin

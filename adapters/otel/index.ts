@@ -1,0 +1,1 @@
+export { otelMetrics, type OtelMeterLike, type OtelMetricsOptions } from './metrics.ts'

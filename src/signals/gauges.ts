@@ -1,0 +1,186 @@
+import type { Clock } from '../ports/clock.ts'
+import type { Health } from '../ports/health.ts'
+import type { ObserverEvent } from '../ports/observer.ts'
+import { LabelValues } from './label-values.ts'
+import { GAUGES, idsOf, type GaugeId } from './metrics.ts'
+import { StoreReading } from './store-reading.ts'
+
+export interface GaugeOptions {
+  /**
+   * Reads `parked_messages`, `held_partitions` and `purge_horizon` from the stores. A store is asked when the gauges
+   * are read, not more often than every 15 s, and never for more than about 1 % of the time.
+   * @defaultValue true
+   */
+  readonly readStores?: boolean
+}
+
+export interface Reading {
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+export type Readings = { readonly [Id in GaugeId]: readonly Reading[] }
+
+type StartedEvent = Extract<ObserverEvent, { type: 'started' }>
+
+interface Started {
+  readonly event: StartedEvent
+  readonly consumer: string
+  readonly store: string
+  readonly reading: StoreReading | undefined
+}
+
+/** Partitions of one process with gauges of their own; the largest value of all further ones has partition `other`. */
+const MOST_PARTITIONS = 1_000
+const MOST_STORES = 50
+
+/** Reads the gauges of all started consumers, when they are asked for. */
+export class GaugeReader {
+  readonly #clock: Clock
+  readonly #readStores: boolean
+  readonly #names: LabelValues
+  readonly #destinations: LabelValues
+  readonly #stores = new LabelValues(MOST_STORES)
+  /** The runs of each consumer, by its name. */
+  readonly #started = new Map<string, Started[]>()
+  #under: Promise<Readings> | undefined
+
+  constructor(
+    clock: Clock,
+    { readStores = true }: GaugeOptions,
+    values: { readonly name: LabelValues; readonly destination: LabelValues },
+  ) {
+    this.#clock = clock
+    this.#readStores = readStores
+    this.#names = values.name
+    this.#destinations = values.destination
+  }
+
+  started(event: StartedEvent): void {
+    const { consumer: name, store } = event
+    const reading = this.#readStores ? new StoreReading(this.#clock, event) : undefined
+    const started = {
+      event,
+      consumer: this.#names.of(name),
+      store: this.#stores.of(store.name ?? store.strategy),
+      reading,
+    }
+    this.#started.set(name, [...(this.#started.get(name) ?? []), started])
+  }
+
+  /** The event does not say which run of the consumer it was. */
+  stopped(consumer: string): void {
+    const left = this.#started.get(consumer)?.filter(({ event }) => healthOf(event)?.state !== 'stopped') ?? []
+    if (left.length === 0) this.#started.delete(consumer)
+    else this.#started.set(consumer, left)
+  }
+
+  /** The label of the store of this consumer; empty before its start. */
+  storeOf(consumer: string): string {
+    return this.#started.get(consumer)?.[0]?.store ?? ''
+  }
+
+  /** Whoever asks while it reads gets the same readings: an exporter asks once for each metric. */
+  read(): Promise<Readings> {
+    this.#under ??= this.#read().finally(() => (this.#under = undefined))
+    return this.#under
+  }
+
+  async #read(): Promise<Readings> {
+    const all = [...this.#started.values()].flat()
+    const healths = all.map((one) => ({ ...one, health: healthOf(one.event) }))
+    const merged = new Merged()
+    const partitions = new LabelValues(MOST_PARTITIONS)
+    for (const one of healths) this.#readHealth(one, merged, partitions)
+    await Promise.all(healths.map((one) => readStore(one, merged)))
+    return merged.readings
+  }
+
+  #readHealth(
+    { event, consumer, store, health }: Started & { readonly health: Health | undefined },
+    merged: Merged,
+    partitions: LabelValues,
+  ): void {
+    merged.add('retention', { consumer }, event.retentionMs / 1_000)
+    merged.add('lease', { consumer }, event.leaseMs / 1_000)
+    if (health === undefined) return
+    merged.add('ready', { consumer }, health.ready ? 1 : 0)
+    merged.add('live', { consumer }, health.live ? 1 : 0)
+    merged.add('storeUp', { consumer, store }, isStoreDown(health) ? 0 : 1)
+    merged.add('inFlight', { consumer }, health.inFlight)
+    merged.add('claimsActive', { consumer }, health.claimed)
+    if (health.partitions.length === 0) {
+      const labels = { consumer, destination: this.#destinations.of(event.group), partition: '' }
+      merged.add('oldestUnfinished', labels, health.oldestUnfinishedMs / 1_000)
+    }
+    for (const { name, watermark, committed, lag, watermarkAgeMs } of health.partitions) {
+      // A topic has no slash, so the last one is before the partition.
+      const at = name.lastIndexOf('/')
+      const kept = partitions.of(name)
+      const partition = kept.slice(kept.lastIndexOf('/') + 1)
+      const labels = { consumer, destination: this.#destinations.of(name.slice(0, Math.max(0, at))), partition }
+      merged.add('oldestUnfinished', labels, watermarkAgeMs / 1_000)
+      if (lag !== undefined) merged.add('partitionLag', labels, lag)
+      if (watermark !== undefined && committed !== undefined) {
+        merged.add('watermarkLag', labels, Math.max(0, offsetsBetween(committed, watermark)))
+      }
+    }
+  }
+}
+
+/** The readings of all runs; those with the same labels become one. */
+class Merged {
+  readonly #values = Object.fromEntries(idsOf(GAUGES).map((id) => [id, new Map<string, Reading>()])) as {
+    readonly [Id in GaugeId]: Map<string, Reading>
+  }
+
+  get readings(): Readings {
+    return Object.fromEntries(idsOf(GAUGES).map((id) => [id, [...this.#values[id].values()]])) as never
+  }
+
+  add(id: GaugeId, labels: Reading['labels'], value: number): void {
+    if (!Number.isFinite(value)) return
+    const key = JSON.stringify(Object.values(labels))
+    const other = this.#values[id].get(key)
+    this.#values[id].set(key, {
+      labels,
+      value: other === undefined ? value : MERGE[GAUGES[id].merge](other.value, value),
+    })
+  }
+}
+
+const MERGE = { sum: (a: number, b: number) => a + b, max: Math.max, min: Math.min } as const
+
+async function readStore(
+  { consumer, store, reading, health }: Started & { readonly health: Health | undefined },
+  merged: Merged,
+): Promise<void> {
+  if (reading === undefined || health === undefined || isStoreDown(health)) return
+  const found = await reading.value()
+  if (found === undefined) return
+  for (const [reason, count] of found.parked ?? []) merged.add('parked', { consumer, reason }, count)
+  if (found.held !== undefined) merged.add('heldPartitions', { consumer }, found.held)
+  if (found.horizonMs !== undefined) merged.add('purgeHorizon', { consumer, store }, found.horizonMs / 1_000)
+}
+
+function isStoreDown({ checks }: Health): boolean {
+  return checks['store'] === 'down'
+}
+
+/** `undefined`: the source of this consumer threw. */
+function healthOf({ health }: StartedEvent): Health | undefined {
+  try {
+    return health()
+  } catch {
+    return undefined
+  }
+}
+
+/** Offsets are 64 bits wide; their distance is not. */
+function offsetsBetween(from: string, to: string): number {
+  try {
+    return Number(BigInt(to) - BigInt(from))
+  } catch {
+    return Number.NaN
+  }
+}

@@ -1,5 +1,6 @@
 import { idBytes } from './core/message-id.ts'
 import type { DecideVerdict, Key, RecordView } from './core/record.ts'
+import { keptIn } from './core/result.ts'
 import { checkDecider, type Decider } from './decider.ts'
 import { definitionOf, type Consumer } from './define-consumer.ts'
 import { identityOf } from './digest.ts'
@@ -127,6 +128,13 @@ export function adminOf(consumer: Consumer, subscription: Pick<Subscription, 'gr
   return new StoreRecords(definition, subscription, admin)
 }
 
+/** Stores keep the trace of a run in the text of its result. */
+function withTraceApart<R extends RecordView>(record: R): R {
+  if (record.result === undefined) return record
+  const { result, trace } = keptIn(record.result)
+  return trace === undefined ? record : { ...record, result, trace }
+}
+
 class StoreRecords implements Admin {
   readonly scope: string
   readonly forgetsByItself: boolean
@@ -146,8 +154,9 @@ class StoreRecords implements Admin {
     return (await this.#look(refs)).flat()
   }
 
-  list(query: ListQuery): Promise<RecordPage> {
-    return this.#admin.list(this.scope, query)
+  async list(query: ListQuery): Promise<RecordPage> {
+    const { records, next } = await this.#admin.list(this.scope, query)
+    return { records: records.map(withTraceApart), next }
   }
 
   async resolve(
@@ -216,7 +225,10 @@ class StoreRecords implements Admin {
     )
     let at = 0
     return places.map((ofOne) => {
-      const found = ofOne.map((place): Inspected => ({ ...place, ...(views[at++] ?? { state: 'absent' }) }))
+      const found = ofOne.map((place): Inspected => ({
+        ...place,
+        ...withTraceApart(views[at++] ?? { state: 'absent' }),
+      }))
       const there = found.filter(({ state }) => state !== 'absent')
       return there.length > 0 ? there : found.slice(0, 1)
     })

@@ -76,3 +76,4 @@ export type { Durations, Observer, ObserverEvent, StoreOperation } from './ports
 export type { HandedBack, Outcome } from './ports/outcome.ts'
 export type { PartitionHealth, SourceEvent, SourceHealth } from './ports/source.ts'
 export type { Store } from './ports/store.ts'
+export type { Tracing } from './ports/tracing.ts'

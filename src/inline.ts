@@ -139,6 +139,11 @@ function expected(name: string, what: string, got: unknown): TypeError {
   return new TypeError(`${name}: expected ${what}, got ${got === null ? 'null' : typeof got}`)
 }
 
+/** The caller calls in the context of its message. */
+function here<T>(work: () => T): T {
+  return work()
+}
+
 class RunningInline implements InlineRunning {
   readonly #definition: ResolvedConsumer
   readonly #pipeline: Pipeline
@@ -195,7 +200,7 @@ class RunningInline implements InlineRunning {
     if (this.#state !== 'running') await this.open()
     return new Promise((resolve) => {
       const onEnd = (end: DeliveryEnd): void => resolve(this.settlementOf(end, message))
-      this.deliver([{ message, lane, standing: () => 'current', settle: () => true, onEnd }])
+      this.deliver([{ message, lane, within: here, standing: () => 'current', settle: () => true, onEnd }])
     })
   }
 

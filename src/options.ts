@@ -5,6 +5,7 @@ import type { IdExtractor } from './message-id.ts'
 import type { Logger } from './ports/logger.ts'
 import type { Message } from './ports/message.ts'
 import type { Observer } from './ports/observer.ts'
+import type { Tracing } from './ports/tracing.ts'
 import type { Store } from './ports/store.ts'
 
 /** The argument of every handler. */
@@ -250,6 +251,12 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
    * @defaultValue none
    */
   readonly observe?: Observer | readonly Observer[]
+  /**
+   * Makes spans: `otelTracing()` of `consume-once/otel`. The mark of a message then also keeps the trace of its run, if
+   * that is sampled, and the span of a duplicate links to it.
+   * @defaultValue none
+   */
+  readonly trace?: Tracing
   /**
    * Replaces consumer group or queue, origin topic and name in the keys. Set it before you rename or replay a group.
    */

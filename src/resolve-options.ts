@@ -28,6 +28,7 @@ import type { Logger } from './ports/logger.ts'
 import type { Message } from './ports/message.ts'
 import type { Observer } from './ports/observer.ts'
 import type { Store } from './ports/store.ts'
+import type { Tracing } from './ports/tracing.ts'
 
 /**
  * The options of a consumer, complete and checked. The types of payload and transaction are erased: the pipeline never
@@ -64,6 +65,7 @@ export interface ResolvedConsumer {
   readonly log: Logger
   readonly logIds: boolean
   readonly observers: readonly Observer[]
+  readonly trace: Tracing | undefined
   readonly scope: string | undefined
 }
 
@@ -103,6 +105,7 @@ const KNOWN_OPTIONS: Record<keyof ConsumerSettings<unknown, unknown, unknown> | 
   log: true,
   logIds: true,
   observe: true,
+  trace: true,
   scope: true,
 }
 
@@ -167,6 +170,7 @@ export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<De
     log: options.log ?? SILENT,
     logIds: options.logIds ?? false,
     observers: Object.freeze([options.observe ?? []].flat()),
+    trace: options.trace,
     scope: options.scope,
   })
 }
@@ -239,6 +243,9 @@ function problemsOfHandling(options: AnyOptions): string[] {
     if (options[name] !== undefined) checkFunction(name, options[name], problems)
   }
   problemsOfObservers(options.observe, problems)
+  if (options.trace !== undefined && typeof options.trace?.begin !== 'function') {
+    problems.push(`trace: expected what otelTracing() returns, got ${shownText(options.trace)}`)
+  }
   if (options.schema !== undefined && typeof options.schema?.['~standard']?.validate !== 'function') {
     problems.push('schema: expected a Standard Schema, such as one of zod, valibot or arktype')
   }

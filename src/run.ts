@@ -159,7 +159,7 @@ class RunningConsumer implements Running {
       await this.#definition.store.open()
       this.#isStoreOpen = true
       if (this.#stopped !== undefined) return
-      await this.#source.open(this.#pipeline)
+      await this.#openSource()
     } catch (error) {
       if (this.#stopped === undefined) await this.#failed(error)
       throw error
@@ -168,6 +168,13 @@ class RunningConsumer implements Running {
     this.#state = 'running'
     this.#pipeline.purger.start()
     void this.#compareRetention()
+  }
+
+  /** What the source does belongs to no trace of its caller. */
+  #openSource(): Promise<void> {
+    const { trace } = this.#definition
+    const open = (): Promise<void> => this.#source.open(this.#pipeline)
+    return trace === undefined ? open() : trace.outside(open, { quiet: true })
   }
 
   async #failed(reason: unknown): Promise<void> {

@@ -72,6 +72,20 @@ export {
   type StreamVerdict,
 } from './core/position.ts'
 export { failureOf, isFailure, readResult, resultOf, type Remembered, type RememberedFailure } from './core/result.ts'
+export type {
+  DeliveryTrace,
+  RunTrace,
+  TracedConsumer,
+  TracedDelivery,
+  TracedEnd,
+  TracedError,
+  TracedItem,
+  TracedResult,
+  TracedStart,
+  TracedStep,
+  TracedSteps,
+  Tracing,
+} from './ports/tracing.ts'
 export type { RedeliveryWindow } from './core/retention.ts'
 export type { DurationMs, EpochMs, MonotonicMs } from './core/units.ts'
 export { Losses } from './core/losses.ts'

@@ -1,1 +1,2 @@
 export { otelMetrics, type OtelMeterLike, type OtelMetricsOptions } from './metrics.ts'
+export { otelTracing, type OtelTracingOptions } from './tracing.ts'

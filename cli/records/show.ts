@@ -48,6 +48,7 @@ const COLUMNS: readonly (readonly [head: string, cellOf: (record: Shown) => stri
   ],
   ['NOT BEFORE', ({ notBefore }) => dateOf(notBefore) ?? ''],
   ['KEPT UNTIL', ({ keepUntil }) => dateOf(keepUntil) ?? ''],
+  ['TRACE', ({ trace }) => trace?.split('-')[1] ?? ''],
   ['REASON', ({ reason }) => reason ?? ''],
   ['CAUSE', ({ cause, found }) => cut(cause ?? found ?? '')],
 ]

@@ -446,6 +446,11 @@ export interface RecordView {
   /** Why its last attempt failed. For records that are released, in doubt or set aside. */
   readonly cause?: Cause | undefined
   readonly result?: Result | undefined
+  /**
+   * For people: the W3C `traceparent` of the run that had the effect, if that was traced and sampled. Stores leave it
+   * out: it is kept with the result.
+   */
+  readonly trace?: string | undefined
   /** When its retention ends. */
   readonly keepUntil?: EpochMs | undefined
   /** For an `unreadable` record: where it is, and what was found there. */

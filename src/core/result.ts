@@ -15,6 +15,30 @@ export type Remembered =
 const [NOTHING, VALUE, FAILURE] = ['u', 'v', 'f'] as const
 /** The same for an encrypted result: stores must see whether it is a failure, and nothing else. */
 const [SEALED_VALUE, SEALED_FAILURE] = ['V', 'F'] as const
+/** A trace follows, then a result. A trace without a result follows `NOTHING`: earlier versions read that as `undefined`. */
+const TRACED = 't'
+const TRACE = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
+const TRACE_LENGTH = 55
+
+/** What is kept with a mark. */
+export interface Kept {
+  readonly result: Result | undefined
+  /** The trace of the run that had the effect, as a W3C `traceparent`. */
+  readonly trace: string | undefined
+}
+
+/** @param trace - a `traceparent` of version 00; anything else is not kept */
+export function withTrace(result: Result | undefined, trace: string): Result | undefined {
+  if (!TRACE.test(trace)) return result
+  return result === undefined ? NOTHING + trace : TRACED + trace + result
+}
+
+export function keptIn(text: Result): Kept {
+  const end = 1 + TRACE_LENGTH
+  if (text.startsWith(TRACED)) return { result: text.slice(end), trace: text.slice(1, end) }
+  if (text.startsWith(NOTHING) && text.length === end) return { result: undefined, trace: text.slice(1) }
+  return { result: text, trace: undefined }
+}
 
 /**
  * A result as JSON text without NUL and lone surrogates, so that any store can keep it.
@@ -32,7 +56,8 @@ export function failureOf({ name, message, code }: RememberedFailure): Result {
   return FAILURE + JSON.stringify({ name, message, ...(code === undefined ? {} : { code }) })
 }
 
-export function isFailure(result: Result): boolean {
+export function isFailure(kept: Result): boolean {
+  const { result = NOTHING } = keptIn(kept)
   return result.startsWith(FAILURE) || result.startsWith(SEALED_FAILURE)
 }
 
@@ -57,7 +82,8 @@ export function sealedText(result: Result): string | undefined {
  * @throws TypeError if the result is sealed or is not a result. The error is logged, so it contains nothing of the
  * result
  */
-export function readResult(result: Result): Remembered {
+export function readResult(kept: Result): Remembered {
+  const { result = NOTHING } = keptIn(kept)
   const rest = result.slice(1)
   switch (result[0]) {
     case NOTHING:

@@ -1,12 +1,13 @@
 import type { Key, Reason, Result } from '../core/record.ts'
-import { isFailure } from '../core/result.ts'
+import { isFailure, keptIn } from '../core/result.ts'
 import type { DurationMs } from '../core/units.ts'
 import { InvariantError } from '../errors.ts'
 import type { PipelineEvent } from '../ports/observer.ts'
-import type { Message } from '../ports/message.ts'
 import type { HandedBack, Outcome } from '../ports/outcome.ts'
 import type { Delivery, DeliveryEnd } from '../ports/source.ts'
+import type { DeliveryTrace } from '../ports/tracing.ts'
 import { toldOfCause } from './cause.ts'
+import { SETTLE, isWatched } from './channels.ts'
 import type { Copies, DeadLettering } from './copies.ts'
 import type { Ending, FoundAside } from './ending.ts'
 import { Evidence } from './evidence.ts'
@@ -16,7 +17,7 @@ import { openKept } from './remember.ts'
 import type { Services } from './services.ts'
 import type { SingleFlight } from './single-flight.ts'
 import type { Task } from './task.ts'
-import type { Times } from './times.ts'
+import { inTraceOf } from './traces.ts'
 
 /** How often a claim is repeated while another owner is busy. The claim may end long before its lease. */
 const BUSY_POLL_MS = 1_000
@@ -114,7 +115,8 @@ export class CarryOut {
       case 'duplicate': {
         const { evidence, reason, since, result } = ending
         const { key } = task
-        const told = { key, since, ...(result === undefined ? { reason } : this.#remembered(key, result)) }
+        const kept = result === undefined ? {} : this.#remembered(key, result, true)
+        const told = { key, since, ...('result' in kept ? {} : { reason }), ...kept }
         return this.#settleAll(task, { evidence, outcome: 'duplicate', told })
       }
       case 'retry':
@@ -139,7 +141,10 @@ export class CarryOut {
 
   #rerun(task: Task, delayMs?: DurationMs): void {
     if (this.#services.isDraining || !task.isCurrent) this.#drop(task)
-    else this.#services.lanes.putBack(task, delayMs)
+    else {
+      this.#services.traces?.again(task)
+      this.#services.lanes.putBack(task, delayMs)
+    }
   }
 
   #wait(task: Task, leaseLeftMs: DurationMs): void {
@@ -171,7 +176,9 @@ export class CarryOut {
 
   async #deadLetter(task: Task, why: DeadLettering): Promise<void> {
     const { messageToSettle, firstFailureAt } = task
-    const confirmed = await this.#copies.deadLetter(messageToSettle, { ...why, firstFailureAt }, task.key)
+    const confirmed = await inTraceOf(task, () =>
+      this.#copies.deadLetter(messageToSettle, { ...why, firstFailureAt }, task.key),
+    )
     if (confirmed === undefined) return this.#drop(task)
     await this.#services.store.pass(task.position)
     const outcome = why.parked ? 'parked' : 'dead-lettered'
@@ -184,7 +191,7 @@ export class CarryOut {
    */
   async #retry(task: Task, how: Extract<Ending, { end: 'retry' }>): Promise<void> {
     if (this.#services.isDraining || !task.isCurrent) return this.#drop(task)
-    const confirmed = await this.#copies.retryLater(task, how)
+    const confirmed = await inTraceOf(task, () => this.#copies.retryLater(task, how))
     if (confirmed === undefined) return this.#drop(task)
     const { key, message: original } = task
     const end: SettledEnd =
@@ -200,9 +207,9 @@ export class CarryOut {
 
   #settleAll(task: Task, end: SettledEnd, isSettledWithIt?: (joined: Delivery) => boolean): void {
     if (!this.#leaveFlight(task)) return
-    this.#settle(task.first, end, { times: task.times })
+    this.#settle(task.first, end, task)
     for (const delivery of task.joined) {
-      if (isSettledWithIt?.(delivery) ?? true) this.#settle(delivery, end, { hasJoined: true })
+      if (isSettledWithIt?.(delivery) ?? true) this.#settle(delivery, end, task)
       else this.#hooks.arriveAgain(delivery)
     }
   }
@@ -211,8 +218,8 @@ export class CarryOut {
   #forget(task: Task, outcome: Unsettled, detail: OutcomeDetail): void {
     if (!this.#leaveFlight(task)) return
     const told = { key: task.key, ...detail }
-    this.#giveBack(task.first, outcome, told, task.times)
-    for (const delivery of task.joined) this.#giveBack(delivery, outcome, told)
+    this.#giveBack(task.first, outcome, told, task)
+    for (const delivery of task.joined) this.#giveBack(delivery, outcome, told, task)
   }
 
   /** Once for each task. */
@@ -227,19 +234,30 @@ export class CarryOut {
     return this.#services.isDraining ? 'stop' : 'moved'
   }
 
-  #remembered(key: Key, kept: Result): OutcomeDetail {
+  #remembered(key: Key, text: Result, isDuplicate = false): OutcomeDetail {
+    const { result: kept, trace } = keptIn(text)
+    const first = trace !== undefined && isDuplicate ? { firstTrace: trace } : {}
+    if (kept === undefined) return first
     const result = openKept(kept, key, this.#services)
-    return isFailure(result) ? { result, failure: true } : { result }
+    return isFailure(result) ? { ...first, result, failure: true } : { ...first, result }
   }
 
   /** The only place that settles. */
-  #settle(delivery: Delivery, end: SettledEnd, { times, hasJoined = false }: Settling = {}): void {
+  #settle(delivery: Delivery, end: SettledEnd, task?: Task): void {
     const { key } = end.told
     if (!Evidence.is(end.evidence)) return this.#refuseSettle(delivery, end.outcome, key)
+    const hasJoined = task !== undefined && task.first !== delivery
     const outcome = hasJoined ? 'joined' : end.outcome
     const told = hasJoined ? { key, endedAs: end.outcome } : end.told
-    if (delivery.settle()) this.#ended(delivery, end, { outcome, told, times })
-    else this.#ended(delivery, end, { outcome: 'settle-refused', told: { refused: outcome, ...told }, times })
+    const trace = this.#services.traces?.ending({ delivery, task, outcome, told })
+    if (this.#isSettled(delivery, outcome)) this.#ended(delivery, end, { outcome, told, task, trace })
+    else this.#ended(delivery, end, { outcome: 'settle-refused', told: { refused: outcome, ...told }, task, trace })
+  }
+
+  #isSettled(delivery: Delivery, outcome: Outcome): boolean {
+    if (!isWatched(SETTLE)) return delivery.settle()
+    const about = { consumer: this.#services.consumer.name, message: delivery.message, outcome }
+    return SETTLE.traceSync(() => delivery.settle(), about)
   }
 
   #refuseSettle(delivery: Delivery, outcome: Outcome, key: Key | undefined): void {
@@ -250,26 +268,31 @@ export class CarryOut {
   }
 
   /** After `lease-lost` the delivery is not ours, so there is nothing to hand back. */
-  #giveBack(delivery: Delivery, outcome: Unsettled, told: OutcomeDetail, times?: Times): void {
+  #giveBack(delivery: Delivery, outcome: Unsettled, told: OutcomeDetail, task?: Task): void {
+    const trace = this.#services.traces?.ending({ delivery, task, outcome, told })
     if (outcome === 'handed-back') delivery.handBack?.()
-    this.#ended(delivery, { outcome, told }, { outcome, told, times })
+    this.#ended(delivery, { outcome, told }, { outcome, told, task, trace })
   }
 
   /** `end`: how its message ended. */
-  #ended(delivery: Delivery, end: MessageEnd, { outcome, told, times }: DeliveryEnded): void {
+  #ended(delivery: Delivery, end: MessageEnd, { outcome, told, task, trace }: DeliveryEnded): void {
     if (isWithoutRun(outcome, told)) this.#settledWithoutRun++
     const { reason, result } = end.told
     delivery.onEnd?.({ outcome, endedAs: end.outcome, copy: end.copy, reason, result })
-    if (this.#services.isHeard) this.#tell(delivery.message, outcome, told, times)
+    if (trace !== undefined) this.#services.traces?.ended(trace, outcome === 'settle-refused')
+    if (this.#services.isHeard) this.#tell(delivery, { outcome, told, task, trace })
     this.#hooks.onEnded()
   }
 
-  #tell(message: Message, outcome: Outcome, told: OutcomeDetail, times: Times | undefined): void {
+  #tell(delivery: Delivery, { outcome, told, task, trace }: DeliveryEnded): void {
     const { clock, observe } = this.#services
+    const { message } = delivery
     const { timestamp } = message
     const endToEndMs = timestamp === undefined ? undefined : Math.max(0, clock.now() - timestamp)
-    const durations = times?.until(clock.monotonic())
-    observe({ type: 'delivery', message, outcome, ...told, durations, endToEndMs })
+    // The times of a delivery that had joined are not known.
+    const durations = task?.first === delivery ? task.times?.until(clock.monotonic()) : undefined
+    const traced = trace?.traceparent === undefined ? {} : { trace: trace.traceparent }
+    observe({ type: 'delivery', message, outcome, ...told, ...traced, durations, endToEndMs })
   }
 }
 
@@ -279,16 +302,12 @@ type OutcomeDetail = Partial<Omit<DeliveryEvent, 'type' | 'message' | 'outcome'>
 /** The detail of an event that nobody wants to hear. */
 const UNHEARD: OutcomeDetail = {}
 
-interface Settling {
-  readonly times?: Times | undefined
-  /** It had joined another delivery. */
-  readonly hasJoined?: boolean
-}
-
 interface DeliveryEnded {
   readonly outcome: Outcome
   readonly told: OutcomeDetail
-  readonly times?: Times | undefined
+  /** The task whose first delivery it was, or that it had joined. */
+  readonly task?: Task | undefined
+  readonly trace?: DeliveryTrace | undefined
 }
 
 type Unsettled = 'handed-back' | 'lease-lost'

@@ -5,6 +5,7 @@ import { causeOf } from './cause.ts'
 import type { Ending } from './ending.ts'
 import type { RunItem } from './handler-run.ts'
 import type { Services } from './services.ts'
+import { tracedBy } from './traces.ts'
 
 /**
  * A handler failed and has attempts left: how its claim is released, and how its task ends after that. The release comes
@@ -22,7 +23,7 @@ export function failedAttempt(
   const elsewhereMs = services.retryDelayMs(attempt)
   const retryInMs = elsewhereMs ?? backoffMs(Math.max(attempt, losses), consumer.backoff, entropy.fraction())
   task.firstFailureAt ??= clock.now()
-  observe({ type: 'attempt-failed', key, message, attempt, error, retryInMs })
+  observe({ type: 'attempt-failed', key, message, attempt, error, retryInMs, ...tracedBy(task) })
   const cause = causeOf({ detail: describeError(error), error }, message)
   return elsewhereMs === undefined
     ? { release: { delayMs: retryInMs, cause }, ending: { end: 'rerun', delayMs: retryInMs } }

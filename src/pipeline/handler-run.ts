@@ -7,6 +7,8 @@ import type { ResolvedConsumer } from '../resolve-options.ts'
 import type { Claim } from '../ports/store.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Message } from '../ports/message.ts'
+import type { RunTrace } from '../ports/tracing.ts'
+import { HANDLE, isWatched } from './channels.ts'
 import type { Task } from './task.ts'
 import { TimedRun } from './timed-run.ts'
 
@@ -38,6 +40,8 @@ const HANDLED: RunEnd = { result: 'handled' }
 export class HandlerRun<Lease = undefined> extends TimedRun {
   readonly items: readonly RunItem[]
   readonly lease: Lease
+  /** Its trace, if the consumer is traced. Set before the start. */
+  trace: RunTrace | undefined = undefined
 
   constructor(items: readonly RunItem[], lease: Lease) {
     super()
@@ -59,11 +63,23 @@ export class HandlerRun<Lease = undefined> extends TimedRun {
     }
     try {
       // A value that is not a promise also ends in a later microtask, so `onEnd` is never called during the start.
-      Promise.resolve(this.#call(consumer, tx)).then(handled, failed)
+      const { trace } = this
+      const call = isWatched(HANDLE) ? () => this.#watched(consumer, tx) : () => this.#call(consumer, tx)
+      Promise.resolve(trace === undefined ? call() : trace.run(call)).then(handled, failed)
     } catch (error) {
       // Thrown by the handler, or by a thenable that it returned, which may have called back before.
       failed(error)
     }
+  }
+
+  #watched(consumer: ResolvedConsumer, tx: unknown): Promise<unknown> {
+    const messages = this.items.map(({ task: { message, key }, claim: { attempt, fence } }) => ({
+      message,
+      key,
+      attempt,
+      fence,
+    }))
+    return HANDLE.tracePromise(async () => this.#call(consumer, tx), { consumer: consumer.name, messages })
   }
 
   #call(consumer: ResolvedConsumer, tx: unknown): unknown {

@@ -15,6 +15,7 @@ import type { Services } from './services.ts'
 import type { Task } from './task.ts'
 import { TimeLimit } from './time-limit.ts'
 import { TimedRun } from './timed-run.ts'
+import { keptWithTrace } from './traces.ts'
 
 const REFUND: ReleaseOptions = { refund: true, doubt: false }
 const NO_REFUND: ReleaseOptions = { refund: false, doubt: false }
@@ -283,16 +284,18 @@ export class InboxRunner extends Runner {
   async #runAll(items: readonly RunItem[], limit: TimeLimit): Promise<TransactionEnd> {
     if (items.length === 0) return { result: 'handled' }
     const runs = this.services.consumer.handleBatch === undefined ? items.map((item) => [item]) : [items]
-    const results: (Result | undefined)[] | undefined = this.#remembers ? [] : undefined
+    const kept: (Result | undefined)[] = []
+    // An array without a result says so to the store too, but most consumers keep nothing.
+    const results = (): TransactionEnd['results'] => (kept.some((one) => one !== undefined) ? kept : undefined)
     let isInterrupted = false
     for (const together of runs) {
       if (this.#isOver) return { result: 'failed', isInterrupted: true }
       const end = await this.#run(together, limit)
-      results?.push(end.kept)
-      if (end.result !== 'handled') return { ...end, results }
+      for (const _ of together) kept.push(end.kept)
+      if (end.result !== 'handled') return { ...end, results: results() }
       isInterrupted ||= end.isInterrupted === true
     }
-    return { result: 'handled', isInterrupted, results }
+    return { result: 'handled', isInterrupted, results: results() }
   }
 
   async #run(items: readonly RunItem[], limit: TimeLimit): Promise<TransactionEnd> {
@@ -303,7 +306,8 @@ export class InboxRunner extends Runner {
     const run = new HandlerRun(items, undefined)
     run.onAbort = () => lent.revoke()
     this.#running.add(run)
-    const { consumer, clock } = this.services
+    const { consumer, clock, traces } = this.services
+    traces?.begin(run)
     const end = await limit.wait<RunEnd>(run, (onEnd) => {
       run.start(consumer, lent.tx, clock.monotonic(), (_, ended) => {
         this.stuckRuns.delete(run)
@@ -318,8 +322,8 @@ export class InboxRunner extends Runner {
       const error = new LeaseLostError('HANDLER_TIMEOUT', 'the handler did not end when aborted')
       return { result: 'unknown', error, isInterrupted }
     }
-    const remembered = this.#remembers ? remember(run, end, this.services) : end
-    this.ran(run, remembered.result)
+    const remembered = this.#withKept(run, this.#remembers ? remember(run, end, this.services) : end)
+    this.ran(run, remembered)
     const { result } = remembered
     if ((result === 'handled' || result === 'remembered') && pending > 0) {
       const error = new TransactionError(
@@ -330,6 +334,12 @@ export class InboxRunner extends Runner {
       return { result: 'failed', error, isInterrupted }
     }
     return isInterrupted ? { ...remembered, isInterrupted } : remembered
+  }
+
+  /** A position has no room for a trace. */
+  #withKept(run: HandlerRun, end: RunEnd): RunEnd {
+    if (run.trace?.traceparent === undefined || this.services.consumer.store.strategy === 'offsets') return end
+    return { ...end, kept: keptWithTrace(end.kept, run.trace) }
   }
 
   /** Nothing was committed, so nothing is in doubt. Here `unknown` is treated as an ordinary failure. */

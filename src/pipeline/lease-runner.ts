@@ -17,6 +17,7 @@ import { Runner, tasksOf } from './runner.ts'
 import type { Services } from './services.ts'
 import type { Task } from './task.ts'
 import { TimedRun } from './timed-run.ts'
+import { keptWithTrace, tracedBy } from './traces.ts'
 
 interface Doubt {
   readonly policy: InDoubtPolicy
@@ -214,7 +215,7 @@ export class LeaseRunner extends Runner {
   }
 
   #run(items: readonly RunItem[], sentAt: number): void {
-    const { consumer, clock, isDraining } = this.services
+    const { consumer, clock, isDraining, traces } = this.services
     const now = clock.monotonic()
     // The last check before effects begin: the answer may have been slow, and a stop or a rebalance may have happened
     // meanwhile.
@@ -233,6 +234,7 @@ export class LeaseRunner extends Runner {
     const run = new HandlerRun(beginning, lease)
     this.#keeper.keep(lease, run)
     this.#running++
+    traces?.begin(run)
     run.start(consumer, undefined, now, this.#onEnd)
   }
 
@@ -245,8 +247,8 @@ export class LeaseRunner extends Runner {
   #ended(run: LeasedRun, how: RunEnd): void {
     const { lease } = run
     const end = this.#remembers ? remember(run, how, this.services) : how
-    lease.kept = end.kept
-    this.ran(run, end.result)
+    lease.kept = keptWithTrace(end.kept, run.trace)
+    this.ran(run, end)
     this.#running--
     if (run.state === 'late') {
       this.stuckRuns.delete(run)
@@ -356,7 +358,15 @@ export class LeaseRunner extends Runner {
   #inDoubt(items: readonly Pick<RunItem, 'task' | 'claim'>[], { policy, error, earlier = 0 }: Doubt): void {
     for (const { task, claim } of items) {
       const { key, message } = task
-      this.services.observe({ type: 'in-doubt', key, message, attempt: claim.attempt - earlier, policy, error })
+      this.services.observe({
+        type: 'in-doubt',
+        key,
+        message,
+        attempt: claim.attempt - earlier,
+        policy,
+        error,
+        ...tracedBy(task),
+      })
     }
   }
 }

@@ -45,7 +45,7 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
     case 'delivery': {
       const level = LEVEL[event.outcome]
       if (log.isLevelEnabled?.(level) === false) return undefined
-      const { message, outcome, reason, detail, error, attempt, since, fence, failure, why, endedAs } = event
+      const { message, outcome, reason, detail, error, attempt, since, fence, failure, why, endedAs, trace } = event
       const fields = {
         ...about(event), // mutant: payload-logged
         outcome,
@@ -58,13 +58,20 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
         since: since === undefined ? undefined : isoTime(since),
         fence,
         duration_ms: event.durations && Math.round(event.durations.totalMs),
+        ...traceField(trace),
         next: nextStep(consumer, event),
       }
       return log[level](fields, outcome)
     }
     case 'attempt-failed':
       return log.warn(
-        { ...about(event), attempt: event.attempt, retry_in_ms: event.retryInMs, err: errorOf(event) },
+        {
+          ...about(event),
+          attempt: event.attempt,
+          retry_in_ms: event.retryInMs,
+          ...traceField(event.trace),
+          err: errorOf(event),
+        },
         'attempt failed, will be tried again',
       )
     case 'in-doubt':
@@ -74,6 +81,7 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
           attempt: event.attempt,
           policy: event.policy,
           next: AFTER_DOUBT[event.policy],
+          ...traceField(event.trace),
           ...(event.error === undefined ? {} : { err: errorOf(event) }),
         },
         'in doubt: its effect may or may not have happened',
@@ -109,7 +117,7 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
       return log.warn(about(event), 'lease lost: another owner has the message, or it is done')
     case 'stuck':
       return log.error(
-        { ...about(event), attempt: event.attempt },
+        { ...about(event), attempt: event.attempt, ...traceField(event.trace) },
         'stuck: the handler is past its timeout and ignores its signal',
       )
     case 'stalled': {
@@ -146,6 +154,11 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
     case 'settles':
       return undefined
   }
+}
+
+/** The field that log viewers look for. */
+function traceField(trace: string | undefined): { readonly trace_id?: string | undefined } {
+  return trace === undefined ? {} : { trace_id: trace.split('-')[1] }
 }
 
 function errorOf({ error, message }: { readonly error?: unknown; readonly message: Message }): object {

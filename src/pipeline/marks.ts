@@ -3,7 +3,6 @@ import { LEASE_LOST, RERUN, DROPPED, type Ending } from './ending.ts'
 import { Evidence } from './evidence.ts'
 import type { RunItem } from './handler-run.ts'
 import type { HeldLease } from './lease-keeper.ts'
-import { remembers } from './remember.ts'
 import type { Services } from './services.ts'
 import type { Task } from './task.ts'
 
@@ -17,7 +16,6 @@ interface MarksHooks {
 export class Marks {
   readonly #services: Services
   readonly #hooks: MarksHooks
-  readonly #remembers: boolean
   #ended: HeldLease[] = []
   readonly #underWay = new Set<Promise<void>>()
   #tasksUnderWay = 0
@@ -25,7 +23,6 @@ export class Marks {
   constructor(services: Services, hooks: MarksHooks) {
     this.#services = services
     this.#hooks = hooks
-    this.#remembers = remembers(services.consumer)
   }
 
   /** To be marked at the end of the turn. */
@@ -66,7 +63,7 @@ export class Marks {
     const { end, onAnswered } = this.#hooks
     const items: RunItem[] = []
     for (const lease of leases) for (const item of lease.items) items.push(item)
-    const results = this.#remembers ? leases.flatMap(resultsOf) : undefined
+    const results = leases.some(keepsSomething) ? leases.flatMap(resultsOf) : undefined
     this.#tasksUnderWay += items.length
     const verdicts = await store.mark(items, results)
     this.#tasksUnderWay -= items.length
@@ -99,7 +96,7 @@ export class Marks {
    */
   async markLate(lease: HeldLease): Promise<void> {
     const { store } = this.#services
-    const verdicts = await store.mark(lease.items, this.#remembers ? resultsOf(lease) : undefined)
+    const verdicts = await store.mark(lease.items, keepsSomething(lease) ? resultsOf(lease) : undefined)
     if (verdicts !== undefined) store.observeMarks(verdicts)
   }
 
@@ -110,6 +107,10 @@ export class Marks {
     // The store knows who has the message now. Claim it again and follow that verdict, if the delivery is still ours.
     return task.isCurrent ? RERUN : LEASE_LOST
   }
+}
+
+function keepsSomething({ kept }: HeldLease): boolean {
+  return kept !== undefined
 }
 
 function resultsOf({ items, kept }: HeldLease): (Result | undefined)[] {

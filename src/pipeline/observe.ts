@@ -1,6 +1,7 @@
 import { SILENT, type ResolvedConsumer } from '../resolve-options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ObserverEvent, PipelineEvent } from '../ports/observer.ts'
+import { DELIVERY } from './channels.ts'
 import { createIdReader } from './identify.ts'
 import { logEvent, type EventLog } from './log-event.ts'
 import { loggedError } from './logged-error.ts'
@@ -29,12 +30,13 @@ export class Telling {
 
   /** Somebody listens. Otherwise no event need be made, and no time be taken for it. */
   get isHeard(): boolean {
-    return this.#isLogged || this.#consumer.observers.length > 0
+    return this.#isLogged || this.#consumer.observers.length > 0 || DELIVERY.hasSubscribers
   }
 
   readonly observe: Tell = (event) => {
     if (!this.isHeard) return
     const told: ObserverEvent = { ...event, consumer: this.#consumer.name }
+    if (told.type === 'delivery' && DELIVERY.hasSubscribers) DELIVERY.publish(told)
     if (this.#isLogged) unlessItThrows(() => this.#toLog(told))
     for (const observer of this.#consumer.observers) {
       try {

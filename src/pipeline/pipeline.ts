@@ -7,6 +7,7 @@ import type { Entropy } from '../ports/entropy.ts'
 import type { Health } from '../ports/health.ts'
 import type { StoreOperation } from '../ports/observer.ts'
 import type { Stall, Work } from '../core/progress.ts'
+import type { TracedConsumer } from '../ports/tracing.ts'
 import type { Capacity, Delivery, Intake, Publisher, SourceEvent } from '../ports/source.ts'
 import { scopeName } from '../scope.ts'
 import { CarryOut } from './carry-out.ts'
@@ -29,6 +30,7 @@ import { StoreClient } from './store-client.ts'
 import { StoreLine, type OnCall } from './store-line.ts'
 import { Task } from './task.ts'
 import { Times } from './times.ts'
+import { Traces } from './traces.ts'
 
 export interface PipelineDependencies {
   readonly consumer: ResolvedConsumer
@@ -55,6 +57,7 @@ export class Pipeline implements Intake, Services {
   readonly clock: Clock
   readonly entropy: Entropy
   readonly observe: Tell
+  readonly traces: Traces | undefined
   readonly lanes: Lanes
   readonly line: StoreLine
   readonly store: StoreClient
@@ -99,6 +102,7 @@ export class Pipeline implements Intake, Services {
     this.#telling = new Telling(consumer, clock)
     const { observe } = this.#telling
     this.observe = observe
+    this.traces = consumer.trace && new Traces(consumer.trace, tracedAs(consumer, { group, scope }), clock)
     this.#setPaused = setPaused
     this.#identify = createIdentify(consumer, group)
     this.#slices = new Slices(clock, () => this.#handBackNext() || this.#acceptNext())
@@ -135,6 +139,10 @@ export class Pipeline implements Intake, Services {
 
   get isHeard(): boolean {
     return this.#telling.isHeard
+  }
+
+  get isTimed(): boolean {
+    return this.traces !== undefined || this.isHeard
   }
 
   get isDraining(): boolean {
@@ -203,6 +211,11 @@ export class Pipeline implements Intake, Services {
   }
 
   deliver(deliveries: readonly Delivery[]): void {
+    if (this.traces === undefined) this.#deliver(deliveries)
+    else this.traces.arriving(deliveries, () => this.#deliver(deliveries))
+  }
+
+  #deliver(deliveries: readonly Delivery[]): void {
     this.#inFlight += deliveries.length
     for (const delivery of deliveries) this.#arrivals.push(delivery)
     this.#slices.run()
@@ -292,7 +305,10 @@ export class Pipeline implements Intake, Services {
 
   #accept(delivery: Delivery): void {
     const identified = this.#identify(delivery) // mutant: ack-first
-    if (identified instanceof Task && this.isHeard) identified.times = new Times(this.clock.monotonic())
+    if (identified instanceof Task) {
+      if (this.isTimed) identified.times = new Times(this.clock.monotonic())
+      this.traces?.arrived(identified)
+    }
     if (!(identified instanceof Task)) {
       if (this.#isDraining) this.#carryOut.handBack(delivery)
       else void this.#carryOut.deadLetter(delivery, identified)
@@ -340,6 +356,13 @@ export class Pipeline implements Intake, Services {
     }
     this.#setPaused(this.#isFull || this.line.isDown)
   }
+}
+
+function tracedAs(
+  { name, store: { strategy } }: ResolvedConsumer,
+  { group, scope }: Pick<TracedConsumer, 'group' | 'scope'>,
+): TracedConsumer {
+  return { name, group, scope, strategy }
 }
 
 function capacityOf(consumer: ResolvedConsumer): Capacity {

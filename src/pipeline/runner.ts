@@ -1,12 +1,12 @@
-import type { HandlerResult } from '../core/decision.ts'
 import type { ReleaseOptions } from '../ports/store.ts'
 import { DoubtQueue, type Apart } from './doubt-queue.ts'
 import { DROPPED, type Ending, type SettingAside } from './ending.ts'
-import type { HandlerRun, RunItem } from './handler-run.ts'
+import type { HandlerRun, RunEnd, RunItem } from './handler-run.ts'
 import { Semaphore } from './semaphore.ts'
 import type { Services } from './services.ts'
 import type { Task } from './task.ts'
 import type { TimedRun } from './timed-run.ts'
+import { tracedBy } from './traces.ts'
 
 /**
  * Claims, handles and marks ready tasks, and returns one `Ending` for each. There is one runner for each strategy of the
@@ -78,13 +78,14 @@ export abstract class Runner {
   protected abstract runApart(tasks: readonly Task[]): Promise<void>
 
   /** A run of the handler has ended. */
-  protected ran(run: HandlerRun<unknown>, result: HandlerResult): void {
-    const { isHeard, clock, observe } = this.services
-    if (!isHeard) return
+  protected ran(run: HandlerRun<unknown>, end: RunEnd): void {
+    const { isTimed, isHeard, traces, clock, observe } = this.services
+    traces?.handled(run, end)
+    if (!isTimed) return
     const now = clock.monotonic()
     const { items, startedAt } = run
     for (const { task } of items) task.times?.ran(startedAt, now)
-    observe({ type: 'handler-run', result, count: items.length, durationMs: run.ranMs(now) })
+    if (isHeard) observe({ type: 'handler-run', result: end.result, count: items.length, durationMs: run.ranMs(now) })
   }
 
   protected stillOurs(tasks: readonly Task[]): readonly Task[] {
@@ -131,7 +132,13 @@ export abstract class Runner {
     if (!run.abandon()) return
     this.stuckRuns.add(run)
     for (const { task, claim } of items) {
-      this.services.observe({ type: 'stuck', key: task.key, message: task.message, attempt: claim.attempt })
+      this.services.observe({
+        type: 'stuck',
+        key: task.key,
+        message: task.message,
+        attempt: claim.attempt,
+        ...tracedBy(task),
+      })
     }
   }
 }

@@ -7,6 +7,7 @@ import type { Lanes } from './lanes.ts'
 import type { Tell } from './observe.ts'
 import type { StoreClient } from './store-client.ts'
 import type { Task } from './task.ts'
+import type { Traces } from './traces.ts'
 
 /** What the pipeline gives to a runner. */
 export interface Services {
@@ -17,8 +18,12 @@ export interface Services {
   readonly store: StoreClient
   readonly isDraining: boolean
   readonly observe: Tell
-  /** Somebody listens: events are made, and the times of a message are taken. */
+  /** Somebody listens: events are made. */
   readonly isHeard: boolean
+  /** The times of a message are taken, for an event or a trace. */
+  readonly isTimed: boolean
+  /** `undefined`: the consumer is not traced. */
+  readonly traces: Traces | undefined
   /** Each task that a runner took from the lanes ends here, once. */
   end(task: Task, ending: Ending): void
   /** How long a message with this many failed attempts waits in a retry place; `undefined`: it waits in its lane. */

@@ -8,6 +8,7 @@ import type { Entropy } from '../ports/entropy.ts'
 import type { StreamPosition } from '../ports/source.ts'
 import type { Claim, ClaimAnswer, Positions, ReleaseOptions } from '../ports/store.ts'
 import { causeOf } from './cause.ts'
+import { CLAIM, MARK, watched } from './channels.ts'
 import { ClaimSteps, type ClaimStep } from './claim-step.ts'
 import { DROPPED, RERUN, type Ending, type SettingAside } from './ending.ts'
 import type { ResolvedConsumer } from '../resolve-options.ts'
@@ -30,6 +31,7 @@ export interface StoreClientParts {
   readonly entropy: Entropy
   readonly observe: Tell
   readonly isHeard: boolean
+  readonly isTimed: boolean
 }
 
 /**
@@ -58,8 +60,16 @@ export class StoreClient {
     return this.#line.isDown
   }
 
-  async claim(tasks: readonly Task[], alone: boolean): Promise<ClaimedBatch | undefined> {
-    const { consumer, clock, entropy, observe, isHeard } = this.#services
+  claim(tasks: readonly Task[], alone: boolean): Promise<ClaimedBatch | undefined> {
+    return watched(
+      CLAIM,
+      () => this.#about(tasks),
+      () => this.#claim(tasks, alone),
+    )
+  }
+
+  async #claim(tasks: readonly Task[], alone: boolean): Promise<ClaimedBatch | undefined> {
+    const { consumer, clock, entropy, observe, isHeard, isTimed } = this.#services
     const { store, leaseMs, retentionMs } = consumer
     const request = {
       scope: this.#scope,
@@ -78,9 +88,11 @@ export class StoreClient {
     if (answers === undefined) return undefined
     // Positions are kept for ever.
     const horizon = this.#positions === undefined ? horizonOf(clock.now(), retentionMs) : Number.NEGATIVE_INFINITY
-    if (isHeard) {
+    if (isTimed) {
       const answeredAt = clock.monotonic()
       for (const { times } of tasks) times?.claimed(sentAt, answeredAt)
+    }
+    if (isHeard) {
       let granted = 0
       for (const answer of answers) if ('claim' in answer) granted++
       observe({ type: 'claims', count: tasks.length, granted })
@@ -110,7 +122,15 @@ export class StoreClient {
     }
   }
 
-  async mark(items: readonly RunItem[], results?: Results): Promise<readonly MarkVerdict[] | undefined> {
+  mark(items: readonly RunItem[], results?: Results): Promise<readonly MarkVerdict[] | undefined> {
+    return watched(
+      MARK,
+      () => this.#about(items.map(taskOf)),
+      () => this.#mark(items, results),
+    )
+  }
+
+  async #mark(items: readonly RunItem[], results?: Results): Promise<readonly MarkVerdict[] | undefined> {
     const { clock, consumer } = this.#services
     const { store } = consumer
     const claims = items.map(({ claim }) => claim)
@@ -121,7 +141,15 @@ export class StoreClient {
   }
 
   /** Marks the claims of a transaction. Resolves with an error if it is known that nothing was committed. */
-  async commit(items: readonly RunItem[], results?: Results): Promise<readonly MarkVerdict[] | undefined | Refusal> {
+  commit(items: readonly RunItem[], results?: Results): Promise<readonly MarkVerdict[] | undefined | Refusal> {
+    return watched(
+      MARK,
+      () => this.#about(items.map(taskOf)),
+      () => this.#commit(items, results),
+    )
+  }
+
+  async #commit(items: readonly RunItem[], results?: Results): Promise<readonly MarkVerdict[] | undefined | Refusal> {
     const { clock, consumer } = this.#services
     const claims = items.map(({ claim }) => claim)
     const sentAt = clock.monotonic()
@@ -141,9 +169,14 @@ export class StoreClient {
     return refusal ?? verdicts
   }
 
+  #about(tasks: readonly Task[]): object {
+    const messages = tasks.map(({ message, key }) => ({ message, key }))
+    return { consumer: this.#services.consumer.name, scope: this.#scope, messages }
+  }
+
   #marked(items: readonly RunItem[], sentAt: MonotonicMs): void {
-    const { isHeard, clock } = this.#services
-    if (!isHeard) return
+    const { isTimed, clock } = this.#services
+    if (!isTimed) return
     const answeredAt = clock.monotonic()
     for (const { task } of items) task.times?.marked(sentAt, answeredAt)
   }
@@ -190,6 +223,10 @@ export class StoreClient {
     const pass = async (): Promise<readonly void[]> => [await positions.pass(this.#scope, position)]
     await this.#line.ask('pass', 1, pass, () => undefined)
   }
+}
+
+function taskOf({ task }: RunItem): Task {
+  return task
 }
 
 type Results = readonly (Result | undefined)[] | undefined

@@ -3,6 +3,7 @@ import type { EpochMs, MonotonicMs } from '../core/units.ts'
 import type { Delivery, StreamPosition } from '../ports/source.ts'
 import type { Message } from '../ports/message.ts'
 import { shortened } from '../digest.ts'
+import type { RunTrace } from '../ports/tracing.ts'
 import type { Times } from './times.ts'
 
 /**
@@ -95,6 +96,10 @@ export class Task {
   busySince: MonotonicMs | undefined
   /** `undefined`: nobody listened when it arrived. */
   times: Times | undefined
+  /** What `Tracing.ambient` said of its first delivery. */
+  ambient: unknown
+  /** The trace of its last run, if the consumer is traced. */
+  trace: RunTrace | undefined
   #state: TaskState = 'arrived'
   #history = UNTRIED
   #joined: Delivery[] | undefined
@@ -111,6 +116,8 @@ export class Task {
     this.firstFailureAt = undefined
     this.busySince = undefined
     this.times = undefined
+    this.ambient = undefined
+    this.trace = undefined
   }
 
   get state(): TaskState {

@@ -1,5 +1,6 @@
-import type { DurationMs, MonotonicMs } from '../core/units.ts'
+import type { DurationMs, EpochMs, MonotonicMs } from '../core/units.ts'
 import type { Durations } from '../ports/observer.ts'
+import type { TracedSteps } from '../ports/tracing.ts'
 
 /**
  * When the steps of a task happened. Kept only while somebody listens. A step that is repeated counts with its last
@@ -10,6 +11,7 @@ export class Times {
   #claimSentAt: MonotonicMs | undefined = undefined
   #claimMs: DurationMs | undefined = undefined
   #handlerMs: DurationMs | undefined = undefined
+  #markSentAt: MonotonicMs | undefined = undefined
   #markMs: DurationMs | undefined = undefined
   #endingAt: MonotonicMs | undefined = undefined
 
@@ -27,7 +29,24 @@ export class Times {
   }
 
   marked(sentAt: MonotonicMs, answeredAt: MonotonicMs): void {
+    this.#markSentAt = sentAt
     this.#markMs = answeredAt - sentAt
+  }
+
+  get claimSentAt(): MonotonicMs | undefined {
+    return this.#claimSentAt
+  }
+
+  /** @param offset - wall clock less monotonic clock */
+  steps(now: MonotonicMs, offset: EpochMs): TracedSteps {
+    const step = (from: MonotonicMs | undefined, ms: DurationMs | undefined): TracedSteps['claim'] =>
+      from === undefined || ms === undefined ? undefined : { from: from + offset, to: from + ms + offset }
+    const endingAt = this.#endingAt
+    return {
+      claim: step(this.#claimSentAt, this.#claimMs),
+      mark: step(this.#markSentAt, this.#markMs),
+      settle: endingAt === undefined ? undefined : { from: endingAt + offset, to: now + offset },
+    }
   }
 
   /** Its ending is decided; what is left is a copy to publish and the settle. */

@@ -86,6 +86,10 @@ export type PipelineEvent =
       readonly result?: Result | undefined
       /** With `result`: the result is a failure that was remembered as the answer. */
       readonly failure?: true | undefined
+      /** The W3C `traceparent` of its span, if the consumer is traced and the span is sampled. */
+      readonly trace?: string | undefined
+      /** With `duplicate`: the `traceparent` of the run that had the effect, if that was traced and sampled. */
+      readonly firstTrace?: string | undefined
       readonly message: Message
       /** `undefined`: it had joined another delivery, it has no usable ID, or it arrived before anybody listened. */
       readonly durations?: Durations | undefined
@@ -121,6 +125,8 @@ export type PipelineEvent =
       readonly attempt: number
       readonly error: unknown
       readonly retryInMs: DurationMs
+      /** As in `delivery`. */
+      readonly trace?: string | undefined
     }
   | {
       readonly type: 'in-doubt'
@@ -132,6 +138,8 @@ export type PipelineEvent =
       readonly policy: InDoubtPolicy
       /** The error that left it in doubt, if this process has it. */
       readonly error?: unknown
+      /** As in `delivery`. */
+      readonly trace?: string | undefined
     }
   /**
    * One of these messages may have killed a process: they are in doubt under a lease, or in their last attempt in an
@@ -171,7 +179,14 @@ export type PipelineEvent =
   | ({ readonly type: 'stalled' } & Stall)
   | { readonly type: 'stall-over'; readonly place: string }
   /** The handler is past its timeout and ignores `signal`. */
-  | { readonly type: 'stuck'; readonly key: Key; readonly message: Message; readonly attempt: number }
+  | {
+      readonly type: 'stuck'
+      readonly key: Key
+      readonly message: Message
+      readonly attempt: number
+      /** As in `delivery`. */
+      readonly trace?: string | undefined
+    }
   | {
       readonly type: 'publish-failed'
       readonly place: 'dead-letter' | 'retry'

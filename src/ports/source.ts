@@ -14,6 +14,11 @@ export interface Delivery {
   /** The position in its stream, for sources with `seeksPositions`. */
   readonly position?: StreamPosition | undefined
   /**
+   * Runs a function in the async context that belongs to this delivery, such as the span that an instrumentation of the
+   * client made for it. Missing: it has none, and the context in which it is delivered says nothing about it.
+   */
+  readonly within?: (<T>(work: () => T) => T) | undefined
+  /**
    * `stale`: its epoch is over; the message will be delivered again to this process, and joins the running handler.
    * `lost`: its partition or channel is gone; under a lease the running handler is aborted, a transaction goes on.
    * Neither can be settled.

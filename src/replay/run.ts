@@ -1,3 +1,4 @@
+import { REPLAY, watched } from '../pipeline/channels.ts'
 import { systemClock } from '../clock.ts'
 import type { Consumer } from '../define-consumer.ts'
 import { checkDecider } from '../decider.ts'
@@ -109,7 +110,16 @@ class Run {
     this.#owner = (options.entropy ?? systemEntropy).ownerToken()
   }
 
-  async run(control: JobControl<RunProgress>): Promise<RunResult> {
+  run(control: JobControl<RunProgress>): Promise<RunResult> {
+    const about = { consumer: this.#of.consumer.name, replay: this.#plan.id }
+    return watched(
+      REPLAY,
+      () => about,
+      () => this.#run(control),
+    )
+  }
+
+  async #run(control: JobControl<RunProgress>): Promise<RunResult> {
     const { unknown } = this.#options
     const { id, buckets, rules } = this.#plan
     const isUnknownAllowed = (unknown ?? rules.unknown) !== 'refuse'

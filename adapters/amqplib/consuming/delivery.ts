@@ -15,6 +15,7 @@ export class RabbitDelivery implements Delivery {
   readonly lane: string | undefined
   readonly tag: number
   readonly ticket: number
+  readonly within: Delivery['within']
   readonly generation: DeliveryOwner
   #state: 'open' | 'settled' | 'handed-back' = 'open'
 
@@ -24,6 +25,7 @@ export class RabbitDelivery implements Delivery {
     this.lane = place.lane
     this.tag = place.tag
     this.ticket = place.ticket
+    this.within = place.within
   }
 
   standing(): Standing {
@@ -45,4 +47,5 @@ interface DeliveryPlace {
   readonly tag: number
   readonly ticket: number
   readonly lane: string | undefined
+  readonly within: Delivery['within']
 }

@@ -3,6 +3,7 @@ import { InvariantError, systemEntropy } from '../../../src/spi.ts'
 import { Acks } from '../settling/acks.ts'
 import { FRAMES_HEEDED_AFTER_MS } from '../settling/heeded.ts'
 import { Arrivals } from './arrivals.ts'
+import { contextOf, isInstrumented } from './instrumented.ts'
 import { closeQuietly } from '../connection/close.ts'
 import { openChannel } from '../connection/open-channel.ts'
 import { RabbitDelivery } from './delivery.ts'
@@ -195,7 +196,8 @@ export class Generation {
     const message = new RabbitMessage(raw, this.#plan.settings.queue, this.number)
     this.#plan.hooks.onArrival(message)
     const tag = raw.fields.deliveryTag
-    const place = { tag, ticket: this.#acks.receive(tag), lane: this.#plan.hooks.laneOf(message) }
+    const ticket = this.#acks.receive(tag, isInstrumented(raw) ? raw : undefined)
+    const place = { tag, ticket, lane: this.#plan.hooks.laneOf(message), within: contextOf(raw) }
     this.#arrivals.add(new RabbitDelivery(this, message, place))
   }
 

@@ -13,6 +13,7 @@ import {
   type StopOptions,
 } from '../../../src/spi.ts'
 import { placeOfConnection } from '../connection/connector.ts'
+import { contextOf, isInstrumented } from '../consuming/instrumented.ts'
 import { Arrivals } from '../consuming/arrivals.ts'
 import { Counts } from '../counts.ts'
 import { enterQueue } from '../consuming/queue-registry.ts'
@@ -71,8 +72,14 @@ export class DropInConsumer {
     if (raw === null) return this.#cancelled()
     this.#source = 'consuming'
     const message = new RabbitMessage(raw, this.#queue, this.#number)
+    const { deliveryTag } = raw.fields
     this.#arrivals.add(
-      new DropInDelivery(this.#origin, { message, tag: raw.fields.deliveryTag, lane: this.#laneOf(message) }),
+      new DropInDelivery(this.#origin, {
+        message,
+        lane: this.#laneOf(message),
+        within: contextOf(raw),
+        raw: isInstrumented(raw) ? raw : { fields: { deliveryTag } },
+      }),
     )
   }
 
@@ -107,8 +114,8 @@ export class DropInConsumer {
     const origin: Origin = {
       isLive: true,
       rejected: this.#rejected,
-      send: (frame, tag) => {
-        const isSent = this.#frames.send(frame, tag)
+      send: (frame, settled) => {
+        const isSent = this.#frames.send(frame, settled)
         if (isSent && frame !== 'hand-back') this.#inline.report({ type: 'settles', count: 1 })
         return isSent
       },

@@ -1,30 +1,36 @@
 import type { Delivery, DeliveryEnd, Message, Standing } from '../../../src/spi.ts'
+import type { AmqpChannel } from '../slice.ts'
 import type { Frame } from './frames.ts'
 
 /** The origin of a delivery: one life of a consumer on one channel. */
 export interface Origin {
   isLive: boolean
   /** `false`: the channel is closed or closing. */
-  send(frame: Frame, tag: number): boolean
+  send(frame: Frame, settled: Settled): boolean
   /** Messages to reject to the queue's own dead-letter exchange instead of acking them. */
   readonly rejected: { has(message: Message): boolean }
 }
 
+/** A delivery tag, or the message itself if an instrumentation must see it again. */
+export type Settled = Parameters<AmqpChannel['ack']>[0]
+
 export class DropInDelivery implements Delivery {
   readonly message: Message
   readonly lane: string | undefined
-  readonly #tag: number
+  readonly within: Delivery['within']
+  readonly #raw: Settled
   readonly #origin: Origin
   #isSettled = false
 
   constructor(
     origin: Origin,
-    place: { readonly message: Message; readonly tag: number; readonly lane?: string | undefined },
+    place: Pick<Delivery, 'message' | 'within'> & { readonly raw: Settled; readonly lane?: string | undefined },
   ) {
     this.#origin = origin
     this.message = place.message
     this.lane = place.lane
-    this.#tag = place.tag
+    this.within = place.within
+    this.#raw = place.raw
   }
 
   standing(): Standing {
@@ -49,7 +55,7 @@ export class DropInDelivery implements Delivery {
   }
 
   #send(frame: Frame): boolean {
-    if (!this.#origin.send(frame, this.#tag)) return false
+    if (!this.#origin.send(frame, this.#raw)) return false
     this.#isSettled = true
     return true
   }

@@ -16,8 +16,7 @@ export class Frames {
   }
 
   /** `false`: the channel is closed or closing. */
-  send(frame: Frame, deliveryTag: number): boolean {
-    const tagged = { fields: { deliveryTag } }
+  send(frame: Frame, tagged: Parameters<OwnChannel['ack']>[0]): boolean {
     try {
       switch (frame) {
         case 'ack':

@@ -2,7 +2,7 @@ import { AckWindow, type AckFrame } from './ack-window.ts'
 import { InvariantError } from '../../../src/spi.ts'
 import type { FittedSettings } from '../options/fit.ts'
 import { FRAMES_HEEDED } from './heeded.ts'
-import type { AmqpChannel } from '../slice.ts'
+import type { AmqpChannel, AmqpMessage } from '../slice.ts'
 
 /**
  * A frame for one delivery that is not an ack. `dead-letter`: to the queue's own dead-letter exchange. `retry`: back to
@@ -27,6 +27,8 @@ export class Acks {
   readonly #settings: AckSettings
   readonly #hooks: AckHooks
   readonly #window: AckWindow
+  /** Unsettled messages that an instrumentation must see again, by tag, in the order of the tags. */
+  readonly #instrumented = new Map<number, AmqpMessage>()
   #isLive = true
   #framesSent = 0
   #finishedSinceFlush = 0
@@ -49,8 +51,12 @@ export class Acks {
     return this.#window.isSettled
   }
 
-  /** Registers a delivery on arrival. Returns the ticket that settles it. */
-  receive(tag: number): number {
+  /**
+   * Registers a delivery on arrival. Returns the ticket that settles it. `instrumented`: the message, if its own object
+   * must be settled.
+   */
+  receive(tag: number, instrumented?: AmqpMessage): number {
+    if (instrumented !== undefined) this.#instrumented.set(tag, instrumented)
     return this.#window.receive(tag)
   }
 
@@ -73,9 +79,10 @@ export class Acks {
     // Finished deliveries above it may have waited only for this one.
     this.#scheduleFlush()
     this.#framesSent++
+    const tagged = this.#tagged(tag, false)
     return attempt(() => {
-      if (frame === 'return') this.#channel.nack(tagged(tag), false, true)
-      else this.#channel.reject(tagged(tag), frame === 'retry')
+      if (frame === 'return') this.#channel.nack(tagged, false, true)
+      else this.#channel.reject(tagged, frame === 'retry')
     })
   }
 
@@ -109,10 +116,23 @@ export class Acks {
     return frames.every((frame) => {
       if (!this.#mayWrite(frame)) return false
       const { tag, multiple, settles } = frame
-      const isSent = attempt(() => this.#channel.ack(tagged(tag), multiple))
+      const tagged = this.#tagged(tag, multiple)
+      const isSent = attempt(() => this.#channel.ack(tagged, multiple))
       if (isSent) this.#hooks.onSettled(settles)
       return isSent
     })
+  }
+
+  #tagged(deliveryTag: number, multiple: boolean): Tagged {
+    const message = this.#instrumented.get(deliveryTag)
+    if (message === undefined) return { fields: { deliveryTag } }
+    this.#instrumented.delete(deliveryTag)
+    if (!multiple) return message
+    for (const below of this.#instrumented.keys()) {
+      if (below > deliveryTag) break
+      this.#instrumented.delete(below)
+    }
+    return message
   }
 
   #mayWrite(frame: AckFrame): boolean {
@@ -134,6 +154,4 @@ function attempt(frame: () => void): boolean {
   }
 }
 
-function tagged(deliveryTag: number): { readonly fields: { readonly deliveryTag: number } } {
-  return { fields: { deliveryTag } }
-}
+type Tagged = Parameters<AmqpChannel['ack']>[0]

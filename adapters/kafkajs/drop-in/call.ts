@@ -154,6 +154,8 @@ export class DropInCall {
     return {
       message,
       lane: laneOf(this.#name, raw.key, this.#options.order),
+      // In the call of kafkajs: the span of an instrumentation is active.
+      within: (work) => work(),
       standing: (): Standing => (this.#isLeft || index >= this.#end ? 'stale' : 'current'),
       settle: () => !this.#isLeft,
       onEnd: (end) => this.#ended(index, this.#options.inline.settlementOf(end, message)),

@@ -1,5 +1,13 @@
 import { describe, expect, it } from '@jest/globals'
-import { failureOf, isFailure, readResult, resultOf } from '../../../src/core/result.ts'
+import {
+  failureOf,
+  isFailure,
+  keptIn,
+  readResult,
+  resultOf,
+  sealedResult,
+  withTrace,
+} from '../../../src/core/result.ts'
 
 describe('a result', () => {
   it.each([undefined, null, '', 0, false, [], {}, 'f', { a: ['\u0000', '\ud800'] }])(
@@ -34,5 +42,41 @@ describe('a result', () => {
 
   it('refuses what it has not written', () => {
     expect(() => readResult('x1')).toThrow(/begin with u, v or f/)
+  })
+})
+
+describe('the trace that is kept with a result', () => {
+  const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+  const failure = failureOf({ name: 'E', message: '' })
+
+  it.each([undefined, resultOf(undefined), resultOf({ a: 1 }), failure, sealedResult(failure, () => 'x')])(
+    'comes back beside it: %p',
+    (result) => {
+      const kept = withTrace(result, trace)
+      expect(keptIn(kept ?? '')).toEqual({ result, trace })
+      expect(isFailure(kept ?? '')).toBe(result?.toLowerCase().startsWith('f') ?? false)
+    },
+  )
+
+  it('is not read out of a result without one', () => {
+    for (const result of [resultOf(undefined), resultOf(trace), resultOf('x'.repeat(54)), failure]) {
+      expect(keptIn(result)).toEqual({ result, trace: undefined })
+    }
+  })
+
+  it('does not hide a result from those who read the whole text', () => {
+    expect(readResult(withTrace(resultOf(7), trace) ?? '')).toEqual({ kind: 'value', value: 7 })
+    expect(readResult(withTrace(undefined, trace) ?? '')).toEqual({ kind: 'value', value: undefined })
+  })
+
+  it('is without a result what earlier versions read as the result undefined', () => {
+    expect(withTrace(undefined, trace)).toBe(`u${trace}`)
+  })
+
+  it('is a traceparent of the known version, or not kept', () => {
+    for (const other of ['', '01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', `${trace} `, `${trace}-x`]) {
+      expect(withTrace(undefined, other)).toBe(undefined)
+      expect(withTrace('v1', other)).toBe('v1')
+    }
   })
 })

@@ -1,0 +1,42 @@
+// Bundles the pages of the dashboard into a folder: index.html, and the script, style and icon under names with their hash,
+// so that a browser may keep them for ever.
+
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+
+const HERE = join(process.cwd(), 'dashboard/ui')
+
+/** Names of the written files. */
+export async function buildUi(folder: string, from: string = HERE): Promise<readonly string[]> {
+  const { outputFiles } = await build({
+    entryPoints: [join(from, 'main.tsx'), join(from, 'styles/app.css')],
+    bundle: true,
+    minify: true,
+    write: false,
+    outdir: folder,
+    format: 'esm',
+    target: ['chrome110', 'firefox115', 'safari16.4'],
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    define: { 'process.env.NODE_ENV': '"production"' },
+    legalComments: 'none',
+    logLevel: 'warning',
+  })
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  const sources = [
+    ...outputFiles.map(({ path, text }) => ({ name: path.endsWith('.css') ? 'app.css' : 'app.js', text })),
+    { name: 'icon.svg', text: readFileSync(join(from, 'icon.svg'), 'utf8') },
+  ]
+  let page = readFileSync(join(from, 'index.html'), 'utf8')
+  const names = sources.map(({ name, text }) => {
+    const hashed = name.replace('.', `-${createHash('sha256').update(text).digest('hex').slice(0, 10)}.`)
+    writeFileSync(join(folder, hashed), text)
+    page = page.replace(`"${name}"`, `"${hashed}"`)
+    return hashed
+  })
+  writeFileSync(join(folder, 'index.html'), page)
+  return ['index.html', ...names]
+}

@@ -1,0 +1,194 @@
+// What a person on call should look at first. Pure.
+
+import type { CountsAnswer, LiveAnswer, SessionInfo, StateCount } from '../api.ts'
+import { count, duration, plural } from './format.ts'
+import { runningOf, type Running } from './live-view.ts'
+import { href } from './place.ts'
+import type { Tone } from './words.ts'
+
+export interface Alarm {
+  readonly tone: Extract<Tone, 'alarm' | 'watch'>
+  readonly id: string
+  readonly title: string
+  /** What it means and what to do first. */
+  readonly about: string
+  readonly link: { readonly href: string; readonly text: string } | undefined
+}
+
+export function alarmsOf(
+  session: SessionInfo,
+  counts: CountsAnswer | undefined,
+  live: LiveAnswer | undefined,
+): readonly Alarm[] {
+  const running = live === undefined ? [] : runningOf(live)
+  const all = [
+    ...(live?.instances ?? []).flatMap(unreachable),
+    ...running.flatMap((one) => ofRunning(one, session)),
+    ...ofCounts(session, counts),
+  ]
+  return all.toSorted((a, b) => rank(a) - rank(b))
+}
+
+function rank({ tone }: Alarm): number {
+  return tone === 'alarm' ? 0 : 1
+}
+
+function unreachable({ name, state, error, snapshot }: LiveAnswer['instances'][number]): readonly Alarm[] {
+  if (state === 'ok') return []
+  const seen = snapshot === undefined ? 'It was never reached.' : 'What is shown of it is the last that was known.'
+  return [
+    {
+      tone: 'watch',
+      id: `instance ${name}`,
+      title: `${name} does not answer`,
+      about: `${error ?? 'No answer.'} ${seen} See whether the process runs.`,
+      link: undefined,
+    },
+  ]
+}
+
+function ofRunning({ live, instance, isReachable, at, since }: Running, session: SessionInfo): readonly Alarm[] {
+  if (!isReachable || live.stoppedAt !== undefined) return []
+  const alarms: Alarm[] = []
+  const { consumer, health, counts } = live
+  const info = session.consumers.find(({ name, group }) => name === consumer && (live.group ?? group) === group)
+  const look = { href: href(['consumers'], { consumer: info?.id }), text: 'Look at the consumer' }
+  const raise = (tone: Alarm['tone'], what: string, title: string, about: string, link: Alarm['link'] = look): void => {
+    alarms.push({ tone, id: `${instance} ${consumer} ${what}`, title: `${consumer}: ${title}`, about, link })
+  }
+  const ago = `in the last ${duration(Math.max(0, at - since))} of ${instance}`
+
+  if (live.storeDownSince !== undefined) {
+    const down = duration(at - live.storeDownSince)
+    raise(
+      'alarm',
+      'store',
+      `its store has not answered for ${down}`,
+      `Nothing is handled and nothing is lost: the consumer waits and goes on by itself. ${live.storeError ?? ''} Mend the store.`,
+    )
+  }
+  if (health?.live === false)
+    raise('alarm', 'live', 'a restart would help', `State ${health.state}. ${checks(health.checks)}`)
+  else if (health?.state === 'stalled')
+    raise('alarm', 'stalled', 'stalled', health.checks['progress'] ?? checks(health.checks))
+  else if (health?.ready === false && live.storeDownSince === undefined)
+    raise('watch', 'ready', `not ready (${health.state})`, checks(health.checks))
+  const lease = live.leaseMs
+  for (const { name, watermarkAgeMs, inFlight } of health?.partitions ?? []) {
+    if (lease === undefined || watermarkAgeMs <= lease * 3) continue
+    raise(
+      'alarm',
+      `stuck ${name}`,
+      `${name} has not moved for ${duration(watermarkAgeMs)}`,
+      `${plural(inFlight, 'message')} under way. See the handler's time limit, and the message at the watermark.`,
+    )
+  }
+  const happened = (name: string): number => counts[name] ?? 0
+  if (happened('stuck') > 0)
+    raise(
+      'alarm',
+      'handler',
+      `${plural(happened('stuck'), 'handler')} ignored the signal to stop`,
+      `They ran past their time limit ${ago}. A handler must end when its signal aborts.`,
+    )
+  if (happened('invariant-broken') > 0)
+    raise(
+      'alarm',
+      'invariant',
+      'a rule of the library was broken',
+      `${plural(happened('invariant-broken'), 'time')} ${ago}. Nothing wrong was sent. Report it, with the log.`,
+    )
+  if (live.outcomes['lease-lost'] > 0)
+    raise(
+      'alarm',
+      'lease',
+      `${plural(live.outcomes['lease-lost'], 'lease')} lost while a handler ran`,
+      `Counted ${ago}. Such an effect may happen twice. Is the lease too short, or the process starved of CPU?`,
+    )
+  if (happened('publish-failed') > 0)
+    raise(
+      'watch',
+      'publish',
+      `${plural(happened('publish-failed'), 'copy', 'copies')} could not be published`,
+      `Counted ${ago}. They are tried again; until then their messages are not settled. See the dead-letter and retry places.`,
+    )
+  if (happened('purge-failed') > 0)
+    raise(
+      'watch',
+      'purge',
+      `${plural(happened('purge-failed'), 'purge')} failed`,
+      `Counted ${ago}. Old records stay until one succeeds.`,
+    )
+  const oldest = live.duplicateAge.p99Ms
+  if (oldest !== undefined && live.retentionMs !== undefined && oldest > live.retentionMs / 2) {
+    raise(
+      'watch',
+      'retention',
+      `duplicates come ${duration(oldest)} after the mark`,
+      `Retention is ${duration(live.retentionMs)}: a duplicate that comes later runs again. Raise retentionMs before you replay.`,
+    )
+  }
+  return alarms
+}
+
+function checks(all: Readonly<Record<string, string>>): string {
+  return Object.entries(all)
+    .map(([name, text]) => `${name}: ${text}`)
+    .join('. ')
+}
+
+const WAITING = [
+  [
+    'parked',
+    'alarm',
+    'parked',
+    'The effect may have happened, and no copy runs. Find out whether it happened, then decide.',
+  ],
+  [
+    'in-doubt',
+    'alarm',
+    'in doubt',
+    'An attempt has no known end. The next delivery follows onInDoubt; if none comes, a person decides.',
+  ],
+  [
+    'given-up',
+    'watch',
+    'given up',
+    'No effect happened, and no copy runs. Mend the cause, then redrive the dead letters.',
+  ],
+] as const
+
+function ofCounts(session: SessionInfo, answer: CountsAnswer | undefined): readonly Alarm[] {
+  return (answer?.consumers ?? []).flatMap(({ consumer, counts, error }): readonly Alarm[] => {
+    const info = session.consumers.find(({ id }) => id === consumer)
+    const name = info?.name ?? consumer
+    if (error !== undefined) {
+      return [
+        {
+          tone: 'alarm',
+          id: `counts ${consumer}`,
+          title: `${name}: its store does not answer the dashboard`,
+          about: `${error.message} This page asks again by itself.`,
+          link: undefined,
+        },
+      ]
+    }
+    return WAITING.flatMap(([state, tone, words, about]): readonly Alarm[] => {
+      const found = counts?.[state]
+      if (found === undefined || found.count === 0) return []
+      return [
+        {
+          tone,
+          id: `${consumer} ${state}`,
+          title: `${name}: ${countText(found)} ${found.count === 1 ? 'message is' : 'messages are'} ${words}`,
+          about,
+          link: { href: href(['records', state], { consumer }), text: 'Look at them' },
+        },
+      ]
+    })
+  })
+}
+
+export function countText({ count: found, isAtLeast }: StateCount): string {
+  return `${count(found)}${isAtLeast ? '+' : ''}`
+}

@@ -1,0 +1,138 @@
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { DecisionPreview, PreviewRequest } from '../../api.ts'
+import { post, type Failure } from '../client.ts'
+import { useShared } from '../context.ts'
+import { count, plural } from '../format.ts'
+import { asFailure } from '../resource.ts'
+import { DECISIONS } from '../words.ts'
+import { Dialog } from './dialog.tsx'
+import { Problem } from './loaded.tsx'
+import { StateChip, Time } from './parts.tsx'
+import { Table } from './table.tsx'
+
+const SHOWN = 8
+
+/** Preview, reason, confirm: what a decision would change, then the decision. */
+export function DecisionDialog({
+  request,
+  onClose,
+  onDone,
+}: {
+  request: PreviewRequest
+  onClose: () => void
+  onDone: () => void
+}): JSX.Element {
+  const { say, session } = useShared()
+  const [preview, setPreview] = useState<DecisionPreview>()
+  const [failure, setFailure] = useState<Failure>()
+  const [reason, setReason] = useState('')
+  const [typed, setTyped] = useState('')
+  const [isSending, setSending] = useState(false)
+  const word = DECISIONS[request.decision]
+
+  const look = async (): Promise<void> => {
+    try {
+      setPreview(await post('api/decisions/preview', request))
+    } catch (error) {
+      setFailure(asFailure(error))
+    }
+  }
+  useEffect(() => void look(), [])
+
+  const changing = preview?.changing ?? 0
+  const isTyped = changing <= 1 || typed.trim() === String(changing)
+  const isReady = preview !== undefined && changing > 0 && reason.trim() !== '' && isTyped && !isSending
+
+  const confirm = async (): Promise<void> => {
+    if (!isReady) return
+    setSending(true)
+    setFailure(undefined)
+    try {
+      const { token } = preview
+      const answer = await post('api/decisions', {
+        consumer: request.consumer,
+        token,
+        reason: reason.trim(),
+        confirm: changing,
+      })
+      const refused = answer.refused > 0 ? ` ${count(answer.refused)} had changed meanwhile and were left.` : ''
+      say(`${word.title}: ${plural(answer.decided, 'message')} decided.${refused}`)
+      onDone()
+    } catch (error) {
+      setFailure(asFailure(error))
+      // A preview is good once: a new one shows what there is now.
+      await look()
+    } finally {
+      setSending(false)
+    }
+  }
+
+  return (
+    <Dialog title={word.title} onClose={onClose} onSubmit={() => void confirm()}>
+      {failure !== undefined && <Problem failure={failure} />}
+      {preview === undefined ? (
+        failure === undefined && <p>Looking at what would change …</p>
+      ) : (
+        <Preview preview={preview} />
+      )}
+      {changing > 0 && (
+        <>
+          <label>
+            Reason
+            <span class="hint small muted">
+              Kept in the audit, with your name ({session.by}). No payload, no secret.
+            </span>
+            <input value={reason} required maxLength={500} onInput={(event) => setReason(event.currentTarget.value)} />
+          </label>
+          {changing > 1 && (
+            <label>
+              To confirm, type how many change: {changing}
+              <input
+                value={typed}
+                inputMode="numeric"
+                autocomplete="off"
+                onInput={(event) => setTyped(event.currentTarget.value)}
+              />
+            </label>
+          )}
+        </>
+      )}
+      <footer>
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button type="submit" class={request.decision === 'forget' ? 'danger' : 'primary'} disabled={!isReady}>
+          {`${word.title}: ${plural(changing, 'message')}`}
+        </button>
+      </footer>
+    </Dialog>
+  )
+}
+
+function Preview({ preview }: { preview: DecisionPreview }): JSX.Element {
+  const { rows, changing, already, refused, hasMore, effect } = preview
+  return (
+    <>
+      <p>{effect}</p>
+      <p>
+        <strong>{plural(changing, 'message')} would change.</strong>
+        {already > 0 && ` ${count(already)} are so already.`}
+        {refused > 0 && ` ${count(refused)} cannot be decided like this.`}
+        {hasMore && ' More match than one decision takes: decide again after this.'}
+      </p>
+      <Table
+        caption="What would change"
+        rows={rows.slice(0, SHOWN)}
+        keyOf={({ key }) => key}
+        columns={[
+          { title: 'Key', cell: ({ key }) => <span class="mono">{key.slice(0, 12)}</span> },
+          { title: 'State', cell: ({ state }) => <StateChip state={state} /> },
+          { title: 'Since', cell: ({ since }) => (since === undefined ? '–' : <Time at={since} />) },
+          { title: 'Then', cell: ({ consequence }) => <span class="wrap">{consequence}</span> },
+        ]}
+      />
+      {rows.length > SHOWN && <p class="small muted">and {count(changing + already + refused - SHOWN)} more</p>}
+    </>
+  )
+}

@@ -1,0 +1,47 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+
+/** A modal dialog. Esc and a click beside it close it; the focus goes back to where it was. */
+export function Dialog({
+  title,
+  onClose,
+  onSubmit,
+  children,
+}: {
+  title: string
+  onClose: () => void
+  onSubmit: () => void
+  children: ComponentChildren
+}): JSX.Element {
+  const ref = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const before = document.activeElement
+    ref.current?.showModal()
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+    }
+  }, [])
+  return (
+    <dialog
+      ref={ref}
+      aria-labelledby="dialog-title"
+      onCancel={(event) => {
+        event.preventDefault()
+        onClose()
+      }}
+      onClick={(event) => {
+        if (event.target === ref.current) onClose()
+      }}
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          onSubmit()
+        }}
+      >
+        <h2 id="dialog-title">{title}</h2>
+        {children}
+      </form>
+    </dialog>
+  )
+}

@@ -1,0 +1,64 @@
+import type { JSX } from 'preact'
+import { countText } from '../alarms.ts'
+import type { ListState, StateCount } from '../../api.ts'
+import { useShared } from '../context.ts'
+import { href, type Route } from '../place.ts'
+import { LIST_NAMES, LISTS } from '../words.ts'
+
+const ALARMING: readonly ListState[] = ['parked', 'in-doubt']
+
+export function Nav({ route }: { route: Route }): JSX.Element {
+  const consumer = route.query.get('consumer') ?? undefined
+  const [screen = 'overview', part] = route.path
+  const link = (path: readonly string[], title: string, pill?: JSX.Element): JSX.Element => {
+    const isHere = path[0] === screen && (screen !== 'records' || path[1] === (part ?? 'parked'))
+    return (
+      <li key={title}>
+        <a href={href(path, { consumer })} aria-current={isHere ? 'page' : undefined}>
+          {title}
+          {pill}
+        </a>
+      </li>
+    )
+  }
+  return (
+    <nav class="nav" aria-label="Pages">
+      <div>
+        <ul>
+          {link(['overview'], 'Overview')}
+          {link(['consumers'], 'Consumers')}
+          {link(['message'], 'Find a message')}
+        </ul>
+        <h2>Messages</h2>
+        <ul>
+          {LIST_NAMES.map((state) => link(['records', state], LISTS[state].title, <Pill state={state} />))}
+          {link(['dead-letters'], 'Dead letters')}
+        </ul>
+        <h2>Work</h2>
+        <ul>
+          {link(['replays'], 'Replays')}
+          {link(['audit'], 'Decisions')}
+        </ul>
+        <h2>Set-up</h2>
+        <ul>
+          {link(['doctor'], 'Guarantee')}
+          {link(['settings'], 'Settings')}
+        </ul>
+      </div>
+    </nav>
+  )
+}
+
+/** How many of all consumers are in a state. */
+function Pill({ state }: { state: ListState }): JSX.Element | null {
+  const { counts } = useShared()
+  const all = (counts.data?.consumers ?? []).flatMap((one): readonly StateCount[] =>
+    one.counts === undefined ? [] : [one.counts[state]],
+  )
+  const sum: StateCount = {
+    count: all.reduce((number, one) => number + one.count, 0),
+    isAtLeast: all.some(({ isAtLeast }) => isAtLeast),
+  }
+  if (sum.count === 0) return null
+  return <span class={`pill ${ALARMING.includes(state) ? 'alarm' : ''}`}>{countText(sum)}</span>
+}

@@ -1,0 +1,25 @@
+import type { JSX } from 'preact'
+import type { ConsumerInfo } from '../../api.ts'
+import { useShared } from '../context.ts'
+import { go, useRoute } from '../router.ts'
+
+/** Chooses the consumer that a screen is about. */
+export function ConsumerPicker({ consumer }: { consumer: ConsumerInfo }): JSX.Element {
+  const { session } = useShared()
+  const { path } = useRoute()
+  const isAmbiguous = new Set(session.consumers.map(({ name }) => name)).size < session.consumers.length
+  return (
+    <div class="end">
+      <label>
+        <span class="visually-hidden">Consumer</span>
+        <select value={consumer.id} onChange={(event) => go(path.slice(0, 2), { consumer: event.currentTarget.value })}>
+          {session.consumers.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {isAmbiguous ? id : name}
+            </option>
+          ))}
+        </select>
+      </label>
+    </div>
+  )
+}

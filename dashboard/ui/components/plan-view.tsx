@@ -1,0 +1,84 @@
+import type { JSX } from 'preact'
+import { useMemo } from 'preact/hooks'
+import type { ConsumerInfo, ReplayPlan } from '../../api.ts'
+import { useShared } from '../context.ts'
+import { count, exact, plural } from '../format.ts'
+import { href } from '../place.ts'
+import { BUCKET_WORDS } from '../words.ts'
+import { Chart, type Line } from './chart.tsx'
+import { Bar } from './parts.tsx'
+import { Table } from './table.tsx'
+
+/** Colours of the buckets in the chart: those of the outcomes that they resemble. */
+const FILLS: Readonly<Record<string, string>> = {
+  fresh: 'handled',
+  done: 'duplicate',
+  'given-up': 'dead-lettered',
+  'in-doubt': 'parked',
+  parked: 'lease-lost',
+  unknown: 'failed',
+}
+
+/** What a plan found, bucket by bucket. */
+export function PlanView({ plan, consumer }: { plan: ReplayPlan; consumer: ConsumerInfo }): JSX.Element {
+  const { theme } = useShared()
+  const buckets = Object.entries(plan.buckets).filter(([, bucket]) => bucket.count > 0)
+  const lines = useMemo<readonly Line[]>(
+    () =>
+      Object.entries(FILLS)
+        .map(([name, fill]) => ({
+          title: name,
+          fill,
+          color: `o-${fill}`,
+          values: plan.histogram.bins.map(({ counts }) => (counts as Readonly<Record<string, number>>)[name] ?? 0),
+        }))
+        .filter(({ values }) => values.some((value) => value > 0)),
+    [plan],
+  )
+  const at = useMemo(() => plan.histogram.bins.map((bin) => bin.at), [plan])
+  return (
+    <section class="card stack" aria-label="Plan">
+      <header>
+        <h2>{plural(plan.toHandle, 'message')} would be handled</h2>
+        <span class="muted end">
+          of {count(plan.total)} in the range, from {plan.from}
+        </span>
+      </header>
+      {plan.warnings.map((warning) => (
+        <div key={warning} class="notice">
+          <p class="wrap">{warning}</p>
+        </div>
+      ))}
+      <Table
+        caption="What the range holds"
+        rows={buckets}
+        keyOf={([name]) => name}
+        columns={[
+          { title: 'Messages that are …', cell: ([name]) => BUCKET_WORDS[name] ?? name },
+          { title: 'Share', cell: ([, bucket]) => <Bar share={bucket.count / Math.max(1, plan.total)} /> },
+          { title: 'Count', isNumber: true, cell: ([, bucket]) => count(bucket.count) },
+          {
+            title: 'For example',
+            cell: ([, { samples }]) => {
+              const key = samples.find((sample) => sample.key !== undefined)?.key
+              return key === undefined ? (
+                '–'
+              ) : (
+                <a class="mono" href={href(['message'], { consumer: consumer.id, key })}>
+                  {key.slice(0, 12)}
+                </a>
+              )
+            },
+          },
+        ]}
+      />
+      {at.length > 1 && lines.length > 0 && (
+        <Chart title="When they arrived" kind="stack" at={at} lines={lines} text={count} theme={theme} />
+      )}
+      <p class="small muted wrap">
+        A message without a record is proven not handled if it arrived after {exact(plan.horizon.at)}:{' '}
+        {plan.horizon.because}.
+      </p>
+    </section>
+  )
+}

@@ -1,0 +1,114 @@
+import type { JSX, TargetedKeyboardEvent } from 'preact'
+import { useRef } from 'preact/hooks'
+import type { ConsumerInfo, ListState, RecordRow } from '../../api.ts'
+import { duration } from '../format.ts'
+import { href } from '../place.ts'
+import { go } from '../router.ts'
+import { Copy, Time } from './parts.tsx'
+
+interface Props {
+  readonly consumer: ConsumerInfo
+  readonly state: ListState
+  readonly records: readonly RecordRow[]
+  readonly chosen: ReadonlySet<string>
+  /** `undefined`: nothing can be decided here, and nothing is chosen. */
+  readonly onChoose: ((chosen: ReadonlySet<string>) => void) | undefined
+}
+
+/** Records with a choice of several. Arrow keys move between rows, Space chooses, Enter opens. */
+export function RecordTable({ consumer, state, records, chosen, onChoose }: Props): JSX.Element {
+  const body = useRef<HTMLTableSectionElement>(null)
+  const isAllChosen = records.length > 0 && records.every(({ key }) => chosen.has(key))
+  const toggle = (key: string): void => {
+    const next = new Set(chosen)
+    if (!next.delete(key)) next.add(key)
+    onChoose?.(next)
+  }
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLTableRowElement>, key: string): void => {
+    if (event.target !== event.currentTarget) return
+    const rows = [...(body.current?.rows ?? [])]
+    const at = rows.indexOf(event.currentTarget)
+    const to = new Map([
+      ['ArrowDown', at + 1],
+      ['ArrowUp', at - 1],
+      ['Home', 0],
+      ['End', rows.length - 1],
+    ]).get(event.key)
+    if (to !== undefined) rows[Math.max(0, Math.min(rows.length - 1, to))]?.focus()
+    else if (event.key === ' ') toggle(key)
+    else if (event.key === 'Enter') go(['message'], { consumer: consumer.id, key })
+    else return
+    event.preventDefault()
+  }
+  return (
+    <div class="table">
+      <table aria-label="Records" aria-describedby="record-keys">
+        <thead>
+          <tr>
+            {onChoose !== undefined && (
+              <th scope="col">
+                <input
+                  type="checkbox"
+                  aria-label="Choose all on this page"
+                  checked={isAllChosen}
+                  onChange={() => onChoose(new Set(isAllChosen ? [] : records.map(({ key }) => key)))}
+                />
+              </th>
+            )}
+            <th scope="col">Key</th>
+            <th scope="col">{state === 'processing' ? 'Lease left' : 'Reason and last error'}</th>
+            <th scope="col" class="num">
+              Attempts
+            </th>
+            <th scope="col" class="num">
+              Since
+            </th>
+          </tr>
+        </thead>
+        <tbody ref={body}>
+          {records.map((record, at) => (
+            <tr
+              key={record.key}
+              class={chosen.has(record.key) ? 'chosen' : ''}
+              tabIndex={at === 0 ? 0 : -1}
+              onKeyDown={(event) => onKeyDown(event, record.key)}
+            >
+              {onChoose !== undefined && (
+                <td>
+                  <input
+                    type="checkbox"
+                    aria-label={`Choose ${record.key}`}
+                    checked={chosen.has(record.key)}
+                    onChange={() => toggle(record.key)}
+                  />
+                </td>
+              )}
+              <th scope="row">
+                <span class="copyable">
+                  <a
+                    class="mono"
+                    title={record.key}
+                    href={href(['message'], { consumer: consumer.id, key: record.key })}
+                  >
+                    {record.key.slice(0, 12)}
+                  </a>
+                  <Copy text={record.key} label={`key ${record.key.slice(0, 12)}`} />
+                </span>
+              </th>
+              <td>
+                {record.leaseLeftMs !== undefined && duration(record.leaseLeftMs)}
+                {record.reason !== undefined && <strong>{record.reason}</strong>}
+                {record.cause !== undefined && <span class="cause">{record.cause}</span>}
+              </td>
+              <td class="num">{record.attempt ?? '–'}</td>
+              <td class="num">{record.since === undefined ? '–' : <Time at={record.since} />}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p id="record-keys" class="small muted">
+        Arrow keys move between rows, Enter opens a message{onChoose === undefined ? '' : ', Space chooses it'}.
+      </p>
+    </div>
+  )
+}

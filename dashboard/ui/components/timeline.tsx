@@ -1,0 +1,200 @@
+import type { JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { LiveEntry } from '../../api.ts'
+import { clockTime, duration, exact, place } from '../format.ts'
+import { timeAxis, type Span } from '../time-axis.ts'
+import { OUTCOMES } from '../words.ts'
+import { Table } from './table.tsx'
+
+type Entry = LiveEntry & { readonly instance: string }
+
+const STEPS = [
+  ['wait', 'waited for a claim', 'waitMs'],
+  ['claim', 'claimed', 'claimMs'],
+  ['handler', 'handled', 'handlerMs'],
+  ['mark', 'marked', 'markMs'],
+  ['settle', 'settled', 'settleMs'],
+] as const
+
+const LABELS = 172
+const ROW = 38
+const TOP = 30
+
+/** The deliveries of one message on one axis: claimed, handled, marked, settled, each redelivery in a row of its own. */
+export function Timeline({ entries }: { entries: readonly Entry[] }): JSX.Element {
+  const box = useRef<HTMLDivElement>(null)
+  const [room, setRoom] = useState(900)
+  useEffect(() => {
+    const element = box.current
+    if (element === null) return undefined
+    const observer = new ResizeObserver(() => setRoom(element.clientWidth))
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [])
+
+  const sent = entries.map(({ timestamp }) => timestamp).find((at) => at !== undefined)
+  const first = Math.min(...entries.map((entry) => spanOf(entry).from))
+  const marks: readonly Span[] = sent === undefined || sent > first ? [] : [{ from: sent, to: sent }]
+  const axis = timeAxis([...marks, ...entries.map(spanOf)], Math.max(320, room - LABELS - 24))
+  const height = TOP + entries.length * ROW + 28
+  const width = LABELS + axis.width + 24
+  return (
+    <figure aria-label="Time line of this message">
+      <div class="timeline" ref={box} tabIndex={0} role="region" aria-label="Time line, drawn">
+        <svg width={width} height={height} aria-hidden="true">
+          <g transform={`translate(${LABELS} 0)`}>
+            {axis.gaps.map((gap) => (
+              <g key={gap.from}>
+                <rect
+                  class="gap"
+                  x={gap.left + 6}
+                  y={TOP - 6}
+                  width={gap.right - gap.left - 12}
+                  height={height - TOP - 14}
+                />
+                <path
+                  class="gap-edge"
+                  d={`M${gap.left + 6} ${TOP - 6}V${height - 20}M${gap.right - 6} ${TOP - 6}V${height - 20}`}
+                />
+                <text x={(gap.left + gap.right) / 2} y={14} text-anchor="middle">
+                  {duration(gap.ms)}
+                </text>
+              </g>
+            ))}
+            {axis.stretches.map(({ from, left }) => (
+              <text key={from} x={left} y={height - 5}>
+                {clockTime(from)}
+              </text>
+            ))}
+            {marks.map(({ from }) => (
+              <g key="sent">
+                <path class="rule" d={`M${axis.place(from)} ${TOP - 8}V${height - 20}`} />
+                <text x={axis.place(from) + 4} y={TOP + 4}>
+                  sent
+                </text>
+              </g>
+            ))}
+          </g>
+          {entries.map((entry, at) => (
+            <Row key={at} entry={entry} number={at + 1} y={TOP + at * ROW} placeOf={axis.place} />
+          ))}
+        </svg>
+      </div>
+      <ul class="legend" aria-hidden="true">
+        {STEPS.map(([step, title]) => (
+          <li key={step}>
+            <span class={`swatch fill-${step}`} />
+            {title}
+          </li>
+        ))}
+      </ul>
+      <details>
+        <summary>Time line as a table</summary>
+        <StepTable entries={entries} />
+      </details>
+    </figure>
+  )
+}
+
+function Row({
+  entry,
+  number,
+  y,
+  placeOf,
+}: {
+  entry: Entry
+  number: number
+  y: number
+  placeOf: (at: number) => number
+}): JSX.Element {
+  const { from, to } = spanOf(entry)
+  const left = placeOf(from) + LABELS
+  const right = Math.max(left + 4, placeOf(to) + LABELS)
+  return (
+    <g>
+      <title>{`${titleOf(entry)}, ${exact(from)} to ${exact(to)}`}</title>
+      <path class="rule" d={`M0 ${y + ROW - 4}H${LABELS - 12}`} />
+      <text class="strong" x={0} y={y + 14}>{`${number}  ${titleOf(entry)}`}</text>
+      <text x={18} y={y + 28}>
+        {subtitleOf(entry)}
+      </text>
+      {entry.type === 'delivery' ? (
+        <>
+          <rect class="fill-wait" x={left} y={y + 10} width={right - left} height={5} rx="2" opacity="0.7" />
+          {partsOf(entry).map(({ step, begin, end }) => (
+            <rect
+              key={step}
+              class={`fill-${step}`}
+              x={placeOf(begin) + LABELS}
+              y={y + (step === 'wait' ? 10 : 3)}
+              width={Math.max(step === 'wait' ? 0 : 3, placeOf(end) - placeOf(begin))}
+              height={step === 'wait' ? 5 : 19}
+              rx="2"
+            />
+          ))}
+          <circle class={`fill-${entry.outcome}`} cx={right + 8} cy={y + 12.5} r="5" />
+        </>
+      ) : (
+        <path class="fill-dead-lettered" d={`M${left} ${y + 3}l9 16h-18z`} />
+      )}
+    </g>
+  )
+}
+
+/** A delivery from its arrival to its end; other events are points. */
+function spanOf(entry: Entry): Span {
+  return { from: entry.at - (entry.type === 'delivery' ? (entry.durations?.totalMs ?? 0) : 0), to: entry.at }
+}
+
+/** The steps of a delivery, one after the other from its arrival; the settle ends with it. */
+function partsOf(entry: Extract<Entry, { type: 'delivery' }>): readonly { step: string; begin: number; end: number }[] {
+  let at = spanOf(entry).from
+  return STEPS.flatMap(([step, , field]) => {
+    const ms = entry.durations?.[field]
+    if (ms === undefined) return []
+    const begin = step === 'settle' ? Math.max(at, entry.at - ms) : at
+    at = Math.min(entry.at, begin + ms)
+    return [{ step, begin, end: at }]
+  })
+}
+
+function titleOf(entry: Entry): string {
+  return entry.type === 'delivery' ? OUTCOMES[entry.outcome].title : entry.type.replaceAll('-', ' ')
+}
+
+function subtitleOf(entry: Entry): string {
+  if (entry.type !== 'delivery') return entry.attempt === undefined ? '' : `attempt ${entry.attempt}`
+  const total = entry.durations === undefined ? '' : `, ${duration(entry.durations.totalMs)}`
+  return `${entry.redelivered === true ? 'redelivered' : 'delivered'}${total}`
+}
+
+function StepTable({ entries }: { entries: readonly Entry[] }): JSX.Element {
+  return (
+    <Table
+      caption="Deliveries of this message and their steps"
+      rows={entries}
+      keyOf={(_, at) => String(at)}
+      columns={[
+        { title: 'Ended', cell: (entry) => exact(entry.at) },
+        { title: 'What', cell: titleOf },
+        { title: 'Place', cell: place },
+        ...STEPS.map(([, title, field]) => ({
+          title,
+          isNumber: true,
+          cell: (entry: Entry) => msText(entry.type === 'delivery' ? entry.durations?.[field] : undefined),
+        })),
+        { title: 'Process', cell: (entry) => entry.instance },
+        {
+          title: 'Detail',
+          cell: (entry) => (
+            <span class="wrap">{entry.detail ?? (entry.type === 'delivery' ? (entry.reason ?? '') : '')}</span>
+          ),
+        },
+      ]}
+    />
+  )
+}
+
+function msText(value: number | undefined): string {
+  return value === undefined ? '–' : duration(value)
+}

@@ -1,0 +1,240 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { ConsumerInfo, DeadLettersFound } from '../../api.ts'
+import { post } from '../client.ts'
+import { Dialog } from '../components/dialog.tsx'
+import { Problem } from '../components/loaded.tsx'
+import { Bar, Chip, Command, Empty } from '../components/parts.tsx'
+import { ConsumerPicker } from '../components/picker.tsx'
+import { Table } from '../components/table.tsx'
+import { useShared } from '../context.ts'
+import { count, plural } from '../format.ts'
+import { useJob } from '../use-job.ts'
+import { href } from '../place.ts'
+import { REDRIVE_WORDS } from '../words.ts'
+
+export function DeadLetters({ consumer }: { consumer: ConsumerInfo }): JSX.Element {
+  const work = useJob()
+  const { job } = work
+  const found = job?.kind === 'dead-letters' ? job.result : undefined
+  const look = (): void => work.start(() => post('api/dead-letters/look', { consumer: consumer.id }))
+  return (
+    <>
+      <div class="head">
+        <h1>Dead letters</h1>
+        <p>
+          {consumer.deadLetters.length === 0
+            ? 'This consumer has no dead-letter place'
+            : consumer.deadLetters.join(', ')}
+        </p>
+        <ConsumerPicker consumer={consumer} />
+      </div>
+      <section class="card stack">
+        <div class="row">
+          <button type="button" class="primary" disabled={!consumer.can.deadLetters || work.isRunning} onClick={look}>
+            {found === undefined ? 'Look at the dead letters' : 'Look again'}
+          </button>
+          {work.isRunning && <LookProgress work={work} />}
+          {!consumer.can.deadLetters && consumer.deadLetters.length > 0 && (
+            <span class="muted">
+              A queue counts each reading as a delivery, so a read-only dashboard does not read it.
+            </span>
+          )}
+        </div>
+        {work.failure !== undefined && <Problem failure={work.failure} />}
+        {found === undefined && !work.isRunning && (
+          <Empty title="What lies there, and why">
+            <p>
+              A look reads the dead letters, compares each with its record, and tells what would become of it: sent
+              back, done already, parked, or left. It changes nothing.
+            </p>
+            <Command text={`npx consume-once redrive ${consumer.name} --dry-run`} />
+          </Empty>
+        )}
+        {found !== undefined && <Found consumer={consumer} look={job?.id ?? ''} found={found} onDone={look} />}
+      </section>
+    </>
+  )
+}
+
+function LookProgress({ work }: { work: ReturnType<typeof useJob> }): JSX.Element {
+  const progress = work.job?.kind === 'dead-letters' || work.job?.kind === 'redrive' ? work.job.progress : undefined
+  return (
+    <span role="status">
+      {progress === undefined ? 'Reading …' : `${count(progress.looked)} of ${count(progress.of)} read`}
+    </span>
+  )
+}
+
+function Found({
+  consumer,
+  look,
+  found,
+  onDone,
+}: {
+  consumer: ConsumerInfo
+  look: string
+  found: DeadLettersFound
+  onDone: () => void
+}): JSX.Element {
+  const { session } = useShared()
+  const [isAsking, ask] = useState(false)
+  const reasons = Object.entries(found.reasons).toSorted(([, a], [, b]) => b - a)
+  const totals = Object.entries(found.totals).filter(([, number]) => number > 0)
+  const most = Math.max(1, ...reasons.map(([, number]) => number))
+  const most2 = Math.max(1, ...totals.map(([, number]) => number))
+  if (found.looked === 0) {
+    return (
+      <Empty title="No dead letters">
+        <p>Every message of this consumer was handled, is parked, or waits for a retry.</p>
+      </Empty>
+    )
+  }
+  return (
+    <>
+      {found.warnings.map((warning) => (
+        <div key={warning} class="notice">
+          <p class="wrap">{warning}</p>
+        </div>
+      ))}
+      <div class="columns">
+        <Histogram
+          title={`What would become of ${plural(found.looked, 'dead letter')}`}
+          rows={totals.map(([name, number]) => [REDRIVE_WORDS[name] ?? name, number, number / most2])}
+        />
+        <Histogram
+          title="Why those that can go back were set aside"
+          rows={reasons.map(([name, number]) => [name, number, number / most])}
+        />
+      </div>
+      <div class="row">
+        {!session.readOnly && found.totals.redriven > 0 && (
+          <button type="button" class="primary" onClick={() => ask(true)}>
+            Send {plural(found.totals.redriven, 'dead letter')} back …
+          </button>
+        )}
+        {consumer.can.plan && (
+          <a class="button" href={href(['replays', 'plan'], { consumer: consumer.id, from: consumer.deadLetters[0] })}>
+            Plan a replay of them
+          </a>
+        )}
+      </div>
+      <h2>Sample</h2>
+      <Table
+        caption="Sample of the dead letters"
+        rows={found.sample}
+        keyOf={({ part, position }) => `${part} ${position}`}
+        columns={[
+          { title: 'Place', cell: ({ part, position }) => <span class="mono">{`${part} ${position}`}</span> },
+          {
+            title: 'Message',
+            cell: ({ key }) =>
+              key === undefined ? (
+                'no usable ID'
+              ) : (
+                <a class="mono" href={href(['message'], { consumer: consumer.id, key })}>
+                  {key.slice(0, 12)}
+                </a>
+              ),
+          },
+          { title: 'Reason', cell: ({ reason }) => <span class="wrap">{reason ?? 'unknown'}</span> },
+          {
+            title: 'Now',
+            cell: ({ outcome }) => <Chip tone={outcome === 'redriven' ? 'good' : 'none'}>{outcome}</Chip>,
+          },
+          { title: 'Would go to', cell: ({ destination }) => destination ?? '–' },
+        ]}
+      />
+      {isAsking && (
+        <RedriveDialog consumer={consumer} look={look} found={found} onClose={() => ask(false)} onDone={onDone} />
+      )}
+    </>
+  )
+}
+
+function Histogram({
+  title,
+  rows,
+}: {
+  title: string
+  rows: readonly (readonly [string, number, number])[]
+}): JSX.Element {
+  return (
+    <div class="stack">
+      <h2>{title}</h2>
+      <Table
+        caption={title}
+        rows={rows}
+        keyOf={([name]) => name}
+        columns={[
+          { title: 'Which', cell: ([name]) => <span class="wrap">{name}</span> },
+          { title: 'Share', cell: ([, , share]) => <Bar share={share} /> },
+          { title: 'Count', isNumber: true, cell: ([, number]) => count(number) },
+        ]}
+      />
+    </div>
+  )
+}
+
+function RedriveDialog({
+  consumer,
+  look,
+  found,
+  onClose,
+  onDone,
+}: {
+  consumer: ConsumerInfo
+  look: string
+  found: DeadLettersFound
+  onClose: () => void
+  onDone: () => void
+}): JSX.Element {
+  const { say } = useShared()
+  const [reason, setReason] = useState('')
+  const [typed, setTyped] = useState('')
+  const work = useJob((job) => {
+    if (job.kind !== 'redrive' || job.result === undefined) return
+    say(`${plural(job.result.totals.redriven, 'dead letter')} sent back.`)
+    onClose()
+    onDone()
+  })
+  const number = found.totals.redriven
+  const isReady = reason.trim() !== '' && typed.trim() === String(number) && !work.isRunning
+  const send = (): void => {
+    if (isReady)
+      work.start(() =>
+        post('api/dead-letters/redrive', { consumer: consumer.id, look, reason: reason.trim(), confirm: number }),
+      )
+  }
+  return (
+    <Dialog title="Send dead letters back" onClose={onClose} onSubmit={send}>
+      {work.failure !== undefined && <Problem failure={work.failure} />}
+      <p>
+        Each is published where it came from ({Object.keys(found.destinations).join(', ')}), confirmed, and runs at its
+        next delivery. What is done or parked by then is left.
+      </p>
+      <label>
+        Reason
+        <input value={reason} required onInput={(event) => setReason(event.currentTarget.value)} />
+      </label>
+      <label>
+        To confirm, type how many: {number}
+        <input
+          value={typed}
+          inputMode="numeric"
+          autocomplete="off"
+          onInput={(event) => setTyped(event.currentTarget.value)}
+        />
+      </label>
+      <footer>
+        {work.isRunning && <LookProgress work={work} />}
+        <button type="button" onClick={onClose}>
+          Close
+        </button>
+        <button type="submit" class="primary" disabled={!isReady}>
+          Send back
+        </button>
+      </footer>
+    </Dialog>
+  )
+}

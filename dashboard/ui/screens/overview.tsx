@@ -1,0 +1,251 @@
+import type { JSX } from 'preact'
+import { useMemo } from 'preact/hooks'
+import { alarmsOf, type Alarm } from '../alarms.ts'
+import { Chart, type Line } from '../components/chart.tsx'
+import { Loaded, Problem } from '../components/loaded.tsx'
+import { Chip, Empty, OutcomeChip, Tile, Time } from '../components/parts.tsx'
+import { Table } from '../components/table.tsx'
+import { useShared } from '../context.ts'
+import { count, duration, place } from '../format.ts'
+import { coarse, combine, eventsOf, maxOf, runningOf, total, type Running } from '../live-view.ts'
+import { href } from '../place.ts'
+import { OUTCOME_NAMES, OUTCOMES } from '../words.ts'
+
+const COLUMNS = 60
+
+export function Overview(): JSX.Element {
+  const { session, counts, live } = useShared()
+  const alarms = alarmsOf(session, counts.data, live.data)
+  return (
+    <>
+      <div class="head">
+        <h1>Overview</h1>
+      </div>
+      {counts.failure !== undefined && <Problem failure={counts.failure} />}
+      {counts.data === undefined && counts.failure === undefined ? (
+        <div class="card">Looking …</div>
+      ) : (
+        <Alarms alarms={alarms} />
+      )}
+      {session.hasLive ? <Loaded of={live}>{(data) => <Signals running={runningOf(data)} />}</Loaded> : <NoSignals />}
+    </>
+  )
+}
+
+function Alarms({ alarms }: { alarms: readonly Alarm[] }): JSX.Element {
+  if (alarms.length === 0) {
+    return (
+      <div class="notice good">
+        <strong>All clear</strong>
+        <p>No message waits for a person, and no consumer reports a problem.</p>
+      </div>
+    )
+  }
+  return (
+    <section aria-label="What needs a look">
+      <ul class="alarms">
+        {alarms.map(({ id, tone, title, about, link }) => (
+          <li key={id} class={tone}>
+            <Chip tone={tone}>{tone === 'alarm' ? 'Act' : 'Watch'}</Chip>
+            <div class="wrap">
+              <strong>{title}</strong>
+              <p>{about}</p>
+            </div>
+            {link !== undefined && (
+              <a class="button" href={link.href}>
+                {link.text}
+              </a>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function Signals({ running }: { running: readonly Running[] }): JSX.Element {
+  const { theme } = useShared()
+  const all = useMemo(() => combine(running), [running])
+  const shown = useMemo(() => coarse(all, 60, COLUMNS), [all])
+  const outcomes = useMemo<readonly Line[]>(
+    () =>
+      OUTCOME_NAMES.filter((name) => name === 'handled' || name === 'duplicate' || total(shown.outcomes[name]) > 0).map(
+        (name) => ({
+          title: OUTCOMES[name].title,
+          fill: name,
+          color: `o-${name}`,
+          values: shown.outcomes[name],
+        }),
+      ),
+    [shown],
+  )
+  const latency = useMemo<readonly Line[]>(
+    () => [
+      { title: 'handler p50', fill: 'handled', color: 'o-handled', values: shown.handlerP50Ms },
+      { title: 'handler p99', fill: 'joined', color: 'o-joined', values: shown.handlerP99Ms },
+      { title: 'end to end p99', fill: 'dead-lettered', color: 'o-dead-lettered', values: shown.endToEndP99Ms },
+    ],
+    [shown],
+  )
+  if (running.length === 0) {
+    return (
+      <Empty title="No consumer has reported yet">
+        <p>As soon as a consumer with these live signals starts, its outcomes and latency are shown here.</p>
+      </Empty>
+    )
+  }
+  return (
+    <>
+      <Tiles running={running} all={all} />
+      <div class="columns">
+        <section class="card">
+          <header>
+            <h2>Outcomes per minute</h2>
+            <span class="small muted end">last hour</span>
+          </header>
+          <Chart title="Outcomes per minute" kind="stack" at={shown.at} lines={outcomes} text={count} theme={theme} />
+        </section>
+        <section class="card">
+          <header>
+            <h2>Latency</h2>
+            <span class="small muted end">worst consumer, last hour</span>
+          </header>
+          <Chart title="Latency" kind="lines" at={shown.at} lines={latency} text={duration} theme={theme} />
+        </section>
+      </div>
+      <Recent running={running} />
+      <Events running={running} />
+    </>
+  )
+}
+
+function Tiles({ running, all }: { running: readonly Running[]; all: ReturnType<typeof combine> }): JSX.Element {
+  const { outcomes } = all
+  const stopped = total(outcomes.duplicate) + total(outcomes.joined)
+  const handled = total(outcomes.handled)
+  const arrived = OUTCOME_NAMES.reduce((sum, name) => sum + total(outcomes[name]), 0)
+  const ages = running.map(({ live }) => live.duplicateAge.maxMs)
+  const oldest = maxOf(ages)
+  const retries = total(outcomes.failed) + total(all.attemptsFailed)
+  const letters = total(outcomes['dead-lettered'])
+  return (
+    <div class="tiles">
+      <Tile title="Handled in the last hour" value={count(handled)}>
+        of {count(arrived)} deliveries
+      </Tile>
+      <Tile title="Duplicates stopped" value={count(stopped)}>
+        {oldest === undefined
+          ? 'each would have been a second effect'
+          : `the latest came ${duration(oldest)} after its mark`}
+      </Tile>
+      <Tile title="Attempts that failed" value={count(retries)}>
+        tried again
+      </Tile>
+      <Tile title="Dead letters and parked" value={count(letters + total(outcomes.parked))}>
+        {count(letters)} dead letters
+      </Tile>
+      <Tile title="Handler p99, 5 min" value={text(maxOf(running.map(({ live }) => live.handler.p99Ms)))}>
+        p50 {text(maxOf(running.map(({ live }) => live.handler.p50Ms)))}
+      </Tile>
+      <Tile title="End to end p99, 5 min" value={text(maxOf(running.map(({ live }) => live.endToEnd.p99Ms)))}>
+        from sent to settled
+      </Tile>
+    </div>
+  )
+}
+
+function text(ms: number | undefined): string {
+  return ms === undefined ? '–' : duration(ms)
+}
+
+function Recent({ running }: { running: readonly Running[] }): JSX.Element {
+  const { session } = useShared()
+  const idOf = (name: string): string | undefined => session.consumers.find((one) => one.name === name)?.id
+  const rows = running
+    .flatMap(({ live }) => live.recent)
+    .toSorted((a, b) => b.at - a.at)
+    .slice(0, 12)
+  return (
+    <section class="card">
+      <header>
+        <h2>Latest deliveries</h2>
+        <span class="small muted end">open one to see its time line</span>
+      </header>
+      <Table
+        caption="Latest deliveries"
+        rows={rows}
+        keyOf={(row, at) => `${row.at} ${row.position} ${at}`}
+        columns={[
+          {
+            title: 'Message',
+            cell: (row) =>
+              row.key === undefined ? (
+                <span class="muted">no usable ID</span>
+              ) : (
+                <a class="mono" href={href(['message'], { consumer: idOf(row.consumer), key: row.key })}>
+                  {row.key.slice(0, 12)}
+                </a>
+              ),
+          },
+          {
+            title: 'Outcome',
+            cell: (row) =>
+              row.type === 'delivery' ? (
+                <OutcomeChip outcome={row.outcome} />
+              ) : (
+                <Chip tone="watch">{row.type.replaceAll('-', ' ')}</Chip>
+              ),
+          },
+          { title: 'Consumer', cell: (row) => row.consumer },
+          { title: 'Place', cell: (row) => <span class="mono">{place(row)}</span> },
+          {
+            title: 'Took',
+            isNumber: true,
+            cell: (row) => (row.type === 'delivery' ? text(row.durations?.totalMs) : '–'),
+          },
+          { title: 'When', isNumber: true, cell: (row) => <Time at={row.at} /> },
+        ]}
+      />
+    </section>
+  )
+}
+
+function Events({ running }: { running: readonly Running[] }): JSX.Element | null {
+  const events = eventsOf(running, 8)
+  if (events.length === 0) return null
+  return (
+    <section class="card">
+      <header>
+        <h2>Broker and store</h2>
+      </header>
+      <Table
+        caption="Events of broker and store"
+        rows={events}
+        keyOf={({ at, event }, index) => `${at} ${event} ${index}`}
+        columns={[
+          {
+            title: 'Event',
+            cell: ({ event, isWarning }) => <Chip tone={isWarning === true ? 'watch' : 'none'}>{event}</Chip>,
+          },
+          { title: 'Consumer', cell: ({ consumer }) => consumer },
+          { title: 'Detail', cell: ({ detail }) => <span class="wrap">{detail ?? ''}</span> },
+          { title: 'When', isNumber: true, cell: ({ at }) => <Time at={at} /> },
+        ]}
+      />
+    </section>
+  )
+}
+
+function NoSignals(): JSX.Element {
+  return (
+    <section class="card">
+      <Empty title="No live signals">
+        <p>
+          This dashboard reads the store: records, decisions and replays. To see outcomes, latency and the time line of
+          a message as well, start it with the address of a consumer's health server:
+        </p>
+        <code>npx consume-once dashboard --instance http://localhost:9464</code>
+      </Empty>
+    </section>
+  )
+}

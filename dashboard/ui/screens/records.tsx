@@ -1,0 +1,280 @@
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { countText } from '../alarms.ts'
+import type { ConsumerInfo, DecisionKind, GroupsAnswer, ListState, PreviewRequest, RecordsQuery } from '../../api.ts'
+import { DecisionDialog } from '../components/decision.tsx'
+import { Loaded } from '../components/loaded.tsx'
+import { Bar, Command, Empty, Time } from '../components/parts.tsx'
+import { ConsumerPicker } from '../components/picker.tsx'
+import { RecordTable } from '../components/record-table.tsx'
+import { useShared } from '../context.ts'
+import { count, plural } from '../format.ts'
+import { useResource } from '../resource.ts'
+import { href } from '../place.ts'
+import { go } from '../router.ts'
+import { DECISIONS, LIST_NAMES, LISTS } from '../words.ts'
+
+const PAGE = 100
+
+export function Records({
+  consumer,
+  state,
+  query,
+}: {
+  consumer: ConsumerInfo
+  state: ListState
+  query: URLSearchParams
+}): JSX.Element {
+  const reason = query.get('reason') ?? undefined
+  const text = query.get('text') ?? undefined
+  return (
+    <>
+      <div class="head">
+        <h1>{LISTS[state].title}</h1>
+        <p>{LISTS[state].about}</p>
+        <ConsumerPicker consumer={consumer} />
+      </div>
+      <Tabs consumer={consumer} state={state} />
+      {consumer.can.records ? (
+        <List
+          key={`${consumer.id} ${state} ${reason} ${text}`}
+          consumer={consumer}
+          state={state}
+          reason={reason}
+          text={text}
+        />
+      ) : (
+        <section class="card">
+          <Empty title="This consumer has no records">
+            <p>Strategy offsets keeps one position for each partition. See the consumer.</p>
+          </Empty>
+        </section>
+      )}
+    </>
+  )
+}
+
+function Tabs({ consumer, state }: { consumer: ConsumerInfo; state: ListState }): JSX.Element {
+  const { counts } = useShared()
+  const of = counts.data?.consumers.find((one) => one.consumer === consumer.id)?.counts
+  return (
+    <nav class="tabs" aria-label="States">
+      {LIST_NAMES.map((name) => (
+        <a
+          key={name}
+          href={href(['records', name], { consumer: consumer.id })}
+          aria-current={name === state ? 'page' : undefined}
+        >
+          {LISTS[name].title} <span class="chip">{of === undefined ? '–' : countText(of[name])}</span>
+        </a>
+      ))}
+    </nav>
+  )
+}
+
+interface ListProps {
+  readonly consumer: ConsumerInfo
+  readonly state: ListState
+  readonly reason: string | undefined
+  readonly text: string | undefined
+}
+
+function List({ consumer, state, reason, text }: ListProps): JSX.Element {
+  const { session, counts } = useShared()
+  /** Cursors of the pages that led here. */
+  const [cursors, setCursors] = useState<readonly string[]>([])
+  const [chosen, choose] = useState<ReadonlySet<string>>(new Set())
+  const [deciding, decide] = useState<PreviewRequest>()
+  const after = cursors.at(-1)
+  const filter = { ...(reason === undefined ? {} : { reason }), ...(text === undefined ? {} : { text }) }
+  const asked: RecordsQuery = {
+    consumer: consumer.id,
+    state,
+    limit: PAGE,
+    ...filter,
+    ...(after === undefined ? {} : { after }),
+  }
+  const page = useResource('api/records', asked, 5_000)
+  const groups = useResource('api/groups', { consumer: consumer.id, state }, 15_000)
+  const decisions = session.readOnly ? [] : LISTS[state].decisions
+  const turn = (to: readonly string[]): void => {
+    setCursors(to)
+    choose(new Set())
+  }
+  const onDone = (): void => {
+    decide(undefined)
+    turn([])
+    for (const resource of [page, groups, counts]) resource.refresh()
+  }
+  return (
+    <div class="split">
+      <aside class="card stack" aria-label="Reasons">
+        <Loaded of={groups}>
+          {(data) => <Groups data={data} state={state} consumer={consumer} reason={reason} />}
+        </Loaded>
+        <TextFilter text={text} onFind={(found) => go(['records', state], { consumer: consumer.id, text: found })} />
+      </aside>
+      <section class="card">
+        <Loaded of={page}>
+          {({ records, next }) =>
+            records.length === 0 && next === undefined && cursors.length === 0 ? (
+              <Empty title={reason === undefined && text === undefined ? 'Nothing here' : 'Nothing matches'}>
+                <p>{LISTS[state].empty}</p>
+                <Command text={`npx consume-once inspect ${consumer.name} --list ${state}`} />
+              </Empty>
+            ) : (
+              <>
+                <RecordTable
+                  consumer={consumer}
+                  state={state}
+                  records={records}
+                  chosen={chosen}
+                  onChoose={decisions.length === 0 ? undefined : choose}
+                />
+                {records.length === 0 && <p class="muted">None on this page matches; there may be more on the next.</p>}
+                <div class="actions">
+                  <Decide
+                    decisions={decisions}
+                    chosen={chosen}
+                    total={totalOf(groups.data, reason)}
+                    isFiltered={reason !== undefined || text !== undefined}
+                    onDecide={(decision, all) =>
+                      decide({
+                        consumer: consumer.id,
+                        decision,
+                        ...(all ? { matching: { state, ...filter } } : { keys: [...chosen] }),
+                      })
+                    }
+                  />
+                  <span class="grow" />
+                  <button type="button" disabled={cursors.length === 0} onClick={() => turn(cursors.slice(0, -1))}>
+                    Previous
+                  </button>
+                  <span class="muted">Page {cursors.length + 1}</span>
+                  <button
+                    type="button"
+                    disabled={next === undefined}
+                    onClick={() => next !== undefined && turn([...cursors, next])}
+                  >
+                    Next
+                  </button>
+                </div>
+              </>
+            )
+          }
+        </Loaded>
+      </section>
+      {deciding !== undefined && (
+        <DecisionDialog request={deciding} onClose={() => decide(undefined)} onDone={onDone} />
+      )}
+    </div>
+  )
+}
+
+function totalOf(groups: GroupsAnswer | undefined, reason: string | undefined): string {
+  if (groups === undefined) return ''
+  if (reason === undefined) return countText(groups.total)
+  return count(groups.groups.find((group) => group.reason === reason)?.count ?? 0)
+}
+
+function Decide({
+  decisions,
+  chosen,
+  total,
+  isFiltered,
+  onDecide,
+}: {
+  decisions: readonly DecisionKind[]
+  chosen: ReadonlySet<string>
+  total: string
+  isFiltered: boolean
+  onDecide: (decision: DecisionKind, all: boolean) => void
+}): JSX.Element | null {
+  const [isAll, setAll] = useState(false)
+  useEffect(() => setAll(false), [chosen])
+  if (decisions.length === 0) return null
+  return (
+    <>
+      <span role="status">{isAll ? `all ${total} chosen` : `${plural(chosen.size, 'message')} chosen`}</span>
+      <label class="check">
+        <input type="checkbox" checked={isAll} onChange={(event) => setAll(event.currentTarget.checked)} />
+        {isFiltered ? 'all that match' : 'all'}
+      </label>
+      {decisions.map((kind) => (
+        <button
+          key={kind}
+          type="button"
+          disabled={!isAll && chosen.size === 0}
+          title={DECISIONS[kind].about}
+          onClick={() => onDecide(kind, isAll)}
+        >
+          {DECISIONS[kind].title} …
+        </button>
+      ))}
+    </>
+  )
+}
+
+function Groups({
+  data,
+  state,
+  consumer,
+  reason,
+}: {
+  data: GroupsAnswer
+  state: ListState
+  consumer: ConsumerInfo
+  reason: string | undefined
+}): JSX.Element {
+  const most = Math.max(1, ...data.groups.map((group) => group.count))
+  return (
+    <>
+      <h2>{state === 'processing' || state === 'in-doubt' ? 'How many' : 'By reason'}</h2>
+      <div class="groups">
+        <button
+          type="button"
+          aria-pressed={reason === undefined}
+          onClick={() => go(['records', state], { consumer: consumer.id })}
+        >
+          <span class="name">All</span>
+          <b>{countText(data.total)}</b>
+        </button>
+        {data.groups
+          .filter((group) => group.reason !== '')
+          .map((group) => (
+            <button
+              key={group.reason}
+              type="button"
+              aria-pressed={reason === group.reason}
+              onClick={() => go(['records', state], { consumer: consumer.id, reason: group.reason })}
+            >
+              <span class="name">{group.reason}</span>
+              <b>{count(group.count)}</b>
+              <Bar share={group.count / most} />
+              <span class="small muted wrap">
+                oldest <Time at={group.oldest} />
+                {group.cause !== undefined && `: ${group.cause}`}
+              </span>
+            </button>
+          ))}
+      </div>
+    </>
+  )
+}
+
+function TextFilter({ text, onFind }: { text: string | undefined; onFind: (text: string) => void }): JSX.Element {
+  const [typed, setTyped] = useState(text ?? '')
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        onFind(typed)
+      }}
+    >
+      <label>
+        Text in reason or error
+        <input type="search" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
+      </label>
+    </form>
+  )
+}

@@ -1,0 +1,159 @@
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { ConsumerInfo, ReplayAnswer } from '../../api.ts'
+import { address, post } from '../client.ts'
+import { Loaded, Problem } from '../components/loaded.tsx'
+import { Bar, Chip, Command, Time } from '../components/parts.tsx'
+import { PlanView } from '../components/plan-view.tsx'
+import { StartForm } from '../components/start-form.tsx'
+import { Table } from '../components/table.tsx'
+import { useShared } from '../context.ts'
+import { count, duration } from '../format.ts'
+import { asFailure, useResource } from '../resource.ts'
+import type { Failure } from '../client.ts'
+import { REPLAY_OUTCOME_WORDS } from '../words.ts'
+import { STATUS_TONES } from './replays.tsx'
+
+const FORMATS = ['text', 'md', 'csv', 'json'] as const
+
+const FILL: Readonly<Record<string, string>> = {
+  handled: 'handled',
+  'done-before': 'duplicate',
+  failed: 'dead-lettered',
+  parked: 'parked',
+  left: 'failed',
+  skipped: 'wait',
+}
+
+export function Replay({ consumer, id }: { consumer: ConsumerInfo; id: string }): JSX.Element {
+  const replay = useResource('api/replay', { consumer: consumer.id, id }, 1_000)
+  return (
+    <>
+      <div class="head">
+        <h1>Replay {id}</h1>
+      </div>
+      <Loaded of={replay}>{(data) => <One consumer={consumer} data={data} refresh={replay.refresh} />}</Loaded>
+    </>
+  )
+}
+
+function One({
+  consumer,
+  data,
+  refresh,
+}: {
+  consumer: ConsumerInfo
+  data: ReplayAnswer
+  refresh: () => void
+}): JSX.Element {
+  const { session, tell } = useShared()
+  const [failure, setFailure] = useState<Failure>()
+  const { status, plan, progress, hasReport } = data
+  const totals = progress?.totals ?? status.totals
+  const isOver = status.status === 'finished' || status.status === 'aborted'
+  const canResume = status.status === 'paused' || status.status === 'died'
+  useEffect(() => tell(`The replay is ${status.status}.`), [status.status])
+  const ask = async (what: 'pause' | 'abort'): Promise<void> => {
+    setFailure(undefined)
+    try {
+      await post(`api/replays/${what}`, { consumer: consumer.id, id: status.id })
+      refresh()
+    } catch (error) {
+      setFailure(asFailure(error))
+    }
+  }
+  const accounted = Math.max(0, status.of - status.left)
+  return (
+    <>
+      {failure !== undefined && <Problem failure={failure} />}
+      <section class="card stack">
+        <header>
+          <Chip tone={STATUS_TONES[status.status]}>{status.status}</Chip>
+          <span class="muted wrap">
+            {status.by}: {status.reason}, begun <Time at={status.startedAt} />
+          </span>
+          {!session.readOnly && !isOver && (
+            <div class="row end">
+              {status.status === 'running' && (
+                <button type="button" disabled={status.request !== undefined} onClick={() => void ask('pause')}>
+                  Pause
+                </button>
+              )}
+              <AbortButton onAbort={() => void ask('abort')} />
+            </div>
+          )}
+        </header>
+        {status.because !== undefined && <p class="wrap">{status.because}</p>}
+        {status.request !== undefined && <p>Asked to {status.request}; the process ends what it runs first.</p>}
+        <Totals totals={totals} of={status.of} />
+        <p class="muted">
+          {count(accounted)} of {count(status.of)} accounted for
+          {progress !== undefined && `, ${count(progress.rate)} a second`}
+          {progress?.leftSeconds !== undefined && `, about ${duration(progress.leftSeconds * 1_000)} left`}
+          {progress?.waits !== undefined &&
+            `. It waits for ${progress.waits === 'store' ? 'the store' : 'the end of quiet hours'}`}
+          .
+        </p>
+        {hasReport && (
+          <div class="row">
+            <span>Report:</span>
+            {FORMATS.map((format) => (
+              <a
+                key={format}
+                href={address('api/replay/report', { consumer: consumer.id, id: status.id, format })}
+                download
+              >
+                {format}
+              </a>
+            ))}
+          </div>
+        )}
+        <Command text={`npx consume-once replay status ${consumer.name} ${status.id}`} />
+      </section>
+      {!session.readOnly && canResume && (
+        <StartForm consumer={consumer} start={{ resume: status.id }} confirm={status.left} onStarted={refresh} />
+      )}
+      <PlanView plan={plan} consumer={consumer} />
+    </>
+  )
+}
+
+function Totals({ totals, of }: { totals: ReplayAnswer['status']['totals']; of: number }): JSX.Element {
+  return (
+    <Table
+      caption="What the replay did"
+      rows={Object.entries(totals)}
+      keyOf={([name]) => name}
+      columns={[
+        { title: 'Messages', cell: ([name]) => REPLAY_OUTCOME_WORDS[name] ?? name },
+        {
+          title: 'Share',
+          cell: ([name, number]) => <Bar share={of === 0 ? 0 : number / of} fill={FILL[name] ?? 'accent'} />,
+        },
+        { title: 'Count', isNumber: true, cell: ([, number]) => count(number) },
+      ]}
+    />
+  )
+}
+
+/** Asks twice: an aborted replay cannot go on. */
+function AbortButton({ onAbort }: { onAbort: () => void }): JSX.Element {
+  const [isSure, setSure] = useState(false)
+  if (!isSure) {
+    return (
+      <button type="button" class="danger" onClick={() => setSure(true)}>
+        Abort …
+      </button>
+    )
+  }
+  return (
+    <>
+      <button type="button" class="danger" onClick={onAbort}>
+        Abort: it cannot go on after this
+      </button>
+      <button type="button" onClick={() => setSure(false)}>
+        Keep it
+      </button>
+    </>
+  )
+}

@@ -1,0 +1,89 @@
+import type { JSX } from 'preact'
+import type { ConsumerInfo, ReplayStatus } from '../../api.ts'
+import { Loaded } from '../components/loaded.tsx'
+import { Bar, Chip, Command, Empty, Time } from '../components/parts.tsx'
+import { ConsumerPicker } from '../components/picker.tsx'
+import { Table } from '../components/table.tsx'
+import { count } from '../format.ts'
+import { useResource } from '../resource.ts'
+import { href } from '../place.ts'
+import type { Tone } from '../words.ts'
+
+export const STATUS_TONES: Readonly<Record<ReplayStatus['status'], Tone>> = {
+  running: 'none',
+  paused: 'watch',
+  aborted: 'watch',
+  finished: 'good',
+  died: 'alarm',
+}
+
+export function Replays({ consumer }: { consumer: ConsumerInfo }): JSX.Element {
+  const replays = useResource('api/replays', consumer.can.replay ? { consumer: consumer.id } : undefined, 3_000)
+  return (
+    <>
+      <div class="head">
+        <h1>Replays</h1>
+        <p>Messages that run again on purpose</p>
+        <ConsumerPicker consumer={consumer} />
+      </div>
+      <section class="card stack">
+        {consumer.can.plan && (
+          <div class="row">
+            <a class="button primary" href={href(['replays', 'plan'], { consumer: consumer.id })}>
+              Plan a replay
+            </a>
+            <span class="muted">A plan reads and counts. It changes nothing.</span>
+          </div>
+        )}
+        {consumer.can.replay ? (
+          <Loaded of={replays}>{(data) => <List consumer={consumer} replays={data.replays} />}</Loaded>
+        ) : (
+          <Empty title="The store of this consumer keeps no replays" />
+        )}
+      </section>
+    </>
+  )
+}
+
+function List({ consumer, replays }: { consumer: ConsumerInfo; replays: readonly ReplayStatus[] }): JSX.Element {
+  if (replays.length === 0) {
+    return (
+      <Empty title="No replay was begun yet">
+        <p>
+          A replay reads a range of a topic, a queue or the dead letters again, and runs what was not handled.
+          Everything that is done is stopped as a duplicate.
+        </p>
+        <Command text={`npx consume-once replay plan ${consumer.name} --from ${consumer.places[0] ?? 'kafka:topic'}`} />
+      </Empty>
+    )
+  }
+  return (
+    <Table
+      caption={`Replays of ${consumer.name}`}
+      rows={replays}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          title: 'Replay',
+          cell: ({ id }) => (
+            <a class="mono" href={href(['replays', id], { consumer: consumer.id })}>
+              {id}
+            </a>
+          ),
+        },
+        { title: 'Status', cell: ({ status }) => <Chip tone={STATUS_TONES[status]}>{status}</Chip> },
+        { title: 'From', cell: ({ from }) => <span class="mono">{from}</span> },
+        {
+          title: 'Progress',
+          cell: ({ of, left }) => (
+            <Bar share={of === 0 ? 1 : (of - left) / of} label={`${count(of - left)} of ${count(of)}`} />
+          ),
+        },
+        { title: 'Handled', isNumber: true, cell: ({ totals }) => count(totals.handled) },
+        { title: 'Failed', isNumber: true, cell: ({ totals }) => count(totals.failed) },
+        { title: 'By', cell: ({ by, reason }) => <span class="wrap">{`${by}: ${reason}`}</span> },
+        { title: 'Begun', isNumber: true, cell: ({ startedAt }) => <Time at={startedAt} /> },
+      ]}
+    />
+  )
+}

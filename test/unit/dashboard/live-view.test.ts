@@ -1,0 +1,164 @@
+import { describe, expect, it } from '@jest/globals'
+import type { LiveAnswer, LiveConsumer, SessionInfo } from '../../../dashboard/api.ts'
+import { alarmsOf } from '../../../dashboard/ui/alarms.ts'
+import { coarse, combine, runningOf, total } from '../../../dashboard/ui/live-view.ts'
+
+const NOW = 1_700_000_000_000
+const STEP = 10_000
+const NONE = { count: 0, p50Ms: undefined, p99Ms: undefined, maxMs: undefined }
+
+const HEALTHY = {
+  consumer: 'sms',
+  live: true,
+  ready: true,
+  state: 'running',
+  checks: {},
+  partitions: [],
+  counts: {},
+  inFlight: 0,
+  claimed: 0,
+  oldestUnfinishedMs: 0,
+} as const
+
+const LIVE: LiveConsumer = {
+  consumer: 'sms',
+  group: 'g',
+  scope: 's',
+  retentionMs: 86_400_000,
+  leaseMs: 30_000,
+  startedAt: NOW,
+  stoppedAt: undefined,
+  health: HEALTHY,
+  storeDownSince: undefined,
+  storeError: undefined,
+  outcomes: {
+    handled: 0,
+    duplicate: 0,
+    joined: 0,
+    'handed-back': 0,
+    failed: 0,
+    'settle-refused': 0,
+    'dead-lettered': 0,
+    parked: 0,
+    'lease-lost': 0,
+  },
+  counts: {},
+  reasons: {},
+  series: {
+    stepMs: STEP,
+    at: [NOW - 2 * STEP, NOW - STEP, NOW],
+    outcomes: { handled: [1, 2, 3], duplicate: [0, 1, 0] },
+    attemptsFailed: [0, 0, 4],
+    handlerP50Ms: [null, 5, 6],
+    handlerP99Ms: [null, 50, 60],
+    endToEndP99Ms: [null, null, 600],
+  },
+  handler: NONE,
+  endToEnd: NONE,
+  store: {},
+  duplicateAge: NONE,
+  recent: [],
+  events: [],
+}
+
+const SESSION = {
+  consumers: [{ id: 'g/sms', name: 'sms', group: 'g' }],
+} as unknown as SessionInfo
+
+describe('the live signals of several instances', () => {
+  it('add up in the same steps, whatever their clocks are, and keep the worst latency', () => {
+    const both = runningOf(
+      answer(LIVE, { ...LIVE, series: { ...LIVE.series, at: LIVE.series.at.map((at) => at + 300) } }),
+    )
+    const all = combine(both)
+    expect(all.at).toHaveLength(360)
+    expect(all.outcomes.handled.slice(-3)).toEqual([2, 4, 6])
+    expect(all.attemptsFailed.at(-1)).toBe(8)
+    expect(all.handlerP99Ms.slice(-3)).toEqual([null, 50, 60])
+  })
+
+  it('lose nothing when several steps become one column', () => {
+    const all = combine(runningOf(answer(LIVE)))
+    const columns = coarse(all, 60, 60)
+    expect(columns.stepMs).toBe(60_000)
+    expect(total(columns.outcomes.handled)).toBe(6)
+    expect(columns.at.every((at) => at % 60_000 === 0)).toBe(true)
+    expect(Math.max(...columns.handlerP99Ms.map((value) => value ?? 0))).toBe(60)
+  })
+})
+
+describe('alarms', () => {
+  it('are none while everything is well', () => {
+    expect(titles(LIVE)).toEqual([])
+  })
+
+  it('tell that a store is down, and not that its consumer is not ready because of that', () => {
+    const health = { ...HEALTHY, ready: false } as const
+    expect(titles({ ...LIVE, health, storeDownSince: NOW - 5_000 })).toEqual([
+      'sms: its store has not answered for 5 s',
+    ])
+  })
+
+  it('tell what makes no progress although it has work', () => {
+    const checks = { source: 'consuming', progress: 'sms/3: 2 messages wait for their dead letter' }
+    const health = { ...HEALTHY, ready: false, state: 'stalled', checks } as const
+    const [alarm, ...more] = alarmsOf(SESSION, undefined, answer({ ...LIVE, health }))
+    expect(alarm).toMatchObject({ tone: 'alarm', title: 'sms: stalled', about: checks.progress })
+    expect(more).toEqual([])
+  })
+
+  it('tell of a partition that has not moved for three leases, and of duplicates near the end of retention', () => {
+    const partition = {
+      name: 'sms/3',
+      watermark: '7',
+      committed: '7',
+      lag: 10,
+      committedLag: 10,
+      watermarkAgeMs: 100_000,
+      inFlight: 1,
+      bytesInFlight: 10,
+      paused: [],
+    }
+    const health = { ...HEALTHY, partitions: [partition] } as const
+    const late = { count: 3, p50Ms: 50_000_000, p99Ms: 50_000_000, maxMs: 50_000_000 }
+    expect(titles({ ...LIVE, health, duplicateAge: late })).toEqual([
+      'sms: sms/3 has not moved for 1.7 min',
+      'sms: duplicates come 14 h after the mark',
+    ])
+  })
+
+  it('of waiting messages lead to their list, the most urgent first', () => {
+    const none = { count: 0, isAtLeast: false }
+    const counts = {
+      processing: none,
+      'in-doubt': none,
+      parked: { count: 1_000, isAtLeast: true },
+      'given-up': { count: 1, isAtLeast: false },
+    }
+    const found = alarmsOf(
+      SESSION,
+      { now: NOW, consumers: [{ consumer: 'g/sms', counts, at: NOW, error: undefined }] },
+      undefined,
+    )
+    expect(found.map(({ tone, title }) => `${tone} ${title}`)).toEqual([
+      'alarm sms: 1,000+ messages are parked',
+      'watch sms: 1 message is given up',
+    ])
+    expect(found[0]?.link?.href).toBe('#/records/parked?consumer=g%2Fsms')
+  })
+})
+
+function answer(...consumers: readonly LiveConsumer[]): LiveAnswer {
+  return {
+    now: NOW,
+    instances: consumers.map((live, at) => ({
+      name: `instance ${at}`,
+      state: 'ok',
+      snapshot: { schemaVersion: 1, instance: String(at), at: NOW, since: NOW - 60_000, consumers: [live] },
+    })),
+  }
+}
+
+function titles(live: LiveConsumer): readonly string[] {
+  return alarmsOf(SESSION, undefined, answer(live)).map(({ title }) => title)
+}

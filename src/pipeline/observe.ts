@@ -35,7 +35,9 @@ export class Telling {
 
   readonly observe: Tell = (event) => {
     if (!this.isHeard) return
-    const told: ObserverEvent = { ...event, consumer: this.#consumer.name }
+    // The event was made for this call, so it is completed in place: a copy would cost as much as the event.
+    const told = event as PipelineEvent & { consumer: string }
+    told.consumer = this.#consumer.name
     if (told.type === 'delivery' && DELIVERY.hasSubscribers) DELIVERY.publish(told)
     if (this.#isLogged) unlessItThrows(() => this.#toLog(told))
     for (const observer of this.#consumer.observers) {

@@ -260,7 +260,8 @@ export class Pipeline implements Intake, Services {
   }
 
   report(event: SourceEvent): void {
-    this.observe(event)
+    // It belongs to the source.
+    this.observe({ ...event })
   }
 
   end(task: Task, ending: Ending): void {

@@ -44,6 +44,7 @@ const STEPS = ['wait', 'claim', 'handler', 'mark', 'settle'] as const
 /** What a delivery is counted in, found once for each consumer and destination. */
 interface Destination {
   readonly name: string
+  readonly handled: Count
   readonly duplicates: Count
   readonly endToEnd: Distribution
 }
@@ -52,6 +53,8 @@ interface ConsumerCells {
   readonly name: string
   readonly destinations: Map<string, Destination>
   readonly steps: readonly Count[]
+  /** By result. */
+  readonly runs: Map<string, Distribution>
 }
 
 /**
@@ -91,11 +94,7 @@ export class Meter {
         return
       }
       case 'handler-run':
-        return this.#observed(
-          'handlerDuration',
-          [this.#of(event.consumer).name, event.result],
-          event.durationMs / 1_000,
-        )
+        return this.#run(this.#of(event.consumer), event.result, event.durationMs)
       case 'started':
         this.#gauges.started(event)
         return this.#zero(this.#of(event.consumer).name)
@@ -155,9 +154,12 @@ export class Meter {
     const { outcome, message, durations, endToEndMs } = event
     const consumer = this.#of(event.consumer)
     const destination = this.#destination(consumer, message.destination, message.system)
-    const replay = Object.hasOwn(message.headers, REPLAY_ID_HEADER) ? 'true' : 'false'
-    const labels = [consumer.name, SYSTEMS(message.system), destination.name, outcome, whyOf(event), replay]
-    this.#counters.deliveries.at(labels).value++
+    const isReplay = Object.hasOwn(message.headers, REPLAY_ID_HEADER)
+    if (outcome === 'handled' && !isReplay) destination.handled.value++
+    else {
+      const [system, replay] = [SYSTEMS(message.system), String(isReplay)]
+      this.#count('deliveries', [consumer.name, system, destination.name, outcome, whyOf(event), replay])
+    }
     const found = foundIn(event)
     if (found === 'store') destination.duplicates.value++
     else if (found !== undefined) this.#count('duplicates', [consumer.name, destination.name, found])
@@ -169,12 +171,21 @@ export class Meter {
     if (endToEndMs !== undefined) this.#recorded('endToEnd', destination.endToEnd, endToEndMs / 1_000)
   }
 
+  #run({ name, runs }: ConsumerCells, result: string, durationMs: DurationMs): void {
+    let distribution = runs.get(result)
+    if (distribution === undefined) {
+      distribution = this.#histograms.handlerDuration.at([name, result])
+      runs.set(result, distribution)
+    }
+    this.#recorded('handlerDuration', distribution, durationMs / 1_000)
+  }
+
   #of(consumer: string): ConsumerCells {
     let cells = this.#consumers.get(consumer)
     if (cells === undefined) {
       const name = this.#names.of(consumer)
       const steps = STEPS.map((step) => this.#counters.steps.at([name, step]))
-      cells = { name, destinations: new Map(), steps }
+      cells = { name, destinations: new Map(), steps, runs: new Map() }
       // Names are checked by `defineConsumer`, but an observer may be called by anybody.
       if (this.#consumers.size < MOST_CONSUMERS) this.#consumers.set(consumer, cells)
     }
@@ -188,12 +199,13 @@ export class Meter {
     for (const found of ['process', 'settle-refused', 'beyond-retention']) {
       this.#counters.duplicates.at([consumer.name, name, found])
     }
-    const zero = (outcome: string, reason: string): unknown =>
+    const zero = (outcome: string, reason: string): Count =>
       this.#counters.deliveries.at([consumer.name, SYSTEMS(system), name, outcome, reason, 'false'])
     for (const reason of GIVEN_UP_BECAUSE) zero('dead-lettered', reason)
     for (const reason of PARKED_BECAUSE) zero('parked', reason)
     const destination = {
       name,
+      handled: zero('handled', ''),
       duplicates: this.#counters.duplicates.at([consumer.name, name, 'store']),
       endToEnd: this.#histograms.endToEnd.at([consumer.name, name]),
     }

@@ -3,7 +3,13 @@ import { readFileSync } from 'node:fs'
 const BLOCK = /<!-- example: (?<file>[\w-]+\.ts) -->\n\n```ts\n(?<code>[\s\S]*?)```/g
 
 /** Pages that show examples. */
-export const PAGES: readonly string[] = ['README.md', 'docs/orm.md', 'docs/replay.md', 'docs/testing.md']
+export const PAGES: readonly string[] = [
+  'README.md',
+  'docs/observability.md',
+  'docs/orm.md',
+  'docs/replay.md',
+  'docs/testing.md',
+]
 
 /** A page with each example's regions written into its code block. */
 export function withExamples(page: string): string {

@@ -1,5 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { OBSERVABILITY_PAGE, withTables } from './observability-page.ts'
 import { PAGES, withExamples } from './readme.ts'
 
 // Part of `npm run fix`: writes the examples into the pages that show them.
 for (const page of PAGES) writeFileSync(page, withExamples(readFileSync(page, 'utf8')))
+
+// Its tables are those of the code and of the alert rules.
+writeFileSync(OBSERVABILITY_PAGE, withTables(readFileSync(OBSERVABILITY_PAGE, 'utf8')))

@@ -72,6 +72,12 @@ export async function needPgbouncer(): Promise<string> {
   return needProgram('pgbouncer', SYSTEM_PROGRAMS)
 }
 
+/** As `needJava`: both are in one package of Debian. */
+export async function needPrometheus(): Promise<{ readonly prometheus: string; readonly promtool: string }> {
+  if (findProgram('promtool') === undefined) await installPackages(['prometheus'])
+  return { prometheus: needProgram('prometheus'), promtool: needProgram('promtool') }
+}
+
 /** Debian has it there, and PATH of a user has not. */
 const SYSTEM_PROGRAMS = ['/usr/sbin']
 

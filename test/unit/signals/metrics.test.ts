@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals'
 import { COUNTERS, GAUGES, HISTOGRAMS, METRICS, type Metric } from '../../../src/signals/metrics.ts'
 
-/** What the Prometheus exporter of OpenTelemetry makes of a name. */
+/** A name by the rules of OpenTelemetry for Prometheus. */
 function exported({ otel, unit, kind }: Metric): string {
   const name = otel.replaceAll('.', '_') + (unit === 's' ? '_seconds' : '')
   return kind === 'counter' ? `${name}_total` : name
 }
 
 describe('the table of metrics', () => {
-  it('has one name for both systems, as the exporter of OpenTelemetry writes it', () => {
+  it('has one name for both systems, by the rules of OpenTelemetry for Prometheus', () => {
     expect(METRICS.map(({ name }) => name)).toEqual(METRICS.map(exported))
     expect(new Set(METRICS.map(({ name }) => name)).size).toBe(METRICS.length)
   })

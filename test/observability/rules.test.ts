@@ -1,0 +1,186 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { parse } from 'yaml'
+import { METRICS } from '../../src/signals/metrics.ts'
+import { needPrometheus } from '../kit/servers/programs.ts'
+import { labelsIn, namesIn } from './expressions.ts'
+
+const FILE = resolve('observability/prometheus-alerts.yml')
+
+interface Rule {
+  readonly alert: string
+  readonly expr: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly annotations: Readonly<Record<string, string>>
+}
+
+const { groups } = parse(readFileSync(FILE, 'utf8')) as {
+  readonly groups: readonly { readonly rules: readonly Rule[] }[]
+}
+const rules = groups.flatMap((group) => group.rules)
+
+/** A series as promtool writes it: `0+1x60` is 0, 1, 2, … 60, one a minute. */
+type Inputs = Readonly<Record<string, string>>
+
+interface Case {
+  readonly fires: Inputs
+  /** When; the alert must be firing then. */
+  readonly at: string
+  /** The same alert stays quiet. */
+  readonly quiet: Inputs
+}
+
+const event = (name: string): string => `consume_once_events_total{consumer="sms", instance="a", event="${name}"}`
+const lease = { 'consume_once_lease_seconds{consumer="sms"}': '30x30' }
+const oldest = 'consume_once_oldest_unfinished_seconds{consumer="sms", destination="t", partition="0"}'
+const age = (le: string): string => `consume_once_duplicate_age_seconds_bucket{consumer="sms", le="${le}"}`
+const retention = { 'consume_once_retention_seconds{consumer="sms"}': '604800x200' }
+const deliveries = 'consume_once_deliveries_total{consumer="sms", outcome="handled"}'
+const duplicates = 'consume_once_duplicates_total{consumer="sms", found="store"}'
+const stalled = (events: string, over: string): Inputs => ({
+  [event('stalled')]: events,
+  [event('stall-over')]: over,
+  'consume_once_ready{consumer="sms", instance="a"}': '0x30',
+})
+
+const CASES: Readonly<Record<string, Case>> = {
+  ConsumeOnceMessagesParked: {
+    fires: { 'consume_once_parked_messages{consumer="sms", reason="in-doubt"}': '0x5 2x20' },
+    at: '20m',
+    quiet: { 'consume_once_parked_messages{consumer="sms", reason="in-doubt"}': '0x20' },
+  },
+  ConsumeOncePartitionsHeld: {
+    fires: { 'consume_once_held_partitions{consumer="sms"}': '1x20' },
+    at: '5m',
+    quiet: { 'consume_once_held_partitions{consumer="sms"}': '0x20' },
+  },
+  ConsumeOnceHandlerStuck: {
+    fires: { 'consume_once_live{consumer="sms", instance="a"}': '1x5 0x20' },
+    at: '10m',
+    quiet: { 'consume_once_live{consumer="sms", instance="a"}': '1x20' },
+  },
+  ConsumeOnceInvariantBroken: {
+    fires: { [event('invariant-broken')]: '0x5 1x20' },
+    at: '8m',
+    quiet: { [event('invariant-broken')]: '1x20' },
+  },
+  ConsumeOnceStoreDown: {
+    fires: { 'consume_once_store_up{consumer="sms", store="redis-lease"}': '1x5 0x20' },
+    at: '10m',
+    quiet: { 'consume_once_store_up{consumer="sms", store="redis-lease"}': '1x20' },
+  },
+  ConsumeOnceStalled: { fires: stalled('0x5 1x20', '0x30'), at: '10m', quiet: stalled('1x20', '1x20') },
+  ConsumeOnceLaneStuck: { fires: { [oldest]: '0+60x20', ...lease }, at: '5m', quiet: { [oldest]: '80x20', ...lease } },
+  ConsumeOnceNotReady: {
+    fires: { 'consume_once_ready{consumer="sms", instance="a"}': '0x30' },
+    at: '11m',
+    quiet: { 'consume_once_ready{consumer="sms", instance="a"}': '0x5 1x30' },
+  },
+  ConsumeOnceCopiesNotConfirmed: {
+    fires: { [event('publish-failed')]: '0+2x30' },
+    at: '15m',
+    quiet: { [event('publish-failed')]: '3x30' },
+  },
+  ConsumeOnceDeadLetters: {
+    fires: {
+      'consume_once_deliveries_total{consumer="sms", destination="t", outcome="dead-lettered", reason="schema"}':
+        '0x5 1x20',
+    },
+    at: '8m',
+    quiet: { 'consume_once_deliveries_total{consumer="sms", destination="t", outcome="handled"}': '0+9x20' },
+  },
+  ConsumeOnceInDoubt: {
+    fires: { 'consume_once_in_doubt_total{consumer="sms", policy="rerun"}': '0x5 3x20' },
+    at: '8m',
+    quiet: { 'consume_once_in_doubt_total{consumer="sms", policy="rerun"}': '3x20' },
+  },
+  ConsumeOnceLeaseLost: {
+    fires: { [event('lease-lost')]: '0x5 1x20' },
+    at: '8m',
+    quiet: { [event('lease-lost')]: '1x20' },
+  },
+  ConsumeOnceRetentionTooShort: {
+    // Of 10 duplicates a minute one is five days after its mark: more than half of seven.
+    fires: { [age('86400')]: '0+9x200', [age('432000')]: '0+10x200', [age('+Inf')]: '0+10x200', ...retention },
+    at: '90m',
+    quiet: { [age('86400')]: '0+10x200', [age('432000')]: '0+10x200', [age('+Inf')]: '0+10x200', ...retention },
+  },
+  ConsumeOnceBeyondRetention: {
+    fires: { 'consume_once_beyond_retention_total{consumer="sms", policy="run"}': '0x5 1x20' },
+    at: '8m',
+    quiet: { 'consume_once_beyond_retention_total{consumer="sms", policy="run"}': '0x20' },
+  },
+  ConsumeOnceDuplicatesJump: {
+    fires: { [deliveries]: '0+100x200', [duplicates]: '0+1x120 130+20x80' },
+    at: '150m',
+    quiet: { [deliveries]: '0+100x200', [duplicates]: '0+20x200' },
+  },
+  ConsumeOncePurgeFails: {
+    fires: { [event('purge-failed')]: '0+1x60' },
+    at: '30m',
+    quiet: { [event('purge-failed')]: '0x5 1x60' },
+  },
+}
+
+describe('observability/prometheus-alerts.yml', () => {
+  let promtool = ''
+  const folder = mkdtempSync(join(tmpdir(), 'consume-once-rules-'))
+  beforeAll(async () => void ({ promtool } = await needPrometheus()), 300_000)
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  it('is what promtool accepts', () => {
+    expect(execFileSync(promtool, ['check', 'rules', FILE], { encoding: 'utf8' })).toContain(
+      `${rules.length} rules found`,
+    )
+  })
+
+  it('has a case for each alert, and each says whom it concerns and what to do first', () => {
+    expect(rules.map(({ alert }) => alert)).toEqual(Object.keys(CASES))
+    for (const { labels, annotations } of rules) {
+      expect(['info', 'warning', 'critical']).toContain(labels['severity'])
+      expect(annotations['summary']).toContain('{{ $labels.consumer }}')
+      expect(annotations['first_step']).toMatch(/\S{3}.*\.$/)
+    }
+  })
+
+  it('asks only for metrics of the table and for their labels', () => {
+    const labels = new Set([...METRICS.flatMap((metric) => metric.labels), 'instance', 'le'])
+    for (const { alert, expr } of rules) {
+      expect([alert, namesIn(expr).filter((name) => !METRICS.some((metric) => metric.name === name))]).toEqual([
+        alert,
+        [],
+      ])
+      expect([alert, labelsIn(expr).filter((label) => !labels.has(label))]).toEqual([alert, []])
+    }
+  })
+
+  it.each(rules)('$alert fires when it must, and only then', ({ alert }) => {
+    const { fires, at, quiet } = CASES[alert] ?? { fires: {}, at: '', quiet: {} }
+    // promtool compares all labels and annotations of what fires, so a failure tells what fired.
+    const told = promtoolSays(fires, at, alert)
+    expect(told).toMatch(new RegExp(`got:\\[[^]*Labels:\\{[^]*alertname="${alert}"`))
+    expect(told).toMatch(/consumer="sms"/)
+    expect(promtoolSays(quiet, at, alert)).toContain('SUCCESS')
+  })
+
+  /** What promtool says when it expects that nothing fires. */
+  function promtoolSays(inputs: Inputs, at: string, alertname: string): string {
+    const file = join(folder, `${alertname}.yml`)
+    const series = Object.entries(inputs).map(([name, values]) => ({ series: name, values }))
+    const test = {
+      interval: '1m',
+      input_series: series,
+      alert_rule_test: [{ eval_time: at, alertname, exp_alerts: [] }],
+    }
+    writeFileSync(file, JSON.stringify({ rule_files: [FILE], evaluation_interval: '1m', tests: [test] }))
+    try {
+      return execFileSync(promtool, ['test', 'rules', file], { encoding: 'utf8', stdio: 'pipe' })
+    } catch (error) {
+      const { stdout, stderr } = error as { readonly stdout: string; readonly stderr: string }
+      return `${stdout}${stderr}`
+    }
+  }
+})

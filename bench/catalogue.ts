@@ -11,6 +11,7 @@ const SUITES: Readonly<Record<string, () => Promise<Suite>>> = {
   growth: async () => (await import('./suites/growth.ts')).growth,
   memory: async () => (await import('./suites/memory.ts')).memory,
   crash: async () => (await import('./suites/crash.ts')).crash,
+  traces: async () => (await import('./suites/traces.ts')).traces,
   latency: async () => (await import('./suites/latency.ts')).latency,
 }
 

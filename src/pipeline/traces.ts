@@ -50,7 +50,10 @@ export class Traces {
   /** Notes the contexts of these deliveries, then runs `work` outside of them. */
   arriving(deliveries: readonly Delivery[], work: () => void): void {
     for (const delivery of deliveries) {
-      const ambient = quietly(() => delivery.within?.(() => this.#tracing.ambient()))
+      const { within } = delivery
+      // Those of `runKafka` have none.
+      if (within === undefined) continue
+      const ambient = quietly(() => within(() => this.#tracing.ambient()))
       if (ambient !== undefined) this.#ambient.set(delivery, ambient)
     }
     this.#tracing.outside(work)

@@ -9,6 +9,7 @@ export const PAGES: readonly string[] = [
   'docs/orm.md',
   'docs/replay.md',
   'docs/testing.md',
+  'docs/traces.md',
 ]
 
 /** A page with each example's regions written into its code block. */

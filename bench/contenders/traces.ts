@@ -1,0 +1,21 @@
+import { NodeTracerProvider, SimpleSpanProcessor, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace-node'
+import { otelTracing } from 'consume-once/otel'
+import type { Settings } from './consume-once.ts'
+
+/** An application that exports nothing: what an exporter costs is its own. */
+const DISCARDED = {
+  export: (_: unknown, done: (result: { code: number }) => void) => done({ code: 0 }),
+  shutdown: async () => {},
+}
+
+/** An SDK as an application sets it up. With the share 0 nothing is sampled, and its context manager is there all the same. */
+function sampled(share: number): void {
+  const sampler = new TraceIdRatioBasedSampler(share)
+  new NodeTracerProvider({ sampler, spanProcessors: [new SimpleSpanProcessor(DISCARDED)] }).register()
+}
+
+/** Settings of a consumer in an application that samples this share of its traces. */
+export function tracedAt(share: number): Settings {
+  sampled(share)
+  return { trace: otelTracing() }
+}

@@ -1,0 +1,66 @@
+import { onKafka } from '../contenders/brokers.ts'
+import { noop } from '../contenders/handlers.ts'
+import type { Pace } from '../contenders/prepared-source.ts'
+import { lazily } from '../lazily.ts'
+import { EIGHT_PARTITIONS } from '../places/plans.ts'
+import type { Suite } from '../suite.ts'
+
+const framework = lazily(async () => ({
+  ...(await import('../contenders/framework.ts')),
+  ...(await import('../contenders/traces.ts')),
+}))
+const untraced = lazily(() => import('../contenders/framework.ts'))
+const onRedis = lazily(async () => ({
+  ...(await import('../contenders/redis-library.ts')),
+  ...(await import('../contenders/traces.ts')),
+}))
+const untracedOnRedis = lazily(() => import('../contenders/redis-library.ts'))
+
+const HUNDREDS: Pace = { atOnce: 500, inFlight: 1_500 }
+const LEAST = 0.95
+
+/** What `trace` costs, where one message in a hundred is sampled. */
+export const traces: Suite = {
+  name: 'traces',
+  packages: ['@opentelemetry/api', '@opentelemetry/sdk-trace-node'],
+  smoke: 500,
+  scenarios: [
+    {
+      name: 'memory',
+      title: 'memory store, no broker, no-op handler, 500 deliveries of 1 KB at once',
+      messages: 200_000,
+      repetitions: 5,
+      needs: [],
+      contenders: [
+        { name: 'off', run: untraced(({ handleEach }) => handleEach(HUNDREDS)) },
+        { name: '1 %', run: framework(({ handleEach, tracedAt }) => handleEach(HUNDREDS, tracedAt(0.01))) },
+        { name: 'all', run: framework(({ handleEach, tracedAt }) => handleEach(HUNDREDS, tracedAt(1))) },
+      ],
+      ratios: [
+        { of: '1 %', to: 'off' },
+        { of: 'all', to: 'off' },
+      ],
+    },
+    {
+      name: 'kafka-redis',
+      title: 'Kafka, 1 KB in 8 partitions, a fifth duplicates, no-op handler, leases in Redis, 256 at once',
+      messages: 200_000,
+      repetitions: 5,
+      needs: ['kafka', 'redis'],
+      place: EIGHT_PARTITIONS,
+      contenders: [
+        {
+          name: 'off',
+          run: untracedOnRedis(({ libraryOnRedis }) => libraryOnRedis(onKafka, noop, { concurrency: 256 })),
+        },
+        {
+          name: '1 %',
+          run: onRedis(({ libraryOnRedis, tracedAt }) =>
+            libraryOnRedis(onKafka, noop, { concurrency: 256, ...tracedAt(0.01) }),
+          ),
+        },
+      ],
+      ratios: [{ of: '1 %', to: 'off', goal: LEAST }],
+    },
+  ],
+}

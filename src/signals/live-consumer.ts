@@ -9,6 +9,9 @@ import type { LiveConsumer, LiveEntry, LiveEvent } from './live-snapshot.ts'
 import { RecentMeasure, Steps } from './live-steps.ts'
 import { Ring } from './ring.ts'
 
+/** Runs of one consumer in one process that are remembered at the same time. */
+const MOST_RUNS = 8
+
 type Started = Extract<ObserverEvent, { readonly type: 'started' }>
 type Delivered = Extract<ObserverEvent, { readonly type: 'delivery' }>
 
@@ -50,6 +53,8 @@ export class LiveConsumerState {
   readonly #unusual = new Ring<LiveEntry>(MOST_UNUSUAL)
   readonly #events = new Ring<LiveEvent>(MOST_EVENTS)
   #started: (Started & { readonly at: EpochMs }) | undefined
+  /** Runs that go on beside the newest: a replay runs the consumer too, and its end is not that of the live one. */
+  readonly #others: (Started & { readonly at: EpochMs })[] = []
   #stoppedAt: EpochMs | undefined
   #storeDown: { readonly at: EpochMs; readonly error: string } | undefined
 
@@ -78,13 +83,19 @@ export class LiveConsumerState {
         if (event.error !== undefined) this.#count('store-error')
         return this.#measureOf(event.operation).add(event.durationMs, now)
       case 'started':
+        if (this.#started !== undefined && this.#stoppedAt === undefined) this.#others.push(this.#started)
+        if (this.#others.length > MOST_RUNS) this.#others.shift()
         this.#started = { ...event, at: now }
         this.#stoppedAt = undefined
         return this.#tell({ at: now, event: 'started' })
-      case 'stopped':
-        this.#stoppedAt = now
-        this.#storeDown = undefined
+      case 'stopped': {
+        const other = this.#others.pop()
+        if (other === undefined) {
+          this.#stoppedAt = now
+          this.#storeDown = undefined
+        } else this.#started = other
         return this.#tell({ at: now, event: 'stopped' })
+      }
       case 'store-down': {
         const error = textOf(event.error)
         this.#storeDown ??= { at: now, error }

@@ -34,6 +34,17 @@ const delivery = (key: string, outcome: 'handled' | 'parked' = 'handled'): Obser
 })
 
 describe('liveSignals, on a running consumer', () => {
+  it('still shows the live run when a second run of the consumer, as of a replay, has ended', async () => {
+    const world = new World()
+    const live = liveSignals({ clock: world.clock })
+    const first = await startRig({ world, observe: live, effect: (work) => work.apply() })
+    const second = await startRig({ world, observe: live, effect: (work) => work.apply() })
+    await second.running.stop()
+    expect(only(live)).toMatchObject({ stoppedAt: undefined, health: { state: 'running' } })
+    await first.running.stop()
+    expect(only(live)).toMatchObject({ stoppedAt: world.clock.now(), health: { state: 'stopped' } })
+  })
+
   it('shows outcomes, steps of a message with its redelivery, and the health of the consumer', async () => {
     const world = new World()
     const live = liveSignals({ clock: world.clock })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { Kafka, logLevel, type logCreator } from 'kafkajs'
 import { pino, type Logger } from 'pino'
 import { kafkaBrokers } from './support/servers.ts'
-// #region page
+// #region readme
 const LEVELS = {
   [logLevel.NOTHING]: 'silent',
   [logLevel.ERROR]: 'error',

@@ -8,6 +8,7 @@ export default {
   moduleNameMapper: {
     '^consume-once$': '<rootDir>/src/index.ts',
     '^consume-once/replay$': '<rootDir>/src/replay/index.ts',
+    '^consume-once/dashboard$': '<rootDir>/dashboard/server/index.ts',
     '^consume-once/spi$': '<rootDir>/src/spi.ts',
     '^consume-once/testing$': '<rootDir>/testing/index.ts',
     '^consume-once/(ioredis|node-redis)$': '<rootDir>/adapters/redis/$1/index.ts',

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { adviceOn } from './advice.ts'
+import { addDashboard } from './dashboard.ts'
 import { addDemo } from './demo/command.ts'
 import { addDoctor } from './doctor.ts'
 import { CommandError, EXIT } from './exit.ts'
@@ -53,6 +54,7 @@ async function main(): Promise<number> {
     addRedrive,
     addMigrate,
     addDoctor,
+    addDashboard,
   ]) {
     add(program, (code) => {
       exitCode = code

@@ -35,3 +35,9 @@ export function readLines(option: string, path: string): readonly string[] {
     throw new CommandError(EXIT.usage, `${option}: cannot read ${JSON.stringify(path)}: ${why}`, { cause })
   }
 }
+
+export function parsePort(text: string): number {
+  const port = Number(text)
+  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port
+  throw new InvalidArgumentError('Expected a port, 0 to 65535.')
+}

@@ -204,7 +204,7 @@ export interface RecordRow extends Omit<RecordView, 'digest' | 'result'> {
 export interface RecordsAnswer {
   readonly now: EpochMs
   readonly records: readonly RecordRow[]
-  /** With a filter a page may be short, or empty, and still have a next one: at most 5,000 records are looked at for one page. */
+  /** With a filter a page may be empty, or longer than `limit`, and still have a next one: 5,000 records are looked at for one page. */
   readonly next: string | undefined
 }
 
@@ -242,7 +242,7 @@ export interface MessageAnswer {
   readonly now: EpochMs
   /** One for each origin under which the message has a record; one that is `absent` if there is none. */
   readonly records: readonly MessageRecord[]
-  /** With `at`, or if a delivery of the message is known whose place can be read: what lies there. */
+  /** With `at`: what lies there. */
   readonly message: ShownMessage | undefined
   /** With `at`: the message has no usable ID; why. */
   readonly noId: string | undefined

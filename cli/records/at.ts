@@ -1,6 +1,7 @@
 import type { ConfiguredConsumer, Inspected } from '../../src/index.ts'
 import type { Key, ReplayItem } from '../../src/spi.ts'
 import { ReplayedConsumer } from '../../src/replay/place.ts'
+import { readAt } from '../../src/replay/read-at.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { printable } from '../output.ts'
 import type { Session } from '../session.ts'
@@ -26,7 +27,7 @@ export async function findAt(session: Session, entry: ConfiguredConsumer, text: 
   const place = `${systemOf(entry)}:${position.topic}@${position.partition}`
   const stop = new AbortController()
   try {
-    const item = await session.answer(read(of, { place, offset: position.offset, signal: stop.signal }))
+    const item = await session.answer(readAt(of, { place, offset: position.offset, signal: stop.signal }))
     if (item === undefined) throw new CommandError(EXIT.findings, `--at ${printable(text)}: ${NOTHING}`)
     const key = of.keyOf(item.message)
     return { item, record: typeof key === 'string' ? await recordOf(session, entry, key) : key.detail }
@@ -55,23 +56,6 @@ function systemOf({ subscription: { replay } }: ConfiguredConsumer): string {
   const advice =
     'a message in a queue has no position; give its ID, or by --key the key in the header of its dead letter'
   throw new CommandError(EXIT.usage, `--at: ${advice}`)
-}
-
-async function read(
-  of: ReplayedConsumer,
-  { place, offset, signal }: { readonly place: string; readonly offset: bigint; readonly signal: AbortSignal },
-): Promise<ReplayItem | undefined> {
-  const reader = await of.open(place, [])
-  try {
-    const range = await reader.range({ from: offset, to: offset + 1n })
-    for await (const items of reader.read(range, { signal })) {
-      const found = items.find(({ position }) => position === String(offset))
-      if (found !== undefined) return found
-    }
-    return undefined
-  } finally {
-    await reader.close()
-  }
 }
 
 async function recordOf(session: Session, entry: ConfiguredConsumer, key: Key): Promise<Inspected> {

@@ -8,6 +8,7 @@ import {
   type RecordRef,
 } from '../../src/index.ts'
 import { verdictOn, type Decision as AnyDecision } from '../../src/spi.ts'
+import { EFFECT, ONLY } from '../../src/decision-text.ts'
 import { confirm } from '../confirm.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { printJson, printText, printable, say, table } from '../output.ts'
@@ -26,22 +27,6 @@ type DecideFlags = SessionFlags &
     readonly done?: true
     readonly rerun?: true
   }
-
-/** The consequence for a message, for the preview. */
-const EFFECT: Readonly<Record<Decision, string>> = {
-  done: 'is done: no handler runs for it any more',
-  rerun: 'runs at its next delivery, with all its attempts',
-  reopen: 'runs at its next delivery, with all its attempts',
-  forget: 'runs at its next delivery: its effect happens AGAIN',
-}
-
-/** Which records a decision applies to, for a refusal. */
-const ONLY: Readonly<Record<Decision, string>> = {
-  done: 'only what is parked, in doubt or given up',
-  rerun: 'only what is parked, in doubt or given up; `forget` is for what is done',
-  reopen: 'only what is given up; `resolve --rerun` is for what is parked or in doubt',
-  forget: 'only what is done; `reopen` is for what is given up',
-}
 
 const CODES = `
 Writes, each with the record as it was, who (--by), when and why (--reason), where the store keeps an audit.

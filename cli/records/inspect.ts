@@ -6,7 +6,7 @@ import { printJson, printText, say, table } from '../output.ts'
 import { parsePositive, parseTime } from '../parse.ts'
 import { addSessionOptions, Session, titleOf, type SessionFlags } from '../session.ts'
 import { findAt, placeJson, placeText } from './at.ts'
-import { meaningOf } from './meaning.ts'
+import { meaningOf } from '../../src/meaning.ts'
 import { adminFor, recordsIn, refsOf, type Asked, type RefFlags } from './refs.ts'
 import { recordJson, recordTable, type Shown } from './show.ts'
 

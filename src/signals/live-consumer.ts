@@ -37,6 +37,12 @@ const NO_OUTCOMES: Readonly<Record<Outcome, number>> = {
 /** A busy consumer has thousands of these in a second. They must not push out what a person looks for. */
 const USUAL: ReadonlySet<Outcome> = new Set(['handled', 'duplicate', 'joined', 'handed-back'])
 
+/** Many happen in one millisecond. */
+interface Numbered {
+  readonly number: number
+  readonly entry: LiveEntry
+}
+
 /** What one consumer did lately. */
 export class LiveConsumerState {
   readonly #name: string
@@ -49,8 +55,9 @@ export class LiveConsumerState {
   readonly #endToEnd = new RecentMeasure()
   readonly #store = new Map<StoreOperation, RecentMeasure>()
   readonly #duplicateAge = new Histogram()
-  readonly #usual = new Ring<LiveEntry>(MOST_USUAL)
-  readonly #unusual = new Ring<LiveEntry>(MOST_UNUSUAL)
+  readonly #usual = new Ring<Numbered>(MOST_USUAL)
+  readonly #unusual = new Ring<Numbered>(MOST_UNUSUAL)
+  #entries = 0
   readonly #events = new Ring<LiveEvent>(MOST_EVENTS)
   #started: (Started & { readonly at: EpochMs }) | undefined
   /** Runs that go on beside the newest: a replay runs the consumer too, and its end is not that of the live one. */
@@ -74,7 +81,7 @@ export class LiveConsumerState {
       case 'publish-failed':
       case 'beyond-retention':
         if (event.type === 'attempt-failed') this.#steps.at(now).attemptsFailed++
-        this.#unusual.add(entryOfStep(event, now))
+        this.#unusual.add({ number: this.#entries++, entry: entryOfStep(event, now) })
         return this.#count(event.type)
       case 'handler-run':
         this.#steps.at(now).handler.add(event.durationMs)
@@ -168,7 +175,8 @@ export class LiveConsumerState {
     }
     if (outcome === 'duplicate' && since !== undefined) this.#duplicateAge.add(Math.max(0, now - since))
     if (reason !== undefined) this.#countReason(reason)
-    ;(USUAL.has(outcome) ? this.#usual : this.#unusual).add(entryOfDelivery(event, now))
+    const ring = USUAL.has(outcome) ? this.#usual : this.#unusual
+    ring.add({ number: this.#entries++, entry: entryOfDelivery(event, now) })
   }
 
   #recent(key: string | undefined): readonly LiveEntry[] {
@@ -204,15 +212,15 @@ export class LiveConsumerState {
   }
 }
 
-function* mergedNewestFirst(a: Iterable<LiveEntry>, b: Iterable<LiveEntry>): Iterable<LiveEntry> {
+function* mergedNewestFirst(a: Iterable<Numbered>, b: Iterable<Numbered>): Iterable<LiveEntry> {
   const [one, other] = [a[Symbol.iterator](), b[Symbol.iterator]()]
   let [left, right] = [one.next(), other.next()]
   while (left.done !== true || right.done !== true) {
-    if (right.done === true || (left.done !== true && left.value.at >= right.value.at)) {
-      if (left.done !== true) yield left.value
+    if (right.done === true || (left.done !== true && left.value.number > right.value.number)) {
+      if (left.done !== true) yield left.value.entry
       left = one.next()
     } else {
-      yield right.value
+      yield right.value.entry
       right = other.next()
     }
   }

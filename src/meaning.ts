@@ -1,4 +1,4 @@
-import type { RecordView } from '../../src/index.ts'
+import type { RecordView } from './core/record.ts'
 
 /** What a state means, and what a person does next; `consumer` is its name for a command. */
 const MEANING: Readonly<Record<RecordView['state'], (consumer: string) => string>> = {

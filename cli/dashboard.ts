@@ -1,0 +1,126 @@
+import { Option, type Command } from 'commander'
+import { basicAuth, serveDashboard, type ServeDashboardOptions } from '../dashboard/server/index.ts'
+import { isLoopbackName } from '../dashboard/server/loopback.ts'
+import { CommandError, EXIT } from './exit.ts'
+import { Interrupts } from './interrupts.ts'
+import { printJson, printText, say } from './output.ts'
+import { parsePort } from './parse.ts'
+import { addSessionOptions, Session, type SessionFlags } from './session.ts'
+
+type DashboardFlags = SessionFlags & {
+  readonly port: number
+  readonly host: string
+  readonly allowHost?: readonly string[]
+  readonly basePath?: string
+  readonly write: boolean
+  readonly instance?: readonly string[]
+  readonly environment?: string
+  readonly color?: string
+  readonly showPayload: boolean
+  readonly redact?: readonly string[]
+  readonly journals?: string
+  readonly pages?: string
+}
+
+const PORT = 9465
+const USER = 'CONSUME_ONCE_DASHBOARD_USER'
+const PASSWORD = 'CONSUME_ONCE_DASHBOARD_PASSWORD'
+/** A page must not wait as long as a script may. */
+const LONGEST_WAIT_MS = 10_000
+
+const HELP = `
+Examples:
+  consume-once dashboard                                                  what is there, on this machine
+  consume-once dashboard --instance http://10.0.0.7:9464                  with what live consumers do: they serve /live.json
+  consume-once dashboard --write --environment staging                    decisions and replays too
+  ${USER}=ops ${PASSWORD}=... consume-once dashboard --host 0.0.0.0
+
+Any other address than that of this machine needs both variables, ${USER} and ${PASSWORD}; use TLS in front of it.
+Runs until Ctrl-C. A replay that runs then is paused, and can be resumed.
+Exit code 0: ended by Ctrl-C. 2: usage, or the port is taken. 3: refused: others reach the address, and there are no credentials.`
+
+export function addDashboard(program: Command, exit: (code: number) => void): void {
+  const command = program
+    .command('dashboard')
+    .description('Serves pages that show consumers, messages and replays. Changes nothing unless you say --write.')
+    .option('--port <port>', '0: any that is free', parsePort, PORT)
+    .option('--host <address>', 'where it listens', '127.0.0.1')
+    .option(
+      '--allow-host <names...>',
+      'names under which browsers reach it (default: with credentials any, else localhost)',
+    )
+    .option('--base-path <path>', 'under a proxy: the path before its pages, such as /ops')
+    .option('--write', 'people may decide about messages, redrive and replay', false)
+    .option('--instance <urls...>', 'addresses of live consumers with serveHealth({ live })')
+    .option('--environment <name>', 'a badge on every page, such as production')
+    .option('--color <color>', 'of the badge, such as #b91c1c')
+    .option('--show-payload', 'payloads and headers may be shown', false)
+    .option('--redact <fields...>', 'fields and headers that are hidden all the same')
+    .option('--journals <folder>', 'where replays write what became of each message (default: here)')
+    .addOption(new Option('--pages <folder>', 'the built pages').hideHelp())
+  addSessionOptions(command)
+    .addHelpText('after', HELP)
+    .action(async (flags: DashboardFlags) => {
+      const credentials = credentialsOf(process.env)
+      refuseOpenDoor(flags.host, credentials)
+      exit(await Session.run(flags, (session) => serve(session, flags, credentials)))
+    })
+}
+
+type Credentials = { readonly user: string; readonly password: string } | undefined
+
+function credentialsOf(env: NodeJS.ProcessEnv): Credentials {
+  const { [USER]: user = '', [PASSWORD]: password = '' } = env
+  if (user === '' && password === '') return undefined
+  if (user !== '' && password !== '') return { user, password }
+  const [given, missing] = user === '' ? [PASSWORD, USER] : [USER, PASSWORD]
+  throw new CommandError(EXIT.refused, `${given} is set and ${missing} is not: set both, or none`)
+}
+
+/** Before the config is loaded: nothing is opened for a command that is refused. */
+function refuseOpenDoor(host: string, credentials: Credentials): void {
+  if (credentials !== undefined || isLoopbackName(host)) return
+  throw new CommandError(
+    EXIT.refused,
+    `--host ${host}: others reach this address: set ${USER} and ${PASSWORD}, or leave --host out`,
+  )
+}
+
+async function serve(session: Session, flags: DashboardFlags, credentials: Credentials): Promise<number> {
+  const { port, host, allowHost, basePath, write, instance, environment, color, showPayload, redact } = flags
+  const { consumers, migrations } = session.config
+  const options: ServeDashboardOptions = {
+    consumers,
+    migrations,
+    port,
+    host,
+    hosts: allowHost,
+    basePath,
+    readOnly: !write,
+    instances: instance,
+    environment: environment === undefined ? undefined : { name: environment, color },
+    showPayload,
+    redact,
+    journals: flags.journals,
+    pages: flags.pages,
+    timeoutMs: Math.min(session.timeoutMs, LONGEST_WAIT_MS),
+    auth: credentials === undefined ? undefined : basicAuth(credentials),
+  }
+  using interrupts = new Interrupts()
+  const served = await serveDashboard(options).catch((cause: unknown) => {
+    const { code } = (cause ?? {}) as { readonly code?: unknown }
+    if (code !== 'EADDRINUSE' && code !== 'EACCES' && code !== 'EADDRNOTAVAIL') throw cause
+    throw new CommandError(EXIT.usage, `--port ${port} --host ${host}: ${code}: take another one`, { cause })
+  })
+  if (session.isJson) printJson('dashboard', { url: served.url, read_only: !write })
+  else printText(served.url)
+  say(write ? 'People may change things here (--write). Ctrl-C ends it.' : 'Read-only. Ctrl-C ends it.')
+  const { signal } = interrupts
+  if (!signal.aborted) {
+    await new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+  }
+  await served.close()
+  return EXIT.ok
+}

@@ -1,0 +1,136 @@
+import { defineConfig, type ConfiguredConsumer } from '../../src/config.ts'
+import { ConfigError } from '../../src/errors.ts'
+import { checkFunction, checkNames, checkOneOf, checkText, checkWhole } from '../../src/option-checks.ts'
+import type { Migrations } from '../../src/ports/migrations.ts'
+import type { Clock } from '../../src/ports/clock.ts'
+import type { LiveSignals } from '../../src/signals/live.ts'
+import { isLoopbackName } from './loopback.ts'
+
+/** Who sent a request. */
+export interface Principal {
+  /** For the audit: a name of 1 to 200 characters. */
+  readonly by: string
+  /** This person may not change anything, although others may. @defaultValue false */
+  readonly readOnly?: boolean
+}
+
+/** Says who sent a request; `undefined` refuses it with 401, a `Response` is sent as it is, such as a redirect to a login. */
+export type Auth = (request: Request) => Principal | Response | undefined | Promise<Principal | Response | undefined>
+
+export interface DashboardOptions {
+  /** The entries of `consume-once.config`: `{ consumer, subscription }`. */
+  readonly consumers: readonly ConfiguredConsumer[]
+  /** For the page with the settings. @defaultValue none */
+  readonly migrations?: readonly Migrations[] | undefined
+  /** The `liveSignals()` of the consumers that run in this process. @defaultValue none */
+  readonly live?: Pick<LiveSignals, 'snapshot'> | undefined
+  /** Addresses of processes with `serveHealth({ live })`, such as `http://10.0.0.7:9464`. `http://user:password@host` logs in. @defaultValue none */
+  readonly instances?: readonly string[] | undefined
+  /** The path under which it is mounted, such as `/ops/dashboard`. @defaultValue `/` */
+  readonly basePath?: string | undefined
+  /** @defaultValue nobody is asked; the dashboard then answers only requests to localhost */
+  readonly auth?: Auth | undefined
+  /** Names under which browsers reach it, with or without a port. @defaultValue with `auth` any, else localhost */
+  readonly hosts?: readonly string[] | undefined
+  /** Nothing can be changed: requests that would are answered with 405. @defaultValue true */
+  readonly readOnly?: boolean | undefined
+  /** A badge, so that nobody takes production for staging. `color`: `#b91c1c` or the name of a CSS color. @defaultValue none */
+  readonly environment?: { readonly name: string; readonly color?: string | undefined } | undefined
+  /** Payloads and headers of messages may be shown. @defaultValue false */
+  readonly showPayload?: boolean | undefined
+  /**
+   * With `showPayload`: names of fields and headers whose values are hidden, at any depth, or a function that returns the text to show.
+   * With names, a payload that is not JSON is hidden as a whole. @defaultValue nothing is hidden
+   */
+  readonly redact?: readonly string[] | Redact | undefined
+  /** Folder for the journals of replays that are started here. @defaultValue the current folder */
+  readonly journals?: string | undefined
+  /** How long a store or broker may take to answer, in milliseconds. @defaultValue 10000 */
+  readonly timeoutMs?: number | undefined
+  /** Folder with the built pages. @defaultValue that of this package; give it if you bundle your server */
+  readonly pages?: string | undefined
+  /** @defaultValue the system clock */
+  readonly clock?: Clock | undefined
+}
+
+export type Redact = (text: string, where: RedactedPart) => string
+
+export interface RedactedPart {
+  readonly consumer: string
+  readonly part: 'payload' | 'header'
+  /** Name of the header. */
+  readonly name?: string
+}
+
+const KNOWN: Record<keyof DashboardOptions, true> = {
+  consumers: true,
+  migrations: true,
+  live: true,
+  instances: true,
+  basePath: true,
+  auth: true,
+  hosts: true,
+  readOnly: true,
+  environment: true,
+  showPayload: true,
+  redact: true,
+  journals: true,
+  timeoutMs: true,
+  pages: true,
+  clock: true,
+}
+
+const LONGEST_TIMEOUT_MS = 120_000
+
+/** @throws ConfigError `CONFIG_INVALID`, with all problems at once */
+export function checkOptions(options: DashboardOptions): void {
+  const problems: string[] = []
+  checkNames('', options, { known: KNOWN }, problems)
+  const { consumers, live, instances = [], basePath = '/', auth, hosts, environment, redact } = options
+  const { readOnly = true, showPayload = false, timeoutMs = 10_000 } = options
+  try {
+    defineConfig({ consumers })
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    problems.push(...error.problems)
+  }
+  if (live !== undefined && typeof live?.snapshot !== 'function') {
+    problems.push('live: expected what liveSignals() returned')
+  }
+  for (const url of Array.isArray(instances) ? instances : [instances]) {
+    if (typeof url !== 'string' || !/^https?:\/\//i.test(url) || !URL.canParse(url)) {
+      problems.push(`instances: expected addresses such as http://host:9464, got ${JSON.stringify(url)}`)
+    }
+  }
+  if (typeof basePath !== 'string' || !/^\/([\w.~-]+\/?)*$/.test(basePath)) {
+    problems.push(`basePath: expected a path such as /ops/dashboard, got ${JSON.stringify(basePath)}`)
+  }
+  if (auth !== undefined) checkFunction('auth', auth, problems)
+  checkOneOf('readOnly', readOnly, [true, false], problems)
+  checkOneOf('showPayload', showPayload, [true, false], problems)
+  checkWhole('timeoutMs', timeoutMs, problems, { most: LONGEST_TIMEOUT_MS })
+  if (environment !== undefined) {
+    checkText('environment.name', environment?.name, problems)
+    const { color = '#000' } = environment ?? {}
+    if (typeof color !== 'string' || !/^(#[\da-f]{3,8}|[a-z]{1,30})$/i.test(color)) {
+      problems.push(`environment.color: expected #b91c1c or the name of a color, got ${JSON.stringify(color)}`)
+    }
+  }
+  if (redact !== undefined && typeof redact !== 'function' && !Array.isArray(redact)) {
+    problems.push('redact: expected names of fields, or a function')
+  }
+  checkHosts(hosts, auth, problems)
+  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `dashboard: ${problem}`))
+}
+
+function checkHosts(hosts: DashboardOptions['hosts'], auth: Auth | undefined, problems: string[]): void {
+  if (hosts === undefined) return
+  if (!Array.isArray(hosts) || hosts.some((host) => typeof host !== 'string' || host === '')) {
+    problems.push('hosts: expected names such as ops.example.com')
+    return
+  }
+  const foreign = hosts.filter((host) => !isLoopbackName(host.toLowerCase().replace(/:\d+$/, '')))
+  if (auth === undefined && foreign.length > 0) {
+    problems.push(`hosts: expected \`auth\` for ${foreign.join(', ')}: without it only localhost is answered`)
+  }
+}

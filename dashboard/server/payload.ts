@@ -1,0 +1,57 @@
+import type { ReplayItem } from '../../src/ports/replay.ts'
+import type { ShownMessage } from '../api.ts'
+import type { DashboardOptions } from './options.ts'
+
+const LONGEST_PAYLOAD = 16_384
+const LONGEST_HEADER = 1_024
+const MOST_HEADERS = 100
+const HIDDEN = '***'
+
+type How = Pick<DashboardOptions, 'showPayload' | 'redact'>
+
+export function shownMessage(item: ReplayItem, how: How, consumer: string): ShownMessage {
+  const { part, position, message, timestamp } = item
+  const { value, headers, origin } = message
+  const place = { part, position, origin, timestamp, bytes: value?.length }
+  if (how.showPayload !== true) return { ...place, payload: undefined, isCut: false, headers: undefined }
+  const payload = value === null ? undefined : payloadText(value, how, consumer)
+  return {
+    ...place,
+    payload: payload?.slice(0, LONGEST_PAYLOAD),
+    isCut: (payload?.length ?? 0) > LONGEST_PAYLOAD,
+    headers: Object.entries(headers)
+      .slice(0, MOST_HEADERS)
+      .map(([name, given]) => ({ name, value: headerText(name, given, how, consumer) })),
+  }
+}
+
+/** Redacted as a whole, and cut only then: a cut text is not JSON any more. */
+function payloadText(value: Uint8Array, { redact = [] }: How, consumer: string): string {
+  const text = Buffer.from(value).toString('utf8')
+  if (typeof redact === 'function') return redact(text, { consumer, part: 'payload' })
+  if (redact.length === 0) return text
+  const names = new Set(redact.map((name) => name.toLowerCase()))
+  try {
+    return JSON.stringify(JSON.parse(text), (name, field: unknown) => (names.has(name.toLowerCase()) ? HIDDEN : field))
+  } catch {
+    return '*** (not JSON: hidden, because fields of it are to be hidden)'
+  }
+}
+
+function headerText(name: string, given: unknown, { redact = [] }: How, consumer: string): string {
+  const text = textOf(given)
+  const shown =
+    typeof redact === 'function'
+      ? redact(text, { consumer, part: 'header', name })
+      : redact.some((one) => one.toLowerCase() === name.toLowerCase())
+        ? HIDDEN
+        : text
+  return shown.slice(0, LONGEST_HEADER)
+}
+
+function textOf(given: unknown): string {
+  if (given instanceof Uint8Array) return Buffer.from(given).toString('utf8')
+  if (Array.isArray(given)) return given.map(textOf).join(', ')
+  if (typeof given === 'string') return given
+  return JSON.stringify(given, (_, field: unknown) => (typeof field === 'bigint' ? String(field) : field)) ?? ''
+}

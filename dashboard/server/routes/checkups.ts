@@ -1,0 +1,64 @@
+import { doctor as diagnose } from '../../../src/doctor.ts'
+import { positionsOf } from '../../../src/position-admin.ts'
+import { describeError } from '../../../src/errors.ts'
+import { withoutSecrets } from '../../../src/without-secrets.ts'
+import type { AuditAnswer, DoctorAnswer, PositionsAnswer, SettingsAnswer } from '../../api.ts'
+import { adminOfShown } from '../consumers.ts'
+import { badRequest } from '../http-error.ts'
+import type { Asked, Services } from '../services.ts'
+import { settingsOf } from '../settings.ts'
+import { within } from '../within.ts'
+import { auditRow } from './message.ts'
+
+const AUDIT_PAGE = 50
+const LARGEST_AUDIT_PAGE = 500
+
+export async function doctor(services: Services, { params }: Asked): Promise<DoctorAnswer> {
+  const { id, entry } = services.consumers.of(params)
+  return services.doctors.get(id, async () => {
+    const { timeoutMs } = services
+    const diagnosis = await services.asking(() =>
+      diagnose(entry.consumer, entry.subscription, { timeoutMs: timeoutMs / 2 }),
+    )
+    const findings = diagnosis.findings.map((finding) => ({
+      ...finding,
+      found: withoutSecrets(finding.found),
+      meaning: withoutSecrets(finding.meaning),
+    }))
+    const guarantee = withoutSecrets(diagnosis.guarantee)
+    return { at: services.clock.now(), diagnosis: { ...diagnosis, guarantee, findings } }
+  })
+}
+
+export async function settings(services: Services, { params }: Asked): Promise<SettingsAnswer> {
+  const { definition } = services.consumers.of(params)
+  const { migrations = [] } = services.options
+  const states = migrations.map(async (one) => {
+    const where = withoutSecrets(one.where)
+    try {
+      const { run, pending, drift, unknown } = await within(services.timeoutMs, one.status())
+      const error = unknown === undefined ? undefined : withoutSecrets(unknown)
+      return { where, run, pending, drift, error }
+    } catch (error) {
+      return { where, run: [], pending: [], drift: [], error: withoutSecrets(describeError(error)) }
+    }
+  })
+  return { settings: settingsOf(definition), migrations: await Promise.all(states) }
+}
+
+export async function positions(services: Services, { params }: Asked): Promise<PositionsAnswer> {
+  const { definition, entry } = services.consumers.of(params)
+  if (definition.store.strategy !== 'offsets') throw badRequest('its store has records, and no positions')
+  const listed = await services.asking(() => positionsOf(entry.consumer, entry.subscription).list())
+  return {
+    positions: listed.map(({ stream, next, held, heldSince }) => ({ stream, next: String(next), held, heldSince })),
+  }
+}
+
+export async function audit(services: Services, { params }: Asked): Promise<AuditAnswer> {
+  const admin = adminOfShown(services.consumers.of(params))
+  const limit = params.maybeWhole('limit', { least: 1, most: LARGEST_AUDIT_PAGE }) ?? AUDIT_PAGE
+  const query = { key: params.maybeText('key'), limit, after: params.maybeText('after') }
+  const { entries, next } = await services.asking(() => admin.audit(query))
+  return { entries: entries.map(auditRow), next }
+}

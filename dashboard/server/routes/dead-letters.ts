@@ -1,0 +1,77 @@
+import { redrive } from '../../../src/replay/redrive.ts'
+import type {
+  RedriveOptions,
+  RedriveProgress,
+  RedrivenLetter,
+  RedriveResult,
+} from '../../../src/replay/redrive-options.ts'
+import type { JobInfo } from '../../api.ts'
+import type { Shown } from '../consumers.ts'
+import { badRequest, HttpError } from '../http-error.ts'
+import type { Asked, Services } from '../services.ts'
+import { reasonIn } from './decisions.ts'
+
+const MOST_LOOKED_AT = 100_000
+const SAMPLE = 50
+/** What was found may have changed after that. */
+const LOOK_IS_GOOD_MS = 600_000
+
+export async function look(services: Services, { params, principal }: Asked): Promise<JobInfo> {
+  const shown = services.consumers.of(params)
+  const max = params.maybeWhole('max', { least: 1, most: MOST_LOOKED_AT }) ?? MOST_LOOKED_AT
+  if (!shown.info(principal.readOnly).can.deadLetters) throw refusedLook(shown, principal.readOnly)
+  const sample: RedrivenLetter[] = []
+  return services.jobs.start({
+    kind: 'dead-letters',
+    consumer: shown.id,
+    by: principal.by,
+    job: () => jobOf(shown, { dryRun: true, max }),
+    progressOf: (progress: RedriveProgress) => {
+      sample.push(...progress.letters.slice(0, SAMPLE - sample.length))
+      return progressOf(progress)
+    },
+    resultOf: (result) => ({ ...result, sample }),
+  })
+}
+
+export async function redriveFound(services: Services, { params, principal }: Asked): Promise<JobInfo> {
+  const shown = services.consumers.of(params)
+  const found = services.jobs.get(params.text('look'))
+  if (found.kind !== 'dead-letters' || found.consumer !== shown.id || found.result === undefined) {
+    throw badRequest('look: expected a finished look at the dead letters of this consumer')
+  }
+  if (services.clock.now() - (found.endedAt ?? 0) > LOOK_IS_GOOD_MS) {
+    throw new HttpError(409, 'HTTP_PREVIEW', 'the look is older than 10 minutes: look again before you redrive')
+  }
+  const { looked, totals } = found.result
+  const confirmed = params.maybeWhole('confirm', { least: 1, most: MOST_LOOKED_AT })
+  if (confirmed !== totals.redriven) throw badRequest(`confirm: expected ${totals.redriven}, what would be redriven`)
+  const rate = params.maybeNumber('rate', { least: 0.01, most: 100_000 })
+  const options = { dryRun: false, by: principal.by, reason: reasonIn(params), max: looked, rate }
+  return services.jobs.start({
+    kind: 'redrive',
+    consumer: shown.id,
+    by: principal.by,
+    job: () => jobOf(shown, options),
+    progressOf,
+    resultOf: (result: RedriveResult) => result,
+  })
+}
+
+function jobOf({ entry }: Shown, options: RedriveOptions): ReturnType<typeof redrive> {
+  return redrive(entry.consumer, entry.subscription, options)
+}
+
+function progressOf({ looked, of, totals }: RedriveProgress): Pick<RedriveProgress, 'looked' | 'of' | 'totals'> {
+  return { looked, of, totals }
+}
+
+function refusedLook({ id, info }: Shown, readOnly: boolean): HttpError {
+  return readOnly && info(false).can.deadLetters
+    ? new HttpError(
+        405,
+        'HTTP_READ_ONLY',
+        'the dashboard is read-only, and a queue counts each reading as a delivery: use the list of what was given up',
+      )
+    : badRequest(`${id} has no dead-letter place that can be read`)
+}

@@ -1,0 +1,151 @@
+import type { Inspected } from '../../../src/admin.ts'
+import { verdictOn } from '../../../src/core/record.ts'
+import { meaningOf } from '../../../src/meaning.ts'
+import type { ReplayItem } from '../../../src/ports/replay.ts'
+import { ReplayedConsumer } from '../../../src/replay/place.ts'
+import { readAt } from '../../../src/replay/read-at.ts'
+import type { AuditRow, MessageAnswer, MessageRecord, ShownMessage } from '../../api.ts'
+import { adminOfShown, adminUnder, type Shown } from '../consumers.ts'
+import { badRequest, HttpError } from '../http-error.ts'
+import { shownMessage } from '../payload.ts'
+import type { Asked, Services } from '../services.ts'
+import { DECISIONS } from './decisions.ts'
+import { LIST_STATES, rowOf } from './records.ts'
+
+const KEY_LENGTH = 22
+const SHORTEST_KEY = 4
+/** Records that are searched for the beginning of a key, in each state. */
+const MOST_SEARCHED = 10_000
+const PAGE = 500
+const MOST_AUDITED = 50
+
+export async function message(services: Services, asked: Asked): Promise<MessageAnswer> {
+  const { params } = asked
+  const shown = services.consumers.of(params)
+  const [id, key, at] = [params.maybeText('id'), params.maybeText('key'), params.maybeText('at')]
+  if ([id, key, at].filter((one) => one !== undefined && one !== '').length !== 1) {
+    throw badRequest('expected one of id, key and at')
+  }
+  const found = await find(services, shown, { id, key, at, origin: params.maybeText('origin') })
+  const records = await Promise.all(found.records.map((record) => recordOf(services, shown, record, asked)))
+  return { now: services.clock.now(), records, message: found.message, noId: found.noId }
+}
+
+interface Given {
+  readonly id: string | undefined
+  readonly key: string | undefined
+  readonly at: string | undefined
+  readonly origin: string | undefined
+}
+
+interface Found {
+  readonly records: readonly Inspected[]
+  readonly message: ShownMessage | undefined
+  readonly noId: string | undefined
+}
+
+async function find(services: Services, shown: Shown, { id, key, at, origin }: Given): Promise<Found> {
+  const none = { message: undefined, noId: undefined }
+  if (id) {
+    const admin = adminUnder(shown, origin)
+    return { ...none, records: await services.asking(() => admin.inspect([id])) }
+  }
+  const admin = adminOfShown(shown)
+  if (at === undefined || at === '') {
+    const whole = await wholeKey(services, shown, key ?? '')
+    return { ...none, records: await services.asking(() => admin.inspect([{ key: whole }])) }
+  }
+  const { entry } = shown
+  const of = new ReplayedConsumer(entry.consumer, entry.subscription)
+  const item = await itemAt(services, of, at)
+  const found = shownMessage(item, services.options, entry.consumer.name)
+  const its = of.keyOf(item.message)
+  if (typeof its !== 'string') return { records: [], message: found, noId: its.detail }
+  return { records: await services.asking(() => admin.inspect([{ key: its }])), message: found, noId: undefined }
+}
+
+async function itemAt(services: Services, of: ReplayedConsumer, at: string): Promise<ReplayItem> {
+  const [, topic, partition, offset] = /^([^/]+)\/(\d{1,9})\/(\d{1,18})$/.exec(at) ?? []
+  if (topic === undefined || partition === undefined || offset === undefined) {
+    throw badRequest('at: expected topic/partition/offset')
+  }
+  const { replay, origins } = of.subscription
+  if (replay?.system !== 'kafka') throw badRequest('at: only messages of Kafka can be found by their place')
+  if (![...origins, ...replay.deadLetters].includes(topic)) {
+    throw badRequest(
+      `at: expected one of the topics of this consumer: ${[...origins, ...replay.deadLetters].join(', ')}`,
+    )
+  }
+  const stop = new AbortController()
+  const place = { place: `kafka:${topic}@${partition}`, offset: BigInt(offset), signal: stop.signal }
+  try {
+    const item = await services.asking(() => readAt(of, place))
+    if (item !== undefined) return item
+  } finally {
+    stop.abort()
+  }
+  throw new HttpError(
+    404,
+    'HTTP_NOT_FOUND',
+    'no message is there: the partition ends before it, or the offset was compacted away or belongs to a transaction',
+  )
+}
+
+/** Done records are not searched for the beginning of a key: there may be millions. */
+async function wholeKey(services: Services, shown: Shown, text: string): Promise<string> {
+  if (!/^[\w-]+$/.test(text) || text.length < SHORTEST_KEY || text.length > KEY_LENGTH) {
+    throw badRequest(`key: expected ${KEY_LENGTH} characters of base64url, or the first ${SHORTEST_KEY} or more`)
+  }
+  if (text.length === KEY_LENGTH) return text
+  const admin = adminOfShown(shown)
+  const found = new Set<string>()
+  for (const state of LIST_STATES) {
+    let after: string | undefined
+    let searched = 0
+    do {
+      const page = await services.asking(() => admin.list({ state, limit: PAGE, after }))
+      for (const { key } of page.records) if (key.startsWith(text)) found.add(key)
+      searched += page.records.length
+      after = page.next
+    } while (after !== undefined && searched < MOST_SEARCHED)
+  }
+  const [key, another] = found
+  if (key !== undefined && another === undefined) return key
+  if (key !== undefined) throw badRequest(`key: ${found.size} keys begin with ${text}: give more characters`)
+  throw new HttpError(
+    404,
+    'HTTP_NOT_FOUND',
+    `no key of what is ${LIST_STATES.join(', ')} begins with ${text}: give all ${KEY_LENGTH} characters for what is done`,
+  )
+}
+
+async function recordOf(
+  services: Services,
+  shown: Shown,
+  record: Inspected,
+  { principal }: Asked,
+): Promise<MessageRecord> {
+  const { key, origin } = record
+  const { name } = shown.entry.consumer
+  const [audit, entries] = await Promise.all([auditOf(services, shown, key), services.live.entriesOf(name, key)])
+  return {
+    ...rowOf(record),
+    origin,
+    meaning: meaningOf([record], shown.id),
+    decisions: principal.readOnly ? [] : DECISIONS.filter((decision) => verdictOn(decision, record) === 'decided'),
+    command: `consume-once inspect ${shown.id} --key ${key}`,
+    audit,
+    entries,
+  }
+}
+
+async function auditOf(services: Services, shown: Shown, key: string): Promise<readonly AuditRow[]> {
+  if (shown.definition.store.admin?.audit === undefined) return []
+  const page = await services.asking(() => adminOfShown(shown).audit({ key, limit: MOST_AUDITED }))
+  return page.entries.map(auditRow)
+}
+
+/** Without the record as it was: a store may keep a digest in it. */
+export function auditRow({ id, at, key, decision, by, reason, before }: AuditRow): AuditRow {
+  return { id, at, key, decision, by, reason, before }
+}

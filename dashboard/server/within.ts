@@ -1,0 +1,11 @@
+import { systemClock } from '../../src/clock.ts'
+import { StoreError } from '../../src/errors.ts'
+
+/** Waits for a server, but not for ever. @throws StoreError `STORE_UNREACHABLE` if it does not answer in time */
+export function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = (): void => reject(new StoreError('STORE_UNREACHABLE', `no answer within ${ms / 1_000} s`))
+    const cancel = systemClock.after(ms, late, { background: true })
+    work.then(resolve, reject).finally(cancel)
+  })
+}

@@ -1,0 +1,278 @@
+import { describe, expect, it } from '@jest/globals'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { dashboard, type DashboardOptions } from '../../../dashboard/server/index.ts'
+import type { JobInfo } from '../../../dashboard/api.ts'
+import { defineConsumer, memoryStore, StoreError, type Store } from '../../../src/index.ts'
+import { Page, pagesFolder } from '../../kit/dashboard.ts'
+import { CONSUMER, MemoryBoard } from './memory-board.ts'
+
+const consumer = CONSUMER
+
+const writable = (): Partial<DashboardOptions> => ({
+  readOnly: false,
+  auth: () => ({ by: 'ana' }),
+  journals: mkdtempSync(join(tmpdir(), 'consume-once-journals-')),
+})
+
+const byUser = (request: Request): { by: string } => ({ by: request.headers.get('x-user') ?? '' })
+
+async function ended(page: Page, { id }: JobInfo): Promise<JobInfo> {
+  for (;;) {
+    const { answer } = await page.get('GET api/job', { id })
+    if (answer.state !== 'running') return answer
+    await new Promise((resolve) => void setImmediate(resolve))
+  }
+}
+
+describe('a decision', () => {
+  it('is previewed, confirmed with a reason, carried out once, and in the audit with who and why', async () => {
+    await using made = new MemoryBoard(writable())
+    for (const id of ['p1', 'p2']) made.failing.set(id, 'parked')
+    await made.send(['p1', 'p2', 'ok'])
+    const page = new Page(made.board)
+    const { answer: shown } = await page.post('POST api/decisions/preview', {
+      consumer,
+      decision: 'done',
+      matching: { state: 'parked' },
+    })
+    expect(shown).toMatchObject({ changing: 2, already: 0, refused: 0, hasMore: false, decision: 'done' })
+    expect(shown.rows.map(({ verdict }) => verdict)).toEqual(['decided', 'decided'])
+    const { token } = shown
+    const refused = [
+      await page.post('POST api/decisions', { consumer, token, reason: ' ', confirm: 2 }),
+      await page.post('POST api/decisions', { consumer, token, reason: 'OPS-1', confirm: 1 }),
+      await page.post('POST api/decisions', { consumer, token: 'guessed', reason: 'OPS-1', confirm: 2 }),
+    ]
+    expect(refused.map(({ status }) => status)).toEqual([400, 400, 409])
+    const { answer } = await page.post('POST api/decisions', { consumer, token, reason: 'OPS-1', confirm: 2 })
+    expect(answer).toMatchObject({ decided: 2, refused: 0 })
+    const again = await page.post('POST api/decisions', { consumer, token, reason: 'OPS-1', confirm: 2 })
+    expect([again.status, again.error.code]).toEqual([409, 'HTTP_PREVIEW'])
+    const { answer: found } = await page.get('GET api/message', { consumer, id: 'p1' })
+    expect(found.records).toMatchObject([
+      {
+        state: 'done',
+        decisions: ['forget'],
+        audit: [{ by: 'ana', reason: 'OPS-1', decision: 'done', before: 'parked' }],
+      },
+    ])
+    const { answer: audit } = await page.get('GET api/audit', { consumer })
+    expect(audit.entries).toHaveLength(2)
+  })
+
+  it('leaves a record alone that has changed since it was shown', async () => {
+    await using made = new MemoryBoard(writable())
+    made.failing.set('p', 'parked')
+    await made.send(['p'])
+    const page = new Page(made.board)
+    const asked = { consumer, decision: 'rerun', matching: { state: 'parked' } } as const
+    const { answer: first } = await page.post('POST api/decisions/preview', asked)
+    const { answer: second } = await page.post('POST api/decisions/preview', { ...asked, decision: 'done' })
+    await page.post('POST api/decisions', { consumer, token: second.token, reason: 'it arrived', confirm: 1 })
+    const late = await page.post('POST api/decisions', { consumer, token: first.token, reason: 'again', confirm: 1 })
+    expect(late.answer).toMatchObject({ decided: 0, refused: 1 })
+    const { answer } = await page.get('GET api/message', { consumer, id: 'p' })
+    expect(answer.records[0]?.state).toBe('done')
+  })
+
+  it('belongs to the person who saw its preview', async () => {
+    await using made = new MemoryBoard({ ...writable(), auth: byUser })
+    made.failing.set('p', 'parked')
+    await made.send(['p'])
+    const [ana, ben] = ['ana', 'ben'].map((user) => new Page(made.board, { headers: { 'x-user': user } }))
+    const asked = { consumer, decision: 'done', matching: { state: 'parked' } } as const
+    const token = (await ana?.post('POST api/decisions/preview', asked))?.answer.token ?? ''
+    const taken = await ben?.post('POST api/decisions', { consumer, token, reason: 'mine', confirm: 1 })
+    expect(taken?.status).toBe(409)
+  })
+
+  it('lets a message run that was given up: reopen, redrive, handled', async () => {
+    await using made = new MemoryBoard(writable())
+    made.failing.set('g', 'given-up')
+    await made.send(['g', 'ok'])
+    made.failing.clear()
+    const page = new Page(made.board)
+    const looked = await ended(page, (await page.post('POST api/dead-letters/look', { consumer })).answer)
+    if (looked.kind !== 'dead-letters') throw new Error(`a job of kind ${looked.kind}`)
+    expect(looked.result).toMatchObject({ looked: 1, totals: { redriven: 1 }, sample: [{ outcome: 'redriven' }] })
+    expect(Object.keys(looked.result?.reasons ?? {})).toHaveLength(1)
+    const wrong = { consumer, look: looked.id, reason: 'OPS-2', confirm: 2 }
+    expect((await page.post('POST api/dead-letters/redrive', wrong)).status).toBe(400)
+    const started = await page.post('POST api/dead-letters/redrive', { ...wrong, confirm: 1 })
+    expect(await ended(page, started.answer)).toMatchObject({ state: 'finished', result: { totals: { redriven: 1 } } })
+    await made.broker.drained('sms', 'workers')
+    expect(made.handled).toEqual(['ok', 'g'])
+  })
+})
+
+describe('a replay', () => {
+  it('is planned, started after its count is confirmed, told about, and reported', async () => {
+    await using made = new MemoryBoard(writable())
+    for (const id of ['g1', 'g2']) made.failing.set(id, 'given-up')
+    await made.send(['g1', 'ok', 'g2'])
+    made.failing.clear()
+    const page = new Page(made.board)
+    const asked = { consumer, from: 'memory:sms', rules: { givenUp: 'handle' } } as const
+    const planned = await ended(page, (await page.post('POST api/plans', asked)).answer)
+    if (planned.kind !== 'plan') throw new Error(`a job of kind ${planned.kind}`)
+    expect(planned.result).toMatchObject({
+      total: 3,
+      toHandle: 2,
+      buckets: { done: { count: 1 }, 'given-up': { count: 2 } },
+    })
+    const start = { consumer, plan: planned.id, reason: 'OPS-3', confirm: 3, rate: 1_000 }
+    expect((await page.post('POST api/replays/start', start)).status).toBe(400)
+    const started = await page.post('POST api/replays/start', { ...start, confirm: 2 })
+    expect(await ended(page, started.answer)).toMatchObject({ state: 'finished', result: { totals: { handled: 2 } } })
+    expect(made.handled.toSorted()).toEqual(['g1', 'g2', 'ok'])
+    const { answer: list } = await page.get('GET api/replays', { consumer })
+    expect(list.replays).toMatchObject([{ status: 'finished', by: 'ana', reason: 'OPS-3', left: 0 }])
+    const id = list.replays[0]?.id ?? ''
+    const { answer: one } = await page.get('GET api/replay', { consumer, id })
+    expect(one).toMatchObject({ status: { id }, plan: { total: 3 }, hasReport: true })
+    const path = `api/replay/report?consumer=${encodeURIComponent(consumer)}&id=${id}&format=csv`
+    const report = await page.raw(path)
+    expect(report.headers.get('content-disposition')).toBe(`attachment; filename="replay-${id}.csv"`)
+    expect((await report.text()).trim().split('\n')).toHaveLength(4)
+    const over = await page.post('POST api/replays/pause', { consumer, id })
+    expect([over.status, over.error.code]).toEqual([409, 'REPLAY_REFUSED'])
+  })
+
+  it('reads no file of the server, and no other place', async () => {
+    await using made = new MemoryBoard(writable())
+    await made.send(['ok'])
+    const page = new Page(made.board)
+    for (const from of ['file:/etc/passwd', 'memory:other', 'sms', 'memory:sms@x', 'file:-']) {
+      expect((await page.post('POST api/plans', { consumer, from })).status).toBe(400)
+    }
+  })
+
+  it('is paused when the dashboard ends, and goes on in another one', async () => {
+    const options = writable()
+    await using made = new MemoryBoard(options)
+    const ids = Array.from({ length: 50 }, (_, at) => `g${at}`)
+    for (const id of ids) made.failing.set(id, 'given-up')
+    await made.send(ids)
+    made.failing.clear()
+    const page = new Page(made.board)
+    const asked = { consumer, from: 'memory:sms', rules: { givenUp: 'handle' } } as const
+    const planned = await ended(page, (await page.post('POST api/plans', asked)).answer)
+    const start = { consumer, plan: planned.id, reason: 'OPS-4', confirm: 50, rate: 20 }
+    await page.post('POST api/replays/start', start)
+    await made.board.close()
+    const next = new Page(dashboard({ consumers: [made.entry], pages: pagesFolder(), ...options }))
+    const { answer: list } = await next.get('GET api/replays', { consumer })
+    expect(list.replays).toMatchObject([{ status: 'paused', because: 'stopped' }])
+    const [paused] = list.replays
+    const { id: resume, left: confirm } = paused ?? { id: '', left: 0 }
+    const again = { consumer, resume, reason: 'OPS-4', confirm, rate: 10_000 }
+    const resumed = await next.post('POST api/replays/start', again)
+    expect(await ended(next, resumed.answer)).toMatchObject({ state: 'finished', result: { totals: { handled: 50 } } })
+  })
+})
+
+describe('what is shown', () => {
+  it('is counts, groups, pages and filters of records', async () => {
+    await using made = new MemoryBoard()
+    const ids = Array.from({ length: 30 }, (_, at) => `p${at}`)
+    for (const id of ids) made.failing.set(id, 'parked')
+    made.failing.set('g', 'given-up')
+    await made.send([...ids, 'g'])
+    const page = new Page(made.board)
+    const { answer: counts } = await page.get('GET api/counts', {})
+    expect(counts.consumers).toMatchObject([{ consumer, counts: { parked: { count: 30 }, 'given-up': { count: 1 } } }])
+    const { answer: groups } = await page.get('GET api/groups', { consumer, state: 'parked' })
+    expect(groups).toMatchObject({ total: { count: 30, isAtLeast: false }, groups: [{ count: 30 }] })
+    const keys: string[] = []
+    for (let after: string | undefined, isOver = false; !isOver;) {
+      const query = { consumer, state: 'parked', limit: 7, ...(after === undefined ? {} : { after }) } as const
+      const { answer } = await page.get('GET api/records', query)
+      keys.push(...answer.records.map(({ key }) => key))
+      after = answer.next
+      isOver = after === undefined
+    }
+    expect(new Set(keys).size).toBe(30)
+    const none = await page.get('GET api/records', { consumer, state: 'parked', text: 'nothing like it' })
+    expect(none.answer.records).toEqual([])
+    expect(none.answer.next).toBeUndefined()
+    const some = await page.get('GET api/records', { consumer, state: 'parked', text: 'provider' })
+    expect(some.answer.records).toHaveLength(30)
+    expect(some.answer.records[0]).not.toHaveProperty('digest')
+  })
+
+  it('is a message by its ID, its key, the beginning of its key; its meaning, and its time line', async () => {
+    await using made = new MemoryBoard()
+    made.failing.set('p', 'parked')
+    await made.send(['p'])
+    await made.send(['p'])
+    const page = new Page(made.board)
+    const { answer } = await page.get('GET api/message', { consumer, id: 'p' })
+    const [record] = answer.records
+    expect(record?.meaning).toContain('no copy runs until a person decides')
+    expect(record?.entries.map(({ type }) => type)).toEqual(['in-doubt', 'delivery', 'delivery'])
+    expect(record?.entries).toMatchObject([{}, { outcome: 'parked', instance: 'this process' }, { outcome: 'parked' }])
+    const { key = '' } = record ?? {}
+    for (const given of [key, key.slice(0, 6)]) {
+      const { answer: found } = await page.get('GET api/message', { consumer, key: given })
+      expect(found.records).toMatchObject([{ key, state: 'parked' }])
+    }
+    expect((await page.get('GET api/message', { consumer, key: 'nope' })).status).toBe(404)
+    expect((await page.get('GET api/message', { consumer, key: 'no' })).status).toBe(400)
+    expect((await page.get('GET api/message', { consumer })).status).toBe(400)
+  })
+
+  it('is live, the guarantee, the settings with their origin, and the session', async () => {
+    await using made = new MemoryBoard({ environment: { name: 'staging', color: '#0f766e' } })
+    await made.send(['a', 'a'])
+    const page = new Page(made.board)
+    const { answer: live } = await page.get('GET api/live', {})
+    expect(live.instances).toMatchObject([
+      { name: 'this process', state: 'ok', snapshot: { consumers: [{ outcomes: { handled: 1 } }] } },
+    ])
+    const { answer: doctor } = await page.get('GET api/doctor', { consumer })
+    expect(doctor.diagnosis.guarantee).toContain('no message is lost')
+    const { answer: settings } = await page.get('GET api/settings', { consumer })
+    expect(settings.settings.find(({ name }) => name === 'onInDoubt')).toMatchObject({ value: 'park', origin: 'given' })
+    expect(settings.settings.find(({ name }) => name === 'leaseMs')).toMatchObject({ value: '30 s', origin: 'default' })
+    const { answer: session } = await page.get('GET api/session', {})
+    expect(session).toMatchObject({ readOnly: true, environment: { name: 'staging' }, consumers: [{ id: consumer }] })
+    expect(session.version).toMatch(/^\d+\.\d+\.\d+/)
+  })
+})
+
+describe('a store that is down', () => {
+  it('is an answer with 503, from which the page heals', async () => {
+    const memory = memoryStore()
+    let isDown = true
+    const fails = <T>(ask: () => T): T => {
+      if (isDown) throw new StoreError('STORE_UNREACHABLE', 'connect ECONNREFUSED redis://:s3cret@10.0.0.1:6379')
+      return ask()
+    }
+    const { admin } = memory
+    if (admin === undefined) throw new Error('the memory store has an admin')
+    const failing = {
+      ...admin,
+      peek: async (...args: Parameters<typeof admin.peek>) => fails(() => admin.peek(...args)),
+      list: async (...args: Parameters<typeof admin.list>) => fails(() => admin.list(...args)),
+    }
+    const store: Store = Object.assign(Object.create(memory) as typeof memory, { admin: failing })
+    const definition = defineConsumer({ name: 'sms', store, handle: () => {} })
+    const entry = { consumer: definition, subscription: { group: 'workers', origins: ['sms'] } }
+    const page = new Page(dashboard({ consumers: [entry], pages: pagesFolder() }))
+    const { answer } = await page.get('GET api/counts', {})
+    expect(answer.consumers).toMatchObject([{ error: { status: 503, code: 'STORE_UNREACHABLE' } }])
+    const down = await page.get('GET api/message', { consumer, id: 'a' })
+    expect([down.status, down.error.code]).toEqual([503, 'STORE_UNREACHABLE'])
+    expect(down.error.message).not.toContain('s3cret')
+    isDown = false
+    expect((await page.get('GET api/message', { consumer, id: 'a' })).answer.records).toMatchObject([
+      { state: 'absent' },
+    ])
+    expect((await page.get('GET api/counts', {})).answer.consumers[0]?.counts?.parked).toEqual({
+      count: 0,
+      isAtLeast: false,
+    })
+  })
+})

@@ -9,7 +9,7 @@ export interface Metrics {
 
 /** The part of `liveSignals()` that is used. */
 export interface Snapshots {
-  snapshot(): object
+  snapshot(query?: { readonly key?: string | undefined }): object
 }
 
 interface Served {
@@ -31,7 +31,7 @@ const TEXT_TYPE = 'text/plain; charset=utf-8'
 export async function answerTo(request: IncomingMessage, response: ServerResponse, served: Served): Promise<void> {
   const { method = 'GET', url = '/' } = request
   request.resume()
-  const { status, type, body } = await answer(method, url.split('?')[0] ?? url, served)
+  const { status, type, body } = await answer(method, url, served)
   response.writeHead(status, {
     'content-type': type,
     'content-length': Buffer.byteLength(body),
@@ -42,8 +42,9 @@ export async function answerTo(request: IncomingMessage, response: ServerRespons
   response.end(method === 'HEAD' ? undefined : body)
 }
 
-async function answer(method: string, path: string, { watched, metrics, live }: Served): Promise<Answer> {
+async function answer(method: string, url: string, { watched, metrics, live }: Served): Promise<Answer> {
   if (method !== 'GET' && method !== 'HEAD') return text(405, 'only GET and HEAD are answered')
+  const [path, query] = url.split('?', 2)
   switch (path) {
     case '/healthz':
       return health(watched, 'live')
@@ -52,10 +53,17 @@ async function answer(method: string, path: string, { watched, metrics, live }: 
     case '/metrics':
       return metrics === undefined ? text(404, 'serveHealth was given no `metrics`') : scrape(metrics)
     case '/live.json':
-      return live === undefined ? text(404, 'serveHealth was given no `live`') : json(200, live.snapshot())
+      return live === undefined
+        ? text(404, 'serveHealth was given no `live`')
+        : json(200, live.snapshot({ key: keyIn(query) }))
     default:
       return text(404, 'expected /healthz, /readyz, /metrics or /live.json')
   }
+}
+
+/** What the dashboard asks about one message. */
+function keyIn(query: string | undefined): string | undefined {
+  return new URLSearchParams(query).get('key') ?? undefined
 }
 
 function health(watched: Served['watched'], which: 'live' | 'ready'): Answer {

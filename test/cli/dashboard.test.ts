@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import type { SessionInfo } from '../../dashboard/api.ts'
+import { pagesFolder } from '../kit/dashboard.ts'
+import { freePort } from '../kit/servers/ports.ts'
+import { Cli, WITHIN_MS, type CliRun } from './cli-process.ts'
+
+jest.setTimeout(WITHIN_MS)
+
+const USER = 'CONSUME_ONCE_DASHBOARD_USER'
+const PASSWORD = 'CONSUME_ONCE_DASHBOARD_PASSWORD'
+
+const session = async (port: number, headers: Record<string, string> = {}): Promise<SessionInfo | number> => {
+  const response = await fetch(`http://127.0.0.1:${port}/api/session`, { headers })
+  return response.ok ? ((await response.json()) as SessionInfo) : response.status
+}
+
+describe('consume-once dashboard', () => {
+  let cli: Cli
+  beforeEach(() => {
+    cli = new Cli()
+  })
+  afterEach(() => cli[Symbol.dispose]())
+
+  /** Runs until it serves, asks for its session, and ends it by SIGINT. */
+  async function served(
+    args: readonly string[],
+    ask: (port: number) => Promise<void>,
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<CliRun> {
+    const port = await freePort()
+    let asked: Promise<void> | undefined
+    const run = await cli.run(['dashboard', '--port', String(port), '--pages', pagesFolder(), ...args], {
+      env: { CONSUME_ONCE_CONFIG: 'test/cli/memory.config.ts', ...env },
+      onStderr: (text, signal) => {
+        if (text.includes('Ctrl-C ends it')) asked ??= ask(port).finally(() => signal('SIGINT'))
+      },
+    })
+    if (asked === undefined) throw new Error(`it did not serve: ${run.stderr}`)
+    await asked
+    return run
+  }
+
+  it('serves this machine read-only until Ctrl-C, and prints where', async () => {
+    let found: SessionInfo | number | undefined
+    const run = await served([], async (port) => {
+      found = await session(port)
+    })
+    expect(found).toMatchObject({ readOnly: true, consumers: [{ id: 'workers/sms-sender' }] })
+    expect(run.stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\n$/)
+    expect(run.exitCode).toBe(0)
+  })
+
+  it('lets people write and shows the environment if it is told to, and asks for credentials if they are set', async () => {
+    const found: (SessionInfo | number)[] = []
+    const authorization = `Basic ${Buffer.from('ops:correct horse').toString('base64')}`
+    const run = await served(
+      ['--write', '--environment', 'staging', '--host', '0.0.0.0', '--json'],
+      async (port) => {
+        found.push(await session(port), await session(port, { authorization }))
+      },
+      { [USER]: 'ops', [PASSWORD]: 'correct horse' },
+    )
+    expect(found).toMatchObject([401, { readOnly: false, by: 'ops', environment: { name: 'staging' } }])
+    expect(JSON.parse(run.stdout)).toMatchObject({ command: 'dashboard', read_only: false })
+  })
+
+  it.each([
+    ['an address that others reach, without credentials', ['--host', '0.0.0.0'], {}, USER],
+    ['a user without a password', [], { [USER]: 'ops' }, PASSWORD],
+    ['a password without a user', ['--host', '0.0.0.0'], { [PASSWORD]: 'correct horse' }, USER],
+  ])('refuses %s, and opens nothing', async (_, args, env, named) => {
+    const run = await cli.run(['dashboard', ...args], {
+      env: { CONSUME_ONCE_CONFIG: 'test/cli/memory.config.ts', ...(env as Record<string, string>) },
+    })
+    expect(run.exitCode).toBe(3)
+    expect(run.stderr).toContain(named)
+    expect(run.stdout).toBe('')
+  })
+
+  it('says which port is none', async () => {
+    const run = await cli.run(['dashboard', '--port', '70000'])
+    expect([run.exitCode, run.stderr]).toEqual([2, expect.stringContaining('0 to 65535')])
+  })
+})

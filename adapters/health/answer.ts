@@ -44,7 +44,7 @@ export async function answerTo(request: IncomingMessage, response: ServerRespons
 
 async function answer(method: string, url: string, { watched, metrics, live }: Served): Promise<Answer> {
   if (method !== 'GET' && method !== 'HEAD') return text(405, 'only GET and HEAD are answered')
-  const [path, query] = url.split('?', 2)
+  const [path = '', query] = url.split('?', 2)
   switch (path) {
     case '/healthz':
       return health(watched, 'live')

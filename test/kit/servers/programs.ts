@@ -78,6 +78,16 @@ export async function needPrometheus(): Promise<{ readonly prometheus: string; r
   return { prometheus: needProgram('prometheus'), promtool: needProgram('promtool') }
 }
 
+/** As `needJava`: the browser without a window, and a font that pictures of pages look the same with everywhere. */
+export async function needChromium(): Promise<string> {
+  const found = CHROMIUMS.map((name) => findProgram(name)).find((path) => path !== undefined)
+  if (found !== undefined) return found
+  await installPackages(['chromium-headless-shell', 'fonts-inter'])
+  return needProgram('chromium-headless-shell')
+}
+
+const CHROMIUMS = ['chromium-headless-shell', 'chromium', 'google-chrome']
+
 /** Debian has it there, and PATH of a user has not. */
 const SYSTEM_PROGRAMS = ['/usr/sbin']
 

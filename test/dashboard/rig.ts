@@ -1,0 +1,216 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { Pool } from 'pg'
+import { rabbitSubscription, runRabbit } from '../../adapters/amqplib/index.ts'
+import { kafkaSubscription, runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
+import { postgresInbox, type PgTransaction } from '../../adapters/pg/index.ts'
+import { redisLease } from '../../adapters/redis/ioredis/index.ts'
+import { serveDashboard, type ServedDashboard } from '../../dashboard/server/index.ts'
+import {
+  adminOf,
+  defineConsumer,
+  liveSignals,
+  messageId,
+  OutcomeUnknownError,
+  TerminalError,
+  type Admin,
+  type Consumer,
+  type LiveSignals,
+  type Running,
+  type Store,
+} from '../../src/index.ts'
+import type { Key } from '../../src/spi.ts'
+import { Cluster, FAST } from '../kafka/kit.ts'
+import { startFaultProxy, type FaultProxy } from '../kit/fault-proxy.ts'
+import { uniqueName } from '../kit/namespace.ts'
+import { startPrivateRedis } from '../kit/servers/private-redis.ts'
+import { server } from '../kit/servers/server.ts'
+import { Rabbit } from '../rabbitmq/rabbit.ts'
+
+/** What the handler does with a message. */
+type Fate = 'ok' | 'fails' | 'unknown'
+
+export interface SentSms {
+  readonly id: string
+  readonly fate?: Fate
+}
+
+/**
+ * Two consumers that run, and dashboards over them: `sms-sender` on Kafka and Redis, behind a proxy, parks what is in doubt;
+ * `email-sender` on RabbitMQ and Postgres.
+ */
+export class Rig implements AsyncDisposable {
+  readonly topic: string
+  readonly queue: string
+  readonly redisProxy: FaultProxy
+  readonly sms: Consumer
+  readonly email: Consumer
+  readonly smsStore: Store
+  readonly #cluster: Cluster
+  readonly #rabbit: Rabbit
+  readonly #redis: Redis
+  readonly #pool: Pool
+  readonly #schema: string
+  readonly #prefix: string
+  readonly #live: LiveSignals = liveSignals()
+  readonly #journals: string = mkdtempSync(join(tmpdir(), 'consume-once-journals-'))
+  readonly #running: Running[] = []
+  readonly #boards: ServedDashboard[] = []
+  readonly #group: string = uniqueName('notifications')
+
+  private constructor(
+    cluster: Cluster,
+    rabbit: Rabbit,
+    {
+      topic,
+      redisProxy,
+      postgres,
+    }: { readonly topic: string; readonly redisProxy: FaultProxy; readonly postgres: string },
+  ) {
+    this.#cluster = cluster
+    this.#rabbit = rabbit
+    this.topic = topic
+    this.queue = rabbit.name()
+    this.redisProxy = redisProxy
+    this.#prefix = uniqueName('dashboard')
+    this.#schema = uniqueName('dashboard')
+    this.#redis = new Redis(redisProxy.port, '127.0.0.1', { commandTimeout: 2_000, retryStrategy: () => 100 })
+    this.#redis.on('error', () => {})
+    this.#pool = new Pool({ connectionString: postgres, max: 6 })
+    this.#pool.on('error', () => {})
+    this.smsStore = redisLease({ redis: this.#redis, prefix: this.#prefix })
+    this.sms = this.#consumer('sms-sender', this.smsStore)
+    this.email = this.#consumer('email-sender', postgresInbox({ pool: this.#pool, schema: this.#schema }))
+  }
+
+  static async open(): Promise<Rig> {
+    // Lists look through all keys of a Redis: the shared one has those of all other tests.
+    const [cluster, rabbit, redis, postgres] = await Promise.all([
+      Cluster.open(),
+      Rabbit.open(),
+      startPrivateRedis(),
+      server('postgres'),
+    ])
+    const topic = await cluster.topic(2)
+    const redisProxy = await startFaultProxy(redis.port)
+    const rig = new Rig(cluster, rabbit, { topic, redisProxy, postgres: postgres.url })
+    await rabbit.declare(rig.queue)
+    const kafka = runKafka(cluster.client(), rig.sms, rig.#kafkaOptions)
+    const amqp = runRabbit(rabbit.url, rig.email, { queue: rig.queue })
+    rig.#running.push(kafka, amqp)
+    await Promise.all([kafka, amqp])
+    return rig
+  }
+
+  get group(): string {
+    return this.#group
+  }
+
+  /** As a screen names it in its address. */
+  get smsId(): string {
+    return `${this.#group}/sms-sender`
+  }
+
+  get emailId(): string {
+    return `${this.queue}/email-sender`
+  }
+
+  get smsAdmin(): Admin {
+    return adminOf(this.sms, { group: this.#group, origins: [this.topic] })
+  }
+
+  async sendSms(messages: readonly SentSms[]): Promise<void> {
+    const values = messages.map(({ id, fate = 'ok' }) => ({ value: JSON.stringify({ id, fate }), headers: { id } }))
+    await this.#cluster.send(this.topic, values)
+  }
+
+  async sendEmails(messages: readonly SentSms[]): Promise<void> {
+    const bodies = messages.map(({ id, fate = 'ok' }) => JSON.stringify({ id, fate }))
+    await this.#rabbit.send(this.queue, bodies, {
+      headersOf: (text) => ({ id: (JSON.parse(text) as SentSms).id }),
+      timestamp: Date.now(),
+    })
+  }
+
+  async serve(pages: string, { readOnly = false }: { readonly readOnly?: boolean } = {}): Promise<ServedDashboard> {
+    const board = await serveDashboard({
+      consumers: [
+        { consumer: this.sms, subscription: kafkaSubscription(this.#cluster.client(), this.#kafkaOptions) },
+        { consumer: this.email, subscription: rabbitSubscription(this.#rabbit.url, { queue: this.queue }) },
+      ],
+      live: this.#live,
+      environment: { name: 'staging', color: '#d55e00' },
+      showPayload: true,
+      journals: this.#journals,
+      timeoutMs: 3_000,
+      readOnly,
+      port: 0,
+      pages,
+    })
+    this.#boards.push(board)
+    return board
+  }
+
+  /** Parks messages that no broker has, for lists that are long. */
+  async parkMany(count: number): Promise<void> {
+    const { scope } = this.smsAdmin
+    for (let from = 0; from < count; from += 1_000) {
+      const items = Array.from({ length: Math.min(1_000, count - from) }, (_, at) => ({
+        key: keyOf(from + at),
+        digest: '',
+      }))
+      const token = uniqueName('token')
+      const answers = await this.smsStore.claim({
+        scope,
+        token,
+        leaseMs: 60_000,
+        retentionMs: 86_400_000,
+        alone: false,
+        items,
+      })
+      const claims = answers.flatMap((answer) => ('claim' in answer ? [answer.claim] : []))
+      await this.smsStore.setAside(claims, 'parked', {
+        reason: 'in-doubt',
+        cause: 'Error: the provider did not answer',
+      })
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.redisProxy.accept()
+    await Promise.allSettled(this.#boards.map((board) => board.close()))
+    await Promise.allSettled(this.#running.map((running) => running.stop({ deadlineMs: 5_000 })))
+    await this.#pool.query(`drop schema if exists ${this.#schema} cascade`).catch(() => {})
+    this.#redis.disconnect()
+    await Promise.allSettled([this.#pool.end(), this.redisProxy.stop()])
+    await Promise.allSettled([this.#cluster[Symbol.asyncDispose](), this.#rabbit[Symbol.asyncDispose]()])
+    rmSync(this.#journals, { recursive: true, force: true })
+  }
+
+  get #kafkaOptions(): KafkaOptions {
+    return { ...FAST, topics: [this.topic], group: this.#group, start: 'earliest' }
+  }
+
+  #consumer(name: string, store: Store<PgTransaction>): Consumer {
+    return defineConsumer<SentSms, SentSms, PgTransaction>({
+      name,
+      id: messageId.header('id'),
+      decode: (value) => JSON.parse(Buffer.from(value ?? []).toString()) as SentSms,
+      store,
+      ...(store.strategy === 'lease' ? { onInDoubt: 'park', leaseMs: 5_000 } : {}),
+      maxAttempts: 2,
+      observe: this.#live,
+      handle: ({ payload }) => {
+        if (payload.fate === 'fails') throw new TerminalError('no such number')
+        if (payload.fate === 'unknown') throw new OutcomeUnknownError('the provider did not answer')
+      },
+    })
+  }
+}
+
+/** 22 characters, the last of which has four bits that are zero. */
+function keyOf(number: number): Key {
+  return `${String(number).padStart(8, '0')}${'x'.repeat(13)}A`
+}

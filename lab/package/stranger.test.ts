@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { extname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
@@ -167,17 +167,23 @@ describe('the packed package, installed by a stranger', () => {
       .filter((name) => name !== '')
       .map((name) => name.slice('package/'.length))
     const compiled = files.filter((name) => name.startsWith('dist/'))
-    const [kinds, modules] = [
+    const isPage = (name: string): boolean => name.startsWith('dist/dashboard/ui/')
+    const [kinds, modules, pages] = [
       compiled.filter((name) => name.endsWith('package.json')),
-      compiled.filter((name) => !name.endsWith('package.json')),
+      compiled.filter((name) => !name.endsWith('package.json') && !isPage(name)),
+      compiled.filter(isPage),
     ]
     expect(kinds.toSorted()).toEqual(['dist/cli/package.json', 'dist/package.json'])
-    expect(modules.filter((name) => !/^(?:src|adapters|testing|cli)\//.test(sourceOf(name)))).toEqual([])
+    expect(
+      modules.filter((name) => !/^(?:src|adapters|testing|cli|dashboard\/(?:server|api))/.test(sourceOf(name))),
+    ).toEqual([])
     expect(modules.filter((name) => !sources.has(sourceOf(name)))).toEqual([])
-    expect(files.length).toBeLessThan(1_300)
+    // Bundled: one script, one style sheet, the page and its icon.
+    expect(pages.map((name) => extname(name)).toSorted()).toEqual(['.css', '.html', '.js', '.svg'])
+    expect(files.length).toBeLessThan(1_450)
     const others = files.filter((name) => !name.startsWith('dist/'))
     expect(others.filter((name) => !sources.has(name))).toEqual([])
-    expect(others.filter((name) => !/^(?:docs|examples)\//.test(name)).toSorted()).toEqual([
+    expect(others.filter((name) => !/^(?:docs|examples|observability)\//.test(name)).toSorted()).toEqual([
       'ARCHITECTURE.md',
       'CHANGELOG.md',
       'CONTRIBUTING.md',

@@ -16,6 +16,6 @@ describe('random calls of three owners', () => {
   it.each(Object.entries(WRONG_STEPS))('find out a lease that %s', async (_flaw, step) => {
     const store = new MapStore(step)
     const wait = (ms: number): void => void (store.now += ms)
-    await expect(assertLikeTransition(store, { numRuns: 10_000, wait })).rejects.toThrow('Property failed')
+    await expect(assertLikeTransition(store, { numRuns: 50_000, wait })).rejects.toThrow('Property failed')
   })
 })

@@ -150,6 +150,8 @@ function comparable(text: string): string {
       .replaceAll(/sms[ /]\d+/g, 'PLACE')
       .replaceAll(/\d+ (s|min) each/g, 'EACH')
       .replaceAll(/\s+/g, ' ')
+      // A histogram is shown when the messages lie far enough apart, which a slow machine sends.
+      .replaceAll(/TIME \| TIME, EACH /g, '')
       // How far it was read when it paused.
       .replaceAll(/skipped \d+ Go on/g, 'Go on')
       .trim()

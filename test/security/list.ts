@@ -59,7 +59,7 @@ export const SECURITY: readonly ListedItem[] = [
     but: 'Stores take a client or pool that is connected by the user: they open no connection.',
   },
   {
-    item: 'No dashboard and no listening port; each decision of a person is confirmed, and written down',
+    item: 'Nothing listens but the health server and the dashboard, which a user starts; each decision of a person is confirmed, and written down',
     tests: ['T140', 'T141', 'T113'],
   },
   {

@@ -188,7 +188,7 @@ export const WAYS: readonly Way[] = [
   ],
   [
     'a store that is down, with an address in its error',
-    ['store-down', 'store-up', 'handled'],
+    ['store-call', 'store-down', 'store-up', 'handled'],
     async (ears, style) => {
       const rig = await start(ears, style, {})
       rig.store.script('claim', new StoreError('STORE_UNREACHABLE', `no connection to ${CANARY_ADDRESS}`))

@@ -167,7 +167,6 @@ describe('the packed package, installed by a stranger', () => {
       .filter((name) => name !== '')
       .map((name) => name.slice('package/'.length))
     const compiled = files.filter((name) => name.startsWith('dist/'))
-    const isPage = (name: string): boolean => name.startsWith('dist/dashboard/ui/')
     const [kinds, modules, pages] = [
       compiled.filter((name) => name.endsWith('package.json')),
       compiled.filter((name) => !name.endsWith('package.json') && !isPage(name)),
@@ -343,6 +342,10 @@ describe('the packed package, installed by a stranger', () => {
     WITHIN_MS,
   )
 })
+
+function isPage(name: string): boolean {
+  return name.startsWith('dist/dashboard/ui/')
+}
 
 function sourceOf(compiled: string): string {
   return compiled.replace(/^dist\//, '').replace(/(?:\.d\.ts|\.js)(?:\.map)?$/, '.ts')

@@ -100,7 +100,7 @@ export interface ConsumerQuery {
 
 export interface SessionInfo {
   readonly version: string
-  /** Of this server, to compare with times in answers. */
+  /** The clock of this server, to compare with times in answers. */
   readonly now: EpochMs
   /** Who decides, for the audit: from `auth`, or the user of the operating system. */
   readonly by: string

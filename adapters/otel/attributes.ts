@@ -1,7 +1,7 @@
 import type { Attributes } from '@opentelemetry/api'
 import { REPLAY_ID_HEADER, type Key, type Message, type TracedConsumer, type TracedItem } from '../../src/spi.ts'
 
-/** Of a message, by the messaging conventions. Contains no payload and no message ID, which is often personal. */
+/** The attributes of a message, by the messaging conventions. They contain no payload and no message ID, which is often personal data. */
 export function attributesOfMessage(message: Message, group: string): Attributes {
   const { system, position, value, key } = message
   const attributes: Attributes = { 'messaging.message.body.size': value?.byteLength ?? 0 }
@@ -20,7 +20,7 @@ export function attributesOfMessage(message: Message, group: string): Attributes
   return attributes
 }
 
-/** Of a delivery, or of the first message of a run. */
+/** The attributes of a delivery, or of the first message of a run. */
 export function attributesOfStart(
   { name, scope, strategy }: TracedConsumer,
   { headers }: Message,

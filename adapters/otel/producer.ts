@@ -27,7 +27,7 @@ function textOf(headers: Headers, name: string): string | undefined {
     : undefined
 }
 
-/** Of a `traceparent` that this library kept: another propagator may be in use. */
+/** The span context of a `traceparent` that this library kept. Another propagator may be in use. */
 export function parseTraceparent(text: string): SpanContext | undefined {
   const [, traceId, spanId, flags] = text.split('-')
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined

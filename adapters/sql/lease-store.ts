@@ -36,7 +36,7 @@ export interface LeaseCalls<Place> {
 export type Marking = Claim & { readonly result: Result | undefined }
 
 interface Parts<Place extends HistoryPlace> {
-  /** Of the store, for metrics. */
+  /** The value of the label `store` in metrics. */
   readonly name: string
   readonly errors: SqlErrors
   readonly database: Pick<Database<Place, unknown>, 'open' | 'placeOf' | 'placeOfUse'>

@@ -19,7 +19,7 @@ import type { Place } from './place.ts'
 import type { Sessions } from './session.ts'
 
 export interface StoreParts<Tx, P extends Place<Tx> & HistoryPlace> {
-  /** Of the store, for metrics. */
+  /** The value of the label `store` in metrics. */
   readonly name: string
   readonly sessions: Sessions<Tx>
   readonly database: Pick<Database<P, unknown>, 'open' | 'placeOf' | 'placeOfUse'>

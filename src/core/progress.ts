@@ -70,10 +70,15 @@ export class Progress {
     return this.#stalls
   }
 
-  /** What was seen means nothing any more: nobody could make progress, for a reason that is known. */
-  forget(): void {
-    this.#places = new Map()
-    this.#stalls = []
+  /**
+   * Nobody could make progress until now, for a reason that is known. A place that was stalled before stays so: its
+   * cause is not known to be gone.
+   */
+  excuse(now: MonotonicMs): void {
+    const stalled = new Set(this.#stalls.map(({ place }) => place))
+    this.#places = new Map(
+      [...this.#places].map(([place, seen]) => [place, stalled.has(place) ? seen : { ...seen, since: now }]),
+    )
   }
 }
 

@@ -58,10 +58,13 @@ export class StallWatch {
     const { clock, store, observe } = this.#services
     const before = new Set(this.#progress.stalls.map(({ place }) => place))
     const work = [...this.#work()]
-    if (store.isDown) this.#progress.forget()
-    const stalls = store.isDown ? [] : this.#progress.look(work, clock.monotonic())
-    for (const stall of stalls) if (!before.delete(stall.place)) observe({ type: 'stalled', ...stall })
-    for (const place of before) observe({ type: 'stall-over', place })
+    if (store.isDown) this.#progress.excuse(clock.monotonic())
+    else {
+      for (const stall of this.#progress.look(work, clock.monotonic())) {
+        if (!before.delete(stall.place)) observe({ type: 'stalled', ...stall })
+      }
+      for (const place of before) observe({ type: 'stall-over', place })
+    }
     if (work.length > 0) this.wake()
   }
 }

@@ -42,11 +42,19 @@ describe('progress', () => {
     expect(progress.stalls).toMatchObject([{ place: 'p0' }])
   })
 
-  it('is judged anew after it was forgotten', () => {
+  it('is judged anew after nobody could make any', () => {
     const progress = new Progress(100)
     progress.look(work('p0 a 0'), 0)
-    progress.forget()
-    expect(progress.look(work('p0 a 0'), 100)).toEqual([])
+    progress.excuse(100)
+    expect(progress.look(work('p0 a 0'), 150)).toEqual([])
     expect(progress.look(work('p0 a 0'), 200)).toHaveLength(1)
+  })
+
+  it('that was missed before is missed still', () => {
+    const progress = new Progress(100)
+    for (const now of [0, 100]) progress.look(work('p0 a 0'), now)
+    progress.excuse(120)
+    expect(progress.stalls).toHaveLength(1)
+    expect(progress.look(work('p0 a 0'), 130)).toMatchObject([{ place: 'p0', forMs: 130 }])
   })
 })

@@ -43,6 +43,18 @@ describe.each(STYLES)('a consumer that makes no progress ($strategy, $handler)',
     expect(rig.running.state).toBe('stalled')
   })
 
+  it('stays stalled while the store is down too', async () => {
+    const rig = await startRig({ style, ...SETTINGS, effect: () => Promise.reject(new Error('broken')) })
+    rig.source.publishHeld = new Promise(() => {})
+    await rig.deliver('a')
+    await rig.clock.advance(2 * LONGEST_MS)
+    rig.store.isDown = true
+    await rig.deliver('b')
+    await rig.clock.advance(LONGEST_MS)
+    expect(rig.running.state).toBe('stalled')
+    expect([rig.count('store-down'), rig.count('stalled'), rig.count('stall-over')]).toEqual([1, 1, 0])
+  })
+
   it('is not stalled while the store is down', async () => {
     const rig = await startRig({ style, ...SETTINGS, effect: (work) => work.apply() })
     rig.store.isDown = true

@@ -12,6 +12,7 @@ const SUITES: Readonly<Record<string, () => Promise<Suite>>> = {
   memory: async () => (await import('./suites/memory.ts')).memory,
   crash: async () => (await import('./suites/crash.ts')).crash,
   traces: async () => (await import('./suites/traces.ts')).traces,
+  metrics: async () => (await import('./suites/metrics.ts')).metrics,
   latency: async () => (await import('./suites/latency.ts')).latency,
 }
 

@@ -15,6 +15,7 @@ import { addPositions } from './records/positions.ts'
 import { addMark } from './records/mark.ts'
 import { addPurge } from './records/purge.ts'
 import { addReplay } from './replay/command.ts'
+import { addReport } from './report.ts'
 import { addRedrive } from './replay/redrive.ts'
 import { isConsumeOnceError } from '../src/index.ts'
 
@@ -51,6 +52,7 @@ async function main(): Promise<number> {
     addPurge,
     addMark,
     addReplay,
+    addReport,
     addRedrive,
     addMigrate,
     addDoctor,

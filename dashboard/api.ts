@@ -25,7 +25,7 @@ export type { Outcome } from '../src/ports/outcome.ts'
 export interface Api {
   'GET api/session': { readonly query: object; readonly answer: SessionInfo }
   'GET api/live': { readonly query: object; readonly answer: LiveAnswer }
-  /** How many records wait, for each consumer. Counting stops at 1,000 in each state; the answer may be 5 s old. */
+  /** How many records wait, for each consumer. Counting stops at 1,000 or 2 s in each state; the answer may be 5 s old. */
   'GET api/counts': { readonly query: object; readonly answer: CountsAnswer }
   'GET api/records': { readonly query: RecordsQuery; readonly answer: RecordsAnswer }
   'GET api/groups': { readonly query: ConsumerQuery & { readonly state: ListState }; readonly answer: GroupsAnswer }
@@ -35,6 +35,8 @@ export interface Api {
     readonly answer: AuditAnswer
   }
   'GET api/doctor': { readonly query: ConsumerQuery; readonly answer: DoctorAnswer }
+  /** The verdict of `doctor` on each consumer. It asks servers: an answer may be 30 s old. */
+  'GET api/guarantees': { readonly query: object; readonly answer: GuaranteesAnswer }
   'GET api/settings': { readonly query: ConsumerQuery; readonly answer: SettingsAnswer }
   /** Strategy `offsets` only: where each partition goes on. */
   'GET api/positions': { readonly query: ConsumerQuery; readonly answer: PositionsAnswer }
@@ -47,6 +49,10 @@ export interface Api {
   }
   'GET api/jobs': { readonly query: object; readonly answer: { readonly jobs: readonly JobInfo[] } }
   'GET api/job': { readonly query: { readonly id: string }; readonly answer: JobInfo }
+
+  /** Pauses or resumes a consumer that runs in the process of the dashboard. 409 if none does, or its kind cannot be paused. */
+  'POST api/consumers/pause': { readonly body: PauseRequest; readonly answer: PauseAnswer }
+  'POST api/consumers/resume': { readonly body: PauseRequest; readonly answer: PauseAnswer }
 
   'POST api/decisions/preview': { readonly body: PreviewRequest; readonly answer: DecisionPreview }
   'POST api/decisions': { readonly body: ConfirmRequest; readonly answer: DecisionAnswer }
@@ -204,11 +210,16 @@ export interface RecordRow extends Omit<RecordView, 'digest' | 'result'> {
 export interface RecordsAnswer {
   readonly now: EpochMs
   readonly records: readonly RecordRow[]
-  /** With a filter a page may be empty, or longer than `limit`, and still have a next one: 5,000 records are looked at for one page. */
+  /** How many records were looked at for this page, in whatever state. */
+  readonly looked: number
+  /**
+   * A page ends after 2 s, and then may be empty and still have a next one: what is rare lies anywhere. It may also be longer than
+   * `limit`.
+   */
   readonly next: string | undefined
 }
 
-/** Counted over at most 10,000 records. The answer may be 10 s old. */
+/** Counted over at most 10,000 records, or 2 s. The answer may be 10 s old. */
 export interface GroupsAnswer {
   readonly now: EpochMs
   readonly total: StateCount
@@ -250,16 +261,42 @@ export interface MessageAnswer {
 
 export interface MessageRecord extends RecordRow {
   readonly origin: string | undefined
-  /** Plain words: what the state means, and what a person can do. */
-  readonly meaning: string
+  /** Starts of the handler before it is given up, or parked if it is in doubt. */
+  readonly maxAttempts: number
+  /** Whether it went out; before it, that another message came with the same ID. */
+  readonly verdicts: readonly Verdict[]
+  /** Another message came with the same ID and another payload. */
+  readonly isConflict: boolean
+  /** What happened, in the order of time. */
+  readonly story: readonly Told[]
+  /** What to do about it, in plain words. */
+  readonly advice: Advice
   /** What a person may decide about it. Empty if the dashboard is read-only. */
   readonly decisions: readonly DecisionKind[]
-  /** The command of the command-line tool that shows the same. */
-  readonly command: string
   /** Decisions about this message, the newest first, at most 50. */
   readonly audit: readonly AuditRow[]
   /** What live consumers remember about it, the oldest first: deliveries with their steps, failed attempts. */
   readonly entries: readonly (LiveEntry & { readonly instance: string })[]
+}
+
+export interface Verdict {
+  readonly tone: 'good' | 'watch' | 'alarm' | 'none'
+  readonly text: string
+  readonly details: readonly string[]
+}
+
+/** One sentence of what happened. */
+export interface Told {
+  readonly from: EpochMs
+  /** Later than `from` if the same happened several times. */
+  readonly to: EpochMs
+  readonly text: string
+}
+
+export interface Advice {
+  readonly text: string
+  /** Commands for a shell. */
+  readonly commands: readonly { readonly about: string; readonly text: string }[]
 }
 
 /** A message as the broker has it. Payload and headers only with `showPayload`, redacted. */
@@ -281,6 +318,16 @@ export interface AuditRow extends Omit<AuditEntry, 'record'> {}
 export interface AuditAnswer {
   readonly entries: readonly AuditRow[]
   readonly next: string | undefined
+}
+
+export interface PauseRequest extends ConsumerQuery {
+  /** For the log and the events of the consumer. No payload, no secret. */
+  readonly reason: string
+}
+
+export interface PauseAnswer {
+  /** How many runs of it were asked to. */
+  readonly runs: number
 }
 
 // Decisions: preview, then confirm
@@ -339,6 +386,17 @@ export interface DoctorAnswer {
   /** When the servers were asked: the answer may be 30 s old. */
   readonly at: EpochMs
   readonly diagnosis: Diagnosis
+}
+
+export interface GuaranteesAnswer {
+  readonly now: EpochMs
+  readonly consumers: readonly {
+    readonly consumer: string
+    /** `undefined`: it could not be found out. */
+    readonly verdict: Diagnosis['verdict'] | undefined
+    /** Consequences of what breaks the guarantee, for people. */
+    readonly broken: readonly string[]
+  }[]
 }
 
 export interface SettingsAnswer {

@@ -18,6 +18,8 @@ const admin = kafka.admin()
 await admin.connect()
 await admin.createTopics({ topics: [{ topic, numPartitions: 1 }], waitForLeaders: false })
 const redis = new Redis(redisUrl())
+/** 9464 for you; any free one here. */
+const port = 0
 const send = async (_payload: unknown, _key: { idempotencyKey: string }): Promise<void> => {}
 // #region readme
 
@@ -29,7 +31,7 @@ const sms = defineConsumer({
   observe: [prometheus({ registry: register })], // counts
 })
 const running = runKafka(kafka, sms, { topics: [topic], group: 'sms' })
-const server = await serveHealth(running, { port: 9464, metrics: register }) // serves /metrics, /healthz and /readyz
+const server = await serveHealth(running, { port, metrics: register }) // serves /metrics, /healthz and /readyz
 // #endregion
 
 await running.ready()

@@ -1,6 +1,7 @@
 import type { Cell } from './cell.ts'
 import { ONE_MESSAGE } from './cells/one-message.ts'
+import { SEVERAL_KEYS } from './cells/several-keys.ts'
 import { STREAMS } from './cells/stream.ts'
 
 /** Every cell, model by model. */
-export const CELLS: readonly Cell[] = [...ONE_MESSAGE, ...STREAMS]
+export const CELLS: readonly Cell[] = [...ONE_MESSAGE, ...STREAMS, ...SEVERAL_KEYS]

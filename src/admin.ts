@@ -1,11 +1,10 @@
-import { idBytes } from './core/message-id.ts'
+import { idBytes, WHY_UNUSABLE } from './core/message-id.ts'
 import type { DecideVerdict, Key, RecordView } from './core/record.ts'
 import { keptIn } from './core/result.ts'
 import { checkDecider, type Decider } from './decider.ts'
 import { definitionOf, type Consumer } from './define-consumer.ts'
-import { identityOf } from './digest.ts'
+import { identityOf, numberedKey, ScopeIdentity } from './digest.ts'
 import { ConfigError } from './errors.ts'
-import { WHY_UNUSABLE } from './message-id.ts'
 import { checkText, checkWhole } from './option-checks.ts'
 import type { ResolvedConsumer } from './resolve-options.ts'
 import type { Subscription } from './ports/subscription.ts'
@@ -38,7 +37,7 @@ export interface Decided {
   readonly verdict: DecideVerdict
 }
 
-/** Number of records in a state. `isAtLeast`: counting stopped at the limit, and there are more. */
+/** Number of records in a state. `isAtLeast`: counting stopped at a limit, and there may be more. */
 export interface StateCount {
   readonly count: number
   readonly isAtLeast: boolean
@@ -55,7 +54,10 @@ export interface Admin {
    * origin. Changes nothing.
    */
   inspect(refs: readonly RecordRef[]): Promise<readonly Inspected[]>
-  /** Records in one state, a page at a time, in no particular order. Stores know keys, not IDs. Changes nothing. */
+  /**
+   * Records in one state, a page at a time, in no particular order. Stores know keys, not IDs. Changes nothing. A page may
+   * be empty and have a next one: `lookAtMost` is 100000 by default, so that each page takes bounded time.
+   */
   list(query: ListQuery): Promise<RecordPage>
   /**
    * Decides messages that are parked, in doubt or given up. `done`: the effect happened. `rerun`: the next delivery
@@ -96,6 +98,7 @@ export interface Admin {
 const KEYS_PER_CALL = 500
 const PAGE = 1_000
 const MOST_COUNTED = 10_000
+const LOOKED_AT = 100_000
 const PURGE_BATCH = 10_000
 const MOST_PURGED_AT_ONCE = 100_000
 
@@ -154,9 +157,13 @@ class StoreRecords implements Admin {
     return (await this.#look(refs)).flat()
   }
 
-  async list(query: ListQuery): Promise<RecordPage> {
-    const { records, next } = await this.#admin.list(this.scope, query)
-    return { records: records.map(withTraceApart), next }
+  async list({ lookAtMost = LOOKED_AT, ...query }: ListQuery): Promise<RecordPage> {
+    const problems: string[] = []
+    checkWhole('limit', query.limit, problems)
+    checkWhole('lookAtMost', lookAtMost, problems)
+    if (problems.length > 0) throw this.#invalid(...problems)
+    const { records, ...rest } = await this.#admin.list(this.scope, { ...query, lookAtMost })
+    return { ...rest, records: records.map(withTraceApart) }
   }
 
   async resolve(
@@ -264,9 +271,17 @@ class StoreRecords implements Admin {
     // With the option `scope`, all origins share one key.
     const sought = this.#consumer.scope === undefined ? origins : origins.slice(0, 1)
     return sought.map((origin) => {
-      const { key } = identityOf(keyScope(this.#consumer, group, origin), bytes)
+      const key = this.#keyOf(keyScope(this.#consumer, group, origin), bytes)
       return { ref, key, origin: this.#consumer.scope === undefined ? origin : undefined }
     })
+  }
+
+  #keyOf(scope: readonly Uint8Array[], id: Uint8Array): Key {
+    if (this.#consumer.store.keys !== 'sequences') return identityOf(scope, id).key
+    const key = numberedKey(new ScopeIdentity(scope), id)
+    if (key === undefined)
+      throw this.#invalid('message ID: expected one of messageId.sourceSequence(), `number:source`')
+    return key
   }
 
   #checked({ by, reason }: Decider): Why {

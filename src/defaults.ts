@@ -18,10 +18,12 @@ export const DEFAULTS: {
   readonly maxAttempts: number
   readonly maxResultBytes: number
   readonly backoff: Backoff
-  readonly onConflict: 'dead-letter' | 'duplicate'
+  readonly onConflict: 'dead-letter'
   readonly onInDoubt: 'rerun' | 'park'
   readonly onBeyondRetention: 'run' | 'park' | 'skip'
   readonly purge: 'background' | 'never'
+  readonly mode: 'enforce' | 'observe'
+  readonly onStoreDown: 'pause' | 'run-unprotected'
   readonly quietMs: DurationMs
   readonly storeRetry: Backoff
   readonly publishRetry: Backoff
@@ -42,6 +44,8 @@ export const DEFAULTS: {
   onInDoubt: 'rerun',
   onBeyondRetention: 'run',
   purge: 'background',
+  mode: 'enforce',
+  onStoreDown: 'pause',
   quietMs: 2_000,
   storeRetry: { initialMs: 50, maxMs: 2_000 },
   publishRetry: { initialMs: 200, maxMs: 30_000 },

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { scopeMaterial, writeLengthBefore } from './core/key.ts'
 import type { Digest, Key } from './core/record.ts'
+import { isSequenceKey, readNumberedId, sequenceKey } from './sequence-key.ts'
 
 /**
  * Whole base64url characters in the 128 bits that a key or a digest keeps (decision 0002). Two bits are left for one
@@ -51,6 +52,15 @@ export class ScopeIdentity {
   }
 }
 
+/**
+ * The idempotency key of an ID for a store that keeps sequences: its key as a whole. `undefined`: the ID is none of
+ * `messageId.sourceSequence()`.
+ */
+export function numberedKey(identityOfScope: ScopeIdentity, id: string | Uint8Array): string | undefined {
+  const numbered = readNumberedId(id)
+  return numbered && sequenceKey(identityOfScope.of(numbered.source), numbered.number)
+}
+
 export function identityOf(scope: readonly Uint8Array[], id: Uint8Array): Identity {
   const idempotencyKey = new ScopeIdentity(scope).of(id)
   return { idempotencyKey, key: shortened(idempotencyKey) }
@@ -65,8 +75,12 @@ export function digestOf(value: Uint8Array | null): Digest {
   return shortened(payloadHashOf(value))
 }
 
-/** The key of an idempotency key, or the digest of a payload hash. The empty string stays empty. */
+/**
+ * The key of an idempotency key, or the digest of a payload hash. The empty string and the key of a sequence stay as
+ * they are.
+ */
 export function shortened(hashed: string): string {
+  if (isSequenceKey(hashed)) return hashed
   return hashed === '' ? '' : hashed.slice(0, WHOLE) + LAST[hashed.charCodeAt(WHOLE)]
 }
 

@@ -111,7 +111,11 @@ function within<T>(ms: DurationMs, work: Promise<T>): Promise<T> {
 
 /** The row of the guarantee table for this strategy. */
 function promiseOf(consumer: ResolvedConsumer): string {
-  const { name, store } = consumer
+  const { name, store, mode } = consumer
+  if (mode === 'observe') return `${name} (${store.strategy}): ${OBSERVED}`
+  if (store.strategy === 'lease' && store.marksFirst === true) {
+    return `${name} (lease): ${atMostOnce(consumer)} ${retentionOf(consumer)}`
+  }
   const start = `${name} (${store.strategy}): no message is lost while the broker retains it.`
   switch (store.strategy) {
     case 'inbox':
@@ -119,9 +123,20 @@ function promiseOf(consumer: ResolvedConsumer): string {
     case 'offsets':
       return `${start} Its handler may start twice; what it writes through ctx.tx commits once for each offset; what a producer sends again has another offset, and its effect again.`
     case 'lease':
-      return `${start} ${leasePromise(consumer)} ${retentionOf(consumer)}`
+      return `${start} ${leasePromise(consumer)} ${retentionOf(consumer)}${consumer.onStoreDown === 'pause' ? '' : UNPROTECTED}`
   }
 }
+
+function atMostOnce({ concurrency, onInDoubt }: ResolvedConsumer): string {
+  const unknown = onInDoubt === 'park' ? 'is parked for a person' : 'is lost too'
+  return `at most once. The mark is written before the handler starts: what was under way when a process dies (${concurrency} messages at most) is lost, and each redelivery of it is settled as a duplicate. A message whose outcome the handler does not know ${unknown}. No effect happens twice, unless a handler throws although its effect happened.`
+}
+
+const OBSERVED =
+  "mode 'observe' protects nothing. Every delivery runs, also a duplicate; no message is lost while the broker retains it, none is parked or dead-lettered, and what fails is tried again without end. Remove the mode to have duplicates dropped."
+
+const UNPROTECTED =
+  " While the store does not answer, messages run without a claim (onStoreDown: 'run-unprotected'): what was handled before, or runs elsewhere, runs again. Each such run is counted."
 
 function retentionOf({ retentionMs, onBeyondRetention }: ResolvedConsumer): string {
   const later = `A redelivery more than ${durationText(retentionMs)} after the mark`

@@ -26,6 +26,9 @@ export const ERROR_CODES = {
   TRANSACTION_OVER: 'the query is refused',
   REPLAY_REFUSED: 'the replay does not start, or stops; nothing was handled that the plan does not allow',
   REPLAY_RANGE_LOST: 'the replay stops; it never skips what it could not read',
+  ONCE_BUSY: 'the function was not called; another call with this key is under way: call again later',
+  ONCE_CONFLICT: 'the function was not called; the key belongs to another payload',
+  ONCE_SET_ASIDE: 'the function is not called with this key until a person decides about its record',
   INVARIANT_BROKEN: 'the settle is refused, and comes again; a bug of this library',
   STOPPED: 'the work is refused; it will be delivered again',
 } as const
@@ -160,6 +163,40 @@ export class TransactionError extends CodedError<'FLOATING_QUERY' | 'COMMIT_REFU
 /** A safety rule stopped a replay or a redrive. The message says which one, and what to do. */
 export class ReplayError extends CodedError<'REPLAY_REFUSED' | 'REPLAY_RANGE_LOST'> {
   override readonly name = 'ReplayError'
+}
+
+/** `once()` did not call its function, and has no result for its caller. */
+export class OnceError extends CodedError<'ONCE_BUSY' | 'ONCE_CONFLICT' | 'ONCE_SET_ASIDE'> {
+  override readonly name = 'OnceError'
+  /** With `ONCE_SET_ASIDE`: the reason in the record, such as `in-doubt`. */
+  readonly reason: string | undefined
+
+  constructor(code: 'ONCE_BUSY' | 'ONCE_CONFLICT' | 'ONCE_SET_ASIDE', message: string, reason?: string) {
+    super(code, message)
+    this.reason = reason
+  }
+}
+
+/**
+ * What `once()` rejects with for a duplicate of a call whose failure was remembered. `name`, `message` and `code` are
+ * those of the first failure; it is not an instance of the first failure's class.
+ */
+export class RememberedFailureError extends Error {
+  readonly code: string | undefined
+
+  constructor({
+    name,
+    message,
+    code,
+  }: {
+    readonly name: string
+    readonly message: string
+    readonly code?: string | undefined
+  }) {
+    super(message)
+    this.name = name
+    this.code = code
+  }
 }
 
 /**

@@ -11,6 +11,8 @@ export {
   type StateCount,
 } from './admin.ts'
 export type { Decider } from './decider.ts'
+export { observedReport } from './observed-report.ts'
+export type { ObservedExample, ObservedReport, ObservedVerdict } from './core/observed.ts'
 export { positionsOf, type GoOnFrom, type PositionAdmin } from './position-admin.ts'
 export { defineConfig, type ConfiguredConsumer, type ConsumeOnceConfig } from './config.ts'
 export { doctor, type CheckVerdict, type Diagnosis, type DoctorOptions } from './doctor.ts'
@@ -24,7 +26,15 @@ export type {
   LiveSnapshot,
 } from './signals/live-snapshot.ts'
 export { runInline, type InlineOptions, type InlineRunning, type Settlement } from './inline.ts'
+export { withLock, type HeldLock, type WithLock, type WithLockOptions } from './with-lock.ts'
+export { tokens, type Tokens, type TokensOptions, type TokenVerdict } from './tokens.ts'
+export { once, type Once } from './once/once.ts'
+export type { OnceContext, OnceOptions, OnceReconciled } from './once/options.ts'
 export { messageId, cloudEvent, standardId, type IdExtractor, type IncomingMessage } from './message-id.ts'
+export type { FingerprintOptions } from './fingerprint.ts'
+export type { WindowOptions } from './id-window.ts'
+export type { ConflictPolicy, IdentityOption } from './identities.ts'
+export type { Skipped } from './skipped.ts'
 export { signedId, type SignedIdOptions } from './signed-id.ts'
 export { json, type Decode, type StandardSchema } from './decode.ts'
 export type {
@@ -37,7 +47,7 @@ export type {
   Reconciled,
   SealResult,
 } from './options.ts'
-export type { Running, Starting, StopOptions } from './lifecycle.ts'
+export type { Pausable, PauseOptions, Running, Starting, StopOptions } from './lifecycle.ts'
 export type { Health, LifecycleState } from './ports/health.ts'
 export {
   ERROR_CODES,
@@ -47,7 +57,9 @@ export {
   InvariantError,
   LeaseLostError,
   NoEffectError,
+  OnceError,
   OutcomeUnknownError,
+  RememberedFailureError,
   ReplayError,
   StoppedError,
   StoreError,
@@ -58,6 +70,9 @@ export {
   type ErrorCode,
 } from './errors.ts'
 export { memoryStore, type MemoryStoreOptions } from './memory/store.ts'
+export { memorySequences, type MemorySequencesOptions } from './memory/sequences.ts'
+export type { SequenceOptions } from './sequences/options.ts'
+export type { SourceSequenceOptions } from './source-sequence.ts'
 export { MemoryBroker, type MemoryBrokerOptions, type MemoryMessage } from './memory/broker.ts'
 export { memoryReplay } from './memory/replay.ts'
 export { runMemory, type RunMemoryOptions } from './memory/run.ts'

@@ -1,4 +1,5 @@
 import { systemClock } from './clock.ts'
+import { isDone } from './ports/outcome.ts'
 import { backoffMs } from './core/backoff.ts'
 import type { Reason, Result } from './core/record.ts'
 import { readResult, type RememberedFailure } from './core/result.ts'
@@ -6,7 +7,8 @@ import type { DurationMs } from './core/units.ts'
 import { definitionOf, type Consumer } from './define-consumer.ts'
 import { systemEntropy } from './entropy.ts'
 import { ConfigError, describeError } from './errors.ts'
-import { STOP_DEADLINE_MS, type Running, type StopOptions } from './lifecycle.ts'
+import { STOP_DEADLINE_MS, type Running, type StopOptions, type Pausable } from './lifecycle.ts'
+import { openStore } from './open-store.ts'
 import { checkText, givenOf } from './option-checks.ts'
 import type { ResolvedConsumer } from './resolve-options.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
@@ -64,9 +66,10 @@ export interface InlineOptions {
 }
 
 /**
- * A consumer without a source: the caller brings the deliveries and settles them. `ready()` is the same as `open()`.
+ * A consumer without a source: the caller brings the deliveries and settles them. `ready()` is the same as `open()`. It has
+ * no intake to pause: pause the consumer of your client.
  */
-export interface InlineRunning extends Running {
+export interface InlineRunning extends Omit<Running, keyof Pausable> {
   readonly capacity: Capacity
   /**
    * Opens the store. All calls share one promise. After a failure the next call tries again; after `stop()` it does
@@ -232,7 +235,7 @@ class RunningInline implements InlineRunning {
     return {
       consumer: this.#definition.name,
       live: stuck === 0 && !isBroken,
-      ready: state === 'running' && !line.isDown && !isHeldUp,
+      ready: state === 'running' && (!line.isDown || this.#definition.onStoreDown !== 'pause') && !isHeldUp,
       state,
       checks: {
         source: 'settled by its caller',
@@ -249,8 +252,9 @@ class RunningInline implements InlineRunning {
   async #open(): Promise<void> {
     this.#state = 'starting'
     try {
-      await this.#definition.store.open()
-      this.#isStoreOpen = true
+      await openStore(this.#definition, this.#pipeline.line, () => {
+        this.#isStoreOpen = true
+      })
       if (this.#stopped !== undefined) return
       this.#state = 'running'
       this.#pipeline.purger.start()
@@ -283,10 +287,9 @@ class RunningInline implements InlineRunning {
   }
 
   settlementOf({ outcome, endedAs, copy, reason, result }: DeliveryEnd, message: Message): Settlement {
-    const isDone = endedAs === 'handled' || endedAs === 'duplicate'
     return {
       outcome,
-      ...(copy === undefined ? { settle: isDone ? 'ack' : 'retry' } : this.#instead(copy, message)),
+      ...(copy === undefined ? { settle: isDone(endedAs) ? 'ack' : 'retry' } : this.#instead(copy, message)),
       ...(reason === undefined ? {} : { reason }),
       ...(result === undefined ? {} : this.#remembered(result)),
     }

@@ -14,8 +14,34 @@ export interface StopOptions {
   readonly deadlineMs?: DurationMs
 }
 
+/** Who pauses or resumes a consumer, and why: for the log, the events and `health()`. */
+export interface PauseOptions {
+  /** 1 to 200 characters. @defaultValue nobody is named */
+  readonly by?: string
+  /** 1 to 1000 characters. No payload, no secret. @defaultValue none is told */
+  readonly reason?: string
+}
+
+/** What can be paused. */
+export interface Pausable {
+  /**
+   * Begins no further message until `resume()`. Handlers that run go on, and what they finish is marked and settled;
+   * their leases are renewed. The consumer stays in its group or on its queue, and fetches nothing, also of partitions that
+   * it gets later. `health().state` is `paused` and `ready` false; it is neither stalled nor not `live`.
+   *
+   * Only this process is paused, and only until it ends: others take what it leaves. Messages that it has fetched wait
+   * here. RabbitMQ takes them back after its `consumer_timeout` (30 minutes by default) and delivers them again.
+   * Idempotent; does nothing after `stop()`.
+   *
+   * @throws ConfigError `CONFIG_INVALID` if `by` or `reason` is not such a text
+   */
+  pause(why?: PauseOptions): void
+  /** Goes on after `pause()`. Idempotent; `why` is checked as that of `pause()`. */
+  resume(why?: PauseOptions): void
+}
+
 /** A consumer that was started. */
-export interface Running extends AsyncDisposable {
+export interface Running extends Pausable, AsyncDisposable {
   readonly state: LifecycleState
   /**
    * Resolves when the consumer consumes: the store is open and the group or queue is joined. Every call gets the same

@@ -1,28 +1,11 @@
-import { idBytes, type UnusableId } from './core/message-id.ts'
-import type { Message } from './ports/message.ts'
+import { idBytes } from './core/message-id.ts'
+import { fingerprint, type FingerprintOptions } from './fingerprint.ts'
+import { windowed, type WindowOptions } from './id-window.ts'
+import { payloadId } from './payload-id.ts'
+import type { IdExtractor } from './ports/id-extractor.ts'
+import { sourceSequence } from './source-sequence.ts'
 
-/** The argument of an ID extractor: the message, with its payload decoded on first use. */
-export interface IncomingMessage<Decoded> extends Message {
-  /**
-   * The decoded payload, before the schema check. Reading it decodes the payload; if that fails, the message has no
-   * usable ID.
-   */
-  readonly payload: Decoded
-}
-
-/**
- * Returns the business identity of a message, as text or bytes. An ID that is `undefined`, empty, blank, longer than
- * 512 bytes or contains a lone surrogate is not usable: the message is dead-lettered.
- */
-export type IdExtractor<Decoded = unknown> = (message: IncomingMessage<Decoded>) => string | Uint8Array | undefined
-
-/** Messages for people. */
-export const WHY_UNUSABLE: Readonly<Record<UnusableId, string>> = {
-  missing: 'no message ID, or one that is repeated with different values',
-  blank: 'the message ID is blank',
-  'too-long': 'the message ID is longer than 512 bytes',
-  'ill-formed': 'the message ID holds a lone surrogate',
-}
+export type { IdExtractor, IncomingMessage } from './ports/id-extractor.ts'
 
 /** ID extractors for the usual places. */
 export const messageId: {
@@ -33,6 +16,30 @@ export const messageId: {
   header(...names: readonly [string, ...string[]]): IdExtractor
   /** The AMQP property `messageId`. */
   property(): IdExtractor
+  /** A sender and the number it gave to the message (docs/sequences.md). @throws ConfigError `CONFIG_INVALID` */
+  sourceSequence: typeof sourceSequence
+  /**
+   * The text, whole number or boolean at each of these JSON Pointers (RFC 6901) into the decoded payload. All of them
+   * make the ID, and ("a", "bc") is another one than ("ab", "c"). A number counts as its text.
+   *
+   * @throws ConfigError `CONFIG_INVALID` for text that is no JSON Pointer
+   */
+  payload(...pointers: readonly [string, ...string[]]): IdExtractor
+  /**
+   * For messages without an ID: SHA-256 of the JSON payload in canonical form (RFC 8785). The order of members and the
+   * way numbers are written do not count; a number that a double would round keeps its digits. Two intents of a user
+   * with the same content are one message: see `window`. Payloads are not compared again (`onConflict`).
+   *
+   * @throws ConfigError `CONFIG_INVALID`
+   */
+  fingerprint(options?: FingerprintOptions): IdExtractor
+  /**
+   * Messages with the same ID are duplicates only in one window of their own timestamps. Two in different windows both
+   * run, however close they are to its edge.
+   *
+   * @throws ConfigError `CONFIG_INVALID`
+   */
+  window<Decoded = unknown>(id: IdExtractor<Decoded>, options: WindowOptions): IdExtractor<Decoded>
 } = {
   header: (...names) => {
     return (message) => {
@@ -43,6 +50,10 @@ export const messageId: {
     }
   },
   property: () => (message) => intact(message.messageId),
+  sourceSequence,
+  payload: payloadId,
+  fingerprint,
+  window: windowed,
 }
 
 /**

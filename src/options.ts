@@ -1,12 +1,14 @@
 import type { Backoff } from './core/backoff.ts'
 import type { DurationMs } from './core/units.ts'
 import type { Decode, StandardSchema } from './decode.ts'
+import type { ConflictPolicy, IdentityOption } from './identities.ts'
 import type { IdExtractor } from './message-id.ts'
 import type { Logger } from './ports/logger.ts'
 import type { Message } from './ports/message.ts'
 import type { Observer } from './ports/observer.ts'
 import type { Tracing } from './ports/tracing.ts'
 import type { Store } from './ports/store.ts'
+import type { Skipped } from './skipped.ts'
 
 /** The argument of every handler. */
 interface HandlerContextBase<Payload> {
@@ -27,10 +29,20 @@ interface HandlerContextBase<Payload> {
   /** Number of this attempt, from 1. The store counts it durably before the handler starts. */
   readonly attempt: number
   readonly log: Logger
+  /**
+   * Ends the handler without an effect: `return ctx.skip('late created')`. The message is marked and settled with the
+   * outcome `skipped`; later deliveries of it are duplicates. What the handler wrote through `ctx.tx` commits all the
+   * same. Without the `return` it does nothing.
+   *
+   * @param reason - for the event and the log line, cut at 200 characters and redacted as the text of an error is. It is
+   * no label of a metric.
+   * @throws TypeError for an empty reason
+   */
+  readonly skip: (reason: string) => Skipped
 }
 
 /** The field that the strategy of the store adds: a transaction (inbox) or a fence (lease), never both. */
-type StrategyContext<Tx> = [Tx] extends [never]
+export type StrategyContext<Tx> = [Tx] extends [never]
   ? {
       /**
        * Grows with each claim of the message while its record lives. Pass it to a system that can refuse a smaller
@@ -48,7 +60,8 @@ export type HandlerContext<Payload, Tx = never> = HandlerContextBase<Payload> & 
 type BatchItemFence<Tx> = [Tx] extends [never] ? { readonly fence: number } : unknown
 
 /** One message of a batch. */
-export type BatchItem<Payload, Tx = never> = Omit<HandlerContextBase<Payload>, 'signal' | 'log'> & BatchItemFence<Tx>
+export type BatchItem<Payload, Tx = never> = Omit<HandlerContextBase<Payload>, 'signal' | 'log' | 'skip'> &
+  BatchItemFence<Tx>
 
 export type BatchContext<Payload, Tx = never> = {
   /** The messages of the batch, without duplicates, in the order of their lanes. */
@@ -100,11 +113,13 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
   /** The store that keeps the records. */
   readonly store: Store<Tx>
   /**
-   * Extracts the message ID. Not allowed with a store of strategy `offsets`, which identifies a message by its
-   * partition and offset.
+   * Extracts the message ID. With several a message is a duplicate if it has any ID of an earlier one; all of its keys
+   * are claimed and marked together, and the first ID that it has names it (`ctx.idempotencyKey`). Only append to the
+   * list: the place of an identity is part of its keys. Not allowed with a store of strategy `offsets`, which identifies
+   * a message by its partition and offset.
    * @defaultValue `standardId()`: the first of the usual places that has an ID
    */
-  readonly id?: IdExtractor<Decoded>
+  readonly id?: IdExtractor<Decoded> | readonly [IdentityOption<Decoded>, ...IdentityOption<Decoded>[]]
   /** Decodes the raw bytes of the payload. It runs after the payload digest was computed. @defaultValue `json()` */
   readonly decode?: Decode<Decoded>
   /**
@@ -154,6 +169,21 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
    */
   readonly retentionMs?: DurationMs
   /**
+   * Lease only. `observe`: every message runs, nothing is dropped, parked or dead-lettered, and no message waits for the
+   * store: the records are written beside the handlers. `consume-once report` says what `enforce` would have done. A
+   * failed message is tried again in its lane without end. A later start with `enforce` uses the records.
+   * @defaultValue `enforce`
+   */
+  readonly mode?: 'enforce' | 'observe'
+  /**
+   * Lease only. What happens while the store does not answer. `pause`: nothing runs until it answers. `run-unprotected`:
+   * messages run without a claim, so a message that was handled before runs again; each such run is counted
+   * (`consume_once_unprotected_runs_total`), logged and told as an event. Its record is written
+   * when the store is back. Attempts are not counted meanwhile, and nothing is dead-lettered or parked.
+   * @defaultValue `pause`
+   */
+  readonly onStoreDown?: 'pause' | 'run-unprotected'
+  /**
    * Decides about a message that has no record and whose timestamp is older than `retentionMs` (less a clock margin of
    * up to a minute): it may have been handled and its record removed since. `run` runs it. `park` sets it aside for a
    * person with the reason `beyond-retention`. `skip` assumes that it was handled: it is marked without a run and
@@ -191,10 +221,12 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
   readonly backoff?: Partial<Backoff>
   /**
    * What happens to a message with the ID of another one and a different payload. `duplicate` does not compare
-   * payloads: use it when a re-send may differ from the original.
-   * @defaultValue `dead-letter`
+   * payloads: use it when a re-send may differ from the original. `{ compare: ['/amount', '/currency'] }` compares only
+   * these parts of a JSON payload, by JSON Pointers (RFC 6901; `*` is any member or element), and dead-letters what
+   * differs in them, or has none of them.
+   * @defaultValue `dead-letter`; with `messageId.fingerprint()` `duplicate`
    */
-  readonly onConflict?: 'dead-letter' | 'duplicate'
+  readonly onConflict?: ConflictPolicy
   /**
    * Lease only. Decides about a message whose effect may have happened: run it again, park it for a person, or call
    * your function.

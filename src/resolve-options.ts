@@ -6,7 +6,14 @@ import type { DurationMs } from './core/units.ts'
 import { json, type Decode, type StandardSchema } from './decode.ts'
 import { DEFAULTS } from './defaults.ts'
 import { ConfigError } from './errors.ts'
-import { standardId, type IdExtractor } from './message-id.ts'
+import {
+  defaultOnConflict,
+  identitiesOf,
+  problemsOfIdentity,
+  type ConflictPolicy,
+  type Identity,
+} from './identities.ts'
+import { standardId } from './message-id.ts'
 import {
   checkFunction,
   checkNames,
@@ -37,7 +44,6 @@ import type { Tracing } from './ports/tracing.ts'
 export interface ResolvedConsumer {
   readonly name: string
   readonly store: Store<unknown>
-  readonly id: IdExtractor
   readonly decode: Decode<unknown>
   readonly schema: StandardSchema<unknown, unknown> | undefined
   readonly handle: ((context: HandlerContext<unknown, unknown>) => unknown) | undefined
@@ -59,7 +65,11 @@ export interface ResolvedConsumer {
   readonly backoff: Backoff
   readonly onBeyondRetention: BeyondRetentionPolicy
   readonly purge: 'background' | 'never'
-  readonly onConflict: 'dead-letter' | 'duplicate'
+  readonly mode: 'enforce' | 'observe'
+  readonly onStoreDown: 'pause' | 'run-unprotected'
+  readonly onConflict: ConflictPolicy
+  /** At least one. The keys of several are claimed and marked together. */
+  readonly identities: readonly Identity[]
   readonly onInDoubt: InDoubtPolicy
   readonly reconcile: ((message: Message, idempotencyKey: string) => Reconciled | Promise<Reconciled>) | undefined
   readonly log: Logger
@@ -98,6 +108,8 @@ const KNOWN_OPTIONS: Record<keyof ConsumerSettings<unknown, unknown, unknown> | 
   onInDoubt: true,
   onBeyondRetention: true,
   purge: true,
+  mode: true,
+  onStoreDown: true,
   rememberResult: true,
   maxResultBytes: true,
   rememberFailure: true,
@@ -144,15 +156,17 @@ export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<De
     ...problemsOfStrategy(given),
     ...problemsOfRemembering(given),
     ...problemsOfPolicies(given),
+    ...problemsOfIdentity(given, numbers.retentionMs),
   ]
   if (problems.length > 0)
     throw new ConfigError(problems.map((problem) => `consumer ${shownText(options.name)}: ${problem}`))
 
-  const { onInDoubt = DEFAULTS.onInDoubt } = options
+  const { onInDoubt = DEFAULTS.onInDoubt, mode = DEFAULTS.mode } = options
+  const id: unknown = options.id ?? standardId()
+  const onConflict = options.onConflict ?? defaultOnConflict(id)
   return Object.freeze({
     name: options.name,
     store: options.store,
-    id: (options.id ?? standardId()) as IdExtractor,
     decode: options.decode ?? json(),
     schema: options.schema,
     handle: options.handle as ResolvedConsumer['handle'],
@@ -164,7 +178,11 @@ export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<De
     backoff,
     onBeyondRetention: options.onBeyondRetention ?? DEFAULTS.onBeyondRetention,
     purge: options.purge ?? DEFAULTS.purge,
-    onConflict: options.onConflict ?? DEFAULTS.onConflict,
+    mode,
+    // In mode `observe` no message waits for the store.
+    onStoreDown: mode === 'observe' ? 'run-unprotected' : (options.onStoreDown ?? DEFAULTS.onStoreDown),
+    onConflict,
+    identities: identitiesOf(id, onConflict),
     onInDoubt: typeof onInDoubt === 'function' ? 'reconcile' : onInDoubt,
     reconcile: typeof onInDoubt === 'function' ? onInDoubt : undefined,
     log: options.log ?? SILENT,
@@ -240,7 +258,8 @@ function problemsOfHandling(options: AnyOptions): string[] {
   const missing = LEVELS.filter((level) => options.log !== undefined && typeof options.log?.[level] !== 'function')
   if (missing.length > 0) problems.push(`log: expected a logger such as pino(), got one without ${missing.join(', ')}`)
   for (const name of ['handle', 'handleBatch', 'id', 'decode'] as const) {
-    if (options[name] !== undefined) checkFunction(name, options[name], problems)
+    if (options[name] !== undefined && !(name === 'id' && Array.isArray(options.id)))
+      checkFunction(name, options[name], problems)
   }
   problemsOfObservers(options.observe, problems)
   if (options.trace !== undefined && typeof options.trace?.begin !== 'function') {
@@ -306,6 +325,7 @@ function problemsOfStrategy(options: AnyOptions): string[] {
     const subject = store.strategy === 'inbox' ? 'an inbox' : 'a store of strategy offsets'
     problems.push(`onInDoubt: ${subject} knows no doubt, effect and mark are one transaction; leave it out`)
   }
+  if (store?.strategy === 'inbox' || store?.strategy === 'offsets') problems.push(...problemsWithoutClaim(options))
   if (store?.strategy !== 'offsets') return problems
   if (typeof store.positions?.next !== 'function') {
     problems.push('store: expected one of strategy offsets to have positions, got none')
@@ -316,7 +336,24 @@ function problemsOfStrategy(options: AnyOptions): string[] {
   return problems
 }
 
-const LARGEST_RESULT = 1024 * 1024
+/** Strategies `inbox` and `offsets`. */
+function problemsWithoutClaim({ store, mode, onStoreDown }: AnyOptions): string[] {
+  const problems: string[] = []
+  const why = `a store of strategy ${store?.strategy} opens the transaction of the handler, so no handler runs without it`
+  if (mode === 'observe') {
+    problems.push(
+      `mode: expected 'enforce', got 'observe': ${why}. To observe, take a store of strategy lease, such as postgresLease({ pool })`,
+    )
+  }
+  if (onStoreDown === 'run-unprotected') {
+    problems.push(
+      `onStoreDown: expected 'pause', got 'run-unprotected': ${why}. Leave it out, or take a store of strategy lease`,
+    )
+  }
+  return problems
+}
+
+export const LARGEST_RESULT: number = 1024 * 1024
 
 function problemsOfRemembering(options: AnyOptions): string[] {
   const { rememberResult, rememberFailure, sealResult, maxResultBytes = DEFAULTS.maxResultBytes } = options
@@ -338,6 +375,11 @@ function problemsOfRemembering(options: AnyOptions): string[] {
         `${name}: leave it out with handleBatch, which returns and throws for all of its messages; use handle`,
       )
     }
+    if (options.store?.strategy === 'lease' && options.store.marksFirst === true) {
+      problems.push(
+        `${name}: leave it out with a store that marks before the handler, as redisSetnx does: there is nothing to keep yet`,
+      )
+    }
     if (options.store?.strategy === 'offsets') {
       problems.push(
         `${name}: leave it out with a store of strategy offsets: it keeps one position, and nothing of a message`,
@@ -348,17 +390,18 @@ function problemsOfRemembering(options: AnyOptions): string[] {
 }
 
 function problemsOfPolicies(options: AnyOptions): string[] {
-  const { onInDoubt, onConflict, onBeyondRetention, purge } = options
+  const { onInDoubt, onBeyondRetention, purge, mode, onStoreDown } = options
   const problems: string[] = []
   if (onBeyondRetention !== undefined) {
     checkOneOf('onBeyondRetention', onBeyondRetention, ['run', 'park', 'skip'], problems, JSON.stringify)
   }
+  if (mode !== undefined) checkOneOf('mode', mode, ['enforce', 'observe'], problems, JSON.stringify)
+  if (onStoreDown !== undefined) {
+    checkOneOf('onStoreDown', onStoreDown, ['pause', 'run-unprotected'], problems, JSON.stringify)
+  }
   if (purge !== undefined) checkOneOf('purge', purge, ['background', 'never'], problems, JSON.stringify)
   if (onInDoubt !== undefined && typeof onInDoubt !== 'function' && onInDoubt !== 'rerun' && onInDoubt !== 'park') {
     problems.push(`onInDoubt: expected 'rerun', 'park' or a function, got ${JSON.stringify(onInDoubt)}`)
-  }
-  if (onConflict !== undefined && onConflict !== 'dead-letter' && onConflict !== 'duplicate') {
-    problems.push(`onConflict: expected 'dead-letter' or 'duplicate', got ${JSON.stringify(onConflict)}`)
   }
   return problems
 }

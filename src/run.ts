@@ -3,7 +3,8 @@ import { definitionOf, type Consumer } from './define-consumer.ts'
 import { tooShort } from './core/retention.ts'
 import { ConfigError, describeError, StoppedError } from './errors.ts'
 import { systemEntropy } from './entropy.ts'
-import { STOP_DEADLINE_MS, type Running, type Starting, type StopOptions } from './lifecycle.ts'
+import { STOP_DEADLINE_MS, type PauseOptions, type Running, type Starting, type StopOptions } from './lifecycle.ts'
+import { openStore } from './open-store.ts'
 import { checkText } from './option-checks.ts'
 import { NO_LOAD } from './pipeline/load.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
@@ -54,6 +55,8 @@ function handleOf(running: Running): Starting {
   return Object.defineProperties(started, {
     state: { get: () => running.state },
     ready: { value: async () => void (await started) },
+    pause: { value: (why?: PauseOptions) => running.pause(why) },
+    resume: { value: (why?: PauseOptions) => running.resume(why) },
     stop: { value: (options?: StopOptions) => running.stop(options) },
     health: { value: () => running.health() },
     [Symbol.asyncDispose]: { value: () => running.stop() },
@@ -78,6 +81,8 @@ class RunningConsumer implements Running {
   /** Why the start failed. */
   #failure: string | undefined
   #isPaused = false
+  /** Who has paused it and why, for people. */
+  #paused = 'paused'
   #cancelStart: () => void = () => {}
   #stopped: Promise<void> | undefined
 
@@ -106,18 +111,32 @@ class RunningConsumer implements Running {
     const cancelled = new Promise<never>((_, reject) => {
       this.#cancelStart = () => reject(new StoppedError(`consumer ${definition.name} was stopped while it started`))
     })
-    this.#pipeline.started(() => this.health())
+    this.#pipeline.started(() => this.health(), this)
     const starting = this.#start()
     this.#startEnded = starting.catch(() => {})
     this.#ready = Promise.race([starting, cancelled])
   }
 
   get state(): LifecycleState {
-    return this.#state === 'running' && this.#pipeline.stalls.length > 0 ? 'stalled' : this.#state
+    if (this.#state !== 'running') return this.#state
+    if (this.#pipeline.isPaused) return 'paused'
+    return this.#pipeline.stalls.length > 0 ? 'stalled' : 'running'
   }
 
   ready(): Promise<void> {
     return this.#ready
+  }
+
+  pause(why: PauseOptions = {}): void {
+    const checked = checkedWhy(why)
+    if (this.#stopped !== undefined || this.#state === 'failed' || this.#pipeline.isPaused) return
+    this.#paused = `paused${checked.by === undefined ? '' : ` by ${checked.by}`}${checked.reason === undefined ? '' : `: ${checked.reason}`}`
+    this.#pipeline.pause(checked)
+  }
+
+  resume(why: PauseOptions = {}): void {
+    const checked = checkedWhy(why)
+    if (this.#stopped === undefined) this.#pipeline.resume(checked)
   }
 
   stop({ deadlineMs = STOP_DEADLINE_MS }: StopOptions = {}): Promise<void> {
@@ -140,7 +159,7 @@ class RunningConsumer implements Running {
       ready: state === 'running' && source.ready && !this.#isPaused && !isHeldUp,
       state,
       checks: {
-        source: this.#failure === undefined ? source.detail : `failed to start: ${this.#failure}`,
+        source: this.#sourceCheck(source.detail),
         store: line.isDown ? 'down' : this.#isStoreOpen ? 'ok' : 'not open',
         handlers: handlersCheck,
         progress: progressCheck(stalls),
@@ -151,13 +170,19 @@ class RunningConsumer implements Running {
     }
   }
 
+  #sourceCheck(detail: string): string {
+    if (this.#failure !== undefined) return `failed to start: ${this.#failure}`
+    return this.#pipeline.isPaused ? this.#paused : detail
+  }
+
   async #start(): Promise<void> {
     try {
       if (this.#definition.store.strategy === 'offsets') {
         checkPositions(this.#definition.name, this.#source, this.#publisher)
       }
-      await this.#definition.store.open()
-      this.#isStoreOpen = true
+      await openStore(this.#definition, this.#pipeline.line, () => {
+        this.#isStoreOpen = true
+      })
       if (this.#stopped !== undefined) return
       await this.#openSource()
     } catch (error) {
@@ -259,6 +284,10 @@ class RefusedConsumer implements Running {
     return this.#refused
   }
 
+  pause(): void {}
+
+  resume(): void {}
+
   async stop(): Promise<void> {}
 
   async [Symbol.asyncDispose](): Promise<void> {}
@@ -297,4 +326,22 @@ function checkPositions(name: string, source: Source, publisher: Publisher): voi
     )
   }
   if (problems.length > 0) throw new ConfigError(problems.map((one) => `consumer ${JSON.stringify(name)}: ${one}`))
+}
+
+const LONGEST_BY = 200
+const LONGEST_REASON = 1_000
+
+/** @throws ConfigError `CONFIG_INVALID` */
+function checkedWhy({ by, reason }: PauseOptions): PauseOptions {
+  const problems: string[] = []
+  const check = (name: string, text: unknown, most: number): void => {
+    if (text === undefined || (typeof text === 'string' && text.trim() !== '' && text.length <= most)) return
+    problems.push(
+      `${name}: expected 1 to ${most} characters, got ${typeof text === 'string' ? text.length : typeof text}`,
+    )
+  }
+  check('by', by, LONGEST_BY)
+  check('reason', reason, LONGEST_REASON)
+  if (problems.length > 0) throw new ConfigError(problems)
+  return { ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) }
 }

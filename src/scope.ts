@@ -15,6 +15,11 @@ export function scopeName({ name, scope }: Scoped, group: string): string {
   return scopeText(scope === undefined ? [group, name] : [scope])
 }
 
+/** The scope under which the reports of mode `observe` are kept. No consumer has it: neither group nor name is empty. */
+export function observedScope(scope: string): string {
+  return scopeText(['observed', '', scope])
+}
+
 /** Injective: in each part `%` becomes `%25` and `/` becomes `%2F`. */
 export function scopeText(parts: readonly string[]): string {
   return parts.map((part) => part.replaceAll('%', '%25').replaceAll('/', '%2F')).join('/')

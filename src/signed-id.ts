@@ -12,7 +12,7 @@ export interface SignedIdOptions<Decoded = unknown> {
   readonly secrets: readonly (string | Uint8Array)[]
 }
 
-const SHORTEST_SECRET = 16
+export const SHORTEST_SECRET = 16
 const SIGNATURE_BYTES = 32
 
 /**
@@ -60,7 +60,7 @@ function checked<Decoded>(options: SignedIdOptions<Decoded>): SignedIdOptions<De
   return { ...options, secrets: [...options.secrets] }
 }
 
-function isSecret(secret: unknown): boolean {
+export function isSecret(secret: unknown): boolean {
   if (typeof secret === 'string') return Buffer.byteLength(secret) >= SHORTEST_SECRET
   return secret instanceof Uint8Array && secret.length >= SHORTEST_SECRET
 }

@@ -1,7 +1,8 @@
 // Exports for authors of stores and sources, as `consume-once/spi`: the ports, the pure protocol, and the option
 // checks.
 
-export type { Consumer } from './define-consumer.ts'
+export { defineConsumer, type Consumer } from './define-consumer.ts'
+export type { ConsumerOptions, ConsumerSettings } from './options.ts'
 export { durationText } from './duration-text.ts'
 export { runConsumer, type RunDependencies } from './run.ts'
 export { runInline, type InlineRunning, type Settlement } from './inline.ts'
@@ -19,7 +20,9 @@ export {
   withoutUndefined,
   type Show,
 } from './option-checks.ts'
-export type { Running, Starting, StopOptions } from './lifecycle.ts'
+export type { Pausable, PauseOptions, Running, Starting, StopOptions } from './lifecycle.ts'
+export { once, type Once } from './once/once.ts'
+export type { OnceContext, OnceOptions } from './once/options.ts'
 export type { Health } from './ports/health.ts'
 export {
   BrokerError,
@@ -27,6 +30,7 @@ export {
   ConsumeOnceError,
   InvariantError,
   LeaseLostError,
+  OnceError,
   ReplayError,
   StoppedError,
   StoreError,
@@ -104,6 +108,7 @@ export {
 } from './core/expected-offset.ts'
 export { findScopeRow, formerScope, isSharedBy, mayBeAnothers, type ScopeRow, type ScopeStep } from './scope.ts'
 export type { CheckFinding, Checkup } from './ports/checkup.ts'
+export type { DoneChannel, DoneEars } from './ports/done-channel.ts'
 export type { Clock } from './ports/clock.ts'
 export type { CheckedConsumer, Subscription } from './ports/subscription.ts'
 export type { Entropy } from './ports/entropy.ts'
@@ -189,6 +194,10 @@ export type {
   StoreAdmin,
   Why,
 } from './ports/store-admin.ts'
+export { resolveSequences, splitSequences, type ResolvedSequences, type SequenceOptions } from './sequences/options.ts'
+export { sequencesOver } from './sequences/store.ts'
+export type { SequenceLedger, SourceSwap } from './ports/sequence-ledger.ts'
+export type { SourceKey } from './sequence-key.ts'
 export { Meter, type MeterOptions } from './signals/meter.ts'
 export {
   COUNTERS,

@@ -21,24 +21,31 @@ import {
   type Strategy,
 } from '../../src/spi.ts'
 import type { DoneCache } from './done-cache.ts'
+import type { MarkedHere, SharedDone } from './shared-done.ts'
 
 /** A store with a cache of `done` records in front of it. The store answers everything else. */
 export class CachedStore<Tx> implements StoreCalls<ClaimAnswer<Tx>> {
   readonly strategy: Strategy
   readonly name: string
   readonly inOrder: boolean
+  readonly marksFirst: boolean
+  readonly keys: 'ids' | 'sequences'
   readonly admin?: StoreAdmin
   readonly checkup?: Checkup
   readonly onReachable?: (listener: () => void) => () => void
   readonly #store: StoreCalls<ClaimAnswer<Tx>>
   readonly #done: DoneCache
+  readonly #shared: SharedDone | undefined
 
-  constructor(store: Store<Tx>, done: DoneCache) {
+  constructor(store: Store<Tx>, done: DoneCache, shared?: SharedDone) {
     this.strategy = store.strategy
     this.name = store.name ?? store.strategy
+    this.keys = store.keys ?? 'ids'
     this.inOrder = store.strategy === 'lease' && store.inOrder === true
+    this.marksFirst = store.strategy === 'lease' && store.marksFirst === true
     this.#store = store
     this.#done = done
+    this.#shared = shared
     const { admin } = store
     if (admin !== undefined) this.admin = this.#deciding(admin)
     if (store.onReachable !== undefined) this.onReachable = (listener) => store.onReachable?.(listener) ?? (() => {})
@@ -46,6 +53,7 @@ export class CachedStore<Tx> implements StoreCalls<ClaimAnswer<Tx>> {
   }
 
   open(): Promise<void> {
+    this.#shared?.subscribe()
     return this.#store.open()
   }
 
@@ -64,11 +72,15 @@ export class CachedStore<Tx> implements StoreCalls<ClaimAnswer<Tx>> {
     const verdicts = await this.#store.mark(claims, results)
     // The store's own clock tells other processes, and this one once the key has left the cache.
     const since = this.#done.now()
+    const marked: MarkedHere[] = []
     for (const [at, { key, digest, retentionMs }] of claims.entries()) {
       const done = { digest, result: results?.[at], since }
       // After `already-marked` and `marked-late` the stored result may be another one. The next claim returns it.
       if (verdicts[at] === 'marked') this.#done.learn(key, done, retentionMs, decisions) // mutant: cache-learns-what-was-refused
+      // A kept result may be large, and secret: the others ask the store for it.
+      if (verdicts[at] === 'marked' && done.result === undefined) marked.push({ key, digest, retentionMs, since })
     }
+    this.#shared?.done(marked)
     return verdicts
   }
 
@@ -121,6 +133,7 @@ export class CachedStore<Tx> implements StoreCalls<ClaimAnswer<Tx>> {
         return await decision()
       } finally {
         this.#done.decide(keys) // mutant: cache-deaf-to-a-person 2
+        await this.#shared?.forgot(keys)
       }
     }
     return {

@@ -3,13 +3,16 @@ import {
   checkNames,
   checkWhole,
   givenOf,
+  shown,
   systemClock,
   type Clock,
+  type DoneChannel,
   type DurationMs,
   type Store,
 } from '../../src/spi.ts'
 import { CachedStore } from './cached-store.ts'
 import { DoneCache } from './done-cache.ts'
+import { SharedDone } from './shared-done.ts'
 
 export interface DoneCacheOptions {
   /**
@@ -25,6 +28,15 @@ export interface DoneCacheOptions {
    */
   readonly ttlMs?: DurationMs
   /**
+   * Shares what is done with the caches of other processes: `redisDoneChannel` of `consume-once/ioredis` and
+   * `consume-once/node-redis`, `postgresDoneChannel` of `consume-once/pg`. A message that one process has marked is a
+   * duplicate in all of them without a round trip, and a decision through the `admin` of one takes effect in all at once.
+   * While the channel is lost, the cache answers nothing; when it is back, it begins empty. A connection that is dead
+   * without either side knowing loses decisions, which then take `ttlMs`.
+   * @defaultValue each process knows only what it has marked and asked itself
+   */
+  readonly share?: DoneChannel
+  /**
    * `now` tells since when a message is done that this process has marked itself. Without it, such a duplicate does not
    * say it.
    * @defaultValue the system clock
@@ -34,7 +46,7 @@ export interface DoneCacheOptions {
 
 const DEFAULT_TTL_MS: DurationMs = 60_000
 
-const KNOWN: Record<keyof DoneCacheOptions, true> = { max: true, ttlMs: true, clock: true }
+const KNOWN: Record<keyof DoneCacheOptions, true> = { max: true, ttlMs: true, share: true, clock: true }
 
 /**
  * Puts a bounded cache in front of a store. A redelivery of a message that is done is answered without a round trip,
@@ -48,11 +60,14 @@ const KNOWN: Record<keyof DoneCacheOptions, true> = { max: true, ttlMs: true, cl
  */
 export function withDoneCache<Tx = never>(store: Store<Tx>, options: DoneCacheOptions): Store<Tx> {
   const given = givenOf(options)
-  const { max, ttlMs = DEFAULT_TTL_MS, clock = systemClock } = given
+  const { max, ttlMs = DEFAULT_TTL_MS, share, clock = systemClock } = given
   const problems: string[] = []
   checkNames('', given, { known: KNOWN }, problems)
   checkWhole('max', max, problems, { most: 2 ** 24 })
   checkWhole('ttlMs', ttlMs, problems)
+  if (share !== undefined && typeof share?.subscribe !== 'function') {
+    problems.push(`share: expected a channel, such as redisDoneChannel({ redis, subscriber }), got ${shown(share)}`)
+  }
   if (typeof store?.claim !== 'function') problems.push('store: expected a store such as redisLease({ redis })')
   else if (store.strategy === 'offsets') {
     problems.push(
@@ -60,5 +75,6 @@ export function withDoneCache<Tx = never>(store: Store<Tx>, options: DoneCacheOp
     )
   }
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `withDoneCache: ${problem}`))
-  return new CachedStore(store, new DoneCache({ max, ttlMs, clock })) as Store<Tx>
+  const cache = new DoneCache({ max, ttlMs, clock, isShared: share !== undefined })
+  return new CachedStore(store, cache, share && new SharedDone(cache, share)) as Store<Tx>
 }

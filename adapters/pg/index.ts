@@ -1,11 +1,23 @@
-import type { InboxStore, LeaseStore, OffsetsStore } from '../../src/spi.ts'
+import {
+  givenOf,
+  resolveSequences,
+  sequencesOver,
+  splitSequences,
+  type InboxStore,
+  type LeaseStore,
+  type OffsetsStore,
+  type ResolvedSequences,
+  type SequenceOptions,
+} from '../../src/spi.ts'
 import { checkFlush, checkServer } from './check-server.ts'
 import { adminOf } from '../sql/admin.ts'
+import { hexOfNumbered } from '../sql/bytes.ts'
 import { sqlLease } from '../sql/lease-store.ts'
 import { LeaseAdmin } from './lease/admin.ts'
 import { claimLeases } from './lease/claim.ts'
 import { release, renew, setAside } from './lease/endings.ts'
 import { mark } from './lease/mark.ts'
+import { PgSequenceLedger } from './lease/sequence-ledger.ts'
 import { ERRORS } from './sql-errors.ts'
 import { DEFAULTS as LEASE, resolveLease, type PgliteLeaseOptions, type PostgresLeaseOptions } from './lease/options.ts'
 import { migrate } from './schema/migrate.ts'
@@ -34,6 +46,13 @@ import { databaseOf, type PgParts, type PgPlace } from './database.ts'
 export type { ClientLike, ClientResult, PgliteLike, PgliteResult, PoolLike } from './clients.ts'
 export type { PgliteLeaseOptions, PostgresLeaseOptions } from './lease/options.ts'
 export type { PgliteInboxOptions, PostgresInboxOptions, PostgresOffsetsOptions } from './options.ts'
+export {
+  postgresDoneChannel,
+  type ListenClientLike,
+  type ListenPoolLike,
+  type PostgresDoneChannel,
+  type PostgresDoneChannelOptions,
+} from './done-channel.ts'
 export { pgClient, type PgClient } from './tx/pg-client.ts'
 export { postgresMigrations, type PostgresMigrationsOptions } from './schema/postgres-migrations.ts'
 export type { PgQuery, PgResult, PgTransaction } from './tx/pg-transaction.ts'
@@ -90,24 +109,21 @@ export function pgliteInbox(options: PgliteInboxOptions): InboxStore<PgTransacti
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function postgresLease(options: PostgresLeaseOptions): LeaseStore {
-  const { pool, max, limits, tables, setup: mode } = resolveLease(options)
-  const sessions = new PoolSessions(
-    pool,
-    Math.max(1, max - 1),
-    {
-      ...limits,
-      statementTimeoutMs: undefined,
-      idleInTransactionTimeoutMs: DEFAULTS.idleInTransactionTimeoutMs,
-    },
-    'at-once',
-  )
-  return leaseOf({
-    sessions,
-    tables,
-    lockTimeoutMs: limits.lockTimeoutMs,
-    flushing: 'at-once',
-    prepare: () => prepare(sessions, tables, mode, 'marks are lost, and their messages handled again'),
-  })
+  return leaseOf(leaseParts(options))
+}
+
+export interface PostgresSequencesOptions extends PostgresLeaseOptions, SequenceOptions {}
+
+/**
+ * Leases on Postgres (13 or newer) that keep one row for each source of numbered messages, instead of one for each
+ * message that is done (docs/sequences.md). For consumers with `id: messageId.sourceSequence()`. In the table of
+ * `postgresLease`, under other keys.
+ *
+ * @throws ConfigError `CONFIG_INVALID`
+ */
+export function postgresSequences(options: PostgresSequencesOptions): LeaseStore {
+  const { sequences, others } = splitSequences(givenOf(options))
+  return leaseOf(leaseParts(others), resolveSequences(sequences, 'postgresSequences'))
 }
 
 /**
@@ -151,11 +167,32 @@ export function postgresMigrationSql({ schema, inboxPartitions }: PostgresMigrat
   return migrationScript(resolveTables(schema, inboxPartitions))
 }
 
-function leaseOf(parts: PgParts): LeaseStore {
+function leaseParts(options: PostgresLeaseOptions): PgParts {
+  const { pool, max, limits, tables, setup: mode } = resolveLease(options)
+  const sessions = new PoolSessions(
+    pool,
+    Math.max(1, max - 1),
+    {
+      ...limits,
+      statementTimeoutMs: undefined,
+      idleInTransactionTimeoutMs: DEFAULTS.idleInTransactionTimeoutMs,
+    },
+    'at-once',
+  )
+  return {
+    sessions,
+    tables,
+    lockTimeoutMs: limits.lockTimeoutMs,
+    flushing: 'at-once',
+    prepare: () => prepare(sessions, tables, mode, 'marks are lost, and their messages handled again'),
+  }
+}
+
+function leaseOf(parts: PgParts, sequences?: ResolvedSequences): LeaseStore {
   const database = databaseOf(parts, 'lease')
-  const admin = adminOf(ERRORS, database, new LeaseAdmin())
+  const admin = adminOf(ERRORS, database, new LeaseAdmin(), hexOfNumbered)
   const calls = { claim: claimLeases, renew, mark, release, setAside }
-  return sqlLease({
+  const lease = sqlLease({
     name: 'postgres-lease',
     errors: ERRORS,
     database,
@@ -163,6 +200,8 @@ function leaseOf(parts: PgParts): LeaseStore {
     admin,
     checkup: () => checkup(parts, 'lease'),
   })
+  if (sequences === undefined) return lease
+  return sequencesOver(lease, new PgSequenceLedger(database), { ...sequences, name: 'postgres-sequences' })
 }
 
 function inboxOf(parts: PgParts): InboxStore<PgTransaction> {

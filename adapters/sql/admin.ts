@@ -3,7 +3,6 @@ import {
   type DecideVerdict,
   type Decision,
   type Key,
-  type ListQuery,
   type Purged,
   type Purging,
   type RecordPage,
@@ -15,6 +14,7 @@ import { hexOf } from './bytes.ts'
 import type { Database } from './database.ts'
 import { despiteConflicts } from './despite-conflicts.ts'
 import { answered, type SqlErrors } from './errors.ts'
+import type { ListedFrom } from './in-steps.ts'
 import { auditPage } from './history/audit.ts'
 import { knownSince } from './history/known-since.ts'
 import { replayLedger, type AskHistory } from './history/replays.ts'
@@ -23,7 +23,7 @@ import type { HistoryPlace } from './history/statements.ts'
 /** Operations for people on the records of one scope. Keys are in hex; `keys` are distinct and not empty. */
 export interface AdminCalls<Place> {
   peek(place: Place, keys: readonly string[]): Promise<ReadonlyMap<string, RecordView>>
-  list(place: Place, query: Omit<ListQuery, 'after'> & { readonly after: string }): Promise<RecordPage>
+  list(place: Place, query: ListedFrom): Promise<RecordPage>
   /** `undefined`: refused. */
   decide(
     place: Place,
@@ -38,6 +38,7 @@ export function adminOf<Place extends HistoryPlace>(
   errors: SqlErrors,
   database: Pick<Database<Place, unknown>, 'placeOf' | 'placeOfUse'>,
   calls: AdminCalls<Place>,
+  toHex: (key: Key) => string = hexOf,
 ): StoreAdmin {
   const placeOf = (scope: string): Promise<Place> => database.placeOf(scope)
   const decide =
@@ -45,7 +46,7 @@ export function adminOf<Place extends HistoryPlace>(
     (scope: string, keys: readonly Key[], decision: Decision, why: Why): Promise<readonly DecideVerdict[]> =>
       answered(errors, what, async () => {
         if (keys.length === 0) return []
-        const wanted = keys.map(hexOf)
+        const wanted = keys.map(toHex)
         const place = await (decision === 'import' ? database.placeOfUse(scope, why.retentionMs) : placeOf(scope))
         const verdicts = await calls.decide(place, [...new Set(wanted)].toSorted(), decision, why)
         return wanted.map((key) => verdicts.get(key) ?? 'refused')
@@ -60,14 +61,14 @@ export function adminOf<Place extends HistoryPlace>(
     peek: (scope, keys) =>
       answered(errors, 'peek', async () => {
         if (keys.length === 0) return []
-        const wanted = keys.map(hexOf)
+        const wanted = keys.map(toHex)
         const views = await calls.peek(await placeOf(scope), [...new Set(wanted)])
         return wanted.map((key) => views.get(key) ?? { state: 'absent' })
       }),
-    list: (scope, { after, ...query }) =>
+    list: (scope, { state, limit, lookAtMost = Number.MAX_SAFE_INTEGER, after }) =>
       answered(errors, 'list', async () => {
-        const from = after === undefined ? '' : hexOf(after)
-        return calls.list(await placeOf(scope), { ...query, after: from })
+        const from = after === undefined ? '' : toHex(after)
+        return calls.list(await placeOf(scope), { state, limit, lookAtMost, after: from })
       }),
     resolve: (scope, keys, { as, ...why }) => resolve(scope, keys, as, why),
     reopen: (scope, keys, why) => reopen(scope, keys, 'reopen', why),
@@ -79,7 +80,7 @@ export function adminOf<Place extends HistoryPlace>(
       return times && knownSince(times)
     },
     async audit(scope, { key, limit, after }) {
-      const page = { key: key === undefined ? undefined : hexOf(key), after: checkedCursor(after), limit: limit + 1 }
+      const page = { key: key === undefined ? undefined : toHex(key), after: checkedCursor(after), limit: limit + 1 }
       return auditPage(await ask('audit', scope, (history) => history.readAudit(page)), limit)
     },
     replays: replayLedger(ask),

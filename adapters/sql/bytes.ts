@@ -3,6 +3,9 @@ import { StoreError, type ClaimItem, type Digest, type Key } from '../../src/spi
 const CHARACTERS = 22
 const ALPHABET = /^[A-Za-z0-9_-]*$/
 const BYTES = 16
+/** src/sequence-key.ts */
+const SOURCE_CHARACTERS = 24
+const NUMBERED_CHARACTERS = 36
 
 /** Key and digest of a claim in the form of the tables, in hex. */
 export interface StoredKey {
@@ -15,12 +18,17 @@ export interface StoredItem extends StoredKey {
   readonly item: ClaimItem
 }
 
-export function storedItem(item: ClaimItem): StoredItem {
+function storedItem(item: ClaimItem): StoredItem {
   return { item, key: hexOf(item.key), fp: storedDigest(item.digest) }
 }
 
 export function storedDigest(digest: Digest): string | null {
   return digest === '' ? null : hexOf(digest)
+}
+
+/** As `storedItem`, for tables that also take keys of sequences. */
+export function storedNumbered(item: ClaimItem): StoredItem {
+  return { item, key: hexOfNumbered(item.key), fp: storedDigest(item.digest) }
 }
 
 /** Converts all in one call: one by one takes several times as long. */
@@ -55,6 +63,13 @@ export function hexOf(text: Key | Digest): string {
   checkLength(text)
   if (!ALPHABET.test(text)) throw misused(text)
   return Buffer.from(text, 'base64url').toString('hex', 0, BYTES)
+}
+
+/** As `hexOf`, also for a source of 24 characters, and for a source with a number, of 36: these are whole bytes. */
+export function hexOfNumbered(text: Key): string {
+  if (text.length !== SOURCE_CHARACTERS && text.length !== NUMBERED_CHARACTERS) return hexOf(text)
+  if (!ALPHABET.test(text)) throw misused(text)
+  return Buffer.from(text, 'base64url').toString('hex')
 }
 
 function checkLength(text: Key | Digest): void {

@@ -39,6 +39,8 @@ export class Tally {
       case 'in-doubt':
         this.in_doubt++
         return
+      case 'observed':
+      case 'unprotected-run':
       case 'result-not-kept':
       case 'policy-threw':
       case 'beyond-retention':
@@ -51,6 +53,8 @@ export class Tally {
       case 'started':
       case 'stalled':
       case 'stall-over':
+      case 'paused':
+      case 'resumed':
       case 'stopped':
       case 'handler-run':
       case 'store-call':

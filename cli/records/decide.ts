@@ -8,7 +8,7 @@ import {
   type RecordRef,
 } from '../../src/index.ts'
 import { verdictOn, type Decision as AnyDecision } from '../../src/spi.ts'
-import { EFFECT, ONLY } from '../../src/decision-text.ts'
+import { consequenceOf } from '../../src/decision-text.ts'
 import { confirm } from '../confirm.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { printJson, printText, printable, say, table } from '../output.ts'
@@ -180,16 +180,8 @@ function preview(rows: readonly Row[], decision: Decision): void {
 }
 
 function consequence({ record, verdict }: Row, decision: Decision): string {
-  switch (verdict) {
-    case 'decided':
-      return EFFECT[decision]
-    case 'already':
-      return 'is already in that state'
-    case 'refused':
-      return `stays: ${ONLY[decision]}`
-    case 'no-record':
-      return `no record: check the ${typeof record.ref === 'string' ? 'ID and --origin' : 'key'}`
-  }
+  const noRecord = `no record: check the ${typeof record.ref === 'string' ? 'ID and --origin' : 'key'}`
+  return consequenceOf(verdict, decision, noRecord)
 }
 
 function tell(

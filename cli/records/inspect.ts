@@ -106,7 +106,7 @@ async function inspect(session: Session, name: string, ids: readonly string[], f
     const page =
       flags.all === true || filter !== undefined
         ? await allOf({ session, admin }, state, filter)
-        : await session.answer(admin.list({ ...pageOf(flags), state }))
+        : await filled({ session, admin }, { ...pageOf(flags), state })
     return list(session, page, { ...head, state, isFiltered: filter !== undefined })
   }
   const refs = await refsOf({ session, admin }, ids, flags)
@@ -168,7 +168,21 @@ function pageOf({ limit = LISTED_AT_ONCE, after }: InspectFlags): Pick<ListQuery
   return { limit, after }
 }
 
-async function allOf(asked: Asked, state: ListedState, filter: Filter = () => true): Promise<RecordPage> {
+type Listed = Pick<RecordPage, 'records' | 'next'>
+
+/** Goes on from page to page until it has a whole one: a store looks at a bounded number of records for each. */
+async function filled({ session, admin }: Asked, { limit, after, state }: ListQuery): Promise<Listed> {
+  const records: RecordPage['records'][number][] = []
+  let next = after
+  do {
+    const page = await session.answer(admin.list({ state, limit: limit - records.length, after: next }))
+    records.push(...page.records)
+    next = page.next
+  } while (next !== undefined && records.length < limit)
+  return { records, next }
+}
+
+async function allOf(asked: Asked, state: ListedState, filter: Filter = () => true): Promise<Listed> {
   const records: RecordPage['records'][number][] = []
   for await (const record of recordsIn(asked, state)) if (filter(record)) records.push(record)
   return { records, next: undefined }
@@ -176,7 +190,7 @@ async function allOf(asked: Asked, state: ListedState, filter: Filter = () => tr
 
 function list(
   session: Session,
-  { records, next }: RecordPage,
+  { records, next }: Listed,
   { isFiltered, ...head }: Head & { readonly state: ListedState; readonly isFiltered: boolean },
 ): number {
   const hasMore = next !== undefined

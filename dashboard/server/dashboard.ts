@@ -67,6 +67,7 @@ class Handler implements Dashboard {
       timeoutMs,
       counts: new Cached(COUNTS_FOR_MS, clock),
       groups: new Cached(GROUPS_FOR_MS, clock),
+      lists: new Cached(0, clock),
       doctors: new Cached(DOCTOR_FOR_MS, clock),
       csrfToken: (by) => this.#guard.csrfToken(by),
       asking: (work) => this.#rate.run(() => within(timeoutMs, work())),

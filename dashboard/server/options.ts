@@ -23,7 +23,7 @@ export interface DashboardOptions {
   /** For the page with the settings. @defaultValue none */
   readonly migrations?: readonly Migrations[] | undefined
   /** The `liveSignals()` of the consumers that run in this process. @defaultValue none */
-  readonly live?: Pick<LiveSignals, 'snapshot'> | undefined
+  readonly live?: (Pick<LiveSignals, 'snapshot'> & Partial<Pick<LiveSignals, 'controlsOf'>>) | undefined
   /** Addresses of processes with `serveHealth({ live })`, such as `http://10.0.0.7:9464`. `http://user:password@host` logs in. @defaultValue none */
   readonly instances?: readonly string[] | undefined
   /** The path under which it is mounted, such as `/ops/dashboard`. @defaultValue `/` */

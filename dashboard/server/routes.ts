@@ -1,9 +1,10 @@
 import type { Api } from '../api.ts'
-import { audit, doctor, positions, settings } from './routes/checkups.ts'
+import { audit, doctor, guarantees, positions, settings } from './routes/checkups.ts'
 import { look, redriveFound } from './routes/dead-letters.ts'
 import { decide, preview } from './routes/decisions.ts'
 import { message } from './routes/message.ts'
 import { counts, groups, records } from './routes/records.ts'
+import { pauseConsumer, resumeConsumer } from './routes/pausing.ts'
 import { abort, list, one, pause, plan, report, start } from './routes/replays.ts'
 import { job, jobs, live, session, stopJob } from './routes/session.ts'
 import type { Asked, Services } from './services.ts'
@@ -35,6 +36,7 @@ const TABLE: Table = {
   'GET api/message': { cost: 6, run: message },
   'GET api/audit': { cost: 4, run: audit },
   'GET api/doctor': { cost: 10, run: doctor },
+  'GET api/guarantees': { cost: 10, run: guarantees },
   'GET api/settings': { cost: 4, run: settings },
   'GET api/positions': { cost: 4, run: positions },
   'GET api/replays': { cost: 3, run: list },
@@ -42,6 +44,8 @@ const TABLE: Table = {
   'GET api/replay/report': { cost: 20, run: report },
   'GET api/jobs': { cost: 1, run: jobs },
   'GET api/job': { cost: 1, run: job },
+  'POST api/consumers/pause': { cost: 5, changes: true, run: pauseConsumer },
+  'POST api/consumers/resume': { cost: 5, changes: true, run: resumeConsumer },
   'POST api/decisions/preview': { cost: 10, changes: true, run: preview },
   'POST api/decisions': { cost: 10, changes: true, run: decide },
   // These two say themselves what they refuse while read-only: reading a queue changes it, reading a log does not.

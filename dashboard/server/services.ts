@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/ports/clock.ts'
-import type { CountsAnswer, DoctorAnswer, GroupsAnswer } from '../api.ts'
+import type { CountsAnswer, DoctorAnswer, GroupsAnswer, RecordsAnswer } from '../api.ts'
 import type { Cached } from './cached.ts'
 import type { Consumers } from './consumers.ts'
 import type { Jobs } from './jobs.ts'
@@ -19,6 +19,7 @@ export interface Services {
   readonly timeoutMs: number
   readonly counts: Cached<CountsAnswer['consumers'][number]>
   readonly groups: Cached<GroupsAnswer>
+  readonly lists: Cached<RecordsAnswer>
   readonly doctors: Cached<DoctorAnswer>
   csrfToken(by: string): string
   /** Asks a store or a broker, in bounded time, with bounded concurrency. */

@@ -1,7 +1,7 @@
 // What a person on call should look at first. Pure.
 
-import type { CountsAnswer, LiveAnswer, SessionInfo, StateCount } from '../api.ts'
-import { count, duration, plural } from './format.ts'
+import type { CountsAnswer, GuaranteesAnswer, LiveAnswer, SessionInfo, StateCount } from '../api.ts'
+import { count, duration, plural } from '../format.ts'
 import { runningOf, type Running } from './live-view.ts'
 import { href } from './place.ts'
 import type { Tone } from './words.ts'
@@ -19,11 +19,13 @@ export function alarmsOf(
   session: SessionInfo,
   counts: CountsAnswer | undefined,
   live: LiveAnswer | undefined,
+  guarantees?: GuaranteesAnswer,
 ): readonly Alarm[] {
   const running = live === undefined ? [] : runningOf(live)
   const all = [
     ...(live?.instances ?? []).flatMap(unreachable),
     ...running.flatMap((one) => ofRunning(one, session)),
+    ...(guarantees?.consumers ?? []).flatMap((one) => ofGuarantee(one, session)),
     ...ofCounts(session, counts),
   ]
   return all.toSorted((a, b) => rank(a) - rank(b))
@@ -98,6 +100,21 @@ function ofRunning({ live, instance, isReachable, at, since }: Running, session:
       'a rule of the library was broken',
       `${plural(happened('invariant-broken'), 'time')} ${ago}. Nothing wrong was sent. Report it, with the log.`,
     )
+  const conflicts = live.reasons['conflict'] ?? 0
+  if (conflicts > 0) {
+    const last = live.recent.find((entry) => entry.type === 'delivery' && entry.reason === 'conflict')
+    raise(
+      'alarm',
+      'conflict',
+      conflicts === 1
+        ? '1 message had the ID of another one'
+        : `${count(conflicts)} messages had the ID of another one`,
+      `Conflicts ${ago}: the same ID, another payload. They did not go out, and the dead letters have them. Let the producer publish them under IDs of their own.`,
+      last === undefined
+        ? { href: href(['dead-letters'], { consumer: info?.id }), text: 'Look at the dead letters' }
+        : { href: href(['message'], { consumer: info?.id, key: last.key }), text: 'Look at the latest' },
+    )
+  }
   if (live.outcomes['lease-lost'] > 0)
     raise(
       'alarm',
@@ -137,6 +154,23 @@ function checks(all: Readonly<Record<string, string>>): string {
     .join('. ')
 }
 
+function ofGuarantee(
+  { consumer, verdict, broken }: GuaranteesAnswer['consumers'][number],
+  session: SessionInfo,
+): readonly Alarm[] {
+  if (verdict !== 'broken') return []
+  const name = session.consumers.find(({ id }) => id === consumer)?.name ?? consumer
+  return [
+    {
+      tone: 'alarm',
+      id: `guarantee ${consumer}`,
+      title: `${name}: the guarantee does not hold`,
+      about: broken.join(' '),
+      link: { href: href(['doctor'], { consumer }), text: 'See why' },
+    },
+  ]
+}
+
 const WAITING = [
   [
     'parked',
@@ -152,9 +186,9 @@ const WAITING = [
   ],
   [
     'given-up',
-    'watch',
+    'alarm',
     'given up',
-    'No effect happened, and no copy runs. Mend the cause, then redrive the dead letters.',
+    'They certainly did not go out, and no copy runs. Read why: some run after a redrive, others need a corrected message.',
   ],
 ] as const
 

@@ -25,6 +25,8 @@ import { LIST_NAMES } from './words.ts'
 
 const LIVE_MS = 2_000
 const COUNTS_MS = 5_000
+/** It asks the servers of all consumers. */
+const GUARANTEES_MS = 60_000
 const TOAST_MS = 5_000
 
 /** Asks who this is, until there is an answer. */
@@ -68,6 +70,7 @@ function Dashboard({ session, clockOffset }: { session: SessionInfo; clockOffset
   const [theme, switchTheme] = useTheme()
   const live = useResource('api/live', session.hasLive ? {} : undefined, LIVE_MS)
   const counts = useResource('api/counts', {}, COUNTS_MS)
+  const guarantees = useResource('api/guarantees', {}, GUARANTEES_MS)
   const [said, setSaid] = useState('')
   const [told, tell] = useState('')
   const main = useRef<HTMLElement>(null)
@@ -90,8 +93,8 @@ function Dashboard({ session, clockOffset }: { session: SessionInfo; clockOffset
   }, [place])
 
   const shared = useMemo<Shared>(
-    () => ({ session, clockOffset, live, counts, theme, say, tell }),
-    [session, clockOffset, live.data, live.failure, counts.data, counts.failure, theme],
+    () => ({ session, clockOffset, live, counts, guarantees, theme, say, tell }),
+    [session, clockOffset, live.data, live.failure, counts.data, counts.failure, guarantees.data, theme],
   )
   return (
     <SharedContext.Provider value={shared}>

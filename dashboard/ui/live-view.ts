@@ -1,7 +1,7 @@
 // What the live signals of all instances say together. Pure.
 
-import type { LiveAnswer, LiveConsumer, LiveEvent, Outcome } from '../api.ts'
-import { OUTCOME_NAMES } from './words.ts'
+import type { LiveAnswer, LiveConsumer, LiveEntry, LiveEvent, Outcome } from '../api.ts'
+import { OUTCOME_NAMES, OUTCOMES } from './words.ts'
 
 /** One consumer in one process. */
 export interface Running {
@@ -27,6 +27,11 @@ export function runningOf({ instances }: LiveAnswer): readonly Running[] {
 export function isOf(running: Running, consumer: { readonly name: string; readonly group: string }): boolean {
   const { live } = running
   return live.consumer === consumer.name && (live.group === undefined || live.group === consumer.group)
+}
+
+/** Nothing that a person would look for. */
+export function isUsual(entry: LiveEntry): boolean {
+  return entry.type === 'delivery' && OUTCOMES[entry.outcome].tone === 'good'
 }
 
 /** Series of several consumers, added up by time. */

@@ -13,6 +13,7 @@ interface Word {
 /** In the order of a stacked chart, from the usual to the rare. */
 export const OUTCOMES: Readonly<Record<Outcome, Word>> = {
   handled: { title: 'handled', tone: 'good', about: 'The handler ran, its effect is marked.' },
+  skipped: { title: 'skipped', tone: 'good', about: 'The handler ran and said that it needs no effect.' },
   duplicate: { title: 'duplicate stopped', tone: 'good', about: 'It was done before. The handler did not run.' },
   joined: { title: 'joined', tone: 'good', about: 'Another delivery of it was under way in the same process.' },
   failed: { title: 'failed, will retry', tone: 'watch', about: 'It waits in a retry place for its next attempt.' },
@@ -76,7 +77,8 @@ export const LISTS: Readonly<Record<ListState, ListWord>> = {
   processing: {
     title: 'Processing',
     about: 'A process has each of them now, and renews its lease.',
-    empty: 'Nothing runs at this moment.',
+    empty:
+      'No message is claimed at this moment. One that waits for its next attempt has no claim; the page of consumers counts it as in flight.',
     decisions: [],
   },
 }

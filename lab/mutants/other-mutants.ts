@@ -121,4 +121,18 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     changes: [{ value: '0' }],
     tests: ['test/unit/known-since.test.ts', '-t', 'right after it was raised'],
   },
+  {
+    name: 'gap-taken-for-done',
+    what: 'Takes every number below the highest one of its source for done.',
+    layer: 'unit',
+    changes: [{ dropOperand: 1 }],
+    tests: ['test/unit/core/sequence.test.ts', '-t', 'says done of exactly the numbers'],
+  },
+  {
+    name: 'sequence-unasked',
+    what: 'Runs what the source knows as done, once its own record is gone.',
+    layer: 'unit',
+    changes: ['remove'],
+    tests: ['test/contract/memory-sequences.test.ts', '-t', 'parks a sender that began again'],
+  },
 ]

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Redis, type RedisOptions } from 'ioredis'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease, redisSequences } from 'consume-once/ioredis'
 import { hasCode } from '../../src/errors.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, hold, newItem, newToken, SCOPE } from '../../testing/contract/store/claims.ts'
@@ -170,6 +170,7 @@ function ioredisWith(options: Omit<RedisOptions, 'replyMapping'>): (url: string)
     const redis = new Redis(url, { ...options, retryStrategy: () => 10, disconnectTimeout: 50 })
     redis.on('error', () => {})
     const close = async (): Promise<void> => redis.disconnect()
-    return { lease: (of) => redisLease({ redis, ...of }), close, [Symbol.asyncDispose]: close }
+    const sequences: UsersClient['sequences'] = (of) => redisSequences({ redis, ...of })
+    return { lease: (of) => redisLease({ redis, ...of }), sequences, close, [Symbol.asyncDispose]: close }
   }
 }

@@ -12,6 +12,7 @@ export type DeadLetterReason =
   | 'in-doubt'
   | 'beyond-retention'
   | 'record-unreadable'
+  | 'behind-sequence'
 
 /** What to do with a message in doubt: its effect may have happened. */
 export type InDoubtPolicy = 'rerun' | 'park' | 'reconcile'

@@ -2,6 +2,14 @@ import { MAX_ID_BYTES } from './key.ts'
 
 export type UnusableId = 'missing' | 'blank' | 'too-long' | 'ill-formed'
 
+/** Messages for people. */
+export const WHY_UNUSABLE: Readonly<Record<UnusableId, string>> = {
+  missing: 'no message ID, or one that is repeated with different values',
+  blank: 'the message ID is blank',
+  'too-long': 'the message ID is longer than 512 bytes',
+  'ill-formed': 'the message ID holds a lone surrogate',
+}
+
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 

@@ -15,6 +15,25 @@ export interface MemoryRecords {
   readonly recordsEnd: boolean
 }
 
+type Listed = RecordPage['records'][number]
+
+/** A page of all records of a store, in the order of keys. */
+export function pageIn(
+  all: readonly Listed[],
+  { state, limit, lookAtMost = all.length, after = '' }: ListQuery,
+): RecordPage {
+  const rest = all.filter(({ key }) => key > after).toSorted((a, b) => (a.key < b.key ? -1 : 1))
+  const records: Listed[] = []
+  let looked = 0
+  for (const record of rest) {
+    const isFull = records.length === limit && record.state === state
+    if (isFull || looked === lookAtMost) return { records, looked, next: rest[looked - 1]?.key }
+    looked++
+    if (record.state === state) records.push(record)
+  }
+  return { records, looked, next: undefined }
+}
+
 export function memoryAdmin(
   { view, list, decide, purge, recordsEnd }: MemoryRecords,
   clock: Pick<Clock, 'now'>,

@@ -13,7 +13,7 @@ import { systemClock } from '../clock.ts'
 import type { CheckFinding } from '../ports/checkup.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ListQuery, RecordPage, StoreAdmin } from '../ports/store-admin.ts'
-import { memoryAdmin, type MemoryRecords } from './admin.ts'
+import { memoryAdmin, pageIn, type MemoryRecords } from './admin.ts'
 import { MemoryHistory } from './history.ts'
 import type { Claim, ClaimRequest, LeaseAnswer, LeaseStore, ReleaseOptions, SetAsideOptions } from '../ports/store.ts'
 
@@ -117,13 +117,12 @@ class MemoryStore implements LeaseStore {
     return claims.map(({ key, token }) => this.#move<'set-aside'>(key, { ...why, command: 'set-aside', token, as }))
   }
 
-  #list({ state, limit, after }: ListQuery): RecordPage {
+  #list(query: ListQuery): RecordPage {
     const now = this.#clock.now()
-    const all = [...this.#records].map(([key, record]) => ({ key, ...viewOf(record, now) }))
-    const from = after === undefined ? 0 : all.findIndex(({ key }) => key === after) + 1
-    const records = all.slice(from).filter((record) => record.state === state)
-    const page = records.slice(0, limit)
-    return { records: page, next: records.length > limit ? page.at(-1)?.key : undefined }
+    return pageIn(
+      [...this.#records].map(([key, record]) => ({ key, ...viewOf(record, now) })),
+      query,
+    )
   }
 
   #purge(limit: number): { readonly removed: number; readonly more: boolean } {

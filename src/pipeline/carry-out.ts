@@ -3,7 +3,7 @@ import { isFailure, keptIn } from '../core/result.ts'
 import type { DurationMs } from '../core/units.ts'
 import { InvariantError } from '../errors.ts'
 import type { PipelineEvent } from '../ports/observer.ts'
-import type { HandedBack, Outcome } from '../ports/outcome.ts'
+import { isDone, type HandedBack, type Outcome } from '../ports/outcome.ts'
 import type { Delivery, DeliveryEnd } from '../ports/source.ts'
 import type { DeliveryTrace } from '../ports/tracing.ts'
 import { toldOfCause } from './cause.ts'
@@ -110,7 +110,14 @@ export class CarryOut {
         // Nothing is made for each message that nobody wants to hear.
         let told: OutcomeDetail = this.#services.isHeard ? { key, attempt, fence } : UNHEARD
         if (result !== undefined) told = { ...told, ...this.#remembered(key, result) }
-        return this.#settleAll(task, { evidence, outcome: 'handled', told })
+        return this.#settleRan(task, evidence, told)
+      }
+      case 'ran': {
+        const { evidence, attempt, result } = ending
+        const { key } = task
+        const told: OutcomeDetail = this.#services.isHeard ? { key, attempt } : UNHEARD
+        const kept = result === undefined ? {} : this.#remembered(key, result)
+        return this.#settleRan(task, evidence, { ...told, ...kept })
       }
       case 'duplicate': {
         const { evidence, reason, since, result } = ending
@@ -137,6 +144,14 @@ export class CarryOut {
       case 'dropped':
         return this.#drop(task, ending.isLeaseLost)
     }
+  }
+
+  /** Handled, unless its handler said that the message needs no effect. */
+  #settleRan(task: Task, evidence: Evidence, told: OutcomeDetail): void {
+    const { skipped, message } = task
+    if (skipped === undefined) return this.#settleAll(task, { evidence, outcome: 'handled', told })
+    const detail = redactedDetail({ detail: skipped, error: skipped }, message)
+    return this.#settleAll(task, { evidence, outcome: 'skipped', told: { ...told, detail } })
   }
 
   #rerun(task: Task, delayMs?: DurationMs): void {
@@ -291,8 +306,9 @@ export class CarryOut {
     const endToEndMs = timestamp === undefined ? undefined : Math.max(0, clock.now() - timestamp)
     // The times of a delivery that had joined are not known.
     const durations = task?.first === delivery ? task.times?.until(clock.monotonic()) : undefined
-    const traced = trace?.traceparent === undefined ? {} : { trace: trace.traceparent }
-    observe({ type: 'delivery', message, outcome, ...told, ...traced, durations, endToEndMs })
+    // With a place for the name of the consumer, which `observe` fills in.
+    const event = { type: 'delivery', consumer: '', message, outcome, ...told, durations, endToEndMs } as const
+    observe(trace?.traceparent === undefined ? event : { ...event, trace: trace.traceparent })
   }
 }
 
@@ -325,7 +341,7 @@ interface SettledEnd extends MessageEnd {
 
 /** Settled because the message is done, or was handled for another delivery of it. */
 function isWithoutRun(outcome: Outcome, { endedAs }: OutcomeDetail): boolean {
-  return outcome === 'duplicate' || (outcome === 'joined' && (endedAs === 'handled' || endedAs === 'duplicate'))
+  return outcome === 'duplicate' || (outcome === 'joined' && isDone(endedAs))
 }
 
 /** The fields of a dead letter for the observer. */

@@ -61,7 +61,7 @@ export class DoubtQueue {
     if (this.#tasks.length === 1) this.#services.clock.nextTurn(() => void this.#run())
   }
 
-  /** A permit became free, so the process may be quiet now. */
+  /** A permit became free, so the process may be quiet now; or the consumer goes on after a pause. */
   released(): void {
     this.#onFreed?.()
   }
@@ -74,13 +74,24 @@ export class DoubtQueue {
   async #run(): Promise<void> {
     if (this.#isAtWork) return
     this.#isAtWork = true
+    await this.#resumed()
     if (this.#services.consumer.onInDoubt === 'park') {
-      for (let wanted = this.#parked(); wanted.length > 0; wanted = this.#parked()) await this.#hooks.run(wanted)
+      for (let wanted = this.#parked(); wanted.length > 0; wanted = this.#parked()) {
+        await this.#hooks.run(wanted)
+        await this.#resumed()
+      }
     } else {
-      while (this.#tasks.length > 0) await this.#runSome()
+      while (this.#tasks.length > 0) {
+        await this.#runSome()
+        await this.#resumed()
+      }
       this.#open()
     }
     this.#isAtWork = false
+  }
+
+  async #resumed(): Promise<void> {
+    if (this.#services.isPaused) await this.#until(() => !this.#services.isPaused)
   }
 
   /** Runs the next group. */

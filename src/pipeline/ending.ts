@@ -13,6 +13,13 @@ export type Ending =
       readonly claim: Claim
       readonly result: Result | undefined
     }
+  /** The handler ran without a claim: see `Evidence.ofRun`. Settled. */
+  | {
+      readonly end: 'ran'
+      readonly evidence: Evidence
+      readonly attempt: number
+      readonly result: Result | undefined
+    }
   /** It was done, or was marked without a run for this reason. Settled. */
   | {
       readonly end: 'duplicate'

@@ -8,6 +8,7 @@ import type { Claim } from '../ports/store.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Message } from '../ports/message.ts'
 import type { RunTrace } from '../ports/tracing.ts'
+import { Skipped, skip } from '../skipped.ts'
 import { HANDLE, isWatched } from './channels.ts'
 import type { Task } from './task.ts'
 import { TimedRun } from './timed-run.ts'
@@ -15,7 +16,10 @@ import { TimedRun } from './timed-run.ts'
 /** A claimed message with its decoded payload. */
 export interface RunItem {
   readonly task: Task
+  /** Of several identities: the one with the most attempts. */
   readonly claim: Claim
+  /** The claims of its further identities. */
+  readonly others?: readonly Claim[] | undefined
   /** Set when the payload is decoded. */
   payload: unknown
   /** An earlier attempt left the record in doubt. */
@@ -30,6 +34,8 @@ export interface RunEnd {
   readonly value?: unknown
   /** The result or failure to keep with the mark. */
   readonly kept?: Result | undefined
+  /** With `handled`: the reason of `ctx.skip`. */
+  readonly skipped?: string | undefined
 }
 
 type OnEnd<Lease> = (run: HandlerRun<Lease>, end: RunEnd) => void
@@ -56,10 +62,10 @@ export class HandlerRun<Lease = undefined> extends TimedRun {
   start(consumer: ResolvedConsumer, tx: unknown, now: MonotonicMs, onEnd: OnEnd<Lease>): void {
     this.begin(now)
     const handled = (value: unknown): void => {
-      if (this.end()) onEnd(this, consumer.rememberResult ? { result: 'handled', value } : HANDLED)
+      if (this.end()) onEnd(this, endOf(value, consumer))
     }
     const failed = (error: unknown): void => {
-      if (this.end()) onEnd(this, { result: this.#classify(error), error })
+      if (this.end()) onEnd(this, { result: resultOfThrow(error, this.isAborted), error })
     }
     try {
       // A value that is not a promise also ends in a later microtask, so `onEnd` is never called during the start.
@@ -89,20 +95,26 @@ export class HandlerRun<Lease = undefined> extends TimedRun {
     if (handle === undefined || item === undefined) throw new TypeError('HandlerRun without work (handler-run.call)')
     return handle(new Context(this, item, tx, log))
   }
+}
 
-  /**
-   * An error before the abort means that no effect happened. After the abort that is unknown, unless the handler says
-   * so.
-   */
-  #classify(error: unknown): HandlerResult {
-    // Check the brand first: a handler may throw a proxy that breaks `instanceof`.
-    const isOurs: boolean = isConsumeOnceError(error)
-    if (!isOurs) return this.isAborted ? 'unknown' : 'failed' // mutant: time-out-as-failure
-    if (error instanceof NoEffectError || hasCode(error, 'NO_EFFECT')) return 'failed'
-    if (error instanceof OutcomeUnknownError || hasCode(error, 'OUTCOME_UNKNOWN')) return 'unknown'
-    if (this.isAborted) return 'unknown'
-    return error instanceof TerminalError || hasCode(error, 'TERMINAL') ? 'fatal' : 'failed'
-  }
+/**
+ * An error before the abort means that no effect happened. After the abort that is unknown, unless the handler says so.
+ */
+export function resultOfThrow(error: unknown, isAborted: boolean): HandlerResult {
+  // Check the brand first: a handler may throw a proxy that breaks `instanceof`.
+  const isOurs: boolean = isConsumeOnceError(error)
+  if (!isOurs) return isAborted ? 'unknown' : 'failed' // mutant: time-out-as-failure
+  if (error instanceof NoEffectError || hasCode(error, 'NO_EFFECT')) return 'failed'
+  if (error instanceof OutcomeUnknownError || hasCode(error, 'OUTCOME_UNKNOWN')) return 'unknown'
+  if (isAborted) return 'unknown'
+  return error instanceof TerminalError || hasCode(error, 'TERMINAL') ? 'fatal' : 'failed'
+}
+
+/** A message that was skipped has no result: its duplicates get `undefined`. */
+function endOf(value: unknown, { handle, rememberResult }: ResolvedConsumer): RunEnd {
+  const skipped = handle === undefined ? undefined : Skipped.reasonOf(value)
+  if (skipped !== undefined) return { result: 'handled', skipped }
+  return rememberResult ? { result: 'handled', value } : HANDLED
 }
 
 class Item implements BatchItem<unknown> {
@@ -126,6 +138,7 @@ class Context extends Item implements HandlerContext<unknown, unknown> {
   readonly #run: TimedRun
   readonly tx: unknown
   readonly log: Logger
+  readonly skip = skip
 
   constructor(run: TimedRun, item: RunItem, tx: unknown, log: Logger) {
     super(item)

@@ -1,25 +1,33 @@
-import { whyUnusable } from '../core/message-id.ts'
+import { whyUnusable, WHY_UNUSABLE } from '../core/message-id.ts'
 import type { DeadLetterReason } from '../core/decision.ts'
-import { payloadHashOf, ScopeIdentity } from '../digest.ts'
+import { numberedKey, ScopeIdentity } from '../digest.ts'
 import { describeError } from '../errors.ts'
 import { describeIssues } from '../decode.ts'
-import { WHY_UNUSABLE, type IncomingMessage } from '../message-id.ts'
+import { traitsOf } from '../id-traits.ts'
+import type { Identity } from '../identities.ts'
+import type { IncomingMessage } from '../message-id.ts'
 import type { ResolvedConsumer } from '../resolve-options.ts'
 import type { Message } from '../ports/message.ts'
 import type { Delivery } from '../ports/source.ts'
 import { keyScope } from '../scope.ts'
 import type { RunItem } from './handler-run.ts'
 import { redacted } from './redact.ts'
-import { Task } from './task.ts'
+import { Task, type OtherIdentity } from './task.ts'
 
 /** Reads the message ID as text, for logs with `logIds`; `undefined` if it is not usable. */
 export function createIdReader(consumer: ResolvedConsumer): (message: Message) => string | undefined {
   return (message) => {
     if (consumer.store.strategy === 'offsets') return undefined
     try {
-      const id: unknown = consumer.id(new Incoming(message, consumer))
-      if (!isTextOrBytes(id) || whyUnusable(id) !== undefined) return undefined
-      return typeof id === 'string' ? id : Buffer.from(id as Uint8Array).toString('utf8')
+      const incoming = new Incoming(message, consumer)
+      for (const { extract } of consumer.identities) {
+        const id: unknown = extract(incoming)
+        if (!isTextOrBytes(id)) return undefined
+        const unusable = whyUnusable(id)
+        if (unusable === undefined) return typeof id === 'string' ? id : Buffer.from(id as Uint8Array).toString('utf8')
+        if (unusable !== 'missing') return undefined
+      }
+      return undefined
     } catch {
       return undefined
     }
@@ -32,39 +40,79 @@ export interface Unidentified {
   readonly detail: string
   /** The error that was thrown, if any. */
   readonly error?: unknown
+  /** The extractor found no ID at all: of several identities, a message may lack some. */
+  readonly isMissing?: true
 }
 
 const NOT_COMPARED = ''
+
+const NOT_NUMBERED: Unidentified = {
+  reason: 'no-id',
+  detail: 'the store keeps sequences: expected an ID of messageId.sourceSequence(), `number:source`',
+}
 
 /** Number of origins whose scope is cached. Origins come from messages, so there is no other bound. */
 const SCOPES_KEPT = 1_000
 
 /**
- * Reads the idempotency key of a message, from the raw bytes. Text, or why there is none. Never throws.
+ * Reads the idempotency key of a message, from the raw bytes: of several identities the first that it has. Text, or why
+ * there is none. Never throws.
  */
 export function createKeyReader(
   consumer: ResolvedConsumer,
   group: string,
 ): (message: Message) => string | Unidentified {
-  const scopeOf = scopesBy((origin) => keyScope(consumer, group, origin))
+  const [first, ...others] = consumer.identities.map((identity, at) => keyReaderOf(consumer, group, identity, at))
   return (message) => {
     const incoming = new Incoming(message, consumer)
+    let key = first?.(incoming) ?? NO_IDENTITY
+    for (const keyOf of others) if (typeof key !== 'string' && key.isMissing) key = keyOf(incoming)
+    return key
+  }
+}
+
+const NO_IDENTITY: Unidentified = { reason: 'no-id', detail: WHY_UNUSABLE.missing, isMissing: true }
+
+/** The keys of each identity but the first have a scope of their own: equal IDs of two identities are two keys. */
+function keyReaderOf(
+  consumer: ResolvedConsumer,
+  group: string,
+  { extract }: Identity,
+  at: number,
+): (incoming: Incoming) => string | Unidentified {
+  const own = at === 0 ? [] : [Buffer.from(`identity ${at + 1}`)]
+  const scopeOf = scopesBy((origin) => [...keyScope(consumer, group, origin), ...own])
+  const isNumbered = consumer.store.keys === 'sequences'
+  const missing: Unidentified = { ...NO_IDENTITY, detail: traitsOf(extract).missing ?? WHY_UNUSABLE.missing }
+  return (incoming) => {
     try {
-      const id: unknown = consumer.id(incoming)
+      const id: unknown = extract(incoming)
       if (!isTextOrBytes(id)) return notTextOrBytes(id)
       // An object that only looks like bytes may throw here.
       const unusable = whyUnusable(id)
+      if (unusable === 'missing') return missing
       if (unusable !== undefined) return { reason: 'no-id', detail: WHY_UNUSABLE[unusable] }
-      return scopeOf(message.origin).of(id as string | Uint8Array)
+      const scope = scopeOf(incoming.origin)
+      if (isNumbered) return numberedKey(scope, id as string | Uint8Array) ?? NOT_NUMBERED
+      return scope.of(id as string | Uint8Array)
     } catch (error) {
       return incoming.problem ?? { reason: 'no-id', detail: `the ID extractor threw: ${describeError(error)}`, error }
     }
   }
 }
 
-/** The hash that payloads under one key are compared by. */
-export function payloadHash(consumer: Pick<ResolvedConsumer, 'onConflict'>, { value }: Message): string {
-  return consumer.onConflict === 'duplicate' ? NOT_COMPARED : payloadHashOf(value)
+/** The hash that payloads under one key are compared by. Text, or why there is none. Never throws. */
+export function payloadHash({ identities }: ResolvedConsumer, message: Message): string | Unidentified {
+  const [first] = identities
+  return first === undefined ? NOT_COMPARED : hashBy(first, message)
+}
+
+function hashBy({ hashOf }: Identity, { value }: Message): string | Unidentified {
+  try {
+    return hashOf(value)
+  } catch (error) {
+    return { reason: 'no-id', detail: `onConflict.compare: ${describeError(error)}`, error }
+  }
 }
 
 /**
@@ -73,12 +121,41 @@ export function payloadHash(consumer: Pick<ResolvedConsumer, 'onConflict'>, { va
  */
 export function createIdentify(consumer: ResolvedConsumer, group: string): (delivery: Delivery) => Task | Unidentified {
   if (consumer.store.strategy === 'offsets') return identifyByPosition(consumer, group)
+  if (consumer.identities.length > 1) return identifyBySeveral(consumer, group)
   const keyOf = createKeyReader(consumer, group)
   return (delivery) => {
     const { message } = delivery
     const idempotencyKey = keyOf(message)
     if (typeof idempotencyKey !== 'string') return idempotencyKey
-    return new Task(delivery, idempotencyKey, payloadHash(consumer, message))
+    const hash = payloadHash(consumer, message)
+    return typeof hash === 'string' ? new Task(delivery, idempotencyKey, hash) : hash
+  }
+}
+
+/** All identities that the message has; the first of them names it. */
+function identifyBySeveral(consumer: ResolvedConsumer, group: string): (delivery: Delivery) => Task | Unidentified {
+  const readers = consumer.identities.map((identity, at) => ({
+    identity,
+    keyOf: keyReaderOf(consumer, group, identity, at),
+  }))
+  return (delivery) => {
+    const { message } = delivery
+    const incoming = new Incoming(message, consumer)
+    const found: OtherIdentity[] = []
+    let missing = NO_IDENTITY
+    for (const { identity, keyOf } of readers) {
+      const idempotencyKey = keyOf(incoming)
+      if (typeof idempotencyKey !== 'string') {
+        if (!idempotencyKey.isMissing) return idempotencyKey
+        missing = idempotencyKey
+        continue
+      }
+      const hash = hashBy(identity, message)
+      if (typeof hash !== 'string') return hash
+      found.push({ idempotencyKey, payloadHash: hash })
+    }
+    const [first, ...others] = found
+    return first === undefined ? missing : new Task(delivery, first.idempotencyKey, first.payloadHash, { others })
   }
 }
 
@@ -105,7 +182,7 @@ function identifyByPosition(consumer: ResolvedConsumer, group: string): (deliver
     // The start has checked that the source gives positions.
     if (position === undefined) return { reason: 'no-id', detail: 'the source gave no position' }
     const { stream, offset } = position
-    return new Task(delivery, streamOf(stream).of(offset.toString()), NOT_COMPARED, position)
+    return new Task(delivery, streamOf(stream).of(offset.toString()), NOT_COMPARED, { position })
   }
 }
 
@@ -169,6 +246,9 @@ class Incoming implements IncomingMessage<unknown> {
   }
   get timestamp(): number | undefined {
     return this.#message.timestamp
+  }
+  get firstTimestamp(): number | undefined {
+    return this.#message.firstTimestamp
   }
   get redelivered(): boolean | undefined {
     return this.#message.redelivered

@@ -1,9 +1,12 @@
 import { companyOf } from '../core/company.ts'
 import { afterHandler } from '../core/decision.ts'
 import type { Result } from '../core/record.ts'
+import { isFailure } from '../core/result.ts'
 import { LeaseLostError, TransactionError, describeError } from '../errors.ts'
 import type { OpenTransaction, ReleaseOptions, TransactionClaim } from '../ports/store.ts'
-import type { ClaimStep } from './claim-step.ts'
+import { claimsOf } from './claims.ts'
+import type { ClaimStep, GivenBack, Granted } from './claim-step.ts'
+import { endOfSkip } from './marks.ts'
 import { DROPPED, RERUN } from './ending.ts'
 import { Evidence } from './evidence.ts'
 import { failedAttempt } from './failed-attempt.ts'
@@ -24,7 +27,9 @@ const NO_REFUND: ReleaseOptions = { refund: false, doubt: false }
 interface Followed {
   readonly granted: readonly RunItem[]
   /** Granted, to be marked without a run. */
-  readonly skipped: readonly RunItem[]
+  readonly skipped: readonly Granted[]
+  /** Some of their keys were granted. */
+  readonly givenBack: readonly GivenBack[]
   readonly again: readonly Task[]
   readonly mustStartOver: boolean
 }
@@ -136,10 +141,14 @@ export class InboxRunner extends Runner {
     const areTried = tasks.every(({ history }) => history.kind !== 'untried')
     const batch = await this.services.store.claim(tasks, areTried)
     if (batch === undefined) return this.endAll(tasks, DROPPED)
-    const { granted, skipped, again, mustStartOver } = this.#follow(tasks, batch.steps, isQuiet)
+    const { granted, skipped, givenBack, again, mustStartOver } = this.#follow(tasks, batch.steps, isQuiet)
     const held = [...granted, ...skipped]
-    if (mustStartOver) await this.release(held, REFUND)
-    if (mustStartOver) this.endAll(tasksOf(held), RERUN)
+    if (mustStartOver) {
+      const claims = [...claimsOf(held), ...givenBack.flatMap((step) => step.claims)]
+      await this.services.store.release(claims, REFUND)
+      this.endAll(tasksOf(held), RERUN)
+      for (const step of givenBack) this.#withoutClaim(step)
+    }
     this.endAll(again, RERUN)
     if (mustStartOver || held.length === 0) return
     // The last check before effects begin: a stop or a rebalance may have happened meanwhile.
@@ -164,7 +173,8 @@ export class InboxRunner extends Runner {
    */
   #follow(tasks: readonly Task[], steps: readonly ClaimStep[], isQuiet: boolean): Followed {
     const granted: RunItem[] = []
-    const skipped: RunItem[] = []
+    const skipped: Granted[] = []
+    const givenBack: GivenBack[] = []
     const again: Task[] = []
     const waitingLanes = new Set<string | undefined>()
     let mustStartOver = false
@@ -187,12 +197,17 @@ export class InboxRunner extends Runner {
         case 'skip':
           skipped.push(step)
           break
+        case 'give-back':
+          // The others of its transaction cannot commit without its rows.
+          givenBack.push(step)
+          mustStartOver = true
+          break
         case 'set-aside':
           if (tasks.length > 1) {
             task.alone = true
-            granted.push({ task, claim: step.claim, payload: undefined, doubt: false })
+            granted.push({ task, claim: step.claim, others: step.others, payload: undefined, doubt: false })
             mustStartOver = true
-          } else void this.setAside({ task, claim: step.claim }, step.as, step.why)
+          } else void this.setAside({ task, claim: step.claim, others: step.others }, step.as, step.why)
           break
         case 'claim-alone':
           task.tried(step.attempts ?? 1, false)
@@ -217,7 +232,15 @@ export class InboxRunner extends Runner {
           break
       }
     }
-    return { granted, skipped, again, mustStartOver }
+    return { granted, skipped, givenBack, again, mustStartOver }
+  }
+
+  /** Its keys are given back. It is claimed again alone, because others must not start over with it. */
+  #withoutClaim({ task, afterwards }: GivenBack): void {
+    task.alone = true
+    if (afterwards.next === 'claim-alone') task.tried(afterwards.attempts ?? 1, false)
+    else if (afterwards.ending.end === 'wait') task.tried(0, false)
+    this.end(task, afterwards.next === 'end' ? afterwards.ending : RERUN)
   }
 
   /**
@@ -258,7 +281,7 @@ export class InboxRunner extends Runner {
   }
 
   /** `skipped` items are marked with the others, without a run. */
-  async #handle(run: readonly RunItem[], skipped: readonly RunItem[], limit: TimeLimit): Promise<void> {
+  async #handle(run: readonly RunItem[], skipped: readonly Granted[], limit: TimeLimit): Promise<void> {
     const items = skipped.length === 0 ? run : [...run, ...skipped]
     // No handler of it began, so the attempt does not count.
     if (this.#isOver) return this.#rollBack(items, true)
@@ -267,15 +290,16 @@ export class InboxRunner extends Runner {
     // nothing else.
     const mayMark = end.result === 'handled' || (end.result === 'remembered' && items.length === 1)
     if (!mayMark) return this.#failed(items, end)
-    const { results } = end
+    const results = withResultsOf(skipped, run.length, end.results)
     const verdicts = await this.services.store.commit(items, results)
     if (verdicts === undefined) return this.endAll(tasksOf(items), DROPPED)
     if ('error' in verdicts) return this.#failed(items, { ...end, result: 'failed', error: verdicts.error })
     for (const [index, { task, claim }] of items.entries()) {
       const evidence = Evidence.ofMark(verdicts[index])
+      const skip = skipped[index - run.length]
       if (evidence === undefined) this.end(task, RERUN)
-      else if (index < run.length) this.end(task, { end: 'marked', evidence, claim, result: results?.[index] })
-      else this.end(task, { end: 'duplicate', evidence, reason: 'beyond-retention' })
+      else if (skip === undefined) this.end(task, { end: 'marked', evidence, claim, result: results?.[index] })
+      else this.end(task, endOfSkip(skip, evidence))
     }
     this.services.store.observeMarks(verdicts)
   }
@@ -376,6 +400,18 @@ export class InboxRunner extends Runner {
     await this.release(items, refund ? REFUND : NO_REFUND)
     this.endAll(tasksOf(items), RERUN)
   }
+}
+
+/** A duplicate by another key has the same result under all. A failure would have to be marked alone. */
+function withResultsOf(
+  skipped: readonly Granted[],
+  at: number,
+  results: TransactionEnd['results'],
+): TransactionEnd['results'] {
+  const own = skipped.map(({ duplicateOf }) => duplicateOf?.result)
+  if (own.every((result) => result === undefined || isFailure(result))) return results
+  const before = results ?? Array.from({ length: at }, () => undefined)
+  return [...before, ...own.map((result) => (result === undefined || isFailure(result) ? undefined : result))]
 }
 
 function transactionOf({ claim }: RunItem): OpenTransaction<unknown> | undefined {

@@ -14,6 +14,8 @@ export class Lanes {
   readonly #named = new Map<string, Lane>()
   /** Lanes of tasks without a key that have to wait, or had to. */
   readonly #private = new Set<Lane>()
+  /** Gives nothing. */
+  isHeld = false
   #order = 0
   /** Lanes whose head may be taken now, and tasks without a lane, in the order in which they became ready. */
   readonly #ready = new Fifo<Lane | Task>()
@@ -24,7 +26,7 @@ export class Lanes {
   }
 
   get hasReady(): boolean {
-    return this.#ready.length > 0
+    return !this.isHeld && this.#ready.length > 0
   }
 
   enqueue(task: Task): void {
@@ -44,7 +46,7 @@ export class Lanes {
   /** Takes the heads of up to `most` ready lanes. */
   take(most: number): Task[] {
     const taken: Task[] = []
-    while (taken.length < most) {
+    while (taken.length < most && !this.isHeld) {
       const ready = this.#ready.shift()
       if (ready === undefined) break
       const task = ready instanceof Task ? ready : takeHead(ready)
@@ -67,7 +69,7 @@ export class Lanes {
       const [first = task] = taken
       return taken.length < companyOf(task) && (task.history.kind === 'untried') === (first.history.kind === 'untried')
     }
-    while (taken.length < most) {
+    while (taken.length < most && !this.isHeld) {
       const ready = this.#ready.shift()
       if (ready === undefined) break
       if (!isReady(ready)) continue

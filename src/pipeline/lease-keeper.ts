@@ -2,17 +2,23 @@ import { leaseMarginMs } from '../core/lease-margin.ts'
 import type { Result } from '../core/record.ts'
 import type { MonotonicMs } from '../core/units.ts'
 import { LeaseLostError } from '../errors.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { Claim } from '../ports/store.ts'
+import type { ResolvedConsumer } from '../resolve-options.ts'
+import { claimsOf, type Claims } from './claims.ts'
 import type { RunItem } from './handler-run.ts'
-import type { Services } from './services.ts'
+import type { StoreClient } from './store-client.ts'
 import type { TimedRun } from './timed-run.ts'
 
 /** Longest interval between two checks of the leases. There is no timer without leases. */
 const LONGEST_TICK_MS = 500
 
+/** Something that is claimed. */
+type Claimed = Claims
+
 /** The lease of one claimed message or batch, from its grant to its mark, release or set-aside. */
-export class HeldLease {
-  readonly items: readonly RunItem[]
+export class HeldLease<Item extends Claimed = RunItem> {
+  readonly items: readonly Item[]
   /** The user's function that runs under it. Without one the lease is only renewed. */
   run: TimedRun | undefined
   /** The result or failure to keep with the mark of a single message. */
@@ -21,10 +27,12 @@ export class HeldLease {
   sentAt: MonotonicMs
   /** Used by the keeper only. `lost`: another owner has the message. */
   state: 'held' | 'renewing' | 'lost' = 'held'
+  /** The lease ended while the store did not answer, and its function went on (`onStoreDown: 'run-unprotected'`). */
+  isOutlived = false
   /** Used by the keeper only: its index, because leases are added and removed for every message. */
   at: number | undefined
 
-  constructor(items: readonly RunItem[], sentAt: MonotonicMs) {
+  constructor(items: readonly Item[], sentAt: MonotonicMs) {
     this.items = items
     this.sentAt = sentAt
     this.run = undefined
@@ -33,8 +41,15 @@ export class HeldLease {
   }
 
   get claims(): readonly Claim[] {
-    return this.items.map(({ claim }) => claim)
+    return claimsOf(this.items)
   }
+}
+
+/** What the keeper needs of its caller. */
+export interface KeeperServices {
+  readonly consumer: Pick<ResolvedConsumer, 'leaseMs' | 'renewEveryMs' | 'handlerTimeoutMs' | 'graceMs' | 'onStoreDown'>
+  readonly clock: Clock
+  readonly store: Pick<StoreClient, 'renew' | 'isDown'>
 }
 
 /**
@@ -42,17 +57,19 @@ export class HeldLease {
  * before its lease ends, or when it exceeds its timeout, and reports one that ignores the abort. One timer serves all
  * leases; it fires at each tick, or earlier if a lease could end before the next tick.
  */
-export class LeaseKeeper {
-  readonly #services: Services
-  readonly #onStuck: (lease: HeldLease, run: TimedRun) => void
-  readonly #kept: HeldLease[] = []
+export class LeaseKeeper<Item extends Claimed = RunItem> {
+  readonly #services: KeeperServices
+  readonly #onStuck: (lease: HeldLease<Item>, run: TimedRun) => void
+  readonly #kept: HeldLease<Item>[] = []
   readonly #tickMs: number
   readonly #marginMs: number
   /** When the timer fires. */
   #tickAt: MonotonicMs = Number.POSITIVE_INFINITY
   #cancelTick: (() => void) | undefined
+  /** The last renewal has no answer. */
+  #isUnanswered = false
 
-  constructor(services: Services, onStuck: (lease: HeldLease, run: TimedRun) => void) {
+  constructor(services: KeeperServices, onStuck: (lease: HeldLease<Item>, run: TimedRun) => void) {
     const { renewEveryMs, leaseMs } = services.consumer
     this.#services = services
     this.#onStuck = onStuck
@@ -61,12 +78,12 @@ export class LeaseKeeper {
   }
 
   /** A copy: handling one lease may end others. */
-  get leases(): readonly HeldLease[] {
+  get leases(): readonly HeldLease<Item>[] {
     return [...this.#kept]
   }
 
   /** `run` has begun, or begins now. */
-  keep(lease: HeldLease, run?: TimedRun): HeldLease {
+  keep(lease: HeldLease<Item>, run?: TimedRun): HeldLease<Item> {
     lease.run = run
     lease.at = this.#kept.push(lease) - 1
     if (this.#cancelTick === undefined) this.#schedule(this.#abortAt(lease))
@@ -83,7 +100,7 @@ export class LeaseKeeper {
     return now < this.#abortAt({ sentAt })
   }
 
-  release(lease: HeldLease): void {
+  release(lease: HeldLease<Item>): void {
     const { at } = lease
     if (at === undefined) return
     lease.at = undefined
@@ -100,7 +117,7 @@ export class LeaseKeeper {
     this.#cancelTick = undefined
   }
 
-  #abortAt({ sentAt }: Pick<HeldLease, 'sentAt'>): MonotonicMs {
+  #abortAt({ sentAt }: Pick<HeldLease<Item>, 'sentAt'>): MonotonicMs {
     const leaseUntil = sentAt + this.#services.consumer.leaseMs
     return leaseUntil - this.#marginMs // mutant: abort-at-the-end-of-the-lease
   }
@@ -129,17 +146,25 @@ export class LeaseKeeper {
       // An ended run waits for its mark and no longer uses its signal.
       if (run?.state !== 'running') continue
       const ranMs = run.ranMs(now)
-      if (now >= this.#abortAt(lease))
-        run.abort(new LeaseLostError('LEASE_LOST', 'the lease could not be renewed in time'))
+      if (now >= this.#abortAt(lease)) {
+        lease.isOutlived ||= this.#mayOutlive
+        if (!lease.isOutlived) run.abort(new LeaseLostError('LEASE_LOST', 'the lease could not be renewed in time'))
+      }
       if (ranMs >= consumer.handlerTimeoutMs) {
         run.abort(new LeaseLostError('HANDLER_TIMEOUT', `the handler ran longer than ${consumer.handlerTimeoutMs} ms`))
       }
       // After the grace period nobody waits for the handler. Its lease runs out, so that the store can report the
       // message as in doubt.
       if (ranMs >= consumer.handlerTimeoutMs + consumer.graceMs) this.#onStuck(lease, run)
-      if (!run.isAborted) first = Math.min(first, this.#abortAt(lease))
+      if (!run.isAborted && !lease.isOutlived) first = Math.min(first, this.#abortAt(lease))
     }
     return first
+  }
+
+  /** Then only an answer of the store that another owner has the message aborts a function. */
+  get #mayOutlive(): boolean {
+    const { consumer, store } = this.#services
+    return consumer.onStoreDown === 'run-unprotected' && (store.isDown || this.#isUnanswered)
   }
 
   async #renew(): Promise<void> {
@@ -152,13 +177,16 @@ export class LeaseKeeper {
     if (due.length === 0) return // mutant: renew-never
     for (const lease of due) lease.state = 'renewing'
     const verdicts = await store.renew(due.flatMap(({ claims }) => claims))
+    this.#isUnanswered = verdicts.length === 0
     let at = 0
     for (const lease of due) {
-      const own = verdicts.slice(at, at + lease.items.length)
-      at += lease.items.length
+      const count = lease.claims.length
+      const own = verdicts.slice(at, at + count)
+      at += count
       lease.state = 'held'
-      if (own.length === lease.items.length && own.every((verdict) => verdict === 'renewed')) lease.sentAt = sentAt
-      else if (own.includes('lost') && lease.run?.state === 'running') {
+      if (own.length === count && own.every((verdict) => verdict === 'renewed')) {
+        lease.sentAt = sentAt
+      } else if (own.includes('lost') && lease.run?.state === 'running') {
         lease.state = 'lost'
         lease.run.abort(new LeaseLostError('LEASE_LOST', 'another owner has the message'))
       }

@@ -3,10 +3,11 @@ import { companyOf } from '../core/company.ts'
 import { afterHandler, type InDoubtPolicy } from '../core/decision.ts'
 import { LeaseLostError, describeError } from '../errors.ts'
 import type { Reconciled } from '../options.ts'
-import type { LeaseStore } from '../ports/store.ts'
+import type { LeaseStore, ReleaseOptions } from '../ports/store.ts'
 import { causeOf } from './cause.ts'
-import type { Granted } from './claim-step.ts'
-import { DROPPED, RERUN } from './ending.ts'
+import type { GivenBack, Granted } from './claim-step.ts'
+import type { ClaimedBatch } from './store-client.ts'
+import { DROPPED, RERUN, type SettingAside } from './ending.ts'
 import { failedAttempt } from './failed-attempt.ts'
 import { HandlerRun, type RunEnd, type RunItem } from './handler-run.ts'
 import { decodePayloads, type Undecoded } from './identify.ts'
@@ -18,6 +19,7 @@ import type { Services } from './services.ts'
 import type { Task } from './task.ts'
 import { TimedRun } from './timed-run.ts'
 import { keptWithTrace, tracedBy } from './traces.ts'
+import { Unprotected } from './unprotected.ts'
 
 interface Doubt {
   readonly policy: InDoubtPolicy
@@ -43,6 +45,8 @@ export class LeaseRunner extends Runner {
   readonly #keeper: LeaseKeeper
   readonly #marks: Marks
   readonly #remembers: boolean
+  /** Set with `onStoreDown: 'run-unprotected'`. */
+  readonly #unprotected: Unprotected | undefined
   /** One function for all runs. */
   readonly #onEnd = (run: LeasedRun, end: RunEnd): void => this.#ended(run, end)
   /** Handlers that have not ended. */
@@ -53,10 +57,28 @@ export class LeaseRunner extends Runner {
     this.#store = store
     this.#remembers = remembers(services.consumer)
     this.#keeper = new LeaseKeeper(services, (lease, run) => this.#abandon(lease, run))
+    const unprotected = (this.#unprotected = this.#newUnprotected())
     this.#marks = new Marks(services, {
       onAnswered: (lease) => this.#keeper.release(lease),
       end: (task, ending) => this.end(task, ending),
+      onUnmarked: unprotected && ((task) => unprotected.tell(task, { result: 'handled' })),
     })
+  }
+
+  #newUnprotected(): Unprotected | undefined {
+    if (this.services.consumer.onStoreDown !== 'run-unprotected') return undefined
+    return new Unprotected(this.services, {
+      ran: (run, end) => {
+        this.stuckRuns.delete(run)
+        this.ran(run, end)
+      },
+      end: (task, ending) => this.end(task, ending),
+      letGo: (run, items) => this.letGo(run, items),
+    })
+  }
+
+  override async written(): Promise<void> {
+    await this.#unprotected?.written()
   }
 
   protected get hasWork(): boolean {
@@ -71,15 +93,18 @@ export class LeaseRunner extends Runner {
   deliveriesLost(): void {
     const reason = new LeaseLostError('DELIVERY_LOST', 'its partition or channel is gone')
     for (const { run, items } of this.#keeper.leases) if (items.every(({ task }) => task.isLost)) run?.abort(reason)
+    this.#unprotected?.runs.deliveriesLost()
   }
 
   interrupt(reason: Error): void {
     for (const { run } of this.#keeper.leases) run?.abort(reason)
+    this.#unprotected?.runs.interrupt(reason)
   }
 
   abandon(): void {
     for (const { run, items } of this.#keeper.leases) if (run !== undefined) this.letGo(run, items)
     this.#keeper.close()
+    this.#unprotected?.abandon()
   }
 
   #claimReady(): void {
@@ -87,11 +112,15 @@ export class LeaseRunner extends Runner {
     // A store that keeps the order has marked them before it executes the claim.
     const almostFree = this.#store.inOrder === true ? this.#marks.tasksUnderWay : 0
     const free = consumer.concurrency - this.permits.held + almostFree
-    if (free <= 0 || isDraining || store.isDown || !this.doubts.isGateOpen || !lanes.hasReady) return
+    const unprotected = store.isDown ? this.#unprotected : undefined
+    if (free <= 0 || isDraining || !lanes.hasReady) return
+    // Without the store nobody knows what may have killed a process, so nothing waits for that.
+    if (unprotected === undefined && (store.isDown || !this.doubts.isGateOpen)) return
     // One half of the permits is at the store while the other half is handled.
     const most = consumer.handleBatch ? consumer.batchSize : Math.ceil(consumer.concurrency / 2)
     const tasks = this.stillOurs(lanes.take(Math.min(free, most)))
-    if (tasks.length > 0) void this.#claim(tasks, false)
+    if (unprotected !== undefined) this.#runUnprotected(unprotected, tasks)
+    else if (tasks.length > 0) void this.#claim(tasks, false)
     if (lanes.hasReady) this.wake()
   }
 
@@ -107,11 +136,19 @@ export class LeaseRunner extends Runner {
   async #claim(tasks: readonly Task[], alone: boolean): Promise<void> {
     for (const task of tasks) this.permits.acquire(task)
     const earlier = this.#store.inOrder === true ? this.#marks.answered : undefined
-    const batch = await this.services.store.claim(tasks, alone)
+    const unprotected = alone ? undefined : this.#unprotected
+    let isUnprotected = false
+    const onFailing = (): void => {
+      isUnprotected = true
+      if (unprotected !== undefined) this.#runUnprotected(unprotected, tasks)
+    }
+    const batch = await this.services.store.claim(tasks, alone, unprotected && onFailing)
+    if (isUnprotected) return adopt(unprotected, tasks, batch)
     if (batch === undefined) return this.endAll(tasks, DROPPED)
     const { steps, sentAt } = batch
     const granted: Granted[] = []
     let skipped: Granted[] | undefined
+    let givenBack: GivenBack[] | undefined
     let index = 0
     for (const task of tasks) {
       const step = steps[index++]
@@ -128,24 +165,74 @@ export class LeaseRunner extends Runner {
           break
         case 'set-aside':
           if (step.doubt) this.#inDoubt([{ task, claim: step.claim }], { policy: 'park', earlier: 1 })
-          void this.setAside({ task, claim: step.claim }, step.as, step.why)
+          void this.setAside({ task, claim: step.claim, others: step.others }, step.as, step.why)
+          break
+        case 'give-back':
+          ;(givenBack ??= []).push(step)
           break
         case 'claim-alone':
-          this.permits.release(task)
-          task.move('taken')
-          this.doubts.add(task)
-          this.permitFreed()
-          break
         case 'end':
-          this.end(task, step.ending)
+          this.#withoutClaim(task, step)
           break
       }
     }
-    if (skipped !== undefined) void this.#marks.skip(skipped, 'beyond-retention')
+    if (skipped !== undefined) void this.#marks.skip(skipped)
+    if (givenBack !== undefined) void this.#giveBackKeys(givenBack)
     if (alone) await this.#giveBackCompany(granted)
     // Even if the store did not keep the order, no handler begins before the marks are durable whose permits it takes.
     const mustWait = earlier !== undefined && granted.length > 0
     this.#start(granted, mustWait ? await this.#renewedUntil(earlier, granted, sentAt) : sentAt) // mutant: claim-begins-before-marks
+  }
+
+  #withoutClaim(task: Task, step: GivenBack['afterwards']): void {
+    if (step.next === 'end') return this.end(task, step.ending)
+    this.permits.release(task)
+    task.move('taken')
+    this.doubts.add(task)
+    this.permitFreed()
+  }
+
+  /** Releases some keys of messages that may not run, before these are claimed again or dead-lettered. */
+  async #giveBackKeys(steps: readonly GivenBack[]): Promise<void> {
+    const claims = steps.flatMap((step) => step.claims)
+    await this.services.store.release(claims, { refund: true, doubt: false })
+    for (const { task, afterwards } of steps) this.#withoutClaim(task, afterwards)
+  }
+
+  #runUnprotected(unprotected: Unprotected, tasks: readonly Task[]): void {
+    for (const task of tasks) this.permits.acquire(task)
+    const current = this.stillOurs(tasks)
+    if (current.length > 0) unprotected.start(current)
+  }
+
+  /** A store that is down holds up no retry. What is in doubt waits for it, unless it is to run again anyway. */
+  protected override async release(items: readonly RunItem[], how: ReleaseOptions): Promise<void> {
+    const { consumer, store } = this.services
+    if (this.#unprotected === undefined || (how.doubt && consumer.onInDoubt !== 'rerun')) {
+      return super.release(items, how)
+    }
+    const claims = items.map(({ claim }) => claim)
+    await new Promise<void>((resolve) => void store.release(claims, how, resolve).then(resolve))
+  }
+
+  /**
+   * With `run-unprotected` a message that is to be given up runs again while its record cannot be written: the record is
+   * written before the dead letter. A message that is to be parked waits.
+   */
+  protected override async setAside(
+    item: Pick<RunItem, 'task' | 'claim' | 'others'>,
+    as: 'given-up' | 'parked',
+    why: SettingAside,
+  ): Promise<void> {
+    if (this.#unprotected === undefined || as === 'parked') return super.setAside(item, as, why)
+    const { consumer, entropy, store } = this.services
+    let goesOn = false
+    const ending = await store.setAside(item, as, why, () => {
+      goesOn = true
+      const delayMs = backoffMs(item.claim.attempt, consumer.backoff, entropy.fraction())
+      this.end(item.task, { end: 'rerun', delayMs })
+    })
+    if (!goesOn) this.end(item.task, ending)
   }
 
   /** The number of attempts is not known before the claim. */
@@ -249,6 +336,7 @@ export class LeaseRunner extends Runner {
     const end = this.#remembers ? remember(run, how, this.services) : how
     lease.kept = keptWithTrace(end.kept, run.trace)
     this.ran(run, end)
+    if (lease.isOutlived) for (const { task } of run.items) this.#unprotected?.tell(task, end)
     this.#running--
     if (run.state === 'late') {
       this.stuckRuns.delete(run)
@@ -368,6 +456,14 @@ export class LeaseRunner extends Runner {
         ...tracedBy(task),
       })
     }
+  }
+}
+
+/** The store has answered a claim whose tasks went on without it. */
+function adopt(unprotected: Unprotected | undefined, tasks: readonly Task[], batch: ClaimedBatch | undefined): void {
+  for (const [at, task] of tasks.entries()) {
+    const step = batch?.steps[at]
+    if (step !== undefined && 'claim' in step) unprotected?.granted(task, step.claim)
   }
 }
 

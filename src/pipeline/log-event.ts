@@ -10,6 +10,7 @@ import { nextStep } from './next-step.ts'
 
 const LEVEL: Record<Outcome, 'debug' | 'info' | 'warn' | 'error'> = {
   handled: 'debug',
+  skipped: 'debug',
   duplicate: 'debug',
   joined: 'debug',
   'handed-back': 'debug',
@@ -115,6 +116,14 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
       return log.warn({ consumer, err: loggedError(event.error) }, 'purge failed, will be tried again')
     case 'lease-lost':
       return log.warn(about(event), 'lease lost: another owner has the message, or it is done')
+    case 'observed':
+      if (event.example === undefined) return undefined
+      return log.debug({ consumer, ...event.example }, `observed: enforced, it would be: ${event.verdict}`)
+    case 'unprotected-run':
+      return log.warn(
+        { ...about(event), result: event.result, ...traceField(event.trace) },
+        'unprotected: the store does not answer, so its effect may happen again',
+      )
     case 'stuck':
       return log.error(
         { ...about(event), attempt: event.attempt, ...traceField(event.trace) },
@@ -129,13 +138,19 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
     }
     case 'stall-over':
       return log.info({ consumer, place: event.place }, 'no longer stalled')
+    case 'paused':
+    case 'resumed':
+      return log.warn({ consumer, by: event.by, reason: event.reason }, `${event.type} by a person`)
     case 'publish-failed':
       return log.error(
         { ...about(event), place: event.place, retry_in_ms: event.retryInMs, err: errorOf(event) },
         'copy not confirmed, will be published again',
       )
     case 'store-down':
-      return log.error({ consumer, err: loggedError(event.error) }, 'store down: paused')
+      return log.error(
+        { consumer, err: loggedError(event.error) },
+        event.runsOn ? 'store down: messages run without a claim' : 'store down: paused',
+      )
     case 'store-up':
       return log.info({ consumer }, 'store up: going on')
     case 'invariant-broken':

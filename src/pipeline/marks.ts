@@ -1,4 +1,5 @@
-import type { MarkVerdict, Reason, Result } from '../core/record.ts'
+import type { MarkVerdict, Result } from '../core/record.ts'
+import type { Granted } from './claim-step.ts'
 import { LEASE_LOST, RERUN, DROPPED, type Ending } from './ending.ts'
 import { Evidence } from './evidence.ts'
 import type { RunItem } from './handler-run.ts'
@@ -10,6 +11,11 @@ interface MarksHooks {
   /** The store has answered for this lease, or never will. */
   readonly onAnswered: (lease: HeldLease) => void
   readonly end: (task: Task, ending: Ending) => void
+  /**
+   * `onStoreDown: 'run-unprotected'`: called for each message that is settled because the store does not answer for its
+   * mark, which is still asked for.
+   */
+  readonly onUnmarked?: ((task: Task) => void) | undefined
 }
 
 /** Marks under leases: one call for all runs that ended with an effect in one turn of the event loop. */
@@ -60,13 +66,22 @@ export class Marks {
 
   async #mark(leases: readonly HeldLease[]): Promise<void> {
     const { store } = this.#services
-    const { end, onAnswered } = this.#hooks
+    const { end, onAnswered, onUnmarked } = this.#hooks
     const items: RunItem[] = []
     for (const lease of leases) for (const item of lease.items) items.push(item)
     const results = leases.some(keepsSomething) ? leases.flatMap(resultsOf) : undefined
     this.#tasksUnderWay += items.length
-    const verdicts = await store.mark(items, results)
-    this.#tasksUnderWay -= items.length
+    let isUnderWay = true
+    const answered = (): void => {
+      if (isUnderWay) this.#tasksUnderWay -= items.length
+      isUnderWay = false
+    }
+    const settle = (): void => {
+      answered()
+      this.#settleUnmarked(items, results)
+    }
+    const verdicts = await store.mark(items, results, onUnmarked && settle)
+    answered()
     for (const lease of leases) onAnswered(lease)
     let index = 0
     for (const { task, claim } of items) {
@@ -78,14 +93,25 @@ export class Marks {
     if (verdicts !== undefined) store.observeMarks(verdicts)
   }
 
+  /** Ends tasks whose effect happened. The answer to their marks ends nothing after that. */
+  #settleUnmarked(items: readonly RunItem[], results: readonly (Result | undefined)[] | undefined): void {
+    const evidence = Evidence.ofRun({ result: 'handled' })
+    if (evidence === undefined) return
+    for (const [at, { task, claim }] of items.entries()) {
+      this.#hooks.onUnmarked?.(task)
+      this.#hooks.end(task, { end: 'ran', evidence, attempt: claim.attempt, result: results?.[at] })
+    }
+  }
+
   /** Marks without a run. */
-  async skip(items: readonly RunItem[], reason: Reason): Promise<void> {
+  async skip(items: readonly Granted[]): Promise<void> {
     const { store } = this.#services
-    const verdicts = await store.mark(items)
-    for (const [index, { task }] of items.entries()) {
+    const results = items.some(({ duplicateOf }) => duplicateOf?.result !== undefined)
+    const verdicts = await store.mark(items, results ? items.map(({ duplicateOf }) => duplicateOf?.result) : undefined)
+    for (const [index, item] of items.entries()) {
       const evidence = Evidence.ofMark(verdicts?.[index])
-      const ending = evidence && ({ end: 'duplicate', evidence, reason } as const)
-      this.#hooks.end(task, ending ?? this.#withoutMark(task, verdicts))
+      const ending = evidence === undefined ? this.#withoutMark(item.task, verdicts) : endOfSkip(item, evidence)
+      this.#hooks.end(item.task, ending)
     }
     if (verdicts !== undefined) store.observeMarks(verdicts)
   }
@@ -107,6 +133,13 @@ export class Marks {
     // The store knows who has the message now. Claim it again and follow that verdict, if the delivery is still ours.
     return task.isCurrent ? RERUN : LEASE_LOST
   }
+}
+
+/** How a task ends that was marked without a run. */
+export function endOfSkip({ duplicateOf }: Granted, evidence: Evidence): Ending {
+  if (duplicateOf === undefined) return { end: 'duplicate', evidence, reason: 'beyond-retention' }
+  const { since, result } = duplicateOf
+  return { end: 'duplicate', evidence, since, result }
 }
 
 function keepsSomething({ kept }: HeldLease): boolean {

@@ -19,6 +19,7 @@ export class Telling {
   readonly #eventLog: EventLog
   readonly #refusals: SettleRefusals
   readonly #isLogged: boolean
+  #hasExplainedConflicts = false
 
   constructor(consumer: ResolvedConsumer, clock: Clock) {
     const { log, name, logIds } = consumer
@@ -57,6 +58,10 @@ export class Telling {
   #toLog(event: ObserverEvent): void {
     if (event.type === 'delivery' && event.outcome === 'settle-refused') this.#refusals.add(event)
     else logEvent(this.#eventLog, event)
+    if (event.type === 'delivery' && event.reason === 'conflict' && !this.#hasExplainedConflicts) {
+      this.#hasExplainedConflicts = true
+      this.#eventLog.log.warn({ consumer: this.#consumer.name, next: AFTER_CONFLICT }, ABOUT_CONFLICTS)
+    }
   }
 
   #logObserverError(error: unknown, event: ObserverEvent): void {
@@ -65,6 +70,14 @@ export class Telling {
     log.error({ consumer: name, err: loggedError(error, about) }, 'the observer threw')
   }
 }
+
+/** Said once, after the first. */
+const ABOUT_CONFLICTS =
+  'about conflicts: two messages have the same ID and different payloads. The first is handled, the other was dead-lettered and not handled. ' +
+  'Usual causes: a re-send has a new timestamp or counter in its payload, or the ID is no ID of one message, such as a customer number'
+const AFTER_CONFLICT =
+  "a re-send that differs: set onConflict: { compare: ['/amount'] } with the fields that must agree, or onConflict: 'duplicate'. " +
+  'An ID that several messages share: take another one (id), then publish the dead letters again'
 
 /** The logger itself threw, so there is no place to report it. */
 function unlessItThrows(tell: () => void): void {

@@ -2,6 +2,7 @@ import type { DurationMs, MonotonicMs } from '../core/units.ts'
 import { DEFAULTS } from '../defaults.ts'
 import { StoppedError } from '../errors.ts'
 import type { ResolvedConsumer } from '../resolve-options.ts'
+import type { Pausable, PauseOptions } from '../lifecycle.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { Health } from '../ports/health.ts'
@@ -19,6 +20,7 @@ import { InboxRunner } from './inbox-runner.ts'
 import { Lanes } from './lanes.ts'
 import { LeaseRunner } from './lease-runner.ts'
 import type { Load } from './load.ts'
+import { ObserveRunner } from './observe-runner.ts'
 import { Telling, type Tell } from './observe.ts'
 import { Purger } from './purger.ts'
 import type { Runner } from './runner.ts'
@@ -73,7 +75,7 @@ export class Pipeline implements Intake, Services {
   readonly #setPaused: (paused: boolean) => void
   readonly #identify: ReturnType<typeof createIdentify>
   readonly #runner: Runner
-  readonly #flights = new SingleFlight((task) => this.lanes.unblock(task))
+  readonly #flights: SingleFlight
   readonly #isBoundBySource: boolean
   /** Taken from the source, not yet identified. */
   readonly #arrivals = new Fifo<Delivery>()
@@ -94,6 +96,8 @@ export class Pipeline implements Intake, Services {
     this.#scope = scope
     this.#group = group
     this.consumer = consumer
+    // In mode `observe` each delivery runs: none joins another.
+    this.#flights = new SingleFlight((task) => this.lanes.unblock(task), consumer.mode !== 'observe')
     this.capacity = capacityOf(consumer)
     this.storedPositions = storedPositionsIn(store, scope)
     this.#isBoundBySource = isBoundBySource
@@ -112,8 +116,10 @@ export class Pipeline implements Intake, Services {
     this.line = new StoreLine(clock, entropy, {
       onReachable: (listener) => store.onReachable?.(listener),
       onDown: (error) => {
-        observe({ type: 'store-down', error })
+        observe({ type: 'store-down', error, ...(consumer.onStoreDown === 'pause' ? {} : { runsOn: true }) })
         this.#applyPause()
+        // What waits for the store may go on without it.
+        if (consumer.onStoreDown !== 'pause') this.#runner.wake()
       },
       onCall,
       onUp: () => {
@@ -134,7 +140,13 @@ export class Pipeline implements Intake, Services {
     this.purger = new Purger(this, scope)
     this.#unfetched = dependencies.unfetched ?? (() => [])
     this.#stallWatch = new StallWatch(this, () => this.#work())
-    this.#runner = store.strategy === 'lease' ? new LeaseRunner(this, store) : new InboxRunner(this)
+    this.#runner = this.#newRunner()
+  }
+
+  #newRunner(): Runner {
+    const { store, mode } = this.consumer
+    if (mode === 'observe') return new ObserveRunner(this, this.#scope)
+    return store.strategy === 'lease' ? new LeaseRunner(this, store) : new InboxRunner(this)
   }
 
   get isHeard(): boolean {
@@ -143,6 +155,10 @@ export class Pipeline implements Intake, Services {
 
   get isTimed(): boolean {
     return this.traces !== undefined || this.isHeard
+  }
+
+  get isPaused(): boolean {
+    return this.lanes.isHeld
   }
 
   get isDraining(): boolean {
@@ -193,7 +209,7 @@ export class Pipeline implements Intake, Services {
   }
 
   /** To be called once, before anything else is told. */
-  started(health: () => Health): void {
+  started(health: () => Health, control?: Pausable): void {
     const { store, retentionMs, leaseMs } = this.consumer
     this.observe({
       type: 'started',
@@ -203,7 +219,24 @@ export class Pipeline implements Intake, Services {
       retentionMs,
       leaseMs,
       health,
+      control,
     })
+  }
+
+  /** What runs goes on, and nothing else begins. */
+  pause(why: PauseOptions): void {
+    if (this.isPaused) return
+    this.lanes.isHeld = true
+    this.#applyPause()
+    this.observe({ type: 'paused', ...why })
+  }
+
+  resume(why: PauseOptions): void {
+    if (!this.isPaused) return
+    this.lanes.isHeld = false
+    this.#applyPause()
+    this.observe({ type: 'resumed', ...why })
+    this.#runner.resumed()
   }
 
   stopped(): void {
@@ -254,6 +287,7 @@ export class Pipeline implements Intake, Services {
       this.#idle?.()
     })
     await over
+    await this.#runner.written()
     cancelDeadline()
     cancelAbandon()
     this.#leave()
@@ -305,7 +339,7 @@ export class Pipeline implements Intake, Services {
   }
 
   #accept(delivery: Delivery): void {
-    const identified = this.#identify(delivery) // mutant: ack-first
+    const identified = this.#runner.identified(delivery, this.#identify(delivery)) // mutant: ack-first
     if (identified instanceof Task) {
       if (this.isTimed) identified.times = new Times(this.clock.monotonic())
       this.traces?.arrived(identified)
@@ -355,7 +389,8 @@ export class Pipeline implements Intake, Services {
       if (this.#inFlight >= maxInFlight) this.#isFull = true
       else if (this.#inFlight <= maxInFlight / 2) this.#isFull = false
     }
-    this.#setPaused(this.#isFull || this.line.isDown)
+    const isDown = this.line.isDown && this.consumer.onStoreDown === 'pause'
+    this.#setPaused(this.isPaused || this.#isFull || isDown)
   }
 }
 

@@ -1,5 +1,7 @@
 import type { DurationMs, MonotonicMs } from '../core/units.ts'
-import type { Services } from './services.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { ResolvedConsumer } from '../resolve-options.ts'
+import type { Tell } from './observe.ts'
 
 /** No purge for this long after a start or a rebalance: late redeliveries of that time must find their records. */
 const QUIET_MS = 5 * 60_000
@@ -8,12 +10,19 @@ const BATCH = 10_000
 /** Pause between batches, for other work of the store. */
 const PAUSE_MS = 250
 
+/** What the purger needs of its caller. */
+interface PurgerServices {
+  readonly consumer: Pick<ResolvedConsumer, 'store' | 'purge' | 'retentionMs'>
+  readonly clock: Clock
+  readonly observe: Tell
+}
+
 /**
  * Removes records whose retention has ended, in stores that do not expire them on their own. Does not keep the process
  * alive.
  */
 export class Purger {
-  readonly #services: Services
+  readonly #services: PurgerServices
   readonly #scope: string
   #keepMs: DurationMs
   #quietUntil: MonotonicMs = 0
@@ -21,7 +30,7 @@ export class Purger {
   #cancel: (() => void) | undefined
   #isStopped = false
 
-  constructor(services: Services, scope: string) {
+  constructor(services: PurgerServices, scope: string) {
     this.#services = services
     this.#scope = scope
     this.#keepMs = services.consumer.retentionMs

@@ -11,6 +11,7 @@ import {
 import { TerminalError, describeError, errorClass } from '../errors.ts'
 import type { ResolvedConsumer } from '../resolve-options.ts'
 import type { HandlerRun, RunEnd } from './handler-run.ts'
+import type { Tell } from './observe.ts'
 import type { Services } from './services.ts'
 
 /** Limit for name and code of a failure; `describeError` cuts its message. */
@@ -36,7 +37,7 @@ export function remember(run: HandlerRun<unknown>, end: RunEnd, services: Servic
     const answer: unknown = rememberFailure(error)
     if (answer !== true) return end
     policy = 'sealResult'
-    return { result: 'remembered', error, kept: sealed(failureOf(failureFrom(error)), run, services) }
+    return { result: 'remembered', error, kept: sealed(failureFrom(error), keyOf(run), services.consumer) }
   } catch (thrown) {
     for (const { task } of run.items) {
       const { key, message } = task
@@ -52,7 +53,7 @@ export function remember(run: HandlerRun<unknown>, end: RunEnd, services: Servic
 export function openKept(
   kept: Result,
   key: Key,
-  { consumer, observe }: Pick<Services, 'consumer' | 'observe'>,
+  { consumer, observe }: { readonly consumer: Pick<ResolvedConsumer, 'sealResult'>; readonly observe: Tell },
 ): Result {
   const text = sealedText(kept)
   if (text === undefined) return kept
@@ -80,13 +81,44 @@ export const RESULT_UNREADABLE: RememberedFailure = {
 
 const UNREADABLE = failureOf(RESULT_UNREADABLE)
 
+/** The key that is bound to a sealed result. */
+function keyOf({ items }: HandlerRun<unknown>): Key {
+  return items[0]?.task.key ?? ''
+}
+
 /** @throws any error of `seal` */
-function sealed(result: Result, { items }: HandlerRun<unknown>, { consumer }: Services): Result {
-  const { sealResult } = consumer
-  const key = items[0]?.task.key
-  return sealResult === undefined || key === undefined
-    ? result
-    : sealedResult(result, (text) => sealResult.seal(text, key))
+export function sealed(result: Result, key: Key, { sealResult }: Pick<ResolvedConsumer, 'sealResult'>): Result {
+  return sealResult === undefined ? result : sealedResult(result, (text) => sealResult.seal(text, key))
+}
+
+/** A value as the text to keep with its mark. @throws TerminalError `RESULT_NOT_KEPT` */
+export function keptValue(
+  value: unknown,
+  key: Key,
+  limits: Pick<ResolvedConsumer, 'maxResultBytes' | 'sealResult'>,
+): Result {
+  const { maxResultBytes, sealResult } = limits
+  let why: string
+  let cause: unknown
+  try {
+    const kept = sealed(resultOf(value), key, limits)
+    const bytes = Buffer.byteLength(kept) - 1
+    if (bytes <= maxResultBytes) return kept
+    why = `expected at most ${maxResultBytes} bytes of JSON (maxResultBytes), got ${bytes}${sealResult ? ', sealed' : ''}`
+  } catch (error) {
+    why = describeError(error)
+    cause = error
+  }
+  throw new TerminalError(`what the handler returned cannot be kept: ${why}`, { cause }, 'RESULT_NOT_KEPT')
+}
+
+/**
+ * The failure that duplicates get in place of a result that could not be kept. It is stored unencrypted, so with
+ * `sealResult` it omits the error text.
+ */
+export function notKept(error: TerminalError, { sealResult }: Pick<ResolvedConsumer, 'sealResult'>): Result {
+  const told = `the effect happened, but ${sealResult ? 'what the handler returned cannot be kept' : error.message}`
+  return failureOf({ name: 'ResultNotKept', message: told, code: error.code })
 }
 
 /**
@@ -94,33 +126,26 @@ function sealed(result: Result, { items }: HandlerRun<unknown>, { consumer }: Se
  * happened: a release or a set-aside would repeat it sooner or later, so the message is marked with a failure instead
  * of the result.
  */
-function keepResult(run: HandlerRun<unknown>, { value }: RunEnd, services: Services): RunEnd {
+function keepResult(run: HandlerRun<unknown>, { value, skipped }: RunEnd, services: Services): RunEnd {
   const { store, maxResultBytes, sealResult } = services.consumer
-  let why: string
-  let cause: unknown
+  const limits = { maxResultBytes, sealResult }
   try {
-    const kept = sealed(resultOf(value), run, services)
-    const bytes = Buffer.byteLength(kept) - 1
-    if (bytes <= maxResultBytes) return { result: 'handled', kept }
-    why = `expected at most ${maxResultBytes} bytes of JSON (maxResultBytes), got ${bytes}${sealResult ? ', sealed' : ''}`
-  } catch (error) {
-    why = describeError(error)
-    cause = error
+    return { result: 'handled', kept: keptValue(value, keyOf(run), limits), skipped }
+  } catch (thrown) {
+    const error = thrown as TerminalError
+    if (store.strategy !== 'lease') return { result: 'fatal', error }
+    for (const { task } of run.items) {
+      const { key, message } = task
+      services.observe({ type: 'result-not-kept', key, message, error })
+    }
+    return { result: 'handled', kept: notKept(error, limits) }
   }
-  const error = new TerminalError(`what the handler returned cannot be kept: ${why}`, { cause }, 'RESULT_NOT_KEPT')
-  if (store.strategy !== 'lease') return { result: 'fatal', error }
-  for (const { task } of run.items) {
-    const { key, message } = task
-    services.observe({ type: 'result-not-kept', key, message, error })
-  }
-  // This failure is stored unencrypted, so with `sealResult` it omits the error text.
-  const told = `the effect happened, but ${sealResult ? 'what the handler returned cannot be kept' : error.message}`
-  return { result: 'handled', kept: failureOf({ name: 'ResultNotKept', message: told, code: error.code }) }
 }
 
-function failureFrom(error: unknown): RememberedFailure {
+/** The failure of a thrown value, as text to keep with its mark. */
+export function failureFrom(error: unknown): Result {
   const name = errorClass(error).slice(0, LONGEST_NAME)
-  return { name, message: describeError(error), code: codeOf(error)?.slice(0, LONGEST_NAME) }
+  return failureOf({ name, message: describeError(error), code: codeOf(error)?.slice(0, LONGEST_NAME) })
 }
 
 /** A getter of a user's error must not cause a second exception. */

@@ -1,7 +1,10 @@
 import type { ReleaseOptions } from '../ports/store.ts'
+import { claimsOf } from './claims.ts'
 import { DoubtQueue, type Apart } from './doubt-queue.ts'
 import { DROPPED, type Ending, type SettingAside } from './ending.ts'
 import type { HandlerRun, RunEnd, RunItem } from './handler-run.ts'
+import type { Delivery } from '../ports/source.ts'
+import type { Unidentified } from './identify.ts'
 import { Semaphore } from './semaphore.ts'
 import type { Services } from './services.ts'
 import type { Task } from './task.ts'
@@ -56,9 +59,28 @@ export abstract class Runner {
     })
   }
 
+  /** After a pause. */
+  resumed(): void {
+    this.doubts.released()
+    this.wake()
+  }
+
   /** Gives back tasks that wait outside the lanes, and claims nothing more. */
   drain(): void {
     this.doubts.drain()
+  }
+
+  /**
+   * Resolves when records that are written beside the handlers are written, at the latest at the deadline of a stop. No
+   * message waits for them.
+   */
+  written(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  /** What to do with a delivery as it was identified: a task, or a dead letter. */
+  identified(_delivery: Delivery, identified: Task | Unidentified): Task | Unidentified {
+    return identified
   }
 
   /** The standing of deliveries has changed: partitions were revoked or a channel closed. */
@@ -81,11 +103,14 @@ export abstract class Runner {
   protected ran(run: HandlerRun<unknown>, end: RunEnd): void {
     const { isTimed, isHeard, traces, clock, observe } = this.services
     traces?.handled(run, end)
+    // For the outcome, if this run is marked. A message that runs again may be handled then.
+    if (run.state === 'ended') for (const { task } of run.items) task.skipped = end.skipped
     if (!isTimed) return
     const now = clock.monotonic()
-    const { items, startedAt } = run
-    for (const { task } of items) task.times?.ran(startedAt, now)
-    if (isHeard) observe({ type: 'handler-run', result: end.result, count: items.length, durationMs: run.ranMs(now) })
+    const { items } = run
+    const durationMs = run.ranMs(now)
+    for (const { task } of items) if (task.times !== undefined) task.times.handlerMs = durationMs
+    if (isHeard) observe({ type: 'handler-run', result: end.result, count: items.length, durationMs })
   }
 
   protected stillOurs(tasks: readonly Task[]): readonly Task[] {
@@ -113,18 +138,15 @@ export abstract class Runner {
   }
 
   protected async setAside(
-    { task, claim }: Pick<RunItem, 'task' | 'claim'>,
+    item: Pick<RunItem, 'task' | 'claim' | 'others'>,
     as: 'given-up' | 'parked',
     why: SettingAside,
   ): Promise<void> {
-    this.end(task, await this.services.store.setAside(task, claim, as, why))
+    this.end(item.task, await this.services.store.setAside(item, as, why))
   }
 
   protected async release(items: readonly RunItem[], how: ReleaseOptions): Promise<void> {
-    await this.services.store.release(
-      items.map(({ claim }) => claim),
-      how,
-    )
+    await this.services.store.release(claimsOf(items), how)
   }
 
   /** Nobody waits for this run any more. Its tasks go on without it, and `health()` says that a restart would help. */

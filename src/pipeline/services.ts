@@ -17,6 +17,8 @@ export interface Services {
   readonly lanes: Lanes
   readonly store: StoreClient
   readonly isDraining: boolean
+  /** A person has paused the consumer: nothing begins. */
+  readonly isPaused: boolean
   readonly observe: Tell
   /** Somebody listens: events are made. */
   readonly isHeard: boolean

@@ -2,61 +2,87 @@ import type { Delivery } from '../ports/source.ts'
 import type { Task } from './task.ts'
 
 /**
- * All tasks of this process by key (single flight). If several payloads arrive under one ID, the first may run. Each of
- * the others is blocked in its lane until the one before it has ended; then the record shows which of them conflicts.
- * The process must not decide that alone: the payload that arrived here first may be the wrong one.
+ * All tasks of this process by key (single flight). A delivery joins a task that has all of its keys, with the same
+ * payloads. Any other task that shares a key is blocked in its lane until those before it have ended; then the records
+ * show whether it is a duplicate or conflicts. The process must not decide that alone: the payload that arrived here
+ * first may be the wrong one. Each task waits only for tasks that arrived before it, so the oldest never waits.
  */
 export class SingleFlight {
-  /** The first task of each idempotency key. */
-  readonly #first = new Map<string, Task>()
+  /** The tasks of each idempotency key, in the order of their arrival: one, or several that share it. */
+  readonly #queues = new Map<string, Task | Task[]>()
   readonly #onUnblocked: (task: Task) => void
 
-  constructor(onUnblocked: (task: Task) => void) {
+  readonly #isJoining: boolean
+
+  /** @param isJoining - false: each delivery is a task of its own, and tasks of one key may run at once */
+  constructor(onUnblocked: (task: Task) => void, isJoining: boolean = true) {
     this.#onUnblocked = onUnblocked
+    this.#isJoining = isJoining
   }
 
   /** The task that began first, of those that are under way. */
   get oldest(): Task | undefined {
-    return this.#first.values().next().value
+    const first = this.#queues.values().next().value
+    return Array.isArray(first) ? first[0] : first
   }
 
   all(): Task[] {
     const all: Task[] = []
-    for (const first of this.#first.values()) {
-      for (let task: Task | undefined = first; task !== undefined; task = task.rival) all.push(task)
+    for (const [key, queue] of this.#queues) {
+      // A task with several keys is in several queues.
+      for (const task of [queue].flat()) if (task.idempotencyKey === key) all.push(task)
     }
     return all
   }
 
   /** Returns `false` if the same message is under way already; the delivery has joined that task. */
   begin(task: Task, delivery: Delivery): boolean {
-    const first = this.#first.get(task.idempotencyKey)
-    if (first === undefined) {
-      this.#first.set(task.idempotencyKey, task)
-      return true
-    }
-    let other = first
-    while (other.payloadHash !== task.payloadHash && other.rival !== undefined) other = other.rival
-    // mutant: conflict-joined
-    if (other.payloadHash === task.payloadHash) {
-      other.join(delivery)
+    const same = this.#isJoining ? this.#sameAs(task) : undefined
+    if (same !== undefined) {
+      same.join(delivery)
       return false
     }
-    other.rival = task
-    task.move('blocked')
+    this.#enter(task.idempotencyKey, task)
+    for (const { idempotencyKey } of task.others) this.#enter(idempotencyKey, task)
+    if (task.waitsFor > 0 && this.#isJoining) task.move('blocked')
     return true
   }
 
   end(task: Task): void {
-    const { idempotencyKey: key, rival } = task
-    let before = this.#first.get(key)
-    if (before === task) {
-      if (rival === undefined) this.#first.delete(key)
-      else this.#first.set(key, rival)
-      if (rival !== undefined) this.#onUnblocked(rival)
+    this.#leave(task.idempotencyKey, task)
+    for (const { idempotencyKey } of task.others) this.#leave(idempotencyKey, task)
+  }
+
+  #sameAs(task: Task): Task | undefined {
+    const queue = this.#queues.get(task.idempotencyKey)
+    if (queue === undefined) return undefined
+    for (const other of Array.isArray(queue) ? queue : [queue]) {
+      // mutant: conflict-joined
+      if (other.covers(task)) return other
+    }
+    return undefined
+  }
+
+  #enter(key: string, task: Task): void {
+    const queue = this.#queues.get(key)
+    if (queue === undefined) {
+      this.#queues.set(key, task)
       return
     }
-    while (before !== undefined && before.rival !== task) before = before.rival
-    if (before !== undefined) before.rival = rival
+    task.waitsFor++
+    if (Array.isArray(queue)) queue.push(task)
+    else this.#queues.set(key, [queue, task])
+  }
+
+  #leave(key: string, task: Task): void {
+    const queue = this.#queues.get(key)
+    if (queue === task) this.#queues.delete(key)
+    if (!Array.isArray(queue)) return
+    const at = queue.indexOf(task)
+    if (at !== -1) queue.splice(at, 1)
+    const [next] = queue
+    if (next === undefined || at === -1) return
+    if (queue.length === 1) this.#queues.set(key, next)
+    if (at === 0 && --next.waitsFor === 0) this.#onUnblocked(next)
   }
 }

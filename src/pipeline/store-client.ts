@@ -1,14 +1,16 @@
 import { isMarked } from '../core/decision.ts'
-import type { MarkVerdict, RenewVerdict, Result } from '../core/record.ts'
+import type { MarkVerdict, ReleaseVerdict, RenewVerdict, Result } from '../core/record.ts'
 import { horizonOf } from '../core/retention.ts'
 import type { MonotonicMs } from '../core/units.ts'
+import { shortened } from '../digest.ts'
 import { hasCode } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { StreamPosition } from '../ports/source.ts'
-import type { Claim, ClaimAnswer, Positions, ReleaseOptions } from '../ports/store.ts'
+import type { Claim, ClaimAnswer, ClaimItem, Positions, ReleaseOptions } from '../ports/store.ts'
 import { causeOf } from './cause.ts'
 import { CLAIM, MARK, watched } from './channels.ts'
+import { claimsOf, forEachClaim, forEachItem, isRefused } from './claims.ts'
 import { ClaimSteps, type ClaimStep } from './claim-step.ts'
 import { DROPPED, RERUN, type Ending, type SettingAside } from './ending.ts'
 import type { ResolvedConsumer } from '../resolve-options.ts'
@@ -60,15 +62,20 @@ export class StoreClient {
     return this.#line.isDown
   }
 
-  claim(tasks: readonly Task[], alone: boolean): Promise<ClaimedBatch | undefined> {
+  /** `onFailing`, here and below: see `StoreLine.ask`. */
+  claim(tasks: readonly Task[], alone: boolean, onFailing?: () => void): Promise<ClaimedBatch | undefined> {
     return watched(
       CLAIM,
       () => this.#about(tasks),
-      () => this.#claim(tasks, alone),
+      () => this.#claim(tasks, alone, onFailing),
     )
   }
 
-  async #claim(tasks: readonly Task[], alone: boolean): Promise<ClaimedBatch | undefined> {
+  async #claim(
+    tasks: readonly Task[],
+    alone: boolean,
+    onFailing: (() => void) | undefined,
+  ): Promise<ClaimedBatch | undefined> {
     const { consumer, clock, entropy, observe, isHeard, isTimed } = this.#services
     const { store, leaseMs, retentionMs } = consumer
     const request = {
@@ -77,33 +84,67 @@ export class StoreClient {
       leaseMs,
       retentionMs,
       alone,
-      items: tasks.map(({ key, digest, position }) => ({ key, digest, position })),
+      items: itemsOf(tasks),
     }
     let sentAt = 0
     const ask = (): Promise<readonly ClaimAnswer<unknown>[]> => {
       sentAt = clock.monotonic()
       return store.claim(request) // mutant: mark-before-effect, settle-on-busy, swallow-given-up, done-from-error
     }
-    const answers = await this.#line.ask('claim', tasks.length, ask, faultsOfClaims(request, store.strategy))
+    const answers = await this.#line.ask(
+      'claim',
+      request.items.length,
+      ask,
+      faultsOfClaims(request, store.strategy),
+      onFailing,
+    )
     if (answers === undefined) return undefined
     // Positions are kept for ever.
     const horizon = this.#positions === undefined ? horizonOf(clock.now(), retentionMs) : Number.NEGATIVE_INFINITY
     if (isTimed) {
-      const answeredAt = clock.monotonic()
-      for (const { times } of tasks) times?.claimed(sentAt, answeredAt)
+      const call = { from: sentAt, ms: clock.monotonic() - sentAt }
+      for (const { times } of tasks) if (times !== undefined) times.claim = call
     }
     if (isHeard) {
       let granted = 0
       for (const answer of answers) if ('claim' in answer) granted++
-      observe({ type: 'claims', count: tasks.length, granted })
+      observe({ type: 'claims', count: answers.length, granted })
     }
-    const steps = tasks.map((task, at) => {
-      const answer = answers[at]
+    let at = 0
+    const steps = tasks.map((task) => {
+      const answer = answers[at++]
+      if (answer !== undefined && task.others.length > 0) {
+        const all = [answer, ...answers.slice(at, (at += task.others.length))]
+        if (all.every(({ verdict }) => verdict !== 'busy')) task.busySince = undefined
+        return this.#steps.afterAll(task, all, horizon)
+      }
       if (answer === undefined) throw new TypeError('a store must answer each item of a claim (store-client.claim)')
       if (answer.verdict !== 'busy') task.busySince = undefined
       return this.#steps.after(task, answer, horizon)
     })
     return { steps, sentAt }
+  }
+
+  /**
+   * Claims messages whose handler has ended already, to mark them. In doubt or not, each may be granted: nothing will
+   * run.
+   */
+  async claimLate(
+    marks: readonly Pick<ClaimItem, 'key' | 'digest'>[],
+  ): Promise<readonly ClaimAnswer<unknown>[] | undefined> {
+    const { consumer, entropy } = this.#services
+    const { store, leaseMs, retentionMs } = consumer
+    const items = marks.map(({ key, digest }) => ({ key, digest }))
+    const request = { scope: this.#scope, token: entropy.ownerToken(), leaseMs, retentionMs, alone: true, items }
+    const ask = (): Promise<readonly ClaimAnswer<unknown>[]> => store.claim(request)
+    return await this.#line.ask('claim', items.length, ask, faultsOfClaims(request, store.strategy))
+  }
+
+  async markLate(claims: readonly Claim[], results: Results): Promise<void> {
+    const { store } = this.#services.consumer
+    const kept = results?.some((one) => one !== undefined) === true ? results : undefined
+    const verdicts = await this.#line.ask('mark', claims.length, () => store.mark(claims, kept), faultOfMark)
+    if (verdicts !== undefined) this.observeMarks(verdicts)
   }
 
   /** Once: the answer is not worth waiting for, because the next renewal follows soon. */
@@ -122,22 +163,32 @@ export class StoreClient {
     }
   }
 
-  mark(items: readonly RunItem[], results?: Results): Promise<readonly MarkVerdict[] | undefined> {
+  mark(
+    items: readonly RunItem[],
+    results?: Results,
+    onFailing?: () => void,
+  ): Promise<readonly MarkVerdict[] | undefined> {
     return watched(
       MARK,
       () => this.#about(items.map(taskOf)),
-      () => this.#mark(items, results),
+      () => this.#mark(items, results, onFailing),
     )
   }
 
-  async #mark(items: readonly RunItem[], results?: Results): Promise<readonly MarkVerdict[] | undefined> {
+  async #mark(
+    items: readonly RunItem[],
+    results: Results,
+    onFailing: (() => void) | undefined,
+  ): Promise<readonly MarkVerdict[] | undefined> {
     const { clock, consumer } = this.#services
     const { store } = consumer
-    const claims = items.map(({ claim }) => claim)
+    const claims = claimsOf(items)
+    const kept = results && forEachClaim(items, results)
     const sentAt = clock.monotonic()
-    const verdicts = await this.#line.ask('mark', claims.length, () => store.mark(claims, results), faultOfMark) // mutant: settle-before-mark, release-after-unknown
+    const ask = (): Promise<readonly MarkVerdict[]> => store.mark(claims, kept) // mutant: release-after-unknown
+    const verdicts = await this.#line.ask('mark', claims.length, ask, faultOfMark, onFailing) // mutant: settle-before-mark
     this.#marked(items, sentAt)
-    return verdicts
+    return verdicts && forEachItem(items, verdicts, isRefused)
   }
 
   /** Marks the claims of a transaction. Resolves with an error if it is known that nothing was committed. */
@@ -151,12 +202,13 @@ export class StoreClient {
 
   async #commit(items: readonly RunItem[], results?: Results): Promise<readonly MarkVerdict[] | undefined | Refusal> {
     const { clock, consumer } = this.#services
-    const claims = items.map(({ claim }) => claim)
+    const claims = claimsOf(items)
+    const kept = results && forEachClaim(items, results)
     const sentAt = clock.monotonic()
     let refusal: Refusal | undefined
     const mark = async (): Promise<readonly MarkVerdict[]> => {
       try {
-        return await consumer.store.mark(claims, results)
+        return await consumer.store.mark(claims, kept)
       } catch (error) {
         if (!hasCode(error, 'FLOATING_QUERY') && !hasCode(error, 'COMMIT_REFUSED')) throw error // mutant: commit-unknown-as-failure
         // Asking again would not change the answer.
@@ -166,7 +218,7 @@ export class StoreClient {
     }
     const verdicts = await this.#line.ask('mark', claims.length, mark, faultOfMark)
     this.#marked(items, sentAt)
-    return refusal ?? verdicts
+    return refusal ?? (verdicts && forEachItem(items, verdicts, isRefused))
   }
 
   #about(tasks: readonly Task[]): object {
@@ -177,8 +229,8 @@ export class StoreClient {
   #marked(items: readonly RunItem[], sentAt: MonotonicMs): void {
     const { isTimed, clock } = this.#services
     if (!isTimed) return
-    const answeredAt = clock.monotonic()
-    for (const { task } of items) task.times?.marked(sentAt, answeredAt)
+    const call = { from: sentAt, ms: clock.monotonic() - sentAt }
+    for (const { task } of items) if (task.times !== undefined) task.times.mark = call
   }
 
   observeMarks(verdicts: readonly MarkVerdict[]): void {
@@ -192,25 +244,35 @@ export class StoreClient {
     this.#services.observe({ type: 'marks', count, late })
   }
 
-  async release(claims: readonly Claim[], how: ReleaseOptions): Promise<void> {
+  async release(claims: readonly Claim[], how: ReleaseOptions, onFailing?: () => void): Promise<void> {
     const { consumer } = this.#services
-    await this.#line.ask('release', claims.length, () => consumer.store.release(claims, how), faultOfRelease)
+    const ask = (): Promise<readonly ReleaseVerdict[]> => consumer.store.release(claims, how)
+    await this.#line.ask('release', claims.length, ask, faultOfRelease, onFailing)
   }
 
   /** Resolves when the record is written. If the store refuses, the task is claimed again and follows that verdict. */
-  async setAside(task: Task, claim: Claim, as: 'given-up' | 'parked', why: SettingAside): Promise<Ending> {
+  async setAside(
+    item: Pick<RunItem, 'task' | 'claim' | 'others'>,
+    as: 'given-up' | 'parked',
+    why: SettingAside,
+    onFailing?: () => void,
+  ): Promise<Ending> {
     const { consumer, clock } = this.#services
+    const { task, claim } = item
+    const claims = claimsOf([item])
     const setAsideAt = clock.now()
     const how = { reason: why.reason, refund: why.attempts < claim.attempt, cause: causeOf(why, task.message) }
     const verdicts = await this.#line.ask(
       'setAside',
-      1,
-      () => consumer.store.setAside([claim], as, how),
+      claims.length,
+      () => consumer.store.setAside(claims, as, how),
       faultOfSetAside,
+      onFailing,
     )
-    const verdict = verdicts?.[0]
-    if (verdict === undefined) return DROPPED
-    return verdict === 'refused' ? RERUN : { end: 'set-aside', parked: verdict === 'parked', setAsideAt, why }
+    if (verdicts === undefined) return DROPPED
+    // What was written for other keys is found by the next claim.
+    if (verdicts.includes('refused')) return RERUN
+    return { end: 'set-aside', parked: verdicts.includes('parked'), setAsideAt, why }
   }
 
   /**
@@ -223,6 +285,18 @@ export class StoreClient {
     const pass = async (): Promise<readonly void[]> => [await positions.pass(this.#scope, position)]
     await this.#line.ask('pass', 1, pass, () => undefined)
   }
+}
+
+/** All keys of all tasks, task by task. */
+function itemsOf(tasks: readonly Task[]): readonly ClaimItem[] {
+  const items: ClaimItem[] = []
+  for (const task of tasks) {
+    items.push({ key: task.key, digest: task.digest, position: task.position })
+    for (const { idempotencyKey, payloadHash } of task.others) {
+      items.push({ key: shortened(idempotencyKey), digest: shortened(payloadHash) })
+    }
+  }
+  return items
 }
 
 function taskOf({ task }: RunItem): Task {

@@ -56,13 +56,14 @@ export class StoreLine {
    * Resolves with one answer for each item, or with `undefined` if the line was abandoned first; then the answer is
    * unknown. An answer outside of the protocol counts as unknown and is asked for again, so a faulty store stops the
    * consumer. An abandoned line still sends each call once, so that work which is done by then need not wait for the
-   * end of a lease.
+   * end of a lease. `onFailing` is called once, when the first try fails: the caller may go on without the answer.
    */
   async ask<T>(
     operation: StoreOperation,
     items: number,
     call: () => Promise<readonly T[]>,
     faultOf: FindFault<T>,
+    onFailing?: () => void,
   ): Promise<readonly T[] | undefined> {
     for (let failures = 0; ;) {
       const sentAt = this.#clock.monotonic()
@@ -79,6 +80,7 @@ export class StoreLine {
       } catch (error) {
         this.#hooks.onCall(operation, items, sentAt, error)
         if (failures === 0 && ++this.#failing === 1 && !this.#pauses.areOver) this.#wentDown(error)
+        if (failures === 0 && !this.#pauses.areOver) onFailing?.()
         failures++
         await this.#pauses.pause(backoffMs(failures, DEFAULTS.storeRetry, this.#entropy.fraction()))
         if (!this.#pauses.areOver) continue

@@ -60,6 +60,14 @@ export type History =
 
 const UNTRIED: History = { kind: 'untried', attempts: 0 }
 
+/** A further key of a message, and the hash that payloads under it are compared by. */
+export interface OtherIdentity {
+  readonly idempotencyKey: string
+  readonly payloadHash: string
+}
+
+const NO_OTHERS: readonly OtherIdentity[] = []
+
 /** The serial queue of one ordering key, or of one task without a key that has to wait. */
 export interface Lane {
   readonly name: string | undefined
@@ -82,8 +90,10 @@ export class Task {
   readonly position: StreamPosition | undefined
   /** The delivery that created the task. */
   readonly first: Delivery
-  /** Used by `SingleFlight` only: a task with the same key and another payload, which waits for this one. */
-  rival: Task | undefined
+  /** Its further identities. */
+  readonly others: readonly OtherIdentity[]
+  /** Used by `SingleFlight` only: the number of its keys that an earlier task has. */
+  waitsFor = 0
   /** Must not share a claim or a transaction with others: it may be what fails the batch. */
   alone = false
   /** Used by `Lanes` only: the lane of the task, while it is queued or out. */
@@ -96,6 +106,8 @@ export class Task {
   busySince: MonotonicMs | undefined
   /** `undefined`: nobody listened when it arrived. */
   times: Times | undefined
+  /** Why its last run skipped it, if it did. */
+  skipped: string | undefined
   /** What `Tracing.ambient` said of its first delivery. */
   ambient: unknown
   /** The trace of its last run, if the consumer is traced. */
@@ -105,17 +117,26 @@ export class Task {
   #joined: Delivery[] | undefined
   #key: Key | undefined
 
-  constructor(delivery: Delivery, idempotencyKey: string, payloadHash: string, position?: StreamPosition) {
+  constructor(
+    delivery: Delivery,
+    idempotencyKey: string,
+    payloadHash: string,
+    {
+      position,
+      others = NO_OTHERS,
+    }: { readonly position?: StreamPosition; readonly others?: readonly OtherIdentity[] } = {},
+  ) {
     this.idempotencyKey = idempotencyKey
     this.payloadHash = payloadHash
     this.lane = delivery.lane
     this.position = position
     this.first = delivery
-    this.rival = undefined
+    this.others = others
     this.queuedIn = undefined
     this.firstFailureAt = undefined
     this.busySince = undefined
     this.times = undefined
+    this.skipped = undefined
     this.ambient = undefined
     this.trace = undefined
   }
@@ -147,6 +168,22 @@ export class Task {
 
   get digest(): Digest {
     return shortened(this.payloadHash)
+  }
+
+  /** All its keys, to be claimed and marked together. */
+  get keys(): readonly Key[] {
+    return [this.key, ...this.others.map(({ idempotencyKey }) => shortened(idempotencyKey))]
+  }
+
+  /** The other message has no key that this one lacks, and the same payload under each. */
+  covers(other: Task): boolean {
+    if (!this.#has(other.idempotencyKey, other.payloadHash)) return false
+    return other.others === NO_OTHERS || other.others.every((one) => this.#has(one.idempotencyKey, one.payloadHash))
+  }
+
+  #has(key: string, hash: string): boolean {
+    if (key === this.idempotencyKey) return hash === this.payloadHash
+    return this.others.some(({ idempotencyKey, payloadHash }) => key === idempotencyKey && hash === payloadHash)
   }
 
   get message(): Message {

@@ -66,7 +66,7 @@ export class Traces {
   begin(run: HandlerRun<unknown>): void {
     const [first, ...others] = run.items
     if (first === undefined) return
-    const sentAt = first.task.times?.claimSentAt ?? run.startedAt
+    const sentAt = first.task.times?.claim?.from ?? run.startedAt
     const at = sentAt + this.#offset
     const trace = quietly(() => this.#tracing.begin({ consumer: this.#consumer, items: [first, ...others], at }))
     if (trace === undefined) return
@@ -112,7 +112,7 @@ export class Traces {
         outcome,
         reason,
         steps: times?.steps(now, offset) ?? NO_STEPS,
-        from: (times?.claimSentAt ?? now) + offset,
+        from: (times?.claim?.from ?? now) + offset,
         runTrace: isFirst ? firstTrace : trace?.traceparent,
       }),
     )

@@ -11,6 +11,8 @@ export type LifecycleState =
    * dead letters are not confirmed, or its handlers wait for something that never comes.
    */
   | 'stalled'
+  /** A person has paused it: nothing is fetched and nothing begins until it is resumed. `checks.source` says who and why. */
+  | 'paused'
   | 'draining'
   | 'stopped'
   /** Its start failed, and it does not retry on its own. */
@@ -23,7 +25,7 @@ export interface Health {
   readonly live: boolean
   /**
    * False while the source is paused, rebalancing or reconnecting, while the store is down, and while `state` is
-   * `stalled`. Also false when
+   * `stalled` or `paused`. Also false when
    * everything has waited for more than 4 s for a message in its last attempt, which may have killed a process before
    * (see `checks.handlers`).
    */

@@ -2,7 +2,7 @@ import type { EpochMs } from '../core/units.ts'
 
 /** A message as the broker delivered it. The bytes belong to the client: read them, never change them. */
 export interface Message {
-  readonly system: 'kafka' | 'rabbitmq' | 'memory'
+  readonly system: 'kafka' | 'rabbitmq' | 'bullmq' | 'memory'
   /** Topic or queue that delivered the message. */
   readonly destination: string
   /**
@@ -20,6 +20,8 @@ export interface Message {
   /** The AMQP property `messageId`. */
   readonly messageId?: string | undefined
   readonly timestamp?: EpochMs | undefined
+  /** Of a copy with a timestamp of its own: that of the message it was made of. */
+  readonly firstTimestamp?: EpochMs | undefined
   /** The redelivery flag of the broker, if it has one. A message without the flag is not necessarily new. */
   readonly redelivered?: boolean | undefined
 }

@@ -1,9 +1,11 @@
 import type { BeyondRetentionPolicy, HandlerResult, InDoubtPolicy } from '../core/decision.ts'
+import type { ObservedExample, ObservedVerdict } from '../core/observed.ts'
 import type { Stall } from '../core/progress.ts'
 import type { Key, Reason, Result } from '../core/record.ts'
 import type { DurationMs, EpochMs } from '../core/units.ts'
 import type { Message } from './message.ts'
 import type { HandedBack, Outcome } from './outcome.ts'
+import type { Pausable, PauseOptions } from '../lifecycle.ts'
 import type { Health } from './health.ts'
 import type { SourceEvent } from './source.ts'
 import type { Store } from './store.ts'
@@ -28,7 +30,7 @@ export interface Durations {
 }
 
 /** The methods of a store that `store-call` names. */
-export type StoreOperation = 'claim' | 'renew' | 'mark' | 'release' | 'setAside' | 'pass'
+export type StoreOperation = 'open' | 'claim' | 'renew' | 'mark' | 'release' | 'setAside' | 'pass'
 
 /** An event, and the name of the consumer to which it happened. */
 export type ObserverEvent = PipelineEvent & { readonly consumer: string }
@@ -51,8 +53,12 @@ export type PipelineEvent =
       readonly retentionMs: DurationMs
       readonly leaseMs: DurationMs
       readonly health: () => Health
+      /** `undefined`: it has no intake that could be paused. */
+      readonly control?: Pausable | undefined
     }
   | { readonly type: 'stopped' }
+  /** A person has paused or resumed the consumer in this process. */
+  | ({ readonly type: 'paused' | 'resumed' } & PauseOptions)
   | {
       readonly type: 'delivery'
       readonly outcome: Outcome
@@ -65,7 +71,7 @@ export type PipelineEvent =
       /** With `handed-back`: it is settled; a confirmed copy replaces it, or its queue delays it. */
       readonly copied?: true | undefined
       readonly reason?: Reason | undefined
-      /** With `dead-lettered` and `parked`: the detail in the dead letter. */
+      /** With `dead-lettered` and `parked`: the detail in the dead letter. With `skipped`: the reason of `ctx.skip`. */
       readonly detail?: string | undefined
       /** With `dead-lettered` and `parked`: the last error, if this process has it. May contain a payload. */
       readonly error?: unknown
@@ -173,6 +179,28 @@ export type PipelineEvent =
     }
   | { readonly type: 'lease-lost'; readonly key: Key; readonly message: Message }
   /**
+   * Mode `observe`: what `mode: 'enforce'` would have done with these messages, which have run. `example`: the message,
+   * if it would not simply have run.
+   */
+  | {
+      readonly type: 'observed'
+      readonly verdict: ObservedVerdict
+      readonly count: number
+      readonly example?: ObservedExample | undefined
+    }
+  /**
+   * `onStoreDown: 'run-unprotected'`: the store does not answer, and the handler of this message ran without a claim, ran
+   * on after its lease had ended, or its message was settled before its mark.
+   */
+  | {
+      readonly type: 'unprotected-run'
+      readonly key: Key
+      readonly message: Message
+      readonly result: HandlerResult
+      /** As in `delivery`. */
+      readonly trace?: string | undefined
+    }
+  /**
    * A partition or queue has work, and nobody makes progress with it: none of it has ended and no handler of it has
    * started for longer than an attempt may take. Told once; it ends with `stall-over`.
    */
@@ -199,6 +227,11 @@ export type PipelineEvent =
   | { readonly type: 'purged'; readonly removed: number }
   /** A purge failed. The next round removes the rest. */
   | { readonly type: 'purge-failed'; readonly error: unknown }
-  | { readonly type: 'store-down'; readonly error: unknown }
+  | {
+      readonly type: 'store-down'
+      readonly error: unknown
+      /** Messages go on, without a claim: mode `observe`, or `onStoreDown: 'run-unprotected'`. */
+      readonly runsOn?: true
+    }
   | { readonly type: 'store-up' }
   | SourceEvent

@@ -2,6 +2,8 @@
 export type Outcome =
   /** The handler ran, its effect is marked, the delivery is settled. */
   | 'handled'
+  /** The handler returned `ctx.skip(reason)`. Marked and settled as if it was handled. */
+  | 'skipped'
   /** The message was done before. The delivery is settled without a run of the handler. */
   | 'duplicate'
   /** A further delivery of a message that was under way in this process. It ends as that message ended. */
@@ -42,3 +44,8 @@ export type HandedBack =
   | 'rewound'
   /** A bug of the library, reported by `invariant-broken`: a settle was refused because nothing allowed it. */
   | 'broken'
+
+/** The message is marked: every later delivery of it is a duplicate. */
+export function isDone(outcome: Outcome | undefined): boolean {
+  return outcome === 'handled' || outcome === 'skipped' || outcome === 'duplicate'
+}

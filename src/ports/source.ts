@@ -203,7 +203,7 @@ export interface PartitionHealth {
   /** Deliveries taken and not finished. */
   readonly inFlight: number
   readonly bytesInFlight: number
-  /** Why nothing is fetched: `full`, `store`, `not-due`, ... Empty if it is not paused. */
+  /** Why nothing is fetched: `full`, `consumer` (all of it: the store is down, or a person has paused it), `not-due`, ... Empty if it is not paused. */
   readonly paused: readonly string[]
 }
 

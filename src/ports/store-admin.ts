@@ -12,7 +12,10 @@ export interface StoreAdmin {
   readonly forgetsByItself?: boolean
   /** Reads records, in the order of the keys; changes nothing. */
   peek(scope: string, keys: readonly Key[]): Promise<readonly RecordView[]>
-  /** Records in one state, in no particular order; changes nothing. May be slow: made for people, not for consumers. */
+  /**
+   * Records in one state, in no particular order; changes nothing. A rare state may be found only by looking at all
+   * records: `lookAtMost` bounds one page.
+   */
   list(scope: string, query: ListQuery): Promise<RecordPage>
   /** Records the decision of a person: the effect happened, or the message must run. */
   resolve(scope: string, keys: readonly Key[], how: Resolution): Promise<readonly DecideVerdict[]>
@@ -72,14 +75,25 @@ export type ListedState = 'processing' | 'in-doubt' | 'given-up' | 'parked' | 'd
 
 export interface ListQuery {
   readonly state: ListedState
-  /** The most records in a page. A page has at least one record if there are more. */
+  /** The most records in a page. Without `lookAtMost` a page has at least one record if there are more. */
   readonly limit: number
+  /**
+   * The most records to look at for one page, in whatever state; 1 or more. A page that ends here may have fewer records
+   * than `limit`, or none, and has a `next`. Redis looks at all keys of its server, and at a few more than this.
+   * @defaultValue all
+   */
+  readonly lookAtMost?: number | undefined
   /** `next` of the previous page. */
   readonly after?: string | undefined
 }
 
 export interface RecordPage {
   readonly records: readonly (RecordView & { readonly key: Key })[]
+  /**
+   * How many records were looked at for this page, in whatever state; on Redis about how many keys. While the table of a
+   * Redis server grows or shrinks, a record may be on two pages; it is never on none.
+   */
+  readonly looked: number
   /** Cursor of the next page; `undefined` on the last one. */
   readonly next: string | undefined
 }

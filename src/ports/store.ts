@@ -34,6 +34,11 @@ export interface LeaseStore extends StoreCalls<LeaseAnswer> {
    * on it.
    */
   readonly inOrder?: boolean
+  /**
+   * The claim writes the mark, before the handler: at most once. `renew` and `mark` do nothing then, and a release in
+   * doubt leaves the mark. No result can be kept.
+   */
+  readonly marksFirst?: boolean
 }
 
 /**
@@ -68,6 +73,11 @@ export interface OffsetsStore<Tx> extends StoreCalls<TransactionAnswer<Tx>> {
 export interface StoreCalls<Answer = ClaimAnswer<unknown>> {
   /** Short, for the label `store` of metrics: `redis-lease`, `postgres-inbox`. @defaultValue the strategy */
   readonly name?: string
+  /**
+   * `sequences`: its keys consist of a source and a number, and IDs must be those of `messageId.sourceSequence()`.
+   * @defaultValue 'ids'
+   */
+  readonly keys?: 'ids' | 'sequences'
   /** Operations for people: inspect records and decide about them. */
   readonly admin?: StoreAdmin
   /** Checks how durable the marks on this server are. */

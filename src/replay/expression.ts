@@ -1,3 +1,4 @@
+import { pointerPath, valueAt } from '../core/json-pointer.ts'
 import type { Message } from '../ports/message.ts'
 
 /**
@@ -18,15 +19,11 @@ export function parseField(text: string): Field | string {
     return `expected $message.payload#/pointer, $message.header#/name or $message.key, got ${JSON.stringify(text)}`
   }
   const [, place, pointer = ''] = parts
-  const path = pointer
-    .split('/')
-    .slice(1)
-    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const path = pointerPath(pointer) ?? []
   if (place === 'header' && path.length !== 1) return `expected one header name after #/, got ${JSON.stringify(text)}`
   return {
     text,
-    read: ({ headers }, payload) =>
-      shownValue(place === 'header' ? step(headers, path[0] ?? '') : walk(payload(), path)),
+    read: ({ headers }, payload) => shownValue(valueAt(place === 'header' ? headers : payload(), path)),
   }
 }
 
@@ -56,16 +53,6 @@ export function parseCondition(text: string): Condition | string {
   if (typeof field === 'string') return field
   const compare = OPERATORS[operator]
   return { text, holds: (message, payload) => compare?.(field.read(message, payload), wanted) ?? false }
-}
-
-function walk(value: unknown, path: readonly string[]): unknown {
-  return path.reduce(step, value)
-}
-
-function step(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? (value as Readonly<Record<string, unknown>>)[name]
-    : undefined
 }
 
 function shownValue(value: unknown): string | undefined {

@@ -181,7 +181,13 @@ export class Handling {
       if (!this.#with.stop.aborted) this.#wait(one)
       return
     }
-    if (settle === 'ack') return this.#record(one, outcome === 'handled' ? 'handled' : 'done-before', undefined, 'done')
+    if (settle === 'ack')
+      return this.#record(
+        one,
+        outcome === 'handled' || outcome === 'skipped' ? 'handled' : 'done-before',
+        undefined,
+        'done',
+      )
     this.#record(one, letter?.parked === true ? 'parked' : 'failed', letter?.detail ?? reason)
     this.#failures++
     const { stopOnFailures } = this.#with.options

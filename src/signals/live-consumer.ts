@@ -1,3 +1,4 @@
+import type { Pausable } from '../lifecycle.ts'
 import { describeError } from '../errors.ts'
 import type { EpochMs } from '../core/units.ts'
 import type { ObserverEvent, StoreOperation } from '../ports/observer.ts'
@@ -20,10 +21,13 @@ const MOST_UNUSUAL = 3_000
 const MOST_EVENTS = 100
 const MOST_REASONS = 50
 const MOST_RECENT = 50
+/** Of these, the newest that are not usual: on a busy consumer the usual ones alone would fill the list. */
+const MOST_RECENT_UNUSUAL = 20
 const LONGEST_DETAIL = 1_024
 
 const NO_OUTCOMES: Readonly<Record<Outcome, number>> = {
   handled: 0,
+  skipped: 0,
   duplicate: 0,
   joined: 0,
   'handed-back': 0,
@@ -35,7 +39,7 @@ const NO_OUTCOMES: Readonly<Record<Outcome, number>> = {
 }
 
 /** A busy consumer has thousands of these in a second. They must not push out what a person looks for. */
-const USUAL: ReadonlySet<Outcome> = new Set(['handled', 'duplicate', 'joined', 'handed-back'])
+const USUAL: ReadonlySet<Outcome> = new Set(['handled', 'skipped', 'duplicate', 'joined', 'handed-back'])
 
 /** Many happen in one millisecond. */
 interface Numbered {
@@ -117,6 +121,12 @@ export class LiveConsumerState {
         const isWarning = event.type === 'stalled' ? { isWarning: true as const } : {}
         return this.#tell({ at: now, event: event.type, detail: event.place, ...isWarning })
       }
+      case 'paused':
+      case 'resumed': {
+        const { by = 'a person', reason } = event
+        const detail = reason === undefined ? by : `${by}: ${cut(withoutSecrets(reason))}`
+        return this.#tell({ at: now, event: event.type, detail })
+      }
       case 'purge-failed':
       case 'invariant-broken':
         this.#count(event.type)
@@ -128,7 +138,10 @@ export class LiveConsumerState {
       }
       case 'marks':
         return this.#count('marks-late', event.late)
+      case 'observed':
+        return this.#count(`observed-${event.verdict}`, event.count)
       case 'apart':
+      case 'unprotected-run':
       case 'result-not-kept':
       case 'policy-threw':
         return this.#count(event.type)
@@ -136,6 +149,12 @@ export class LiveConsumerState {
       case 'settles':
       case 'purged':
     }
+  }
+
+  /** The runs that a person may pause. */
+  get controls(): readonly Pausable[] {
+    const started = this.#stoppedAt === undefined ? [this.#started, ...this.#others] : []
+    return started.flatMap((one) => one?.control ?? [])
   }
 
   snapshot(now: EpochMs, key: string | undefined): LiveConsumer {
@@ -180,14 +199,13 @@ export class LiveConsumerState {
   }
 
   #recent(key: string | undefined): readonly LiveEntry[] {
-    const both = mergedNewestFirst(this.#usual.newestFirst(), this.#unusual.newestFirst())
-    if (key !== undefined) return [...both].filter((entry) => entry.key === key)
-    const found: LiveEntry[] = []
-    for (const entry of both) {
-      found.push(entry)
-      if (found.length === MOST_RECENT) break
+    if (key !== undefined) {
+      const both = mergedNewestFirst(this.#usual.newestFirst(), this.#unusual.newestFirst())
+      return [...both].filter((entry) => entry.key === key)
     }
-    return found
+    const unusual = first(MOST_RECENT, latestAttempts(this.#unusual.newestFirst()))
+    const kept = first(MOST_RECENT - Math.min(unusual.length, MOST_RECENT_UNUSUAL), this.#usual.newestFirst())
+    return [...mergedNewestFirst(kept, unusual.slice(0, MOST_RECENT - kept.length))]
   }
 
   #count(name: string, by = 1): void {
@@ -210,6 +228,28 @@ export class LiveConsumerState {
   #tell(event: LiveEvent): void {
     this.#events.add(event)
   }
+}
+
+/** Of the failed attempts of one message only the newest: one that fails all the time must not push out the others. */
+function* latestAttempts(entries: Iterable<Numbered>): Iterable<Numbered> {
+  const failed = new Set<string | undefined>()
+  for (const one of entries) {
+    const { type, key } = one.entry
+    if (type === 'attempt-failed') {
+      if (failed.has(key)) continue
+      failed.add(key)
+    }
+    yield one
+  }
+}
+
+function first<T>(most: number, all: Iterable<T>): readonly T[] {
+  const found: T[] = []
+  for (const one of all) {
+    if (found.length === most) break
+    found.push(one)
+  }
+  return found
 }
 
 function* mergedNewestFirst(a: Iterable<Numbered>, b: Iterable<Numbered>): Iterable<LiveEntry> {

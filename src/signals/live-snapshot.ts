@@ -51,7 +51,10 @@ export interface LiveConsumer {
   readonly store: Readonly<Partial<Record<StoreOperation, LiveMeasure>>>
   /** Since `LiveSnapshot.since`: how old the mark was that a duplicate met. Compare it with `retentionMs`. */
   readonly duplicateAge: LiveMeasure
-  /** The newest first: at most 50 deliveries, or all that are remembered of the key that was asked for. */
+  /**
+   * The newest first: all that are remembered of the key that was asked for, or at most 50. Of these up to 20 are kept for what did not go
+   * as usual, and of the failed attempts of one message only the newest is among them.
+   */
   readonly recent: readonly LiveEntry[]
   /** What a person may ask about: the broker, the store, the purge. The newest first, at most 100. */
   readonly events: readonly LiveEvent[]

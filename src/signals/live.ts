@@ -1,6 +1,7 @@
 import { systemClock } from '../clock.ts'
 import type { EpochMs } from '../core/units.ts'
 import { systemEntropy } from '../entropy.ts'
+import type { Pausable } from '../lifecycle.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Observer, ObserverEvent } from '../ports/observer.ts'
 import { LiveConsumerState } from './live-consumer.ts'
@@ -20,6 +21,8 @@ export interface SnapshotQuery {
 export interface LiveSignals extends Observer {
   /** A JSON object. Takes about a millisecond for each consumer. */
   snapshot(query?: SnapshotQuery): LiveSnapshot
+  /** Runs of a consumer of this name in this process that can be paused: those of `runKafka`, `runRabbit` and `runMemory`. */
+  controlsOf(consumer: string): readonly Pausable[]
 }
 
 /** Consumers beyond this are not remembered. */
@@ -56,5 +59,6 @@ export function liveSignals({ clock = systemClock }: LiveSignalsOptions = {}): L
       consumers: [...consumers.values()].map((consumer) => consumer.snapshot(at, key)),
     }
   }
-  return Object.assign(observe, { snapshot })
+  const controlsOf = (consumer: string): readonly Pausable[] => consumers.get(consumer)?.controls ?? []
+  return Object.assign(observe, { snapshot, controlsOf })
 }

@@ -1,8 +1,10 @@
 import { systemClock } from '../clock.ts'
+import { OBSERVED_VERDICTS } from '../core/observed.ts'
 import type { DurationMs } from '../core/units.ts'
 import { ERROR_CODES, isConsumeOnceError } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Durations, ObserverEvent } from '../ports/observer.ts'
+import { isDone } from '../ports/outcome.ts'
 import { REPLAY_ID_HEADER } from '../ports/replay.ts'
 import { GaugeReader, type GaugeOptions, type Readings } from './gauges.ts'
 import { closed, LabelValues } from './label-values.ts'
@@ -108,6 +110,10 @@ export class Meter {
         return this.#count('beyondRetention', [this.#of(event.consumer).name, event.policy])
       case 'purged':
         return this.#count('purged', [this.#of(event.consumer).name], event.removed)
+      case 'observed':
+        return this.#count('observed', [this.#of(event.consumer).name, event.verdict], event.count)
+      case 'unprotected-run':
+        return this.#count('unprotectedRuns', [this.#of(event.consumer).name])
       case 'source':
         return this.#event(event.consumer, event.event)
       case 'store-down':
@@ -115,6 +121,8 @@ export class Meter {
       case 'stuck':
       case 'stalled':
       case 'stall-over':
+      case 'paused':
+      case 'resumed':
       case 'apart':
       case 'lease-lost':
       case 'publish-failed':
@@ -218,6 +226,8 @@ export class Meter {
     for (const policy of ['rerun', 'park', 'reconcile']) this.#counters.inDoubt.at([consumer, policy])
     for (const policy of ['run', 'park', 'skip']) this.#counters.beyondRetention.at([consumer, policy])
     this.#counters.attemptsFailed.at([consumer])
+    for (const verdict of OBSERVED_VERDICTS) this.#counters.observed.at([consumer, verdict])
+    this.#counters.unprotectedRuns.at([consumer])
     this.#counters.purged.at([consumer])
     this.#histograms.duplicateAge.at([consumer])
   }
@@ -253,7 +263,7 @@ type Found = 'store' | 'process' | 'settle-refused' | 'beyond-retention'
 /** Where it was found that the message of a delivery is done; `undefined`: it is not, or this delivery had the run. */
 function foundIn({ outcome, refused, endedAs, reason }: DeliveryEvent): Found | undefined {
   const isJoined = outcome === 'joined' || refused === 'joined'
-  if (isJoined && endedAs !== 'handled' && endedAs !== 'duplicate') return undefined
+  if (isJoined && !isDone(endedAs)) return undefined
   if (outcome === 'settle-refused') return isJoined || refused === 'duplicate' ? 'settle-refused' : undefined
   if (isJoined) return 'process'
   if (outcome !== 'duplicate') return undefined

@@ -42,6 +42,8 @@ export type CounterId =
   | 'inDoubt'
   | 'beyondRetention'
   | 'purged'
+  | 'observed'
+  | 'unprotectedRuns'
   | 'events'
 
 export type HistogramId = 'duplicateAge' | 'endToEnd' | 'handlerDuration' | 'storeDuration' | 'batchSize'
@@ -116,6 +118,22 @@ export const COUNTERS: Readonly<Record<CounterId, Metric>> = {
     kind: 'counter',
     unit: '{record}',
     help: 'Records removed because their retention had ended.',
+    labels: ['consumer'],
+  },
+  observed: {
+    name: 'consume_once_observed_total',
+    otel: 'consume_once.observed',
+    kind: 'counter',
+    unit: '{message}',
+    help: 'Mode observe: messages that ran, by what would have become of them: run, duplicate, conflict, in-doubt, busy, dead-letter, or unknown if the store was not asked.',
+    labels: ['consumer', 'verdict'],
+  },
+  unprotectedRuns: {
+    name: 'consume_once_unprotected_runs_total',
+    otel: 'consume_once.unprotected_runs',
+    kind: 'counter',
+    unit: '{message}',
+    help: 'Messages that ran without the protection of a claim, or were settled before their mark, because the store did not answer.',
     labels: ['consumer'],
   },
   events: {

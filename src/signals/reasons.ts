@@ -18,6 +18,7 @@ export const PARKED_BECAUSE: readonly DeadLetterReason[] = [
   'handler-failed',
   'beyond-retention',
   'record-unreadable',
+  'behind-sequence',
 ]
 
 /** The value of the label `reason`; `other` for a reason that a custom store wrote. */

@@ -90,12 +90,13 @@ async function factsOf({ scope, store }: Asked, clock: Clock): Promise<StoreFact
   const known = await admin.knownSince?.(scope)
   const parked = new Map(PARKED_BECAUSE.map((reason): [string, number] => [reason, 0]))
   let after: string | undefined
-  for (let counted = 0; counted < MOST_COUNTED; counted += PAGE) {
+  for (let counted = 0; counted < MOST_COUNTED;) {
     const page = await admin.list(scope, { state: 'parked', limit: PAGE, after })
     for (const record of page.records) {
       const reason = reasonOf(record.reason ?? '')
       parked.set(reason, (parked.get(reason) ?? 0) + 1)
     }
+    counted += page.records.length
     after = page.next
     if (after === undefined) break
   }

@@ -28,9 +28,21 @@ const endless = async (): Promise<Purged> => {
 
 /** Two keys that begin alike, each on a page of its own. */
 const twins = async (_scope: string, { state, after }: ListQuery): Promise<RecordPage> => {
-  if (state !== 'parked') return { records: [], next: undefined }
+  if (state !== 'parked') return { records: [], looked: 0, next: undefined }
   const key = `AAAA${(after === undefined ? 'b' : 'c').repeat(18)}`
-  return { records: [{ key, state }], next: after === undefined ? key : undefined }
+  return { records: [{ key, state }], looked: 1, next: after === undefined ? key : undefined }
+}
+
+/** One record, on the third page: the store has looked at enough for the pages before. */
+const rare = async (_scope: string, { state, after = '0', lookAtMost = 0 }: ListQuery): Promise<RecordPage> => {
+  if (state !== 'parked' || lookAtMost < 1) throw new TypeError('expected a list of what is parked, in bounded steps')
+  const at = Number(after)
+  const key = 'r'.repeat(22)
+  return {
+    records: at === 2 ? [{ key, state, reason: 'rare' }] : [],
+    looked: lookAtMost,
+    next: at < 2 ? String(at + 1) : undefined,
+  }
 }
 
 function storeOf(name = 'fine'): Store {
@@ -41,6 +53,7 @@ function storeOf(name = 'fine'): Store {
       unreachable: { checkup: refused, admin: { ...admin, peek: refused } },
       ambiguous: { admin: { ...admin, peek: ambiguous } },
       silent: { checkup: silent, admin: { ...admin, peek: silent } },
+      rare: { admin: { ...admin, list: rare } },
       twins: { admin: { ...admin, list: twins } },
       endless: { admin: { ...admin, purge: endless } },
       'closed-to-people': {},

@@ -20,11 +20,16 @@ interface Audit {
 const describeRedis = backends.has('redis') ? describe : describe.skip
 
 /** Handles messages, or loses the provider's answer, as a process before did. Returns the IDs that were handled. */
-async function handle(store: Store, ids: readonly string[], answerIsLost = false): Promise<string[]> {
+async function handle(
+  store: Store,
+  ids: readonly string[],
+  { answerIsLost = false, mode = 'enforce' }: { answerIsLost?: boolean; mode?: 'enforce' | 'observe' } = {},
+): Promise<string[]> {
   const handled: string[] = []
   const consumer = defineConsumer({
     name: 'mailer',
     store,
+    mode,
     id: messageId.header('id'),
     onInDoubt: 'park',
     handle: ({ message }) => {
@@ -67,7 +72,7 @@ describeRedis('consume-once, on Redis', () => {
 
   it('finds by ID and by key what another process has parked, and decides about it', async () => {
     const store = redisLease({ redis, prefix })
-    await handle(store, ['happened', 'not'], true)
+    await handle(store, ['happened', 'not'], { answerIsLost: true })
     const { records } = dataOf(await on(['inspect', 'mailer', '--parked', '--json'])) as { records: { key: string }[] }
     expect(records).toHaveLength(2)
     const why = ['--reason', 'OPS-812', '--by', 'kim', '--yes']
@@ -89,7 +94,7 @@ describeRedis('consume-once, on Redis', () => {
   it('tells who decided what, when and why, the newest first, by ID and by key', async () => {
     const store = redisLease({ redis, prefix })
     expect((await on(['audit', 'mailer'])).stderr).toContain('No decision is in the audit of mails/mailer')
-    await handle(store, ['happened', 'not'], true)
+    await handle(store, ['happened', 'not'], { answerIsLost: true })
     const decide = (id: string, how: string, reason: string): Promise<CliRun> =>
       on(['resolve', 'mailer', id, how, '--reason', reason, '--by', 'kim', '--yes'])
     await decide('happened', '--done', 'OPS-1')
@@ -120,6 +125,24 @@ describeRedis('consume-once, on Redis', () => {
     expect(await reasons('--after', first.next ?? '')).toEqual(['OPS-1'])
     const told = await on(['audit', 'mailer', 'not'])
     expect(told.stdout).toMatch(/^AT +BY +DECISION +WAS +KEY +REASON\n\S+Z +kim +rerun +parked +\S{22} +OPS-2\n$/)
+  })
+
+  it('reports what mode observe has seen of a consumer, also after its process', async () => {
+    const none = await on(['report', 'mailer'])
+    expect(none).toMatchObject({ exitCode: 3, stdout: '' })
+    expect(none.stderr).toContain("no report of mails/mailer: run it with mode: 'observe'")
+    const handled = await handle(redisLease({ redis, prefix }), ['a', 'b', 'a', 'c'], { mode: 'observe' })
+    expect(handled).toEqual(['a', 'b', 'a', 'c'])
+    const shown = await on(['report', 'mailer'])
+    expect(shown).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(shown.stdout).toMatch(
+      /^mails\/mailer: 4 messages observed from \S+Z to \S+Z\n\n25\.0 % would have been dropped/,
+    )
+    expect(shown.stdout).toMatch(/\nduplicate +\S+Z +mails \S+ +\d+ ms +\S{22}\n$/)
+    const json = dataOf(await on(['report', 'mailer', '--json']))
+    expect(json).toMatchObject({ consumer: 'mails/mailer', counts: { run: 3, duplicate: 1, conflict: 0, unknown: 0 } })
+    // Its records are those of a consumer that enforces.
+    expect(await handle(redisLease({ redis, prefix }), ['a', 'd'])).toEqual(['d'])
   })
 
   it('has nothing to purge, says so, and asks nothing', async () => {

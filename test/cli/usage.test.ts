@@ -174,6 +174,15 @@ describe('a store that cannot be reached', () => {
   })
 })
 
+describe('a rare state', () => {
+  it('is looked for page after page, until there is one to show', async () => {
+    const asked = ['inspect', 'odd', '--parked', '--limit', '1', '--json', ...ODD]
+    const run = await cli.run(asked, { env: { TEST_STORE: 'rare' } })
+    expect(run.exitCode).toBe(0)
+    expect(dataOf(run)).toMatchObject({ records: [{ reason: 'rare' }], more: false })
+  })
+})
+
 describe('consume-once doctor', () => {
   interface Report {
     readonly consumers: readonly { readonly consumer: string; readonly verdict: string; readonly findings: unknown[] }[]

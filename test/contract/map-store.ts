@@ -8,7 +8,7 @@ import {
   type RecordView,
   type Transition,
 } from '../../src/core/record.ts'
-import { memoryAdmin, type MemoryRecords } from '../../src/memory/admin.ts'
+import { memoryAdmin, pageIn, type MemoryRecords } from '../../src/memory/admin.ts'
 import { MemoryHistory } from '../../src/memory/history.ts'
 import type { ListQuery, Purging, RecordPage, StoreAdmin } from '../../src/ports/store-admin.ts'
 import type {
@@ -98,15 +98,11 @@ export class MapStore implements LeaseStore {
     return viewOf(this.records.get(key) ?? { state: 'absent' }, this.now)
   }
 
-  list({ state, limit, after }: ListQuery): RecordPage {
-    const keys = [...this.records.keys()]
-    const from = after === undefined ? 0 : keys.indexOf(after) + 1
-    const records = keys
-      .slice(from)
-      .map((key) => ({ key, ...this.view(key) }))
-      .filter((record) => record.state === state)
-    const page = records.slice(0, limit)
-    return { records: page, next: records.length > limit ? page.at(-1)?.key : undefined }
+  list(query: ListQuery): RecordPage {
+    return pageIn(
+      [...this.records.keys()].map((key) => ({ key, ...this.view(key) })),
+      query,
+    )
   }
 
   #purge({ limit }: Purging): { readonly removed: number; readonly more: boolean } {

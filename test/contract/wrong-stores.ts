@@ -254,9 +254,20 @@ export const WRONG_BATCHES: Readonly<Record<string, new () => MapStore>> = {
   },
   'lists the last of a page once more': class extends MapStore {
     override list(query: ListQuery): RecordPage {
-      const keys = [...this.records.keys()]
+      const keys = [...this.records.keys()].toSorted()
       const earlier = query.after === undefined ? undefined : keys[keys.indexOf(query.after) - 1]
       return super.list({ ...query, after: earlier })
+    }
+  },
+  'looks at all records for one page': class extends MapStore {
+    override list(query: ListQuery): RecordPage {
+      return super.list({ ...query, lookAtMost: undefined })
+    }
+  },
+  'ends a list where it stopped looking': class extends MapStore {
+    override list(query: ListQuery): RecordPage {
+      const page = super.list(query)
+      return page.records.length < query.limit ? { ...page, next: undefined } : page
     }
   },
   'lists what is in doubt as processing': class extends MapStore {

@@ -166,29 +166,6 @@ describeAll('the dashboard in a browser', () => {
     expect((await report).suggestedFilename()).toMatch(/csv$/)
   })
 
-  it('says that a store is down, and heals by itself', async () => {
-    const page = await browser.page()
-    await open(page, board.url, ['records', 'parked'], { consumer: rig.smsId })
-    const rows = page.locator('tbody tr')
-    await rows.first().waitFor()
-    rig.redisProxy.refuse()
-    rig.redisProxy.cut()
-    try {
-      await page.getByText('Store or broker down').first().waitFor()
-      // What was known stays readable.
-      expect(await rows.count()).toBeGreaterThan(0)
-      await open(page, board.url, ['overview'])
-      await rig.sendSms([{ id: 'while-down' }])
-      await page.getByText('sms-sender: its store has not answered').waitFor()
-    } finally {
-      rig.redisProxy.accept()
-    }
-    await page.getByText('sms-sender: its store has not answered').waitFor({ state: 'detached' })
-    await open(page, board.url, ['message'], { consumer: rig.smsId, id: 'while-down' })
-    await page.getByText('It went out').waitFor()
-    expect(await page.getByText('Store or broker down').count()).toBe(0)
-  })
-
   it('has no button that changes something while it is read-only', async () => {
     const readOnly = await rig.serve(browser.pages, { readOnly: true })
     const page = await browser.page()
@@ -202,19 +179,23 @@ describeAll('the dashboard in a browser', () => {
     expect(await page.getByRole('button', { name: /Mark as done|Run again|Forget/ }).count()).toBe(0)
   })
 
-  it.each(['light', 'dark'] as const)('keeps nobody out, on any screen in %s colours', async (theme) => {
-    const page = await browser.page({ theme })
+  it('keeps nobody out, on any screen, in light and in dark colours', async () => {
+    const page = await browser.page()
     const found: string[] = []
     for (const [path, query] of screensOf(rig)) {
       await openLoaded(page, path, query)
-      for (const violation of await violationsOf(page)) found.push(`${path.join('/')}: ${violation}`)
+      const inLight = await violationsOf(page)
+      await page.emulateMedia({ colorScheme: 'dark' })
+      await page.locator('[data-theme="dark"]').waitFor()
+      const inDark = await violationsOf(page, 'colours')
+      for (const violation of [...inLight, ...inDark]) found.push(`${path.join('/')}: ${violation}`)
+      if (path[0] === 'consumers') {
+        await page.getByRole('table', { name: 'Partitions of sms-sender' }).waitFor()
+        await picture(page, 'consumers-dark')
+      }
+      await page.emulateMedia({ colorScheme: 'light' })
     }
     expect(found).toEqual([])
-    if (theme === 'dark') {
-      await openLoaded(page, ['consumers'])
-      await page.getByRole('table', { name: 'Partitions of sms-sender' }).waitFor()
-      await picture(page, 'consumers-dark')
-    }
   })
 
   it('fits a window of 400 pixels, on any screen', async () => {
@@ -226,28 +207,6 @@ describeAll('the dashboard in a browser', () => {
       if (isWider === true) wider.push(path.join('/'))
     }
     expect(wider).toEqual([])
-  })
-
-  it('pages through 10,000 parked messages, and decides all that match in bounded steps', async () => {
-    await rig.parkMany(10_000)
-    const page = await browser.page()
-    await open(page, board.url, ['records', 'parked'], { consumer: rig.smsId })
-    const rows = page.locator('tbody tr')
-    await rows.first().waitFor()
-    await page.getByText('10,000').first().waitFor()
-    await page.getByRole('button', { name: 'Next' }).click()
-    await page.getByText('Page 2').waitFor()
-    await eventually(async () => (await rows.count()) >= 100)
-    await page.getByLabel('all', { exact: true }).check()
-    await page.getByRole('button', { name: 'Mark as done …' }).click()
-    const dialog = page.getByRole('dialog')
-    await dialog.getByText('1,000 messages would change.').waitFor()
-    await dialog.getByLabel('Reason').fill('the provider has all of them')
-    const confirm = dialog.getByRole('button', { name: 'Mark as done: 1,000 messages' })
-    expect(await confirm.isDisabled()).toBe(true)
-    await dialog.getByLabel('To confirm, type how many change: 1000').fill('1000')
-    await confirm.click()
-    await page.getByText('Mark as done: 1,000 messages decided.').first().waitFor()
   })
 })
 

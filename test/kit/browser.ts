@@ -84,10 +84,11 @@ interface Violation {
 
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
 
-/** What axe finds on a page that keeps people out, with the elements. */
-export async function violationsOf(page: Page): Promise<readonly string[]> {
+/** What axe finds on a page that keeps people out, with the elements: by all its rules, or by those about colours. */
+export async function violationsOf(page: Page, which: 'all' | 'colours' = 'all'): Promise<readonly string[]> {
   // By the debugger: the policy of the page refuses a script of others.
   if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(AXE)
-  const { violations } = await page.evaluate<{ readonly violations: readonly Violation[] }>('axe.run()')
+  const run = which === 'all' ? 'axe.run()' : `axe.run({ runOnly: ['color-contrast'] })`
+  const { violations } = await page.evaluate<{ readonly violations: readonly Violation[] }>(run)
   return violations.map(({ id, impact, nodes }) => `${id} (${impact}): ${nodes.map(({ html }) => html).join(' ')}`)
 }

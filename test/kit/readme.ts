@@ -6,6 +6,9 @@ const BLOCK = /<!-- example: (?<file>[\w-]+\.ts) -->\n\n```ts\n(?<code>[\s\S]*?)
 export const PAGES: readonly string[] = [
   'README.md',
   'docs/observability.md',
+  'docs/observe-only.md',
+  'docs/tokens.md',
+  'docs/guards.md',
   'docs/orm.md',
   'docs/replay.md',
   'docs/testing.md',

@@ -68,9 +68,11 @@ describe('observability/grafana-dashboard.json', () => {
   })
 })
 
-/** Of strategy `offsets`, for alerts, or of little use on a picture. */
+/** Of strategy `offsets` or mode `observe`, for alerts, or of little use on a picture. */
 const NOT_SHOWN = [
   'consume_once_purged_total',
+  'consume_once_observed_total',
+  'consume_once_unprotected_runs_total',
   'consume_once_live',
   'consume_once_held_partitions',
   'consume_once_lease_seconds',

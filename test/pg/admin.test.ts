@@ -147,7 +147,11 @@ describePostgres('decisions about records of postgresInbox', () => {
        order by key limit 11`,
     )
     expect(JSON.stringify(rows)).toContain('inbox_aside')
-    expect(await admin.list(SCOPE, { state: 'processing', limit: 1 })).toEqual({ records: [], next: undefined })
+    expect(await admin.list(SCOPE, { state: 'processing', limit: 1 })).toEqual({
+      records: [],
+      looked: 0,
+      next: undefined,
+    })
     expect((await admin.list(SCOPE, { state: 'done', limit: 2 })).records).toHaveLength(2)
   })
 })

@@ -1,4 +1,5 @@
-import { postgresLease, type PostgresLeaseOptions } from '../../adapters/pg/index.ts'
+import type { SequenceOptions } from 'consume-once'
+import { postgresLease, postgresSequences, type PostgresLeaseOptions } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/index.ts'
 import type { LeaseHarness } from '../../testing/contract/store/harness.ts'
 import { newPlace, type PgPlace } from './support.ts'
@@ -28,11 +29,15 @@ interface LeaseRow {
 }
 
 /** Records in a schema of their own, removed in the end. */
-export async function pgLeaseHarness(options: Partial<PostgresLeaseOptions> = {}): Promise<PgLeaseHarness> {
+export async function pgLeaseHarness(
+  options: Partial<PostgresLeaseOptions> = {},
+  sequences?: SequenceOptions,
+): Promise<PgLeaseHarness> {
   const place = await newPlace()
   const { schema, pool } = place
   const newLease = async (own: Partial<PostgresLeaseOptions> = {}): Promise<Store> => {
-    const lease = postgresLease({ pool: own.pool ?? place.newPool(), schema, ...options, ...own })
+    const all = { pool: own.pool ?? place.newPool(), schema, ...options, ...own }
+    const lease = sequences === undefined ? postgresLease(all) : postgresSequences({ ...all, ...sequences })
     await lease.open()
     return lease
   }
@@ -63,5 +68,6 @@ export async function pgLeaseHarness(options: Partial<PostgresLeaseOptions> = {}
 }
 
 function bytesOf(key: string): Buffer {
-  return Buffer.from(key, 'base64url').subarray(0, 16)
+  const bytes = Buffer.from(key, 'base64url')
+  return key.length === 22 ? bytes.subarray(0, 16) : bytes
 }

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
 import { redisLease } from 'consume-once/ioredis'
-import type { ListedState, StoreAdmin, Why } from '../../src/ports/store-admin.ts'
+import type { ListedState, RecordPage, StoreAdmin, Why } from '../../src/ports/store-admin.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, claimAll, grantedBy, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
 import { openedForEach } from '../kit/opened.ts'
 import { backends } from '../kit/backends.ts'
+import { eventually } from '../kit/eventually.ts'
 import { withRedis } from '../kit/servers/clients.ts'
 import { startPrivateRedisCluster } from '../kit/servers/private-redis-cluster.ts'
 import { startPrivateRedis, type PrivateRedis } from '../kit/servers/private-redis.ts'
@@ -73,7 +74,7 @@ describeOnRedis.each(LIBRARIES)('People who look after a redisLease by $name', (
     expect(Math.abs(Number(view?.keepUntil) - (Number(seconds) * 1_000 + 600_000))).toBeLessThan(5_000)
   })
 
-  it('list many records page by page, each once, beside values of somebody else', async () => {
+  it('list many records page by page, all of them, beside values of somebody else', async () => {
     const { store } = harness
     const keys = await parkMany(store, 1_500)
     await harness.plant('XXXX-of-somebody-else', 'X-ray')
@@ -81,6 +82,29 @@ describeOnRedis.each(LIBRARIES)('People who look after a redisLease by $name', (
     for (const limit of [400, 2_000]) {
       expect((await listAll(adminOf(store), 'parked', limit)).toSorted()).toEqual(keys.toSorted())
     }
+  })
+
+  it('look at few keys for a page if they are told to, and go on from there', async () => {
+    const { store } = harness
+    const keys = await parkMany(store, 40)
+    const seen: string[] = []
+    const bounds = [
+      { limit: 3, lookAtMost: 7 },
+      { limit: 20, lookAtMost: 30 },
+    ] as const
+    let [pages, after]: [number, string | undefined] = [0, undefined]
+    do {
+      const [small, large] = bounds
+      const bound = pages % 2 === 0 ? small : large
+      const page: RecordPage = await adminOf(store).list(SCOPE, { state: 'parked', ...bound, after })
+      expect(page.looked).toBeLessThanOrEqual(bound.lookAtMost)
+      seen.push(...page.records.map(({ key }) => key))
+      pages++
+      after = page.next
+    } while (after !== undefined)
+    // Redis may give a key twice while its table still grows to hold the records.
+    expect([...new Set(seen)].toSorted()).toEqual(keys.toSorted())
+    expect(pages).toBeGreaterThan(3)
   })
 
   it('list in pages that are smaller than what one step of the server gives', async () => {
@@ -149,6 +173,28 @@ describeOnRedis.each(LIBRARIES)('People who look after a redisLease by $name', (
     },
     SERVER_WITHIN_MS,
   )
+
+  // The last: while the table still moves, SCAN may give a key twice.
+  it('miss none while the table of the server shrinks between two pages', async () => {
+    const { store, redis, prefix } = harness
+    const keys = await parkMany(store, 300)
+    const foreign = Array.from({ length: 30_000 }, (_, at) => `${prefix}-of-others:${at}`)
+    await redis.mset(foreign.flatMap((key) => [key, '']))
+    const large = await sizeOf(redis)
+    const seen = new Set<string>()
+    let after: string | undefined
+    for (let page = 1; ; page++) {
+      const { records, next } = await adminOf(store).list(SCOPE, { state: 'parked', limit: 7, after })
+      for (const { key } of records) seen.add(key)
+      if (next === undefined) break
+      after = next
+      if (page !== 1) continue
+      await redis.del(foreign)
+      // Redis shrinks it on a timer of its own.
+      await eventually(async () => (await sizeOf(redis)) < large / 2)
+    }
+    expect([...seen].toSorted()).toEqual(keys.toSorted())
+  })
 })
 
 describeOnRedis('A list of the records of a client with a prefix of its own', () => {
@@ -169,6 +215,12 @@ describeOnRedis('A list of the records of a client with a prefix of its own', ()
   })
 })
 
+/** About the size of the table of keys: the cursor of SCAN counts from its highest bit. */
+async function sizeOf(redis: Redis): Promise<number> {
+  const [cursor] = await redis.scan('0', 'COUNT', 1)
+  return Number(cursor)
+}
+
 function adminOf({ admin }: Store): StoreAdmin {
   if (admin === undefined) throw new Error('expected a store with admin')
   return admin
@@ -181,6 +233,7 @@ async function parkMany(store: Store, count: number): Promise<readonly string[]>
   return items.map(({ key }) => key)
 }
 
+/** Each key once: Redis may give one twice while its table still grows to hold the records. */
 async function listAll(admin: StoreAdmin, state: ListedState, limit: number): Promise<readonly string[]> {
   const keys: string[] = []
   let after: string | undefined
@@ -190,7 +243,7 @@ async function listAll(admin: StoreAdmin, state: ListedState, limit: number): Pr
     keys.push(...page.records.map(({ key }) => key))
     after = page.next
   } while (after !== undefined)
-  return keys
+  return [...new Set(keys)]
 }
 
 async function entriesOn(url: string): Promise<number> {

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis'
 import type { LeaseOptions } from 'consume-once/ioredis'
 import { KeyNames } from '../../adapters/redis/lease/key-names.ts'
+import type { SequenceOptions } from '../../src/sequences/options.ts'
 import type { Store } from '../../src/ports/store.ts'
 import type { LeaseHarness } from '../../testing/contract/store/harness.ts'
 import { uniqueName } from '../kit/namespace.ts'
@@ -24,8 +25,11 @@ export async function redisHarness(
   {
     library = IOREDIS,
     storeUrl = url,
+    sequences,
     ...options
   }: LeaseOptions & {
+    /** A store of sequences, with these options. */
+    readonly sequences?: SequenceOptions
     readonly library?: RedisLibrary
     /** The address with another user. */ readonly storeUrl?: string
   } = {},
@@ -35,7 +39,10 @@ export async function redisHarness(
   const open = async (): Promise<Store> => {
     const client = await library.connect(storeUrl)
     clients.push(client)
-    const store = client.lease({ prefix, ...options })
+    const store =
+      sequences === undefined
+        ? client.lease({ prefix, ...options })
+        : client.sequences({ prefix, ...options, ...sequences })
     await store.open()
     return store
   }

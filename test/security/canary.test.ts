@@ -5,6 +5,7 @@ import {
   messageId,
   runInline,
   type ConsumerOptions,
+  type HandlerContext,
   type Message,
   type ObserverEvent,
   type Outcome,
@@ -13,7 +14,7 @@ import { type StoreAdmin } from '../../src/spi.ts'
 import { ManualClock } from '../kit/manual-clock.ts'
 import { storeWith } from '../kit/store-with.ts'
 import { endRigs, STYLES } from '../kit/rig.ts'
-import { CANARY_ADDRESS, CANARY_ID, CANARY_PAYLOAD, Ears } from './ears.ts'
+import { CANARY_ADDRESS, CANARY_ID, CANARY_PAYLOAD, careless, Ears } from './ears.ts'
 import { fail, LEASE_WAYS, WAYS } from './ways.ts'
 
 afterEach(endRigs)
@@ -60,6 +61,11 @@ describe('nothing of payload, ID or address is told where something is remembere
       'an open that throws',
       ['source'],
       { handle: () => 1, rememberResult: true, sealResult: { seal: (text) => text, open: fail } },
+    ],
+    [
+      'a handler that skips for a reason that repeats its message',
+      ['skipped', 'duplicate'],
+      { handle: ({ skip }) => skip(careless().message) },
     ],
     ['a rememberFailure that throws', ['policy-threw'], { handle: fail, rememberFailure: fail, maxAttempts: 1 }],
   ]
@@ -117,6 +123,8 @@ it('each kind of event that can tell something of a message was listened to [T11
     'stopped',
     'stalled',
     'stall-over',
+    'paused',
+    'resumed',
     'handler-run',
     'delivery',
     'apart',
@@ -126,18 +134,21 @@ it('each kind of event that can tell something of a message was listened to [T11
   ]
   const types = Object.keys(TYPES).filter((type) => !others.includes(type))
   expect(types.filter((type) => !told.has(type) && !elsewhere.includes(type as ObserverEvent['type']))).toEqual([])
-  expect(Object.keys(OUTCOMES).filter((outcome) => !told.has(outcome))).toEqual([])
+  // In the list above, of handlers that return something.
+  expect(Object.keys(OUTCOMES).filter((outcome) => !told.has(outcome))).toEqual(['skipped'])
 })
 
 type Remembering = Pick<
   ConsumerOptions<unknown, unknown, never>,
   'rememberResult' | 'rememberFailure' | 'sealResult' | 'maxAttempts'
-> & { readonly handle: () => unknown }
+> & { readonly handle: (context: HandlerContext<unknown>) => unknown }
 
 const TYPES: Readonly<Record<ObserverEvent['type'], true>> = {
   started: true,
   stalled: true,
   'stall-over': true,
+  paused: true,
+  resumed: true,
   stopped: true,
   'handler-run': true,
   'store-call': true,
@@ -151,6 +162,8 @@ const TYPES: Readonly<Record<ObserverEvent['type'], true>> = {
   'policy-threw': true,
   'beyond-retention': true,
   'lease-lost': true,
+  observed: true,
+  'unprotected-run': true,
   stuck: true,
   'publish-failed': true,
   purged: true,
@@ -164,6 +177,7 @@ const TYPES: Readonly<Record<ObserverEvent['type'], true>> = {
 
 const OUTCOMES: Readonly<Record<Outcome, true>> = {
   handled: true,
+  skipped: true,
   duplicate: true,
   joined: true,
   'handed-back': true,

@@ -63,9 +63,8 @@ export const SECURITY: readonly ListedItem[] = [
     tests: ['T140', 'T141', 'T113'],
   },
   {
-    item: 'A store that is down stops consumption: there is no fail-open',
-    tests: ['T142', 'T143', 'T144'],
-    but: "`onStoreDown: 'run-unprotected'` is not built.",
+    item: 'A store that is down stops consumption, unless a person has chosen to run unprotected, which is counted and told each time',
+    tests: ['T142', 'T143', 'T144', 'T245', 'T246'],
   },
   {
     item: 'Memory is bounded: cache, deliveries in flight, headers, IDs, results; the broker is held back',

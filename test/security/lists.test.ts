@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { assert, property, string } from 'fast-check'
 import { describe, expect, it } from '@jest/globals'
+import { definitionOf } from '../../src/define-consumer.ts'
 import { identityOf } from '../../src/digest.ts'
 import { defineConsumer, memoryStore } from '../../src/index.ts'
 import { INCIDENTS } from '../incidents/list.ts'
@@ -49,14 +50,12 @@ describe('what is absent on purpose', () => {
     }
   })
 
-  it('to run unprotected is no option [T144]', () => {
-    const options = {
-      name: 'consumer',
-      store: memoryStore(),
-      handle: () => {},
-      onStoreDown: 'run-unprotected',
+  it('to run unprotected is off unless it is set, word for word [T144]', () => {
+    const options = { name: 'consumer', store: memoryStore(), handle: () => {} }
+    expect(definitionOf(defineConsumer(options)).onStoreDown).toBe('pause')
+    for (const onStoreDown of ['open', 'run', true, ''] as never[]) {
+      expect(() => defineConsumer({ ...options, onStoreDown })).toThrow(/onStoreDown: expected "pause"/)
     }
-    expect(() => defineConsumer(options)).toThrow(/onStoreDown: unknown option/)
   })
 })
 

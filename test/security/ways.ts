@@ -246,6 +246,29 @@ export const WAYS: readonly Way[] = [
 
 export const LEASE_WAYS: readonly Way[] = [
   [
+    'a run without a claim, while the store is down',
+    ['unprotected-run', 'attempt-failed', 'store-down'],
+    async (ears, style) => {
+      const rig = await start(ears, style, { effect: fail, onStoreDown: 'run-unprotected' })
+      rig.store.isDown = true
+      await rig.deliver(SENT)
+      await rig.clock.advance(1_000)
+      return rig
+    },
+  ],
+  [
+    'a conflict in mode observe',
+    ['observed', 'handled'],
+    async (ears, style) => {
+      const rig = await start(ears, style, { mode: 'observe' })
+      await rig.deliver(SENT)
+      await pass(rig)
+      await rig.deliver({ ...SENT, payload: { other: SENT.payload } })
+      await pass(rig)
+      return rig
+    },
+  ],
+  [
     'an outcome that nobody knows, parked',
     ['in-doubt', 'parked'],
     async (ears, style) => {

@@ -15,7 +15,7 @@ import {
 import { systemClock } from '../../src/clock.ts'
 import { isFailure } from '../../src/core/result.ts'
 import { StoreError } from '../../src/errors.ts'
-import { memoryAdmin, type MemoryRecords } from '../../src/memory/admin.ts'
+import { memoryAdmin, pageIn, type MemoryRecords } from '../../src/memory/admin.ts'
 import type { Clock } from '../../src/ports/clock.ts'
 import type { ListQuery, RecordPage, StoreAdmin } from '../../src/ports/store-admin.ts'
 import type {
@@ -213,12 +213,12 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
     return verdicts
   }
 
-  protected list({ state, limit, after }: ListQuery): RecordPage {
-    const keys = [...this.database.rows.keys()].toSorted()
-    const all = keys.map((key) => ({ key, ...viewOf(this.record(key), this.#clock.now()) }))
-    const rest = all.filter((record) => record.state === state && record.key > (after ?? ''))
-    const records = rest.slice(0, limit)
-    return { records, next: rest.length > limit ? records.at(-1)?.key : undefined }
+  protected list(query: ListQuery): RecordPage {
+    const now = this.#clock.now()
+    return pageIn(
+      [...this.database.rows.keys()].map((key) => ({ key, ...viewOf(this.record(key), now) })),
+      query,
+    )
   }
 
   protected decide(key: Key, decision: Decision): DecideVerdict {

@@ -19,6 +19,12 @@ export function isCopy({ headers, origin }: Message): boolean {
   return headerText(headers, ORIGIN_HEADER) === origin
 }
 
+/** Of the headers of a copy: when the message that it was made of was published, if they say it. */
+export function firstTimestampIn(headers: Message['headers']): EpochMs | undefined {
+  const timestamp = coordinateIn(headers, 'timestamp', 64)
+  return timestamp === undefined || timestamp < 0n ? undefined : Number(timestamp)
+}
+
 /** A message that is itself a copy keeps the coordinates of the original. */
 export function originOf(message: Message): Origin {
   const { headers, origin: topic, position, timestamp } = message

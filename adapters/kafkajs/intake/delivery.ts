@@ -1,6 +1,7 @@
 import type { Delivery, Message, Standing, StreamPosition } from '../../../src/spi.ts'
 import type { Assignment } from '../membership/assignment.ts'
 import { headersOf, headerText, ORIGIN_HEADER, type KafkaMessage } from '../copies/headers.ts'
+import { firstTimestampIn } from '../copies/origin.ts'
 import type { Order } from '../options/options.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 import type { KafkaMessageLike } from '../slice.ts'
@@ -54,15 +55,17 @@ export function toMessage(
 ): KafkaMessage {
   const headers = headersOf(raw.headers)
   const timestamp = Number(raw.timestamp)
+  const origin = originOf(headers)
   return {
     system: 'kafka',
     destination: topic,
-    origin: originOf(headers) ?? topic,
+    origin: origin ?? topic,
     position: `${partition}@${raw.offset}`,
     key: raw.key,
     value: raw.value,
     headers,
     timestamp: timestamp >= 0 ? timestamp : undefined,
+    firstTimestamp: origin === undefined ? undefined : firstTimestampIn(headers),
     isAppendTimed: raw.batchContext?.timestampType === LOG_APPEND_TIME,
   }
 }

@@ -13,7 +13,7 @@ export function partitionHealth(epoch: PartitionEpoch, isAllPaused: boolean): Pa
     watermarkAgeMs,
     inFlight: load.inFlight,
     bytesInFlight: load.bytes,
-    paused: isAllPaused ? ['store', ...holds] : [...holds],
+    paused: isAllPaused ? ['consumer', ...holds] : [...holds],
   }
 }
 

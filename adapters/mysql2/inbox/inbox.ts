@@ -4,6 +4,7 @@ import type { Attempts, InboxStatements, RecordRow } from '../../sql/inbox/state
 import { Purge } from '../purge.ts'
 import type { MysqlSessions } from '../sessions/sessions.ts'
 import { auditDecision } from '../statements/audit.ts'
+import { lookAhead, lookedTo } from '../statements/look-ahead.ts'
 import { isBefore, notePurge } from '../statements/purge.ts'
 import { findShared } from '../statements/register-scope.ts'
 import type { Script } from '../statements/script.ts'
@@ -82,7 +83,12 @@ export function mysqlInbox(sessions: MysqlSessions, tables: Tables, scope: numbe
     refundLost: refund,
     holdBack: ({ token, ...failed }) => holdBack(tables, { scope, owner: token, ...failed }),
     write: ({ items, ...record }) => writeRecords(tables, scope, { ...record, items: inKeyOrder(items) }),
-    list: (page) => listInbox(tables, { scope, ...page }),
+    list: async ({ most, ...page }) => {
+      const [ahead] = await sessions.committed(lookAhead(tables.inbox, { scope, after: page.after, most }))
+      const seenTo = lookedTo(ahead, most)
+      const rows = await sessions.committed(listInbox(tables, { scope, ...page, upTo: seenTo.last }))
+      return { ...seenTo, rows }
+    },
     audit: (decided, decision, why): Script => {
       return { statements: auditDecision(tables, scope, decided, { decision, ...why }) }
     },

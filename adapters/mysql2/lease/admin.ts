@@ -4,14 +4,17 @@ import {
   type Decision,
   type Purged,
   type Purging,
+  type RecordPage,
   type RecordView,
   type Why,
 } from '../../../src/spi.ts'
 import type { AdminCalls } from '../../sql/admin.ts'
 import { keyOf } from '../../sql/bytes.ts'
+import { inSteps, type ListedFrom } from '../../sql/in-steps.ts'
 import type { MysqlPlace } from '../database.ts'
 import { Purge } from '../purge.ts'
 import { auditDecision } from '../statements/audit.ts'
+import { lookAhead, lookedTo } from '../statements/look-ahead.ts'
 import { moveRecords } from './move.ts'
 import { recordOf } from './record.ts'
 import { listLeases, readLeases, type LeaseRow } from './statements/records.ts'
@@ -26,11 +29,15 @@ export class LeaseAdmin implements AdminCalls<MysqlPlace> {
     return new Map(rows.flatMap((row) => (row.k === null ? [] : [[row.k, seen(row as LeaseRow, row.now_ms)]])))
   }
 
-  async list(place: MysqlPlace, { state, limit, after }: Query): ReturnType<AdminCalls<MysqlPlace>['list']> {
-    const { sessions, tables, scope } = place
-    const rows = await sessions.committed(listLeases(tables, { scope, state, after, limit: limit + 1 }))
-    const records = rows.slice(0, limit).map((row) => ({ key: keyOf(row.k), ...seen(row, row.now_ms) }))
-    return { records, next: rows.length > limit ? records.at(-1)?.key : undefined }
+  async list({ sessions, tables, scope }: MysqlPlace, { state, ...page }: ListedFrom): Promise<RecordPage> {
+    const { rows, looked, next } = await inSteps(page, async ({ after, most, limit }) => {
+      const [ahead] = await sessions.committed(lookAhead(tables.lease, { scope, after, most }))
+      const seenTo = lookedTo(ahead, most)
+      const found = await sessions.committed(listLeases(tables, { scope, state, after, upTo: seenTo.last, limit }))
+      return { ...seenTo, rows: found.map((row) => ({ ...row, key: row.k })) }
+    })
+    const records = rows.map((row) => ({ key: keyOf(row.k), ...seen(row, row.now_ms) }))
+    return { records, looked, next: next && keyOf(next) }
   }
 
   async decide(
@@ -56,8 +63,6 @@ export class LeaseAdmin implements AdminCalls<MysqlPlace> {
     return purge.step({ table: tables.lease, isOver }, limit)
   }
 }
-
-type Query = Parameters<AdminCalls<MysqlPlace>['list']>[1]
 
 function seen(row: LeaseRow, now: number | string): RecordView {
   return viewOf(recordOf(row), Number(now))

@@ -24,6 +24,7 @@ import {
   holdRecords,
   keepResults,
   listRecords,
+  lookAhead,
   makeDone,
   readRecords,
   removeHeld,
@@ -81,7 +82,12 @@ export function pgInbox(sessions: PgSessions, tables: Tables, scope: number): In
     refundLost: (attempts) => refundLostAttempts(tables, { scope, ...attempts }),
     holdBack: (failed) => holdBack(tables, { scope, ...failed }),
     write: (writing) => writeRecords(tables, scope, writing),
-    list: (page) => listRecords(tables, { scope, ...page }),
+    list: async ({ most, ...page }) => {
+      const [ahead] = await sessions.committed(lookAhead(tables, { scope, ...page, most }))
+      const looked = ahead?.looked ?? 0
+      const last = looked === most ? (ahead?.last ?? undefined) : undefined
+      return { looked, last, rows: await sessions.committed(listRecords(tables, { scope, ...page, upTo: last })) }
+    },
     audit: (decided, decision, why) => {
       return auditDecision(tables, { scope, keys: decided.map(({ key }) => key), decision, ...why })
     },

@@ -1,7 +1,8 @@
-import type { DecideVerdict, Decision, Purged, Purging, RecordView, Why } from '../../../src/spi.ts'
+import type { DecideVerdict, Decision, Purged, Purging, RecordPage, RecordView, Why } from '../../../src/spi.ts'
 import type { AdminCalls } from '../../sql/admin.ts'
 import { keyOf } from '../../sql/bytes.ts'
 import { storable } from '../../sql/errors.ts'
+import { inSteps, type ListedFrom } from '../../sql/in-steps.ts'
 import { isUnstorable } from '../sql-errors.ts'
 import { foundIn } from './claim.ts'
 import { ask, type LeasePlace } from './lease-place.ts'
@@ -9,9 +10,6 @@ import { decideLeases } from './statements/decide.ts'
 import { importLeases } from './statements/import.ts'
 import { findLeases, peekLeases, type LeaseView } from './statements/look.ts'
 import { purgeLeases } from './statements/purge.ts'
-
-/** Records that one statement looks through. It takes well under a second. */
-const RECORDS_PER_STEP = 50_000
 
 /** Pages of the table that one purge looks through: 16 MB. */
 const PAGES_PER_STEP = 2_000
@@ -26,18 +24,19 @@ export class LeaseAdmin implements AdminCalls<LeasePlace> {
     return new Map(rows.map((row) => [row.key, viewOf(row)]))
   }
 
-  async list(place: LeasePlace, { state, limit, after }: Query): ReturnType<AdminCalls<LeasePlace>['list']> {
-    const { sessions, tables, scope } = place
-    const found: LeaseView[] = []
-    for (let from = after, more = true; more && found.length <= limit;) {
-      const step = { scope, state, after: from, most: RECORDS_PER_STEP, limit: limit + 1 - found.length }
-      const rows = await sessions.committed(findLeases(tables, step))
-      for (const row of rows) if (row.key !== null) found.push({ ...row, key: row.key })
-      from = rows[0]?.last ?? ''
-      more = rows[0]?.looked === RECORDS_PER_STEP
-    }
-    const records = found.slice(0, limit).map((row) => ({ key: keyOf(row.key), ...viewOf(row) }))
-    return { records, next: found.length > limit ? records.at(-1)?.key : undefined }
+  async list({ sessions, tables, scope }: LeasePlace, { state, ...page }: ListedFrom): Promise<RecordPage> {
+    const { rows, looked, next } = await inSteps<LeaseView>(page, async (step) => {
+      const found = await sessions.committed(findLeases(tables, { scope, state, ...step }))
+      const [first] = found
+      const isFull = first?.looked === step.most
+      return {
+        rows: found.flatMap((row) => (row.key === null ? [] : [{ ...row, key: row.key }])),
+        looked: first?.looked ?? 0,
+        last: isFull ? first.last : undefined,
+      }
+    })
+    const records = rows.map((row) => ({ key: keyOf(row.key), ...viewOf(row) }))
+    return { records, looked, next: next && keyOf(next) }
   }
 
   async decide(
@@ -73,8 +72,6 @@ export class LeaseAdmin implements AdminCalls<LeasePlace> {
     return { removed, more }
   }
 }
-
-type Query = Parameters<AdminCalls<LeasePlace>['list']>[1]
 
 function viewOf({ state, fp, fence, attempt, left_ms, rest, keep_until: keepUntil, ...row }: LeaseView): RecordView {
   const cause = row.cause ?? undefined

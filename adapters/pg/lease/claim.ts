@@ -1,5 +1,5 @@
 import type { ClaimRequest, LeaseAnswer } from '../../../src/spi.ts'
-import { storedItem, type StoredItem } from '../../sql/bytes.ts'
+import { storedNumbered, type StoredItem } from '../../sql/bytes.ts'
 import { isLockTimeout } from '../sql-errors.ts'
 import { claimAbsent, claimKept, type ClaimRow, type LeaseClaim } from './statements/claim.ts'
 import { ask, type LeasePlace } from './lease-place.ts'
@@ -12,7 +12,7 @@ const ROUNDS = 5
  * granted, and nothing is flushed for it: a redelivery of a done message costs two reads.
  */
 export async function claimLeases(place: LeasePlace, request: ClaimRequest): Promise<readonly LeaseAnswer[]> {
-  const items = request.items.map(storedItem)
+  const items = request.items.map(storedNumbered)
   const answers = new Map<StoredItem, LeaseAnswer>()
   const open = new Map(items.map((stored) => [stored.key, stored]))
   const settle = (key: string, answer: (stored: StoredItem) => LeaseAnswer): void => {

@@ -7,7 +7,7 @@ import type {
   SetAsideOptions,
   SetAsideVerdict,
 } from '../../../src/spi.ts'
-import { hexOf } from '../../sql/bytes.ts'
+import { hexOfNumbered } from '../../sql/bytes.ts'
 import { storable } from '../../sql/errors.ts'
 import { isUnstorable } from '../sql-errors.ts'
 import type { LeaseKeys } from './statements/parts.ts'
@@ -62,7 +62,7 @@ function ownedBy(
   return {
     scope,
     lockTimeoutMs,
-    keys: claims.map(({ key }) => hexOf(key)),
+    keys: claims.map(({ key }) => hexOfNumbered(key)),
     owners: claims.map(({ token }) => token),
   }
 }

@@ -1,6 +1,6 @@
 import type { Marking } from '../../sql/lease-store.ts'
 import { StoreError, type Claim, type MarkVerdict, type Result } from '../../../src/spi.ts'
-import { storedItem, type StoredItem } from '../../sql/bytes.ts'
+import { storedNumbered, type StoredItem } from '../../sql/bytes.ts'
 import { isUnstorable } from '../sql-errors.ts'
 import { markLeases, readOwners, type LeaseMark, type MarkedRow, type OwnerRow } from './statements/mark.ts'
 import { ask, type LeasePlace } from './lease-place.ts'
@@ -12,7 +12,7 @@ const ROUNDS = 5
 
 /** Marks the claims, then reads the owners of those that were refused. */
 export async function mark(place: LeasePlace, marks: readonly Marking[]): Promise<readonly MarkVerdict[]> {
-  const stored: readonly StoredMark[] = marks.map((one) => ({ mark: one, ...storedItem(one) }))
+  const stored: readonly StoredMark[] = marks.map((one) => ({ mark: one, ...storedNumbered(one) }))
   const verdicts = new Map<string, MarkVerdict>()
   for (let round = 0, open = stored; round < ROUNDS; round++) {
     for (const { key, is_late } of await write(place, open)) verdicts.set(key, is_late ? 'marked-late' : 'marked')

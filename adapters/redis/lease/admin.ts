@@ -17,6 +17,7 @@ import {
   type Why,
 } from '../../../src/spi.ts'
 import { auditPage } from './audit.ts'
+import { KEYS_PER_SCRIPT } from './batches.ts'
 import type { KeyNames } from './key-names.ts'
 import { knownSince, noteUse, type Scopes } from './known-since.ts'
 import { readLook } from './records.ts'
@@ -38,15 +39,19 @@ const LETTERS: { readonly [S in ListedState]: string } = {
   done: 'dD',
 }
 
-/** Keys that one SCAN visits. */
+/** The most keys that one SCAN visits. */
 const SCANNED_AT_ONCE = 1_000
 
-/** Cursor of a list. */
+/**
+ * Where a list goes on. A SCAN is never repeated from the same cursor: it may then return other keys, because the table
+ * has grown or shrunk, and a position among them would skip some.
+ */
 interface Place {
   readonly node: string
-  readonly cursor: string
-  /** The last key that was shown of the cursor's keys; empty if none was shown yet. */
-  readonly key: string
+  /** `undefined`: the node is over, and only `found` is left of it. */
+  readonly cursor: string | undefined
+  /** Keys that the last SCAN found beyond the page. */
+  readonly found: readonly Key[]
 }
 
 /** Looks at the records of all scopes under the prefix. Decisions are logged to a stream, `prefix:audit`, and imports to another one: they are many. */
@@ -69,6 +74,10 @@ export class RedisAdmin implements StoreAdmin {
   }
 
   async peek(scope: string, keys: readonly Key[]): Promise<readonly RecordView[]> {
+    return partByPart(keys, (part) => this.#peek(scope, part))
+  }
+
+  #peek(scope: string, keys: readonly Key[]): Promise<readonly RecordView[]> {
     return this.#line.run({
       ...lookingFor('', keys),
       addKeys: (words, [first]) => {
@@ -83,27 +92,42 @@ export class RedisAdmin implements StoreAdmin {
     })
   }
 
-  async list(_scope: string, { state, limit, after }: ListQuery): Promise<RecordPage> {
+  async list(_scope: string, { state, limit, lookAtMost = Infinity, after }: ListQuery): Promise<RecordPage> {
     const nodes = (await this.#line.ask(this.#redis.nodes())).toSorted((a, b) => (a.name < b.name ? -1 : 1))
     const prefix = await this.#writtenPrefix()
     const records: RecordPage['records'][number][] = []
+    let looked = 0
     let place = after === undefined ? startOf(nodes[0]) : placeFrom(after)
-    while (place !== undefined) {
-      const { node: name, cursor, key: last } = place
+    while (place !== undefined && looked < lookAtMost && records.length < limit) {
+      const { node: name } = place
       const node = nodes.find((one) => one.name >= name)
-      if (node === undefined) break
-      const scanned = await this.#scan(node, node.name === name ? cursor : '0', prefix)
-      // Sorted, so that the last key shown marks the position.
-      const keys = [...new Set(scanned.keys)].toSorted().filter((key) => key > last)
-      const found = await this.#inState(state, keys)
-      const shown = found.slice(0, limit - records.length)
-      records.push(...shown)
-      if (shown.length < found.length) return { records, next: textOf({ ...place, key: shown.at(-1)?.key ?? last }) }
-      const isOver = scanned.next === '0'
-      place = isOver ? startOf(nodes[nodes.indexOf(node) + 1]) : { node: node.name, cursor: scanned.next, key: '' }
-      if (records.length === limit) break
+      if (node === undefined) return { records, looked, next: undefined }
+      const from: Place = node.name === name ? place : { node: node.name, cursor: '0', found: [] }
+      const most = Math.min(limit - records.length, lookAtMost - looked)
+      if (from.found.length > 0) {
+        const keys = from.found.slice(0, most)
+        records.push(...(await this.#inState(state, keys)))
+        looked += keys.length
+        place = this.#after({ ...from, found: from.found.slice(most) }, nodes)
+      } else {
+        // As many keys as the rest of the page is likely to be found among.
+        const likely = ((limit - records.length) * Math.max(looked, 1)) / Math.max(records.length, 1)
+        const count = Math.min(SCANNED_AT_ONCE, lookAtMost - looked, Math.ceil(likely))
+        const scanned = await this.#scan(node, { cursor: from.cursor ?? '0', count, prefix })
+        looked += count
+        const found = await this.#inState(state, [...new Set(scanned.keys)])
+        records.push(...found.slice(0, most))
+        const cursor = scanned.next === '0' ? undefined : scanned.next
+        place = this.#after({ node: node.name, cursor, found: found.slice(most).map(({ key }) => key) }, nodes)
+      }
     }
-    return { records, next: place && textOf(place) }
+    return { records, looked, next: place && textOf(place) }
+  }
+
+  /** The place itself, or the start of the next node if nothing is left of this one. */
+  #after(place: Place, nodes: readonly RedisNode[]): Place | undefined {
+    if (place.cursor !== undefined || place.found.length > 0) return place
+    return startOf(nodes.find(({ name }) => name > place.node))
   }
 
   resolve(_scope: string, keys: readonly Key[], { as, ...why }: Resolution): Promise<readonly DecideVerdict[]> {
@@ -162,11 +186,13 @@ export class RedisAdmin implements StoreAdmin {
   }
 
   async #inState(state: ListedState, keys: readonly Key[]): Promise<RecordPage['records']> {
-    const views = await this.#line.run({
-      ...lookingFor(LETTERS[state], keys),
-      // A value that another program has written is not a record.
-      read: (answer) => readLook(answer) ?? 'other',
-    })
+    const views = await partByPart(keys, (part) =>
+      this.#line.run({
+        ...lookingFor(LETTERS[state], part),
+        // A value that another program has written is not a record.
+        read: (answer) => readLook(answer) ?? 'other',
+      }),
+    )
     return views.flatMap((view, at) => {
       const key = keys[at]
       return view === 'other' || view.state !== state || key === undefined ? [] : [{ key, ...view }]
@@ -175,11 +201,10 @@ export class RedisAdmin implements StoreAdmin {
 
   async #scan(
     node: RedisNode,
-    cursor: string,
-    prefix: string,
+    { cursor, count, prefix }: { readonly cursor: string; readonly count: number; readonly prefix: string },
   ): Promise<{ readonly next: string; readonly keys: readonly Key[] }> {
     const pattern = `${globOf(prefix)}{*}:*`
-    const words = ['SCAN', cursor, 'MATCH', pattern, 'COUNT', String(SCANNED_AT_ONCE)]
+    const words = ['SCAN', cursor, 'MATCH', pattern, 'COUNT', String(count)]
     const [next, names] = await this.#line.ask(node.command(words).then(listOf))
     if (!Array.isArray(names)) throw new StoreError('STORE_AMBIGUOUS', 'Redis: SCAN answered no list of keys')
     return { next: String(next), keys: names.map((name) => keyIn(String(name), prefix)) }
@@ -198,6 +223,21 @@ export class RedisAdmin implements StoreAdmin {
   }
 }
 
+/**
+ * One part after the other: the answers about all keys at once would be read in one turn of the event loop, and consumers
+ * of this process would wait.
+ */
+async function partByPart<T>(
+  keys: readonly Key[],
+  ask: (part: readonly Key[]) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  const views: T[] = []
+  for (let at = 0; at < keys.length; at += KEYS_PER_SCRIPT) {
+    views.push(...(await ask(keys.slice(at, at + KEYS_PER_SCRIPT))))
+  }
+  return views
+}
+
 function lookingFor(letters: string, keys: readonly Key[]) {
   return {
     script: LOOK,
@@ -207,19 +247,19 @@ function lookingFor(letters: string, keys: readonly Key[]) {
 }
 
 function startOf(node: RedisNode | undefined): Place | undefined {
-  return node && { node: node.name, cursor: '0', key: '' }
+  return node && { node: node.name, cursor: '0', found: [] }
 }
 
-function textOf({ node, cursor, key }: Place): string {
-  return `${cursor}|${key}|${node}`
+function textOf({ node, cursor = '', found }: Place): string {
+  return `${cursor}|${found.join(',')}|${node}`
 }
 
 function placeFrom(text: string): Place {
-  const [, cursor, key, node] = /^(\d+)\|([^|]*)\|(.*)$/s.exec(text) ?? []
-  if (cursor === undefined || key === undefined || node === undefined) {
+  const [, cursor, found, node] = /^(\d*)\|([\w,-]*)\|(.*)$/s.exec(text) ?? []
+  if (cursor === undefined || found === undefined || node === undefined) {
     throw new StoreError('STORE_MISUSED', `after: expected \`next\` of the page before, got '${text}'`)
   }
-  return { node, cursor, key }
+  return { node, cursor: cursor === '' ? undefined : cursor, found: found.split(',').filter(Boolean) }
 }
 
 function listOf(reply: unknown): readonly unknown[] {

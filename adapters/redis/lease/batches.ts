@@ -2,7 +2,7 @@
  * A script of 500 keys blocks the server for 1.5 to 2.5 ms, and no other client gets an answer meanwhile. 128 is half
  * of 256 handler slots.
  */
-const KEYS_PER_SCRIPT = 128
+export const KEYS_PER_SCRIPT = 128
 
 /** The shard of a key, computed from its first characters, which are part of a hash. */
 export function shardOf(key: string, shards: number): number {

@@ -1,5 +1,14 @@
-import { ConfigError, givenOf, type LeaseStore } from '../../../src/spi.ts'
-import { leaseOver } from './lease.ts'
+import {
+  ConfigError,
+  givenOf,
+  resolveSequences,
+  shown,
+  splitSequences,
+  type LeaseStore,
+  type SequenceOptions,
+} from '../../../src/spi.ts'
+import { leaseOver, sequencesIn } from './lease.ts'
+import { markFirstOver } from './mark-first.ts'
 import { resolveOptions, type LeaseOptions } from './options.ts'
 import type { RedisPort } from './redis-port.ts'
 
@@ -14,6 +23,45 @@ export function leaseOn<Client>(
   const { redis, ...lease } = givenOf(options)
   const resolved = resolveOptions(lease, checkClient(library, redis, methods))
   return leaseOver(portOf(redis), resolved)
+}
+
+/** The option of the scheme of the textbooks, beside those of leases. */
+export interface MarkFirst {
+  /** Says what it is: the mark is written before the effect, so a message is handled at most once, and may be lost. */
+  readonly mode: 'mark-first'
+}
+
+/** As `leaseOn`. */
+export function markFirstOn<Client>(
+  library: string,
+  methods: readonly string[],
+  options: LeaseOptions & MarkFirst & { readonly redis: Client },
+  portOf: (redis: Client) => RedisPort,
+): LeaseStore {
+  refuseClientAsOptions(options, methods)
+  const { mode, redis, ...lease } = givenOf(options)
+  const problems = checkClient(library, redis, methods)
+  if (mode !== 'mark-first') {
+    problems.push(
+      `mode: expected 'mark-first', which handles a message at most once and may lose it, got ${shown(mode)}. To lose none, take redisLease`,
+    )
+  }
+  const resolved = resolveOptions(lease, problems)
+  return markFirstOver(portOf(redis), resolved)
+}
+
+/** As `leaseOn`. */
+export function sequencesOn<Client>(
+  library: string,
+  methods: readonly string[],
+  options: LeaseOptions & SequenceOptions & { readonly redis: Client },
+  portOf: (redis: Client) => RedisPort,
+): LeaseStore {
+  refuseClientAsOptions(options, methods)
+  const { sequences, others } = splitSequences(givenOf(options))
+  const { redis, ...lease } = others
+  const resolved = resolveOptions(lease, checkClient(library, redis, methods))
+  return sequencesIn(portOf(redis), resolved, resolveSequences(sequences, 'redisSequences'))
 }
 
 /**

@@ -1,6 +1,7 @@
 import {
   ConfigError,
   hasCode,
+  sequencesOver,
   StoreError,
   systemClock,
   systemEntropy,
@@ -18,6 +19,8 @@ import {
   type RenewVerdict,
   type SetAsideOptions,
   type SetAsideVerdict,
+  type ResolvedSequences,
+  type SequenceLedger,
   type StoreAdmin,
 } from '../../../src/spi.ts'
 import { RedisAdmin } from './admin.ts'
@@ -36,11 +39,21 @@ import { MARK, markArguments } from './scripts/mark.ts'
 import { RELEASE } from './scripts/release.ts'
 import { RENEW } from './scripts/renew.ts'
 import { SET_ASIDE } from './scripts/set-aside.ts'
+import { RedisSequenceLedger } from './sequence-ledger.ts'
 import { wholeMs } from './whole-ms.ts'
 
 /** The store, for any client. */
-export function leaseOver(redis: RedisPort, options: ResolvedLease): LeaseStore {
+export function leaseOver(
+  redis: RedisPort,
+  options: ResolvedLease,
+): LeaseStore & Required<Pick<LeaseStore, 'admin' | 'checkup' | 'onReachable'>> {
   return new RedisLease(redis, options)
+}
+
+/** The same, with one record for each source of what is done. */
+export function sequencesIn(redis: RedisPort, options: ResolvedLease, sequences: ResolvedSequences): LeaseStore {
+  const lease = new RedisLease(redis, options)
+  return sequencesOver(lease, lease.sequences, { ...sequences, name: 'redis-sequences' })
 }
 
 /** Lower limit of a call's timeout, however short the lease: the server may only be slow. */
@@ -52,6 +65,7 @@ class RedisLease implements LeaseStore {
   /** With durability above `memory`, marks are sent in groups, apart from claims. */
   readonly inOrder: boolean
   readonly admin: StoreAdmin
+  readonly sequences: SequenceLedger
   readonly #redis: RedisPort
   readonly #names: KeyNames
   readonly #line: ScriptLine
@@ -64,6 +78,7 @@ class RedisLease implements LeaseStore {
     this.#redis = redis
     this.#line = new ScriptLine(redis, names, timeoutMs, durability)
     this.admin = new RedisAdmin(redis, names, this.#line, shards)
+    this.sequences = new RedisSequenceLedger(names, this.#line)
     this.#shards = shards
     this.#timeoutMs = timeoutMs
     this.#durability = durability
@@ -255,7 +270,7 @@ function tokenOf({ token }: Claim): Argument {
 }
 
 /** Bars separate the fields of a record, and a line break ends a token. */
-function refuseBars(token: string, items: readonly ClaimItem[]): void {
+export function refuseBars(token: string, items: readonly ClaimItem[]): void {
   const field = /[|\n]/.test(token) ? token : items.find(({ digest }) => digest.includes('|'))?.digest
   if (field === undefined) return
   throw new StoreError('STORE_MISUSED', `a token or digest must not contain '|' or a line break, got '${field}'`)

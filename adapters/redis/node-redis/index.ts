@@ -1,11 +1,17 @@
-import type { LeaseStore } from '../../../src/spi.ts'
-import { leaseOn } from '../lease/lease-on.ts'
+import type { LeaseStore, SequenceOptions } from '../../../src/spi.ts'
+import { leaseOn, markFirstOn, sequencesOn, type MarkFirst } from '../lease/lease-on.ts'
 import type { LeaseOptions } from '../lease/options.ts'
 import { portOf } from './port.ts'
 import type { RedisLike } from './redis-like.ts'
 
 export type { LeaseOptions } from '../lease/options.ts'
 export type { RedisLike } from './redis-like.ts'
+export {
+  redisDoneChannel,
+  type PublisherLike,
+  type RedisDoneChannelOptions,
+  type SubscriberLike,
+} from './done-channel.ts'
 
 export interface RedisLeaseOptions extends LeaseOptions {
   /**
@@ -26,4 +32,29 @@ const METHODS = ['evalSha', 'eval', 'multi', 'withTypeMapping']
  */
 export function redisLease(options: RedisLeaseOptions): LeaseStore {
   return leaseOn('node-redis', METHODS, options, portOf)
+}
+
+export interface RedisSequencesOptions extends RedisLeaseOptions, SequenceOptions {}
+
+/**
+ * Leases in Redis that keep one record for each source of numbered messages, instead of one for each message that is
+ * done (docs/sequences.md). For consumers with `id: messageId.sourceSequence()`. It forgets in the same direction as
+ * `redisLease`: what Redis loses becomes a duplicate.
+ * @throws ConfigError `CONFIG_INVALID`
+ */
+export function redisSequences(options: RedisSequencesOptions): LeaseStore {
+  return sequencesOn('node-redis', METHODS, options, portOf)
+}
+
+export interface RedisSetnxOptions extends RedisLeaseOptions, MarkFirst {}
+
+/**
+ * The scheme of the textbooks: `SET key NX` with an end, before the effect. It handles a message **at most once**: if the
+ * process dies after the claim, or the outcome of the handler is unknown, the message is lost, and each redelivery is
+ * settled as a duplicate. A handler that throws is tried again. `leaseMs` means nothing to it. Its records are those of
+ * `redisLease`, which loses no message.
+ * @throws ConfigError `CONFIG_INVALID`
+ */
+export function redisSetnx(options: RedisSetnxOptions): LeaseStore {
+  return markFirstOn('node-redis', METHODS, options, portOf)
 }

@@ -1,6 +1,7 @@
 import { ConfigError, isSharedBy, viewOf, type RecordView } from '../../../src/spi.ts'
 import type { AdminCalls } from '../admin.ts'
 import { keyOf } from '../bytes.ts'
+import { inSteps } from '../in-steps.ts'
 import { decide } from './decide.ts'
 import { OUTCOMES, recordOfAttempts, viewOfRow } from './records.ts'
 import type { AttemptRow, InboxPlace } from './statements.ts'
@@ -17,13 +18,13 @@ export const INBOX_ADMIN: AdminCalls<InboxPlace<unknown>> = {
     return views
   },
 
-  async list({ sessions, inbox }, { state, limit, after }) {
+  async list({ inbox }, { state, ...page }) {
     const outcome = OUTCOMES[state]
     // The row of a running message is not visible, and no record of an inbox is ever in doubt.
-    if (outcome === undefined) return { records: [], next: undefined }
-    const rows = await sessions.committed(inbox.list({ outcome, after, limit: limit + 1 }))
-    const records = rows.slice(0, limit).map((row) => ({ key: keyOf(row.key), ...viewOfRow(row) }))
-    return { records, next: rows.length > limit ? records.at(-1)?.key : undefined }
+    if (outcome === undefined) return { records: [], looked: 0, next: undefined }
+    const { rows, looked, next } = await inSteps(page, (step) => inbox.list({ ...step, outcome }))
+    const records = rows.map((row) => ({ key: keyOf(row.key), ...viewOfRow(row) }))
+    return { records, looked, next: next && keyOf(next) }
   },
 
   decide,

@@ -10,6 +10,7 @@ import type {
 } from '../../../src/spi.ts'
 import type { StoredItem, StoredKey } from '../bytes.ts'
 import type { HistoryStatements } from '../history/statements.ts'
+import type { Step, StepTaken } from '../in-steps.ts'
 import type { Place } from '../place.ts'
 import type { Script, Session } from '../session.ts'
 
@@ -141,8 +142,8 @@ export interface InboxStatements<Tx> {
    * has all of them. Waits for a transaction that holds a key. Returns the records that this owner has written.
    */
   write(writing: Writing): Script<Pick<RecordRow, 'key' | 'outcome'>>
-  /** In the order of keys. Locks nothing. `after`: empty for the first page. */
-  list(page: { readonly outcome: 'd' | 'g' | 'p'; readonly after: string; readonly limit: number }): Script<RecordRow>
+  /** In the order of keys. Locks nothing. */
+  list(step: Step & { readonly outcome: 'd' | 'g' | 'p' }): Promise<StepTaken<RecordRow>>
   /** Logs a decision with the previous records. Must run before they are changed. */
   audit(decided: readonly Decided[], decision: Decision, why: { readonly by: string; readonly reason: string }): Script
   /** Turns locked rows into done ones, whose retention begins now. */

@@ -2,8 +2,8 @@ import { doctor as diagnose } from '../../../src/doctor.ts'
 import { positionsOf } from '../../../src/position-admin.ts'
 import { describeError } from '../../../src/errors.ts'
 import { withoutSecrets } from '../../../src/without-secrets.ts'
-import type { AuditAnswer, DoctorAnswer, PositionsAnswer, SettingsAnswer } from '../../api.ts'
-import { adminOfShown } from '../consumers.ts'
+import type { AuditAnswer, DoctorAnswer, GuaranteesAnswer, PositionsAnswer, SettingsAnswer } from '../../api.ts'
+import { adminOfShown, type Shown } from '../consumers.ts'
 import { badRequest } from '../http-error.ts'
 import type { Asked, Services } from '../services.ts'
 import { settingsOf } from '../settings.ts'
@@ -14,7 +14,24 @@ const AUDIT_PAGE = 50
 const LARGEST_AUDIT_PAGE = 500
 
 export async function doctor(services: Services, { params }: Asked): Promise<DoctorAnswer> {
-  const { id, entry } = services.consumers.of(params)
+  return diagnosisOf(services, services.consumers.of(params))
+}
+
+export async function guarantees(services: Services): Promise<GuaranteesAnswer> {
+  const consumers = services.consumers.all.map(async (shown) => {
+    try {
+      const { diagnosis } = await diagnosisOf(services, shown)
+      const broken = diagnosis.findings.filter(({ verdict }) => verdict === 'broken')
+      return { consumer: shown.id, verdict: diagnosis.verdict, broken: broken.map(({ meaning }) => meaning) }
+    } catch {
+      // Its page says why.
+      return { consumer: shown.id, verdict: undefined, broken: [] }
+    }
+  })
+  return { now: services.clock.now(), consumers: await Promise.all(consumers) }
+}
+
+async function diagnosisOf(services: Services, { id, entry }: Shown): Promise<DoctorAnswer> {
   return services.doctors.get(id, async () => {
     const { timeoutMs } = services
     const diagnosis = await services.asking(() =>

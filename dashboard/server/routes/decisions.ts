@@ -1,10 +1,11 @@
-import type { Decided, RecordRef } from '../../../src/admin.ts'
+import type { Decided, Inspected, RecordRef } from '../../../src/admin.ts'
 import { verdictOn, type DecideVerdict } from '../../../src/core/record.ts'
 import type { Decider } from '../../../src/decider.ts'
-import { EFFECT, ONLY } from '../../../src/decision-text.ts'
+import { consequenceOf, EFFECT } from '../../../src/decision-text.ts'
 import type { DecisionAnswer, DecisionKind, DecisionPreview, RecordRow } from '../../api.ts'
 import { adminOfShown, type Shown } from '../consumers.ts'
 import { badRequest, HttpError } from '../http-error.ts'
+import { lookThrough } from '../looking.ts'
 import type { Params } from '../params.ts'
 import { versionOf } from '../previews.ts'
 import type { Asked, Services } from '../services.ts'
@@ -16,6 +17,11 @@ export const DECISIONS: readonly DecisionKind[] = ['done', 'rerun', 'reopen', 'f
 const MOST = 1_000
 const SHOWN = 50
 const PAGE = 500
+const INSPECTED_AT_ONCE = 200
+/** A person waits for it, once. */
+const MATCHED_WITHIN_MS = 8_000
+
+const NO_RECORD = 'no record: its retention is over, or the key is wrong'
 
 type Verdict = DecideVerdict | 'no-record'
 
@@ -24,11 +30,9 @@ export async function preview(services: Services, { params, principal }: Asked):
   const shown = services.consumers.of(params)
   const decision = params.oneOf('decision', DECISIONS)
   const { keys, hasMore } = await keysOf(services, shown, params)
-  const admin = adminOfShown(shown)
-  const records = await services.asking(() => admin.inspect(keys.map((key) => ({ key }))))
-  const rows = records.map((record) => {
-    const verdict: Verdict = record.state === 'absent' ? 'no-record' : verdictOn(decision, record)
-    return { record, verdict }
+  const rows: { readonly record: Inspected; readonly verdict: Verdict }[] = []
+  await inspectEach(services, { shown, keys }, (record) => {
+    rows.push({ record, verdict: record.state === 'absent' ? 'no-record' : verdictOn(decision, record) })
   })
   const count = (which: Verdict): number => rows.filter(({ verdict }) => verdict === which).length
   const changing = rows.filter(({ verdict }) => verdict === 'decided').map(({ record }) => record)
@@ -49,7 +53,7 @@ export async function preview(services: Services, { params, principal }: Asked):
     rows: rows.slice(0, SHOWN).map(({ record, verdict }) => ({
       ...rowOf(record),
       verdict,
-      consequence: consequence(verdict, decision),
+      consequence: consequenceOf(verdict, decision, NO_RECORD),
     })),
   }
 }
@@ -57,7 +61,6 @@ export async function preview(services: Services, { params, principal }: Asked):
 /** Decides exactly what the preview showed. A record that has changed since then is left as it is. */
 export async function decide(services: Services, { params, principal }: Asked): Promise<DecisionAnswer> {
   const shown = services.consumers.of(params)
-  const admin = adminOfShown(shown)
   const token = params.text('token')
   const previewed = services.previews.look(token, { consumer: shown.id, by: principal.by })
   const reason = reasonIn(params)
@@ -67,8 +70,10 @@ export async function decide(services: Services, { params, principal }: Asked): 
   }
   services.previews.use(token)
   const keys = [...previewed.records.keys()]
-  const now = await services.asking(() => admin.inspect(keys.map((key) => ({ key }))))
-  const same = now.filter((record) => previewed.records.get(record.key) === versionOf(record)).map(({ key }) => key)
+  const same: string[] = []
+  await inspectEach(services, { shown, keys }, (record) => {
+    if (previewed.records.get(record.key) === versionOf(record)) same.push(record.key)
+  })
   const decider: Decider = { by: principal.by, reason }
   const decided: Decided[] = []
   for (let at = 0; at < same.length; at += PAGE) {
@@ -77,6 +82,7 @@ export async function decide(services: Services, { params, principal }: Asked): 
   }
   services.counts.clear()
   services.groups.clear()
+  services.lists.clear()
   const count = (which: DecideVerdict): number => decided.filter(({ verdict }) => verdict === which).length
   const done = new Set(decided.filter(({ verdict }) => verdict !== 'refused').map(({ key }) => key))
   const refusedKeys = keys.filter((key) => !done.has(key))
@@ -85,6 +91,19 @@ export async function decide(services: Services, { params, principal }: Asked): 
     already: count('already'),
     refused: refusedKeys.length,
     refusedKeys: refusedKeys.slice(0, SHOWN),
+  }
+}
+
+/** In parts: consumers of this process go on between them. */
+async function inspectEach(
+  services: Services,
+  { shown, keys }: { readonly shown: Shown; readonly keys: readonly string[] },
+  onRecord: (record: Inspected) => void,
+): Promise<void> {
+  const admin = adminOfShown(shown)
+  for (let at = 0; at < keys.length; at += INSPECTED_AT_ONCE) {
+    const part = keys.slice(at, at + INSPECTED_AT_ONCE).map((key) => ({ key }))
+    for (const record of await services.asking(() => admin.inspect(part))) onRecord(record)
   }
 }
 
@@ -135,30 +154,16 @@ async function keysMatching(
   params: Params,
 ): Promise<{ readonly keys: readonly string[]; readonly hasMore: boolean }> {
   const filter = filterIn(params)
-  const admin = adminOfShown(shown)
   const found = new Set<RecordRow['key']>()
-  let after: string | undefined
-  do {
-    const page = await services.asking(() => admin.list({ state: filter.state, limit: PAGE, after }))
-    for (const record of page.records) {
+  let isMore = false
+  const looking = { admin: adminOfShown(shown), state: filter.state, limit: PAGE, withinMs: MATCHED_WITHIN_MS }
+  const { next } = await lookThrough(services, looking, (page) => {
+    for (const record of page) {
       if (!matches(record, filter) || found.has(record.key)) continue
-      if (found.size === MOST) return { keys: [...found], hasMore: true }
+      if (found.size === MOST) return (isMore = true)
       found.add(record.key)
     }
-    after = page.next
-  } while (after !== undefined)
-  return { keys: [...found], hasMore: false }
-}
-
-function consequence(verdict: Verdict, decision: DecisionKind): string {
-  switch (verdict) {
-    case 'decided':
-      return EFFECT[decision]
-    case 'already':
-      return 'is already in that state'
-    case 'refused':
-      return `stays: ${ONLY[decision]}`
-    case 'no-record':
-      return 'no record: its retention is over, or the key is wrong'
-  }
+    return false
+  })
+  return { keys: [...found], hasMore: isMore || next !== undefined }
 }

@@ -1,12 +1,16 @@
 import type { Inspected } from '../../../src/admin.ts'
 import { verdictOn } from '../../../src/core/record.ts'
-import { meaningOf } from '../../../src/meaning.ts'
 import type { ReplayItem } from '../../../src/ports/replay.ts'
 import { ReplayedConsumer } from '../../../src/replay/place.ts'
 import { readAt } from '../../../src/replay/read-at.ts'
 import type { AuditRow, MessageAnswer, MessageRecord, ShownMessage } from '../../api.ts'
+import type { Named } from '../../commands.ts'
+import { adviceOf } from '../message/advice.ts'
+import { storyOf } from '../message/story.ts'
+import { isConflictIn, verdictsOf } from '../message/verdict.ts'
 import { adminOfShown, adminUnder, type Shown } from '../consumers.ts'
 import { badRequest, HttpError } from '../http-error.ts'
+import { lookThrough } from '../looking.ts'
 import { shownMessage } from '../payload.ts'
 import type { Asked, Services } from '../services.ts'
 import { DECISIONS } from './decisions.ts'
@@ -14,8 +18,6 @@ import { LIST_STATES, rowOf } from './records.ts'
 
 const KEY_LENGTH = 22
 const SHORTEST_KEY = 4
-/** Records that are searched for the beginning of a key, in each state. */
-const MOST_SEARCHED = 10_000
 const PAGE = 500
 const MOST_AUDITED = 50
 
@@ -27,7 +29,12 @@ export async function message(services: Services, asked: Asked): Promise<Message
     throw badRequest('expected one of id, key and at')
   }
   const found = await find(services, shown, { id, key, at, origin: params.maybeText('origin') })
-  const records = await Promise.all(found.records.map((record) => recordOf(services, shown, record, asked)))
+  const isOneOfMany = found.records.length > 1
+  const named = found.records.map((record) => ({
+    record,
+    message: { id: id === '' ? undefined : id, key: record.key, origin: isOneOfMany ? record.origin : undefined },
+  }))
+  const records = await Promise.all(named.map((one) => recordOf(services, shown, one, asked)))
   return { now: services.clock.now(), records, message: found.message, noId: found.noId }
 }
 
@@ -99,41 +106,51 @@ async function wholeKey(services: Services, shown: Shown, text: string): Promise
   if (text.length === KEY_LENGTH) return text
   const admin = adminOfShown(shown)
   const found = new Set<string>()
+  let isAll = true
   for (const state of LIST_STATES) {
-    let after: string | undefined
-    let searched = 0
-    do {
-      const page = await services.asking(() => admin.list({ state, limit: PAGE, after }))
-      for (const { key } of page.records) if (key.startsWith(text)) found.add(key)
-      searched += page.records.length
-      after = page.next
-    } while (after !== undefined && searched < MOST_SEARCHED)
+    const { next } = await lookThrough(services, { admin, state, limit: PAGE }, (page) => {
+      for (const { key } of page) if (key.startsWith(text)) found.add(key)
+      return false
+    })
+    isAll &&= next === undefined
   }
   const [key, another] = found
   if (key !== undefined && another === undefined) return key
   if (key !== undefined) throw badRequest(`key: ${found.size} keys begin with ${text}: give more characters`)
+  const all = `give all ${KEY_LENGTH} characters`
+  const none = `no key of what is ${LIST_STATES.join(', ')} begins with ${text}`
   throw new HttpError(
     404,
     'HTTP_NOT_FOUND',
-    `no key of what is ${LIST_STATES.join(', ')} begins with ${text}: give all ${KEY_LENGTH} characters for what is done`,
+    isAll ? `${none}: ${all} for what is done` : `${none} among the first of many records: ${all}`,
   )
 }
 
 async function recordOf(
   services: Services,
   shown: Shown,
-  record: Inspected,
+  { record, message: its }: { readonly record: Inspected; readonly message: Named },
   { principal }: Asked,
 ): Promise<MessageRecord> {
   const { key, origin } = record
   const { name } = shown.entry.consumer
   const [audit, entries] = await Promise.all([auditOf(services, shown, key), services.live.entriesOf(name, key)])
+  const { maxAttempts } = shown.definition
+  const isConflict = isConflictIn(entries)
   return {
     ...rowOf(record),
     origin,
-    meaning: meaningOf([record], shown.id),
+    advice: adviceOf(record, {
+      consumer: shown.info(principal.readOnly),
+      consumers: services.consumers.all.map((one) => ({ name: one.entry.consumer.name })),
+      message: its,
+      isConflict,
+    }),
+    verdicts: verdictsOf({ ...rowOf(record), maxAttempts }, entries, services.clock.now()),
+    isConflict,
+    story: storyOf(entries),
+    maxAttempts,
     decisions: principal.readOnly ? [] : DECISIONS.filter((decision) => verdictOn(decision, record) === 'decided'),
-    command: `consume-once inspect ${shown.id} --key ${key}`,
     audit,
     entries,
   }

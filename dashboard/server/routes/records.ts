@@ -1,8 +1,9 @@
 import type { RecordView } from '../../../src/core/record.ts'
-import type { RecordPage } from '../../../src/ports/store-admin.ts'
-import type { CountsAnswer, GroupsAnswer, ListState, RecordRow, RecordsAnswer } from '../../api.ts'
+import type { Admin } from '../../../src/admin.ts'
+import type { CountsAnswer, GroupsAnswer, ListState, RecordRow, RecordsAnswer, StateCount } from '../../api.ts'
 import { adminOfShown, type Shown } from '../consumers.ts'
 import { apiErrorOf } from '../http-error.ts'
+import { lookThrough } from '../looking.ts'
 import type { Params } from '../params.ts'
 import type { Asked, Services } from '../services.ts'
 
@@ -11,8 +12,6 @@ export const LIST_STATES: readonly ListState[] = ['processing', 'in-doubt', 'par
 const MOST_COUNTED = 1_000
 const PAGE = 50
 const LARGEST_PAGE = 500
-/** Records that are read for one answer with a filter. */
-const MOST_LOOKED_AT = 5_000
 const MOST_GROUPED = 10_000
 const MOST_GROUPS = 100
 
@@ -43,7 +42,10 @@ async function countsOf(services: Services, shown: Shown): Promise<CountsAnswer[
   const { admin } = shown
   try {
     return await services.counts.get(shown.id, async () => {
-      const found = await services.asking(() => admin.stats(MOST_COUNTED))
+      const counted: [ListState, StateCount][] = []
+      // One after the other: a store may have to look at all its records for each.
+      for (const state of LIST_STATES) counted.push([state, await countOf(services, admin, state)])
+      const found = Object.fromEntries(counted) as Record<ListState, StateCount>
       return { consumer: shown.id, counts: found, at: services.clock.now(), error: undefined }
     })
   } catch (error) {
@@ -51,24 +53,40 @@ async function countsOf(services: Services, shown: Shown): Promise<CountsAnswer[
   }
 }
 
+async function countOf(services: Services, admin: Admin, state: ListState): Promise<StateCount> {
+  let count = 0
+  const { next } = await lookThrough(services, { admin, state, limit: LARGEST_PAGE }, (page) => {
+    count += page.length
+    return count >= MOST_COUNTED
+  })
+  return { count: Math.min(count, MOST_COUNTED), isAtLeast: next !== undefined || count > MOST_COUNTED }
+}
+
 export async function records(services: Services, { params }: Asked): Promise<RecordsAnswer> {
-  const admin = adminOfShown(services.consumers.of(params))
-  const limit = params.maybeWhole('limit', { least: 1, most: LARGEST_PAGE }) ?? PAGE
+  const shown = services.consumers.of(params)
+  const asked = {
+    admin: adminOfShown(shown),
+    limit: params.maybeWhole('limit', { least: 1, most: LARGEST_PAGE }) ?? PAGE,
+    after: params.maybeText('after'),
+  }
   const filter = filterIn(params)
-  let after = params.maybeText('after')
+  const name = JSON.stringify([shown.id, filter, asked.limit, asked.after])
+  return services.lists.get(name, () => recordsOf(services, asked, filter))
+}
+
+async function recordsOf(
+  services: Services,
+  { admin, limit, after }: { readonly admin: Admin; readonly limit: number; readonly after: string | undefined },
+  filter: RecordFilter,
+): Promise<RecordsAnswer> {
   const found: RecordRow[] = []
-  const isFiltered = hasConditions(filter)
-  let lookedAt = 0
-  do {
-    const page: RecordPage = await services.asking(() =>
-      admin.list({ state: filter.state, limit: isFiltered ? LARGEST_PAGE : limit, after }),
-    )
-    lookedAt += Math.max(1, page.records.length)
-    for (const record of page.records) if (matches(record, filter)) found.push(rowOf(record))
-    after = page.next
-    if (!isFiltered || found.length >= limit) break
-  } while (after !== undefined && lookedAt < MOST_LOOKED_AT)
-  return { now: services.clock.now(), records: found, next: after }
+  const limitAtOnce = hasConditions(filter) ? LARGEST_PAGE : limit
+  const looking = { admin, state: filter.state, limit: limitAtOnce, after }
+  const lookedTo = await lookThrough(services, looking, (page) => {
+    for (const record of page) if (matches(record, filter)) found.push(rowOf(record))
+    return found.length >= limit
+  })
+  return { now: services.clock.now(), records: found, ...lookedTo }
 }
 
 export async function groups(services: Services, { params }: Asked): Promise<GroupsAnswer> {
@@ -89,17 +107,15 @@ async function groupsOf(services: Services, shown: Shown, state: ListState): Pro
   const admin = adminOfShown(shown)
   const byReason = new Map<string, Group>()
   let count = 0
-  let after: string | undefined
-  do {
-    const page: RecordPage = await services.asking(() => admin.list({ state, limit: LARGEST_PAGE, after }))
-    for (const record of page.records) addTo(byReason, record)
-    count += page.records.length
-    after = page.next
-  } while (after !== undefined && count < MOST_GROUPED)
+  const { next } = await lookThrough(services, { admin, state, limit: LARGEST_PAGE }, (page) => {
+    for (const record of page) addTo(byReason, record)
+    count += page.length
+    return count >= MOST_GROUPED
+  })
   const sorted = [...byReason.values()].toSorted((a, b) => b.count - a.count)
   return {
     now: services.clock.now(),
-    total: { count, isAtLeast: after !== undefined },
+    total: { count, isAtLeast: next !== undefined },
     groups: sorted.slice(0, MOST_GROUPS),
   }
 }

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
-import { clockTime } from '../format.ts'
+import { clockTime } from '../../format.ts'
 import { Table } from './table.tsx'
 
 export interface Line {

@@ -5,7 +5,7 @@ import { useShared } from '../context.ts'
 import { href, type Route } from '../place.ts'
 import { LIST_NAMES, LISTS } from '../words.ts'
 
-const ALARMING: readonly ListState[] = ['parked', 'in-doubt']
+const ALARMING: readonly ListState[] = ['parked', 'in-doubt', 'given-up']
 
 export function Nav({ route }: { route: Route }): JSX.Element {
   const consumer = route.query.get('consumer') ?? undefined
@@ -41,12 +41,19 @@ export function Nav({ route }: { route: Route }): JSX.Element {
         </ul>
         <h2>Set-up</h2>
         <ul>
-          {link(['doctor'], 'Guarantee')}
+          {link(['doctor'], 'Guarantee', <BrokenPill />)}
           {link(['settings'], 'Settings')}
         </ul>
       </div>
     </nav>
   )
+}
+
+/** Of how many consumers the guarantee does not hold. */
+function BrokenPill(): JSX.Element | null {
+  const { guarantees } = useShared()
+  const broken = (guarantees.data?.consumers ?? []).filter(({ verdict }) => verdict === 'broken')
+  return broken.length === 0 ? null : <span class="pill alarm">{broken.length} broken</span>
 }
 
 /** How many of all consumers are in a state. */

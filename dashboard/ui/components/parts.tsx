@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Outcome, RecordView } from '../../api.ts'
 import { useNow } from '../context.ts'
-import { exact, relative } from '../format.ts'
+import { exact, relative, zone } from '../../format.ts'
 import { OUTCOMES, STATES, type Tone } from '../words.ts'
 
 export function Chip({
@@ -46,7 +46,7 @@ export function Time({ at }: { at: number | undefined }): JSX.Element {
   const now = useNow()
   if (at === undefined) return <span class="muted">unknown</span>
   return (
-    <time dateTime={new Date(at).toISOString()} title={exact(at)}>
+    <time dateTime={new Date(at).toISOString()} title={`${exact(at)} ${zone(at)}`}>
       {relative(at, now)}
     </time>
   )
@@ -77,11 +77,14 @@ export function Copyable({ text, label, show = 999 }: { text: string; label: str
 }
 
 /** The command of the command-line tool that does the same. */
-export function Command({ text }: { text: string }): JSX.Element {
+export function Command({ text, about }: { text: string; about?: string }): JSX.Element {
   return (
-    <div class="command">
-      <code class="grow">{text}</code>
-      <Copy text={text} label="the command" />
+    <div>
+      {about !== undefined && <p class="small muted wrap">{about}:</p>}
+      <div class="command">
+        <code class="grow">{text}</code>
+        <Copy text={text} label={about === undefined ? 'the command' : `the command: ${about}`} />
+      </div>
     </div>
   )
 }

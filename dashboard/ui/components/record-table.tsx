@@ -1,7 +1,7 @@
-import type { JSX, TargetedKeyboardEvent } from 'preact'
+import type { JSX, TargetedKeyboardEvent, TargetedMouseEvent } from 'preact'
 import { useRef } from 'preact/hooks'
 import type { ConsumerInfo, ListState, RecordRow } from '../../api.ts'
-import { duration } from '../format.ts'
+import { duration } from '../../format.ts'
 import { href } from '../place.ts'
 import { go } from '../router.ts'
 import { Copy, Time } from './parts.tsx'
@@ -40,8 +40,14 @@ export function RecordTable({ consumer, state, records, chosen, onChoose }: Prop
     else return
     event.preventDefault()
   }
+  /** What can be clicked in the row does its own work, and so does the choice of a text. */
+  const openAt = (event: TargetedMouseEvent<HTMLTableRowElement>, key: string): void => {
+    const isOwn = event.target instanceof Element && event.target.closest('a, button, input') !== null
+    if (isOwn || (window.getSelection()?.toString() ?? '') !== '') return
+    go(['message'], { consumer: consumer.id, key })
+  }
   return (
-    <div class="table">
+    <div class="table opens">
       <table aria-label="Records" aria-describedby="record-keys">
         <thead>
           <tr>
@@ -72,6 +78,7 @@ export function RecordTable({ consumer, state, records, chosen, onChoose }: Prop
               class={chosen.has(record.key) ? 'chosen' : ''}
               tabIndex={at === 0 ? 0 : -1}
               onKeyDown={(event) => onKeyDown(event, record.key)}
+              onClick={(event) => openAt(event, record.key)}
             >
               {onChoose !== undefined && (
                 <td>
@@ -107,7 +114,8 @@ export function RecordTable({ consumer, state, records, chosen, onChoose }: Prop
         </tbody>
       </table>
       <p id="record-keys" class="small muted">
-        Arrow keys move between rows, Enter opens a message{onChoose === undefined ? '' : ', Space chooses it'}.
+        The store keeps a key made of each message ID, and no ID: Find a message tells which key an ID has. Arrow keys
+        move between rows, Enter or a click opens a message{onChoose === undefined ? '' : ', Space chooses it'}.
       </p>
     </div>
   )

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { LiveEntry } from '../../api.ts'
-import { clockTime, duration, exact, place } from '../format.ts'
+import { clockTime, duration, exact, place, plural } from '../../format.ts'
 import { timeAxis, type Span } from '../time-axis.ts'
 import { OUTCOMES } from '../words.ts'
 import { Table } from './table.tsx'
@@ -20,8 +20,11 @@ const LABELS = 172
 const ROW = 38
 const TOP = 30
 
-/** The deliveries of one message on one axis: claimed, handled, marked, settled, each redelivery in a row of its own. */
-export function Timeline({ entries }: { entries: readonly Entry[] }): JSX.Element {
+/** More rows push what follows off the screen, and the newest tell most. */
+const MOST_DRAWN = 12
+
+/** The latest deliveries of one message on one axis: claimed, handled, marked, settled, each redelivery in a row of its own. */
+export function Timeline({ entries: all }: { entries: readonly Entry[] }): JSX.Element {
   const box = useRef<HTMLDivElement>(null)
   const [room, setRoom] = useState(900)
   useEffect(() => {
@@ -31,6 +34,11 @@ export function Timeline({ entries }: { entries: readonly Entry[] }): JSX.Elemen
     observer.observe(element)
     return () => observer.disconnect()
   }, [])
+
+  const earlier = Math.max(0, all.length - MOST_DRAWN)
+  const entries = all.slice(earlier)
+  const newest = entries.at(-1)?.at
+  useEffect(() => box.current?.scrollTo({ left: box.current.scrollWidth }), [newest, room])
 
   const sent = entries.map(({ timestamp }) => timestamp).find((at) => at !== undefined)
   const first = Math.min(...entries.map((entry) => spanOf(entry).from))
@@ -76,7 +84,7 @@ export function Timeline({ entries }: { entries: readonly Entry[] }): JSX.Elemen
             ))}
           </g>
           {entries.map((entry, at) => (
-            <Row key={at} entry={entry} number={at + 1} y={TOP + at * ROW} placeOf={axis.place} />
+            <Row key={at} entry={entry} number={earlier + at + 1} y={TOP + at * ROW} placeOf={axis.place} />
           ))}
         </svg>
       </div>
@@ -89,8 +97,10 @@ export function Timeline({ entries }: { entries: readonly Entry[] }): JSX.Elemen
         ))}
       </ul>
       <details>
-        <summary>Time line as a table</summary>
-        <StepTable entries={entries} />
+        <summary>
+          Time line as a table{earlier > 0 && `, with ${plural(earlier, 'earlier entry', 'earlier entries')}`}
+        </summary>
+        <StepTable entries={all} />
       </details>
     </figure>
   )

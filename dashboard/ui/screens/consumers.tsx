@@ -4,11 +4,13 @@ import { Loaded, Problem } from '../components/loaded.tsx'
 import { Chip, Empty, Time } from '../components/parts.tsx'
 import { Table } from '../components/table.tsx'
 import { useShared } from '../context.ts'
-import { count, duration } from '../format.ts'
+import { count, duration } from '../../format.ts'
 import { isOf, runningOf, type Running } from '../live-view.ts'
 import { useResource } from '../resource.ts'
 import { href } from '../place.ts'
 import type { Tone } from '../words.ts'
+import { VERDICTS } from './doctor.tsx'
+import { PauseButton } from '../components/pausing.tsx'
 
 export function Consumers(): JSX.Element {
   const { session, live } = useShared()
@@ -27,11 +29,15 @@ export function Consumers(): JSX.Element {
 }
 
 function ConsumerCard({ consumer, running }: { consumer: ConsumerInfo; running: readonly Running[] }): JSX.Element {
-  const { session } = useShared()
+  const { session, guarantees } = useShared()
+  const verdict = guarantees.data?.consumers.find((one) => one.consumer === consumer.id)?.verdict
   return (
     <section class="card stack" aria-label={consumer.name}>
       <header>
         <h2>{consumer.name}</h2>
+        {(verdict === 'broken' || verdict === 'weaker') && (
+          <Chip tone={VERDICTS[verdict][0]}>{VERDICTS[verdict][1]}</Chip>
+        )}
         <span class="muted">
           {consumer.system ?? 'broker unknown'} · {consumer.group} · {consumer.origins.join(', ')} · strategy{' '}
           {consumer.strategy}
@@ -42,7 +48,7 @@ function ConsumerCard({ consumer, running }: { consumer: ConsumerInfo; running: 
         </nav>
       </header>
       {running.map((one) => (
-        <Instance key={one.instance} {...one} />
+        <Instance key={one.instance} consumer={consumer} {...one} />
       ))}
       {running.length === 0 && (
         <Empty title={session.hasLive ? 'No process reports this consumer' : 'No live signals'}>
@@ -65,12 +71,13 @@ function stateOf({ live, isReachable }: Running): readonly [Tone, string] {
   if (live.health === undefined) return ['none', 'not started']
   if (!live.health.live) return ['alarm', `${live.health.state}, restart it`]
   if (live.health.state === 'stalled') return ['alarm', 'stalled']
+  if (live.health.state === 'paused') return ['watch', 'paused']
   return live.health.ready
     ? ['good', 'ready']
     : ['watch', live.health.state === 'running' ? 'not ready' : live.health.state]
 }
 
-function Instance(one: Running): JSX.Element {
+function Instance({ consumer, ...one }: Running & { readonly consumer: ConsumerInfo }): JSX.Element {
   const { live, instance } = one
   const [tone, state] = stateOf(one)
   const checks = Object.entries(live.health?.checks ?? {})
@@ -86,8 +93,9 @@ function Instance(one: Running): JSX.Element {
         )}
         <span class="muted">
           {count(live.outcomes.handled)} handled, {count(live.outcomes.duplicate + live.outcomes.joined)} duplicates
-          stopped
+          stopped since its process reports
         </span>
+        <PauseButton consumer={consumer} {...one} />
       </div>
       <ul class="row">
         {checks.map(([name, text]) => (

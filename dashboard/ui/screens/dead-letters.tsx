@@ -1,19 +1,22 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ConsumerInfo, DeadLettersFound } from '../../api.ts'
+import { countText } from '../alarms.ts'
 import { post } from '../client.ts'
+import { command } from '../../commands.ts'
 import { Dialog } from '../components/dialog.tsx'
 import { Problem } from '../components/loaded.tsx'
 import { Bar, Chip, Command, Empty } from '../components/parts.tsx'
 import { ConsumerPicker } from '../components/picker.tsx'
 import { Table } from '../components/table.tsx'
 import { useShared } from '../context.ts'
-import { count, plural } from '../format.ts'
+import { count, plural } from '../../format.ts'
 import { useJob } from '../use-job.ts'
 import { href } from '../place.ts'
 import { REDRIVE_WORDS } from '../words.ts'
 
 export function DeadLetters({ consumer }: { consumer: ConsumerInfo }): JSX.Element {
+  const { session } = useShared()
   const work = useJob()
   const { job } = work
   const found = job?.kind === 'dead-letters' ? job.result : undefined
@@ -37,23 +40,44 @@ export function DeadLetters({ consumer }: { consumer: ConsumerInfo }): JSX.Eleme
           {work.isRunning && <LookProgress work={work} />}
           {!consumer.can.deadLetters && consumer.deadLetters.length > 0 && (
             <span class="muted">
-              A queue counts each reading as a delivery, so a read-only dashboard does not read it.
+              This dashboard is read-only, and a queue counts each reading as a delivery: it is not read here.
             </span>
           )}
         </div>
         {work.failure !== undefined && <Problem failure={work.failure} />}
         {found === undefined && !work.isRunning && (
           <Empty title="What lies there, and why">
+            <SetAside consumer={consumer} />
             <p>
               A look reads the dead letters, compares each with its record, and tells what would become of it: sent
-              back, done already, parked, or left. It changes nothing.
+              back, done already, parked, or left. No message is sent and no record changes
+              {consumer.system === 'rabbitmq' && '; the queue counts it as a delivery of each'}.
             </p>
-            <Command text={`npx consume-once redrive ${consumer.name} --dry-run`} />
+            <Command
+              about="The same on the command line"
+              text={command('redrive', consumer, session.consumers, '--dry-run')}
+            />
           </Empty>
         )}
         {found !== undefined && <Found consumer={consumer} look={job?.id ?? ''} found={found} onDone={look} />}
       </section>
     </>
+  )
+}
+
+/** What the records tell of the dead letters, without a look at the broker. */
+function SetAside({ consumer }: { consumer: ConsumerInfo }): JSX.Element | null {
+  const { counts } = useShared()
+  const found = counts.data?.consumers.find((one) => one.consumer === consumer.id)?.counts
+  if (found === undefined || consumer.deadLetters.length === 0) return null
+  return (
+    <p>
+      By the records,{' '}
+      <a href={href(['records', 'given-up'], { consumer: consumer.id })}>{countText(found['given-up'])} given up</a> and{' '}
+      <a href={href(['records', 'parked'], { consumer: consumer.id })}>{countText(found.parked)} parked</a>: the dead
+      letters have a copy of each. They also have messages without a record of their own, such as conflicts and those
+      without a usable ID.
+    </p>
   )
 }
 

@@ -4,10 +4,12 @@ import { Loaded } from '../components/loaded.tsx'
 import { Chip, Command, Time } from '../components/parts.tsx'
 import { ConsumerPicker } from '../components/picker.tsx'
 import { Table } from '../components/table.tsx'
+import { command } from '../../commands.ts'
+import { useShared } from '../context.ts'
 import { useResource } from '../resource.ts'
 import type { Tone } from '../words.ts'
 
-const VERDICTS: Readonly<Record<Diagnosis['verdict'], readonly [Tone, string]>> = {
+export const VERDICTS: Readonly<Record<Diagnosis['verdict'], readonly [Tone, string]>> = {
   holds: ['good', 'The guarantee holds'],
   weaker: ['watch', 'The guarantee is weaker than it could be'],
   broken: ['alarm', 'The guarantee does not hold'],
@@ -15,6 +17,7 @@ const VERDICTS: Readonly<Record<Diagnosis['verdict'], readonly [Tone, string]>> 
 }
 
 export function Doctor({ consumer }: { consumer: ConsumerInfo }): JSX.Element {
+  const { session } = useShared()
   const answer = useResource('api/doctor', { consumer: consumer.id }, 60_000)
   return (
     <>
@@ -39,7 +42,7 @@ export function Doctor({ consumer }: { consumer: ConsumerInfo }): JSX.Element {
                   <p>Did not answer: {diagnosis.unreachable.join(', ')}. This page asks again by itself.</p>
                 </div>
               )}
-              <Command text={`npx consume-once doctor ${consumer.name}`} />
+              <Command text={command('doctor', consumer, session.consumers)} />
             </section>
             <section class="card">
               <Table

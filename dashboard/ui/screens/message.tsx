@@ -4,14 +4,13 @@ import type { ConsumerInfo, DecisionKind, MessageRecord, MessageQuery, ShownMess
 import { ConsumerPicker } from '../components/picker.tsx'
 import { DecisionDialog } from '../components/decision.tsx'
 import { Loaded } from '../components/loaded.tsx'
-import { Command, Copyable, Empty, StateChip, Time } from '../components/parts.tsx'
+import { Chip, Command, Copyable, Empty, StateChip, Time } from '../components/parts.tsx'
 import { Timeline } from '../components/timeline.tsx'
 import { AuditTable } from './audit.tsx'
 import { useNow, useShared } from '../context.ts'
-import { count, duration } from '../format.ts'
+import { count, duration, exact, zone } from '../../format.ts'
 import { useResource } from '../resource.ts'
 import { go } from '../router.ts'
-import { storyOf } from '../story.ts'
 import { DECISIONS } from '../words.ts'
 
 type By = 'id' | 'key' | 'at'
@@ -31,7 +30,7 @@ export function Message({ consumer, query }: { consumer: ConsumerInfo; query: UR
   return (
     <>
       <div class="head">
-        <h1>Message</h1>
+        <h1 class="wrap">{by === 'id' && text !== '' ? `Message ${text}` : 'Message'}</h1>
         <p>Did it go out, and why, or why not?</p>
         <ConsumerPicker consumer={consumer} />
       </div>
@@ -138,25 +137,60 @@ function RecordCard({
   const now = useNow()
   const { tell, session } = useShared()
   const [deciding, decide] = useState<DecisionKind>()
-  useEffect(() => tell(`State ${record.state}. ${record.meaning}`), [record.key, record.state])
+  const { verdicts, isConflict } = record
+  const { text: todo, commands } = record.advice
+  useEffect(
+    () => tell(`State ${record.state}${isConflict ? ', with a conflict' : ''}. ${todo}`),
+    [record.key, record.state, isConflict],
+  )
   return (
     <article class="card stack" aria-label={`Message ${record.key}`}>
       <header>
+        {isConflict && <Chip tone="alarm">Conflict</Chip>}
         <StateChip state={record.state} />
         <Copyable text={record.key} label="the key" />
         {record.origin !== undefined && <span class="muted">published on {record.origin}</span>}
       </header>
-      <section aria-label="What happened">
-        <h2>What happened</h2>
-        <ol class="story stack wrap">
-          {storyOf(record, record.entries, now).map((sentence, at) => (
-            <li key={at}>{sentence}</li>
+      {verdicts.map(({ tone, text, details }) => (
+        <div key={tone} class={`notice verdict ${tone}`}>
+          <div class="stack wrap">
+            <strong>{text}</strong>
+            {details.map((detail) => (
+              <p key={detail}>{detail}</p>
+            ))}
+          </div>
+        </div>
+      ))}
+      <div class="columns">
+        <section class="stack">
+          <h2>What can be done</h2>
+          <p class="wrap">{todo}</p>
+          {record.decisions.length > 0 && (
+            <div class="row">
+              {record.decisions.map((kind) => (
+                <button
+                  key={kind}
+                  type="button"
+                  class={kind === 'forget' ? 'danger' : ''}
+                  title={DECISIONS[kind].about}
+                  onClick={() => decide(kind)}
+                >
+                  {DECISIONS[kind].title}
+                </button>
+              ))}
+            </div>
+          )}
+          {commands.map((one) => (
+            <Command key={one.text} {...one} />
           ))}
-        </ol>
-      </section>
+        </section>
+        <Facts record={record} />
+      </div>
       {record.entries.length > 0 ? (
-        <section>
-          <h2>Time line</h2>
+        <section class="stack">
+          <h2>What happened</h2>
+          <p class="small muted">Times are in {zone(now)}.</p>
+          <Story story={record.story} />
           <Timeline entries={record.entries} />
         </section>
       ) : (
@@ -166,27 +200,6 @@ function RecordCard({
             : 'The time line needs live signals: start the dashboard with --instance.'}
         </p>
       )}
-      <div class="columns">
-        <section class="stack">
-          <h2>What can be done</h2>
-          <p class="wrap">{record.meaning}</p>
-          <div class="row">
-            {record.decisions.map((kind) => (
-              <button
-                key={kind}
-                type="button"
-                class={kind === 'forget' ? 'danger' : ''}
-                title={DECISIONS[kind].about}
-                onClick={() => decide(kind)}
-              >
-                {DECISIONS[kind].title}
-              </button>
-            ))}
-          </div>
-          <Command text={record.command} />
-        </section>
-        <Facts record={record} />
-      </div>
       {record.audit.length > 0 && (
         <section>
           <h2>Decisions about it</h2>
@@ -207,11 +220,24 @@ function RecordCard({
   )
 }
 
-function Facts({ record }: { record: MessageRecord }): JSX.Element {
+function Story({ story }: { story: MessageRecord['story'] }): JSX.Element {
+  return (
+    <ol class="story wrap">
+      {story.map(({ from, to, text }, at) => (
+        <li key={at}>
+          {exact(from).slice(11)}
+          {to > from && ` to ${exact(to).slice(11)}`}: {text}
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+function Facts({ record }: { record: MessageRecord }): JSX.Element | null {
   const facts: readonly (readonly [string, JSX.Element | string | undefined])[] = [
     ['Reason', record.reason],
     ['Last error', record.cause],
-    ['Attempts', record.attempt === undefined ? undefined : count(record.attempt)],
+    ['Attempts', record.attempt === undefined ? undefined : `${count(record.attempt)} of ${count(record.maxAttempts)}`],
     ['Since', record.since === undefined ? undefined : <Time at={record.since} />],
     ['Runs not before', record.notBefore === undefined ? undefined : <Time at={record.notBefore} />],
     ['Lease left', record.leaseLeftMs === undefined ? undefined : duration(record.leaseLeftMs)],
@@ -220,13 +246,13 @@ function Facts({ record }: { record: MessageRecord }): JSX.Element {
     ['Result', record.hasResult === true ? 'is kept for duplicates' : undefined],
     ['Found', record.found],
   ]
+  const known = facts.filter(([, value]) => value !== undefined && value !== '')
+  if (known.length === 0) return null
   return (
     <section class="stack">
       <h2>Record</h2>
       <dl class="facts">
-        {facts
-          .filter(([, value]) => value !== undefined && value !== '')
-          .map(([name, value]) => [<dt key={name}>{name}</dt>, <dd key={`${name} value`}>{value}</dd>])}
+        {known.map(([name, value]) => [<dt key={name}>{name}</dt>, <dd key={`${name} value`}>{value}</dd>])}
       </dl>
     </section>
   )

@@ -1,21 +1,22 @@
 import type { JSX } from 'preact'
-import { useMemo } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { alarmsOf, type Alarm } from '../alarms.ts'
 import { Chart, type Line } from '../components/chart.tsx'
 import { Loaded, Problem } from '../components/loaded.tsx'
 import { Chip, Empty, OutcomeChip, Tile, Time } from '../components/parts.tsx'
 import { Table } from '../components/table.tsx'
 import { useShared } from '../context.ts'
-import { count, duration, place } from '../format.ts'
-import { coarse, combine, eventsOf, maxOf, runningOf, total, type Running } from '../live-view.ts'
+import { count, duration, place } from '../../format.ts'
+import { coarse, combine, eventsOf, isUsual, maxOf, runningOf, total, type Running } from '../live-view.ts'
 import { href } from '../place.ts'
 import { OUTCOME_NAMES, OUTCOMES } from '../words.ts'
 
 const COLUMNS = 60
+const [FEW, MANY] = [12, 50]
 
 export function Overview(): JSX.Element {
-  const { session, counts, live } = useShared()
-  const alarms = alarmsOf(session, counts.data, live.data)
+  const { session, counts, live, guarantees } = useShared()
+  const alarms = alarmsOf(session, counts.data, live.data, guarantees.data)
   return (
     <>
       <div class="head">
@@ -131,12 +132,12 @@ function Tiles({ running, all }: { running: readonly Running[]; all: ReturnType<
   return (
     <div class="tiles">
       <Tile title="Handled in the last hour" value={count(handled)}>
-        of {count(arrived)} deliveries
+        of {count(arrived)} deliveries that ended
       </Tile>
       <Tile title="Duplicates stopped" value={count(stopped)}>
         {oldest === undefined
-          ? 'each would have been a second effect'
-          : `the latest came ${duration(oldest)} after its mark`}
+          ? stoppedText(outcomes)
+          : `${stoppedText(outcomes)}; the latest came ${duration(oldest)} after its mark`}
       </Tile>
       <Tile title="Attempts that failed" value={count(retries)}>
         tried again
@@ -154,6 +155,11 @@ function Tiles({ running, all }: { running: readonly Running[]; all: ReturnType<
   )
 }
 
+/** As the chart names them. */
+function stoppedText({ duplicate, joined }: ReturnType<typeof combine>['outcomes']): string {
+  return `${count(total(duplicate))} after the mark, ${count(total(joined))} joined a run`
+}
+
 function text(ms: number | undefined): string {
   return ms === undefined ? '–' : duration(ms)
 }
@@ -161,16 +167,29 @@ function text(ms: number | undefined): string {
 function Recent({ running }: { running: readonly Running[] }): JSX.Element {
   const { session } = useShared()
   const idOf = (name: string): string | undefined => session.consumers.find((one) => one.name === name)?.id
-  const rows = running
+  const [most, setMost] = useState(FEW)
+  const [isOnlyUnusual, setOnlyUnusual] = useState(false)
+  const found = running
     .flatMap(({ live }) => live.recent)
+    .filter((entry) => !isOnlyUnusual || !isUsual(entry))
     .toSorted((a, b) => b.at - a.at)
-    .slice(0, 12)
+  const rows = found.slice(0, most)
   return (
     <section class="card">
       <header>
-        <h2>Latest deliveries</h2>
-        <span class="small muted end">open one to see its time line</span>
+        <h2>Latest deliveries and failed attempts</h2>
+        <label class="check end">
+          <input
+            type="checkbox"
+            checked={isOnlyUnusual}
+            onChange={(event) => setOnlyUnusual(event.currentTarget.checked)}
+          />
+          only what went wrong
+        </label>
       </header>
+      <p class="small muted">
+        By the key, which is made of the message ID. Of a message that fails again and again, only the newest attempt.
+      </p>
       <Table
         caption="Latest deliveries"
         rows={rows}
@@ -191,9 +210,15 @@ function Recent({ running }: { running: readonly Running[] }): JSX.Element {
             title: 'Outcome',
             cell: (row) =>
               row.type === 'delivery' ? (
-                <OutcomeChip outcome={row.outcome} />
+                <>
+                  <OutcomeChip outcome={row.outcome} />
+                  {row.reason !== undefined && <span class="small muted"> {row.reason}</span>}
+                </>
               ) : (
-                <Chip tone="watch">{row.type.replaceAll('-', ' ')}</Chip>
+                <Chip tone="watch">
+                  {row.type.replaceAll('-', ' ')}
+                  {row.attempt === undefined ? '' : `, ${row.attempt}`}
+                </Chip>
               ),
           },
           { title: 'Consumer', cell: (row) => row.consumer },
@@ -206,6 +231,11 @@ function Recent({ running }: { running: readonly Running[] }): JSX.Element {
           { title: 'When', isNumber: true, cell: (row) => <Time at={row.at} /> },
         ]}
       />
+      {found.length > FEW && (
+        <button type="button" class="plain" onClick={() => setMost(most === FEW ? MANY : FEW)}>
+          {most === FEW ? 'Show more' : 'Show fewer'}
+        </button>
+      )}
     </section>
   )
 }

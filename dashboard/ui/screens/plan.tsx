@@ -8,7 +8,7 @@ import { StartForm } from '../components/start-form.tsx'
 import { Bar } from '../components/parts.tsx'
 import { ConsumerPicker } from '../components/picker.tsx'
 import { useShared } from '../context.ts'
-import { count, plural } from '../format.ts'
+import { count, plural } from '../../format.ts'
 import { useJob } from '../use-job.ts'
 
 export function Plan({ consumer, query }: { consumer: ConsumerInfo; query: URLSearchParams }): JSX.Element {

@@ -7,8 +7,9 @@ import { Loaded } from '../components/loaded.tsx'
 import { Bar, Command, Empty, Time } from '../components/parts.tsx'
 import { ConsumerPicker } from '../components/picker.tsx'
 import { RecordTable } from '../components/record-table.tsx'
+import { command } from '../../commands.ts'
 import { useShared } from '../context.ts'
-import { count, plural } from '../format.ts'
+import { count, plural } from '../../format.ts'
 import { useResource } from '../resource.ts'
 import { href } from '../place.ts'
 import { go } from '../router.ts'
@@ -72,6 +73,11 @@ function Tabs({ consumer, state }: { consumer: ConsumerInfo; state: ListState })
   )
 }
 
+interface PageEnd {
+  readonly next: string
+  readonly looked: number
+}
+
 interface ListProps {
   readonly consumer: ConsumerInfo
   readonly state: ListState
@@ -81,11 +87,11 @@ interface ListProps {
 
 function List({ consumer, state, reason, text }: ListProps): JSX.Element {
   const { session, counts } = useShared()
-  /** Cursors of the pages that led here. */
-  const [cursors, setCursors] = useState<readonly string[]>([])
+  /** Ends of the pages that led here. */
+  const [ends, setEnds] = useState<readonly PageEnd[]>([])
   const [chosen, choose] = useState<ReadonlySet<string>>(new Set())
   const [deciding, decide] = useState<PreviewRequest>()
-  const after = cursors.at(-1)
+  const after = ends.at(-1)?.next
   const filter = { ...(reason === undefined ? {} : { reason }), ...(text === undefined ? {} : { text }) }
   const asked: RecordsQuery = {
     consumer: consumer.id,
@@ -97,8 +103,8 @@ function List({ consumer, state, reason, text }: ListProps): JSX.Element {
   const page = useResource('api/records', asked, 5_000)
   const groups = useResource('api/groups', { consumer: consumer.id, state }, 15_000)
   const decisions = session.readOnly ? [] : LISTS[state].decisions
-  const turn = (to: readonly string[]): void => {
-    setCursors(to)
+  const turn = (to: readonly PageEnd[]): void => {
+    setEnds(to)
     choose(new Set())
   }
   const onDone = (): void => {
@@ -116,11 +122,11 @@ function List({ consumer, state, reason, text }: ListProps): JSX.Element {
       </aside>
       <section class="card">
         <Loaded of={page}>
-          {({ records, next }) =>
-            records.length === 0 && next === undefined && cursors.length === 0 ? (
+          {({ records, looked, next }) =>
+            records.length === 0 && next === undefined && ends.length === 0 ? (
               <Empty title={reason === undefined && text === undefined ? 'Nothing here' : 'Nothing matches'}>
                 <p>{LISTS[state].empty}</p>
-                <Command text={`npx consume-once inspect ${consumer.name} --list ${state}`} />
+                <Command text={command('inspect', consumer, session.consumers, `--${state}`)} />
               </Empty>
             ) : (
               <>
@@ -131,7 +137,16 @@ function List({ consumer, state, reason, text }: ListProps): JSX.Element {
                   chosen={chosen}
                   onChoose={decisions.length === 0 ? undefined : choose}
                 />
-                {records.length === 0 && <p class="muted">None on this page matches; there may be more on the next.</p>}
+                {records.length === 0 && (
+                  <p class="muted" role="status">
+                    Looked at{' '}
+                    {plural(
+                      ends.reduce((sum, end) => sum + end.looked, looked),
+                      'record',
+                    )}
+                    {next === undefined ? ', all there are; none here.' : ', none here; there is more to look at.'}
+                  </p>
+                )}
                 <div class="actions">
                   <Decide
                     decisions={decisions}
@@ -147,16 +162,16 @@ function List({ consumer, state, reason, text }: ListProps): JSX.Element {
                     }
                   />
                   <span class="grow" />
-                  <button type="button" disabled={cursors.length === 0} onClick={() => turn(cursors.slice(0, -1))}>
+                  <button type="button" disabled={ends.length === 0} onClick={() => turn(ends.slice(0, -1))}>
                     Previous
                   </button>
-                  <span class="muted">Page {cursors.length + 1}</span>
+                  <span class="muted">Page {ends.length + 1}</span>
                   <button
                     type="button"
                     disabled={next === undefined}
-                    onClick={() => next !== undefined && turn([...cursors, next])}
+                    onClick={() => next !== undefined && turn([...ends, { next, looked }])}
                   >
-                    Next
+                    {records.length === 0 ? 'Go on' : 'Next'}
                   </button>
                 </div>
               </>

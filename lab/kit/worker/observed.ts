@@ -15,6 +15,7 @@ export function observed(event: ObserverEvent): Observed | undefined {
       return { what: event.outcome, id: idOf(event.message.value) }
     case 'in-doubt':
     case 'beyond-retention':
+    case 'unprotected-run':
       return { what: event.type, id: idOf(event.message.value) }
     case 'source':
       return { what: event.event, detail: event.detail }
@@ -29,6 +30,9 @@ export function observed(event: ObserverEvent): Observed | undefined {
     case 'store-up':
     case 'stuck':
       return { what: event.type, detail: 'error' in event ? String(event.error) : undefined }
+    case 'observed':
+    case 'paused':
+    case 'resumed':
     case 'apart':
     case 'claims':
     case 'handler-run':

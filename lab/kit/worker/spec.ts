@@ -49,6 +49,8 @@ export interface RedisSpec {
   readonly on: 'redis'
   readonly strategy: 'lease'
   readonly url: string
+  /** `redisSetnx` in place of `redisLease`. */
+  readonly isMarkFirst?: boolean
   readonly client?: Pick<RedisOptions, 'maxRetriesPerRequest'>
   readonly options?: Omit<RedisLeaseOptions, 'redis'>
 }

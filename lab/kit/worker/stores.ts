@@ -15,11 +15,12 @@ export function storeOf(spec: StoreSpec, name: string): Promise<Store<WorkerTran
   }
 }
 
-async function onRedis({ url, client, options }: RedisSpec): Promise<Store<WorkerTransaction>> {
+async function onRedis({ url, client, isMarkFirst, options }: RedisSpec): Promise<Store<WorkerTransaction>> {
   const { Redis } = await import('ioredis')
-  const { redisLease } = await import('../../../adapters/redis/ioredis/index.ts')
+  const { redisLease, redisSetnx } = await import('../../../adapters/redis/ioredis/index.ts')
   const redis = new Redis(url, client ?? {})
   redis.on('error', () => {})
+  if (isMarkFirst === true) return redisSetnx({ redis, mode: 'mark-first', ...options })
   return redisLease({ redis, ...options })
 }
 

@@ -4,8 +4,11 @@ import { INBOX } from './inbox.ts'
 import { KEYED } from './keyed.ts'
 import { LEASE_ON_POSTGRES } from './lease-on-postgres.ts'
 import { LEASE_ON_REDIS } from './lease-on-redis.ts'
+import { MARK_FIRST } from './mark-first.ts'
+import { OBSERVE } from './observe.ts'
 import { OFFSETS } from './offsets.ts'
 import { PARK } from './park.ts'
+import { RUN_UNPROTECTED } from './run-unprotected.ts'
 
 /** The table of docs/guarantees.md, row by row, with what shows each cell. */
 export const GUARANTEES: readonly Guarantee[] = [
@@ -16,4 +19,7 @@ export const GUARANTEES: readonly Guarantee[] = [
   OFFSETS,
   KEYED,
   PARK,
+  RUN_UNPROTECTED,
+  OBSERVE,
+  MARK_FIRST,
 ]

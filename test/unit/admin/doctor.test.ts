@@ -36,6 +36,21 @@ const broken: CheckFinding = { check: 'x.c', verdict: 'broken', found: 'c is off
 const unknown: CheckFinding = { check: 'x.d', verdict: 'unknown', found: 'd: forbidden', meaning: 'Ask for d.' }
 
 describe('doctor', () => {
+  it('says that mode observe protects nothing', async () => {
+    const { guarantee } = await doctor(consumerOn(storeThatFinds(holds), { mode: 'observe' }), brokerThatFinds())
+    expect(guarantee).toContain("sms-sender (lease): mode 'observe' protects nothing. Every delivery runs")
+    expect(guarantee).not.toContain('in doubt')
+  })
+
+  it('says what onStoreDown: run-unprotected gives up', async () => {
+    const consumer = consumerOn(storeThatFinds(holds), { onStoreDown: 'run-unprotected' })
+    const { guarantee } = await doctor(consumer, brokerThatFinds())
+    expect(guarantee).toContain('While the store does not answer, messages run without a claim')
+    expect((await doctor(consumerOn(storeThatFinds(holds)), brokerThatFinds())).guarantee).not.toContain(
+      'without a claim',
+    )
+  })
+
   it('says what is promised, where nothing weakens it', async () => {
     const diagnosis = await doctor(consumerOn(storeThatFinds(holds)), brokerThatFinds(holds))
     expect(diagnosis).toMatchObject({ consumer: 'sms-sender', strategy: 'lease', verdict: 'holds', unreachable: [] })

@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { dashboard, type DashboardOptions } from '../../../dashboard/server/index.ts'
 import type { JobInfo } from '../../../dashboard/api.ts'
 import { defineConsumer, memoryStore, StoreError, type Store } from '../../../src/index.ts'
+import type { ListQuery, RecordPage } from '../../../src/spi.ts'
 import { Page, pagesFolder } from '../../kit/dashboard.ts'
+import { ManualClock } from '../../kit/manual-clock.ts'
 import { CONSUMER, MemoryBoard } from './memory-board.ts'
 
 const consumer = CONSUMER
@@ -202,7 +204,7 @@ describe('what is shown', () => {
     expect(some.answer.records[0]).not.toHaveProperty('digest')
   })
 
-  it('is a message by its ID, its key, the beginning of its key; its meaning, and its time line', async () => {
+  it('is a message by its ID, its key, the beginning of its key; how often it may run, and its time line', async () => {
     await using made = new MemoryBoard()
     made.failing.set('p', 'parked')
     await made.send(['p'])
@@ -210,7 +212,8 @@ describe('what is shown', () => {
     const page = new Page(made.board)
     const { answer } = await page.get('GET api/message', { consumer, id: 'p' })
     const [record] = answer.records
-    expect(record?.meaning).toContain('no copy runs until a person decides')
+    expect(record?.maxAttempts).toBe(5)
+    expect(record?.advice.commands[0]?.text).toBe('npx consume-once resolve sms --done --reason WHY p')
     expect(record?.entries.map(({ type }) => type)).toEqual(['in-doubt', 'delivery', 'delivery'])
     expect(record?.entries).toMatchObject([{}, { outcome: 'parked', instance: 'this process' }, { outcome: 'parked' }])
     const { key = '' } = record ?? {}
@@ -232,6 +235,8 @@ describe('what is shown', () => {
       { name: 'this process', state: 'ok', snapshot: { consumers: [{ outcomes: { handled: 1 } }] } },
     ])
     const { answer: doctor } = await page.get('GET api/doctor', { consumer })
+    const { answer: guarantees } = await page.get('GET api/guarantees', {})
+    expect(guarantees.consumers).toMatchObject([{ consumer, verdict: doctor.diagnosis.verdict }])
     expect(doctor.diagnosis.guarantee).toContain('no message is lost')
     const { answer: settings } = await page.get('GET api/settings', { consumer })
     expect(settings.settings.find(({ name }) => name === 'onInDoubt')).toMatchObject({ value: 'park', origin: 'given' })
@@ -239,6 +244,70 @@ describe('what is shown', () => {
     const { answer: session } = await page.get('GET api/session', {})
     expect(session).toMatchObject({ readOnly: true, environment: { name: 'staging' }, consumers: [{ id: consumer }] })
     expect(session.version).toMatch(/^\d+\.\d+\.\d+/)
+  })
+})
+
+describe('a consumer of this process', () => {
+  it('is paused and resumed with a reason, by whoever may change something', async () => {
+    await using made = new MemoryBoard(writable())
+    await made.send(['a'])
+    const page = new Page(made.board)
+    const refused = await page.post('POST api/consumers/pause', { consumer, reason: ' ' })
+    expect(refused.status).toBe(400)
+    const { answer } = await page.post('POST api/consumers/pause', { consumer, reason: 'OPS-3' })
+    expect(answer).toEqual({ runs: 1 })
+    const seen = async (): Promise<unknown> => {
+      const { instances } = (await page.get('GET api/live', {})).answer
+      return instances[0]?.snapshot?.consumers[0]
+    }
+    expect(await seen()).toMatchObject({
+      health: { state: 'paused', checks: { source: 'paused by ana: OPS-3' } },
+      events: expect.arrayContaining([expect.objectContaining({ event: 'paused', detail: 'ana: OPS-3' })]),
+    })
+    await page.post('POST api/consumers/resume', { consumer, reason: 'OPS-3 is over' })
+    expect(await seen()).toMatchObject({ health: { state: 'running' } })
+    await made.send(['b'])
+    expect(made.handled).toEqual(['a', 'b'])
+  })
+
+  it('is not paused while read-only, nor if it runs elsewhere', async () => {
+    await using made = new MemoryBoard()
+    await made.send(['a'])
+    const asked = { consumer, reason: 'OPS-3' }
+    expect((await new Page(made.board).post('POST api/consumers/pause', asked)).status).toBe(405)
+    await using other = new MemoryBoard(writable())
+    const elsewhere = await new Page(other.board).post('POST api/consumers/pause', asked)
+    expect([elsewhere.status, elsewhere.error.code]).toEqual([409, 'HTTP_NOT_HERE'])
+  })
+})
+
+describe('a rare state', () => {
+  it('is looked for in bounded time: a page says how many records it has looked at, and the next goes on', async () => {
+    const { page, asked } = slowBoard()
+    const list = { consumer, state: 'parked' } as const
+    const { answer: first } = await page.get('GET api/records', list)
+    expect(first).toMatchObject({ records: [], looked: 40_000, next: '2' })
+    const { answer: second } = await page.get('GET api/records', { ...list, after: first.next ?? '' })
+    expect(second).toMatchObject({ records: [], looked: 40_000, next: '4' })
+    const { answer: third } = await page.get('GET api/records', { ...list, after: second.next ?? '' })
+    expect(third).toMatchObject({ records: [{ reason: 'rare' }], looked: 20_000 })
+    expect(third.next).toBeUndefined()
+    expect(new Set(asked)).toEqual(new Set([20_000]))
+  })
+
+  it('is counted, grouped and decided as far as was looked, which the answer says', async () => {
+    const { page } = slowBoard()
+    const { answer: counts } = await page.get('GET api/counts', {})
+    expect(counts.consumers[0]?.counts?.parked).toEqual({ count: 0, isAtLeast: true })
+    const { answer: groups } = await page.get('GET api/groups', { consumer, state: 'parked' })
+    expect(groups).toMatchObject({ total: { count: 0, isAtLeast: true }, groups: [] })
+    const preview = { consumer, decision: 'done', matching: { state: 'parked' } } as const
+    expect((await page.post('POST api/decisions/preview', preview)).answer).toMatchObject({
+      hasMore: false,
+      refused: 1,
+    })
+    const none = await page.get('GET api/message', { consumer, key: 'zzzz' })
+    expect([none.status, none.error.message]).toEqual([404, expect.stringContaining('among the first of many records')])
   })
 })
 
@@ -276,3 +345,26 @@ describe('a store that is down', () => {
     })
   })
 })
+
+/** Each page takes 1.5 s, and looks at 20,000 records: what is parked is on the fifth. */
+function slowBoard(): { readonly page: Page; readonly asked: readonly (number | undefined)[] } {
+  const clock = new ManualClock()
+  const memory = memoryStore()
+  const { admin } = memory
+  if (admin === undefined) throw new Error('the memory store has an admin')
+  const asked: (number | undefined)[] = []
+  const list = async (_scope: string, { state, lookAtMost, after = '0' }: ListQuery): Promise<RecordPage> => {
+    asked.push(lookAtMost)
+    await clock.advance(1_500)
+    const at = Number(after)
+    const records = at === 4 && state === 'parked' ? [{ key: 'k'.repeat(22), state, reason: 'rare' }] : []
+    return { records, looked: 20_000, next: at < 4 ? String(at + 1) : undefined }
+  }
+  const store: Store = Object.assign(Object.create(memory) as typeof memory, { admin: { ...admin, list } })
+  const entry = {
+    consumer: defineConsumer({ name: 'sms', store, handle: () => {} }),
+    subscription: { group: 'workers', origins: ['sms'] },
+  }
+  const board = dashboard({ consumers: [entry], pages: pagesFolder(), clock, ...writable() })
+  return { page: new Page(board), asked }
+}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { count, duration, plural, relative } from '../../../dashboard/ui/format.ts'
+import { count, duration, plural, relative } from '../../../dashboard/format.ts'
 import { href, routeOf } from '../../../dashboard/ui/place.ts'
 
 describe('times and numbers of the dashboard', () => {

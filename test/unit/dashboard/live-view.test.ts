@@ -33,6 +33,7 @@ const LIVE: LiveConsumer = {
   storeError: undefined,
   outcomes: {
     handled: 0,
+    skipped: 0,
     duplicate: 0,
     joined: 0,
     'handed-back': 0,
@@ -127,6 +128,25 @@ describe('alarms', () => {
     ])
   })
 
+  it('tell of a conflict, and lead to the message that was refused', () => {
+    const place = { consumer: 'sms', key: 'k', system: 'kafka', destination: 'sms', origin: 'sms', position: '3@7' }
+    const refused = { ...place, type: 'delivery', at: NOW, outcome: 'dead-lettered', reason: 'conflict' } as const
+    const [alarm] = alarmsOf(
+      SESSION,
+      undefined,
+      answer({ ...LIVE, reasons: { conflict: 1, schema: 2 }, recent: [refused] }),
+    )
+    expect(alarm).toMatchObject({ tone: 'alarm', title: 'sms: 1 message had the ID of another one' })
+    expect(alarm?.link?.href).toBe('#/message?consumer=g%2Fsms&key=k')
+  })
+
+  it('tell that a guarantee is broken, and why', () => {
+    expect(ofGuarantee('broken', ['Redis may evict records.'])).toEqual([
+      'alarm sms: the guarantee does not hold: Redis may evict records. #/doctor?consumer=g%2Fsms',
+    ])
+    expect([...ofGuarantee('weaker'), ...ofGuarantee(undefined)]).toEqual([])
+  })
+
   it('of waiting messages lead to their list, the most urgent first', () => {
     const none = { count: 0, isAtLeast: false }
     const counts = {
@@ -142,7 +162,7 @@ describe('alarms', () => {
     )
     expect(found.map(({ tone, title }) => `${tone} ${title}`)).toEqual([
       'alarm sms: 1,000+ messages are parked',
-      'watch sms: 1 message is given up',
+      'alarm sms: 1 message is given up',
     ])
     expect(found[0]?.link?.href).toBe('#/records/parked?consumer=g%2Fsms')
   })
@@ -161,4 +181,11 @@ function answer(...consumers: readonly LiveConsumer[]): LiveAnswer {
 
 function titles(live: LiveConsumer): readonly string[] {
   return alarmsOf(SESSION, undefined, answer(live)).map(({ title }) => title)
+}
+
+function ofGuarantee(verdict: 'broken' | 'weaker' | undefined, broken: readonly string[] = []): readonly string[] {
+  const consumers = [{ consumer: 'g/sms', verdict, broken }]
+  return alarmsOf(SESSION, undefined, undefined, { now: NOW, consumers }).map(
+    ({ tone, title, about, link }) => `${tone} ${title}: ${about} ${link?.href}`,
+  )
 }

@@ -14,6 +14,7 @@ import {
   isConsumeOnceError,
   LeaseLostError,
   NoEffectError,
+  OnceError,
   OutcomeUnknownError,
   ReplayError,
   StoppedError,
@@ -45,6 +46,9 @@ const EVERY: readonly ConsumeOnceError[] = [
   new ReplayError('REPLAY_REFUSED', 'x'),
   new ReplayError('REPLAY_RANGE_LOST', 'x'),
   new StoppedError('x'),
+  new OnceError('ONCE_BUSY', 'x'),
+  new OnceError('ONCE_CONFLICT', 'x'),
+  new OnceError('ONCE_SET_ASIDE', 'x', 'in-doubt'),
 ]
 
 describe('errors', () => {

@@ -68,11 +68,11 @@ describe('what a handler gets', () => {
       id: () => 'the one',
       store: memoryStore(),
       handle: (context) => {
-        const { payload, attempt, idempotencyKey, log, message, fence } = context
+        const { payload, attempt, idempotencyKey, log, message, fence, skip } = context
         made.push(count)
         const copy = { ...context }
         made.push(count)
-        seen.push(copy, { payload, attempt, idempotencyKey, log, message, fence, signal: context.signal })
+        seen.push(copy, { payload, attempt, idempotencyKey, log, message, fence, skip, signal: context.signal })
       },
     })
     const running = runInline(consumer, { group: 'g' })

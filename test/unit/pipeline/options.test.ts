@@ -155,7 +155,11 @@ describe('resolveOptions', () => {
     ['transactions that are no number', { transactions: 4n }, 'transactions: expected'],
     ['less in flight than slots', { maxInFlight: 63 }, 'maxInFlight: expected at least concurrency (64)'],
     ['another word for what is in doubt', { onInDoubt: 'ignore' }, "onInDoubt: expected 'rerun', 'park' or a function"],
-    ['another word for a conflict', { onConflict: 'ignore' }, "onConflict: expected 'dead-letter' or 'duplicate'"],
+    [
+      'another word for a conflict',
+      { onConflict: 'ignore' },
+      "onConflict: expected 'dead-letter', 'duplicate' or { compare: ['/amount'] }",
+    ],
     [
       'another word for beyond retention',
       { onBeyondRetention: 'drop' },
@@ -175,7 +179,12 @@ describe('resolveOptions', () => {
       { handle: undefined, handleBatch: () => {}, rememberFailure: () => true },
       'rememberFailure: leave it out with handleBatch',
     ],
-    ['an option to run without its store', { onStoreDown: 'run' }, 'onStoreDown: unknown option'],
+    [
+      'another word for running without its store',
+      { onStoreDown: 'run' },
+      'onStoreDown: expected "pause", "run-unprotected"',
+    ],
+    ['another mode', { mode: 'watch' }, 'mode: expected "enforce", "observe"'],
   ])('refuses %s', (_, options, problem) => {
     expect(problemsOf(options)).toEqual([expect.stringContaining(problem)])
   })

@@ -16,7 +16,7 @@ import { storeWith } from '../../kit/store-with.ts'
 const MINUTE_MS = 60_000
 const RETENTION_MS = 86_400_000
 
-const running: { readonly consumer: Running; readonly clock: ManualClock }[] = []
+const running: { readonly consumer: Pick<Running, 'stop'>; readonly clock: ManualClock }[] = []
 
 afterEach(async () => {
   for (const { consumer, clock } of running.splice(0)) {
@@ -37,7 +37,7 @@ class Consumed {
   readonly source = new RecordingSource()
   readonly events: ObserverEvent[] = []
   readonly purges: (Purging & { readonly scope: string; readonly at: number })[] = []
-  consumer!: Running
+  consumer!: Pick<Running, 'stop'>
 
   static async start(setting: Setting = {}): Promise<Consumed> {
     const consumed = new Consumed()

@@ -90,6 +90,19 @@ describe('liveSignals, on a running consumer', () => {
     expect(series.attemptsFailed.reduce((sum, count) => sum + count, 0)).toBe(1)
   })
 
+  it('shows of a message that fails all the time the newest attempt, and beside many handled ones what went wrong', () => {
+    const live = liveSignals({ clock: new ManualClock() })
+    live(delivery('parked', 'parked'))
+    const fails = { type: 'attempt-failed', consumer: 'sms', key: 'fails', message, retryInMs: 1_000 } as const
+    for (let attempt = 1; attempt <= 60; attempt++) live({ ...fails, attempt, error: new Error('429') })
+    for (let at = 0; at < 200; at++) live(delivery(`handled-${at}`))
+    const { recent } = only(live)
+    expect(recent).toHaveLength(50)
+    expect(recent[0]?.key).toBe('handled-199')
+    expect(recent.slice(-2)).toMatchObject([{ key: 'fails', attempt: 60 }, { key: 'parked' }])
+    expect(only(live, 'fails').recent).toHaveLength(60)
+  })
+
   it('says since when the store is down, and that it is up again', async () => {
     const world = new World()
     const live = liveSignals({ clock: world.clock })

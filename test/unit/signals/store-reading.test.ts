@@ -25,7 +25,8 @@ class AskedStore {
       const from = Number(after)
       const records = this.reasons.slice(from, from + limit)
       const next = from + limit < this.reasons.length ? String(from + limit) : undefined
-      return { records: records.map((reason) => ({ state: 'parked', key: 'k' as Key, reason })), next }
+      const page = records.map((reason) => ({ state: 'parked' as const, key: 'k' as Key, reason }))
+      return { records: page, looked: page.length, next }
     },
     knownSince: async () => (this.since === undefined ? undefined : { at: this.since, because: 'it says so' }),
   } as unknown as StoreAdmin
@@ -83,7 +84,7 @@ describe('gauges of a store', () => {
     store.since = clock.now() - 5_000
     const readings = await meter.gauges()
     expect(parkedIn(readings)).toEqual({ 'in-doubt': 1_250, other: 1_250 })
-    expect(readings.parked.filter(({ value }) => value === 0)).toHaveLength(4)
+    expect(readings.parked.filter(({ value }) => value === 0)).toHaveLength(5)
     expect(readings.purgeHorizon).toEqual([{ labels: { consumer: 'c', store: 'asked' }, value: 5 }])
   })
 

@@ -1,5 +1,5 @@
 import { expect } from '../expect.ts'
-import type { StoreAdmin, Why } from '../../../src/ports/store-admin.ts'
+import type { RecordPage, StoreAdmin, Why } from '../../../src/ports/store-admin.ts'
 import type { ClaimItem, Store } from '../../../src/ports/store.ts'
 import { abandon, claim, hold, LONG_MS, newItem, SCOPE, SHORT_MS } from './claims.ts'
 import type { LeaseHarness, StoreLaw } from './harness.ts'
@@ -123,6 +123,25 @@ export const adminLaws: readonly StoreLaw[] = [
       } while (after !== undefined)
       const own = seen.filter((key) => items.some((item) => item.key === key))
       expect(own.toSorted()).toEqual(items.map(({ key }) => key).toSorted())
+    },
+  },
+  {
+    name: 'looks at a bounded number of records for a page, and goes on from there',
+    needs: 'admin',
+    async run({ store }) {
+      const items = Array.from({ length: 12 }, () => newItem())
+      for (const item of items) await setAside(store, item, 'parked')
+      const seen: string[] = []
+      let [pages, after]: [number, string | undefined] = [0, undefined]
+      do {
+        const page: RecordPage = await adminOf(store).list(SCOPE, { state: 'parked', limit: 50, lookAtMost: 5, after })
+        seen.push(...page.records.map(({ key }) => key))
+        pages++
+        after = page.next
+      } while (after !== undefined)
+      const own = seen.filter((key) => items.some((item) => item.key === key))
+      expect(own.toSorted()).toEqual(items.map(({ key }) => key).toSorted())
+      expect(pages).toBeGreaterThan(1)
     },
   },
 ]

@@ -3,6 +3,7 @@ import type { StoredKey } from '../../../sql/bytes.ts'
 import type { HeldRow, RecordRow, Writing } from '../../../sql/inbox/statements.ts'
 import { somethingToFlush } from '../../statements/flush.ts'
 import { ascii, bytes, epochMs, fromHex, hasKey, inHex, text } from '../../statements/literals.ts'
+import { isUpTo } from '../../statements/look-ahead.ts'
 import type { Script } from '../../statements/script.ts'
 import type { Tables } from '../../statements/tables.ts'
 
@@ -75,13 +76,15 @@ export interface InboxPage {
   readonly outcome: 'd' | 'g' | 'p'
   /** In hex, or empty. */
   readonly after: string
+  /** In hex. */
+  readonly upTo: string | undefined
   readonly limit: number
 }
 
 /** Locks nothing; in the order of keys. */
-export function listInbox({ inbox }: Tables, { scope, outcome, after, limit }: InboxPage): Script<RecordRow> {
+export function listInbox({ inbox }: Tables, { scope, outcome, after, upTo, limit }: InboxPage): Script<RecordRow> {
   const wanted = outcome === 'p' ? `'p', 'c'` : `'${outcome}'`
-  const where = `scope = ${scope} and \`key\` > ${bytes(after)} and outcome in (${wanted})`
+  const where = `scope = ${scope} and \`key\` > ${bytes(after)} and ${isUpTo(upTo)} and outcome in (${wanted})`
   return {
     statements: [`select ${COLUMNS} from ${inbox} where ${where} order by \`key\` limit ${limit}`],
     read: recordOf,

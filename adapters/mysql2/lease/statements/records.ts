@@ -1,4 +1,5 @@
 import { bytes, epochMs, hasKey, inHex, NOW_MS, ascii, text, time } from '../../statements/literals.ts'
+import { isUpTo } from '../../statements/look-ahead.ts'
 import type { Script } from '../../statements/script.ts'
 import type { Tables } from '../../statements/tables.ts'
 
@@ -113,6 +114,8 @@ export interface LeasePage {
   readonly state: 'processing' | 'in-doubt' | 'given-up' | 'parked' | 'done'
   /** In hex, or empty. */
   readonly after: string
+  /** In hex. */
+  readonly upTo: string | undefined
   readonly limit: number
 }
 
@@ -125,8 +128,11 @@ const IS_STATE = {
 }
 
 /** Locks nothing; in the order of keys. Scans the records of the scope: the table has only its primary key. */
-export function listLeases({ lease }: Tables, { scope, state, after, limit }: LeasePage): Script<NowRow & LeaseRow> {
-  const where = `scope = ${scope} and \`key\` > ${bytes(after)} and ${IS_STATE[state]}
+export function listLeases(
+  { lease }: Tables,
+  { scope, state, after, upTo, limit }: LeasePage,
+): Script<NowRow & LeaseRow> {
+  const where = `scope = ${scope} and \`key\` > ${bytes(after)} and ${isUpTo(upTo)} and ${IS_STATE[state]}
   and (keep_until is null or keep_until > utc_timestamp(6))`
   return {
     statements: [`select ${NOW_MS} as now_ms, ${COLUMNS} from ${lease} where ${where} order by \`key\` limit ${limit}`],

@@ -118,18 +118,40 @@ interface Listing {
   readonly outcome: 'd' | 'g' | 'p'
   /** In hex; empty for the first page. */
   readonly after: string
+  /** In hex. */
+  readonly upTo: string | undefined
   readonly limit: number
+}
+
+/** In hex. */
+const LAST_KEY = 'ff'.repeat(16)
+
+/** Records of any outcome for what is done; for the others, those with an index of their own: set aside. */
+const IS_LOOKED_AT = { d: 'true', g: `i.outcome <> 'd'`, p: `i.outcome <> 'd'` }
+
+/** How far the next records reach, in the order of keys, and how many they are. Locks nothing. */
+export function lookAhead(
+  { inbox }: Tables,
+  { scope, outcome, after, most }: Omit<Listing, 'upTo' | 'limit'> & { readonly most: number },
+): Statement<{ readonly looked: number; readonly last: string | null }> {
+  return {
+    text: `with ahead as materialized (
+  select i.key from ${inbox} i where i.scope = $1 and i.key > decode($2, 'hex') and ${IS_LOOKED_AT[outcome]} order by i.key limit $3
+)
+select (select count(*) from ahead)::int as looked, encode((select key from ahead order by key desc limit 1), 'hex') as last`,
+    values: [scope, after, most],
+  }
 }
 
 /**
  * In the order of keys. Locks nothing. Records that were set aside have an index of their own, which the condition
  * names. Torn records are found through their attempts, which are few.
  */
-export function listRecords(tables: Tables, { scope, outcome, after, limit }: Listing): Statement<RecordRow> {
+export function listRecords(tables: Tables, { scope, outcome, after, upTo, limit }: Listing): Statement<RecordRow> {
   const { inbox, attempt } = tables
   const listed = (which: string): string => `select ${RECORD} from ${inbox} i ${tornOf(tables)}
-where i.scope = $1 and i.key > decode($2, 'hex') and ${which} order by i.key limit $3`
-  const values = [scope, after, limit]
+where i.scope = $1 and i.key > decode($2, 'hex') and i.key <= decode($4, 'hex') and ${which} order by i.key limit $3`
+  const values = [scope, after, limit, upTo ?? LAST_KEY]
   switch (outcome) {
     case 'd':
       return { text: listed(`i.outcome = 'd' and not ${IS_TORN}`), values }

@@ -32,6 +32,13 @@ export function exact(at: number): string {
   return `${date} ${clock}.${String(time.getMilliseconds()).padStart(3, '0')}`
 }
 
+/** `UTC+01:00`: the time zone of the reader at that time. */
+export function zone(at: number): string {
+  const east = -new Date(at).getTimezoneOffset()
+  const size = Math.abs(east)
+  return east === 0 ? 'UTC' : `UTC${east < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`
+}
+
 /** `19:30:12` */
 export function clockTime(at: number): string {
   return exact(at).slice(11, 19)

@@ -1,0 +1,101 @@
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import {
+  ConfigError,
+  checkNames,
+  checkText,
+  givenOf,
+  type Health,
+  type Running,
+  type StopOptions,
+} from '../../src/spi.ts'
+
+export interface ConsumeOnceFastifyOptions extends StopOptions {
+  /**
+   * Starts the consumers, by name: `() => ({ sms: runKafka(kafka, sms, { topics: ['sms'], group: 'sms' }) })`. Called when
+   * the application is ready to listen.
+   */
+  readonly start: () => Readonly<Record<string, Running>>
+  /**
+   * Where the application answers probes: 200, or 503 with the health of each consumer. `false`: nowhere.
+   * @defaultValue `/healthz` and `/readyz`
+   */
+  readonly routes?: false | { readonly live: string; readonly ready: string }
+  /**
+   * The start of the application waits until every consumer has joined, and fails with the first that cannot.
+   * @defaultValue false: the application answers probes while the broker is being joined
+   */
+  readonly waitForReady?: boolean
+}
+
+const KNOWN: Record<keyof ConsumeOnceFastifyOptions, true> = {
+  start: true,
+  routes: true,
+  waitForReady: true,
+  deadlineMs: true,
+}
+
+const ROUTES = { live: '/healthz', ready: '/readyz' } as const
+
+/**
+ * A plugin of Fastify: consumers start with the application and stop when it is closed, before the plugins that were
+ * registered earlier. `app.consumers` has them by name.
+ *
+ * @throws (rejects) ConfigError `CONFIG_INVALID`
+ */
+export async function consumeOncePlugin(app: FastifyInstance, options: ConsumeOnceFastifyOptions): Promise<void> {
+  const { start, routes = ROUTES, waitForReady = false, deadlineMs } = checked(options)
+  const consumers: Record<string, Running> = {}
+  const stop = async (): Promise<void> => {
+    const how = deadlineMs === undefined ? {} : { deadlineMs }
+    await Promise.all(Object.values(consumers).map((running) => running.stop(how)))
+  }
+  app.decorate('consumers', consumers)
+  app.addHook('onReady', async () => {
+    Object.assign(consumers, start())
+    if (!waitForReady) return
+    try {
+      await Promise.all(Object.values(consumers).map((running) => running.ready()))
+    } catch (error) {
+      await stop()
+      throw error
+    }
+  })
+  app.addHook('onClose', stop)
+  if (routes === false) return
+  app.get(routes.live, (_, reply) => answer(reply, consumers, ({ live }) => live))
+  app.get(routes.ready, (_, reply) => answer(reply, consumers, ({ ready }) => ready))
+}
+
+// The hooks and the decorator are those of the application, not of a scope of the plugin's own.
+Object.assign(consumeOncePlugin, { [Symbol.for('skip-override')]: true })
+
+function answer(
+  reply: FastifyReply,
+  consumers: Readonly<Record<string, Running>>,
+  isUp: (health: Health) => boolean,
+): FastifyReply {
+  const health = Object.fromEntries(Object.entries(consumers).map(([name, running]) => [name, running.health()]))
+  const isAllUp = Object.values(health).every(isUp)
+  return reply.code(isAllUp ? 200 : 503).send({ status: isAllUp ? 'up' : 'down', consumers: health })
+}
+
+function checked(options: ConsumeOnceFastifyOptions): ConsumeOnceFastifyOptions {
+  const problems: string[] = []
+  const given = givenOf(options)
+  const { start, routes } = given
+  checkNames('', given, { known: KNOWN }, problems)
+  if (typeof start !== 'function') problems.push(`start: expected a function, got ${typeof start}`)
+  if (routes !== undefined && routes !== false) {
+    checkText('routes.live', routes?.live, problems)
+    checkText('routes.ready', routes?.ready, problems)
+  }
+  if (problems.length > 0) throw new ConfigError(problems.map((one) => `consumeOncePlugin: ${one}`))
+  return given
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Started by `consumeOncePlugin`; empty before the application is ready. */
+    consumers: Readonly<Record<string, Running>>
+  }
+}

@@ -1,0 +1,5 @@
+export type { GuardClient } from './client.ts'
+export { advanceState, type AdvanceStateOptions, type AdvanceStateVerdict } from './advance-state.ts'
+export { insertOnce, type InsertOnceOptions, type InsertOnceVerdict } from './insert-once.ts'
+export { lockRow, type LockRowOptions, type LockRowVerdict } from './lock-row.ts'
+export { updateVersioned, type UpdateVersionedOptions, type UpdateVersionedVerdict } from './update-versioned.ts'

@@ -1,0 +1,103 @@
+import { givenOf } from '../../src/spi.ts'
+import { Checks, isValue, likeGiven, shownValue } from './checks.ts'
+import type { GuardClient } from './client.ts'
+import type { Condition } from './statements.ts'
+import { withClient } from './with-client.ts'
+
+export type Version = number | bigint | string | Date
+
+export interface UpdateVersionedOptions<V extends Version> {
+  /** `table` or `schema.table`. Quoted, so it must be written as the database keeps it. */
+  readonly table: string
+  /** The primary key, or a unique one, as columns and values. */
+  readonly key: Readonly<Record<string, unknown>>
+  readonly version: {
+    /** The column of the version, a whole number or a timestamp. */
+    readonly column: string
+    /**
+     * The version that you have read. A `Date` stands for its whole millisecond, because it has no more digits; a
+     * timestamp as text is compared in full.
+     */
+    readonly expected: V
+    /** The version to write, later than `expected`. @defaultValue `expected + 1`; required for a timestamp */
+    readonly next?: V
+  }
+  /** The columns to write. */
+  readonly set: Readonly<Record<string, unknown>>
+}
+
+/** `applied`: `version` is the new one. `stale`: somebody was there before, and this is the version now. */
+export type UpdateVersionedVerdict<V extends Version> =
+  | { readonly verdict: 'applied' | 'stale'; readonly version: Wide<V> }
+  | { readonly verdict: 'missing' }
+
+type Wide<V> = V extends number ? number : V extends bigint ? bigint : V extends Date ? Date : string
+
+const KNOWN: Record<keyof UpdateVersionedOptions<number>, true> = { table: true, key: true, version: true, set: true }
+const KNOWN_OF_VERSION: Record<keyof UpdateVersionedOptions<number>['version'], true> = {
+  column: true,
+  expected: true,
+  next: true,
+}
+
+/**
+ * Updates a row if its version is still the one that you have read, and writes the next version. Of two concurrent
+ * calls with one version one is `applied`, the other `stale`.
+ *
+ * Postgres: one statement. MariaDB and MySQL: one if it is `applied`, two if not.
+ *
+ * @throws ConfigError for options that cannot be meant, an unknown table or column, a version that the column cannot
+ * have
+ */
+export async function updateVersioned<V extends Version>(
+  tx: GuardClient,
+  options: UpdateVersionedOptions<V>,
+): Promise<UpdateVersionedVerdict<V>> {
+  const checks = new Checks('updateVersioned', options, KNOWN)
+  const { table, key, version: given, set } = givenOf(options)
+  const version = checks.object('version', given, KNOWN_OF_VERSION)
+  const column = checks.column('version.column', version['column'])
+  const expected = version['expected']
+  const to = nextOf(expected, version['next'], checks)
+  const change = {
+    table: checks.table(table),
+    key: checks.key('key', key),
+    column,
+    to,
+    when: conditionOf(expected),
+    set: checks.columns('set', set, 1),
+  }
+  checks.excluding('key', change.key, [column])
+  checks.excluding('set', change.set, [column])
+  checks.end()
+  const changed = await withClient({ guard: 'updateVersioned', tx, table }, (statements) => statements.change(change))
+  if (changed === undefined) return { verdict: 'missing' }
+  if (changed.isChanged) return { verdict: 'applied', version: to as Wide<V> }
+  return { verdict: 'stale', version: likeGiven(expected, changed.current) as Wide<V> }
+}
+
+function conditionOf(expected: unknown): Condition {
+  if (expected instanceof Date) return { is: 'millisecond', value: expected }
+  return { is: 'equal', value: expected }
+}
+
+function nextOf(expected: unknown, next: unknown, { problems }: Checks): unknown {
+  if (!isVersion(expected)) {
+    const kinds = 'a whole number, a Date, or the text of a timestamp'
+    problems.push(`version.expected: expected ${kinds}, got ${shownValue(expected)}`)
+    return undefined
+  }
+  if (next === undefined && typeof expected === 'number') return expected + 1
+  if (next === undefined && typeof expected === 'bigint') return expected + 1n
+  const isLater = isVersion(next) && typeof next === typeof expected && next > expected
+  if (!isLater) {
+    problems.push(`version.next: expected a version later than version.expected, got ${shownValue(next)}`)
+  }
+  return next
+}
+
+function isVersion(version: unknown): version is Version {
+  if (typeof version === 'number') return Number.isSafeInteger(version) && Number.isSafeInteger(version + 1)
+  if (typeof version === 'string') return version !== ''
+  return typeof version === 'bigint' || (version instanceof Date && isValue(version))
+}

@@ -1,0 +1,129 @@
+import { hasCode, once, OnceError } from '../../src/spi.ts'
+import { keyIn } from './key.ts'
+import type { IdempotencyContext, IdempotencySettings } from './options.ts'
+import { keptReply, problem, replyIn, type Reply } from './reply.ts'
+
+/** What an adapter reads of a request. */
+export interface Facts<Request> {
+  readonly request: Request
+  readonly method: string
+  /** With the query. */
+  readonly path: string
+  /** The header `Idempotency-Key`; several values joined by commas. */
+  readonly key: string | undefined
+  /** The body, or `undefined` if it is larger than `maxBodyBytes`. */
+  readonly body: () => Uint8Array | undefined | Promise<Uint8Array | undefined>
+}
+
+/** Handles the request, and gives its response before that is sent. */
+type Handle = (context: object | undefined) => Promise<Reply>
+
+/** `own`: the adapter sends the response of its handler. */
+export type Answer = 'own' | (Reply & { readonly body: Uint8Array })
+
+const LONGEST_CALLER = 200
+const SOON = [['retry-after', '1']] as const
+
+/** A response that frees the key again. */
+class NotRemembered extends Error {}
+
+/** The rules of `Idempotency-Key`, for all adapters. */
+export class Guard<Request> {
+  readonly settings: IdempotencySettings<Request>
+
+  constructor(settings: IdempotencySettings<Request>) {
+    this.settings = settings
+  }
+
+  /** Requests of other methods pass. */
+  applies(method: string): boolean {
+    return this.settings.methods.has(method.toUpperCase())
+  }
+
+  /** @throws any error of `handle` and of `caller` */
+  async answer(facts: Facts<Request>, handle: Handle): Promise<Answer> {
+    const { key: header } = facts
+    if (!this.applies(facts.method) || (header === undefined && !this.settings.required)) {
+      await handle(undefined)
+      return 'own'
+    }
+    if (header === undefined) {
+      return problem(400, 'IDEMPOTENCY_KEY_MISSING', 'this request needs the header Idempotency-Key')
+    }
+    const key = keyIn(header)
+    if (key === undefined) {
+      const detail = 'Idempotency-Key: expected one string of 1 to 255 visible ASCII characters'
+      return problem(400, 'IDEMPOTENCY_KEY_INVALID', detail)
+    }
+    const caller = await this.settings.caller(facts.request)
+    if (typeof caller !== 'string' || caller === '') {
+      return problem(401, 'CALLER_UNKNOWN', 'a request with an Idempotency-Key needs an authenticated caller')
+    }
+    if (Buffer.byteLength(caller) > LONGEST_CALLER) {
+      throw new RangeError(
+        `idempotency: caller: expected at most ${LONGEST_CALLER} bytes, got ${Buffer.byteLength(caller)}`,
+      )
+    }
+    const body = await facts.body()
+    if (body === undefined) {
+      return problem(413, 'BODY_TOO_LARGE', `expected a body of at most ${this.settings.maxBodyBytes} bytes`)
+    }
+    return this.#once(`${caller.length}:${caller}:${key}`, payloadOf(facts, body), handle)
+  }
+
+  async #once(id: string, payload: Uint8Array, handle: Handle): Promise<Answer> {
+    const { store, remember, headers, once: options } = this.settings
+    let hasRun = false
+    const work = async (context: IdempotencyContext): Promise<unknown> => {
+      // Another owner has taken the key from the first run. A request is handled once, so its caller comes again.
+      if (hasRun) throw new OnceError('ONCE_BUSY', 'another request with this key is under way')
+      hasRun = true
+      const reply = await handle(context)
+      if (!remember({ status: reply.status })) throw new NotRemembered()
+      return keptReply(reply, headers)
+    }
+    try {
+      const { result, replayed } = await once(store, id, work, { ...options, payload })
+      return replayed ? replayOf(replyIn(result)) : 'own'
+    } catch (error) {
+      if (error instanceof NotRemembered) return 'own'
+      const refusal = refusalOf(error, hasRun)
+      if (refusal === undefined) throw error
+      return refusal
+    }
+  }
+}
+
+/** Method and path belong to the request: the same key on another path is another request. */
+function payloadOf({ method, path }: Facts<unknown>, body: Uint8Array): Uint8Array {
+  const line = `${method.toUpperCase()} ${path}`
+  return Buffer.concat([Buffer.from(`${Buffer.byteLength(line)}:${line}`), body])
+}
+
+function replayOf({ status, headers, body }: Reply): Answer {
+  if (body !== undefined) return { status, headers: [...headers, ['idempotency-replayed', 'true']], body }
+  const detail = `the request was answered with ${status}, and its response was too large to be kept`
+  return problem(409, 'RESPONSE_NOT_KEPT', detail, [['idempotency-replayed', 'true']])
+}
+
+/** `undefined`: not of ours. */
+function refusalOf(error: unknown, hasRun: boolean): Answer | undefined {
+  if (hasCode(error, 'ONCE_BUSY')) {
+    return problem(409, 'IDEMPOTENCY_KEY_IN_USE', 'a request with this Idempotency-Key is under way', SOON)
+  }
+  if (hasCode(error, 'ONCE_CONFLICT')) {
+    return problem(422, 'IDEMPOTENCY_KEY_REUSED', 'this Idempotency-Key was used with another request')
+  }
+  if (hasCode(error, 'ONCE_SET_ASIDE')) {
+    return problem(409, 'OUTCOME_UNKNOWN', 'it is not known whether the first request with this key had its effect')
+  }
+  if (hasCode(error, 'RESULT_UNREADABLE')) {
+    return problem(409, 'RESPONSE_NOT_KEPT', 'the request was handled, and its response cannot be read')
+  }
+  const isStoreDown = hasCode(error, 'STORE_UNREACHABLE') || hasCode(error, 'STORE_AMBIGUOUS')
+  return isStoreDown ? problem(503, 'STORE_UNREACHABLE', storeDetail(hasRun), SOON) : undefined
+}
+
+function storeDetail(hasRun: boolean): string {
+  return hasRun ? 'the request was handled, and its key could not be stored' : 'the request was not handled'
+}

@@ -1,0 +1,155 @@
+import {
+  checkFunction,
+  checkNames,
+  checkWhole,
+  ConfigError,
+  givenOf,
+  type InboxStore,
+  type LeaseStore,
+  type OnceContext,
+  type OnceOptions,
+} from '../../src/spi.ts'
+
+/** The claim under which a request is handled: `idempotencyKey`, `attempt`, `signal`, and `tx` or `fence`. */
+export type IdempotencyContext<Tx = never> = OnceContext<Tx>
+
+/** Options of all adapters; `Request` is the request of the framework. */
+export interface IdempotencyOptions<Request, Tx = never> extends Pick<
+  OnceOptions,
+  | 'whenBusy'
+  | 'waitMs'
+  | 'leaseMs'
+  | 'retentionMs'
+  | 'timeoutMs'
+  | 'graceMs'
+  | 'sealResult'
+  | 'purge'
+  | 'clock'
+  | 'entropy'
+> {
+  /** A lease store, or an inbox store whose `tx` the handler uses. */
+  readonly store: LeaseStore | InboxStore<Tx>
+  /**
+   * The authenticated caller, as text of at most 200 bytes: an account ID, not a session. Keys of two callers never meet,
+   * so nobody gets the response of another. `undefined` answers 401. For a public endpoint return one text for all, and
+   * know that whoever guesses a key then gets its response.
+   */
+  readonly caller: (request: Request) => string | undefined | Promise<string | undefined>
+  /** Stands before caller and key. @defaultValue `http` */
+  readonly scope?: string
+  /** The methods that need a key. Requests of other methods pass. @defaultValue `POST`, `PATCH` */
+  readonly methods?: readonly string[]
+  /** `true`: a request without a key is answered 400. `false`: it passes, unprotected. @defaultValue true */
+  readonly required?: boolean
+  /**
+   * Which responses are kept and replayed. Any other frees the key: the next request runs. Return false only for a
+   * response that says that nothing happened. @defaultValue `({ status }) => status < 400`
+   */
+  readonly remember?: (response: { readonly status: number }) => boolean
+  /** Headers of a response that are kept too. Those of cookies, authentication and connections are refused. @defaultValue none */
+  readonly keepHeaders?: readonly string[]
+  /** The largest request body, in bytes. A larger one is answered 413. @defaultValue 1048576 */
+  readonly maxBodyBytes?: number
+  /**
+   * The largest response body that is kept, in bytes, at most 524288. A larger one reaches its first caller; a repetition
+   * is answered 409 `RESPONSE_NOT_KEPT`. @defaultValue 65536
+   */
+  readonly maxResponseBytes?: number
+  /** Decides about a request whose earlier run has no known end. Lease stores only. @defaultValue `rerun` */
+  readonly onInDoubt?: 'rerun' | 'park'
+}
+
+/** The options, complete and checked. */
+export interface IdempotencySettings<Request> {
+  readonly store: InboxStore<never>
+  readonly caller: (request: Request) => unknown
+  readonly methods: ReadonlySet<string>
+  readonly required: boolean
+  readonly remember: (response: { readonly status: number }) => boolean
+  readonly headers: ReadonlySet<string>
+  readonly maxBodyBytes: number
+  readonly maxResponseBytes: number
+  readonly once: OnceOptions
+}
+
+const KNOWN: Record<keyof IdempotencyOptions<never>, true> = {
+  store: true,
+  caller: true,
+  scope: true,
+  methods: true,
+  required: true,
+  remember: true,
+  keepHeaders: true,
+  maxBodyBytes: true,
+  maxResponseBytes: true,
+  onInDoubt: true,
+  whenBusy: true,
+  waitMs: true,
+  leaseMs: true,
+  retentionMs: true,
+  timeoutMs: true,
+  graceMs: true,
+  sealResult: true,
+  purge: true,
+  clock: true,
+  entropy: true,
+}
+
+/** Headers about the body, which belong to it wherever it is sent. */
+const SAFE = [
+  'content-type',
+  'content-language',
+  'content-encoding',
+  'content-disposition',
+  'location',
+  'etag',
+  'last-modified',
+  'link',
+]
+/** Headers of one connection (RFC 9110, 7.6.1), of one user, or computed anew. */
+const NEVER =
+  /^(?:set-cookie2?|authorization|(?:www|proxy)-.*|authentication-info|connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-length|date)$/
+
+const DAY_MS = 86_400_000
+const LARGEST_RESPONSE = 512 * 1024
+const LARGEST_KEPT = 1024 * 1024
+
+/** @throws ConfigError `CONFIG_INVALID`, with all problems at once */
+export function settingsOf<Request, Tx>(options: IdempotencyOptions<Request, Tx>): IdempotencySettings<Request> {
+  const given = givenOf(options)
+  const {
+    store,
+    caller,
+    methods = ['POST', 'PATCH'],
+    required = true,
+    remember = ({ status }) => status < 400,
+    keepHeaders = [],
+    maxBodyBytes = 1024 * 1024,
+    maxResponseBytes = 64 * 1024,
+    ...rest
+  } = given
+  const problems: string[] = []
+  checkNames('', given, { known: KNOWN }, problems)
+  if (typeof store?.claim !== 'function') problems.push('store: expected a store such as redisLease({ redis })')
+  checkFunction('caller', caller, problems)
+  checkFunction('remember', remember, problems)
+  checkWhole('maxBodyBytes', maxBodyBytes, problems)
+  checkWhole('maxResponseBytes', maxResponseBytes, problems, { most: LARGEST_RESPONSE })
+  for (const name of keepHeaders) {
+    if (NEVER.test(name.toLowerCase())) {
+      problems.push(`keepHeaders: expected headers that may be sent to the caller again, got ${name}`)
+    }
+  }
+  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `idempotency: ${problem}`))
+  return {
+    store: store as InboxStore<never>,
+    caller,
+    methods: new Set(methods.map((method) => method.toUpperCase())),
+    required,
+    remember,
+    headers: new Set([...SAFE, ...keepHeaders.map((name) => name.toLowerCase())]),
+    maxBodyBytes,
+    maxResponseBytes,
+    once: { scope: 'http', whenBusy: 'refuse', retentionMs: DAY_MS, maxResultBytes: LARGEST_KEPT, ...rest },
+  }
+}

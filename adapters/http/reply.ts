@@ -1,0 +1,59 @@
+/** A response with its whole body. */
+export interface Reply {
+  readonly status: number
+  /** Lower-case names. */
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  /** `undefined`: larger than what is kept. */
+  readonly body: Uint8Array | undefined
+}
+
+/** As it is kept: text where the body is UTF-8, else base64. */
+interface Kept {
+  readonly status: number
+  readonly headers: Reply['headers']
+  readonly text?: string
+  readonly base64?: string
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Keeps only these headers. */
+export function keptReply({ status, headers, body }: Reply, names: ReadonlySet<string>): Kept {
+  const kept = { status, headers: headers.filter(([name]) => names.has(name)) }
+  if (body === undefined) return kept
+  try {
+    return { ...kept, text: utf8.decode(body) }
+  } catch {
+    return { ...kept, base64: Buffer.from(body).toString('base64') }
+  }
+}
+
+export function replyIn(kept: unknown): Reply {
+  const { status, headers, text, base64 } = kept as Kept
+  if (base64 !== undefined) return { status, headers, body: Buffer.from(base64, 'base64') }
+  return { status, headers, body: text === undefined ? undefined : Buffer.from(text) }
+}
+
+/** A problem of RFC 9457. `code` is for programs. */
+export function problem(
+  status: number,
+  code: string,
+  detail: string,
+  headers: Reply['headers'] = [],
+): Reply & { readonly body: Uint8Array } {
+  const body = { type: 'about:blank', title: TITLES[status], status, code, detail }
+  return {
+    status,
+    headers: [['content-type', 'application/problem+json'], ['cache-control', 'no-store'], ...headers],
+    body: Buffer.from(JSON.stringify(body)),
+  }
+}
+
+const TITLES: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  409: 'Conflict',
+  413: 'Content Too Large',
+  422: 'Unprocessable Content',
+  503: 'Service Unavailable',
+}

@@ -1,0 +1,98 @@
+import { DiscoveryService } from '@nestjs/core'
+import {
+  ConfigError,
+  defineConsumer,
+  type Consumer,
+  type ConsumerOptions,
+  type Health,
+  type Running,
+  type StopOptions,
+} from '../../src/spi.ts'
+import { handlersOf, type HandleOnceOptions } from './handle-once.ts'
+
+export interface ConsumeOnceModuleOptions extends StopOptions {
+  /** Options of every consumer that its decorator does not give, such as `store` and `log`. */
+  readonly defaults?: Partial<Omit<HandleOnceOptions, 'name' | 'from'>>
+  /** Starts a consumer: `(consumer, from) => runKafka(kafka, consumer, from)`. */
+  readonly start: (consumer: Consumer, from: never) => Running
+  /**
+   * The start of the application waits until every consumer has joined, and fails with the first that cannot. Probes
+   * that the application serves are then down until the broker is there.
+   * @defaultValue false: a consumer that could not start is not ready, and its error is in its log
+   */
+  readonly waitForReady?: boolean
+}
+
+/** As Terminus takes it from a health indicator. */
+export type Indicated<Key extends string> = Readonly<
+  Record<Key, { readonly status: 'up' | 'down'; readonly consumers: Readonly<Record<string, Health>> }>
+>
+
+/**
+ * The consumers of an application. They start when the application does, and stop when it is closed, before its other
+ * providers are destroyed.
+ */
+export class ConsumeOnceConsumers {
+  readonly #options: ConsumeOnceModuleOptions
+  readonly #discovery: DiscoveryService
+  readonly #running = new Map<string, Running>()
+
+  constructor(options: ConsumeOnceModuleOptions, discovery: DiscoveryService) {
+    this.#options = options
+    this.#discovery = discovery
+  }
+
+  /** The started consumers, by name: for `serveHealth`, `pause()` and `health()`. */
+  get running(): ReadonlyMap<string, Running> {
+    return this.#running
+  }
+
+  /** Called by Nest. @throws ConfigError if a decorator cannot be meant, with nothing left running */
+  async onApplicationBootstrap(): Promise<void> {
+    try {
+      for (const { instance } of this.#discovery.getProviders()) this.#startOf(instance)
+      if (this.#options.waitForReady === true) {
+        await Promise.all([...this.#running.values()].map((running) => running.ready()))
+      }
+    } catch (error) {
+      await this.onModuleDestroy()
+      throw error
+    }
+  }
+
+  /** Called by Nest. */
+  async onModuleDestroy(): Promise<void> {
+    const { deadlineMs } = this.#options
+    const how = deadlineMs === undefined ? {} : { deadlineMs }
+    await Promise.all([...this.#running.values()].map((running) => running.stop(how)))
+  }
+
+  /** For a readiness probe of Terminus: `health.check([() => consumers.isReady('consumers')])`. */
+  isReady<Key extends string>(key: Key): Indicated<Key> {
+    return this.#indicated(key, ({ ready }) => ready)
+  }
+
+  /** For a liveness probe: down only where a restart helps. */
+  isLive<Key extends string>(key: Key): Indicated<Key> {
+    return this.#indicated(key, ({ live }) => live)
+  }
+
+  #indicated<Key extends string>(key: Key, isUp: (health: Health) => boolean): Indicated<Key> {
+    const consumers = Object.fromEntries([...this.#running].map(([name, running]) => [name, running.health()]))
+    const status = Object.values(consumers).every(isUp) ? 'up' : 'down'
+    return { [key]: { status, consumers } } as Indicated<Key>
+  }
+
+  #startOf(provider: unknown): void {
+    for (const { method, options } of handlersOf(provider)) {
+      const { from, ...own } = options
+      if (this.#running.has(own.name)) {
+        throw new ConfigError([`HandleOnce: expected one handler with the name '${own.name}', got two`])
+      }
+      const handle = (context: unknown): unknown =>
+        (provider as Record<string, (given: unknown) => unknown>)[method]?.(context)
+      const given = { ...this.#options.defaults, ...own, handle } as unknown as ConsumerOptions<unknown, unknown, never>
+      this.#running.set(own.name, this.#options.start(defineConsumer(given), from as never))
+    }
+  }
+}

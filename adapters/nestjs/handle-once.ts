@@ -1,0 +1,39 @@
+import type { ConsumerSettings } from '../../src/spi.ts'
+
+/** Any payload and any transaction: the method says which it takes. */
+type Settings = ConsumerSettings<never, never, never>
+
+/** What a handler consumes, and the options of its consumer beside the defaults of the module. */
+export interface HandleOnceOptions extends Partial<Omit<Settings, 'name'>> {
+  /** As of `defineConsumer`. */
+  readonly name: string
+  /** Given to `start` of the module: for example `{ topics: ['sms'], group: 'sms' }` for `runKafka`. */
+  readonly from: unknown
+}
+
+/** A method that handles messages, found by its decorator. */
+export interface DecoratedHandler {
+  readonly method: string
+  readonly options: HandleOnceOptions
+}
+
+const HANDLERS: unique symbol = Symbol('consume-once.handlers')
+
+/**
+ * Makes a method of a provider the handler of a consumer. It gets the context of `handle` and is called on the provider.
+ * For batches, use `defineConsumer` in `start` instead.
+ */
+export function HandleOnce(options: HandleOnceOptions): MethodDecorator {
+  return (prototype, method) => {
+    const earlier = handlersOf(prototype)
+    Object.defineProperty(prototype, HANDLERS, {
+      configurable: true,
+      value: [...earlier, { method: String(method), options }],
+    })
+  }
+}
+
+/** The decorated methods of a provider's class, also of the classes that it extends. */
+export function handlersOf(provider: unknown): readonly DecoratedHandler[] {
+  return (provider as { readonly [HANDLERS]?: readonly DecoratedHandler[] } | null | undefined)?.[HANDLERS] ?? []
+}

@@ -1,0 +1,45 @@
+import { ConfigError, type DoneChannel, type DoneEars } from '../../../src/spi.ts'
+import { DEFAULT_CHANNEL, problemsOfChannel } from '../lease/channel-options.ts'
+
+/** The part of a node-redis client that publishes. */
+export interface PublisherLike {
+  publish(channel: string, text: string): Promise<unknown>
+}
+
+/** The part of a node-redis client that subscribes. */
+export interface SubscriberLike {
+  subscribe(channel: string, listener: (text: string) => void): Promise<unknown>
+  on(event: 'ready' | 'reconnecting' | 'end', listener: () => void): unknown
+}
+
+export interface RedisDoneChannelOptions {
+  /** The client that publishes; that of the store will do. */
+  readonly redis: PublisherLike
+  /** A connected client of its own, from `redis.duplicate()`: one that subscribes can do nothing else. You close it. */
+  readonly subscriber: SubscriberLike
+  /** Name of the channel, the same in all processes that share. @defaultValue 'consume-once:done' */
+  readonly channel?: string
+}
+
+/**
+ * Lets the caches of several processes share what is done, by Redis pub/sub: `withDoneCache(store, { max, share })`.
+ * @throws ConfigError `CONFIG_INVALID`
+ */
+export function redisDoneChannel({
+  redis,
+  subscriber,
+  channel = DEFAULT_CHANNEL,
+}: RedisDoneChannelOptions): DoneChannel {
+  const problems = problemsOfChannel({ redis, subscriber, channel })
+  if (problems.length > 0) throw new ConfigError(problems)
+  return {
+    publish: async (text) => void (await redis.publish(channel, text)),
+    subscribe({ onOpen, onLost, onText }: DoneEars): void {
+      // The client subscribes again before it is ready.
+      subscriber.on('ready', onOpen)
+      subscriber.on('reconnecting', onLost)
+      subscriber.on('end', onLost)
+      void subscriber.subscribe(channel, onText).then(onOpen, onLost)
+    },
+  }
+}

@@ -1,0 +1,71 @@
+import type { Pace } from '../contenders/prepared-source.ts'
+import { lazily } from '../lazily.ts'
+import type { TopicPlan } from '../places/plans.ts'
+import { CPU_EACH, type Suite } from '../suite.ts'
+
+const inMemory = lazily(async () => ({
+  ...(await import('../contenders/framework.ts')),
+  ...(await import('../contenders/metrics.ts')),
+}))
+const onBroker = lazily(() => import('../contenders/metrics.ts'))
+
+const HUNDREDS: Pace = { atOnce: 500, inFlight: 1_500 }
+const EIGHT_PARTITIONS: TopicPlan = { partitions: 8, partitionOf: (id) => id % 8, keys: 10_000 }
+/** Of the CPU of a message without metrics. */
+const MOST = 1.03
+
+/** What metrics cost: of the CPU of a message, since that is what they take. */
+export const metrics: Suite = {
+  name: 'metrics',
+  packages: ['prom-client', '@opentelemetry/sdk-metrics', 'kafkajs', 'ioredis'],
+  smoke: 500,
+  scenarios: [
+    {
+      name: 'memory',
+      title: 'memory store, no broker, no-op handler, 500 deliveries of 1 KB at once',
+      messages: 200_000,
+      repetitions: 5,
+      needs: [],
+      contenders: [
+        { name: 'off', run: inMemory(({ handleEach }) => handleEach(HUNDREDS)) },
+        { name: 'no-op observer', run: inMemory(({ handleEach, heard }) => handleEach(HUNDREDS, heard())) },
+        { name: 'prometheus', run: inMemory(({ handleEach, byPrometheus }) => handleEach(HUNDREDS, byPrometheus())) },
+        {
+          name: 'OpenTelemetry',
+          run: inMemory(({ handleEach, byOpenTelemetry }) => handleEach(HUNDREDS, byOpenTelemetry())),
+        },
+      ],
+      ratios: [
+        { of: 'no-op observer', to: 'off' },
+        { of: 'prometheus', to: 'off' },
+        { of: 'OpenTelemetry', to: 'off' },
+      ],
+    },
+    {
+      name: 'kafka-redis',
+      title: 'Kafka, 1 KB in 8 partitions, no-op handler, leases in Redis, 256 at once',
+      messages: 200_000,
+      repetitions: 5,
+      needs: ['kafka', 'redis'],
+      place: EIGHT_PARTITIONS,
+      contenders: [
+        { name: 'off', run: onBroker(({ onKafkaAndRedis, unobserved }) => onKafkaAndRedis(unobserved)) },
+        { name: 'no-op observer', run: onBroker(({ onKafkaAndRedis, heard }) => onKafkaAndRedis(heard)) },
+        { name: 'prometheus', run: onBroker(({ onKafkaAndRedis, byPrometheus }) => onKafkaAndRedis(byPrometheus)) },
+        {
+          name: 'OpenTelemetry',
+          run: onBroker(({ onKafkaAndRedis, byOpenTelemetry }) => onKafkaAndRedis(byOpenTelemetry)),
+        },
+      ],
+      ratios: [
+        { of: 'no-op observer', to: 'off' },
+        { of: 'prometheus', to: 'off' },
+        { of: 'OpenTelemetry', to: 'off' },
+      ],
+      bounds: [
+        { of: 'prometheus', figure: CPU_EACH, most: MOST, timesThatOf: 'off' },
+        { of: 'OpenTelemetry', figure: CPU_EACH, most: MOST, timesThatOf: 'off' },
+      ],
+    },
+  ],
+}

@@ -1,0 +1,71 @@
+import type { Command } from 'commander'
+import { observedReport, type ObservedExample, type ObservedReport } from '../src/index.ts'
+import { isoTime } from '../src/clock.ts'
+import { durationText } from '../src/duration-text.ts'
+import { CommandError, EXIT } from './exit.ts'
+import { printJson, printText, printable, table } from './output.ts'
+import { addSessionOptions, Session, titleOf, type SessionFlags } from './session.ts'
+
+const EXAMPLES = `
+Examples:
+  consume-once report sms-sender          what mode 'enforce' would have done with its messages
+  consume-once report sms-sender --json   all counts, for a script
+
+The report is at most 10 s old, and adds up every process that ran the consumer in mode 'observe'.
+
+Exit code 0: shown. 2: usage. 3: there is no report yet. 4: the store cannot be reached.`
+
+export function addReport(program: Command, exit: (code: number) => void): void {
+  const command = program
+    .command('report')
+    .description("Shows what mode 'observe' has seen of a consumer.")
+    .argument('<consumer>', 'name of a consumer of the config, or group/name')
+  addSessionOptions(command)
+    .addHelpText('after', EXAMPLES)
+    .action(async (consumer: string, flags: SessionFlags) => {
+      exit(await Session.run(flags, (session) => show(session, consumer)))
+    })
+}
+
+async function show(session: Session, name: string): Promise<number> {
+  const entry = session.consumer(name)
+  const report = await session.answer(observedReport(entry.consumer, entry.subscription))
+  if (report === undefined) {
+    throw new CommandError(
+      EXIT.refused,
+      `no report of ${titleOf(entry)}: run it with mode: 'observe', and ask again after 10 s`,
+    )
+  }
+  if (session.isJson) printJson('report', { consumer: titleOf(entry), ...report })
+  else printText(asText(titleOf(entry), report))
+  return EXIT.ok
+}
+
+function asText(title: string, { since, until, counts, oldestMs, examples }: ObservedReport): string {
+  const all = Object.values(counts).reduce((sum, count) => sum + count, 0)
+  const share = (count: number): string => (all === 0 ? '0 %' : `${((100 * count) / all).toFixed(1)} %`)
+  const ages = oldestMs === undefined ? '' : `, up to ${ageText(oldestMs)} after the first run`
+  const lines = [
+    `${title}: ${all} messages observed from ${isoTime(since)} to ${isoTime(until)}`,
+    '',
+    `${share(counts.duplicate)} would have been dropped as duplicates (${counts.duplicate})${ages}`,
+    `${counts.conflict} conflicts: same ID, another payload`,
+    `${counts['dead-letter']} would have been dead-lettered`,
+    `${counts['in-doubt']} in doubt, ${counts.busy} would have waited for another process`,
+  ]
+  if (counts.unknown > 0) lines.push(`${counts.unknown} not known: the store was not asked in time`)
+  if (examples.length === 0) return lines.join('\n')
+  const rows = examples.map(rowOf)
+  return [...lines, '', table(['VERDICT', 'AT', 'PLACE', 'AGE', 'REASON', 'KEY'], rows)].join('\n')
+}
+
+/** In the largest unit of which it has at least two: `41 s`, `3 h`. */
+function ageText(ms: number): string {
+  const unit = [86_400_000, 3_600_000, 60_000, 1_000].find((size) => ms >= 2 * size) ?? 1
+  return durationText(Math.round(ms / unit) * unit)
+}
+
+function rowOf({ verdict, at, destination, position, ageMs, reason = '', key = '' }: ObservedExample): string[] {
+  const age = ageMs === undefined ? '' : ageText(ageMs)
+  return [verdict, isoTime(at), printable(`${destination} ${position}`), age, reason, key]
+}

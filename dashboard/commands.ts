@@ -1,0 +1,33 @@
+// Commands of the command-line tool, as a person pastes them into a shell. Pure.
+
+import type { ConsumerInfo } from './api.ts'
+
+/** A message as a command names it. `id`: what a person looked for; the store keeps no ID, only its key. */
+export interface Named {
+  readonly id: string | undefined
+  readonly key: string
+  /** Set if the ID has records under several origins. */
+  readonly origin: string | undefined
+}
+
+/** `npx consume-once <verb> <consumer> <rest>`; the consumer by its name alone if no other has that name. */
+export function command(
+  verb: string,
+  consumer: Pick<ConsumerInfo, 'id' | 'name'>,
+  consumers: readonly Pick<ConsumerInfo, 'name'>[],
+  rest = '',
+): string {
+  const isOnly = consumers.filter(({ name }) => name === consumer.name).length < 2
+  return `npx consume-once ${verb} ${quoted(isOnly ? consumer.name : consumer.id)}${rest === '' ? '' : ` ${rest}`}`
+}
+
+/** The arguments that name one message. A key or an ID may begin with a hyphen. */
+export function refOf({ id, key, origin }: Named): string {
+  if (id === undefined) return `--key -- ${key}`
+  return `${origin === undefined ? '' : `--origin ${quoted(origin)} `}${id.startsWith('-') ? '-- ' : ''}${quoted(id)}`
+}
+
+/** Quotes for a shell. */
+export function quoted(text: string): string {
+  return /^[\w.@%+:/-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+}

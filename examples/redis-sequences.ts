@@ -1,0 +1,37 @@
+// Meters number their readings. Redis keeps one mark for each meter, not one for each reading.
+import assert from 'node:assert/strict'
+import { Redis } from 'ioredis'
+import { redisUrl } from './support/servers.ts'
+// #region docs
+import { defineConsumer, MemoryBroker, messageId, runMemory } from 'consume-once'
+import { redisSequences } from 'consume-once/ioredis'
+
+const redis = new Redis(redisUrl())
+const sums = new Map<string, number>()
+
+const readings = defineConsumer({
+  name: 'meter-readings',
+  id: messageId.sourceSequence({
+    // The boot ID changes when a meter counts from 1 again.
+    source: ({ headers }) => `${String(headers['meter'])}/${String(headers['boot-id'])}`,
+    sequence: messageId.header('seq'),
+  }),
+  store: redisSequences({ redis, prefix: `readings-${process.pid}` }),
+  handle: ({ message: { headers, value } }) => {
+    const meter = String(headers['meter'])
+    sums.set(meter, (sums.get(meter) ?? 0) + Number(value))
+  },
+})
+// #endregion
+
+const broker = new MemoryBroker()
+const running = await runMemory(broker, readings, { topic: 'readings', group: 'meters' })
+// In the wrong order, some twice, and reading 4 late.
+for (const seq of [1, 3, 2, 2, 5, 1, 6, 4, 4]) {
+  broker.publish('readings', { value: Buffer.from('10'), headers: { meter: 'm-7', 'boot-id': 'b1', seq: String(seq) } })
+}
+await broker.drained('readings', 'meters')
+await running.stop()
+await redis.quit()
+console.log(Object.fromEntries(sums)) // { 'm-7': 60 }
+assert.equal(sums.get('m-7'), 60)

@@ -1,0 +1,48 @@
+// Takes one lock again and again, in a process of its own that its test stops and continues.
+import { writeSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { redisLease } from '../../adapters/redis/ioredis/index.ts'
+import { withLock } from '../../src/index.ts'
+
+export interface LockSpec {
+  readonly url: string
+  readonly prefix: string
+  /** A list in Redis: what the resource took and refused. */
+  readonly journal: string
+  readonly rounds: number
+}
+
+/** What the lock protects: it keeps the highest fence that it has seen, and refuses a smaller one. */
+const RESOURCE = `
+  local highest = tonumber(redis.call('get', KEYS[1] .. ':fence') or '0')
+  local fence = tonumber(ARGV[1])
+  local taken = fence >= highest
+  if taken then redis.call('set', KEYS[1] .. ':fence', fence) end
+  redis.call('rpush', KEYS[1], cjson.encode({ fence = fence, pid = ARGV[2], taken = taken }))
+  return taken and 1 or 0`
+
+const { url, prefix, journal, rounds } = JSON.parse(process.argv[2] ?? '') as LockSpec
+const redis = new Redis(url)
+const store = redisLease({ redis, prefix })
+
+async function main(): Promise<void> {
+  for (let round = 0; round < rounds;) {
+    const end = await withLock(
+      store,
+      'one',
+      async ({ fence }) => {
+        // Deaf to the signal on purpose: two writes, between which the process may be stopped.
+        await redis.eval(RESOURCE, 1, journal, fence, process.pid)
+        writeSync(1, `${fence}\n`)
+        await sleep(20)
+        await redis.eval(RESOURCE, 1, journal, fence, process.pid)
+      },
+      { leaseMs: 1_000, waitMs: 60_000 },
+    )
+    if (end.verdict !== 'busy') round++
+  }
+  redis.disconnect()
+}
+
+void main()

@@ -1,0 +1,57 @@
+import { beforeAll, describe, it } from '@jest/globals'
+import { describeStoreContract } from '../../testing/contract/store/contract.ts'
+import { numberedHarness, oneSource, ownSources } from '../../test/contract/numbered-keys.ts'
+import { backends } from '../../test/kit/backends.ts'
+import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { pgLeaseHarness } from '../../test/pg/lease-harness.ts'
+import { LIBRARIES } from '../../test/redis/clients.ts'
+import { redisHarness } from '../../test/redis/harness.ts'
+
+// The whole contract of leases: a minute for each store. What is peculiar to sequences is in test/redis and test/pg.
+
+const loss = 'what it has lost, its source still knows'
+const retention =
+  'a number is remembered as long as its source: some milliseconds longer than its record, and any mark prolongs it'
+
+const describeOnRedis = backends.has('redis') ? describe : describe.skip
+const describeOnPostgres = backends.has('postgres') ? describe : describe.skip
+
+describeOnRedis.each(LIBRARIES)('redisSequences by $name on one server', (library) => {
+  let url = ''
+  beforeAll(async () => {
+    url = (await server('redis')).url
+  }, SERVER_WITHIN_MS)
+
+  describeStoreContract(
+    'redisSequences with a source for each message',
+    {
+      strategy: 'lease',
+      createHarness: async () => numberedHarness(await redisHarness(url, { library, sequences: {} }), ownSources()),
+      lacks: { loss, retention },
+    },
+    { describe, it },
+  )
+
+  describeStoreContract(
+    'redisSequences with one source',
+    {
+      strategy: 'lease',
+      createHarness: async () =>
+        numberedHarness(await redisHarness(url, { library, sequences: { tail: 10_000 } }), oneSource()),
+      lacks: { loss, retention },
+    },
+    { describe, it },
+  )
+})
+
+describeOnPostgres('postgresSequences', () => {
+  describeStoreContract(
+    'postgresSequences with a source for each message',
+    {
+      strategy: 'lease',
+      createHarness: async () => numberedHarness(await pgLeaseHarness({}, {}), ownSources()),
+      lacks: { loss, retention },
+    },
+    { describe, it },
+  )
+})

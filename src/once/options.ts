@@ -1,0 +1,252 @@
+import type { Digest, Key } from '../core/record.ts'
+import { idBytes, type UnusableId } from '../core/message-id.ts'
+import { leaseMarginMs } from '../core/lease-margin.ts'
+import type { InDoubtPolicy } from '../core/decision.ts'
+import type { DurationMs } from '../core/units.ts'
+import { systemClock } from '../clock.ts'
+import { DEFAULTS } from '../defaults.ts'
+import { digestOf, identityOf } from '../digest.ts'
+import { systemEntropy } from '../entropy.ts'
+import { ConfigError } from '../errors.ts'
+import { checkFunction, checkNames, checkOneOf, checkText, checkWhole, givenOf, shownText } from '../option-checks.ts'
+import type { SealResult, StrategyContext } from '../options.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Entropy } from '../ports/entropy.ts'
+import type { InboxStore, LeaseStore } from '../ports/store.ts'
+import { LARGEST_RESULT } from '../resolve-options.ts'
+import { scopeText } from '../scope.ts'
+
+/** The argument of the function that `once` calls: with `tx` on an inbox store, with `fence` on a lease store. */
+export type OnceContext<Tx = never> = {
+  /**
+   * 43 characters, the same in every call with this key. Pass it to a provider that deduplicates requests. It contains
+   * nothing of the key.
+   */
+  readonly idempotencyKey: string
+  /** Number of this run, from 1, counted durably before it starts. `once` sets no limit: the caller decides about retries. */
+  readonly attempt: number
+  /**
+   * Aborts when the function exceeds `timeoutMs`, when the lease or the connection of the transaction is lost, and when
+   * the caller's `signal` aborts.
+   */
+  readonly signal: AbortSignal
+} & StrategyContext<Tx>
+
+/**
+ * The answer of an `onInDoubt` function: the effect did not happen; nobody can tell; or it happened, with this result.
+ */
+export type OnceReconciled<T> = 'did-not-happen' | 'unknown' | { readonly result: T }
+
+export interface OnceOptions<T = unknown> {
+  /** Stands before the key: the same key in two scopes is two keys. Give each kind of call its own. @defaultValue `once` */
+  readonly scope?: string
+  /**
+   * What the key was used for, such as the request body. A call with the same key and another payload is refused with
+   * `ONCE_CONFLICT`. @defaultValue payloads are not compared
+   */
+  readonly payload?: string | Uint8Array
+  /** Ends the wait for the claim, and aborts the `signal` of a running function. `once` then waits for the function. */
+  readonly signal?: AbortSignal
+  /**
+   * What a call does while another one with this key is under way, in this or another process. `wait`: waits up to
+   * `waitMs` for its result, and calls the function itself if that one failed. `refuse`: rejects with `ONCE_BUSY`.
+   * @defaultValue `wait`
+   */
+  readonly whenBusy?: 'wait' | 'refuse'
+  /** The longest wait for the claim, in milliseconds: for another call, and for a store that does not answer. @defaultValue 10000 */
+  readonly waitMs?: DurationMs
+  /**
+   * Lease stores only. Decides about a key of which an earlier run ended without a known end (crash, timeout,
+   * `OutcomeUnknownError`). `rerun` calls the function. `park` sets the key aside for a person: this and every later
+   * call gets `ONCE_SET_ASIDE`. A function finds out; `unknown` parks. @defaultValue `rerun`
+   */
+  readonly onInDoubt?: 'rerun' | 'park' | ((idempotencyKey: string) => OnceReconciled<T> | Promise<OnceReconciled<T>>)
+  /**
+   * Returns true for a failure that is the final answer, such as a declined payment. It is kept as the result, and
+   * every duplicate rejects with `RememberedFailureError`. On an inbox the writes of the function are rolled back. Any
+   * other return value, or an exception, counts as false. @defaultValue none: a failure frees the key
+   */
+  readonly rememberFailure?: (error: unknown) => boolean
+  /** How long a claim holds without renewal, in milliseconds. It is renewed while the function runs. @defaultValue 30000 */
+  readonly leaseMs?: DurationMs
+  /** How long the result is kept, in milliseconds. It must outlast every repetition of the call. @defaultValue 7 days */
+  readonly retentionMs?: DurationMs
+  /** How long the function may run, in milliseconds. Then its signal aborts, and the key is in doubt. @defaultValue 60000 */
+  readonly timeoutMs?: DurationMs
+  /** How long an aborted function may take to end. After that `once` rejects without it. @defaultValue 5000 */
+  readonly graceMs?: DurationMs
+  /** The largest result, in bytes of JSON. At most 1048576. @defaultValue 16384 */
+  readonly maxResultBytes?: number
+  /** Encrypts results and remembered failures in the store. @defaultValue stored as plain text */
+  readonly sealResult?: SealResult
+  /** Removes records whose retention has ended, for stores that do not expire them on their own. @defaultValue `background` */
+  readonly purge?: 'background' | 'never'
+  /** @defaultValue the system clock */
+  readonly clock?: Clock
+  /** @defaultValue the system source */
+  readonly entropy?: Entropy
+}
+
+/** The options of one call, complete and checked. */
+export interface OnceSettings {
+  readonly scope: string
+  readonly key: Key
+  readonly idempotencyKey: string
+  readonly digest: Digest
+  readonly signal: AbortSignal | undefined
+  readonly whenBusy: 'wait' | 'refuse'
+  readonly waitMs: DurationMs
+  readonly onInDoubt: InDoubtPolicy
+  readonly reconcile: ((idempotencyKey: string) => unknown) | undefined
+  readonly rememberFailure: ((error: unknown) => boolean) | undefined
+  readonly leaseMs: DurationMs
+  readonly renewEveryMs: DurationMs
+  readonly retentionMs: DurationMs
+  readonly handlerTimeoutMs: DurationMs
+  readonly graceMs: DurationMs
+  readonly maxResultBytes: number
+  readonly sealResult: SealResult | undefined
+  readonly purge: 'background' | 'never'
+  readonly clock: Clock
+  readonly entropy: Entropy
+}
+
+const KNOWN: Record<keyof OnceOptions, true> = {
+  scope: true,
+  payload: true,
+  signal: true,
+  whenBusy: true,
+  waitMs: true,
+  onInDoubt: true,
+  rememberFailure: true,
+  leaseMs: true,
+  retentionMs: true,
+  timeoutMs: true,
+  graceMs: true,
+  maxResultBytes: true,
+  sealResult: true,
+  purge: true,
+  clock: true,
+  entropy: true,
+}
+
+const WHY_UNUSABLE: Readonly<Record<UnusableId, string>> = {
+  missing: 'expected text or bytes, got none',
+  blank: 'expected text that is not blank',
+  'too-long': 'expected at most 512 bytes',
+  'ill-formed': 'expected text without a lone surrogate',
+}
+
+const DEFAULT_WAIT_MS = 10_000
+
+/** @throws ConfigError `CONFIG_INVALID`, with all problems at once */
+export function settingsOf<T>(
+  store: LeaseStore | InboxStore<never>,
+  key: string | Uint8Array,
+  fn: unknown,
+  options: OnceOptions<T>,
+): OnceSettings {
+  const given: OnceOptions = givenOf(options)
+  const numbers = numbersOf(given)
+  const problems: string[] = []
+  checkNames('', given, { known: KNOWN }, problems)
+  problemsOfStore(store, given, problems)
+  checkFunction('fn', fn, problems)
+  for (const [name, value] of Object.entries(numbers)) checkWhole(name, value, problems)
+  if (problems.length === 0) problemsOfTimes(numbers, problems)
+  const { scope = 'once', whenBusy = 'wait', onInDoubt = DEFAULTS.onInDoubt, purge = DEFAULTS.purge } = given
+  checkText('scope', scope, problems)
+  checkOneOf('whenBusy', whenBusy, ['wait', 'refuse'], problems)
+  checkOneOf('purge', purge, ['background', 'never'], problems)
+  if (typeof onInDoubt !== 'function') checkOneOf('onInDoubt', onInDoubt, ['rerun', 'park', 'a function'], problems)
+  problemsOfObjects(given, problems)
+  const id = isTextOrBytes(key) ? idBytes(key) : 'missing'
+  if (typeof id === 'string') problems.push(`key: ${WHY_UNUSABLE[id]}`)
+  if (problems.length > 0 || typeof id === 'string') throw new ConfigError(problems.map((one) => `once: ${one}`))
+  const { timeoutMs, ...times } = numbers
+  return {
+    scope: scopeText([scope]),
+    ...identityOf([Buffer.from(scope)], id),
+    digest: given.payload === undefined ? '' : digestOf(bytesOf(given.payload)),
+    signal: given.signal,
+    whenBusy,
+    ...times,
+    handlerTimeoutMs: timeoutMs,
+    renewEveryMs: Math.floor(numbers.leaseMs / 3),
+    onInDoubt: typeof onInDoubt === 'function' ? 'reconcile' : onInDoubt,
+    reconcile: typeof onInDoubt === 'function' ? onInDoubt : undefined,
+    rememberFailure: given.rememberFailure,
+    sealResult: given.sealResult,
+    purge,
+    clock: given.clock ?? systemClock,
+    entropy: given.entropy ?? systemEntropy,
+  }
+}
+
+function numbersOf(
+  given: OnceOptions,
+): Record<'waitMs' | 'leaseMs' | 'retentionMs' | 'timeoutMs' | 'graceMs' | 'maxResultBytes', number> {
+  return {
+    waitMs: given.waitMs ?? DEFAULT_WAIT_MS,
+    leaseMs: given.leaseMs ?? DEFAULTS.leaseMs,
+    retentionMs: given.retentionMs ?? DEFAULTS.retentionMs,
+    timeoutMs: given.timeoutMs ?? DEFAULTS.handlerTimeoutMs,
+    graceMs: given.graceMs ?? DEFAULTS.graceMs,
+    maxResultBytes: given.maxResultBytes ?? DEFAULTS.maxResultBytes,
+  }
+}
+
+function problemsOfStore(store: LeaseStore | InboxStore<never>, given: OnceOptions, problems: string[]): void {
+  const { strategy, claim } = (store ?? {}) as Partial<LeaseStore | InboxStore<never>>
+  if (typeof claim !== 'function') {
+    problems.push('store: expected a store such as redisLease({ redis }), postgresInbox({ pool }) or memoryStore()')
+  } else if (strategy !== 'lease' && strategy !== 'inbox') {
+    problems.push(
+      `store: expected one of strategy lease or inbox, got ${shownText(strategy)}: it keeps positions of Kafka partitions, and nothing of a key`,
+    )
+  }
+  if (strategy === 'inbox' && given.onInDoubt !== undefined) {
+    problems.push('onInDoubt: an inbox knows no doubt, effect and mark are one transaction; leave it out')
+  }
+}
+
+function problemsOfTimes(
+  { leaseMs, retentionMs, timeoutMs, graceMs, maxResultBytes }: ReturnType<typeof numbersOf>,
+  problems: string[],
+): void {
+  if (Math.floor(leaseMs / 3) >= leaseMs - leaseMarginMs(leaseMs) || leaseMs < 3) {
+    problems.push(`leaseMs: expected at least 3, got ${leaseMs}`)
+  }
+  const longestMs = leaseMs + timeoutMs + graceMs
+  if (retentionMs <= longestMs) {
+    problems.push(
+      `retentionMs: expected more than leaseMs + timeoutMs + graceMs (${longestMs}), got ${retentionMs}: the key could be forgotten while its function runs`,
+    )
+  }
+  if (maxResultBytes > LARGEST_RESULT) {
+    problems.push(
+      `maxResultBytes: expected at most ${LARGEST_RESULT}, got ${maxResultBytes}: keep a reference to what is larger`,
+    )
+  }
+}
+
+function problemsOfObjects(given: OnceOptions, problems: string[]): void {
+  const { payload, signal, sealResult, rememberFailure } = given
+  if (payload !== undefined && !isTextOrBytes(payload))
+    problems.push(`payload: expected text or bytes, got ${typeof payload}`)
+  if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
+    problems.push(`signal: expected an AbortSignal, got ${typeof signal}`)
+  }
+  if (rememberFailure !== undefined) checkFunction('rememberFailure', rememberFailure, problems)
+  if (sealResult !== undefined && (typeof sealResult?.seal !== 'function' || typeof sealResult.open !== 'function')) {
+    problems.push('sealResult: expected an object with the functions seal and open')
+  }
+}
+
+function isTextOrBytes(value: unknown): value is string | Uint8Array {
+  return typeof value === 'string' || value instanceof Uint8Array
+}
+
+function bytesOf(value: string | Uint8Array): Uint8Array {
+  return typeof value === 'string' ? Buffer.from(value) : value
+}

@@ -1,0 +1,116 @@
+import type { HandlerResult } from '../core/decision.ts'
+import type { MonotonicMs } from '../core/units.ts'
+import { StoppedError } from '../errors.ts'
+import { resultOfThrow } from '../pipeline/handler-run.ts'
+import { HeldLease, type LeaseKeeper } from '../pipeline/lease-keeper.ts'
+import { TimedRun } from '../pipeline/timed-run.ts'
+import type { Claim, LentTransaction, TransactionClaim } from '../ports/store.ts'
+import type { OnceSettings } from './options.ts'
+
+/** A claim with the function that runs under it. */
+export interface OnceItem {
+  readonly claim: Claim
+  /** The function did not end within its grace period. */
+  readonly onStuck: () => void
+}
+
+export type OnceKeeper = LeaseKeeper<OnceItem>
+
+/** A claim, and when the call that granted or last renewed it was sent. */
+export interface Granted {
+  readonly claim: Claim
+  readonly sentAt: MonotonicMs
+  /** An earlier run may have had the effect. */
+  readonly doubt: boolean
+}
+
+/** How a run ended. `stuck`: nobody waits for it any more, and it may still be running. */
+export interface RunEnd {
+  readonly result: HandlerResult | 'stuck'
+  readonly value?: unknown
+  readonly error?: unknown
+}
+
+/** Arguments of a function that runs under a claim. */
+export interface RunContext {
+  readonly signal: AbortSignal
+  readonly tx: unknown
+}
+
+interface RunParts {
+  readonly keeper: OnceKeeper
+  readonly settings: Pick<OnceSettings, 'signal' | 'clock'>
+  readonly granted: Granted
+}
+
+/** One run of a function of the user under a claim that is renewed, from the start of the function to the mark. */
+export class OnceRun {
+  readonly #parts: RunParts
+  readonly #run = new TimedRun()
+  readonly #lease: HeldLease<OnceItem>
+  #resolve: (end: RunEnd) => void = () => {}
+
+  constructor(parts: RunParts) {
+    const { claim, sentAt } = parts.granted
+    this.#parts = parts
+    this.#lease = new HeldLease([{ claim, onStuck: () => this.#stuck() }], sentAt)
+  }
+
+  /** The same claim, as it is renewed now. */
+  get granted(): Granted {
+    return { ...this.#parts.granted, sentAt: this.#lease.sentAt }
+  }
+
+  /** Resolves once. `onLate` gets the value of a function that ended after that. */
+  start(work: (context: RunContext) => unknown, onLate: (value: unknown) => void): Promise<RunEnd> {
+    const { keeper, settings, granted } = this.#parts
+    const lent = lend(granted.claim)
+    const abort = (): void => this.#run.abort(reasonOf(settings.signal))
+    this.#run.onAbort = () => void lent?.revoke()
+    this.#run.begin(settings.clock.monotonic())
+    keeper.keep(this.#lease, this.#run)
+    settings.signal?.addEventListener('abort', abort)
+    const over = (end: RunEnd): void => {
+      settings.signal?.removeEventListener('abort', abort)
+      lent?.revoke()
+      this.#run.end()
+      if (this.#run.state === 'ended') this.#resolve(end)
+      else if (end.result === 'handled') onLate(end.value)
+    }
+    return new Promise((resolve) => {
+      this.#resolve = resolve
+      const run = this.#run
+      const call = async (): Promise<unknown> =>
+        work({
+          tx: lent?.tx,
+          get signal() {
+            return run.signal
+          },
+        })
+      call().then(
+        (value) => over({ result: 'handled', value }),
+        (error: unknown) => over({ result: resultOfThrow(error, run.isAborted), error }),
+      )
+    })
+  }
+
+  /** Its claim is renewed no longer. */
+  close(): void {
+    this.#parts.keeper.release(this.#lease)
+  }
+
+  #stuck(): void {
+    if (!this.#run.abandon()) return
+    this.close()
+    this.#resolve({ result: 'stuck', error: this.#run.signal.reason })
+  }
+}
+
+function lend(claim: Claim): LentTransaction<unknown> | undefined {
+  return 'transaction' in claim ? (claim as TransactionClaim<unknown>).transaction.lend() : undefined
+}
+
+function reasonOf(signal: AbortSignal | undefined): Error {
+  const reason: unknown = signal?.reason
+  return reason instanceof Error ? reason : new StoppedError('the signal of the caller aborted')
+}

@@ -1,0 +1,25 @@
+import type { Key } from '../core/record.ts'
+import type { DurationMs } from '../core/units.ts'
+import type { SourceKey } from '../sequence-key.ts'
+
+/** Keeps one text for each source. Each method may be called again after any error. */
+export interface SequenceLedger {
+  /** The texts of sources, in their order; `undefined`: the source has none. */
+  read(scope: string, sources: readonly SourceKey[]): Promise<readonly (string | undefined)[]>
+  /**
+   * Writes the text of a source if it has not changed, and removes records with it, as one atomic step for each source.
+   * `true`: the source now has the text. A record that is not done is never removed.
+   */
+  swap(scope: string, swaps: readonly SourceSwap[]): Promise<readonly boolean[]>
+}
+
+export interface SourceSwap {
+  readonly source: SourceKey
+  /** The text that was read; `undefined`: the source had none. */
+  readonly from: string | undefined
+  readonly to: string
+  /** How long the text is kept at least, counted from now. */
+  readonly keepMs: DurationMs
+  /** Keys of this source. */
+  readonly removed: readonly Key[]
+}

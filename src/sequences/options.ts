@@ -1,0 +1,56 @@
+import { ConfigError } from '../errors.ts'
+import { checkNames, checkOneOf, checkWhole, shown } from '../option-checks.ts'
+
+/** Options of stores that keep a mark for each source instead of a record for each message. */
+export interface SequenceOptions {
+  /**
+   * The newest numbers of each source whose records are kept for the whole retention, with payload digest and result: 0
+   * to 10000. A sender that counts from the start again, or a second sender with the same name, meets them as
+   * conflicts.
+   * @defaultValue 100
+   */
+  readonly tail?: number
+  /**
+   * What happens to a message whose number is done and has no record, so that its payload cannot be compared. It is a
+   * late redelivery, or a sender has begun to count again.
+   * - `park`: a person decides, with the reason `behind-sequence`.
+   * - `duplicate`: it is settled. Take it only if no sender ever uses a number again, as with an epoch in the source.
+   *
+   * @defaultValue 'park'
+   */
+  readonly onBehind?: 'park' | 'duplicate'
+  /**
+   * The most gaps that are remembered of a source, 1 to 10000. Beyond it the lowest gap is forgotten, with all numbers
+   * below: a message with such a number and without a record is parked, whatever `onBehind` says.
+   * @defaultValue 1000
+   */
+  readonly maxGaps?: number
+}
+
+export type ResolvedSequences = Required<SequenceOptions>
+
+const KNOWN: { readonly [O in keyof ResolvedSequences]: true } = { tail: true, onBehind: true, maxGaps: true }
+const DEFAULTS: ResolvedSequences = { tail: 100, onBehind: 'park', maxGaps: 1_000 }
+const MOST = 10_000
+
+/** Takes the options of sequences out of others. */
+export function splitSequences<Options extends SequenceOptions>(
+  options: Options,
+): { readonly sequences: SequenceOptions; readonly others: Omit<Options, keyof SequenceOptions> } {
+  const { tail, onBehind, maxGaps, ...others } = options
+  return { sequences: { tail, onBehind, maxGaps } as SequenceOptions, others }
+}
+
+/** @throws ConfigError `CONFIG_INVALID` */
+export function resolveSequences(options: SequenceOptions, store: string): ResolvedSequences {
+  const problems: string[] = []
+  checkNames('', options, { known: KNOWN }, problems)
+  const { tail = DEFAULTS.tail, onBehind = DEFAULTS.onBehind, maxGaps = DEFAULTS.maxGaps } = options
+  if (!(Number.isSafeInteger(tail) && tail >= 0 && tail <= MOST)) {
+    problems.push(`tail: expected a whole number from 0 to ${MOST}, got ${shown(tail)}`)
+  }
+  checkOneOf('onBehind', onBehind, ['park', 'duplicate'], problems)
+  checkWhole('maxGaps', maxGaps, problems, { most: MOST })
+  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${store}: ${problem}`))
+  return { tail, onBehind, maxGaps }
+}

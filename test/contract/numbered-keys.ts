@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto'
+import type { Key } from '../../src/core/record.ts'
+import type { StoreAdmin } from '../../src/ports/store-admin.ts'
+import type { Claim, LeaseAnswer, LeaseStore, Store } from '../../src/ports/store.ts'
+import { sequenceKey } from '../../src/sequence-key.ts'
+import type { LeaseHarness } from '../../testing/contract/store/harness.ts'
+
+/** The source and number of a key of the laws, and back. */
+export class Numbering {
+  readonly #numbered = new Map<Key, Key>()
+  readonly #plain = new Map<Key, Key>()
+  readonly #numberOf: (key: Key, count: number) => readonly [source: string, number: bigint]
+
+  constructor(numberOf: (key: Key, count: number) => readonly [source: string, number: bigint]) {
+    this.#numberOf = numberOf
+  }
+
+  of(key: Key): Key {
+    const known = this.#numbered.get(key)
+    if (known !== undefined) return known
+    const [source, number] = this.#numberOf(key, this.#numbered.size)
+    const numbered = sequenceKey(createHash('sha256').update(source).digest('base64url'), number)
+    this.#numbered.set(key, numbered)
+    this.#plain.set(numbered, key)
+    return numbered
+  }
+
+  plain(key: Key): Key {
+    return this.#plain.get(key) ?? key
+  }
+}
+
+/** Each key is the fifth message of a source of its own. */
+export const ownSources = (): Numbering => new Numbering((key) => [key, 5n])
+
+/** All keys are messages of one source, in an order that leaves gaps. */
+export const oneSource = (): Numbering => new Numbering((_, count) => ['the only one', BigInt(count ^ 3)])
+
+/** For laws that use keys of records: a store of sequences under keys that have no number. */
+export function numberedKeys(store: Store, numbering: Numbering): LeaseStore {
+  if (store.strategy !== 'lease')
+    throw new TypeError(`expected a store of leases, got ${store.strategy} (numberedKeys)`)
+  const there = <T extends { readonly key: Key }>(items: readonly T[]): readonly T[] =>
+    items.map((item) => ({ ...item, key: numbering.of(item.key) }))
+  const back = (answer: LeaseAnswer): LeaseAnswer =>
+    'claim' in answer ? { ...answer, claim: plainClaim(answer.claim, numbering) } : answer
+  return {
+    strategy: 'lease',
+    inOrder: store.inOrder ?? false,
+    ...(store.admin === undefined ? {} : { admin: numberedAdmin(store.admin, numbering) }),
+    open: () => store.open(),
+    claim: async (request) => (await store.claim({ ...request, items: there(request.items) })).map(back),
+    renew: (claims, leaseMs) => store.renew(there(claims), leaseMs),
+    mark: (claims, results) => store.mark(there(claims), results),
+    release: (claims, how) => store.release(there(claims), how),
+    setAside: (claims, as, why) => store.setAside(there(claims), as, why),
+  }
+}
+
+/** The whole harness of a law. */
+export function numberedHarness<H extends LeaseHarness>(harness: H, numbering: Numbering): H {
+  const { forget, spoil } = harness
+  return {
+    ...harness,
+    store: numberedKeys(harness.store as Store, numbering),
+    secondStore: async () => numberedKeys((await harness.secondStore()) as Store, numbering),
+    ...(forget && { forget: (key: Key) => forget(numbering.of(key)) }),
+    ...(spoil && { spoil: (key: Key) => spoil(numbering.of(key)) }),
+  }
+}
+
+function plainClaim(claim: Claim, numbering: Numbering): Claim {
+  return { ...claim, key: numbering.plain(claim.key) }
+}
+
+function numberedAdmin(admin: StoreAdmin, numbering: Numbering): StoreAdmin {
+  const there = (keys: readonly Key[]): readonly Key[] => keys.map((key) => numbering.of(key))
+  const back = <T extends { readonly key: Key }>(found: readonly T[]): readonly T[] =>
+    found.map((one) => ({ ...one, key: numbering.plain(one.key) }))
+  return {
+    forgetsByItself: admin.forgetsByItself ?? false,
+    purge: (scope, how) => admin.purge(scope, how),
+    ...(admin.knownSince && { knownSince: async (scope) => admin.knownSince?.(scope) }),
+    ...(admin.replays && { replays: admin.replays }),
+    peek: (scope, keys) => admin.peek(scope, there(keys)),
+    list: async (scope, query) => {
+      const page = await admin.list(scope, query)
+      return { ...page, records: back(page.records) }
+    },
+    resolve: (scope, keys, how) => admin.resolve(scope, there(keys), how),
+    reopen: (scope, keys, why) => admin.reopen(scope, there(keys), why),
+    forget: (scope, keys, why) => admin.forget(scope, there(keys), why),
+    ...(admin.import && {
+      import: async (scope, keys, why) => (await admin.import?.(scope, there(keys), why)) ?? [],
+    }),
+    ...(admin.audit && {
+      audit: async (scope, { key, ...query }) => {
+        const page = await admin.audit?.(scope, { ...query, key: key === undefined ? undefined : numbering.of(key) })
+        return { entries: back(page?.entries ?? []), next: page?.next }
+      },
+    }),
+  }
+}

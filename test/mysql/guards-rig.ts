@@ -1,0 +1,71 @@
+import { createConnection, createPool, type Connection } from 'mysql2/promise'
+import { hold, newItem } from '../../testing/contract/store/claims.ts'
+import { eventually } from '../kit/eventually.ts'
+import { server } from '../kit/servers/server.ts'
+import { TABLES, type GuardRig, type Session } from '../stores/guards.ts'
+import { lend, newMysqlPlace } from './support.ts'
+
+type Rows = Record<string, unknown>[]
+
+/** `flags`: what mysql2 asks of the server. */
+export async function newMysqlGuardRig(flags: string[]): Promise<GuardRig> {
+  const place = await newMysqlPlace()
+  const { url: uri } = await server('mariadb')
+  const { database } = place
+  const pool = createPool({ uri, database, flags, connectionLimit: 4, supportBigNumbers: true })
+  const inbox = await place.newInbox({ pool })
+  for (const table of TABLES) await pool.query(`${table} engine = InnoDB`)
+  const connections: Connection[] = []
+  const session = async (): Promise<Session> => {
+    const connection = await createConnection({ uri, database, flags, supportBigNumbers: true })
+    connections.push(connection)
+    return sessionOf(connection)
+  }
+  return {
+    pool,
+    session,
+    clients: {
+      Connection: async () => {
+        const made = await session()
+        await made.run('begin')
+        return made
+      },
+      PoolConnection: async () => {
+        const connection = await pool.getConnection()
+        await connection.beginTransaction()
+        return sessionOf(connection, () => connection.release())
+      },
+      'ctx.tx': async () => {
+        const { claim } = await hold(inbox, newItem())
+        const { tx } = lend(claim)
+        const run = async (sql: string): Promise<Rows> => (await tx.query(sql))[0]
+        return { tx, run, end: async () => void (await inbox.mark([claim])) }
+      },
+    },
+    waiting: () =>
+      eventually(async () => {
+        // Not innodb_trx: it shows what it did 0.1 s before, and what it did at the last look if that was later.
+        const waits = await place.rows(
+          `select 1 from information_schema.processlist
+           where db = '${database}' and command in ('Query', 'Execute') and id <> connection_id() and time_ms > 200`,
+        )
+        return waits.length > 0
+      }),
+    async close() {
+      for (const connection of connections) connection.destroy()
+      await pool.end()
+      await place.close()
+    },
+  }
+}
+
+function sessionOf(client: Pick<Connection, 'query' | 'execute'>, done: () => void = () => {}): Session {
+  return {
+    tx: client,
+    run: async (sql) => (await client.query(sql))[0] as Rows,
+    end: async (how) => {
+      await client.query(how)
+      done()
+    },
+  }
+}

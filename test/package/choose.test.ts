@@ -1,0 +1,45 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from '@jest/globals'
+
+const ROOT = join(__dirname, '..', '..')
+const PAGE = readFileSync(join(ROOT, 'docs', 'choose.md'), 'utf8')
+const [, tree = '', table = ''] = PAGE.split(/^## /m)
+
+function headingsOf(page: string): readonly string[] {
+  const headings = readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)
+  return [...headings].map(([, title = '']) => anchorOf(title))
+}
+
+/** As GitHub makes it. */
+function anchorOf(title: string): string {
+  return title
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
+}
+
+describe('docs/choose.md', () => {
+  const links = [...PAGE.matchAll(/\]\(([^)#]*)(?:#([^)]*))?\)/g)].map(([, page = '', anchor]) => ({ page, anchor }))
+
+  it.each(links.filter(({ page }) => page !== ''))('leads to $page $anchor', ({ page, anchor }) => {
+    const file = join(ROOT, 'docs', page)
+    expect(existsSync(file)).toBe(true)
+    expect([undefined, ...headingsOf(file)]).toContain(anchor)
+  })
+
+  it('has an example or a page for each answer', () => {
+    const answers = tree.split(/^(?=\d+\. )/m).slice(1)
+    expect(answers.length).toBeGreaterThan(8)
+    for (const answer of answers) expect(answer).toContain('](')
+  })
+
+  it('names a test of each scheme, which exists', () => {
+    const rows = table.split('\n').filter((line) => line.startsWith('| ') && !line.includes('---'))
+    expect(rows.length).toBeGreaterThan(20)
+    for (const row of rows.slice(1)) {
+      const shown = /`((?:test|lab)\/[^`]+)`\s*\|$/.exec(row)?.[1]
+      expect([row, shown !== undefined && existsSync(join(ROOT, shown))]).toEqual([row, true])
+    }
+  })
+})

@@ -1,0 +1,9 @@
+import { describeHistories } from '../stores/guard-histories.ts'
+import { describeGuards } from '../stores/guards.ts'
+import { newPgGuardRig } from './guards-rig.ts'
+import { describePostgres } from './support.ts'
+
+describePostgres('guards on Postgres', () => {
+  describeGuards(newPgGuardRig)
+  describeHistories(newPgGuardRig, 500)
+})

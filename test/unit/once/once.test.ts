@@ -1,0 +1,466 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import {
+  memoryStore,
+  NoEffectError,
+  once,
+  OutcomeUnknownError,
+  type Once,
+  type OnceContext,
+  type OnceOptions,
+  type OnceReconciled,
+} from '../../../src/index.ts'
+import type { LeaseStore, InboxStore, MessageRecord } from '../../../src/spi.ts'
+import { InboxDatabase } from '../../../testing/stores/inbox-database.ts'
+import { MemoryInbox } from '../../../testing/stores/memory-inbox.ts'
+import type { MemoryTx } from '../../../testing/stores/memory-transaction.ts'
+import { ManualClock, turns } from '../../kit/manual-clock.ts'
+import { gate } from '../../kit/rig.ts'
+import { scriptedStore, type ScriptedStore } from '../../kit/scripted-store.ts'
+
+const clocks: ManualClock[] = []
+
+afterEach(async () => {
+  for (const clock of clocks.splice(0)) {
+    // The last tick of the leases.
+    await clock.advance(1_000)
+    if (clock.pending > 0) throw new Error(`${clock.pending} timers left`)
+  }
+})
+
+/** Processes on one store in memory; each has its own instance of the store. */
+class Server {
+  readonly clock = new ManualClock()
+  readonly #records = new Map<string, MessageRecord>()
+
+  constructor() {
+    clocks.push(this.clock)
+  }
+
+  process(): Process {
+    return new Process(memoryStore({ clock: this.clock, records: this.#records }), this.clock)
+  }
+
+  /** Runs all timers until the call has ended. */
+  async settled<T>(call: Promise<T>): Promise<T> {
+    const state = { isOver: false }
+    const over = (): void => {
+      state.isOver = true
+    }
+    call.then(over, over)
+    for (let step = 0; step < 400 && !state.isOver; step++) await this.clock.advance(200)
+    await this.clock.advance(1_000)
+    return call
+  }
+}
+
+class Process {
+  readonly store: ScriptedStore<never> & LeaseStore
+  readonly #clock: ManualClock
+
+  constructor(store: LeaseStore, clock: ManualClock) {
+    this.store = scriptedStore(store) as ScriptedStore<never> & LeaseStore
+    this.#clock = clock
+  }
+
+  once<T>(key: string, fn: (context: OnceContext) => T | Promise<T>, options: OnceOptions<T> = {}): Promise<Once<T>> {
+    return once(this.store, key, fn, { clock: this.#clock, purge: 'never', ...options })
+  }
+}
+
+type Counted<T> = { calls: number } & (() => T)
+
+/** `work` counts how often it was called. */
+function counted<A extends unknown[], T>(work: (...args: A) => T): ((...args: A) => T) & { calls: number } {
+  const counting = Object.assign(
+    (...args: A): T => {
+      counting.calls++
+      return work(...args)
+    },
+    { calls: 0 },
+  )
+  return counting
+}
+
+const endsUnknown = () => {
+  throw new OutcomeUnknownError('no answer')
+}
+
+describe('once on a lease store', () => {
+  it('calls the function for the first call, and answers the others with its result', async () => {
+    const server = new Server()
+    const work = counted(({ attempt, fence, idempotencyKey }: OnceContext) => ({
+      attempt,
+      fence,
+      n: idempotencyKey.length,
+    }))
+    const answers = [await server.process().once('k', work), await server.process().once('k', work)]
+    expect(answers).toEqual([
+      { result: { attempt: 1, fence: 1, n: 43 }, replayed: false },
+      { result: { attempt: 1, fence: 1, n: 43 }, replayed: true },
+    ])
+    expect(work.calls).toBe(1)
+    expect(await server.process().once('other', work, { scope: 'another' })).toMatchObject({ replayed: false })
+  })
+
+  it.each([[undefined], [null], [''], [0], [false], [[]], [{ at: new Date(0) }]])(
+    'keeps the result %j for every caller',
+    async (value) => {
+      const process = new Server().process()
+      const kept: unknown = value === undefined ? undefined : JSON.parse(JSON.stringify(value))
+      expect(await process.once<unknown>('k', () => value)).toEqual({ result: kept, replayed: false })
+      expect(await process.once<unknown>('k', () => 'again')).toEqual({ result: kept, replayed: true })
+    },
+  )
+
+  it('calls the function once for a hundred concurrent calls of two processes', async () => {
+    const server = new Server()
+    const [a, b] = [server.process(), server.process()]
+    const open = gate()
+    const work = counted(async () => {
+      await open.opened
+      return 'paid'
+    })
+    const calls = Array.from({ length: 100 }, (_, at) => (at % 2 === 0 ? a : b).once('k', work))
+    await turns()
+    open.open()
+    const answers = await server.settled(Promise.all(calls))
+    expect(work.calls).toBe(1)
+    expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1)
+    expect(new Set(answers.map(({ result }) => result))).toEqual(new Set(['paid']))
+    // Those of one process wait in it: only one of them polls.
+    expect(b.store.calls('claim').length).toBeLessThan(20)
+  })
+
+  it('calls the function of a waiting call when the first one failed, never both at once', async () => {
+    const server = new Server()
+    const process = server.process()
+    let [running, most] = [0, 0]
+    const work: Counted<Promise<string>> = counted(async () => {
+      most = Math.max(most, ++running)
+      await turns(1)
+      running--
+      if (work.calls < 3) throw new Error(`no ${work.calls}`)
+      return 'yes'
+    })
+    const ends = await server.settled(Promise.allSettled([1, 2, 3, 4].map(() => process.once('k', work))))
+    expect(ends).toMatchObject([
+      { reason: new Error('no 1') },
+      { reason: new Error('no 2') },
+      { value: { result: 'yes', replayed: false } },
+      { value: { result: 'yes', replayed: true } },
+    ])
+    expect(most).toBe(1)
+  })
+
+  it('refuses a call while another is under way, in this and in another process', async () => {
+    const server = new Server()
+    const [a, b] = [server.process(), server.process()]
+    const open = gate()
+    const first = a.once('k', () => open.opened)
+    await turns()
+    for (const process of [a, b]) {
+      await expect(process.once('k', () => 2, { whenBusy: 'refuse' })).rejects.toMatchObject({ code: 'ONCE_BUSY' })
+    }
+    open.open()
+    await first
+  })
+
+  it('bounds the wait by time and by the signal', async () => {
+    const server = new Server()
+    const [a, b] = [server.process(), server.process()]
+    const open = gate()
+    const first = a.once('k', () => open.opened, { timeoutMs: 600_000 })
+    await turns()
+    for (const process of [a, b]) {
+      await expect(server.settled(process.once('k', () => 2, { waitMs: 5_000 }))).rejects.toMatchObject({
+        code: 'ONCE_BUSY',
+      })
+      const controller = new AbortController()
+      const aborted = process.once('k', () => 2, { signal: controller.signal })
+      await turns()
+      controller.abort(new Error('gone'))
+      await expect(aborted).rejects.toThrow('gone')
+    }
+    open.open()
+    await first
+  })
+
+  it('refuses the key with another payload', async () => {
+    const process = new Server().process()
+    await process.once('k', () => 1, { payload: 'a' })
+    await expect(process.once('k', () => 2, { payload: 'b' })).rejects.toMatchObject({ code: 'ONCE_CONFLICT' })
+    expect(await process.once('k', () => 2, { payload: Buffer.from('a') })).toEqual({ result: 1, replayed: true })
+  })
+
+  it('does not answer a concurrent call that has another payload with the result', async () => {
+    const server = new Server()
+    const process = server.process()
+    const open = gate()
+    const first = process.once('k', () => open.opened, { payload: 'a' })
+    const second = process.once('k', async () => {}, { payload: 'b' })
+    await turns()
+    open.open()
+    await first
+    await expect(server.settled(second)).rejects.toMatchObject({ code: 'ONCE_CONFLICT' })
+  })
+
+  it('frees the key when the function throws', async () => {
+    const process = new Server().process()
+    const work: Counted<string> = counted((): string => {
+      if (work.calls === 1) throw new Error('no')
+      return 'yes'
+    })
+    await expect(process.once('k', work)).rejects.toThrow('no')
+    expect(await process.once('k', work)).toEqual({ result: 'yes', replayed: false })
+  })
+
+  it('remembers a failure by choice, and repeats it', async () => {
+    const process = new Server().process()
+    const declined = Object.assign(new Error('declined'), { name: 'CardError', code: 'DECLINED' })
+    const work = counted(() => {
+      throw declined
+    })
+    const options = { rememberFailure: (error: unknown) => error === declined }
+    await expect(process.once('k', work, options)).rejects.toBe(declined)
+    const duplicate = process.once('k', work, options)
+    await expect(duplicate).rejects.toMatchObject({ name: 'CardError', message: 'declined', code: 'DECLINED' })
+    expect(work.calls).toBe(1)
+  })
+
+  it.each([
+    ['a value without a JSON form', (): unknown => 1n, {}],
+    ['a value that is too large', (): unknown => 'x'.repeat(200), { maxResultBytes: 100 }],
+  ] as const)('tells %s before the mark, and does not run again', async (_name, value, options) => {
+    const process = new Server().process()
+    const work = counted(value)
+    for (let call = 0; call < 2; call++) {
+      await expect(process.once('k', work, options)).rejects.toMatchObject({ code: 'RESULT_NOT_KEPT' })
+    }
+    expect(work.calls).toBe(1)
+  })
+
+  it('keeps the result sealed', async () => {
+    const process = new Server().process()
+    const sealResult = {
+      seal: (text: string, key: string) => Buffer.from(`${key} ${text}`).toString('base64'),
+      open: (text: string, key: string) =>
+        Buffer.from(text, 'base64')
+          .toString()
+          .slice(key.length + 1),
+    }
+    expect(await process.once('k', () => 'secret', { sealResult })).toEqual({ result: 'secret', replayed: false })
+    expect(await process.once('k', () => 'other', { sealResult })).toEqual({ result: 'secret', replayed: true })
+    await expect(process.once('k', () => 'other')).rejects.toMatchObject({ code: 'RESULT_UNREADABLE' })
+  })
+
+  it('asks a lost answer again with the same token: one run, one mark', async () => {
+    const server = new Server()
+    const process = server.process()
+    for (const call of ['claim', 'mark'] as const) process.store.script(call, 'lose-reply', 'lose-request')
+    const work = counted(() => 'ok')
+    expect(await server.settled(process.once('k', work))).toEqual({ result: 'ok', replayed: false })
+    expect(work.calls).toBe(1)
+    expect(new Set(process.store.calls('claim').map(({ token }) => token)).size).toBe(1)
+    expect(await process.once('k', work)).toEqual({ result: 'ok', replayed: true })
+  })
+
+  it('gives up when the store does not answer, without a call of the function', async () => {
+    const server = new Server()
+    const process = server.process()
+    process.store.isDown = true
+    const work = counted(() => 'ok')
+    const call = server.settled(process.once('k', work, { waitMs: 2_000 }))
+    await expect(call).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' })
+    expect(work.calls).toBe(0)
+  })
+
+  it('tells that the mark is unknown, and replays the result if it was written', async () => {
+    const server = new Server()
+    const process = server.process()
+    process.store.onCall = ({ call }) => {
+      if (call === 'mark') process.store.isDown = true
+    }
+    const call = server.settled(process.once('k', () => 'ok', { leaseMs: 3_000 }))
+    await expect(call).rejects.toMatchObject({ code: 'STORE_AMBIGUOUS' })
+  })
+
+  it('renews the lease while the function runs', async () => {
+    const server = new Server()
+    const [a, b] = [server.process(), server.process()]
+    const open = gate()
+    const first = a.once('k', () => open.opened, { leaseMs: 3_000 })
+    await server.clock.advance(20_000)
+    await expect(b.once('k', () => 2, { whenBusy: 'refuse' })).rejects.toMatchObject({ code: 'ONCE_BUSY' })
+    open.open()
+    expect(await first).toMatchObject({ replayed: false })
+  })
+
+  it('aborts the function before its lease ends, and the key is in doubt', async () => {
+    const server = new Server()
+    const [a, b] = [server.process(), server.process()]
+    let abortedAt: number | undefined
+    const first = a.once(
+      'k',
+      ({ signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            abortedAt = server.clock.monotonic()
+            reject(signal.reason as Error)
+          })
+        }),
+      { leaseMs: 3_000 },
+    )
+    await turns()
+    a.store.isDown = true
+    await expect(server.settled(first)).rejects.toMatchObject({ code: 'LEASE_LOST' })
+    expect(abortedAt).toBeLessThan(3_000)
+    const park = b.once('k', () => 2, { onInDoubt: 'park' })
+    await expect(park).rejects.toMatchObject({ code: 'ONCE_SET_ASIDE', reason: 'in-doubt' })
+    await expect(b.once('k', () => 2)).rejects.toMatchObject({ code: 'ONCE_SET_ASIDE' })
+  })
+
+  it('rejects without a function that ignores its timeout, and keeps what it returns later', async () => {
+    const server = new Server()
+    const process = server.process()
+    const open = gate()
+    const work = counted(async () => {
+      await open.opened
+      return 'late'
+    })
+    const first = server.settled(process.once('k', work, { timeoutMs: 1_000, graceMs: 500, leaseMs: 60_000 }))
+    await expect(first).rejects.toMatchObject({ code: 'HANDLER_TIMEOUT' })
+    await expect(process.once('k', work, { whenBusy: 'refuse' })).rejects.toMatchObject({ code: 'ONCE_BUSY' })
+    open.open()
+    await turns()
+    expect(await process.once('k', work)).toEqual({ result: 'late', replayed: true })
+    expect(work.calls).toBe(1)
+  })
+
+  it.each([
+    ['rerun', { onInDoubt: 'rerun' }, { result: 'again', replayed: false }, 2],
+    [
+      'a function that knows the result',
+      { onInDoubt: (): OnceReconciled<string> => ({ result: 'it was' }) },
+      { result: 'it was', replayed: false },
+      1,
+    ],
+    [
+      'a function that knows that nothing happened',
+      { onInDoubt: (): OnceReconciled<string> => 'did-not-happen' },
+      { result: 'again', replayed: false },
+      2,
+    ],
+  ] as const)('decides about a key in doubt: %s', async (_name, options, answer, calls) => {
+    const process = new Server().process()
+    const work: Counted<string> = counted((): string => {
+      if (work.calls === 1) throw new OutcomeUnknownError('no answer of the provider')
+      return 'again'
+    })
+    await expect(process.once('k', work)).rejects.toThrow('no answer')
+    expect(await process.once('k', work, options as OnceOptions<string>)).toEqual(answer)
+    expect(work.calls).toBe(calls)
+  })
+
+  it('parks a key in doubt whose function cannot tell, and asks again if it throws', async () => {
+    const process = new Server().process()
+    await expect(process.once('k', endsUnknown)).rejects.toThrow('no answer')
+    const asks = (onInDoubt: OnceOptions<never>['onInDoubt']) =>
+      process.once('k', endsUnknown, onInDoubt ? { onInDoubt } : {})
+    await expect(asks(() => Promise.reject(new Error('provider down')))).rejects.toThrow('provider down')
+    await expect(asks(() => 'unknown')).rejects.toMatchObject({ code: 'ONCE_SET_ASIDE', reason: 'in-doubt' })
+  })
+
+  it('passes the signal of its caller on, and an aborted function that says so had no effect', async () => {
+    const process = new Server().process()
+    const controller = new AbortController()
+    const work = counted(async ({ signal }: OnceContext) => {
+      controller.abort(new Error('gone'))
+      throw signal.aborted ? new NoEffectError('stopped in time') : new Error('not aborted')
+    })
+    await expect(process.once('k', work, { signal: controller.signal })).rejects.toThrow('stopped in time')
+    expect(await process.once('k', () => 2, { onInDoubt: 'park' })).toEqual({ result: 2, replayed: false })
+    await expect(process.once('j', work, { signal: controller.signal })).rejects.toThrow('gone')
+    expect(work.calls).toBe(1)
+  })
+
+  it('answers with the result of another owner that was quicker', async () => {
+    const server = new Server()
+    const [a, b] = [server.process(), server.process()]
+    const open = gate()
+    const first = a.once('k', () => open.opened.then(() => 'late'), { leaseMs: 3_000 })
+    await turns()
+    // The process of the first is paused for longer than its lease.
+    server.clock.skip(10_000)
+    expect(await b.once('k', () => 'quicker')).toEqual({ result: 'quicker', replayed: false })
+    open.open()
+    expect(await server.settled(first)).toEqual({ result: 'quicker', replayed: true })
+  })
+
+  it('tells all problems of its arguments at once', async () => {
+    const bad = once(
+      undefined as unknown as LeaseStore,
+      ' ',
+      1 as unknown as () => void,
+      {
+        leaseMs: 0,
+        whenbusy: 'wait',
+      } as OnceOptions<void>,
+    )
+    await expect(bad).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      problems: [
+        'once: whenbusy: unknown option; did you mean whenBusy?',
+        'once: store: expected a store such as redisLease({ redis }), postgresInbox({ pool }) or memoryStore()',
+        'once: fn: expected a function, got number',
+        'once: leaseMs: expected a whole number from 1, got 0',
+        'once: key: expected text that is not blank',
+      ],
+    })
+  })
+})
+
+const opened = (): { store: InboxStore<MemoryTx>; database: InboxDatabase; options: OnceOptions<never> } => {
+  const database = new InboxDatabase()
+  const clock = new ManualClock()
+  clocks.push(clock)
+  return { store: new MemoryInbox({ database, clock }), database, options: { clock, purge: 'never' } }
+}
+
+const failing = async ({ tx }: OnceContext<MemoryTx>): Promise<never> => {
+  await tx.insert('effect')
+  throw new Error('no')
+}
+
+const unkept = async ({ tx }: OnceContext<MemoryTx>): Promise<bigint> => {
+  await tx.insert('effect')
+  return 1n
+}
+
+const writing = async ({ tx }: OnceContext<MemoryTx>): Promise<string> => {
+  await tx.insert('effect')
+  return 'ok'
+}
+
+describe('once on an inbox store', () => {
+  it('commits the effect with its mark', async () => {
+    const { store, database, options } = opened()
+    expect(await once(store, 'k', writing, options)).toEqual({ result: 'ok', replayed: false })
+    expect(await once(store, 'k', writing, options)).toEqual({ result: 'ok', replayed: true })
+    expect(database.effects).toEqual(['effect'])
+  })
+
+  it('rolls back when the function throws, also for a remembered failure, and when its result cannot be kept', async () => {
+    const { store, database, options } = opened()
+    await expect(once(store, 'k', failing, options)).rejects.toThrow('no')
+    await expect(once(store, 'k', failing, { ...options, rememberFailure: () => true })).rejects.toThrow('no')
+    await expect(once(store, 'k', failing, options)).rejects.toMatchObject({ name: 'Error', message: 'no' })
+    await expect(once(store, 'j', unkept, options)).rejects.toMatchObject({ code: 'RESULT_NOT_KEPT' })
+    expect(database.effects).toEqual([])
+    expect(await once<unknown, MemoryTx>(store, 'j', () => 1, options)).toEqual({ result: 1, replayed: false })
+  })
+
+  it('refuses onInDoubt', async () => {
+    const { store, options } = opened()
+    await expect(once(store, 'k', () => 1, { ...options, onInDoubt: 'park' })).rejects.toThrow('onInDoubt')
+  })
+})

@@ -1,3 +1,4 @@
+import { durationText } from './core/duration-text.ts'
 import type { DurationMs, EpochMs } from './core/units.ts'
 import type { KnownSince } from './ports/store-admin.ts'
 
@@ -20,7 +21,7 @@ export function sinceFirst(at: EpochMs): KnownSince {
 export function sinceKept(now: EpochMs, used: UsedRetentions): readonly KnownSince[] {
   return Array.from(used, ([retentionMs, until]) => ({
     at: Math.min(until, now - retentionMs) + 1, // mutant: raised-retention-ignored
-    because: `records of before were kept for ${retentionMs} ms only`,
+    because: `records of before were kept for ${durationText(retentionMs)} only`,
   }))
 }
 

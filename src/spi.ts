@@ -3,7 +3,7 @@
 
 export { defineConsumer, type Consumer } from './define-consumer.ts'
 export type { ConsumerOptions, ConsumerSettings } from './options.ts'
-export { durationText } from './duration-text.ts'
+export { durationText } from './core/duration-text.ts'
 export { runConsumer, type RunDependencies } from './run.ts'
 export { runInline, type InlineRunning, type Settlement } from './inline.ts'
 export { DEFAULTS } from './defaults.ts'

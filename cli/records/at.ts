@@ -12,6 +12,8 @@ export interface Found {
   readonly item: ReplayItem
   /** Text: why the message has no key. */
   readonly record: Inspected | string
+  /** The record is of another message with the same ID. */
+  readonly isConflict: boolean
 }
 
 interface Position {
@@ -30,7 +32,9 @@ export async function findAt(session: Session, entry: ConfiguredConsumer, text: 
     const item = await session.answer(readAt(of, { place, offset: position.offset, signal: stop.signal }))
     if (item === undefined) throw new CommandError(EXIT.findings, `--at ${printable(text)}: ${NOTHING}`)
     const key = of.keyOf(item.message)
-    return { item, record: typeof key === 'string' ? await recordOf(session, entry, key) : key.detail }
+    if (typeof key !== 'string') return { item, record: key.detail, isConflict: false }
+    const record = await recordOf(session, entry, key)
+    return { item, record, isConflict: of.isConflict(item, record) }
   } finally {
     stop.abort()
   }
@@ -80,7 +84,7 @@ function letterText({ parked, reason, consumer, group }: NonNullable<ReplayItem[
   return `a dead letter, ${parked ? 'parked' : 'given up'}${by}${why}`
 }
 
-export function placeJson({ item }: Found): Record<string, unknown> {
+export function placeJson({ item, isConflict }: Found): Record<string, unknown> {
   const { part, position, message, timestamp, timestampOf, deadLetter } = item
   const { since, ...letter } = deadLetter ?? {}
   return {
@@ -90,6 +94,7 @@ export function placeJson({ item }: Found): Record<string, unknown> {
     at: timestamp === undefined ? undefined : new Date(timestamp).toISOString(),
     at_by: timestampOf,
     bytes: message.value?.length ?? null,
+    conflict: isConflict,
     dead_letter:
       deadLetter === undefined
         ? undefined

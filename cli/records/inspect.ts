@@ -6,7 +6,7 @@ import { printJson, printText, say, table } from '../output.ts'
 import { parsePositive, parseTime } from '../parse.ts'
 import { addSessionOptions, Session, titleOf, type SessionFlags } from '../session.ts'
 import { findAt, placeJson, placeText } from './at.ts'
-import { meaningOf } from '../../src/meaning.ts'
+import { advise } from './advise.ts'
 import { adminFor, recordsIn, refsOf, type Asked, type RefFlags } from './refs.ts'
 import { recordJson, recordTable, type Shown } from './show.ts'
 
@@ -107,17 +107,17 @@ async function inspect(session: Session, name: string, ids: readonly string[], f
       flags.all === true || filter !== undefined
         ? await allOf({ session, admin }, state, filter)
         : await filled({ session, admin }, { ...pageOf(flags), state })
-    return list(session, page, { ...head, state, isFiltered: filter !== undefined })
+    return list({ session, entry }, page, { ...head, state, isFiltered: filter !== undefined })
   }
   const refs = await refsOf({ session, admin }, ids, flags)
   const records = await session.answer(admin.inspect(refs))
   if (session.isJson) printJson('inspect', { ...head, records: records.map(recordJson) })
-  else show(records, head.consumer)
+  else show(records, { session, entry })
   return EXIT.ok
 }
 
-function show(records: readonly Shown[], consumer: string): void {
-  say(meaningOf(records, consumer))
+function show(records: readonly Shown[], about: Parameters<typeof advise>[1]): void {
+  advise(records, about)
   printText(recordTable(records))
 }
 
@@ -128,7 +128,7 @@ interface Head {
 
 async function showAt(session: Session, entry: ConfiguredConsumer, position: string, head: Head): Promise<number> {
   const found = await findAt(session, entry, position)
-  const { record } = found
+  const { record, isConflict } = found
   const isText = typeof record === 'string'
   if (session.isJson) {
     const shown = isText ? { records: [], no_id: record } : { records: [recordJson(record)] }
@@ -136,7 +136,10 @@ async function showAt(session: Session, entry: ConfiguredConsumer, position: str
   } else {
     printText(placeText(found))
     if (isText) say(`It has no usable message ID: ${record}. It is dead-lettered at each delivery`)
-    else show([record], head.consumer)
+    else {
+      if (isConflict) say('A conflict: this message has the ID of another one, and another payload. It does not run')
+      show([record], { session, entry, isConflict })
+    }
   }
   return isText ? EXIT.findings : EXIT.ok
 }
@@ -189,13 +192,13 @@ async function allOf(asked: Asked, state: ListedState, filter: Filter = () => tr
 }
 
 function list(
-  session: Session,
+  { session, entry }: { readonly session: Session; readonly entry: ConfiguredConsumer },
   { records, next }: Listed,
   { isFiltered, ...head }: Head & { readonly state: ListedState; readonly isFiltered: boolean },
 ): number {
   const hasMore = next !== undefined
   if (session.isJson) printJson('inspect', { ...head, records: records.map(recordJson), more: hasMore, next })
-  else if (records.length > 0) show(records, head.consumer)
+  else if (records.length > 0) show(records, { session, entry })
   else say(`No record of ${head.consumer} is ${head.state}${isFiltered ? ' and matches' : ''}.`)
   // Also with JSON: a script that takes one page for the whole list would decide only a part.
   if (hasMore) say(`There may be more: --all, or --after '${next}'`)

@@ -1,5 +1,5 @@
 import { DEFAULTS } from '../../src/defaults.ts'
-import { durationText } from '../../src/duration-text.ts'
+import { durationText } from '../../src/core/duration-text.ts'
 import type { ResolvedConsumer } from '../../src/resolve-options.ts'
 import { SILENT } from '../../src/resolve-options.ts'
 import type { SettingsAnswer } from '../api.ts'

@@ -30,19 +30,21 @@ export const OUTCOMES: Readonly<Record<Outcome, Word>> = {
 
 export const OUTCOME_NAMES: readonly Outcome[] = Object.keys(OUTCOMES) as Outcome[]
 
-export const STATES: Readonly<Record<RecordView['state'], Word>> = {
-  done: { title: 'Done', tone: 'good', about: 'Its effect happened. Every further copy is stopped as a duplicate.' },
-  processing: { title: 'Processing', tone: 'none', about: 'A process has it now.' },
-  released: {
-    title: 'Waiting for a retry',
-    tone: 'watch',
-    about: 'An attempt ended without an effect. It runs again.',
-  },
-  'in-doubt': { title: 'In doubt', tone: 'alarm', about: 'An attempt has no known end. Its effect may have happened.' },
-  parked: { title: 'Parked', tone: 'alarm', about: 'Its effect may have happened. It waits for a person.' },
-  'given-up': { title: 'Given up', tone: 'alarm', about: 'It failed without an effect, and no copy of it runs.' },
-  absent: { title: 'No record', tone: 'none', about: 'This consumer has no record of it.' },
-  unreadable: { title: 'Unreadable', tone: 'alarm', about: 'Another program or a newer version wrote its record.' },
+interface StateWord {
+  readonly title: string
+  readonly tone: Tone
+}
+
+/** What each means is `MEANING`, which the command-line tool shows, too. */
+export const STATES: Readonly<Record<RecordView['state'], StateWord>> = {
+  done: { title: 'Done', tone: 'good' },
+  processing: { title: 'Processing', tone: 'none' },
+  released: { title: 'Waiting for a retry', tone: 'watch' },
+  'in-doubt': { title: 'In doubt', tone: 'alarm' },
+  parked: { title: 'Parked', tone: 'alarm' },
+  'given-up': { title: 'Given up', tone: 'alarm' },
+  absent: { title: 'No record', tone: 'none' },
+  unreadable: { title: 'Unreadable', tone: 'alarm' },
 }
 
 interface ListWord {

@@ -51,9 +51,13 @@ export function bucketOf(
 ): Bucket {
   if (!isSelected) return 'filtered'
   if (view === 'no-id' || view === 'unreadable') return view
-  const isOther = view.digest !== undefined && view.digest !== '' && digest !== '' && view.digest !== digest
-  const bucket = isOther ? 'conflict' : bucketOfRecord(view, isProven)
+  const bucket = isOtherPayload(view, digest) ? 'conflict' : bucketOfRecord(view, isProven)
   return replays >= maxReplays && MAY_RUN.has(bucket) ? 'looped' : bucket
+}
+
+/** The record is of another message with the same ID. Empty: a digest is not known. */
+export function isOtherPayload(view: RecordView, digest: string): boolean {
+  return view.digest !== undefined && view.digest !== '' && digest !== '' && view.digest !== digest
 }
 
 const MAY_RUN: ReadonlySet<Bucket> = new Set(['fresh', 'given-up', 'in-doubt', 'unknown'])

@@ -1,4 +1,5 @@
 import type { Backoff } from './backoff.ts'
+import { durationText } from './duration-text.ts'
 import type { DurationMs, EpochMs } from './units.ts'
 
 /** How long a broker can redeliver a message that was handled. `for-ever`: it has no time limit. */
@@ -98,9 +99,9 @@ export function suggestRetention(facts: RedeliveryFacts): RetentionAdvice {
     if (window === 'for-ever') {
       isEnough = false
       because.push(
-        `${what} keeps messages for ever, which no retention outlasts: ${OUTAGE_MS} ms are taken; what is older is for onBeyondRetention to decide`,
+        `${what} keeps messages for ever, which no retention outlasts: ${durationText(OUTAGE_MS)} are taken; what is older is for onBeyondRetention to decide`,
       )
-    } else because.push(`${what} keeps messages for ${window} ms`)
+    } else because.push(`${what} keeps messages for ${durationText(window)}`)
     windowMs = Math.max(windowMs, window === 'for-ever' ? OUTAGE_MS : window)
   }
   if (topicRetentionMs === undefined && queueTtlMs === undefined) {
@@ -112,12 +113,12 @@ export function suggestRetention(facts: RedeliveryFacts): RetentionAdvice {
   const handlingMs = leaseMs + runsMs + delaysMs
   if (handlingMs > 0) {
     because.push(
-      `then it may be under way for ${handlingMs} ms: a lease of ${leaseMs}, ${maxAttempts} attempts of ${handlerTimeoutMs + graceMs}, ${delaysMs} between them`,
+      `then it may be under way for ${durationText(handlingMs)}: a lease of ${durationText(leaseMs)}, ${maxAttempts} attempts of ${durationText(handlerTimeoutMs + graceMs)}, ${durationText(delaysMs)} between them`,
     )
   }
-  because.push(`clocks may differ by ${CLOCK_MARGIN_MS} ms`)
+  because.push(`clocks may differ by ${durationText(CLOCK_MARGIN_MS)}`)
   const retentionMs = Math.ceil((windowMs + handlingMs + CLOCK_MARGIN_MS) / HOUR_MS) * HOUR_MS
-  because.push(`in whole hours: ${retentionMs} ms`)
+  because.push(`in whole hours: ${durationText(retentionMs)}`)
   return { retentionMs, isEnough, because }
 }
 
@@ -130,7 +131,7 @@ function delaysOf(delays: RedeliveryFacts['delays'], maxAttempts: number): Durat
 /** Why a retention is shorter than the redelivery window, with the numbers; `undefined` if it is not. */
 export function tooShort(retentionMs: DurationMs, window: RedeliveryWindow): string | undefined {
   if (window !== 'for-ever' && window <= retentionMs) return undefined
-  const kept = window === 'for-ever' ? 'for ever' : `for ${window} ms`
-  const gap = window === 'for-ever' ? 'any time after' : `up to ${window - retentionMs} ms after`
-  return `the broker may deliver a message again ${kept}, done is kept for ${retentionMs} ms (retentionMs): ${gap} that it would run again; raise retentionMs, or see onBeyondRetention`
+  const kept = window === 'for-ever' ? 'for ever' : `for ${durationText(window)}`
+  const gap = window === 'for-ever' ? 'any time after' : `up to ${durationText(window - retentionMs)} after`
+  return `the broker may deliver a message again ${kept}, done is kept for ${durationText(retentionMs)} (retentionMs): ${gap} that it would run again; raise retentionMs, or see onBeyondRetention`
 }

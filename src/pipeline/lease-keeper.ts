@@ -1,3 +1,4 @@
+import { durationText } from '../core/duration-text.ts'
 import { leaseMarginMs } from '../core/lease-margin.ts'
 import type { Result } from '../core/record.ts'
 import type { MonotonicMs } from '../core/units.ts'
@@ -151,7 +152,12 @@ export class LeaseKeeper<Item extends Claimed = RunItem> {
         if (!lease.isOutlived) run.abort(new LeaseLostError('LEASE_LOST', 'the lease could not be renewed in time'))
       }
       if (ranMs >= consumer.handlerTimeoutMs) {
-        run.abort(new LeaseLostError('HANDLER_TIMEOUT', `the handler ran longer than ${consumer.handlerTimeoutMs} ms`))
+        run.abort(
+          new LeaseLostError(
+            'HANDLER_TIMEOUT',
+            `the handler ran longer than ${durationText(consumer.handlerTimeoutMs)}`,
+          ),
+        )
       }
       // After the grace period nobody waits for the handler. Its lease runs out, so that the store can report the
       // message as in doubt.

@@ -1,3 +1,4 @@
+import { durationText } from '../core/duration-text.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { companyOf } from '../core/company.ts'
 import { afterHandler, type InDoubtPolicy } from '../core/decision.ts'
@@ -437,7 +438,7 @@ export class LeaseRunner extends Runner {
     const { onInDoubt, leaseMs, handlerTimeoutMs } = this.services.consumer
     if (onInDoubt !== 'park') return this.endAll(tasksOf(items), { end: 'rerun', delayMs: leaseMs })
     this.#inDoubt(items, { policy: 'park' })
-    const detail = `the handler ran longer than ${handlerTimeoutMs} ms and did not end when aborted`
+    const detail = `the handler ran longer than ${durationText(handlerTimeoutMs)} and did not end when aborted`
     for (const item of items) {
       void this.setAside(item, 'parked', { reason: 'in-doubt', detail, attempts: item.claim.attempt })
     }

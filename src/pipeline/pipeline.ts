@@ -1,3 +1,4 @@
+import { durationText } from '../core/duration-text.ts'
 import type { DurationMs, MonotonicMs } from '../core/units.ts'
 import { DEFAULTS } from '../defaults.ts'
 import { StoppedError } from '../errors.ts'
@@ -280,7 +281,7 @@ export class Pipeline implements Intake, Services {
       if (this.#inFlight === 0) resolve()
     })
     const cancelDeadline = this.clock.after(deadlineMs, () =>
-      this.#runner.interrupt(new StoppedError(`still running ${deadlineMs} ms after stop()`)),
+      this.#runner.interrupt(new StoppedError(`still running ${durationText(deadlineMs)} after stop()`)),
     )
     const cancelAbandon = this.clock.after(deadlineMs + this.consumer.graceMs, () => {
       this.#leave()

@@ -1,7 +1,7 @@
 import { longestAttempt } from '../core/retention.ts'
 import { Progress, type Stall, type Work } from '../core/progress.ts'
 import type { DurationMs } from '../core/units.ts'
-import { durationText } from '../duration-text.ts'
+import { durationText } from '../core/duration-text.ts'
 import type { Message } from '../ports/message.ts'
 import type { Services } from './services.ts'
 

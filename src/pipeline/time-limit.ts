@@ -1,3 +1,4 @@
+import { durationText } from '../core/duration-text.ts'
 import { LeaseLostError } from '../errors.ts'
 import type { Services } from './services.ts'
 import type { TimedRun } from './timed-run.ts'
@@ -46,7 +47,9 @@ export class TimeLimit {
     const ranMs = run.ranMs(clock.monotonic())
     if (ranMs >= consumer.handlerTimeoutMs + consumer.graceMs) return this.giveUp()
     if (ranMs >= consumer.handlerTimeoutMs) {
-      run.abort(new LeaseLostError('HANDLER_TIMEOUT', `the handler ran longer than ${consumer.handlerTimeoutMs} ms`))
+      run.abort(
+        new LeaseLostError('HANDLER_TIMEOUT', `the handler ran longer than ${durationText(consumer.handlerTimeoutMs)}`),
+      )
     }
     const limitMs =
       ranMs < consumer.handlerTimeoutMs ? consumer.handlerTimeoutMs : consumer.handlerTimeoutMs + consumer.graceMs

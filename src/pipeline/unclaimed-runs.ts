@@ -1,3 +1,4 @@
+import { durationText } from '../core/duration-text.ts'
 import { backoffMs } from '../core/backoff.ts'
 import type { DurationMs } from '../core/units.ts'
 import type { Claim } from '../ports/store.ts'
@@ -167,7 +168,7 @@ export class UnclaimedRuns {
     for (const run of this.#runs) {
       const ranMs = run.ranMs(now)
       if (ranMs < handlerTimeoutMs) continue
-      run.abort(new LeaseLostError('HANDLER_TIMEOUT', `the handler ran longer than ${handlerTimeoutMs} ms`))
+      run.abort(new LeaseLostError('HANDLER_TIMEOUT', `the handler ran longer than ${durationText(handlerTimeoutMs)}`))
       // Its message still waits for it: another run beside it could repeat the effect.
       if (ranMs >= handlerTimeoutMs + graceMs && run.state === 'running') this.#hooks.letGo(run, run.items)
     }

@@ -1,4 +1,5 @@
-import type { Key } from '../core/record.ts'
+import type { Key, RecordView } from '../core/record.ts'
+import { isOtherPayload } from '../core/replay.ts'
 import { horizonOf } from '../core/retention.ts'
 import type { EpochMs } from '../core/units.ts'
 import { definitionOf, type Consumer } from '../define-consumer.ts'
@@ -6,7 +7,7 @@ import { ConfigError, ReplayError } from '../errors.ts'
 import { createKeyReader, payloadHash, type Unidentified } from '../pipeline/identify.ts'
 import { shortened } from '../digest.ts'
 import type { Message } from '../ports/message.ts'
-import type { ReplayLedger, ReplayPlaces, ReplayReader } from '../ports/replay.ts'
+import type { ReplayItem, ReplayLedger, ReplayPlaces, ReplayReader } from '../ports/replay.ts'
 import type { StoreAdmin } from '../ports/store-admin.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import type { ResolvedConsumer } from '../resolve-options.ts'
@@ -51,6 +52,11 @@ export class ReplayedConsumer {
     const hash = payloadHash(this.definition, message)
     // Not compared, as if it were unknown: a delivery of it would be dead-lettered.
     return typeof hash === 'string' ? shortened(hash) : ''
+  }
+
+  /** The record is of another message: this one came with its ID and another payload. */
+  isConflict({ message, deadLetter }: ReplayItem, record: RecordView): boolean {
+    return deadLetter?.reason === 'conflict' || isOtherPayload(record, this.digestOf(message))
   }
 
   /** Where replays keep their state. @throws ConfigError `CONFIG_INVALID` if the store has no such place */

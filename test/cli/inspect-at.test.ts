@@ -20,13 +20,14 @@ describeKafka('consume-once inspect --at', () => {
     await using incident = await Incident.on('kafka', 'redis', { partitions: 1 })
     await incident.send([{ id: 'fine' }, { id: 'broken', tenant: 'globex' }])
     await incident.cluster?.send(incident.place, [{ value: '{"id":"s3cret"}' }])
-    await incident.live(async () => (await incident.effects()).length === 1 && (await incident.letters()) === 2, {
+    await incident.send([{ id: 'fine', tenant: 'another' }])
+    await incident.live(async () => (await incident.effects()).length === 1 && (await incident.letters()) === 3, {
       bugFor: 'globex',
     })
     const done = await incident.run(at(`${incident.place}/0/0`))
     expect(done.stdout).toMatch(/\/0\/0: \d{4}-\S+Z by the clock of its producer, \d+ bytes, first published to /)
     expect(done.stdout).toMatch(/^[\w-]{22} +done /m)
-    expect(done).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('done: its effect happened') })
+    expect(done).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('done: Its effect happened') })
 
     expect(await incident.json(at(`${incident.place}/0/1`))).toMatchObject({
       schema_version: 1,
@@ -34,13 +35,21 @@ describeKafka('consume-once inspect --at', () => {
       records: [{ state: 'given-up', attempt: 1, cause: expect.stringContaining('cannot read the field') }],
     })
 
+    const conflict = await incident.run(at(`${incident.place}/0/3`))
+    expect(conflict).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining('A conflict: this message has the ID'),
+    })
+    expect(conflict.stderr).toContain('Do not forget it')
+    expect(conflict.stderr).not.toContain('consume-once forget')
+
     // Nothing orders the dead letters: the one without an ID needs no claim.
-    const letters = [await letterAt(incident, 0), await letterAt(incident, 1)]
+    const letters = [await letterAt(incident, 0), await letterAt(incident, 1), await letterAt(incident, 2)]
     for (const { stdout } of letters) {
       expect(stdout).toContain(`first published to ${incident.place}, a dead letter, given up by `)
     }
-    const broken = letters.find(({ exitCode }) => exitCode === 0)
-    expect(broken?.stderr).toMatch(/given-up: .*consume-once redrive \S+\/sms --dry-run/)
+    const broken = letters.find(({ stdout }) => stdout.includes(' given-up '))
+    expect(broken?.stderr).toMatch(/given-up: [^]*npx consume-once redrive sms --dry-run/)
 
     const nameless = await incident.run(at(`${incident.place}/0/2`))
     expect(nameless).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no usable message ID') })

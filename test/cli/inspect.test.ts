@@ -21,14 +21,23 @@ const inspect = (...args: string[]): Promise<CliRun> => cli.onMemory(['inspect',
 const countOf = (run: CliRun): number => (dataOf(run) as { readonly records: readonly unknown[] }).records.length
 
 describe('consume-once inspect', () => {
-  it('says what each state means, and the command that follows', async () => {
-    const { stderr } = await inspect('parked', 'given-up', 'in-doubt', 'processing', 'done', 'nowhere', 'given-up-too')
-    expect(stderr).toMatch(/^parked: .*consume-once resolve workers\/sms-sender <id> --done, or --rerun$/m)
-    expect(stderr).toMatch(/^in-doubt: .*consume-once resolve workers\/sms-sender <id> --done, or --rerun$/m)
-    expect(stderr.match(/^given-up: .*consume-once redrive workers\/sms-sender --dry-run$/gm)).toHaveLength(1)
-    expect(stderr).toMatch(/^processing: a process has it now/m)
-    expect(stderr).toMatch(/^done: .*consume-once forget workers\/sms-sender <id>$/m)
-    expect(stderr).toMatch(/^absent: no record/m)
+  it('says what each state means, and the commands that follow, for this one message', async () => {
+    const { stderr } = await inspect('parked', 'given-up', 'in-doubt', 'processing', 'done', 'nowhere')
+    expect(stderr).toMatch(/^parked: Its effect may have happened\. No copy runs until a person decides\./m)
+    expect(stderr).toMatch(/^ {4}npx consume-once resolve sms-sender --done --reason WHY parked$/m)
+    expect(stderr).toMatch(/^ {4}npx consume-once resolve sms-sender --rerun --reason WHY in-doubt$/m)
+    expect(stderr).toMatch(/^given-up: .*a redrive fails again unless the handler has changed/m)
+    expect(stderr).toMatch(/^processing: A process has it now\./m)
+    expect(stderr).toMatch(/^done: .*\(a conflict\), do not forget this record/m)
+    expect(stderr).toMatch(/^absent: This consumer has no record of it\./m)
+  })
+
+  it('says once what several have in common, with KEY in place of each', async () => {
+    const { stderr } = await inspect('given-up', 'given-up-too', 'parked')
+    expect(stderr.match(/^given-up: /gm)).toHaveLength(1)
+    const listed = await inspect('--parked')
+    const lines = listed.stderr.split('\n').filter((line) => line.includes('--done'))
+    expect(lines).toEqual([expect.stringMatching(/resolve sms-sender --done --reason WHY --key -- [\w-]{3,22}$/)])
   })
 
   it('says since when a message is done', async () => {

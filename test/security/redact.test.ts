@@ -136,13 +136,13 @@ describe('the diagnosis of a failure', () => {
   const SENTENCES = [
     'given-up by an earlier delivery',
     '3 attempts were started',
-    'the handler ran longer than 60000 ms and did not end when aborted',
+    'the handler ran longer than 1 min and did not end when aborted',
     'an earlier attempt ended without mark or release',
   ]
   const OWN_ERRORS = [
-    new LeaseLostError('HANDLER_TIMEOUT', 'the handler ran longer than 60000 ms'),
+    new LeaseLostError('HANDLER_TIMEOUT', 'the handler ran longer than 1 min'),
     new LeaseLostError('LEASE_LOST', 'the lease could not be renewed in time'),
-    new StoppedError('still running 30000 ms after stop()'),
+    new StoppedError('still running 30 s after stop()'),
     new TransactionError('FLOATING_QUERY', 'a query of ctx.tx was not awaited'),
   ]
   const anyText = fc.oneof(

@@ -1,4 +1,4 @@
-import { systemClock, type DurationMs, type EpochMs } from '../../../src/spi.ts'
+import { durationText, systemClock, type DurationMs, type EpochMs } from '../../../src/spi.ts'
 import type { DelayedCopies } from '../copies/delayed.ts'
 
 const LOOK_EVERY_MS = 250
@@ -93,7 +93,7 @@ export class Watches {
       this.#overdue.add(queue)
       report(
         'delayed-overdue',
-        `queue ${queue}: the oldest copy that this process delayed is ${lateMs} ms overdue, and no other process consumes the queue: either it waits in the consumed queue, or the broker does not move it on (restart the broker)`,
+        `queue ${queue}: the oldest copy that this process delayed is ${durationText(Math.round(lateMs / 1_000) * 1_000)} overdue, and no other process consumes the queue: either it waits in the consumed queue, or the broker does not move it on (restart the broker)`,
       )
     }
   }

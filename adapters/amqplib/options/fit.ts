@@ -1,4 +1,4 @@
-import { ConfigError, type Capacity, type DurationMs } from '../../../src/spi.ts'
+import { ConfigError, durationText, type Capacity, type DurationMs } from '../../../src/spi.ts'
 import { MOST_PREFETCH, type RabbitSettings } from './resolve.ts'
 
 /** The settings for consuming, with the prefetch computed from the pipeline's capacity. */
@@ -43,7 +43,7 @@ export function fitToCapacity(
   return {
     settings: Object.freeze({ ...settings, prefetch }),
     warning: isNear
-      ? `a message may be under way for ${longestMs} ms, and the broker's default consumer_timeout is ${BROKERS_TIMEOUT_MS} ms: raise it there, and say so by consumerTimeoutMs`
+      ? `a message may be under way for ${durationText(longestMs)}, and the broker's default consumer_timeout is ${durationText(BROKERS_TIMEOUT_MS)}: raise it there, and say so by consumerTimeoutMs`
       : undefined,
   }
 }

@@ -9,13 +9,16 @@ export interface Known extends Pick<
   'state' | 'attempt' | 'since' | 'notBefore' | 'leaseLeftMs' | 'reason' | 'cause'
 > {
   readonly maxAttempts: number
+  /** Another message came with the same ID, also if no live consumer remembers it. */
+  readonly isConflict?: boolean
 }
 
 /** The worst first: a conflict is about another message than the record is. */
 export function verdictsOf(record: Known, entries: readonly LiveEntry[], now: number): readonly Verdict[] {
   const conflicts = conflictsIn(entries)
-  const its = verdictOf(record, entries, { now, it: conflicts.length === 0 ? 'It' : 'The first message with this ID' })
-  return conflicts.length === 0 ? [its] : [conflictVerdict(conflicts, now), its]
+  const hasMet = record.isConflict === true || conflicts.length > 0
+  const its = verdictOf(record, entries, { now, it: hasMet ? 'The first message with this ID' : 'It' })
+  return hasMet ? [conflictVerdict(conflicts, now), its] : [its]
 }
 
 export function isConflictIn(entries: readonly LiveEntry[]): boolean {
@@ -38,8 +41,8 @@ function isConflict(entry: LiveEntry): entry is Delivery {
 function conflictVerdict(conflicts: readonly Delivery[], now: number): Verdict {
   const [one] = conflicts
   const came =
-    conflicts.length === 1 && one !== undefined
-      ? `another message came with the same ID and another payload, ${relative(one.at, now)}, from ${place(one)}. It did not go out`
+    conflicts.length < 2
+      ? `another message came with the same ID and another payload${one === undefined ? '' : `, ${relative(one.at, now)}, from ${place(one)}`}. It did not go out`
       : `${plural(conflicts.length, 'message')} came with the same ID and another payload. They did not go out`
   return {
     tone: 'alarm',

@@ -1,11 +1,11 @@
 import type { Inspected } from '../../../src/admin.ts'
+import { adviceOf, lookAt } from '../../../src/advice.ts'
+import type { Named } from '../../../src/command-text.ts'
 import { verdictOn } from '../../../src/core/record.ts'
 import type { ReplayItem } from '../../../src/ports/replay.ts'
 import { ReplayedConsumer } from '../../../src/replay/place.ts'
 import { readAt } from '../../../src/replay/read-at.ts'
 import type { AuditRow, MessageAnswer, MessageRecord, ShownMessage } from '../../api.ts'
-import type { Named } from '../../commands.ts'
-import { adviceOf } from '../message/advice.ts'
 import { storyOf } from '../message/story.ts'
 import { isConflictIn, verdictsOf } from '../message/verdict.ts'
 import { adminOfShown, adminUnder, type Shown } from '../consumers.ts'
@@ -32,6 +32,7 @@ export async function message(services: Services, asked: Asked): Promise<Message
   const isOneOfMany = found.records.length > 1
   const named = found.records.map((record) => ({
     record,
+    isConflict: found.isConflict,
     message: { id: id === '' ? undefined : id, key: record.key, origin: isOneOfMany ? record.origin : undefined },
   }))
   const records = await Promise.all(named.map((one) => recordOf(services, shown, one, asked)))
@@ -49,10 +50,12 @@ interface Found {
   readonly records: readonly Inspected[]
   readonly message: ShownMessage | undefined
   readonly noId: string | undefined
+  /** What was found at a place is another message than the record is of. */
+  readonly isConflict: boolean
 }
 
 async function find(services: Services, shown: Shown, { id, key, at, origin }: Given): Promise<Found> {
-  const none = { message: undefined, noId: undefined }
+  const none = { message: undefined, noId: undefined, isConflict: false }
   if (id) {
     const admin = adminUnder(shown, origin)
     return { ...none, records: await services.asking(() => admin.inspect([id])) }
@@ -67,8 +70,9 @@ async function find(services: Services, shown: Shown, { id, key, at, origin }: G
   const item = await itemAt(services, of, at)
   const found = shownMessage(item, services.options, entry.consumer.name)
   const its = of.keyOf(item.message)
-  if (typeof its !== 'string') return { records: [], message: found, noId: its.detail }
-  return { records: await services.asking(() => admin.inspect([{ key: its }])), message: found, noId: undefined }
+  if (typeof its !== 'string') return { ...none, records: [], message: found, noId: its.detail }
+  const records = await services.asking(() => admin.inspect([{ key: its }]))
+  return { ...none, records, message: found, isConflict: records.some((record) => of.isConflict(item, record)) }
 }
 
 async function itemAt(services: Services, of: ReplayedConsumer, at: string): Promise<ReplayItem> {
@@ -126,27 +130,34 @@ async function wholeKey(services: Services, shown: Shown, text: string): Promise
   )
 }
 
+interface Asking {
+  readonly record: Inspected
+  readonly message: Named
+  readonly isConflict: boolean
+}
+
 async function recordOf(
   services: Services,
   shown: Shown,
-  { record, message: its }: { readonly record: Inspected; readonly message: Named },
+  { record, message: its, isConflict: isOther }: Asking,
   { principal }: Asked,
 ): Promise<MessageRecord> {
   const { key, origin } = record
   const { name } = shown.entry.consumer
   const [audit, entries] = await Promise.all([auditOf(services, shown, key), services.live.entriesOf(name, key)])
   const { maxAttempts } = shown.definition
-  const isConflict = isConflictIn(entries)
+  const isConflict = isOther || isConflictIn(entries)
+  const advised = {
+    consumer: shown.info(principal.readOnly),
+    consumers: services.consumers.all.map((one) => ({ name: one.entry.consumer.name })),
+    message: its,
+  }
+  const { text, commands } = adviceOf(record, { ...advised, isConflict })
   return {
     ...rowOf(record),
     origin,
-    advice: adviceOf(record, {
-      consumer: shown.info(principal.readOnly),
-      consumers: services.consumers.all.map((one) => ({ name: one.entry.consumer.name })),
-      message: its,
-      isConflict,
-    }),
-    verdicts: verdictsOf({ ...rowOf(record), maxAttempts }, entries, services.clock.now()),
+    advice: { text, commands: [lookAt(advised), ...commands] },
+    verdicts: verdictsOf({ ...rowOf(record), maxAttempts, isConflict }, entries, services.clock.now()),
     isConflict,
     story: storyOf(entries),
     maxAttempts,

@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { MEANING } from '../../../src/meaning.ts'
 import type { Outcome, RecordView } from '../../api.ts'
 import { useNow } from '../context.ts'
 import { exact, relative, zone } from '../../format.ts'
@@ -23,9 +24,9 @@ export function Chip({
 }
 
 export function StateChip({ state }: { state: RecordView['state'] }): JSX.Element {
-  const { tone, title, about } = STATES[state]
+  const { tone, title } = STATES[state]
   return (
-    <Chip tone={tone} title={about}>
+    <Chip tone={tone} title={MEANING[state]}>
       {title}
     </Chip>
   )

@@ -55,7 +55,7 @@ describe('doctor', () => {
     const diagnosis = await doctor(consumerOn(storeThatFinds(holds)), brokerThatFinds(holds))
     expect(diagnosis).toMatchObject({ consumer: 'sms-sender', strategy: 'lease', verdict: 'holds', unreachable: [] })
     expect(diagnosis.guarantee).toContain('(30 s), what was under way (64 at most) is in doubt and runs again')
-    expect(diagnosis.guarantee).toContain('more than 7 d after the mark')
+    expect(diagnosis.guarantee).toContain('more than 7 days after the mark')
     expect(diagnosis.guarantee).toContain('Nothing was found that weakens it.')
   })
 
@@ -127,7 +127,7 @@ describe('doctor', () => {
     ['skip', 'and so is one as old that was never handled.'],
   ] as const)('knows what becomes of what is older under %s', async (onBeyondRetention, text) => {
     const { guarantee } = await doctor(consumerOn(storeThatFinds(holds), { onBeyondRetention }), brokerThatFinds())
-    expect(guarantee).toContain(`more than 7 d after the mark ${text.startsWith('and') ? 'is skipped' : text}`)
+    expect(guarantee).toContain(`more than 7 days after the mark ${text.startsWith('and') ? 'is skipped' : text}`)
     expect(guarantee).toContain(text)
   })
 
@@ -147,7 +147,8 @@ describe('doctor', () => {
 
 describe('durationText', () => {
   it.each([
-    [7 * 86_400_000, '7 d'],
+    [7 * 86_400_000, '7 days'],
+    [86_400_000, '1 day'],
     [36 * 3_600_000, '36 h'],
     [90_000, '90 s'],
     [1_500, '1500 ms'],

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
+import { durationText } from '../../../src/core/duration-text.ts'
 import { horizonOf, longestAttempt, suggestRetention, tooShort } from '../../../src/core/retention.ts'
 
 const DAY_MS = 86_400_000
@@ -38,10 +39,10 @@ describe('suggestRetention', () => {
     expect(retentionMs).toBe(7 * DAY_MS + HOUR_MS)
     expect(isEnough).toBe(true)
     expect(because).toEqual([
-      'the topic keeps messages for 604800000 ms',
-      'then it may be under way for 358000 ms: a lease of 30000, 5 attempts of 65000, 3000 between them',
-      'clocks may differ by 60000 ms',
-      'in whole hours: 608400000 ms',
+      'the topic keeps messages for 7 days',
+      'then it may be under way for 358 s: a lease of 30 s, 5 attempts of 65 s, 3 s between them',
+      'clocks may differ by 1 min',
+      'in whole hours: 169 h',
     ])
   })
 
@@ -58,7 +59,9 @@ describe('suggestRetention', () => {
     [1_000_000, 1_500 + 999_995 * 1_000],
   ])('counts the delays between %i attempts', (maxAttempts, delaysMs) => {
     const { because } = suggestRetention({ maxAttempts, handlerTimeoutMs: 1, delays: { initialMs: 100, maxMs: 1_000 } })
-    expect(because).toContainEqual(expect.stringContaining(`${maxAttempts} attempts of 1, ${delaysMs} between them`))
+    expect(because).toContainEqual(
+      expect.stringContaining(`${maxAttempts} attempts of 1 ms, ${durationText(delaysMs)} between them`),
+    )
   })
 
   it('counts them at once for as many attempts as there are numbers', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { LiveEntry } from '../../../dashboard/api.ts'
-import { adviceOf } from '../../../dashboard/server/message/advice.ts'
+import { adviceOf } from '../../../src/advice.ts'
 import { storyOf } from '../../../dashboard/server/message/story.ts'
 import { verdictsOf, type Known } from '../../../dashboard/server/message/verdict.ts'
 
@@ -71,7 +71,7 @@ describe('the advice on a message', () => {
   it('never says to forget the record that a conflict met', () => {
     const advice = adviceOf({ state: 'done', reason: undefined }, { ...asked, isConflict: true })
     expect(advice.text).toContain('under an ID of its own')
-    expect(advice.commands.map(({ text }) => text)).toEqual([`npx consume-once inspect sms 'order 1'`])
+    expect(advice.commands.map(({ text }) => text)).toEqual([])
   })
 
   it('sends back one message or all, and says that what was refused for good fails again', () => {
@@ -79,7 +79,6 @@ describe('the advice on a message', () => {
       `printf '%s\\n' 'order 1' | npx consume-once redrive sms --ids-from - --reason WHY --yes`,
       'npx consume-once redrive sms --dry-run',
       'npx consume-once redrive sms --reason WHY',
-      `npx consume-once inspect sms 'order 1'`,
     ])
     expect(adviceOf({ state: 'given-up', reason: 'attempts-spent' }, asked).text).toContain('Mend the cause')
     expect(adviceOf({ state: 'given-up', reason: 'handler-failed' }, asked).text).toContain('a redrive fails again')
@@ -91,7 +90,6 @@ describe('the advice on a message', () => {
     expect(textsOf({ state: 'parked', reason: 'in-doubt' }, { ...asked, message, consumers })).toEqual([
       'npx consume-once resolve g/sms --done --reason WHY --key -- -abc',
       'npx consume-once resolve g/sms --rerun --reason WHY --key -- -abc',
-      'npx consume-once inspect g/sms --key -- -abc',
     ])
   })
 })

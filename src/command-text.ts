@@ -1,7 +1,5 @@
 // Commands of the command-line tool, as a person pastes them into a shell. Pure.
 
-import type { ConsumerInfo } from './api.ts'
-
 /** A message as a command names it. `id`: what a person looked for; the store keeps no ID, only its key. */
 export interface Named {
   readonly id: string | undefined
@@ -10,11 +8,18 @@ export interface Named {
   readonly origin: string | undefined
 }
 
+/** A consumer as a command names it. */
+export interface NamedConsumer {
+  /** `group/name` */
+  readonly id: string
+  readonly name: string
+}
+
 /** `npx consume-once <verb> <consumer> <rest>`; the consumer by its name alone if no other has that name. */
 export function command(
   verb: string,
-  consumer: Pick<ConsumerInfo, 'id' | 'name'>,
-  consumers: readonly Pick<ConsumerInfo, 'name'>[],
+  consumer: NamedConsumer,
+  consumers: readonly Pick<NamedConsumer, 'name'>[],
   rest = '',
 ): string {
   const isOnly = consumers.filter(({ name }) => name === consumer.name).length < 2

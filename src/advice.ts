@@ -1,28 +1,34 @@
-// What a person can do about a message, with the commands for it. Pure.
+// What a person can do about a message, with the commands for it: the same in the command-line tool and on the dashboard. Pure.
 
-import type { Advice, ConsumerInfo, MessageRecord } from '../../api.ts'
-import { command, quoted, refOf, type Named } from '../../commands.ts'
+import { command, quoted, refOf, type Named, type NamedConsumer } from './command-text.ts'
+import type { RecordView } from './core/record.ts'
 
-interface Asked {
-  readonly consumer: Pick<ConsumerInfo, 'id' | 'name' | 'deadLetters'>
-  readonly consumers: readonly Pick<ConsumerInfo, 'name'>[]
+export interface Advice {
+  readonly text: string
+  /** Commands for a shell. */
+  readonly commands: readonly { readonly about: string; readonly text: string }[]
+}
+
+export interface Advised {
+  /** `deadLetters`: its dead-letter places. */
+  readonly consumer: NamedConsumer & { readonly deadLetters: readonly string[] }
+  readonly consumers: readonly Pick<NamedConsumer, 'name'>[]
   readonly message: Named
   /** Another message came with the same ID and another payload. */
   readonly isConflict: boolean
 }
 
-export function adviceOf(record: Pick<MessageRecord, 'state' | 'reason'>, asked: Asked): Advice {
-  const { consumer, consumers, message, isConflict } = asked
+export function adviceOf(record: Pick<RecordView, 'state' | 'reason'>, advised: Advised): Advice {
+  const { consumer, consumers, message, isConflict } = advised
   const ref = refOf(message)
   const run = (about: string, verb: string, rest: string): Advice['commands'][number] => ({
     about,
     text: command(verb, consumer, consumers, rest),
   })
-  const look = run('Shows this record', 'inspect', ref)
   if (isConflict) {
     return {
       text: 'The record belongs to the first message. Do not forget it and do not run it again: that would not send the other one safely. Compare the two messages; if the other is meant, let its producer publish it again under an ID of its own.',
-      commands: [look],
+      commands: [],
     }
   }
   const decide = [
@@ -33,31 +39,42 @@ export function adviceOf(record: Pick<MessageRecord, 'state' | 'reason'>, asked:
     case 'parked':
       return {
         text: 'Find out whether its effect happened, for example at the provider. Then decide.',
-        commands: [...decide, look],
+        commands: decide,
       }
     case 'in-doubt':
       return {
         text: 'The next delivery follows onInDoubt. If none comes, find out whether its effect happened, then decide.',
-        commands: [...decide, look],
+        commands: decide,
       }
-    case 'given-up':
-      return { text: WHY_GIVEN_UP[record.reason ?? ''] ?? SPENT, commands: [...redrives(asked), look] }
+    case 'given-up': {
+      const wrong = WHY_GIVEN_UP[record.reason ?? '']
+      const replaced = run('Another message takes its place: it never runs', 'resolve', `--done --reason WHY ${ref}`)
+      return {
+        text: wrong ?? SPENT,
+        commands: [...redrives(advised), ...(wrong === undefined ? [] : [replaced])],
+      }
+    }
     case 'done':
       return {
-        text: 'Nothing needs to be done.',
-        commands: [look, run('Lets its effect happen AGAIN at the next delivery', 'forget', `--reason WHY ${ref}`)],
+        text: 'Nothing needs to be done. If another message came with the same ID (a conflict), do not forget this record: let the producer publish that one under an ID of its own.',
+        commands: [run('Lets its effect happen AGAIN at the next delivery', 'forget', `--reason WHY ${ref}`)],
       }
     case 'processing':
     case 'released':
-      return { text: 'Nothing needs to be done: it goes on by itself.', commands: [look] }
+      return { text: 'Nothing needs to be done: it goes on by itself.', commands: [] }
     case 'absent':
       return {
         text: 'Compare the ID with what the producer sent: capitals, spaces and each character count. If it is right, the message was not delivered to this consumer, or its retention is over. It runs when it is delivered.',
-        commands: [look],
+        commands: [],
       }
     case 'unreadable':
-      return { text: 'The record is never changed. Update consume-once, then look again.', commands: [look] }
+      return { text: 'The record is never changed. Update consume-once, then look again.', commands: [] }
   }
+}
+
+/** Shows the record. */
+export function lookAt({ consumer, consumers, message }: Omit<Advised, 'isConflict'>): Advice['commands'][number] {
+  return { about: 'Shows this record', text: command('inspect', consumer, consumers, refOf(message)) }
 }
 
 const SPENT =
@@ -73,9 +90,12 @@ const WHY_GIVEN_UP: Readonly<Record<string, string>> = {
   schema: UNUSABLE,
 }
 
-function redrives({ consumer, consumers, message }: Asked): Advice['commands'] {
-  if (consumer.deadLetters.length === 0) return []
+function redrives({ consumer, consumers, message }: Advised): Advice['commands'] {
   const { id, key } = message
+  if (consumer.deadLetters.length === 0) {
+    const text = command('reopen', consumer, consumers, `--reason WHY ${refOf(message)}`)
+    return [{ about: 'Lets it run at its next delivery; then publish it again', text }]
+  }
   const one =
     id === undefined
       ? {

@@ -153,10 +153,11 @@ async function recordOf(
     message: its,
   }
   const { text, commands } = adviceOf(record, { ...advised, isConflict })
+  const look = lookAt(advised)
   return {
     ...rowOf(record),
     origin,
-    advice: { text, commands: [lookAt(advised), ...commands] },
+    advice: { text, commands: record.state === 'done' ? [look, ...commands] : [...commands, look] },
     verdicts: verdictsOf({ ...rowOf(record), maxAttempts, isConflict }, entries, services.clock.now()),
     isConflict,
     story: storyOf(entries),

@@ -105,7 +105,7 @@ describeAll('the dashboard in a browser', () => {
     await dialog.getByLabel('Reason').fill('the provider has all of them')
     const confirm = dialog.getByRole('button', { name: 'Mark as done: 1,000 messages' })
     expect(await confirm.isDisabled()).toBe(true)
-    await dialog.getByLabel('To confirm, type how many change: 1000').fill('1000')
+    await dialog.getByLabel('To confirm, type how many: 1000').fill('1000')
     await confirm.click()
     await page.getByText('Mark as done: 1,000 messages decided.').first().waitFor()
   })

@@ -7,7 +7,7 @@ import { count, plural } from '../../format.ts'
 import { asFailure } from '../resource.ts'
 import { DECISIONS } from '../words.ts'
 import { Dialog } from './dialog.tsx'
-import { Problem } from './loaded.tsx'
+import { confirmation, Form, REASON } from './form.tsx'
 import { StateChip, Time } from './parts.tsx'
 import { Table } from './table.tsx'
 
@@ -26,9 +26,6 @@ export function DecisionDialog({
   const { say, session } = useShared()
   const [preview, setPreview] = useState<DecisionPreview>()
   const [failure, setFailure] = useState<Failure>()
-  const [reason, setReason] = useState('')
-  const [typed, setTyped] = useState('')
-  const [isSending, setSending] = useState(false)
   const word = DECISIONS[request.decision]
 
   const look = async (): Promise<void> => {
@@ -41,71 +38,41 @@ export function DecisionDialog({
   useEffect(() => void look(), [])
 
   const changing = preview?.changing ?? 0
-  const isTyped = changing <= 1 || typed.trim() === String(changing)
-  const isReady = preview !== undefined && changing > 0 && reason.trim() !== '' && isTyped && !isSending
-
-  const confirm = async (): Promise<void> => {
-    if (!isReady) return
-    setSending(true)
+  const hint = `Kept in the audit, with your name (${session.by}). No payload, no secret.`
+  const confirm = async (reason = ''): Promise<void> => {
+    if (preview === undefined) return
     setFailure(undefined)
     try {
       const { token } = preview
-      const answer = await post('api/decisions', {
-        consumer: request.consumer,
-        token,
-        reason: reason.trim(),
-        confirm: changing,
-      })
+      const answer = await post('api/decisions', { consumer: request.consumer, token, reason, confirm: changing })
       const refused = answer.refused > 0 ? ` ${count(answer.refused)} had changed meanwhile and were left.` : ''
       say(`${word.title}: ${plural(answer.decided, 'message')} decided.${refused}`)
       onDone()
     } catch (error) {
-      setFailure(asFailure(error))
       // A preview is good once: a new one shows what there is now.
       await look()
-    } finally {
-      setSending(false)
+      throw error
     }
   }
 
   return (
-    <Dialog title={word.title} onClose={onClose} onSubmit={() => void confirm()}>
-      {failure !== undefined && <Problem failure={failure} />}
-      {preview === undefined ? (
-        failure === undefined && <p>Looking at what would change …</p>
-      ) : (
-        <Preview preview={preview} />
-      )}
-      {changing > 0 && (
-        <>
-          <label>
-            Reason
-            <span class="hint small muted">
-              Kept in the audit, with your name ({session.by}). No payload, no secret.
-            </span>
-            <input value={reason} required maxLength={500} onInput={(event) => setReason(event.currentTarget.value)} />
-          </label>
-          {changing > 1 && (
-            <label>
-              To confirm, type how many change: {changing}
-              <input
-                value={typed}
-                inputMode="numeric"
-                autocomplete="off"
-                onInput={(event) => setTyped(event.currentTarget.value)}
-              />
-            </label>
-          )}
-        </>
-      )}
-      <footer>
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
-        <button type="submit" class={request.decision === 'forget' ? 'danger' : 'primary'} disabled={!isReady}>
-          {`${word.title}: ${plural(changing, 'message')}`}
-        </button>
-      </footer>
+    <Dialog title={word.title} onClose={onClose}>
+      <Form
+        title={word.title}
+        fields={changing === 0 ? [] : [{ ...REASON, hint }, ...(changing > 1 ? [confirmation(changing)] : [])]}
+        submit={`${word.title}: ${plural(changing, 'message')}`}
+        isDangerous={request.decision === 'forget'}
+        isOff={changing === 0}
+        failure={failure}
+        onCancel={onClose}
+        onSubmit={({ reason }) => confirm(reason)}
+      >
+        {preview === undefined ? (
+          failure === undefined && <p>Looking at what would change …</p>
+        ) : (
+          <Preview preview={preview} />
+        )}
+      </Form>
     </Dialog>
   )
 }

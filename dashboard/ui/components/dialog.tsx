@@ -1,16 +1,14 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 
-/** A modal dialog. Esc and a click beside it close it; the focus goes back to where it was. */
+/** A modal dialog around a form. Esc and a click beside it close it; the focus goes back to where it was. */
 export function Dialog({
   title,
   onClose,
-  onSubmit,
   children,
 }: {
   title: string
   onClose: () => void
-  onSubmit: () => void
   children: ComponentChildren
 }): JSX.Element {
   const ref = useRef<HTMLDialogElement>(null)
@@ -24,7 +22,7 @@ export function Dialog({
   return (
     <dialog
       ref={ref}
-      aria-labelledby="dialog-title"
+      aria-label={title}
       onCancel={(event) => {
         event.preventDefault()
         onClose()
@@ -33,15 +31,7 @@ export function Dialog({
         if (event.target === ref.current) onClose()
       }}
     >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          onSubmit()
-        }}
-      >
-        <h2 id="dialog-title">{title}</h2>
-        {children}
-      </form>
+      {children}
     </dialog>
   )
 }

@@ -1,12 +1,11 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ConsumerInfo } from '../../api.ts'
-import { post, type Failure } from '../client.ts'
+import { post } from '../client.ts'
 import { useShared } from '../context.ts'
 import type { Running } from '../live-view.ts'
-import { asFailure } from '../resource.ts'
 import { Dialog } from './dialog.tsx'
-import { Problem } from './loaded.tsx'
+import { Form, REASON } from './form.tsx'
 
 const WORDS = {
   pause: {
@@ -49,35 +48,19 @@ function PauseDialog({
   onClose: () => void
 }): JSX.Element {
   const { say, live } = useShared()
-  const [reason, setReason] = useState('')
-  const [failure, fail] = useState<Failure>()
   const { title, about } = WORDS[what]
-  const send = async (): Promise<void> => {
-    try {
-      await post(`api/consumers/${what}`, { consumer: consumer.id, reason: reason.trim() })
-      live.refresh()
-      say(`${consumer.name} is ${what}d.`)
-      onClose()
-    } catch (error) {
-      fail(asFailure(error))
-    }
+  const send = async (reason = ''): Promise<void> => {
+    await post(`api/consumers/${what}`, { consumer: consumer.id, reason })
+    live.refresh()
+    say(`${consumer.name} is ${what}d.`)
+    onClose()
   }
+  const heading = `${title} ${consumer.name}`
   return (
-    <Dialog title={`${title} ${consumer.name}`} onClose={onClose} onSubmit={() => void send()}>
-      {failure !== undefined && <Problem failure={failure} />}
-      <p>{about}</p>
-      <label>
-        Reason
-        <input value={reason} required onInput={(event) => setReason(event.currentTarget.value)} />
-      </label>
-      <footer>
-        <button type="button" onClick={onClose}>
-          Close
-        </button>
-        <button type="submit" class="primary" disabled={reason.trim() === ''}>
-          {title}
-        </button>
-      </footer>
+    <Dialog title={heading} onClose={onClose}>
+      <Form title={heading} fields={[REASON]} submit={title} onCancel={onClose} onSubmit={({ reason }) => send(reason)}>
+        <p>{about}</p>
+      </Form>
     </Dialog>
   )
 }

@@ -42,6 +42,8 @@ export function PlanView({ plan, consumer }: { plan: ReplayPlan; consumer: Consu
         <h2>{plural(plan.toHandle, 'message')} would be handled</h2>
         <span class="muted end">
           of {count(plan.total)} in the range, from {plan.from}
+          {plan.distinct !== undefined &&
+            `, ${plan.distinct.isAtLeast ? 'at least ' : ''}${count(plan.distinct.count)} different ${plan.distinct.field}`}
         </span>
       </header>
       {plan.warnings.map((warning) => (

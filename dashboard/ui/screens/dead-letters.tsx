@@ -5,6 +5,7 @@ import { countText } from '../alarms.ts'
 import { post } from '../client.ts'
 import { command } from '../../../src/command-text.ts'
 import { Dialog } from '../components/dialog.tsx'
+import { confirmation, Form, REASON } from '../components/form.tsx'
 import { Problem } from '../components/loaded.tsx'
 import { Bar, Chip, Command, Empty } from '../components/parts.tsx'
 import { ConsumerPicker } from '../components/picker.tsx'
@@ -214,8 +215,6 @@ function RedriveDialog({
   onDone: () => void
 }): JSX.Element {
   const { say } = useShared()
-  const [reason, setReason] = useState('')
-  const [typed, setTyped] = useState('')
   const work = useJob((job) => {
     if (job.kind !== 'redrive' || job.result === undefined) return
     say(`${plural(job.result.totals.redriven, 'dead letter')} sent back.`)
@@ -223,42 +222,26 @@ function RedriveDialog({
     onDone()
   })
   const number = found.totals.redriven
-  const isReady = reason.trim() !== '' && typed.trim() === String(number) && !work.isRunning
-  const send = (): void => {
-    if (isReady)
-      work.start(() =>
-        post('api/dead-letters/redrive', { consumer: consumer.id, look, reason: reason.trim(), confirm: number }),
-      )
-  }
+  const title = 'Send dead letters back'
   return (
-    <Dialog title="Send dead letters back" onClose={onClose} onSubmit={send}>
-      {work.failure !== undefined && <Problem failure={work.failure} />}
-      <p>
-        Each is published where it came from ({Object.keys(found.destinations).join(', ')}), confirmed, and runs at its
-        next delivery. What is done or parked by then is left.
-      </p>
-      <label>
-        Reason
-        <input value={reason} required onInput={(event) => setReason(event.currentTarget.value)} />
-      </label>
-      <label>
-        To confirm, type how many: {number}
-        <input
-          value={typed}
-          inputMode="numeric"
-          autocomplete="off"
-          onInput={(event) => setTyped(event.currentTarget.value)}
-        />
-      </label>
-      <footer>
+    <Dialog title={title} onClose={onClose}>
+      <Form
+        title={title}
+        fields={[REASON, confirmation(number)]}
+        submit="Send back"
+        isOff={work.isRunning}
+        failure={work.failure}
+        onCancel={onClose}
+        onSubmit={({ reason = '' }) =>
+          work.start(() => post('api/dead-letters/redrive', { consumer: consumer.id, look, reason, confirm: number }))
+        }
+      >
+        <p>
+          Each is published where it came from ({Object.keys(found.destinations).join(', ')}), confirmed, and runs at
+          its next delivery. What is done or parked by then is left.
+        </p>
         {work.isRunning && <LookProgress work={work} />}
-        <button type="button" onClick={onClose}>
-          Close
-        </button>
-        <button type="submit" class="primary" disabled={!isReady}>
-          Send back
-        </button>
-      </footer>
+      </Form>
     </Dialog>
   )
 }

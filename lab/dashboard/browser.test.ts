@@ -1,70 +1,46 @@
 // What takes long in a browser: a store that goes away and comes back, and a list of 10,000 records.
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
-import type { ServedDashboard } from '../../dashboard/server/index.ts'
-import { Rig } from '../../test/dashboard/rig.ts'
-import { open } from '../../test/dashboard/screens.ts'
-import { backends } from '../../test/kit/backends.ts'
-import { DashboardBrowser } from '../../test/kit/browser.ts'
+import { expect, it, jest } from '@jest/globals'
+import type { Rig } from '../../test/dashboard/rig.ts'
+import { describePages } from '../../test/dashboard/with-browser.ts'
 import { eventually } from '../../test/kit/eventually.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 
 jest.setTimeout(120_000)
 
-const NEEDED = ['kafka', 'redis', 'rabbitmq', 'postgres'] as const
-const describeAll = NEEDED.every((name) => backends.has(name)) ? describe : describe.skip
+async function park(rig: Rig): Promise<void> {
+  await rig.sendSms([
+    { id: 'in-doubt-1', fate: 'unknown' },
+    { id: 'in-doubt-2', fate: 'unknown' },
+  ])
+  await eventually(async () => (await rig.smsAdmin.stats()).parked.count === 2)
+}
 
-describeAll('the dashboard in a browser', () => {
-  let rig: Rig
-  let browser: DashboardBrowser
-  let board: ServedDashboard
-
-  beforeAll(async () => {
-    ;[rig, browser] = await Promise.all([Rig.open(), DashboardBrowser.open()])
-    board = await rig.serve(browser.pages)
-    await rig.sendSms([
-      { id: 'in-doubt-1', fate: 'unknown' },
-      { id: 'in-doubt-2', fate: 'unknown' },
-    ])
-    await eventually(async () => (await rig.smsAdmin.stats()).parked.count === 2)
-  }, SERVER_WITHIN_MS)
-
-  afterEach(async () => {
-    await browser.closePages()
-    const errors = browser.takeErrors()
-    if (errors.length > 0) throw new Error(`errors in pages: ${errors.join('; ')}`)
-  })
-
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]()
-    await rig?.[Symbol.asyncDispose]()
-  }, 60_000)
-
+describePages('the dashboard in a browser', park, (on) => {
   it('says that a store is down, and heals by itself', async () => {
-    const page = await browser.page()
-    await open(page, board.url, ['records', 'parked'], { consumer: rig.smsId })
+    const page = await on.browser.page()
+    await on.open(page, ['records', 'parked'], { consumer: on.rig.smsId })
     const rows = page.locator('tbody tr')
     await rows.first().waitFor()
-    rig.redisProxy.refuse()
-    rig.redisProxy.cut()
+    on.rig.redisProxy.refuse()
+    on.rig.redisProxy.cut()
     try {
       await page.getByText('Store or broker down').first().waitFor()
       // What was known stays readable.
       expect(await rows.count()).toBeGreaterThan(0)
-      await open(page, board.url, ['overview'])
-      await rig.sendSms([{ id: 'while-down' }])
+      await on.open(page, ['overview'])
+      await on.rig.sendSms([{ id: 'while-down' }])
       await page.getByText('sms-sender: its store has not answered').waitFor()
     } finally {
-      rig.redisProxy.accept()
+      on.rig.redisProxy.accept()
     }
     await page.getByText('sms-sender: its store has not answered').waitFor({ state: 'detached' })
-    await open(page, board.url, ['message'], { consumer: rig.smsId, id: 'while-down' })
+    await on.open(page, ['message'], { consumer: on.rig.smsId, id: 'while-down' })
     await page.getByText('It went out').waitFor()
     expect(await page.getByText('Store or broker down').count()).toBe(0)
   })
 
   it('pauses a consumer with a reason, shows it, and resumes it', async () => {
-    const page = await browser.page()
-    await open(page, board.url, ['consumers'])
+    const page = await on.browser.page()
+    await on.open(page, ['consumers'])
     const card = page.getByRole('region', { name: 'sms-sender' })
     await card.getByRole('button', { name: 'Pause …' }).click()
     const dialog = page.getByRole('dialog')
@@ -72,22 +48,22 @@ describeAll('the dashboard in a browser', () => {
     await dialog.getByRole('button', { name: 'Pause' }).click()
     await card.getByText('paused', { exact: true }).waitFor()
     await card.getByText(/source: paused by .+: OPS-812/).waitFor()
-    await rig.sendSms([{ id: 'while-paused' }])
-    await open(page, board.url, ['overview'])
+    await on.rig.sendSms([{ id: 'while-paused' }])
+    await on.open(page, ['overview'])
     await page.getByText('sms-sender: not ready (paused)').waitFor()
-    expect(await rig.smsAdmin.inspect(['while-paused'])).toMatchObject([{ state: 'absent' }])
-    await open(page, board.url, ['consumers'])
+    expect(await on.rig.smsAdmin.inspect(['while-paused'])).toMatchObject([{ state: 'absent' }])
+    await on.open(page, ['consumers'])
     await card.getByRole('button', { name: 'Resume …' }).click()
     await dialog.getByLabel('Reason').fill('OPS-812 is over')
     await dialog.getByRole('button', { name: 'Resume' }).click()
     await card.getByText('ready', { exact: true }).waitFor()
-    await eventually(async () => (await rig.smsAdmin.inspect(['while-paused']))[0]?.state === 'done')
+    await eventually(async () => (await on.rig.smsAdmin.inspect(['while-paused']))[0]?.state === 'done')
   })
 
   it('pages through 10,000 parked messages, and decides all that match in bounded steps', async () => {
-    await rig.parkMany(10_000)
-    const page = await browser.page()
-    await open(page, board.url, ['records', 'parked'], { consumer: rig.smsId })
+    await on.rig.parkMany(10_000)
+    const page = await on.browser.page()
+    await on.open(page, ['records', 'parked'], { consumer: on.rig.smsId })
     const rows = page.locator('tbody tr')
     await rows.first().waitFor()
     // On a machine that is busy, counting ends after 2 s, and says so.

@@ -59,6 +59,8 @@ export class Rig implements AsyncDisposable {
   readonly #running: Running[] = []
   readonly #boards: ServedDashboard[] = []
   readonly #group: string = uniqueName('notifications')
+  readonly #runs: string[] = []
+  #isMended = false
 
   private constructor(
     cluster: Cluster,
@@ -117,8 +119,22 @@ export class Rig implements AsyncDisposable {
     return `${this.queue}/email-sender`
   }
 
+  get emailAdmin(): Admin {
+    return adminOf(this.email, { group: this.queue, origins: [this.queue] })
+  }
+
   get smsAdmin(): Admin {
     return adminOf(this.sms, { group: this.#group, origins: [this.topic] })
+  }
+
+  /** From now on every handler succeeds. */
+  mend(): void {
+    this.#isMended = true
+  }
+
+  /** How often a handler began for this message. */
+  runsOf(id: string): number {
+    return this.#runs.filter((one) => one === id).length
   }
 
   async sendSms(messages: readonly SentSms[]): Promise<void> {
@@ -203,6 +219,8 @@ export class Rig implements AsyncDisposable {
       maxAttempts: 2,
       observe: this.#live,
       handle: ({ payload }) => {
+        this.#runs.push(payload.id)
+        if (this.#isMended) return
         if (payload.fate === 'fails') throw new TerminalError('no such number')
         if (payload.fate === 'unknown') throw new OutcomeUnknownError('the provider did not answer')
       },

@@ -1,7 +1,29 @@
 import { mkdirSync, statSync } from 'node:fs'
 import type { Page } from 'playwright-core'
+import { eventually } from '../kit/eventually.ts'
+import type { Rig } from './rig.ts'
 
 const MOST_BYTES = 150_000
+
+/** A message ID that is text, on every page. */
+export const HOSTILE = '<img src=x onerror=alert(1)>"\'&{{7*7}}'
+
+/** Three parked messages, some given up, duplicates. */
+export async function prepare(rig: Rig): Promise<void> {
+  await rig.sendSms([
+    ...Array.from({ length: 40 }, (_, at) => ({ id: `notification-${at}` })),
+    { id: 'in-doubt-1', fate: 'unknown' },
+    { id: 'in-doubt-2', fate: 'unknown' },
+    { id: HOSTILE, fate: 'unknown' },
+    { id: 'wrong-number', fate: 'fails' },
+  ])
+  await rig.sendEmails([{ id: 'mail-1' }, { id: 'mail-2', fate: 'fails' }, { id: 'mail-1' }])
+  await eventually(async () => {
+    const { parked, 'given-up': givenUp } = await rig.smsAdmin.stats()
+    return parked.count === 3 && givenUp.count === 1
+  })
+  await rig.sendSms([{ id: 'notification-0' }])
+}
 
 /** Opens a screen, and waits for its title. */
 export async function open(

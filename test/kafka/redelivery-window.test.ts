@@ -57,7 +57,7 @@ describe('how long Kafka can deliver a message again', () => {
       (event): event is Extract<ObserverEvent, { type: 'source' }> =>
         event.type === 'source' && event.event === 'retention-too-short',
     )
-    expect(warning).toMatchObject({ isWarning: true, detail: expect.stringContaining(`for ${3 * DAY_MS} ms`) })
+    expect(warning).toMatchObject({ isWarning: true, detail: expect.stringContaining('for 3 days') })
     expect(running.state).toBe('running')
   })
 })

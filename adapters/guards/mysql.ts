@@ -86,7 +86,11 @@ export class MysqlStatements implements Statements {
     try {
       row = await this.#select(table, key, 'for update')
     } catch (error) {
-      if ((error as { readonly errno?: unknown } | null)?.errno !== LOCK_WAIT_TIMEOUT) throw error
+      if ((error as { readonly errno?: unknown } | null)?.errno !== LOCK_WAIT_TIMEOUT) {
+        // A setting of the session outlives the transaction. `ctx.tx` may refuse the statement, and restores its own.
+        await client.run(restore).catch(() => {})
+        throw error
+      }
       await client.run('rollback to savepoint consume_once_lock')
       await client.run(restore)
       return 'busy'

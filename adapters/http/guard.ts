@@ -106,7 +106,7 @@ function replayOf({ status, headers, body }: Reply): Answer {
   return problem(409, 'RESPONSE_NOT_KEPT', detail, [['idempotency-replayed', 'true']])
 }
 
-/** `undefined`: not of ours. */
+/** `undefined`: the error is not about the key; the caller gets it as it is. */
 function refusalOf(error: unknown, hasRun: boolean): Answer | undefined {
   if (hasCode(error, 'ONCE_BUSY')) {
     return problem(409, 'IDEMPOTENCY_KEY_IN_USE', 'a request with this Idempotency-Key is under way', SOON)

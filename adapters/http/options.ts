@@ -31,8 +31,8 @@ export interface IdempotencyOptions<Request, Tx = never> extends Pick<
   readonly store: LeaseStore | InboxStore<Tx>
   /**
    * The authenticated caller, as text of at most 200 bytes: an account ID, not a session. Keys of two callers never meet,
-   * so nobody gets the response of another. `undefined` answers 401. For a public endpoint return one text for all, and
-   * know that whoever guesses a key then gets its response.
+   * so nobody gets the response of another. `undefined` answers 401. For a public endpoint return one text for all;
+   * then anybody who guesses a key gets its response.
    */
   readonly caller: (request: Request) => string | undefined | Promise<string | undefined>
   /** Stands before caller and key. @defaultValue `http` */

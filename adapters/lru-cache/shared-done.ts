@@ -21,8 +21,8 @@ const MOST_DONE = 70
 const MOST_FORGOTTEN = 250
 
 /**
- * Tells other processes what this one has marked, and what a person has decided, and hears the same from them. Nothing
- * waits for a text that is told of a mark, and nothing fails without it: the others ask the store.
+ * Tells other processes what this one has marked, and what a person has decided, and hears the same from them. No
+ * message waits until a mark is published, and none depends on it: a process that hears nothing asks the store.
  */
 export class SharedDone {
   readonly #cache: DoneCache

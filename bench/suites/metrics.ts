@@ -11,7 +11,7 @@ const onBroker = lazily(() => import('../contenders/metrics.ts'))
 
 const HUNDREDS: Pace = { atOnce: 500, inFlight: 1_500 }
 const EIGHT_PARTITIONS: TopicPlan = { partitions: 8, partitionOf: (id) => id % 8, keys: 10_000 }
-/** Of the CPU of a message without metrics. */
+/** As a share of the CPU of a message without metrics. */
 const MOST = 1.03
 
 /** What metrics cost: of the CPU of a message, since that is what they take. */

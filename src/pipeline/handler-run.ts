@@ -16,7 +16,7 @@ import { TimedRun } from './timed-run.ts'
 /** A claimed message with its decoded payload. */
 export interface RunItem {
   readonly task: Task
-  /** Of several identities: the one with the most attempts. */
+  /** A message with several identities: the claim with the most attempts. */
   readonly claim: Claim
   /** The claims of its further identities. */
   readonly others?: readonly Claim[] | undefined

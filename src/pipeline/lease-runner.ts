@@ -6,6 +6,7 @@ import { LeaseLostError, describeError } from '../errors.ts'
 import type { Reconciled } from '../options.ts'
 import type { LeaseStore, ReleaseOptions } from '../ports/store.ts'
 import { causeOf } from './cause.ts'
+import { claimsOf } from './claims.ts'
 import type { GivenBack, Granted } from './claim-step.ts'
 import type { ClaimedBatch } from './store-client.ts'
 import { DROPPED, RERUN, type SettingAside } from './ending.ts'
@@ -212,7 +213,7 @@ export class LeaseRunner extends Runner {
     if (this.#unprotected === undefined || (how.doubt && consumer.onInDoubt !== 'rerun')) {
       return super.release(items, how)
     }
-    const claims = items.map(({ claim }) => claim)
+    const claims = claimsOf(items)
     await new Promise<void>((resolve) => void store.release(claims, how, resolve).then(resolve))
   }
 

@@ -20,7 +20,7 @@ export interface Message {
   /** The AMQP property `messageId`. */
   readonly messageId?: string | undefined
   readonly timestamp?: EpochMs | undefined
-  /** Of a copy with a timestamp of its own: that of the message it was made of. */
+  /** The timestamp of the original, if this is a copy with a timestamp of its own. */
   readonly firstTimestamp?: EpochMs | undefined
   /** The redelivery flag of the broker, if it has one. A message without the flag is not necessarily new. */
   readonly redelivered?: boolean | undefined

@@ -6,7 +6,7 @@ import type { Sources } from './sources.ts'
 
 /** Shows and decides messages that only the record of their source knows, beside those that have one of their own. */
 export function sequenceAdmin(records: StoreAdmin, sources: Sources): StoreAdmin {
-  /** Of these views: the keys that are done and have no record any more. */
+  /** The keys among these views that are done and have no record any more. */
   const removedIn = async (
     scope: string,
     keys: readonly Key[],

@@ -21,7 +21,7 @@ const MOST_UNUSUAL = 3_000
 const MOST_EVENTS = 100
 const MOST_REASONS = 50
 const MOST_RECENT = 50
-/** Of these, the newest that are not usual: on a busy consumer the usual ones alone would fill the list. */
+/** The newest events that are not usual are kept apart: on a busy consumer the usual ones alone would fill the list. */
 const MOST_RECENT_UNUSUAL = 20
 const LONGEST_DETAIL = 1_024
 
@@ -230,7 +230,7 @@ export class LiveConsumerState {
   }
 }
 
-/** Of the failed attempts of one message only the newest: one that fails all the time must not push out the others. */
+/** Keeps only the newest failed attempt of a message: one that fails all the time must not push out the others. */
 function* latestAttempts(entries: Iterable<Numbered>): Iterable<Numbered> {
   const failed = new Set<string | undefined>()
   for (const one of entries) {

@@ -19,7 +19,7 @@ export function isCopy({ headers, origin }: Message): boolean {
   return headerText(headers, ORIGIN_HEADER) === origin
 }
 
-/** Of the headers of a copy: when the message that it was made of was published, if they say it. */
+/** When the original of a copy was published, if the headers of the copy say it. */
 export function firstTimestampIn(headers: Message['headers']): EpochMs | undefined {
   const timestamp = coordinateIn(headers, 'timestamp', 64)
   return timestamp === undefined || timestamp < 0n ? undefined : Number(timestamp)

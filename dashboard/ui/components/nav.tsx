@@ -49,7 +49,7 @@ export function Nav({ route }: { route: Route }): JSX.Element {
   )
 }
 
-/** Of how many consumers the guarantee does not hold. */
+/** The number of consumers whose guarantee does not hold. */
 function BrokenPill(): JSX.Element | null {
   const { guarantees } = useShared()
   const broken = (guarantees.data?.consumers ?? []).filter(({ verdict }) => verdict === 'broken')

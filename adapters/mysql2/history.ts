@@ -109,7 +109,8 @@ on duplicate key update owner = if(${isFree}, values(owner), owner), held_until 
     listReplays(limit: number): Script<ReplayRow> {
       return {
         statements: [
-          `select ${REPLAY} from ${tables.replay} where scope = ${scope} order by created_at desc limit ${limit}`,
+          // Without `r`, it would sort by the column of the answer, which is rounded to milliseconds.
+          `select ${REPLAY} from ${tables.replay} r where scope = ${scope} order by r.created_at desc, r.id limit ${limit}`,
         ],
         read: readReplay,
       }

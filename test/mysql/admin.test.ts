@@ -31,6 +31,15 @@ describeMariadb('mysqlInbox in the hands of people', () => {
     ])
   })
 
+  it('lists replays of one millisecond in the order in which they were made, the newest first', async () => {
+    const ledger = adminOf(await place.newInbox()).replays
+    for (const id of ['a', 'b', 'c']) await ledger?.take(SCOPE, id, { owner: 'ops', ttlMs: LONG_MS, state: '{}' })
+    await place.pool.query(
+      `update consume_once_replay set created_at = timestamp(concat('2026-01-01 00:00:00.0001', ascii(id) - 87))`,
+    )
+    expect((await ledger?.list(SCOPE, 10))?.map(({ id }) => id)).toEqual(['c', 'b', 'a'])
+  })
+
   it('tells a handler that runs from one that has failed, and counts neither', async () => {
     const inbox = await place.newInbox()
     const item = newItem()

@@ -18,7 +18,7 @@ import { subjectOf, type SimBroker, type SimMessage } from './sim-broker.ts'
 import { Stage } from './stage.ts'
 import { inboxServer, leaseServer, offsetsServer, type StoreServer } from './store-server.ts'
 import { Timeline } from './timeline.ts'
-import { CONSUMER, Worker } from './worker.ts'
+import { CONSUMER, Worker, type SimWorker, type WorkerParts } from './worker.ts'
 
 /** After heal everything must be settled within this time. */
 const DRAINS_WITHIN_MS = 20_000
@@ -39,10 +39,10 @@ export class Simulation {
   #end: End | undefined
   #tokens = 0
 
-  constructor(seed: number, { promised, handle }: SimulationOptions = {}) {
+  constructor(seed: number, { promised, handle }: SimulationOptions = {}, cast: Cast = LIBRARY) {
     this.seed = seed
     const chance = new Chance(seed)
-    this.plan = drawPlan(chance, promised)
+    this.plan = cast.drawPlan(chance, promised)
     this.#stage = new Stage(new Timeline(), chance, new Faults(chance, this.plan))
     this.#store = serverOf(this.plan, this.#stage)
     const provider = new Provider(this.#stage, this.plan.promised === 'lease, keyed')
@@ -50,7 +50,7 @@ export class Simulation {
     const newToken = (): string => `t${++this.#tokens}`
     this.#groups = names.map(
       (name) =>
-        new Group(name, { stage: this.#stage, plan: this.plan, provider, store: this.#store, newToken, handle }),
+        new Group(name, { stage: this.#stage, plan: this.plan, provider, store: this.#store, newToken, handle, cast }),
     )
     this.#schedule()
   }
@@ -188,6 +188,14 @@ export interface SimulationOptions {
   readonly handle?: SimulatedHandler | undefined
 }
 
+/** What runs in a schedule. */
+export interface Cast {
+  readonly drawPlan: (chance: Chance, promised: Promised | undefined) => Plan
+  readonly newWorker: (process: SimProcess, parts: WorkerParts) => SimWorker
+}
+
+const LIBRARY: Cast = { drawPlan, newWorker: (process, parts) => new Worker(process, parts) }
+
 interface GroupParts {
   readonly stage: Stage
   readonly plan: Plan
@@ -195,6 +203,7 @@ interface GroupParts {
   readonly store: StoreServer
   readonly newToken: () => string
   readonly handle: SimulatedHandler | undefined
+  readonly cast: Cast
 }
 
 /** One consumer group, or queue, with its workers. */
@@ -203,7 +212,7 @@ class Group {
   readonly broker: SimBroker
   readonly names: Names
   readonly #parts: GroupParts
-  readonly #workers: Worker[] = []
+  readonly #workers: SimWorker[] = []
 
   constructor(name: string, parts: GroupParts) {
     this.name = name
@@ -256,10 +265,10 @@ class Group {
 
   /** Starts a worker. A dead one is started again, as a process supervisor does. */
   #start(): void {
-    const { stage, plan, provider, newToken, handle, store } = this.#parts
+    const { stage, plan, provider, newToken, handle, store, cast } = this.#parts
     const process = new SimProcess(`${this.name}${this.#workers.length + 1}`, stage.timeline)
     const { broker, names } = this
-    const worker = new Worker(process, {
+    const worker = cast.newWorker(process, {
       stage,
       plan,
       broker,

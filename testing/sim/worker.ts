@@ -38,6 +38,17 @@ export interface WorkerParts {
   readonly handle: SimulatedHandler | undefined
 }
 
+/** A consumer in a process of its own. */
+export interface SimWorker {
+  readonly process: SimProcess
+  readonly isUp: boolean
+  /** Nothing of it is in flight. */
+  readonly isIdle: boolean
+  start(): Promise<void>
+  /** Stops it, as a deployment does. */
+  stop(): Promise<void>
+}
+
 /** The true result of a run of the handler. */
 type Truth = 'ok' | 'failed' | 'unknown'
 
@@ -47,7 +58,7 @@ interface Handled {
 }
 
 /** One consumer in one process: the library's own code between a broker and a store with faults. */
-export class Worker {
+export class Worker implements SimWorker {
   readonly process: SimProcess
   readonly #parts: WorkerParts
   readonly #store: FaultyStore<EffectTx>
@@ -68,7 +79,6 @@ export class Worker {
     return !this.process.isDead && !this.#isStopping
   }
 
-  /** Nothing of it is in flight. */
   get isIdle(): boolean {
     return this.#running?.health().checks['handlers'] === '0 in flight'
   }
@@ -105,7 +115,6 @@ export class Worker {
     this.#running = await runConsumer(consumer, { source, publisher: source, clock, entropy })
   }
 
-  /** Stops it, as a deployment does. */
   async stop(): Promise<void> {
     if (!this.isUp || this.#running === undefined) return
     this.#isStopping = true

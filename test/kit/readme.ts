@@ -5,6 +5,7 @@ const BLOCK = /<!-- example: (?<file>[\w-]+\.ts) -->\n\n```ts\n(?<code>[\s\S]*?)
 /** Pages that show examples. */
 export const PAGES: readonly string[] = [
   'README.md',
+  'docs/migrate.md',
   'docs/observability.md',
   'docs/observe-only.md',
   'docs/tokens.md',

@@ -1,0 +1,43 @@
+// From a hand-written SET NX to a consumer: for as long as the old keys live, the handler asks for them.
+import assert from 'node:assert/strict'
+import { Redis } from 'ioredis'
+import { defineConsumer, json, MemoryBroker, messageId, runMemory, type Consumer } from 'consume-once'
+import { redisLease } from 'consume-once/ioredis'
+import { ownName, redisUrl } from './support/servers.ts'
+
+const redis = new Redis(redisUrl())
+const prefix = ownName('migrate')
+const oldKey = (id: string): string => `${prefix}-processed:${id}`
+const sent: string[] = []
+const deliver = async (consumer: Consumer, ids: readonly string[]): Promise<void> => {
+  const broker = new MemoryBroker()
+  for (const id of ids) broker.publish('sms', { value: Buffer.from(JSON.stringify({ id })), headers: { id } })
+  const running = await runMemory(broker, consumer, { topic: 'sms', group: 'sms' })
+  await broker.drained('sms', 'sms')
+  await running.stop()
+}
+// What the old consumer left: it set this key before it sent the SMS.
+await redis.set(oldKey('sms-1'), '1', 'EX', 86_400, 'NX')
+
+// #region readme
+const duringTheMove = defineConsumer({
+  name: 'sms-sender',
+  id: messageId.header('id'),
+  decode: json<{ id: string }>(),
+  store: redisLease({ redis, prefix }),
+  handle: async ({ payload, skip }) => {
+    if ((await redis.exists(oldKey(payload.id))) === 1) return skip('handled by the old consumer')
+    sent.push(payload.id)
+    return undefined
+  },
+})
+// #endregion
+await deliver(duringTheMove, ['sms-1', 'sms-3', 'sms-3'])
+assert.deepEqual(sent, ['sms-3'])
+
+console.log('an SMS of the old consumer was not sent again')
+
+for await (const keys of redis.scanStream({ match: `${prefix}*` })) {
+  if ((keys as string[]).length > 0) await redis.del(keys as string[])
+}
+redis.disconnect()

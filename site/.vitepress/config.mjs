@@ -1,0 +1,62 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import llmstxt from 'vitepress-plugin-llms'
+import { anchorOf } from '../markdown.ts'
+
+/** The contents of docs/README.md are the sidebar. */
+function sidebar() {
+  const [, ...groups] = readFileSync('.pages/contents.md', 'utf8').split(/^## /m)
+  return groups.map((group) => {
+    const [text, ...lines] = group.split('\n')
+    const items = lines.flatMap((line) => {
+      const match = /^- \[(?<text>.+?)\]\((?<link>.+?)\)/.exec(line)
+      return match ? [{ text: match.groups.text.replaceAll('`', ''), link: linkOf(match.groups.link) }] : []
+    })
+    return { text, items }
+  })
+}
+
+function linkOf(target) {
+  return `/${target.replace(/^\.\//, '').replace(/(index)?\.md$/, '')}`
+}
+
+function pagesIn(folder) {
+  const files = existsSync(`.pages/${folder}`) ? readdirSync(`.pages/${folder}`) : []
+  return files
+    .filter((file) => file.endsWith('.md') && file !== 'index.md')
+    .map((file) => ({ text: titleOf(`.pages/${folder}/${file}`), link: `/${folder}/${basename(file, '.md')}` }))
+}
+
+function titleOf(file) {
+  return /^# (.*)$/m.exec(readFileSync(file, 'utf8'))[1].replace(/^\d{4} /, '')
+}
+
+export default {
+  title: 'consume-once',
+  description: 'Kafka and RabbitMQ deliver a message at least once. This library makes its effect happen once.',
+  lang: 'en',
+  srcDir: '.pages',
+  outDir: 'dist',
+  cacheDir: '.cache',
+  cleanUrls: true,
+  head: [['meta', { name: 'theme-color', content: '#1f6feb' }]],
+  markdown: {
+    anchor: { slugify: anchorOf },
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
+  },
+  vite: { plugins: [llmstxt({ ignoreFiles: ['source/**', 'api/**', 'proof.md', 'CHANGELOG.md'] })] },
+  themeConfig: {
+    search: { provider: 'local' },
+    outline: [2, 3],
+    nav: [
+      { text: 'Contents', link: '/contents' },
+      { text: 'Guarantees', link: '/guarantees' },
+      { text: 'API', link: '/api/' },
+    ],
+    sidebar: [
+      ...sidebar(),
+      { text: 'API', link: '/api/', collapsed: true, items: pagesIn('api') },
+      { text: 'Decisions', link: '/decisions/', collapsed: true, items: pagesIn('decisions') },
+    ],
+  },
+}

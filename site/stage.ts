@@ -1,0 +1,98 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { basename, dirname, extname, join, normalize, relative } from 'node:path'
+import { withLinks } from './markdown.ts'
+
+/**
+ * Copies what the site shows to `site/.pages`: the README as its home, everything below `docs/`, the other Markdown of the root, and
+ * each file of the repository that a page links to, as a page of its own. So an example on the site is the tested file.
+ */
+const OUT = 'site/.pages'
+const ROOT_PAGES = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md']
+const LANGUAGES: Readonly<Record<string, string>> = {
+  '.ts': 'ts',
+  '.tsx': 'tsx',
+  '.cjs': 'js',
+  '.json': 'json',
+  '.ndjson': 'json',
+  '.yml': 'yaml',
+  '.sql': 'sql',
+  '.lua': 'lua',
+  '.prisma': 'txt',
+  '.pml': 'txt',
+}
+
+rmSync(OUT, { recursive: true, force: true })
+const linked = new Set<string>()
+stagePage('README.md', 'index.md')
+for (const file of ROOT_PAGES) stagePage(file, file)
+for (const file of readdirSync('docs', { recursive: true, encoding: 'utf8' })) {
+  if (file.endsWith('.md')) stagePage(`docs/${file}`, pageOf(`docs/${file}`))
+}
+const decisions = readdirSync('docs/decisions').map((file) => {
+  const [title = file] = readFileSync(`docs/decisions/${file}`, 'utf8').split('\n')
+  return `- [${title.replace('# ', '')}](./${file})`
+})
+write('decisions/index.md', `# Decisions\n\nWhat was chosen, and why.\n\n${decisions.join('\n')}\n`)
+cpSync('docs/images', `${OUT}/images`, { recursive: true })
+if (existsSync('site/public')) cpSync('site/public', `${OUT}/public`, { recursive: true })
+cpSync('docs/performance', `${OUT}/performance`, { recursive: true })
+// A page of source may link to further files.
+for (const path of linked) stageSource(path)
+stageEntryPoints()
+
+function stagePage(from: string, to: string): void {
+  const text = withLinks(readFileSync(from, 'utf8'), (target) => {
+    const [path = '', anchor] = target.split('#')
+    if (path === '') return target
+    const file = normalize(join(dirname(from), path)).replace(/\/$/, '')
+    const page = pageOf(file)
+    if (page.startsWith('source/')) linked.add(file)
+    const link = relative(dirname(to), page)
+    return `${link.startsWith('.') ? link : `./${link}`}${anchor === undefined ? '' : `#${anchor}`}`
+  })
+  write(to, text)
+}
+
+/** Where a file of the repository is on the site. */
+function pageOf(file: string): string {
+  if (file === 'README.md') return 'index.md'
+  if (file === 'docs/README.md') return 'contents.md'
+  if (ROOT_PAGES.includes(file)) return file
+  if (file.startsWith('docs/') && /\.(md|png|svg)$/.test(file)) return file.slice('docs/'.length)
+  return file.endsWith('.md') ? `source/${file}` : `source/${file}.md`
+}
+
+function stageSource(path: string): void {
+  const title = `# ${path}\n\n`
+  if (statSync(path).isDirectory()) {
+    const files = readdirSync(path).map((name) => (statSync(join(path, name)).isDirectory() ? `${name}/` : name))
+    write(`source/${path}.md`, `${title}${files.map((name) => `- \`${name}\``).join('\n')}\n`)
+    return
+  }
+  if (path.endsWith('.md')) {
+    stagePage(path, pageOf(path))
+    return
+  }
+  const text = readFileSync(path, 'utf8')
+  const language = LANGUAGES[extname(path)] ?? 'txt'
+  write(`source/${path}.md`, `${title}\`\`\`\`\`${text.length > 200_000 ? 'txt' : language}\n${text}\n\`\`\`\`\`\n`)
+}
+
+/** One file for each entry point of the package, named as users import it; typedoc makes a page of each. */
+function stageEntryPoints(): void {
+  const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    exports: Record<string, { types?: string }>
+  }
+  rmSync('site/.api', { recursive: true, force: true })
+  mkdirSync('site/.api')
+  for (const [name, { types }] of Object.entries(exports)) {
+    if (types === undefined) continue
+    const source = types.replace('./dist/', '../../').replace(/\.d\.ts$/, '.ts')
+    writeFileSync(`site/.api/${name === '.' ? 'consume-once' : basename(name)}.ts`, `export * from '${source}'\n`)
+  }
+}
+
+function write(page: string, text: string): void {
+  mkdirSync(dirname(join(OUT, page)), { recursive: true })
+  writeFileSync(join(OUT, page), text)
+}

@@ -1,0 +1,49 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { describe, expect, it } from '@jest/globals'
+import { anchorOf, anchorsOf, linksOf, withLinks } from '../../../site/markdown.ts'
+
+const PAGES = [
+  'README.md',
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'model/README.md',
+  ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => `docs/${file}`),
+]
+
+describe('the documentation', () => {
+  it.each(PAGES)('%s links to files and headings that exist', (page) => {
+    const broken = linksOf(readFileSync(page, 'utf8')).filter((target) => !leadsSomewhere(page, target))
+    expect(broken).toEqual([])
+  })
+
+  it('lists every page in its contents, once', () => {
+    const listed = linksOf(readFileSync('docs/README.md', 'utf8')).filter((target) => !target.startsWith('../'))
+    const pages = readdirSync('docs').filter((file) => file.endsWith('.md') && file !== 'README.md')
+    expect([...listed].toSorted()).toEqual(pages.toSorted())
+  })
+})
+
+describe('links of a page', () => {
+  it('are found in prose, not in code and comments', () => {
+    const page = '# A\n\n[a](b.md#c) ![d](e.png) [f](https://g)\n\n```md\n[h](i.md)\n```\n\n<!-- [j](k.md) -->\n'
+    expect(linksOf(page)).toEqual(['b.md#c', 'e.png'])
+    expect(withLinks(page, (target) => `/${target}`)).toBe(page.replace('b.md', '/b.md').replace('e.png', '/e.png'))
+  })
+
+  it('lead to anchors as GitHub makes them', () => {
+    expect(anchorOf('Results, and failures: `once()`')).toBe('results-and-failures-once')
+    expect([...anchorsOf('# A b\n\n## A `b`\n\n```sh\n# no heading\n```\n')]).toEqual(['a-b', 'a-b-1'])
+  })
+})
+
+function leadsSomewhere(page: string, target: string): boolean {
+  const [path = '', anchor] = target.split('#')
+  const file = path === '' ? page : normalize(join(dirname(page), path))
+  if (!existsSync(file)) return false
+  if (anchor === undefined || statSync(file).isDirectory() || !file.endsWith('.md')) return true
+  return anchorsOf(readFileSync(file, 'utf8')).has(anchor)
+}

@@ -44,6 +44,7 @@ function isExternal(target: string): boolean {
   return /^[a-z]+:/.test(target)
 }
 
-function proseOf(markdown: string): string {
+/** The page without code blocks and comments. */
+export function proseOf(markdown: string): string {
   return markdown.replace(FENCE, '').replace(COMMENT, '')
 }

@@ -75,6 +75,16 @@ describe('the documentation site', () => {
     await page.context().close()
   })
 
+  it('draws the states of a record', async () => {
+    const page = await open('/protocol')
+    await page.locator('.mermaid svg').waitFor()
+    await page.locator('.mermaid').getByText('given-up').first().waitFor()
+    await page.locator('.mermaid svg').scrollIntoViewIfNeeded()
+    await picture(page, '/protocol', 'diagram')
+    expect(await page.locator('.mermaid svg').textContent()).toContain('set aside')
+    await page.context().close()
+  })
+
   it('finds what a page says of dead letters', async () => {
     const page = await open('/')
     await page.getByRole('button', { name: 'Search' }).first().click()

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import llmstxt from 'vitepress-plugin-llms'
+import { withMermaid } from 'vitepress-plugin-mermaid'
 import { anchorOf } from '../markdown.ts'
 
 /** The contents of docs/README.md are the sidebar. */
@@ -31,7 +32,7 @@ function titleOf(file) {
   return /^# (.*)$/m.exec(readFileSync(file, 'utf8'))[1].replace(/^\d{4} /, '')
 }
 
-export default {
+export default withMermaid({
   title: 'consume-once',
   description: 'Kafka and RabbitMQ deliver a message at least once. This library makes its effect happen once.',
   lang: 'en',
@@ -59,4 +60,4 @@ export default {
       { text: 'Decisions', link: '/decisions/', collapsed: true, items: pagesIn('decisions') },
     ],
   },
-}
+})

@@ -52,6 +52,7 @@ export default withMermaid({
     nav: [
       { text: 'Contents', link: '/contents' },
       { text: 'Guarantees', link: '/guarantees' },
+      { text: 'Try to break it', link: '/proof/index.html', target: '_self' },
       { text: 'API', link: '/api/' },
     ],
     sidebar: [

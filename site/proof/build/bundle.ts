@@ -4,9 +4,18 @@ import { build } from 'esbuild'
 const HERE = join(process.cwd(), 'site/proof')
 
 /** The engine as one script for browsers, with its exports in the global `proof`. */
-export async function bundleEngine(): Promise<string> {
+export function bundleEngine(): Promise<string> {
+  return bundle('engine/index.ts')
+}
+
+/** The page, with its engine. */
+export function bundlePage(): Promise<string> {
+  return bundle('page/main.ts')
+}
+
+async function bundle(entry: string): Promise<string> {
   const { outputFiles } = await build({
-    entryPoints: [join(HERE, 'engine/index.ts')],
+    entryPoints: [join(HERE, entry)],
     bundle: true,
     minify: true,
     write: false,
@@ -23,6 +32,6 @@ export async function bundleEngine(): Promise<string> {
     logLevel: 'warning',
   })
   const [script] = outputFiles
-  if (script === undefined) throw new TypeError('no script was bundled (bundleEngine)')
+  if (script === undefined) throw new TypeError(`no script was bundled (${entry})`)
   return script.text
 }

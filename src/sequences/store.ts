@@ -124,7 +124,7 @@ class SequenceStore implements LeaseStore {
     const groups: Record<'park' | 'leave' | 'settle', [number, Claim][]> = { park: [], leave: [], settle: [] }
     for (const [at, refusal] of refused) {
       const answer = answers[at]
-      if (answer !== undefined && 'claim' in answer) groups[this.#wayOf(refusal)].push([at, answer.claim])
+      if (answer !== undefined && 'claim' in answer) groups[this.#wayOf(refusal, answer)].push([at, answer.claim])
     }
     for (const [at, answer] of await this.#settle(groups.settle)) told[at] = answer
     for (const [at, answer] of await this.#park(groups.park, 'behind-sequence')) told[at] = answer
@@ -132,9 +132,10 @@ class SequenceStore implements LeaseStore {
     return told
   }
 
-  #wayOf(refusal: Refusal): 'park' | 'leave' | 'settle' {
+  #wayOf(refusal: Refusal, { verdict }: LeaseAnswer): 'park' | 'leave' | 'settle' {
     if (refusal === 'unreadable') return 'leave'
-    return refusal === 'done' && this.#onBehind === 'duplicate' ? 'settle' : 'park'
+    // A person may have let the message run again, and that run has no known end: it is not a duplicate.
+    return refusal === 'done' && this.#onBehind === 'duplicate' && verdict !== 'taken-over' ? 'settle' : 'park'
   }
 
   /** The record that the claim made becomes done, and is removed again. */

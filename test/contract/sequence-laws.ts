@@ -177,6 +177,23 @@ function sequenceLaws(): readonly SequenceLaw[] {
     expect(await claim(store, source.item(1))).toMatchObject({ verdict: 'claimed' })
   })
 
+  for (const onBehind of ['park', 'duplicate'] as const) {
+    law(
+      `parks what a person let run when that run has no known end (onBehind: '${onBehind}')`,
+      { onBehind },
+      async ({ store }) => {
+        const item = newSource().item(1)
+        await doAll(store, [item])
+        expect(await store.admin?.forget(SCOPE, [item.key], WHY)).toEqual(['decided'])
+        expect(await claim(store, item, { leaseMs: 0 })).toMatchObject({ verdict: 'claimed' })
+        expect(await claim(store, item, { alone: true })).toMatchObject({
+          verdict: 'parked',
+          reason: 'behind-sequence',
+        })
+      },
+    )
+  }
+
   law('imports into the source', { tail: 0, onBehind: 'duplicate' }, async ({ store, count }) => {
     const source = newSource()
     const before = await count()

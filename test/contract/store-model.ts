@@ -56,18 +56,20 @@ export interface ModelOptions {
   readonly wait?: (ms: number) => void
   /** Makes all records of the store older, whatever its clock does. */
   readonly age?: (ms: number) => Promise<void>
+  /** A decision that the store follows by a law of its own. */
+  readonly without?: Decision
 }
 
 /**
  * Sends random calls of three owners, granted or not, about three keys, and compares every answer with that of
  * `transition()` over a Map. Where the store has `admin`, people decide in between.
  */
-export async function assertLikeTransition(store: Store, { numRuns, wait, age }: ModelOptions): Promise<void> {
+export async function assertLikeTransition(store: Store, { numRuns, wait, age, without }: ModelOptions): Promise<void> {
   // In a scope that is in use: a store may not know when something was marked before its first claim.
   const [retentionMs = HOUR_MS] = UNSTEERED.retentions
   await store.admin?.import?.('model', [named(newName())], { by: 'model', reason: 'first use', retentionMs })
   const times = wait !== undefined ? STEERED : age !== undefined ? AGED : UNSTEERED
-  const calls = fc.array(callIn(times, store.admin), { minLength: 1, maxLength: 40 })
+  const calls = fc.array(callIn(times, store.admin, without), { minLength: 1, maxLength: 40 })
   await fc.assert(
     fc.asyncProperty(calls, async (ofRun) => {
       const model = new MapStore()
@@ -165,7 +167,11 @@ function withoutTimes(answer: unknown): unknown {
   return typeof dateless === 'object' && dateless !== null ? { ...dateless, leaseLeftMs: undefined } : dateless
 }
 
-function callIn({ leases, retentions, waits, delays }: Times, admin: StoreAdmin | undefined): fc.Arbitrary<Call> {
+function callIn(
+  { leases, retentions, waits, delays }: Times,
+  admin: StoreAdmin | undefined,
+  without: Decision | undefined,
+): fc.Arbitrary<Call> {
   // Of the length of real ones.
   const token = fc.constantFrom('left-owner--', 'middle-owner', 'right-owner-')
   const retentionMs = fc.constantFrom(...retentions)
@@ -185,7 +191,8 @@ function callIn({ leases, retentions, waits, delays }: Times, admin: StoreAdmin 
   const why = fc.record({ reason: fc.constantFrom('no', 'given-up|why\n'), refund: fc.boolean(), cause })
   const keys = fc.uniqueArray(key, { minLength: 1, maxLength: 3 })
   const onRecords: readonly Decision[] = ['done', 'rerun', 'reopen', 'forget']
-  const decision = fc.constantFrom<Decision>(...onRecords, ...(admin?.import === undefined ? [] : ['import' as const]))
+  const decisions = admin?.import === undefined ? onRecords : [...onRecords, 'import' as const]
+  const decision = fc.constantFrom(...decisions.filter((one) => one !== without))
   const byPeople = admin === undefined ? 0 : 2
   return fc.oneof(
     { weight: 3, arbitrary: fc.record({ call: fc.constant('wait' as const), ms: fc.constantFrom(...waits) }) },

@@ -80,8 +80,8 @@ export interface Api {
   'POST api/plans': { readonly body: PlanRequest; readonly answer: JobInfo }
   /** Begins a replay, or goes on with one: a job of kind `replay`. */
   'POST api/replays/start': { readonly body: StartRequest; readonly answer: JobInfo }
-  'POST api/replays/pause': { readonly body: ReplayRequest; readonly answer: ReplayStatus }
-  'POST api/replays/abort': { readonly body: ReplayRequest; readonly answer: ReplayStatus }
+  'POST api/replays/pause': { readonly body: StopRequest; readonly answer: ReplayStatus }
+  'POST api/replays/abort': { readonly body: StopRequest; readonly answer: ReplayStatus }
   /** Ends a job of this dashboard: a plan is dropped, a replay is paused. */
   'POST api/job/stop': { readonly body: { readonly id: string }; readonly answer: JobInfo }
 }
@@ -317,13 +317,15 @@ export interface AuditAnswer {
 }
 
 export interface PauseRequest extends ConsumerQuery {
-  /** For the log and the events of the consumer. No payload, no secret. */
+  /** For the audit, the log and the events of the consumer. No payload, no secret. */
   readonly reason: string
 }
 
 export interface PauseAnswer {
   /** How many runs of it were asked to. */
   readonly runs: number
+  /** Why the audit does not have it; `undefined`: it has. */
+  readonly unnoted: string | undefined
 }
 
 // Decisions: preview, then confirm
@@ -507,6 +509,11 @@ export interface StartRequest extends ConsumerQuery {
 
 export interface ReplayRequest extends ConsumerQuery {
   readonly id: string
+}
+
+export interface StopRequest extends ReplayRequest {
+  /** For the audit. */
+  readonly reason: string
 }
 
 export interface ReplaysAnswer {

@@ -5,6 +5,7 @@ import { checkDecider, type Decider } from './decider.ts'
 import { definitionOf, type Consumer } from './define-consumer.ts'
 import { identityOf, numberedKey, ScopeIdentity } from './digest.ts'
 import { ConfigError } from './errors.ts'
+import { noteIn } from './note.ts'
 import { checkText, checkWhole } from './option-checks.ts'
 import type { ResolvedConsumer } from './resolve-options.ts'
 import type { Subscription } from './ports/subscription.ts'
@@ -13,6 +14,7 @@ import type {
   AuditQuery,
   ListedState,
   ListQuery,
+  Note,
   Purged,
   RecordPage,
   StoreAdmin,
@@ -81,6 +83,13 @@ export interface Admin {
    * @throws ConfigError `CONFIG_INVALID` for a store that shows no audit
    */
   audit(query: AuditQuery): Promise<AuditPage>
+  /**
+   * Adds to the audit what a person did beside the records, such as `{ what: 'pause', about: 'consumer', by, reason }`. Changes
+   * no record. Resolves `false` if the store keeps no notes.
+   *
+   * @throws ConfigError `CONFIG_INVALID` for a text that the audit cannot store
+   */
+  note(note: Note): Promise<boolean>
   /**
    * Removes one batch of records whose retention has ended; call it again while `more` is true.
    *
@@ -196,6 +205,10 @@ class StoreRecords implements Admin {
     const page = await this.#admin.audit?.(this.scope, query)
     if (page === undefined) throw this.#invalid('store: expected one with admin.audit, got one without')
     return page
+  }
+
+  note(note: Note): Promise<boolean> {
+    return noteIn(this.#admin, this.scope, note)
   }
 
   async purge(batchSize: number = PURGE_BATCH): Promise<Purged> {

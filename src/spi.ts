@@ -187,6 +187,7 @@ export type {
   KnownSince,
   ListedState,
   ListQuery,
+  Note,
   Purged,
   Purging,
   RecordPage,

@@ -151,6 +151,7 @@ export class CachedStore<Tx> implements StoreCalls<ClaimAnswer<Tx>> {
       ...(admin.audit && {
         audit: async (scope, query) => (await admin.audit?.(scope, query)) ?? { entries: [], next: undefined },
       }),
+      ...(admin.note && { note: async (scope, note) => admin.note?.(scope, note) }),
       ...(admin.replays && { replays: admin.replays }),
     }
   }

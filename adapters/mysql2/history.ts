@@ -1,4 +1,5 @@
-import type { ReplayRequest, Strategy, Taking } from '../../src/spi.ts'
+import type { Note, ReplayRequest, Strategy, Taking } from '../../src/spi.ts'
+import { NO_KEY, notedAbout } from '../sql/history/audit.ts'
 import type { AuditPageOf, AuditRow, HistoryStatements, ReplayRow, ScopeTimes, Use } from '../sql/history/statements.ts'
 import { ascii, bytes, epochMs, epochMsAtLeast, fromHex, inHex, text } from './statements/literals.ts'
 import type { Script } from './statements/script.ts'
@@ -59,6 +60,16 @@ where id = ${scope}${recordsEnd ? '' : ' and first_claim_at is null'}`,
             before: fromHex(previous),
           }
         },
+      }
+    },
+
+    writeNote({ what, about, by, reason }: Note): Script {
+      const values = [text(what), text(by), text(reason), text(notedAbout(about))].join(', ')
+      return {
+        statements: [
+          `insert into ${tables.audit} (at, scope, \`key\`, decision, by_whom, reason, \`before\`)
+values (utc_timestamp(6), ${scope}, ${bytes(NO_KEY)}, ${values})`,
+        ],
       }
     },
 

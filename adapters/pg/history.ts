@@ -1,4 +1,5 @@
-import type { ReplayRequest, Strategy, Taking } from '../../src/spi.ts'
+import type { Note, ReplayRequest, Strategy, Taking } from '../../src/spi.ts'
+import { NO_KEY, notedAbout } from '../sql/history/audit.ts'
 import type { AuditPageOf, AuditRow, HistoryStatements, ReplayRow, ScopeTimes, Use } from '../sql/history/statements.ts'
 import { epochMs } from './statements/literals.ts'
 import type { Statement } from './statements/statement.ts'
@@ -46,6 +47,15 @@ from limits where id = $1${recordsEnd ? '' : ' and first_claim_at is null'}`,
 from ${tables.audit}
 where scope = $1 and ($2::text is null or key = decode($2, 'hex')) and ($3::bigint is null or id < $3) order by id desc limit $4`,
         values: [scope, key ?? null, after ?? null, limit],
+      }
+    },
+
+    writeNote({ what, about, by, reason }: Note): Statement {
+      return {
+        text: `${START}
+insert into ${tables.audit} (scope, key, decision, by_whom, reason, before)
+select $1::smallint, decode($2, 'hex'), $3, $4, $5, $6::json from limits`,
+        values: [scope, NO_KEY, what, by, reason, notedAbout(about)],
       }
     },
 

@@ -83,6 +83,9 @@ export function adminOf<Place extends HistoryPlace>(
       const page = { key: key === undefined ? undefined : toHex(key), after: checkedCursor(after), limit: limit + 1 }
       return auditPage(await ask('audit', scope, (history) => history.readAudit(page)), limit)
     },
+    async note(scope, note) {
+      await ask('note', scope, (history) => history.writeNote(note))
+    },
     replays: replayLedger(ask),
   }
 }

@@ -20,7 +20,8 @@ const PAGE = 1_000
 
 const HELP = `
 Examples:
-  consume-once audit sms-sender                 the newest decisions: resolve, reopen, forget, mark, release-hold, redrive
+  consume-once audit sms-sender                 the newest decisions: resolve, reopen, forget, mark, release-hold, redrive,
+                                                who paused or aborted what
   consume-once audit sms-sender order-17        all decisions about one message
   consume-once audit sms-sender --key U1nm      the same, by the first characters of its key
   consume-once audit sms-sender --all --json | jq -r '.entries[] | [.at, .by, .decision, .key] | @tsv'
@@ -121,12 +122,12 @@ async function keysOf(
 }
 
 function auditTable(entries: readonly AuditEntry[]): string {
-  const rows = entries.map(({ at, by, decision, before, key, reason }) => [
+  const rows = entries.map(({ at, by, decision, before, key, about, reason }) => [
     new Date(at).toISOString(),
     by,
     decision,
     before,
-    key,
+    about ?? key,
     reason,
   ])
   return table(['AT', 'BY', 'DECISION', 'WAS', 'KEY', 'REASON'], rows)

@@ -18,7 +18,7 @@ export function addDeciderOptions(command: Command): Command {
 }
 
 /** @throws CommandError if no reason is given */
-export function deciderOf({ by, reason }: DeciderFlags): Decider {
+export function deciderOf({ by, reason }: Omit<DeciderFlags, 'yes'>): Decider {
   if (reason.trim() === '') throw new CommandError(EXIT.usage, '--reason: expected why, got nothing')
   return { by: by ?? osUser(), reason } // mutant: cli-hides-who-decides
 }

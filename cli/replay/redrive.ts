@@ -61,9 +61,7 @@ export function addRedrive(program: Command, exit: (code: number) => void): void
 
 async function redriveLetters(session: Session, name: string, flags: RedriveFlags): Promise<number> {
   const { dryRun, reason = '', by } = flags
-  const decider = dryRun
-    ? { by: '', reason }
-    : deciderOf({ reason, yes: flags.yes, ...(by === undefined ? {} : { by }) })
+  const decider = dryRun ? { by: '', reason } : deciderOf({ reason, ...(by === undefined ? {} : { by }) })
   const entry = session.consumer(name)
   const { from, destination, allowDestination, treatUnknownAs: unknown, maxReplays, rate, max } = flags
   const options: RedriveOptions = {

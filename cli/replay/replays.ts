@@ -11,6 +11,7 @@ import {
 } from '../../src/replay/index.ts'
 import { isConsumeOnceError } from '../../src/index.ts'
 import { CommandError, EXIT } from '../exit.ts'
+import { deciderOf, type DeciderFlags } from '../records/decider.ts'
 import { printJson, printText, printable, say, table } from '../output.ts'
 import { addSessionOptions, Session, type SessionFlags } from '../session.ts'
 
@@ -28,12 +29,12 @@ Examples:
 Exit code 0: shown. 2: usage. 3: no such replay. 4: the store cannot be reached.`,
   pause: `
 Examples:
-  consume-once replay pause 7f3a91c2         its process ends running handlers and stops; resume it later
+  consume-once replay pause 7f3a91c2 --reason OPS-812   its process ends running handlers and stops; resume it later
 
 Exit code 0: asked for. 3: no such replay, or it is over. 4: the store cannot be reached.`,
   abort: `
 Examples:
-  consume-once replay abort 7f3a91c2         as pause, and it cannot be resumed
+  consume-once replay abort 7f3a91c2 --reason OPS-812   as pause, and it cannot be resumed
 
 Exit code 0: asked for. 3: no such replay, or it is over. 4: the store cannot be reached.`,
   report: `
@@ -56,11 +57,12 @@ export function addReplays(replay: Command, exit: (code: number) => void): void 
     replay.command('status').description('Shows replays that were begun.').argument('[id]', 'one of them'),
     (session, _, id) => status(session, id),
   )
-  add(idOf(replay.command('pause').description('Asks a running replay to pause.')), (session, _, id) =>
-    ask(session, id, 'pause'),
+  add(whyOf(idOf(replay.command('pause').description('Asks a running replay to pause.'))), (session, flags, id) =>
+    ask(session, id, 'pause', flags),
   )
-  add(idOf(replay.command('abort').description('Asks a running replay to end for good.')), (session, _, id) =>
-    ask(session, id, 'abort'),
+  add(
+    whyOf(idOf(replay.command('abort').description('Asks a running replay to end for good.'))),
+    (session, flags, id) => ask(session, id, 'abort', flags),
   )
   const report = idOf(replay.command('report').description('Tells what became of each message.'))
     .addOption(new Option('--format <format>', 'how').choices(REPORT_FORMATS).default('text'))
@@ -72,7 +74,17 @@ function idOf(command: Command): Command {
   return command.argument('<id>', 'ID of the replay, or its first characters')
 }
 
-type ReportFlags = SessionFlags & { readonly format?: ReportFormat; readonly journal?: string }
+/** Optional: who stops a replay in a hurry does not look for a ticket. */
+function whyOf(command: Command): Command {
+  return command
+    .option('--reason <text>', 'why, for the audit: a ticket, or a sentence', NO_REASON)
+    .option('--by <name>', 'who asks, for the audit (default: the user of the operating system)')
+}
+
+const NO_REASON = 'no reason given'
+
+type ReportFlags = SessionFlags &
+  Partial<Pick<DeciderFlags, 'reason' | 'by'>> & { readonly format?: ReportFormat; readonly journal?: string }
 
 /** Looks through the consumers of the config. @throws CommandError, exit 3: none or several */
 export async function find(session: Session, id: string): Promise<Found> {
@@ -124,9 +136,15 @@ async function status(session: Session, id: string | undefined): Promise<number>
   return EXIT.ok
 }
 
-async function ask(session: Session, id: string, request: 'pause' | 'abort'): Promise<number> {
+async function ask(
+  session: Session,
+  id: string,
+  request: 'pause' | 'abort',
+  { reason = NO_REASON, by }: ReportFlags,
+): Promise<number> {
+  const why = deciderOf({ reason, ...(by === undefined ? {} : { by }) })
   const { replays, status: one } = await find(session, id)
-  await session.answer(replays[request](one.id))
+  await session.answer(replays[request](one.id, why))
   if (session.isJson) printJson(`replay ${request}`, { id: one.id, status: one.status })
   else say(`replay ${one.id}: its process sees this within seconds; look with: consume-once replay status ${one.id}`)
   return EXIT.ok

@@ -6,6 +6,9 @@ import { Cached } from './cached.ts'
 import type { DashboardOptions } from './options.ts'
 import { within } from './within.ts'
 
+/** The name of this process among the instances. */
+export const HERE = 'this process'
+
 const CACHED_MS = 1_000
 const TIMEOUT_MS = 2_000
 const LARGEST_ANSWER = 8_000_000
@@ -30,7 +33,7 @@ export class LiveSources {
   async all(): Promise<LiveAnswer['instances']> {
     const others = await Promise.all(this.#instances.map((one) => this.#cached.get(one.name, () => this.#ask(one))))
     if (this.#here === undefined) return others
-    return [{ name: 'this process', state: 'ok', snapshot: this.#here.snapshot() }, ...others]
+    return [{ name: HERE, state: 'ok', snapshot: this.#here.snapshot() }, ...others]
   }
 
   /** What is remembered about one message, the oldest first. Instances that do not answer are left out. */
@@ -38,7 +41,7 @@ export class LiveSources {
     const asked = this.#instances.map(async (one) => ({ name: one.name, snapshot: await read(one, key) }))
     const settled = await Promise.allSettled(asked)
     const found = settled.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
-    if (this.#here !== undefined) found.push({ name: 'this process', snapshot: this.#here.snapshot({ key }) })
+    if (this.#here !== undefined) found.push({ name: HERE, snapshot: this.#here.snapshot({ key }) })
     return found
       .flatMap(({ name, snapshot }) =>
         snapshot.consumers
@@ -48,6 +51,21 @@ export class LiveSources {
           .map((entry) => ({ ...entry, instance: name })),
       )
       .toSorted((a, b) => a.at - b.at)
+  }
+
+  /** The instances that a consumer runs in, as far as they tell: of those that do not answer now, what they told last. */
+  async processesOf(consumer: string, group: string): Promise<readonly string[]> {
+    const all = await this.all()
+    return all
+      .filter(({ snapshot }) =>
+        snapshot?.consumers.some(
+          (one) =>
+            one.consumer === consumer &&
+            one.stoppedAt === undefined &&
+            (one.group === undefined || one.group === group),
+        ),
+      )
+      .map(({ name, state }) => (state === 'ok' ? name : `${name} (not reachable now)`))
   }
 
   async #ask(instance: Instance): Promise<LiveInstance> {

@@ -52,6 +52,13 @@ export const WRONG_HISTORIES: Readonly<Record<string, () => MapStore>> = {
   'never ends the hold of a replay': wrongReplays((right) => ({
     take: (scope, id, how) => right.take(scope, id, { ...how, ttlMs: 10 * how.ttlMs }),
   })),
+  'keeps no notes': wrongAdmin(() => ({ note: async () => {} })),
+  'keeps notes for every scope': wrongAdmin((right) => ({
+    note: async (scope, note) => right.note?.(scope.replace('-of-another', ''), note),
+  })),
+  'cuts the reason of a note': wrongAdmin((right) => ({
+    note: async (scope, note) => right.note?.(scope, { ...note, reason: note.reason.slice(0, 20) }),
+  })),
   'knows a scope that nobody has claimed': wrongAdmin(() => ({
     knownSince: async () => ({ at: 1, because: 'always' }),
   })),

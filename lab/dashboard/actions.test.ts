@@ -9,6 +9,7 @@ import type { Admin } from '../../src/index.ts'
 jest.setTimeout(120_000)
 
 const REPLAYED = 12
+const late = Array.from({ length: REPLAYED }, (_, at) => `late-${at}`)
 
 /** Everything fails at first; then the cause is mended, and a person decides. */
 async function failFirst(rig: Rig): Promise<void> {
@@ -19,7 +20,7 @@ async function failFirst(rig: Rig): Promise<void> {
     { id: 'to-rerun', fate: 'unknown' },
   ])
   await rig.sendEmails([{ id: 'mail', fate: 'fails' }])
-  await rig.sendSms(Array.from({ length: REPLAYED }, (_, at) => ({ id: `late-${at}`, fate: 'fails' as const })))
+  await rig.sendSms(late.map((id) => ({ id, fate: 'fails' as const })))
   await eventually(async () => {
     const [sms, email] = [await rig.smsAdmin.stats(), await rig.emailAdmin.stats()]
     return sms['given-up'].count === REPLAYED + 2 && sms.parked.count === 1 && email['given-up'].count === 1
@@ -96,7 +97,9 @@ describePages('a person at the dashboard', failFirst, (on) => {
     await send(page.locator('main'), `Start the replay: ${REPLAYED} messages`, 'OPS-812', String(REPLAYED))
     await page.getByRole('table', { name: 'Replays of sms-sender' }).getByRole('link').first().click()
     await page.getByText('running', { exact: true }).waitFor()
-    await page.getByRole('button', { name: 'Pause' }).click()
+    const dialog = page.getByRole('dialog')
+    await page.getByRole('button', { name: 'Pause …' }).click()
+    await send(dialog, 'Pause', 'the provider is slow')
     await page.getByText('paused', { exact: true }).waitFor()
 
     const goOn = page.getByRole('form', { name: 'Go on' })
@@ -107,14 +110,35 @@ describePages('a person at the dashboard', failFirst, (on) => {
     await page.getByText('running', { exact: true }).waitFor()
 
     await page.getByRole('button', { name: 'Abort …' }).click()
-    await page.getByRole('button', { name: 'Keep it' }).click()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('button', { name: 'Abort …' }).click()
-    await page.getByRole('button', { name: 'Abort: it cannot go on after this' }).click()
+    await send(dialog, 'Abort for good', 'wrong range')
     await page.getByText('aborted', { exact: true }).waitFor()
     expect(await goOn.count()).toBe(0)
-    const { 'given-up': givenUp } = await on.rig.smsAdmin.stats()
-    expect(givenUp.count).toBeGreaterThan(0)
-    expect(givenUp.count).toBeLessThanOrEqual(REPLAYED + 1)
+    // No message goes out after the abort, and those that did are the ones that the page counts.
+    const runs = (): number => late.reduce((sum, id) => sum + on.rig.runsOf(id), 0)
+    const atAbort = runs()
+    const handled = page
+      .getByRole('row', { name: /^handled/ })
+      .locator('td')
+      .last()
+    expect(await handled.textContent()).toBe(String(atAbort - REPLAYED))
+    expect(atAbort).toBeLessThan(2 * REPLAYED)
+    const { count: givenUp } = (await on.rig.smsAdmin.stats())['given-up']
+    expect(givenUp).toBeGreaterThan(0)
+    // The run has ended in its process: nothing is left that could handle another one.
+    const states =
+      "fetch('api/jobs').then((answer) => answer.json()).then(({ jobs }) => jobs.map(({ state }) => state))"
+    await eventually(async () => !(await page.evaluate<string[]>(states)).includes('running'))
+    await on.rig.sendSms([{ id: 'after-the-abort' }])
+    await becomesDone('after-the-abort')
+    expect(runs()).toBe(atAbort)
+    expect((await on.rig.smsAdmin.stats())['given-up'].count).toBe(givenUp)
+
+    await on.open(page, ['audit'], { consumer: on.rig.smsId })
+    for (const row of [/ abort replay .+ wrong range/, / resume replay .+ the provider is ready/, / pause replay /]) {
+      await page.getByRole('row', { name: row }).waitFor()
+    }
   })
 })
 

@@ -58,6 +58,9 @@ describePages('the dashboard in a browser', park, (on) => {
     await dialog.getByRole('button', { name: 'Resume' }).click()
     await card.getByText('ready', { exact: true }).waitFor()
     await eventually(async () => (await on.rig.smsAdmin.inspect(['while-paused']))[0]?.state === 'done')
+    await on.open(page, ['audit'], { consumer: on.rig.smsId })
+    await page.getByRole('row', { name: / pause consumer OPS-812$/ }).waitFor()
+    await page.getByRole('row', { name: / resume consumer OPS-812 is over$/ }).waitFor()
   })
 
   it('pages through 10,000 parked messages, and decides all that match in bounded steps', async () => {

@@ -60,6 +60,9 @@ export function memoryAdmin(
     purge: async (_scope, how) => purge(how),
     knownSince: async (scope) => history.knownSince(scope, clock.now()),
     audit: async (scope, query) => history.audit.page(scope, query),
+    note: async (scope, { what: decision, about, by, reason }) => {
+      history.audit.add(scope, { at: clock.now(), key: '', decision, by, reason, before: '', about })
+    },
     replays: new MemoryReplayLedger(clock, history.replays),
   }
 }

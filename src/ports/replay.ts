@@ -182,13 +182,16 @@ export interface AuditEntry {
   /** Grows with time; the cursor of `StoreAdmin.audit`. */
   readonly id: string
   readonly at: EpochMs
+  /** Empty for a note, which is about no message. */
   readonly key: Key
-  /** `done`, `rerun`, `reopen`, `forget`, `import`. */
+  /** `done`, `rerun`, `reopen`, `forget`, `import`; `pause`, `resume`, `abort`, `start` of a note. */
   readonly decision: string
   readonly by: string
   readonly reason: string
-  /** State of the record before the decision. */
+  /** State of the record before the decision. Empty for a note. */
   readonly before: string
+  /** Notes: what they are about, such as `consumer` or `replay 7f3a91c2`. */
+  readonly about?: string | undefined
   /** The record before the decision, as the store wrote it. */
   readonly record?: string | undefined
 }

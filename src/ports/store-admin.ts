@@ -38,6 +38,11 @@ export interface StoreAdmin {
   import?(scope: string, keys: readonly Key[], why: Why): Promise<readonly DecideVerdict[]>
   /** The decisions of people, the newest first. */
   audit?(scope: string, query: AuditQuery): Promise<AuditPage>
+  /**
+   * Adds to the audit what a person did beside the records: paused a consumer, aborted a replay. Changes no record, and does
+   * not make the scope known. Sent again after an unknown answer, it may be there twice.
+   */
+  note?(scope: string, note: Note): Promise<void>
   readonly replays?: ReplayLedger
 }
 
@@ -57,6 +62,17 @@ export interface AuditQuery {
 export interface AuditPage {
   readonly entries: readonly AuditEntry[]
   readonly next: string | undefined
+}
+
+/** What a person did to a consumer or a replay. */
+export interface Note {
+  /** `pause`, `resume`, `abort`, `start`: 1 to 16 of `a-z` and `-`. */
+  readonly what: string
+  /** To what: `consumer`, `replay 7f3a91c2`. 1 to 200 characters. */
+  readonly about: string
+  /** Who did it. */
+  readonly by: string
+  readonly reason: string
 }
 
 export interface Why {

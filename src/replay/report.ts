@@ -1,4 +1,6 @@
+import type { Decider } from '../decider.ts'
 import { definitionOf, type Consumer } from '../define-consumer.ts'
+import { noteIn, replayAbout } from '../note.ts'
 import type { LedgerEntry, ReplayRequest } from '../ports/replay.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import type { JournalEntry, JournalIntent, ReplayJournal } from './journal.ts'
@@ -37,9 +39,13 @@ export interface Replays {
   status(id: string): Promise<ReplayStatus>
   /** The state of a replay, with its plan: what `runReplay` needs to resume it. */
   state(id: string): Promise<RunState>
-  /** Asks the process that runs it. It ends running handlers, then `runReplay` resolves. An aborted one cannot be resumed. */
-  pause(id: string): Promise<void>
-  abort(id: string): Promise<void>
+  /**
+   * Asks the process that runs it. It ends running handlers, then `runReplay` resolves. An aborted one cannot be resumed.
+   *
+   * @param why - who asks and why, for the audit, where the store keeps notes
+   */
+  pause(id: string, why?: Decider): Promise<void>
+  abort(id: string, why?: Decider): Promise<void>
 }
 
 /** @throws ConfigError `CONFIG_INVALID` if the store does not keep replays */
@@ -52,9 +58,14 @@ export function replaysOf(consumer: Consumer, subscription: Subscription): Repla
     if (entry !== undefined && isReplay(entry)) return entry
     throw refused(`consumer ${consumer.name}: it has no replay ${id} that was begun`)
   }
-  const ask = async (id: string, request: ReplayRequest): Promise<void> => {
+  const ask = async (id: string, request: ReplayRequest, why?: Decider): Promise<void> => {
     const { status } = statusOf(await read(id))
     if (status === 'finished' || status === 'aborted') throw refused(`replay ${id} is ${status}`)
+    // First, so that nobody stops a replay without a trace.
+    if (why !== undefined) {
+      const { admin } = definitionOf(consumer).store
+      await noteIn(admin, of.scope, { what: request, about: replayAbout(id), by: why.by, reason: why.reason })
+    }
     await ledger.ask(of.scope, id, request)
   }
   return {
@@ -64,8 +75,8 @@ export function replaysOf(consumer: Consumer, subscription: Subscription): Repla
     },
     status: async (id) => statusOf(await read(id)),
     state: async (id) => stateOf(await read(id)),
-    pause: (id) => ask(id, 'pause'),
-    abort: (id) => ask(id, 'abort'),
+    pause: (id, why) => ask(id, 'pause', why),
+    abort: (id, why) => ask(id, 'abort', why),
   }
 }
 

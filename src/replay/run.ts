@@ -4,6 +4,7 @@ import type { Consumer } from '../define-consumer.ts'
 import { checkDecider } from '../decider.ts'
 import { systemEntropy } from '../entropy.ts'
 import { describeError } from '../errors.ts'
+import { noteIn, replayAbout } from '../note.ts'
 import { checkWhole, givenOf } from '../option-checks.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { MonotonicMs } from '../core/units.ts'
@@ -128,8 +129,11 @@ class Run {
         `plan ${id}: ${buckets.unknown.count} messages have no record, and nothing proves that they were not handled (${this.#plan.horizon.because}): say what happens with them, \`unknown: 'handle'\` or 'skip'`,
       )
     }
-    const state = await this.#take()
+    const { state, isNew } = await this.#take()
     try {
+      const { by, reason } = this.#options
+      const note = { what: isNew ? 'start' : 'resume', about: replayAbout(id), by, reason }
+      await noteIn(this.#of.definition.store.admin, this.#of.scope, note)
       return await this.#runFrom(state, control)
     } finally {
       await this.#of
@@ -139,7 +143,7 @@ class Run {
     }
   }
 
-  async #take(): Promise<RunState> {
+  async #take(): Promise<{ readonly state: RunState; readonly isNew: boolean }> {
     const { by, reason } = this.#options
     const fresh: RunState = {
       schema_version: 1,
@@ -171,7 +175,7 @@ class Run {
     if (begun !== undefined) {
       // What was asked of an earlier run.
       await this.#of.ledger().ask(this.#of.scope, id, undefined)
-      return begun
+      return { state: begun, isNew: known === undefined }
     }
     await this.#of.ledger().leave(this.#of.scope, id, this.#owner)
     throw refused(

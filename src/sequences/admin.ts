@@ -64,6 +64,7 @@ export function sequenceAdmin(records: StoreAdmin, sources: Sources): StoreAdmin
     ...(records.audit && {
       audit: async (scope, query) => (await records.audit?.(scope, query)) ?? { entries: [], next: undefined },
     }),
+    ...(records.note && { note: async (scope, note) => records.note?.(scope, note) }),
     ...(records.replays && { replays: records.replays }),
   }
 }

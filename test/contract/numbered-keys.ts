@@ -81,6 +81,7 @@ function numberedAdmin(admin: StoreAdmin, numbering: Numbering): StoreAdmin {
     forgetsByItself: admin.forgetsByItself ?? false,
     purge: (scope, how) => admin.purge(scope, how),
     ...(admin.knownSince && { knownSince: async (scope) => admin.knownSince?.(scope) }),
+    ...(admin.note && { note: async (scope, note) => admin.note?.(scope, note) }),
     ...(admin.replays && { replays: admin.replays }),
     peek: (scope, keys) => admin.peek(scope, there(keys)),
     list: async (scope, query) => {

@@ -9,6 +9,7 @@ import {
   type Key,
   type ListedState,
   type ListQuery,
+  type Note,
   type Purged,
   type RecordPage,
   type RecordView,
@@ -26,6 +27,7 @@ import { readDecide } from './replies.ts'
 import { RedisReplays } from './replays.ts'
 import { runScript } from './run-script.ts'
 import type { ScriptLine } from './script-line.ts'
+import { WRITE_NOTE } from './scripts/audit.ts'
 import { DECIDE } from './scripts/decide.ts'
 import { LOOK, NAMES } from './scripts/look.ts'
 import { wholeMs } from './whole-ms.ts'
@@ -38,6 +40,9 @@ const LETTERS: { readonly [S in ListedState]: string } = {
   parked: 'X',
   done: 'dD',
 }
+
+/** In a cluster, notes of all scopes are in one stream. */
+const NOTES_SHARD = 0
 
 /** The most keys that one SCAN visits. */
 const SCANNED_AT_ONCE = 1_000
@@ -152,12 +157,17 @@ export class RedisAdmin implements StoreAdmin {
   }
 
   /** Imports first: of entries of one millisecond, those of later streams count as newer. */
-  audit(_scope: string, query: AuditQuery): Promise<AuditPage> {
+  audit(scope: string, query: AuditQuery): Promise<AuditPage> {
     const shards = this.#redis.isCluster ? Array.from({ length: this.#shards }, (_, shard) => shard) : [undefined]
     const streams = (['imports', 'decisions'] as const).flatMap((kind) =>
       shards.map((shard) => this.#names.audit(kind, shard)),
     )
-    return auditPage(this.#line, streams, query)
+    return auditPage(this.#line, { scope, streams }, query)
+  }
+
+  async note(scope: string, { what, about, by, reason }: Note): Promise<void> {
+    const name = this.#names.audit('decisions', this.#redis.isCluster ? NOTES_SHARD : undefined)
+    await this.#line.runOne({ script: WRITE_NOTE, keys: 1, words: [name, scope, what, about, by, reason] }, NOTES_SHARD)
   }
 
   /** Redis expires records on its own, and parked records wait for a person. */

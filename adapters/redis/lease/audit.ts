@@ -14,18 +14,20 @@ interface Place {
 
 interface Placed {
   readonly entry: AuditEntry
+  /** Of a note. Decisions are shown in every scope: a record does not say which one it is of. */
+  readonly scope: string | undefined
   readonly place: Place
 }
 
 /** Reads one page, the newest first, from streams that are each in order. */
 export async function auditPage(
   line: ScriptLine,
-  streams: readonly string[],
+  { scope, streams }: { readonly scope: string; readonly streams: readonly string[] },
   { key, limit, after }: AuditQuery,
 ): Promise<AuditPage> {
   const from = after === undefined ? undefined : placeFrom(after)
   const found = await Promise.all(
-    streams.map((name, stream) => older(line, { name, stream, from, key, most: limit + 1 })),
+    streams.map((name, stream) => older(line, { name, scope, stream, from, key, most: limit + 1 })),
   )
   const all = found.flat().toSorted((one, other) => (isBefore(one.place, other.place) ? 1 : -1))
   const entries = all.slice(0, limit).map(({ entry }) => entry)
@@ -34,19 +36,22 @@ export async function auditPage(
 
 interface Search {
   readonly name: string
+  readonly scope: string
   readonly stream: number
   readonly from: Place | undefined
   readonly key: Key | undefined
   readonly most: number
 }
 
-async function older(line: ScriptLine, { name, stream, from, key, most }: Search): Promise<readonly Placed[]> {
+async function older(line: ScriptLine, { name, scope, stream, from, key, most }: Search): Promise<readonly Placed[]> {
   const found: Placed[] = []
   let start = from === undefined ? '+' : startOf(stream, from)
   for (;;) {
     const reply = await line.runOne({ script: READ_AUDIT, keys: 1, words: [name, start, READ_AT_ONCE] })
     const entries = (Array.isArray(reply) ? reply : []).map((fields: unknown) => entryOf(fields, stream))
-    found.push(...entries.filter(({ entry }) => key === undefined || entry.key === key))
+    const isWanted = ({ entry, scope: own = scope }: Placed): boolean =>
+      own === scope && (key === undefined || entry.key === key)
+    found.push(...entries.filter(isWanted))
     const last = entries.at(-1)
     if (found.length >= most || last === undefined || entries.length < READ_AT_ONCE) return found.slice(0, most)
     start = beforeOf(last.place)
@@ -70,17 +75,23 @@ function entryOf(reply: unknown, stream: number): Placed {
   const fields = new Map(words.flatMap((name, at) => (at % 2 === 0 ? [[name, words[at + 1] ?? ''] as const] : [])))
   const field = (name: string): string => fields.get(name) ?? ''
   const [name, record] = [field('key'), field('before')]
-  const entry: AuditEntry = {
+  const common = {
     id: `${id}-${stream}`,
     at: Number(place.ms),
-    key: name.slice(name.lastIndexOf('}:') + 2),
     decision: field('decision'),
     by: field('by'),
     reason: field('reason'),
+  }
+  if (fields.has('about')) {
+    return { entry: { ...common, key: '', before: '', about: field('about') }, scope: field('scope'), place }
+  }
+  const entry: AuditEntry = {
+    ...common,
+    key: name.slice(name.lastIndexOf('}:') + 2),
     before: STATES[record.slice(0, 1)] ?? 'unknown',
     record: record === '' ? undefined : record,
   }
-  return { entry, place }
+  return { entry, scope: undefined, place }
 }
 
 function placeFrom(text: string): Place {

@@ -8,9 +8,23 @@ export function auditPage(rows: readonly AuditRow[], limit: number): AuditPage {
   return { entries, next: rows.length > limit ? entries.at(-1)?.id : undefined }
 }
 
+/** The key of a note, which is about no message: the column takes no null. In hex. */
+export const NO_KEY: string = '0'.repeat(32)
+
+/** What a note has in place of a record. */
+export function notedAbout(about: string): string {
+  return JSON.stringify({ about })
+}
+
 function entryOf({ id, at, key, decision, by_whom: by, reason, before }: AuditRow): AuditEntry {
-  const record = before ?? undefined
-  return { id: String(id), at: Number(at), key: keyOf(key), decision, by, reason, before: stateIn(before), record }
+  const common = { id: String(id), at: Number(at), decision, by, reason }
+  const about = key === NO_KEY ? aboutIn(before) : undefined
+  if (about !== undefined) return { ...common, key: '', before: '', about }
+  return { ...common, key: keyOf(key), before: stateIn(before), record: before ?? undefined }
+}
+
+function aboutIn(before: string | null): string | undefined {
+  return before === null ? undefined : (JSON.parse(before) as { readonly about?: string }).about
 }
 
 /** Outcomes in the rows of an inbox. */

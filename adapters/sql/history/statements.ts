@@ -1,4 +1,4 @@
-import type { DurationMs, EpochMs, ReplayRequest, Taking } from '../../../src/spi.ts'
+import type { DurationMs, EpochMs, Note, ReplayRequest, Taking } from '../../../src/spi.ts'
 import type { Script, Sessions } from '../session.ts'
 
 /** The times that the table of scopes keeps. In milliseconds since 1970, rounded up. */
@@ -64,6 +64,8 @@ export interface HistoryStatements {
   readTimes(): Script<ScopeTimes>
   /** The newest first. Locks nothing. */
   readAudit(page: AuditPageOf): Script<AuditRow>
+  /** Adds a row to the audit that is about no message. */
+  writeNote(note: Note): Script
   /** Creates the replay, or takes it unless another owner holds it. One row: the replay as it is then. */
   takeReplay(id: string, how: Taking): Script<ReplayRow>
   /** One row if `owner` has the replay, none otherwise. */

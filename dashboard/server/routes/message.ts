@@ -175,6 +175,6 @@ async function auditOf(services: Services, shown: Shown, key: string): Promise<r
 }
 
 /** Without the record as it was: a store may keep a digest in it. */
-export function auditRow({ id, at, key, decision, by, reason, before }: AuditRow): AuditRow {
-  return { id, at, key, decision, by, reason, before }
+export function auditRow({ id, at, key, decision, by, reason, before, about }: AuditRow): AuditRow {
+  return { id, at, key, decision, by, reason, before, about }
 }

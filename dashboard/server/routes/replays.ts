@@ -150,10 +150,15 @@ export async function abort(services: Services, asked: Asked): Promise<ReplaySta
   return ask(services, asked, 'abort')
 }
 
-async function ask(services: Services, { params }: Asked, request: 'pause' | 'abort'): Promise<ReplayStatus> {
+async function ask(
+  services: Services,
+  { params, principal }: Asked,
+  request: 'pause' | 'abort',
+): Promise<ReplayStatus> {
   const replays = replaysOfShown(services.consumers.of(params))
   const id = params.text('id')
-  await services.asking(() => replays[request](id))
+  const why = { by: principal.by.slice(0, 200), reason: reasonIn(params) }
+  await services.asking(() => replays[request](id, why))
   return services.asking(() => replays.status(id))
 }
 

@@ -33,9 +33,15 @@ export function job(services: Services, { params }: Asked): JobInfo {
 }
 
 export async function stopJob(services: Services, { params, principal }: Asked): Promise<JobInfo> {
-  const { kind, id } = services.jobs.get(params.text('id'))
+  const asked = services.jobs.get(params.text('id'))
+  const { kind, id } = asked
   if (principal.readOnly && (kind === 'replay' || kind === 'redrive')) {
     throw new HttpError(405, 'HTTP_READ_ONLY', 'the dashboard is read-only: nothing can be changed here')
+  }
+  if (asked.kind === 'replay' && asked.state === 'running' && asked.progress !== undefined) {
+    const { admin } = services.consumers.all.find((one) => one.id === asked.consumer) ?? {}
+    const note = { what: 'pause', about: `replay ${asked.progress.id}`, by: principal.by.slice(0, 200) }
+    await services.asking(async () => admin?.note({ ...note, reason: 'its job was stopped' }))
   }
   return services.jobs.stop(id)
 }

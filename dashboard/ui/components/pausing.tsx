@@ -25,8 +25,11 @@ export function PauseButton({
   const { session } = useShared()
   const [isAsking, ask] = useState(false)
   const state = live.health?.state
-  const isHere = instance === 'this process' && live.stoppedAt === undefined
-  if (session.readOnly || !isHere || (state !== 'running' && state !== 'stalled' && state !== 'paused')) return null
+  if (session.readOnly || live.stoppedAt !== undefined) return null
+  if (instance !== 'this process') {
+    return <span class="muted small">Paused and resumed in its own process, by running.pause()</span>
+  }
+  if (state !== 'running' && state !== 'stalled' && state !== 'paused') return null
   const what = state === 'paused' ? 'resume' : 'pause'
   return (
     <>
@@ -50,9 +53,9 @@ function PauseDialog({
   const { say, live } = useShared()
   const { title, about } = WORDS[what]
   const send = async (reason = ''): Promise<void> => {
-    await post(`api/consumers/${what}`, { consumer: consumer.id, reason })
+    const { unnoted } = await post(`api/consumers/${what}`, { consumer: consumer.id, reason })
     live.refresh()
-    say(`${consumer.name} is ${what}d.`)
+    say(`${consumer.name} is ${what}d.${unnoted === undefined ? '' : ` The audit does not have it: ${unnoted}.`}`)
     onClose()
   }
   const heading = `${title} ${consumer.name}`

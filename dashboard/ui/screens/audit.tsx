@@ -27,7 +27,7 @@ export function Audit({ consumer }: { consumer: ConsumerInfo }): JSX.Element {
             {({ entries, next }) =>
               entries.length === 0 ? (
                 <Empty title="No decision yet">
-                  <p>Each decision about a message is kept here: who, when, why, and what it changed.</p>
+                  <p>Each decision about a message, a replay or the consumer is kept here: who, when and why.</p>
                 </Empty>
               ) : (
                 <>
@@ -73,9 +73,11 @@ export function AuditTable({
         { title: 'Who', cell: ({ by }) => <span class="wrap">{by}</span> },
         { title: 'Decision', cell: ({ decision }) => decision },
         {
-          title: 'Message',
-          cell: ({ key }) =>
-            consumer === undefined ? (
+          title: 'About',
+          cell: ({ key, about }) =>
+            about !== undefined ? (
+              <About text={about} consumer={consumer} />
+            ) : consumer === undefined ? (
               <span class="mono">{key.slice(0, 12)}</span>
             ) : (
               <a class="mono" href={href(['message'], { consumer: consumer.id, key })}>
@@ -87,4 +89,12 @@ export function AuditTable({
       ]}
     />
   )
+}
+
+const REPLAY = 'replay '
+
+/** What a note is about: the consumer, or a replay, which has a page. */
+function About({ text, consumer }: { text: string; consumer: ConsumerInfo | undefined }): JSX.Element {
+  if (consumer === undefined || !text.startsWith(REPLAY)) return <span class="wrap">{text}</span>
+  return <a href={href(['replays', text.slice(REPLAY.length)], { consumer: consumer.id })}>{text}</a>
 }

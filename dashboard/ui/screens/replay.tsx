@@ -2,15 +2,16 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { ConsumerInfo, ReplayAnswer } from '../../api.ts'
 import { address, post } from '../client.ts'
-import { Loaded, Problem } from '../components/loaded.tsx'
+import { Dialog } from '../components/dialog.tsx'
+import { Form, REASON } from '../components/form.tsx'
+import { Loaded } from '../components/loaded.tsx'
 import { Bar, Chip, Command, Time } from '../components/parts.tsx'
 import { PlanView } from '../components/plan-view.tsx'
 import { StartForm } from '../components/start-form.tsx'
 import { Table } from '../components/table.tsx'
 import { useShared } from '../context.ts'
 import { count, duration } from '../../format.ts'
-import { asFailure, useResource } from '../resource.ts'
-import type { Failure } from '../client.ts'
+import { useResource } from '../resource.ts'
 import { REPLAY_OUTCOME_WORDS } from '../words.ts'
 import { STATUS_TONES } from './replays.tsx'
 
@@ -47,25 +48,18 @@ function One({
   refresh: () => void
 }): JSX.Element {
   const { session, tell } = useShared()
-  const [failure, setFailure] = useState<Failure>()
   const { status, plan, progress, hasReport } = data
   const totals = progress?.totals ?? status.totals
   const isOver = status.status === 'finished' || status.status === 'aborted'
   const canResume = status.status === 'paused' || status.status === 'died'
   useEffect(() => tell(`The replay is ${status.status}.`), [status.status])
-  const ask = async (what: 'pause' | 'abort'): Promise<void> => {
-    setFailure(undefined)
-    try {
-      await post(`api/replays/${what}`, { consumer: consumer.id, id: status.id })
-      refresh()
-    } catch (error) {
-      setFailure(asFailure(error))
-    }
+  const ask = async (what: Stop, reason = ''): Promise<void> => {
+    await post(`api/replays/${what}`, { consumer: consumer.id, id: status.id, reason })
+    refresh()
   }
   const accounted = Math.max(0, status.of - status.left)
   return (
     <>
-      {failure !== undefined && <Problem failure={failure} />}
       <section class="card stack">
         <header>
           <Chip tone={STATUS_TONES[status.status]}>{status.status}</Chip>
@@ -75,11 +69,9 @@ function One({
           {!session.readOnly && !isOver && (
             <div class="row end">
               {status.status === 'running' && (
-                <button type="button" disabled={status.request !== undefined} onClick={() => void ask('pause')}>
-                  Pause
-                </button>
+                <StopButton what="pause" isOff={status.request !== undefined} onStop={ask} />
               )}
-              <AbortButton onAbort={() => void ask('abort')} />
+              <StopButton what="abort" isOff={status.request === 'abort'} onStop={ask} />
             </div>
           )}
         </header>
@@ -136,24 +128,53 @@ function Totals({ totals, of }: { totals: ReplayAnswer['status']['totals']; of: 
   )
 }
 
-/** Asks twice: an aborted replay cannot go on. */
-function AbortButton({ onAbort }: { onAbort: () => void }): JSX.Element {
-  const [isSure, setSure] = useState(false)
-  if (!isSure) {
-    return (
-      <button type="button" class="danger" onClick={() => setSure(true)}>
-        Abort …
-      </button>
-    )
-  }
+type Stop = 'pause' | 'abort'
+
+const STOPS = {
+  pause: {
+    title: 'Pause the replay',
+    about: 'Its process ends the handlers that run, and begins no other. It can go on later.',
+    submit: 'Pause',
+  },
+  abort: {
+    title: 'Abort the replay',
+    about: 'Its process ends the handlers that run. The replay cannot go on after this.',
+    submit: 'Abort for good',
+  },
+} as const
+
+function StopButton({
+  what,
+  isOff,
+  onStop,
+}: {
+  what: Stop
+  isOff: boolean
+  onStop: (what: Stop, reason?: string) => Promise<void>
+}): JSX.Element {
+  const [isAsking, ask] = useState(false)
+  const { title, about, submit } = STOPS[what]
+  const isDangerous = what === 'abort'
+  const close = (): void => ask(false)
   return (
     <>
-      <button type="button" class="danger" onClick={onAbort}>
-        Abort: it cannot go on after this
+      <button type="button" class={isDangerous ? 'danger' : ''} disabled={isOff} onClick={() => ask(true)}>
+        {isDangerous ? 'Abort …' : 'Pause …'}
       </button>
-      <button type="button" onClick={() => setSure(false)}>
-        Keep it
-      </button>
+      {isAsking && (
+        <Dialog title={title} onClose={close}>
+          <Form
+            title={title}
+            fields={[REASON]}
+            submit={submit}
+            isDangerous={isDangerous}
+            onCancel={close}
+            onSubmit={({ reason }) => onStop(what, reason).then(close)}
+          >
+            <p>{about}</p>
+          </Form>
+        </Dialog>
+      )}
     </>
   )
 }

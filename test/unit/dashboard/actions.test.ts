@@ -2,11 +2,14 @@ import { describe, expect, it } from '@jest/globals'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { serveHealth } from '../../../adapters/health/index.ts'
 import { dashboard, type DashboardOptions } from '../../../dashboard/server/index.ts'
 import type { JobInfo } from '../../../dashboard/api.ts'
 import { defineConsumer, memoryStore, StoreError, type Store } from '../../../src/index.ts'
-import type { ListQuery, RecordPage } from '../../../src/spi.ts'
+import type { ListQuery, RecordPage, StoreAdmin } from '../../../src/spi.ts'
 import { Page, pagesFolder } from '../../kit/dashboard.ts'
+import { eventually } from '../../kit/eventually.ts'
+import { replaysOf } from '../../../src/replay/index.ts'
 import { ManualClock } from '../../kit/manual-clock.ts'
 import { CONSUMER, MemoryBoard } from './memory-board.ts'
 
@@ -138,8 +141,12 @@ describe('a replay', () => {
     const report = await page.raw(path)
     expect(report.headers.get('content-disposition')).toBe(`attachment; filename="replay-${id}.csv"`)
     expect((await report.text()).trim().split('\n')).toHaveLength(4)
-    const over = await page.post('POST api/replays/pause', { consumer, id })
+    const over = await page.post('POST api/replays/pause', { consumer, id, reason: 'OPS-2' })
     expect([over.status, over.error.code]).toEqual([409, 'REPLAY_REFUSED'])
+    const { answer: audit } = await page.get('GET api/audit', { consumer })
+    expect(audit.entries.filter(({ about }) => about === `replay ${id}`)).toMatchObject([
+      { decision: 'start', by: 'ana', key: '' },
+    ])
   })
 
   it('reads no file of the server, and no other place', async () => {
@@ -172,6 +179,42 @@ describe('a replay', () => {
     const again = { consumer, resume, reason: 'OPS-4', confirm, rate: 10_000 }
     const resumed = await next.post('POST api/replays/start', again)
     expect(await ended(next, resumed.answer)).toMatchObject({ state: 'finished', result: { totals: { handled: 50 } } })
+  })
+
+  it('is paused and resumed with a reason, and the audit has who and why', async () => {
+    await using made = new MemoryBoard(writable())
+    const ids = Array.from({ length: 50 }, (_, at) => `g${at}`)
+    for (const id of ids) made.failing.set(id, 'given-up')
+    await made.send(ids)
+    made.failing.clear()
+    const page = new Page(made.board)
+    const asked = { consumer, from: 'memory:sms', rules: { givenUp: 'handle' } } as const
+    const planned = await ended(page, (await page.post('POST api/plans', asked)).answer)
+    const start = { consumer, plan: planned.id, reason: 'OPS-4', confirm: 50, rate: 2 }
+    await page.post('POST api/replays/start', start)
+    const id = planned.kind === 'plan' ? (planned.result?.id ?? '') : ''
+    const stop = (what: 'pause' | 'abort', reason: string): Promise<{ readonly status: number }> =>
+      page.post(`POST api/replays/${what}`, { consumer, id, reason })
+    const replays = replaysOf(made.entry.consumer, made.entry.subscription)
+    const status = async (): Promise<string | undefined> => (await replays.list())[0]?.status
+    await eventually(async () => (await status()) === 'running')
+    expect((await stop('pause', ' ')).status).toBe(400)
+    expect((await stop('pause', 'the provider is slow')).status).toBe(200)
+    await eventually(async () => (await status()) === 'paused')
+    const { answer: found } = await page.get('GET api/replay', { consumer, id })
+    const again = { consumer, resume: id, reason: 'the provider is ready', confirm: found.status.left, rate: 2 }
+    expect((await page.post('POST api/replays/start', again)).status).toBe(200)
+    await eventually(async () => (await status()) === 'running')
+    expect((await stop('abort', 'wrong range')).status).toBe(200)
+    await eventually(async () => (await status()) === 'aborted')
+    const { answer: audit } = await page.get('GET api/audit', { consumer })
+    const notes = audit.entries.filter(({ about }) => about !== undefined)
+    expect(notes.map(({ decision, by, reason, about }) => [decision, by, reason, about])).toEqual([
+      ['abort', 'ana', 'wrong range', `replay ${id}`],
+      ['resume', 'ana', 'the provider is ready', `replay ${id}`],
+      ['pause', 'ana', 'the provider is slow', `replay ${id}`],
+      ['start', 'ana', 'OPS-4', `replay ${id}`],
+    ])
   })
 })
 
@@ -266,6 +309,11 @@ describe('a consumer of this process', () => {
     })
     await page.post('POST api/consumers/resume', { consumer, reason: 'OPS-3 is over' })
     expect(await seen()).toMatchObject({ health: { state: 'running' } })
+    const { answer: audit } = await page.get('GET api/audit', { consumer })
+    expect(audit.entries).toMatchObject([
+      { decision: 'resume', by: 'ana', reason: 'OPS-3 is over', about: 'consumer', key: '', before: '' },
+      { decision: 'pause', by: 'ana', reason: 'OPS-3', about: 'consumer' },
+    ])
     await made.send(['b'])
     expect(made.handled).toEqual(['a', 'b'])
   })
@@ -278,6 +326,40 @@ describe('a consumer of this process', () => {
     await using other = new MemoryBoard(writable())
     const elsewhere = await new Page(other.board).post('POST api/consumers/pause', asked)
     expect([elsewhere.status, elsewhere.error.code]).toEqual([409, 'HTTP_NOT_HERE'])
+    expect(elsewhere.error.message).toContain('no process that this dashboard asks reports it')
+  })
+
+  it('is refused with the address of the process that it runs in', async () => {
+    await using made = new MemoryBoard()
+    await made.send(['a'])
+    await using health = await serveHealth(made.running, { port: 0, host: '127.0.0.1', live: made.live })
+    const instance = `http://127.0.0.1:${health.port}`
+    const board = dashboard({ consumers: [made.entry], instances: [instance], pages: pagesFolder(), ...writable() })
+    const { status, error } = await new Page(board).post('POST api/consumers/pause', { consumer, reason: 'OPS-3' })
+    expect(status).toBe(409)
+    expect(error.message).toContain(`it runs in ${instance}`)
+    expect(error.message).toContain('running.pause()')
+  })
+
+  it('is paused also if the audit cannot have it, and the answer says why', async () => {
+    const memory = memoryStore()
+    const { admin } = memory
+    if (admin === undefined) throw new Error('the memory store has an admin')
+    let isDown = false
+    const note = async (...asked: Parameters<NonNullable<StoreAdmin['note']>>): Promise<void> => {
+      if (isDown) throw new StoreError('STORE_UNREACHABLE', 'connect ECONNREFUSED redis://:s3cret@10.0.0.1:6379')
+      await admin.note?.(...asked)
+    }
+    const store: Store = Object.assign(memory, { admin: { ...admin, note } })
+    await using made = new MemoryBoard(writable(), store)
+    await made.send(['a'])
+    isDown = true
+    const page = new Page(made.board)
+    const { answer } = await page.post('POST api/consumers/pause', { consumer, reason: 'OPS-3' })
+    expect(answer).toMatchObject({ runs: 1, unnoted: expect.stringContaining('ECONNREFUSED') })
+    expect(answer.unnoted).not.toContain('s3cret')
+    const { instances } = (await page.get('GET api/live', {})).answer
+    expect(instances[0]?.snapshot?.consumers[0]).toMatchObject({ health: { state: 'paused' } })
   })
 })
 

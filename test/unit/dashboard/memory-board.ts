@@ -10,7 +10,9 @@ import {
   runMemory,
   TerminalError,
   type ConfiguredConsumer,
+  type LiveSignals,
   type Running,
+  type Store,
 } from '../../../src/index.ts'
 import { pagesFolder } from '../../kit/dashboard.ts'
 
@@ -20,18 +22,19 @@ export const CONSUMER = 'workers/sms'
 export class MemoryBoard implements AsyncDisposable {
   readonly broker: MemoryBroker = new MemoryBroker()
   readonly handled: string[] = []
+  readonly live: LiveSignals = liveSignals()
   readonly entry: ConfiguredConsumer
   readonly board: Dashboard
   /** IDs that are refused, or not answered. */
   readonly failing: Map<string, 'given-up' | 'parked'> = new Map()
   #running: Running | undefined
 
-  constructor(options: Partial<DashboardOptions> = {}) {
-    const live = liveSignals()
+  constructor(options: Partial<DashboardOptions> = {}, store: Store = memoryStore()) {
+    const { live } = this
     const consumer = defineConsumer({
       name: 'sms',
       id: messageId.header('id'),
-      store: memoryStore(),
+      store,
       onInDoubt: 'park',
       observe: live,
       handle: ({ message }) => {
@@ -45,6 +48,11 @@ export class MemoryBoard implements AsyncDisposable {
     const replay = memoryReplay(this.broker)
     this.entry = { consumer, subscription: { group: 'workers', origins: ['sms'], replay } }
     this.board = dashboard({ consumers: [this.entry], live, pages: pagesFolder(), ...options })
+  }
+
+  get running(): Running {
+    if (this.#running === undefined) throw new Error('send() starts the consumer (memory-board)')
+    return this.#running
   }
 
   async send(ids: readonly string[]): Promise<void> {

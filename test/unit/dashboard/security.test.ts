@@ -32,8 +32,8 @@ describe('a dashboard that is read-only, as by default', () => {
       await page.post('POST api/decisions', { consumer: CONSUMER, token: 'x', reason: 'x', confirm: 1 }),
       await page.post('POST api/dead-letters/redrive', { consumer: CONSUMER, look: 'x', reason: 'x', confirm: 1 }),
       await page.post('POST api/replays/start', { consumer: CONSUMER, plan: 'x', reason: 'x', confirm: 1 }),
-      await page.post('POST api/replays/pause', { consumer: CONSUMER, id: 'x' }),
-      await page.post('POST api/replays/abort', { consumer: CONSUMER, id: 'x' }),
+      await page.post('POST api/replays/pause', { consumer: CONSUMER, id: 'x', reason: 'OPS-1' }),
+      await page.post('POST api/replays/abort', { consumer: CONSUMER, id: 'x', reason: 'OPS-1' }),
     ]
     expect(writes.map(({ status, error }) => [status, error.code])).toEqual(writes.map(() => [405, 'HTTP_READ_ONLY']))
     const { answer } = await page.get('GET api/message', { consumer: CONSUMER, id: 'p' })

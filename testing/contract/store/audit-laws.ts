@@ -95,6 +95,36 @@ export const auditLaws: readonly StoreLaw[] = [
       expect(await pagesOf((after) => admin.audit?.(SCOPE, { key: item.key, limit: 1, after }))).toEqual(mine)
     },
   },
+  {
+    name: 'keeps a note of what a person did beside the records, with who and why, in its scope only',
+    needs: ['admin', 'audit', 'notes'],
+    async run({ store, secondStore }) {
+      const admin = adminOf(store)
+      const known = await admin.knownSince?.(SCOPE)
+      const reason = `OPS-812: "the provider's" queue is full; \\ 50 % {late} \n é 😀`
+      await admin.note?.(SCOPE, { what: 'pause', about: 'consumer', by: 'ana', reason })
+      await admin.note?.(`${SCOPE}-of-another`, { what: 'pause', about: 'consumer', by: 'otto', reason })
+      expect(await admin.knownSince?.(SCOPE)).toEqual(known)
+      const item = newItem()
+      await setAside(store, item, 'parked')
+      await admin.resolve(SCOPE, [item.key], { ...WHY, as: 'done' })
+      const other = adminOf(await secondStore())
+      await other.note?.(SCOPE, { what: 'abort', about: 'replay 7f3a91c2', by: 'ben', reason: 'wrong range' })
+      const all = await pagesOf((after) => other.audit?.(SCOPE, { limit: 1, after }))
+      expect(new Set(all.map(({ id }) => id)).size).toBe(all.length)
+      expect(all.filter(({ by }) => by === 'otto')).toEqual([])
+      const own = all.filter(({ key, about }) => about !== undefined || key === item.key)
+      expect(own.map(({ key, decision, by, before, about }) => [key, decision, by, before, about])).toEqual([
+        ['', 'abort', 'ben', '', 'replay 7f3a91c2'],
+        [item.key, 'done', WHY.by, 'parked', undefined],
+        ['', 'pause', 'ana', '', 'consumer'],
+      ])
+      expect(own.map((entry) => entry.reason)).toEqual(['wrong range', WHY.reason, reason])
+      expect(own.every(({ at }) => at > 0)).toBe(true)
+      const ofItem = await other.audit?.(SCOPE, { key: item.key, limit: 10 })
+      expect(ofItem?.entries.map(({ decision }) => decision)).toEqual(['done'])
+    },
+  },
 ]
 
 async function pagesOf(

@@ -64,6 +64,8 @@ export type Capability =
   | 'import'
   /** `admin.audit` shows the decisions of people. */
   | 'audit'
+  /** `admin.note` adds to the audit what people do beside the records. */
+  | 'notes'
   /** `admin.replays` keeps the state of replays. */
   | 'replays'
   /** `admin.knownSince` says since when absence of a record proves something. */

@@ -5,12 +5,17 @@ const BLOCK = /<!-- example: (?<file>[\w-]+\.ts) -->\n\n```ts\n(?<code>[\s\S]*?)
 /** Pages that show examples. */
 export const PAGES: readonly string[] = [
   'README.md',
+  'docs/deploy.md',
+  'docs/effects.md',
   'docs/migrate.md',
   'docs/observability.md',
   'docs/observe-only.md',
   'docs/tokens.md',
   'docs/guards.md',
   'docs/orm.md',
+  'docs/quick-start.md',
+  'docs/quick-start-kafka.md',
+  'docs/quick-start-rabbitmq.md',
   'docs/replay.md',
   'docs/testing.md',
   'docs/traces.md',

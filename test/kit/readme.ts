@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
-const BLOCK = /<!-- example: (?<file>[\w-]+\.ts) -->\n\n```ts\n(?<code>[\s\S]*?)```/g
+const BLOCK = /<!-- example: (?<file>[\w-]+\.ts)(?: (?<region>\w+))? -->\n\n```ts\n(?<code>[\s\S]*?)```/g
 
 /** Pages that show examples. */
 export const PAGES: readonly string[] = [
@@ -19,13 +19,15 @@ export const PAGES: readonly string[] = [
   'docs/replay.md',
   'docs/testing.md',
   'docs/traces.md',
+  ...readdirSync('docs/questions').map((file) => `docs/questions/${file}`),
 ]
 
 /** A page with each example's regions written into its code block. */
 export function withExamples(page: string): string {
   return page.replace(BLOCK, (...match) => {
-    const { file } = match.at(-1) as { file: string }
-    return `<!-- example: ${file} -->\n\n\`\`\`ts\n${regionsOf(file)}\`\`\``
+    const { file, region } = match.at(-1) as { file: string; region: string | undefined }
+    const named = region === undefined ? file : `${file} ${region}`
+    return `<!-- example: ${named} -->\n\n\`\`\`ts\n${regionsOf(file, region)}\`\`\``
   })
 }
 

@@ -22,7 +22,10 @@ describe('the documentation', () => {
 
   it('lists every page in its contents, once', () => {
     const listed = linksOf(readFileSync('docs/README.md', 'utf8')).filter((target) => !target.startsWith('../'))
-    const pages = readdirSync('docs').filter((file) => file.endsWith('.md') && file !== 'README.md')
+    const pages = [
+      ...readdirSync('docs').filter((file) => file.endsWith('.md') && file !== 'README.md'),
+      ...readdirSync('docs/questions').map((file) => `questions/${file}`),
+    ]
     expect([...listed].toSorted()).toEqual(pages.toSorted())
   })
 })

@@ -9,6 +9,7 @@ const PAGES = [
   ...readdirSync('docs')
     .filter((file) => file.endsWith('.md') && !['proof.md', 'performance.md', 'compatibility.md'].includes(file))
     .map((file) => `docs/${file}`),
+  ...readdirSync('docs/questions').map((file) => `docs/questions/${file}`),
 ]
 
 /** What a page must not say, and what it says instead. */

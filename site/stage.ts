@@ -34,6 +34,7 @@ const decisions = readdirSync('docs/decisions').map((file) => {
 })
 write('decisions/index.md', `# Decisions\n\nWhat was chosen, and why.\n\n${decisions.join('\n')}\n`)
 cpSync('docs/images', `${OUT}/images`, { recursive: true })
+cpSync('docs/pictures', `${OUT}/pictures`, { recursive: true })
 if (existsSync('site/public')) cpSync('site/public', `${OUT}/public`, { recursive: true })
 cpSync('docs/performance', `${OUT}/performance`, { recursive: true })
 // A page of source may link to further files.

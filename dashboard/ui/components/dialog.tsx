@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 /** A modal dialog around a form. Esc and a click beside it close it; the focus goes back to where it was. */
 export function Dialog({
@@ -12,10 +12,14 @@ export function Dialog({
   children: ComponentChildren
 }): JSX.Element {
   const ref = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  // Not `useEffect`, whose end comes some time after the dialog is gone: what is typed until then would be lost.
+  useLayoutEffect(() => {
     const before = document.activeElement
-    ref.current?.showModal()
+    const dialog = ref.current
+    dialog?.showModal()
     return () => {
+      // While a modal dialog is open, nothing beside it takes the focus.
+      dialog?.close()
       if (before instanceof HTMLElement && before.isConnected) before.focus()
     }
   }, [])
@@ -26,6 +30,10 @@ export function Dialog({
       onCancel={(event) => {
         event.preventDefault()
         onClose()
+      }}
+      // The browser may close it without asking. The event of our own `close()` comes when this is gone.
+      onClose={() => {
+        if (ref.current !== null) onClose()
       }}
       onClick={(event) => {
         if (event.target === ref.current) onClose()

@@ -14,6 +14,8 @@ export async function buildUi(folder: string, from: string = HERE): Promise<read
     entryPoints: [join(from, 'main.tsx'), join(from, 'styles/app.css')],
     bundle: true,
     minify: true,
+    // Texts have … and –, which take twice as many bytes when they are escaped.
+    charset: 'utf8',
     write: false,
     outdir: folder,
     format: 'esm',

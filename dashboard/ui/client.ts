@@ -23,6 +23,11 @@ export class Failure extends Error {
     this.code = code
     this.retryAfterMs = retryAfterMs
   }
+
+  /** The same request may be answered later: nothing is wrong with it. */
+  get heals(): boolean {
+    return this.status === 0 || this.status === 503 || this.status === 429
+  }
 }
 
 const HEADERS = { accept: 'application/json' }

@@ -140,6 +140,25 @@ describePages('a person at the dashboard', failFirst, (on) => {
       await page.getByRole('row', { name: row }).waitFor()
     }
   })
+
+  it('sends the dead letters of a topic back: what did not go out is handled, and nothing is handled twice', async () => {
+    const page = await on.browser.page()
+    const before = new Map(['fine', 'to-reopen', 'to-rerun', ...late].map((id) => [id, on.rig.runsOf(id)]))
+    const stateOf = async (id: string): Promise<string | undefined> => (await on.rig.smsAdmin.inspect([id]))[0]?.state
+    const left: string[] = []
+    for (const id of late) if ((await stateOf(id)) !== 'done') left.push(id)
+    await on.open(page, ['dead-letters'], { consumer: on.rig.smsId })
+    await page.getByRole('button', { name: 'Look at the dead letters' }).click()
+    const open = page.getByRole('button', { name: /^Send \d+ dead letters? back/ })
+    const count = /\d+/.exec((await open.textContent()) ?? '')?.[0] ?? ''
+    expect(Number(count)).toBe(left.length + 1)
+    await open.click()
+    await send(page.getByRole('dialog'), 'Send back', 'mended in 2.4.1', count)
+    await page.getByText(`${count} dead letters sent back.`).first().waitFor()
+    for (const id of ['to-redrive', ...left]) await becomesDone(id)
+    expect(on.rig.runsOf('to-redrive')).toBe(2)
+    for (const [id, runs] of before) expect([id, on.rig.runsOf(id)]).toEqual([id, left.includes(id) ? runs + 1 : runs])
+  })
 })
 
 /** Fills a form and sends it by its button, which is off until it is complete. */

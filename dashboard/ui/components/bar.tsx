@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { consumerOf, useShared } from '../context.ts'
-import { href } from '../place.ts'
+import { href, readerOf } from '../place.ts'
 import { go, useRoute } from '../router.ts'
 
 /** Name, environment, a field to find a message, whether what is shown is live, and the theme. */
@@ -70,13 +70,14 @@ function Find(): JSX.Element {
         event.preventDefault()
         if (text === '') return
         const consumer = consumerOf(session, query.get('consumer')) ?? session.consumers[0]
-        go(['message'], { consumer: consumer?.id, id: text })
+        const reader = readerOf(text, consumer === undefined ? [] : [consumer, ...session.consumers])
+        go(['message'], reader === undefined ? { consumer: consumer?.id, id: text } : { consumer: reader.id, at: text })
         setText('')
       }}
     >
       <input
         type="search"
-        aria-label="Message ID"
+        aria-label="Message ID, or topic/partition/offset"
         placeholder="Find a message by its ID"
         autocomplete="off"
         spellcheck={false}

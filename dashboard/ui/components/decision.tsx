@@ -12,6 +12,7 @@ import { StateChip, Time } from './parts.tsx'
 import { Table } from './table.tsx'
 
 const SHOWN = 8
+const AGAIN_MS = 1_000
 
 /** Preview, reason, confirm: what a decision would change, then the decision. */
 export function DecisionDialog({
@@ -31,11 +32,17 @@ export function DecisionDialog({
   const look = async (): Promise<void> => {
     try {
       setPreview(await post('api/decisions/preview', request))
+      setFailure(undefined)
     } catch (error) {
       setFailure(asFailure(error))
     }
   }
   useEffect(() => void look(), [])
+  useEffect(() => {
+    if (preview !== undefined || failure?.heals !== true) return undefined
+    const timer = setTimeout(() => void look(), Math.max(AGAIN_MS, failure.retryAfterMs ?? 0))
+    return () => clearTimeout(timer)
+  }, [failure])
 
   const changing = preview?.changing ?? 0
   const hint = `Kept in the audit, with your name (${session.by}). No payload, no secret.`

@@ -24,7 +24,7 @@ export function Loaded<T>({
 }
 
 export function Problem({ failure, since }: { failure: Failure; since?: number | undefined }): JSX.Element {
-  const heals = failure.status === 0 || failure.status === 503 || failure.status === 429
+  const { heals } = failure
   return (
     <div class={`notice ${heals ? '' : 'alarm'}`} role="status">
       <strong>{titleOf(failure)}</strong>

@@ -10,6 +10,7 @@ import { AuditTable } from './audit.tsx'
 import { useNow, useShared } from '../context.ts'
 import { count, duration, exact, zone } from '../../format.ts'
 import { useResource } from '../resource.ts'
+import { href } from '../place.ts'
 import { go } from '../router.ts'
 import { DECISIONS } from '../words.ts'
 
@@ -63,12 +64,32 @@ export function Message({ consumer, query }: { consumer: ConsumerInfo; query: UR
                   onChange={found.refresh}
                 />
               ))}
+              {by === 'id' && data.records.every(({ state }) => state === 'absent') && (
+                <OtherConsumers than={consumer} id={text} />
+              )}
               {data.message !== undefined && <Shown message={data.message} />}
             </>
           )}
         </Loaded>
       )}
     </>
+  )
+}
+
+/** An ID belongs to one consumer: it may be the other one's. */
+function OtherConsumers({ than, id }: { than: ConsumerInfo; id: string }): JSX.Element | null {
+  const { session } = useShared()
+  const others = session.consumers.filter((one) => one.id !== than.id && one.can.records)
+  if (others.length === 0) return null
+  return (
+    <p class="row">
+      Another consumer may know it:
+      {others.map((one) => (
+        <a key={one.id} href={href(['message'], { consumer: one.id, id })}>
+          {one.name}
+        </a>
+      ))}
+    </p>
   )
 }
 
@@ -117,7 +138,7 @@ function FindForm({
       </label>
       <label>
         <span aria-hidden="true">&nbsp;</span>
-        <button type="submit" class="primary">
+        <button type="submit" class="primary" aria-label="Find">
           Find
         </button>
       </label>

@@ -78,7 +78,7 @@ function Find(): JSX.Element {
       <input
         type="search"
         aria-label="Message ID, or topic/partition/offset"
-        placeholder="Find a message by its ID"
+        placeholder="Find a message by its ID or place"
         autocomplete="off"
         spellcheck={false}
         value={text}

@@ -4,7 +4,7 @@ import { Loaded, Problem } from '../components/loaded.tsx'
 import { Chip, Empty, Time } from '../components/parts.tsx'
 import { Table } from '../components/table.tsx'
 import { useShared } from '../context.ts'
-import { count, duration } from '../../format.ts'
+import { count, duration, plural } from '../../format.ts'
 import { isOf, runningOf, type Running } from '../live-view.ts'
 import { useResource } from '../resource.ts'
 import { href } from '../place.ts'
@@ -92,7 +92,7 @@ function Instance({ consumer, ...one }: Running & { readonly consumer: ConsumerI
           </span>
         )}
         <span class="muted">
-          {count(live.outcomes.handled)} handled, {count(live.outcomes.duplicate + live.outcomes.joined)} duplicates
+          {count(live.outcomes.handled)} handled, {plural(live.outcomes.duplicate + live.outcomes.joined, 'duplicate')}{' '}
           stopped since its process reports
         </span>
         <PauseButton consumer={consumer} {...one} />

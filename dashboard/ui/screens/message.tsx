@@ -106,7 +106,7 @@ function FindForm({
   const [text, setText] = useState(before)
   return (
     <form
-      class="card form"
+      class="card form finder"
       role="search"
       onSubmit={(event) => {
         event.preventDefault()
@@ -136,12 +136,9 @@ function FindForm({
           onInput={(event) => setText(event.currentTarget.value)}
         />
       </label>
-      <label>
-        <span aria-hidden="true">&nbsp;</span>
-        <button type="submit" class="primary" aria-label="Find">
-          Find
-        </button>
-      </label>
+      <button type="submit" class="primary">
+        Find
+      </button>
     </form>
   )
 }

@@ -3,8 +3,13 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { afterAll, describe, expect, it, jest } from '@jest/globals'
 import { connect } from 'amqplib'
+import { defineConsumer, messageId } from 'consume-once'
+import { confirmedPublisher, runRabbit } from 'consume-once/amqplib'
+import { redisLease } from 'consume-once/ioredis'
+import { Redis } from 'ioredis'
 import { Kafka, logLevel } from 'kafkajs'
 import { Pool } from 'pg'
+import { eventually } from '../kit/eventually.ts'
 import { addressesOfAll } from '../kit/servers/addresses.ts'
 import { WITHIN_MS } from './cli-process.ts'
 
@@ -24,7 +29,11 @@ function comparable(printed: string): string {
 }
 
 async function run(example: string, env: Readonly<Record<string, string>>): Promise<string> {
-  const child = spawn(process.execPath, ['--import', 'tsx', `examples/${example}.ts`], {
+  return comparable(await runProgram([`examples/${example}.ts`], env))
+}
+
+async function runProgram(words: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
+  const child = spawn(process.execPath, ['--import', 'tsx', ...words], {
     env: { ...process.env, NODE_OPTIONS: '', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -32,7 +41,7 @@ async function run(example: string, env: Readonly<Record<string, string>>): Prom
   child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()))
   const code = await new Promise((resolve) => child.once('close', resolve))
   expect(code).toBe(0)
-  return comparable(printed)
+  return printed
 }
 
 describe('the quick starts print what their pages show', () => {
@@ -47,7 +56,8 @@ describe('the quick starts print what their pages show', () => {
     await admin.disconnect()
     const connection = await connect(RABBITMQ_URL ?? '')
     const channel = await connection.createChannel()
-    for (const queue of [own, `${own}.dead-letter`]) await channel.deleteQueue(queue)
+    const queues = [own, `${own}_again`].flatMap((queue) => [queue, `${queue}.dead-letter`])
+    for (const queue of queues) await channel.deleteQueue(queue)
     await connection.close()
   })
 
@@ -71,5 +81,37 @@ describe('the quick starts print what their pages show', () => {
     const env = { ...(await addressesOfAll()), QUEUE: own }
     const runs = [await run('quick-rabbitmq-redis', env), await run('quick-rabbitmq-redis', env)]
     expect(runs).toEqual(consolesOf('quick-start-rabbitmq'))
+  })
+
+  it('RabbitMQ and Redis: a dead letter is sent back', async () => {
+    const servers = await addressesOfAll()
+    const url = servers['RABBITMQ_URL'] ?? ''
+    const redis = new Redis(servers['REDIS_URL'] ?? '')
+    const queue = `${own}_again`
+    let deadLetters = 0
+    const failing = defineConsumer({
+      name: 'sms-sender',
+      id: messageId.property(),
+      store: redisLease({ redis }),
+      maxAttempts: 2,
+      handle: () => Promise.reject(new Error('no route')),
+      observe: (event) => {
+        if (event.type === 'delivery' && event.outcome === 'dead-lettered') deadLetters++
+      },
+    })
+    const running = await runRabbit(url, failing, { queue })
+    const publisher = confirmedPublisher(url)
+    await publisher.publish({ routingKey: queue, messageId: 's-7', body: Buffer.from('{}') })
+    await publisher.close()
+    await eventually(() => deadLetters === 1)
+    await running.stop()
+    redis.disconnect()
+
+    const [, command = '', told] =
+      /\$ npx consume-once (redrive .*)\n([\s\S]*?)```/.exec(readFileSync('docs/quick-start-rabbitmq.md', 'utf8')) ?? []
+    const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
+    const env = { ...servers, QUEUE: queue, CONSUME_ONCE_CONFIG: 'examples/quick-config.ts' }
+    const printed = await runProgram(['cli/main.ts', ...words], env)
+    expect(printed.replaceAll(queue, 'sms')).toContain(told)
   })
 })

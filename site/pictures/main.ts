@@ -16,14 +16,14 @@ function whatGoesWrong(): string {
   const without: readonly (readonly [Look, ...string[]])[] = [
     ['plain', 'payment p-1', 'is delivered'],
     ['plain', 'the account', 'is charged'],
-    ['crash', 'the process dies,', 'offset uncommitted'],
+    ['crash', 'the process dies', 'before the ack'],
     ['plain', 'payment p-1 is', 'delivered again'],
     ['bad', 'the account is', 'charged twice'],
   ]
   const withLibrary: typeof without = [
     ['plain', 'payment p-1', 'is delivered'],
     ['good', 'charge and ID', 'commit together'],
-    ['crash', 'the process dies,', 'offset uncommitted'],
+    ['crash', 'the process dies', 'before the ack'],
     ['plain', 'payment p-1 is', 'delivered again'],
     ['good', 'its ID is there:', 'charged once'],
   ]
@@ -37,7 +37,7 @@ function whatGoesWrong(): string {
     return `<text class="title" x="12" y="${y}">${title}</text>\n${boxes.join('\n')}`
   }
   return `<svg xmlns="http://www.w3.org/2000/svg" width="772" height="212" viewBox="0 0 772 212" role="img">
-<title>Without the library a crash between effect and commit charges the account twice; with an inbox the ID is found and the account is charged once</title>
+<title>Without the library a crash between effect and ack charges the account twice; with an inbox the ID is found and the account is charged once</title>
 <style>
   text { font: 13px system-ui, sans-serif; fill: #1f2328; text-anchor: middle }
   .title { font-weight: 600; text-anchor: start }

@@ -5,7 +5,7 @@ import { createJiti } from 'jiti'
 import { ConfigError, defineConfig, type ConsumeOnceConfig } from '../src/index.ts'
 import { describeError } from '../src/spi.ts'
 import { CommandError, EXIT } from './exit.ts'
-import { withoutSecrets } from '../src/without-secrets.ts'
+import { withoutSecrets } from '../src/foundation/without-secrets.ts'
 
 const NAMES = ['js', 'mjs', 'ts'].map((extension) => `consume-once.config.${extension}`)
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { doctor, type ConfiguredConsumer, type Diagnosis } from '../src/index.ts'
 import { EXIT } from './exit.ts'
 import { printJson, printText, table } from './output.ts'
-import { withoutSecrets } from '../src/without-secrets.ts'
+import { withoutSecrets } from '../src/foundation/without-secrets.ts'
 import { addSessionOptions, Session, titleOf, type SessionFlags } from './session.ts'
 
 const EXAMPLES = `

@@ -1,4 +1,4 @@
-import { withoutSecrets } from '../src/without-secrets.ts'
+import { withoutSecrets } from '../src/foundation/without-secrets.ts'
 
 /** Version of every JSON object that the tool prints. */
 const SCHEMA_VERSION = 1

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { observedReport, type ObservedExample, type ObservedReport } from '../src/index.ts'
-import { isoTime } from '../src/clock.ts'
+import { isoTime } from '../src/foundation/clock.ts'
 import { durationText } from '../src/core/duration-text.ts'
 import { CommandError, EXIT } from './exit.ts'
 import { printJson, printText, printable, table } from './output.ts'

@@ -4,8 +4,8 @@
 // page. GET requests have query parameters. POST requests have a JSON body and the header `x-consume-once-csrf` with the token of `session`.
 // Times are milliseconds since 1970 by the clock of the server that reports them. An error is answered as `ApiError`.
 
-import type { Advice } from '../src/advice.ts'
-import type { Diagnosis } from '../src/doctor.ts'
+import type { Advice } from '../src/people/advice.ts'
+import type { Diagnosis } from '../src/people/doctor.ts'
 import type { AuditEntry } from '../src/ports/replay.ts'
 import type { DecideVerdict, Key, RecordView } from '../src/core/record.ts'
 import type { DurationMs, EpochMs } from '../src/core/units.ts'
@@ -20,7 +20,7 @@ import type { LiveEntry, LiveSnapshot } from '../src/signals/live-snapshot.ts'
 export type { Diagnosis, AuditEntry, RecordView, ReplayPlan, ReplayRules, ReplayStatus, RunProgress, RunResult }
 export type { LiveEntry, LiveSnapshot, PlanProgress, RedriveResult, DecideVerdict }
 export type { LiveConsumer, LiveEvent, LiveMeasure, LiveSeries } from '../src/signals/live-snapshot.ts'
-export type { Advice } from '../src/advice.ts'
+export type { Advice } from '../src/people/advice.ts'
 export type { Outcome } from '../src/ports/outcome.ts'
 
 /** Every request, by method and path, with its parameters and its answer. `consumer` is `ConsumerInfo.id`. */

@@ -1,6 +1,6 @@
 // Exports for users of the library, as `consume-once`. Exports for authors of stores and sources are in spi.ts.
 
-export { defineConsumer, type Consumer } from './define-consumer.ts'
+export { defineConsumer, type Consumer } from './consumer/define-consumer.ts'
 export {
   adminOf,
   type Admin,
@@ -9,13 +9,13 @@ export {
   type Inspected,
   type RecordRef,
   type StateCount,
-} from './admin.ts'
-export type { Decider } from './decider.ts'
-export { observedReport } from './observed-report.ts'
+} from './people/admin.ts'
+export type { Decider } from './people/decider.ts'
+export { observedReport } from './people/observed-report.ts'
 export type { ObservedExample, ObservedReport, ObservedVerdict } from './core/observed.ts'
-export { positionsOf, type GoOnFrom, type PositionAdmin } from './position-admin.ts'
-export { defineConfig, type ConfiguredConsumer, type ConsumeOnceConfig } from './config.ts'
-export { doctor, type CheckVerdict, type Diagnosis, type DoctorOptions } from './doctor.ts'
+export { positionsOf, type GoOnFrom, type PositionAdmin } from './people/position-admin.ts'
+export { defineConfig, type ConfiguredConsumer, type ConsumeOnceConfig } from './people/config.ts'
+export { doctor, type CheckVerdict, type Diagnosis, type DoctorOptions } from './people/doctor.ts'
 export { liveSignals, type LiveSignals, type LiveSignalsOptions, type SnapshotQuery } from './signals/live.ts'
 export type {
   LiveConsumer,
@@ -25,18 +25,18 @@ export type {
   LiveSeries,
   LiveSnapshot,
 } from './signals/live-snapshot.ts'
-export { runInline, type InlineOptions, type InlineRunning, type Settlement } from './inline.ts'
-export { withLock, type HeldLock, type WithLock, type WithLockOptions } from './with-lock.ts'
-export { tokens, type Tokens, type TokensOptions, type TokenVerdict } from './tokens.ts'
+export { runInline, type InlineOptions, type InlineRunning, type Settlement } from './run/inline.ts'
+export { withLock, type HeldLock, type WithLock, type WithLockOptions } from './once/with-lock.ts'
+export { tokens, type Tokens, type TokensOptions, type TokenVerdict } from './once/tokens.ts'
 export { once, type Once } from './once/once.ts'
 export type { OnceContext, OnceOptions, OnceReconciled } from './once/options.ts'
-export { messageId, cloudEvent, standardId, type IdExtractor, type IncomingMessage } from './message-id.ts'
-export type { FingerprintOptions } from './fingerprint.ts'
-export type { WindowOptions } from './id-window.ts'
-export type { ConflictPolicy, IdentityOption } from './identities.ts'
-export type { Skipped } from './skipped.ts'
-export { signedId, type SignedIdOptions } from './signed-id.ts'
-export { json, type Decode, type StandardSchema } from './decode.ts'
+export { messageId, cloudEvent, standardId, type IdExtractor, type IncomingMessage } from './identity/message-id.ts'
+export type { FingerprintOptions } from './identity/fingerprint.ts'
+export type { WindowOptions } from './identity/id-window.ts'
+export type { ConflictPolicy, IdentityOption } from './identity/identities.ts'
+export type { Skipped } from './consumer/skipped.ts'
+export { signedId, type SignedIdOptions } from './identity/signed-id.ts'
+export { json, type Decode, type StandardSchema } from './consumer/decode.ts'
 export type {
   BatchContext,
   BatchItem,
@@ -46,8 +46,8 @@ export type {
   Handling,
   Reconciled,
   SealResult,
-} from './options.ts'
-export type { Pausable, PauseOptions, Running, Starting, StopOptions } from './lifecycle.ts'
+} from './consumer/options.ts'
+export type { Pausable, PauseOptions, Running, Starting, StopOptions } from './ports/lifecycle.ts'
 export type { Health, LifecycleState } from './ports/health.ts'
 export {
   ERROR_CODES,
@@ -68,17 +68,17 @@ export {
   hasCode,
   isConsumeOnceError,
   type ErrorCode,
-} from './errors.ts'
+} from './foundation/errors.ts'
 export { memoryStore, type MemoryStoreOptions } from './memory/store.ts'
 export { memorySequences, type MemorySequencesOptions } from './memory/sequences.ts'
 export type { SequenceOptions } from './sequences/options.ts'
-export type { SourceSequenceOptions } from './source-sequence.ts'
+export type { SourceSequenceOptions } from './identity/source-sequence.ts'
 export { MemoryBroker, type MemoryBrokerOptions, type MemoryMessage } from './memory/broker.ts'
 export { memoryReplay } from './memory/replay.ts'
 export { runMemory, type RunMemoryOptions } from './memory/run.ts'
 export type { DecideVerdict, Key, Reason, RecordView } from './core/record.ts'
 export type { RedeliveryFacts, RedeliveryWindow, RetentionAdvice } from './core/retention.ts'
-export { suggestRetention } from './suggest-retention.ts'
+export { suggestRetention } from './consumer/suggest-retention.ts'
 export type { DurationMs, EpochMs } from './core/units.ts'
 export type { Backoff } from './core/backoff.ts'
 export type { BeyondRetentionPolicy, DeadLetterReason, InDoubtPolicy } from './core/decision.ts'

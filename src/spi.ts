@@ -1,12 +1,12 @@
 // Exports for authors of stores and sources, as `consume-once/spi`: the ports, the pure protocol, and the option
 // checks.
 
-export { defineConsumer, type Consumer } from './define-consumer.ts'
-export type { ConsumerOptions, ConsumerSettings } from './options.ts'
+export { defineConsumer, type Consumer } from './consumer/define-consumer.ts'
+export type { ConsumerOptions, ConsumerSettings } from './consumer/options.ts'
 export { durationText } from './core/duration-text.ts'
-export { runConsumer, type RunDependencies } from './run.ts'
-export { runInline, type InlineRunning, type Settlement } from './inline.ts'
-export { DEFAULTS } from './defaults.ts'
+export { runConsumer, type RunDependencies } from './run/run.ts'
+export { runInline, type InlineRunning, type Settlement } from './run/inline.ts'
+export { DEFAULTS } from './consumer/defaults.ts'
 export {
   checkFunction,
   checkNames,
@@ -19,8 +19,8 @@ export {
   shown,
   withoutUndefined,
   type Show,
-} from './option-checks.ts'
-export type { Pausable, PauseOptions, Running, Starting, StopOptions } from './lifecycle.ts'
+} from './foundation/option-checks.ts'
+export type { Pausable, PauseOptions, Running, Starting, StopOptions } from './ports/lifecycle.ts'
 export { once, type Once } from './once/once.ts'
 export type { OnceContext, OnceOptions } from './once/options.ts'
 export type { Health } from './ports/health.ts'
@@ -39,9 +39,9 @@ export {
   errorClass,
   hasCode,
   isConsumeOnceError,
-} from './errors.ts'
-export { systemClock } from './clock.ts'
-export { systemEntropy } from './entropy.ts'
+} from './foundation/errors.ts'
+export { systemClock } from './foundation/clock.ts'
+export { systemEntropy } from './foundation/entropy.ts'
 export { stepFor } from './core/replay.ts'
 export { transition, verdictOn, viewOf } from './core/record.ts'
 export type {
@@ -106,7 +106,14 @@ export {
   type Finding,
   type LogBounds,
 } from './core/expected-offset.ts'
-export { findScopeRow, formerScope, isSharedBy, mayBeAnothers, type ScopeRow, type ScopeStep } from './scope.ts'
+export {
+  findScopeRow,
+  formerScope,
+  isSharedBy,
+  mayBeAnothers,
+  type ScopeRow,
+  type ScopeStep,
+} from './consumer/scope.ts'
 export type { CheckFinding, Checkup } from './ports/checkup.ts'
 export type { DoneChannel, DoneEars } from './ports/done-channel.ts'
 export type { Clock } from './ports/clock.ts'
@@ -116,8 +123,8 @@ export type { Logger } from './ports/logger.ts'
 export type { Observer, ObserverEvent } from './ports/observer.ts'
 export type { Message } from './ports/message.ts'
 export type { Migrations, MigrationStatus } from './ports/migrations.ts'
-export { latestOf, RETENTION_NOTED_MS, sinceFirst, sinceKept } from './known-since.ts'
-export { checkReplayState } from './replay-state.ts'
+export { latestOf, RETENTION_NOTED_MS, sinceFirst, sinceKept } from './people/known-since.ts'
+export { checkReplayState } from './replay/replay-state.ts'
 export type { ReplayJournal } from './replay/journal.ts'
 export { REPLAY_COUNT_HEADER, REPLAY_ID_HEADER } from './ports/replay.ts'
 export type {
@@ -197,8 +204,7 @@ export type {
 } from './ports/store-admin.ts'
 export { resolveSequences, splitSequences, type ResolvedSequences, type SequenceOptions } from './sequences/options.ts'
 export { sequencesOver } from './sequences/store.ts'
-export type { SequenceLedger, SourceSwap } from './ports/sequence-ledger.ts'
-export type { SourceKey } from './sequence-key.ts'
+export type { SequenceLedger, SourceKey, SourceSwap } from './ports/sequence-ledger.ts'
 export { Meter, type MeterOptions } from './signals/meter.ts'
 export {
   COUNTERS,

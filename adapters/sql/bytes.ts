@@ -3,7 +3,7 @@ import { StoreError, type ClaimItem, type Digest, type Key } from '../../src/spi
 const CHARACTERS = 22
 const ALPHABET = /^[A-Za-z0-9_-]*$/
 const BYTES = 16
-/** src/sequence-key.ts */
+/** src/identity/sequence-key.ts */
 const SOURCE_CHARACTERS = 24
 const NUMBERED_CHARACTERS = 36
 

@@ -1,5 +1,5 @@
-import { adviceOf, type Advised } from '../../src/advice.ts'
-import { MEANING } from '../../src/meaning.ts'
+import { adviceOf, type Advised } from '../../src/people/advice.ts'
+import { MEANING } from '../../src/people/meaning.ts'
 import type { ConfiguredConsumer } from '../../src/index.ts'
 import { deadLetterPlaces } from '../../src/replay/place.ts'
 import { printable, say } from '../output.ts'

@@ -8,7 +8,7 @@ import {
   type RecordRef,
 } from '../../src/index.ts'
 import { verdictOn, type Decision as AnyDecision } from '../../src/spi.ts'
-import { consequenceOf } from '../../src/decision-text.ts'
+import { consequenceOf } from '../../src/people/decision-text.ts'
 import { confirm } from '../confirm.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { printJson, printText, printable, say, table } from '../output.ts'

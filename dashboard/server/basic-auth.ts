@@ -1,4 +1,4 @@
-import { ConfigError } from '../../src/errors.ts'
+import { ConfigError } from '../../src/foundation/errors.ts'
 import { isEqual } from './guard.ts'
 import type { Auth } from './options.ts'
 

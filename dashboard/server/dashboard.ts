@@ -1,4 +1,4 @@
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/foundation/clock.ts'
 import { assetsIn, type Assets } from './assets.ts'
 import { Cached } from './cached.ts'
 import { Consumers } from './consumers.ts'

@@ -1,5 +1,5 @@
-import { describeError, isConsumeOnceError } from '../../src/errors.ts'
-import { withoutSecrets } from '../../src/without-secrets.ts'
+import { describeError, isConsumeOnceError } from '../../src/foundation/errors.ts'
+import { withoutSecrets } from '../../src/foundation/without-secrets.ts'
 import type { ApiError } from '../api.ts'
 
 /** Refuses a request. The text is for people. */

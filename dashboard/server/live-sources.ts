@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/ports/clock.ts'
-import { describeError } from '../../src/errors.ts'
-import { withoutSecrets } from '../../src/without-secrets.ts'
+import { describeError } from '../../src/foundation/errors.ts'
+import { withoutSecrets } from '../../src/foundation/without-secrets.ts'
 import type { LiveAnswer, LiveEntry, LiveInstance, LiveSnapshot } from '../api.ts'
 import { Cached } from './cached.ts'
 import type { DashboardOptions } from './options.ts'

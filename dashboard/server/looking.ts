@@ -1,4 +1,4 @@
-import type { Admin } from '../../src/admin.ts'
+import type { Admin } from '../../src/people/admin.ts'
 import type { ListedState, RecordPage } from '../../src/ports/store-admin.ts'
 import type { Services } from './services.ts'
 

@@ -1,7 +1,7 @@
-import { DEFAULTS } from '../../src/defaults.ts'
+import { DEFAULTS } from '../../src/consumer/defaults.ts'
 import { durationText } from '../../src/core/duration-text.ts'
-import type { ResolvedConsumer } from '../../src/resolve-options.ts'
-import { SILENT } from '../../src/resolve-options.ts'
+import type { ResolvedConsumer } from '../../src/consumer/resolve-options.ts'
+import { SILENT } from '../../src/consumer/resolve-options.ts'
 import type { SettingsAnswer } from '../api.ts'
 
 type Setting = SettingsAnswer['settings'][number]

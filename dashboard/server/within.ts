@@ -1,5 +1,5 @@
-import { systemClock } from '../../src/clock.ts'
-import { StoreError } from '../../src/errors.ts'
+import { systemClock } from '../../src/foundation/clock.ts'
+import { StoreError } from '../../src/foundation/errors.ts'
 
 /** Waits for a server, but not for ever. @throws StoreError `STORE_UNREACHABLE` if it does not answer in time */
 export function within<T>(ms: number, work: Promise<T>): Promise<T> {

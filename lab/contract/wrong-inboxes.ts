@@ -8,7 +8,7 @@ import type {
   Result,
   SetAsideVerdict,
 } from '../../src/core/record.ts'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/foundation/clock.ts'
 import { isFailure } from '../../src/core/result.ts'
 import type {
   TransactionClaim,

@@ -1,5 +1,5 @@
-import { identityOf } from '../../src/digest.ts'
-import { keyScope } from '../../src/scope.ts'
+import { identityOf } from '../../src/identity/digest.ts'
+import { keyScope } from '../../src/consumer/scope.ts'
 
 /** The consumer that all workers run. */
 export const CONSUMER = 'faults'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Cluster } from 'ioredis'
 import { redisLease, type RedisLike } from 'consume-once/ioredis'
-import { hasCode } from '../../src/errors.ts'
+import { hasCode } from '../../src/foundation/errors.ts'
 import type { Claim } from '../../src/ports/store.ts'
 import { auditLaws } from '../../testing/contract/store/audit-laws.ts'
 import { knownSinceLaws, leaseKnownSinceLaws } from '../../testing/contract/store/known-since-laws.ts'

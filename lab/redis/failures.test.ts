@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
 import { redisLease } from 'consume-once/ioredis'
-import { hasCode } from '../../src/errors.ts'
+import { hasCode } from '../../src/foundation/errors.ts'
 import type { Claim, Store } from '../../src/ports/store.ts'
 import { claim, claimAll, grantedBy, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
 import { backends } from '../../test/kit/backends.ts'

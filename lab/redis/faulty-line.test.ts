@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Redis, type RedisOptions } from 'ioredis'
 import { redisLease, redisSequences } from 'consume-once/ioredis'
-import { hasCode } from '../../src/errors.ts'
+import { hasCode } from '../../src/foundation/errors.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, hold, newItem, newToken, SCOPE } from '../../testing/contract/store/claims.ts'
 import { backends } from '../../test/kit/backends.ts'

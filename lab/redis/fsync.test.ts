@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { KeyNames } from '../../adapters/redis/lease/key-names.ts'
-import { hasCode } from '../../src/errors.ts'
+import { hasCode } from '../../src/foundation/errors.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, claimAll, grantedBy, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'
 import { backends } from '../../test/kit/backends.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { redisLease, type LeaseOptions, type RedisLike } from 'consume-once/ioredis'
-import { ConfigError } from '../../src/errors.ts'
+import { ConfigError } from '../../src/foundation/errors.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, newItem } from '../../testing/contract/store/claims.ts'
 

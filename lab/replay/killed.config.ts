@@ -1,7 +1,7 @@
 // The config of test/cli/replay.config.ts in a tool that kills itself at the step that TEST_KILL names.
 import { open } from 'node:fs/promises'
 import { defineConfig, type ConsumeOnceConfig, type Subscription } from '../../src/index.ts'
-import { definitionOf } from '../../src/define-consumer.ts'
+import { definitionOf } from '../../src/consumer/define-consumer.ts'
 import type { ReplayItem, ReplayPlaces } from '../../src/spi.ts'
 import { replayed, type ReplaySettings } from '../../test/replay/settings.ts'
 

@@ -85,7 +85,7 @@ const HOUR_MS = 3_600_000
 /** Assumed limit for a broker without one: the length of an outage that nobody attends to. */
 const OUTAGE_MS = 7 * 24 * HOUR_MS
 
-/** Computes the advice from checked facts. src/suggest-retention.ts checks them. */
+/** Computes the advice from checked facts. src/consumer/suggest-retention.ts checks them. */
 export function suggestRetention(facts: RedeliveryFacts): RetentionAdvice {
   const { topicRetentionMs, queueTtlMs, leaseMs = 0, maxAttempts = 1, handlerTimeoutMs = 0, graceMs = 0 } = facts
   const because: string[] = []

@@ -1,6 +1,6 @@
 import { Watermark } from '../core/watermark.ts'
-import { ConfigError } from '../errors.ts'
-import { checkText } from '../option-checks.ts'
+import { ConfigError } from '../foundation/errors.ts'
+import { checkText } from '../foundation/option-checks.ts'
 import type { Message } from '../ports/message.ts'
 import type { DeadLetter, Delivery, Intake, Publisher, Source, SourceHealth, Standing } from '../ports/source.ts'
 

@@ -1,5 +1,5 @@
 import type { DurationMs, EpochMs } from '../core/units.ts'
-import { latestOf, sinceFirst, sinceKept } from '../known-since.ts'
+import { latestOf, sinceFirst, sinceKept } from '../people/known-since.ts'
 import type { KnownSince } from '../ports/store-admin.ts'
 import { MemoryAudit } from './audit.ts'
 import type { MemoryReplays } from './replays.ts'

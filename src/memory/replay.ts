@@ -1,4 +1,4 @@
-import { ConfigError } from '../errors.ts'
+import { ConfigError } from '../foundation/errors.ts'
 import type { AskedRange, ReadOptions, ReplayItem, ReplayPlaces, ReplayRange, ReplayReader } from '../ports/replay.ts'
 import type { MemoryBroker } from './broker.ts'
 

@@ -1,8 +1,8 @@
-import type { Consumer } from '../define-consumer.ts'
-import { ConfigError } from '../errors.ts'
-import type { Starting } from '../lifecycle.ts'
-import { checkNames, givenOf } from '../option-checks.ts'
-import { runConsumer } from '../run.ts'
+import type { Consumer } from '../consumer/define-consumer.ts'
+import { ConfigError } from '../foundation/errors.ts'
+import type { Starting } from '../ports/lifecycle.ts'
+import { checkNames, givenOf } from '../foundation/option-checks.ts'
+import { runConsumer } from '../run/run.ts'
 import type { MemoryBroker } from './broker.ts'
 
 export interface RunMemoryOptions {

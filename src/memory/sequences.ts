@@ -1,13 +1,13 @@
 import type { Key, MessageRecord } from '../core/record.ts'
 import type { EpochMs } from '../core/units.ts'
-import { systemClock } from '../clock.ts'
-import { givenOf } from '../option-checks.ts'
+import { systemClock } from '../foundation/clock.ts'
+import { givenOf } from '../foundation/option-checks.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { SequenceLedger, SourceSwap } from '../ports/sequence-ledger.ts'
 import type { LeaseStore } from '../ports/store.ts'
 import { resolveSequences, splitSequences, type SequenceOptions } from '../sequences/options.ts'
 import { sequencesOver } from '../sequences/store.ts'
-import type { SourceKey } from '../sequence-key.ts'
+import type { SourceKey } from '../ports/sequence-ledger.ts'
 import { memoryStore, type MemoryStoreOptions } from './store.ts'
 
 export interface MemorySequencesOptions extends MemoryStoreOptions, SequenceOptions {

@@ -9,7 +9,7 @@ import type {
 } from '../core/record.ts'
 import { transition, viewOf } from '../core/record.ts'
 import type { DurationMs } from '../core/units.ts'
-import { systemClock } from '../clock.ts'
+import { systemClock } from '../foundation/clock.ts'
 import type { CheckFinding } from '../ports/checkup.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ListQuery, RecordPage, StoreAdmin } from '../ports/store-admin.ts'

@@ -2,7 +2,7 @@ import { backoffMs } from '../core/backoff.ts'
 import { afterClaim, afterHandler, isMarked, type DeadLetterReason, type Policy } from '../core/decision.ts'
 import type { MarkVerdict, Result } from '../core/record.ts'
 import { resultOf } from '../core/result.ts'
-import { OnceError, StoreError, TerminalError, errorClass, hasCode } from '../errors.ts'
+import { OnceError, StoreError, TerminalError, errorClass, hasCode } from '../foundation/errors.ts'
 import { failureFrom, keptValue, notKept, openKept, sealed } from '../pipeline/remember.ts'
 import {
   faultOfMark,

@@ -1,6 +1,6 @@
 import type { Result } from '../core/record.ts'
 import { readResult } from '../core/result.ts'
-import { RememberedFailureError, TerminalError } from '../errors.ts'
+import { RememberedFailureError, TerminalError } from '../foundation/errors.ts'
 import type { Claim, InboxStore, LeaseStore } from '../ports/store.ts'
 import type { Answered } from './call.ts'
 import { callsOn } from './calls.ts'

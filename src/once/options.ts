@@ -3,18 +3,26 @@ import { idBytes, type UnusableId } from '../core/message-id.ts'
 import { leaseMarginMs } from '../core/lease-margin.ts'
 import type { InDoubtPolicy } from '../core/decision.ts'
 import type { DurationMs } from '../core/units.ts'
-import { systemClock } from '../clock.ts'
-import { DEFAULTS } from '../defaults.ts'
-import { digestOf, identityOf } from '../digest.ts'
-import { systemEntropy } from '../entropy.ts'
-import { ConfigError } from '../errors.ts'
-import { checkFunction, checkNames, checkOneOf, checkText, checkWhole, givenOf, shownText } from '../option-checks.ts'
-import type { SealResult, StrategyContext } from '../options.ts'
+import { systemClock } from '../foundation/clock.ts'
+import { DEFAULTS } from '../consumer/defaults.ts'
+import { digestOf, identityOf } from '../identity/digest.ts'
+import { systemEntropy } from '../foundation/entropy.ts'
+import { ConfigError } from '../foundation/errors.ts'
+import {
+  checkFunction,
+  checkNames,
+  checkOneOf,
+  checkText,
+  checkWhole,
+  givenOf,
+  shownText,
+} from '../foundation/option-checks.ts'
+import type { SealResult, StrategyContext } from '../consumer/options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { InboxStore, LeaseStore } from '../ports/store.ts'
-import { LARGEST_RESULT } from '../resolve-options.ts'
-import { scopeText } from '../scope.ts'
+import { LARGEST_RESULT } from '../consumer/resolve-options.ts'
+import { scopeText } from '../consumer/scope.ts'
 
 /** The argument of the function that `once` calls: with `tx` on an inbox store, with `fence` on a lease store. */
 export type OnceContext<Tx = never> = {

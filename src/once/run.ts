@@ -1,6 +1,6 @@
 import type { HandlerResult } from '../core/decision.ts'
 import type { MonotonicMs } from '../core/units.ts'
-import { StoppedError } from '../errors.ts'
+import { StoppedError } from '../foundation/errors.ts'
 import { resultOfThrow } from '../pipeline/handler-run.ts'
 import { HeldLease, type LeaseKeeper } from '../pipeline/lease-keeper.ts'
 import { TimedRun } from '../pipeline/timed-run.ts'

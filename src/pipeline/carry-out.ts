@@ -1,7 +1,7 @@
 import type { Key, Reason, Result } from '../core/record.ts'
 import { isFailure, keptIn } from '../core/result.ts'
 import type { DurationMs } from '../core/units.ts'
-import { InvariantError } from '../errors.ts'
+import { InvariantError } from '../foundation/errors.ts'
 import type { PipelineEvent } from '../ports/observer.ts'
 import { isDone, type HandedBack, type Outcome } from '../ports/outcome.ts'
 import type { Delivery, DeliveryEnd } from '../ports/source.ts'

@@ -1,5 +1,5 @@
 import type { Cause } from '../core/record.ts'
-import { errorClass } from '../errors.ts'
+import { errorClass } from '../foundation/errors.ts'
 import type { Message } from '../ports/message.ts'
 import { redactedDetail } from './redact.ts'
 

@@ -1,5 +1,5 @@
 import type { DurationMs, MonotonicMs } from '../core/units.ts'
-import { DEFAULTS } from '../defaults.ts'
+import { DEFAULTS } from '../consumer/defaults.ts'
 import { DROPPED } from './ending.ts'
 import type { Services } from './services.ts'
 import type { Semaphore } from './semaphore.ts'

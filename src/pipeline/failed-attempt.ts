@@ -1,5 +1,5 @@
 import { backoffMs, heldBackMs } from '../core/backoff.ts'
-import { describeError } from '../errors.ts'
+import { describeError } from '../foundation/errors.ts'
 import type { ReleaseOptions } from '../ports/store.ts'
 import { causeOf } from './cause.ts'
 import type { Ending } from './ending.ts'

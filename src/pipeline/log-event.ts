@@ -4,7 +4,7 @@ import type { Logger } from '../ports/logger.ts'
 import type { Message } from '../ports/message.ts'
 import type { ObserverEvent } from '../ports/observer.ts'
 import type { Outcome } from '../ports/outcome.ts'
-import { isoTime } from '../clock.ts'
+import { isoTime } from '../foundation/clock.ts'
 import { loggedError } from './logged-error.ts'
 import { nextStep } from './next-step.ts'
 

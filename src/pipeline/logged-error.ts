@@ -1,6 +1,6 @@
-import { describeError, errorClass } from '../errors.ts'
+import { describeError, errorClass } from '../foundation/errors.ts'
 import type { Message } from '../ports/message.ts'
-import { framesOf } from '../safe-cause.ts'
+import { framesOf } from '../foundation/safe-cause.ts'
 import { redactedError } from './redact.ts'
 
 /** Number of stack frames in a log line. */

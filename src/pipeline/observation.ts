@@ -1,7 +1,7 @@
 import { ObservedTally, type ObservedExample, type ObservedReport, type ObservedVerdict } from '../core/observed.ts'
 import type { DurationMs } from '../core/units.ts'
 import type { ClaimAnswer } from '../ports/store.ts'
-import { observedScope } from '../scope.ts'
+import { observedScope } from '../consumer/scope.ts'
 import type { LateMark } from './late-marks.ts'
 import type { Services } from './services.ts'
 

@@ -1,6 +1,6 @@
 import type { HandlerResult } from '../core/decision.ts'
 import type { Reason, Result } from '../core/record.ts'
-import { payloadHashOf } from '../digest.ts'
+import { payloadHashOf } from '../identity/digest.ts'
 import type { Delivery } from '../ports/source.ts'
 import { DROPPED } from './ending.ts'
 import type { RunItem } from './handler-run.ts'

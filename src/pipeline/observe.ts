@@ -1,4 +1,4 @@
-import { SILENT, type ResolvedConsumer } from '../resolve-options.ts'
+import { SILENT, type ResolvedConsumer } from '../consumer/resolve-options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ObserverEvent, PipelineEvent } from '../ports/observer.ts'
 import { DELIVERY } from './channels.ts'

@@ -1,6 +1,6 @@
 import type { DurationMs, MonotonicMs } from '../core/units.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { ResolvedConsumer } from '../resolve-options.ts'
+import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 import type { Tell } from './observe.ts'
 
 /** No purge for this long after a start or a rebalance: late redeliveries of that time must find their records. */

@@ -1,4 +1,4 @@
-import { describeError, hasCode, isConsumeOnceError, type ErrorCode } from '../errors.ts'
+import { describeError, hasCode, isConsumeOnceError, type ErrorCode } from '../foundation/errors.ts'
 import type { Message } from '../ports/message.ts'
 
 const REDACTED = '***'

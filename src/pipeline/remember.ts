@@ -8,8 +8,8 @@ import {
   sealedText,
   type RememberedFailure,
 } from '../core/result.ts'
-import { TerminalError, describeError, errorClass } from '../errors.ts'
-import type { ResolvedConsumer } from '../resolve-options.ts'
+import { TerminalError, describeError, errorClass } from '../foundation/errors.ts'
+import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 import type { HandlerRun, RunEnd } from './handler-run.ts'
 import type { Tell } from './observe.ts'
 import type { Services } from './services.ts'

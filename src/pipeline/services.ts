@@ -1,5 +1,5 @@
 import type { DurationMs } from '../core/units.ts'
-import type { ResolvedConsumer } from '../resolve-options.ts'
+import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { Ending } from './ending.ts'

@@ -1,6 +1,6 @@
 import { backoffMs } from '../core/backoff.ts'
-import { StoreError } from '../errors.ts'
-import { DEFAULTS } from '../defaults.ts'
+import { StoreError } from '../foundation/errors.ts'
+import { DEFAULTS } from '../consumer/defaults.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import { Pauses } from './pauses.ts'

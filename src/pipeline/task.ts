@@ -2,7 +2,7 @@ import type { Digest, Key } from '../core/record.ts'
 import type { EpochMs, MonotonicMs } from '../core/units.ts'
 import type { Delivery, StreamPosition } from '../ports/source.ts'
 import type { Message } from '../ports/message.ts'
-import { shortened } from '../digest.ts'
+import { shortened } from '../identity/digest.ts'
 import type { RunTrace } from '../ports/tracing.ts'
 import type { Times } from './times.ts'
 

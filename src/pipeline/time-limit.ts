@@ -1,5 +1,5 @@
 import { durationText } from '../core/duration-text.ts'
-import { LeaseLostError } from '../errors.ts'
+import { LeaseLostError } from '../foundation/errors.ts'
 import type { Services } from './services.ts'
 import type { TimedRun } from './timed-run.ts'
 

@@ -1,5 +1,5 @@
 import type { DurationMs, MonotonicMs } from '../core/units.ts'
-import { hasCode } from '../errors.ts'
+import { hasCode } from '../foundation/errors.ts'
 
 /**
  * States of a run.

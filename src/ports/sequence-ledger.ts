@@ -1,6 +1,8 @@
 import type { Key } from '../core/record.ts'
 import type { DurationMs } from '../core/units.ts'
-import type { SourceKey } from '../sequence-key.ts'
+
+/** 144 bits of the hash of (scope, source), base64url. */
+export type SourceKey = string
 
 /** Keeps one text for each source. Each method may be called again after any error. */
 export interface SequenceLedger {

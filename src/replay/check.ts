@@ -1,7 +1,7 @@
 import type { ReplayRules } from '../core/replay.ts'
-import { ConfigError } from '../errors.ts'
-import { checkOneOf, checkWhole } from '../option-checks.ts'
-import { timeText } from '../time-text.ts'
+import { ConfigError } from '../foundation/errors.ts'
+import { checkOneOf, checkWhole } from '../foundation/option-checks.ts'
+import { timeText } from '../foundation/time-text.ts'
 import { parseCondition } from './expression.ts'
 import type { Selection } from './plan.ts'
 

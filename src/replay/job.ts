@@ -1,4 +1,4 @@
-import { StoppedError } from '../errors.ts'
+import { StoppedError } from '../foundation/errors.ts'
 
 /**
  * Work that takes long. Await `result`; iterate over the job to follow it: each step of the iteration gives the newest progress, and waits

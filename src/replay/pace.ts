@@ -1,6 +1,6 @@
 import type { EpochMs, MonotonicMs } from '../core/units.ts'
 import type { Clock } from '../ports/clock.ts'
-import { minuteOfDay } from '../time-text.ts'
+import { minuteOfDay } from '../foundation/time-text.ts'
 
 /** Hours of the day, in the time zone of the process, in which nothing begins. */
 export interface QuietHours {

@@ -1,6 +1,6 @@
 import { Watermark } from '../core/watermark.ts'
 import type { MonotonicMs } from '../core/units.ts'
-import { describeError, ReplayError } from '../errors.ts'
+import { describeError, ReplayError } from '../foundation/errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Checkpoint, ReplayItem, ReplayLedger, ReplayRequest } from '../ports/replay.ts'
 import { HEARTBEAT_MS, HOLD_MS } from './hold.ts'

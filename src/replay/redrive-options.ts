@@ -1,5 +1,5 @@
 import type { Key } from '../core/record.ts'
-import type { Decider } from '../decider.ts'
+import type { Decider } from '../people/decider.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { Selection } from './plan.ts'

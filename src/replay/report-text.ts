@@ -1,4 +1,4 @@
-import { timeText } from '../time-text.ts'
+import { timeText } from '../foundation/time-text.ts'
 import type { JournalEntry } from './journal.ts'
 import type { ReplayStatus } from './report.ts'
 

@@ -1,4 +1,4 @@
-import type { Decider } from '../decider.ts'
+import type { Decider } from '../people/decider.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { ReplayPlaces } from '../ports/replay.ts'

@@ -1,11 +1,12 @@
 import { REPLAY, watched } from '../pipeline/channels.ts'
-import { systemClock } from '../clock.ts'
-import type { Consumer } from '../define-consumer.ts'
-import { checkDecider } from '../decider.ts'
-import { systemEntropy } from '../entropy.ts'
-import { describeError } from '../errors.ts'
-import { noteIn, replayAbout } from '../note.ts'
-import { checkWhole, givenOf } from '../option-checks.ts'
+import { systemClock } from '../foundation/clock.ts'
+import type { Consumer } from '../consumer/define-consumer.ts'
+import { checkDecider } from '../people/decider.ts'
+import { DEFAULTS } from '../consumer/defaults.ts'
+import { systemEntropy } from '../foundation/entropy.ts'
+import { describeError } from '../foundation/errors.ts'
+import { noteIn, replayAbout } from '../people/note.ts'
+import { checkWhole, givenOf } from '../foundation/option-checks.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { MonotonicMs } from '../core/units.ts'
 import type { TakeVerdict } from '../ports/replay.ts'
@@ -19,13 +20,12 @@ import { digestOfPlan, PLAN_VERSION, type ReplayPlan } from './plan.ts'
 import { HOLD_MS } from './hold.ts'
 import { Recorder, type Written } from './recorder.ts'
 import type { RunOptions, RunProgress, RunResult } from './run-options.ts'
-import { timeText } from '../time-text.ts'
+import { timeText } from '../foundation/time-text.ts'
 import { accounted, moved, NO_TOTALS, type RunEvent, type RunState } from './run-state.ts'
 import { Resumed } from './resumed.ts'
 
 const PLAN_FOR_MS = 24 * 3_600_000
 const LEASE_RATE = 20
-const STOP_DEADLINE_MS = 30_000
 
 /**
  * Handles what a plan allows, by the handler of the consumer and under its records, so that nothing happens twice: the plan is a
@@ -238,7 +238,7 @@ class Run {
       } catch (error) {
         if (!stop.signal.aborted) end(error instanceof Error ? error : new Error(describeError(error)))
       }
-      await handling.stop(this.#options.deadlineMs ?? STOP_DEADLINE_MS)
+      await handling.stop(this.#options.deadlineMs ?? DEFAULTS.stopDeadlineMs)
       await recorder.flush()
       return await this.#close(recorder, move, failure)
     } finally {

@@ -1,7 +1,7 @@
 import type { DecideVerdict, Key, RecordView } from '../core/record.ts'
 import { verdictOn } from '../core/sequence.ts'
 import type { StoreAdmin, Why } from '../ports/store-admin.ts'
-import { readSequenceKey } from '../sequence-key.ts'
+import { readSequenceKey } from '../identity/sequence-key.ts'
 import type { Sources } from './sources.ts'
 
 /** Shows and decides messages that only the record of their source knows, beside those that have one of their own. */

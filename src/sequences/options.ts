@@ -1,5 +1,5 @@
-import { ConfigError } from '../errors.ts'
-import { checkNames, checkOneOf, checkWhole, shown } from '../option-checks.ts'
+import { ConfigError } from '../foundation/errors.ts'
+import { checkNames, checkOneOf, checkWhole, shown } from '../foundation/option-checks.ts'
 
 /** Options of stores that keep a mark for each source instead of a record for each message. */
 export interface SequenceOptions {

@@ -1,8 +1,9 @@
 import { leftTail, readSource, sourceText, UNKNOWN_SOURCE, withDone, type SourceRecord } from '../core/sequence.ts'
 import type { DurationMs } from '../core/units.ts'
-import { StoreError } from '../errors.ts'
+import { StoreError } from '../foundation/errors.ts'
 import type { SequenceLedger, SourceSwap } from '../ports/sequence-ledger.ts'
-import { keyIn, type Numbered, type SourceKey } from '../sequence-key.ts'
+import type { SourceKey } from '../ports/sequence-ledger.ts'
+import { keyIn, type Numbered } from '../identity/sequence-key.ts'
 
 /** A message that is done: it has a record, or had one. */
 export interface DoneNumber extends Numbered {

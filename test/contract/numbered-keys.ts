@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Key } from '../../src/core/record.ts'
 import type { StoreAdmin } from '../../src/ports/store-admin.ts'
 import type { Claim, LeaseAnswer, LeaseStore, Store } from '../../src/ports/store.ts'
-import { sequenceKey } from '../../src/sequence-key.ts'
+import { sequenceKey } from '../../src/identity/sequence-key.ts'
 import type { LeaseHarness } from '../../testing/contract/store/harness.ts'
 
 /** The source and number of a key of the laws, and back. */

@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { HIGHEST_NUMBER } from '../../src/core/sequence.ts'
 import type { SequenceOptions } from '../../src/sequences/options.ts'
 import type { ClaimItem, Store } from '../../src/ports/store.ts'
-import { sequenceKey } from '../../src/sequence-key.ts'
+import { sequenceKey } from '../../src/identity/sequence-key.ts'
 import { describeLaws, type Law } from '../../testing/contract/law.ts'
 import { claim, claimAll, hold, newDigest, newName, SCOPE } from '../../testing/contract/store/claims.ts'
 

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals'
-import { TerminalError } from '../../src/errors.ts'
+import { TerminalError } from '../../src/foundation/errors.ts'
 import { turns } from './manual-clock.ts'
 import { OffsetsWorld, type OffsetsProcess, type Work } from './offsets-rig.ts'
 

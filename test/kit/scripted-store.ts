@@ -1,7 +1,7 @@
 import type { ReleaseOptions, SetAsideOptions, Store, StoreCalls, Strategy } from '../../src/ports/store.ts'
 import type { MarkVerdict, Result, ReleaseVerdict, RenewVerdict, SetAsideVerdict } from '../../src/core/record.ts'
 import type { Claim, ClaimAnswer, ClaimRequest, Positions } from '../../src/ports/store.ts'
-import { StoreError } from '../../src/errors.ts'
+import { StoreError } from '../../src/foundation/errors.ts'
 
 export type StoreCall = 'claim' | 'renew' | 'mark' | 'release' | 'setAside'
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { OutcomeUnknownError, TerminalError } from '../../src/errors.ts'
-import type { Reconciled } from '../../src/options.ts'
+import { OutcomeUnknownError, TerminalError } from '../../src/foundation/errors.ts'
+import type { Reconciled } from '../../src/consumer/options.ts'
 import { endRigs, gate, startRig, STYLES, World, type Rig } from '../kit/rig.ts'
 
 afterEach(endRigs)

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { assert, property, string } from 'fast-check'
 import { describe, expect, it } from '@jest/globals'
-import { definitionOf } from '../../src/define-consumer.ts'
-import { identityOf } from '../../src/digest.ts'
+import { definitionOf } from '../../src/consumer/define-consumer.ts'
+import { identityOf } from '../../src/identity/digest.ts'
 import { defineConsumer, memoryStore } from '../../src/index.ts'
 import { INCIDENTS } from '../incidents/list.ts'
 import { GUARANTEES } from '../../lab/proof/guarantees/all.ts'
@@ -37,8 +37,8 @@ describe('each test that a list names by its ID exists:', () => {
 
 describe('what is absent on purpose', () => {
   it('no option takes a pattern [T102]', () => {
-    expect(readFileSync('src/options.ts', 'utf8')).not.toContain('RegExp')
-    expect(readFileSync('src/message-id.ts', 'utf8')).not.toContain('RegExp')
+    expect(readFileSync('src/consumer/options.ts', 'utf8')).not.toContain('RegExp')
+    expect(readFileSync('src/identity/message-id.ts', 'utf8')).not.toContain('RegExp')
   })
 
   it('nothing of the package listens but the health server and the dashboard, which a user starts [T140]', () => {

@@ -7,7 +7,7 @@ import {
   StoreError,
   TerminalError,
   TransactionError,
-} from '../../src/errors.ts'
+} from '../../src/foundation/errors.ts'
 import { redacted, redactedDetail, redactedError } from '../../src/pipeline/redact.ts'
 import type { Message } from '../../src/ports/message.ts'
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { scopeName } from '../../src/scope.ts'
+import { scopeName } from '../../src/consumer/scope.ts'
 import type { Key, Store } from '../../src/index.ts'
 import type { ClaimAnswer, ClaimItem, StoreAdmin } from '../../src/spi.ts'
 import { grantedBy, newItem, newToken } from '../../testing/contract/store/claims.ts'

@@ -1,6 +1,6 @@
 import type { Digest, Key } from '../../src/core/record.ts'
 import { isFailure } from '../../src/core/result.ts'
-import { StoreError } from '../../src/errors.ts'
+import { StoreError } from '../../src/foundation/errors.ts'
 import type {
   Claim,
   ClaimAnswer,

@@ -1,5 +1,5 @@
 import { Watermark } from '../../src/core/watermark.ts'
-import { BrokerError } from '../../src/errors.ts'
+import { BrokerError } from '../../src/foundation/errors.ts'
 import type { Message } from '../../src/ports/message.ts'
 import type {
   DeadLetter,

@@ -1,4 +1,4 @@
-import { TerminalError } from '../../src/errors.ts'
+import { TerminalError } from '../../src/foundation/errors.ts'
 import type { Subject } from '../history.ts'
 import type { SimProcess } from './process.ts'
 import type { Stage } from './stage.ts'

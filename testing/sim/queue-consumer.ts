@@ -1,4 +1,4 @@
-import { BrokerError } from '../../src/errors.ts'
+import { BrokerError } from '../../src/foundation/errors.ts'
 import type { Message } from '../../src/ports/message.ts'
 import type {
   DeadLetter,

@@ -12,9 +12,9 @@ import {
   type Result,
   type SetAsideVerdict,
 } from '../../src/core/record.ts'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/foundation/clock.ts'
 import { isFailure } from '../../src/core/result.ts'
-import { StoreError } from '../../src/errors.ts'
+import { StoreError } from '../../src/foundation/errors.ts'
 import { memoryAdmin, pageIn, type MemoryRecords } from '../../src/memory/admin.ts'
 import type { Clock } from '../../src/ports/clock.ts'
 import type { ListQuery, RecordPage, StoreAdmin } from '../../src/ports/store-admin.ts'

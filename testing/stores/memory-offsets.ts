@@ -9,7 +9,7 @@ import type {
   SetAsideVerdict,
 } from '../../src/core/record.ts'
 import type { EpochMs } from '../../src/core/units.ts'
-import { StoreError } from '../../src/errors.ts'
+import { StoreError } from '../../src/foundation/errors.ts'
 import type {
   TransactionClaim,
   TransactionAnswer,

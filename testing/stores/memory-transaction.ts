@@ -1,5 +1,5 @@
 import type { OwnerToken } from '../../src/core/record.ts'
-import { TransactionError } from '../../src/errors.ts'
+import { TransactionError } from '../../src/foundation/errors.ts'
 import type { LentTransaction, OpenTransaction } from '../../src/ports/store.ts'
 
 /** The `tx` of handlers, unless `lendAs` creates another one. */

@@ -1,5 +1,5 @@
-import { describeError } from '../../../src/errors.ts'
-import { withoutSecrets } from '../../../src/without-secrets.ts'
+import { describeError } from '../../../src/foundation/errors.ts'
+import { withoutSecrets } from '../../../src/foundation/without-secrets.ts'
 import type { PauseAnswer } from '../../api.ts'
 import type { Shown } from '../consumers.ts'
 import { HttpError } from '../http-error.ts'

@@ -1,5 +1,5 @@
 import type { RecordView } from '../../../src/core/record.ts'
-import type { Admin } from '../../../src/admin.ts'
+import type { Admin } from '../../../src/people/admin.ts'
 import type { CountsAnswer, GroupsAnswer, ListState, RecordRow, RecordsAnswer, StateCount } from '../../api.ts'
 import { adminOfShown, type Shown } from '../consumers.ts'
 import { apiErrorOf } from '../http-error.ts'

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { MEANING } from '../../../src/meaning.ts'
+import { MEANING } from '../../../src/people/meaning.ts'
 import type { Outcome, RecordView } from '../../api.ts'
 import { useNow } from '../context.ts'
 import { exact, relative, zone } from '../../format.ts'

@@ -4,7 +4,7 @@ import { postgresMigrationSql, postgresOffsets } from '../../../adapters/pg/inde
 import { defineConsumer, positionsOf } from '../../../src/index.ts'
 import { type HoldVerdict } from '../../../src/spi.ts'
 import { withPostgres } from '../../../test/kit/servers/clients.ts'
-import { scopeText } from '../../../src/scope.ts'
+import { scopeText } from '../../../src/consumer/scope.ts'
 import { CONSUMER } from '../identity.ts'
 import { EFFECTS } from '../worker/settings.ts'
 import { trueTimeOf } from './wall-clock.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import * as fc from 'fast-check'
 import { keyMaterial } from '../../../src/core/key.ts'
-import { digestOf, identityOf } from '../../../src/digest.ts'
+import { digestOf, identityOf } from '../../../src/identity/digest.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const parts = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 5 })

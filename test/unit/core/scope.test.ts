@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import * as fc from 'fast-check'
-import { findScopeRow, formerScope, scopeName, type ScopeRow } from '../../../src/scope.ts'
+import { findScopeRow, formerScope, scopeName, type ScopeRow } from '../../../src/consumer/scope.ts'
 
 /** Made of the characters that the text of a scope uses, and a few others. */
 const part = fc.string({ unit: fc.constantFrom('/', '%', '2', '5', 'F', 'a', 'é'), minLength: 1, maxLength: 6 })

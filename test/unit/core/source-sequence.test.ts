@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import * as fc from 'fast-check'
 import { messageId, type IncomingMessage } from 'consume-once'
 import { HIGHEST_NUMBER } from '../../../src/core/sequence.ts'
-import { numberedId, readNumberedId, readSequenceKey, sequenceKey } from '../../../src/sequence-key.ts'
+import { numberedId, readNumberedId, readSequenceKey, sequenceKey } from '../../../src/identity/sequence-key.ts'
 
 const HASHED = 'n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg'
 

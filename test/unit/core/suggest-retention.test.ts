@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { ConfigError } from '../../../src/errors.ts'
-import { suggestRetention } from '../../../src/suggest-retention.ts'
+import { ConfigError } from '../../../src/foundation/errors.ts'
+import { suggestRetention } from '../../../src/consumer/suggest-retention.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { LiveEntry } from '../../../dashboard/api.ts'
-import { adviceOf } from '../../../src/advice.ts'
+import { adviceOf } from '../../../src/people/advice.ts'
 import { storyOf } from '../../../dashboard/server/message/story.ts'
 import { verdictsOf, type Known } from '../../../dashboard/server/message/verdict.ts'
 

@@ -7,9 +7,9 @@ import {
   type HealthServerOptions,
   type Watched,
 } from '../../../adapters/health/index.ts'
-import { defineConsumer } from '../../../src/define-consumer.ts'
+import { defineConsumer } from '../../../src/consumer/define-consumer.ts'
 import { memoryStore } from '../../../src/memory/store.ts'
-import { runConsumer } from '../../../src/run.ts'
+import { runConsumer } from '../../../src/run/run.ts'
 import { gate } from '../../kit/rig.ts'
 import { RecordingSource } from '../../kit/recording-source.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { ConfigError, memoryStore, tokens, type Tokens } from '../../../src/index.ts'
-import { systemClock } from '../../../src/clock.ts'
+import { systemClock } from '../../../src/foundation/clock.ts'
 
 const SECRET = 'a secret of 16 b'
 const MINUTE = { ttlMs: 60_000 }

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { ConfigError } from '../../../src/errors.ts'
-import { messageId } from '../../../src/message-id.ts'
+import { ConfigError } from '../../../src/foundation/errors.ts'
+import { messageId } from '../../../src/identity/message-id.ts'
 import type { Logger } from '../../../src/ports/logger.ts'
-import { resolveOptions } from '../../../src/resolve-options.ts'
+import { resolveOptions } from '../../../src/consumer/resolve-options.ts'
 import { memoryStore } from '../../../src/memory/store.ts'
 import { endRigs, startRig, type Rig, type RigOptions } from '../../kit/rig.ts'
 

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
-import { systemClock } from '../../../src/clock.ts'
+import { systemClock } from '../../../src/foundation/clock.ts'
 
 afterEach(() => {
   jest.useRealTimers()
@@ -17,7 +17,7 @@ describe('the system clock', () => {
 
   it('keeps no process alive for what is in the background', async () => {
     const program =
-      "import { systemClock } from './src/clock.ts'; systemClock.after(1e9, () => {}, { background: true })"
+      "import { systemClock } from './src/foundation/clock.ts'; systemClock.after(1e9, () => {}, { background: true })"
     const args = ['--import', 'tsx', '--input-type=module', '-e', program]
     await expect(promisify(execFile)(process.execPath, args, { timeout: 20_000 })).resolves.toMatchObject({
       stderr: '',

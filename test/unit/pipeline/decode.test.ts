@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import type { StandardSchema } from '../../../src/decode.ts'
+import type { StandardSchema } from '../../../src/consumer/decode.ts'
 import { endRigs, gate, startRig, STYLES, World } from '../../kit/rig.ts'
 
 afterEach(endRigs)

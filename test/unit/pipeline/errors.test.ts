@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
 import { describe, expect, it, jest } from '@jest/globals'
-import * as errors from '../../../src/errors.ts'
+import * as errors from '../../../src/foundation/errors.ts'
 import {
   BrokerError,
   ConfigError,
@@ -21,7 +21,7 @@ import {
   StoreError,
   TerminalError,
   TransactionError,
-} from '../../../src/errors.ts'
+} from '../../../src/foundation/errors.ts'
 
 const EVERY: readonly ConsumeOnceError[] = [
   new ConfigError(['one']),
@@ -130,7 +130,7 @@ describe('errors', () => {
   it('are known across two copies of the package', () => {
     let copy: typeof errors | undefined
     jest.isolateModules(() => {
-      copy = jest.requireActual<typeof errors>('../../../src/errors.ts')
+      copy = jest.requireActual<typeof errors>('../../../src/foundation/errors.ts')
     })
     const foreign = new (copy ?? errors).NoEffectError('x')
     expect(foreign).not.toBeInstanceOf(NoEffectError)

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { NoEffectError, TerminalError } from '../../../src/errors.ts'
+import { NoEffectError, TerminalError } from '../../../src/foundation/errors.ts'
 import { endRigs, startRig, STYLES } from '../../kit/rig.ts'
 
 afterEach(endRigs)

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import type { IdExtractor } from '../../../src/message-id.ts'
+import type { IdExtractor } from '../../../src/identity/message-id.ts'
 import { TestDelivery } from '../../kit/recording-source.ts'
 import { turns } from '../../kit/manual-clock.ts'
 import { endRigs, gate, startRig, STYLES, World, type Rig, type RigOptions } from '../../kit/rig.ts'

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { ConfigError } from '../../../src/errors.ts'
+import { ConfigError } from '../../../src/foundation/errors.ts'
 import { memoryStore } from '../../../src/memory/store.ts'
-import { messageId } from '../../../src/message-id.ts'
-import { resolveOptions } from '../../../src/resolve-options.ts'
+import { messageId } from '../../../src/identity/message-id.ts'
+import { resolveOptions } from '../../../src/consumer/resolve-options.ts'
 import type { Sent } from '../../kit/recording-source.ts'
 import { endRigs, gate, startRig, STYLES, World, type Rig, type RigOptions } from '../../kit/rig.ts'
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { TransactionError } from '../../../src/errors.ts'
+import { TransactionError } from '../../../src/foundation/errors.ts'
 import { turns } from '../../kit/manual-clock.ts'
 import { aborted, endRigs, gate, startRig, STYLES, World, type Rig, type Work } from '../../kit/rig.ts'
 

@@ -1,5 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
-import { cloudEvent, messageId, standardId, type IdExtractor, type IncomingMessage } from '../../../src/message-id.ts'
+import {
+  cloudEvent,
+  messageId,
+  standardId,
+  type IdExtractor,
+  type IncomingMessage,
+} from '../../../src/identity/message-id.ts'
 
 function message(fields: Partial<IncomingMessage<unknown>>): IncomingMessage<unknown> {
   return {

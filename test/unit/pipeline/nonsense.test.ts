@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { hasCode } from '../../../src/errors.ts'
+import { hasCode } from '../../../src/foundation/errors.ts'
 import { endRigs, startRig, STYLES, type Rig } from '../../kit/rig.ts'
 import type { StoreCall } from '../../kit/scripted-store.ts'
 

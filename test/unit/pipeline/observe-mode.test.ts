@@ -7,7 +7,7 @@ import {
   type ObservedReport,
   type ObserverEvent,
 } from '../../../src/index.ts'
-import { TerminalError } from '../../../src/errors.ts'
+import { TerminalError } from '../../../src/foundation/errors.ts'
 import { turns } from '../../kit/manual-clock.ts'
 import { MemoryInbox } from '../../../testing/stores/memory-inbox.ts'
 import { InboxDatabase } from '../../../testing/stores/inbox-database.ts'

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
-import { DEFAULTS } from '../../../src/defaults.ts'
-import { ConfigError } from '../../../src/errors.ts'
+import { DEFAULTS } from '../../../src/consumer/defaults.ts'
+import { ConfigError } from '../../../src/foundation/errors.ts'
 import { memoryStore } from '../../../src/memory/store.ts'
-import type { ConsumerOptions } from '../../../src/options.ts'
-import { resolveOptions } from '../../../src/resolve-options.ts'
+import type { ConsumerOptions } from '../../../src/consumer/options.ts'
+import { resolveOptions } from '../../../src/consumer/resolve-options.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import { MemoryInbox } from '../../../testing/stores/memory-inbox.ts'
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { NoEffectError } from '../../../src/errors.ts'
+import { NoEffectError } from '../../../src/foundation/errors.ts'
 import { turns } from '../../kit/manual-clock.ts'
 import { aborted, endRigs, gate, startRig, STYLES, World } from '../../kit/rig.ts'
 

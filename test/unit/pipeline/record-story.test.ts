@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { OutcomeUnknownError, TerminalError } from '../../../src/errors.ts'
+import { OutcomeUnknownError, TerminalError } from '../../../src/foundation/errors.ts'
 import { turns } from '../../kit/manual-clock.ts'
 import { endRigs, gate, startRig, World } from '../../kit/rig.ts'
 

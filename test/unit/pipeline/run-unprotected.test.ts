@@ -6,7 +6,7 @@ import {
   OutcomeUnknownError,
   type ObserverEvent,
 } from '../../../src/index.ts'
-import { StoreError } from '../../../src/errors.ts'
+import { StoreError } from '../../../src/foundation/errors.ts'
 import { turns } from '../../kit/manual-clock.ts'
 import { InboxDatabase } from '../../../testing/stores/inbox-database.ts'
 import { MemoryInbox } from '../../../testing/stores/memory-inbox.ts'

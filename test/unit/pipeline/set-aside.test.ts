@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { TerminalError } from '../../../src/errors.ts'
+import { TerminalError } from '../../../src/foundation/errors.ts'
 import { endRigs, gate, startRig, STYLES, World } from '../../kit/rig.ts'
 
 afterEach(endRigs)

@@ -8,7 +8,7 @@ import {
   type ObserverEvent,
   type Running,
 } from '../../../src/index.ts'
-import { runConsumer } from '../../../src/run.ts'
+import { runConsumer } from '../../../src/run/run.ts'
 import { Meter } from '../../../src/signals/meter.ts'
 import { MemoryInbox, MemoryOffsets, type MemoryTx } from '../../../testing/index.ts'
 import { LogSource } from '../../kit/log-source.ts'

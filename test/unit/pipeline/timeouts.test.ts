@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { NoEffectError } from '../../../src/errors.ts'
+import { NoEffectError } from '../../../src/foundation/errors.ts'
 import { aborted, endRigs, gate, startRig, STYLES, type Work } from '../../kit/rig.ts'
 
 afterEach(endRigs)

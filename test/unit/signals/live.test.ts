@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { OutcomeUnknownError } from '../../../src/errors.ts'
+import { OutcomeUnknownError } from '../../../src/foundation/errors.ts'
 import type { ObserverEvent } from '../../../src/ports/observer.ts'
 import { liveSignals, type LiveSignals } from '../../../src/signals/live.ts'
 import type { LiveConsumer } from '../../../src/signals/live-snapshot.ts'

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { Store } from '../../../src/ports/store.ts'
-import { OutcomeUnknownError, StoreError } from '../../../src/errors.ts'
+import { OutcomeUnknownError, StoreError } from '../../../src/foundation/errors.ts'
 import type { Labels } from '../../../src/signals/series.ts'
 import { Meter } from '../../../src/signals/meter.ts'
 import type { CounterId, HistogramId } from '../../../src/signals/metrics.ts'

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import { createNoopMeter } from '@opentelemetry/api'
 import { DataPointType, MeterProvider, MetricReader, type MetricData } from '@opentelemetry/sdk-metrics'
 import { otelMetrics } from 'consume-once/otel'
-import { ConfigError } from '../../../src/errors.ts'
+import { ConfigError } from '../../../src/foundation/errors.ts'
 import { METRICS } from '../../../src/signals/metrics.ts'
 import { endRigs, startRig } from '../../kit/rig.ts'
 

@@ -1,5 +1,5 @@
-import type { Consumer } from '../../../src/define-consumer.ts'
-import type { Running } from '../../../src/lifecycle.ts'
+import type { Consumer } from '../../../src/consumer/define-consumer.ts'
+import type { Running } from '../../../src/ports/lifecycle.ts'
 import { describeLaws, type Runner } from '../law.ts'
 import type { SourceHarness, SourceLaw } from './harness.ts'
 import { sourceLaws } from './laws.ts'

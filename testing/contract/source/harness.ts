@@ -1,5 +1,5 @@
-import type { Consumer } from '../../../src/define-consumer.ts'
-import type { Running } from '../../../src/lifecycle.ts'
+import type { Consumer } from '../../../src/consumer/define-consumer.ts'
+import type { Running } from '../../../src/ports/lifecycle.ts'
 import type { Law } from '../law.ts'
 import type { Driven } from './driven.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { NoEffectError } from '../../../src/errors.ts'
-import type { Running } from '../../../src/lifecycle.ts'
+import { NoEffectError } from '../../../src/foundation/errors.ts'
+import type { Running } from '../../../src/ports/lifecycle.ts'
 import { expect } from '../expect.ts'
 import { Driven, eventually, Gate } from './driven.ts'
 import type { SourceLaw } from './harness.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Digest, OwnerToken } from '../../../src/core/record.ts'
-import { systemEntropy } from '../../../src/entropy.ts'
+import { systemEntropy } from '../../../src/foundation/entropy.ts'
 import type { ClaimAnswer, ClaimItem, ClaimRequest, Store, TransactionAnswer, Claim } from '../../../src/ports/store.ts'
 import type { LeaseHarness } from './harness.ts'
 

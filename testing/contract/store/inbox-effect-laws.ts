@@ -1,6 +1,6 @@
 import { expect } from '../expect.ts'
 import type { TransactionClaim, LentTransaction, Store } from '../../../src/ports/store.ts'
-import { hasCode } from '../../../src/errors.ts'
+import { hasCode } from '../../../src/foundation/errors.ts'
 import { claim, claimAll, grantedBy, hold, newName, newItem, only } from './claims.ts'
 import type { InboxHarness, StoreLaw } from './harness.ts'
 

@@ -1,7 +1,7 @@
 import { expect } from '../expect.ts'
 import type { TransactionClaim, LentTransaction } from '../../../src/ports/store.ts'
 import { failureOf, resultOf } from '../../../src/core/result.ts'
-import { hasCode } from '../../../src/errors.ts'
+import { hasCode } from '../../../src/foundation/errors.ts'
 import { claim, claimAll, grantedBy, hold, newItem, newName, only } from './claims.ts'
 import type { InboxHarness, StoreLaw } from './harness.ts'
 

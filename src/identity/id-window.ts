@@ -1,0 +1,47 @@
+import type { DurationMs } from '../core/units.ts'
+import { ConfigError } from '../foundation/errors.ts'
+import { traitsOf, withTraits } from './id-traits.ts'
+import type { IdExtractor } from '../ports/id-extractor.ts'
+import { checkFunction, checkNames, checkWhole, givenOf } from '../foundation/option-checks.ts'
+
+export interface WindowOptions {
+  /** Length of a window, in milliseconds. Windows begin at multiples of it since 1970, UTC. */
+  readonly fixedMs: DurationMs
+}
+
+/** The ID of another extractor, in the window of the message's own timestamp. */
+export function windowed<Decoded>(id: IdExtractor<Decoded>, options: WindowOptions): IdExtractor<Decoded> {
+  const { fixedMs } = checked(id, options)
+  const traits = { ...traitsOf(id), windowMs: fixedMs }
+  return withTraits((message) => {
+    const inner = id(message)
+    if (inner === undefined) return undefined
+    // A copy has a time of its own: a retry must stay in the window of its original.
+    const at = message.firstTimestamp ?? message.timestamp
+    if (at === undefined || !(at >= 0)) throw new TypeError('the message has no timestamp, so it belongs to no window')
+    const window = `${fixedMs}:${Math.floor(at / fixedMs)}:`
+    return typeof inner === 'string' ? `${window}${inner}` : Buffer.concat([Buffer.from(window), inner])
+  }, traits)
+}
+
+/** @throws ConfigError `CONFIG_INVALID` */
+function checked(id: unknown, options: WindowOptions): WindowOptions {
+  const problems: string[] = []
+  checkFunction('messageId.window', id, problems)
+  const given = givenOf(options)
+  checkNames(
+    'messageId.window.',
+    given,
+    {
+      known: { fixedMs: true },
+      misplaced: {
+        slidingMs:
+          'a window that begins with the effect would have to forget its record after that time, and a redelivery that comes later would run again: use fixedMs',
+      },
+    },
+    problems,
+  )
+  checkWhole('messageId.window.fixedMs', given.fixedMs, problems)
+  if (problems.length > 0) throw new ConfigError(problems)
+  return given
+}

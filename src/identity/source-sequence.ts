@@ -1,0 +1,81 @@
+import { whyUnusable } from '../core/message-id.ts'
+import { HIGHEST_NUMBER } from '../core/sequence.ts'
+import { ConfigError } from '../foundation/errors.ts'
+import { checkFunction, checkNames, givenOf } from '../foundation/option-checks.ts'
+import type { Message } from '../ports/message.ts'
+import { numberedId } from './sequence-key.ts'
+
+/** As `IncomingMessage`. */
+type Incoming<Decoded> = Message & { readonly payload: Decoded }
+
+export interface SourceSequenceOptions<Decoded = unknown> {
+  /**
+   * The sender of the message, as text or UTF-8: any ID extractor, such as `messageId.header('device')`. If a sender
+   * may count from the start again, its source must change with it: a start time, an epoch or a boot ID is part of the
+   * text.
+   */
+  readonly source: (message: Incoming<Decoded>) => string | Uint8Array | undefined
+  /**
+   * The number of the message, 0 to 2^64-1, as a bigint, a safe integer or text of decimal digits: a function, or an ID
+   * extractor such as `messageId.header('sequence')`. A sender gives no two messages the same number.
+   */
+  readonly sequence: (message: Incoming<Decoded>) => string | Uint8Array | bigint | number | undefined
+}
+
+const KNOWN: Record<keyof SourceSequenceOptions, true> = { source: true, sequence: true }
+
+/** Longer text of digits is no number that fits. */
+const DIGITS = /^\d{1,40}$/
+
+/**
+ * Makes the ID `number:source`, such as `17:meter-4`. Leading zeros of the number do not count. A message without a
+ * source or a number has no usable ID and is dead-lettered.
+ *
+ * @throws ConfigError `CONFIG_INVALID`
+ */
+export function sourceSequence<Decoded = unknown>(
+  options: SourceSequenceOptions<Decoded>,
+): (message: Incoming<Decoded>) => string | undefined {
+  const { source, sequence } = checked(options)
+  return (message) => {
+    const [name, number] = [textOf(source(message)), numberOf(sequence(message))]
+    return name === undefined || number === undefined ? undefined : numberedId({ source: name, number })
+  }
+}
+
+function checked<Decoded>(options: SourceSequenceOptions<Decoded>): SourceSequenceOptions<Decoded> {
+  const given = givenOf(options)
+  const problems: string[] = []
+  checkNames('', given, { known: KNOWN }, problems)
+  checkFunction('source', given.source, problems)
+  checkFunction('sequence', given.sequence, problems)
+  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `sourceSequence: ${problem}`))
+  return given
+}
+
+function textOf(value: string | Uint8Array | null | undefined): string | undefined {
+  if (value === undefined || value === null) return undefined
+  const text = typeof value === 'string' ? value : utf8Of(value)
+  return whyUnusable(text) === undefined ? text : undefined
+}
+
+function numberOf(value: string | Uint8Array | bigint | number | null | undefined): bigint | undefined {
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? BigInt(value) : undefined
+  const number = typeof value === 'bigint' ? value : digitsOf(value)
+  return number !== undefined && number >= 0n && number <= HIGHEST_NUMBER ? number : undefined
+}
+
+function digitsOf(value: string | Uint8Array): bigint | undefined {
+  const text = typeof value === 'string' ? value : utf8Of(value)
+  return text !== undefined && DIGITS.test(text) ? BigInt(text) : undefined
+}
+
+/** Invalid bytes would become the same character, so two sources would become one. */
+function utf8Of(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}

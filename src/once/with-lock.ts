@@ -1,0 +1,219 @@
+import { systemClock } from '../foundation/clock.ts'
+import { leaseMarginMs } from '../core/lease-margin.ts'
+import type { DurationMs, MonotonicMs } from '../core/units.ts'
+import { digestOf, identityOf } from '../identity/digest.ts'
+import { systemEntropy } from '../foundation/entropy.ts'
+import { ConfigError, LeaseLostError, StoreError } from '../foundation/errors.ts'
+import { Wait } from './wait.ts'
+import { checkFunction, checkNames, checkText, checkWhole, givenOf } from '../foundation/option-checks.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Entropy } from '../ports/entropy.ts'
+import type { Claim, ClaimRequest, LeaseAnswer, LeaseStore } from '../ports/store.ts'
+import { scopeText } from '../consumer/scope.ts'
+
+const DEFAULT_LEASE_MS: DurationMs = 30_000
+const DEFAULT_WAIT_MS: DurationMs = 10_000
+const LEAST_LEASE_MS: DurationMs = 1_000
+const LONGEST_MS: DurationMs = 2 ** 31 - 1
+/** How long a lock that nobody takes keeps its fence. */
+const RETENTION_MS: DurationMs = 30 * 24 * 60 * 60_000
+const POLL_MS: DurationMs = 250
+/** No consumer has it: neither group nor name is empty. */
+const SCOPE = scopeText(['lock', '', ''])
+
+export interface WithLockOptions {
+  /**
+   * How long the lock holds without renewal, in milliseconds, from 1000. It is renewed at a third.
+   * @defaultValue 30000
+   */
+  readonly leaseMs?: DurationMs
+  /**
+   * How long to wait for another holder, in milliseconds; 0: not at all.
+   * @defaultValue 10000
+   */
+  readonly waitMs?: DurationMs
+  /** Ends the wait, and aborts the signal of `fn`. */
+  readonly signal?: AbortSignal
+  /** @defaultValue the system clock */
+  readonly clock?: Pick<Clock, 'monotonic' | 'after'>
+  /** @defaultValue the system's randomness */
+  readonly entropy?: Entropy
+}
+
+export interface HeldLock {
+  /**
+   * Grows with each holder of the lock. Pass it to what you change, and let that refuse a smaller one: only this
+   * protects it from a holder that was paused for longer than its lease.
+   */
+  readonly fence: number
+  /** Aborts before the lease can end, when the lock is lost, and when the signal of the caller aborts. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * `ran`: `fn` ended while the lock was held. `lost`: it ended, but another may have held the lock by then. `busy`:
+ * another held it for all of `waitMs`, and `fn` was not called.
+ */
+export type WithLock<T> =
+  | { readonly verdict: 'ran' | 'lost'; readonly result: T; readonly fence: number }
+  | { readonly verdict: 'busy' }
+
+const KNOWN: Record<keyof WithLockOptions, true> = {
+  leaseMs: true,
+  waitMs: true,
+  signal: true,
+  clock: true,
+  entropy: true,
+}
+
+/**
+ * Calls `fn` while it holds the lock `name`, and releases the lock when `fn` has ended.
+ *
+ * A lock is no proof. A process that is paused for longer than its lease does not know that it has lost the lock, and
+ * works on beside the next holder. Look whether the work is done after you hold the lock, stop when `signal` aborts, and
+ * let what you change refuse an old `fence`. For messages use a consumer, for requests `once`: both keep that the work
+ * is done.
+ *
+ * @param store - `redisLease`, `postgresLease`, `mysqlLease`, or `memoryStore` within one process. It is opened
+ * @param name - 1 to 512 bytes. Locks of one store and name exclude each other
+ * @throws (rejects) any error of `fn`; the lock is released
+ * @throws (rejects) StoreError if the store does not answer; a lock that it has granted unheard ends with its lease
+ * @throws (rejects) ConfigError `CONFIG_INVALID`, and the reason of `signal` if it aborts before `fn` is called
+ */
+export async function withLock<T>(
+  store: LeaseStore,
+  name: string,
+  fn: (lock: HeldLock) => T | Promise<T>,
+  options: WithLockOptions = {},
+): Promise<WithLock<T>> {
+  const { leaseMs, waitMs, signal, clock, entropy } = settingsOf(store, name, fn, options)
+  signal?.throwIfAborted()
+  const wait = new Wait(clock as Clock, waitMs, signal)
+  await store.open()
+  const { key } = identityOf([Buffer.from(SCOPE)], Buffer.from(name))
+  const items = [{ key, digest: digestOf(null) }]
+  const request: ClaimRequest = {
+    scope: SCOPE,
+    token: entropy.ownerToken(),
+    leaseMs,
+    retentionMs: Math.max(RETENTION_MS, leaseMs),
+    alone: true,
+    items,
+  }
+  for (;;) {
+    wait.check()
+    const sentAt = clock.monotonic()
+    const [answer] = await store.claim(request)
+    if (answer?.verdict === 'claimed' || answer?.verdict === 'taken-over') {
+      const lock = new Lock({ store, clock, leaseMs, claim: answer.claim }, sentAt)
+      return lock.run(fn, signal)
+    }
+    if (answer?.verdict !== 'busy') throw unusable(name, answer)
+    if (wait.leftMs === 0) return { verdict: 'busy' }
+    await wait.for(Math.min(answer.leaseLeftMs, POLL_MS) + Math.ceil(entropy.fraction() * POLL_MS))
+  }
+}
+
+type Settings = Required<Omit<WithLockOptions, 'signal'>> & Pick<WithLockOptions, 'signal'>
+
+function settingsOf(store: LeaseStore, name: string, fn: unknown, options: WithLockOptions): Settings {
+  const given = givenOf(options)
+  const { leaseMs = DEFAULT_LEASE_MS, waitMs = DEFAULT_WAIT_MS, clock = systemClock, entropy = systemEntropy } = given
+  const problems: string[] = []
+  checkNames('', given, { known: KNOWN }, problems)
+  if ((store as LeaseStore | undefined)?.strategy !== 'lease') {
+    problems.push('store: expected one of strategy lease, such as redisLease({ redis })')
+  }
+  checkText('name', name, problems)
+  if (typeof name === 'string' && Buffer.byteLength(name) > 512) problems.push('name: expected at most 512 bytes')
+  checkFunction('fn', fn, problems)
+  checkWhole('leaseMs', leaseMs, problems, { most: LONGEST_MS })
+  if (leaseMs < LEAST_LEASE_MS) problems.push(`leaseMs: expected at least ${LEAST_LEASE_MS}, got ${leaseMs}`)
+  if (waitMs !== 0) checkWhole('waitMs', waitMs, problems, { most: LONGEST_MS })
+  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `withLock: ${problem}`))
+  return { leaseMs, waitMs, clock, entropy, ...(given.signal && { signal: given.signal }) }
+}
+
+/** Nothing here marks a lock or sets it aside: another program, or a person, did. */
+function unusable(name: string, answer: LeaseAnswer | undefined): StoreError {
+  const found = answer === undefined ? 'no answer' : answer.verdict
+  const text = `withLock: expected lock ${JSON.stringify(name)} to be free or held, got ${found}: forget its record`
+  return new StoreError('STORE_MISUSED', text)
+}
+
+interface LockParts {
+  readonly store: LeaseStore
+  readonly clock: Pick<Clock, 'monotonic' | 'after'>
+  readonly leaseMs: DurationMs
+  readonly claim: Claim
+}
+
+/** A granted lock, until it is released. */
+class Lock {
+  readonly #parts: LockParts
+  readonly #controller = new AbortController()
+  /** Until when the store grants it to nobody else, by the local clock: counted from the request, not the answer. */
+  #heldUntil: MonotonicMs
+  #cancelRenewal: () => void = () => {}
+  #cancelAbort: () => void = () => {}
+  #isOver = false
+
+  constructor(parts: LockParts, sentAt: MonotonicMs) {
+    this.#parts = parts
+    this.#heldUntil = sentAt + parts.leaseMs
+  }
+
+  async run<T>(fn: (lock: HeldLock) => T | Promise<T>, caller: AbortSignal | undefined): Promise<WithLock<T>> {
+    const { fence } = this.#parts.claim
+    const abort = (): void => this.#controller.abort(caller?.reason)
+    caller?.addEventListener('abort', abort)
+    if (caller?.aborted === true) abort()
+    this.#watch()
+    let isHeld = false
+    let result: T
+    try {
+      result = await fn({ fence, signal: this.#controller.signal })
+    } finally {
+      caller?.removeEventListener('abort', abort)
+      isHeld = await this.#release()
+    }
+    return { verdict: isHeld ? 'ran' : 'lost', result, fence }
+  }
+
+  /** Renews at a third of the lease, and aborts shortly before its end. */
+  #watch(): void {
+    const { clock, leaseMs } = this.#parts
+    this.#cancelAbort()
+    const leftMs = this.#heldUntil - clock.monotonic() - leaseMarginMs(leaseMs)
+    this.#cancelAbort = clock.after(Math.max(0, leftMs), () => this.#lose('its lease was not renewed in time'))
+    this.#cancelRenewal = clock.after(Math.floor(leaseMs / 3), () => void this.#renew())
+  }
+
+  async #renew(): Promise<void> {
+    const { store, clock, leaseMs, claim } = this.#parts
+    const sentAt = clock.monotonic()
+    const verdicts = await store.renew([claim], leaseMs).catch(() => undefined)
+    if (this.#isOver) return
+    // Without an answer, the deadline stays, and the next renewal tries again.
+    if (verdicts !== undefined && verdicts[0] !== 'renewed') return this.#lose('another holder has it')
+    if (verdicts !== undefined) this.#heldUntil = sentAt + leaseMs
+    this.#watch()
+  }
+
+  #lose(why: string): void {
+    this.#cancelRenewal()
+    this.#controller.abort(new LeaseLostError('LEASE_LOST', `the lock is lost: ${why}`))
+  }
+
+  /** False if another may have had it before. The attempt is given back: a lock counts none. */
+  async #release(): Promise<boolean> {
+    const { store, clock, claim } = this.#parts
+    this.#isOver = true
+    this.#cancelRenewal()
+    this.#cancelAbort()
+    const wasInTime = clock.monotonic() < this.#heldUntil
+    // A lock that is not released ends with its lease.
+    const verdicts = await store.release([claim], { refund: true, doubt: false }).catch(() => undefined)
+    return verdicts === undefined ? wasInTime : verdicts[0] !== 'refused'
+  }
+}

@@ -1,0 +1,338 @@
+import { idBytes, WHY_UNUSABLE } from '../core/message-id.ts'
+import type { DecideVerdict, Key, RecordView } from '../core/record.ts'
+import { keptIn } from '../core/result.ts'
+import { checkDecider, type Decider } from './decider.ts'
+import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
+import { identityOf, numberedKey, ScopeIdentity } from '../identity/digest.ts'
+import { ConfigError } from '../foundation/errors.ts'
+import { noteIn } from './note.ts'
+import { checkText, checkWhole } from '../foundation/option-checks.ts'
+import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
+import type { Subscription } from '../ports/subscription.ts'
+import type {
+  AuditPage,
+  AuditQuery,
+  ListedState,
+  ListQuery,
+  Note,
+  Purged,
+  RecordPage,
+  StoreAdmin,
+  Why,
+} from '../ports/store-admin.ts'
+import { keyScope, scopeName } from '../consumer/scope.ts'
+
+/** A message, given by its ID as text or bytes, or by its key as `list` and the log show it. */
+export type RecordRef = string | Uint8Array | { readonly key: Key }
+
+/** A record, with the reference by which it was requested. */
+export interface Inspected extends RecordView {
+  readonly ref: RecordRef
+  readonly key: Key
+  /** The topic or queue under which the ID was found; `undefined` if the record was requested by its key. */
+  readonly origin: string | undefined
+}
+
+export interface Decided {
+  readonly ref: RecordRef
+  readonly key: Key
+  readonly verdict: DecideVerdict
+}
+
+/** Number of records in a state. `isAtLeast`: counting stopped at a limit, and there may be more. */
+export interface StateCount {
+  readonly count: number
+  readonly isAtLeast: boolean
+}
+
+export type CountedState = Exclude<ListedState, 'done'>
+
+/** Operations for people on the messages of one consumer. None of them opens or closes the store. */
+export interface Admin {
+  /** The name of the scope in the store. Use it to read the audit. */
+  readonly scope: string
+  /**
+   * For each message, every record under one of the origins; if there is none, one that is `absent`, under the first
+   * origin. Changes nothing.
+   */
+  inspect(refs: readonly RecordRef[]): Promise<readonly Inspected[]>
+  /**
+   * Records in one state, a page at a time, in no particular order. Stores know keys, not IDs. Changes nothing. A page may
+   * be empty and have a next one: `lookAtMost` is 100000 by default, so that each page takes bounded time.
+   */
+  list(query: ListQuery): Promise<RecordPage>
+  /**
+   * Decides messages that are parked, in doubt or given up. `done`: the effect happened. `rerun`: the next delivery
+   * runs, with all its attempts. Before `rerun` make sure that the old handler has ended.
+   */
+  resolve(refs: readonly RecordRef[], how: Decider & { readonly as: 'done' | 'rerun' }): Promise<readonly Decided[]>
+  /** For messages that were given up, without an effect: the next delivery runs, with all its attempts. */
+  reopen(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]>
+  /** For messages that are done: the effect happens again at the next delivery. */
+  forget(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]>
+  /**
+   * Records messages as done that happened before this consumer used the library, so that a replay does not repeat them.
+   * Only those without a record; with several origins, give keys or a single origin.
+   *
+   * @throws ConfigError `CONFIG_INVALID` for a store that cannot import
+   */
+  import(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]>
+  /**
+   * The decisions of people, the newest first, a page at a time. Redis keeps about 10,000 of them, of all consumers.
+   *
+   * @throws ConfigError `CONFIG_INVALID` for a store that shows no audit
+   */
+  audit(query: AuditQuery): Promise<AuditPage>
+  /**
+   * Adds to the audit what a person did beside the records, such as `{ what: 'pause', about: 'consumer', by, reason }`. Changes
+   * no record. Resolves `false` if the store keeps no notes.
+   *
+   * @throws ConfigError `CONFIG_INVALID` for a text that the audit cannot store
+   */
+  note(note: Note): Promise<boolean>
+  /**
+   * Removes one batch of records whose retention has ended; call it again while `more` is true.
+   *
+   * @param batchSize - records removed in one transaction, 1 to 100000.
+   * @defaultValue 10000
+   */
+  purge(batchSize?: number): Promise<Purged>
+  /** The store expires records on its own, as Redis does, and `purge` removes nothing. */
+  readonly forgetsByItself: boolean
+  /** @param most - highest count per state; counting stops there. @defaultValue 10000 */
+  stats(most?: number): Promise<Readonly<Record<CountedState, StateCount>>>
+}
+
+/** Keys in one call of the store. */
+const KEYS_PER_CALL = 500
+const PAGE = 1_000
+const MOST_COUNTED = 10_000
+const LOOKED_AT = 100_000
+const PURGE_BATCH = 10_000
+const MOST_PURGED_AT_ONCE = 100_000
+
+const COUNTED: readonly CountedState[] = ['processing', 'in-doubt', 'given-up', 'parked']
+
+/**
+ * Operations for people on the records of a consumer. A message is found by its ID under each of `subscription.origins`; give a
+ * single origin if two topics have messages with equal IDs.
+ *
+ * @throws ConfigError `CONFIG_INVALID` for a store without `admin`, or one of strategy `offsets`, which has no record
+ * for each message. Each method
+ *   throws it for an unusable ID, and a decision throws it for an ID that has records under several origins
+ */
+export function adminOf(consumer: Consumer, subscription: Pick<Subscription, 'group' | 'origins'>): Admin {
+  const definition = definitionOf(consumer)
+  const problems: string[] = []
+  checkText('group', subscription?.group, problems)
+  const origins: readonly unknown[] = Array.isArray(subscription?.origins) ? subscription.origins : []
+  if (origins.length === 0) problems.push('origins: expected at least one topic or queue, got none')
+  for (const origin of origins) checkText('origins', origin, problems)
+  const { strategy, admin } = definition.store
+  if (strategy === 'offsets') {
+    problems.push(
+      `store: expected one with a record for each message, got strategy offsets, which has a position for each partition: \`consume-once positions ${definition.name}\` shows them, as positionsOf() does`,
+    )
+  } else if (admin === undefined) {
+    problems.push('store: expected one that people may look into (`admin`), got one without')
+  }
+  if (admin === undefined || problems.length > 0) throw new ConfigError(problems.map((one) => named(definition, one)))
+  return new StoreRecords(definition, subscription, admin)
+}
+
+/** Stores keep the trace of a run in the text of its result. */
+function withTraceApart<R extends RecordView>(record: R): R {
+  if (record.result === undefined) return record
+  const { result, trace } = keptIn(record.result)
+  return trace === undefined ? record : { ...record, result, trace }
+}
+
+class StoreRecords implements Admin {
+  readonly scope: string
+  readonly forgetsByItself: boolean
+  readonly #consumer: ResolvedConsumer
+  readonly #subscription: Pick<Subscription, 'group' | 'origins'>
+  readonly #admin: StoreAdmin
+
+  constructor(consumer: ResolvedConsumer, subscription: Pick<Subscription, 'group' | 'origins'>, admin: StoreAdmin) {
+    this.scope = scopeName(consumer, subscription.group)
+    this.forgetsByItself = admin.forgetsByItself ?? false
+    this.#consumer = consumer
+    this.#subscription = subscription
+    this.#admin = admin
+  }
+
+  async inspect(refs: readonly RecordRef[]): Promise<readonly Inspected[]> {
+    return (await this.#look(refs)).flat()
+  }
+
+  async list({ lookAtMost = LOOKED_AT, ...query }: ListQuery): Promise<RecordPage> {
+    const problems: string[] = []
+    checkWhole('limit', query.limit, problems)
+    checkWhole('lookAtMost', lookAtMost, problems)
+    if (problems.length > 0) throw this.#invalid(...problems)
+    const { records, ...rest } = await this.#admin.list(this.scope, { ...query, lookAtMost })
+    return { ...rest, records: records.map(withTraceApart) }
+  }
+
+  async resolve(
+    refs: readonly RecordRef[],
+    { as, ...why }: Decider & { readonly as: 'done' | 'rerun' },
+  ): Promise<readonly Decided[]> {
+    if (as !== 'done' && as !== 'rerun') {
+      throw this.#invalid(`as: expected 'done' or 'rerun', got ${JSON.stringify(as)}`)
+    }
+    return this.#decide(refs, why, (keys, checked) => this.#admin.resolve(this.scope, keys, { ...checked, as }))
+  }
+
+  reopen(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]> {
+    return this.#decide(refs, why, (keys, checked) => this.#admin.reopen(this.scope, keys, checked))
+  }
+
+  forget(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]> {
+    return this.#decide(refs, why, (keys, checked) => this.#admin.forget(this.scope, keys, checked))
+  }
+
+  async import(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]> {
+    const admin = this.#admin
+    if (admin.import === undefined) throw this.#invalid('store: expected one with admin.import, got one without')
+    const checked = this.#checked(why)
+    const places = refs.map((ref, at) => this.#only(this.#placesOf(ref), at, 'may have'))
+    return decideEach(places, async (keys) => (await admin.import?.(this.scope, keys, checked)) ?? [])
+  }
+
+  async audit(query: AuditQuery): Promise<AuditPage> {
+    const page = await this.#admin.audit?.(this.scope, query)
+    if (page === undefined) throw this.#invalid('store: expected one with admin.audit, got one without')
+    return page
+  }
+
+  note(note: Note): Promise<boolean> {
+    return noteIn(this.#admin, this.scope, note)
+  }
+
+  async purge(batchSize: number = PURGE_BATCH): Promise<Purged> {
+    const problems: string[] = []
+    checkWhole('batchSize', batchSize, problems, { most: MOST_PURGED_AT_ONCE })
+    if (problems.length > 0) throw this.#invalid(...problems)
+    return this.#admin.purge(this.scope, { retentionMs: this.#consumer.retentionMs, limit: batchSize })
+  }
+
+  async stats(most: number = MOST_COUNTED): Promise<Readonly<Record<CountedState, StateCount>>> {
+    const counts: [CountedState, StateCount][] = []
+    // One after the other: a store may have to scan all its records.
+    for (const state of COUNTED) counts.push([state, await this.#count(state, most)])
+    return Object.fromEntries(counts) as Record<CountedState, StateCount>
+  }
+
+  async #count(state: CountedState, most: number): Promise<StateCount> {
+    let count = 0
+    let after: string | undefined
+    do {
+      const page = await this.#admin.list(this.scope, { state, limit: Math.min(PAGE, most - count), after })
+      count += page.records.length
+      after = page.next
+    } while (after !== undefined && count < most)
+    return { count, isAtLeast: after !== undefined }
+  }
+
+  /** The records of each message, in the order of `refs`. */
+  async #look(refs: readonly RecordRef[]): Promise<readonly (readonly Inspected[])[]> {
+    const places = refs.map((ref) => this.#placesOf(ref))
+    const views = await inChunks(
+      places.flat().map(({ key }) => key),
+      (keys) => this.#admin.peek(this.scope, keys),
+    )
+    let at = 0
+    return places.map((ofOne) => {
+      const found = ofOne.map((place): Inspected => ({
+        ...place,
+        ...withTraceApart(views[at++] ?? { state: 'absent' }),
+      }))
+      const there = found.filter(({ state }) => state !== 'absent')
+      return there.length > 0 ? there : found.slice(0, 1)
+    })
+  }
+
+  async #decide(
+    refs: readonly RecordRef[],
+    why: Decider,
+    decide: (keys: readonly Key[], why: Why) => Promise<readonly DecideVerdict[]>,
+  ): Promise<readonly Decided[]> {
+    const checked = this.#checked(why)
+    const records = (await this.#look(refs)).map((found, at) => this.#only(found, at, 'has'))
+    return decideEach(records, (keys) => decide(keys, checked))
+  }
+
+  #only(found: readonly Place[], at: number, has: 'has' | 'may have'): Place {
+    const [record, another] = found
+    if (record === undefined) throw new TypeError('a message without a record or its absence (admin.only)')
+    if (another === undefined) return record
+    const origins = found.map(({ origin }) => origin).join(', ')
+    throw this.#invalid(
+      has === 'has'
+        ? `message ${at + 1}: expected its ID under one origin, got records of ${origins}: give one origin`
+        : `message ${at + 1}: expected one origin that its ID is of, got ${origins}: give one origin`,
+    )
+  }
+
+  #placesOf(ref: RecordRef): readonly Place[] {
+    if (typeof ref === 'object' && 'key' in ref) return [{ ref, key: ref.key, origin: undefined }]
+    const bytes = idBytes(ref)
+    if (typeof bytes === 'string') throw this.#invalid(`message ID: ${WHY_UNUSABLE[bytes]}`)
+    const { group, origins } = this.#subscription
+    // With the option `scope`, all origins share one key.
+    const sought = this.#consumer.scope === undefined ? origins : origins.slice(0, 1)
+    return sought.map((origin) => {
+      const key = this.#keyOf(keyScope(this.#consumer, group, origin), bytes)
+      return { ref, key, origin: this.#consumer.scope === undefined ? origin : undefined }
+    })
+  }
+
+  #keyOf(scope: readonly Uint8Array[], id: Uint8Array): Key {
+    if (this.#consumer.store.keys !== 'sequences') return identityOf(scope, id).key
+    const key = numberedKey(new ScopeIdentity(scope), id)
+    if (key === undefined)
+      throw this.#invalid('message ID: expected one of messageId.sourceSequence(), `number:source`')
+    return key
+  }
+
+  #checked({ by, reason }: Decider): Why {
+    const problems: string[] = []
+    checkDecider({ by, reason }, problems)
+    if (problems.length > 0) throw this.#invalid(...problems)
+    return { by, reason, retentionMs: this.#consumer.retentionMs }
+  }
+
+  #invalid(...problems: readonly string[]): ConfigError {
+    return new ConfigError(problems.map((one) => named(this.#consumer, one)))
+  }
+}
+
+type Place = Pick<Inspected, 'ref' | 'key' | 'origin'>
+
+/** Decides each key once. */
+async function decideEach(
+  places: readonly Place[],
+  decide: (keys: readonly Key[]) => Promise<readonly DecideVerdict[]>,
+): Promise<readonly Decided[]> {
+  const keys = [...new Set(places.map(({ key }) => key))]
+  const verdicts = await inChunks(keys, decide)
+  const byKey = new Map(keys.map((key, at) => [key, verdicts[at] ?? 'refused']))
+  return places.map(({ ref, key }) => ({ ref, key, verdict: byKey.get(key) ?? 'refused' }))
+}
+
+function named({ name }: ResolvedConsumer, problem: string): string {
+  return `consumer ${JSON.stringify(name)}: ${problem}`
+}
+
+async function inChunks<T>(
+  keys: readonly Key[],
+  ask: (keys: readonly Key[]) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  const answers: T[] = []
+  for (let at = 0; at < keys.length; at += KEYS_PER_CALL) {
+    answers.push(...(await ask(keys.slice(at, at + KEYS_PER_CALL))))
+  }
+  return answers
+}

@@ -1,0 +1,121 @@
+// What a person can do about a message, with the commands for it: the same in the command-line tool and on the dashboard. Pure.
+
+import { command, quoted, refOf, type Named, type NamedConsumer } from './command-text.ts'
+import type { RecordView } from '../core/record.ts'
+
+export interface Advice {
+  readonly text: string
+  /** Commands for a shell. */
+  readonly commands: readonly { readonly about: string; readonly text: string }[]
+}
+
+export interface Advised {
+  /** `deadLetters`: its dead-letter places. */
+  readonly consumer: NamedConsumer & { readonly deadLetters: readonly string[] }
+  readonly consumers: readonly Pick<NamedConsumer, 'name'>[]
+  readonly message: Named
+  /** Another message came with the same ID and another payload. */
+  readonly isConflict: boolean
+}
+
+export function adviceOf(record: Pick<RecordView, 'state' | 'reason'>, advised: Advised): Advice {
+  const { consumer, consumers, message, isConflict } = advised
+  const ref = refOf(message)
+  const run = (about: string, verb: string, rest: string): Advice['commands'][number] => ({
+    about,
+    text: command(verb, consumer, consumers, rest),
+  })
+  if (isConflict) {
+    return {
+      text: 'The record belongs to the first message. Do not forget it and do not run it again: that would not send the other one safely. Compare the two messages; if the other is meant, let its producer publish it again under an ID of its own.',
+      commands: [],
+    }
+  }
+  const decide = [
+    run('Its effect happened', 'resolve', `--done --reason WHY ${ref}`),
+    run('Its effect did not happen: it may run again', 'resolve', `--rerun --reason WHY ${ref}`),
+  ]
+  switch (record.state) {
+    case 'parked':
+      return {
+        text: 'Find out whether its effect happened, for example at the provider. Then decide.',
+        commands: decide,
+      }
+    case 'in-doubt':
+      return {
+        text: 'The next delivery follows onInDoubt. If none comes, find out whether its effect happened, then decide.',
+        commands: decide,
+      }
+    case 'given-up': {
+      const wrong = WHY_GIVEN_UP[record.reason ?? '']
+      const replaced = run('Another message takes its place: it never runs', 'resolve', `--done --reason WHY ${ref}`)
+      return {
+        text: wrong ?? SPENT,
+        commands: [...redrives(advised), ...(wrong === undefined ? [] : [replaced])],
+      }
+    }
+    case 'done':
+      return {
+        text: 'Nothing needs to be done. If another message came with the same ID (a conflict), do not forget this record: let the producer publish that one under an ID of its own.',
+        commands: [run('Lets its effect happen AGAIN at the next delivery', 'forget', `--reason WHY ${ref}`)],
+      }
+    case 'processing':
+    case 'released':
+      return { text: 'Nothing needs to be done: it goes on by itself.', commands: [] }
+    case 'absent':
+      return {
+        text: 'Compare the ID with what the producer sent: capitals, spaces and each character count. If it is right, the message was not delivered to this consumer, or its retention is over. It runs when it is delivered.',
+        commands: [],
+      }
+    case 'unreadable':
+      return { text: 'The record is never changed. Update consume-once, then look again.', commands: [] }
+  }
+}
+
+/** Shows the record. */
+export function lookAt({ consumer, consumers, message }: Omit<Advised, 'isConflict'>): Advice['commands'][number] {
+  return { about: 'Shows this record', text: command('inspect', consumer, consumers, refOf(message)) }
+}
+
+const SPENT =
+  'All its attempts failed. Mend the cause first, then send it back: a redrive reopens its record and publishes it where it came from.'
+
+const UNUSABLE =
+  'This consumer cannot read the message, and a redrive fails again until it can. If the message is wrong, publish a corrected one under a new ID, and mark this one as done.'
+
+const WHY_GIVEN_UP: Readonly<Record<string, string>> = {
+  'handler-failed':
+    'Its handler refused it for good, so a redrive fails again unless the handler has changed. If the fault is in the message, such as a wrong number, publish a corrected one under a new ID, and mark this one as done.',
+  undecodable: UNUSABLE,
+  schema: UNUSABLE,
+}
+
+function redrives({ consumer, consumers, message }: Advised): Advice['commands'] {
+  const { id, key } = message
+  if (consumer.deadLetters.length === 0) {
+    const text = command('reopen', consumer, consumers, `--reason WHY ${refOf(message)}`)
+    return [{ about: 'Lets it run at its next delivery; then publish it again', text }]
+  }
+  const one =
+    id === undefined
+      ? {
+          about:
+            'Reopens only this one; then send its dead letter back. Found by its ID, it can be redriven in one step',
+          text: command('reopen', consumer, consumers, `--reason WHY --key -- ${key}`),
+        }
+      : {
+          about: 'Sends only this one back',
+          text: `printf '%s\\n' ${quoted(id)} | ${command('redrive', consumer, consumers, '--ids-from - --reason WHY --yes')}`,
+        }
+  return [
+    one,
+    {
+      about: 'Shows what a redrive of all dead letters would do, and sends nothing',
+      text: command('redrive', consumer, consumers, '--dry-run'),
+    },
+    {
+      about: 'Sends all of them back, after a question',
+      text: command('redrive', consumer, consumers, '--reason WHY'),
+    },
+  ]
+}

@@ -1,0 +1,38 @@
+import type { DecideVerdict, Decision } from '../core/record.ts'
+
+/** About records that are there. */
+export type PersonsDecision = Exclude<Decision, 'import'>
+
+/** The consequence for a message, for the preview. */
+export const EFFECT: Readonly<Record<PersonsDecision, string>> = {
+  done: 'is done: no handler runs for it any more',
+  rerun: 'runs at its next delivery, with all its attempts',
+  reopen: 'runs at its next delivery, with all its attempts',
+  forget: 'runs at its next delivery: its effect happens AGAIN',
+}
+
+/** Which records a decision applies to, for a refusal. */
+const ONLY: Readonly<Record<PersonsDecision, string>> = {
+  done: 'only what is parked, in doubt or given up',
+  rerun: 'only what is parked, in doubt or given up; `forget` is for what is done',
+  reopen: 'only what is given up; `resolve --rerun` is for what is parked or in doubt',
+  forget: 'only what is done; `reopen` is for what is given up',
+}
+
+/** What a decision means for one record. @param noRecord - what to say of a key without a record */
+export function consequenceOf(
+  verdict: DecideVerdict | 'no-record',
+  decision: PersonsDecision,
+  noRecord: string,
+): string {
+  switch (verdict) {
+    case 'decided':
+      return EFFECT[decision]
+    case 'already':
+      return 'is already in that state'
+    case 'refused':
+      return `stays: ${ONLY[decision]}`
+    case 'no-record':
+      return noRecord
+  }
+}

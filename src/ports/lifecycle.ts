@@ -1,0 +1,72 @@
+import type { DurationMs } from '../core/units.ts'
+import type { Health, LifecycleState } from './health.ts'
+
+export interface StopOptions {
+  /**
+   * How long running handlers may go on before `signal` aborts them, in milliseconds. The stop can take longer: aborted
+   * handlers have the consumer's `graceMs` (5 s by default) to end, and what they finish in that time is still marked
+   * and settled.
+   * @defaultValue 30000
+   */
+  readonly deadlineMs?: DurationMs
+}
+
+/** Who pauses or resumes a consumer, and why: for the log, the events and `health()`. */
+export interface PauseOptions {
+  /** 1 to 200 characters. @defaultValue nobody is named */
+  readonly by?: string
+  /** 1 to 1000 characters. No payload, no secret. @defaultValue none is told */
+  readonly reason?: string
+}
+
+/** What can be paused. */
+export interface Pausable {
+  /**
+   * Begins no further message until `resume()`. Handlers that run go on, and what they finish is marked and settled;
+   * their leases are renewed. The consumer stays in its group or on its queue, and fetches nothing, also of partitions that
+   * it gets later. `health().state` is `paused` and `ready` false; it is neither stalled nor not `live`.
+   *
+   * Only this process is paused, and only until it ends: others take what it leaves. Messages that it has fetched wait
+   * here. RabbitMQ takes them back after its `consumer_timeout` (30 minutes by default) and delivers them again.
+   * Idempotent; does nothing after `stop()`.
+   *
+   * @throws ConfigError `CONFIG_INVALID` if `by` or `reason` is not such a text
+   */
+  pause(why?: PauseOptions): void
+  /** Goes on after `pause()`. Idempotent; `why` is checked as that of `pause()`. */
+  resume(why?: PauseOptions): void
+}
+
+/** A consumer that was started. */
+export interface Running extends Pausable, AsyncDisposable {
+  readonly state: LifecycleState
+  /**
+   * Resolves when the consumer consumes: the store is open and the group or queue is joined. Every call gets the same
+   * promise.
+   *
+   * @throws StoreError, BrokerError or ConfigError if the start failed; nothing is left running
+   * @throws StoppedError `STOPPED` if `stop()` came first
+   */
+  ready(): Promise<void>
+  /**
+   * Refuses new work, waits for running handlers, aborts those that still run at the deadline, writes the last marks,
+   * flushes the last settles and leaves. Idempotent: every call gets the promise of the first. Connections that the
+   * user opened stay open.
+   *
+   * During the start it cancels the start: `ready()` rejects with `STOPPED` and nothing is consumed. It waits up to 5 s
+   * for a dial or a join that the client has begun; one that takes longer ends in the background and is closed there.
+   *
+   * It takes up to `deadlineMs` plus the consumer's `graceMs`, plus the last marks and settles. Set the grace period of
+   * your orchestrator above that sum. The default of Kubernetes (`terminationGracePeriodSeconds`, 30 s) is shorter than
+   * both defaults together.
+   */
+  stop(options?: StopOptions): Promise<void>
+  health(): Health
+}
+
+/**
+ * The result of a start: a handle whose `health()` and `stop()` work at once, and a promise of the same consumer;
+ * `await` does the same as `ready()`. If the start fails and nobody awaits it, there is no unhandled rejection:
+ * `health()` and the event `start-failed` report it. Refused options do cause an unhandled rejection.
+ */
+export interface Starting extends Running, Promise<Running> {}

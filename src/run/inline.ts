@@ -1,0 +1,317 @@
+import { systemClock } from '../foundation/clock.ts'
+import { isDone } from '../ports/outcome.ts'
+import { backoffMs } from '../core/backoff.ts'
+import type { Reason, Result } from '../core/record.ts'
+import { readResult, type RememberedFailure } from '../core/result.ts'
+import type { DurationMs } from '../core/units.ts'
+import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
+import { systemEntropy } from '../foundation/entropy.ts'
+import { ConfigError, describeError } from '../foundation/errors.ts'
+import { DEFAULTS } from '../consumer/defaults.ts'
+import type { Running, StopOptions, Pausable } from '../ports/lifecycle.ts'
+import { openStore } from './open-store.ts'
+import { checkText, givenOf } from '../foundation/option-checks.ts'
+import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
+import { Pipeline } from '../pipeline/pipeline.ts'
+import { progressCheck } from '../pipeline/stall-watch.ts'
+import { RESULT_UNREADABLE } from '../pipeline/remember.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Entropy } from '../ports/entropy.ts'
+import type { Health, LifecycleState } from '../ports/health.ts'
+import type { Message } from '../ports/message.ts'
+import type { Outcome } from '../ports/outcome.ts'
+import type { Capacity, DeadLetter, Delivery, DeliveryEnd, Publisher, RetryCopy, SourceEvent } from '../ports/source.ts'
+
+/** How a delivery ended, and what its caller must tell the broker. */
+export interface Settlement {
+  readonly outcome: Outcome
+  /**
+   * `ack`: acknowledge the message. `retry`: have it delivered again. `dead-letter`: publish it to a dead-letter place,
+   * wait for the confirm, then acknowledge it. Its record is already set aside, so every further delivery asks for the
+   * same.
+   */
+  readonly settle: 'ack' | 'retry' | 'dead-letter'
+  /** With `retry` and the option `retry: 'caller'`: the shortest wait before the next delivery, in milliseconds. */
+  readonly retryAfterMs?: DurationMs
+  /** Why the message was, or must be, dead-lettered. */
+  readonly reason?: Reason
+  /** With `dead-letter`: the contents for the headers of the copy. */
+  readonly letter?: DeadLetter
+  /**
+   * With `rememberResult`: the value that the handler returned in the run that had the effect, now or earlier, as JSON
+   * keeps it. The property exists (`'result' in settlement`) even when the value is `undefined`.
+   */
+  readonly result?: unknown
+  /** Instead of a result: the failure that was remembered as the answer. */
+  readonly failure?: RememberedFailure
+}
+
+export interface InlineOptions {
+  /** Consumer group or queue: part of the scope, so of every key. */
+  readonly group: string
+  /**
+   * Publishes dead letters and waits for the confirm. Without it the caller publishes them when a settlement says
+   * `dead-letter`.
+   */
+  readonly publisher?: Publisher
+  /**
+   * Where a failed message waits for its next attempt. `here`: in its lane, where it holds up only its own key, until
+   * it is handled or its attempts are spent. `caller`: its delivery ends as `retry` with `retryAfterMs`. @defaultValue
+   * `here`
+   */
+  readonly retryWaits?: 'here' | 'caller'
+  /** @defaultValue the system clock */
+  readonly clock?: Clock
+  /** @defaultValue the system source */
+  readonly entropy?: Entropy
+}
+
+/**
+ * A consumer without a source: the caller brings the deliveries and settles them. `ready()` is the same as `open()`. It has
+ * no intake to pause: pause the consumer of your client.
+ */
+export interface InlineRunning extends Omit<Running, keyof Pausable> {
+  readonly capacity: Capacity
+  /**
+   * Opens the store. All calls share one promise. After a failure the next call tries again; after `stop()` it does
+   * nothing.
+   *
+   * @throws any error of the store's `open()`
+   */
+  open(): Promise<void>
+  /**
+   * Handles one message and resolves with its settlement. Calls may overlap; messages of one lane run one after the
+   * other. While the store is down, or another owner is busy with the message, the call waits. It never rejects for an
+   * expected outcome, and resolves with `retry` after `stop()`.
+   *
+   * @throws any error of the store's `open()`, or TypeError if `message` is not a Message; the message was not touched
+   * then
+   */
+  handle(message: Message, options?: { readonly lane?: string | undefined }): Promise<Settlement>
+  /** For adapters: accepts deliveries, in this order, once `open()` has resolved. */
+  deliver(deliveries: readonly Delivery[]): void
+  /** For adapters: the settlement for the end of a delivery, see `Delivery.onEnd`. */
+  settlementOf(end: DeliveryEnd, message: Message): Settlement
+  /** For adapters: the standing of earlier deliveries may have changed. */
+  standingChanged(): void
+  /** For adapters: passes an event to the observer and the log. */
+  report(event: SourceEvent): void
+}
+
+/**
+ * Runs a consumer for applications that own the consume loop and the ack. It is weaker than `runConsumer`, which
+ * refuses a settle after the partition was revoked or the channel closed. Here the caller must settle on the channel or
+ * assignment that delivered the message.
+ *
+ * @throws ConfigError `CONFIG_INVALID`
+ */
+export function runInline(consumer: Consumer, options: InlineOptions): InlineRunning {
+  const definition = checkedDefinition(consumer)
+  const problems: string[] = []
+  checkText('group', givenOf(options).group, problems)
+  if (problems.length > 0) throw new ConfigError(problems)
+  return new RunningInline(definition, options)
+}
+
+function checkedDefinition(consumer: Consumer): ResolvedConsumer {
+  const definition = definitionOf(consumer)
+  if (definition.store.strategy === 'offsets') {
+    throw new ConfigError([
+      `consumer ${JSON.stringify(definition.name)}: expected a store of strategy lease or inbox, got offsets: its positions must be sought, and runInline cannot seek, because the caller owns the consume loop. Use runKafka`,
+    ])
+  }
+  return definition
+}
+
+/** Checks only the fields that the pipeline or an ID extractor would crash on. @throws TypeError */
+function checkMessage(message: unknown): asserts message is Message {
+  if (typeof message !== 'object' || message === null) throw expected('message', 'a Message object', message)
+  const { destination, origin, position, key, value, headers } = message as Readonly<Record<string, unknown>>
+  if (typeof destination !== 'string') throw expected('message.destination', 'text', destination)
+  if (typeof origin !== 'string') throw expected('message.origin', 'text', origin)
+  if (typeof position !== 'string') throw expected('message.position', 'text', position)
+  if (!isBytesOrNull(key)) throw expected('message.key', 'bytes or null', key)
+  if (!isBytesOrNull(value)) throw expected('message.value', 'bytes or null', value)
+  if (typeof headers !== 'object' || headers === null) throw expected('message.headers', 'an object', headers)
+}
+
+function isBytesOrNull(value: unknown): boolean {
+  return value === null || ArrayBuffer.isView(value)
+}
+
+function expected(name: string, what: string, got: unknown): TypeError {
+  return new TypeError(`${name}: expected ${what}, got ${got === null ? 'null' : typeof got}`)
+}
+
+/** The caller calls in the context of its message. */
+function here<T>(work: () => T): T {
+  return work()
+}
+
+class RunningInline implements InlineRunning {
+  readonly #definition: ResolvedConsumer
+  readonly #pipeline: Pipeline
+  /** Publishes dead letters; without it the caller does. */
+  readonly #publisher: Publisher | undefined
+  readonly #retryWaits: 'here' | 'caller'
+  #state: LifecycleState = 'idle'
+  #isStoreOpen = false
+  #opening: Promise<void> | undefined
+  #stopped: Promise<void> | undefined
+
+  constructor(definition: ResolvedConsumer, options: InlineOptions) {
+    const { group, publisher, retryWaits = 'here', clock = systemClock, entropy = systemEntropy } = options
+    this.#definition = definition
+    this.#publisher = publisher
+    this.#retryWaits = retryWaits
+    this.#pipeline = new Pipeline({
+      consumer: definition,
+      group,
+      publisher: this.#publisherWith(entropy),
+      clock,
+      entropy,
+      isBoundBySource: true,
+      setPaused: () => {}, // The caller waits for the end of each message, so there is no intake to pause.
+    })
+    this.#pipeline.started(() => this.health())
+  }
+
+  get state(): LifecycleState {
+    return this.#state === 'running' && this.#pipeline.stalls.length > 0 ? 'stalled' : this.#state
+  }
+
+  get capacity(): Capacity {
+    return this.#pipeline.capacity
+  }
+
+  ready(): Promise<void> {
+    return this.open()
+  }
+
+  open(): Promise<void> {
+    if (this.#stopped !== undefined) return Promise.resolve()
+    if (this.#opening !== undefined) return this.#opening
+    const opening = this.#open()
+    this.#opening = opening
+    opening.catch(() => {
+      this.#opening = undefined
+    })
+    return opening
+  }
+
+  async handle(message: Message, { lane }: { readonly lane?: string | undefined } = {}): Promise<Settlement> {
+    checkMessage(message)
+    if (this.#state !== 'running') await this.open()
+    return new Promise((resolve) => {
+      const onEnd = (end: DeliveryEnd): void => resolve(this.settlementOf(end, message))
+      this.deliver([{ message, lane, within: here, standing: () => 'current', settle: () => true, onEnd }])
+    })
+  }
+
+  deliver(deliveries: readonly Delivery[]): void {
+    this.#pipeline.deliver(deliveries)
+  }
+
+  standingChanged(): void {
+    this.#pipeline.standingChanged()
+  }
+
+  report(event: SourceEvent): void {
+    this.#pipeline.report(event)
+  }
+
+  stop({ deadlineMs = DEFAULTS.stopDeadlineMs }: StopOptions = {}): Promise<void> {
+    // Assigned before the first await, so that two calls in one turn get the same promise.
+    this.#stopped ??= this.#drain(deadlineMs)
+    return this.#stopped
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  health(): Health {
+    const { line, stuck, isBroken, isHeldUp, handlersCheck, settledWithoutRun, stalls, load } = this.#pipeline
+    const { state } = this
+    return {
+      consumer: this.#definition.name,
+      live: stuck === 0 && !isBroken,
+      ready: state === 'running' && (!line.isDown || this.#definition.onStoreDown !== 'pause') && !isHeldUp,
+      state,
+      checks: {
+        source: 'settled by its caller',
+        store: line.isDown ? 'down' : this.#isStoreOpen ? 'ok' : 'not open',
+        handlers: handlersCheck,
+        progress: progressCheck(stalls),
+      },
+      ...load,
+      partitions: [],
+      counts: { 'settled-without-run': settledWithoutRun },
+    }
+  }
+
+  async #open(): Promise<void> {
+    this.#state = 'starting'
+    try {
+      await openStore(this.#definition, this.#pipeline.line, () => {
+        this.#isStoreOpen = true
+      })
+      if (this.#stopped !== undefined) return
+      this.#state = 'running'
+      this.#pipeline.purger.start()
+    } catch (error) {
+      if (this.#stopped === undefined) this.#state = 'idle'
+      throw error
+    }
+  }
+
+  async #drain(deadlineMs: DurationMs): Promise<void> {
+    this.#state = 'draining'
+    try {
+      await this.#pipeline.drain(deadlineMs)
+    } finally {
+      this.#state = 'stopped'
+      this.#pipeline.stopped()
+    }
+  }
+
+  /** A copy that the caller will publish counts as confirmed at once. */
+  #publisherWith(entropy: Entropy): Publisher {
+    const publisher = this.#publisher
+    const deadLetter: Publisher['deadLetter'] = async (copy) => publisher?.deadLetter(copy)
+    if (this.#retryWaits === 'here') return publisher ?? { deadLetter }
+    return {
+      deadLetter,
+      retryDelayMs: (attempts) => backoffMs(attempts, this.#definition.backoff, entropy.fraction()),
+      retryLater: async () => {},
+    }
+  }
+
+  settlementOf({ outcome, endedAs, copy, reason, result }: DeliveryEnd, message: Message): Settlement {
+    return {
+      outcome,
+      ...(copy === undefined ? { settle: isDone(endedAs) ? 'ack' : 'retry' } : this.#instead(copy, message)),
+      ...(reason === undefined ? {} : { reason }),
+      ...(result === undefined ? {} : this.#remembered(result)),
+    }
+  }
+
+  /** What the caller does for a message that a copy replaces. */
+  #instead(copy: DeadLetter | RetryCopy, message: Message): Pick<Settlement, 'settle' | 'retryAfterMs' | 'letter'> {
+    if ('parked' in copy) {
+      return this.#publisher ? { settle: 'ack' } : { settle: 'dead-letter', letter: { ...copy, message } }
+    }
+    return this.#retryWaits === 'here' ? { settle: 'ack' } : { settle: 'retry', retryAfterMs: copy.delayMs }
+  }
+
+  /** A result that cannot be read must not keep its delivery from ending. */
+  #remembered(result: Result): Pick<Settlement, 'result' | 'failure'> {
+    try {
+      const remembered = readResult(result)
+      return remembered.kind === 'value' ? { result: remembered.value } : { failure: remembered.failure }
+    } catch (error) {
+      this.report({ type: 'source', event: 'result-unreadable', detail: describeError(error), isWarning: true })
+      return { failure: RESULT_UNREADABLE }
+    }
+  }
+}

@@ -1,0 +1,348 @@
+import { systemClock } from '../foundation/clock.ts'
+import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
+import { tooShort } from '../core/retention.ts'
+import { ConfigError, describeError, StoppedError } from '../foundation/errors.ts'
+import { systemEntropy } from '../foundation/entropy.ts'
+import { DEFAULTS } from '../consumer/defaults.ts'
+import type { PauseOptions, Running, Starting, StopOptions } from '../ports/lifecycle.ts'
+import { openStore } from './open-store.ts'
+import { checkText } from '../foundation/option-checks.ts'
+import { NO_LOAD } from '../pipeline/load.ts'
+import { Pipeline } from '../pipeline/pipeline.ts'
+import { progressCheck } from '../pipeline/stall-watch.ts'
+import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Entropy } from '../ports/entropy.ts'
+import type { Health, LifecycleState } from '../ports/health.ts'
+import type { Publisher, Source } from '../ports/source.ts'
+
+export interface RunDependencies {
+  readonly source: Source
+  readonly publisher: Publisher
+  /** @defaultValue the system clock */
+  readonly clock?: Clock
+  /** @defaultValue the system source */
+  readonly entropy?: Entropy
+}
+
+/**
+ * Runs a consumer on a source. `runKafka`, `runRabbit` and custom adapters call it. It returns a handle at once; await
+ * the handle, or its `ready()`, to wait until the source consumes. If `dependencies` is a function, it is called after
+ * the consumer was found valid, and the start rejects with any error that it throws.
+ *
+ * @throws (rejects) ConfigError `CONFIG_INVALID` if `consumer` is not the result of `defineConsumer`
+ * @throws (rejects) StoreError, BrokerError or ConfigError if the store or the source cannot be opened; nothing is left
+ * running
+ */
+export function runConsumer(consumer: Consumer, dependencies: RunDependencies | (() => RunDependencies)): Starting {
+  try {
+    const definition = definitionOf(consumer)
+    const parts = typeof dependencies === 'function' ? dependencies() : dependencies
+    const problems: string[] = []
+    checkText('group', parts.source.group, problems)
+    if (problems.length > 0) throw new ConfigError(problems)
+    const starting = handleOf(new RunningConsumer(definition, parts))
+    // Callers that do not await the start learn of a failure from `health()` and an event.
+    starting.catch(() => {})
+    return starting
+  } catch (error) {
+    return handleOf(new RefusedConsumer(consumer, error))
+  }
+}
+
+/** The running consumer itself must not be a promise: a promise cannot resolve with a thenable. */
+function handleOf(running: Running): Starting {
+  const started = running.ready().then(() => running)
+  return Object.defineProperties(started, {
+    state: { get: () => running.state },
+    ready: { value: async () => void (await started) },
+    pause: { value: (why?: PauseOptions) => running.pause(why) },
+    resume: { value: (why?: PauseOptions) => running.resume(why) },
+    stop: { value: (options?: StopOptions) => running.stop(options) },
+    health: { value: () => running.health() },
+    [Symbol.asyncDispose]: { value: () => running.stop() },
+  }) as Starting
+}
+
+/** How long `stop()` waits for a start that it cancelled. */
+const START_ENDS_WITHIN_MS = 5_000
+
+class RunningConsumer implements Running {
+  readonly #pipeline: Pipeline
+  readonly #source: Source
+  readonly #publisher: Publisher
+  readonly #definition: ResolvedConsumer
+  readonly #clock: Clock
+  /** Settles as soon as the start is cancelled, even if parts of the start are still under way. */
+  readonly #ready: Promise<void>
+  /** Resolves when no part of the start is under way any more. */
+  readonly #startEnded: Promise<void>
+  #state: LifecycleState = 'starting'
+  #isStoreOpen = false
+  /** Why the start failed. */
+  #failure: string | undefined
+  #isPaused = false
+  /** Who has paused it and why, for people. */
+  #paused = 'paused'
+  #cancelStart: () => void = () => {}
+  #stopped: Promise<void> | undefined
+
+  constructor(
+    definition: ResolvedConsumer,
+    { source, publisher, clock = systemClock, entropy = systemEntropy }: RunDependencies,
+  ) {
+    this.#source = source
+    this.#publisher = publisher
+    this.#definition = definition
+    this.#clock = clock
+    const setPaused = (paused: boolean): void => this.#setPaused(paused)
+    const isBoundBySource = source.boundsItself === true
+    const { group } = source
+    this.#pipeline = new Pipeline({
+      consumer: definition,
+      group,
+      publisher,
+      clock,
+      entropy,
+      setPaused,
+      isBoundBySource,
+      rewind: (stream) => source.rewind?.(stream),
+      unfetched: () => source.unfetched?.() ?? [],
+    })
+    const cancelled = new Promise<never>((_, reject) => {
+      this.#cancelStart = () => reject(new StoppedError(`consumer ${definition.name} was stopped while it started`))
+    })
+    this.#pipeline.started(() => this.health(), this)
+    const starting = this.#start()
+    this.#startEnded = starting.catch(() => {})
+    this.#ready = Promise.race([starting, cancelled])
+  }
+
+  get state(): LifecycleState {
+    if (this.#state !== 'running') return this.#state
+    if (this.#pipeline.isPaused) return 'paused'
+    return this.#pipeline.stalls.length > 0 ? 'stalled' : 'running'
+  }
+
+  ready(): Promise<void> {
+    return this.#ready
+  }
+
+  pause(why: PauseOptions = {}): void {
+    const checked = checkedWhy(why)
+    if (this.#stopped !== undefined || this.#state === 'failed' || this.#pipeline.isPaused) return
+    this.#paused = `paused${checked.by === undefined ? '' : ` by ${checked.by}`}${checked.reason === undefined ? '' : `: ${checked.reason}`}`
+    this.#pipeline.pause(checked)
+  }
+
+  resume(why: PauseOptions = {}): void {
+    const checked = checkedWhy(why)
+    if (this.#stopped === undefined) this.#pipeline.resume(checked)
+  }
+
+  stop({ deadlineMs = DEFAULTS.stopDeadlineMs }: StopOptions = {}): Promise<void> {
+    // Assigned before the first await, so that two calls in one turn get the same promise.
+    this.#stopped ??= this.#drainAndLeave(deadlineMs)
+    return this.#stopped
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  health(): Health {
+    const source = this.#source.health()
+    const { line, stuck, isBroken, isHeldUp, handlersCheck, settledWithoutRun, stalls, load } = this.#pipeline
+    const { state } = this
+    return {
+      consumer: this.#definition.name,
+      live: this.#state !== 'failed' && stuck === 0 && !isBroken,
+      ready: state === 'running' && source.ready && !this.#isPaused && !isHeldUp,
+      state,
+      checks: {
+        source: this.#sourceCheck(source.detail),
+        store: line.isDown ? 'down' : this.#isStoreOpen ? 'ok' : 'not open',
+        handlers: handlersCheck,
+        progress: progressCheck(stalls),
+      },
+      ...load,
+      partitions: source.partitions ?? [],
+      counts: { ...source.counts, 'settled-without-run': settledWithoutRun },
+    }
+  }
+
+  #sourceCheck(detail: string): string {
+    if (this.#failure !== undefined) return `failed to start: ${this.#failure}`
+    return this.#pipeline.isPaused ? this.#paused : detail
+  }
+
+  async #start(): Promise<void> {
+    try {
+      if (this.#definition.store.strategy === 'offsets') {
+        checkPositions(this.#definition.name, this.#source, this.#publisher)
+      }
+      await openStore(this.#definition, this.#pipeline.line, () => {
+        this.#isStoreOpen = true
+      })
+      if (this.#stopped !== undefined) return
+      await this.#openSource()
+    } catch (error) {
+      if (this.#stopped === undefined) await this.#failed(error)
+      throw error
+    }
+    if (this.#stopped !== undefined) return
+    this.#state = 'running'
+    this.#pipeline.purger.start()
+    void this.#compareRetention()
+  }
+
+  /** What the source does belongs to no trace of its caller. */
+  #openSource(): Promise<void> {
+    const { trace } = this.#definition
+    const open = (): Promise<void> => this.#source.open(this.#pipeline)
+    return trace === undefined ? open() : trace.outside(open, { quiet: true })
+  }
+
+  async #failed(reason: unknown): Promise<void> {
+    this.#state = 'failed'
+    this.#failure = describeError(reason)
+    this.#pipeline.report({ type: 'source', event: 'start-failed', detail: this.#failure, isWarning: true })
+    // Deliveries that arrived before the failure are already running.
+    await Promise.allSettled([this.#pipeline.drain(0), this.#source.close()])
+  }
+
+  /**
+   * Reports once, at the start, that the broker can redeliver a message after its record was removed; it would run
+   * again.
+   */
+  async #compareRetention(): Promise<void> {
+    const { store, retentionMs } = this.#definition
+    if (store.strategy === 'offsets') return
+    try {
+      const window = await this.#source.redeliveryWindowMs?.()
+      if (window === undefined || this.#state !== 'running') return
+      if (window !== 'for-ever') this.#pipeline.purger.keepFor(window)
+      const detail = tooShort(retentionMs, window)
+      if (detail === undefined) return
+      // A warning only for a log: a reader can go back to any offset that the log still has. A queue redelivers only
+      // messages whose ack was lost, and most queues have no TTL.
+      const isUsual = window === 'for-ever' && this.#source.seeksPositions !== true
+      const warning = isUsual ? {} : { isWarning: true as const }
+      this.#pipeline.report({ type: 'source', event: 'retention-too-short', detail, ...warning })
+    } catch {
+      // The purge then uses `retentionMs` alone, which is what the documentation promises.
+    }
+  }
+
+  async #drainAndLeave(deadlineMs: number): Promise<void> {
+    this.#state = 'draining'
+    this.#cancelStart()
+    try {
+      // Both at once: the deadline counts from now, however long the source takes to stop its intake.
+      const ended = await Promise.allSettled([this.#source.stopIntake(), this.#pipeline.drain(deadlineMs)])
+      for (const end of ended) if (end.status === 'rejected') throw end.reason
+    } finally {
+      await Promise.all([this.#source.close(), this.#startIsOver()]).finally(() => {
+        this.#state = 'stopped'
+        this.#pipeline.stopped()
+      })
+    }
+  }
+
+  /** A dial or a join that a client has begun cannot be cancelled, but it ends. */
+  async #startIsOver(): Promise<void> {
+    const late = new Promise<void>((resolve) => {
+      const cancel = this.#clock.after(START_ENDS_WITHIN_MS, resolve)
+      void this.#startEnded.then(cancel)
+    })
+    await Promise.race([this.#startEnded, late])
+  }
+
+  #setPaused(paused: boolean): void {
+    if (paused === this.#isPaused) return
+    this.#isPaused = paused
+    if (this.#state !== 'starting' && this.#state !== 'running') return
+    if (paused) this.#source.pause()
+    else this.#source.resume()
+  }
+}
+
+/** The consumer or its options were refused: nothing was started, and there is nothing to stop. */
+class RefusedConsumer implements Running {
+  readonly state = 'failed'
+  readonly #refused: Promise<never>
+  readonly #why: string
+  readonly #name: string
+
+  constructor(consumer: Consumer, reason: unknown) {
+    const { name } = (consumer ?? {}) as { readonly name?: unknown }
+    this.#name = typeof name === 'string' ? name : ''
+    this.#why = describeError(reason)
+    this.#refused = Promise.reject(reason)
+  }
+
+  ready(): Promise<never> {
+    return this.#refused
+  }
+
+  pause(): void {}
+
+  resume(): void {}
+
+  async stop(): Promise<void> {}
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+
+  health(): Health {
+    const checks = {
+      source: `failed to start: ${this.#why}`,
+      store: 'not open',
+      handlers: '0 in flight',
+      progress: progressCheck([]),
+    }
+    return {
+      consumer: this.#name,
+      live: false,
+      ready: false,
+      state: this.state,
+      checks,
+      ...NO_LOAD,
+      partitions: [],
+      counts: {},
+    }
+  }
+}
+
+/** Checks the requirements of strategy `offsets` on a broker. @throws ConfigError `CONFIG_INVALID` */
+function checkPositions(name: string, source: Source, publisher: Publisher): void {
+  const problems: string[] = []
+  if (source.seeksPositions !== true) {
+    problems.push(
+      `store: expected a source that begins at stored positions, as runKafka has, for a store of strategy offsets, got one of ${source.system}: give it another store, such as postgresInbox({ pool })`,
+    )
+  }
+  if (publisher.retryDelayMs?.(1) !== undefined || publisher.busyWaitMs !== undefined) {
+    problems.push(
+      'retry places: expected none with a store of strategy offsets: a copy has another position than its message, and would be handled beside it; leave them out, messages are retried in their partition',
+    )
+  }
+  if (problems.length > 0) throw new ConfigError(problems.map((one) => `consumer ${JSON.stringify(name)}: ${one}`))
+}
+
+const LONGEST_BY = 200
+const LONGEST_REASON = 1_000
+
+/** @throws ConfigError `CONFIG_INVALID` */
+function checkedWhy({ by, reason }: PauseOptions): PauseOptions {
+  const problems: string[] = []
+  const check = (name: string, text: unknown, most: number): void => {
+    if (text === undefined || (typeof text === 'string' && text.trim() !== '' && text.length <= most)) return
+    problems.push(
+      `${name}: expected 1 to ${most} characters, got ${typeof text === 'string' ? text.length : typeof text}`,
+    )
+  }
+  check('by', by, LONGEST_BY)
+  check('reason', reason, LONGEST_REASON)
+  if (problems.length > 0) throw new ConfigError(problems)
+  return { ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) }
+}

@@ -3,15 +3,15 @@ import { afterClaim, afterHandler, isMarked, type DeadLetterReason, type Policy 
 import type { MarkVerdict, Result } from '../core/record.ts'
 import { resultOf } from '../core/result.ts'
 import { OnceError, StoreError, TerminalError, errorClass, hasCode } from '../foundation/errors.ts'
-import { failureFrom, keptValue, notKept, openKept, sealed } from '../pipeline/remember.ts'
+import { failureFrom, keptValue, notKept, openKept, sealed } from '../pipeline/handling/remember.ts'
 import {
   faultOfMark,
   faultOfRelease,
   faultOfSetAside,
   faultsOfClaims,
   type FindFault,
-} from '../pipeline/store-answers.ts'
-import { StoreLine } from '../pipeline/store-line.ts'
+} from '../pipeline/store/store-answers.ts'
+import { StoreLine } from '../pipeline/store/store-line.ts'
 import type { StoreOperation } from '../ports/observer.ts'
 import type { Claim, ClaimAnswer, ReleaseOptions, Store } from '../ports/store.ts'
 import type { OnceSettings } from './options.ts'

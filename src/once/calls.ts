@@ -1,6 +1,6 @@
 import type { Digest, Result } from '../core/record.ts'
-import { LeaseKeeper } from '../pipeline/lease-keeper.ts'
-import { Purger } from '../pipeline/purger.ts'
+import { LeaseKeeper } from '../pipeline/store/lease-keeper.ts'
+import { Purger } from '../pipeline/store/purger.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Store } from '../ports/store.ts'
 import { Call, busyError, type Answered, type OnceWork } from './call.ts'

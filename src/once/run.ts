@@ -1,9 +1,9 @@
 import type { HandlerResult } from '../core/decision.ts'
 import type { MonotonicMs } from '../core/units.ts'
 import { StoppedError } from '../foundation/errors.ts'
-import { resultOfThrow } from '../pipeline/handler-run.ts'
-import { HeldLease, type LeaseKeeper } from '../pipeline/lease-keeper.ts'
-import { TimedRun } from '../pipeline/timed-run.ts'
+import { resultOfThrow } from '../pipeline/handling/handler-run.ts'
+import { HeldLease, type LeaseKeeper } from '../pipeline/store/lease-keeper.ts'
+import { TimedRun } from '../pipeline/handling/timed-run.ts'
 import type { Claim, LentTransaction, TransactionClaim } from '../ports/store.ts'
 import type { OnceSettings } from './options.ts'
 

@@ -2,7 +2,7 @@ import { mergedReport, type ObservedReport } from '../core/observed.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { ConfigError } from '../foundation/errors.ts'
 import { checkText } from '../foundation/option-checks.ts'
-import { readReport } from '../pipeline/observation.ts'
+import { readReport } from '../pipeline/runners/observation.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import { observedScope, scopeName } from '../consumer/scope.ts'
 

@@ -3,11 +3,11 @@ import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { Ending } from './ending.ts'
-import type { Lanes } from './lanes.ts'
-import type { Tell } from './observe.ts'
-import type { StoreClient } from './store-client.ts'
+import type { Lanes } from './intake/lanes.ts'
+import type { Tell } from './telemetry/observe.ts'
+import type { StoreClient } from './store/store-client.ts'
 import type { Task } from './task.ts'
-import type { Traces } from './traces.ts'
+import type { Traces } from './handling/traces.ts'
 
 /** What the pipeline gives to a runner. */
 export interface Services {

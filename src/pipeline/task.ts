@@ -4,7 +4,7 @@ import type { Delivery, StreamPosition } from '../ports/source.ts'
 import type { Message } from '../ports/message.ts'
 import { shortened } from '../identity/digest.ts'
 import type { RunTrace } from '../ports/tracing.ts'
-import type { Times } from './times.ts'
+import type { Times } from './telemetry/times.ts'
 
 /**
  * States of a task.

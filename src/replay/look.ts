@@ -1,6 +1,6 @@
 import type { Key, RecordView } from '../core/record.ts'
 import { bucketOf, type Bucket, type ReplayRules } from '../core/replay.ts'
-import { createIdReader } from '../pipeline/identify.ts'
+import { createIdReader } from '../pipeline/intake/identify.ts'
 import type { Message } from '../ports/message.ts'
 import { REPLAY_COUNT_HEADER, type ReplayItem } from '../ports/replay.ts'
 import { parseCondition, type Condition } from './expression.ts'

@@ -1,4 +1,4 @@
-import { REPLAY, watched } from '../pipeline/channels.ts'
+import { REPLAY, watched } from '../pipeline/telemetry/channels.ts'
 import { systemClock } from '../foundation/clock.ts'
 import type { Consumer } from '../consumer/define-consumer.ts'
 import { checkDecider } from '../people/decider.ts'

@@ -1,5 +1,5 @@
 import type { EpochMs } from '../core/units.ts'
-import { redactedDetail, redactedError } from '../pipeline/redact.ts'
+import { redactedDetail, redactedError } from '../pipeline/telemetry/redact.ts'
 import type { Message } from '../ports/message.ts'
 import type { ObserverEvent } from '../ports/observer.ts'
 import type { LiveEntry } from './live-snapshot.ts'

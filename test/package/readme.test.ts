@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from '@jest/globals'
 import { ERROR_CODES } from 'consume-once'
 import { PAGES, withExamples } from '../kit/readme.ts'
@@ -29,7 +29,28 @@ describe('docs/errors.md', () => {
 })
 
 describe('ARCHITECTURE.md', () => {
-  it('is a map, not a book', () => {
-    expect(readFileSync('ARCHITECTURE.md', 'utf8').split('\n').length).toBeLessThanOrEqual(150)
+  const page = readFileSync('ARCHITECTURE.md', 'utf8')
+  const map = page.split('```')[1] ?? ''
+
+  it('fits on two screens', () => {
+    const lines = page.split('\n')
+    expect(lines.length).toBeLessThanOrEqual(100)
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(160)
+  })
+
+  it.each(['.', 'src', 'src/pipeline', 'adapters'])('names each folder of %s', (place) => {
+    const ignored = new Set(['node_modules', 'dist', 'coverage'])
+    const folders = readdirSync(place, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && !ignored.has(entry.name))
+      .map(({ name }) => name)
+    expect(folders.length).toBeGreaterThan(5)
+    expect(folders.filter((name) => !map.includes(`${name}/`))).toEqual([])
+  })
+
+  it('names no folder that is gone', () => {
+    const named = [...map.matchAll(/(?<![\w/-])([a-z][\w-]*)\//g)].map(([, name]) => name ?? '')
+    const places = ['.', 'src', 'src/pipeline', 'adapters', 'adapters/redis', 'dashboard']
+    const there = new Set(places.flatMap((place) => readdirSync(place)))
+    expect(named.filter((name) => !there.has(name) && name !== 'consume-once')).toEqual([])
   })
 })

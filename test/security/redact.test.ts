@@ -8,7 +8,7 @@ import {
   TerminalError,
   TransactionError,
 } from '../../src/foundation/errors.ts'
-import { redacted, redactedDetail, redactedError } from '../../src/pipeline/redact.ts'
+import { redacted, redactedDetail, redactedError } from '../../src/pipeline/telemetry/redact.ts'
 import type { Message } from '../../src/ports/message.ts'
 
 const PAYLOAD = {

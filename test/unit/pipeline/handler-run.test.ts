@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals'
 import { definitionOf, defineConsumer } from '../../../src/consumer/define-consumer.ts'
 import { memoryStore } from '../../../src/memory/store.ts'
-import { HandlerRun, type RunEnd } from '../../../src/pipeline/handler-run.ts'
+import { HandlerRun, type RunEnd } from '../../../src/pipeline/handling/handler-run.ts'
 import { runInline } from '../../../src/run/inline.ts'
 import { turns } from '../../kit/manual-clock.ts'
 import type { Message } from '../../../src/ports/message.ts'

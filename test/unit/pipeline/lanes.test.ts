@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { Lanes } from '../../../src/pipeline/lanes.ts'
+import { Lanes } from '../../../src/pipeline/intake/lanes.ts'
 import { Task } from '../../../src/pipeline/task.ts'
 import type { Delivery } from '../../../src/ports/source.ts'
 import { ManualClock, turns } from '../../kit/manual-clock.ts'

@@ -4,7 +4,7 @@ import { messageId } from '../../../src/identity/message-id.ts'
 import type { IncomingMessage } from '../../../src/identity/message-id.ts'
 import { ManualClock, turns } from '../../kit/manual-clock.ts'
 import { endRigs, gate, startRig, type Rig, type RigOptions } from '../../kit/rig.ts'
-import { Slices } from '../../../src/pipeline/slices.ts'
+import { Slices } from '../../../src/pipeline/intake/slices.ts'
 
 afterEach(endRigs)
 

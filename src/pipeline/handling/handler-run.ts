@@ -1,0 +1,190 @@
+import type { HandlerResult } from '../../core/decision.ts'
+import type { Result } from '../../core/record.ts'
+import type { MonotonicMs } from '../../core/units.ts'
+import {
+  NoEffectError,
+  OutcomeUnknownError,
+  TerminalError,
+  hasCode,
+  isConsumeOnceError,
+} from '../../foundation/errors.ts'
+import type { BatchItem, HandlerContext } from '../../consumer/options.ts'
+import type { ResolvedConsumer } from '../../consumer/resolve-options.ts'
+import type { Claim } from '../../ports/store.ts'
+import type { Logger } from '../../ports/logger.ts'
+import type { Message } from '../../ports/message.ts'
+import type { RunTrace } from '../../ports/tracing.ts'
+import { Skipped, skip } from '../../consumer/skipped.ts'
+import { HANDLE, isWatched } from '../telemetry/channels.ts'
+import type { Task } from '../task.ts'
+import { TimedRun } from './timed-run.ts'
+
+/** A claimed message with its decoded payload. */
+export interface RunItem {
+  readonly task: Task
+  /** A message with several identities: the claim with the most attempts. */
+  readonly claim: Claim
+  /** The claims of its further identities. */
+  readonly others?: readonly Claim[] | undefined
+  /** Set when the payload is decoded. */
+  payload: unknown
+  /** An earlier attempt left the record in doubt. */
+  readonly doubt: boolean
+}
+
+/** How a run of the handler ended. */
+export interface RunEnd {
+  readonly result: HandlerResult
+  readonly error?: unknown
+  /** The return value of the handler, if `rememberResult` is set. */
+  readonly value?: unknown
+  /** The result or failure to keep with the mark. */
+  readonly kept?: Result | undefined
+  /** With `handled`: the reason of `ctx.skip`. */
+  readonly skipped?: string | undefined
+}
+
+type OnEnd<Lease> = (run: HandlerRun<Lease>, end: RunEnd) => void
+
+const HANDLED: RunEnd = { result: 'handled' }
+
+/** One run of the user's handler, for one message or a batch. `lease`: the lease under which it runs, if any. */
+export class HandlerRun<Lease = undefined> extends TimedRun {
+  readonly items: readonly RunItem[]
+  readonly lease: Lease
+  /** Its trace, if the consumer is traced. Set before the start. */
+  trace: RunTrace | undefined = undefined
+
+  constructor(items: readonly RunItem[], lease: Lease) {
+    super()
+    this.items = items
+    this.lease = lease
+  }
+
+  /**
+   * Starts the handler and calls `onEnd` once when it ends. Never throws. A callback, because a promise would be one
+   * more for each message.
+   */
+  start(consumer: ResolvedConsumer, tx: unknown, now: MonotonicMs, onEnd: OnEnd<Lease>): void {
+    this.begin(now)
+    const handled = (value: unknown): void => {
+      if (this.end()) onEnd(this, endOf(value, consumer))
+    }
+    const failed = (error: unknown): void => {
+      if (this.end()) onEnd(this, { result: resultOfThrow(error, this.isAborted), error })
+    }
+    try {
+      // A value that is not a promise also ends in a later microtask, so `onEnd` is never called during the start.
+      const { trace } = this
+      const call = isWatched(HANDLE) ? () => this.#watched(consumer, tx) : () => this.#call(consumer, tx)
+      Promise.resolve(trace === undefined ? call() : trace.run(call)).then(handled, failed)
+    } catch (error) {
+      // Thrown by the handler, or by a thenable that it returned, which may have called back before.
+      failed(error)
+    }
+  }
+
+  #watched(consumer: ResolvedConsumer, tx: unknown): Promise<unknown> {
+    const messages = this.items.map(({ task: { message, key }, claim: { attempt, fence } }) => ({
+      message,
+      key,
+      attempt,
+      fence,
+    }))
+    return HANDLE.tracePromise(async () => this.#call(consumer, tx), { consumer: consumer.name, messages })
+  }
+
+  #call(consumer: ResolvedConsumer, tx: unknown): unknown {
+    const { handle, handleBatch, log } = consumer
+    if (handleBatch !== undefined) return handleBatch(new Batch(this, tx, log))
+    const [item] = this.items
+    if (handle === undefined || item === undefined) throw new TypeError('HandlerRun without work (handler-run.call)')
+    return handle(new Context(this, item, tx, log))
+  }
+}
+
+/**
+ * An error before the abort means that no effect happened. After the abort that is unknown, unless the handler says so.
+ */
+export function resultOfThrow(error: unknown, isAborted: boolean): HandlerResult {
+  // Check the brand first: a handler may throw a proxy that breaks `instanceof`.
+  const isOurs: boolean = isConsumeOnceError(error)
+  if (!isOurs) return isAborted ? 'unknown' : 'failed' // mutant: time-out-as-failure
+  if (error instanceof NoEffectError || hasCode(error, 'NO_EFFECT')) return 'failed'
+  if (error instanceof OutcomeUnknownError || hasCode(error, 'OUTCOME_UNKNOWN')) return 'unknown'
+  if (isAborted) return 'unknown'
+  return error instanceof TerminalError || hasCode(error, 'TERMINAL') ? 'fatal' : 'failed'
+}
+
+/** A message that was skipped has no result: its duplicates get `undefined`. */
+function endOf(value: unknown, { handle, rememberResult }: ResolvedConsumer): RunEnd {
+  const skipped = handle === undefined ? undefined : Skipped.reasonOf(value)
+  if (skipped !== undefined) return { result: 'handled', skipped }
+  return rememberResult ? { result: 'handled', value } : HANDLED
+}
+
+class Item implements BatchItem<unknown> {
+  readonly message: Message
+  readonly payload: unknown
+  readonly idempotencyKey: string
+  readonly attempt: number
+  readonly fence: number
+
+  constructor({ task, claim, payload }: RunItem) {
+    this.message = task.message
+    this.payload = payload
+    this.idempotencyKey = task.idempotencyKey
+    this.attempt = claim.attempt
+    this.fence = claim.fence
+  }
+}
+
+class Context extends Item implements HandlerContext<unknown, unknown> {
+  declare readonly signal: AbortSignal
+  readonly #run: TimedRun
+  readonly tx: unknown
+  readonly log: Logger
+  readonly skip = skip
+
+  constructor(run: TimedRun, item: RunItem, tx: unknown, log: Logger) {
+    super(item)
+    this.#run = run
+    this.tx = tx
+    this.log = log
+    Object.defineProperty(this, 'signal', Context.#signal)
+  }
+
+  /**
+   * An own property, so that `{ ...context }` copies it. Lazy, because few handlers read it and creating a signal costs
+   * more than everything else.
+   */
+  static readonly #signal: PropertyDescriptor & ThisType<Context> = {
+    enumerable: true,
+    get() {
+      return this.#run.signal
+    },
+  }
+}
+
+class Batch {
+  declare readonly signal: AbortSignal
+  readonly #run: TimedRun
+  readonly messages: readonly Item[]
+  readonly tx: unknown
+  readonly log: Logger
+
+  constructor(run: HandlerRun<unknown>, tx: unknown, log: Logger) {
+    this.#run = run
+    this.messages = run.items.map((item) => new Item(item))
+    this.tx = tx
+    this.log = log
+    Object.defineProperty(this, 'signal', Batch.#signal)
+  }
+
+  static readonly #signal: PropertyDescriptor & ThisType<Batch> = {
+    enumerable: true,
+    get() {
+      return this.#run.signal
+    },
+  }
+}

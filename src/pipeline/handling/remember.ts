@@ -1,0 +1,159 @@
+import type { Key, Result } from '../../core/record.ts'
+import {
+  failureOf,
+  isFailure,
+  readResult,
+  resultOf,
+  sealedResult,
+  sealedText,
+  type RememberedFailure,
+} from '../../core/result.ts'
+import { TerminalError, describeError, errorClass } from '../../foundation/errors.ts'
+import type { ResolvedConsumer } from '../../consumer/resolve-options.ts'
+import type { HandlerRun, RunEnd } from './handler-run.ts'
+import type { Tell } from '../telemetry/observe.ts'
+import type { Services } from '../services.ts'
+
+/** Limit for name and code of a failure; `describeError` cuts its message. */
+const LONGEST_NAME = 100
+
+/** True if the consumer keeps results or failures with its marks. */
+export function remembers({ rememberResult, rememberFailure }: ResolvedConsumer): boolean {
+  return rememberResult || rememberFailure !== undefined
+}
+
+/**
+ * Computes the result that duplicates get. It runs before the mark, because a result that cannot be kept may prevent
+ * the mark.
+ */
+export function remember(run: HandlerRun<unknown>, end: RunEnd, services: Services): RunEnd {
+  const { rememberResult, rememberFailure } = services.consumer
+  if (end.result === 'handled') return rememberResult ? keepResult(run, end, services) : end
+  // After an abort the error is a consequence of the abort, whatever it looks like.
+  if (rememberFailure === undefined || end.result === 'unknown' || run.isAborted) return end
+  const { error } = end
+  let policy: 'rememberFailure' | 'sealResult' = 'rememberFailure'
+  try {
+    const answer: unknown = rememberFailure(error)
+    if (answer !== true) return end
+    policy = 'sealResult'
+    return { result: 'remembered', error, kept: sealed(failureFrom(error), keyOf(run), services.consumer) }
+  } catch (thrown) {
+    for (const { task } of run.items) {
+      const { key, message } = task
+      services.observe({ type: 'policy-threw', policy, key, message, error: thrown })
+    }
+    return end
+  }
+}
+
+/**
+ * Decrypts a kept result for `readResult`. If it cannot be read, returns a failure that says so: the effect did happen.
+ */
+export function openKept(
+  kept: Result,
+  key: Key,
+  { consumer, observe }: { readonly consumer: Pick<ResolvedConsumer, 'sealResult'>; readonly observe: Tell },
+): Result {
+  const text = sealedText(kept)
+  if (text === undefined) return kept
+  let detail = 'it is sealed, and the consumer has no sealResult'
+  if (consumer.sealResult !== undefined) {
+    try {
+      const opened = consumer.sealResult.open(text, key)
+      readResult(opened)
+      if (isFailure(opened) === isFailure(kept)) return opened
+      detail = 'it was sealed as something else'
+    } catch (error) {
+      // Without the text of the error, which may quote the result.
+      detail = `it cannot be opened: ${errorClass(error)}`
+    }
+  }
+  observe({ type: 'source', event: 'result-unreadable', detail, isWarning: true })
+  return UNREADABLE
+}
+
+export const RESULT_UNREADABLE: RememberedFailure = {
+  name: 'ResultUnreadable',
+  message: 'the effect happened, but what is kept of it cannot be read',
+  code: 'RESULT_UNREADABLE',
+}
+
+const UNREADABLE = failureOf(RESULT_UNREADABLE)
+
+/** The key that is bound to a sealed result. */
+function keyOf({ items }: HandlerRun<unknown>): Key {
+  return items[0]?.task.key ?? ''
+}
+
+/** @throws any error of `seal` */
+export function sealed(result: Result, key: Key, { sealResult }: Pick<ResolvedConsumer, 'sealResult'>): Result {
+  return sealResult === undefined ? result : sealedResult(result, (text) => sealResult.seal(text, key))
+}
+
+/** A value as the text to keep with its mark. @throws TerminalError `RESULT_NOT_KEPT` */
+export function keptValue(
+  value: unknown,
+  key: Key,
+  limits: Pick<ResolvedConsumer, 'maxResultBytes' | 'sealResult'>,
+): Result {
+  const { maxResultBytes, sealResult } = limits
+  let why: string
+  let cause: unknown
+  try {
+    const kept = sealed(resultOf(value), key, limits)
+    const bytes = Buffer.byteLength(kept) - 1
+    if (bytes <= maxResultBytes) return kept
+    why = `expected at most ${maxResultBytes} bytes of JSON (maxResultBytes), got ${bytes}${sealResult ? ', sealed' : ''}`
+  } catch (error) {
+    why = describeError(error)
+    cause = error
+  }
+  throw new TerminalError(`what the handler returned cannot be kept: ${why}`, { cause }, 'RESULT_NOT_KEPT')
+}
+
+/**
+ * The failure that duplicates get in place of a result that could not be kept. It is stored unencrypted, so with
+ * `sealResult` it omits the error text.
+ */
+export function notKept(error: TerminalError, { sealResult }: Pick<ResolvedConsumer, 'sealResult'>): Result {
+  const told = `the effect happened, but ${sealResult ? 'what the handler returned cannot be kept' : error.message}`
+  return failureOf({ name: 'ResultNotKept', message: told, code: error.code })
+}
+
+/**
+ * If the result cannot be kept, an inbox commits nothing, and the dead letter says why. Under a lease the effect has
+ * happened: a release or a set-aside would repeat it sooner or later, so the message is marked with a failure instead
+ * of the result.
+ */
+function keepResult(run: HandlerRun<unknown>, { value, skipped }: RunEnd, services: Services): RunEnd {
+  const { store, maxResultBytes, sealResult } = services.consumer
+  const limits = { maxResultBytes, sealResult }
+  try {
+    return { result: 'handled', kept: keptValue(value, keyOf(run), limits), skipped }
+  } catch (thrown) {
+    const error = thrown as TerminalError
+    if (store.strategy !== 'lease') return { result: 'fatal', error }
+    for (const { task } of run.items) {
+      const { key, message } = task
+      services.observe({ type: 'result-not-kept', key, message, error })
+    }
+    return { result: 'handled', kept: notKept(error, limits) }
+  }
+}
+
+/** The failure of a thrown value, as text to keep with its mark. */
+export function failureFrom(error: unknown): Result {
+  const name = errorClass(error).slice(0, LONGEST_NAME)
+  return failureOf({ name, message: describeError(error), code: codeOf(error)?.slice(0, LONGEST_NAME) })
+}
+
+/** A getter of a user's error must not cause a second exception. */
+function codeOf(error: unknown): string | undefined {
+  try {
+    const code = (error as { readonly code?: unknown } | null | undefined)?.code
+    return typeof code === 'string' ? code : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,253 @@
+import { whyUnusable, WHY_UNUSABLE } from '../../core/message-id.ts'
+import type { DeadLetterReason } from '../../core/decision.ts'
+import { numberedKey, ScopeIdentity } from '../../identity/digest.ts'
+import { describeError } from '../../foundation/errors.ts'
+import { traitsOf } from '../../identity/id-traits.ts'
+import type { Identity } from '../../identity/identities.ts'
+import type { IncomingMessage } from '../../identity/message-id.ts'
+import type { ResolvedConsumer } from '../../consumer/resolve-options.ts'
+import type { Message } from '../../ports/message.ts'
+import type { Delivery } from '../../ports/source.ts'
+import { keyScope } from '../../consumer/scope.ts'
+import { Task, type OtherIdentity } from '../task.ts'
+
+/** Reads the message ID as text, for logs with `logIds`; `undefined` if it is not usable. */
+export function createIdReader(consumer: ResolvedConsumer): (message: Message) => string | undefined {
+  return (message) => {
+    if (consumer.store.strategy === 'offsets') return undefined
+    try {
+      const incoming = new Incoming(message, consumer)
+      for (const { extract } of consumer.identities) {
+        const id: unknown = extract(incoming)
+        if (!isTextOrBytes(id)) return undefined
+        const unusable = whyUnusable(id)
+        if (unusable === undefined) return typeof id === 'string' ? id : Buffer.from(id as Uint8Array).toString('utf8')
+        if (unusable !== 'missing') return undefined
+      }
+      return undefined
+    } catch {
+      return undefined
+    }
+  }
+}
+
+/** A message for which no key can be computed. */
+export interface Unidentified {
+  readonly reason: DeadLetterReason
+  readonly detail: string
+  /** The error that was thrown, if any. */
+  readonly error?: unknown
+  /** The extractor found no ID at all: of several identities, a message may lack some. */
+  readonly isMissing?: true
+}
+
+const NOT_COMPARED = ''
+
+const NOT_NUMBERED: Unidentified = {
+  reason: 'no-id',
+  detail: 'the store keeps sequences: expected an ID of messageId.sourceSequence(), `number:source`',
+}
+
+/** Number of origins whose scope is cached. Origins come from messages, so there is no other bound. */
+const SCOPES_KEPT = 1_000
+
+/**
+ * Reads the idempotency key of a message, from the raw bytes: of several identities the first that it has. Text, or why
+ * there is none. Never throws.
+ */
+export function createKeyReader(
+  consumer: ResolvedConsumer,
+  group: string,
+): (message: Message) => string | Unidentified {
+  const [first, ...others] = consumer.identities.map((identity, at) => keyReaderOf(consumer, group, identity, at))
+  return (message) => {
+    const incoming = new Incoming(message, consumer)
+    let key = first?.(incoming) ?? NO_IDENTITY
+    for (const keyOf of others) if (typeof key !== 'string' && key.isMissing) key = keyOf(incoming)
+    return key
+  }
+}
+
+const NO_IDENTITY: Unidentified = { reason: 'no-id', detail: WHY_UNUSABLE.missing, isMissing: true }
+
+/** The keys of each identity but the first have a scope of their own: equal IDs of two identities are two keys. */
+function keyReaderOf(
+  consumer: ResolvedConsumer,
+  group: string,
+  { extract }: Identity,
+  at: number,
+): (incoming: Incoming) => string | Unidentified {
+  const own = at === 0 ? [] : [Buffer.from(`identity ${at + 1}`)]
+  const scopeOf = scopesBy((origin) => [...keyScope(consumer, group, origin), ...own])
+  const isNumbered = consumer.store.keys === 'sequences'
+  const missing: Unidentified = { ...NO_IDENTITY, detail: traitsOf(extract).missing ?? WHY_UNUSABLE.missing }
+  return (incoming) => {
+    try {
+      const id: unknown = extract(incoming)
+      if (!isTextOrBytes(id)) return notTextOrBytes(id)
+      // An object that only looks like bytes may throw here.
+      const unusable = whyUnusable(id)
+      if (unusable === 'missing') return missing
+      if (unusable !== undefined) return { reason: 'no-id', detail: WHY_UNUSABLE[unusable] }
+      const scope = scopeOf(incoming.origin)
+      if (isNumbered) return numberedKey(scope, id as string | Uint8Array) ?? NOT_NUMBERED
+      return scope.of(id as string | Uint8Array)
+    } catch (error) {
+      return incoming.problem ?? { reason: 'no-id', detail: `the ID extractor threw: ${describeError(error)}`, error }
+    }
+  }
+}
+
+/** The hash that payloads under one key are compared by. Text, or why there is none. Never throws. */
+export function payloadHash({ identities }: ResolvedConsumer, message: Message): string | Unidentified {
+  const [first] = identities
+  return first === undefined ? NOT_COMPARED : hashBy(first, message)
+}
+
+function hashBy({ hashOf }: Identity, { value }: Message): string | Unidentified {
+  try {
+    return hashOf(value)
+  } catch (error) {
+    return { reason: 'no-id', detail: `onConflict.compare: ${describeError(error)}`, error }
+  }
+}
+
+/**
+ * Turns a delivery into a task. Key and payload digest are computed here, once, from the raw bytes, before the handler
+ * can change anything.
+ */
+export function createIdentify(consumer: ResolvedConsumer, group: string): (delivery: Delivery) => Task | Unidentified {
+  if (consumer.store.strategy === 'offsets') return identifyByPosition(consumer, group)
+  if (consumer.identities.length > 1) return identifyBySeveral(consumer, group)
+  const keyOf = createKeyReader(consumer, group)
+  return (delivery) => {
+    const { message } = delivery
+    const idempotencyKey = keyOf(message)
+    if (typeof idempotencyKey !== 'string') return idempotencyKey
+    const hash = payloadHash(consumer, message)
+    return typeof hash === 'string' ? new Task(delivery, idempotencyKey, hash) : hash
+  }
+}
+
+/** All identities that the message has; the first of them names it. */
+function identifyBySeveral(consumer: ResolvedConsumer, group: string): (delivery: Delivery) => Task | Unidentified {
+  const readers = consumer.identities.map((identity, at) => ({
+    identity,
+    keyOf: keyReaderOf(consumer, group, identity, at),
+  }))
+  return (delivery) => {
+    const { message } = delivery
+    const incoming = new Incoming(message, consumer)
+    const found: OtherIdentity[] = []
+    let missing = NO_IDENTITY
+    for (const { identity, keyOf } of readers) {
+      const idempotencyKey = keyOf(incoming)
+      if (typeof idempotencyKey !== 'string') {
+        if (!idempotencyKey.isMissing) return idempotencyKey
+        missing = idempotencyKey
+        continue
+      }
+      const hash = hashBy(identity, message)
+      if (typeof hash !== 'string') return hash
+      found.push({ idempotencyKey, payloadHash: hash })
+    }
+    const [first, ...others] = found
+    return first === undefined ? missing : new Task(delivery, first.idempotencyKey, first.payloadHash, { others })
+  }
+}
+
+function scopesBy(make: (name: string) => readonly Uint8Array[]): (name: string) => ScopeIdentity {
+  const scopes = new Map<string, ScopeIdentity>()
+  return (name) => {
+    const known = scopes.get(name)
+    if (known !== undefined) return known
+    const scope = new ScopeIdentity(make(name))
+    if (scopes.size >= SCOPES_KEPT) scopes.clear()
+    scopes.set(name, scope)
+    return scope
+  }
+}
+
+/** Strategy `offsets`: the position identifies the message, so it needs no ID and no digest. */
+function identifyByPosition(consumer: ResolvedConsumer, group: string): (delivery: Delivery) => Task | Unidentified {
+  const scope = (consumer.scope === undefined ? [group, consumer.name] : [consumer.scope]).map((part) =>
+    Buffer.from(part),
+  )
+  const streamOf = scopesBy((stream) => [...scope, Buffer.from(stream)])
+  return (delivery) => {
+    const { position } = delivery
+    // The start has checked that the source gives positions.
+    if (position === undefined) return { reason: 'no-id', detail: 'the source gave no position' }
+    const { stream, offset } = position
+    return new Task(delivery, streamOf(stream).of(offset.toString()), NOT_COMPARED, { position })
+  }
+}
+
+/** A number or a promise has no bytes, or the same text for every message. */
+function notTextOrBytes(id: unknown): Unidentified {
+  // Nobody else handles this promise: a rejection would end the process.
+  Promise.resolve(id).catch(() => {})
+  return { reason: 'no-id', detail: `the ID extractor: expected text or bytes, got ${typeof id}` }
+}
+
+function isTextOrBytes(id: unknown): id is string | Uint8Array | null | undefined {
+  return typeof id === 'string' || id === undefined || id === null || id instanceof Uint8Array
+}
+
+/** The argument of an ID extractor. Fields of the message are delegated; the payload is decoded on first use. */
+class Incoming implements IncomingMessage<unknown> {
+  readonly #message: Message
+  readonly #consumer: ResolvedConsumer
+  #decoded: { readonly payload: unknown } | undefined
+  /** Why the payload could not be decoded for the extractor. */
+  problem: Unidentified | undefined
+
+  constructor(message: Message, consumer: ResolvedConsumer) {
+    this.#message = message
+    this.#consumer = consumer
+  }
+
+  get payload(): unknown {
+    try {
+      this.#decoded ??= { payload: this.#consumer.decode(this.#message.value, this.#message) }
+      return this.#decoded.payload
+    } catch (error) {
+      this.problem = { reason: 'undecodable', detail: describeError(error), error }
+      throw error
+    }
+  }
+
+  get system(): Message['system'] {
+    return this.#message.system
+  }
+  get destination(): string {
+    return this.#message.destination
+  }
+  get origin(): string {
+    return this.#message.origin
+  }
+  get position(): string {
+    return this.#message.position
+  }
+  get key(): Uint8Array | null {
+    return this.#message.key
+  }
+  get value(): Uint8Array | null {
+    return this.#message.value
+  }
+  get headers(): Message['headers'] {
+    return this.#message.headers
+  }
+  get messageId(): string | undefined {
+    return this.#message.messageId
+  }
+  get timestamp(): number | undefined {
+    return this.#message.timestamp
+  }
+  get firstTimestamp(): number | undefined {
+    return this.#message.firstTimestamp
+  }
+  get redelivered(): boolean | undefined {
+    return this.#message.redelivered
+  }
+}

@@ -1,0 +1,170 @@
+import type { ReleaseOptions } from '../../ports/store.ts'
+import { claimsOf } from '../store/claims.ts'
+import { DoubtQueue, type Apart } from './doubt-queue.ts'
+import { DROPPED, type Ending, type SettingAside } from '../ending.ts'
+import type { HandlerRun, RunEnd, RunItem } from '../handling/handler-run.ts'
+import type { Delivery } from '../../ports/source.ts'
+import type { Unidentified } from '../intake/identify.ts'
+import { Semaphore } from '../intake/semaphore.ts'
+import type { Services } from '../services.ts'
+import type { Task } from '../task.ts'
+import type { TimedRun } from '../handling/timed-run.ts'
+import { tracedBy } from '../handling/traces.ts'
+
+/**
+ * Claims, handles and marks ready tasks, and returns one `Ending` for each. There is one runner for each strategy of the
+ * store.
+ */
+export abstract class Runner {
+  protected readonly services: Services
+  protected readonly permits: Semaphore = new Semaphore()
+  protected readonly stuckRuns: Set<TimedRun> = new Set()
+  /** Runs tasks apart from others that may have killed a process. */
+  protected readonly doubts: DoubtQueue
+  #isWoken = false
+
+  constructor(services: Services) {
+    this.services = services
+    this.doubts = new DoubtQueue(services, {
+      permits: this.permits,
+      companyOf: (task) => this.companyApart(task),
+      isLast: (task) => this.isLastAttempt(task),
+      run: (tasks) => this.runApart(tasks),
+      onOpen: () => this.wake(),
+    })
+  }
+
+  /** Tasks that are claimed, or being claimed. */
+  get claimed(): number {
+    return this.permits.held
+  }
+
+  /** Handlers that are past their timeout and ignore `signal`. */
+  get stuck(): number {
+    return this.stuckRuns.size
+  }
+
+  /** The group that runs apart from all others, which wait for it. */
+  get apart(): Apart | undefined {
+    return this.doubts.apart
+  }
+
+  /** A task became ready, or a run ended: checks for work once, at the end of this turn of the event loop. */
+  wake(): void {
+    if (this.#isWoken || !this.hasWork) return
+    this.#isWoken = true
+    this.services.clock.nextTurn(() => {
+      this.#isWoken = false
+      this.goOn()
+    })
+  }
+
+  /** After a pause. */
+  resumed(): void {
+    this.doubts.released()
+    this.wake()
+  }
+
+  /** Gives back tasks that wait outside the lanes, and claims nothing more. */
+  drain(): void {
+    this.doubts.drain()
+  }
+
+  /**
+   * Resolves when records that are written beside the handlers are written, at the latest at the deadline of a stop. No
+   * message waits for them.
+   */
+  written(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  /** What to do with a delivery as it was identified: a task, or a dead letter. */
+  identified(_delivery: Delivery, identified: Task | Unidentified): Task | Unidentified {
+    return identified
+  }
+
+  /** The standing of deliveries has changed: partitions were revoked or a channel closed. */
+  abstract deliveriesLost(): void
+  /** The stop deadline has passed: aborts every run. A run that still finishes is marked. */
+  abstract interrupt(reason: Error): void
+  /** The stop deadline and its grace are over: stops waiting for handlers, and leaves no timer. */
+  abstract abandon(): void
+
+  /** Tasks that become ready later, and runs that end later, wake the runner themselves. */
+  protected abstract get hasWork(): boolean
+  protected abstract goOn(): void
+  /** How many tasks may run together with this one in a group apart. */
+  protected abstract companyApart(task: Task): number
+  /** The task has one attempt left: nothing else begins before it has ended. */
+  protected abstract isLastAttempt(task: Task): boolean
+  protected abstract runApart(tasks: readonly Task[]): Promise<void>
+
+  /** A run of the handler has ended. */
+  protected ran(run: HandlerRun<unknown>, end: RunEnd): void {
+    const { isTimed, isHeard, traces, clock, observe } = this.services
+    traces?.handled(run, end)
+    // For the outcome, if this run is marked. A message that runs again may be handled then.
+    if (run.state === 'ended') for (const { task } of run.items) task.skipped = end.skipped
+    if (!isTimed) return
+    const now = clock.monotonic()
+    const { items } = run
+    const durationMs = run.ranMs(now)
+    for (const { task } of items) if (task.times !== undefined) task.times.handlerMs = durationMs
+    if (isHeard) observe({ type: 'handler-run', result: end.result, count: items.length, durationMs })
+  }
+
+  protected stillOurs(tasks: readonly Task[]): readonly Task[] {
+    if (tasks.every(({ isCurrent }) => isCurrent)) return tasks
+    this.endAll(
+      tasks.filter(({ isCurrent }) => !isCurrent),
+      DROPPED,
+    )
+    return tasks.filter(({ isCurrent }) => isCurrent)
+  }
+
+  protected end(task: Task, ending: Ending): void {
+    this.permits.release(task)
+    this.services.end(task, ending)
+    this.permitFreed()
+  }
+
+  protected permitFreed(): void {
+    this.doubts.released()
+    this.wake()
+  }
+
+  protected endAll(tasks: readonly Task[], ending: Ending): void {
+    for (const task of tasks) this.end(task, ending)
+  }
+
+  protected async setAside(
+    item: Pick<RunItem, 'task' | 'claim' | 'others'>,
+    as: 'given-up' | 'parked',
+    why: SettingAside,
+  ): Promise<void> {
+    this.end(item.task, await this.services.store.setAside(item, as, why))
+  }
+
+  protected async release(items: readonly RunItem[], how: ReleaseOptions): Promise<void> {
+    await this.services.store.release(claimsOf(items), how)
+  }
+
+  /** Nobody waits for this run any more. Its tasks go on without it, and `health()` says that a restart would help. */
+  protected letGo(run: TimedRun, items: readonly RunItem[]): void {
+    if (!run.abandon()) return
+    this.stuckRuns.add(run)
+    for (const { task, claim } of items) {
+      this.services.observe({
+        type: 'stuck',
+        key: task.key,
+        message: task.message,
+        attempt: claim.attempt,
+        ...tracedBy(task),
+      })
+    }
+  }
+}
+
+export function tasksOf(items: readonly RunItem[]): readonly Task[] {
+  return items.map(({ task }) => task)
+}

@@ -1,0 +1,176 @@
+import { durationText } from '../../core/duration-text.ts'
+import { backoffMs } from '../../core/backoff.ts'
+import type { DurationMs } from '../../core/units.ts'
+import type { Claim } from '../../ports/store.ts'
+import { LeaseLostError } from '../../foundation/errors.ts'
+import { RERUN, type Ending } from '../ending.ts'
+import { Evidence } from '../evidence.ts'
+import { HandlerRun, type RunEnd, type RunItem } from '../handling/handler-run.ts'
+import { decodePayloads, type Undecoded } from '../handling/decode-payloads.ts'
+import { remember, remembers } from '../handling/remember.ts'
+import type { Services } from '../services.ts'
+import type { Task } from '../task.ts'
+import { tracedBy } from '../handling/traces.ts'
+
+interface UnclaimedHooks {
+  readonly ran: (run: HandlerRun<unknown>, end: RunEnd) => void
+  readonly end: (task: Task, ending: Ending) => void
+  /** A handler ignores its signal: somebody tells it. */
+  readonly letGo: (run: HandlerRun<unknown>, items: readonly RunItem[]) => void
+  readonly onHandled: (item: RunItem, kept: RunEnd['kept']) => void
+  /** An attempt failed; it is repeated. `undecoded`: the payload could not be read, and no handler ran. */
+  readonly onFailed: (item: RunItem, end: Pick<RunEnd, 'result' | 'error'>, undecoded?: Undecoded) => void
+}
+
+const LONGEST_TICK_MS = 500
+
+/**
+ * Runs handlers without a claim: in mode `observe`, and while the store is down under `onStoreDown: 'run-unprotected'`. A
+ * message that fails is tried again in its lane, for as long as it takes, and is never set aside: no attempt is counted
+ * in the store. `ctx.signal` aborts as under a lease, except that there is no lease to lose.
+ */
+export class UnclaimedRuns {
+  readonly #services: Services
+  readonly #hooks: UnclaimedHooks
+  readonly #runs = new Set<HandlerRun>()
+  readonly #remembers: boolean
+  #cancelTick: (() => void) | undefined
+  readonly #onEnd = (run: HandlerRun, end: RunEnd): void => this.#ended(run, end)
+
+  constructor(services: Services, hooks: UnclaimedHooks) {
+    this.#services = services
+    this.#hooks = hooks
+    this.#remembers = remembers(services.consumer)
+  }
+
+  start(tasks: readonly Task[]): void {
+    const isBatch = this.#services.consumer.handleBatch !== undefined
+    const together: RunItem[] = []
+    for (const task of tasks) {
+      const item = this.#itemOf(task)
+      if (isBatch && !task.alone) together.push(item)
+      else this.#decode([item])
+    }
+    if (together.length > 0) this.#decode(together)
+  }
+
+  deliveriesLost(): void {
+    const reason = new LeaseLostError('DELIVERY_LOST', 'its partition or channel is gone')
+    for (const run of this.#runs) if (run.items.every(({ task }) => task.isLost)) run.abort(reason)
+  }
+
+  interrupt(reason: Error): void {
+    for (const run of this.#runs) run.abort(reason)
+  }
+
+  /** Stops waiting for handlers, and leaves no timer. */
+  abandon(): void {
+    for (const run of this.#runs) this.#hooks.letGo(run, run.items)
+    this.#runs.clear()
+    this.#cancelTick?.()
+  }
+
+  /** Nothing can be marked with this claim: no store has granted it. */
+  #itemOf(task: Task): RunItem {
+    const { key, digest, history } = task
+    const { retentionMs } = this.#services.consumer
+    const claim: Claim = { key, digest, scope: '', token: '', fence: 0, attempt: history.attempts + 1, retentionMs }
+    return { task, claim, payload: undefined, doubt: false }
+  }
+
+  #decode(items: readonly RunItem[]): void {
+    const decoded = decodePayloads(items, this.#services.consumer)
+    if (decoded instanceof Promise) void decoded.then((undecoded) => this.#begin(items, undecoded))
+    else this.#begin(items, decoded)
+  }
+
+  #begin(items: readonly RunItem[], undecoded: readonly Undecoded[]): void {
+    const { isDraining, consumer, clock, traces } = this.#services
+    // Nearly always.
+    const allBegin = undecoded.length === 0 && !isDraining && items.every(({ task }) => task.isCurrent)
+    const beginning = allBegin ? items : this.#sorted(items, undecoded)
+    if (beginning.length === 0) return
+    const run = new HandlerRun(beginning, undefined)
+    this.#runs.add(run)
+    this.#schedule()
+    traces?.begin(run)
+    run.start(consumer, undefined, clock.monotonic(), this.#onEnd)
+  }
+
+  /** Ends those that cannot begin, and returns the others. */
+  #sorted(items: readonly RunItem[], undecoded: readonly Undecoded[]): readonly RunItem[] {
+    const unreadable = new Set(undecoded.map(({ item }) => item))
+    for (const one of undecoded) {
+      this.#hooks.onFailed(one.item, { result: 'fatal', error: one.error }, one)
+      this.#again(one.item, one.error ?? new TypeError(one.detail))
+    }
+    const beginning: RunItem[] = []
+    for (const item of items) {
+      if (unreadable.has(item)) continue
+      if (!this.#services.isDraining && item.task.isCurrent) beginning.push(item)
+      else this.#hooks.end(item.task, RERUN)
+    }
+    return beginning
+  }
+
+  #ended(run: HandlerRun, how: RunEnd): void {
+    this.#runs.delete(run)
+    const end = this.#remembers ? remember(run, how, this.#services) : how
+    this.#hooks.ran(run, end)
+    const evidence = Evidence.ofRun(end)
+    if (evidence !== undefined) {
+      for (const item of run.items) {
+        const { task, claim } = item
+        this.#hooks.onHandled(item, end.kept)
+        this.#hooks.end(task, { end: 'ran', evidence, attempt: claim.attempt, result: end.kept })
+      }
+      return
+    }
+    // A failed batch says nothing about its single messages.
+    const isSplit = run.items.length > 1
+    for (const item of run.items) {
+      item.task.alone ||= isSplit
+      if (isSplit || run.isInterrupted) this.#hooks.end(item.task, RERUN)
+      else {
+        this.#hooks.onFailed(item, end)
+        this.#again(item, end.error)
+      }
+    }
+  }
+
+  #again({ task, claim: { attempt } }: RunItem, error: unknown): void {
+    const { consumer, clock, entropy, observe } = this.#services
+    const { key, message } = task
+    const retryInMs: DurationMs = backoffMs(attempt, consumer.backoff, entropy.fraction())
+    task.tried(attempt, true)
+    task.firstFailureAt ??= clock.now()
+    observe({ type: 'attempt-failed', key, message, attempt, error, retryInMs, ...tracedBy(task) })
+    this.#hooks.end(task, { end: 'rerun', delayMs: retryInMs })
+  }
+
+  /** One timer for all runs. */
+  #schedule(): void {
+    if (this.#cancelTick !== undefined) return
+    const { clock, consumer } = this.#services
+    const tickMs = Math.min(LONGEST_TICK_MS, Math.ceil(consumer.handlerTimeoutMs / 2))
+    this.#cancelTick = clock.after(tickMs, () => {
+      this.#cancelTick = undefined
+      if (this.#runs.size === 0) return
+      this.#watchTime()
+      this.#schedule()
+    })
+  }
+
+  #watchTime(): void {
+    const { clock, consumer } = this.#services
+    const { handlerTimeoutMs, graceMs } = consumer
+    const now = clock.monotonic()
+    for (const run of this.#runs) {
+      const ranMs = run.ranMs(now)
+      if (ranMs < handlerTimeoutMs) continue
+      run.abort(new LeaseLostError('HANDLER_TIMEOUT', `the handler ran longer than ${durationText(handlerTimeoutMs)}`))
+      // Its message still waits for it: another run beside it could repeat the effect.
+      if (ranMs >= handlerTimeoutMs + graceMs && run.state === 'running') this.#hooks.letGo(run, run.items)
+    }
+  }
+}

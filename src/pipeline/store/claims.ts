@@ -1,0 +1,44 @@
+import { isMarked } from '../../core/decision.ts'
+import type { Claim } from '../../ports/store.ts'
+
+/** The claims of one message: one, or one for each of its identities. */
+export interface Claims {
+  /** The one with the most attempts. */
+  readonly claim: Claim
+  readonly others?: readonly Claim[] | undefined
+}
+
+/** The claims of all keys of these messages, message by message. */
+export function claimsOf(items: readonly Claims[]): readonly Claim[] {
+  const claims: Claim[] = []
+  for (const { claim, others } of items) {
+    claims.push(claim)
+    if (others !== undefined) claims.push(...others)
+  }
+  return claims
+}
+
+/** One value for each message, for each of its claims. */
+export function forEachClaim<T>(items: readonly Claims[], values: readonly T[]): readonly T[] {
+  if (items.every(({ others }) => others === undefined)) return values
+  return items.flatMap(({ others }, at) => {
+    const value = values[at] as T
+    return others === undefined ? [value] : [value, ...others.map(() => value)]
+  })
+}
+
+/** One verdict for each message: that of the first claim that failed, if one did. */
+export function forEachItem<T>(
+  items: readonly Claims[],
+  verdicts: readonly T[],
+  hasFailed: (verdict: T) => boolean,
+): readonly T[] {
+  if (verdicts.length === items.length) return verdicts
+  let at = 0
+  return items.map(({ others }) => {
+    const own = verdicts.slice(at, (at += 1 + (others?.length ?? 0)))
+    return own.find(hasFailed) ?? (own[0] as T)
+  })
+}
+
+export const isRefused = (verdict: Parameters<typeof isMarked>[0]): boolean => !isMarked(verdict)

@@ -1,0 +1,87 @@
+import { SILENT, type ResolvedConsumer } from '../../consumer/resolve-options.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { ObserverEvent, PipelineEvent } from '../../ports/observer.ts'
+import { DELIVERY } from './channels.ts'
+import { createIdReader } from '../intake/identify.ts'
+import { logEvent, type EventLog } from './log-event.ts'
+import { loggedError } from './logged-error.ts'
+import { SettleRefusals } from './settle-refusals.ts'
+
+/** Tells an event of the pipeline to whoever listens. It never throws. */
+export type Tell = (event: PipelineEvent) => void
+
+/**
+ * Calls the consumer's log and observers. An exception in them is the user's own and must not leave a message half
+ * ended.
+ */
+export class Telling {
+  readonly #consumer: ResolvedConsumer
+  readonly #eventLog: EventLog
+  readonly #refusals: SettleRefusals
+  readonly #isLogged: boolean
+  #hasExplainedConflicts = false
+
+  constructor(consumer: ResolvedConsumer, clock: Clock) {
+    const { log, name, logIds } = consumer
+    this.#consumer = consumer
+    this.#isLogged = log !== SILENT
+    this.#eventLog = { log, consumer: name, idOf: logIds ? createIdReader(consumer) : undefined }
+    this.#refusals = new SettleRefusals(log, name, clock)
+  }
+
+  /** Somebody listens. Otherwise no event need be made, and no time be taken for it. */
+  get isHeard(): boolean {
+    return this.#isLogged || this.#consumer.observers.length > 0 || DELIVERY.hasSubscribers
+  }
+
+  readonly observe: Tell = (event) => {
+    if (!this.isHeard) return
+    // The event was made for this call, so it is completed in place: a copy would cost as much as the event.
+    const told = event as PipelineEvent & { consumer: string }
+    told.consumer = this.#consumer.name
+    if (told.type === 'delivery' && DELIVERY.hasSubscribers) DELIVERY.publish(told)
+    if (this.#isLogged) unlessItThrows(() => this.#toLog(told))
+    for (const observer of this.#consumer.observers) {
+      try {
+        observer(told)
+      } catch (error) {
+        unlessItThrows(() => this.#logObserverError(error, told))
+      }
+    }
+  }
+
+  /** Logs the counts that are not logged yet, and leaves no timer. */
+  end(): void {
+    unlessItThrows(() => this.#refusals.flush())
+  }
+
+  #toLog(event: ObserverEvent): void {
+    if (event.type === 'delivery' && event.outcome === 'settle-refused') this.#refusals.add(event)
+    else logEvent(this.#eventLog, event)
+    if (event.type === 'delivery' && event.reason === 'conflict' && !this.#hasExplainedConflicts) {
+      this.#hasExplainedConflicts = true
+      this.#eventLog.log.warn({ consumer: this.#consumer.name, next: AFTER_CONFLICT }, ABOUT_CONFLICTS)
+    }
+  }
+
+  #logObserverError(error: unknown, event: ObserverEvent): void {
+    const { log, name } = this.#consumer
+    const about = 'message' in event ? event.message : undefined
+    log.error({ consumer: name, err: loggedError(error, about) }, 'the observer threw')
+  }
+}
+
+/** Said once, after the first. */
+const ABOUT_CONFLICTS =
+  'about conflicts: two messages have the same ID and different payloads. The first is handled, the other was dead-lettered and not handled. ' +
+  'Usual causes: a re-send has a new timestamp or counter in its payload, or the ID is no ID of one message, such as a customer number'
+const AFTER_CONFLICT =
+  "a re-send that differs: set onConflict: { compare: ['/amount'] } with the fields that must agree, or onConflict: 'duplicate'. " +
+  'An ID that several messages share: take another one (id), then publish the dead letters again'
+
+/** The logger itself threw, so there is no place to report it. */
+function unlessItThrows(tell: () => void): void {
+  try {
+    tell()
+  } catch {}
+}

@@ -18,7 +18,7 @@ async function sendLetter(to: string): Promise<void> {
 }
 
 const pool = new Pool({ connectionString: databaseUrl() })
-const letters = defineConsumer({
+const deadLetters = defineConsumer({
   name: 'letter-sender',
   id: messageId.property(),
   decode: json<{ to: string }>(),
@@ -27,7 +27,7 @@ const letters = defineConsumer({
   handle: ({ payload }) => sendLetter(payload.to),
 })
 
-const running = await runRabbit(rabbitUrl(), letters, { queue })
+const running = await runRabbit(rabbitUrl(), deadLetters, { queue })
 const publisher = confirmedPublisher(rabbitUrl())
 const publish = (id: string, to: string): Promise<void> =>
   publisher.publish({ routingKey: queue, body: Buffer.from(JSON.stringify({ to })), messageId: id })
@@ -41,7 +41,7 @@ for (const [id, to] of [
 await eventually(async () => sent.length === 2 && running.health().checks['handlers'] === '0 in flight')
 
 // The provider's own list says that the letter to Grace went out. Every later delivery is a duplicate then.
-const people = adminOf(letters, { group: queue, origins: [queue] })
+const people = adminOf(deadLetters, { group: queue, origins: [queue] })
 await eventually(async () => (await people.inspect(['letter-2']))[0]?.state === 'parked')
 const [decided] = await people.resolve(['letter-2'], { as: 'done', by: 'ada', reason: 'in the list of the provider' })
 assert.equal(decided?.verdict, 'decided')

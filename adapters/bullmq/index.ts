@@ -107,6 +107,6 @@ function named(name: 'DelayedError' | 'UnrecoverableError', message: string): Er
   return error
 }
 
-function detailOf({ reason = 'dead-lettered', letter }: Settlement): string {
-  return letter === undefined ? reason : `${reason}: ${letter.detail}`
+function detailOf({ reason = 'dead-lettered', deadLetter }: Settlement): string {
+  return deadLetter === undefined ? reason : `${reason}: ${deadLetter.detail}`
 }

@@ -40,9 +40,9 @@ export function crashOnRabbit(prefetch: number, queueType: QueuePlan['queueType'
         await channel.assertQueue(deadLetterQueue(job), { durable: true, arguments: { 'x-queue-type': queueType } })
         const ids = new Set<number>()
         for (;;) {
-          const letter = await channel.get(deadLetterQueue(job), { noAck: true })
-          if (letter === false) return ids
-          ids.add(indexOf(letter.properties.messageId))
+          const deadLetter = await channel.get(deadLetterQueue(job), { noAck: true })
+          if (deadLetter === false) return ids
+          ids.add(indexOf(deadLetter.properties.messageId))
         }
       }),
   }

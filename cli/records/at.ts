@@ -74,11 +74,11 @@ export function placeText({ item }: Found): string {
   const arrived = timestamp === undefined ? 'at an unknown time' : new Date(timestamp).toISOString()
   const clock = timestampOf === 'producer' ? ' by the clock of its producer' : ''
   const size = message.value === null ? 'no payload' : `${message.value.length.toLocaleString('en')} bytes`
-  const letter = deadLetter === undefined ? '' : `, ${letterText(deadLetter)}`
-  return printable(`${part}/${position}: ${arrived}${clock}, ${size}, first published to ${message.origin}${letter}`)
+  const setAside = deadLetter === undefined ? '' : `, ${deadLetterText(deadLetter)}`
+  return printable(`${part}/${position}: ${arrived}${clock}, ${size}, first published to ${message.origin}${setAside}`)
 }
 
-function letterText({ parked, reason, consumer, group }: NonNullable<ReplayItem['deadLetter']>): string {
+function deadLetterText({ parked, reason, consumer, group }: NonNullable<ReplayItem['deadLetter']>): string {
   const by = consumer === undefined ? '' : ` by ${group === undefined ? '' : `${group}/`}${consumer}`
   const why = reason === undefined ? '' : ` (${reason})`
   return `a dead letter, ${parked ? 'parked' : 'given up'}${by}${why}`
@@ -86,7 +86,7 @@ function letterText({ parked, reason, consumer, group }: NonNullable<ReplayItem[
 
 export function placeJson({ item, isConflict }: Found): Record<string, unknown> {
   const { part, position, message, timestamp, timestampOf, deadLetter } = item
-  const { since, ...letter } = deadLetter ?? {}
+  const { since, ...facts } = deadLetter ?? {}
   return {
     partition: part,
     position,
@@ -98,6 +98,6 @@ export function placeJson({ item, isConflict }: Found): Record<string, unknown> 
     dead_letter:
       deadLetter === undefined
         ? undefined
-        : { ...letter, since: since === undefined ? undefined : new Date(since).toISOString() },
+        : { ...facts, since: since === undefined ? undefined : new Date(since).toISOString() },
   }
 }

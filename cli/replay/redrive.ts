@@ -55,11 +55,11 @@ export function addRedrive(program: Command, exit: (code: number) => void): void
   addSessionOptions(addSelectionOptions(command))
     .addHelpText('after', HELP)
     .action(async (consumer: string, flags: RedriveFlags) => {
-      exit(await Session.run(flags, (session) => redriveLetters(session, consumer, flags)))
+      exit(await Session.run(flags, (session) => redriveDeadLetters(session, consumer, flags)))
     })
 }
 
-async function redriveLetters(session: Session, name: string, flags: RedriveFlags): Promise<number> {
+async function redriveDeadLetters(session: Session, name: string, flags: RedriveFlags): Promise<number> {
   const { dryRun, reason = '', by } = flags
   const decider = dryRun ? { by: '', reason } : deciderOf({ reason, ...(by === undefined ? {} : { by }) })
   const entry = session.consumer(name)

@@ -132,7 +132,7 @@ export const REDRIVE_WORDS: Readonly<Record<string, string>> = {
   unreadable: 'have a record that cannot be read',
   unknown: 'may have been handled: nothing proves that they were not',
   looped: 'were redriven too often already',
-  repeated: 'repeat another letter of the same message',
+  repeated: 'repeat another dead letter of the same message',
   'no-destination': 'do not tell where they came from',
   'refused-destination': 'came from a place that is not allowed',
   filtered: 'are not meant',

@@ -81,9 +81,9 @@ function describeOddInput(source: Source, store: Store): void {
         await using demo = new DemoProcess({ hasPglite: store === 'pglite' })
         const figures = await demo.figures([...place, '--input', ODD, '--effects', demo.path('effects')])
         expect(figures).toMatchObject({ distinct: 36, handled: 36, no_id: 10, lost: 0, double_effects: 0, exitCode: 0 })
-        const letters = demo.rows(`${demo.state}/dead-letters.ndjson`)
-        expect(letters).toHaveLength(figures['dead_lettered'] ?? -1)
-        expect(letters.filter(({ reason }) => reason === 'conflict')).toHaveLength(figures['conflicts'] ?? -1)
+        const deadLetters = demo.rows(`${demo.state}/dead-letters.ndjson`)
+        expect(deadLetters).toHaveLength(figures['dead_lettered'] ?? -1)
+        expect(deadLetters.filter(({ reason }) => reason === 'conflict')).toHaveLength(figures['conflicts'] ?? -1)
         expect(new Set(demo.rows(demo.path('effects')).map(({ id }) => id)).size).toBe(36)
       },
       WITHIN_MS,
@@ -125,9 +125,9 @@ function describeKills(source: Source, store: Store): void {
       const next = await demo.figures([...args, ...policy])
       expect(next).toMatchObject({ lost: 0, double_effects: 0, resumed: true, exitCode: 0 })
       expect(next['in_doubt']).toBeLessThanOrEqual(store === 'redis' ? SLOTS : 0)
-      const letters = demo.rows(`${demo.state}/dead-letters.ndjson`)
-      expect(letters.every(({ reason }) => reason === 'in-doubt')).toBe(true)
-      expect(new Set(letters.map(({ id }) => id)).size).toBe(next['in_doubt'])
+      const deadLetters = demo.rows(`${demo.state}/dead-letters.ndjson`)
+      expect(deadLetters.every(({ reason }) => reason === 'in-doubt')).toBe(true)
+      expect(new Set(deadLetters.map(({ id }) => id)).size).toBe(next['in_doubt'])
     },
     WITHIN_MS,
   )

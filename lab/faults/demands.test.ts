@@ -54,8 +54,8 @@ describe('the demands of a cell', () => {
   })
 
   it('find a dead letter that says something else', () => {
-    const letter = { at: 0, proc: 'w1', f: 'copy', type: 'ok', place: 'queue#0', to: 'dead-letter' } as const
-    const events: readonly HistoryEvent[] = [{ ...letter, parked: true, reason: 'conflict' }]
+    const deadLetter = { at: 0, proc: 'w1', f: 'copy', type: 'ok', place: 'queue#0', to: 'dead-letter' } as const
+    const events: readonly HistoryEvent[] = [{ ...deadLetter, parked: true, reason: 'conflict' }]
     const failures = unmet({ reason: 'record-unreadable' }, events, ABOUT)
     expect(failures).toEqual(['expected a dead letter for record-unreadable, found conflict'])
   })

@@ -4,12 +4,12 @@ import type { Outcome } from './cell.ts'
 /** What became of one message, by what the servers hold and have said. */
 export function outcomeOf({ events }: History, subject: Subject, places: readonly string[]): Outcome {
   const ofSubject = events.filter((event) => 'subject' in event && event.subject === subject)
-  const letters = events.filter((event) => event.f === 'copy' && places.includes(event.place))
-  if (letters.some((event) => event.f === 'copy' && event.parked)) return 'in doubt'
+  const deadLetters = events.filter((event) => event.f === 'copy' && places.includes(event.place))
+  if (deadLetters.some((event) => event.f === 'copy' && event.parked)) return 'in doubt'
   const effects = ofSubject.filter((event) => event.f === 'effect')
   const taken = effects.filter(({ kind }) => kind !== 'attempt').length
   if (taken > 1) return 'D'
-  if (taken === 0) return letters.length > 0 ? 'dead-lettered' : 'lost'
+  if (taken === 0) return deadLetters.length > 0 ? 'dead-lettered' : 'lost'
   if (effects.filter(({ kind }) => kind === 'attempt').length > 1) return 'k'
   if (wasSettledAsDuplicate(ofSubject)) return '1s'
   return wasTakenOver(ofSubject) ? 'B' : '1'

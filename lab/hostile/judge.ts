@@ -1,7 +1,7 @@
 import { json, type Store } from '../../src/index.ts'
 import type { Ending, Ledger } from './ledger.ts'
 import { nameOf, type Sending } from './plan.ts'
-import type { FoundLetter } from './stage.ts'
+import type { FoundDeadLetter } from './stage.ts'
 
 const decode = json()
 
@@ -46,15 +46,15 @@ export function judgeChapter(plan: readonly Sending[], ledger: Ledger, options: 
 }
 
 /** The dead-letter place holds what was refused, so often, with the reason, and byte for byte. */
-export function judgeLetters(
+export function judgeDeadLetters(
   plan: readonly Sending[],
-  letters: readonly FoundLetter[],
+  deadLetters: readonly FoundDeadLetter[],
   { times, strategy }: { readonly times: number; readonly strategy: Strategy },
 ): readonly string[] {
   const findings: string[] = []
   for (const sending of plan) {
     const refusal = refusalOf(sending, strategy)
-    const found = letters.filter(({ number }) => number === sending.number)
+    const found = deadLetters.filter(({ number }) => number === sending.number)
     const expected = refusal === undefined ? 0 : times
     if (found.length !== expected)
       findings.push(`${nameOf(sending)}: expected ${expected} dead letters, found ${found.length}`)
@@ -63,7 +63,7 @@ export function judgeLetters(
       if (!isSame(value, sending.value)) findings.push(`${nameOf(sending)}: its dead letter has another value`)
     }
   }
-  const lost = letters.filter(({ number }) => number === undefined)
+  const lost = deadLetters.filter(({ number }) => number === undefined)
   return [...findings, ...lost.map(({ reason }) => `a dead letter of no message that was sent, ${reason}`)]
 }
 

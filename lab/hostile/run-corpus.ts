@@ -1,9 +1,9 @@
 import type { Running } from '../../src/index.ts'
 import { hostileConsumer } from './consumer.ts'
-import { judgeChapter, judgeCommitted, judgeLetters } from './judge.ts'
+import { judgeChapter, judgeCommitted, judgeDeadLetters } from './judge.ts'
 import { Ledger } from './ledger.ts'
 import { Numbers, nameOf, planFor, type Sending } from './plan.ts'
-import type { FoundLetter, Stage } from './stage.ts'
+import type { FoundDeadLetter, Stage } from './stage.ts'
 import type { OpenedStore } from './stores.ts'
 
 /** A consumer that stands still has a message that it can neither handle nor set aside. */
@@ -59,21 +59,21 @@ export async function runCorpus({ stage, opened, handler = 'handle' }: CorpusOpt
   const once = countsOf(plan.map(({ number }) => number))
   const sendAll = (): Promise<void> => stage.send(plan)
 
-  let letters: readonly FoundLetter[] = []
+  let deadLetters: readonly FoundDeadLetter[] = []
   try {
     await play('first', once, sendAll)
-    letters = await stage.letters()
-    findings.push(...judgeLetters(plan, letters, { times: 1, strategy }))
+    deadLetters = await stage.deadLetters()
+    findings.push(...judgeDeadLetters(plan, deadLetters, { times: 1, strategy }))
     // In the order of their originals: of two with one ID the first is the one that counts.
-    const inOrder = letters
+    const inOrder = deadLetters
       .flatMap(({ number, moveBack }) => (number === undefined ? [] : { number, moveBack }))
       .toSorted((a, b) => a.number - b.number)
     await play('again', countsOf(inOrder.map(({ number }) => number)), async () => {
       for (const { moveBack } of inOrder) await moveBack()
     })
     await play('again', once, sendAll)
-    letters = await stage.letters()
-    findings.push(...judgeLetters(plan, letters, { times: 3, strategy }))
+    deadLetters = await stage.deadLetters()
+    findings.push(...judgeDeadLetters(plan, deadLetters, { times: 3, strategy }))
     if (opened.committed) findings.push(...judgeCommitted(plan, await opened.committed(), strategy))
   } catch (error) {
     if (!(error instanceof Stalled)) throw error
@@ -85,7 +85,7 @@ export async function runCorpus({ stage, opened, handler = 'handle' }: CorpusOpt
   return {
     entries: new Set(plan.flatMap(({ entry }) => entry ?? [])).size,
     deliveries,
-    deadLetters: letters.length,
+    deadLetters: deadLetters.length,
     effects,
     crashes: crashes.seen,
     findings,

@@ -3,7 +3,7 @@ import type { Carrier } from './entry.ts'
 import type { Sending } from './plan.ts'
 
 /** A dead letter as it lies in its place. */
-export interface FoundLetter {
+export interface FoundDeadLetter {
   /** `undefined`: nothing of it says which message it was. */
   readonly number: number | undefined
   readonly reason: string | undefined
@@ -18,7 +18,7 @@ export interface Stage extends AsyncDisposable {
   start(consumer: Consumer): Promise<Running>
   send(sendings: readonly Sending[]): Promise<void>
   /** All that was dead-lettered so far. */
-  letters(): Promise<readonly FoundLetter[]>
+  deadLetters(): Promise<readonly FoundDeadLetter[]>
   /** Resolves when the broker says that nothing is left to be delivered; rejects if that does not come. */
   untilDrained(): Promise<void>
 }

@@ -46,12 +46,12 @@ async function liveTwice(strategy: 'lease' | 'inbox', dieAt: CrashPoint): Promis
   await using second = new KafkaWorker(config)
   await second.until(() => OUTCOMES.some((outcome) => second.told(outcome).length > 0))
   await cluster.untilCommitted(groupId, topic, [1])
-  const letters = (await cluster.highs(`${topic}.dead-letter`)).reduce((sum, { high }) => sum + Number(high), 0)
+  const deadLetters = (await cluster.highs(`${topic}.dead-letter`)).reduce((sum, { high }) => sum + Number(high), 0)
   const told = [...first.told('effect'), ...second.told('effect')].length
   return {
     outcome: OUTCOMES.filter((outcome) => second.told(outcome).length > 0).join(),
     effects: strategy === 'inbox' ? await stores.committed(id) : told,
-    deadLetters: letters,
+    deadLetters: deadLetters,
   }
 }
 

@@ -208,8 +208,8 @@ describe.each([
     expect(done.indexOf('a')).toBeLessThan(done.indexOf('flaky'))
     expect(done.indexOf('flaky')).toBeLessThan(done.indexOf('b'))
     expect(starts.filter((one) => one.startsWith('bad')).at(-1)).toBe('bad 3')
-    const [letter, ...others] = await cluster.read(`${topic}.dead-letter`, 1)
-    expect([String(letter?.value), others.length]).toEqual(['bad', 0])
+    const [deadLetter, ...others] = await cluster.read(`${topic}.dead-letter`, 1)
+    expect([String(deadLetter?.value), others.length]).toEqual(['bad', 0])
     expect(watching.ended('dead-lettered')).toBe(1)
     expect(await position(topic)).toBe(4)
   })
@@ -516,8 +516,8 @@ describe('a process with offsets in Postgres that dies', () => {
     await using last = new KafkaWorker(config)
     await eventually(async () => (await position(topic)) === 3)
     expect(await effects()).toEqual(['a', 'b'])
-    const letters = await cluster.read(`${topic}.dead-letter`, 1)
-    expect(letters.map(({ value, headers }) => [String(value), headers['x-dead-letter-reason']])).toEqual([
+    const deadLetters = await cluster.read(`${topic}.dead-letter`, 1)
+    expect(deadLetters.map(({ value, headers }) => [String(value), headers['x-dead-letter-reason']])).toEqual([
       [JSON.stringify({ id: 'poison', does: 'kill' }), 'attempts-spent'],
     ])
     expect(last.told('dead-lettered')).toEqual(['poison'])
@@ -542,8 +542,8 @@ describe('a process with offsets in Postgres that dies', () => {
       await second.untilTold('running')
       await cluster.untilCommitted(groupId, topic, [2])
       const done = await effects()
-      const letters = (await cluster.highs(`${topic}.dead-letter`)).reduce((sum, { high }) => sum + Number(high), 0)
-      expect({ effects: done.filter((name) => name === 'x').length, deadLetters: letters }).toEqual(expected)
+      const deadLetters = (await cluster.highs(`${topic}.dead-letter`)).reduce((sum, { high }) => sum + Number(high), 0)
+      expect({ effects: done.filter((name) => name === 'x').length, deadLetters: deadLetters }).toEqual(expected)
       expect(done.filter((name) => name === 'after')).toEqual(['after'])
       expect(await position(topic)).toBe(2)
     },

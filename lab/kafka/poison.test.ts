@@ -38,11 +38,11 @@ describe('a message that kills its process', () => {
       expect(lives).toHaveLength(MAX_ATTEMPTS + 1)
       expect(lives[0]?.told('started').length).toBeGreaterThan(1) // It did not die alone.
 
-      const letters = await cluster.read(`${topic}.dead-letter`, 1)
-      expect(letters.map(({ key }) => String(key))).toEqual(['poison'])
-      expect(letters[0]?.headers).toMatchObject({ 'x-dead-letter-reason': 'attempts-spent' })
+      const deadLetters = await cluster.read(`${topic}.dead-letter`, 1)
+      expect(deadLetters.map(({ key }) => String(key))).toEqual(['poison'])
+      expect(deadLetters[0]?.headers).toMatchObject({ 'x-dead-letter-reason': 'attempts-spent' })
       // On a lease nobody knows what it did before it died; an inbox knows that nothing was committed.
-      expect(letters[0]?.headers['x-parked']).toBe(strategy === 'lease' ? 'true' : undefined)
+      expect(deadLetters[0]?.headers['x-parked']).toBe(strategy === 'lease' ? 'true' : undefined)
       expect(new Set(told('effect'))).toEqual(new Set(NEIGHBOURS))
       if (strategy === 'lease') return
       for (const id of NEIGHBOURS) expect([id, await stores.committed(id)]).toEqual([id, 1])

@@ -80,7 +80,7 @@ describe('a Kafka source on three brokers', () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const dead = await cluster.topic(3)
     const { publisher } = await cluster.open({ topics: [topic], group: groupId, deadLetter: { topic: dead } })
-    const letterOf = (value: string): DeadLetter => ({
+    const deadLetterOf = (value: string): DeadLetter => ({
       message: {
         system: 'kafka',
         destination: topic,
@@ -100,7 +100,7 @@ describe('a Kafka source on three brokers', () => {
     })
     const publish = (value: string): Promise<void> =>
       eventually(() =>
-        publisher.deadLetter(letterOf(value)).then(
+        publisher.deadLetter(deadLetterOf(value)).then(
           () => true,
           () => false,
         ),

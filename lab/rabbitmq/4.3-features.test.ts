@@ -6,7 +6,7 @@ import { startPrivateRabbit } from '../../test/kit/servers/private-rabbit.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { itWaitsElsewhereWhileBusy } from '../../test/rabbitmq/busy.ts'
 import { Consumers, type Handle } from '../../test/rabbitmq/consumers.ts'
-import { deadLetterOf, deliveryAt, retryOf } from '../../test/rabbitmq/letters.ts'
+import { deadLetterOf, deliveryAt, retryOf } from '../../test/rabbitmq/dead-letters.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
 import { textOf } from '../../test/rabbitmq/watching.ts'
 

@@ -55,7 +55,7 @@ async function start(mayGoOn: Gate): Promise<Started> {
   return { queue, running, watching }
 }
 
-async function lettersOf({ queue }: Started): Promise<Set<string>> {
+async function deadLettersOf({ queue }: Started): Promise<Set<string>> {
   return new Set((await rabbit.takeLeft(`${queue}.dead-letter`)).map(({ body }) => body))
 }
 
@@ -84,19 +84,19 @@ describe('a broker that runs out of memory', () => {
       await allClear()
     }
     for (const { watching, running, queue } of both) {
-      await watching.until(() => lettered(watching) >= BAD.length)
+      await watching.until(() => deadLettered(watching) >= BAD.length)
       await running.stop()
       expect(await rabbit.takeLeft(queue)).toEqual([])
     }
     // What was under way when it blocked arrives in the end, beside the copy that was published instead.
-    expect(await Promise.all(both.map(lettersOf))).toEqual([new Set([EARLY, ...BAD]), new Set(BAD)])
+    expect(await Promise.all(both.map(deadLettersOf))).toEqual([new Set([EARLY, ...BAD]), new Set(BAD)])
   }, 90_000)
 })
 
 const isBad = ({ value }: Message): boolean => BAD.includes(Buffer.from(value ?? []).toString())
 
 /** Bad ones that are dead-lettered. */
-function lettered({ events }: Watching): number {
+function deadLettered({ events }: Watching): number {
   return events.filter(
     (event) => event.type === 'delivery' && event.outcome === 'dead-lettered' && isBad(event.message),
   ).length

@@ -43,13 +43,13 @@ describe('a broker that restarts', () => {
     await broker.kill()
     const [first] = intake.deliveries
     if (first === undefined) throw new Error('nothing was delivered')
-    const letter = { reason: 'conflict', parked: false, detail: '', errorClass: undefined, attempts: 0 }
-    const publishing = publisher.deadLetter({ ...letter, message: first.message, consumer: 'c', group: 'work' })
+    const deadLetter = { reason: 'conflict', parked: false, detail: '', errorClass: undefined, attempts: 0 }
+    const publishing = publisher.deadLetter({ ...deadLetter, message: first.message, consumer: 'c', group: 'work' })
     await expect(publishing).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' })
     await broker.restart()
     await intake.untilTold('rebuilt', 2)
     await intake.until(() => intake.deliveries.length >= before + 9)
-    await publisher.deadLetter({ ...letter, message: first.message, consumer: 'c', group: 'work' })
+    await publisher.deadLetter({ ...deadLetter, message: first.message, consumer: 'c', group: 'work' })
     for (const delivery of intake.deliveries.slice(before)) expect(delivery.settle()).toBe(true)
     await source.close()
 

@@ -51,7 +51,7 @@ interface Ended {
   readonly neighbours: readonly string[]
   readonly poison: string
   readonly lives: readonly RabbitWorker[]
-  readonly letters: readonly Taken[]
+  readonly deadLetters: readonly Taken[]
   /** What all of them told. */
   readonly told: (what: string) => readonly string[]
 }
@@ -83,7 +83,7 @@ async function liveUntilDone(store: StoreSpec, queueType: 'quorum' | 'classic'):
     if (isDone) await worker.stop()
   }
   expect(await rabbit.takeLeft(queue)).toEqual([])
-  return { neighbours, poison, lives, told, letters: await rabbit.takeLeft(`${queue}.dead-letter`) }
+  return { neighbours, poison, lives, told, deadLetters: await rabbit.takeLeft(`${queue}.dead-letter`) }
 }
 
 const ON_MARIADB: ['mysqlInbox' | 'mysqlLease', 'quorum'][] = [
@@ -103,18 +103,18 @@ describe('a message that kills its process', () => {
     'is dead-lettered after its attempts, and each neighbour is handled once: %s, %s queue',
     async (name, queueType) => {
       const { store, strategy, committed } = await STORES[name]()
-      const { neighbours, poison, lives, letters, told } = await liveUntilDone(store, queueType)
+      const { neighbours, poison, lives, deadLetters, told } = await liveUntilDone(store, queueType)
       const starts = told('started').filter((about) => about.startsWith(poison))
       expect(starts).toEqual([`${poison} 1`, `${poison} 2`])
       expect(lives).toHaveLength(MAX_ATTEMPTS + 1)
       expect(lives[0]?.told('started').length).toBeGreaterThan(1) // It did not die alone.
 
-      expect(letters.map(({ properties }) => properties.headers)).toEqual([
+      expect(deadLetters.map(({ properties }) => properties.headers)).toEqual([
         expect.objectContaining({ 'consume-once-reason': 'attempts-spent' }),
       ])
-      expect(JSON.parse(letters[0]?.body ?? '')).toMatchObject({ id: poison })
+      expect(JSON.parse(deadLetters[0]?.body ?? '')).toMatchObject({ id: poison })
       // On a lease nobody knows what it did before it died; an inbox knows that nothing was committed.
-      expect(letters[0]?.properties.headers?.['consume-once-parked']).toBe(strategy === 'lease' ? true : undefined)
+      expect(deadLetters[0]?.properties.headers?.['consume-once-parked']).toBe(strategy === 'lease' ? true : undefined)
       const handled = told('handled')
       expect(new Set(handled).size).toBe(handled.length)
       expect(new Set([...handled, ...told('duplicate')])).toEqual(new Set(neighbours))

@@ -134,7 +134,7 @@ describe.each(PAIRS)('on %s and %s', (broker, store) => {
     await using incident = await Incident.on(broker, store)
     const killed = new Killed(incident)
     await incident.send(sms(COUNT, 'm', 'globex'))
-    await incident.live(async () => (await incident.letters()) === COUNT, { bugFor: 'globex' })
+    await incident.live(async () => (await incident.deadLetters()) === COUNT, { bugFor: 'globex' })
     await using live = await incident.start({ maxAttempts: 50 })
     for (const kill of killsAt(REDRIVE, broker)) await killed.run(['redrive', 'sms', '--rate', '20'], kill)
     await eventually(async () => {

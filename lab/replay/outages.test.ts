@@ -89,7 +89,7 @@ describe.each([
     await using outages = await open()
     const { incident } = outages
     await incident.send(sms(COUNT, 'm', 'globex'))
-    await incident.live(async () => (await incident.letters()) === COUNT, { bugFor: 'globex' })
+    await incident.live(async () => (await incident.deadLetters()) === COUNT, { bugFor: 'globex' })
     await using live = await incident.start({ maxAttempts: 50 })
     // A quorum queue that has just restarted still counts what a dead reader held as taken: a redrive finds nothing then.
     await outages.during(['redrive', 'sms', '--rate', '40'], async () => (await countedOf(incident)).size === COUNT)

@@ -58,8 +58,8 @@ export class MemoryBroker {
     checkText('topic', topic, problems)
     checkText('group', group, problems)
     if (problems.length > 0) throw new ConfigError(problems)
-    return new MemorySource(group, this.#topic(topic), this.#group(topic, group), (letter) =>
-      this.deadLetters.push(letter),
+    return new MemorySource(group, this.#topic(topic), this.#group(topic, group), (deadLetter) =>
+      this.deadLetters.push(deadLetter),
     )
   }
 
@@ -153,7 +153,7 @@ class MemorySource implements Source, Publisher {
   readonly group: string
   readonly #topic: MemoryTopic
   readonly #state: MemoryGroup
-  readonly #onDeadLetter: (letter: DeadLetter) => void
+  readonly #onDeadLetter: (deadLetter: DeadLetter) => void
   #epochs: Epoch[] = []
   #intake: Intake | undefined
   #isPaused = false
@@ -161,7 +161,7 @@ class MemorySource implements Source, Publisher {
   #isDead = false
   #isScheduled = false
 
-  constructor(group: string, topic: MemoryTopic, state: MemoryGroup, onDeadLetter: (letter: DeadLetter) => void) {
+  constructor(group: string, topic: MemoryTopic, state: MemoryGroup, onDeadLetter: (deadLetter: DeadLetter) => void) {
     this.group = group
     this.#topic = topic
     this.#state = state
@@ -197,8 +197,8 @@ class MemorySource implements Source, Publisher {
     return { ready, detail: ready ? 'consuming' : 'closed' }
   }
 
-  async deadLetter(letter: DeadLetter): Promise<void> {
-    this.#onDeadLetter(letter)
+  async deadLetter(deadLetter: DeadLetter): Promise<void> {
+    this.#onDeadLetter(deadLetter)
   }
 
   wake(): void {

@@ -210,14 +210,14 @@ export interface PartitionHealth {
 /** Publishes copies that replace the original message: dead letters, and messages that wait in a retry place. */
 export interface Publisher {
   /** Resolves when the broker has confirmed the copy, durably. Rejects otherwise; the caller tries again. */
-  deadLetter(letter: DeadLetter): Promise<void>
+  deadLetter(deadLetter: DeadLetter): Promise<void>
   /** How long a message that has failed `attempts` times waits in a retry place. `undefined`: it waits in its lane. */
   retryDelayMs?(attempts: number): DurationMs | undefined
   /**
-   * As `deadLetter`, to the retry place of `letter.attempts`. The copy has the origin and the payload bytes of the
+   * As `deadLetter`, to the retry place of `copy.attempts`. The copy has the origin and the payload bytes of the
    * message.
    */
-  retryLater?(letter: RetryCopy): Promise<void>
+  retryLater?(copy: RetryCopy): Promise<void>
   /**
    * With `retryLater`: a message that another owner has had for this long also goes to a retry place; no attempt is
    * spent. `undefined`: it waits in its lane.
@@ -251,7 +251,7 @@ export interface DeadLetter extends MessageCopy {
    * time.
    */
   readonly setAsideAt?: EpochMs | undefined
-  /** An earlier delivery was set aside. This one did not run, and its letter repeats the record. */
+  /** An earlier delivery was set aside. This one did not run, and its dead letter repeats the record. */
   readonly isRepeated?: true | undefined
 }
 

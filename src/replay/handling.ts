@@ -175,7 +175,7 @@ export class Handling {
     })
   }
 
-  #ended(one: Todo, { outcome, settle, letter, reason }: Settlement): void {
+  #ended(one: Todo, { outcome, settle, deadLetter, reason }: Settlement): void {
     if (settle === 'retry') {
       // It was stopped, or somebody else took it over.
       if (!this.#with.stop.aborted) this.#wait(one)
@@ -188,7 +188,7 @@ export class Handling {
         undefined,
         'done',
       )
-    this.#record(one, letter?.parked === true ? 'parked' : 'failed', letter?.detail ?? reason)
+    this.#record(one, deadLetter?.parked === true ? 'parked' : 'failed', deadLetter?.detail ?? reason)
     this.#failures++
     const { stopOnFailures } = this.#with.options
     if (stopOnFailures !== undefined && this.#failures >= stopOnFailures) {

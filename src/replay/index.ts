@@ -9,7 +9,7 @@ export {
   type RedriveOutcome,
   type RedriveProgress,
   type RedriveResult,
-  type RedrivenLetter,
+  type RedrivenDeadLetter,
 } from './redrive-options.ts'
 export { entriesOf, replaysOf, type Replays, type ReplayStatus } from './report.ts'
 export { REPORT_FORMATS, reportLines, type ReportFormat } from './report-text.ts'

@@ -29,7 +29,7 @@ export interface RedriveOptions extends Selection, Partial<Decider> {
 
 /**
  * What becomes of a dead letter. `redriven`: published where it came from, confirmed. `done`: its effect has happened, there is nothing to
- * do. `parked`: resolve it first. `busy`: somebody handles it now. `repeated`: another letter of the same message was redriven.
+ * do. `parked`: resolve it first. `busy`: somebody handles it now. `repeated`: another dead letter of the same message was redriven.
  * `no-destination`: its headers do not tell where it came from. `refused-destination`: that place is not allowed.
  */
 export const REDRIVE_OUTCOMES = [
@@ -50,7 +50,7 @@ export const REDRIVE_OUTCOMES = [
 
 export type RedriveOutcome = (typeof REDRIVE_OUTCOMES)[number]
 
-export interface RedrivenLetter {
+export interface RedrivenDeadLetter {
   readonly part: string
   readonly position: string
   readonly key: Key | undefined
@@ -76,11 +76,11 @@ export interface RedriveResult {
   readonly stopped: boolean
 }
 
-/** The newest letters, as the job goes on. */
+/** The newest dead letters, as the job goes on. */
 export interface RedriveProgress {
   readonly looked: number
   /** Dead letters of the places that were opened so far. */
   readonly of: number
   readonly totals: RedriveResult['totals']
-  readonly letters: readonly RedrivenLetter[]
+  readonly deadLetters: readonly RedrivenDeadLetter[]
 }

@@ -9,11 +9,11 @@ import type { Subscription } from '../ports/subscription.ts'
 import { checkSelection, refuseProblems } from './check.ts'
 import { takeHold, type Hold } from './hold.ts'
 import { startJob, type Job, type JobControl } from './job.ts'
-import { Letters, type Redriving, type Sending } from './letters.ts'
+import { DeadLetters, type Redriving, type Sending } from './dead-letters.ts'
 import { deadLetterPlaces, ReplayedConsumer } from './place.ts'
 import type { RedriveOptions, RedriveProgress, RedriveResult } from './redrive-options.ts'
 
-/** Letters that are reopened, published and settled together, at most those of a second. */
+/** Dead letters that are reopened, published and settled together, at most those of a second. */
 const AT_ONCE = 100
 
 /**
@@ -35,30 +35,30 @@ export function redrive(
     const places = checkedPlaces(of, options)
     const ctx: Redriving = { of, options, clock, places, id: idOf(places.join(' ')) }
     await of.definition.store.open()
-    const letters = new Letters(ctx, await of.horizon(clock.now()), control.signal)
-    const work: Work = { ctx, letters, control, owner: entropy.ownerToken() }
+    const deadLetters = new DeadLetters(ctx, await of.horizon(clock.now()), control.signal)
+    const work: Work = { ctx, deadLetters, control, owner: entropy.ownerToken() }
     const warnings: string[] = []
     let size = 0
     for (const from of places) {
-      if (control.signal.aborted || letters.looked === options.max) break
+      if (control.signal.aborted || deadLetters.looked === options.max) break
       const place = await redrivePlace(work, from, size)
       size = place.size
       warnings.push(...place.warnings)
     }
-    return { ...letters.result(), warnings, stopped: control.signal.aborted }
+    return { ...deadLetters.result(), warnings, stopped: control.signal.aborted }
   })
 }
 
 interface Work {
   readonly ctx: Redriving
-  readonly letters: Letters
+  readonly deadLetters: DeadLetters
   readonly control: JobControl<RedriveProgress>
   readonly owner: string
 }
 
 /** @param before - dead letters of the places before this one */
 async function redrivePlace(
-  { ctx, letters, control, owner }: Work,
+  { ctx, deadLetters, control, owner }: Work,
   from: string,
   before: number,
 ): Promise<{ readonly size: number; readonly warnings: readonly string[] }> {
@@ -72,14 +72,14 @@ async function redrivePlace(
     if (publisher !== undefined) open.push(publisher)
     const reader = await of.open(from, [])
     open.push(reader)
-    const range = await reader.range({ max: max === undefined ? undefined : max - letters.looked })
+    const range = await reader.range({ max: max === undefined ? undefined : max - deadLetters.looked })
     const size = before + range.parts.reduce((sum, part) => sum + Number(BigInt(part.to) - BigInt(part.from)), 0)
     const sending = sendingBy(publisher, hold)
     const atOnce = Math.min(AT_ONCE, Math.ceil(rate ?? AT_ONCE))
     for await (const batch of reader.read(range, { signal: control.signal })) {
       for (let at = 0; at < batch.length && !control.signal.aborted; at += atOnce) {
-        const ended = await letters.take(batch.slice(at, at + atOnce), sending)
-        control.tell({ looked: letters.looked, of: size, totals: { ...letters.totals }, letters: ended })
+        const ended = await deadLetters.take(batch.slice(at, at + atOnce), sending)
+        control.tell({ looked: deadLetters.looked, of: size, totals: { ...deadLetters.totals }, deadLetters: ended })
       }
       if (control.signal.aborted) break
     }
@@ -103,7 +103,7 @@ function checkedPlaces({ subscription: { replay } }: ReplayedConsumer, options: 
   if (max !== undefined) checkWhole('max', max, problems)
   if (maxReplays !== undefined) checkWhole('maxReplays', maxReplays, problems)
   if (rate !== undefined && !(Number.isFinite(rate) && rate > 0))
-    problems.push(`rate: expected letters per second, got ${rate}`)
+    problems.push(`rate: expected dead letters per second, got ${rate}`)
   checkOneOf('unknown', unknown, ['handle', 'leave'], problems)
   for (const destination of options.allowDestinations ?? []) checkText('allowDestinations', destination, problems)
   if (replay === undefined) {

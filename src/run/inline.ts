@@ -36,7 +36,7 @@ export interface Settlement {
   /** Why the message was, or must be, dead-lettered. */
   readonly reason?: Reason
   /** With `dead-letter`: the contents for the headers of the copy. */
-  readonly letter?: DeadLetter
+  readonly deadLetter?: DeadLetter
   /**
    * With `rememberResult`: the value that the handler returned in the run that had the effect, now or earlier, as JSON
    * keeps it. The property exists (`'result' in settlement`) even when the value is `undefined`.
@@ -297,9 +297,9 @@ class RunningInline implements InlineRunning {
   }
 
   /** What the caller does for a message that a copy replaces. */
-  #instead(copy: DeadLetter | RetryCopy, message: Message): Pick<Settlement, 'settle' | 'retryAfterMs' | 'letter'> {
+  #instead(copy: DeadLetter | RetryCopy, message: Message): Pick<Settlement, 'settle' | 'retryAfterMs' | 'deadLetter'> {
     if ('parked' in copy) {
-      return this.#publisher ? { settle: 'ack' } : { settle: 'dead-letter', letter: { ...copy, message } }
+      return this.#publisher ? { settle: 'ack' } : { settle: 'dead-letter', deadLetter: { ...copy, message } }
     }
     return this.#retryWaits === 'here' ? { settle: 'ack' } : { settle: 'retry', retryAfterMs: copy.delayMs }
   }

@@ -64,11 +64,11 @@ describeKafka('what was given up on Kafka', () => {
       const from = kafkaSubscription(cluster.client(), options)
       await using running = await runKafka(cluster.client(), buggy.consumer, options)
       await cluster.send(topic, [{ value: '{}', headers: { 'message-id': 'a' } }])
-      const [letter] = await cluster.read(deadLetterTopic, 1)
+      const [deadLetter] = await cluster.read(deadLetterTopic, 1)
       expect(await buggy.stateOf('a', from)).toBe('given-up')
 
       buggy.isFixed = true
-      const copy = { value: letter?.value ?? null, headers: { ...letter?.headers } as Record<string, string> }
+      const copy = { value: deadLetter?.value ?? null, headers: { ...deadLetter?.headers } as Record<string, string> }
       await cluster.send(topic, [copy])
       await cluster.read(deadLetterTopic, 2)
       expect(buggy.handled).toEqual([])
@@ -94,17 +94,17 @@ describeRabbit('what was given up on RabbitMQ', () => {
       const from = rabbitSubscription(rabbit.url, { queue })
       await using running = await runRabbit(rabbit.url, buggy.consumer, { queue })
       await rabbit.send(queue, ['{}'], { headersOf: () => ({ 'message-id': 'a' }) })
-      const letter = await rabbit.take(`${queue}.dead-letter`)
+      const deadLetter = await rabbit.take(`${queue}.dead-letter`)
       expect(await buggy.stateOf('a', from)).toBe('given-up')
 
       buggy.isFixed = true
-      const headersOf = (): Record<string, string | number> => ({ ...letter.properties.headers })
-      await rabbit.send(queue, [letter.body], { headersOf })
+      const headersOf = (): Record<string, string | number> => ({ ...deadLetter.properties.headers })
+      await rabbit.send(queue, [deadLetter.body], { headersOf })
       await rabbit.take(`${queue}.dead-letter`)
       expect(buggy.handled).toEqual([])
 
       expect(await adminOf(buggy.consumer, from).reopen(['a'], WHY)).toMatchObject([{ verdict: 'decided' }])
-      await rabbit.send(queue, [letter.body], { headersOf })
+      await rabbit.send(queue, [deadLetter.body], { headersOf })
       await eventually(() => buggy.handled.length > 0)
       expect(buggy.handled).toEqual(['a'])
       await running.stop()

@@ -11,7 +11,7 @@ function at(position: string, ...more: string[]): string[] {
   return ['inspect', 'sms', '--at', position, ...more]
 }
 
-function letterAt(incident: Incident, offset: number): Promise<CliRun> {
+function deadLetterAt(incident: Incident, offset: number): Promise<CliRun> {
   return incident.run(at(`${incident.place}.dead-letter/0/${offset}`))
 }
 
@@ -21,7 +21,7 @@ describeKafka('consume-once inspect --at', () => {
     await incident.send([{ id: 'fine' }, { id: 'broken', tenant: 'globex' }])
     await incident.cluster?.send(incident.place, [{ value: '{"id":"s3cret"}' }])
     await incident.send([{ id: 'fine', tenant: 'another' }])
-    await incident.live(async () => (await incident.effects()).length === 1 && (await incident.letters()) === 3, {
+    await incident.live(async () => (await incident.effects()).length === 1 && (await incident.deadLetters()) === 3, {
       bugFor: 'globex',
     })
     const done = await incident.run(at(`${incident.place}/0/0`))
@@ -44,11 +44,15 @@ describeKafka('consume-once inspect --at', () => {
     expect(conflict.stderr).not.toContain('consume-once forget')
 
     // Nothing orders the dead letters: the one without an ID needs no claim.
-    const letters = [await letterAt(incident, 0), await letterAt(incident, 1), await letterAt(incident, 2)]
-    for (const { stdout } of letters) {
+    const deadLetters = [
+      await deadLetterAt(incident, 0),
+      await deadLetterAt(incident, 1),
+      await deadLetterAt(incident, 2),
+    ]
+    for (const { stdout } of deadLetters) {
       expect(stdout).toContain(`first published to ${incident.place}, a dead letter, given up by `)
     }
-    const broken = letters.find(({ stdout }) => stdout.includes(' given-up '))
+    const broken = deadLetters.find(({ stdout }) => stdout.includes(' given-up '))
     expect(broken?.stderr).toMatch(/given-up: [^]*npx consume-once redrive sms --dry-run/)
 
     const nameless = await incident.run(at(`${incident.place}/0/2`))

@@ -71,7 +71,7 @@ describeServers.each([
     async () => {
       await using incident = await incidentOn(broker, store)
       await incident.send([...sms(4), ...sms(3, 'bad', 'beta')])
-      await incident.live(incident.hasEffectsAndLetters(4, 3), { bugFor: 'beta' })
+      await incident.live(incident.hasEffectsAndDeadLetters(4, 3), { bugFor: 'beta' })
       const { consumer, subscription } = openedOf(incident)
       const live = liveSignals()
       const page = pageOf({ consumer, subscription }, { ...writable(), live })
@@ -104,7 +104,7 @@ describeServers('a dashboard on Kafka and Redis', () => {
     async () => {
       await using incident = await Incident.on('kafka', 'redis', { partitions: 1 })
       await incident.send([...sms(3), { id: 'bad', tenant: 'beta' }])
-      await incident.live(incident.hasEffectsAndLetters(3, 1), { bugFor: 'beta' })
+      await incident.live(incident.hasEffectsAndDeadLetters(3, 1), { bugFor: 'beta' })
       const { consumer, subscription } = openedOf(incident)
       const entry = { consumer, subscription }
       const readOnly = pageOf(entry)

@@ -88,10 +88,10 @@ describe.each(STYLES)(
       rig.source.retryDelayMs = () => 1_000
       await rig.deliver('a')
       for (const copy of [0, 1]) {
-        const letter = rig.source.retries[copy]
-        if (letter === undefined) throw new Error('expected a copy on the retry place')
+        const deadLetter = rig.source.retries[copy]
+        if (deadLetter === undefined) throw new Error('expected a copy on the retry place')
         await rig.clock.advance(1_000)
-        rig.source.deliverCopy(letter)
+        rig.source.deliverCopy(deadLetter)
         await turns()
       }
       expect(rig.started).toEqual(['a', 'a', 'a'])

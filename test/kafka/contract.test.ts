@@ -46,8 +46,8 @@ describeSourceContract(
       deadLetters: async () => {
         const name = `${topic}.dead-letter`
         if ((await cluster.highs(name)).every(({ high }) => high === '0')) return []
-        const letters = await cluster.read(name, 1)
-        return letters.map(({ value, headers }) => ({
+        const deadLetters = await cluster.read(name, 1)
+        return deadLetters.map(({ value, headers }) => ({
           text: String(value),
           reason: String(headers['x-dead-letter-reason']),
         }))

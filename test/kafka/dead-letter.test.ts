@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import { kafkaSource } from '../../adapters/kafkajs/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { Cluster } from './kit.ts'
-import { LETTER_KEY, letterOf, messageOn } from './letters.ts'
+import { DEAD_LETTER_KEY, deadLetterOf, messageOn } from './dead-letters.ts'
 import { ScriptedKafka } from './scripted.ts'
 
 let cluster: Cluster
@@ -30,7 +30,7 @@ describe('a dead letter', () => {
     const { publisher, intake } = await cluster.open({ topics: [topic], group: groupId })
     await intake.untilDelivered(1)
     const firstFailureAt = Date.parse('2024-01-01')
-    await publisher.deadLetter(letterOf(intake.at('0@0').message, { parked: true, firstFailureAt }))
+    await publisher.deadLetter(deadLetterOf(intake.at('0@0').message, { parked: true, firstFailureAt }))
     const [copy] = await cluster.read(`${topic}.dead-letter`, 1)
     expect(copy?.key).toEqual(Buffer.from([0xff, 0x00]))
     expect(copy?.value).toEqual(Buffer.from([0x01, 0xfe]))
@@ -43,7 +43,7 @@ describe('a dead letter', () => {
       'x-original-offset': '0',
       'x-original-timestamp': SENT_AT,
       'x-original-key-present': 'true',
-      'x-record-key': LETTER_KEY,
+      'x-record-key': DEAD_LETTER_KEY,
       'x-dead-letter-reason': 'fatal',
       'x-parked': 'true',
       'x-attempts': '3',
@@ -61,7 +61,7 @@ describe('a dead letter', () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const { publisher } = await cluster.open({ topics: [topic], group: groupId })
     const message = messageOn(topic, { key: null, value: null, headers: { empty: null } })
-    await publisher.deadLetter(letterOf(message, { detail: 'x'.repeat(5_000), errorClass: undefined }))
+    await publisher.deadLetter(deadLetterOf(message, { detail: 'x'.repeat(5_000), errorClass: undefined }))
     const [copy] = await cluster.read(`${topic}.dead-letter`, 1)
     expect([copy?.key, copy?.value]).toEqual([null, null])
     expect(copy?.headers).toMatchObject({ 'x-original-key-present': 'false', empty: '' })
@@ -82,7 +82,7 @@ describe('a dead letter', () => {
     await intake.untilDelivered(1)
     const { message } = intake.at('0@0')
     expect(message).toMatchObject({ destination: retries, origin: orders })
-    await publisher.deadLetter(letterOf(message))
+    await publisher.deadLetter(deadLetterOf(message))
     const [copy] = await cluster.read(`${orders}.dead-letter`, 1)
     expect(copy?.headers).toMatchObject({ ...original, 'x-attempts': '3' })
     expect(copy?.headers).not.toHaveProperty('x-original-timestamp')
@@ -93,7 +93,7 @@ describe('a dead letter', () => {
     const dead = `${orders}.dead-letter`
     await cluster.open({ topics: [orders], group: groupId })
     const { publisher } = await cluster.open({ topics: [dead], group: uniqueName('repair') })
-    await publisher.deadLetter(letterOf(messageOn(dead, { origin: orders })))
+    await publisher.deadLetter(deadLetterOf(messageOn(dead, { origin: orders })))
     const [copy] = await cluster.read(`${dead}.dead-letter`, 1)
     expect(copy?.headers).toMatchObject({ 'x-original-topic': orders })
   })
@@ -103,7 +103,7 @@ describe('a dead letter', () => {
     const dead = await cluster.topic(1, { 'max.message.bytes': '20000' })
     const { publisher, intake } = await cluster.open({ topics: [topic], group: groupId, deadLetter: { topic: dead } })
     const headers = { traceparent: '00-ab', large: Buffer.alloc(15_000) }
-    await publisher.deadLetter(letterOf(messageOn(topic, { value: Buffer.alloc(10_000), headers })))
+    await publisher.deadLetter(deadLetterOf(messageOn(topic, { value: Buffer.alloc(10_000), headers })))
     const [copy] = await cluster.read(dead, 1)
     expect(copy?.value).toHaveLength(10_000)
     expect(Object.keys(copy?.headers ?? {}).toSorted()).toEqual([
@@ -120,9 +120,9 @@ describe('a dead letter', () => {
       'x-original-topic',
       'x-record-key',
     ])
-    const tooLarge = publisher.deadLetter(letterOf(messageOn(topic, { value: Buffer.alloc(21_000) })))
+    const tooLarge = publisher.deadLetter(deadLetterOf(messageOn(topic, { value: Buffer.alloc(21_000) })))
     await expect(tooLarge).rejects.toMatchObject({ code: 'BROKER_PUBLISH_REFUSED' })
-    await publisher.deadLetter(letterOf(messageOn(topic)))
+    await publisher.deadLetter(deadLetterOf(messageOn(topic)))
     expect(intake.told('dead-letter-topic')).toEqual([])
   })
 })
@@ -131,7 +131,7 @@ describe('a dead-letter topic', () => {
   it('that was created has room for the headers of the largest message', async () => {
     const [topic, groupId] = [await cluster.topic(1, { 'max.message.bytes': '30000' }), uniqueName('group')]
     const { publisher } = await cluster.open({ topics: [topic], group: groupId })
-    await publisher.deadLetter(letterOf(messageOn(topic, { value: Buffer.alloc(29_900) })))
+    await publisher.deadLetter(deadLetterOf(messageOn(topic, { value: Buffer.alloc(29_900) })))
     const [copy] = await cluster.read(`${topic}.dead-letter`, 1)
     expect(copy?.headers).toHaveProperty('x-error-message')
   })
@@ -139,9 +139,9 @@ describe('a dead-letter topic', () => {
   it('that vanishes is made again, or refuses: a letter is never believed to be sent', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const { publisher } = await cluster.open({ topics: [topic], group: groupId })
-    await publisher.deadLetter(letterOf(messageOn(topic)))
+    await publisher.deadLetter(deadLetterOf(messageOn(topic)))
     await cluster.admin.deleteTopics({ topics: [`${topic}.dead-letter`] })
-    const second = letterOf(messageOn(topic, { value: Buffer.from('second') }))
+    const second = deadLetterOf(messageOn(topic, { value: Buffer.from('second') }))
     const refusals: unknown[] = []
     await eventually(() =>
       publisher.deadLetter(second).then(
@@ -174,9 +174,9 @@ describe('the answer to a dead letter', () => {
     kafka.topics.push('t', 't.dead-letter')
     kafka.sendAnswers.push(answer, confirmed)
     const { source, publisher } = kafkaSource(kafka, { topics: ['t'], group: uniqueName('group') })
-    const publishing = publisher.deadLetter(letterOf(messageOn('t')))
+    const publishing = publisher.deadLetter(deadLetterOf(messageOn('t')))
     await expect(publishing).rejects.toMatchObject({ code: 'BROKER_PUBLISH_REFUSED' })
-    await publisher.deadLetter(letterOf(messageOn('t')))
+    await publisher.deadLetter(deadLetterOf(messageOn('t')))
     expect(kafka.producers).toBe(2)
     await source.close()
   })
@@ -187,7 +187,7 @@ describe('the answer to a dead letter', () => {
     kafka.sendAnswers.push(confirmed)
     const { source, publisher } = kafkaSource(kafka, { topics: ['t'], group: uniqueName('group') })
     await Promise.all(
-      ['a', 'b'].map((text) => publisher.deadLetter(letterOf(messageOn('t', { value: Buffer.from(text) })))),
+      ['a', 'b'].map((text) => publisher.deadLetter(deadLetterOf(messageOn('t', { value: Buffer.from(text) })))),
     )
     const send = { acks: -1, messages: 1, idempotent: false }
     expect(kafka.sent).toEqual([send, send])

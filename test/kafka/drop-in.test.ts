@@ -187,10 +187,10 @@ describe('a message that must be dead-lettered, in eachMessage', () => {
     await cluster.send(topic, ['{}', body('bad'), body('good'), 'no json'])
     const { own, watching } = await start(topic, groupId, failsWhenBad, { maxAttempts: 2, kafka: cluster.client() })
     await cluster.untilCommitted(groupId, topic, [4])
-    const letters = await cluster.read(`${topic}.dead-letter`, 3)
-    const told = letters.map(({ value, headers }) => `${String(value)} ${String(headers['x-original-offset'])}`)
+    const deadLetters = await cluster.read(`${topic}.dead-letter`, 3)
+    const told = deadLetters.map(({ value, headers }) => `${String(value)} ${String(headers['x-original-offset'])}`)
     expect(told.toSorted()).toEqual([`${body('bad')} 1`, 'no json 3', '{} 0'].toSorted())
-    const bad = letters.find(({ value }) => String(value) === body('bad'))
+    const bad = deadLetters.find(({ value }) => String(value) === body('bad'))
     expect(bad?.headers).toMatchObject({
       'x-attempts': '2',
       'x-error-message': 'card declined',

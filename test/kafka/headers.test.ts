@@ -3,7 +3,7 @@ import type { DeadLetterHeaders } from '../../adapters/kafkajs/options/options.t
 import { openedOnce } from '../kit/opened.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { Cluster, type Opened } from './kit.ts'
-import { letterOf, messageOn } from './letters.ts'
+import { deadLetterOf, messageOn } from './dead-letters.ts'
 
 let cluster: Cluster
 
@@ -15,20 +15,20 @@ interface Read {
 }
 
 /** Headers as bytes: Spring's numbers are binary. */
-async function lettersOn(topic: string, count: number): Promise<readonly Read['headers'][]> {
-  const letters: Read['headers'][] = []
+async function deadLettersOn(topic: string, count: number): Promise<readonly Read['headers'][]> {
+  const deadLetters: Read['headers'][] = []
   const consumer = cluster.client().consumer({ groupId: uniqueName('reader'), maxWaitTimeInMs: 50 })
   await consumer.subscribe({ topics: [topic], fromBeginning: true })
   await new Promise<void>((resolve) => {
     void consumer.run({
       eachMessage: async ({ message }) => {
-        letters.push(message.headers as Read['headers'])
-        if (letters.length === count) resolve()
+        deadLetters.push(message.headers as Read['headers'])
+        if (deadLetters.length === count) resolve()
       },
     })
   })
   await consumer.disconnect()
-  return letters
+  return deadLetters
 }
 
 function openWith(topic: string, headers: DeadLetterHeaders): Promise<Opened> {
@@ -75,8 +75,8 @@ describe('the headers of a dead letter', () => {
   ] as const)('named %s are these and no others', async (style, names) => {
     const topic = await cluster.topic()
     const { publisher } = await openWith(topic, style)
-    await publisher.deadLetter(letterOf(messageOn(topic)))
-    const [headers = {}] = await lettersOn(`${topic}.dead-letter`, 1)
+    await publisher.deadLetter(deadLetterOf(messageOn(topic)))
+    const [headers = {}] = await deadLettersOn(`${topic}.dead-letter`, 1)
     expect(Object.keys(headers).toSorted()).toEqual([...names].toSorted())
   })
 
@@ -86,8 +86,8 @@ describe('the headers of a dead letter', () => {
     const { publisher, intake } = await openWith(topic, 'spring')
     await intake.untilDelivered(2)
     const { message } = intake.at('0@1')
-    await publisher.deadLetter(letterOf(message))
-    const [headers = {}] = await lettersOn(`${topic}.dead-letter`, 1)
+    await publisher.deadLetter(deadLetterOf(message))
+    const [headers = {}] = await deadLettersOn(`${topic}.dead-letter`, 1)
     expect(String(headers['kafka_dlt-original-topic'])).toBe(topic)
     expect(headers['kafka_dlt-original-partition']).toEqual(Buffer.from([0, 0, 0, 0]))
     expect(headers['kafka_dlt-original-offset']).toEqual(Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]))
@@ -98,23 +98,23 @@ describe('the headers of a dead letter', () => {
     expect(String(headers['kafka_dlt-exception-message'])).toBe('card declined')
   })
 
-  it('of a letter that was sent back name the place of the first again, and nothing of the way between', async () => {
+  it('of a dead letter that was sent back name the place of the first again, and nothing of the way between', async () => {
     const topic = await cluster.topic()
     const { publisher, intake } = await openWith(topic, 'spring')
     const firstFailureAt = Date.parse('2024-01-01')
     const original = messageOn(topic, { position: '7@99', timestamp: 1_700_000_000_000 })
-    await publisher.deadLetter(letterOf(original, { parked: true, firstFailureAt }))
-    const [letter = {}] = await lettersOn(`${topic}.dead-letter`, 1)
-    await cluster.send(topic, [{ value: 'v', headers: letter }])
+    await publisher.deadLetter(deadLetterOf(original, { parked: true, firstFailureAt }))
+    const [deadLetter = {}] = await deadLettersOn(`${topic}.dead-letter`, 1)
+    await cluster.send(topic, [{ value: 'v', headers: deadLetter }])
     await intake.untilDelivered(1)
-    await publisher.deadLetter(letterOf(intake.at('0@0').message, { attempts: 1, errorClass: undefined }))
-    const [, again = {}] = await lettersOn(`${topic}.dead-letter`, 2)
+    await publisher.deadLetter(deadLetterOf(intake.at('0@0').message, { attempts: 1, errorClass: undefined }))
+    const [, again = {}] = await deadLettersOn(`${topic}.dead-letter`, 2)
     for (const name of SPRING.filter((one) => one.startsWith('kafka_dlt-original'))) {
-      expect(again[name]).toEqual(letter[name])
+      expect(again[name]).toEqual(deadLetter[name])
     }
     expect(String(again['x-first-failure-at'])).toBe('2024-01-01T00:00:00.000Z')
     expect(String(again['x-attempts'])).toBe('1')
-    expect(letter).toHaveProperty('x-parked')
+    expect(deadLetter).toHaveProperty('x-parked')
     expect(again).not.toHaveProperty('x-parked')
     expect(again).not.toHaveProperty('kafka_dlt-exception-fqcn')
   })
@@ -129,12 +129,12 @@ describe('the headers of a dead letter', () => {
       'x-original-timestamp': '-1',
       'x-first-failure-at': 'long ago',
     }
-    await publisher.deadLetter(letterOf(messageOn(topic, { headers }), { firstFailureAt: 0 }))
-    const [letter = {}] = await lettersOn(`${topic}.dead-letter`, 1)
+    await publisher.deadLetter(deadLetterOf(messageOn(topic, { headers }), { firstFailureAt: 0 }))
+    const [deadLetter = {}] = await deadLettersOn(`${topic}.dead-letter`, 1)
     for (const what of ['partition', 'offset', 'timestamp']) {
-      expect(letter).not.toHaveProperty(`kafka_dlt-original-${what}`)
+      expect(deadLetter).not.toHaveProperty(`kafka_dlt-original-${what}`)
     }
-    expect(String(letter['x-original-offset'])).toBe('next')
-    expect(String(letter['x-first-failure-at'])).toBe('1970-01-01T00:00:00.000Z')
+    expect(String(deadLetter['x-original-offset'])).toBe('next')
+    expect(String(deadLetter['x-first-failure-at'])).toBe('1970-01-01T00:00:00.000Z')
   })
 })

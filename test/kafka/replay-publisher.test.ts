@@ -5,7 +5,7 @@ import { defaultPartition } from '../../adapters/kafkajs/replay/default-partitio
 import type { ReplayItem } from '../../src/spi.ts'
 import { openedOnce } from '../kit/opened.ts'
 import { Cluster } from './kit.ts'
-import { letterOf, messageOn } from './letters.ts'
+import { deadLetterOf, messageOn } from './dead-letters.ts'
 import { placesOf, readAll } from './replay-kit.ts'
 
 let cluster: Cluster
@@ -64,11 +64,11 @@ describe('a dead letter that is sent back', () => {
         deadLetter: { headers: style },
       })
       for (const { message } of originals)
-        await publisher.deadLetter(letterOf(message, { parked: true, setAsideAt: 5_000 }))
+        await publisher.deadLetter(deadLetterOf(message, { parked: true, setAsideAt: 5_000 }))
       await source.close()
-      const letters = await itemsOf(`${topic}.dead-letter`)
-      expect(letters[0]?.message.origin).toBe(topic)
-      expect(letters[0]?.deadLetter).toEqual({
+      const deadLetters = await itemsOf(`${topic}.dead-letter`)
+      expect(deadLetters[0]?.message.origin).toBe(topic)
+      expect(deadLetters[0]?.deadLetter).toEqual({
         reason: 'fatal',
         parked: true,
         since: 5_000,
@@ -76,7 +76,7 @@ describe('a dead letter that is sent back', () => {
         group: 'sms',
         destination: topic,
       })
-      await republish(letters, topic, { 'consume-once-replay-id': 'r1' })
+      await republish(deadLetters, topic, { 'consume-once-replay-id': 'r1' })
       const after = (await storedIn(topic)).filter(({ headers: had }) => had?.['consume-once-replay-id'] !== undefined)
       const expected = before.map((original) => ({
         ...original,
@@ -116,10 +116,10 @@ describe('a dead letter that is sent back', () => {
       dead,
       Object.entries(foreign).map(([value, headers]) => ({ value, headers: { ...headers, id: value } })),
     )
-    const letters = await itemsOf(dead)
-    expect(letters.map(({ deadLetter }) => deadLetter?.destination)).toEqual(letters.map(() => topic))
-    expect(letters[0]?.deadLetter?.group).toBe('theirs')
-    await republish(letters, topic)
+    const deadLetters = await itemsOf(dead)
+    expect(deadLetters.map(({ deadLetter }) => deadLetter?.destination)).toEqual(deadLetters.map(() => topic))
+    expect(deadLetters[0]?.deadLetter?.group).toBe('theirs')
+    await republish(deadLetters, topic)
     for (const { value, headers } of await storedIn(topic)) {
       const name = String(value)
       expect({ name, headers: Object.keys(headers ?? {}).filter((header) => header !== 'x-original-topic') }).toEqual({

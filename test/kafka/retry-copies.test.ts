@@ -7,7 +7,7 @@ import { defineConsumer } from '../../src/index.ts'
 import { MemoryOffsets } from '../../testing/stores/memory-offsets.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { Cluster, type Opened } from './kit.ts'
-import { LETTER_KEY, letterOf, messageOn, retryLetterOf } from './letters.ts'
+import { DEAD_LETTER_KEY, deadLetterOf, messageOn, retryCopyOf } from './dead-letters.ts'
 
 let cluster: Cluster
 
@@ -38,7 +38,7 @@ describe('a retry copy', () => {
     await intake.untilDelivered(1)
     const sentAt = Date.now()
     const firstFailureAt = Date.parse('2024-01-01')
-    await publisher.retryLater?.(retryLetterOf(intake.at('0@0').message, { firstFailureAt, delayMs: MINUTE_MS }))
+    await publisher.retryLater?.(retryCopyOf(intake.at('0@0').message, { firstFailureAt, delayMs: MINUTE_MS }))
     const [copy] = await cluster.read(`${topic}.${groupId}.retry-1`, 1)
     expect(copy?.key).toEqual(Buffer.from([0xff, 0x00]))
     expect(copy?.value).toEqual(Buffer.from([0x01, 0xfe]))
@@ -51,7 +51,7 @@ describe('a retry copy', () => {
       'x-original-partition': '0',
       'x-original-offset': '0',
       'x-original-key-present': 'true',
-      'x-record-key': LETTER_KEY,
+      'x-record-key': DEAD_LETTER_KEY,
       'x-attempts': '1',
       'x-first-failure-at': '2024-01-01T00:00:00.000Z',
       'x-error-class': 'TerminalError',
@@ -77,7 +77,7 @@ describe('a retry copy', () => {
       10 * MINUTE_MS,
       10 * MINUTE_MS,
     ])
-    for (const attempts of [1, 2, 3]) await publisher.retryLater?.(retryLetterOf(messageOn(topic), { attempts }))
+    for (const attempts of [1, 2, 3]) await publisher.retryLater?.(retryCopyOf(messageOn(topic), { attempts }))
     const [first] = await cluster.read(`${topic}.${groupId}.retry-1`, 1)
     expect(first?.headers['x-attempts']).toBe('1')
     const later = await cluster.read(own, 2)
@@ -93,11 +93,11 @@ describe('a retry copy', () => {
     })
     const firstFailureAt = Date.parse('2024-01-01')
     const original = messageOn(topic, { position: '7@99', headers: { 'message-id': 'm-1' } })
-    await publisher.retryLater?.(retryLetterOf(original, { firstFailureAt, delayMs: 1 }))
+    await publisher.retryLater?.(retryCopyOf(original, { firstFailureAt, delayMs: 1 }))
     await intake.untilDelivered(1)
     const copy = intake.at('0@0').message
     expect(copy).toMatchObject({ destination: `${topic}.${groupId}.retry-1`, origin: topic })
-    await publisher.retryLater?.(retryLetterOf(copy, { attempts: 2, errorClass: undefined, delayMs: 1 }))
+    await publisher.retryLater?.(retryCopyOf(copy, { attempts: 2, errorClass: undefined, delayMs: 1 }))
     const [, again] = await cluster.read(`${topic}.${groupId}.retry-1`, 2)
     expect(again?.headers).toMatchObject({
       'message-id': 'm-1',
@@ -118,16 +118,16 @@ describe('a retry copy', () => {
       group: groupId,
       retry: { topics: [{ delayMs: 1 }] },
     })
-    await publisher.retryLater?.(retryLetterOf(messageOn(topic, { position: '7@99' }), { delayMs: 1 }))
+    await publisher.retryLater?.(retryCopyOf(messageOn(topic, { position: '7@99' }), { delayMs: 1 }))
     await intake.untilDelivered(1)
-    await publisher.deadLetter(letterOf(intake.at('0@0').message))
-    const [letter] = await cluster.read(`${topic}.dead-letter`, 1)
-    expect(letter?.headers).toMatchObject({
+    await publisher.deadLetter(deadLetterOf(intake.at('0@0').message))
+    const [deadLetter] = await cluster.read(`${topic}.dead-letter`, 1)
+    expect(deadLetter?.headers).toMatchObject({
       'x-original-topic': topic,
       'x-original-partition': '7',
       'x-original-offset': '99',
     })
-    expect(letter?.headers).not.toHaveProperty('x-not-before')
+    expect(deadLetter?.headers).not.toHaveProperty('x-not-before')
   })
 
   it('of several topics finds its way by its origin, also through a topic that all share', async () => {
@@ -139,9 +139,9 @@ describe('a retry copy', () => {
       retry: { topics: [{ delayMs: 1 }, { delayMs: 2, topic: shared }] },
     })
     for (const topic of [one, two]) {
-      const letter = retryLetterOf(messageOn(topic, { value: Buffer.from(topic) }), { delayMs: 1 })
-      await publisher.retryLater?.(letter)
-      await publisher.retryLater?.({ ...letter, attempts: 2 })
+      const deadLetter = retryCopyOf(messageOn(topic, { value: Buffer.from(topic) }), { delayMs: 1 })
+      await publisher.retryLater?.(deadLetter)
+      await publisher.retryLater?.({ ...deadLetter, attempts: 2 })
     }
     await intake.untilDelivered(4)
     const came = intake.deliveries.map(
@@ -152,7 +152,7 @@ describe('a retry copy', () => {
         .flatMap((topic) => [`${topic}.${groupId}.retry-1 ${topic} ${topic}`, `${shared} ${topic} ${topic}`])
         .toSorted(),
     )
-    for (const { message } of intake.deliveries) await publisher.deadLetter(letterOf(message))
+    for (const { message } of intake.deliveries) await publisher.deadLetter(deadLetterOf(message))
     expect(await cluster.read(`${one}.dead-letter`, 2)).toHaveLength(2)
     expect(await cluster.read(`${two}.dead-letter`, 2)).toHaveLength(2)
     for (const [retry, count] of [
@@ -176,9 +176,9 @@ describe('a retry copy', () => {
     await intake.untilDelivered(1)
     const { message } = intake.at('0@0')
     expect(message.origin).toBe(shared)
-    await publisher.deadLetter(letterOf(message))
-    const [letter] = await cluster.read(`${one}.dead-letter`, 1)
-    expect(letter?.headers['x-original-topic']).toBe(shared)
+    await publisher.deadLetter(deadLetterOf(message))
+    const [deadLetter] = await cluster.read(`${one}.dead-letter`, 1)
+    expect(deadLetter?.headers['x-original-topic']).toBe(shared)
   })
 
   it('that is too large goes without its explanation, and never without a header of the user', async () => {
@@ -188,12 +188,12 @@ describe('a retry copy', () => {
       retry: { topics: [{ delayMs: MINUTE_MS, topic: own }] },
     })
     const message = messageOn(topic, { headers: { 'message-id': 'm-1', large: Buffer.alloc(800) } })
-    await publisher.retryLater?.(retryLetterOf(message, { detail: 'x'.repeat(1_000) }))
+    await publisher.retryLater?.(retryCopyOf(message, { detail: 'x'.repeat(1_000) }))
     const [copy] = await cluster.read(own, 1)
     expect(copy?.headers).toMatchObject({ 'message-id': 'm-1', 'x-original-topic': topic })
     expect(copy?.headers['large']).toHaveLength(800)
     expect(copy?.headers).not.toHaveProperty('x-error-message')
-    const tooLarge = publisher.retryLater?.(retryLetterOf(messageOn(topic, { value: Buffer.alloc(3_000) })))
+    const tooLarge = publisher.retryLater?.(retryCopyOf(messageOn(topic, { value: Buffer.alloc(3_000) })))
     await expect(tooLarge).rejects.toMatchObject({
       code: 'BROKER_PUBLISH_REFUSED',
       message: expect.stringContaining(`retry copy of ${topic}/2@17 to ${own} was not confirmed`),
@@ -203,7 +203,7 @@ describe('a retry copy', () => {
   it('is refused while its topic takes nothing so large, and sent when it does', async () => {
     const [topic, own] = [await cluster.topic(), await cluster.topic(1, { 'max.message.bytes': '10' })]
     const { publisher } = await openWith({ topics: [topic], retry: { topics: [{ delayMs: MINUTE_MS, topic: own }] } })
-    const publish = async (): Promise<unknown> => publisher.retryLater?.(retryLetterOf(messageOn(topic)))
+    const publish = async (): Promise<unknown> => publisher.retryLater?.(retryCopyOf(messageOn(topic)))
     await expect(publish()).rejects.toMatchObject({ code: 'BROKER_PUBLISH_REFUSED' })
     const configEntries = [{ name: 'max.message.bytes', value: '100000' }]
     const resources = [{ type: ConfigResourceTypes.TOPIC, name: own, configEntries }]

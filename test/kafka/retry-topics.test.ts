@@ -265,16 +265,16 @@ describe('a consumer with retry topics', () => {
     const { watching, attempts } = await start(options, ({ payload }) => payload.id === 'bad' && fail(), {
       maxAttempts: 3,
     })
-    const [letter] = await cluster.read(`${topic}.dead-letter`, 1)
-    expect(String(letter?.value)).toBe(body('bad'))
-    expect(letter?.headers).toMatchObject({
+    const [deadLetter] = await cluster.read(`${topic}.dead-letter`, 1)
+    expect(String(deadLetter?.value)).toBe(body('bad'))
+    expect(deadLetter?.headers).toMatchObject({
       'x-original-topic': topic,
       'x-original-offset': '1',
       'x-attempts': '3',
       'x-dead-letter-reason': 'attempts-spent',
     })
     const [firstFailure, deadLettered] = ['x-first-failure-at', 'x-dead-lettered-at'].map((name) =>
-      Date.parse(String(letter?.headers[name])),
+      Date.parse(String(deadLetter?.headers[name])),
     )
     expect(Number(deadLettered) - Number(firstFailure)).toBeGreaterThanOrEqual(100)
     await watching.until(() => watching.ended('dead-lettered') === 1)

@@ -105,10 +105,10 @@ describe('a consumer on Kafka', () => {
       { maxAttempts: 2 },
     )
     await cluster.untilCommitted(groupId, topic, [4])
-    const letters = await cluster.read(`${topic}.dead-letter`, 3)
-    const told = letters.map(({ value, headers }) => `${String(value)} ${String(headers['x-original-offset'])}`)
+    const deadLetters = await cluster.read(`${topic}.dead-letter`, 3)
+    const told = deadLetters.map(({ value, headers }) => `${String(value)} ${String(headers['x-original-offset'])}`)
     expect(told.toSorted()).toEqual([`${body('bad')} 1`, 'no json 3', '{} 0'].toSorted())
-    const bad = letters.find(({ value }) => String(value) === body('bad'))
+    const bad = deadLetters.find(({ value }) => String(value) === body('bad'))
     expect(bad?.headers).toMatchObject({
       'x-attempts': '2',
       'x-error-message': 'card declined',

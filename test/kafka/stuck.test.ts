@@ -123,8 +123,8 @@ describe('a message that is not finished for long', () => {
     const resources = [{ type: ConfigResourceTypes.TOPIC, name: dead, configEntries }]
     await cluster.admin.alterConfigs({ validateOnly: false, resources })
     await cluster.untilCommitted(groupId, topic, [NUMBERS.length + 1])
-    const letters = await cluster.read(dead, 1)
-    expect(letters.map(({ value }) => String(value))).toEqual([large])
+    const deadLetters = await cluster.read(dead, 1)
+    expect(deadLetters.map(({ value }) => String(value))).toEqual([large])
     await eventually(async () => watching.ended('dead-lettered') === 1)
   })
 })

@@ -82,7 +82,7 @@ describe('a dead-letter topic', () => {
     expect(intake.told('dead-letter-topic')).toEqual([expect.stringContaining(`max.message.bytes of ${dead} is 1000`)])
   })
 
-  it('that is compacted is refused: it would keep one letter of each key', async () => {
+  it('that is compacted is refused: it would keep one dead letter of each key', async () => {
     const [topic, dead] = [await cluster.topic(), await cluster.topic(1, { 'cleanup.policy': 'compact' })]
     const opening = cluster.open({ topics: [topic], group: uniqueName('group'), deadLetter: { topic: dead } })
     await expect(opening).rejects.toMatchObject({

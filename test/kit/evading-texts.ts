@@ -26,7 +26,7 @@ export function evadingTexts(words: readonly string[], comments: readonly string
 function spell(word: string, how: 'lower' | 'upper' | 'mixed'): string {
   if (how === 'lower') return word
   if (how === 'upper') return word.toUpperCase()
-  return word.replaceAll(/[a-z]/g, (letter, at: number) => (at % 2 === 0 ? letter.toUpperCase() : letter))
+  return word.replaceAll(/[a-z]/g, (deadLetter, at: number) => (at % 2 === 0 ? deadLetter.toUpperCase() : deadLetter))
 }
 
 /** Texts that end a transaction of Postgres, also by ways that go through something else. */

@@ -63,10 +63,10 @@ export class LogSource implements Source, Publisher {
     void this.#begin([stream])
   }
 
-  async deadLetter(letter: DeadLetter): Promise<void> {
+  async deadLetter(deadLetter: DeadLetter): Promise<void> {
     await this.publishHeld
     if (this.#isDead) return new Promise(() => {})
-    this.deadLetters.push(letter)
+    this.deadLetters.push(deadLetter)
     return undefined
   }
 

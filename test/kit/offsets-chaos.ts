@@ -62,7 +62,7 @@ export async function offsetsChaos(seed: number): Promise<void> {
   for (let second = 0; second < 600 && !isOver(); second++) await world.clock.advance(1_000)
 
   const effects = world.database.effects.map(String)
-  const letters = new Set(
+  const deadLetters = new Set(
     [...processes, ...gone].flatMap(({ source }) =>
       source.deadLetters.map(({ message }) => JSON.parse(String(message.value)) as string),
     ),
@@ -70,7 +70,7 @@ export async function offsetsChaos(seed: number): Promise<void> {
   for (const stream of STREAMS) {
     const all = [...(world.log.get(stream)?.values() ?? [])].map(String)
     expect(effects.filter((one) => all.includes(one))).toEqual(all.filter((one) => !one.includes('bad')))
-    expect(all.filter((one) => letters.has(one))).toEqual(all.filter((one) => one.includes('bad')))
+    expect(all.filter((one) => deadLetters.has(one))).toEqual(all.filter((one) => one.includes('bad')))
   }
   await world.end()
 }

@@ -112,16 +112,16 @@ export class RecordingSource implements Source, Publisher {
     return { ready: true, detail: 'in the hands of a test' }
   }
 
-  async deadLetter(letter: DeadLetter): Promise<void> {
+  async deadLetter(deadLetter: DeadLetter): Promise<void> {
     await this.#confirm()
-    this.deadLetters.push(letter)
-    this.#journal.push(`dead letter ${letter.reason}`)
+    this.deadLetters.push(deadLetter)
+    this.#journal.push(`dead letter ${deadLetter.reason}`)
   }
 
-  async retryLater(letter: RetryCopy): Promise<void> {
+  async retryLater(copy: RetryCopy): Promise<void> {
     await this.#confirm()
-    this.retries.push(letter)
-    this.#journal.push(`retry copy ${letter.attempts}`)
+    this.retries.push(copy)
+    this.#journal.push(`retry copy ${copy.attempts}`)
   }
 
   async #confirm(): Promise<void> {

@@ -226,7 +226,7 @@ describe.each(LEASES)('a claim that a dead process left ($strategy, $handler)', 
     const world = new World()
     const ids = ['a', 'killer', 'b', 'c']
     const settings = { style: { ...style, handler: 'handle' }, world, maxAttempts: 3 } as const
-    const letters: string[] = []
+    const deadLetters: string[] = []
     for (let life = 1; life <= 6; life++) {
       const rig = await startRig({
         ...settings,
@@ -238,11 +238,11 @@ describe.each(LEASES)('a claim that a dead process left ($strategy, $handler)', 
         },
       })
       await rig.deliver(...ids)
-      letters.push(...rig.source.deadLetters.map(({ message }) => String(message.headers['id'])))
+      deadLetters.push(...rig.source.deadLetters.map(({ message }) => String(message.headers['id'])))
       if (!rig.store.isDown) break
       await die(rig)
     }
-    expect([...new Set(letters)]).toEqual(['killer'])
+    expect([...new Set(deadLetters)]).toEqual(['killer'])
     expect([...new Set(world.effects)].toSorted()).toEqual(['a', 'b', 'c'])
   })
 

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import type { Options } from 'amqplib'
 import type { Delivery } from '../../src/spi.ts'
 import { Consumers, type Opened } from './consumers.ts'
-import { deadLetterOf, deliveryAt, LETTER_KEY, retryOf } from './letters.ts'
+import { deadLetterOf, deliveryAt, DEAD_LETTER_KEY, retryOf } from './dead-letters.ts'
 import { Rabbit } from './rabbit.ts'
 import { bodies } from './watching.ts'
 
@@ -60,7 +60,7 @@ describe('a delayed copy', () => {
     const { copy, at } = await delayedOnce({}, 'a')
     const queue = at.source.group
     expect(copy.message.headers).toMatchObject({
-      'consume-once-key': LETTER_KEY,
+      'consume-once-key': DEAD_LETTER_KEY,
       'consume-once-attempts': 3,
       'consume-once-first-seen-at': '2023-11-14T22:13:20.000Z',
       'consume-once-first-failure-at': '2023-11-14T22:13:20.000Z',
@@ -153,10 +153,10 @@ describe('a place that has vanished', () => {
     expect(at.intake.told('queue-mismatch')).toHaveLength(2)
     await rabbit.send(queue, ['a'])
     await at.intake.untilDelivered(1)
-    const letter = retryOf(deliveryAt(at, 0))
-    await expect(at.publisher.retryLater?.(letter)).rejects.toMatchObject({ code: 'BROKER_PUBLISH_REFUSED' })
+    const deadLetter = retryOf(deliveryAt(at, 0))
+    await expect(at.publisher.retryLater?.(deadLetter)).rejects.toMatchObject({ code: 'BROKER_PUBLISH_REFUSED' })
     await rabbit.declare(delay)
-    await at.publisher.retryLater?.(letter)
+    await at.publisher.retryLater?.(deadLetter)
     expect(await rabbit.ready(delay)).toBe(1)
     expect(at.source.health().counts).toMatchObject({ delayed: 1 })
   })
@@ -179,14 +179,14 @@ describe('a dead letter', () => {
       })
       await rabbit.send(queue, ['a'])
       await keyed.intake.untilDelivered(1)
-      const letter = deadLetterOf(deliveryAt(keyed, 0))
-      await keyed.publisher.deadLetter(letter)
+      const deadLetter = deadLetterOf(deliveryAt(keyed, 0))
+      await keyed.publisher.deadLetter(deadLetter)
       expect((await rabbit.take(byKey)).properties.headers).toMatchObject({ 'consume-once-reason': 'attempts-spent' })
 
       const { publisher } = consumers.broker(rabbit.url, { queue, deadLetter: { exchange: exchange } })
-      await expect(publisher.deadLetter(letter)).rejects.toThrow(/NO_ROUTE/)
+      await expect(publisher.deadLetter(deadLetter)).rejects.toThrow(/NO_ROUTE/)
       await rabbit.ask((channel) => channel.bindQueue(byOwn, exchange, queue))
-      await publisher.deadLetter(letter)
+      await publisher.deadLetter(deadLetter)
       expect((await rabbit.take(byOwn)).body).toBe('a')
     } finally {
       await rabbit.ask((channel) => channel.deleteExchange(exchange))

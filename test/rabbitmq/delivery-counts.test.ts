@@ -125,11 +125,11 @@ describe('a delivery limit', () => {
   )
 
   it('moves the message to the DLX, with its reason', async () => {
-    const letters = rabbit.name()
-    await rabbit.declare(letters)
-    const queue = await declared({ 'x-queue-type': 'quorum', 'x-delivery-limit': 2, ...deadLetterTo(letters) })
+    const deadLetters = rabbit.name()
+    await rabbit.declare(deadLetters)
+    const queue = await declared({ 'x-queue-type': 'quorum', 'x-delivery-limit': 2, ...deadLetterTo(deadLetters) })
     await cycle(queue, 'reject', 3)
-    const { body, properties } = await rabbit.take(letters)
+    const { body, properties } = await rabbit.take(deadLetters)
     expect(body).toBe('m')
     expect(properties.headers?.['x-first-death-reason']).toBe('delivery_limit')
     expect(await left(queue)).toEqual([])
@@ -146,29 +146,29 @@ describe('a delivery limit', () => {
 })
 
 describe('a quorum dead-letter queue with readers that crash', () => {
-  it('loses its letters at the first crash where counts travel with them', async () => {
-    const letters = await letterIn({})
+  it('loses its dead letters at the first crash where counts travel with them', async () => {
+    const deadLetters = await deadLetterIn({})
     const crashes = facts.deadLettersKeepCounts ? 1 : 3
-    const [first] = await cycle(letters, 'connection drop', crashes)
-    // On 4.0 a letter comes with or without a count of its own making.
+    const [first] = await cycle(deadLetters, 'connection drop', crashes)
+    // On 4.0 a dead letter comes with or without a count of its own making.
     expect(Number(first?.deliveries ?? 0) > 20).toBe(facts.deadLettersKeepCounts)
-    expect(await left(letters)).toEqual(facts.deadLettersKeepCounts ? [] : ['m'])
+    expect(await left(deadLetters)).toEqual(facts.deadLettersKeepCounts ? [] : ['m'])
   })
 
   it('keeps them with x-delivery-limit -1, where that is no trap', async () => {
-    const letters = await letterIn({ 'x-delivery-limit': -1 })
-    await cycle(letters, 'connection drop', Math.min(facts.mostByMinusOne, 3))
-    expect(await left(letters)).toEqual(facts.mostByMinusOne > 3 ? ['m'] : [])
+    const deadLetters = await deadLetterIn({ 'x-delivery-limit': -1 })
+    await cycle(deadLetters, 'connection drop', Math.min(facts.mostByMinusOne, 3))
+    expect(await left(deadLetters)).toEqual(facts.mostByMinusOne > 3 ? ['m'] : [])
   })
 })
 
-/** A letter that has used up its limit of 20 where it came from. */
-async function letterIn(args: Record<string, unknown>): Promise<string> {
-  const letters = rabbit.name()
-  await rabbit.declare(letters, { 'x-queue-type': 'quorum', ...args })
-  const queue = await declared({ 'x-queue-type': 'quorum', 'x-delivery-limit': 20, ...deadLetterTo(letters) })
+/** A dead letter that has used up its limit of 20 where it came from. */
+async function deadLetterIn(args: Record<string, unknown>): Promise<string> {
+  const deadLetters = rabbit.name()
+  await rabbit.declare(deadLetters, { 'x-queue-type': 'quorum', ...args })
+  const queue = await declared({ 'x-queue-type': 'quorum', 'x-delivery-limit': 20, ...deadLetterTo(deadLetters) })
   await cycle(queue, 'reject', 21)
-  return letters
+  return deadLetters
 }
 
 function deadLetterTo(queue: string): Record<string, unknown> {

@@ -89,7 +89,7 @@ describe("onMessage on a channel of the user's own", () => {
       if (payload === 'a1' && failures-- > 0) throw new Error('not yet')
       seen.push(payload)
     }
-    const { watching } = await own.consume(queue, handle, { lane: firstLetter })
+    const { watching } = await own.consume(queue, handle, { lane: firstDeadLetter })
     await watching.untilOutcomes('handled', 4)
     expect(seen.filter((text) => text.startsWith('a'))).toEqual(['a1', 'a2', 'a3'])
     expect(watching.told('attempt-failed')).toBe(2)
@@ -213,6 +213,6 @@ function named(name: string): Consumer {
   return consumerOf(new Watching(), () => {}, { name })
 }
 
-function firstLetter({ value }: Message): string {
+function firstDeadLetter({ value }: Message): string {
   return Buffer.from(value ?? []).toString('utf8', 0, 1)
 }

@@ -34,8 +34,8 @@ export async function rabbitHarness(connectTo: (url: string) => RabbitConnect): 
     isSettled: async (driven) =>
       (await rabbit.ready(queue)) === 0 && driven.settled >= published && started.every((running) => isIdle(running)),
     deadLetters: async () => {
-      const letters = await rabbit.takeLeft(`${queue}.dead-letter`)
-      return letters.map(({ body, properties }) => ({
+      const deadLetters = await rabbit.takeLeft(`${queue}.dead-letter`)
+      return deadLetters.map(({ body, properties }) => ({
         text: body,
         reason: String(properties.headers?.['consume-once-reason']),
       }))

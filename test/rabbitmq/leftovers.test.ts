@@ -50,7 +50,7 @@ describe('a start that failed', () => {
     await rabbit.declare(`${queue}.dead-letter`)
     const { source, publisher } = rabbitSource(rabbit.url, { queue, setup: 'check' })
     const raw = { content: Buffer.from('a'), fields: FIELDS, properties: {} }
-    const letter = {
+    const deadLetter = {
       message: new RabbitMessage(raw, queue, 1),
       reason: 'conflict',
       parked: false,
@@ -60,10 +60,10 @@ describe('a start that failed', () => {
       consumer: 'c',
       group: 'g',
     }
-    await publisher.deadLetter(letter)
+    await publisher.deadLetter(deadLetter)
     await expect(source.open(new RecordingIntake())).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
     await source.close()
-    await expect(publisher.deadLetter(letter)).rejects.toMatchObject({ code: 'STOPPED' })
+    await expect(publisher.deadLetter(deadLetter)).rejects.toMatchObject({ code: 'STOPPED' })
   })
 })
 

@@ -2,7 +2,7 @@ import { openedOnce } from '../kit/opened.ts'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { TerminalError } from '../../src/index.ts'
 import { Consumers } from './consumers.ts'
-import { deadLetterOf, deliveryAt, retryOf } from './letters.ts'
+import { deadLetterOf, deliveryAt, retryOf } from './dead-letters.ts'
 import { Rabbit, type Taken } from './rabbit.ts'
 
 let rabbit: Rabbit
@@ -41,7 +41,7 @@ describe('a dead letter that somebody moves back', () => {
       'consume-once-dead-lettered-at': expect.any(String),
       'consume-once-publish-id': expect.any(String),
       'consume-once-repeated': true,
-      // By the clock of the process in the first letter, and by that of the store in those that follow.
+      // By the clock of the process in the first dead letter, and by that of the store in those that follow.
       'consume-once-set-aside-at': expect.any(String),
     }
     const { 'x-delivery-count': _ofTheGet, ...headers } = again.properties.headers ?? {}
@@ -65,8 +65,8 @@ describe('a dead letter that somebody moves back', () => {
     await rabbit.send(queue, ['a'], { headers })
     await at.intake.untilDelivered(1)
     await at.publisher.deadLetter({ ...deadLetterOf(deliveryAt(at, 0)), attempts: 0, errorClass: undefined })
-    const letter = await rabbit.take(`${queue}.dead-letter`)
-    expect(letter.properties.headers).not.toHaveProperty(['consume-once-repeated'])
+    const deadLetter = await rabbit.take(`${queue}.dead-letter`)
+    expect(deadLetter.properties.headers).not.toHaveProperty(['consume-once-repeated'])
   })
 })
 

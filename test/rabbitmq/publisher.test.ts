@@ -135,7 +135,7 @@ describe('the dead-letter queue', () => {
   /** Delivers one message and dead-letters it. */
   async function moved(
     options: Parameters<Rabbit['send']>[2],
-    letter: Partial<DeadLetter> = {},
+    deadLetter: Partial<DeadLetter> = {},
     body = 'payload',
   ): Promise<Awaited<ReturnType<Rabbit['take']>> & { readonly queue: string }> {
     const queue = rabbit.name()
@@ -146,14 +146,14 @@ describe('the dead-letter queue', () => {
       await rabbit.send(queue, [body], options)
       await intake.untilDelivered(1)
       const { message } = intake.deliveries[0] as Delivery
-      await publisher.deadLetter({ ...LETTER, message, ...letter })
+      await publisher.deadLetter({ ...DEAD_LETTER, message, ...deadLetter })
     } finally {
       await source.close()
     }
     return { ...(await rabbit.take(`${queue}.dead-letter`)), queue }
   }
 
-  const LETTER = {
+  const DEAD_LETTER = {
     key: 'U1nmhO_WlHMIQdRLsEpnZw',
     reason: 'attempts-spent',
     parked: false,
@@ -260,10 +260,10 @@ describe('the dead-letter queue', () => {
     await rabbit.send(queue, ['a'])
     await intake.untilDelivered(1)
     const { message } = intake.deliveries[0] as Delivery
-    const letter = { ...LETTER, message }
-    await expect(publisher.deadLetter(letter)).rejects.toMatchObject({ code: 'BROKER_PUBLISH_REFUSED' })
+    const deadLetter = { ...DEAD_LETTER, message }
+    await expect(publisher.deadLetter(deadLetter)).rejects.toMatchObject({ code: 'BROKER_PUBLISH_REFUSED' })
     await rabbit.declare(`${queue}.dead-letter`)
-    await publisher.deadLetter(letter)
+    await publisher.deadLetter(deadLetter)
     await source.close()
     expect((await rabbit.takeLeft(`${queue}.dead-letter`)).map(({ body }) => body)).toEqual(['a'])
     expect((await rabbit.takeLeft(queue)).map(({ body }) => body)).toEqual(['a'])
@@ -282,7 +282,7 @@ describe('the dead-letter queue', () => {
       value: Buffer.from('x'),
       headers: { bad: { '!': 'no such type', value: 1 } },
     }
-    await publisher.deadLetter({ ...LETTER, message })
+    await publisher.deadLetter({ ...DEAD_LETTER, message })
     await source.close()
     const { properties } = await rabbit.take(`${queue}.dead-letter`)
     expect(properties.headers).toMatchObject({ 'consume-once-reason': 'attempts-spent' })

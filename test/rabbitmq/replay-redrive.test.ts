@@ -102,12 +102,12 @@ describe('dead letters of this library', () => {
 
 describe('dead letters of the broker', () => {
   it('go back to their queue, with the routing key of their first publication', async () => {
-    const [queue, letters, exchange] = [rabbit.name(), rabbit.name(), `${rabbit.name()}.x`]
-    await rabbit.declare(letters)
+    const [queue, deadLetters, exchange] = [rabbit.name(), rabbit.name(), `${rabbit.name()}.x`]
+    await rabbit.declare(deadLetters)
     await rabbit.declare(queue, {
       'x-queue-type': 'classic',
       'x-dead-letter-exchange': '',
-      'x-dead-letter-routing-key': letters,
+      'x-dead-letter-routing-key': deadLetters,
     })
     await rabbit.ask(async (channel) => {
       await channel.assertExchange(exchange, 'topic', { autoDelete: true })
@@ -116,10 +116,10 @@ describe('dead letters of the broker', () => {
       await eventually(async () => (await rabbit.ready(queue)) === 1)
       const message = await channel.get(queue)
       if (message !== false) channel.nack(message, false, false)
-      await eventually(async () => (await rabbit.ready(letters)) === 1)
+      await eventually(async () => (await rabbit.ready(deadLetters)) === 1)
     })
-    const [item] = await redriven(placesAt(rabbit.url, queue), letters)
-    expect(item?.message).toMatchObject({ origin: queue, destination: letters, key: Buffer.from('eu.new') })
+    const [item] = await redriven(placesAt(rabbit.url, queue), deadLetters)
+    expect(item?.message).toMatchObject({ origin: queue, destination: deadLetters, key: Buffer.from('eu.new') })
     expect(item?.deadLetter).toMatchObject({ reason: 'rejected', destination: queue, since: expect.any(Number) })
     const { properties } = await rabbit.take(queue)
     expect(properties.messageId).toBe('m')
@@ -134,10 +134,10 @@ describe('dead letters of the broker', () => {
 
 describe('a dead letter that has used up a delivery limit', () => {
   it('survives a look, also where its count came with it', async () => {
-    const [queue, letters] = [rabbit.name(), rabbit.name()]
+    const [queue, deadLetters] = [rabbit.name(), rabbit.name()]
     const limited = { 'x-queue-type': 'quorum', 'x-delivery-limit': 2 }
-    await rabbit.declare(letters, limited)
-    const target = { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': letters }
+    await rabbit.declare(deadLetters, limited)
+    const target = { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': deadLetters }
     await rabbit.declare(queue, { ...limited, ...target })
     await rabbit.send(queue, ['m'])
     const consumer = await Reader.open(rabbit.url, queue)
@@ -145,9 +145,9 @@ describe('a dead letter that has used up a delivery limit', () => {
       await consumer.next()
       consumer.reject()
     }
-    await eventually(async () => (await rabbit.ready(letters)) === 1)
+    await eventually(async () => (await rabbit.ready(deadLetters)) === 1)
     await consumer.close()
-    const reader = await placesAt(rabbit.url, queue).open(letters)
+    const reader = await placesAt(rabbit.url, queue).open(deadLetters)
     const reading = readAll(reader, await reader.range({}))
     const end = reading.then(
       (items) => items.map(textOf),
@@ -155,7 +155,7 @@ describe('a dead letter that has used up a delivery limit', () => {
     )
     expect(await end).toEqual(rabbit.isAtLeast(4, 3) ? 'ReplayError' : ['m'])
     await reader.close()
-    const left = await rabbit.takeLeft(letters)
+    const left = await rabbit.takeLeft(deadLetters)
     expect(left.map(({ body }) => body)).toEqual(['m'])
     expect(left[0]?.properties.headers).toMatchObject({ 'x-first-death-queue': queue })
   })
@@ -177,7 +177,7 @@ describe('the publisher', () => {
     expect(Object.keys(properties.headers ?? {}).filter((name) => name.includes('origin'))).toEqual([])
   })
 
-  it('fails with the name of a queue that does not exist, and the letters stay', async () => {
+  it('fails with the name of a queue that does not exist, and the dead letters stay', async () => {
     const queue = await deadLetters(['a', 'b'])
     const places = placesAt(rabbit.url, queue)
     const redriving = redriven(places, `${queue}.dead-letter`, `${queue}.gone`)

@@ -70,7 +70,7 @@ async function run(
   return { running, watching }
 }
 
-function firstLetter({ value }: Message): string {
+function firstDeadLetter({ value }: Message): string {
   return Buffer.from(value ?? []).toString('utf8', 0, 1)
 }
 
@@ -94,7 +94,7 @@ describe('a consumer on RabbitMQ', () => {
   it('keeps the order of a lane', async () => {
     const queue = rabbit.name()
     const seen: string[] = []
-    const { watching } = await run({ queue, lane: firstLetter }, async ({ payload }) => {
+    const { watching } = await run({ queue, lane: firstDeadLetter }, async ({ payload }) => {
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 3))
       seen.push(payload)
     })
@@ -151,8 +151,8 @@ describe('a consumer on RabbitMQ', () => {
     await rabbit.send(queue, ['other'], { messageId: 'same' })
     await rabbit.send(queue, ['nameless'], { isNameless: true })
     await watching.untilOutcomes('dead-lettered', 2)
-    const letters = [await rabbit.take(`${queue}.dead-letter`), await rabbit.take(`${queue}.dead-letter`)]
-    expect(letters.map(({ body, properties }) => [body, properties.headers?.['consume-once-reason']])).toEqual(
+    const deadLetters = [await rabbit.take(`${queue}.dead-letter`), await rabbit.take(`${queue}.dead-letter`)]
+    expect(deadLetters.map(({ body, properties }) => [body, properties.headers?.['consume-once-reason']])).toEqual(
       expect.arrayContaining([
         ['other', 'conflict'],
         ['nameless', 'no-id'],

@@ -81,8 +81,8 @@ describe('a copy that another consumer of the queue got', () => {
     const elsewhere = await open({ queue, retry })
     const [delivery] = here.intake.deliveries
     if (delivery === undefined) throw new TypeError('nothing was delivered')
-    const letter = { why: 'failed', attempts: 1, delayMs: 50, detail: '', errorClass: undefined } as const
-    await here.publisher.retryLater?.({ ...letter, message: delivery.message, consumer: 'c', group: 'g' })
+    const deadLetter = { why: 'failed', attempts: 1, delayMs: 50, detail: '', errorClass: undefined } as const
+    await here.publisher.retryLater?.({ ...deadLetter, message: delivery.message, consumer: 'c', group: 'g' })
     await elsewhere.intake.untilDelivered(1)
     // Longer than it takes to tell of one that is missing.
     for (let look = 0; look < 4; look++) await nextLook()
@@ -102,11 +102,11 @@ describe('a delay queue that moves nothing on', () => {
     const { source, publisher, intake } = await open({ queue, setup: 'off', retry })
     await rabbit.send(queue, ['a'])
     await intake.untilDelivered(1)
-    const letter = { why: 'failed', attempts: 1, delayMs: 50, detail: '', errorClass: undefined } as const
+    const deadLetter = { why: 'failed', attempts: 1, delayMs: 50, detail: '', errorClass: undefined } as const
     const { message } = intake.deliveries[0] ?? {}
     if (message === undefined) throw new TypeError('nothing was delivered')
-    const retryLetter: RetryCopy = { ...letter, message, consumer: 'c', group: 'g' }
-    await publisher.retryLater?.(retryLetter)
+    const retryCopy: RetryCopy = { ...deadLetter, message, consumer: 'c', group: 'g' }
+    await publisher.retryLater?.(retryCopy)
     await intake.untilTold('delayed-overdue')
     await new Promise((resolve) => setImmediate(resolve))
     expect(intake.told('delayed-overdue').length).toBe(1)

@@ -131,8 +131,8 @@ describeRedis('a rolling upgrade from 0.1.0 on Redis', () => {
     expect(await claim(store, doubtful)).toEqual({ verdict: 'in-doubt' })
     expect(await claim(store, marked)).toMatchObject({ verdict: 'done', result: 'v1' })
     for (const [at, item] of aside.entries()) {
-      const [letter, as] = at === 0 ? (['G', 'given-up'] as const) : (['X', 'parked'] as const)
-      expect(await old.run('setAside', item, letter, 'why|so', token)).toEqual([as])
+      const [deadLetter, as] = at === 0 ? (['G', 'given-up'] as const) : (['X', 'parked'] as const)
+      expect(await old.run('setAside', item, deadLetter, 'why|so', token)).toEqual([as])
       expect(await claim(store, item)).toEqual({ verdict: as, reason: 'why|so', attempt: 1 })
       const view = (await store.admin?.peek(SCOPE, [item.key]))?.[0]
       expect(view).toMatchObject({ state: as, reason: 'why|so', attempt: 1 })

@@ -118,7 +118,7 @@ export class Incident implements AsyncDisposable {
   }
 
   /** How many dead letters lie there. */
-  async letters(): Promise<number> {
+  async deadLetters(): Promise<number> {
     return (await redrive(this.#now.consumer, this.#now.subscription, { dryRun: true }).result).looked
   }
 
@@ -128,8 +128,8 @@ export class Incident implements AsyncDisposable {
   }
 
   /** For `live`: so many effects have happened, and so many dead letters lie there. */
-  hasEffectsAndLetters(effects: number, letters: number): () => Promise<boolean> {
-    return async () => (await this.effects()).length === effects && (await this.letters()) === letters
+  hasEffectsAndDeadLetters(effects: number, deadLetters: number): () => Promise<boolean> {
+    return async () => (await this.effects()).length === effects && (await this.deadLetters()) === deadLetters
   }
 
   run(args: readonly string[], more: Partial<ReplaySettings> = {}, stdin = ''): Promise<CliRun> {

@@ -31,7 +31,7 @@ describePairs('a bug dead-lettered messages, on %s and %s', (broker, store) => {
   it('redrives them after the fix: each has its effect once, and nothing goes round', async () => {
     await using incident = await Incident.on(broker, store)
     await incident.send([...sms(20), ...sms(60, 'g', 'globex')])
-    await incident.live(incident.hasEffectsAndLetters(20, 60), {
+    await incident.live(incident.hasEffectsAndDeadLetters(20, 60), {
       bugFor: 'globex',
     })
 

@@ -37,7 +37,7 @@ async function provider(): Promise<Story> {
 async function bug(): Promise<Story> {
   const incident = await Incident.on('rabbitmq', 'redis')
   await incident.send([...sms(20), ...sms(2_000, 'g', 'globex')])
-  await incident.live(incident.hasEffectsAndLetters(20, 2_000), {
+  await incident.live(incident.hasEffectsAndDeadLetters(20, 2_000), {
     bugFor: 'globex',
   })
   let fixed: Running | undefined
@@ -57,7 +57,7 @@ async function bug(): Promise<Story> {
 async function missed(): Promise<Story> {
   const incident = await Incident.on('kafka', 'redis')
   await incident.send([...sms(1_204), ...sms(4, 'g', 'globex')])
-  await incident.live(incident.hasEffectsAndLetters(1_204, 4), {
+  await incident.live(incident.hasEffectsAndDeadLetters(1_204, 4), {
     bugFor: 'globex',
   })
   await incident.send(sms(3, 'late'))

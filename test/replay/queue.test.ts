@@ -14,7 +14,7 @@ const WHY = ['--reason', 'OPS-812', '--yes']
 async function dead(): Promise<Incident> {
   const incident = await Incident.on('rabbitmq', 'postgres')
   await incident.send([...sms(5), ...sms(6, 'g', 'globex'), ...sms(2, 'i', 'initech')])
-  await incident.live(incident.hasEffectsAndLetters(7, 6), { bugFor: 'globex' })
+  await incident.live(incident.hasEffectsAndDeadLetters(7, 6), { bugFor: 'globex' })
   return incident
 }
 

@@ -83,9 +83,9 @@ describe('nothing of payload, ID or address is told where something is remembere
     })
     await using running = runInline(consumer, { group: 'group' })
     for (let delivery = 0; delivery < 2; delivery++) {
-      const { result: __, failure: ___, letter, ...settlement } = await running.handle(message)
+      const { result: __, failure: ___, deadLetter, ...settlement } = await running.handle(message)
       ears.heard.push(JSON.stringify(settlement))
-      if (letter !== undefined) ears.letter(letter)
+      if (deadLetter !== undefined) ears.deadLetter(deadLetter)
     }
     expect([...ears.types, ...ears.outcomes]).toEqual(expect.arrayContaining([...told]))
     expect(ears.leaks).toEqual([])

@@ -58,12 +58,12 @@ export class Ears {
 
   /** What the headers of copies are made of, and health. */
   take({ source, running }: Pick<Rig, 'source' | 'running'>): void {
-    for (const letter of [...source.deadLetters, ...source.retries]) this.letter(letter)
+    for (const deadLetter of [...source.deadLetters, ...source.retries]) this.deadLetter(deadLetter)
     this.heard.push(JSON.stringify(running.health()))
   }
 
-  letter(letter: MessageCopy | DeadLetter): void {
-    this.heard.push(JSON.stringify({ ...letter, message: undefined }))
+  deadLetter(deadLetter: MessageCopy | DeadLetter): void {
+    this.heard.push(JSON.stringify({ ...deadLetter, message: undefined }))
   }
 
   /** What should not have been heard. */

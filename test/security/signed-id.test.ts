@@ -70,13 +70,13 @@ describe('an ID that is signed', () => {
       signature: signed('a', NEW),
     })
     expect(forged).toMatchObject({ outcome: 'dead-lettered', settle: 'dead-letter', reason: 'no-id' })
-    expect(forged?.letter?.detail).toMatch(/signature/)
+    expect(forged?.deadLetter?.detail).toMatch(/signature/)
     expect(real?.outcome).toBe('handled')
   })
 
   it('says that there is no ID where there is none', async () => {
     const [settlement] = await settled({ signature: signed('', NEW) })
-    expect(settlement?.letter?.detail).toMatch(/^no message ID/)
+    expect(settlement?.deadLetter?.detail).toMatch(/^no message ID/)
   })
 
   it('is asked for with all that it takes', () => {

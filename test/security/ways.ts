@@ -180,7 +180,7 @@ export const WAYS: readonly Way[] = [
       const { source } = rig
       const publish = source.deadLetter.bind(source)
       let failures = 1
-      source.deadLetter = (letter) => (failures-- > 0 ? Promise.reject(careless()) : publish(letter))
+      source.deadLetter = (deadLetter) => (failures-- > 0 ? Promise.reject(careless()) : publish(deadLetter))
       await rig.deliver(SENT)
       await pass(rig)
       return rig

@@ -17,7 +17,7 @@ export type Anomaly =
   | 'A12 phantom'
   | 'A13 unknown as failure'
   | 'A14 dead letter and effect'
-  | 'A15 unfounded letter'
+  | 'A15 unfounded dead letter'
   | 'L1 stall'
   | 'L2 stuck lease'
   | 'L3 storm'

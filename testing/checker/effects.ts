@@ -1,7 +1,7 @@
 import type { EventOf } from '../history.ts'
 import type { Anomaly } from './anomaly.ts'
 import type { Facts } from './facts.ts'
-import { judgeGivenUp } from './letters.ts'
+import { judgeGivenUp } from './dead-letters.ts'
 import { judgeOrder } from './order.ts'
 import { NEVER, type Owner, type PrintFacts, type SubjectFacts } from './subject.ts'
 

@@ -34,7 +34,7 @@ export const MEANING: Readonly<Record<Anomaly, string>> = {
     'A release by who had asked for a mark and was not refused, or without doubt by whose handler may have had its effect; a plain claim of, or giving up, what is in doubt; an attempt that no granted claim accounts for; attempts called spent that are not; a handler that starts when they are.',
   'A14 dead letter and effect':
     'A confirmed dead letter says given up by its handler or its attempts, and its effect happened; no person reopened it in between, and the store never lost its record.',
-  'A15 unfounded letter':
+  'A15 unfounded dead letter':
     'A dead letter for a conflict of what was sent with one payload only, for want of an ID that it has, for a failure that no handler told of, or for doubt where the promise is to run it again.',
   'L1 stall':
     'A message lies in the broker still when all faults are over and the drain has had its time, or the drain had no end.',

@@ -39,7 +39,7 @@ export interface LogServer {
   leave(member: LogMember): void
   isMember(member: LogMember): boolean
   commit(member: LogMember, generation: number, commit: LogCommit): boolean
-  deadLetter(letter: DeadLetter, type: 'ok' | 'info'): void
+  deadLetter(deadLetter: DeadLetter, type: 'ok' | 'info'): void
 }
 
 const COMMIT_EVERY_MS = 20
@@ -121,14 +121,14 @@ export class LogMember implements Source, Publisher {
     return { ready: this.#epochs.length > 0, detail: 'consuming' }
   }
 
-  deadLetter(letter: DeadLetter): Promise<void> {
+  deadLetter(deadLetter: DeadLetter): Promise<void> {
     const { stage } = this.#broker
     return new Promise((resolve, reject) => {
       const isLost = stage.faults.happens('publishFails')
       const fail = (): void => reject(new BrokerError('BROKER_PUBLISH_REFUSED', 'not confirmed'))
       if (isLost && stage.chance.happens(0.5)) return void this.process.after(ASK_AGAIN_MS, fail)
       this.#travel(() => {
-        this.#broker.deadLetter(letter, isLost ? 'info' : 'ok')
+        this.#broker.deadLetter(deadLetter, isLost ? 'info' : 'ok')
         this.process.after(isLost ? ASK_AGAIN_MS : stage.faults.latencyMs(), isLost ? fail : resolve)
       })
     })

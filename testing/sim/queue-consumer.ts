@@ -44,7 +44,7 @@ export interface QueueServer {
   close(channel: Channel): void
   ack(channel: Channel, tag: number, deliveredVia: string): void
   requeue(channel: Channel, tag: number): void
-  copy(letter: MessageCopy, type: 'ok' | 'info', how: CopyTo): void
+  copy(deadLetter: MessageCopy, type: 'ok' | 'info', how: CopyTo): void
 }
 
 const OPEN_AGAIN_MS = 30
@@ -100,17 +100,17 @@ export class QueueConsumer implements Source, Publisher {
     return { ready: this.#channel !== undefined, detail: 'consuming' }
   }
 
-  deadLetter(letter: DeadLetter): Promise<void> {
-    const { parked, reason } = letter
-    return this.#publish(letter, { to: 'dead-letter', parked, reason, delayMs: 0 })
+  deadLetter(deadLetter: DeadLetter): Promise<void> {
+    const { parked, reason } = deadLetter
+    return this.#publish(deadLetter, { to: 'dead-letter', parked, reason, delayMs: 0 })
   }
 
   retryDelayMs(attempts: number): number | undefined {
     return this.#hasRetryPlaces ? 40 * attempts : undefined
   }
 
-  retryLater(letter: RetryCopy): Promise<void> {
-    return this.#publish(letter, { to: 'retry', parked: false, reason: letter.why, delayMs: letter.delayMs })
+  retryLater(copy: RetryCopy): Promise<void> {
+    return this.#publish(copy, { to: 'retry', parked: false, reason: copy.why, delayMs: copy.delayMs })
   }
 
   closed(channel: Channel): void {
@@ -166,14 +166,14 @@ export class QueueConsumer implements Source, Publisher {
     })
   }
 
-  #publish(letter: MessageCopy, how: Parameters<QueueServer['copy']>[2]): Promise<void> {
+  #publish(deadLetter: MessageCopy, how: Parameters<QueueServer['copy']>[2]): Promise<void> {
     const { stage } = this.#broker
     return new Promise((resolve, reject) => {
       const isLost = stage.faults.happens('publishFails')
       const fail = (): void => reject(new BrokerError('BROKER_PUBLISH_REFUSED', 'not confirmed'))
       if (isLost && stage.chance.happens(0.5)) return void this.process.after(ASK_AGAIN_MS, fail)
       this.#travel(() => {
-        this.#broker.copy(letter, isLost ? 'info' : 'ok', how)
+        this.#broker.copy(deadLetter, isLost ? 'info' : 'ok', how)
         this.process.after(isLost ? ASK_AGAIN_MS : stage.faults.latencyMs(), isLost ? fail : resolve)
       })
     })

@@ -1,7 +1,7 @@
 import { systemClock, type DeadLetter, type Publisher } from '../../../src/spi.ts'
 import type { ReopeningPublisher } from '../publishing/confirmed-publisher.ts'
 import { ConfirmedCopies } from './confirmed-copies.ts'
-import { deadLetterHeaders } from './letter-headers.ts'
+import { deadLetterHeaders } from './copy-headers.ts'
 
 /** Publishes dead letters to a queue that must exist. */
 export class DeadLetterQueue implements Publisher {
@@ -13,7 +13,11 @@ export class DeadLetterQueue implements Publisher {
     this.#queue = queue
   }
 
-  async deadLetter(letter: DeadLetter): Promise<void> {
-    await this.#copies.publish(letter, { routingKey: this.#queue }, deadLetterHeaders(letter, systemClock.now()))
+  async deadLetter(deadLetter: DeadLetter): Promise<void> {
+    await this.#copies.publish(
+      deadLetter,
+      { routingKey: this.#queue },
+      deadLetterHeaders(deadLetter, systemClock.now()),
+    )
   }
 }

@@ -13,7 +13,7 @@ import type { DelayQueue } from '../options/resolve-retry.ts'
 import type { OwnFrame } from '../settling/acks.ts'
 import type { ConfirmedCopies } from './confirmed-copies.ts'
 import type { DelayedCopies } from './delayed.ts'
-import { deadLetterHeaders, originRoutingKey, retryHeaders } from './letter-headers.ts'
+import { deadLetterHeaders, originRoutingKey, retryHeaders } from './copy-headers.ts'
 
 interface PublisherParts {
   readonly copies: ConfirmedCopies
@@ -36,16 +36,16 @@ export class RabbitPublisher implements Publisher {
     this.busyWaitMs = retry.kind === 'lane' ? undefined : retry.busyWaitMs
   }
 
-  async deadLetter(letter: DeadLetter): Promise<void> {
+  async deadLetter(deadLetter: DeadLetter): Promise<void> {
     const { settings, counts, copies } = this.#parts
     const { deadLetter: way } = settings
-    if (way.kind === 'reject') note(letter, 'dead-letter')
+    if (way.kind === 'reject') note(deadLetter, 'dead-letter')
     else {
       const place =
         way.kind === 'queue'
           ? { routingKey: way.queue, queue: way.queue }
-          : { exchange: way.exchange, routingKey: way.routingKey ?? originRoutingKey(letter) }
-      await copies.publish(letter, place, deadLetterHeaders(letter, systemClock.now()))
+          : { exchange: way.exchange, routingKey: way.routingKey ?? originRoutingKey(deadLetter) }
+      await copies.publish(deadLetter, place, deadLetterHeaders(deadLetter, systemClock.now()))
     }
     counts.add('dead-lettered')
   }
@@ -63,15 +63,15 @@ export class RabbitPublisher implements Publisher {
     }
   }
 
-  async retryLater(letter: RetryCopy): Promise<void> {
+  async retryLater(copy: RetryCopy): Promise<void> {
     const { settings, counts, delayed, copies } = this.#parts
     const { retry } = settings
     if (retry.kind === 'lane') throw new TypeError('no retry place is configured (retryLater)')
-    if (retry.kind === 'delayed-by-queue') note(letter, letter.why === 'busy' ? 'return' : 'retry') // mutant: rabbit-requeue-without-delay
+    if (retry.kind === 'delayed-by-queue') note(copy, copy.why === 'busy' ? 'return' : 'retry') // mutant: rabbit-requeue-without-delay
     else {
-      const place = delayQueueFor(letter, retry.queues)
+      const place = delayQueueFor(copy, retry.queues)
       const at = systemClock.now()
-      await copies.publish(letter, { routingKey: place.queue, queue: place.queue }, retryHeaders(letter, place, at)) // mutant: rabbit-settled-before-the-copy
+      await copies.publish(copy, { routingKey: place.queue, queue: place.queue }, retryHeaders(copy, place, at)) // mutant: rabbit-settled-before-the-copy
       delayed.delayed(place.queue, at + place.delayMs)
     }
     counts.add('delayed')

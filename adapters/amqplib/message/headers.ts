@@ -56,8 +56,8 @@ const OF_SPRING: ReadonlySet<string> = new Set([
 export function headersOfSender(headers: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const kept = Object.create(null) as Record<string, unknown>
   for (const name of Object.keys(headers)) {
-    const isOfLetter = OF_BROKERS.test(name) || name.startsWith(OWN) || OF_SPRING.has(name)
-    if (!isOfLetter || OF_MESSAGE.has(name)) kept[name] = headers[name]
+    const isOfDeadLetter = OF_BROKERS.test(name) || name.startsWith(OWN) || OF_SPRING.has(name)
+    if (!isOfDeadLetter || OF_MESSAGE.has(name)) kept[name] = headers[name]
   }
   return kept
 }

@@ -1,5 +1,5 @@
 import type { DeadLetterFacts, EpochMs } from '../../../src/spi.ts'
-import { CONSUMER, DEAD_LETTERED_AT, PARKED, REASON, SET_ASIDE_AT } from '../copies/letter-headers.ts'
+import { CONSUMER, DEAD_LETTERED_AT, PARKED, REASON, SET_ASIDE_AT } from '../copies/copy-headers.ts'
 import {
   DELAY_QUEUE,
   ORIGIN_EXCHANGE,
@@ -13,7 +13,7 @@ import { textOfDestination } from './destination.ts'
 
 type Headers = Readonly<Record<string, unknown>>
 
-export interface Letter {
+export interface DeadLetter {
   readonly facts: DeadLetterFacts
   readonly first: FirstPublication
 }
@@ -22,18 +22,18 @@ export interface Letter {
  * What the headers of a dead letter tell: those of this library, those of the broker (`x-death`), or those of Spring's
  * `RepublishMessageRecoverer`, in this order. `undefined`: no header says that it is a dead letter.
  */
-export function letterIn(headers: Headers): Letter | undefined {
+export function deadLetterIn(headers: Headers): DeadLetter | undefined {
   const deaths = deathsIn(headers)
   const own = headerText(headers, REASON)
-  if (own !== undefined) return ownLetter(headers, own)
+  if (own !== undefined) return ownDeadLetter(headers, own)
   const [latest] = deaths
   // A copy whose delay is over: the broker moved it back to its queue.
   const isDelayed = latest?.queue !== undefined && latest.queue === headerText(headers, DELAY_QUEUE)
-  if (latest !== undefined && !isDelayed) return brokersLetter(headers, deaths)
-  return springsLetter(headers)
+  if (latest !== undefined && !isDelayed) return brokerDeadLetter(headers, deaths)
+  return springDeadLetter(headers)
 }
 
-function ownLetter(headers: Headers, reason: string): Letter {
+function ownDeadLetter(headers: Headers, reason: string): DeadLetter {
   const first = originIn(headers)
   const since = timeIn(headers, SET_ASIDE_AT) ?? timeIn(headers, DEAD_LETTERED_AT)
   const facts = {
@@ -49,7 +49,7 @@ function ownLetter(headers: Headers, reason: string): Letter {
 }
 
 /** The broker puts the latest death first. `x-first-death-queue` stays that of the first one. */
-function brokersLetter(headers: Headers, deaths: readonly Death[]): Letter {
+function brokerDeadLetter(headers: Headers, deaths: readonly Death[]): DeadLetter {
   const [latest] = deaths
   const own = originIn(headers)
   const firstQueue = carriedName(headers, 'x-first-death-queue')
@@ -70,7 +70,7 @@ function brokersLetter(headers: Headers, deaths: readonly Death[]): Letter {
   return { facts, first }
 }
 
-function springsLetter(headers: Headers): Letter | undefined {
+function springDeadLetter(headers: Headers): DeadLetter | undefined {
   const exchange = carriedName(headers, 'x-original-exchange')
   const routingKey = carriedName(headers, 'x-original-routingKey')
   if (exchange === undefined || routingKey === undefined) return undefined

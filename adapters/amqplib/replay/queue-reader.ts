@@ -19,7 +19,7 @@ import type { AmqpChannel, AmqpMessage } from '../slice.ts'
 import { ask, checkQueue } from '../topology/questions.ts'
 import { isAtLeast } from '../topology/server-version.ts'
 import { checkDeliveries, isLastDelivery, warningsOf, type KnownQueue } from './cost.ts'
-import { letterIn } from './dead-letter-facts.ts'
+import { deadLetterIn } from './dead-letter-facts.ts'
 import { take } from './taking.ts'
 
 const ANSWER_WITHIN_MS = 15_000
@@ -129,15 +129,15 @@ export class QueueReader implements ReplayReader {
 
   #itemOf(raw: AmqpMessage): ReplayItem {
     const { name } = this.#queue
-    const letter = letterIn(raw.properties.headers ?? {})
-    const message = new RabbitMessage(raw, name, 'replay', letter?.first)
+    const deadLetter = deadLetterIn(raw.properties.headers ?? {})
+    const message = new RabbitMessage(raw, name, 'replay', deadLetter?.first)
     return {
       part: name,
       position: String(this.#count++),
       message,
       timestamp: message.timestamp,
       timestampOf: 'producer',
-      deadLetter: letter?.facts,
+      deadLetter: deadLetter?.facts,
       settle: async (how) => {
         if (how === 'done') this.#ack(raw)
       },

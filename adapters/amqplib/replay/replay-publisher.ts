@@ -4,7 +4,7 @@ import { ORIGIN_EXCHANGE, ORIGIN_QUEUE, ORIGIN_ROUTING_KEY, headersOfSender } fr
 import { RabbitMessage } from '../message/message.ts'
 import { propertiesToKeep, shortText } from '../message/properties.ts'
 import { ReopeningPublisher } from '../publishing/confirmed-publisher.ts'
-import { letterIn, originIn } from './dead-letter-facts.ts'
+import { deadLetterIn, originIn } from './dead-letter-facts.ts'
 import { destinationIn, type Destination } from './destination.ts'
 
 const MOST_AT_ONCE = 1_000
@@ -51,7 +51,7 @@ export class RabbitReplayPublisher implements ReplayPublisher {
  */
 function originHeaders({ headers }: Message, { exchange }: Destination): Record<string, unknown> {
   if (exchange !== '') return {}
-  const first = letterIn(headers)?.first ?? originIn(headers)
+  const first = deadLetterIn(headers)?.first ?? originIn(headers)
   return withoutUndefined({
     [ORIGIN_QUEUE]: first.queue,
     [ORIGIN_EXCHANGE]: first.exchange,

@@ -5,18 +5,18 @@ import type { DeadLetterHeaders } from '../options/options.ts'
 import { firstFailureAt, originHeaders, originOf, springOriginHeaders } from './origin.ts'
 
 /** The unchanged headers of the original, plus where it comes from, why it is here, and its number of attempts. */
-export function deadLetterHeaders(letter: DeadLetter, style: DeadLetterHeaders, at: Date): ProducedHeaders {
-  return toHeaders(keptHeaders(letter.message), necessary(letter, style, at), explanation(letter, style))
+export function deadLetterHeaders(deadLetter: DeadLetter, style: DeadLetterHeaders, at: Date): ProducedHeaders {
+  return toHeaders(keptHeaders(deadLetter.message), necessary(deadLetter, style, at), explanation(deadLetter, style))
 }
 
 /** The headers that a copy must have, for a message that is too large with all of them. */
-export function minimalHeaders(letter: DeadLetter, style: DeadLetterHeaders, at: Date): ProducedHeaders {
-  const trace = keptHeaders(letter.message).filter(([name]) => name === 'traceparent')
-  return toHeaders(trace, necessary(letter, style, at))
+export function minimalHeaders(deadLetter: DeadLetter, style: DeadLetterHeaders, at: Date): ProducedHeaders {
+  const trace = keptHeaders(deadLetter.message).filter(([name]) => name === 'traceparent')
+  return toHeaders(trace, necessary(deadLetter, style, at))
 }
 
-function necessary(letter: DeadLetter, style: DeadLetterHeaders, at: Date): readonly HeaderEntry[] {
-  const { message, key, reason, parked, attempts, group, setAsideAt } = letter
+function necessary(deadLetter: DeadLetter, style: DeadLetterHeaders, at: Date): readonly HeaderEntry[] {
+  const { message, key, reason, parked, attempts, group, setAsideAt } = deadLetter
   const origin = originOf(message)
   return [
     ...(style === 'own' ? [] : springOriginHeaders(origin)),
@@ -31,13 +31,13 @@ function necessary(letter: DeadLetter, style: DeadLetterHeaders, at: Date): read
     ...(parked ? [['x-parked', 'true'] as const] : []),
     ['x-dead-lettered-at', at.toISOString()],
     ...(setAsideAt === undefined ? [] : [['x-set-aside-at', new Date(setAsideAt).toISOString()] as const]),
-    ['x-first-failure-at', firstFailureAt(message, letter.firstFailureAt ?? at.getTime())],
+    ['x-first-failure-at', firstFailureAt(message, deadLetter.firstFailureAt ?? at.getTime())],
     ['x-attempts', String(attempts)],
   ]
 }
 
-function explanation(letter: DeadLetter, style: DeadLetterHeaders): readonly HeaderEntry[] {
-  const { consumer, detail, errorClass } = letter
+function explanation(deadLetter: DeadLetter, style: DeadLetterHeaders): readonly HeaderEntry[] {
+  const { consumer, detail, errorClass } = deadLetter
   const names = [
     ...(style === 'spring' ? [] : [{ text: 'x-error-message', name: 'x-error-class' }]),
     ...(style === 'own' ? [] : [{ text: 'kafka_dlt-exception-message', name: 'kafka_dlt-exception-fqcn' }]),

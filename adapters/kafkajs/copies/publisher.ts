@@ -34,21 +34,24 @@ export class KafkaPublisher implements Publisher {
     this.#parts = parts
   }
 
-  async deadLetter(letter: DeadLetter): Promise<void> {
+  async deadLetter(deadLetter: DeadLetter): Promise<void> {
     const { topology, deadLetterHeaders: style } = this.#parts
     const at = new Date()
-    const place = topology().deadLetterPlace(letter.message)
-    await this.#publish(place, letter, [deadLetterHeaders(letter, style, at), minimalHeaders(letter, style, at)])
+    const place = topology().deadLetterPlace(deadLetter.message)
+    await this.#publish(place, deadLetter, [
+      deadLetterHeaders(deadLetter, style, at),
+      minimalHeaders(deadLetter, style, at),
+    ])
   }
 
   retryDelayMs(attempts: number): DurationMs | undefined {
     return this.#parts.topology().retryDelayMs(attempts)
   }
 
-  async retryLater(letter: RetryCopy): Promise<void> {
+  async retryLater(copy: RetryCopy): Promise<void> {
     const at = new Date()
-    const place = this.#parts.topology().retryPlace(letter.message, letter.attempts)
-    await this.#publish(place, letter, [retryHeaders(letter, at), necessaryRetryHeaders(letter, at)]) // mutant: kafka-retry-copy-unconfirmed
+    const place = this.#parts.topology().retryPlace(copy.message, copy.attempts)
+    await this.#publish(place, copy, [retryHeaders(copy, at), necessaryRetryHeaders(copy, at)]) // mutant: kafka-retry-copy-unconfirmed
   }
 
   close(): Promise<void> {
@@ -58,7 +61,7 @@ export class KafkaPublisher implements Publisher {
   /** Sends the copy with the first set of headers, or with the second if the first makes it too large. */
   async #publish(
     place: CopyPlace,
-    letter: MessageCopy,
+    copy: MessageCopy,
     headers: readonly [ProducedHeaders, ProducedHeaders],
   ): Promise<void> {
     const { producer } = this.#parts
@@ -66,14 +69,14 @@ export class KafkaPublisher implements Publisher {
     try {
       await this.#ensure(place)
       try {
-        await producer.send(place.topic, letter.message, all)
+        await producer.send(place.topic, copy.message, all)
       } catch (error) {
         if (!isTooLarge(error)) throw error
-        await producer.send(place.topic, letter.message, fewer)
+        await producer.send(place.topic, copy.message, fewer)
       }
     } catch (cause) {
       this.#known.delete(place.topic)
-      throw refused(place, letter, cause)
+      throw refused(place, copy, cause)
     }
   }
 

@@ -7,28 +7,28 @@ import { firstFailureAt, originHeaders, originOf } from './origin.ts'
 export const NOT_BEFORE_HEADER = 'x-not-before'
 
 /** The unchanged headers of the original, including the message ID, plus the headers that the next attempt needs. */
-export function necessaryRetryHeaders(letter: RetryCopy, at: Date): ProducedHeaders {
-  return toHeaders(keptHeaders(letter.message), necessary(letter, at))
+export function necessaryRetryHeaders(copy: RetryCopy, at: Date): ProducedHeaders {
+  return toHeaders(keptHeaders(copy.message), necessary(copy, at))
 }
 
 /** The same, plus the reason. */
-export function retryHeaders(letter: RetryCopy, at: Date): ProducedHeaders {
-  const { message, consumer, detail, errorClass } = letter
-  return toHeaders(keptHeaders(message), necessary(letter, at), [
+export function retryHeaders(copy: RetryCopy, at: Date): ProducedHeaders {
+  const { message, consumer, detail, errorClass } = copy
+  return toHeaders(keptHeaders(message), necessary(copy, at), [
     ['x-consumer', bounded(consumer)],
     ['x-error-message', bounded(detail)],
     ...(errorClass === undefined ? [] : [['x-error-class', bounded(errorClass)] as const]),
   ])
 }
 
-function necessary(letter: RetryCopy, at: Date): readonly HeaderEntry[] {
-  const { message, key, attempts, delayMs, group } = letter
+function necessary(copy: RetryCopy, at: Date): readonly HeaderEntry[] {
+  const { message, key, attempts, delayMs, group } = copy
   return [
     ...originHeaders(originOf(message)),
     ['x-original-key-present', String(message.key !== null)],
     ...(key === undefined ? [] : [[KEY_HEADER, key] as const]),
     ['x-attempts', String(attempts)],
-    ['x-first-failure-at', firstFailureAt(message, letter.firstFailureAt ?? at.getTime())],
+    ['x-first-failure-at', firstFailureAt(message, copy.firstFailureAt ?? at.getTime())],
     [NOT_BEFORE_HEADER, String(at.getTime() + delayMs)],
     ['x-consumer-group', bounded(group)],
   ]

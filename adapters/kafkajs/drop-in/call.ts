@@ -223,13 +223,13 @@ export class DropInCall {
 
   #refused({
     index,
-    settlement: { reason, letter },
+    settlement: { reason, deadLetter },
   }: {
     readonly index: number
     readonly settlement: Settlement
   }): Error {
     const offset = this.#handover.messages[index]?.offset
-    const why = [reason, letter?.detail].filter((text) => text !== undefined && text !== '').join(': ')
+    const why = [reason, deadLetter?.detail].filter((text) => text !== undefined && text !== '').join(': ')
     return new BrokerError(
       'BROKER_PUBLISH_REFUSED',
       `${this.#name}: the message at offset ${offset} must be dead-lettered (${why}), and there is no client to publish it. Give the option kafka to eachMessage() or eachBatch(); until then this consumer does not move on in the partition`,

@@ -48,8 +48,8 @@ export class DropInPublisher implements Publisher {
     this.#places.set(topic, place)
   }
 
-  deadLetter(letter: DeadLetter): Promise<void> {
-    return this.#publisher.deadLetter(letter)
+  deadLetter(deadLetter: DeadLetter): Promise<void> {
+    return this.#publisher.deadLetter(deadLetter)
   }
 
   close(): Promise<void> {

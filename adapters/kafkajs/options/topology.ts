@@ -65,7 +65,7 @@ export class Topology {
 
   /**
    * The origin counts only if this group consumes it: a header that anybody can set must not choose topics, and dead
-   * letters of a topic that the group consumes instead of the origin must not come back to it.
+   * dead letters of a topic that the group consumes instead of the origin must not come back to it.
    */
   #homeOf({ origin, destination }: Route): string {
     const { sources } = this

@@ -1,5 +1,5 @@
 import type { ReplayItem } from '../../../src/spi.ts'
-import { letterFacts } from '../copies/letter-facts.ts'
+import { deadLetterFacts } from '../copies/dead-letter-facts.ts'
 import { isAppendTimed } from '../copies/headers.ts'
 import { toMessage } from '../intake/delivery.ts'
 import type { KafkaMessageLike } from '../slice.ts'
@@ -13,6 +13,6 @@ export function itemOf(part: Part, raw: KafkaMessageLike): ReplayItem {
     message,
     timestamp: message.timestamp,
     timestampOf: isAppendTimed(message) ? 'broker' : 'producer',
-    deadLetter: letterFacts(message),
+    deadLetter: deadLetterFacts(message),
   }
 }

@@ -8,7 +8,7 @@ import {
 import { isTooLarge, type ConfirmedProducer, type SentCopy } from '../copies/confirmed-producer.ts'
 import { keptHeaders, toHeaders } from '../copies/copy-headers.ts'
 import { ORIGIN_HEADER, type HeaderEntry } from '../copies/headers.ts'
-import { describesCopy } from '../copies/letter-facts.ts'
+import { describesCopy } from '../copies/dead-letter-facts.ts'
 import { originOf } from '../copies/origin.ts'
 import { existingOf } from '../copies/topics.ts'
 import { defaultPartition } from './default-partition.ts'

@@ -248,11 +248,11 @@ async function partByPart<T>(
   return views
 }
 
-function lookingFor(letters: string, keys: readonly Key[]) {
+function lookingFor(deadLetters: string, keys: readonly Key[]) {
   return {
     script: LOOK,
     items: keys.map((key) => ({ key })),
-    argumentsOf: (part: readonly unknown[]) => [letters, part.length],
+    argumentsOf: (part: readonly unknown[]) => [deadLetters, part.length],
   }
 }
 

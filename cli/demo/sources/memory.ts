@@ -35,8 +35,8 @@ export class MemoryDemoSource implements DemoSource {
 
   run(consumer: Consumer): Promise<Running> {
     const source = this.#broker.source(this.#name, this.#name)
-    const deadLetter = async (letter: DeadLetter): Promise<void> =>
-      appendNdjson(this.#deadLetters, deadLetterRow(letter))
+    const deadLetter = async (deadLetter: DeadLetter): Promise<void> =>
+      appendNdjson(this.#deadLetters, deadLetterRow(deadLetter))
     return runConsumer(consumer, { source, publisher: { deadLetter } })
   }
 

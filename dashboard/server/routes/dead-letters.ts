@@ -2,7 +2,7 @@ import { redrive } from '../../../src/replay/redrive.ts'
 import type {
   RedriveOptions,
   RedriveProgress,
-  RedrivenLetter,
+  RedrivenDeadLetter,
   RedriveResult,
 } from '../../../src/replay/redrive-options.ts'
 import type { JobInfo } from '../../api.ts'
@@ -20,14 +20,14 @@ export async function look(services: Services, { params, principal }: Asked): Pr
   const shown = services.consumers.of(params)
   const max = params.maybeWhole('max', { least: 1, most: MOST_LOOKED_AT }) ?? MOST_LOOKED_AT
   if (!shown.info(principal.readOnly).can.deadLetters) throw refusedLook(shown, principal.readOnly)
-  const sample: RedrivenLetter[] = []
+  const sample: RedrivenDeadLetter[] = []
   return services.jobs.start({
     kind: 'dead-letters',
     consumer: shown.id,
     by: principal.by,
     job: () => jobOf(shown, { dryRun: true, max }),
     progressOf: (progress: RedriveProgress) => {
-      sample.push(...progress.letters.slice(0, SAMPLE - sample.length))
+      sample.push(...progress.deadLetters.slice(0, SAMPLE - sample.length))
       return progressOf(progress)
     },
     resultOf: (result) => ({ ...result, sample }),

@@ -128,7 +128,7 @@ function Tiles({ running, all }: { running: readonly Running[]; all: ReturnType<
   const ages = running.map(({ live }) => live.duplicateAge.maxMs)
   const oldest = maxOf(ages)
   const retries = total(outcomes.failed) + total(all.attemptsFailed)
-  const letters = total(outcomes['dead-lettered'])
+  const deadLetters = total(outcomes['dead-lettered'])
   return (
     <div class="tiles">
       <Tile title="Handled in the last hour" value={count(handled)}>
@@ -142,8 +142,8 @@ function Tiles({ running, all }: { running: readonly Running[]; all: ReturnType<
       <Tile title="Attempts that failed" value={count(retries)}>
         tried again
       </Tile>
-      <Tile title="Dead letters and parked" value={count(letters + total(outcomes.parked))}>
-        {count(letters)} dead letters
+      <Tile title="Dead letters and parked" value={count(deadLetters + total(outcomes.parked))}>
+        {count(deadLetters)} dead letters
       </Tile>
       <Tile title="Handler p99, 5 min" value={text(maxOf(running.map(({ live }) => live.handler.p99Ms)))}>
         p50 {text(maxOf(running.map(({ live }) => live.handler.p50Ms)))}

@@ -9,9 +9,9 @@ export interface WireEvidence {
   /** When a delivery of an ID was settled for the first time, so that the broker forgets it. */
   readonly settledAt: ReadonlyMap<string, number>
   /** When the broker had confirmed the first dead letter of an ID. */
-  readonly letterConfirmedAt: ReadonlyMap<string, number>
+  readonly deadLetterConfirmedAt: ReadonlyMap<string, number>
   /** Dead letters of an ID whose confirm never came: they may be there, and are sent again. */
-  readonly unconfirmedLetters: ReadonlyMap<string, number>
+  readonly unconfirmedDeadLetters: ReadonlyMap<string, number>
   /** Deliveries of an ID whose channel ended before they were settled, or so soon after it that the broker may not know. */
   readonly lostDeliveries: ReadonlyMap<string, number>
   /** What the broker closed a channel or a connection for. */
@@ -28,6 +28,6 @@ export interface Evidence extends EvidenceOfEffects {
   /** IDs in the queue at the end. */
   readonly left: readonly string[]
   /** IDs in the dead-letter queue at the end, each as often as it is there. */
-  readonly letters: readonly string[]
+  readonly deadLetters: readonly string[]
   readonly wire: WireEvidence
 }

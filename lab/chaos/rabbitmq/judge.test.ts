@@ -13,8 +13,8 @@ const WIRE: WireEvidence = {
     ['b', 15],
     ['p', 40],
   ]),
-  letterConfirmedAt: new Map([['p', 40]]),
-  unconfirmedLetters: new Map(),
+  deadLetterConfirmedAt: new Map([['p', 40]]),
+  unconfirmedDeadLetters: new Map(),
   lostDeliveries: new Map(),
   refusals: [],
 }
@@ -31,7 +31,7 @@ const GOOD: Evidence = {
   harms: [],
   leaseMs: 5_000,
   left: [],
-  letters: ['p'],
+  deadLetters: ['p'],
   wire: WIRE,
 }
 
@@ -57,8 +57,8 @@ describe('the judge of a chaos run on RabbitMQ', () => {
         effects: 2,
         doubles: 0,
         poison: 1,
-        letters: 1,
-        lettersTooMany: 0,
+        deadLetters: 1,
+        deadLettersTooMany: 0,
         deliveries: 4,
         redeliveries: 0,
         ackFrames: 2,
@@ -89,8 +89,8 @@ describe('the judge of a chaos run on RabbitMQ', () => {
   })
 
   it('finds what was settled before its dead letter was confirmed', () => {
-    expect(laws(withWire({ letterConfirmedAt: new Map([['p', 41]]) }))).toEqual(['never-settled-unfinished-work'])
-    expect(laws(withWire({ letterConfirmedAt: new Map() }))).toEqual(['never-settled-unfinished-work'])
+    expect(laws(withWire({ deadLetterConfirmedAt: new Map([['p', 41]]) }))).toEqual(['never-settled-unfinished-work'])
+    expect(laws(withWire({ deadLetterConfirmedAt: new Map() }))).toEqual(['never-settled-unfinished-work'])
   })
 
   it('finds a second effect', () => {
@@ -104,35 +104,35 @@ describe('the judge of a chaos run on RabbitMQ', () => {
 
   describe('of dead letters', () => {
     it('finds one of a message that could have been handled', () => {
-      expect(laws({ ...GOOD, letters: ['p', 'b'] })).toEqual(['only-poison-is-dead-lettered'])
+      expect(laws({ ...GOOD, deadLetters: ['p', 'b'] })).toEqual(['only-poison-is-dead-lettered'])
     })
 
     it('finds poison without one', () => {
-      expect(laws({ ...GOOD, letters: [] })).toEqual(['all-poison-is-dead-lettered'])
+      expect(laws({ ...GOOD, deadLetters: [] })).toEqual(['all-poison-is-dead-lettered'])
     })
 
     it('allows one for each time it was sent', () => {
       const sent = new Map([...GOOD.sent, ['p', 2]])
-      expect(laws({ ...GOOD, sent, letters: ['p', 'p'] })).toEqual([])
+      expect(laws({ ...GOOD, sent, deadLetters: ['p', 'p'] })).toEqual([])
     })
 
     it('finds a second one that nothing explains', () => {
-      expect(judge({ ...GOOD, letters: ['p', 'p'] })).toMatchObject({
+      expect(judge({ ...GOOD, deadLetters: ['p', 'p'] })).toMatchObject({
         violations: [
           {
             law: 'no-unexplained-dead-letter',
             detail: 'p: 2 dead letters, sent 1 times, 0 deliveries lost, 0 letters unconfirmed',
           },
         ],
-        figures: { lettersTooMany: 1 },
+        figures: { deadLettersTooMany: 1 },
       })
     })
 
     it('counts a second one where its delivery was lost, or its confirm', () => {
-      const letters = ['p', 'p']
+      const deadLetters = ['p', 'p']
       for (const lost of ['lostDeliveries', 'unconfirmedLetters']) {
-        const evidence = withWire({ [lost]: new Map([['p', 1]]) }, { letters })
-        expect(judge(evidence)).toMatchObject({ violations: [], figures: { lettersTooMany: 1 } })
+        const evidence = withWire({ [lost]: new Map([['p', 1]]) }, { deadLetters })
+        expect(judge(evidence)).toMatchObject({ violations: [], figures: { deadLettersTooMany: 1 } })
       }
     })
   })

@@ -14,16 +14,16 @@ type Law =
 
 /** Holds what Postgres, the queues and the wire say against what was sent. Nothing here comes from what a worker believes. */
 export function judge(evidence: Evidence): Verdict<Law> {
-  const { acknowledged, poison, sent, wire, left, letters } = evidence
+  const { acknowledged, poison, sent, wire, left, deadLetters } = evidence
   const effects = effectsById(evidence.effects)
-  const lettersOf = counted(letters)
+  const deadLettersOf = counted(deadLetters)
   return {
     violations: [
-      ...lost(evidence, effects, lettersOf),
+      ...lost(evidence, effects, deadLettersOf),
       ...judgeDoubles(effects, evidence),
       ...leftOver(left),
-      ...wronglyLettered(evidence, lettersOf),
-      ...unexplained(evidence, lettersOf),
+      ...wronglyDeadLettered(evidence, deadLettersOf),
+      ...unexplained(evidence, deadLettersOf),
       ...settledTooEarly(evidence, effects),
       ...wire.refusals.map((detail) => ({ law: 'nothing-refused', detail }) as const),
     ],
@@ -33,9 +33,9 @@ export function judge(evidence: Evidence): Verdict<Law> {
       effects: evidence.effects.length,
       doubles: countDoubles(effects),
       poison: [...poison].filter((id) => acknowledged.has(id)).length,
-      letters: letters.length,
+      deadLetters: deadLetters.length,
       // More than one for each time it was sent.
-      lettersTooMany: sum([...lettersOf].map(([id, times]) => Math.max(0, times - (sent.get(id) ?? 0)))),
+      deadLettersTooMany: sum([...deadLettersOf].map(([id, times]) => Math.max(0, times - (sent.get(id) ?? 0)))),
       deliveries: wire.deliveries,
       redeliveries: wire.redeliveries,
       ackFrames: wire.ackFrames,
@@ -44,11 +44,11 @@ export function judge(evidence: Evidence): Verdict<Law> {
 }
 
 /** What is still in the queue is left over, not lost. */
-function lost(evidence: Evidence, effects: EffectsById, letters: ReadonlyMap<string, number>): Violation<Law>[] {
+function lost(evidence: Evidence, effects: EffectsById, deadLetters: ReadonlyMap<string, number>): Violation<Law>[] {
   const { acknowledged, poison } = evidence
   const left = new Set(evidence.left)
   return [...acknowledged]
-    .filter((id) => !poison.has(id) && !effects.has(id) && !letters.has(id) && !left.has(id))
+    .filter((id) => !poison.has(id) && !effects.has(id) && !deadLetters.has(id) && !left.has(id))
     .map((id) => ({ law: 'nothing-lost', detail: `${id} has no effect` }))
 }
 
@@ -56,12 +56,12 @@ function leftOver(left: readonly string[]): Violation<Law>[] {
   return left.map((id) => ({ law: 'queue-is-empty', detail: `${id} is in the queue` }))
 }
 
-function wronglyLettered(
+function wronglyDeadLettered(
   { acknowledged, poison, left }: Evidence,
-  letters: ReadonlyMap<string, number>,
+  deadLetters: ReadonlyMap<string, number>,
 ): Violation<Law>[] {
-  const wrong = [...letters.keys()].filter((id) => !poison.has(id))
-  const missing = [...poison].filter((id) => acknowledged.has(id) && !letters.has(id) && !left.includes(id))
+  const wrong = [...deadLetters.keys()].filter((id) => !poison.has(id))
+  const missing = [...poison].filter((id) => acknowledged.has(id) && !deadLetters.has(id) && !left.includes(id))
   return [
     ...wrong.map((id) => ({ law: 'only-poison-is-dead-lettered', detail: `${id} is no poison` }) as const),
     ...missing.map((id) => ({ law: 'all-poison-is-dead-lettered', detail: `${id} has no dead letter` }) as const),
@@ -72,13 +72,13 @@ function wronglyLettered(
  * One for each time a message was sent. One more for each delivery that was lost with its channel, since its dead letter may
  * have been there already, and for each that was published and never confirmed.
  */
-function unexplained({ sent, wire }: Evidence, letters: ReadonlyMap<string, number>): Violation<Law>[] {
-  return [...letters].flatMap(([id, times]): Violation<Law>[] => {
+function unexplained({ sent, wire }: Evidence, deadLetters: ReadonlyMap<string, number>): Violation<Law>[] {
+  return [...deadLetters].flatMap(([id, times]): Violation<Law>[] => {
     const copies = sent.get(id) ?? 0
     const lostOnes = wire.lostDeliveries.get(id) ?? 0
-    const unconfirmed = wire.unconfirmedLetters.get(id) ?? 0
+    const unconfirmed = wire.unconfirmedDeadLetters.get(id) ?? 0
     if (times <= copies + lostOnes + unconfirmed) return []
-    const why = `sent ${copies} times, ${lostOnes} deliveries lost, ${unconfirmed} letters unconfirmed`
+    const why = `sent ${copies} times, ${lostOnes} deliveries lost, ${unconfirmed} dead letters unconfirmed`
     return [{ law: 'no-unexplained-dead-letter', detail: `${id}: ${times} dead letters, ${why}` }]
   })
 }
@@ -87,8 +87,8 @@ function unexplained({ sent, wire }: Evidence, letters: ReadonlyMap<string, numb
 function settledTooEarly({ wire }: Evidence, effects: EffectsById): Violation<Law>[] {
   return [...wire.settledAt].flatMap(([id, at]): Violation<Law>[] => {
     const doneAt = effects.get(id)?.[0]?.at ?? Number.POSITIVE_INFINITY
-    const letterAt = wire.letterConfirmedAt.get(id) ?? Number.POSITIVE_INFINITY
-    const finishedAt = Math.min(doneAt, letterAt)
+    const deadLetterAt = wire.deadLetterConfirmedAt.get(id) ?? Number.POSITIVE_INFINITY
+    const finishedAt = Math.min(doneAt, deadLetterAt)
     // What is seen on the wire is cut to whole milliseconds.
     if (finishedAt < at + 1) return []
     const late =

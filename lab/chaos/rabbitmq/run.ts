@@ -109,9 +109,9 @@ async function backlogOf(url: string, queue: string, wire: WireTap): Promise<num
   return (await rabbit.ready(queue)) + wire.outstanding
 }
 
-async function gatherQueues(url: string, queue: string): Promise<Pick<Evidence, 'left' | 'letters'>> {
+async function gatherQueues(url: string, queue: string): Promise<Pick<Evidence, 'left' | 'deadLetters'>> {
   await using rabbit = await Rabbit.open(url)
   const idsIn = async (name: string): Promise<readonly string[]> =>
     (await rabbit.takeLeft(name)).map(({ properties }) => String(properties.messageId))
-  return { left: await idsIn(queue), letters: await idsIn(deadLettersOf(queue)) }
+  return { left: await idsIn(queue), deadLetters: await idsIn(deadLettersOf(queue)) }
 }

@@ -100,8 +100,8 @@ describeOnRabbit('the tap on the wire', () => {
     channel.sendToQueue(queue, Buffer.from('x'), { messageId: 'other' })
     channel.sendToQueue(`${queue}.dead-letter`, Buffer.from('x'), { messageId: 'p' })
     await channel.waitForConfirms()
-    expect([...wire.letterConfirmedAt.keys()]).toEqual(['p'])
-    expect(wire.unconfirmedLetters.size).toBe(0)
+    expect([...wire.deadLetterConfirmedAt.keys()]).toEqual(['p'])
+    expect(wire.unconfirmedDeadLetters.size).toBe(0)
   })
 
   it('tells what the broker closed a channel for', async () => {

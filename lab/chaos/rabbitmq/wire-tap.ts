@@ -14,8 +14,8 @@ export class WireTap implements WireEvidence {
   redeliveries = 0
   ackFrames = 0
   readonly settledAt: Map<string, number> = new Map()
-  readonly letterConfirmedAt: Map<string, number> = new Map()
-  readonly unconfirmedLetters: Map<string, number> = new Map()
+  readonly deadLetterConfirmedAt: Map<string, number> = new Map()
+  readonly unconfirmedDeadLetters: Map<string, number> = new Map()
   readonly lostDeliveries: Map<string, number> = new Map()
   readonly refusals: string[] = []
   readonly #deadLetterQueue: string
@@ -81,10 +81,10 @@ export class WireTap implements WireEvidence {
       for (const id of ids) if (!this.settledAt.has(id)) this.settledAt.set(id, at)
       channel.settled(ids, at)
     } else if (spoken.kind === 'publish') {
-      channel.publishing = { isLetter: spoken.routingKey === this.#deadLetterQueue, number: ++channel.published }
+      channel.publishing = { isDeadLetter: spoken.routingKey === this.#deadLetterQueue, number: ++channel.published }
     } else if (spoken.kind === 'message') {
       const { publishing } = channel
-      if (publishing?.isLetter === true) channel.letters.set(publishing.number, String(spoken.messageId))
+      if (publishing?.isDeadLetter === true) channel.deadLetters.set(publishing.number, String(spoken.messageId))
     }
   }
 
@@ -99,11 +99,11 @@ export class WireTap implements WireEvidence {
       channel.delivering = undefined
     } else if (spoken.kind === 'ack') {
       const at = Date.now()
-      for (const id of channel.take(channel.letters, spoken)) {
-        if (!this.letterConfirmedAt.has(id)) this.letterConfirmedAt.set(id, at)
+      for (const id of channel.take(channel.deadLetters, spoken)) {
+        if (!this.deadLetterConfirmedAt.has(id)) this.deadLetterConfirmedAt.set(id, at)
       }
     } else if (spoken.kind === 'nack') {
-      channel.take(channel.letters, spoken)
+      channel.take(channel.deadLetters, spoken)
     }
   }
 
@@ -113,7 +113,7 @@ export class WireTap implements WireEvidence {
 
   #end(channel: TappedChannel): void {
     this.#channels.delete(channel)
-    for (const id of channel.letters.values()) count(this.unconfirmedLetters, id)
+    for (const id of channel.deadLetters.values()) count(this.unconfirmedDeadLetters, id)
     for (const id of channel.delivered.values()) count(this.lostDeliveries, id)
     for (const id of channel.settledSince(Date.now() - HEEDED_AFTER_MS)) count(this.lostDeliveries, id)
   }
@@ -124,10 +124,10 @@ class TappedChannel {
   /** IDs by tag. */
   readonly delivered: Map<number, string> = new Map()
   /** IDs of dead letters that wait for their confirm, by number. */
-  readonly letters: Map<number, string> = new Map()
+  readonly deadLetters: Map<number, string> = new Map()
   isConsuming = false
   published = 0
-  publishing: { readonly isLetter: boolean; readonly number: number } | undefined
+  publishing: { readonly isDeadLetter: boolean; readonly number: number } | undefined
   delivering: number | undefined
   #recent: { readonly ids: readonly string[]; readonly at: number }[] = []
 

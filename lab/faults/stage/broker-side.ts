@@ -17,7 +17,7 @@ export interface BrokerPlace {
 }
 
 /** A message that lies in the dead-letter place. */
-export interface Letter {
+export interface DeadLetter {
   readonly send: string
   readonly isParked: boolean
   readonly reason: string
@@ -40,12 +40,12 @@ export interface BrokerSide extends AsyncDisposable {
   /** The broker has nothing left for the group: so many were sent. */
   isDrained(place: BrokerPlace, sent: number, recorder: Recorder): Promise<boolean>
   /**
-   * What is left when no worker is there any more. Without letters their place is not asked: a quorum queue that was declared right
+   * What is left when no worker is there any more. Without dead letters their place is not asked: a quorum queue that was declared right
    * before its broker was killed may have no leader, and answers nothing.
    */
   left(
     place: BrokerPlace,
     sent: number,
-    hasLetters: boolean,
-  ): Promise<{ readonly unsettled: readonly string[]; readonly letters: readonly Letter[] }>
+    hasDeadLetters: boolean,
+  ): Promise<{ readonly unsettled: readonly string[]; readonly deadLetters: readonly DeadLetter[] }>
 }

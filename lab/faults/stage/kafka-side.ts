@@ -4,7 +4,7 @@ import { kafkaVersion } from '../../../test/kit/servers/kafka/version.ts'
 import { Cluster, type ReadMessage } from '../../../test/kafka/kit.ts'
 import type { FaultMessage } from '../message.ts'
 import { SESSION_MS } from '../worker/settings.ts'
-import type { BrokerPlace, BrokerSide, Letter } from './broker-side.ts'
+import type { BrokerPlace, BrokerSide, DeadLetter } from './broker-side.ts'
 
 interface KafkaTopicPlace extends BrokerPlace {
   readonly beside: string | undefined
@@ -82,12 +82,12 @@ export async function kafkaSide(brokers: string[]): Promise<BrokerSide> {
       const committed = await cluster.committed(group, origin).catch((): readonly number[] => [])
       return committed[0] === sent - (log?.().firstSend ?? 0)
     },
-    async left({ group, origin, placeOf, log }, sent, hasLetters) {
+    async left({ group, origin, placeOf, log }, sent, hasDeadLetters) {
       const inLog = Math.max(0, (await cluster.committed(group, origin))[0] ?? 0)
       const committed = (log?.().firstSend ?? 0) + inLog
       const unsettled = Array.from({ length: sent - committed }, (_, index) => placeOf(committed + index))
-      const letters = hasLetters ? (await readAll(cluster, `${origin}.dead-letter`)).map(letterOf) : []
-      return { unsettled, letters }
+      const deadLetters = hasDeadLetters ? (await readAll(cluster, `${origin}.dead-letter`)).map(deadLetterOf) : []
+      return { unsettled, deadLetters }
     },
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
   }
@@ -113,7 +113,7 @@ async function readAll(cluster: Cluster, topic: string): Promise<readonly ReadMe
   return found
 }
 
-function letterOf({ value, headers }: ReadMessage): Letter {
+function deadLetterOf({ value, headers }: ReadMessage): DeadLetter {
   const { send } = JSON.parse(String(value)) as FaultMessage
   return { send, isParked: headers['x-parked'] !== undefined, reason: String(headers['x-dead-letter-reason']) }
 }

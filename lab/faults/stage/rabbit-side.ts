@@ -1,6 +1,6 @@
 import { Rabbit, type Taken } from '../../../test/rabbitmq/rabbit.ts'
 import type { FaultMessage } from '../message.ts'
-import type { BrokerPlace, BrokerSide, Letter } from './broker-side.ts'
+import type { BrokerPlace, BrokerSide, DeadLetter } from './broker-side.ts'
 
 /** A broker closes the connection of a frozen worker after two or three of these. */
 const HEARTBEAT_SECONDS = 1
@@ -35,13 +35,13 @@ export async function rabbitSide(url: string): Promise<BrokerSide> {
       const places = Array.from({ length: sent }, (_, send) => placeOf(send))
       return recorder.areAcked(places) && (await rabbit.ready(origin)) === 0
     },
-    async left({ origin, placeOf }, _sent, hasLetters) {
+    async left({ origin, placeOf }, _sent, hasDeadLetters) {
       await rabbit.untilUnread(origin)
       const unsettled = (await rabbit.takeLeft(origin)).map((taken) => placeOf(Number(sendOf(taken).split('#').at(-1))))
       await rabbit.delete(origin)
-      if (!hasLetters) return { unsettled, letters: [] }
-      const letters = (await rabbit.takeLeft(`${origin}.dead-letter`)).map(letterOf)
-      return { unsettled, letters }
+      if (!hasDeadLetters) return { unsettled, deadLetters: [] }
+      const deadLetters = (await rabbit.takeLeft(`${origin}.dead-letter`)).map(deadLetterOf)
+      return { unsettled, deadLetters }
     },
     [Symbol.asyncDispose]: () => rabbit[Symbol.asyncDispose](),
   }
@@ -51,7 +51,7 @@ function sendOf({ properties }: Taken): string {
   return String(properties.messageId)
 }
 
-function letterOf(taken: Taken): Letter {
+function deadLetterOf(taken: Taken): DeadLetter {
   const headers = taken.properties.headers ?? {}
   const reason = String(headers['consume-once-reason'])
   return { send: sendOf(taken), isParked: headers['consume-once-parked'] === true, reason }

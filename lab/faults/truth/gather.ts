@@ -1,5 +1,5 @@
 import type { EventOf, History, HistoryEvent } from '../../../testing/history.ts'
-import type { Letter } from '../stage/broker-side.ts'
+import type { DeadLetter } from '../stage/broker-side.ts'
 import { TERMS, type StoreName } from '../strategy.ts'
 import { trueMs } from '../../kit/true-time.ts'
 import type { Ground } from '../worker/worker.ts'
@@ -18,10 +18,10 @@ export interface Sent {
 /** What the servers say when no worker is left, joined to what was seen on the way. */
 export async function gather(ground: Ground, { ids, sends, isDrained }: Sent): Promise<History> {
   const { stage, place, recorder, cell } = ground
-  const hasLetters = recorder.has(({ f }) => f === 'copy')
-  const { unsettled, letters } = await stage.broker(cell.broker).left(place, sends, hasLetters)
+  const hasDeadLetters = recorder.has(({ f }) => f === 'copy')
+  const { unsettled, deadLetters } = await stage.broker(cell.broker).left(place, sends, hasDeadLetters)
   const { events: ofStore, records } = await TELLS[TERMS[cell.strategy].store](ground, ids)
-  const seen = recorder.events.map((event) => (event.f === 'copy' ? withLetter(event, ground, letters) : event))
+  const seen = recorder.events.map((event) => (event.f === 'copy' ? withDeadLetter(event, ground, deadLetters) : event))
   const claims = ofStore.filter((event) => event.f === 'claim')
   const events = [...seen, ...ofStore].map((event) => withToken(event, claims)).toSorted((a, b) => a.at - b.at)
   return { events, end: { isDrained, unsettled, records, at: trueMs() } }
@@ -49,8 +49,8 @@ function withToken(event: HistoryEvent, claims: readonly EventOf<'claim'>[]): Hi
   return claim === undefined ? event : { ...event, token: claim.token }
 }
 
-/** The letter says why it was written. */
-function withLetter(event: EventOf<'copy'>, { sends, place }: Ground, letters: readonly Letter[]) {
-  const letter = letters.find(({ send }) => place.placeOf(sends.numberOf(send) ?? -1) === event.place)
-  return letter === undefined ? event : { ...event, parked: letter.isParked, reason: letter.reason }
+/** The dead letter says why it was written. */
+function withDeadLetter(event: EventOf<'copy'>, { sends, place }: Ground, deadLetters: readonly DeadLetter[]) {
+  const deadLetter = deadLetters.find(({ send }) => place.placeOf(sends.numberOf(send) ?? -1) === event.place)
+  return deadLetter === undefined ? event : { ...event, parked: deadLetter.isParked, reason: deadLetter.reason }
 }

@@ -5,7 +5,7 @@ import { Cluster, FAST } from '../../../test/kafka/kit.ts'
 import { uniqueName } from '../../../test/kit/namespace.ts'
 import { HERE } from '../entry.ts'
 import { Numbers, numberedHeaders, planFor, type Sending } from '../plan.ts'
-import type { FoundLetter, Stage } from '../stage.ts'
+import type { FoundDeadLetter, Stage } from '../stage.ts'
 
 /** What a broker takes in one batch, its own default less some room. */
 const BATCH_BYTES = 900_000
@@ -34,18 +34,18 @@ export async function kafkaStage({ retryTopic = true }: { readonly retryTopic?: 
         ...(retryTopic ? { retry: { topics: [{ delayMs: RETRY_DELAY_MS }] } } : {}),
       }),
     send: (sendings) => send(sendings.map((sending) => messageOf(sending, topic))),
-    letters: async () => {
-      const letters: FoundLetter[] = []
+    deadLetters: async () => {
+      const deadLetters: FoundDeadLetter[] = []
       await cluster.readAll(`${topic}.dead-letter`, ({ key, value, headers = {} }) => {
         const read = headersOf(headers)
-        letters.push({
+        deadLetters.push({
           number: numbers.of(read, value),
           reason: String(read['x-dead-letter-reason']),
           value,
           moveBack: () => send([{ key, value, headers: read as NonNullable<Message['headers']> }]),
         })
       })
-      return letters
+      return deadLetters
     },
     untilDrained: () => cluster.untilCommitted(groupId, topic, [sent]),
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),

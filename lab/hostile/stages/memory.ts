@@ -22,7 +22,7 @@ export async function memoryStage(): Promise<Stage> {
         })
       }
     },
-    letters: async () =>
+    deadLetters: async () =>
       broker.deadLetters.map(({ message: { headers, value, key }, reason }) => ({
         number: numbers.of(headers, value),
         reason,

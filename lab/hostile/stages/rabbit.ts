@@ -4,7 +4,7 @@ import { Rabbit } from '../../../test/rabbitmq/rabbit.ts'
 import { uniqueName } from '../../../test/kit/namespace.ts'
 import { HERE } from '../entry.ts'
 import { NUMBER_HEADER, Numbers, numberedHeaders, planFor, type Sending } from '../plan.ts'
-import type { FoundLetter, Stage } from '../stage.ts'
+import type { FoundDeadLetter, Stage } from '../stage.ts'
 import { WirePublisher } from './wire-publisher.ts'
 
 const RETRY_DELAY_MS = 20
@@ -16,9 +16,9 @@ export async function rabbitStage(): Promise<Stage> {
   const queue = rabbit.name()
   rabbit.delayQueues(queue, RETRY_DELAY_MS)
   const numbers = new Numbers(planFor('rabbitmq'))
-  const found: FoundLetter[] = []
+  const found: FoundDeadLetter[] = []
 
-  const letterOf = ({ content, properties }: GetMessage): FoundLetter => {
+  const deadLetterOf = ({ content, properties }: GetMessage): FoundDeadLetter => {
     const headers = properties.headers ?? {}
     // Headers that amqplib cannot write are left out of a copy, with all others of the sender.
     const { messageId, correlationId, type, appId } = properties
@@ -49,7 +49,7 @@ export async function rabbitStage(): Promise<Stage> {
       }
       await publisher.confirmed()
     },
-    async letters() {
+    async deadLetters() {
       const last = uniqueName('last')
       await rabbit.send(`${queue}.dead-letter`, [last])
       await rabbit.ask(async (channel) => {
@@ -57,7 +57,7 @@ export async function rabbitStage(): Promise<Stage> {
           const message = await channel.get(`${queue}.dead-letter`, { noAck: true })
           if (message === false) continue
           if (message.properties.messageId === last) return
-          found.push(letterOf(message))
+          found.push(deadLetterOf(message))
         }
       })
       return [...found]

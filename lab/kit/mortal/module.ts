@@ -69,15 +69,15 @@ function mortalStore<Tx>(store: Store<Tx>, dieAt: DieAt): Store<Tx> {
 
 function mortalPublisher(publisher: Publisher, dieAt: DieAt): Publisher {
   return {
-    deadLetter: async (letter) => {
-      await publisher.deadLetter(letter)
+    deadLetter: async (deadLetter) => {
+      await publisher.deadLetter(deadLetter)
       await dieAt('after the dead letter')
     },
     retryDelayMs: (attempts) => publisher.retryDelayMs?.(attempts),
     busyWaitMs: publisher.busyWaitMs,
     ...(publisher.retryLater && {
-      retryLater: async (letter: RetryCopy) => {
-        await publisher.retryLater?.(letter)
+      retryLater: async (copy: RetryCopy) => {
+        await publisher.retryLater?.(copy)
         await dieAt('after the copy')
       },
     }),

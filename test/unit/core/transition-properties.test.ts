@@ -238,7 +238,11 @@ const LAWS: Readonly<Record<string, (one: Case) => boolean>> = {
     return moved.next === kept && (command.command === 'claim') === (wordOf(moved) === 'unreadable')
   },
 
-  'tells whoever meets what was set aside what the first letter said': ({ kept, command, moved }: Case): boolean => {
+  'tells whoever meets what was set aside what the first dead letter said': ({
+    kept,
+    command,
+    moved,
+  }: Case): boolean => {
     if (command.command !== 'claim' || !['given-up', 'parked'].includes(wordOf(moved))) return true
     if (kept.state !== 'given-up' && kept.state !== 'parked') return false
     const { reason: why, attempt, since, cause: of } = kept

@@ -103,11 +103,11 @@ describe('an event of Amazon MSK', () => {
   })
 
   it('counts a message as handled once its dead letter is published', async () => {
-    const letters: string[] = []
-    const publisher = { deadLetter: async (letter: { reason: string }) => void letters.push(letter.reason) }
+    const deadLetters: string[] = []
+    const publisher = { deadLetter: async (deadLetter: { reason: string }) => void deadLetters.push(deadLetter.reason) }
     const handler = last(mskHandler(consumerOf(refuse), { ...KAFKA, publisher }))
     expect(await handler(kafkaEvent(), CONTEXT)).toEqual({ batchItemFailures: [] })
-    expect(letters).toHaveLength(3)
+    expect(deadLetters).toHaveLength(3)
   })
 
   it('is given back before the time of the invocation is over: running handlers are aborted, others do not begin', async () => {

@@ -62,9 +62,9 @@ describe.each(STYLES)('a message that another owner stays busy with ($strategy, 
     await rig.clock.advance(WAIT_MS)
     finish()
     await turns()
-    const [letter] = rig.source.retries
-    if (letter === undefined) throw new Error('no copy')
-    rig.source.deliverCopy(letter)
+    const [deadLetter] = rig.source.retries
+    if (deadLetter === undefined) throw new Error('no copy')
+    rig.source.deliverCopy(deadLetter)
     await turns()
     expect(rig.outcomes()).toEqual(['handed-back', 'duplicate'])
     expect(rig.world.effects).toEqual(['a'])
@@ -91,9 +91,9 @@ describe.each(STYLES)('a message that another owner stays busy with ($strategy, 
     held.open()
     await turns()
     await first.running.stop()
-    const [letter] = rig.source.retries
-    if (letter === undefined) throw new Error('no copy')
-    rig.source.deliverCopy(letter)
+    const [deadLetter] = rig.source.retries
+    if (deadLetter === undefined) throw new Error('no copy')
+    rig.source.deliverCopy(deadLetter)
     await rig.clock.advance(1_000)
     expect([attempts, world.effects]).toEqual([[2], ['a']])
   })

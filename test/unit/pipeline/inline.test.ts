@@ -240,7 +240,7 @@ describe('a message that must be dead-lettered', () => {
       outcome: 'dead-lettered',
       settle: 'dead-letter',
       reason: 'handler-failed',
-      letter: { attempts: 1, detail: 'card declined', errorClass: 'TerminalError', parked: false, group: 'group' },
+      deadLetter: { attempts: 1, detail: 'card declined', errorClass: 'TerminalError', parked: false, group: 'group' },
     })
   })
 
@@ -257,7 +257,7 @@ describe('a message that must be dead-lettered', () => {
     const all = Promise.all([bench.handle(messageOf('a', {}, '1')), bench.handle(messageOf('a', {}, '2'))])
     await turns()
     effect.open()
-    const told = (await all).map(({ outcome, settle, letter }) => [outcome, settle, letter?.message.position])
+    const told = (await all).map(({ outcome, settle, deadLetter }) => [outcome, settle, deadLetter?.message.position])
     expect(told).toEqual([
       ['dead-lettered', 'dead-letter', '1'],
       ['joined', 'dead-letter', '2'],
@@ -290,12 +290,12 @@ describe('a message that must be dead-lettered', () => {
   })
 
   it('with a publisher is published, confirmed, and then acked', async () => {
-    const letters: DeadLetter[] = []
+    const deadLetters: DeadLetter[] = []
     let refusals = 3
     const publisher = {
-      deadLetter: async (letter: DeadLetter): Promise<void> => {
+      deadLetter: async (deadLetter: DeadLetter): Promise<void> => {
         if (refusals-- > 0) throw new Error('not confirmed')
-        letters.push(letter)
+        deadLetters.push(deadLetter)
       },
     }
     const bench = new Bench(fails, { how: { publisher } })
@@ -305,7 +305,7 @@ describe('a message that must be dead-lettered', () => {
     expect(answer).toBeUndefined()
     await bench.clock.advance(60_000)
     expect(await handling).toEqual({ outcome: 'dead-lettered', settle: 'ack', reason: 'handler-failed' })
-    expect(letters).toHaveLength(1)
+    expect(deadLetters).toHaveLength(1)
   })
 })
 
@@ -360,8 +360,8 @@ describe('a caller who waits between attempts', () => {
   })
 
   it('may have a publisher for the dead letters all the same', async () => {
-    const letters: DeadLetter[] = []
-    const publisher = { deadLetter: async (letter: DeadLetter): Promise<void> => void letters.push(letter) }
+    const deadLetters: DeadLetter[] = []
+    const publisher = { deadLetter: async (deadLetter: DeadLetter): Promise<void> => void deadLetters.push(deadLetter) }
     const bench = new Bench(
       () => {
         throw new Error('no')
@@ -371,7 +371,7 @@ describe('a caller who waits between attempts', () => {
     expect(await bench.handle(messageOf('a'))).toMatchObject({ settle: 'retry' })
     await bench.clock.advance(1_000)
     expect(await bench.handle(messageOf('a'))).toMatchObject({ settle: 'ack', reason: 'attempts-spent' })
-    expect(letters.map(({ attempts }) => attempts)).toEqual([2])
+    expect(deadLetters.map(({ attempts }) => attempts)).toEqual([2])
   })
 })
 
@@ -492,7 +492,11 @@ describe('deliveries of an adapter', () => {
     effect.open()
     await turns()
     expect(first.end?.outcome).toBe('settle-refused')
-    expect(again.end).toMatchObject({ outcome: 'joined', settle: 'dead-letter', letter: { message: again.message } })
+    expect(again.end).toMatchObject({
+      outcome: 'joined',
+      settle: 'dead-letter',
+      deadLetter: { message: again.message },
+    })
   })
 })
 
@@ -536,7 +540,7 @@ describe('an inline message that another owner is busy with', () => {
     const publisher = {
       deadLetter: async () => {},
       busyWaitMs: 1_000,
-      retryLater: async (letter: RetryCopy) => void copies.push(letter),
+      retryLater: async (copy: RetryCopy) => void copies.push(copy),
     }
     const { bench, finish } = await contend({ publisher })
     const handling = Promise.all([bench.handle(messageOf('a')), bench.handle(messageOf('a'))])

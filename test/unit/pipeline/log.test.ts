@@ -190,10 +190,10 @@ describe.each(LOGGERS)('a message, in the lines of %s,', (_, loggerOf) => {
     })
     await rig.deliver('a')
     await rig.clock.advance(1_000)
-    const [letter] = rig.source.deadLetters
-    expect(letter?.key).toMatch(/^[\w-]{22}$/)
+    const [deadLetter] = rig.source.deadLetters
+    expect(deadLetter?.key).toMatch(/^[\w-]{22}$/)
     expect(lines.map(({ msg }) => msg)).toEqual(['attempt failed, will be tried again', 'dead-lettered'])
-    for (const line of lines) expect(line).toMatchObject({ ...PLACE, consumer: 'consumer', key: letter?.key })
+    for (const line of lines) expect(line).toMatchObject({ ...PLACE, consumer: 'consumer', key: deadLetter?.key })
     expect(lines.every((line) => !('id' in line))).toBe(true)
   })
 
@@ -255,7 +255,7 @@ describe.each(LOGGERS)('a message, in the lines of %s,', (_, loggerOf) => {
     const lines: Line[] = []
     const rig = await startRig({ log: loggerOf(lines), effect: () => fail(new TerminalError('no such number')) })
     await rig.deliver('a', {})
-    const key = rig.source.deadLetters.find((letter) => letter.key !== undefined)?.key
+    const key = rig.source.deadLetters.find((deadLetter) => deadLetter.key !== undefined)?.key
     expect(lines.filter(({ msg }) => msg === 'dead-lettered')).toMatchObject([
       { reason: 'no-id', next: expect.stringContaining('the store has no record of it') },
       {

@@ -70,7 +70,7 @@ describe('a copy of a message that failed', () => {
 })
 
 describe('whoever meets what was set aside', () => {
-  it('publishes the letter that a process did not live to publish, with cause, attempts and time', async () => {
+  it('publishes the dead letter that a process did not live to publish, with cause, attempts and time', async () => {
     const world = new World()
     const dying = await startRig({
       world,
@@ -100,7 +100,7 @@ describe('whoever meets what was set aside', () => {
     ])
   })
 
-  it('publishes the same letter each time', async () => {
+  it('publishes the same dead letter each time', async () => {
     const rig = await startRig({
       effect: () => Promise.reject(new TerminalError('cannot read field of o-0 (attempt 3)')),
     })
@@ -117,7 +117,7 @@ describe('whoever meets what was set aside', () => {
     }
     expect(said).toMatchObject({ reason: 'handler-failed', errorClass: 'TerminalError', attempts: 1 })
     expect(others).toHaveLength(2)
-    for (const letter of others) expect(letter).toMatchObject({ ...said, setAsideAt: first?.setAsideAt })
+    for (const deadLetter of others) expect(deadLetter).toMatchObject({ ...said, setAsideAt: first?.setAsideAt })
   })
 
   it('keeps nothing of the message in the record', async () => {
@@ -131,7 +131,7 @@ describe('whoever meets what was set aside', () => {
 })
 
 describe('a record that the store cannot read', () => {
-  it('concerns its own message alone: a letter tells which key, it is settled, and all others are handled', async () => {
+  it('concerns its own message alone: a dead letter tells which key, it is settled, and all others are handled', async () => {
     const rig = await startRig({ effect: (work) => work.apply() })
     const held = await startRig({ world: rig.world, effect: () => new Promise(() => {}) })
     await held.deliver('bad')

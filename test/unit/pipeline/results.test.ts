@@ -187,8 +187,8 @@ describe('a result that cannot be kept', () => {
     const desk = new Desk('inbox', (id, { tx }) => tx?.insert(id).then(() => value), { ...CAPPED, maxAttempts: 5 })
     const settlement = await desk.handle('a')
     expect(settlement).toMatchObject({ outcome: 'dead-lettered', settle: 'dead-letter', reason: 'handler-failed' })
-    expect(settlement.letter).toMatchObject({ parked: false, attempts: 1, errorClass: 'TerminalError' })
-    expect(settlement.letter?.detail).toContain('what the handler returned cannot be kept')
+    expect(settlement.deadLetter).toMatchObject({ parked: false, attempts: 1, errorClass: 'TerminalError' })
+    expect(settlement.deadLetter?.detail).toContain('what the handler returned cannot be kept')
     expect(desk.database.effects).toEqual([])
     expect(desk.runs).toEqual(['a'])
   })
@@ -370,8 +370,8 @@ describe('a failure that is to be remembered', () => {
       },
       { ...REMEMBER_DECLINED, maxAttempts: 1 },
     )
-    const { letter } = await desk.handle('a')
-    expect(letter).toMatchObject({ errorClass: 'TransactionError' })
+    const { deadLetter } = await desk.handle('a')
+    expect(deadLetter).toMatchObject({ errorClass: 'TransactionError' })
   })
 })
 

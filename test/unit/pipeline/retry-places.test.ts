@@ -22,9 +22,9 @@ function failing(times: number): RigOptions['effect'] {
 }
 
 function copyOf(rig: Rig, index = 0): RetryCopy {
-  const letter = rig.source.retries[index]
-  if (letter === undefined) throw new Error(`no retry copy ${index}, only ${rig.source.retries.length}`)
-  return letter
+  const deadLetter = rig.source.retries[index]
+  if (deadLetter === undefined) throw new Error(`no retry copy ${index}, only ${rig.source.retries.length}`)
+  return deadLetter
 }
 
 describe.each(STYLES)('a message that fails, with a retry place ($strategy, $handler)', (style) => {

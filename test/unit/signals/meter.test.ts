@@ -165,8 +165,10 @@ describe('the meter', () => {
     await rig.deliver('a')
     const zeros = meter.counter('events').map(({ labels }) => labels['event'])
     expect(zeros).toEqual(expect.arrayContaining(['store-down', 'stuck', 'stalled', 'lease-lost', 'publish-failed']))
-    const letters = meter.counter('deliveries').filter(({ value }) => value === 0)
-    expect(letters.map(({ labels }) => labels['outcome'])).toEqual(expect.arrayContaining(['dead-lettered', 'parked']))
+    const deadLetters = meter.counter('deliveries').filter(({ value }) => value === 0)
+    expect(deadLetters.map(({ labels }) => labels['outcome'])).toEqual(
+      expect.arrayContaining(['dead-lettered', 'parked']),
+    )
   })
 
   it('begins at 0 again when it is reset', async () => {

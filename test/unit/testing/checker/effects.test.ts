@@ -117,7 +117,7 @@ describe('A14 dead letter and effect', () => {
     expect(tale.deadLetters('q#1', { parked: true }).shows({ end: { records: { m: 'parked' } } })).toEqual([])
   })
 
-  it('is none for a letter of what no handler was given, nor for one that was never confirmed', () => {
+  it('is none for a dead letter of what no handler was given, nor for one that was never confirmed', () => {
     const conflict = new Tale().sends('q#1', 'm').handles('q#1', 'm', 'A1').sends('q#2', 'm', { print: 'other' })
     expect(conflict.deadLetters('q#2', { reason: 'conflict' }).shows(DONE)).toEqual([])
     const schema = sent().claims('A1', 'm').deadLetters('q#1', { reason: 'schema' }).effects('A1', 'm').marks('A1', 'm')

@@ -54,12 +54,12 @@ describe('A1 lost', () => {
   })
 
   it('is not what has a confirmed dead letter, or a retry copy that has its own effect', () => {
-    const letter = new Tale()
+    const deadLetter = new Tale()
       .sends('q#1', undefined)
       .delivers('q#1')
       .deadLetters('q#1', { reason: 'no-id' })
       .acks('q#1')
-    expect(letter.shows()).toEqual([])
+    expect(deadLetter.shows()).toEqual([])
     const retry = new Tale().sends('q#1', 'm').delivers('q#1').sends('r#1', 'm', { copyOf: 'q#1' })
     retry.retriesLater('q#1').acks('q#1').handles('r#1', 'm', 'A1').acks('r#1')
     expect(retry.shows(DONE)).toEqual([])

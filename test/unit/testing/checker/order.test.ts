@@ -27,8 +27,8 @@ describe('A8 order', () => {
 
   it('is none where the earlier one was dead-lettered, set aside, or marked without an effect', () => {
     const end = { records: { a: 'given-up', b: 'done' } } as const
-    const letter = two().claims('A1', 'a').setsAside('A1', 'a').deadLetters('t/0@0').handles('t/0@1', 'b', 'A2')
-    expect(letter.shows({ end })).toEqual([])
+    const deadLetter = two().claims('A1', 'a').setsAside('A1', 'a').deadLetters('t/0@0').handles('t/0@1', 'b', 'A2')
+    expect(deadLetter.shows({ end })).toEqual([])
     const aside = two().claims('A1', 'a').setsAside('A1', 'a').handles('t/0@1', 'b', 'A2').deadLetters('t/0@0')
     expect(aside.shows({ end })).toEqual([])
     const skipped = two().claims('A1', 'a').marks('A1', 'a', { without: 'skipped' }).handles('t/0@1', 'b', 'A2')

@@ -113,8 +113,8 @@ describe('A4a effect without mark', () => {
   it('is none for what is parked, or was lost by the store, or let run again by a person', () => {
     const parked = effected().setsAside('A1', 'm', { as: 'parked' }).deadLetters('q#1', { parked: true })
     expect(parked.shows({ end: { records: { m: 'parked' } } })).toEqual([])
-    const unlettered = effected().setsAside('A1', 'm', { as: 'parked' }).acks('q#1')
-    expect(unlettered.shows({ end: { records: { m: 'parked' } } })).toEqual(['A3 settle before mark'])
+    const notDeadLettered = effected().setsAside('A1', 'm', { as: 'parked' }).acks('q#1')
+    expect(notDeadLettered.shows({ end: { records: { m: 'parked' } } })).toEqual(['A3 settle before mark'])
     expect(effected().marks('A1', 'm').loses('m').shows()).toEqual([])
     expect(effected().marks('A1', 'm').loses().shows()).toEqual([])
     expect(

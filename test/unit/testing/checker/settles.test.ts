@@ -85,18 +85,18 @@ describe('A3 settle before mark', () => {
   })
 
   it('is one where the copy is confirmed only after the settle', () => {
-    const letter = { parked: true, reason: 'attempts-spent' }
+    const deadLetter = { parked: true, reason: 'attempts-spent' }
     const early = new Tale()
       .sends('q#1', 'm')
       .delivers('q#1')
-      .deadLetters('q#1', { ...letter, type: 'info' })
+      .deadLetters('q#1', { ...deadLetter, type: 'info' })
       .acks('q#1')
-    expect(early.deadLetters('q#1', letter).shows()).toEqual(['A3 settle before mark'])
+    expect(early.deadLetters('q#1', deadLetter).shows()).toEqual(['A3 settle before mark'])
     const right = new Tale()
       .sends('q#1', 'm')
       .delivers('q#1')
-      .deadLetters('q#1', { ...letter, type: 'info' })
-    expect(right.deadLetters('q#1', letter).acks('q#1').shows()).toEqual([])
+      .deadLetters('q#1', { ...deadLetter, type: 'info' })
+    expect(right.deadLetters('q#1', deadLetter).acks('q#1').shows()).toEqual([])
   })
 
   it('is judged also where the producer heard of its message later than the consumer', () => {

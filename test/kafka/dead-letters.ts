@@ -2,12 +2,12 @@ import type { Message } from '../../src/index.ts'
 import type { DeadLetter, RetryCopy } from '../../src/spi.ts'
 
 /** As the library makes it: 22 characters. */
-export const LETTER_KEY = 'U1nmhO_WlHMIQdRLsEpnZw'
+export const DEAD_LETTER_KEY = 'U1nmhO_WlHMIQdRLsEpnZw'
 
-export function letterOf(message: Message, more: Partial<DeadLetter> = {}): DeadLetter {
+export function deadLetterOf(message: Message, more: Partial<DeadLetter> = {}): DeadLetter {
   return {
     message,
-    key: LETTER_KEY,
+    key: DEAD_LETTER_KEY,
     reason: 'fatal',
     parked: false,
     detail: 'card declined',
@@ -33,7 +33,7 @@ export function messageOn(topic: string, more: Partial<Message> = {}): Message {
   }
 }
 
-export function retryLetterOf(message: Message, more: Partial<RetryCopy> = {}): RetryCopy {
-  const { reason: _reason, parked: _parked, ...letter } = letterOf(message)
-  return { ...letter, why: 'failed', attempts: 1, delayMs: 60_000, ...more }
+export function retryCopyOf(message: Message, more: Partial<RetryCopy> = {}): RetryCopy {
+  const { reason: _reason, parked: _parked, ...deadLetter } = deadLetterOf(message)
+  return { ...deadLetter, why: 'failed', attempts: 1, delayMs: 60_000, ...more }
 }

@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals'
 import { check } from '../../../../testing/index.ts'
 import { Tale } from './tale.ts'
 
-const UNFOUNDED = 'A15 unfounded letter'
+const UNFOUNDED = 'A15 unfounded dead letter'
 const sent = (): Tale => new Tale().sends('q#1', 'm').delivers('q#1')
-const letter = (reason: string, parked = false): { readonly reason: string; readonly parked: boolean } => ({
+const deadLetter = (reason: string, parked = false): { readonly reason: string; readonly parked: boolean } => ({
   reason,
   parked,
 })
@@ -12,28 +12,28 @@ const letter = (reason: string, parked = false): { readonly reason: string; read
 /** By its handler, which told of this end. */
 function given(how: 'ok' | 'failed'): Tale {
   const ended = sent().claims('A1', 'm').starts('A1', 'm').ends('A1', 'm', how)
-  return ended.setsAside('A1', 'm').deadLetters('q#1', letter('handler-failed')).acks('q#1')
+  return ended.setsAside('A1', 'm').deadLetters('q#1', deadLetter('handler-failed')).acks('q#1')
 }
 
-describe('A15 unfounded letter', () => {
+describe('A15 unfounded dead letter', () => {
   it('is a conflict of what was sent with one payload only', () => {
-    expect(sent().deadLetters('q#1', letter('conflict')).acks('q#1').shows()).toEqual([UNFOUNDED])
-    const two = sent().sends('q#2', 'm', { print: 'other' }).deadLetters('q#2', letter('conflict')).acks('q#2')
+    expect(sent().deadLetters('q#1', deadLetter('conflict')).acks('q#1').shows()).toEqual([UNFOUNDED])
+    const two = sent().sends('q#2', 'm', { print: 'other' }).deadLetters('q#2', deadLetter('conflict')).acks('q#2')
     expect(two.handles('q#1', 'm', 'A1').shows({ end: { records: { m: 'done' } } })).toEqual([])
   })
 
   it('is one for want of an ID that it has', () => {
-    expect(sent().deadLetters('q#1', letter('no-id')).acks('q#1').shows()).toEqual([UNFOUNDED])
-    const without = new Tale().sends('q#1', undefined).deadLetters('q#1', letter('no-id')).acks('q#1')
+    expect(sent().deadLetters('q#1', deadLetter('no-id')).acks('q#1').shows()).toEqual([UNFOUNDED])
+    const without = new Tale().sends('q#1', undefined).deadLetters('q#1', deadLetter('no-id')).acks('q#1')
     expect(without.shows()).toEqual([])
   })
 
   it('is one for doubt where what is in doubt runs again', () => {
     const parked = sent().claims('A1', 'm').setsAside('A1', 'm', { as: 'parked', reason: 'in-doubt' })
-    const lettered = parked.deadLetters('q#1', letter('in-doubt', true)).acks('q#1')
+    const deadLettered = parked.deadLetters('q#1', deadLetter('in-doubt', true)).acks('q#1')
     const end = { records: { m: 'parked' } } as const
-    expect(lettered.shows({ end, promised: 'lease, rerun' })).toEqual([UNFOUNDED])
-    expect(lettered.shows({ end, promised: 'lease, park' })).toEqual([])
+    expect(deadLettered.shows({ end, promised: 'lease, rerun' })).toEqual([UNFOUNDED])
+    expect(deadLettered.shows({ end, promised: 'lease, park' })).toEqual([])
   })
 
   it('is one for a failure that no handler told of', () => {

@@ -39,10 +39,10 @@ const OF_EVERY_COPY: ReadonlySet<string> = new Set([
 ])
 
 /** `undefined`: no header says that the message is a dead letter. A copy that waits for its next attempt is none. */
-export function letterFacts({ headers }: Message): DeadLetterFacts | undefined {
+export function deadLetterFacts({ headers }: Message): DeadLetterFacts | undefined {
   const reason = headerText(headers, REASON_HEADER)
   const destination = DESTINATION_HEADERS.map((name) => headerText(headers, name)).find(isTopicName)
-  if (reason === undefined && (destination === undefined || !isForeignLetter(headers))) return undefined
+  if (reason === undefined && (destination === undefined || !isForeignDeadLetter(headers))) return undefined
   return {
     reason: optional(reason),
     parked: headerText(headers, 'x-parked') === 'true',
@@ -56,7 +56,7 @@ export function letterFacts({ headers }: Message): DeadLetterFacts | undefined {
 }
 
 /** A topic of first publication alone says nothing: what was redriven keeps that. */
-function isForeignLetter(headers: Message['headers']): boolean {
+function isForeignDeadLetter(headers: Message['headers']): boolean {
   return !Object.hasOwn(headers, NOT_BEFORE_HEADER) && Object.keys(headers).some(isForeign)
 }
 
@@ -67,8 +67,8 @@ function isForeign(name: string): boolean {
 /** True for a header that describes the copy, and that the original message did not have. */
 export function describesCopy(message: Message): (name: string) => boolean {
   const isOurs = isCopy(message)
-  const isLetter = letterFacts(message) !== undefined
-  return (name) => (isOurs && (OF_ONE_COPY.has(name) || OF_EVERY_COPY.has(name))) || (isLetter && isForeign(name))
+  const isDeadLetter = deadLetterFacts(message) !== undefined
+  return (name) => (isOurs && (OF_ONE_COPY.has(name) || OF_EVERY_COPY.has(name))) || (isDeadLetter && isForeign(name))
 }
 
 function optional(text: string | undefined): string | undefined {

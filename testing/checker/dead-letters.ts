@@ -16,7 +16,7 @@ export function judgeCopy(event: EventOf<'copy'>, facts: Facts): void {
   print.hasDeadLetter = true
   const unfounded = whyUnfounded(event.reason, subject, facts)
   if (unfounded !== undefined)
-    facts.found('A15 unfounded letter', unfounded, { place: event.place, subject: subject.name })
+    facts.found('A15 unfounded dead letter', unfounded, { place: event.place, subject: subject.name })
   if (event.parked || !isGivenUp(event.reason)) return
   print.lastGivenUp = facts.index
   judgeGivenUp(subject, print, facts)

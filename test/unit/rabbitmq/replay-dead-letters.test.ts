@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { letterIn } from '../../../adapters/amqplib/replay/dead-letter-facts.ts'
+import { deadLetterIn } from '../../../adapters/amqplib/replay/dead-letter-facts.ts'
 
 const AT = '2026-11-01T10:00:00.000Z'
 const OWN = {
@@ -18,8 +18,8 @@ function death(queue: string, reason: string, more: Record<string, unknown> = {}
 
 describe('what the headers of a dead letter tell', () => {
   it('is what this library wrote, whatever the broker added', () => {
-    const letter = letterIn({ ...OWN, 'consume-once-parked': true, 'x-death': [death('other', 'expired')] })
-    expect(letter?.facts).toEqual({
+    const deadLetter = deadLetterIn({ ...OWN, 'consume-once-parked': true, 'x-death': [death('other', 'expired')] })
+    expect(deadLetter?.facts).toEqual({
       reason: 'attempts-spent',
       parked: true,
       since: Date.parse(AT),
@@ -31,8 +31,8 @@ describe('what the headers of a dead letter tell', () => {
 
   it('prefers the time when the record was set aside', () => {
     const setAside = '2026-10-01T00:00:00.000Z'
-    expect(letterIn({ ...OWN, 'consume-once-set-aside-at': setAside })?.facts.since).toBe(Date.parse(setAside))
-    expect(letterIn({ ...OWN, 'consume-once-dead-lettered-at': 'yesterday' })?.facts.since).toBeUndefined()
+    expect(deadLetterIn({ ...OWN, 'consume-once-set-aside-at': setAside })?.facts.since).toBe(Date.parse(setAside))
+    expect(deadLetterIn({ ...OWN, 'consume-once-dead-lettered-at': 'yesterday' })?.facts.since).toBeUndefined()
   })
 
   it('is the first queue in which it died, and the latest reason, when the broker moved it', () => {
@@ -40,7 +40,7 @@ describe('what the headers of a dead letter tell', () => {
       'x-death': [death('emails.wait', 'expired', { exchange: '' }), death('emails', 'rejected')],
       'x-first-death-queue': 'emails',
     }
-    expect(letterIn(headers)).toEqual({
+    expect(deadLetterIn(headers)).toEqual({
       facts: {
         reason: 'expired',
         parked: false,
@@ -54,27 +54,27 @@ describe('what the headers of a dead letter tell', () => {
   })
 
   it('is the earliest death if no header names the first queue', () => {
-    const letter = letterIn({ 'x-death': [death('b', 'expired'), death('a/b', 'rejected')] })
-    expect(letter?.facts.destination).toBe('a%2Fb')
+    const deadLetter = deadLetterIn({ 'x-death': [death('b', 'expired'), death('a/b', 'rejected')] })
+    expect(deadLetter?.facts.destination).toBe('a%2Fb')
   })
 
   it('is the exchange and routing key of Spring, or its queue', () => {
     const spring = { 'x-exception-message': 'no', 'x-original-exchange': 'mail', 'x-original-routingKey': 'eu.new' }
-    expect(letterIn(spring)?.facts).toMatchObject({ reason: undefined, destination: 'mail/eu.new' })
-    expect(letterIn({ ...spring, 'x-original-exchange': '' })?.facts.destination).toBe('eu.new')
+    expect(deadLetterIn(spring)?.facts).toMatchObject({ reason: undefined, destination: 'mail/eu.new' })
+    expect(deadLetterIn({ ...spring, 'x-original-exchange': '' })?.facts.destination).toBe('eu.new')
   })
 
   it('is nothing for a message that is no dead letter', () => {
-    expect(letterIn({})).toBeUndefined()
-    expect(letterIn({ tenant: 'a' })).toBeUndefined()
+    expect(deadLetterIn({})).toBeUndefined()
+    expect(deadLetterIn({ tenant: 'a' })).toBeUndefined()
   })
 
   it('is nothing for a delayed copy that came back to its queue', () => {
     const copy = { 'consume-once-delay-queue': 'emails.retry.1000', 'consume-once-origin-queue': 'emails' }
-    expect(letterIn({ ...copy, 'x-death': [death('emails.retry.1000', 'expired')] })).toBeUndefined()
+    expect(deadLetterIn({ ...copy, 'x-death': [death('emails.retry.1000', 'expired')] })).toBeUndefined()
     const rejectedLater = [death('emails', 'rejected'), death('emails.retry.1000', 'expired')]
-    const letter = letterIn({ ...copy, 'x-death': rejectedLater, 'x-first-death-queue': 'emails.retry.1000' })
-    expect(letter?.facts).toMatchObject({ reason: 'rejected', destination: 'emails' })
+    const deadLetter = deadLetterIn({ ...copy, 'x-death': rejectedLater, 'x-first-death-queue': 'emails.retry.1000' })
+    expect(deadLetter?.facts).toMatchObject({ reason: 'rejected', destination: 'emails' })
   })
 
   it.each([
@@ -83,11 +83,13 @@ describe('what the headers of a dead letter tell', () => {
     ['nothing', []],
     ['a table', { queue: 'emails' }],
   ])('does not believe %s as x-death', (_kind, value) => {
-    expect(letterIn({ 'x-death': value })).toBeUndefined()
+    expect(deadLetterIn({ 'x-death': value })).toBeUndefined()
   })
 
   it('does not believe names that no queue can have', () => {
-    const letter = letterIn({ 'x-death': [death('q'.repeat(300), 'rejected', { time: 'now', 'routing-keys': 'eu' })] })
-    expect(letter?.facts).toMatchObject({ reason: 'rejected', destination: undefined, since: undefined })
+    const deadLetter = deadLetterIn({
+      'x-death': [death('q'.repeat(300), 'rejected', { time: 'now', 'routing-keys': 'eu' })],
+    })
+    expect(deadLetter?.facts).toMatchObject({ reason: 'rejected', destination: undefined, since: undefined })
   })
 })

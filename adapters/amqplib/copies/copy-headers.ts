@@ -32,21 +32,21 @@ const MOST_DETAIL_BYTES = 1024
 const MOST_NAME_BYTES = 255
 
 /** The headers that explain a dead letter. */
-export function deadLetterHeaders(letter: DeadLetter, at: EpochMs): Headers {
+export function deadLetterHeaders(deadLetter: DeadLetter, at: EpochMs): Headers {
   return {
-    [REASON]: named(letter.reason), // mutant: rabbit-dead-letter-without-a-reason
-    ...(letter.parked ? { [PARKED]: true } : {}),
+    [REASON]: named(deadLetter.reason), // mutant: rabbit-dead-letter-without-a-reason
+    ...(deadLetter.parked ? { [PARKED]: true } : {}),
     [DEAD_LETTERED_AT]: new Date(at).toISOString(),
-    ...(letter.setAsideAt === undefined ? {} : { [SET_ASIDE_AT]: new Date(letter.setAsideAt).toISOString() }),
-    ...commonHeaders(letter, at),
-    ...(letter.attempts > 0 ? firstFailure(letter, at) : {}),
-    ...earlierDiagnosis(letter),
+    ...(deadLetter.setAsideAt === undefined ? {} : { [SET_ASIDE_AT]: new Date(deadLetter.setAsideAt).toISOString() }),
+    ...commonHeaders(deadLetter, at),
+    ...(deadLetter.attempts > 0 ? firstFailure(deadLetter, at) : {}),
+    ...earlierDiagnosis(deadLetter),
   }
 }
 
 /**
  * The diagnosis in the headers of a dead letter that somebody moved back and that did not run again. If its record does
- * not say what went wrong, only the earlier letter can. With another reason or another consumer the old diagnosis does
+ * not say what went wrong, only the earlier dead letter can. With another reason or another consumer the old diagnosis does
  * not apply.
  */
 function earlierDiagnosis({ message, attempts, errorClass, reason, consumer, isRepeated }: DeadLetter): Headers {
@@ -65,12 +65,12 @@ function earlierDiagnosis({ message, attempts, errorClass, reason, consumer, isR
 }
 
 /** The headers of a delayed copy: its queue, its due time, and its number of attempts. */
-export function retryHeaders(letter: RetryCopy, { queue, delayMs }: DelayQueue, at: EpochMs): Headers {
+export function retryHeaders(copy: RetryCopy, { queue, delayMs }: DelayQueue, at: EpochMs): Headers {
   return {
     [DELAY_QUEUE]: queue,
     [NOT_BEFORE]: at + delayMs,
-    ...commonHeaders(letter, at),
-    ...(letter.why === 'failed' ? firstFailure(letter, at) : {}),
+    ...commonHeaders(copy, at),
+    ...(copy.why === 'failed' ? firstFailure(copy, at) : {}),
   }
 }
 
@@ -79,22 +79,22 @@ export function originRoutingKey({ message }: MessageCopy): string {
   return carriedName(message.headers, ORIGIN_ROUTING_KEY) ?? RabbitMessage.rawOf(message)?.fields.routingKey ?? ''
 }
 
-function commonHeaders(letter: MessageCopy, at: EpochMs): Headers {
-  const { message, errorClass } = letter
+function commonHeaders(copy: MessageCopy, at: EpochMs): Headers {
+  const { message, errorClass } = copy
   const { headers, origin } = message
   const firstExchange = carriedName(headers, ORIGIN_EXCHANGE)
   return {
-    ...(letter.key === undefined ? {} : { [KEY]: letter.key }),
-    [DETAIL]: cutBytes(letter.detail, MOST_DETAIL_BYTES),
+    ...(copy.key === undefined ? {} : { [KEY]: copy.key }),
+    [DETAIL]: cutBytes(copy.detail, MOST_DETAIL_BYTES),
     ...(errorClass === undefined ? {} : { [ERROR_CLASS]: named(errorClass) }),
-    [ATTEMPTS]: letter.attempts,
-    [CONSUMER]: named(letter.consumer),
+    [ATTEMPTS]: copy.attempts,
+    [CONSUMER]: named(copy.consumer),
     'consume-once-host': named(hostname()),
-    [FIRST_SEEN_AT]: timeIn(headers, FIRST_SEEN_AT) ?? new Date(firstSeenAt(letter, at)).toISOString(),
+    [FIRST_SEEN_AT]: timeIn(headers, FIRST_SEEN_AT) ?? new Date(firstSeenAt(copy, at)).toISOString(),
     [ORIGIN_QUEUE]: origin, // mutant: rabbit-origin-lost
     // A copy of a copy keeps the first origin of the message.
     [ORIGIN_EXCHANGE]: firstExchange ?? RabbitMessage.rawOf(message)?.fields.exchange ?? '',
-    [ORIGIN_ROUTING_KEY]: originRoutingKey(letter),
+    [ORIGIN_ROUTING_KEY]: originRoutingKey(copy),
     ...(message.value === null ? { [TOMBSTONE]: true } : {}),
   }
 }

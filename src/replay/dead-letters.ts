@@ -13,7 +13,7 @@ import {
   type RedriveOptions,
   type RedriveOutcome,
   type RedriveResult,
-  type RedrivenLetter,
+  type RedrivenDeadLetter,
 } from './redrive-options.ts'
 
 /** What all places of one redrive share. */
@@ -32,7 +32,7 @@ export interface Sending {
 }
 
 /** Looks at dead letters, and sends back those that may run. */
-export class Letters {
+export class DeadLetters {
   readonly #ctx: Redriving
   readonly #horizon: Horizon
   readonly #signal: AbortSignal
@@ -63,14 +63,14 @@ export class Letters {
   }
 
   /** Resolves when each of them is settled, or left; with none of them if it is stopped. */
-  async take(items: readonly ReplayItem[], by: Sending | undefined): Promise<readonly RedrivenLetter[]> {
+  async take(items: readonly ReplayItem[], by: Sending | undefined): Promise<readonly RedrivenDeadLetter[]> {
     await by?.hold.extend()
     const looked = await this.#lookup.look(items)
-    const letters = looked.map((one) => this.#letter(one))
+    const deadLetters = looked.map((one) => this.#deadLetter(one))
     const going = looked.flatMap((one, at) => {
-      const letter = letters[at]
-      return letter?.outcome === 'redriven' && letter.destination !== undefined
-        ? [{ ...one, destination: letter.destination }]
+      const deadLetter = deadLetters[at]
+      return deadLetter?.outcome === 'redriven' && deadLetter.destination !== undefined
+        ? [{ ...one, destination: deadLetter.destination }]
         : []
     })
     if (by !== undefined && going.length > 0) {
@@ -81,13 +81,14 @@ export class Letters {
       if (this.#signal.aborted) return []
       const sent = await this.#send(going, by.publisher)
       for (const [at, one] of looked.entries()) {
-        const letter = letters[at]
-        if (letter?.outcome === 'redriven' && !sent.has(one.item)) letters[at] = { ...letter, outcome: 'busy' }
+        const deadLetter = deadLetters[at]
+        if (deadLetter?.outcome === 'redriven' && !sent.has(one.item))
+          deadLetters[at] = { ...deadLetter, outcome: 'busy' }
       }
     }
-    for (const letter of letters) this.#count(letter)
+    for (const deadLetter of deadLetters) this.#count(deadLetter)
     this.looked += items.length
-    return letters
+    return deadLetters
   }
 
   result(): Omit<RedriveResult, 'warnings' | 'stopped'> {
@@ -103,7 +104,7 @@ export class Letters {
     }
   }
 
-  #letter(looked: Looked): RedrivenLetter {
+  #deadLetter(looked: Looked): RedrivenDeadLetter {
     const { part, position, deadLetter } = looked.item
     const destination = deadLetter?.destination ?? this.#ctx.options.destination
     const outcome = this.#outcomeOf(looked, destination)
@@ -153,7 +154,7 @@ export class Letters {
     return new Set(sent.map(({ item }) => item))
   }
 
-  #count({ outcome, destination, reason }: RedrivenLetter): void {
+  #count({ outcome, destination, reason }: RedrivenDeadLetter): void {
     this.totals[outcome]++
     if (outcome !== 'redriven') return
     for (const [counts, name] of [

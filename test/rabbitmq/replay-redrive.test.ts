@@ -23,7 +23,10 @@ function refuse(): never {
 }
 
 /** Dead letters of a consumer of this library, whose handler refuses every message. */
-async function deadLetters(texts: readonly string[], properties: Parameters<Rabbit['send']>[2] = {}): Promise<string> {
+async function refusedDeadLetters(
+  texts: readonly string[],
+  properties: Parameters<Rabbit['send']>[2] = {},
+): Promise<string> {
   const queue = rabbit.name()
   const { watching } = await consumers.run(rabbit.url, { queue }, refuse, { concurrency: 1 })
   await rabbit.send(queue, texts, properties)
@@ -57,7 +60,7 @@ describe('dead letters of this library', () => {
       priority: 7,
       timestamp: 1_793_527_200,
     }
-    const queue = await deadLetters(['a', 'b'], sent)
+    const queue = await refusedDeadLetters(['a', 'b'], sent)
     const places = placesAt(rabbit.url, queue)
     const items = await redriven(places, places.deadLetters[0] ?? '')
     expect(items.map(textOf)).toEqual(['a', 'b'])
@@ -163,7 +166,7 @@ describe('a dead letter that has used up a delivery limit', () => {
 
 describe('the publisher', () => {
   it('publishes through an exchange without the origin, which other consumers do not share', async () => {
-    const queue = await deadLetters(['a'])
+    const queue = await refusedDeadLetters(['a'])
     const [bound, exchange] = [rabbit.name(), `${rabbit.name()}.x`]
     await rabbit.declare(bound)
     await rabbit.ask(async (channel) => {
@@ -178,7 +181,7 @@ describe('the publisher', () => {
   })
 
   it('fails with the name of a queue that does not exist, and the dead letters stay', async () => {
-    const queue = await deadLetters(['a', 'b'])
+    const queue = await refusedDeadLetters(['a', 'b'])
     const places = placesAt(rabbit.url, queue)
     const redriving = redriven(places, `${queue}.dead-letter`, `${queue}.gone`)
     await expect(redriving).rejects.toMatchObject({ code: 'BROKER_PUBLISH_REFUSED' })

@@ -35,8 +35,7 @@ export class MemoryDemoSource implements DemoSource {
 
   run(consumer: Consumer): Promise<Running> {
     const source = this.#broker.source(this.#name, this.#name)
-    const deadLetter = async (deadLetter: DeadLetter): Promise<void> =>
-      appendNdjson(this.#deadLetters, deadLetterRow(deadLetter))
+    const deadLetter = async (copy: DeadLetter): Promise<void> => appendNdjson(this.#deadLetters, deadLetterRow(copy))
     return runConsumer(consumer, { source, publisher: { deadLetter } })
   }
 

@@ -9,6 +9,7 @@ import { redisLease } from 'consume-once/ioredis'
 import { Redis } from 'ioredis'
 import { Kafka, logLevel } from 'kafkajs'
 import { Pool } from 'pg'
+import { compiled } from '../kit/compiled.ts'
 import { eventually } from '../kit/eventually.ts'
 import { addressesOfAll } from '../kit/servers/addresses.ts'
 import { WITHIN_MS } from './cli-process.ts'
@@ -29,11 +30,11 @@ function comparable(printed: string): string {
 }
 
 async function run(example: string, env: Readonly<Record<string, string>>): Promise<string> {
-  return comparable(await runProgram([`examples/${example}.ts`], env))
+  return comparable(await runProgram([compiled(`examples/${example}.ts`)], env))
 }
 
 async function runProgram(words: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
-  const child = spawn(process.execPath, ['--import', 'tsx', ...words], {
+  const child = spawn(process.execPath, words, {
     env: { ...process.env, NODE_OPTIONS: '', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -110,8 +111,8 @@ describe('the quick starts print what their pages show', () => {
     const [, command = '', told] =
       /\$ npx consume-once (redrive .*)\n([\s\S]*?)```/.exec(readFileSync('docs/quick-start-rabbitmq.md', 'utf8')) ?? []
     const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
-    const env = { ...servers, QUEUE: queue, CONSUME_ONCE_CONFIG: 'examples/quick-config.ts' }
-    const printed = await runProgram(['cli/main.ts', ...words], env)
+    const env = { ...servers, QUEUE: queue, CONSUME_ONCE_CONFIG: compiled('examples/quick-config.ts') }
+    const printed = await runProgram([compiled('cli/main.ts'), ...words], env)
     expect(printed.replaceAll(queue, 'sms')).toContain(told)
   })
 })

@@ -1,31 +1,39 @@
-import { spawnSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync, copyFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { buildSync } from 'esbuild'
 import { inRun } from './servers/test-run.ts'
 
-const TSC = ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json', '--noCheck']
-const AS_PROGRAMS = ['--declaration', 'false', '--isolatedDeclarations', 'false', '--sourceMap', 'false']
-
-/** What programs read at a place beside their own file. */
-const READ_BESIDE_PROGRAMS = [
-  'docker-compose.yml',
-  'examples/data/odd-cases.ndjson',
-  'examples/data/sms-notifications.ndjson',
-  'test/kit/servers/kafka/pom.xml',
+/** What tests start as a process, or name in a file that a process loads. */
+const PROGRAMS: readonly string[] = [
+  'cli/main.ts',
+  'src/index.ts',
+  'test/otel/program.ts',
+  'test/pg/lease-rival.ts',
+  'lab/stores/lease-rival.ts',
+  ...filesOf('test/cli', /\.config\.ts$/),
+  ...filesOf('lab/replay', /\.config\.ts$/),
+  ...filesOf('examples', /^quick-.*\.ts$/),
 ]
 
-/**
- * The JavaScript of a source file, to be run by node alone. The whole tree is compiled by the first who asks in a run, as the
- * package is: under tsx every start of a process costs a second of compiling.
- */
-export function compiled(source: string | URL): string {
-  const path = source instanceof URL ? fileURLToPath(source) : resolve(source)
-  return join(compiledTree(), relative(process.cwd(), path).replace(/\.ts$/, '.js'))
+function filesOf(folder: string, name: RegExp): readonly string[] {
+  return readdirSync(folder)
+    .filter((file) => name.test(file))
+    .map((file) => `${folder}/${file}`)
 }
 
-/** Two who ask at once both compile, and the first to end is who gave the run its tree. */
-export function compiledTree(): string {
+/**
+ * The JavaScript of one of `PROGRAMS`, to be run by node alone. The first who asks in a run bundles them all from the sources of
+ * that moment: under tsx each start of a process takes a second of CPU, as a tree of 300 files half a second, so a fifth.
+ */
+export function compiled(source: string | URL): string {
+  const path = relative(process.cwd(), source instanceof URL ? fileURLToPath(source) : resolve(source))
+  if (!PROGRAMS.includes(path)) throw new Error(`${path}: expected one of ${PROGRAMS.join(', ')}. Add it to PROGRAMS`)
+  return join(compiledPrograms(), path.replace(/\.ts$/, '.js'))
+}
+
+/** Two who ask at once both compile, and the first to end gives the run its programs. */
+export function compiledPrograms(): string {
   const folder = inRun('compiled')
   if (!existsSync(folder)) {
     const own = mkdtempSync(`${folder}-`)
@@ -40,14 +48,20 @@ export function compiledTree(): string {
   return join(folder, 'dist')
 }
 
-/** A folder that is the package to itself and to node. */
+/** A folder that is the package to itself and to node. What programs share is one file for all: a config and the tool have one library. */
 function compileInto(folder: string): void {
-  const dist = join(folder, 'dist')
   copyFileSync('package.json', join(folder, 'package.json'))
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
-  const { status, stdout } = spawnSync(process.execPath, [...TSC, '--outDir', dist, ...AS_PROGRAMS], {
-    encoding: 'utf8',
+  buildSync({
+    entryPoints: [...PROGRAMS],
+    outdir: join(folder, 'dist'),
+    outbase: '.',
+    bundle: true,
+    splitting: true,
+    packages: 'external',
+    platform: 'node',
+    target: 'node20',
+    format: 'esm',
+    logLevel: 'error',
   })
-  if (status !== 0) throw new Error(`the tree does not compile: ${stdout}`)
-  for (const path of READ_BESIDE_PROGRAMS) symlinkSync(resolve(path), join(dist, path))
 }

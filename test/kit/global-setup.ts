@@ -1,5 +1,5 @@
 import { backends } from './backends.ts'
-import { compiledTree } from './compiled.ts'
+import { compiledPrograms } from './compiled.ts'
 import { SERVER_NAMES } from './servers/catalogue.ts'
 import { sharedEndpoint } from './servers/server.ts'
 import { closeRun, openRun } from './servers/test-run.ts'
@@ -21,7 +21,7 @@ export default async function globalSetup(run: JestRun): Promise<void> {
 
   const isWholeSuite = run.nonFlagArgs.length === 0 && run.testPathPatterns.patterns.length === 0 && !run.onlyChanged
   if (isWholeSuite) {
-    compiledTree()
+    compiledPrograms()
     await Promise.allSettled(SERVER_NAMES.filter((name) => backends.has(name)).map(sharedEndpoint))
   }
 }

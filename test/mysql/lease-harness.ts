@@ -13,8 +13,10 @@ export interface MysqlLeaseHarness extends LeaseHarness {
 }
 
 /** Records in a database of their own, removed in the end. */
-export async function mysqlLeaseHarness(): Promise<MysqlLeaseHarness> {
-  const place = await newMysqlPlace()
+export async function mysqlLeaseHarness(
+  openPlace: () => Promise<MysqlPlace> = newMysqlPlace,
+): Promise<MysqlLeaseHarness> {
+  const place = await openPlace()
   const newLease = async (options: Partial<MysqlLeaseOptions> = {}): Promise<Store> => {
     const lease = mysqlLease({ pool: options.pool ?? place.newPool(), ...options })
     await lease.open()

@@ -3,14 +3,16 @@ import { describe, expect, it } from '@jest/globals'
 import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 import { assertLikeTransition } from '../contract/store-model.ts'
 import { mysqlLeaseHarness, type MysqlLeaseHarness } from './lease-harness.ts'
-import { describeMariadb } from './support.ts'
+import { lentPlaces } from '../kit/lent-places.ts'
+import { describeMariadb, newMysqlPlace } from './support.ts'
 
 describeMariadb('mysqlLease', () => {
+  const places = lentPlaces(() => newMysqlPlace())
   describeStoreContract(
     'mysqlLease',
     {
       strategy: 'lease',
-      createHarness: mysqlLeaseHarness,
+      createHarness: () => mysqlLeaseHarness(places),
     },
     { describe, it },
   )

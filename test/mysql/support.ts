@@ -31,6 +31,8 @@ export interface MysqlPlace {
   readonly rows: (sql: string) => Promise<Record<string, unknown>[]>
   /** Messages that the store sends where MariaDB takes one: to mark, the last of them the COMMIT; and for a call of a lease. */
   readonly messages: { readonly ofMark: number; readonly ofLease: number }
+  /** Makes it as new, with all pools but its own ended. */
+  readonly empty: () => Promise<boolean>
   readonly close: () => Promise<void>
 }
 
@@ -44,9 +46,8 @@ export async function newMysqlPlace(url?: string): Promise<MysqlPlace> {
     return pool
   }
   const admin = createPool({ uri, connectionLimit: 1 })
-  pools.push(admin)
   await admin.query(`create database ${database}`)
-  const pool = newPool({ connectionLimit: 2 })
+  const pool = newPool({ connectionLimit: 2, multipleStatements: true })
   await pool.query('create table effect (name varchar(200) not null) engine = InnoDB')
   const rows = async (sql: string): Promise<Record<string, unknown>[]> =>
     (await pool.query(sql))[0] as Record<string, unknown>[]
@@ -67,6 +68,14 @@ export async function newMysqlPlace(url?: string): Promise<MysqlPlace> {
       return (await rows(`select name from effect where name = '${effect}'`)).length
     },
     rows,
+    async empty() {
+      await Promise.all(pools.splice(1).map((one) => one.end()))
+      const tables = await rows(
+        `select table_name as name from information_schema.tables where table_schema = '${database}' and table_name <> 'consume_once_migration'`,
+      )
+      await pool.query(tables.map(({ name }) => `delete from ${String(name)}`).join(';'))
+      return true
+    },
     async close() {
       // What a test left open must not be waited for: a table in use cannot be dropped.
       const left = await rows(
@@ -74,16 +83,18 @@ export async function newMysqlPlace(url?: string): Promise<MysqlPlace> {
       )
       for (const { id } of left) await admin.query(`kill ${Number(id)}`).catch(() => {})
       await admin.query(`drop database if exists ${database}`)
-      await Promise.all(pools.map((one) => one.end().catch(() => {})))
+      await Promise.all([admin, ...pools].map((one) => one.end().catch(() => {})))
     },
   }
 }
 
-export async function mysqlInboxHarness(options?: Partial<MysqlInboxOptions>): Promise<InboxHarness<MysqlTransaction>> {
-  const place = await newMysqlPlace()
+export async function mysqlInboxHarness(
+  openPlace: () => Promise<MysqlPlace> = newMysqlPlace,
+): Promise<InboxHarness<MysqlTransaction>> {
+  const place = await openPlace()
   return {
-    store: await place.newInbox(options),
-    secondStore: () => place.newInbox(options),
+    store: await place.newInbox(),
+    secondStore: () => place.newInbox(),
     write: place.write,
     stall: (tx) => tx.query('select sleep(0.5)'),
     query: (tx, text) => tx.query(text),

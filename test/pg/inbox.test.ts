@@ -1,3 +1,4 @@
+import { lentPlaces } from '../kit/lent-places.ts'
 import { openedForEach } from '../kit/opened.ts'
 import { describe, expect, it } from '@jest/globals'
 import { claim, claimAll, grantedBy, hold, newItem } from '../../testing/contract/store/claims.ts'
@@ -15,11 +16,12 @@ import {
 } from './support.ts'
 
 describePostgres('postgresInbox', () => {
+  const places = lentPlaces(() => newPlace())
   describeStoreContract(
     'postgresInbox',
     {
       strategy: 'inbox',
-      createHarness: pgHarness,
+      createHarness: () => pgHarness({}, undefined, places),
       lacks: { retention: 'a purge ends records' },
     },
     { describe, it },
@@ -28,7 +30,10 @@ describePostgres('postgresInbox', () => {
 
 describePostgres('postgresInbox between two processes', () => {
   let place: PgPlace
-  openedForEach(newPlace, (made) => (place = made))
+  openedForEach(
+    lentPlaces(() => newPlace()),
+    (made) => (place = made),
+  )
 
   it('answers busy to the whole batch when one row is held for longer than lockTimeoutMs, and holds nothing of it', async () => {
     const [first, second] = [await place.newInbox(), await place.newInbox({ lockTimeoutMs: 50 })]

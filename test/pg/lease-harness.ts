@@ -32,8 +32,9 @@ interface LeaseRow {
 export async function pgLeaseHarness(
   options: Partial<PostgresLeaseOptions> = {},
   sequences?: SequenceOptions,
+  openPlace: () => Promise<PgPlace> = newPlace,
 ): Promise<PgLeaseHarness> {
-  const place = await newPlace()
+  const place = await openPlace()
   const { schema, pool } = place
   const newLease = async (own: Partial<PostgresLeaseOptions> = {}): Promise<Store> => {
     const all = { pool: own.pool ?? place.newPool(), schema, ...options, ...own }
@@ -48,7 +49,7 @@ export async function pgLeaseHarness(
     secondStore: () => newLease(),
     forget: async (key) => void (await pool.query(`delete from ${schema}.lease where key = $1`, [bytesOf(key)])),
     spoil: async (key) => {
-      await pool.query(`alter table ${schema}.lease drop constraint if exists lease_state_check`)
+      await place.alter(`alter table ${schema}.lease drop constraint if exists lease_state_check`)
       await pool.query(`update ${schema}.lease set state = 'Z' where key = $1`, [bytesOf(key)])
     },
     age: async (ms) => {

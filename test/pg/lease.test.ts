@@ -3,14 +3,17 @@ import { describe, expect, it } from '@jest/globals'
 import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 import { assertLikeTransition } from '../contract/store-model.ts'
 import { pgLeaseHarness, type PgLeaseHarness } from './lease-harness.ts'
-import { describePostgres } from './support.ts'
+import { lentPlaces } from '../kit/lent-places.ts'
+import { describePostgres, newPlace } from './support.ts'
 
 describePostgres('postgresLease', () => {
-  describeStoreContract('postgresLease', { strategy: 'lease', createHarness: () => pgLeaseHarness() }, { describe, it })
+  const places = lentPlaces(() => newPlace())
+  const createHarness = (): Promise<PgLeaseHarness> => pgLeaseHarness({}, undefined, places)
+  describeStoreContract('postgresLease', { strategy: 'lease', createHarness }, { describe, it })
 
   describe('beside transition()', () => {
     let harness: PgLeaseHarness
-    openedForEach(pgLeaseHarness, (made) => (harness = made))
+    openedForEach(createHarness, (made) => (harness = made))
 
     it('answers random calls of three owners and of people as it does, while time passes', async () => {
       const { store, age } = harness

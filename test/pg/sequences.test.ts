@@ -6,14 +6,17 @@ import { numberedKeys, ownSources } from '../contract/numbered-keys.ts'
 import { describeSequences } from '../contract/sequence-laws.ts'
 import { assertLikeTransition } from '../contract/store-model.ts'
 import { backends } from '../kit/backends.ts'
+import { lentPlaces } from '../kit/lent-places.ts'
 import { openedForEach } from '../kit/opened.ts'
 import { pgLeaseHarness, type PgLeaseHarness } from './lease-harness.ts'
+import { newPlace } from './support.ts'
 
 const describeOnPostgres = backends.has('postgres') ? describe : describe.skip
 
 describeOnPostgres('postgresSequences', () => {
+  const places = lentPlaces(() => newPlace())
   describeSequences('postgresSequences', async (sequences) => {
-    const harness = await pgLeaseHarness({}, sequences)
+    const harness = await pgLeaseHarness({}, sequences, places)
     const { pool, schema } = harness.place
     return {
       ...harness,
@@ -27,7 +30,7 @@ describeOnPostgres('postgresSequences', () => {
 
   let harness: PgLeaseHarness
   openedForEach(
-    () => pgLeaseHarness({}, {}),
+    () => pgLeaseHarness({}, {}, places),
     (made) => (harness = made),
   )
 

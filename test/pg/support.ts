@@ -42,12 +42,16 @@ export interface PgPlace {
   readonly move: (stream: string, next: bigint | undefined) => Promise<void>
   readonly write: (tx: PgTransaction, effect: string) => Promise<unknown>
   readonly committed: (effect: string) => Promise<number>
+  /** Changes the tables themselves. */
+  readonly alter: (text: string) => Promise<void>
   /** From now on the COMMIT of an effect takes half a second more. */
   readonly slowCommit: () => Promise<void>
   /** Resolves when some transaction of this schema waits for another. */
   readonly waiting: () => Promise<void>
   /** Ends a backend, as an administrator or a crash does. */
   readonly terminate: (pid: number) => Promise<void>
+  /** Makes it as new, with all pools but its own ended; false where its tables were altered. */
+  readonly empty: () => Promise<boolean>
   /** Every claim must be over by then: a pool waits for the connections that are out. */
   readonly close: () => Promise<void>
 }
@@ -65,6 +69,20 @@ export async function newPlace(url?: string, made?: PostgresMigrationSqlOptions)
   pool.on('error', () => {})
   await pool.query(made === undefined ? `create schema ${schema}` : postgresMigrationSql({ ...made, schema }))
   await pool.query(`create table ${schema}.effect (name text not null)`)
+  let isAltered = false
+  const alter = async (text: string): Promise<void> => {
+    isAltered = true
+    await pool.query(text)
+  }
+  /** What a test left open must not be waited for. */
+  const endOthers = async (): Promise<void> => {
+    await pool.query(
+      `select pg_terminate_backend(l.pid, 5000) from pg_locks l join pg_class c on c.oid = l.relation
+       join pg_namespace n on n.oid = c.relnamespace where n.nspname = $1 and l.pid <> pg_backend_pid()`,
+      [schema],
+    )
+    await Promise.all(pools.splice(1).map((one) => one.end()))
+  }
   return {
     schema,
     pool,
@@ -91,8 +109,9 @@ export async function newPlace(url?: string, made?: PostgresMigrationSqlOptions)
       const { rows } = await pool.query(`select count(*)::int as n from ${schema}.effect where name = $1`, [effect])
       return (rows as { n: number }[])[0]?.n ?? 0
     },
+    alter,
     async slowCommit() {
-      await pool.query(`create function ${schema}.slow() returns trigger language plpgsql as
+      await alter(`create function ${schema}.slow() returns trigger language plpgsql as
         $$ begin perform pg_sleep(0.5); return null; end $$;
         create constraint trigger slow after insert on ${schema}.effect deferrable initially deferred
         for each row execute function ${schema}.slow()`)
@@ -107,15 +126,21 @@ export async function newPlace(url?: string, made?: PostgresMigrationSqlOptions)
     async terminate(pid) {
       await pool.query('select pg_terminate_backend($1, 5000)', [pid])
     },
-    async close() {
-      // What a test left open must not be waited for.
-      await pool.query(
-        `select pg_terminate_backend(l.pid) from pg_locks l join pg_class c on c.oid = l.relation
-         join pg_namespace n on n.oid = c.relnamespace where n.nspname = $1 and l.pid <> pg_backend_pid()`,
+    async empty() {
+      if (isAltered) return false
+      await endOthers()
+      const { rows } = await pool.query(
+        `select string_agg(format('delete from %I.%I', schemaname, tablename), ';') as text from pg_tables
+         where schemaname = $1 and tablename <> 'migration'`,
         [schema],
       )
+      await pool.query((rows as { text: string }[])[0]?.text ?? '')
+      return true
+    },
+    async close() {
+      await endOthers()
       await pool.query(`drop schema if exists ${schema} cascade`)
-      await Promise.all(pools.map((one) => one.end()))
+      await pool.end()
     },
   }
 }
@@ -123,21 +148,24 @@ export async function newPlace(url?: string, made?: PostgresMigrationSqlOptions)
 export async function pgHarness(
   options?: Partial<PostgresInboxOptions>,
   made?: PostgresMigrationSqlOptions,
+  openPlace: () => Promise<PgPlace> = () => newPlace(undefined, made),
 ): Promise<InboxHarness<PgTransaction>> {
-  const place = await newPlace(undefined, made)
+  const place = await openPlace()
   return {
     ...effectsOf(place),
     store: await place.newInbox(options),
     spoil: async (key) => {
-      await place.pool.query(`alter table ${place.schema}.inbox drop constraint if exists inbox_outcome_check;
+      await place.alter(`alter table ${place.schema}.inbox drop constraint if exists inbox_outcome_check;
         update ${place.schema}.inbox set outcome = 'Z' where key = '\\x${bytesOf(key)}'`)
     },
     secondStore: () => place.newInbox(options),
   }
 }
 
-export async function offsetsHarness(): Promise<OffsetsHarness<PgTransaction>> {
-  const place = await newPlace()
+export async function offsetsHarness(
+  openPlace: () => Promise<PgPlace> = newPlace,
+): Promise<OffsetsHarness<PgTransaction>> {
+  const place = await openPlace()
   return {
     ...effectsOf(place),
     store: await place.newOffsets(),

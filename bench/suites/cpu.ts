@@ -1,9 +1,9 @@
-import type { Pace } from '../contenders/prepared-source.ts'
+import type { Pace } from '../contenders/in-process/prepared-source.ts'
 import { lazily } from '../lazily.ts'
 import { CPU_EACH, type Suite } from '../suite.ts'
 
-const framework = lazily(() => import('../contenders/framework.ts'))
-const bare = lazily(() => import('../contenders/bare-loops.ts'))
+const framework = lazily(() => import('../contenders/in-process/framework.ts'))
+const bare = lazily(() => import('../contenders/in-process/bare-loops.ts'))
 
 const HUNDREDS: Pace = { atOnce: 500, inFlight: 1_500 }
 const ONE: Pace = { atOnce: 1, inFlight: 1 }

@@ -1,6 +1,6 @@
-import { crashOnKafka, crashOnRabbit } from '../contenders/crash-brokers.ts'
-import { REPEATED_MOST } from '../contenders/crash-figures.ts'
-import { byPowertools, bySetNx } from '../contenders/once.ts'
+import { crashOnKafka, crashOnRabbit } from '../contenders/crash/crash-brokers.ts'
+import { REPEATED_MOST } from '../contenders/crash/crash-figures.ts'
+import { byPowertools, bySetNx } from '../contenders/once/once.ts'
 import { lazily } from '../lazily.ts'
 import { EIGHT_PARTITIONS } from '../places/plans.ts'
 import type { Bound, Contender, Scenario, Suite } from '../suite.ts'
@@ -9,8 +9,8 @@ const PREFETCH = 1_000
 const SLOTS = 64
 const MORE_SLOTS = 256
 
-const onRedis = lazily(() => import('../contenders/crash-redis.ts'))
-const onPostgres = lazily(() => import('../contenders/crash-postgres.ts'))
+const onRedis = lazily(() => import('../contenders/crash/crash-redis.ts'))
+const onPostgres = lazily(() => import('../contenders/crash/crash-postgres.ts'))
 const rabbit = crashOnRabbit(PREFETCH, 'quorum')
 
 const repeated = (of: string, most: number): Bound => ({ of, figure: REPEATED_MOST, most })

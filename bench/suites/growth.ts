@@ -1,8 +1,8 @@
 import { lazily } from '../lazily.ts'
 import type { Contender, Scenario, Suite } from '../suite.ts'
 
-const redisStore = lazily(() => import('../contenders/growth-redis.ts'))
-const postgresStore = lazily(() => import('../contenders/postgres-store.ts'))
+const redisStore = lazily(() => import('../contenders/store/growth-redis.ts'))
+const postgresStore = lazily(() => import('../contenders/store/postgres-store.ts'))
 
 const RECORDS = [10_000, 100_000, 1_000_000, 5_000_000]
 

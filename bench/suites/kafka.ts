@@ -1,24 +1,24 @@
 import { noop, twoMs } from '../contenders/handlers.ts'
-import { onKafka } from '../contenders/brokers.ts'
-import { byPowertools, bySetNx } from '../contenders/once.ts'
+import { onKafka } from '../contenders/library/brokers.ts'
+import { byPowertools, bySetNx } from '../contenders/once/once.ts'
 import { lazily } from '../lazily.ts'
 import { EIGHT_PARTITIONS, MOST_IN_ONE } from '../places/plans.ts'
 import type { Contender, Scenario, Suite } from '../suite.ts'
 
-const raw = lazily(() => import('../contenders/kafkajs.ts'))
-const library = lazily(() => import('../contenders/consume-once.ts'))
-const inMemory = lazily(() => import('../contenders/memory-library.ts'))
-const onRedis = lazily(() => import('../contenders/redis-library.ts'))
-const each = lazily(() => import('../contenders/kafka-each.ts'))
-const redisLoops = lazily(() => import('../contenders/redis-loops.ts'))
-const onPostgres = lazily(() => import('../contenders/postgres-library.ts'))
-const postgresLoops = lazily(() => import('../contenders/postgres-loops.ts'))
-const byHand = lazily(() => import('../contenders/postgres-by-hand-kafka.ts'))
-const eachByHand = lazily(() => import('../contenders/postgres-each-kafka.ts'))
-const outboxPackage = lazily(() => import('../contenders/postgres-outbox-package.ts'))
-const onJvm = lazily(() => import('../contenders/parallel-consumer.ts'))
-const beside = lazily(() => import('../contenders/stuck.ts'))
-const besideRaw = lazily(() => import('../contenders/stuck-raw.ts'))
+const raw = lazily(() => import('../contenders/clients/kafkajs.ts'))
+const library = lazily(() => import('../contenders/library/consume-once.ts'))
+const inMemory = lazily(() => import('../contenders/library/memory-library.ts'))
+const onRedis = lazily(() => import('../contenders/library/redis-library.ts'))
+const each = lazily(() => import('../contenders/by-hand/kafka-each.ts'))
+const redisLoops = lazily(() => import('../contenders/by-hand/redis-loops.ts'))
+const onPostgres = lazily(() => import('../contenders/library/postgres-library.ts'))
+const postgresLoops = lazily(() => import('../contenders/by-hand/postgres-loops.ts'))
+const byHand = lazily(() => import('../contenders/by-hand/postgres-by-hand-kafka.ts'))
+const eachByHand = lazily(() => import('../contenders/by-hand/postgres-each-kafka.ts'))
+const outboxPackage = lazily(() => import('../contenders/by-hand/postgres-outbox-package.ts'))
+const onJvm = lazily(() => import('../contenders/by-hand/parallel-consumer.ts'))
+const beside = lazily(() => import('../contenders/stuck/stuck.ts'))
+const besideRaw = lazily(() => import('../contenders/stuck/stuck-raw.ts'))
 
 const prepareParallelConsumer: Contender['prepare'] = async () => (await import('../jvm/program.ts')).prepare()
 

@@ -1,8 +1,8 @@
-import { onKafka, onRabbit } from '../contenders/brokers.ts'
-import { P50, P99 } from '../contenders/delays.ts'
+import { onKafka, onRabbit } from '../contenders/library/brokers.ts'
+import { P50, P99 } from '../contenders/latency/delays.ts'
 import { noop } from '../contenders/handlers.ts'
-import { byInboxRow, bySetNx, type LoadOnce } from '../contenders/once.ts'
-import { lineOnKafka, lineOnRabbit } from '../contenders/pace.ts'
+import { byInboxRow, bySetNx, type LoadOnce } from '../contenders/once/once.ts'
+import { lineOnKafka, lineOnRabbit } from '../contenders/latency/pace.ts'
 import { lazily } from '../lazily.ts'
 import type { Bound, Contender, Scenario, Suite } from '../suite.ts'
 
@@ -13,15 +13,15 @@ const ON_REDIS_PER_SECOND = 1_500
 /** The same of the loop with an inbox row for each message. */
 const ON_POSTGRES_PER_SECOND = 500
 
-const byHand = lazily(() => import('../contenders/latency.ts'))
-const redis = lazily(() => import('../contenders/latency-redis.ts'))
-const postgres = lazily(() => import('../contenders/latency-postgres.ts'))
+const byHand = lazily(() => import('../contenders/latency/latency.ts'))
+const redis = lazily(() => import('../contenders/latency/latency-redis.ts'))
+const postgres = lazily(() => import('../contenders/latency/latency-postgres.ts'))
 
 const onKafkaByHand = (name: string, perSecond: number, load: LoadOnce): Contender => ({
   name,
   run: byHand(({ pacedEachOnce }) =>
     pacedEachOnce(lineOnKafka, perSecond, load, async () => {
-      const { eachOnceOfBatches } = await import('../contenders/kafka-each.ts')
+      const { eachOnceOfBatches } = await import('../contenders/by-hand/kafka-each.ts')
       return (timed, arrived) => eachOnceOfBatches(timed, noop, arrived)
     }),
   ),
@@ -31,7 +31,7 @@ const onRabbitByHand = (name: string, perSecond: number, load: LoadOnce): Conten
   name,
   run: byHand(({ pacedEachOnce }) =>
     pacedEachOnce(lineOnRabbit, perSecond, load, async () => {
-      const { ackEachOnce } = await import('../contenders/rabbit-each.ts')
+      const { ackEachOnce } = await import('../contenders/by-hand/rabbit-each.ts')
       return (timed) => ackEachOnce(timed, noop, PREFETCH)
     }),
   ),

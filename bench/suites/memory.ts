@@ -1,8 +1,8 @@
 import { lazily } from '../lazily.ts'
 import type { Suite } from '../suite.ts'
 
-const inRedis = lazily(() => import('../contenders/redis-bytes.ts'))
-const inPostgres = lazily(() => import('../contenders/postgres-bytes.ts'))
+const inRedis = lazily(() => import('../contenders/store/redis-bytes.ts'))
+const inPostgres = lazily(() => import('../contenders/store/postgres-bytes.ts'))
 const EACH = 'bytes each'
 
 /** What a record takes. A million of them, since tables of keys double and pages fill up. */

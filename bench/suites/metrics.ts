@@ -1,13 +1,13 @@
-import type { Pace } from '../contenders/prepared-source.ts'
+import type { Pace } from '../contenders/in-process/prepared-source.ts'
 import { lazily } from '../lazily.ts'
 import type { TopicPlan } from '../places/plans.ts'
 import { CPU_EACH, type Suite } from '../suite.ts'
 
 const inMemory = lazily(async () => ({
-  ...(await import('../contenders/framework.ts')),
-  ...(await import('../contenders/metrics.ts')),
+  ...(await import('../contenders/in-process/framework.ts')),
+  ...(await import('../contenders/library/metrics.ts')),
 }))
-const onBroker = lazily(() => import('../contenders/metrics.ts'))
+const onBroker = lazily(() => import('../contenders/library/metrics.ts'))
 
 const HUNDREDS: Pace = { atOnce: 500, inFlight: 1_500 }
 const EIGHT_PARTITIONS: TopicPlan = { partitions: 8, partitionOf: (id) => id % 8, keys: 10_000 }

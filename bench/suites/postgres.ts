@@ -1,8 +1,8 @@
-import type { Shape } from '../contenders/postgres-store.ts'
+import type { Shape } from '../contenders/store/postgres-store.ts'
 import { lazily } from '../lazily.ts'
 import type { Scenario, Suite } from '../suite.ts'
 
-const store = lazily(() => import('../contenders/postgres-store.ts'))
+const store = lazily(() => import('../contenders/store/postgres-store.ts'))
 
 const EACH: Shape = { batchSize: 1, transactions: 4 }
 const SET: Shape = { batchSize: 500, transactions: 4 }

@@ -1,19 +1,19 @@
 import { noop } from '../contenders/handlers.ts'
-import { onRabbit } from '../contenders/brokers.ts'
-import { byPowertools, bySetNx } from '../contenders/once.ts'
+import { onRabbit } from '../contenders/library/brokers.ts'
+import { byPowertools, bySetNx } from '../contenders/once/once.ts'
 import { lazily } from '../lazily.ts'
 import type { QueuePlan } from '../places/plans.ts'
 import type { Scenario, Suite } from '../suite.ts'
 
 const PREFETCH = 1_000
 
-const raw = lazily(() => import('../contenders/amqplib.ts'))
-const library = lazily(() => import('../contenders/consume-once.ts'))
-const onRedis = lazily(() => import('../contenders/redis-library.ts'))
-const each = lazily(() => import('../contenders/rabbit-each.ts'))
-const onPostgres = lazily(() => import('../contenders/postgres-library.ts'))
-const postgresEach = lazily(() => import('../contenders/postgres-each.ts'))
-const byHand = lazily(() => import('../contenders/postgres-by-hand-rabbit.ts'))
+const raw = lazily(() => import('../contenders/clients/amqplib.ts'))
+const library = lazily(() => import('../contenders/library/consume-once.ts'))
+const onRedis = lazily(() => import('../contenders/library/redis-library.ts'))
+const each = lazily(() => import('../contenders/by-hand/rabbit-each.ts'))
+const onPostgres = lazily(() => import('../contenders/library/postgres-library.ts'))
+const postgresEach = lazily(() => import('../contenders/by-hand/postgres-each.ts'))
+const byHand = lazily(() => import('../contenders/by-hand/postgres-by-hand-rabbit.ts'))
 
 /** Leases in Redis, beside no deduplication at all and beside what is written by hand. */
 function redis(queueType: QueuePlan['queueType']): Scenario {

@@ -1,7 +1,7 @@
 import { lazily } from '../lazily.ts'
 import type { Scenario, Suite } from '../suite.ts'
 
-const store = lazily(() => import('../contenders/redis-store.ts'))
+const store = lazily(() => import('../contenders/store/redis-store.ts'))
 
 function pairs(batchSize: number): Scenario {
   return {

@@ -1,13 +1,13 @@
-import { onKafka } from '../contenders/brokers.ts'
-import type { Shape } from '../contenders/postgres-store.ts'
+import { onKafka } from '../contenders/library/brokers.ts'
+import type { Shape } from '../contenders/store/postgres-store.ts'
 import { lazily } from '../lazily.ts'
 import { EIGHT_PARTITIONS } from '../places/plans.ts'
 import type { Contender, Suite } from '../suite.ts'
 
-const onRedis = lazily(() => import('../contenders/replay-redis.ts'))
-const onPostgres = lazily(() => import('../contenders/replay-postgres.ts'))
-const redisStore = lazily(() => import('../contenders/redis-store.ts'))
-const postgresStore = lazily(() => import('../contenders/postgres-store.ts'))
+const onRedis = lazily(() => import('../contenders/replay/replay-redis.ts'))
+const onPostgres = lazily(() => import('../contenders/replay/replay-postgres.ts'))
+const redisStore = lazily(() => import('../contenders/store/redis-store.ts'))
+const postgresStore = lazily(() => import('../contenders/store/postgres-store.ts'))
 
 const SET: Shape = { batchSize: 500, transactions: 4 }
 const MGET = 'MGET of what kafkajs brings, 500'

@@ -1,20 +1,20 @@
-import { onKafka } from '../contenders/brokers.ts'
+import { onKafka } from '../contenders/library/brokers.ts'
 import { noop } from '../contenders/handlers.ts'
-import type { Pace } from '../contenders/prepared-source.ts'
+import type { Pace } from '../contenders/in-process/prepared-source.ts'
 import { lazily } from '../lazily.ts'
 import { EIGHT_PARTITIONS } from '../places/plans.ts'
 import type { Suite } from '../suite.ts'
 
 const framework = lazily(async () => ({
-  ...(await import('../contenders/framework.ts')),
-  ...(await import('../contenders/traces.ts')),
+  ...(await import('../contenders/in-process/framework.ts')),
+  ...(await import('../contenders/library/traces.ts')),
 }))
-const untraced = lazily(() => import('../contenders/framework.ts'))
+const untraced = lazily(() => import('../contenders/in-process/framework.ts'))
 const onRedis = lazily(async () => ({
-  ...(await import('../contenders/redis-library.ts')),
-  ...(await import('../contenders/traces.ts')),
+  ...(await import('../contenders/library/redis-library.ts')),
+  ...(await import('../contenders/library/traces.ts')),
 }))
-const untracedOnRedis = lazily(() => import('../contenders/redis-library.ts'))
+const untracedOnRedis = lazily(() => import('../contenders/library/redis-library.ts'))
 
 const HUNDREDS: Pace = { atOnce: 500, inFlight: 1_500 }
 const LEAST = 0.95

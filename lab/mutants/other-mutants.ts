@@ -77,14 +77,14 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     what: 'Handlers of a claim begin before the marks are durable whose room they take.',
     layer: 'unit',
     changes: ['never'],
-    tests: ['test/unit/pipeline/lanes.test.ts', '-t', 'begin no handler before those marks are durable'],
+    tests: ['test/unit/pipeline/intake/lanes.test.ts', '-t', 'begin no handler before those marks are durable'],
   },
   {
     name: 'abort-at-the-end-of-the-lease',
     what: 'A handler that is cut off from its store is aborted when its lease ends, not before.',
     layer: 'unit',
     changes: [{ binary: (leaseUntil) => leaseUntil }],
-    tests: ['test/unit/pipeline/leases.test.ts', '-t', 'before another process can take it over'],
+    tests: ['test/unit/pipeline/runners/leases.test.ts', '-t', 'before another process can take it over'],
   },
   {
     name: 'own-headers-redacted',
@@ -98,7 +98,7 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     what: 'An error has as its cause the error of the client, with all that the client was given.',
     layer: 'unit',
     changes: ['always'],
-    tests: ['test/unit/pipeline/errors.test.ts', '-t', 'nothing that the client was given'],
+    tests: ['test/unit/pipeline/telemetry/errors.test.ts', '-t', 'nothing that the client was given'],
   },
   {
     name: 'deaf-to-a-store-that-is-back',

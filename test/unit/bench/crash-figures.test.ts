@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { crashFigures } from '../../../bench/contenders/crash-figures.ts'
+import { crashFigures } from '../../../bench/contenders/crash/crash-figures.ts'
 
 const none: ReadonlySet<number> = new Set()
 const effectsOf = (...workers: readonly (readonly number[])[]) =>

@@ -1,0 +1,13 @@
+import { connect } from 'amqplib'
+import { eventually } from '../../eventually.ts'
+import { serverOf, type Job } from '../../suite.ts'
+
+/** For after the consumers have left: what was not acked is back. */
+export async function expectEmpty(job: Job): Promise<void> {
+  const connection = await connect(serverOf(job, 'rabbitmq'))
+  const channel = await connection.createChannel()
+  await eventually('no consumer is left', async () => (await channel.checkQueue(job.place)).consumerCount === 0)
+  const { messageCount } = await channel.checkQueue(job.place)
+  await connection.close()
+  if (messageCount > 0) throw new Error(`${messageCount} messages are left in the queue`)
+}

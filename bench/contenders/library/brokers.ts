@@ -1,0 +1,9 @@
+import type { QueuePlan } from '../../places/plans.ts'
+import type { LoadBroker } from './broker.ts'
+
+export const onKafka: LoadBroker = async () => (await import('./on-kafka.ts')).onKafka
+
+/** With the prefetch that the contenders without the library have too. */
+export function onRabbit(prefetch: number, queueType: QueuePlan['queueType']): LoadBroker {
+  return async () => (await import('./on-rabbit.ts')).onRabbit(prefetch, queueType)
+}

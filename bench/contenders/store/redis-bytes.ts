@@ -1,0 +1,32 @@
+import { redisLease } from 'consume-once/ioredis'
+import { Redis } from 'ioredis'
+import { startPrivateRedis } from '../../../test/kit/servers/private-redis.ts'
+import type { Job, Measurement } from '../../suite.ts'
+import { filled } from './filled.ts'
+import { claimItems, claimsIn, expectAll } from './store-items.ts'
+
+/** What a marked key takes of a server that holds nothing else: `used_memory`, with what the table of keys takes. */
+export async function bytesInRedis(job: Job): Promise<Measurement> {
+  await using server = await startPrivateRedis({ args: ['--appendonly', 'no'] })
+  const redis = new Redis(server.url)
+  const store = redisLease({ redis, prefix: 'co' })
+  await store.open()
+  const used = async (): Promise<number> =>
+    Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]) - (await bufferBytes(redis))
+  const before = await used()
+  const measurement = await filled(job, 100, async (batch) => {
+    expectAll(await store.mark(claimsIn(await claimItems(store, batch, job.name))), 'marked')
+  })
+  const bytes = ((await used()) - before) / job.messages
+  await redis.quit()
+  return { ...measurement, figures: { 'bytes each': bytes } }
+}
+
+/** Of connections and scripts: not of records. */
+async function bufferBytes(redis: Redis): Promise<number> {
+  const info = await redis.info('memory')
+  return ['mem_clients_normal', 'used_memory_scripts', 'used_memory_vm_eval'].reduce(
+    (sum, name) => sum + Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0),
+    0,
+  )
+}

@@ -1,7 +1,8 @@
 import { uniqueName } from '../test/kit/namespace.ts'
 import { runAlone, type ProcessOptions } from './contender-process.ts'
 import type { Servers } from './machine.ts'
-import { deliveriesOf, openPlaces } from './places/places.ts'
+import { openPlaces } from './places/open-places.ts'
+import { deliveriesOf } from './places/places.ts'
 import type { Contender, Measurement, Scenario } from './suite.ts'
 
 export interface RunOptions extends ProcessOptions {

@@ -1,4 +1,3 @@
-import type { Servers } from '../machine.ts'
 import { eachOnce, withDuplicates, type Deliveries } from './duplicates.ts'
 import type { Plan } from './plans.ts'
 
@@ -8,13 +7,7 @@ export interface Places extends AsyncDisposable {
   filled(deliveries: Deliveries): Promise<string>
 }
 
-export async function openPlaces(plan: Plan | undefined, servers: Servers): Promise<Places | undefined> {
-  if (plan === undefined) return undefined
-  if ('queueType' in plan) return (await import('./queues.ts')).Queues.open(servers, plan)
-  return (await import('./topics.ts')).Topics.open(servers, plan)
-}
-
-/** What a place of so many messages holds. */
+/** Deliveries that a place with so many messages holds. */
 export function deliveriesOf(plan: Plan | undefined, messages: number): Deliveries {
   return plan?.duplicates === true ? withDuplicates(messages) : eachOnce(messages)
 }

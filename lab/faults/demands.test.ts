@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { HistoryEvent } from '../../testing/history.ts'
 import { unmet } from './demands.ts'
-import { ABORTED } from './worker/settings.ts'
+import { ABORTED } from './settings.ts'
 
 const SUBJECT = 'group:target'
 const ABOUT = { subject: SUBJECT, places: ['queue#0'] }

@@ -1,5 +1,5 @@
 import type { HistoryEvent } from '../../testing/history.ts'
-import { ABORTED } from './worker/settings.ts'
+import { ABORTED } from './settings.ts'
 
 /** What a cell asks for beside its outcome. */
 export interface Demands {

@@ -3,7 +3,7 @@ import type { History } from '../../testing/history.ts'
 import type { Cell, Outcome } from './cell.ts'
 import { unmet } from './demands.ts'
 import { TERMS } from './strategy.ts'
-import { MAX_ATTEMPTS } from './worker/settings.ts'
+import { MAX_ATTEMPTS } from './settings.ts'
 
 const MOST_DELIVERIES = 20
 

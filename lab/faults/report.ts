@@ -1,7 +1,9 @@
 import type { ProofPart, ProofTable } from '../proof/part.ts'
 import { PLANTED } from './cells/planted.ts'
-import { STEPS, STRATEGIES, type BrokerName, type Cell, type Strategy } from './cell.ts'
+import type { BrokerName, Cell, FaultId } from './cell.ts'
 import type { CellRun } from './run-cell.ts'
+import { STEPS } from './moment.ts'
+import { STRATEGIES, type Strategy } from './strategy.ts'
 
 export function lineOf({ cell, observed, failures, seconds }: CellRun): string {
   const mark = failures.length === 0 ? 'ok  ' : 'FAIL'
@@ -22,7 +24,7 @@ export function explain(run: CellRun): string {
 
 /** What the parts of a cell's name and its outcomes mean. */
 export function legend(): string {
-  const faults = Object.entries(FAULTS).map(([fault, what]) => `  ${fault.padEnd(4)} ${what}`)
+  const faults = Object.entries(FAULTS).map(([faultId, what]) => `  ${faultId.padEnd(4)} ${what}`)
   return [
     'A cell is fault.step-variant.strategy.broker, and what it must show: ' + OUTCOMES,
     'Steps: ' + STEP_NAMES.join(', '),
@@ -47,7 +49,7 @@ const STEP_NAMES: readonly string[] = [
 ]
 
 /** What each fault is, in a few words. */
-const FAULTS: Readonly<Record<Cell['fault'], string>> = {
+const FAULTS: Readonly<Record<FaultId, string>> = {
   F1: 'kill -9',
   F2: 'SIGSTOP for longer than the lease',
   F3: 'request lost',
@@ -105,7 +107,7 @@ function tableOf(broker: BrokerName, runs: readonly CellRun[]): ProofTable {
   const kinds = [...new Set(ofBroker.map(({ cell }) => kindOf(cell)))]
   const rows = kinds.flatMap((kind) => {
     const cells = ofBroker.filter(({ cell }) => kindOf(cell) === kind)
-    const [fault, how] = kind.split(' ') as [Cell['fault'], string?]
+    const [faultId, how] = kind.split(' ') as [FaultId, string?]
     const steps = STEPS.map((step) => entry(cells.filter(({ cell }) => cell.step === step)))
     const variants = [
       ...new Set(cells.filter(({ cell }) => cell.step === undefined).map(({ cell }) => variantOf(cell))),
@@ -113,7 +115,7 @@ function tableOf(broker: BrokerName, runs: readonly CellRun[]): ProofTable {
     const whole = variants.map(
       (variant) => `${variant}: ${entry(cells.filter(({ cell }) => variantOf(cell) === variant))}`,
     )
-    return [[`${fault} ${FAULTS[fault]}${how === undefined ? '' : `: ${how}`}`, ...steps, whole.join('; ')]]
+    return [[`${faultId} ${FAULTS[faultId]}${how === undefined ? '' : `: ${how}`}`, ...steps, whole.join('; ')]]
   })
   return {
     title: `${broker}: ${USUAL.join(' / ')}. ${OUTCOMES}`,
@@ -124,9 +126,9 @@ function tableOf(broker: BrokerName, runs: readonly CellRun[]): ProofTable {
 
 /** The fault, and how it was done where there are several ways: `F9 flushed`. */
 function kindOf(cell: Cell): string {
-  const { fault, step } = cell
+  const { faultId, step } = cell
   const how = step === undefined ? '' : variantOf(cell).slice(`${step}-`.length)
-  return how === '' ? fault : `${fault} ${how}`
+  return how === '' ? faultId : `${faultId} ${how}`
 }
 
 /** Those that every fault is tried with. */
@@ -177,8 +179,8 @@ function duplicatesOf(runs: readonly CellRun[]): ProofTable {
   }
 }
 
-function variantOf({ name, fault, strategy }: Cell): string {
-  return name.slice(fault.length + 1, name.indexOf(`.${strategy}`))
+function variantOf({ name, faultId, strategy }: Cell): string {
+  return name.slice(faultId.length + 1, name.indexOf(`.${strategy}`))
 }
 
 type Anomalies = NonNullable<CellRun['verdict']>['anomalies']

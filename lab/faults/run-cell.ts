@@ -4,23 +4,24 @@ import type { Verdict } from '../../testing/checker/check.ts'
 import type { History } from '../../testing/history.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import type { Cell, Outcome } from './cell.ts'
-import { Crew } from './crew.ts'
-import { strike } from './harm.ts'
+import { Supervisor } from './supervisor.ts'
+import { inject } from './inject/inject.ts'
 import { keyOf } from './identity.ts'
 import { failuresOf, verdictOf } from './judge.ts'
 import type { MessageDoes } from './message.ts'
 import { outcomeOf } from './outcome.ts'
 import { Recorder } from './recorder.ts'
-import { strikeBefore } from './server-harm/server-harm.ts'
+import { detachReplica } from './inject/at-server.ts'
 import type { BrokerSide } from './stage/broker-side.ts'
 import { withOwnServers } from './stage/own-servers.ts'
 import type { Stage } from './stage/stage.ts'
 import { trueMs } from '../kit/true-time.ts'
 import { gather } from './truth/gather.ts'
-import { subjectOf } from './truth/told-by-store.ts'
-import { Sends, type Seen } from './wire/ears.ts'
-import type { Fate } from './wire/link.ts'
-import type { Ground, Worker } from './worker/worker.ts'
+import { subjectOf } from './truth/store-history.ts'
+import type { Seen } from './wire/listener.ts'
+import type { Action } from './wire/proxy.ts'
+import type { CellContext, Worker } from './worker/worker.ts'
+import { Sends } from './wire/sends.ts'
 
 export interface CellRun {
   readonly cell: Cell
@@ -33,7 +34,7 @@ export interface CellRun {
   readonly seconds: number
 }
 
-const STRIKES_WITHIN_MS = 30_000
+const INJECTED_WITHIN_MS = 30_000
 const DRAINS_WITHIN_MS = 45_000
 const STOPS_WITHIN_MS = 15_000
 const LOOK_EVERY_MS = 50
@@ -63,34 +64,34 @@ async function play(cell: Cell, stage: Stage): Promise<Played> {
   const sent = [...together, ...later]
   const sends = new Sends(prefix, (send) => place.placeOf(send))
   const recorder = new Recorder()
-  const fault = new Armed(cell, () => ({ ground, crew, recorder, place: place.placeOf(0) }))
-  const ground: Ground = { cell, stage, place, prefix, sends, target, recorder, judge: fault.judge }
-  const crew = new Crew(ground)
+  const injector = new Injector(cell, () => ({ context, supervisor, recorder, place: place.placeOf(0) }))
+  const context: CellContext = { cell, stage, place, prefix, sends, target, recorder, judge: injector.judge }
+  const supervisor = new Supervisor(context)
   let isDrained = false
   try {
-    await crew.start()
+    await supervisor.start()
     for (const [send, id] of sent.entries()) {
       const message = { id, send: sends.name(send), does: doesOf(cell, send) }
-      const [subject, at] = [subjectOf(ground, id), trueMs()]
+      const [subject, at] = [subjectOf(context, id), trueMs()]
       await broker().send(place, message)
       recorder.record('producer', { f: 'send', type: 'ok', place: place.placeOf(send), subject, print: id }, at)
-      if (send === together.length - 1) await fault.over(STRIKES_WITHIN_MS)
+      if (send === together.length - 1) await injector.over(INJECTED_WITHIN_MS)
     }
-    await fault.afterwards()
+    await injector.afterwards()
     recorder.record('cell', { f: 'heal' })
     isDrained = await drained(() => broker().isDrained(place, sent.length, recorder))
-    await crew.stop(STOPS_WITHIN_MS)
+    await supervisor.stop(STOPS_WITHIN_MS)
   } finally {
-    await crew[Symbol.asyncDispose]()
+    await supervisor[Symbol.asyncDispose]()
   }
-  const history = await gather(ground, { ids: [...new Set(sent)], sends: sent.length, isDrained })
+  const history = await gather(context, { ids: [...new Set(sent)], sends: sent.length, isDrained })
   const places = sent.flatMap((id, send) => (id === target.id ? [place.placeOf(send)] : []))
-  const subject = subjectOf(ground, target.id)
+  const subject = subjectOf(context, target.id)
   const observed = outcomeOf(history, subject, places)
   const verdict = verdictOf(cell, history)
   const failures = [
-    ...crew.breaches,
-    ...fault.breaches,
+    ...supervisor.breaches,
+    ...injector.breaches,
     ...failuresOf(cell, history, { observed, verdict, subject, places }),
   ]
   return { observed, failures, history, verdict }
@@ -103,17 +104,17 @@ function doesOf({ message, crowd = 0, crowdDoes }: Cell, send: number): MessageD
 }
 
 /** Does harm once, to the first worker, at the first moment of the message that the cell is about. */
-class Armed {
+class Injector {
   readonly breaches: string[] = []
   readonly #cell: Cell
-  readonly #scene: () => Omit<Parameters<typeof strike>[1], 'worker'>
+  readonly #scene: () => Omit<Parameters<typeof inject>[1], 'worker'>
   readonly #struck: Promise<void>
   #strikes: (healed: Promise<void>) => void = () => {}
   #isLeftBehind: Promise<void> | undefined
-  #hasStruck = false
+  #isInjected = false
   #afterwards: (() => Promise<void>) | undefined
 
-  constructor(cell: Cell, scene: () => Omit<Parameters<typeof strike>[1], 'worker'>) {
+  constructor(cell: Cell, scene: () => Omit<Parameters<typeof inject>[1], 'worker'>) {
     this.#cell = cell
     this.#scene = scene
     this.#struck = new Promise((resolve) => {
@@ -121,21 +122,21 @@ class Armed {
     })
   }
 
-  readonly judge = (worker: Worker, { moment, isTarget }: Seen): Fate => {
-    const { harm } = this.#cell
-    if (harm.kind === 'none' || this.#hasStruck || !isTarget) return 'pass'
+  readonly judge = (worker: Worker, { moment, isTarget }: Seen): Action => {
+    const { fault } = this.#cell
+    if (fault.kind === 'none' || this.#isInjected || !isTarget) return 'pass'
     const scene = { worker, ...this.#scene() }
-    if ('lagsFrom' in harm && harm.lagsFrom === moment && this.#isLeftBehind === undefined) {
-      const { fate, healed } = strikeBefore(harm, scene)
+    if ('lagsFrom' in fault && fault.lagsFrom === moment && this.#isLeftBehind === undefined) {
+      const { action, healed } = detachReplica(fault, scene)
       this.#isLeftBehind = healed
-      return fate
+      return action
     }
-    if (moment !== harm.at) return 'pass'
-    this.#hasStruck = true
-    const { fate, healed, afterwards } = strike(harm, scene)
+    if (moment !== fault.at) return 'pass'
+    this.#isInjected = true
+    const { action, healed, afterwards } = inject(fault, scene)
     this.#afterwards = afterwards
     this.#strikes(healed)
-    return fate
+    return action
   }
 
   async afterwards(): Promise<void> {
@@ -144,12 +145,12 @@ class Armed {
 
   /** Resolves when it has happened and nothing is harmed any more. */
   async over(withinMs: number): Promise<void> {
-    if (this.#cell.harm.kind === 'none') return
+    if (this.#cell.fault.kind === 'none') return
     const late = new AbortController()
     const isLate = sleep(withinMs, true, { signal: late.signal }).catch(() => false)
     await this.#isLeftBehind
     if (await Promise.race([this.#struck.then(() => false), isLate])) {
-      this.breaches.push(`the moment of the fault never came: ${this.#cell.harm.at}`)
+      this.breaches.push(`the moment of the fault never came: ${this.#cell.fault.at}`)
     }
     late.abort()
   }

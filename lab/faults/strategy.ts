@@ -1,6 +1,27 @@
 import type { Promised } from '../../testing/checker/anomaly.ts'
-import type { Strategy } from './cell.ts'
 
+/**
+ * `lease-keyed`: the effect carries `ctx.idempotencyKey` to a provider that knows keys. `lease-postgres` and `lease-replicas` rerun
+ * what is in doubt: leases in Postgres, and in a Redis whose marks wait for a replica.
+ */
+export type Strategy =
+  | 'inbox'
+  | 'lease-rerun'
+  | 'lease-keyed'
+  | 'lease-park'
+  | 'lease-postgres'
+  | 'lease-replicas'
+  | 'offsets'
+
+export const STRATEGIES: readonly Strategy[] = [
+  'inbox',
+  'lease-rerun',
+  'lease-keyed',
+  'lease-park',
+  'lease-postgres',
+  'lease-replicas',
+  'offsets',
+]
 export type StoreName = 'inbox' | 'offsets' | 'lease on postgres' | 'lease on redis'
 
 interface Terms {

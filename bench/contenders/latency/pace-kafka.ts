@@ -3,7 +3,7 @@ import { payloadOf } from '../../places/payload.ts'
 import { EIGHT_PARTITIONS } from '../../places/plans.ts'
 import { ID_HEADER } from '../../tally.ts'
 import { clientOf } from '../clients/kafka-client.ts'
-import type { Line } from './pace.ts'
+import type { Line } from './line.ts'
 
 const { partitions, partitionOf, keys } = EIGHT_PARTITIONS
 

@@ -2,7 +2,7 @@ import { connect } from 'amqplib'
 import { eventually } from '../../eventually.ts'
 import { payloadOf } from '../../places/payload.ts'
 import { serverOf } from '../../suite.ts'
-import type { Line } from './pace.ts'
+import type { Line } from './line.ts'
 
 /** A quorum queue. */
 export const lineOnRabbit: Line = {

@@ -1,15 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Job, Measurement } from '../../suite.ts'
 import { Delays } from './delays.ts'
+import type { Line } from './line.ts'
 import { partGiven, startPart } from '../part.ts'
-
-/** A topic or queue of the job, empty at first. */
-export interface Line {
-  readonly create: (job: Job) => Promise<void>
-  /** Waits until somebody consumes. */
-  readonly openProducer: (job: Job) => Promise<(ids: readonly number[]) => void>
-  readonly remove: (job: Job) => Promise<void>
-}
 
 /** Loads its client where it is used. */
 export type LoadLine = () => Promise<Line>

@@ -1,4 +1,4 @@
-import type { WithOnce } from './once.ts'
+import type { WithOnce } from './with-once.ts'
 import { inboxTable, onPostgres } from '../clients/postgres-client.ts'
 
 /** What is written by hand with care, for each message by itself: inbox row, effect, COMMIT. */

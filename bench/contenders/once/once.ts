@@ -1,10 +1,4 @@
-import type { Job } from '../../suite.ts'
-
-/** Runs what it is given, unless that has run under this ID before. Resolves when the mark is durable. */
-type Once = (id: string, run: () => Promise<void>) => Promise<void>
-
-/** Lends it for the time of one run. What a worker that died has claimed is free again after `leaseMs`, 30 s unless given. */
-export type WithOnce = <T>(job: Job, consume: (once: Once) => Promise<T>, leaseMs?: number) => Promise<T>
+import type { WithOnce } from './with-once.ts'
 
 /** Loads its client where it is used. */
 export type LoadOnce = () => Promise<WithOnce>

@@ -7,7 +7,7 @@ import {
 import { CachePersistenceLayer } from '@aws-lambda-powertools/idempotency/cache'
 import { createClient } from 'redis'
 import { serverOf } from '../../suite.ts'
-import type { WithOnce } from './once.ts'
+import type { WithOnce } from './with-once.ts'
 import { BUSY_POLL_MS, LEASE_MS, RETENTION_MS } from '../clients/redis-times.ts'
 
 interface Event {

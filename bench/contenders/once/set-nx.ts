@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
-import type { WithOnce } from './once.ts'
+import type { WithOnce } from './with-once.ts'
 import { onRedis } from '../clients/redis-client.ts'
 import { BUSY_POLL_MS, LEASE_MS, RETENTION_MS } from '../clients/redis-times.ts'
 

@@ -1,5 +1,6 @@
-import { MOMENT_OF, type Cell } from '../cell.ts'
+import type { Cell } from '../cell.ts'
 import { cellsOf, cellsOfWhole } from './table.ts'
+import { MOMENT_OF } from '../moment.ts'
 
 const ONCE = '1 or 1s / 1 or 1s / 1 or 1s'
 
@@ -7,7 +8,7 @@ const ONCE = '1 or 1s / 1 or 1s / 1 or 1s'
 export const CHANNEL: readonly Cell[] = cellsOf(
   'F6',
   { S0: '1 or 1s / 1 or 1s or B / 1 or 1s or B', S1: ONCE, S2: ONCE, S3: ONCE, S4: ONCE, S5: ONCE, S6: ONCE, S7: ONCE },
-  (step) => ({ harm: { kind: 'close-channel', at: MOMENT_OF[step] } }),
+  (step) => ({ fault: { kind: 'close-channel', at: MOMENT_OF[step] } }),
 )
 
 const AGAIN = { times: 6, everyMs: 700 }
@@ -18,12 +19,12 @@ const AGAIN = { times: 6, everyMs: 700 }
  */
 export const CHANNEL_AGAIN: readonly Cell[] = [
   ...cellsOfWhole('F6', 'again', { inbox: '1 or 1s', offsets: '1 or 1s' }, () => ({
-    harm: { kind: 'close-channel', at: 'claimed', again: AGAIN },
+    fault: { kind: 'close-channel', at: 'claimed', again: AGAIN },
     message: 'linger',
     mostRuns: 1,
   })),
   ...cellsOfWhole('F6', 'again-hangs', { inbox: 'dead-lettered', offsets: 'dead-lettered' }, () => ({
-    harm: { kind: 'close-channel', at: 'claimed', again: { times: 20, everyMs: 700 } },
+    fault: { kind: 'close-channel', at: 'claimed', again: { times: 20, everyMs: 700 } },
     message: 'hang always',
     mostRuns: 2,
     tuning: { handlerTimeoutMs: 2_000, graceMs: 500, maxAttempts: 2 },
@@ -32,7 +33,7 @@ export const CHANNEL_AGAIN: readonly Cell[] = [
 
 /** F12: the broker refuses a commit. It is counted, and never thrown into a handler. */
 export const COMMIT: readonly Cell[] = cellsOf('F12', { S6: ONCE }, (_, broker) =>
-  broker === 'kafka' ? { harm: { kind: 'refuse-commit', at: 'settle sent' } } : undefined,
+  broker === 'kafka' ? { fault: { kind: 'refuse-commit', at: 'settle sent' } } : undefined,
 )
 
 const MOVED = '1 or 1s / 1 or 1s or B or D / 1 or 1s or B or k'
@@ -40,11 +41,11 @@ const MOVED = '1 or 1s / 1 or 1s or B or D / 1 or 1s or B or k'
 /** F13: another member comes, and stays or goes, again and again, while the handler runs. */
 export const REBALANCE: readonly Cell[] = [
   ...cellsOf('F13', { S0: MOVED, S1: MOVED, S2: MOVED, S3: MOVED, S4: ONCE, S5: ONCE, S6: ONCE }, (step) => ({
-    harm: { kind: 'rebalance', at: MOMENT_OF[step], guests: 'stays' },
+    fault: { kind: 'rebalance', at: MOMENT_OF[step], guests: 'stays' },
     message: 'linger',
   })),
   ...cellsOfWhole('F13', 'storm', MOVED, () => ({
-    harm: { kind: 'rebalance', at: 'claimed', guests: 'storm' },
+    fault: { kind: 'rebalance', at: 'claimed', guests: 'storm' },
     message: 'linger',
   })),
 ]

@@ -5,9 +5,9 @@ const SHIFTS = { behind: -120_000, ahead: 3_600_000 }
 
 /** F14: the calendar of the first worker is wrong, that of the second is not: leases go by the store's clock. */
 export const CLOCK: readonly Cell[] = Object.entries(SHIFTS).flatMap(([variant, clockShiftMs]) => [
-  ...cellsOfWhole('F14', variant, '1 / 1 / 1 / 1', () => ({ harm: { kind: 'none' }, tuning: { clockShiftMs } })),
+  ...cellsOfWhole('F14', variant, '1 / 1 / 1 / 1', () => ({ fault: { kind: 'none' }, tuning: { clockShiftMs } })),
   ...cellsOfWhole('F14', `${variant}-killed`, '1 / B / B / in doubt', () => ({
-    harm: { kind: 'kill', at: 'claimed', request: 'arrives' },
+    fault: { kind: 'kill', at: 'claimed', request: 'arrives' },
     tuning: { clockShiftMs },
   })),
 ])

@@ -1,5 +1,6 @@
-import { MOMENT_OF, type Cell } from '../cell.ts'
+import type { Cell } from '../cell.ts'
 import { cellsOf, isBeforeItArrives } from './table.ts'
+import { MOMENT_OF } from '../moment.ts'
 
 /** F1: kill -9. The supervisor starts another worker. */
 export const CRASH: readonly Cell[] = cellsOf(
@@ -15,5 +16,7 @@ export const CRASH: readonly Cell[] = cellsOf(
     // Settled for good, if the broker has heard of it.
     S7: '1 / 1 / 1',
   },
-  (step) => ({ harm: { kind: 'kill', at: MOMENT_OF[step], request: isBeforeItArrives(step) ? 'is lost' : 'arrives' } }),
+  (step) => ({
+    fault: { kind: 'kill', at: MOMENT_OF[step], request: isBeforeItArrives(step) ? 'is lost' : 'arrives' },
+  }),
 )

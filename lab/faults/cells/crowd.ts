@@ -11,7 +11,7 @@ function crowd(made: Made): () => Made {
 
 /** Each of them counts an attempt when the worker dies; none is the one that killed it, and they run beside each other again. */
 const IN_FLIGHT = cellsOfWhole('F1', 'in-flight', '1 / D / k', () => ({
-  harm: { kind: 'kill', at: 'effect applied', request: 'arrives' },
+  fault: { kind: 'kill', at: 'effect applied', request: 'arrives' },
   message: 'linger',
   crowd: 5,
   crowdDoes: 'linger',
@@ -25,27 +25,27 @@ export const CROWDED: readonly Cell[] = [
     'F1',
     'crowd',
     '1 / D / k / in doubt',
-    crowd({ harm: { kind: 'kill', at: 'effect applied', request: 'arrives' } }),
+    crowd({ fault: { kind: 'kill', at: 'effect applied', request: 'arrives' } }),
   ),
   ...cellsOfWhole(
     'F2',
     'crowd',
     '1 or 1s / D / k / in doubt',
-    crowd({ harm: { kind: 'freeze', at: 'mark sent', request: 'is held' } }),
+    crowd({ fault: { kind: 'freeze', at: 'mark sent', request: 'is held' } }),
   ),
-  ...cellsOfWhole('F4', 'crowd', '1 or 1s / 1 / 1 / 1', crowd({ harm: { kind: 'lose', at: 'marked' } })),
+  ...cellsOfWhole('F4', 'crowd', '1 or 1s / 1 / 1 / 1', crowd({ fault: { kind: 'lose', at: 'marked' } })),
   ...cellsOfWhole(
     'F6',
     'crowd',
     '1 or 1s / 1 or 1s / 1 or 1s',
-    crowd({ harm: { kind: 'close-channel', at: 'claimed' } }),
+    crowd({ fault: { kind: 'close-channel', at: 'claimed' } }),
   ),
-  ...cellsOfWhole('F13', 'crowd', MOVED, crowd({ harm: { kind: 'rebalance', at: 'claimed', guests: 'storm' } })),
+  ...cellsOfWhole('F13', 'crowd', MOVED, crowd({ fault: { kind: 'rebalance', at: 'claimed', guests: 'storm' } })),
   // One of them kills its process each time; the others are handled all the same.
   ...cellsOfWhole(
     'F17',
     'crowd',
     'dead-lettered / in doubt / in doubt / in doubt',
-    crowd({ harm: { kind: 'none' }, message: 'kill', tuning: { maxAttempts: 3 } }),
+    crowd({ fault: { kind: 'none' }, message: 'kill', tuning: { maxAttempts: 3 } }),
   ),
 ]

@@ -19,7 +19,7 @@ export const CUT_OFF: readonly Cell[] = [
       offsets: '1 or 1s',
     },
     (_, strategy) => ({
-      harm: { kind: 'cut-off-store', at: 'effect applied' },
+      fault: { kind: 'cut-off-store', at: 'effect applied' },
       message: 'outlast',
       // A transaction has no lease.
       mustAbortInTime: strategy !== 'inbox' && strategy !== 'offsets',

@@ -1,5 +1,6 @@
-import { MOMENT_OF, type Cell, type Moment, type Step } from '../cell.ts'
+import type { Cell } from '../cell.ts'
 import { cellsOf, type Made } from './table.ts'
+import { type Moment, MOMENT_OF, type Step } from '../moment.ts'
 
 /** F3: the connection is lost before the request arrives. */
 export const REQUEST_LOST: readonly Cell[] = cellsOf(
@@ -12,7 +13,7 @@ export const REQUEST_LOST: readonly Cell[] = cellsOf(
     // A commit is sent again; an ack is not, its channel is gone.
     S6: '1 or 1s / 1 or 1s / 1 or 1s',
   },
-  (step) => ({ harm: { kind: 'lose', at: step === 'S3' ? 'effect sent' : MOMENT_OF[step] } }),
+  (step) => ({ fault: { kind: 'lose', at: step === 'S3' ? 'effect sent' : MOMENT_OF[step] } }),
 )
 
 const ANSWERS: Partial<Readonly<Record<Step, Moment>>> = {
@@ -36,7 +37,7 @@ export const REPLY_LOST: readonly Cell[] = cellsOf(
   (step, broker): Made | undefined => {
     const at = ANSWERS[step]
     // RabbitMQ answers no ack.
-    return at === undefined || (at === 'settled' && broker === 'rabbitmq') ? undefined : { harm: { kind: 'lose', at } }
+    return at === undefined || (at === 'settled' && broker === 'rabbitmq') ? undefined : { fault: { kind: 'lose', at } }
   },
 )
 
@@ -49,5 +50,5 @@ export const BLACK_HOLE: readonly Cell[] = cellsOf(
     S4: '1 or 1s / 1 / 1 / 1',
     S6: '1s / 1s / 1s',
   },
-  (step) => ({ harm: { kind: 'swallow', at: step === 'S3' ? 'effect sent' : MOMENT_OF[step] } }),
+  (step) => ({ fault: { kind: 'swallow', at: step === 'S3' ? 'effect sent' : MOMENT_OF[step] } }),
 )

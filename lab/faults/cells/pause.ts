@@ -1,5 +1,6 @@
-import { MOMENT_OF, type Cell } from '../cell.ts'
+import type { Cell } from '../cell.ts'
 import { cellsOf, isBeforeItArrives } from './table.ts'
+import { MOMENT_OF } from '../moment.ts'
 
 /** F2: SIGSTOP for twice the lease; another worker gets the message meanwhile, and the first goes on after that. */
 export const PAUSE: readonly Cell[] = cellsOf(
@@ -20,6 +21,6 @@ export const PAUSE: readonly Cell[] = cellsOf(
     S7: '1 / 1 / 1',
   },
   (step) => ({
-    harm: { kind: 'freeze', at: MOMENT_OF[step], request: isBeforeItArrives(step) ? 'is held' : 'arrives' },
+    fault: { kind: 'freeze', at: MOMENT_OF[step], request: isBeforeItArrives(step) ? 'is held' : 'arrives' },
   }),
 )

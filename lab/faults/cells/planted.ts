@@ -1,6 +1,6 @@
 import type { Anomaly } from '../../../testing/checker/anomaly.ts'
 import type { Cell } from '../cell.ts'
-import type { Planted } from '../worker/settings.ts'
+import type { Planted } from '../settings.ts'
 import { CELLS } from './all.ts'
 
 /** A cell whose workers are wrong on purpose, with a handler that takes its time, and what must be found. */

@@ -1,5 +1,6 @@
-import { MOMENT_OF, type Cell } from '../cell.ts'
+import type { Cell } from '../cell.ts'
 import { cellsOf, type Table } from './table.ts'
+import { MOMENT_OF } from '../moment.ts'
 
 const ONCE = { inbox: '1 or 1s', 'lease-postgres': '1 or 1s', offsets: '1 or 1s' }
 
@@ -8,8 +9,8 @@ const UNKNOWN: Table = { S0: ONCE, S1: ONCE, S2: ONCE, S3: ONCE, S4: ONCE, S5: O
 
 /** F10: the backends of the worker are terminated, or Postgres is restarted at once. The process of the worker lives on. */
 export const BACKEND: readonly Cell[] = [
-  ...cellsOf('F10', UNKNOWN, (step) => ({ harm: { kind: 'terminate-backends', at: MOMENT_OF[step] } }), 'terminated'),
-  ...cellsOf('F10', UNKNOWN, (step) => ({ harm: { kind: 'restart-postgres', at: MOMENT_OF[step] } }), 'restarted'),
+  ...cellsOf('F10', UNKNOWN, (step) => ({ fault: { kind: 'terminate-backends', at: MOMENT_OF[step] } }), 'terminated'),
+  ...cellsOf('F10', UNKNOWN, (step) => ({ fault: { kind: 'restart-postgres', at: MOMENT_OF[step] } }), 'restarted'),
 ]
 
 /**
@@ -26,7 +27,7 @@ export const TAIL_LOST: readonly Cell[] = cellsOf(
   (step, _, strategy) => {
     const isLost = strategy === 'inbox' && step !== 'S5'
     return {
-      harm: {
+      fault: {
         kind: 'promote-postgres',
         lagsFrom: 'mark sent',
         at: MOMENT_OF[step],

@@ -1,11 +1,12 @@
-import { MOMENT_OF, type Cell, type Step } from '../cell.ts'
+import type { Cell } from '../cell.ts'
 import { cellsOf, type Made } from './table.ts'
+import { MOMENT_OF, type Step } from '../moment.ts'
 
 const ONCE = '- / 1 / 1 / 1'
 
 /** F8: Redis is frozen for twice the lease. Nobody can claim meanwhile, and what was sent is done when it goes on. */
 export const FROZEN: readonly Cell[] = cellsOf('F8', { S1: ONCE, S2: ONCE, S3: ONCE, S4: ONCE, S5: ONCE }, (step) => ({
-  harm: { kind: 'freeze-redis', at: MOMENT_OF[step] },
+  fault: { kind: 'freeze-redis', at: MOMENT_OF[step] },
 }))
 
 /** Who has not marked yet marks: nobody owns the record, and the effect did happen. Who comes again finds nothing. */
@@ -40,7 +41,7 @@ export const FORGETTING: readonly Cell[] = [
       (step, broker): Made | undefined =>
         how === 'emptied' && broker === 'kafka'
           ? undefined
-          : { ...after(step), harm: { kind: 'lose-records', how, ...whereOf(step) } },
+          : { ...after(step), fault: { kind: 'lose-records', how, ...whereOf(step) } },
       how,
     ),
   ),
@@ -49,7 +50,7 @@ export const FORGETTING: readonly Cell[] = [
     LAGGING,
     (step): Made => ({
       ...after(step),
-      harm: { kind: 'promote-redis', lagsFrom: isMarked(step) ? 'mark sent' : 'claim sent', ...whereOf(step) },
+      fault: { kind: 'promote-redis', lagsFrom: isMarked(step) ? 'mark sent' : 'claim sent', ...whereOf(step) },
     }),
     'promoted',
   ),
@@ -59,7 +60,7 @@ function whereOf(step: Step) {
   return { at: MOMENT_OF[step], worker: step === 'S5' || step === 'S6' ? 'is killed' : 'stays' } as const
 }
 
-function after(step: Step): Omit<Made, 'harm'> {
+function after(step: Step): Omit<Made, 'fault'> {
   if (!isMarked(step)) return {}
   const admitted = ['A2 duplicate attempt', 'A2 duplicate accepted'] as const
   return step === 'S7' ? { admitted, isSentAgain: true, tuning: { resendsDiffer: true } } : { admitted }

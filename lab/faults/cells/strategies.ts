@@ -1,7 +1,8 @@
-import { MOMENT_OF, type Cell } from '../cell.ts'
+import type { Cell } from '../cell.ts'
 import { CRASH } from './crash.ts'
 import { REPLY_LOST } from './lost.ts'
 import { cellsOf } from './table.ts'
+import { MOMENT_OF } from '../moment.ts'
 
 /** Of each kind of store what its promise differs in; the rest is that of the others. */
 export const FURTHER: readonly Cell[] = [
@@ -32,13 +33,13 @@ export const FURTHER: readonly Cell[] = [
   ...cellsOf(
     'F9',
     { S5: { 'lease-replicas': '1s' }, S6: { 'lease-replicas': '1s' } },
-    (step) => ({ harm: { kind: 'promote-redis', at: MOMENT_OF[step], worker: 'is killed' } }),
+    (step) => ({ fault: { kind: 'promote-redis', at: MOMENT_OF[step], worker: 'is killed' } }),
     'failover',
   ),
 ]
 
 /** The harm of that step there. */
-function as(cells: readonly Cell[], step: Cell['step']): Pick<Cell, 'harm'> | undefined {
+function as(cells: readonly Cell[], step: Cell['step']): Pick<Cell, 'fault'> | undefined {
   const found = cells.find((cell) => cell.step === step)
-  return found && { harm: found.harm }
+  return found && { fault: found.fault }
 }

@@ -1,16 +1,8 @@
-import {
-  BROKERS,
-  STEPS,
-  STRATEGIES,
-  type BrokerName,
-  type Cell,
-  type FaultNumber,
-  type Outcome,
-  type Step,
-  type Strategy,
-} from '../cell.ts'
+import { BROKERS, type BrokerName, type Cell, type FaultId, type Outcome } from '../cell.ts'
 
 import type { Demands } from '../demands.ts'
+import { type Step, STEPS } from '../moment.ts'
+import { STRATEGIES, type Strategy } from '../strategy.ts'
 
 /** What is expected of each strategy: of the first in their order, as in `1 / B / B / in doubt`, or of those that are named. */
 export type Row = string | Partial<Readonly<Record<Strategy, string>>>
@@ -18,7 +10,7 @@ export type Row = string | Partial<Readonly<Record<Strategy, string>>>
 /** By step. */
 export type Table = Partial<Readonly<Record<Step, Row>>>
 
-export type Made = Pick<Cell, 'harm'> &
+export type Made = Pick<Cell, 'fault'> &
   Demands &
   Partial<
     Pick<
@@ -29,7 +21,7 @@ export type Made = Pick<Cell, 'harm'> &
 
 /** A cell for each entry that is not `-`, on each broker. */
 export function cellsOf(
-  fault: FaultNumber,
+  faultId: FaultId,
   table: Table,
   make: (step: Step, broker: BrokerName, strategy: Strategy) => Made | undefined,
   variant?: string,
@@ -41,7 +33,15 @@ export function cellsOf(
         const made = canRun(strategy, broker) ? make(step, broker, strategy) : undefined
         if (made === undefined) return []
         return [
-          { name: `${fault}.${step}${suffix}.${strategy}.${broker}`, fault, step, strategy, broker, expects, ...made },
+          {
+            name: `${faultId}.${step}${suffix}.${strategy}.${broker}`,
+            faultId,
+            step,
+            strategy,
+            broker,
+            expects,
+            ...made,
+          },
         ]
       }),
     ),
@@ -50,7 +50,7 @@ export function cellsOf(
 
 /** Of a fault that has no step. */
 export function cellsOfWhole(
-  fault: FaultNumber,
+  faultId: FaultId,
   variant: string,
   row: Row,
   make: (broker: BrokerName, strategy: Strategy) => Made | undefined,
@@ -61,8 +61,8 @@ export function cellsOfWhole(
       if (made === undefined) return []
       return [
         {
-          name: `${fault}.${variant}.${strategy}.${broker}`,
-          fault,
+          name: `${faultId}.${variant}.${strategy}.${broker}`,
+          faultId,
           step: undefined,
           strategy,
           broker,

@@ -1,6 +1,7 @@
-import type { Cell, Strategy } from '../cell.ts'
-import type { Spoilt } from '../server-harm/server-harm.ts'
+import type { Cell } from '../cell.ts'
 import { cellsOfWhole, type Row } from './table.ts'
+import type { Spoilt } from '../fault.ts'
+import type { Strategy } from '../strategy.ts'
 
 const PARKED = 'in doubt'
 
@@ -18,7 +19,7 @@ function momentOf(strategy: Strategy): 'delivered' | 'claim sent' {
 /** F19: the record of one message cannot be read. That message alone is set aside, those that are claimed with it are handled. */
 export const UNREADABLE: readonly Cell[] = Object.entries(STORES).flatMap(([how, row]) =>
   cellsOfWhole('F19', how, row, (_, strategy) => ({
-    harm: { kind: 'spoil-record', at: momentOf(strategy), how: how as Spoilt },
+    fault: { kind: 'spoil-record', at: momentOf(strategy), how: how as Spoilt },
     crowd: 5,
     reason: 'record-unreadable',
   })),

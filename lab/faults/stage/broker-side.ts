@@ -23,7 +23,7 @@ export interface DeadLetter {
   readonly reason: string
 }
 
-export interface TopicHarms {
+export interface TopicFaults {
   deleteBeside(place: BrokerPlace): Promise<void>
   /** So many were sent before. */
   recreate(place: BrokerPlace, sent: number): Promise<void>
@@ -31,7 +31,7 @@ export interface TopicHarms {
 
 export interface BrokerSide extends AsyncDisposable {
   /** Kafka: what happens to topics. */
-  readonly topics?: TopicHarms
+  readonly topics?: TopicFaults
   /** Of the server, such as `RabbitMQ 3.10.8`. */
   readonly version: string
   newPlace(beside?: Beside): Promise<BrokerPlace>

@@ -3,7 +3,7 @@ import { uniqueName } from '../../../test/kit/namespace.ts'
 import { kafkaVersion } from '../../../test/kit/servers/kafka/version.ts'
 import { Cluster, type ReadMessage } from '../../../test/kafka/kit.ts'
 import type { FaultMessage } from '../message.ts'
-import { SESSION_MS } from '../worker/settings.ts'
+import { SESSION_MS } from '../settings.ts'
 import type { BrokerPlace, BrokerSide, DeadLetter } from './broker-side.ts'
 
 interface KafkaTopicPlace extends BrokerPlace {

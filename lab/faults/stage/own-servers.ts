@@ -1,22 +1,14 @@
-import { startPrivateRedis, type PrivateRedis } from '../../../test/kit/servers/private-redis.ts'
+import { startPrivateRedis } from '../../../test/kit/servers/private-redis.ts'
 import type { Cell } from '../cell.ts'
-import type { OwnBroker } from './own-broker.ts'
 import { OwnPostgres } from './own-postgres.ts'
 import { RedisSide } from './redis-side.ts'
 import type { Stage } from './stage.ts'
 
-/** Servers that a cell has for itself, because it harms them. */
-export interface OwnServers {
-  readonly broker?: OwnBroker
-  readonly postgres?: OwnPostgres
-  readonly redis?: { readonly primary: PrivateRedis; readonly replica: PrivateRedis | undefined }
-}
-
 type Act<T> = (stage: Stage) => Promise<T>
 
 /** The stage, with servers of the cell's own in place of those that it harms. */
-export async function withOwnServers<T>({ harm, broker }: Cell, stage: Stage, act: Act<T>): Promise<T> {
-  switch (harm.kind) {
+export async function withOwnServers<T>({ fault, broker }: Cell, stage: Stage, act: Act<T>): Promise<T> {
+  switch (fault.kind) {
     case 'freeze-redis':
     case 'lose-records':
       return withOwnRedis('alone', stage, act)

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'pg'
 import { postgresMigrationSql, postgresOffsets } from '../../../adapters/pg/index.ts'
 import { defineConsumer, positionsOf } from '../../../src/index.ts'
-import { type HoldVerdict } from '../../../src/spi.ts'
+import type { HoldVerdict } from '../../../src/spi.ts'
 import { withPostgres } from '../../../test/kit/servers/clients.ts'
 import { scopeText } from '../../../src/consumer/scope.ts'
 import { CONSUMER } from '../identity.ts'
-import { EFFECTS } from '../worker/settings.ts'
+import { EFFECTS } from '../settings.ts'
 import { trueTimeOf } from './wall-clock.ts'
 
 /** A row with its transaction, at the true time of its COMMIT. */

@@ -3,10 +3,10 @@ import { Redis } from 'ioredis'
 import { KeyNames } from '../../../adapters/redis/lease/key-names.ts'
 import { CLAIM } from '../../../adapters/redis/lease/scripts/claim.ts'
 import { MARK } from '../../../adapters/redis/lease/scripts/mark.ts'
-import type { Spoilt } from '../server-harm/server-harm.ts'
 import { Signal } from '../../../test/kit/signal.ts'
 import { trueMs } from '../../kit/true-time.ts'
 import { trueTimeOf } from './wall-clock.ts'
+import type { Spoilt } from '../fault.ts'
 
 /** A record as a script wrote it, at its true time. */
 export interface Written {
@@ -19,13 +19,13 @@ export interface Written {
 
 /** A Redis that tells every write that its scripts make, in its own order: MONITOR. */
 export class RedisSide extends Signal implements AsyncDisposable {
-  #ears: ConnectedEars
+  #listener: Connections
   readonly #written: Written[] = []
   readonly #heard = new Set<string>()
 
-  private constructor(ears: ConnectedEars) {
+  private constructor(listener: Connections) {
     super()
-    this.#ears = ears
+    this.#listener = listener
     this.#listen()
   }
 
@@ -34,15 +34,15 @@ export class RedisSide extends Signal implements AsyncDisposable {
   }
 
   get url(): string {
-    return this.#ears.url
+    return this.#listener.url
   }
 
   /** Another process serves it now, there. What that one has is as if it were written now. */
   async moveTo(url: string): Promise<void> {
-    close(this.#ears)
-    this.#ears = await connectTo(url)
+    close(this.#listener)
+    this.#listener = await connectTo(url)
     this.#listen()
-    const { redis } = this.#ears
+    const { redis } = this.#listener
     for (const name of await redis.keys('*')) {
       const [value, keptMs] = await Promise.all([redis.get(name), redis.pttl(name)])
       if (value !== null) this.#written.push({ at: trueMs(), name, value, keptMs })
@@ -50,34 +50,34 @@ export class RedisSide extends Signal implements AsyncDisposable {
   }
 
   async flush(): Promise<void> {
-    await this.#ears.redis.flushall()
+    await this.#listener.redis.flushall()
   }
 
   /** All that was written under a prefix, up to now. */
   async writtenUnder(prefix: string): Promise<readonly Written[]> {
     const mark = `${prefix} ${this.#written.length}`
-    await this.#ears.redis.echo(mark)
+    await this.#listener.redis.echo(mark)
     await this.until(() => this.#heard.delete(mark))
     return this.#written.filter(({ name }) => name.startsWith(`${prefix}:`))
   }
 
   /** `undefined`: there is none that a store could read. */
   async record(prefix: string, key: string): Promise<string | undefined> {
-    const { redis } = this.#ears
+    const { redis } = this.#listener
     const name = nameOf(prefix, key)
     return (await redis.type(name)) === 'string' ? ((await redis.get(name)) ?? undefined) : undefined
   }
 
   /** Writes what no store can read in place of a record. */
   async spoil(prefix: string, key: string, how: Spoilt): Promise<void> {
-    const { redis } = this.#ears
+    const { redis } = this.#listener
     const name = nameOf(prefix, key)
     if (how === 'other-type') await redis.hset(name, 'state', 'P')
     else await redis.set(name, how === 'cut-off' ? 'P|1|1|0|' : 'Z|1|1|0||owner|')
   }
 
   #listen(): void {
-    const { monitor } = this.#ears
+    const { monitor } = this.#listener
     monitor.on('monitor', (seconds: string, parts: readonly string[], source: string) => {
       const [command = '', name = '', value = '', word, ms] = parts
       const at = trueTimeOf(Number(seconds) * 1_000)
@@ -91,9 +91,9 @@ export class RedisSide extends Signal implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const { monitor } = this.#ears
+    const { monitor } = this.#listener
     const ended = monitor.status === 'end' ? undefined : once(monitor, 'end')
-    close(this.#ears)
+    close(this.#listener)
     await ended
   }
 }
@@ -102,13 +102,13 @@ function nameOf(prefix: string, key: string): string {
   return new KeyNames(prefix, 16).of(key)
 }
 
-interface ConnectedEars {
+interface Connections {
   readonly url: string
   readonly redis: Redis
   readonly monitor: Redis
 }
 
-async function connectTo(url: string): Promise<ConnectedEars> {
+async function connectTo(url: string): Promise<Connections> {
   const redis = new Redis(url)
   redis.on('error', () => {})
   // So that workers ask by digest from the first time on.
@@ -118,7 +118,7 @@ async function connectTo(url: string): Promise<ConnectedEars> {
   return { url, redis, monitor }
 }
 
-function close({ redis, monitor }: ConnectedEars): void {
+function close({ redis, monitor }: Connections): void {
   monitor.disconnect()
   redis.disconnect()
 }

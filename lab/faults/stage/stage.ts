@@ -1,18 +1,24 @@
 import { startPrivateKafka } from '../../../test/kit/servers/private-kafka.ts'
 import { startPrivatePostgres } from '../../../test/kit/servers/private-postgres.ts'
 import { startPrivateRabbit } from '../../../test/kit/servers/private-rabbit.ts'
-import { startPrivateRedis } from '../../../test/kit/servers/private-redis.ts'
+import { startPrivateRedis, type PrivateRedis } from '../../../test/kit/servers/private-redis.ts'
 import type { BrokerName } from '../cell.ts'
 import { Provider } from '../provider/provider.ts'
 import type { BrokerSide } from './broker-side.ts'
 import { kafkaSide } from './kafka-side.ts'
 import { OwnBroker } from './own-broker.ts'
 import { OwnPostgres, SETTINGS } from './own-postgres.ts'
-import type { OwnServers } from './own-servers.ts'
 import { PostgresSide } from './postgres-side.ts'
 import { rabbitSide } from './rabbit-side.ts'
 import { RedisSide } from './redis-side.ts'
 import { Spares } from './spares.ts'
+
+/** Private servers of a cell: its fault hits them. */
+export interface OwnServers {
+  readonly broker?: OwnBroker
+  readonly postgres?: OwnPostgres
+  readonly redis?: { readonly primary: PrivateRedis; readonly replica: PrivateRedis | undefined }
+}
 
 /** The servers of a cell: those of all that do no harm to them, where it has places of its own, and those that it harms. */
 export interface Stage {

@@ -2,11 +2,11 @@ import type { EventOf, History, HistoryEvent } from '../../../testing/history.ts
 import type { DeadLetter } from '../stage/broker-side.ts'
 import { TERMS, type StoreName } from '../strategy.ts'
 import { trueMs } from '../../kit/true-time.ts'
-import type { Ground } from '../worker/worker.ts'
-import { inboxTells } from './inbox.ts'
-import { postgresLeaseTells, redisLeaseTells } from './lease.ts'
-import { offsetsTell } from './offsets.ts'
-import type { ToldByStore } from './told-by-store.ts'
+import type { CellContext } from '../worker/worker.ts'
+import { inboxHistory } from './inbox.ts'
+import { postgresLeaseHistory, redisLeaseHistory } from './lease.ts'
+import { offsetsHistory } from './offsets.ts'
+import type { StoreHistory } from './store-history.ts'
 
 export interface Sent {
   /** Distinct. */
@@ -16,29 +16,32 @@ export interface Sent {
 }
 
 /** What the servers say when no worker is left, joined to what was seen on the way. */
-export async function gather(ground: Ground, { ids, sends, isDrained }: Sent): Promise<History> {
-  const { stage, place, recorder, cell } = ground
+export async function gather(context: CellContext, { ids, sends, isDrained }: Sent): Promise<History> {
+  const { stage, place, recorder, cell } = context
   const hasDeadLetters = recorder.has(({ f }) => f === 'copy')
   const { unsettled, deadLetters } = await stage.broker(cell.broker).left(place, sends, hasDeadLetters)
-  const { events: ofStore, records } = await TELLS[TERMS[cell.strategy].store](ground, ids)
-  const seen = recorder.events.map((event) => (event.f === 'copy' ? withDeadLetter(event, ground, deadLetters) : event))
+  const { events: ofStore, records } = await HISTORY_OF[TERMS[cell.strategy].store](context, ids)
+  const seen = recorder.events.map((event) =>
+    event.f === 'copy' ? withDeadLetter(event, context, deadLetters) : event,
+  )
   const claims = ofStore.filter((event) => event.f === 'claim')
   const events = [...seen, ...ofStore].map((event) => withToken(event, claims)).toSorted((a, b) => a.at - b.at)
   return { events, end: { isDrained, unsettled, records, at: trueMs() } }
 }
 
 /** Marks of the target, as its store has them now. */
-export async function gatherMarks(ground: Ground): Promise<readonly EventOf<'mark'>[]> {
-  const { events } = await TELLS[TERMS[ground.cell.strategy].store](ground, [ground.target.id])
+export async function gatherMarks(context: CellContext): Promise<readonly EventOf<'mark'>[]> {
+  const { events } = await HISTORY_OF[TERMS[context.cell.strategy].store](context, [context.target.id])
   return events.filter((event) => event.f === 'mark')
 }
 
-const TELLS: Readonly<Record<StoreName, (ground: Ground, ids: readonly string[]) => Promise<ToldByStore>>> = {
-  inbox: inboxTells,
-  offsets: offsetsTell,
-  'lease on postgres': postgresLeaseTells,
-  'lease on redis': redisLeaseTells,
-}
+const HISTORY_OF: Readonly<Record<StoreName, (context: CellContext, ids: readonly string[]) => Promise<StoreHistory>>> =
+  {
+    inbox: inboxHistory,
+    offsets: offsetsHistory,
+    'lease on postgres': postgresLeaseHistory,
+    'lease on redis': redisLeaseHistory,
+  }
 
 /** Handlers know their claim by its fence only. */
 function withToken(event: HistoryEvent, claims: readonly EventOf<'claim'>[]): HistoryEvent {
@@ -50,7 +53,7 @@ function withToken(event: HistoryEvent, claims: readonly EventOf<'claim'>[]): Hi
 }
 
 /** The dead letter says why it was written. */
-function withDeadLetter(event: EventOf<'copy'>, { sends, place }: Ground, deadLetters: readonly DeadLetter[]) {
+function withDeadLetter(event: EventOf<'copy'>, { sends, place }: CellContext, deadLetters: readonly DeadLetter[]) {
   const deadLetter = deadLetters.find(({ send }) => place.placeOf(sends.numberOf(send) ?? -1) === event.place)
   return deadLetter === undefined ? event : { ...event, parked: deadLetter.isParked, reason: deadLetter.reason }
 }

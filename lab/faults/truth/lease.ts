@@ -1,24 +1,24 @@
 import type { HistoryEvent } from '../../../testing/history.ts'
 import { keyOf } from '../identity.ts'
 import type { LeaseRow } from '../stage/postgres-side.ts'
-import type { Ground } from '../worker/worker.ts'
+import type { CellContext } from '../worker/worker.ts'
 import { eventsOfRecord, type LeaseWrite } from './lease-writes.ts'
 import { leaseWriteOf } from './redis-records.ts'
-import { subjectOf, type ToldByStore } from './told-by-store.ts'
+import { subjectOf, type StoreHistory } from './store-history.ts'
 
-export async function redisLeaseTells(ground: Ground, ids: readonly string[]): Promise<ToldByStore> {
-  const { redis } = ground.stage
-  const written = await redis.writtenUnder(ground.prefix)
-  return leaseTells(ground, ids, async (key) => {
+export async function redisLeaseHistory(context: CellContext, ids: readonly string[]): Promise<StoreHistory> {
+  const { redis } = context.stage
+  const written = await redis.writtenUnder(context.prefix)
+  return leaseHistory(context, ids, async (key) => {
     const ofKey = written.filter(({ name }) => name.endsWith(`:${key}`))
-    const isKept = (await redis.record(ground.prefix, key)) !== undefined
+    const isKept = (await redis.record(context.prefix, key)) !== undefined
     return { writes: ofKey.map(leaseWriteOf), isKept }
   })
 }
 
-export async function postgresLeaseTells(ground: Ground, ids: readonly string[]): Promise<ToldByStore> {
-  return leaseTells(ground, ids, async (key) => {
-    const rows = await ground.stage.postgres.leaseWrites(key)
+export async function postgresLeaseHistory(context: CellContext, ids: readonly string[]): Promise<StoreHistory> {
+  return leaseHistory(context, ids, async (key) => {
+    const rows = await context.stage.postgres.leaseWrites(key)
     return { writes: rows.map(leaseWriteOfRow), isKept: true }
   })
 }
@@ -29,23 +29,23 @@ interface Kept {
   readonly isKept: boolean
 }
 
-async function leaseTells(
-  ground: Ground,
+async function leaseHistory(
+  context: CellContext,
   ids: readonly string[],
   readKey: (key: string) => Promise<Kept>,
-): Promise<ToldByStore> {
-  const { stage, place, prefix } = ground
+): Promise<StoreHistory> {
+  const { stage, place, prefix } = context
   const events: HistoryEvent[] = []
   const records = new Map<string, LeaseWrite['state']>()
   for (const id of ids) {
-    const subject = subjectOf(ground, id)
+    const subject = subjectOf(context, id)
     const { writes, isKept } = await readKey(keyOf(place.group, place.origin, id))
     const last = writes.at(-1)
     if (isKept && last !== undefined) records.set(subject, last.state)
     events.push(...eventsOfRecord(writes, subject))
   }
   for (const { at, id, token, isAccepted } of await stage.provider.effects(prefix)) {
-    const head = { at, proc: 'provider', f: 'effect', subject: subjectOf(ground, id), token } as const
+    const head = { at, proc: 'provider', f: 'effect', subject: subjectOf(context, id), token } as const
     events.push({ ...head, kind: 'attempt' })
     if (isAccepted) events.push({ ...head, kind: 'accepted' })
   }

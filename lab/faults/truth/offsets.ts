@@ -1,17 +1,17 @@
 import type { HistoryEvent } from '../../../testing/history.ts'
-import type { Ground } from '../worker/worker.ts'
-import { effectsInPostgres, subjectOf, type ToldByStore } from './told-by-store.ts'
+import type { CellContext } from '../worker/worker.ts'
+import { effectsInPostgres, subjectOf, type StoreHistory } from './store-history.ts'
 
 /** What was sent n-th lies at offset n: a move over it is its mark. A move back begins with what was sent to the next log. */
-export async function offsetsTell(ground: Ground, ids: readonly string[]): Promise<ToldByStore> {
-  const { stage, place } = ground
-  const events: HistoryEvent[] = [...(await effectsInPostgres(ground, ids))]
+export async function offsetsHistory(context: CellContext, ids: readonly string[]): Promise<StoreHistory> {
+  const { stage, place } = context
+  const events: HistoryEvent[] = [...(await effectsInPostgres(context, ids))]
   const records = new Map<string, 'done'>()
   let [begun, from] = [0, 0]
   for (const { at, xid, next } of await stage.postgres.moves(`${place.origin}/0`)) {
     if (next < from) begun = place.log?.().firstSend ?? 0
     for (const id of ids.slice(begun + from, begun + next)) {
-      const subject = subjectOf(ground, id)
+      const subject = subjectOf(context, id)
       events.push({ at, proc: 'postgres', f: 'mark', type: 'ok', subject, token: xid })
       records.set(subject, 'done')
     }

@@ -5,13 +5,13 @@ import type { Worker, WorkerContext, WorkerHooks, WorkerTransaction } from '../.
 import type { FaultMessage } from '../message.ts'
 import { askProvider } from '../provider/ask.ts'
 import { withPlantedCommits, withPlantedMarks } from './planted.ts'
-import { ABORTED, EFFECTS, LEASE_MS, type FaultSettings, type FaultTold } from './settings.ts'
+import { ABORTED, EFFECTS, LEASE_MS, type FaultSettings, type HandlerReport } from '../settings.ts'
 
 const ANSWERS_WITHIN_MS = 1_000
 /** Longer than a lease, and shorter than a transaction may be idle. */
 const OUTLASTS_MS = LEASE_MS + 500
 
-export default function faulty(worker: Worker<FaultSettings, FaultTold>): WorkerHooks<FaultMessage> {
+export default function faulty(worker: Worker<FaultSettings, HandlerReport>): WorkerHooks<FaultMessage> {
   const { settings, store, process: name } = worker.spec
   shiftCalendar(settings.clockShiftMs)
   const handle = (context: WorkerContext<FaultMessage>): Promise<void> => {
@@ -46,7 +46,7 @@ interface Run {
 async function run(
   { payload, attempt, token, signal }: Run,
   apply: () => Promise<void>,
-  tell: (told: FaultTold) => void,
+  tell: (told: HandlerReport) => void,
 ): Promise<void> {
   const { id, does } = payload
   tell({ f: 'hstart', id, token })

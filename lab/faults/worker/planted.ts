@@ -4,7 +4,7 @@ import type { EachBatchPayloadLike } from '../../../adapters/kafkajs/slice.ts'
 import type { Store } from '../../../src/index.ts'
 import type { MarkVerdict } from '../../../src/spi.ts'
 import { withCalls } from '../../../test/kit/store-with.ts'
-import type { Planted } from './settings.ts'
+import type { Planted } from '../settings.ts'
 
 /** A store that lies about its marks: settles then come too early, or are never backed by anything. */
 export function withPlantedMarks<Tx>(store: Store<Tx>, planted: Planted | undefined): Store<Tx> {

@@ -4,7 +4,7 @@ import { CONSUMER } from '../identity.ts'
 import type { BrokerPlace } from '../stage/broker-side.ts'
 import type { Stage } from '../stage/stage.ts'
 import { TERMS } from '../strategy.ts'
-import { IDLE_IN_TRANSACTION_MS, LEASE_MS, MAX_ATTEMPTS, type FaultSettings } from './settings.ts'
+import { IDLE_IN_TRANSACTION_MS, LEASE_MS, MAX_ATTEMPTS, type FaultSettings } from '../settings.ts'
 
 interface Given {
   readonly cell: Cell
@@ -14,7 +14,7 @@ interface Given {
 }
 
 /** Ports of the links before its servers. */
-interface Links {
+interface WorkerProxies {
   readonly toBroker: number
   readonly toStore: number
   readonly toProvider: number
@@ -26,7 +26,7 @@ const STOP_DEADLINE_MS = 5_000
 export function specOf(
   name: string,
   given: Given,
-  { toBroker, toStore, toProvider, isFirst }: Links & { readonly isFirst: boolean },
+  { toBroker, toStore, toProvider, isFirst }: WorkerProxies & { readonly isFirst: boolean },
 ): WorkerSpec<FaultSettings> {
   const { cell, place, prefix } = given
   const { strategy, tuning: { clockShiftMs = 0, isDropIn = false, planted } = {} } = cell

@@ -5,18 +5,19 @@ import type { Recorder } from '../recorder.ts'
 import type { BrokerPlace } from '../stage/broker-side.ts'
 import type { Stage } from '../stage/stage.ts'
 import { TERMS, type StoreName } from '../strategy.ts'
-import type { Ears, Seen, Sends, Target } from '../wire/ears.ts'
-import { kafkaEars, type Membership } from '../wire/kafka-ears.ts'
-import { Link, type Fate } from '../wire/link.ts'
-import { postgresLeaseEars, transactionEars } from '../wire/postgres-ears.ts'
-import { providerEars } from '../wire/provider-ears.ts'
-import { rabbitEars } from '../wire/rabbit-ears.ts'
-import { redisEars } from '../wire/redis-ears.ts'
-import type { FaultTold } from './settings.ts'
+import type { Listener, Seen, Target } from '../wire/listener.ts'
+import { kafkaListener, type Membership } from '../wire/kafka-listener.ts'
+import { WireProxy, type Action } from '../wire/proxy.ts'
+import { postgresLeaseListener, transactionListener } from '../wire/postgres-listener.ts'
+import { providerListener } from '../wire/provider-listener.ts'
+import { rabbitListener } from '../wire/rabbit-listener.ts'
+import { redisListener } from '../wire/redis-listener.ts'
+import type { HandlerReport } from '../settings.ts'
 import { specOf } from './spec.ts'
+import type { Sends } from '../wire/sends.ts'
 
 /** What all workers of a cell share. */
-export interface Ground {
+export interface CellContext {
   readonly cell: Cell
   readonly stage: Stage
   readonly place: BrokerPlace
@@ -24,70 +25,70 @@ export interface Ground {
   readonly sends: Sends
   readonly target: Target
   readonly recorder: Recorder
-  readonly judge: (worker: Worker, seen: Seen) => Fate
+  readonly judge: (worker: Worker, seen: Seen) => Action
 }
 
 /** A process with the links that it reaches its servers through: whatever it says to them is seen. */
 export class Worker implements AsyncDisposable {
   readonly name: string
-  readonly process: WorkerProcess<FaultTold>
-  readonly #links: Links
+  readonly process: WorkerProcess<HandlerReport>
+  readonly #proxies: WorkerProxies
 
-  private constructor(process: WorkerProcess<FaultTold>, links: Links) {
+  private constructor(process: WorkerProcess<HandlerReport>, proxies: WorkerProxies) {
     this.name = process.name
     this.process = process
-    this.#links = links
+    this.#proxies = proxies
   }
 
-  static async start(name: string, ground: Ground): Promise<Worker> {
-    const links = await openLinks(name, ground, (seen) => ground.judge(worker, seen))
-    const spec = specOf(name, ground, {
-      toBroker: links.broker.port,
-      toStore: links.store.port,
-      toProvider: links.provider.port,
+  static async start(name: string, context: CellContext): Promise<Worker> {
+    const proxies = await openProxies(name, context, (seen) => context.judge(worker, seen))
+    const spec = specOf(name, context, {
+      toBroker: proxies.broker.port,
+      toStore: proxies.store.port,
+      toProvider: proxies.provider.port,
       isFirst: name === FIRST_WORKER,
     })
     const module = new URL('module.ts', import.meta.url)
-    const process = new WorkerProcess<FaultTold>(module, spec, (line) => hear(ground, name, line))
-    const worker = new Worker(process, links)
+    const process = new WorkerProcess<HandlerReport>(module, spec, (line) => hear(context, name, line))
+    const worker = new Worker(process, proxies)
     return worker
   }
 
-  get toBroker(): Link {
-    return this.#links.broker
+  get toBroker(): WireProxy {
+    return this.#proxies.broker
   }
 
-  get toStore(): Link {
-    return this.#links.store
+  get toStore(): WireProxy {
+    return this.#proxies.store
   }
 
   /** What was held on its way arrives. */
   release(): void {
-    for (const link of Object.values(this.#links)) link.release()
+    for (const proxy of Object.values(this.#proxies)) proxy.release()
   }
 
   /** Connections that nothing came through any more are lost. */
   endSilence(): void {
-    for (const link of Object.values(this.#links)) link.endSilence()
+    for (const proxy of Object.values(this.#proxies)) proxy.endSilence()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.process.kill()
-    await Promise.all(Object.values(this.#links).map((link) => link[Symbol.asyncDispose]()))
+    await Promise.all(Object.values(this.#proxies).map((proxy) => proxy[Symbol.asyncDispose]()))
   }
 }
 
 /** Its calendar may be wrong, and its store out of reach. */
 const FIRST_WORKER = 'w1'
 
-type Links = Readonly<Record<'broker' | 'store' | 'provider', Link>>
+type WorkerProxies = Readonly<Record<'broker' | 'store' | 'provider', WireProxy>>
 
-async function openLinks(name: string, ground: Ground, judge: (seen: Seen) => Fate): Promise<Links> {
-  const { cell, stage, place, target, recorder } = ground
-  const open = (targetPort: number, ears: (connection: number) => Ears): Promise<Link> =>
-    Link.open({
+async function openProxies(name: string, context: CellContext, judge: (seen: Seen) => Action): Promise<WorkerProxies> {
+  const { cell, stage, place, target, recorder } = context
+  const open = (targetPort: number, listener: (connection: number) => Listener): Promise<WireProxy> =>
+    WireProxy.open({
       targetPort,
-      ears,
+      listener,
       judge,
       arrived: ({ event }) => {
         if (event !== undefined) recorder.record(name, event)
@@ -95,39 +96,39 @@ async function openLinks(name: string, ground: Ground, judge: (seen: Seen) => Fa
     })
   const { store } = TERMS[cell.strategy]
   const { url } = store === 'lease on redis' ? stage.redis : stage.postgres
-  const toStore = await open(Number(new URL(url).port), () => storeEars(store, target))
-  if (name === FIRST_WORKER && cell.harm.kind === 'store-away') toStore.leadTo(undefined)
+  const toStore = await open(Number(new URL(url).port), () => storeListener(store, target))
+  if (name === FIRST_WORKER && cell.fault.kind === 'store-away') toStore.routeTo(undefined)
   return {
-    broker: await open(place.port, brokerEars(name, ground)),
+    broker: await open(place.port, brokerListener(name, context)),
     store: toStore,
-    provider: await open(stage.provider.port, () => providerEars(target)),
+    provider: await open(stage.provider.port, () => providerListener(target)),
   }
 }
 
-function storeEars(store: StoreName, target: Target): Ears {
+function storeListener(store: StoreName, target: Target): Listener {
   switch (store) {
     case 'inbox':
     case 'offsets':
-      return transactionEars(store, target)
+      return transactionListener(store, target)
     case 'lease on postgres':
-      return postgresLeaseEars(target)
+      return postgresLeaseListener(target)
     case 'lease on redis':
-      return redisEars(target)
+      return redisListener(target)
   }
 }
 
-function brokerEars(name: string, { cell, place, sends }: Ground): (connection: number) => Ears {
+function brokerListener(name: string, { cell, place, sends }: CellContext): (connection: number) => Listener {
   switch (cell.broker) {
     case 'rabbitmq':
-      return (connection) => rabbitEars(`${name}/${connection}`, sends)
+      return (connection) => rabbitListener(`${name}/${connection}`, sends)
     case 'kafka': {
       const membership: Membership = { generation: 0 }
-      return () => kafkaEars(name, place, membership, sends)
+      return () => kafkaListener(name, place, membership, sends)
     }
   }
 }
 
-function hear({ recorder, place }: Ground, name: string, line: WorkerLine<FaultTold>): void {
+function hear({ recorder, place }: CellContext, name: string, line: WorkerLine<HandlerReport>): void {
   const subjectOf = (id: string): string => `${place.group}:${id}`
   switch (line.says) {
     case 'observed': {

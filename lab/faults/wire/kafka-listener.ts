@@ -11,8 +11,9 @@ import {
   type CommitRequest,
 } from './kafka-frames.ts'
 import type { BrokerPlace } from '../stage/broker-side.ts'
-import type { Ears, Seen, Sends } from './ears.ts'
-import { copied } from './rabbit-ears.ts'
+import type { Listener, Seen } from './listener.ts'
+import { copied } from './rabbit-listener.ts'
+import type { Sends } from './sends.ts'
 
 /** The broker answers UNKNOWN_TOPIC_OR_PARTITION. */
 const NO_PARTITION = 999_999
@@ -30,12 +31,12 @@ interface Asked {
   readonly copies: readonly number[]
 }
 
-export function kafkaEars(
+export function kafkaListener(
   proc: string,
   { origin: topic, log }: BrokerPlace,
   membership: Membership,
   sends: Sends,
-): Ears {
+): Listener {
   const [requests, answers] = [new KafkaFrames(), new KafkaFrames()]
   const asked = new Map<number, Asked>()
 

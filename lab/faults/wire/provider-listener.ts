@@ -1,7 +1,7 @@
-import type { Ears, Target } from './ears.ts'
+import type { Listener, Target } from './listener.ts'
 
 /** One request for each connection. */
-export function providerEars({ id }: Target): Ears {
+export function providerListener({ id }: Target): Listener {
   let isTarget = false
   return {
     fromClient: (bytes) => {

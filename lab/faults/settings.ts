@@ -1,4 +1,4 @@
-import type { ConsumerSpec } from '../../kit/worker/spec.ts'
+import type { ConsumerSpec } from '../kit/worker/spec.ts'
 
 /** For the module of a worker. */
 export interface FaultSettings {
@@ -40,7 +40,7 @@ export const EFFECTS = 'effect'
 export const ABORTED = 'aborted'
 
 /** What a worker tells of a handler. */
-export type FaultTold =
+export type HandlerReport =
   | { readonly f: 'hstart'; readonly id: string; readonly token: string }
   | { readonly f: 'hend'; readonly id: string; readonly token: string; readonly how: 'ok' | 'failed' | 'unknown' }
   | { readonly f: 'tell'; readonly id: string; readonly what: typeof ABORTED }

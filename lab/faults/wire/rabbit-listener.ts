@@ -1,10 +1,11 @@
 import { FrameReader, type Spoken } from '../../kit/wire/amqp-frames.ts'
-import type { Ears, Seen, Sends } from './ears.ts'
+import type { Listener, Seen } from './listener.ts'
+import type { Sends } from './sends.ts'
 
 const GREETING_BYTES = 8
 
 /** `via` names the connection; each channel on it is a generation of its own. */
-export function rabbitEars(via: string, sends: Sends): Ears {
+export function rabbitListener(via: string, sends: Sends): Listener {
   const channels = new Map<number, Channel>()
   let hasSettledTarget = false
   const [client, server] = [new FrameReader(GREETING_BYTES), new FrameReader(0)]

@@ -1,29 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Harm } from './cell.ts'
-import type { Crew } from './crew.ts'
-import type { Recorder } from './recorder.ts'
-import { strikeServer } from './server-harm/server-harm.ts'
-import type { Fate } from './wire/link.ts'
-import type { Ground, Worker } from './worker/worker.ts'
-import { LEASE_MS } from './worker/settings.ts'
-
-export interface Struck {
-  /** Of the bytes that the moment was seen by. */
-  readonly fate: Fate
-  /** Resolves when nothing is harmed any more. */
-  readonly healed: Promise<void>
-  /** What is done when the neighbours have been sent. */
-  readonly afterwards?: () => Promise<void>
-}
-
-export interface Scene {
-  readonly ground: Ground
-  readonly worker: Worker
-  readonly crew: Crew
-  readonly recorder: Recorder
-  /** Of the message that the cell is about, the first of its partition. */
-  readonly place: string
-}
+import { injectAtServer } from './at-server.ts'
+import { LEASE_MS } from '../settings.ts'
+import type { Fault } from '../fault.ts'
+import type { Scene, Injection } from './scene.ts'
 
 const PAUSE_MS = 2 * LEASE_MS
 /** A broker takes some time to give up a frozen worker, and the other then waits for a lease or a row. */
@@ -31,28 +10,28 @@ const GONE_ON_WITHIN_MS = 6 * LEASE_MS
 const SILENCE_MS = 4_000
 
 /** Does it, at once: what needs longer goes on in `healed`. */
-export function strike(harm: Exclude<Harm, { kind: 'none' }>, scene: Scene): Struck {
-  const { worker, crew } = scene
-  switch (harm.kind) {
+export function inject(fault: Exclude<Fault, { kind: 'none' }>, scene: Scene): Injection {
+  const { worker, supervisor } = scene
+  switch (fault.kind) {
     case 'kill':
-      crew.kill(worker)
-      return { fate: harm.request === 'arrives' ? 'pass' : 'lose', healed: startLater(harm.awayMs ?? 0, scene) }
+      supervisor.kill(worker)
+      return { action: fault.request === 'arrives' ? 'pass' : 'lose', healed: startLater(fault.awayMs ?? 0, scene) }
     case 'freeze':
       worker.process.freeze()
-      return { fate: harm.request === 'arrives' ? 'pass' : 'hold', healed: thawLater(harm, scene) }
+      return { action: fault.request === 'arrives' ? 'pass' : 'hold', healed: thawLater(fault, scene) }
     case 'lose':
-      return { fate: 'lose', healed: Promise.resolve() }
+      return { action: 'lose', healed: Promise.resolve() }
     case 'swallow':
-      return { fate: 'swallow', healed: endSilence(scene) }
+      return { action: 'swallow', healed: endSilence(scene) }
     case 'refuse-commit':
-      return { fate: 'refuse', healed: Promise.resolve() }
+      return { action: 'refuse', healed: Promise.resolve() }
     case 'close-channel':
       setImmediate(() => cutBroker(scene))
-      return { fate: 'pass', healed: cutBrokerAgain(harm, scene) }
+      return { action: 'pass', healed: cutBrokerAgain(fault, scene) }
     case 'cut-off-store':
-      return { fate: 'pass', healed: cutOffStore(scene) }
+      return { action: 'pass', healed: cutOffStore(scene) }
     case 'rebalance':
-      return { fate: 'pass', healed: rebalance(harm.guests, scene) }
+      return { action: 'pass', healed: rebalance(fault.guests, scene) }
     case 'freeze-redis':
     case 'lose-records':
     case 'spoil-record':
@@ -64,22 +43,22 @@ export function strike(harm: Exclude<Harm, { kind: 'none' }>, scene: Scene): Str
     case 'terminate-backends':
     case 'restart-postgres':
     case 'promote-postgres':
-      return strikeServer(harm, scene)
+      return injectAtServer(fault, scene)
   }
 }
 
 /** As a supervisor does. */
-async function startLater(awayMs: number, { worker, crew }: Scene): Promise<void> {
+async function startLater(awayMs: number, { worker, supervisor }: Scene): Promise<void> {
   await worker.process.ended
   await sleep(awayMs)
-  await crew.start()
+  await supervisor.start()
 }
 
 /** Another worker gets what the frozen one holds, and ends it, before that one goes on. */
-async function thawLater({ at }: Extract<Harm, { kind: 'freeze' }>, scene: Scene): Promise<void> {
-  const { worker, crew, recorder, place } = scene
+async function thawLater({ at }: Extract<Fault, { kind: 'freeze' }>, scene: Scene): Promise<void> {
+  const { worker, supervisor, recorder, place } = scene
   recorder.record(worker.name, { f: 'pause' })
-  crew.startAnother()
+  supervisor.startAnother()
   const isEndedElsewhere = (): boolean =>
     recorder.has((event) => {
       if (event.proc === worker.name) return false
@@ -102,7 +81,7 @@ function cutBroker({ worker, recorder }: Scene): void {
   recorder.record(worker.name, { f: 'channel-closed' })
 }
 
-async function cutBrokerAgain({ again }: Extract<Harm, { kind: 'close-channel' }>, scene: Scene): Promise<void> {
+async function cutBrokerAgain({ again }: Extract<Fault, { kind: 'close-channel' }>, scene: Scene): Promise<void> {
   for (let cut = 0; cut < (again?.times ?? 0); cut++) {
     await sleep(again?.everyMs)
     cutBroker(scene)
@@ -118,10 +97,10 @@ async function cutOffStore({ worker, recorder }: Scene): Promise<void> {
 }
 
 /** The group, or the consumers of the queue, change while the message is under way. */
-async function rebalance(guests: 'stays' | 'storm', { crew, recorder, worker }: Scene): Promise<void> {
+async function rebalance(guests: 'stays' | 'storm', { supervisor, recorder, worker }: Scene): Promise<void> {
   recorder.record(worker.name, { f: 'rebalance' })
-  const guest = await crew.start()
+  const guest = await supervisor.start()
   if (guests === 'stays') return
-  await crew.dismiss(guest)
-  for (let turn = 0; turn < 2; turn++) await crew.dismiss(await crew.start())
+  await supervisor.dismiss(guest)
+  for (let turn = 0; turn < 2; turn++) await supervisor.dismiss(await supervisor.start())
 }

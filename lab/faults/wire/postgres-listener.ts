@@ -1,5 +1,5 @@
-import { EFFECTS } from '../worker/settings.ts'
-import type { Ears, Seen, Target } from './ears.ts'
+import { EFFECTS } from '../settings.ts'
+import type { Listener, Seen, Target } from './listener.ts'
 
 type Asked =
   | readonly ['claim sent', 'claimed']
@@ -7,7 +7,7 @@ type Asked =
   | readonly ['mark sent', 'marked']
 
 /** The claim opens the transaction, so that a connection that has claimed a message is where its COMMIT goes. */
-export function transactionEars(store: 'inbox' | 'offsets', { id, key }: Target): Ears {
+export function transactionListener(store: 'inbox' | 'offsets', { id, key }: Target): Listener {
   const hex = hexOf(key)
   let hasClaimed = false
   return askedAndAnswered((text) => {
@@ -26,7 +26,7 @@ export function transactionEars(store: 'inbox' | 'offsets', { id, key }: Target)
 const HELD = /pg_(?:try_)?advisory_xact_lock\(/
 
 /** Each call is one statement that commits by itself. */
-export function postgresLeaseEars({ key }: Target): Ears {
+export function postgresLeaseListener({ key }: Target): Listener {
   const hex = hexOf(key)
   return askedAndAnswered((text) => {
     if (!text.includes(hex)) return undefined
@@ -37,7 +37,7 @@ export function postgresLeaseEars({ key }: Target): Ears {
 }
 
 /** A connection answers one thing after the other. */
-function askedAndAnswered(askedIn: (text: string) => Asked | undefined): Ears {
+function askedAndAnswered(askedIn: (text: string) => Asked | undefined): Listener {
   let waitsFor: Seen['moment'] | undefined
   return {
     fromClient: (bytes) => {

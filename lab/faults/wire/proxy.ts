@@ -1,18 +1,18 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
-import type { Ears, Seen } from './ears.ts'
+import type { Listener, Seen } from './listener.ts'
 
 /**
  * What becomes of bytes that were seen. `hold`: they wait, with all that follows them in their direction. `lose`: the connection
  * is lost, and they with it. `swallow`: nothing comes through it any more, in neither direction, and nothing says so.
  */
-export type Fate = 'pass' | 'hold' | 'lose' | 'swallow' | 'refuse'
+export type Action = 'pass' | 'hold' | 'lose' | 'swallow' | 'refuse'
 
-export interface LinkParts {
+export interface WireProxyParts {
   readonly targetPort: number
   /** One pair for each connection. */
-  readonly ears: (connection: number) => Ears
+  readonly listener: (connection: number) => Listener
   /** Asked before the other side gets them. */
-  readonly judge: (seen: Seen) => Fate
+  readonly judge: (seen: Seen) => Action
   /** Told when the other side has got them. */
   readonly arrived: (seen: Seen) => void
 }
@@ -23,31 +23,31 @@ interface Piece {
 }
 
 /** A TCP proxy on loopback between one process and one server, that understands what it carries. */
-export class Link implements AsyncDisposable {
-  readonly #parts: LinkParts
-  readonly #listener = createServer((client) => this.#serve(client))
+export class WireProxy implements AsyncDisposable {
+  readonly #parts: WireProxyParts
+  readonly #server = createServer((client) => this.#serve(client))
   readonly #connections = new Set<Connection>()
   #count = 0
   #isSilent = false
   #targetPort: number | undefined
 
-  private constructor(parts: LinkParts) {
+  private constructor(parts: WireProxyParts) {
     this.#parts = parts
     this.#targetPort = parts.targetPort
   }
 
-  static async open(parts: LinkParts): Promise<Link> {
-    const link = new Link(parts)
-    await new Promise<void>((resolve) => void link.#listener.listen(0, '127.0.0.1', resolve))
-    return link
+  static async open(parts: WireProxyParts): Promise<WireProxy> {
+    const proxy = new WireProxy(parts)
+    await new Promise<void>((resolve) => void proxy.#server.listen(0, '127.0.0.1', resolve))
+    return proxy
   }
 
   get port(): number {
-    return (this.#listener.address() as AddressInfo).port
+    return (this.#server.address() as AddressInfo).port
   }
 
   /** New connections; `undefined`: as if nobody listened there. */
-  leadTo(port: number | undefined): void {
+  routeTo(port: number | undefined): void {
     this.#targetPort = port
   }
 
@@ -75,7 +75,7 @@ export class Link implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.cut()
-    await new Promise<void>((resolve) => void this.#listener.close(() => resolve()))
+    await new Promise<void>((resolve) => void this.#server.close(() => resolve()))
   }
 
   #serve(client: Socket): void {
@@ -90,16 +90,16 @@ export class Link implements AsyncDisposable {
 class Connection {
   readonly #client: Socket
   readonly #upstream: Socket
-  readonly #parts: LinkParts
+  readonly #parts: WireProxyParts
   /** By who sends; `undefined` where nothing is held. */
   readonly #held = new Map<Socket, Piece[]>()
   isSilent = false
 
-  constructor(client: Socket, targetPort: number, parts: LinkParts, number: number) {
+  constructor(client: Socket, targetPort: number, parts: WireProxyParts, number: number) {
     this.#client = client
     this.#upstream = connect(targetPort, '127.0.0.1')
     this.#parts = parts
-    const { fromClient, fromServer } = parts.ears(number)
+    const { fromClient, fromServer } = parts.listener(number)
     this.#pump(client, this.#upstream, fromClient)
     this.#pump(this.#upstream, client, fromServer)
     // What a process sent before it died must still arrive.
@@ -132,12 +132,12 @@ class Connection {
 
   #carry(from: Socket, to: Socket, piece: Piece): void {
     if (this.isSilent) return
-    let fate: Fate = 'pass'
+    let action: Action = 'pass'
     for (const seen of piece.seen) {
       const judged = this.#parts.judge(seen)
-      if (judged !== 'pass') fate = judged
+      if (judged !== 'pass') action = judged
     }
-    switch (fate) {
+    switch (action) {
       case 'pass':
         return this.#forward(to, piece)
       case 'hold':

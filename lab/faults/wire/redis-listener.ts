@@ -1,6 +1,6 @@
 import { CLAIM } from '../../../adapters/redis/lease/scripts/claim.ts'
 import { MARK } from '../../../adapters/redis/lease/scripts/mark.ts'
-import type { Ears, Target } from './ears.ts'
+import type { Listener, Target } from './listener.ts'
 
 const STEPS = [
   { script: CLAIM, asked: 'claim sent', answered: 'claimed' },
@@ -8,7 +8,7 @@ const STEPS = [
 ] as const
 
 /** A store asks one thing of a message at a time: the next answer is that to what was asked last. */
-export function redisEars({ key }: Target): Ears {
+export function redisListener({ key }: Target): Listener {
   let waitsFor: 'claimed' | 'marked' | undefined
   return {
     fromClient: (bytes) => {

@@ -1,8 +1,8 @@
-import { Worker, type Ground } from './worker/worker.ts'
+import { Worker, type CellContext } from './worker/worker.ts'
 
 /** The workers of a cell, and the supervisor who starts another where one was killed. */
-export class Crew implements AsyncDisposable {
-  readonly #ground: Ground
+export class Supervisor implements AsyncDisposable {
+  readonly #context: CellContext
   readonly #workers: Worker[] = []
   readonly #starting = new Set<Promise<unknown>>()
   readonly #dismissed = new Set<Worker>()
@@ -10,14 +10,14 @@ export class Crew implements AsyncDisposable {
   /** What no fault explains. */
   readonly breaches: string[] = []
 
-  constructor(ground: Ground) {
-    this.#ground = ground
+  constructor(context: CellContext) {
+    this.#context = context
   }
 
   /** Resolves when it consumes. */
   async start(): Promise<Worker> {
     for (;;) {
-      const worker = await Worker.start(`w${this.#workers.length + 1}`, this.#ground)
+      const worker = await Worker.start(`w${this.#workers.length + 1}`, this.#context)
       this.#workers.push(worker)
       void worker.process.ended.then((end) => this.#ended(worker, end))
       await worker.process.untilRunning()
@@ -35,7 +35,7 @@ export class Crew implements AsyncDisposable {
   kill(worker: Worker): void {
     this.#dismissed.add(worker)
     void worker.process.kill()
-    this.#ground.recorder.record(worker.name, { f: 'crash' })
+    this.#context.recorder.record(worker.name, { f: 'crash' })
   }
 
   /** One of them leaves in order, and is not replaced. */
@@ -61,7 +61,7 @@ export class Crew implements AsyncDisposable {
 
   async #stop({ name, process }: Worker, number: number, withinMs: number): Promise<void> {
     if (process.hasEnded) return
-    const { recorder } = this.#ground
+    const { recorder } = this.#context
     const call = { f: 'call', call: 'stop', number, withinMs } as const
     recorder.record(name, { ...call, type: 'invoke' })
     const late = AbortSignal.timeout(withinMs)
@@ -76,7 +76,7 @@ export class Crew implements AsyncDisposable {
     if (this.#isOver || this.#dismissed.has(worker)) return
     const { name, process } = worker
     if (process.couldNotStart) return
-    this.#ground.recorder.record(name, { f: 'crash', detail: end })
+    this.#context.recorder.record(name, { f: 'crash', detail: end })
     if (end !== 'SIGKILL') this.breaches.push(`${name} ended by itself, ${end}: ${process.lastWords}`)
     this.startAnother()
   }

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withRedis } from '../../../test/kit/servers/clients.ts'
 import type { PrivateRedis } from '../../../test/kit/servers/private-redis.ts'
-import type { Moment } from '../cell.ts'
-import type { Scene } from '../harm.ts'
 import { portOf } from '../stage/own-servers.ts'
-import { LEASE_MS } from '../worker/settings.ts'
-import { replace, type Then } from './then.ts'
+import { LEASE_MS } from '../settings.ts'
+import { replace } from './replace-worker.ts'
+import type { WorkerAfterwards } from '../fault.ts'
+import type { Scene } from './scene.ts'
+import type { Moment } from '../moment.ts'
 
 export async function freeze(scene: Scene): Promise<void> {
   const { primary } = ownOf(scene)
@@ -16,10 +17,10 @@ export async function freeze(scene: Scene): Promise<void> {
 }
 
 /** Killed before anything else happens, and reached again when its writes are heard. */
-export async function empty(then: Then, scene: Scene): Promise<void> {
+export async function empty(then: WorkerAfterwards, scene: Scene): Promise<void> {
   const { primary } = ownOf(scene)
   const killed = primary.kill()
-  scene.worker.toStore.leadTo(undefined)
+  scene.worker.toStore.routeTo(undefined)
   scene.recorder.record('redis', { f: 'store-loss' })
   await killed
   await primary.restart()
@@ -27,8 +28,8 @@ export async function empty(then: Then, scene: Scene): Promise<void> {
 }
 
 /** Before the bytes of the moment go on. */
-export async function flush(then: Then, scene: Scene): Promise<void> {
-  await scene.ground.stage.redis.flush()
+export async function flush(then: WorkerAfterwards, scene: Scene): Promise<void> {
+  await scene.context.stage.redis.flush()
   scene.recorder.record('redis', { f: 'store-loss' })
   scene.worker.release()
   await replace(then, scene)
@@ -46,16 +47,16 @@ export async function leaveBehind(scene: Scene): Promise<void> {
 const REPLICATED_WITHIN_MS = 1_000
 
 /** What the replica has is told as it is then. */
-export async function promote(harm: Then & { readonly lagsFrom?: Moment }, scene: Scene): Promise<void> {
+export async function promote(fault: WorkerAfterwards & { readonly lagsFrom?: Moment }, scene: Scene): Promise<void> {
   const { primary, replica } = ownOf(scene)
   if (replica === undefined) throw new Error('there is no replica')
   const killed = primary.kill()
-  scene.worker.toStore.leadTo(undefined)
+  scene.worker.toStore.routeTo(undefined)
   scene.recorder.record('redis', { f: 'store-loss' })
   await killed
   await withRedis(replica.url, (redis) => redis.replicaof('NO', 'ONE'))
-  if (harm.lagsFrom === undefined) await follow(primary, replica)
-  await moveTo(replica, harm, scene)
+  if (fault.lagsFrom === undefined) await follow(primary, replica)
+  await moveTo(replica, fault, scene)
 }
 
 /** Who was the primary comes back as a replica: where marks wait for one, there must be one. */
@@ -68,14 +69,14 @@ async function follow(former: PrivateRedis, { url, port }: PrivateRedis): Promis
 
 const LOOK_EVERY_MS = 20
 
-async function moveTo(server: PrivateRedis, then: Then, scene: Scene): Promise<void> {
-  await scene.ground.stage.redis.moveTo(server.url)
-  scene.worker.toStore.leadTo(portOf(server.url))
+async function moveTo(server: PrivateRedis, then: WorkerAfterwards, scene: Scene): Promise<void> {
+  await scene.context.stage.redis.moveTo(server.url)
+  scene.worker.toStore.routeTo(portOf(server.url))
   await replace(then, scene)
 }
 
-function ownOf({ ground }: Scene): { readonly primary: PrivateRedis; readonly replica: PrivateRedis | undefined } {
-  const { redis } = ground.stage.own
+function ownOf({ context }: Scene): { readonly primary: PrivateRedis; readonly replica: PrivateRedis | undefined } {
+  const { redis } = context.stage.own
   if (redis === undefined) throw new Error('this cell has no Redis of its own')
   return redis
 }

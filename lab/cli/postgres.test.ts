@@ -6,7 +6,7 @@ import { holdAt } from '../../test/kit/held-position.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { freePort } from '../../test/kit/servers/ports.ts'
 import { server } from '../../test/kit/servers/server.ts'
-import { Cli, dataOf, WITHIN_MS, type CliRun } from '../../test/cli/cli-process.ts'
+import { Cli, dataOf, WITHIN_MS, type CliRun } from '../../test/kit/cli-process.ts'
 
 jest.setTimeout(WITHIN_MS)
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { Cli, dataOf, WITHIN_MS, type CliRun } from '../../test/cli/cli-process.ts'
+import { Cli, dataOf, WITHIN_MS, type CliRun } from '../../test/kit/cli-process.ts'
 
 jest.setTimeout(WITHIN_MS)
 

@@ -1,8 +1,8 @@
 import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
-import type { Mutant } from './mutant.ts'
-import { planted } from './planted.ts'
+import type { Mutant } from '../mutants/mutant.ts'
+import { planted } from '../mutants/planted.ts'
 
 /** Neither copied nor looked into; what is installed is shared by a link. */
 const LEFT_OUT = new Set(['node_modules', '.git', 'dist'])

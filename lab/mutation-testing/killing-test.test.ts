@@ -1,19 +1,19 @@
 import { describe, expect, it } from '@jest/globals'
 import type { JestReport } from '../kit/run-jest.ts'
-import { fateOf, faultWithout } from './killing-test.ts'
+import { outcomeOf, failureWithout } from './killing-test.ts'
 
 const TEST = { file: 'test/a.test.ts', title: 'a mark.*is refused' }
 
 describe('a mutant', () => {
   it('is killed by an expectation that failed', () => {
-    expect(fateOf(TEST, reported('failed', 'expected refused, got marked'), '/tree')).toEqual({
+    expect(outcomeOf(TEST, reported('failed', 'expected refused, got marked'), '/tree')).toEqual({
       kind: 'killed',
       by: 'a mark is refused',
     })
   })
 
   it('lives where the test passes with it', () => {
-    expect(fateOf(TEST, reported('passed'), '/tree')).toMatchObject({ kind: 'alive' })
+    expect(outcomeOf(TEST, reported('passed'), '/tree')).toMatchObject({ kind: 'alive' })
   })
 
   it.each([
@@ -22,13 +22,13 @@ describe('a mutant', () => {
     ['a title that is found nowhere', { testResults: [] }],
     ['jest without a report', undefined],
   ])('is not killed by %s', (_what, report) => {
-    expect(fateOf(TEST, report, '/tree')).toMatchObject({ kind: 'unproven' })
+    expect(outcomeOf(TEST, report, '/tree')).toMatchObject({ kind: 'unproven' })
   })
 
   it('is judged only by a test that passes without it', () => {
-    expect(faultWithout(TEST, reported('passed'), '/tree')).toBeUndefined()
-    expect(faultWithout(TEST, reported('failed', 'no server'), '/tree')).toMatchObject({ kind: 'unproven' })
-    expect(faultWithout({ ...TEST, title: 'misspelt' }, reported('passed'), '/tree')).toMatchObject({
+    expect(failureWithout(TEST, reported('passed'), '/tree')).toBeUndefined()
+    expect(failureWithout(TEST, reported('failed', 'no server'), '/tree')).toMatchObject({ kind: 'unproven' })
+    expect(failureWithout({ ...TEST, title: 'misspelt' }, reported('passed'), '/tree')).toMatchObject({
       kind: 'unproven',
     })
   })

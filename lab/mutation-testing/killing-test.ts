@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
 import type { JestReport, JestTest } from '../kit/run-jest.ts'
-import type { Fate } from './fate.ts'
-import type { Mutant } from './mutant.ts'
+import type { Outcome } from './outcome.ts'
+import type { Mutant } from '../mutants/mutant.ts'
 
 /** The test that must fail with a mutant, and must not without. */
 export interface KillingTest {
@@ -18,7 +18,7 @@ export function killingTestOf({ name, tests = [] }: Mutant): KillingTest {
 }
 
 /** Whether the tests pass without the mutant; `undefined`: they do. */
-export function faultWithout(test: KillingTest, report: JestReport | undefined, root: string): Fate | undefined {
+export function failureWithout(test: KillingTest, report: JestReport | undefined, root: string): Outcome | undefined {
   const ran = ranOf(test, report, root)
   const failed = ran.find(({ status }) => status === 'failed')
   if (failed !== undefined) return { kind: 'unproven', why: `it fails without it too: ${failed.fullName}` }
@@ -26,7 +26,7 @@ export function faultWithout(test: KillingTest, report: JestReport | undefined, 
 }
 
 /** Only an expectation that failed counts: code that cannot be loaded and tests that hang find nothing out. */
-export function fateOf(test: KillingTest, report: JestReport | undefined, root: string): Fate {
+export function outcomeOf(test: KillingTest, report: JestReport | undefined, root: string): Outcome {
   const ran = ranOf(test, report, root)
   if (ran.length === 0) return { kind: 'unproven', why: 'with it no test was run' }
   const failed = ran.filter(({ status }) => status === 'failed')

@@ -7,9 +7,9 @@ import { parseArgs } from 'node:util'
 import { recordPart } from '../proof/part.ts'
 import { addressesOfAll } from '../../test/kit/servers/addresses.ts'
 import { closeRun, openRun } from '../../test/kit/servers/test-run.ts'
-import { ALL_MUTANTS } from './all-mutants.ts'
-import { lineOf, type Tried } from './fate.ts'
-import type { Mutant } from './mutant.ts'
+import { ALL_MUTANTS } from '../mutants/all-mutants.ts'
+import { lineOf, type Tried } from './outcome.ts'
+import type { Mutant } from '../mutants/mutant.ts'
 import { partOf } from './report.ts'
 import { trySimulated } from './try-simulated.ts'
 import { tryTested } from './try-tested.ts'
@@ -59,7 +59,7 @@ async function main(): Promise<number> {
   await trySimulated(simulated, onTried)
   await tryOnServers(tested, onTried)
   const seconds = (performance.now() - startedAt) / 1_000
-  const killed = tried.filter(({ fate }) => fate.kind === 'killed').length
+  const killed = tried.filter(({ outcome }) => outcome.kind === 'killed').length
   console.log(`${killed} of ${tried.length} killed in ${Math.round(seconds)} s`)
   if (isRecorded) recordPart('mutants', partOf(tried, seconds))
   return killed === tried.length ? 0 : 1

@@ -1,7 +1,7 @@
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../mutants/mutant.ts'
 
-/** What became of a mutant. */
-export type Fate =
+/** The result of trying a mutant. */
+export type Outcome =
   | { readonly kind: 'killed'; readonly by: string }
   /** A check is missing. */
   | { readonly kind: 'alive'; readonly why: string }
@@ -10,19 +10,19 @@ export type Fate =
 
 export interface Tried {
   readonly mutant: Mutant
-  readonly fate: Fate
+  readonly outcome: Outcome
   readonly seconds: number
 }
 
 /** For people who wait for it. */
-export function lineOf({ mutant: { name }, fate, seconds }: Tried): string {
+export function lineOf({ mutant: { name }, outcome, seconds }: Tried): string {
   const took = `${seconds.toFixed(1)} s`
-  switch (fate.kind) {
+  switch (outcome.kind) {
     case 'killed':
-      return `killed    ${name} by ${fate.by} (${took})`
+      return `killed    ${name} by ${outcome.by} (${took})`
     case 'alive':
-      return `LIVES     ${name}: ${fate.why} (${took})`
+      return `LIVES     ${name}: ${outcome.why} (${took})`
     case 'unproven':
-      return `UNPROVEN  ${name}: ${fate.why} (${took})`
+      return `UNPROVEN  ${name}: ${outcome.why} (${took})`
   }
 }

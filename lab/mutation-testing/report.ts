@@ -1,8 +1,8 @@
 import type { ProofPart } from '../proof/part.ts'
-import type { Tried } from './fate.ts'
+import type { Tried } from './outcome.ts'
 
 export function partOf(tried: readonly Tried[], seconds: number): ProofPart {
-  const killed = tried.filter(({ fate }) => fate.kind === 'killed').length
+  const killed = tried.filter(({ outcome }) => outcome.kind === 'killed').length
   return {
     title: 'Mutants',
     command: 'npm run mutants',
@@ -16,8 +16,8 @@ export function partOf(tried: readonly Tried[], seconds: number): ProofPart {
       {
         title: 'What each breaks, and what finds it',
         columns: ['mutant', 'what it breaks', 'layer', 'killed by', 'seconds'],
-        rows: tried.map(({ mutant: { name, what, layer }, fate, seconds: took }) => {
-          return [name, what, layer, fate.kind === 'killed' ? fate.by : fate.kind, Math.round(took * 10) / 10]
+        rows: tried.map(({ mutant: { name, what, layer }, outcome, seconds: took }) => {
+          return [name, what, layer, outcome.kind === 'killed' ? outcome.by : outcome.kind, Math.round(took * 10) / 10]
         }),
       },
     ],

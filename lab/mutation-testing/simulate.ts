@@ -1,5 +1,5 @@
 import { runSeeds } from '../simulator/run-seeds.ts'
-import type { Mutant } from './mutant.ts'
+import type { Mutant } from '../mutants/mutant.ts'
 
 /** A mutant that lives this long is a missing check. */
 const MOST_SEEDS = 1_000

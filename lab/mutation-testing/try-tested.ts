@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runJest, type JestReport } from '../kit/run-jest.ts'
 import { CopiedTree } from './copied-tree.ts'
-import type { Fate, Tried } from './fate.ts'
-import { fateOf, faultWithout, killingTestOf, type KillingTest } from './killing-test.ts'
-import type { Mutant } from './mutant.ts'
+import type { Outcome, Tried } from './outcome.ts'
+import { outcomeOf, failureWithout, killingTestOf, type KillingTest } from './killing-test.ts'
+import type { Mutant } from '../mutants/mutant.ts'
 
 interface Options {
   /** Names the servers that all tests use. */
@@ -32,9 +32,10 @@ export async function tryTested(mutants: readonly Mutant[], { env, signal, onTri
     const without = await run([...tests.values()])
     for (const [mutant, test] of tests) {
       const startedAt = performance.now()
-      const fate: Fate =
-        faultWithout(test, without, cwd) ?? (await tree.with(mutant, async () => fateOf(test, await run([test]), cwd)))
-      onTried({ mutant, fate, seconds: (performance.now() - startedAt) / 1_000 })
+      const outcome: Outcome =
+        failureWithout(test, without, cwd) ??
+        (await tree.with(mutant, async () => outcomeOf(test, await run([test]), cwd)))
+      onTried({ mutant, outcome, seconds: (performance.now() - startedAt) / 1_000 })
     }
   } finally {
     tree.remove()

@@ -2,7 +2,7 @@
 import { describe, expect, it, jest } from '@jest/globals'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
-import type { CliRun } from '../../test/cli/cli-process.ts'
+import type { CliRun } from '../../test/kit/cli-process.ts'
 import { compiled } from '../../test/kit/compiled.ts'
 import { eventually } from '../../test/kit/eventually.ts'
 import { Incident, sms, type BrokerName, type StoreName } from '../../test/replay/incident.ts'

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import type { SessionInfo } from '../../dashboard/api.ts'
 import { pagesFolder } from '../kit/dashboard.ts'
 import { freePort } from '../kit/servers/ports.ts'
-import { Cli, WITHIN_MS, type CliRun } from './cli-process.ts'
+import { Cli, WITHIN_MS, type CliRun } from '../kit/cli-process.ts'
 
 jest.setTimeout(WITHIN_MS)
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals'
 import { backends } from '../kit/backends.ts'
 import { Incident } from '../replay/incident.ts'
-import { dataOf, WITHIN_MS, type CliRun } from './cli-process.ts'
+import { dataOf, WITHIN_MS, type CliRun } from '../kit/cli-process.ts'
 
 jest.setTimeout(WITHIN_MS)
 

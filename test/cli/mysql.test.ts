@@ -2,7 +2,7 @@ import { expect, it, jest } from '@jest/globals'
 import { openedForEach } from '../kit/opened.ts'
 import { server } from '../kit/servers/server.ts'
 import { describeMariadb, newMysqlPlace, type MysqlPlace } from '../mysql/support.ts'
-import { Cli, dataOf, WITHIN_MS, type CliRun } from './cli-process.ts'
+import { Cli, dataOf, WITHIN_MS, type CliRun } from '../kit/cli-process.ts'
 
 jest.setTimeout(WITHIN_MS)
 

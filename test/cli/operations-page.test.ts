@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, describe, expect, it, jest } from '@jest/globals'
 import { regionsOf } from '../kit/readme.ts'
-import { Cli, WITHIN_MS } from './cli-process.ts'
+import { Cli, WITHIN_MS } from '../kit/cli-process.ts'
 
 jest.setTimeout(WITHIN_MS)
 

@@ -12,7 +12,7 @@ import { Pool } from 'pg'
 import { compiled } from '../kit/compiled.ts'
 import { eventually } from '../kit/eventually.ts'
 import { addressesOfAll } from '../kit/servers/addresses.ts'
-import { WITHIN_MS } from './cli-process.ts'
+import { WITHIN_MS } from '../kit/cli-process.ts'
 
 jest.setTimeout(WITHIN_MS)
 

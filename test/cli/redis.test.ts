@@ -7,7 +7,7 @@ import { uniqueName } from '../kit/namespace.ts'
 import { freePort } from '../kit/servers/ports.ts'
 import { startPrivateRedis } from '../kit/servers/private-redis.ts'
 import { server } from '../kit/servers/server.ts'
-import { Cli, dataOf, WITHIN_MS, type CliRun } from './cli-process.ts'
+import { Cli, dataOf, WITHIN_MS, type CliRun } from '../kit/cli-process.ts'
 
 jest.setTimeout(WITHIN_MS)
 

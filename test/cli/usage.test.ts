@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { resolve } from 'node:path'
 import { compiled } from '../kit/compiled.ts'
-import { Cli, dataOf, UNDER_TSX, WITHIN_MS } from './cli-process.ts'
+import { Cli, dataOf, UNDER_TSX, WITHIN_MS } from '../kit/cli-process.ts'
 
 jest.setTimeout(WITHIN_MS)
 

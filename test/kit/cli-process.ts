@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { compiled } from '../kit/compiled.ts'
+import { compiled } from './compiled.ts'
 
 /** Of a test that starts a process or more: a part of a second each, on a busy machine many. */
 export const WITHIN_MS = 120_000

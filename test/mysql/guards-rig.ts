@@ -2,7 +2,7 @@ import { createConnection, createPool, type Connection } from 'mysql2/promise'
 import { hold, newItem } from '../../testing/contract/store/claims.ts'
 import { eventually } from '../kit/eventually.ts'
 import { server } from '../kit/servers/server.ts'
-import { TABLES, type GuardRig, type Session } from '../stores/guards.ts'
+import { TABLES, type GuardRig, type Session } from '../kit/suites/guards.ts'
 import { lend, newMysqlPlace } from './support.ts'
 
 type Rows = Record<string, unknown>[]

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { lockRow } from '../../adapters/guards/index.ts'
-import { describeHistories } from '../stores/guard-histories.ts'
-import { describeGuards, newId, type GuardRig } from '../stores/guards.ts'
+import { describeHistories } from '../kit/suites/guard-histories.ts'
+import { describeGuards, newId, type GuardRig } from '../kit/suites/guards.ts'
 import { newMysqlGuardRig } from './guards-rig.ts'
 import { describeMariadb } from './support.ts'
 

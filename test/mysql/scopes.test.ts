@@ -1,7 +1,7 @@
 import { MIGRATIONS } from '../../adapters/mysql2/schema/migrations.ts'
 import { createMigrationTable, recordMigration } from '../../adapters/mysql2/schema/migration-table.ts'
 import { tablesIn } from '../../adapters/mysql2/statements/tables.ts'
-import { describeScopes } from '../stores/inbox-scopes.ts'
+import { describeScopes } from '../kit/suites/inbox-scopes.ts'
 import { describeMariadb, newMysqlPlace } from './support.ts'
 
 /** The one before rows of scopes said whose they are. */

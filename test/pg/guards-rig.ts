@@ -3,7 +3,7 @@ import { pgClient } from '../../adapters/pg/index.ts'
 import { hold, newItem } from '../../testing/contract/store/claims.ts'
 import { eventually } from '../kit/eventually.ts'
 import { server } from '../kit/servers/server.ts'
-import { TABLES, type GuardRig, type Session } from '../stores/guards.ts'
+import { TABLES, type GuardRig, type Session } from '../kit/suites/guards.ts'
 import { lend, newPlace } from './support.ts'
 
 /** Tables and clients in a schema of their own. */

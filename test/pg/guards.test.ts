@@ -1,5 +1,5 @@
-import { describeHistories } from '../stores/guard-histories.ts'
-import { describeGuards } from '../stores/guards.ts'
+import { describeHistories } from '../kit/suites/guard-histories.ts'
+import { describeGuards } from '../kit/suites/guards.ts'
 import { newPgGuardRig } from './guards-rig.ts'
 import { describePostgres } from './support.ts'
 

@@ -3,7 +3,7 @@ import { MIGRATIONS } from '../../adapters/pg/schema/migrations.ts'
 import { createMigrationTable, recordMigration } from '../../adapters/pg/schema/migration-table.ts'
 import { tablesIn } from '../../adapters/pg/statements/tables.ts'
 import { newItem, newName, newToken } from '../../testing/contract/store/claims.ts'
-import { describeScopes } from '../stores/inbox-scopes.ts'
+import { describeScopes } from '../kit/suites/inbox-scopes.ts'
 import { describePostgres, newPlace } from './support.ts'
 
 /** The one before rows of scopes said whose they are. */

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it, jest } from '@jest/globals'
 import type { RedriveResult } from '../../src/replay/index.ts'
-import { WITHIN_MS } from '../cli/cli-process.ts'
+import { WITHIN_MS } from '../kit/cli-process.ts'
 import { backends } from '../kit/backends.ts'
 import { compiled } from '../kit/compiled.ts'
 import { eventually } from '../kit/eventually.ts'

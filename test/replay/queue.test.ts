@@ -1,7 +1,7 @@
 // A queue has no positions: a run takes its messages, acknowledges what is done, and hands back the rest.
 import { describe, expect, it, jest } from '@jest/globals'
 import type { ReplayPlan, RunResult } from '../../src/replay/index.ts'
-import { WITHIN_MS } from '../cli/cli-process.ts'
+import { WITHIN_MS } from '../kit/cli-process.ts'
 import { backends } from '../kit/backends.ts'
 import { Incident, sms } from './incident.ts'
 

@@ -12,7 +12,7 @@ import {
 } from '../../src/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { CANARY, CANARY_ID, CANARY_PAYLOAD, careless } from './ears.ts'
-import { REAL_STORES, type RealStore } from './real-stores.ts'
+import { REAL_STORES, type RealStore } from '../stores/real-stores.ts'
 import { sealedBy } from './seal.ts'
 
 const closing: (() => Promise<unknown>)[] = []

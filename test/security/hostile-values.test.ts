@@ -6,7 +6,7 @@ import { mysqlMigrationSql } from '../../adapters/mysql2/index.ts'
 import { postgresMigrationSql, postgresInbox, postgresLease, postgresOffsets } from '../../adapters/pg/index.ts'
 import { resultOf, type Claim, type ClaimItem, type StoreAdmin } from '../../src/spi.ts'
 import { claim, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'
-import { REAL_STORES, type RealStore } from './real-stores.ts'
+import { REAL_STORES, type RealStore } from '../stores/real-stores.ts'
 
 const closing: (() => Promise<unknown>)[] = []
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { array, assert as assertProperty, asyncProperty, constantFrom } from 'fast-check'
-import { advanceState, type GuardClient } from '../../adapters/guards/index.ts'
+import { advanceState, type GuardClient } from '../../../adapters/guards/index.ts'
 import { newId, type GuardRig, type Session } from './guards.ts'
 
 const ORDER = ['created', 'paid', 'shipped', 'closed'] as const

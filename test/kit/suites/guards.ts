@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { advanceState, insertOnce, lockRow, updateVersioned, type GuardClient } from '../../adapters/guards/index.ts'
+import { advanceState, insertOnce, lockRow, updateVersioned, type GuardClient } from '../../../adapters/guards/index.ts'
 
 /** A database with the tables `orders` and `log`, and sessions on it. */
 export interface GuardRig {

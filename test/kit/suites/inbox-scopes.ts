@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { scopeName } from '../../src/consumer/scope.ts'
-import type { Key, Store } from '../../src/index.ts'
-import type { ClaimAnswer, ClaimItem, StoreAdmin } from '../../src/spi.ts'
-import { grantedBy, newItem, newToken } from '../../testing/contract/store/claims.ts'
+import { scopeName } from '../../../src/consumer/scope.ts'
+import type { Key, Store } from '../../../src/index.ts'
+import type { ClaimAnswer, ClaimItem, StoreAdmin } from '../../../src/spi.ts'
+import { grantedBy, newItem, newToken } from '../../../testing/contract/store/claims.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from '@jest/globals'
 import { ALL_MUTANTS } from '../../../lab/mutants/all-mutants.ts'
-import { killingTestOf } from '../../../lab/mutants/killing-test.ts'
+import { killingTestOf } from '../../../lab/mutation-testing/killing-test.ts'
 import { markedPlaces, planted } from '../../../lab/mutants/planted.ts'
 
 describe.each(ALL_MUTANTS)('the mutant $name', (mutant) => {

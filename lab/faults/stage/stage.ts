@@ -14,7 +14,7 @@ import { RedisSide } from './redis-side.ts'
 import { Spares } from './spares.ts'
 
 /** Private servers of a cell: its fault hits them. */
-export interface OwnServers {
+interface OwnServers {
   readonly broker?: OwnBroker
   readonly postgres?: OwnPostgres
   readonly redis?: { readonly primary: PrivateRedis; readonly replica: PrivateRedis | undefined }

@@ -7,7 +7,7 @@ import type { Pausable, PauseOptions } from '../ports/lifecycle.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { Health } from '../ports/health.ts'
-import type { StoreOperation } from '../ports/observer.ts'
+import type { Counts, StoreOperation } from '../ports/observer.ts'
 import type { Stall, Work } from '../core/progress.ts'
 import type { TracedConsumer } from '../ports/tracing.ts'
 import type { Capacity, Delivery, Intake, Publisher, SourceEvent } from '../ports/source.ts'
@@ -152,6 +152,14 @@ export class Pipeline implements Intake, Services {
 
   get isHeard(): boolean {
     return this.#telling.isHeard
+  }
+
+  get isEachHeard(): boolean {
+    return this.#telling.isEachHeard
+  }
+
+  get counts(): Counts {
+    return this.#telling.counts
   }
 
   get isTimed(): boolean {
@@ -303,6 +311,10 @@ export class Pipeline implements Intake, Services {
     this.#carryOut.end(task, ending)
   }
 
+  endTogether(work: () => void): void {
+    this.#carryOut.together(work)
+  }
+
   retryDelayMs(attempts: number): DurationMs | undefined {
     return this.#copies.retryDelayMs(attempts)
   }
@@ -342,7 +354,7 @@ export class Pipeline implements Intake, Services {
   #accept(delivery: Delivery): void {
     const identified = this.#runner.identified(delivery, this.#identify(delivery)) // mutant: ack-first
     if (identified instanceof Task) {
-      if (this.isTimed) identified.times = new Times(this.clock.monotonic())
+      if (this.isTimed) identified.times = new Times(this.#slices.now)
       this.traces?.arrived(identified)
     }
     if (!(identified instanceof Task)) {
@@ -363,7 +375,8 @@ export class Pipeline implements Intake, Services {
   #storeCalled(operation: StoreOperation, count: number, sentAt: MonotonicMs, error?: unknown): void {
     if (!this.isHeard) return
     const durationMs = this.clock.monotonic() - sentAt
-    this.observe({ type: 'store-call', operation, count, durationMs, error })
+    this.counts.called(operation, count, durationMs, error)
+    if (this.isEachHeard) this.observe({ type: 'store-call', operation, count, durationMs, error })
   }
 
   /** Stops all waiting, and leaves no timer. */

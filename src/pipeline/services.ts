@@ -2,6 +2,7 @@ import type { DurationMs } from '../core/units.ts'
 import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
+import type { Counts } from '../ports/observer.ts'
 import type { Ending } from './ending.ts'
 import type { Lanes } from './intake/lanes.ts'
 import type { Tell } from './telemetry/observe.ts'
@@ -22,12 +23,17 @@ export interface Services {
   readonly observe: Tell
   /** Somebody listens: events are made. */
   readonly isHeard: boolean
+  /** Somebody wants events of what happens with every message. Otherwise `counts` is called, and none are made. */
+  readonly isEachHeard: boolean
+  readonly counts: Counts
   /** The times of a message are taken, for an event or a trace. */
   readonly isTimed: boolean
   /** `undefined`: the consumer is not traced. */
   readonly traces: Traces | undefined
   /** Each task that a runner took from the lanes ends here, once. */
   end(task: Task, ending: Ending): void
+  /** `work` ends many tasks at once: their times are taken once. */
+  endTogether(work: () => void): void
   /** How long a message with this many failed attempts waits in a retry place; `undefined`: it waits in its lane. */
   retryDelayMs(attempts: number): DurationMs | undefined
 }

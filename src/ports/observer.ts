@@ -10,8 +10,8 @@ import type { Health } from './health.ts'
 import type { SourceEvent } from './source.ts'
 import type { Store } from './store.ts'
 
-/** How long the steps of a message took, in milliseconds; `undefined`: it did not come to this step. */
-export interface Durations {
+/** How long the steps before its settle took a message, in milliseconds; `undefined`: it did not come to this step. */
+export interface StepDurations {
   /** From its arrival in this process to the claim that was answered last. */
   readonly waitMs: DurationMs | undefined
   /** The call of the store that claimed it, which is shared with other messages. */
@@ -20,6 +20,10 @@ export interface Durations {
   readonly handlerMs: DurationMs | undefined
   /** The call of the store that marked it; with an inbox, the COMMIT. */
   readonly markMs: DurationMs | undefined
+}
+
+/** How long the steps of a message took, in milliseconds; `undefined`: it did not come to this step. */
+export interface Durations extends StepDurations {
   /**
    * From the decision how it ends to the settle, which a copy has to be confirmed for. A Kafka commit and a RabbitMQ
    * ack go out after the settle, for many messages at once: see `settles`.
@@ -37,6 +41,27 @@ export type ObserverEvent = PipelineEvent & { readonly consumer: string }
 
 /** Gets every event. It must not throw and must not block. */
 export type Observer = (event: ObserverEvent) => void
+
+/** What counts for one consumer. No event is made for what it is called for. It must not throw and must not block. */
+export interface Counts {
+  /** In place of a `delivery` event with outcome `handled`. `steps` and `endToEndMs` are `undefined` as they are there. */
+  handled(message: Message, steps: StepDurations | undefined, endToEndMs: DurationMs | undefined): void
+  /** How long the settles of handled messages took. One call may be for many messages. */
+  settled(durationMs: DurationMs): void
+  /** In place of a `handler-run` event. */
+  ran(result: HandlerResult, durationMs: DurationMs): void
+  /** In place of a `store-call` event. */
+  called(operation: StoreOperation, count: number, durationMs: DurationMs, error: unknown): void
+}
+
+/**
+ * An observer that only counts. For what happens with every message it gets calls with numbers in place of events; all
+ * other events it gets as any observer does. While nobody else listens to events of every message, none are made.
+ */
+export interface CountingObserver extends Observer {
+  /** Called once for each run of a consumer. */
+  countsOf(consumer: string): Counts
+}
 
 /** The events as the pipeline tells them. */
 export type PipelineEvent =

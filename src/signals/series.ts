@@ -20,8 +20,8 @@ export interface Distribution {
 export class Series<T> {
   readonly #names: readonly string[]
   readonly #make: (labels: Labels) => T
-  #root: Branch = new Map()
-  #all: T[] = []
+  readonly #root: Branch = new Map()
+  readonly #all: T[] = []
 
   constructor({ labels }: Metric, make: (labels: Labels) => T) {
     this.#names = labels
@@ -46,10 +46,6 @@ export class Series<T> {
     return (branch.get(value) as T | undefined) ?? this.#add(branch, value, values)
   }
 
-  clear(): void {
-    this.#root = new Map()
-    this.#all = []
-  }
 
   #add(branch: Branch, value: string, values: readonly string[]): T {
     const made = this.#make(Object.fromEntries(this.#names.map((name, at) => [name, values[at] ?? ''])))

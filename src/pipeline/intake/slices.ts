@@ -1,3 +1,4 @@
+import type { MonotonicMs } from '../../core/units.ts'
 import type { Clock } from '../../ports/clock.ts'
 
 /**
@@ -16,6 +17,7 @@ export class Slices {
   readonly #step: () => boolean
   #steps = 0
   #spentMs = 0
+  #now: MonotonicMs = 0
   #isRunning = false
   #isScheduled = false
 
@@ -25,15 +27,22 @@ export class Slices {
     this.#step = step
   }
 
+  /** When the step under way began, for steps that need no more than that. */
+  get now(): MonotonicMs {
+    return this.#now
+  }
+
   /** There is work: runs as many steps as this turn can still bear. A step may call it. */
   run(): void {
     if (this.#isRunning || this.#isScheduled) return
     this.#isRunning = true
-    const began = this.#clock.monotonic() - this.#spentMs
+    this.#now = this.#clock.monotonic()
+    const began = this.#now - this.#spentMs
     try {
       while (this.#step()) {
         this.#steps++
-        this.#spentMs = this.#clock.monotonic() - began
+        this.#now = this.#clock.monotonic()
+        this.#spentMs = this.#now - began
         if (this.#steps >= MOST_IN_A_TURN || this.#spentMs >= LONGEST_TURN_MS) return this.later()
       }
     } finally {

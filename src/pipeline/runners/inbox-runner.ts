@@ -294,13 +294,15 @@ export class InboxRunner extends Runner {
     const verdicts = await this.services.store.commit(items, results)
     if (verdicts === undefined) return this.endAll(tasksOf(items), DROPPED)
     if ('error' in verdicts) return this.#failed(items, { ...end, result: 'failed', error: verdicts.error })
-    for (const [index, { task, claim }] of items.entries()) {
-      const evidence = Evidence.ofMark(verdicts[index])
-      const skip = skipped[index - run.length]
-      if (evidence === undefined) this.end(task, RERUN)
-      else if (skip === undefined) this.end(task, { end: 'marked', evidence, claim, result: results?.[index] })
-      else this.end(task, endOfSkip(skip, evidence))
-    }
+    this.services.endTogether(() => {
+      for (const [index, { task, claim }] of items.entries()) {
+        const evidence = Evidence.ofMark(verdicts[index])
+        const skip = skipped[index - run.length]
+        if (evidence === undefined) this.end(task, RERUN)
+        else if (skip === undefined) this.end(task, { end: 'marked', evidence, claim, result: results?.[index] })
+        else this.end(task, endOfSkip(skip, evidence))
+      }
+    })
     this.services.store.observeMarks(verdicts)
   }
 

@@ -101,7 +101,7 @@ export abstract class Runner {
 
   /** A run of the handler has ended. */
   protected ran(run: HandlerRun<unknown>, end: RunEnd): void {
-    const { isTimed, isHeard, traces, clock, observe } = this.services
+    const { isTimed, isEachHeard, traces, clock, observe, counts } = this.services
     traces?.handled(run, end)
     // For the outcome, if this run is marked. A message that runs again may be handled then.
     if (run.state === 'ended') for (const { task } of run.items) task.skipped = end.skipped
@@ -110,7 +110,8 @@ export abstract class Runner {
     const { items } = run
     const durationMs = run.ranMs(now)
     for (const { task } of items) if (task.times !== undefined) task.times.handlerMs = durationMs
-    if (isHeard) observe({ type: 'handler-run', result: end.result, count: items.length, durationMs })
+    counts.ran(end.result, durationMs)
+    if (isEachHeard) observe({ type: 'handler-run', result: end.result, count: items.length, durationMs })
   }
 
   protected stillOurs(tasks: readonly Task[]): readonly Task[] {

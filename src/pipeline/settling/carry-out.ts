@@ -1,7 +1,8 @@
 import type { Key, Reason, Result } from '../../core/record.ts'
 import { isFailure, keptIn } from '../../core/result.ts'
-import type { DurationMs } from '../../core/units.ts'
+import type { DurationMs, EpochMs, MonotonicMs } from '../../core/units.ts'
 import { InvariantError } from '../../foundation/errors.ts'
+import type { Message } from '../../ports/message.ts'
 import type { PipelineEvent } from '../../ports/observer.ts'
 import { isDone, type HandedBack, type Outcome } from '../../ports/outcome.ts'
 import type { Delivery, DeliveryEnd } from '../../ports/source.ts'
@@ -17,6 +18,7 @@ import { openKept } from '../handling/remember.ts'
 import type { Services } from '../services.ts'
 import type { SingleFlight } from '../intake/single-flight.ts'
 import type { Task } from '../task.ts'
+import type { Times } from '../telemetry/times.ts'
 import { inTraceOf } from '../handling/traces.ts'
 
 /** How often a claim is repeated while another owner is busy. The claim may end long before its lease. */
@@ -45,6 +47,8 @@ export class CarryOut {
   /** Deliveries without a task, on their way to the dead-letter place, with the reason. */
   readonly #unclaimed = new Map<Delivery, Reason>()
   #settledWithoutRun = 0
+  /** Set while `together` ends tasks: when that began. */
+  #together: { readonly at: MonotonicMs; readonly now: EpochMs; handled: number } | undefined
   #isBroken = false
 
   constructor(services: Services, flights: SingleFlight, copies: Copies, hooks: CarryOutHooks) {
@@ -72,8 +76,23 @@ export class CarryOut {
   /** Does nothing if the task has ended before. */
   end(task: Task, ending: Ending): void {
     if (!task.move('ending')) return
-    task.times?.ending(this.#services.clock.monotonic())
+    task.times?.ending(this.#together?.at ?? this.#services.clock.monotonic())
     this.#carryOut(task, ending)
+  }
+
+  /** `work` ends many tasks at once. */
+  together(work: () => void): void {
+    const { isEachHeard, isTimed, clock, counts } = this.#services
+    // The event of each message has times of its own.
+    if (isEachHeard || !isTimed || this.#together !== undefined) return work()
+    const at = clock.monotonic()
+    const together = (this.#together = { at, now: clock.now(), handled: 0 })
+    try {
+      work()
+    } finally {
+      this.#together = undefined
+      if (together.handled > 0) counts.settled(clock.monotonic() - at)
+    }
   }
 
   /** A delivery without a task, because it has no usable ID. */
@@ -108,14 +127,14 @@ export class CarryOut {
         const { key } = task
         const { attempt, fence } = claim
         // Nothing is made for each message that nobody wants to hear.
-        let told: OutcomeDetail = this.#services.isHeard ? { key, attempt, fence } : UNHEARD
+        let told: OutcomeDetail = this.#services.isEachHeard ? { key, attempt, fence } : UNHEARD
         if (result !== undefined) told = { ...told, ...this.#remembered(key, result) }
         return this.#settleRan(task, evidence, told)
       }
       case 'ran': {
         const { evidence, attempt, result } = ending
         const { key } = task
-        const told: OutcomeDetail = this.#services.isHeard ? { key, attempt } : UNHEARD
+        const told: OutcomeDetail = this.#services.isEachHeard ? { key, attempt } : UNHEARD
         const kept = result === undefined ? {} : this.#remembered(key, result)
         return this.#settleRan(task, evidence, { ...told, ...kept })
       }
@@ -295,21 +314,35 @@ export class CarryOut {
     const { reason, result } = end.told
     delivery.onEnd?.({ outcome, endedAs: end.outcome, copy: end.copy, reason, result })
     if (trace !== undefined) this.#services.traces?.ended(trace, outcome === 'settle-refused')
-    if (this.#services.isHeard) this.#tell(delivery, { outcome, told, task, trace })
+    const { isHeard, isEachHeard } = this.#services
+    if (isHeard && outcome === 'handled') this.#count(delivery, task?.times)
+    if (outcome === 'handled' ? isEachHeard : isHeard) this.#tell(delivery, { outcome, told, task, trace })
     this.#hooks.onEnded()
+  }
+
+  #count({ message }: Delivery, times: Times | undefined): void {
+    const { clock, counts } = this.#services
+    const together = this.#together
+    counts.handled(message, times, endToEndOf(message, together?.now ?? clock.now()))
+    if (together !== undefined) together.handled++
+    else counts.settled(times?.settleMs(clock.monotonic()) ?? 0)
   }
 
   #tell(delivery: Delivery, { outcome, told, task, trace }: DeliveryEnded): void {
     const { clock, observe } = this.#services
     const { message } = delivery
-    const { timestamp } = message
-    const endToEndMs = timestamp === undefined ? undefined : Math.max(0, clock.now() - timestamp)
+    const endToEndMs = endToEndOf(message, clock.now())
     // The times of a delivery that had joined are not known.
     const durations = task?.first === delivery ? task.times?.until(clock.monotonic()) : undefined
     // With a place for the name of the consumer, which `observe` fills in.
     const event = { type: 'delivery', consumer: '', message, outcome, ...told, durations, endToEndMs } as const
     observe(trace?.traceparent === undefined ? event : { ...event, trace: trace.traceparent })
   }
+}
+
+/** From the timestamp of a message, which may be of a clock that is ahead. */
+function endToEndOf({ timestamp }: Message, now: EpochMs): DurationMs | undefined {
+  return timestamp === undefined ? undefined : Math.max(0, now - timestamp)
 }
 
 type DeliveryEvent = Extract<PipelineEvent, { type: 'delivery' }>

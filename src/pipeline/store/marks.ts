@@ -83,13 +83,15 @@ export class Marks {
     const verdicts = await store.mark(items, results, onUnmarked && settle)
     answered()
     for (const lease of leases) onAnswered(lease)
-    let index = 0
-    for (const { task, claim } of items) {
-      const evidence = Evidence.ofMark(verdicts?.[index])
-      if (evidence === undefined) end(task, this.#withoutMark(task, verdicts))
-      else end(task, { end: 'marked', evidence, claim, result: results?.[index] })
-      index++
-    }
+    this.#services.endTogether(() => {
+      let index = 0
+      for (const { task, claim } of items) {
+        const evidence = Evidence.ofMark(verdicts?.[index])
+        if (evidence === undefined) end(task, this.#withoutMark(task, verdicts))
+        else end(task, { end: 'marked', evidence, claim, result: results?.[index] })
+        index++
+      }
+    })
     if (verdicts !== undefined) store.observeMarks(verdicts)
   }
 

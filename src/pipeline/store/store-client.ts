@@ -32,7 +32,7 @@ export interface StoreClientParts {
   readonly clock: Clock
   readonly entropy: Entropy
   readonly observe: Tell
-  readonly isHeard: boolean
+  readonly isEachHeard: boolean
   readonly isTimed: boolean
 }
 
@@ -76,7 +76,7 @@ export class StoreClient {
     alone: boolean,
     onFailing: (() => void) | undefined,
   ): Promise<ClaimedBatch | undefined> {
-    const { consumer, clock, entropy, observe, isHeard, isTimed } = this.#services
+    const { consumer, clock, entropy, observe, isEachHeard, isTimed } = this.#services
     const { store, leaseMs, retentionMs } = consumer
     const request = {
       scope: this.#scope,
@@ -105,7 +105,7 @@ export class StoreClient {
       const call = { from: sentAt, ms: clock.monotonic() - sentAt }
       for (const { times } of tasks) if (times !== undefined) times.claim = call
     }
-    if (isHeard) {
+    if (isEachHeard) {
       let granted = 0
       for (const answer of answers) if ('claim' in answer) granted++
       observe({ type: 'claims', count: answers.length, granted })
@@ -234,7 +234,7 @@ export class StoreClient {
   }
 
   observeMarks(verdicts: readonly MarkVerdict[]): void {
-    if (!this.#services.isHeard) return
+    if (!this.#services.isEachHeard) return
     let count = 0
     let late = 0
     for (const verdict of verdicts) {

@@ -1,6 +1,7 @@
 import { SILENT, type ResolvedConsumer } from '../../consumer/resolve-options.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { ObserverEvent, PipelineEvent } from '../../ports/observer.ts'
+import type { Counts, CountingObserver, Observer, ObserverEvent, PipelineEvent } from '../../ports/observer.ts'
+import { AllCounts } from './all-counts.ts'
 import { DELIVERY } from './channels.ts'
 import { createIdReader } from '../intake/identify.ts'
 import { logEvent, type EventLog } from './log-event.ts'
@@ -19,10 +20,22 @@ export class Telling {
   readonly #eventLog: EventLog
   readonly #refusals: SettleRefusals
   readonly #isLogged: boolean
+  /** Those that want events of what happens with every message. */
+  readonly #listeners: readonly Observer[]
+  /** The others are called with numbers, as long as the consumer runs. */
+  readonly counts: Counts
+  readonly #isCounted: boolean
   #hasExplainedConflicts = false
 
   constructor(consumer: ResolvedConsumer, clock: Clock) {
-    const { log, name, logIds } = consumer
+    const { log, name, logIds, observers } = consumer
+    const counting = observers.filter(isCounting)
+    this.#isCounted = counting.length > 0
+    this.#listeners = observers.filter((observer) => !isCounting(observer))
+    this.counts = new AllCounts(
+      counting.map((observer) => observer.countsOf(name)),
+      (error) => unlessItThrows(() => log.error({ consumer: name, err: loggedError(error) }, OBSERVER_THREW)),
+    )
     this.#consumer = consumer
     this.#isLogged = log !== SILENT
     this.#eventLog = { log, consumer: name, idOf: logIds ? createIdReader(consumer) : undefined }
@@ -34,6 +47,12 @@ export class Telling {
     return this.#isLogged || this.#consumer.observers.length > 0 || DELIVERY.hasSubscribers
   }
 
+  /** Somebody wants events of what happens with every message: a `debug` line is one for each, too. */
+  get isEachHeard(): boolean {
+    if (this.#listeners.length > 0 || DELIVERY.hasSubscribers) return true
+    return this.#isLogged && this.#consumer.log.isLevelEnabled?.('debug') !== false
+  }
+
   readonly observe: Tell = (event) => {
     if (!this.isHeard) return
     // The event was made for this call, so it is completed in place: a copy would cost as much as the event.
@@ -41,7 +60,8 @@ export class Telling {
     told.consumer = this.#consumer.name
     if (told.type === 'delivery' && DELIVERY.hasSubscribers) DELIVERY.publish(told)
     if (this.#isLogged) unlessItThrows(() => this.#toLog(told))
-    for (const observer of this.#consumer.observers) {
+    const observers = this.#isCounted && isCounted(told) ? this.#listeners : this.#consumer.observers
+    for (const observer of observers) {
       try {
         observer(told)
       } catch (error) {
@@ -67,8 +87,20 @@ export class Telling {
   #logObserverError(error: unknown, event: ObserverEvent): void {
     const { log, name } = this.#consumer
     const about = 'message' in event ? event.message : undefined
-    log.error({ consumer: name, err: loggedError(error, about) }, 'the observer threw')
+    log.error({ consumer: name, err: loggedError(error, about) }, OBSERVER_THREW)
   }
+}
+
+const OBSERVER_THREW = 'the observer threw'
+
+function isCounting(observer: Observer): observer is CountingObserver {
+  return typeof (observer as Partial<CountingObserver>).countsOf === 'function'
+}
+
+/** What those that count got as numbers. */
+function isCounted(event: ObserverEvent): boolean {
+  const { type } = event
+  return type === 'handler-run' || type === 'store-call' || (type === 'delivery' && event.outcome === 'handled')
 }
 
 /** Said once, after the first. */

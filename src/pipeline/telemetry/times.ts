@@ -1,5 +1,5 @@
 import type { DurationMs, EpochMs, MonotonicMs } from '../../core/units.ts'
-import type { Durations } from '../../ports/observer.ts'
+import type { Durations, StepDurations } from '../../ports/observer.ts'
 import type { TracedSteps } from '../../ports/tracing.ts'
 
 /** A call of the store, shared by the tasks of its batch. */
@@ -12,7 +12,7 @@ export interface Step {
  * When the steps of a task happened. Kept only while somebody listens. A step that is repeated counts with its last
  * try: the claim that was granted, the run that ended well.
  */
-export class Times {
+export class Times implements StepDurations {
   readonly arrivedAt: MonotonicMs
   /** The call that claimed it. */
   claim: Step | undefined = undefined
@@ -42,15 +42,24 @@ export class Times {
     this.#endingAt = now
   }
 
+  get waitMs(): DurationMs | undefined {
+    return this.claim && this.claim.from - this.arrivedAt
+  }
+
+  get claimMs(): DurationMs | undefined {
+    return this.claim?.ms
+  }
+
+  get markMs(): DurationMs | undefined {
+    return this.mark?.ms
+  }
+
+  settleMs(now: MonotonicMs): DurationMs | undefined {
+    return this.#endingAt === undefined ? undefined : now - this.#endingAt
+  }
+
   until(now: MonotonicMs): Durations {
-    const { claim, mark, handlerMs, arrivedAt } = this
-    return {
-      waitMs: claim && claim.from - arrivedAt,
-      claimMs: claim?.ms,
-      handlerMs,
-      markMs: mark?.ms,
-      settleMs: this.#endingAt === undefined ? undefined : now - this.#endingAt,
-      totalMs: now - arrivedAt,
-    }
+    const { waitMs, claimMs, handlerMs, markMs, arrivedAt } = this
+    return { waitMs, claimMs, handlerMs, markMs, settleMs: this.settleMs(now), totalMs: now - arrivedAt }
   }
 }

@@ -176,7 +176,7 @@ describe('the meter', () => {
     await rig.deliver('a')
     meter.reset('deliveries')
     meter.reset('steps')
-    expect(meter.counter('deliveries')).toEqual([])
+    expect(counted(meter, 'deliveries', 'outcome')).toEqual({})
     await rig.deliver('a', 'b')
     expect(counted(meter, 'deliveries', 'outcome')).toEqual({ duplicate: 1, handled: 1 })
   })

@@ -46,7 +46,6 @@ export class Series<T> {
     return (branch.get(value) as T | undefined) ?? this.#add(branch, value, values)
   }
 
-
   #add(branch: Branch, value: string, values: readonly string[]): T {
     const made = this.#make(Object.fromEntries(this.#names.map((name, at) => [name, values[at] ?? ''])))
     branch.set(value, made)

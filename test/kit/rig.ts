@@ -6,7 +6,7 @@ import { messageId } from '../../src/identity/message-id.ts'
 import type { ConsumerOptions, ConsumerSettings } from '../../src/consumer/options.ts'
 import type { Entropy } from '../../src/ports/entropy.ts'
 import type { Message } from '../../src/ports/message.ts'
-import type { ObserverEvent } from '../../src/ports/observer.ts'
+import type { Observer, ObserverEvent } from '../../src/ports/observer.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { runConsumer } from '../../src/run/run.ts'
 import { ManualClock, turns } from './manual-clock.ts'
@@ -53,7 +53,7 @@ export interface RigOptions extends Settings {
   /** What outlives the process; a second rig on it is a second process. */
   readonly world?: World
   readonly clock?: ManualClock
-  readonly observe?: (event: ObserverEvent) => void
+  readonly observe?: Observer
 }
 
 /** Servers, and time. */
@@ -143,10 +143,10 @@ export class Rig {
       id: messageId.header('id'),
       ...settings,
       store: this.store,
-      observe: (event: ObserverEvent): void => {
-        this.events.push(event)
-        observe?.(event)
-      },
+      observe: [
+        (event: ObserverEvent): void => void this.events.push(event),
+        ...(observe === undefined ? [] : [observe]),
+      ],
     }
     const run = (work: Omit<Work, 'id' | 'apply'>): Promise<void> => this.#work(work, effect)
     const options: ConsumerOptions<unknown, unknown, MemoryTx> =
@@ -247,6 +247,6 @@ function withTx(context: Omit<Work, 'id' | 'apply'>): Omit<Work, 'id' | 'apply'>
 let tokens = 0
 
 /** Half of every jitter; tokens that tell their order. */
-function steadyEntropy(): Entropy {
+export function steadyEntropy(): Entropy {
   return { fraction: () => 0.5, ownerToken: () => `token-${String(++tokens).padStart(6, '0')}` }
 }

@@ -97,10 +97,11 @@ function isCounting(observer: Observer): observer is CountingObserver {
   return typeof (observer as Partial<CountingObserver>).countsOf === 'function'
 }
 
-/** What those that count got as numbers. */
+/** Events that come with every message, as handled deliveries do. Those that count get numbers in their place. */
+const COUNTED: ReadonlySet<ObserverEvent['type']> = new Set(['handler-run', 'store-call', 'claims', 'marks'])
+
 function isCounted(event: ObserverEvent): boolean {
-  const { type } = event
-  return type === 'handler-run' || type === 'store-call' || (type === 'delivery' && event.outcome === 'handled')
+  return event.type === 'delivery' ? event.outcome === 'handled' : COUNTED.has(event.type)
 }
 
 /** Said once, after the first. */

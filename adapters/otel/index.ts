@@ -1,2 +1,3 @@
+export { otelMetricProducer, type OtelMetricProducer, type OtelMetricProducerOptions } from './metric-producer.ts'
 export { otelMetrics, type OtelMeterLike, type OtelMetricsOptions } from './metrics.ts'
 export { otelTracing, type OtelTracingOptions } from './tracing.ts'

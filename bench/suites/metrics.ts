@@ -31,6 +31,10 @@ export const metrics: Suite = {
         { name: 'no-op observer', run: inMemory(({ handleEach, heard }) => handleEach(HUNDREDS, heard())) },
         { name: 'prometheus', run: inMemory(({ handleEach, byPrometheus }) => handleEach(HUNDREDS, byPrometheus())) },
         {
+          name: 'OpenTelemetry producer',
+          run: inMemory(({ handleEach, byOpenTelemetryProducer }) => handleEach(HUNDREDS, byOpenTelemetryProducer())),
+        },
+        {
           name: 'OpenTelemetry',
           run: inMemory(({ handleEach, byOpenTelemetry }) => handleEach(HUNDREDS, byOpenTelemetry())),
         },
@@ -38,6 +42,7 @@ export const metrics: Suite = {
       ratios: [
         { of: 'no-op observer', to: 'off' },
         { of: 'prometheus', to: 'off' },
+        { of: 'OpenTelemetry producer', to: 'off' },
         { of: 'OpenTelemetry', to: 'off' },
       ],
     },
@@ -53,6 +58,10 @@ export const metrics: Suite = {
         { name: 'no-op observer', run: onBroker(({ onKafkaAndRedis, heard }) => onKafkaAndRedis(heard)) },
         { name: 'prometheus', run: onBroker(({ onKafkaAndRedis, byPrometheus }) => onKafkaAndRedis(byPrometheus)) },
         {
+          name: 'OpenTelemetry producer',
+          run: onBroker(({ onKafkaAndRedis, byOpenTelemetryProducer }) => onKafkaAndRedis(byOpenTelemetryProducer)),
+        },
+        {
           name: 'OpenTelemetry',
           run: onBroker(({ onKafkaAndRedis, byOpenTelemetry }) => onKafkaAndRedis(byOpenTelemetry)),
         },
@@ -60,11 +69,12 @@ export const metrics: Suite = {
       ratios: [
         { of: 'no-op observer', to: 'off' },
         { of: 'prometheus', to: 'off' },
+        { of: 'OpenTelemetry producer', to: 'off' },
         { of: 'OpenTelemetry', to: 'off' },
       ],
       bounds: [
         { of: 'prometheus', figure: CPU_EACH, most: MOST, timesThatOf: 'off' },
-        { of: 'OpenTelemetry', figure: CPU_EACH, most: MOST, timesThatOf: 'off' },
+        { of: 'OpenTelemetry producer', figure: CPU_EACH, most: MOST, timesThatOf: 'off' },
       ],
     },
   ],

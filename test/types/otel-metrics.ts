@@ -1,7 +1,7 @@
 import { metrics } from '@opentelemetry/api'
-import { MeterProvider } from '@opentelemetry/sdk-metrics'
+import { MeterProvider, type MetricProducer } from '@opentelemetry/sdk-metrics'
 import type { Observer } from 'consume-once'
-import { otelMetrics } from 'consume-once/otel'
+import { otelMetricProducer, otelMetrics } from 'consume-once/otel'
 
 /** Real meters fit, of the API and of an SDK. */
 export const observers: readonly Observer[] = [
@@ -11,3 +11,8 @@ export const observers: readonly Observer[] = [
 
 // @ts-expect-error the meter is needed
 otelMetrics({})
+
+const producer = otelMetricProducer({ readStores: false })
+export const observer: Observer = producer.observe
+/** A reader of the SDK takes it. */
+export const producers: readonly MetricProducer[] = [producer]

@@ -1,7 +1,7 @@
 import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import { defineConsumer, type Observer } from 'consume-once'
 import { redisLease } from 'consume-once/ioredis'
-import { otelMetrics } from 'consume-once/otel'
+import { otelMetricProducer, otelMetrics } from 'consume-once/otel'
 import { prometheus } from 'consume-once/prometheus'
 import { Registry } from 'prom-client'
 import type { Job, Measurement } from '../../suite.ts'
@@ -34,6 +34,14 @@ export function byOpenTelemetry(): Settings {
   const reader = new ManualReader()
   const meter = new MeterProvider({ readers: [reader] }).getMeter('consume-once')
   return { observe: scraped(otelMetrics({ meter }), () => reader.collect()) }
+}
+
+/** The reader is handed finished numbers. */
+export function byOpenTelemetryProducer(): Settings {
+  const producer = otelMetricProducer()
+  const reader = new ManualReader({ metricProducers: [producer] })
+  void new MeterProvider({ readers: [reader] })
+  return { observe: scraped(producer.observe, () => reader.collect()) }
 }
 
 function scraped(observer: Observer, scrape: () => Promise<unknown>): Observer {

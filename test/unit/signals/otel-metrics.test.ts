@@ -1,7 +1,15 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { createNoopMeter } from '@opentelemetry/api'
-import { DataPointType, MeterProvider, MetricReader, type MetricData } from '@opentelemetry/sdk-metrics'
-import { otelMetrics } from 'consume-once/otel'
+import {
+  AggregationTemporality,
+  DataPointType,
+  MeterProvider,
+  MetricReader,
+  type MetricData,
+  type MetricProducer,
+} from '@opentelemetry/sdk-metrics'
+import { otelMetricProducer, otelMetrics } from 'consume-once/otel'
+import type { Observer } from '../../../src/ports/observer.ts'
 import { ConfigError } from '../../../src/foundation/errors.ts'
 import { METRICS } from '../../../src/signals/metrics.ts'
 import { endRigs, startRig } from '../../kit/rig.ts'
@@ -18,8 +26,11 @@ afterEach(async () => {
   await Promise.all(readers.splice(0).map((reader) => reader.shutdown()))
 })
 
-function sdk(): { readonly provider: MeterProvider; readonly collected: () => Promise<Record<string, MetricData>> } {
-  const reader = new TestReader()
+function sdk(producer?: MetricProducer): {
+  readonly provider: MeterProvider
+  readonly collected: () => Promise<Record<string, MetricData>>
+} {
+  const reader = new TestReader(producer && { metricProducers: [producer] })
   readers.push(reader)
   const provider = new MeterProvider({ readers: [reader] })
   return {
@@ -31,6 +42,28 @@ function sdk(): { readonly provider: MeterProvider; readonly collected: () => Pr
       return Object.fromEntries(all.map((metric) => [metric.descriptor.name, metric]))
     },
   }
+}
+
+/** Two handled messages and a duplicate. */
+async function produced(observe: Observer): Promise<void> {
+  const rig = await startRig({ effect: (work) => work.apply(), observe })
+  await rig.deliver({ id: 'a', timestamp: rig.clock.now() - 20 }, 'b')
+  await rig.deliver('a')
+}
+
+/** Without what differs between two runs: times, and the age of a duplicate. The SDK adds extremes to a histogram. */
+function compared(found: Record<string, MetricData>): unknown {
+  return Object.entries(found)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, { descriptor, dataPointType, aggregationTemporality, dataPoints }]) => {
+      const points = dataPoints.map(({ attributes, value }) => {
+        if (typeof value === 'number') return { attributes, value }
+        const sum = name === 'consume_once.duplicate.age' ? undefined : value.sum
+        return { attributes, value: { ...value, sum, min: undefined, max: undefined } }
+      })
+      const { unit, description, valueType } = descriptor
+      return { name, unit, description, valueType, dataPointType, aggregationTemporality, points }
+    })
 }
 
 describe('otelMetrics()', () => {
@@ -99,5 +132,57 @@ describe('otelMetrics()', () => {
   it('refuses what is no meter', () => {
     expect(() => otelMetrics({} as never)).toThrow(ConfigError)
     expect(() => otelMetrics({ meter: createNoopMeter(), stores: true } as never)).toThrow(/stores/)
+  })
+})
+
+describe('otelMetricProducer()', () => {
+  it('hands a reader the same metrics as instruments of the API', async () => {
+    const producer = otelMetricProducer()
+    const own = sdk(producer)
+    await produced(producer.observe)
+    await endRigs()
+    const api = sdk()
+    await produced(otelMetrics({ meter: api.provider.getMeter('consume-once') }))
+    await endRigs()
+    const [byProducer, byApi] = [await own.collected(), await api.collected()]
+    const filled = Object.fromEntries(
+      Object.entries(byProducer).filter(
+        ([, { dataPointType, dataPoints }]) =>
+          // The API has no histogram without a value.
+          dataPointType !== DataPointType.HISTOGRAM || dataPoints.some(({ value }) => value.count > 0),
+      ),
+    )
+    expect(compared(filled)).toEqual(compared(byApi))
+    expect(Object.keys(byApi)).toContain('consume_once.handler.duration')
+  })
+
+  it('tells totals since it was made, each time it is collected', async () => {
+    const before = Date.now()
+    const producer = otelMetricProducer()
+    const { collected } = sdk(producer)
+    await produced(producer.observe)
+    for (let again = 0; again < 2; again++) {
+      const { dataPoints = [], aggregationTemporality } = (await collected())['consume_once.deliveries'] ?? {}
+      expect(aggregationTemporality).toBe(AggregationTemporality.CUMULATIVE)
+      const [handled] = dataPoints.filter(({ attributes }) => attributes['outcome'] === 'handled')
+      expect(handled?.value).toBe(2)
+      const [from, to] = [handled?.startTime ?? [0, 0], handled?.endTime ?? [0, 0]].map(([s, ns]) => s * 1e3 + ns / 1e6)
+      expect(from).toBeGreaterThanOrEqual(before)
+      expect(to).toBeGreaterThanOrEqual(from ?? Infinity)
+    }
+  })
+
+  it('reads gauges of what runs', async () => {
+    const producer = otelMetricProducer()
+    const { collected } = sdk(producer)
+    await produced(producer.observe)
+    expect((await collected())['consume_once.ready']?.dataPoints).toMatchObject([
+      { value: 1, attributes: { consumer: 'consumer' } },
+    ])
+  })
+
+  it('refuses options that it does not know', () => {
+    expect(() => otelMetricProducer({ stores: true } as never)).toThrow(/stores/)
+    expect(() => otelMetricProducer({ readStores: 1 } as never)).toThrow(ConfigError)
   })
 })
